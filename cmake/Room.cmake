@@ -1,0 +1,42 @@
+# orrery_room(NAME [ROOMS room ...] [LIBRARIES target ...])
+#
+# A room is a folder of src/. Its sources become the static library room_NAME and its *_test.cpp the
+# executable NAME_test. ROOMS are the rooms whose headers it may include (base is always among them);
+# tests/tidy_test.cpp checks that the includes keep to this list.
+function(orrery_room name)
+  cmake_parse_arguments(ROOM "" "" "ROOMS;LIBRARIES" ${ARGN})
+  # The architecture names rooms that come later; their place in the order is kept, the folder is not there yet.
+  if(NOT IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+
+  list(TRANSFORM ROOM_ROOMS PREPEND room_)
+  if(NOT name STREQUAL "base")
+    list(PREPEND ROOM_ROOMS room_base)
+  endif()
+
+  set(present)
+  foreach(room ${ROOM_ROOMS})
+    if(TARGET ${room})
+      list(APPEND present ${room})
+    endif()
+  endforeach()
+
+  add_library(room_${name} STATIC ${sources})
+  target_include_directories(room_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(room_${name} PUBLIC ${present} ${ROOM_LIBRARIES})
+
+  if(ORRERY_TESTS AND tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE room_${name} GTest::gmock_main)
+    target_compile_definitions(${name}_test PRIVATE ORRERY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    # A failing assertion's line is worth more in a test than speed, and -O0 halves the build.
+    target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O0>)
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
+                         PROPERTIES TIMEOUT 300)
+  endif()
+endfunction()

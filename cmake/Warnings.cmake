@@ -1,0 +1,14 @@
+# Flags of every target. -ffp-contract=off keeps results equal between compilers and levels of
+# optimisation: without it one compiler fuses a*b+c and another does not.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror
+                    -ffp-contract=off)
+# Options structs are filled by name and lean on their defaults: that is the style here, not a slip.
+add_compile_options(-Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these inside libstdc++'s own std::string at -O2 (GCC bugs 105329 and 105651).
+  add_compile_options(-Wno-restrict -Wno-stringop-overflow -Wno-maybe-uninitialized)
+endif()
+if(ORRERY_SANITIZE)
+  add_compile_options(-fsanitize=${ORRERY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${ORRERY_SANITIZE})
+endif()

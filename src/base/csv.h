@@ -1,0 +1,43 @@
+// A CSV table by column name: quoted fields, doubled quotes, CRLF; line numbers kept for messages.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+
+namespace orrery {
+
+struct CsvRow {
+  int line = 0;  // of the file, from 1
+  std::vector<std::string> fields;
+};
+
+class CsvTable {
+ public:
+  // Ragged rows, a duplicate column and an unclosed quote are errors, all reported.
+  static Result<CsvTable> parse(std::string_view text, std::string file);
+
+  const std::string& file() const { return file_; }
+  const std::vector<std::string>& columns() const { return columns_; }
+  const std::vector<CsvRow>& rows() const { return rows_; }
+  std::optional<std::size_t> column(std::string_view name) const;
+
+  // The field's text with blanks trimmed; empty where the column or the value is missing.
+  std::string_view text(const CsvRow& row, std::string_view column) const;
+  // nullopt where empty or not a number.
+  std::optional<double> number(const CsvRow& row, std::string_view column) const;
+  std::optional<std::int64_t> integer(const CsvRow& row, std::string_view column) const;
+
+ private:
+  std::string file_;
+  std::vector<std::string> columns_;
+  std::vector<CsvRow> rows_;
+};
+
+// A field as CSV writes it: quoted when it must be.
+std::string csv_field(std::string_view text);
+
+}  // namespace orrery

@@ -1,0 +1,66 @@
+// The catalog: every fact that data/catalog holds, loaded and checked, found by id.
+//
+// load_catalog refuses rows that break a check of checks.h (sparse printed as dense, both link
+// directions added, GiB as GB ...), all at once, with file and line.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "catalog/bill.h"
+#include "catalog/model_shape.h"
+#include "catalog/parts.h"
+#include "catalog/prices.h"
+#include "catalog/site_facts.h"
+
+namespace orrery {
+
+struct Catalog {
+  std::vector<Accelerator> accelerators;
+  std::vector<Node> nodes;
+  std::vector<Switch> switches;
+  std::vector<Nic> nics;
+  std::vector<Optic> optics;
+  std::vector<StorageDevice> storage_devices;
+  std::vector<EmergingPart> emerging;
+  std::vector<MigProfile> mig_profiles;
+  std::vector<CoolingMethod> cooling_methods;
+  std::vector<AshraeClass> ashrae_classes;
+  std::vector<PueByClimate> pue_by_climate;
+  std::vector<PowerStage> power_stages;
+  std::vector<Redundancy> redundancies;
+  std::vector<GridRegion> regions;
+  std::vector<LeadTime> lead_times;
+  std::vector<CloudPrice> cloud_prices;
+  std::vector<StorageCloudPrice> storage_prices;
+  std::vector<SpotBand> spot_bands;
+  std::vector<TcoParameter> tco_parameters;
+  std::vector<ModelShape> models;
+
+  // nullptr where there is no such id (or alias, for regions and models).
+  const Accelerator* accelerator(std::string_view id) const;
+  const Node* node(std::string_view id) const;
+  const Switch* switch_part(std::string_view id) const;
+  const Nic* nic(std::string_view id) const;
+  const Optic* optic(std::string_view id) const;
+  const StorageDevice* storage_device(std::string_view id) const;
+  const CoolingMethod* cooling(std::string_view id) const;
+  const Redundancy* redundancy(std::string_view id) const;
+  const GridRegion* region(std::string_view id_or_alias) const;
+  const ModelShape* model(std::string_view id_or_alias) const;
+  const TcoParameter* tco(std::string_view id) const;
+  const PowerStage* power_stage(std::string_view id) const;
+};
+
+// Gives the text of a file below data/ ("catalog/nodes.csv").
+using ReadFile = std::function<Result<std::string>(std::string_view path)>;
+
+Result<Catalog> load_catalog(const ReadFile& read);
+// From the files in the binary. A fault here is ours, not the user's; tests/ checks there is none.
+Result<Catalog> load_embedded_catalog();
+
+}  // namespace orrery

@@ -1,0 +1,58 @@
+// Prices by the hour, the gigabyte and the request, and the parameters of ownership. All with
+// dates.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/quantity.h"
+#include "catalog/provenance.h"
+
+namespace orrery {
+
+// Per accelerator and hour.
+struct CloudPrice {
+  std::string provider;
+  std::string accelerator_id;
+  std::string sku;
+  UsdPerSecond on_demand_low;
+  UsdPerSecond on_demand_median;
+  UsdPerSecond on_demand_high;
+  std::optional<UsdPerSecond> spot_low;
+  std::optional<UsdPerSecond> spot_median;
+  std::optional<UsdPerSecond> spot_high;
+  std::optional<double> spot_discount_median;
+  Provenance provenance;
+};
+
+struct StorageCloudPrice {
+  std::string id;
+  std::string provider;
+  std::string item;
+  double usd = 0;
+  std::string unit;  // "GB-month", "per 1000", "GB"
+  std::string note;
+  Provenance provenance;
+};
+
+struct SpotBand {
+  std::string id;
+  std::string family;
+  std::string accelerator_id;       // empty where the row is not about one
+  std::optional<double> low_month;  // fraction interrupted a month
+  std::optional<double> high_month;
+  Seconds notice;
+  Provenance provenance;
+};
+
+struct TcoParameter {
+  std::string id;  // "colocation", "staff"
+  double low = 0;
+  double typical = 0;
+  double high = 0;
+  std::string unit;
+  std::string note;
+  Provenance provenance;
+};
+
+}  // namespace orrery
