@@ -1,0 +1,88 @@
+// The verdict: what the review of a design says, layer by layer. Pure data; report/ renders it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "catalog/bill.h"
+#include "plan/figure.h"
+
+namespace orrery {
+
+enum class Layer { compute, training, serving, fabric, storage, cluster, failure, facility, cost };
+inline constexpr int kLayerCount = 9;
+const char* to_text(Layer layer);
+
+// A rule that the design breaks (error, warning) or something worth knowing (note).
+struct Finding {
+  Severity severity = Severity::warning;
+  std::string rule;  // "facility.rack-above-cooling", as `orrery explain rules` lists them
+  Layer layer = Layer::facility;
+  Place place;
+  std::string what;
+  std::string why;
+  std::string fix;
+  // A change of the design that cures it: the text to put at a path ("site.cooling"), for one
+  // click.
+  struct Edit {
+    std::string path;
+    std::string value;
+  };
+  std::optional<Edit> edit;
+};
+
+// What a section is about: a workload, a network, a tier, or the whole layer (empty name).
+struct Section {
+  Layer layer = Layer::compute;
+  std::string name;
+  std::string summary;  // one line: "127 x dgx-h100, tp 8 pp 1 dp 126"
+  std::vector<Figure> figures;
+  std::string limit;  // what binds here: "matrix work, 71 % of the step"
+};
+
+struct GoalOutcome {
+  std::string text;  // as written
+  Place place;
+  std::string metric;
+  Unit unit = Unit::ratio;
+  Estimate actual;
+  double bound = 0;
+  bool at_least = true;
+  bool met = false;
+  bool likely = false;  // met over the whole interval, not only at its middle
+};
+
+// One change worth money: what it adds to the yearly cost, and what a useful unit costs before and
+// after.
+struct Spend {
+  std::string change;  // "checkpoint asynchronously"
+  std::string path;    // of the design
+  std::string value;
+  double cost_usd_per_year = 0;
+  double goodput_before = 0;
+  double goodput_after = 0;
+  double unit_cost_before_usd = 0;  // per useful GPU-hour
+  double unit_cost_after_usd = 0;
+};
+
+struct Verdict {
+  std::string design;
+  std::string version;
+  std::string digest;
+  std::string summary;  // one sentence: passes or fails, and what binds
+  std::vector<Section> sections;
+  std::vector<Finding> findings;  // errors first, then by place
+  std::vector<GoalOutcome> goals;
+  std::vector<Spend> spends;        // best first; empty where nothing pays
+  std::vector<std::string> coarse;  // layers whose model is still plain, and how far off it may be
+  Bill bill;
+
+  // nullptr where there is none; `section` empty means the first section of the layer that has it.
+  const Figure* figure(Layer layer, std::string_view id, std::string_view section = {}) const;
+  bool passes() const;  // no error among the findings and every goal met
+};
+
+}  // namespace orrery

@@ -1,0 +1,60 @@
+// A report before it has a shape: headings, paragraphs, tables, lists. One Document, three
+// renderings.
+//
+// Everything Orrery prints for people goes through here, so that text, Markdown and HTML never say
+// different things. JSON and CSV have their own writers: they are for programs.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace orrery {
+
+struct Heading {
+  int level = 1;  // 1 is the title
+  std::string text;
+};
+
+struct Paragraph {
+  std::string text;
+};
+
+struct Bullets {
+  std::vector<std::string> items;
+};
+
+// A cell that starts with a number is set flush right when its column says so.
+struct Table {
+  std::vector<std::string> header;  // empty: a table without a head
+  std::vector<std::vector<std::string>> rows;
+  std::vector<bool> flush_right;  // one a column; missing ones are flush left
+};
+
+// Set off from the text and kept as it is: a formula, a command.
+struct Verbatim {
+  std::string text;
+};
+
+using Block = std::variant<Heading, Paragraph, Bullets, Table, Verbatim>;
+
+struct Document {
+  std::vector<Block> blocks;
+
+  void heading(int level, std::string text) { blocks.push_back(Heading{level, std::move(text)}); }
+  void paragraph(std::string text) { blocks.push_back(Paragraph{std::move(text)}); }
+  void bullets(std::vector<std::string> items) { blocks.push_back(Bullets{std::move(items)}); }
+  void table(Table t) { blocks.push_back(std::move(t)); }
+  void verbatim(std::string text) { blocks.push_back(Verbatim{std::move(text)}); }
+};
+
+inline constexpr std::size_t kTextWidth = 100;
+
+std::string to_text(const Document& d);
+std::string to_markdown(const Document& d);
+// One file with its style inside; opens from disk and prints cleanly.
+std::string to_html(const Document& d);
+
+std::string html_escaped(std::string_view text);
+
+}  // namespace orrery

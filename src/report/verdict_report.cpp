@@ -1,0 +1,252 @@
+#include "report/verdict_report.h"
+
+#include <fmt/core.h>
+
+#include "base/csv.h"
+#include "base/json_writer.h"
+#include "base/text.h"
+
+namespace orrery {
+namespace {
+
+std::string place_text(const Place& p) {
+  if (p.line == 0) return p.file;
+  return fmt::format("{}:{}:{}", p.file, p.line, p.column);
+}
+
+const char* mark(Severity s) {
+  switch (s) {
+    case Severity::error:
+      return "BROKEN";
+    case Severity::warning:
+      return "warning";
+    case Severity::note:
+      return "note";
+  }
+  return "note";
+}
+
+void add_findings(Document& d, const Verdict& v) {
+  d.heading(2, "Rules");
+  if (v.findings.empty()) {
+    d.paragraph("No rule is broken.");
+    return;
+  }
+  for (const Finding& f : v.findings) {
+    const std::string at = place_text(f.place);
+    d.heading(3, fmt::format("{} {}{}", mark(f.severity), f.rule, at.empty() ? "" : " at " + at));
+    d.paragraph(f.what);
+    std::vector<std::string> more;
+    if (!f.why.empty()) more.push_back("why: " + f.why);
+    if (!f.fix.empty()) more.push_back("fix: " + f.fix);
+    if (!more.empty()) d.bullets(std::move(more));
+  }
+}
+
+void add_goals(Document& d, const Verdict& v) {
+  if (v.goals.empty()) return;
+  d.heading(2, "Goals");
+  Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
+  for (const GoalOutcome& g : v.goals) {
+    const char* outcome = !g.met ? "missed" : g.likely ? "met" : "met, but not over the interval";
+    t.rows.push_back(
+        {g.text, outcome, show(g.actual.value, g.unit), show_interval(g.actual, g.unit)});
+  }
+  d.table(std::move(t));
+}
+
+void add_spends(Document& d, const Verdict& v) {
+  if (v.spends.empty()) return;
+  d.heading(2, "Next best spend");
+  Table t{.header = {"change", "adds", "goodput", "USD per useful GPU-hour"},
+          .flush_right = {false, true, true, true}};
+  for (const Spend& s : v.spends) {
+    t.rows.push_back({s.change, show(s.cost_usd_per_year, Unit::usd_per_year),
+                      fmt::format("{} -> {}", show(s.goodput_before, Unit::ratio),
+                                  show(s.goodput_after, Unit::ratio)),
+                      fmt::format("{} -> {}", significant(s.unit_cost_before_usd, 4),
+                                  significant(s.unit_cost_after_usd, 4))});
+  }
+  d.table(std::move(t));
+}
+
+void add_explanation(Document& d, const Section& s) {
+  for (const Figure& f : s.figures) {
+    if (f.formula.empty() && f.inputs.empty()) continue;
+    d.heading(4, fmt::format("why {}: {}", f.label, show(f.estimate.value, f.unit)));
+    if (!f.formula.empty()) d.verbatim(f.formula);
+    Table t;
+    for (const Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
+    if (!t.rows.empty()) d.table(std::move(t));
+  }
+}
+
+void add_section(Document& d, const Section& s, VerdictView view) {
+  if (!s.name.empty()) d.heading(3, s.name);
+  if (!s.summary.empty()) d.paragraph(s.summary);
+  Table t{.flush_right = {false, true, false, false, false}};
+  for (const Figure& f : s.figures) {
+    t.rows.push_back({f.label, show(f.estimate.value, f.unit), show_interval(f.estimate, f.unit),
+                      to_text(f.estimate.basis), f.estimate.reference});
+  }
+  if (!t.rows.empty()) d.table(std::move(t));
+  if (!s.limit.empty()) d.paragraph("limit: " + s.limit);
+  if (view.explain) add_explanation(d, s);
+}
+
+void add_bill(Document& d, const Bill& bill) {
+  if (bill.lines.empty()) return;
+  d.heading(2, "Bill");
+  Table t{.header = {"section", "item", "part", "count", "price each", "power each"},
+          .flush_right = {false, false, false, true, true, true}};
+  for (const BillLine& l : bill.lines) {
+    const std::string price =
+        l.unit_price ? fmt::format("{} .. {}", show(l.unit_price->low.base(), Unit::usd),
+                                   show(l.unit_price->high.base(), Unit::usd))
+                     : "no public price";
+    t.rows.push_back({l.section, l.item, l.part_id, show(l.count, Unit::count), price,
+                      show(l.unit_power.base(), Unit::watts)});
+  }
+  d.table(std::move(t));
+}
+
+void write_estimate(JsonWriter& w, const Figure& f) {
+  w.begin_object();
+  w.field("label", f.label);
+  w.field("unit", json_suffix(f.unit).empty() ? "count" : json_suffix(f.unit).substr(1));
+  w.field("value", f.estimate.value).field("low", f.estimate.low).field("high", f.estimate.high);
+  w.field("basis", to_text(f.estimate.basis)).field("reference", f.estimate.reference);
+  w.field("shown", show(f.estimate.value, f.unit));
+  if (!f.formula.empty()) w.field("formula", f.formula);
+  if (!f.inputs.empty()) {
+    w.key("inputs").begin_array();
+    for (const Input& i : f.inputs) {
+      w.begin_object().field("name", i.name).field("value", i.value);
+      w.field("reference", i.reference).end_object();
+    }
+    w.end_array();
+  }
+  w.end_object();
+}
+
+void write_sections(JsonWriter& w, const Verdict& v) {
+  w.key("sections").begin_array();
+  for (const Section& s : v.sections) {
+    w.begin_object().field("layer", to_text(s.layer)).field("name", s.name);
+    w.field("summary", s.summary).field("limit", s.limit).key("figures").begin_object();
+    for (const Figure& f : s.figures) {
+      w.key(f.id + std::string(json_suffix(f.unit)));
+      write_estimate(w, f);
+    }
+    w.end_object().end_object();
+  }
+  w.end_array();
+}
+
+void write_findings(JsonWriter& w, const Verdict& v) {
+  w.key("findings").begin_array();
+  for (const Finding& f : v.findings) {
+    w.begin_object();
+    w.field("severity", f.severity == Severity::error     ? "error"
+                        : f.severity == Severity::warning ? "warning"
+                                                          : "note");
+    w.field("rule", f.rule).field("layer", to_text(f.layer));
+    w.field("file", f.place.file).field("line", f.place.line).field("column", f.place.column);
+    w.field("what", f.what).field("why", f.why).field("fix", f.fix);
+    if (f.edit) {
+      w.key("edit").begin_object().field("path", f.edit->path).field("value", f.edit->value);
+      w.end_object();
+    }
+    w.end_object();
+  }
+  w.end_array();
+}
+
+void write_goals_and_spends(JsonWriter& w, const Verdict& v) {
+  w.key("goals").begin_array();
+  for (const GoalOutcome& g : v.goals) {
+    w.begin_object().field("text", g.text).field("metric", g.metric).field("met", g.met);
+    w.field("met_over_interval", g.likely).field("bound", g.bound);
+    w.field("value", g.actual.value).field("low", g.actual.low).field("high", g.actual.high);
+    w.field("unit", json_suffix(g.unit).empty() ? "count" : json_suffix(g.unit).substr(1));
+    w.end_object();
+  }
+  w.end_array().key("spends").begin_array();
+  for (const Spend& s : v.spends) {
+    w.begin_object().field("change", s.change).field("path", s.path).field("value", s.value);
+    w.field("cost_usd_per_year", s.cost_usd_per_year);
+    w.field("goodput_before_ratio", s.goodput_before);
+    w.field("goodput_after_ratio", s.goodput_after);
+    w.field("unit_cost_before_usd_per_hour", s.unit_cost_before_usd);
+    w.field("unit_cost_after_usd_per_hour", s.unit_cost_after_usd).end_object();
+  }
+  w.end_array();
+}
+
+void write_bill(JsonWriter& w, const Bill& bill) {
+  w.key("bill").begin_array();
+  for (const BillLine& l : bill.lines) {
+    w.begin_object().field("section", l.section).field("item", l.item).field("part", l.part_id);
+    w.field("count", l.count);
+    if (l.unit_price) {
+      w.field("unit_price_low_usd", l.unit_price->low.base());
+      w.field("unit_price_high_usd", l.unit_price->high.base());
+    }
+    w.field("unit_power_w", l.unit_power.base()).field("reference", l.reference).end_object();
+  }
+  w.end_array();
+}
+
+}  // namespace
+
+Document document_of(const Verdict& v, VerdictView view) {
+  Document d;
+  d.heading(1, fmt::format("{}{}", v.design, v.version.empty() ? "" : " " + v.version));
+  d.paragraph(v.summary);
+  std::string last_layer;
+  for (const Section& s : v.sections) {
+    if (last_layer != to_text(s.layer)) d.heading(2, last_layer = to_text(s.layer));
+    add_section(d, s, view);
+  }
+  add_findings(d, v);
+  add_goals(d, v);
+  add_spends(d, v);
+  if (view.explain) add_bill(d, v.bill);
+  if (!v.coarse.empty()) {
+    d.heading(2, "How far off this may be");
+    d.bullets(v.coarse);
+  }
+  d.paragraph(fmt::format("design digest {}", v.digest));
+  return d;
+}
+
+std::string json_of(const Verdict& v) {
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("kind", "verdict");
+  w.field("design", v.design).field("version", v.version).field("digest", v.digest);
+  w.field("passes", v.passes()).field("summary", v.summary);
+  write_sections(w, v);
+  write_findings(w, v);
+  write_goals_and_spends(w, v);
+  write_bill(w, v.bill);
+  w.key("coarse").begin_array();
+  for (const std::string& c : v.coarse) w.value(c);
+  w.end_array().end_object();
+  return w.text() + '\n';
+}
+
+std::string csv_of(const Verdict& v) {
+  std::string out = "layer,section,figure,value,low,high,unit,basis,reference\n";
+  for (const Section& s : v.sections) {
+    for (const Figure& f : s.figures) {
+      const auto suffix = json_suffix(f.unit);
+      out += fmt::format("{},{},{},{},{},{},{},{},{}\n", to_text(s.layer), csv_field(s.name), f.id,
+                         shortest(f.estimate.value), shortest(f.estimate.low),
+                         shortest(f.estimate.high), suffix.empty() ? "count" : suffix.substr(1),
+                         to_text(f.estimate.basis), csv_field(f.estimate.reference));
+    }
+  }
+  return out;
+}
+
+}  // namespace orrery
