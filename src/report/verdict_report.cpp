@@ -5,6 +5,7 @@
 #include "base/csv.h"
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "report/figure_json.h"
 
 namespace orrery {
 namespace {
@@ -110,34 +111,12 @@ void add_bill(Document& d, const Bill& bill) {
   d.table(std::move(t));
 }
 
-void write_estimate(JsonWriter& w, const Figure& f) {
-  w.begin_object();
-  w.field("label", f.label);
-  w.field("unit", json_suffix(f.unit).empty() ? "count" : json_suffix(f.unit).substr(1));
-  w.field("value", f.estimate.value).field("low", f.estimate.low).field("high", f.estimate.high);
-  w.field("basis", to_text(f.estimate.basis)).field("reference", f.estimate.reference);
-  w.field("shown", show(f.estimate.value, f.unit));
-  if (!f.formula.empty()) w.field("formula", f.formula);
-  if (!f.inputs.empty()) {
-    w.key("inputs").begin_array();
-    for (const Input& i : f.inputs) {
-      w.begin_object().field("name", i.name).field("value", i.value);
-      w.field("reference", i.reference).end_object();
-    }
-    w.end_array();
-  }
-  w.end_object();
-}
-
 void write_sections(JsonWriter& w, const Verdict& v) {
   w.key("sections").begin_array();
   for (const Section& s : v.sections) {
     w.begin_object().field("layer", to_text(s.layer)).field("name", s.name);
     w.field("summary", s.summary).field("limit", s.limit).key("figures").begin_object();
-    for (const Figure& f : s.figures) {
-      w.key(f.id + std::string(json_suffix(f.unit)));
-      write_estimate(w, f);
-    }
+    for (const Figure& f : s.figures) write_figure(w, f);
     w.end_object().end_object();
   }
   w.end_array();
@@ -168,7 +147,7 @@ void write_goals_and_spends(JsonWriter& w, const Verdict& v) {
     w.begin_object().field("text", g.text).field("metric", g.metric).field("met", g.met);
     w.field("met_over_interval", g.likely).field("bound", g.bound);
     w.field("value", g.actual.value).field("low", g.actual.low).field("high", g.actual.high);
-    w.field("unit", json_suffix(g.unit).empty() ? "count" : json_suffix(g.unit).substr(1));
+    w.field("unit", unit_name(g.unit));
     w.end_object();
   }
   w.end_array().key("spends").begin_array();
@@ -239,11 +218,10 @@ std::string csv_of(const Verdict& v) {
   std::string out = "layer,section,figure,value,low,high,unit,basis,reference\n";
   for (const Section& s : v.sections) {
     for (const Figure& f : s.figures) {
-      const auto suffix = json_suffix(f.unit);
       out += fmt::format("{},{},{},{},{},{},{},{},{}\n", to_text(s.layer), csv_field(s.name), f.id,
                          shortest(f.estimate.value), shortest(f.estimate.low),
-                         shortest(f.estimate.high), suffix.empty() ? "count" : suffix.substr(1),
-                         to_text(f.estimate.basis), csv_field(f.estimate.reference));
+                         shortest(f.estimate.high), unit_name(f.unit), to_text(f.estimate.basis),
+                         csv_field(f.estimate.reference));
     }
   }
   return out;

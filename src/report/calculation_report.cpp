@@ -1,0 +1,42 @@
+#include "report/calculation_report.h"
+
+#include "base/json_writer.h"
+#include "report/figure_json.h"
+
+namespace orrery {
+
+Document document_of(const Calculation& c) {
+  Document d;
+  d.heading(1, c.question);
+  d.paragraph(c.answer);
+  Table t{.flush_right = {false, true, false, false}};
+  for (const Figure& f : c.figures) {
+    t.rows.push_back({f.label, show(f.estimate.value, f.unit), show_interval(f.estimate, f.unit),
+                      to_text(f.estimate.basis)});
+  }
+  d.table(std::move(t));
+  d.heading(2, "The arithmetic");
+  for (const Figure& f : c.figures) {
+    if (f.formula.empty()) continue;
+    d.verbatim(f.label + " = " + f.formula);
+  }
+  if (!c.assumptions.empty()) {
+    d.heading(2, "Assumptions");
+    d.bullets(c.assumptions);
+  }
+  return d;
+}
+
+std::string json_of(const Calculation& c) {
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("kind", "calculation");
+  w.field("question", c.question).field("answer", c.answer).field("command", c.command);
+  w.key("figures").begin_object();
+  for (const Figure& f : c.figures) write_figure(w, f);
+  w.end_object().key("assumptions").begin_array();
+  for (const std::string& a : c.assumptions) w.value(a);
+  w.end_array().end_object();
+  return w.text() + '\n';
+}
+
+}  // namespace orrery

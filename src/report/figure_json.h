@@ -1,0 +1,16 @@
+// A figure as JSON, the same in a verdict, a calculation and a comparison.
+#pragma once
+
+#include <string>
+
+#include "base/json_writer.h"
+#include "plan/figure.h"
+
+namespace orrery {
+
+// Key and object: "step_time_s": {"label": ..., "value": ..., "low": ...}.
+void write_figure(JsonWriter& w, const Figure& f);
+// "s", "bytes_per_s"; "count" where the key has no suffix.
+std::string_view unit_name(Unit unit);
+
+}  // namespace orrery
