@@ -1,0 +1,134 @@
+#include "design/design.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "design/names.h"
+
+namespace orrery {
+
+Mark PlaceMap::find(std::string_view path) const {
+  while (true) {
+    const auto at = marks_.find(path);
+    if (at != marks_.end()) return at->second;
+    const auto cut = path.find_last_of(".[");
+    if (cut == std::string_view::npos) break;
+    path = path.substr(0, cut);
+  }
+  const auto root = marks_.find(std::string_view());
+  return root == marks_.end() ? Mark{} : root->second;
+}
+
+bool Design::operator==(const Design& o) const {
+  const auto said = [](const Design& d) {
+    return std::tie(d.format, d.name, d.version, d.description, d.sites, d.fleet, d.fabric,
+                    d.storage, d.scheduler, d.workloads, d.economics, d.goals);
+  };
+  return said(*this) == said(o);
+}
+
+Place place_of(const Design& design, std::string_view path) {
+  if (design.file.empty()) return {};
+  const Mark mark = design.places.find(path);
+  return {design.file, mark.line, mark.column};
+}
+
+namespace {
+
+template <class T>
+const T* named(const std::vector<T>& all, std::string_view name) {
+  if (name.empty()) return all.empty() ? nullptr : &all.front();
+  const auto at = std::ranges::find(all, name, &T::name);
+  return at == all.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+const Site* find_site(const Design& design, std::string_view name) {
+  return named(design.sites, name);
+}
+
+const Fleet* find_fleet(const Design& design, std::string_view name) {
+  return named(design.fleet, name);
+}
+
+std::string_view StorageTier::label() const {
+  return name.empty() ? word_of(tier) : std::string_view(name);
+}
+
+const StorageTier* find_tier(const Design& design, std::string_view label) {
+  if (label.empty()) return nullptr;
+  const auto at = std::ranges::find(design.storage, label, &StorageTier::label);
+  return at == design.storage.end() ? nullptr : &*at;
+}
+
+const ModelShape* find_model(const Design& design, const Catalog& catalog, std::string_view model) {
+  const auto local = std::ranges::find(design.local_models, model, &LocalModel::path);
+  return local != design.local_models.end() ? &local->shape : catalog.model(model);
+}
+
+const char* kind_of(const Workload& w) {
+  static constexpr const char* kKinds[] = {"train", "serve", "jobs", "batch"};
+  return kKinds[w.task.index()];
+}
+
+std::string label_of(const Design& design, const Workload& workload) {
+  if (!workload.terms.name.empty()) return workload.terms.name;
+  int ordinal = 1;
+  for (const Workload& other : design.workloads) {
+    if (&other == &workload) break;
+    ordinal += other.terms.name.empty() && other.task.index() == workload.task.index();
+  }
+  const std::string kind = kind_of(workload);
+  return ordinal == 1 ? kind : kind + '-' + std::to_string(ordinal);
+}
+
+namespace {
+
+template <class T, class U>
+void lay_over(T& target, const std::optional<U>& given) {
+  if (given) target = *given;
+}
+
+void lay_over(FleetNode& n, const CustomNode& c) {
+  Node& p = n.part;
+  lay_over(p.accelerator_id, c.accelerator);
+  lay_over(p.accelerators, c.accelerators);
+  // A changed count means one host of that many unless the hosts are given too.
+  if (c.accelerators) p.accelerators_per_host = *c.accelerators;
+  lay_over(p.accelerators_per_host, c.accelerators_per_host);
+  lay_over(p.host_cpus, c.sockets);
+  lay_over(p.compute_nics, c.compute_nics);
+  lay_over(p.nic_rate, c.nic_rate);
+  lay_over(p.local_nvme, c.local_nvme);
+  lay_over(p.rack_units, c.rack_units);
+  lay_over(p.max_power, c.max_power);
+  lay_over(p.typical_train_power, c.typical_power);
+  lay_over(p.idle_power, c.idle_power);
+  if (c.price) p.price = PriceRange{*c.price, *c.price};
+  lay_over(n.cores, c.cores);
+  lay_over(n.memory, c.memory);
+  lay_over(n.storage_nics, c.storage_nics);
+  lay_over(n.storage_nic_rate, c.storage_nic_rate);
+}
+
+}  // namespace
+
+FleetNode resolve_node(const Fleet& fleet, const Catalog& catalog) {
+  FleetNode n;
+  if (const Node* part = catalog.node(fleet.node)) n.part = *part;
+  if (fleet.custom) lay_over(n, *fleet.custom);
+  if (n.part.id.empty()) {
+    n.part.id = fleet.name;
+    n.part.name = fleet.name;
+    n.part.provenance = {.reference = "design/" + fleet.name,
+                         .source = "the design file",
+                         .date = "",
+                         .basis = FactBasis::derived,
+                         .confidence = Confidence::medium};
+  }
+  if (n.part.accelerators > 0) n.accelerator = catalog.accelerator(n.part.accelerator_id);
+  return n;
+}
+
+}  // namespace orrery

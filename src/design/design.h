@@ -1,0 +1,90 @@
+// The design: one file's content as types. text -> read_design -> Design -> write_design -> text.
+//
+// Everything that can have a sensible default has one, so a Design is always whole; an optional
+// means that the planner computes the value or takes it from the catalog. Quantities are in base
+// units, ids are checked against the catalog, names (fleet, site, tier) against the file itself.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "catalog/catalog.h"
+#include "design/economics.h"
+#include "design/fleet.h"
+#include "design/networks.h"
+#include "design/place_map.h"
+#include "design/scheduling.h"
+#include "design/site.h"
+#include "design/tiers.h"
+#include "design/workloads.h"
+
+namespace orrery {
+
+// A shape read from the config.json that a workload's `model:` names by path.
+struct LocalModel {
+  std::string path;
+  ModelShape shape;
+
+  bool operator==(const LocalModel& o) const { return path == o.path; }
+};
+
+struct Design {
+  int format = 1;  // `orrery: 1`
+  std::string name;
+  std::string version;       // the author's own
+  std::string description;   // one sentence for reports
+  std::vector<Site> sites;   // at least one after reading
+  std::vector<Fleet> fleet;  // at least one after reading
+  Networks fabric;
+  std::vector<StorageTier> storage;
+  Scheduler scheduler;
+  std::vector<Workload> workloads;
+  Economics economics;
+  std::vector<Goal> goals;
+
+  std::vector<LocalModel> local_models;
+  std::string file;  // as named by the caller; empty for a design made in memory
+  PlaceMap places;
+
+  // What the designs say; where they say it does not count.
+  bool operator==(const Design& o) const;
+};
+
+struct ReadDesignOptions {
+  std::string file = "design.yaml";  // for messages
+  // Gives the text of a config.json that the design names; none: such a path is an error.
+  ReadFile read_file;
+};
+
+// Every fault at once. Warnings of a design that could be read go to `warnings` where given.
+Result<Design> read_design(std::string_view text, const Catalog& catalog,
+                           const ReadDesignOptions& options = {}, Diagnostics* warnings = nullptr);
+
+// The place of "fleet[0].count" for a Diagnostic; of what is around it where it is a default.
+Place place_of(const Design& design, std::string_view path);
+
+// By name; the first one where the name is empty; nullptr where there is none.
+const Site* find_site(const Design& design, std::string_view name);
+const Fleet* find_fleet(const Design& design, std::string_view name);
+// By label (name or tier word); nullptr where there is none. An empty label finds nothing.
+const StorageTier* find_tier(const Design& design, std::string_view label);
+// Catalog id, alias, or path of a config.json that was read.
+const ModelShape* find_model(const Design& design, const Catalog& catalog, std::string_view model);
+// "train", or "serve-2" for the second one without a name of its own.
+std::string label_of(const Design& design, const Workload& workload);
+
+// What a fleet's nodes are once `custom` is laid over the catalog's row.
+struct FleetNode {
+  Node part;
+  const Accelerator* accelerator = nullptr;  // nullptr for a CPU server
+  std::optional<int> cores;                  // of one host
+  std::optional<Bytes> memory;               // of one host
+  std::optional<int> storage_nics;
+  std::optional<BytesPerSecond> storage_nic_rate;
+};
+FleetNode resolve_node(const Fleet& fleet, const Catalog& catalog);
+
+}  // namespace orrery

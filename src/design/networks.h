@@ -1,0 +1,70 @@
+// The three networks: compute, storage, management.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+
+namespace orrery {
+
+enum class TopologyKind {
+  none,
+  rail_fat_tree,
+  fat_tree,
+  three_tier,
+  twin_plane,
+  dragonfly,
+  torus,
+  rail_only,
+  nvl72
+};
+enum class Routing { fixed, ecmp, adaptive };
+enum class Protocol { infiniband, roce, ethernet };
+
+// What a lossless Ethernet needs to be safe. Undeclared is not the same as false: the review asks.
+struct RoceChecklist {
+  std::optional<bool> pfc;              // priority flow control on the RDMA class only
+  std::optional<bool> ecn;              // marking below the PFC threshold
+  std::optional<bool> dedicated_queue;  // RDMA has a queue of its own, CNPs a strict one
+  std::optional<bool> hash_spread;      // entropy in the hash (more queue pairs, or spraying)
+  std::optional<bool> pfc_watchdog;
+  std::optional<bool> headroom_checked;  // buffer headroom for cable length and rate
+
+  bool operator==(const RoceChecklist&) const = default;
+};
+
+struct Network {
+  TopologyKind topology = TopologyKind::none;
+  std::string switch_part;  // catalog id; `switch` in the file
+  std::string nic;          // catalog id; empty: the node's own
+  std::string link;         // optic or cable between switches; empty: chosen by rate and reach
+  std::string node_link;    // optic or cable at the node; empty: as `link`
+  Routing routing = Routing::ecmp;
+  std::optional<Protocol> protocol;  // none: what the switch speaks
+  double oversubscription = 1;       // down over up bandwidth at the leaf
+  std::optional<int> rails;          // none: the node's compute NICs
+  int planes = 1;
+  bool sharp = false;   // reduction in the switches
+  int queue_pairs = 1;  // per connection
+  RoceChecklist roce;
+  bool converged = false;       // storage only: its traffic runs over the compute network
+  std::vector<int> dimensions;  // of a torus
+  std::optional<int> groups;    // of a dragonfly
+  std::optional<int> ports_per_node;
+  std::optional<BytesPerSecond> port_rate;  // of one of them
+  bool encrypted = false;
+
+  bool operator==(const Network&) const = default;
+};
+
+struct Networks {
+  Network compute;
+  Network storage;
+  Network management;
+
+  bool operator==(const Networks&) const = default;
+};
+
+}  // namespace orrery

@@ -1,0 +1,59 @@
+// Who runs when, and what happens when something breaks.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+
+namespace orrery {
+
+enum class SchedulerKind { slurm, kubernetes, both };
+enum class Backfill { none, easy, conservative, slurm };
+enum class PlacementTopology { none, tree, block, rail };
+enum class Preemption { none, requeue, suspend };
+
+struct Quota {
+  std::string tenant;
+  std::optional<double> share;  // of the fleet
+  std::optional<int> accelerators;
+
+  bool operator==(const Quota&) const = default;
+};
+
+struct SchedulerPartition {
+  std::string name;
+  std::string fleet;
+  std::optional<int> nodes;  // none: all of the fleet
+  std::optional<Seconds> time_limit;
+
+  bool operator==(const SchedulerPartition&) const = default;
+};
+
+// From a fault to useful work again. None: the failure layer's published defaults.
+struct Recovery {
+  std::optional<Seconds> detect;
+  std::optional<Seconds> requeue;  // drain, pick a spare, start the processes
+  std::optional<Seconds> restart;  // initialise and load the checkpoint, where it is not computed
+  bool automatic = true;           // false: a person acts
+  std::optional<Seconds> operator_response;
+
+  bool operator==(const Recovery&) const = default;
+};
+
+struct Scheduler {
+  SchedulerKind kind = SchedulerKind::slurm;
+  Backfill backfill = Backfill::easy;
+  PlacementTopology topology = PlacementTopology::tree;
+  Preemption preemption = Preemption::none;
+  bool gang = true;
+  bool fair_share = false;
+  std::vector<Quota> quotas;
+  std::vector<SchedulerPartition> partitions;
+  Recovery recovery;
+
+  bool operator==(const Scheduler&) const = default;
+};
+
+}  // namespace orrery

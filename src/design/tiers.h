@@ -1,0 +1,56 @@
+// Storage tiers, nearest to the accelerators first. Rates are of the tier as a whole.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+
+namespace orrery {
+
+enum class Tier { gpu_direct, node_nvme, hot, warm, cold };
+enum class TierKind { parallel_fs, object, nfs, local_nvme, block };
+enum class CachePolicy { lru, random, pin, belady };
+
+struct Metadata {
+  std::optional<int> servers;
+  std::optional<PerSecond> creates;  // of one server
+
+  bool operator==(const Metadata&) const = default;
+};
+
+struct StorageTier {
+  std::string name;  // empty: the tier's word ("hot")
+  Tier tier = Tier::hot;
+  TierKind kind = TierKind::parallel_fs;
+  std::string site;      // empty: the first site
+  std::string region;    // of a cloud store outside the sites; empty: the site's
+  std::string provider;  // empty: owned
+  std::string device;    // catalog id of drive or appliance
+  std::optional<int> servers;
+  std::optional<int> devices_per_server;
+  std::optional<BytesPerSecond> read;            // aggregate; none: from servers and device
+  std::optional<BytesPerSecond> write;           // aggregate
+  std::optional<BytesPerSecond> server_network;  // of one server, per direction
+  std::optional<Bytes> capacity;                 // usable
+  std::optional<double> usable;                  // of the raw capacity, after parity and reserve
+  Metadata metadata;
+  std::optional<int> client_streams;  // parallel requests of one node
+  std::optional<BytesPerSecond> stream_rate;
+  std::optional<Seconds> first_byte;      // latency of a request
+  CachePolicy policy = CachePolicy::lru;  // where the tier caches another
+  std::string caches;                     // name of the tier it caches; empty: none
+  bool encrypted = false;                 // at rest
+  bool versioned = false;                 // copies that deletion cannot reach
+  std::optional<UsdPerByteSecond> price;  // rent
+  std::optional<UsdPerByte> capex;        // purchase
+  std::optional<UsdPerByte> egress_price;
+
+  std::string_view label() const;  // the name, or the tier's word
+
+  bool operator==(const StorageTier&) const = default;
+};
+
+}  // namespace orrery

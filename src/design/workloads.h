@@ -1,0 +1,253 @@
+// What the site is for: training runs, services, queues of jobs, batch work.
+//
+// In the file a workload is a list entry with one key, its kind: `- train: { ... }`. The terms that
+// every kind shares (name, fleet, residency ...) stand among its fields.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/quantity.h"
+#include "design/tiers.h"
+
+namespace orrery {
+
+enum class Precision { fp32, tf32, bf16, fp16, fp8, fp8_row, fp8_block, mxfp8, nvfp4, int8, int4 };
+enum class Sharding { none, zero1, zero2, zero3 };
+enum class Recompute { none, selective, full };
+enum class CheckpointMode { sync, async };
+enum class DataKind { text, image, video, tabular, volume };  // volume: CT and MRI studies
+enum class DataFormat { shards, files };
+enum class EmbeddingPlacement { device, host, ssd };
+
+struct Terms {
+  std::string name;          // empty: the kind, numbered where there are several
+  std::string fleet;         // empty: the first fleet
+  std::optional<int> nodes;  // none: the whole fleet (train), as needed (others)
+  std::string residency;     // region or country outside which neither compute nor data may lie
+  std::string tenant;
+  bool encrypt_at_rest = false;
+  bool encrypt_in_transit = false;
+  bool isolate_tenant = false;
+  std::optional<double> availability;  // share of time it must be up
+  int priority = 0;
+  std::vector<std::string>
+      external;  // services outside the site that it calls ("hugging-face-hub")
+
+  bool operator==(const Terms&) const = default;
+};
+
+// A network that is no transformer of the catalog: a convolutional net, a ranking model.
+struct PlainNetwork {
+  double params = 0;
+  Flops forward;                     // for one sample
+  std::optional<Bytes> activations;  // kept for one sample in training
+
+  bool operator==(const PlainNetwork&) const = default;
+};
+
+struct Layout {
+  int tp = 1;
+  int pp = 1;
+  int vp = 1;
+  std::optional<int> dp;  // none: what the accelerators leave
+  int cp = 1;
+  int ep = 1;
+  int mbs = 1;
+  Sharding sharding = Sharding::zero1;
+  Recompute recompute = Recompute::none;
+
+  bool operator==(const Layout&) const = default;
+};
+
+struct Dataset {
+  DataKind kind = DataKind::text;
+  std::optional<Bytes> size;
+  std::optional<double> samples;
+  std::optional<Bytes> sample_size;  // as stored
+  DataFormat format = DataFormat::shards;
+  std::optional<Bytes> shard_size;
+  std::optional<Seconds> decode;  // core time for one sample
+  bool shuffle = true;
+  double epochs = 1;
+  std::string tier;  // name or word of the tier it is read from; empty: the nearest that holds it
+  std::optional<int> loader_cores;  // for each accelerator
+  std::string region;               // where it lies now; empty: the tier's
+
+  bool operator==(const Dataset&) const = default;
+};
+
+struct KeepRule {
+  std::string tier;
+  std::optional<int> newest;  // this many; none: milestones
+
+  bool operator==(const KeepRule&) const = default;
+};
+
+struct Checkpoint {
+  std::optional<Seconds> every;  // none: the best interval is computed
+  CheckpointMode mode = CheckpointMode::async;
+  std::vector<std::string> to = {"hot"};  // in order of the copies
+  std::vector<KeepRule> keep;
+  std::optional<double> bytes_per_param;  // none: 14 (weight 2, master 4, moments 8)
+  std::optional<int> files;               // in one save; none: one a writing rank
+  std::optional<int> replicas;            // of a node-local copy, on peers
+  std::optional<Seconds> milestone;       // how often a milestone is kept; none: one a week
+
+  bool operator==(const Checkpoint&) const = default;
+};
+
+struct Lora {
+  int rank = 16;
+  std::vector<std::string> targets = {"qkv", "o"};  // qkv, o, mlp
+  std::optional<Precision> base_precision;          // of the frozen weights; none: the run's
+
+  bool operator==(const Lora&) const = default;
+};
+
+// Embedding tables of a recommender: their rows live apart from the dense network.
+struct Embeddings {
+  double rows = 0;  // of all tables
+  int width = 128;
+  Precision precision = Precision::fp32;
+  double lookups = 0;  // rows read for one sample
+  EmbeddingPlacement placement = EmbeddingPlacement::device;
+
+  bool operator==(const Embeddings&) const = default;
+};
+
+// Events that arrive all the time and must be stored, joined and fed to training.
+struct FeatureStream {
+  PerSecond rate;
+  Bytes size;  // of one event
+  std::optional<Seconds> retention;
+  std::optional<Seconds> freshness;  // from event to model
+  std::string tier;
+
+  bool operator==(const FeatureStream&) const = default;
+};
+
+// A run that comes back: every day, in a window.
+struct Recurrence {
+  Seconds every;
+  std::optional<Seconds> window;  // it must end within
+
+  bool operator==(const Recurrence&) const = default;
+};
+
+struct Train {
+  std::string model;  // catalog id, alias or path of a config.json; empty where `network` is given
+  std::optional<PlainNetwork> network;
+  std::optional<double> tokens;   // of the run
+  std::optional<double> samples;  // of the run, for a plain network; none: dataset times epochs
+  int sequence = 4096;
+  int batch = 0;  // sequences or samples in one step, of the whole run
+  Precision precision = Precision::bf16;
+  std::optional<Layout> layout;  // none: searched
+  Dataset dataset;
+  std::optional<Checkpoint> checkpoint;
+  std::optional<Lora> lora;
+  std::optional<Embeddings> embeddings;
+  std::optional<FeatureStream> features;
+  std::optional<Recurrence> repeat;
+  std::optional<Seconds> deadline;  // the run must end within
+  int runs = 1;                     // a year, where it does not repeat
+
+  bool operator==(const Train&) const = default;
+};
+
+struct Arrivals {
+  PerSecond rate;   // mean
+  double peak = 1;  // highest hour over the mean
+  std::string
+      trace;  // name of a built-in mix ("chat", "code", "summary") or a path; empty: Poisson
+  std::optional<double> input_tokens;  // mean; none: the trace's
+  std::optional<double> output_tokens;
+  double shared_prefix = 0;  // share of the input that requests have in common
+
+  bool operator==(const Arrivals&) const = default;
+};
+
+struct Objective {
+  std::optional<Seconds> ttft_p99;
+  std::optional<Seconds> tpot_p99;
+  std::optional<Seconds> latency_p99;  // of the whole request
+
+  bool operator==(const Objective&) const = default;
+};
+
+// A part of a service's traffic that comes from, and must be answered in, one place.
+struct Zone {
+  std::string site;
+  std::string fleet;  // empty: the fleet of that site
+  double share = 1;   // of the arrivals
+  std::string residency;
+
+  bool operator==(const Zone&) const = default;
+};
+
+struct Serve {
+  std::string model;
+  std::optional<PlainNetwork> network;  // one request is one sample
+  std::string engine = "vllm";
+  std::optional<int> replicas;  // none: as many as the objective needs
+  std::optional<int> tp;        // none: the least that fits
+  int pp = 1;
+  Precision precision = Precision::bf16;  // of the weights
+  Precision kv_precision = Precision::bf16;
+  std::optional<int> max_batch;
+  std::optional<double> max_tokens;  // context kept for one request
+  bool chunked_prefill = true;
+  bool prefix_cache = true;
+  bool disaggregated = false;
+  std::optional<int> prefill_replicas;  // where disaggregated
+  std::string draft_model;              // speculative decoding
+  Arrivals arrivals;
+  Objective objective;
+  std::vector<Zone> zones;
+  std::optional<Bytes> request_size;  // bytes in with one request, where it carries images
+  std::string weights_tier;           // where replicas load from
+
+  bool operator==(const Serve&) const = default;
+};
+
+// A queue of jobs of many users.
+struct Jobs {
+  std::string trace;  // path of a CSV (submit_s,duration_s,accelerators[,tenant]); empty: synthetic
+  std::optional<PerSecond> rate;
+  std::optional<Seconds> mean_duration;
+  std::vector<int> sizes = {1, 2, 4, 8, 16, 32};  // accelerators
+  std::vector<double> weights;                    // of the sizes; empty: as 1 / size
+
+  bool operator==(const Jobs&) const = default;
+};
+
+// Work that is counted in core or accelerator hours: nightly retraining on CPUs, preparation of
+// data.
+struct Batch {
+  std::optional<double> core_hours;         // of one run
+  std::optional<double> accelerator_hours;  // of one run
+  int tasks = 1;                            // it splits into
+  std::optional<Bytes> memory;              // of one task
+  Dataset dataset;
+  std::optional<Bytes> output;
+  std::optional<Recurrence> repeat;
+  std::optional<Seconds> deadline;
+
+  bool operator==(const Batch&) const = default;
+};
+
+using Task = std::variant<Train, Serve, Jobs, Batch>;
+
+struct Workload {
+  Terms terms;
+  Task task;
+
+  bool operator==(const Workload&) const = default;
+};
+
+const char* kind_of(const Workload& w);  // "train", "serve", "jobs", "batch"
+
+}  // namespace orrery
