@@ -1,18 +1,22 @@
-# orrery_room(NAME [ROOMS room ...] [LIBRARIES target ...])
+# orrery_room(NAME [ROOMS room ...] [LIBRARIES target ...] [SOURCES generated.cpp ...])
 #
 # A room is a folder of src/. Its sources become the static library room_NAME and its *_test.cpp the
-# executable NAME_test. ROOMS are the rooms whose headers it may include (base is always among them);
+# executable NAME_test; a main.cpp is left to an executable of its own. ROOMS are the rooms whose headers it may include (base is always among them);
 # tests/tidy_test.cpp checks that the includes keep to this list.
 function(orrery_room name)
-  cmake_parse_arguments(ROOM "" "" "ROOMS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "ROOMS;LIBRARIES;SOURCES" ${ARGN})
   # The architecture names rooms that come later; their place in the order is kept, the folder is not there yet.
   if(NOT IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${name})
     return()
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(APPEND sources ${ROOM_SOURCES})
+  if(NOT sources)
+    return()
+  endif()
 
   list(TRANSFORM ROOM_ROOMS PREPEND room_)
   if(NOT name STREQUAL "base")
@@ -29,6 +33,7 @@ function(orrery_room name)
   add_library(room_${name} STATIC ${sources})
   target_include_directories(room_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(room_${name} PUBLIC ${present} ${ROOM_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY ORRERY_ROOMS room_${name})
 
   if(ORRERY_TESTS AND tests)
     add_executable(${name}_test ${tests})

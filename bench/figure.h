@@ -1,0 +1,34 @@
+// A speed figure: a stable name, a unit and the function that measures it.
+//
+// Each bench/<name>.cpp defines `std::vector<Figure> <name>_figures();` and CMake lists them all in
+// all_figures(), sorted by file. A figure is measured cold: it builds what it needs inside
+// measure() and carries nothing over from an earlier call.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+
+namespace orrery {
+
+struct Figure {
+  std::string name;
+  std::string unit;
+  std::string what;  // one line for `orrery bench --list`
+  std::function<Result<double>()> measure;
+};
+
+std::vector<Figure> all_figures();
+
+// Seconds that `work` takes, by the steady clock.
+template <class Work>
+double seconds_of(Work&& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace orrery

@@ -1,0 +1,71 @@
+// The options of a verb, bound to the fields that receive them. The parser behind it (CLI11) is a
+// heavy header and stays in arguments.cpp.
+//
+// The field's value at the time of binding is the default that --help shows. Quantities
+// ("20 PB", "400 GB/s") are taken as text and read with base/units.h, so that a bare number where a
+// unit belongs is refused here as it is in the design file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace orrery {
+
+enum class Format { text, json, markdown, html, csv };
+
+const char* to_text(Format f);
+
+class Arguments {
+ public:
+  explicit Arguments(CLI::App& app) : app_(app) {}
+
+  // Words without a dash, in the order they are bound. `name` is written in capitals: "FILE".
+  void positional(const std::string& name, std::string& field, const std::string& help);
+  void positional_choice(const std::string& name, std::string& field,
+                         const std::vector<std::string>& choices, const std::string& help);
+  void optional_positional(const std::string& name, std::string& field, const std::string& help);
+  // All remaining words; none is fine.
+  void positionals(const std::string& name, std::vector<std::string>& field,
+                   const std::string& help);
+
+  // `name` is written with its dashes, a short form before it: "-o,--output". The value is shown as
+  // `unit` ("GB/s", "N", "FILE") in the help.
+  void option(const std::string& name, std::string& field, const std::string& help,
+              const std::string& unit = "TEXT");
+  void option(const std::string& name, std::optional<std::string>& field, const std::string& help,
+              const std::string& unit = "TEXT");
+  void option(const std::string& name, std::int64_t& field, const std::string& help,
+              const std::string& unit = "N");
+  void option(const std::string& name, std::optional<std::int64_t>& field, const std::string& help,
+              const std::string& unit = "N");
+  void option(const std::string& name, double& field, const std::string& help,
+              const std::string& unit = "X");
+  void option(const std::string& name, std::optional<double>& field, const std::string& help,
+              const std::string& unit = "X");
+  // May be given again; the values gather.
+  void option(const std::string& name, std::vector<std::string>& field, const std::string& help,
+              const std::string& unit = "TEXT");
+  void choice(const std::string& name, std::string& field, const std::vector<std::string>& choices,
+              const std::string& help);
+  void flag(const std::string& name, bool& field, const std::string& help);
+  // The option or positional bound last must be given.
+  void required();
+
+  // The options that mean the same in every verb.
+  void format(Format& field, const std::vector<Format>& offered = {Format::text, Format::json});
+  void seed(std::uint64_t& field);
+  void jobs(int& field);  // threads; never changes a result
+
+ private:
+  CLI::App& app_;
+  CLI::Option* last_ = nullptr;
+};
+
+}  // namespace orrery

@@ -1,0 +1,13 @@
+#include "cli/verb.h"
+
+namespace orrery {
+
+Verb bench_verb();
+Verb completion_verb();
+Verb version_verb();
+
+// In the order of the work: init plan simulate search calc fabric score calibrate diff explain
+// catalog emit probe serve bench completion version.
+std::vector<Verb> all_verbs() { return {bench_verb(), completion_verb(), version_verb()}; }
+
+}  // namespace orrery
