@@ -14,6 +14,7 @@
 #include "catalog/bill.h"
 #include "catalog/model_shape.h"
 #include "catalog/parts.h"
+#include "catalog/policy_facts.h"
 #include "catalog/prices.h"
 #include "catalog/site_facts.h"
 
@@ -36,10 +37,13 @@ struct Catalog {
   std::vector<GridRegion> regions;
   std::vector<LeadTime> lead_times;
   std::vector<CloudPrice> cloud_prices;
+  std::vector<ReservedDiscount> reserved_discounts;
   std::vector<StorageCloudPrice> storage_prices;
   std::vector<SpotBand> spot_bands;
   std::vector<TcoParameter> tco_parameters;
   std::vector<ModelShape> models;
+  std::vector<ServingEngine> engines;
+  std::vector<ExportControl> export_controls;
 
   // nullptr where there is no such id (or alias, for regions and models).
   const Accelerator* accelerator(std::string_view id) const;
@@ -54,6 +58,11 @@ struct Catalog {
   const ModelShape* model(std::string_view id_or_alias) const;
   const TcoParameter* tco(std::string_view id) const;
   const PowerStage* power_stage(std::string_view id) const;
+  const ServingEngine* engine(std::string_view id) const;
+  // The rule about selling this accelerator to a country (ISO alpha-3, lower case), if there is
+  // one.
+  const ExportControl* export_control(std::string_view accelerator_id,
+                                      std::string_view country) const;
 };
 
 // Gives the text of a file below data/ ("catalog/nodes.csv").

@@ -69,6 +69,7 @@ struct Node {
   std::optional<Watts> typical_train_power;
   std::optional<Watts> idle_power;
   std::string psu;
+  std::optional<Watts> psu_capacity;  // all supplies together, redundant ones included
   std::string psu_redundancy;
   std::string cooling;
   std::optional<PriceRange> price;
@@ -152,10 +153,12 @@ struct EmergingPart {
   std::optional<BytesPerSecond> rate;  // per direction
   std::optional<Seconds> latency;
   std::string status;
+  std::string note;
   Provenance provenance;
 };
 
 struct MigProfile {
+  std::string id;  // "h200-sxm-1g.18gb"
   std::string accelerator_id;
   std::string profile;
   int compute_slices = 0;
@@ -163,6 +166,7 @@ struct MigProfile {
   std::vector<int> starts;  // memory slices at which an instance may begin
   int max_instances = 0;
   Bytes memory;
+  int multiprocessors = 0;
   Provenance provenance;
 };
 

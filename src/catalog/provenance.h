@@ -13,12 +13,16 @@ namespace orrery {
 enum class FactBasis { seen, recall, derived, measured };
 enum class Confidence { high, medium, low };
 
+const char* to_text(FactBasis b);
+const char* to_text(Confidence c);
+
 struct Provenance {
   std::string reference;  // "accelerators/h100-sxm": table and row, as `orrery catalog` prints it
   std::string source;
   std::string date;  // "2026-11" where the row gives none
   FactBasis basis = FactBasis::recall;
   Confidence confidence = Confidence::low;
+  int line = 0;  // of the row in its file, for messages
 };
 
 // 80 % half-widths of a fact by its confidence: a datasheet or measured paper, one good source, an

@@ -1,0 +1,71 @@
+#include "catalog/provenance.h"
+
+namespace orrery {
+namespace {
+
+// What a reader of an Estimate is told: a figure we read or recall is its vendor's word, one we
+// computed is derived.
+Basis basis_of(FactBasis b) {
+  switch (b) {
+    case FactBasis::measured:
+      return Basis::measured;
+    case FactBasis::derived:
+      return Basis::derived;
+    case FactBasis::seen:
+    case FactBasis::recall:
+      break;
+  }
+  return Basis::vendor;
+}
+
+}  // namespace
+
+const char* to_text(FactBasis b) {
+  switch (b) {
+    case FactBasis::seen:
+      return "seen";
+    case FactBasis::recall:
+      return "recall";
+    case FactBasis::derived:
+      return "derived";
+    case FactBasis::measured:
+      return "measured";
+  }
+  return "?";
+}
+
+const char* to_text(Confidence c) {
+  switch (c) {
+    case Confidence::high:
+      return "high";
+    case Confidence::medium:
+      return "medium";
+    case Confidence::low:
+      return "low";
+  }
+  return "?";
+}
+
+double half_width(Confidence c) {
+  switch (c) {
+    case Confidence::high:
+      return kHighConfidenceWidth;
+    case Confidence::medium:
+      return kMediumConfidenceWidth;
+    case Confidence::low:
+      break;
+  }
+  return kLowConfidenceWidth;
+}
+
+Estimate fact(double value, const Provenance& p) {
+  const double width = half_width(p.confidence);
+  return within(value, width, width, basis_of(p.basis), p.reference);
+}
+
+Estimate fact(const PriceRange& price, const Provenance& p) {
+  return {price.middle().base(), price.low.base(), price.high.base(), basis_of(p.basis),
+          p.reference};
+}
+
+}  // namespace orrery
