@@ -1,0 +1,224 @@
+#include "compute/calibration.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/csv.h"
+#include "catalog/embedded.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::array<std::string_view, 4> kValueFiles = {
+    "calibration/gemm.csv", "calibration/attention.csv", "calibration/memory.csv",
+    "calibration/power.csv"};
+constexpr std::string_view kRelativesFile = "calibration/gemm_relatives.csv";
+
+// An accelerator that no table names is treated as this one, with this much more error.
+constexpr std::string_view kUnknownRelative = "h100-sxm";
+constexpr double kUnknownError = 0.35;
+
+// The tiles that matrix libraries choose among on devices with asynchronous matrix units.
+constexpr std::array<std::pair<double, double>, kTileCount> kTiles = {
+    {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {64, 32}}};
+
+Diagnostic bad_row(const CsvTable& table, const CsvRow& row, std::string what) {
+  return {.severity = Severity::error,
+          .code = "calibration.row",
+          .place = {.file = table.file(), .line = row.line, .column = 0},
+          .what = std::move(what),
+          .why = "a parameter row names an accelerator, a parameter and a number",
+          .fix = ""};
+}
+
+void read_values(const CsvTable& table, Calibration& into, Diagnostics& faults) {
+  for (const CsvRow& row : table.rows()) {
+    const auto value = table.number(row, "value");
+    if (!value || table.text(row, "accelerator").empty() || table.text(row, "parameter").empty()) {
+      faults.push_back(bad_row(table, row, "incomplete parameter"));
+      continue;
+    }
+    into.values.push_back({.accelerator = std::string(table.text(row, "accelerator")),
+                           .dtype = std::string(table.text(row, "dtype")),
+                           .parameter = std::string(table.text(row, "parameter")),
+                           .value = *value});
+  }
+}
+
+void read_relatives(const CsvTable& table, Calibration& into, Diagnostics& faults) {
+  for (const CsvRow& row : table.rows()) {
+    const auto units = table.number(row, "units");
+    if (!units || *units < 1 || table.text(row, "measured").empty()) {
+      faults.push_back(bad_row(table, row, "a relative without units or measured device"));
+      continue;
+    }
+    into.relatives.push_back(
+        {.accelerator = std::string(table.text(row, "accelerator")),
+         .measured = std::string(table.text(row, "measured")),
+         .units = *units,
+         .efficiency = table.number(row, "efficiency").value_or(1),
+         .memory_efficiency = table.number(row, "memory_efficiency").value_or(1),
+         .error = table.number(row, "error").value_or(kUnknownError)});
+  }
+}
+
+// The parameters of one accelerator, its relative's where it has none of its own.
+struct Lookup {
+  const Calibration& calibration;
+  Relative relative;
+
+  double operator()(std::string_view dtype, std::string_view name, double otherwise) const {
+    const double borrowed = calibration.value(relative.measured, dtype, name, otherwise);
+    if (relative.measured == relative.accelerator) return borrowed;
+    return calibration.value(relative.accelerator, dtype, name, borrowed);
+  }
+};
+
+GemmModel gemm_model(const Accelerator& a, const Lookup& look, Dtype dtype) {
+  GemmModel model;
+  const auto peak = a.peak(dtype);
+  if (!peak) return model;
+  const std::string_view d = to_text(dtype);
+  // A format without a fit of its own borrows bf16's, as a fraction of its own peak.
+  const auto get = [&](std::string_view name, double otherwise) {
+    return look(d, name, look("bf16", name, otherwise));
+  };
+  model.peak = peak->base();
+  model.launch = microseconds(get("launch_us", 3));
+  model.k_overhead = get("k_overhead", 115);
+  model.tail = get("tail", 1);
+  const double bandwidth = a.memory_bandwidth.base();
+  model.memory_seconds =
+      1 / (bandwidth * get("memory_efficiency", 0.85) * look.relative.memory_efficiency);
+  model.split_seconds = model.memory_seconds * get("split_cost", 1);
+  model.joules_per_flop = 1e-12 * get("pj_per_flop", 0.5);
+  model.pass = {get("forward", 1), get("dgrad", 1), get("wgrad", 1)};
+  const double efficiency = std::min(1.0, get("efficiency", 0.87) * look.relative.efficiency);
+  const double unit_rate = model.peak * efficiency / look.relative.units;
+  const double operand = get("operand", 8);
+  for (std::size_t i = 0; i < kTiles.size(); ++i) {
+    const auto [rows, columns] = kTiles[i];
+    model.tiles[i] = {
+        .rows = rows,
+        .columns = columns,
+        .seconds_per_k = (2 * rows * columns + operand * (rows + columns)) / unit_rate};
+  }
+  return model;
+}
+
+AttentionModel attention_model(const Accelerator& a, const Lookup& look) {
+  AttentionModel model;
+  auto peak = a.peak(Dtype::bf16);
+  if (!peak) peak = a.peak(Dtype::fp16);
+  const double rate = (peak ? peak->base() : 1e12) / look.relative.units;
+  const double efficiency = look.relative.efficiency;
+  model.launch = microseconds(look("bf16", "attention_launch_us", 8));
+  model.launch_backward = microseconds(look("bf16", "attention_backward_launch_us", 30));
+  model.forward_seconds = 1 / (rate * look("bf16", "attention_forward", 0.7) * efficiency);
+  model.backward_seconds = 1 / (rate * look("bf16", "attention_backward", 0.6) * efficiency);
+  model.pair_seconds = look("bf16", "attention_pair_flop", 0) * model.forward_seconds;
+  model.key_overhead = look("bf16", "attention_key_overhead", 300);
+  model.tail = look("bf16", "attention_tail", 1);
+  model.memory_seconds = 1 / (a.memory_bandwidth.base() * look("bf16", "attention_memory", 0.85) *
+                              look.relative.memory_efficiency);
+  model.joules_per_flop = 1e-12 * look("bf16", "attention_pj_per_flop", 0.5);
+  return model;
+}
+
+PowerModel power_model(const Accelerator& a, const Lookup& look) {
+  PowerModel model;
+  const double limit = a.tdp ? a.tdp->base() : 700;
+  const double idle = a.idle ? a.idle->base() : limit / 8;
+  // Fractions of the limit carry over between devices; watts do not.
+  model.limit = Watts(limit);
+  model.idle = Watts(look("", "idle_share", idle / limit) * limit);
+  model.active = Watts(look("", "active_share", 0.1) * limit);
+  model.joules_per_byte = 1e-12 * look("", "pj_per_byte", 60);
+  model.voltage_share = look("", "voltage_share", 0.8);
+  model.lowest_clock = look("", "lowest_clock", 0.2);
+  return model;
+}
+
+}  // namespace
+
+double Calibration::value(std::string_view accelerator, std::string_view dtype,
+                          std::string_view parameter, double otherwise) const {
+  for (const CalibrationValue& v : values) {
+    if (v.accelerator == accelerator && v.dtype == dtype && v.parameter == parameter)
+      return v.value;
+  }
+  return otherwise;
+}
+
+const Relative* Calibration::relative(std::string_view accelerator) const {
+  for (const Relative& r : relatives) {
+    if (r.accelerator == accelerator) return &r;
+  }
+  return nullptr;
+}
+
+Result<Calibration> load_calibration(const ReadFile& read) {
+  Calibration all;
+  Diagnostics faults;
+  const auto each = [&](std::string_view path, auto&& rows) {
+    const auto text = read(path);
+    if (!text) return faults.insert(faults.end(), text.error().begin(), text.error().end()), void();
+    const auto table = CsvTable::parse(*text, "data/" + std::string(path));
+    if (!table) {
+      return faults.insert(faults.end(), table.error().begin(), table.error().end()), void();
+    }
+    rows(*table, all, faults);
+  };
+  for (const std::string_view path : kValueFiles) each(path, read_values);
+  each(kRelativesFile, read_relatives);
+  if (has_errors(faults)) return std::unexpected(faults);
+  return all;
+}
+
+Result<Calibration> load_embedded_calibration() {
+  return load_calibration([](std::string_view path) -> Result<std::string> {
+    const auto text = embedded_file(path);
+    if (text) return std::string(*text);
+    return fail({.severity = Severity::error,
+                 .code = "data.missing",
+                 .place = {.file = "data/" + std::string(path), .line = 0, .column = 0},
+                 .what = "no such file in the binary",
+                 .why = "",
+                 .fix = ""});
+  });
+}
+
+DeviceModel device_model(const Accelerator& a, const Calibration& calibration) {
+  const Relative* named = calibration.relative(a.id);
+  if (!named) named = calibration.relative(kUnknownRelative);
+  Relative relative = named ? *named : Relative{};
+  if (relative.accelerator != a.id) {
+    relative.accelerator = a.id;
+    relative.error = kUnknownError;
+  }
+  const Lookup look{.calibration = calibration, .relative = relative};
+
+  DeviceModel device;
+  device.units = relative.units;
+  device.bandwidth = a.memory_bandwidth.base();
+  device.pass_launch = microseconds(look("", "pass_launch_us", 2.5));
+  device.pass_seconds =
+      1 / (device.bandwidth * look("", "pass_efficiency", 0.85) * relative.memory_efficiency);
+  for (int i = 0; i < kDtypeCount; ++i) {
+    const auto index = static_cast<std::size_t>(i);
+    const auto dtype = static_cast<Dtype>(i);
+    device.gemm[index] = gemm_model(a, look, dtype);
+    device.attention_rate[index] = dtype == Dtype::fp8 ? look("fp8", "attention_rate", 1) : 1;
+    const double own = look(to_text(dtype), "error", look("bf16", "error", 0.15));
+    device.error[index] = std::hypot(own, relative.error);
+  }
+  device.memory_error = std::hypot(look("", "memory_error", 0.08), relative.error);
+  device.attention = attention_model(a, look);
+  device.power = power_model(a, look);
+  return device;
+}
+
+}  // namespace orrery

@@ -1,0 +1,51 @@
+// The fitted parameters of devices, and the rule that gives parameters to a device without any.
+//
+// data/calibration/*.csv hold one parameter a row: accelerator, dtype, parameter, value, and how it
+// was fitted (rows used, error on rows held out). A device named in gemm_relatives.csv borrows from
+// its relative: efficiencies (fractions of its own peak and bandwidth) carry over, times and
+// energies of its own do not scale. Its interval is wider by the table's `error`.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "catalog/catalog.h"
+#include "compute/kernel.h"
+
+namespace orrery {
+
+struct CalibrationValue {
+  std::string accelerator;
+  std::string dtype;  // empty where the parameter has none
+  std::string parameter;
+  double value = 0;
+};
+
+// What is known of a device beside its datasheet, and whose measurements it borrows.
+struct Relative {
+  std::string accelerator;
+  std::string measured;  // the device whose fit it uses; its own id where it has one
+  double units = 1;
+  double efficiency = 1;         // times the relative's compute efficiency
+  double memory_efficiency = 1;  // times the relative's memory efficiency
+  double error = 0;              // added to the relative's, in quadrature
+};
+
+struct Calibration {
+  std::vector<CalibrationValue> values;
+  std::vector<Relative> relatives;
+
+  double value(std::string_view accelerator, std::string_view dtype, std::string_view parameter,
+               double otherwise) const;
+  const Relative* relative(std::string_view accelerator) const;
+};
+
+Result<Calibration> load_calibration(const ReadFile& read);
+// From the files in the binary.
+Result<Calibration> load_embedded_calibration();
+
+DeviceModel device_model(const Accelerator& accelerator, const Calibration& calibration);
+
+}  // namespace orrery

@@ -1,0 +1,193 @@
+#include "compute/kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <variant>
+
+namespace orrery {
+namespace {
+
+// Rows of queries that one unit works on at a time, and the least keys worth a unit of their own.
+constexpr double kQueryTile = 128;
+constexpr double kLeastKeys = 128;
+// A split of K leaves each part at least this deep.
+constexpr double kLeastSplitK = 256;
+constexpr double kMostSplits = 16;
+constexpr double kPartialSumBytes = 8;  // fp32, written and read again
+
+// std::ceil is a call without SSE4.1; sizes here are positive and far below 2^63.
+double ceil_of(double x) {
+  const auto whole = static_cast<double>(static_cast<std::int64_t>(x));
+  return whole < x ? whole + 1 : whole;
+}
+
+double waves(double tasks_per_unit, double tail) {
+  if (tasks_per_unit <= 1) return 1;
+  return tasks_per_unit + tail * (ceil_of(tasks_per_unit) - tasks_per_unit);
+}
+
+struct Joined {
+  double time = 0;
+  double clocked = 0;  // the part that moves with the compute time
+};
+
+// sqrt(sqrt(a^4 + b^4)): close to the larger, a little above it where the two are alike, because no
+// kernel overlaps its loads and its products perfectly. Square roots round alike everywhere.
+Joined join(double compute, double memory) {
+  const double a = compute * compute;
+  const double b = memory * memory;
+  const double time = std::sqrt(std::sqrt(a * a + b * b));
+  if (time <= 0) return {};
+  const double share = compute / time;
+  const double square = share * share;
+  return {.time = time, .clocked = time * square * square};
+}
+
+double gemm_compute(const GemmModel& model, const Gemm& g, double per_unit) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const GemmTile& tile : model.tiles) {
+    const double tasks = ceil_of(g.m / tile.rows) * ceil_of(g.n / tile.columns) * g.groups;
+    const double load = tasks * per_unit;
+    best = std::min(best, waves(load, model.tail) * tile.seconds_per_k * (g.k + model.k_overhead));
+    for (double split = 2; split <= kMostSplits; split *= 2) {
+      if (load * split > 1 || g.k < kLeastSplitK * split) break;
+      const double sums = kPartialSumBytes * g.m * g.n * g.groups * split * model.split_seconds;
+      best = std::min(best, tile.seconds_per_k * (g.k / split + model.k_overhead) + sums);
+    }
+  }
+  return best * model.pass[static_cast<std::size_t>(g.pass)];
+}
+
+// Work on one unit for one query tile, the keys split over units that would stand idle.
+double attention_compute(const AttentionModel& model, double tasks, double keys, double per_key,
+                         double units) {
+  const double load = tasks / units;
+  double best = waves(load, model.tail) * (keys + model.key_overhead) * per_key;
+  for (double split = 2; load * split <= 1 && keys >= kLeastKeys * split; split *= 2) {
+    best = std::min(best, (keys / split + model.key_overhead) * per_key);
+  }
+  return best;
+}
+
+}  // namespace
+
+KernelCost& KernelCost::operator+=(const KernelCost& o) {
+  time += o.time;
+  clocked += o.clocked;
+  core += o.core;
+  memory += o.memory;
+  return *this;
+}
+
+KernelCost operator*(KernelCost a, double times) {
+  a.time *= times;
+  a.clocked *= times;
+  a.core *= times;
+  a.memory *= times;
+  return a;
+}
+
+KernelCost kernel_cost(const DeviceModel& device, const Gemm& g) {
+  const GemmModel& model = device.gemm[static_cast<std::size_t>(g.dtype)];
+  const double per_operand = bytes_per_element(g.dtype);
+  const double per_result = per_operand > 2 ? per_operand : 2;
+  const double bytes = g.groups * (per_operand * g.k * (g.m + g.n) + per_result * g.m * g.n);
+  const double flop = 2 * g.m * g.n * g.k * g.groups;
+  if (model.peak <= 0) {
+    return {.time = Seconds(std::numeric_limits<double>::infinity()),
+            .clocked = {},
+            .core = {},
+            .memory = {}};
+  }
+  if (flop <= 0) return {};
+  const Joined joined =
+      join(gemm_compute(model, g, 1 / device.units), bytes * model.memory_seconds);
+  return {.time = model.launch + Seconds(joined.time),
+          .clocked = Seconds(joined.clocked),
+          .core = Joules(flop * model.joules_per_flop),
+          .memory = Joules(bytes * device.power.joules_per_byte)};
+}
+
+KernelCost kernel_cost(const DeviceModel& device, const Attention& a) {
+  const AttentionModel& model = device.attention;
+  const double flop = flops_of(a).base();
+  const double bytes = bytes_of(a).base();
+  if (flop <= 0) return {};
+  const double per_pair_flop = 2 * (a.qk_dim + a.v_dim) * (a.backward ? 2.5 : 1);
+  const double keys = flop / (per_pair_flop * a.batch * a.q_heads * a.q_len);
+  // Query heads that share keys are packed into one tile.
+  const double rows = a.q_len * a.q_heads / a.kv_heads;
+  const double tasks = ceil_of(rows / kQueryTile) * a.kv_heads * a.batch;
+  const double rate = device.attention_rate[static_cast<std::size_t>(a.dtype)];
+  const double per_flop = (a.backward ? model.backward_seconds : model.forward_seconds) / rate;
+  const double per_key = kQueryTile * (per_pair_flop * per_flop + model.pair_seconds);
+  const Joined joined = join(attention_compute(model, tasks, keys, per_key, device.units),
+                             bytes * model.memory_seconds);
+  return {.time = (a.backward ? model.launch_backward : model.launch) + Seconds(joined.time),
+          .clocked = Seconds(joined.clocked),
+          .core = Joules(flop * model.joules_per_flop),
+          .memory = Joules(bytes * device.power.joules_per_byte)};
+}
+
+KernelCost kernel_cost(const DeviceModel& device, const MemoryPass& pass) {
+  const double bytes = (pass.read + pass.written).base();
+  if (bytes <= 0) return {};
+  return {.time = device.pass_launch + Seconds(bytes * device.pass_seconds),
+          .clocked = {},
+          .core = {},
+          .memory = Joules(bytes * device.power.joules_per_byte)};
+}
+
+KernelCost kernel_cost(const DeviceModel& device, const Operation& op) {
+  return std::visit([&device](const auto& kernel) { return kernel_cost(device, kernel); }, op);
+}
+
+Seconds kernel_time(const DeviceModel& device, const Gemm& gemm) {
+  return kernel_cost(device, gemm).time;
+}
+Seconds kernel_time(const DeviceModel& device, const Attention& attention) {
+  return kernel_cost(device, attention).time;
+}
+Seconds kernel_time(const DeviceModel& device, const MemoryPass& pass) {
+  return kernel_cost(device, pass).time;
+}
+Seconds kernel_time(const DeviceModel& device, const Operation& op) {
+  return kernel_cost(device, op).time;
+}
+
+bool supports(const DeviceModel& device, Dtype dtype) {
+  return device.gemm[static_cast<std::size_t>(dtype)].peak > 0;
+}
+
+double relative_error(const DeviceModel& device, Dtype dtype) {
+  return device.error[static_cast<std::size_t>(dtype)];
+}
+
+MemoryPass quantise_pass(double rows, double columns, Dtype to, Scaling scaling, double copies) {
+  const double elements = rows * columns;
+  double scale_bytes = 0;
+  switch (scaling) {
+    case Scaling::tensor:
+      break;
+    case Scaling::row:
+      scale_bytes = 4 * rows;
+      break;
+    case Scaling::block:
+      scale_bytes = 4 * elements / 128;
+      break;
+    case Scaling::mx:
+      scale_bytes = elements / 32;
+      break;
+    case Scaling::nv:
+      scale_bytes = elements / 16;
+      break;
+  }
+  // One scale for the whole tensor needs its largest value first: the input is read twice.
+  const double reads = scaling == Scaling::tensor ? 2 : 1;
+  return {.read = Bytes(2 * reads * elements),
+          .written = Bytes(copies * (bytes_per_element(to) * elements + scale_bytes))};
+}
+
+}  // namespace orrery

@@ -1,0 +1,119 @@
+// How long one kernel takes on one device, and what it draws, by shape, layout and number format.
+//
+//   GEMM      t = launch + smooth_max(compute, memory)
+//     compute = min over tiles and splits of K of
+//               waves(ceil(m/tm) ceil(n/tn) groups split / units) 2 tm tn (k/split + k0) / rate
+//     memory  = bytes / (bandwidth * efficiency)
+//   attention the same with query tiles over key blocks; decode splits the keys over idle units
+//   pass      t = launch + bytes / (bandwidth * efficiency)
+// smooth_max(a, b) = sqrt(sqrt(a^4 + b^4)); waves(x) lies between x and ceil(x), for kernels that
+// balance their last wave. The parameters are fitted to measured kernels (docs/models/compute.md
+// says which and with what error); a device without measurements borrows its nearest relative's.
+//
+// Times are at full clock: a GPU slows when its power limit is reached, which takes longer than one
+// kernel; sum the costs of a step and give them to throttle() in power.h.
+//
+// Wrong for: sparse products, kernels fused across products, shapes whose rows are not multiples of
+// 16 bytes. Every function is monotone: more peak, more bandwidth or less work never takes longer.
+#pragma once
+
+#include <array>
+
+#include "base/quantity.h"
+#include "workload/operation.h"
+
+namespace orrery {
+
+inline constexpr int kTileCount = 7;
+
+// One output tile of a GEMM kernel and the share of the main loop's rate it reaches.
+struct GemmTile {
+  double rows = 0;
+  double columns = 0;
+  double seconds_per_k = 0;  // of one unit on one tile, for one step of K
+};
+
+// The parameters of one number format. A peak of zero says that the device lacks the format.
+struct GemmModel {
+  double peak = 0;  // FLOP/s, dense
+  Seconds launch;
+  double k_overhead = 0;         // prologue and epilogue of a tile, in steps of K
+  double tail = 1;               // 1: the last wave costs a whole one; 0: it is spread
+  double memory_seconds = 0;     // per byte
+  double split_seconds = 0;      // per byte of partial sums written and read again
+  double joules_per_flop = 0;    // dynamic, at full clock
+  std::array<double, 3> pass{};  // time factor of forward, dgrad and wgrad layouts
+  std::array<GemmTile, kTileCount> tiles{};
+};
+
+struct AttentionModel {
+  Seconds launch;
+  Seconds launch_backward;
+  double forward_seconds = 0;   // per FLOP of one unit
+  double backward_seconds = 0;  // per FLOP of one unit
+  double pair_seconds = 0;      // per query, key and head on one unit: the exponential
+  double key_overhead = 0;      // per query tile, in keys
+  double tail = 1;
+  double memory_seconds = 0;  // per byte
+  double joules_per_flop = 0;
+};
+
+struct PowerModel {
+  Watts idle;    // clocks up, no kernel
+  Watts active;  // added while any kernel runs
+  double joules_per_byte = 0;
+  Watts limit;                 // the device's default limit
+  double voltage_share = 0.8;  // of the core's energy, that goes with the square of the clock
+  double lowest_clock = 0.2;
+};
+
+struct DeviceModel {
+  double units = 1;      // streaming multiprocessors, compute units, cores
+  double bandwidth = 0;  // bytes/s, of the datasheet
+  Seconds pass_launch;
+  double pass_seconds = 0;  // per byte
+  std::array<GemmModel, kDtypeCount> gemm{};
+  std::array<double, kDtypeCount> attention_rate{};  // of bf16's
+  AttentionModel attention;
+  PowerModel power;
+  std::array<double, kDtypeCount> error{};  // relative half-width of the 80 % interval
+  double memory_error = 0;
+};
+
+// Of one kernel, or of several in a row: costs add.
+struct KernelCost {
+  Seconds time;     // at full clock
+  Seconds clocked;  // the part of it that stretches when the core clock falls
+  Joules core;      // dynamic energy of the matrix units at full clock
+  Joules memory;    // dynamic energy of device memory
+
+  KernelCost& operator+=(const KernelCost& o);
+  friend KernelCost operator+(KernelCost a, const KernelCost& b) { return a += b; }
+  friend KernelCost operator*(KernelCost a, double times);
+};
+
+KernelCost kernel_cost(const DeviceModel& device, const Gemm& gemm);
+KernelCost kernel_cost(const DeviceModel& device, const Attention& attention);
+KernelCost kernel_cost(const DeviceModel& device, const MemoryPass& pass);
+KernelCost kernel_cost(const DeviceModel& device, const Operation& op);
+
+// Infinite where the device lacks the number format: ask supports() first.
+Seconds kernel_time(const DeviceModel& device, const Gemm& gemm);
+Seconds kernel_time(const DeviceModel& device, const Attention& attention);
+Seconds kernel_time(const DeviceModel& device, const MemoryPass& pass);
+Seconds kernel_time(const DeviceModel& device, const Operation& op);
+
+bool supports(const DeviceModel& device, Dtype dtype);
+
+// Half-width of the 80 % interval of a kernel's time, as a fraction.
+double relative_error(const DeviceModel& device, Dtype dtype);
+
+// How an 8- or 4-bit operand got its scales: one for the tensor, one a row, one a 128 x 128 block
+// (DeepSeek), one for 32 elements (MX) or for 16 (NVFP4).
+enum class Scaling { tensor, row, block, mx, nv };
+
+// The pass that reads rows x columns of bf16 and writes them quantised with their scales; a
+// training layer needs the transpose too, which `copies` = 2 says.
+MemoryPass quantise_pass(double rows, double columns, Dtype to, Scaling scaling, double copies = 1);
+
+}  // namespace orrery
