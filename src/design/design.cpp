@@ -5,7 +5,7 @@
 
 #include "design/names.h"
 
-namespace orrery {
+namespace orrery::design {
 
 Mark PlaceMap::find(std::string_view path) const {
   while (true) {
@@ -131,4 +131,4 @@ FleetNode resolve_node(const Fleet& fleet, const Catalog& catalog) {
   return n;
 }
 
-}  // namespace orrery
+}  // namespace orrery::design

@@ -3,6 +3,9 @@
 // Everything that can have a sensible default has one, so a Design is always whole; an optional
 // means that the planner computes the value or takes it from the catalog. Quantities are in base
 // units, ids are checked against the catalog, names (fleet, site, tier) against the file itself.
+//
+// The file's types live in namespace orrery::design, because layers have a Layout, a Precision, a
+// TopologyKind of their own; plan/ turns one into the other.
 #pragma once
 
 #include <optional>
@@ -21,7 +24,7 @@
 #include "design/tiers.h"
 #include "design/workloads.h"
 
-namespace orrery {
+namespace orrery::design {
 
 // A shape read from the config.json that a workload's `model:` names by path.
 struct LocalModel {
@@ -87,4 +90,4 @@ struct FleetNode {
 };
 FleetNode resolve_node(const Fleet& fleet, const Catalog& catalog);
 
-}  // namespace orrery
+}  // namespace orrery::design

@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 #include "base/units.h"
 
-namespace orrery {
+namespace orrery::design {
 
 struct Economics {
   Seconds horizon = years(5);
@@ -39,4 +39,4 @@ struct Goal {
   bool operator==(const Goal&) const = default;
 };
 
-}  // namespace orrery
+}  // namespace orrery::design

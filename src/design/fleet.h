@@ -7,7 +7,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::design {
 
 enum class Contract { on_demand, reserved, spot };
 enum class Partition { slurm, kubernetes };
@@ -83,4 +83,4 @@ struct Fleet {
   bool operator==(const Fleet&) const = default;
 };
 
-}  // namespace orrery
+}  // namespace orrery::design

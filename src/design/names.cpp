@@ -1,6 +1,6 @@
 #include "design/names.h"
 
-namespace orrery {
+namespace orrery::design {
 namespace {
 
 using Word = std::string_view;
@@ -52,4 +52,4 @@ std::span<const Word> words(DataFormat) { return kDataFormat; }
 std::span<const Word> words(EmbeddingPlacement) { return kEmbeddingPlacement; }
 std::span<const Word> words(Comparison) { return kComparison; }
 
-}  // namespace orrery
+}  // namespace orrery::design

@@ -13,7 +13,7 @@
 #include "design/tiers.h"
 #include "design/workloads.h"
 
-namespace orrery {
+namespace orrery::design {
 
 // In the order of the enumerators.
 std::span<const std::string_view> words(Contract);
@@ -51,4 +51,4 @@ std::optional<E> from_word(std::string_view word) {
   return std::nullopt;
 }
 
-}  // namespace orrery
+}  // namespace orrery::design

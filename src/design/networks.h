@@ -7,7 +7,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::design {
 
 enum class TopologyKind {
   none,
@@ -67,4 +67,4 @@ struct Networks {
   bool operator==(const Networks&) const = default;
 };
 
-}  // namespace orrery
+}  // namespace orrery::design

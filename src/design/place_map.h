@@ -12,7 +12,7 @@
 
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::design {
 
 // Counts from 1, in characters of the text.
 struct Mark {
@@ -34,4 +34,4 @@ class PlaceMap {
   std::map<std::string, Mark, std::less<>> marks_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::design

@@ -7,7 +7,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::design {
 
 enum class SchedulerKind { slurm, kubernetes, both };
 enum class Backfill { none, easy, conservative, slurm };
@@ -56,4 +56,4 @@ struct Scheduler {
   bool operator==(const Scheduler&) const = default;
 };
 
-}  // namespace orrery
+}  // namespace orrery::design

@@ -8,7 +8,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::design {
 
 struct Site {
   std::string name = "main";
@@ -34,4 +34,4 @@ struct Site {
   bool operator==(const Site&) const = default;
 };
 
-}  // namespace orrery
+}  // namespace orrery::design

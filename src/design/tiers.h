@@ -8,7 +8,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::design {
 
 enum class Tier { gpu_direct, node_nvme, hot, warm, cold };
 enum class TierKind { parallel_fs, object, nfs, local_nvme, block };
@@ -53,4 +53,4 @@ struct StorageTier {
   bool operator==(const StorageTier&) const = default;
 };
 
-}  // namespace orrery
+}  // namespace orrery::design

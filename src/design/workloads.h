@@ -12,7 +12,7 @@
 #include "base/quantity.h"
 #include "design/tiers.h"
 
-namespace orrery {
+namespace orrery::design {
 
 enum class Precision { fp32, tf32, bf16, fp16, fp8, fp8_row, fp8_block, mxfp8, nvfp4, int8, int4 };
 enum class Sharding { none, zero1, zero2, zero3 };
@@ -250,4 +250,4 @@ struct Workload {
 
 const char* kind_of(const Workload& w);  // "train", "serve", "jobs", "batch"
 
-}  // namespace orrery
+}  // namespace orrery::design
