@@ -1,6 +1,10 @@
 #include "cli/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <type_traits>
 
 #include "base/text.h"
 
@@ -8,18 +12,50 @@ namespace orrery {
 namespace {
 
 constexpr int kJobsMax = 1024;
+constexpr int kPortMax = 65535;
 
-template <class T>
-CLI::Option* bind(CLI::App& app, const std::string& name, T& field, const std::string& help) {
-  CLI::Option* option = app.add_option(name, field, help);
-  option->capture_default_str();
-  return option;
+CLI::Option* bind(CLI::App& app, const std::string& name, std::string& field,
+                  const std::string& help) {
+  return app.add_option(name, field, help)->capture_default_str();
 }
 
 template <class T>
-CLI::Option* bind_optional(CLI::App& app, const std::string& name, std::optional<T>& field,
-                           const std::string& help) {
-  return app.add_option_function<T>(name, [&field](const T& value) { field = value; }, help);
+std::optional<T> number_from(const std::string& given);
+template <>
+std::optional<std::int64_t> number_from(const std::string& given) {
+  return parse_integer(given);
+}
+template <>
+std::optional<double> number_from(const std::string& given) {
+  return parse_number(given);
+}
+
+// The parser's own conversion takes 0777 as octal, -1 as a huge unsigned and "nan" as a number;
+// base/text.h takes none of them.
+template <class T>
+CLI::Option* bind_number(CLI::App& app, const std::string& name, const std::string& help,
+                         std::function<void(T)> store) {
+  return app.add_option_function<std::string>(
+      name,
+      [name, store](const std::string& given) {
+        const std::optional<T> number = number_from<T>(given);
+        const char* wanted = std::is_same_v<T, double> ? "a number" : "a whole number";
+        if (!number) throw CLI::ValidationError(name, "'" + given + "' is not " + wanted);
+        store(*number);
+      },
+      help);
+}
+
+CLI::Option* bind_within(CLI::App& app, const std::string& name, const std::string& help,
+                         std::int64_t low, std::int64_t high,
+                         std::function<void(std::int64_t)> store) {
+  return bind_number<std::int64_t>(app, name, help, [=](std::int64_t given) {
+    if (given < low || given > high) {
+      throw CLI::ValidationError(name, std::to_string(given) + " is not between " +
+                                           std::to_string(low) + " and " + std::to_string(high));
+    }
+    store(given);
+  });
 }
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {
@@ -90,27 +126,39 @@ void Arguments::option(const std::string& name, std::string& field, const std::s
 
 void Arguments::option(const std::string& name, std::optional<std::string>& field,
                        const std::string& help, const std::string& unit) {
-  last_ = bind_optional(app_, name, field, help)->type_name(unit);
+  last_ = app_.add_option_function<std::string>(
+                  name, [&field](const std::string& given) { field = given; }, help)
+              ->type_name(unit);
 }
 
 void Arguments::option(const std::string& name, std::int64_t& field, const std::string& help,
                        const std::string& unit) {
-  last_ = bind(app_, name, field, help)->type_name(unit);
+  last_ = bind_number<std::int64_t>(app_, name, help, [&field](std::int64_t given) {
+            field = given;
+          })->type_name(unit);
+  last_->default_str(std::to_string(field));
 }
 
 void Arguments::option(const std::string& name, std::optional<std::int64_t>& field,
                        const std::string& help, const std::string& unit) {
-  last_ = bind_optional(app_, name, field, help)->type_name(unit);
+  last_ = bind_number<std::int64_t>(app_, name, help, [&field](std::int64_t given) {
+            field = given;
+          })->type_name(unit);
 }
 
 void Arguments::option(const std::string& name, double& field, const std::string& help,
                        const std::string& unit) {
-  last_ = bind(app_, name, field, help)->type_name(unit);
+  last_ = bind_number<double>(app_, name, help, [&field](double given) {
+            field = given;
+          })->type_name(unit);
+  last_->default_str(shortest(field));
 }
 
 void Arguments::option(const std::string& name, std::optional<double>& field,
                        const std::string& help, const std::string& unit) {
-  last_ = bind_optional(app_, name, field, help)->type_name(unit);
+  last_ = bind_number<double>(app_, name, help, [&field](double given) {
+            field = given;
+          })->type_name(unit);
 }
 
 void Arguments::option(const std::string& name, std::vector<std::string>& field,
@@ -146,13 +194,22 @@ void Arguments::format(Format& field, const std::vector<Format>& offered) {
 }
 
 void Arguments::seed(std::uint64_t& field) {
-  last_ = bind(app_, "--seed", field, "seed of the random streams")->type_name("N");
+  last_ = bind_within(app_, "--seed", "seed of the random streams", 0,
+                      std::numeric_limits<std::int64_t>::max(),
+                      [&field](std::int64_t given) { field = static_cast<std::uint64_t>(given); });
+  last_->type_name("N")->default_str(std::to_string(field));
 }
 
 void Arguments::jobs(int& field) {
-  last_ = bind(app_, "--jobs", field, "threads; the result is the same for any number")
-              ->type_name("N")
-              ->check(CLI::Range(1, kJobsMax));
+  last_ = bind_within(app_, "--jobs", "threads; the result is the same for any number", 1, kJobsMax,
+                      [&field](std::int64_t given) { field = static_cast<int>(given); });
+  last_->type_name("N")->default_str(std::to_string(field));
+}
+
+void Arguments::port(int& field) {
+  last_ = bind_within(app_, "--port", "TCP port on 127.0.0.1; 0 takes a free one", 0, kPortMax,
+                      [&field](std::int64_t given) { field = static_cast<int>(given); });
+  last_->type_name("N")->default_str(std::to_string(field));
 }
 
 }  // namespace orrery

@@ -62,6 +62,7 @@ class Arguments {
   void format(Format& field, const std::vector<Format>& offered = {Format::text, Format::json});
   void seed(std::uint64_t& field);
   void jobs(int& field);  // threads; never changes a result
+  void port(int& field);
 
  private:
   CLI::App& app_;

@@ -1,5 +1,6 @@
 // From words to a verb: builds the parser from the verb table, reports usage errors with a hint.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/text.h"
 #include "cli/verb.h"
@@ -22,6 +23,7 @@ struct Prepared {
 void add_verbs(CLI::App& parent, const std::vector<Verb>& verbs, std::vector<Prepared>& prepared) {
   for (const Verb& verb : verbs) {
     CLI::App* app = parent.add_subcommand(verb.name, verb.summary);
+    app->group("Verbs");
     app->footer(examples_text(verb.examples));
     if (!verb.verbs.empty()) {
       app->require_subcommand(1);
@@ -37,8 +39,9 @@ void add_verbs(CLI::App& parent, const std::vector<Verb>& verbs, std::vector<Pre
 std::vector<Prepared> build_parser(CLI::App& program, const std::vector<Verb>& verbs) {
   program.name("orrery");
   program.description("Orrery: a working model of an AI data centre. A design in, a verdict out.");
-  program.footer("`orrery VERB --help` shows a verb's options with examples.");
+  program.footer("`orrery VERB --help` shows a verb's options with examples.\n");
   program.require_subcommand(1);
+  program.get_formatter()->label("SUBCOMMAND", "VERB");
   std::vector<Prepared> prepared;
   add_verbs(program, verbs, prepared);
   return prepared;
@@ -86,6 +89,15 @@ std::string hint(const CLI::App& app, const std::vector<std::string>& words) {
     if (const auto near = nearest(bare, names)) return "did you mean " + *near + "?";
   }
   return {};
+}
+
+// The parser only says that a verb is required; the person wants to know which word was none.
+std::string no_verb(const CLI::App& program, const std::vector<std::string>& words) {
+  const CLI::App* app = &spoken_of(program, words);
+  std::size_t depth = 0;
+  for (; app->get_parent() != nullptr; app = app->get_parent()) ++depth;
+  if (depth == words.size()) return "which one? name a verb";
+  return "there is no verb '" + words[depth] + "' here";
 }
 
 ExitCode report_usage(Terminal& terminal, const CLI::App& program,
@@ -151,13 +163,14 @@ ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std:
   CLI::App program;
   const std::vector<Prepared> prepared = build_parser(program, verbs);
   try {
-    program.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    program.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it pops from the back
   } catch (const CLI::CallForHelp&) {
     const CLI::App& app = spoken_of(program, words);
-    const std::string above =
-        app.get_parent() == nullptr ? std::string() : full_name(*app.get_parent()) + ' ';
-    terminal.out << app.help(above + app.get_name());
+    terminal.out << app.help(app.get_parent() == nullptr ? "" : full_name(*app.get_parent()));
     return finish(terminal, ExitCode::good);
+  } catch (const CLI::RequiredError& error) {
+    const bool verb = !spoken_of(program, words).get_subcommands(nullptr).empty();
+    return report_usage(terminal, program, words, verb ? no_verb(program, words) : error.what());
   } catch (const CLI::ParseError& error) {
     return report_usage(terminal, program, words, error.what());
   }
@@ -166,7 +179,7 @@ ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std:
       return finish(terminal, p.run(terminal));
     }
   }
-  return report_usage(terminal, program, words, "no verb given");
+  return report_usage(terminal, program, words, no_verb(program, words));
 }
 
 std::vector<VerbShape> shapes_of(const std::vector<Verb>& verbs) {

@@ -1,0 +1,199 @@
+// The command line as a person meets it: exit codes, hints, and files that mean harm.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include "bench/figure.h"
+#include "cli/verb.h"
+
+namespace orrery {
+namespace {
+
+using testing::HasSubstr;
+
+struct Answer {
+  ExitCode code;
+  std::string out;
+  std::string err;
+};
+
+Answer ask(const std::vector<Verb>& verbs, const std::vector<std::string>& words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Terminal terminal{.out = out, .err = err, .read_file = read_text_file};
+  const ExitCode code = run_command_line(verbs, words, terminal);
+  return {code, out.str(), err.str()};
+}
+
+Verb echo_verb() {
+  struct Options {
+    std::string word;
+    Format format = Format::text;
+    std::uint64_t seed = 1;
+    std::optional<double> scale;
+  };
+  return {.name = "echo",
+          .summary = "Say it back",
+          .examples = {"orrery echo hello"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<Options>();
+            arguments.positional("WORD", options->word, "what to say");
+            arguments.format(options->format, {Format::text, Format::csv});
+            arguments.seed(options->seed);
+            arguments.option("--scale", options->scale, "a factor");
+            return [options](Terminal& terminal) {
+              terminal.out << options->word << ' ' << to_text(options->format) << ' '
+                           << options->seed << ' ' << options->scale.value_or(-1) << '\n';
+              return ExitCode::fails_rule;
+            };
+          }};
+}
+
+std::vector<Verb> echo_and_group() {
+  return {echo_verb(),
+          {.name = "calc",
+           .summary = "Questions",
+           .examples = {},
+           .prepare = nullptr,
+           .verbs = {echo_verb()}}};
+}
+
+TEST(CommandLine, binds_options_and_gives_the_exit_code_of_the_verb) {
+  const Answer answer = ask({echo_verb()}, {"echo", "hi", "--format", "csv", "--seed", "7"});
+  EXPECT_EQ(answer.code, ExitCode::fails_rule);
+  EXPECT_EQ(answer.out, "hi csv 7 -1\n");
+  EXPECT_EQ(answer.err, "");
+  EXPECT_EQ(ask({echo_verb()}, {"echo", "hi", "--scale=2.5"}).out, "hi text 1 2.5\n");
+}
+
+TEST(CommandLine, reaches_a_verb_below_a_verb) {
+  EXPECT_EQ(ask(echo_and_group(), {"calc", "echo", "deep"}).out, "deep text 1 -1\n");
+  const Answer group = ask(echo_and_group(), {"calc"});
+  EXPECT_EQ(group.code, ExitCode::bad_input);
+  EXPECT_THAT(group.err, HasSubstr("orrery calc: which one?"));
+}
+
+TEST(CommandLine, names_the_wrong_word_and_the_likely_one) {
+  const Answer verb = ask(echo_and_group(), {"ehco", "x"});
+  EXPECT_EQ(verb.code, ExitCode::bad_input);
+  EXPECT_EQ(verb.out, "");
+  EXPECT_THAT(verb.err, HasSubstr("no verb 'ehco'"));
+  EXPECT_THAT(verb.err, HasSubstr("did you mean echo?"));
+  EXPECT_THAT(ask(echo_and_group(), {"echo", "x", "--sede", "2"}).err, HasSubstr("--seed?"));
+  EXPECT_THAT(ask(echo_and_group(), {"echo", "x", "--format", "jsn"}).err,
+              HasSubstr("not one of text, csv"));
+  EXPECT_EQ(ask(echo_and_group(), {}).code, ExitCode::bad_input);
+}
+
+TEST(CommandLine, takes_plain_numbers_only) {
+  for (const char* bad : {"-1", "0x10", "1.5", "1e3", "99999999999999999999", "", "7 "}) {
+    const Answer answer = ask({echo_verb()}, {"echo", "x", "--seed", bad});
+    EXPECT_EQ(answer.code, ExitCode::bad_input) << bad;
+  }
+  EXPECT_EQ(ask({echo_verb()}, {"echo", "x", "--seed", "010"}).out, "x text 10 -1\n");
+  for (const char* bad : {"nan", "inf", "0x10", "1,5"}) {
+    EXPECT_EQ(ask({echo_verb()}, {"echo", "x", "--scale", bad}).code, ExitCode::bad_input) << bad;
+  }
+}
+
+TEST(CommandLine, every_verb_has_a_summary_and_help_with_examples) {
+  const std::vector<Verb> verbs = all_verbs();
+  for (const Verb& verb : verbs) {
+    EXPECT_FALSE(verb.summary.empty()) << verb.name;
+    EXPECT_FALSE(verb.examples.empty()) << verb.name;
+    const Answer help = ask(verbs, {verb.name, "--help"});
+    EXPECT_EQ(help.code, ExitCode::good) << verb.name;
+    EXPECT_THAT(help.out, HasSubstr("Usage: orrery " + verb.name + " ["));
+    EXPECT_THAT(help.out, HasSubstr("Examples:\n  orrery " + verb.name));
+  }
+}
+
+TEST(CommandLine, does_not_pass_off_a_failed_write_as_success) {
+  std::ostringstream err;
+  std::ofstream full("/dev/full");
+  Terminal terminal{.out = full, .err = err, .read_file = read_text_file};
+  EXPECT_EQ(run_command_line(all_verbs(), {"version"}, terminal), ExitCode::bad_input);
+  EXPECT_THAT(err.str(), HasSubstr("cannot write"));
+}
+
+TEST(Completion, knows_the_verbs_their_options_and_their_choices) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Answer script = ask(all_verbs(), {"completion", shell});
+    EXPECT_EQ(script.code, ExitCode::good);
+    EXPECT_THAT(script.out, HasSubstr("completion"));
+    EXPECT_THAT(script.out, HasSubstr("format"));
+    EXPECT_THAT(script.out, HasSubstr("text json"));
+  }
+}
+
+TEST(Bench, names_are_unique_and_unknown_ones_are_refused) {
+  std::vector<std::string> names;
+  for (const Figure& figure : all_figures()) names.push_back(figure.name);
+  std::ranges::sort(names);
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+  EXPECT_EQ(ask(all_verbs(), {"bench", "no_such_figure"}).code, ExitCode::bad_input);
+}
+
+TEST(Bench, prints_one_json_object_a_line) {
+  const Answer answer = ask(all_verbs(), {"bench", "random_uniform"});
+  EXPECT_THAT(answer.out,
+              testing::MatchesRegex(
+                  "\\{\"name\":\"random_uniform\",\"value\":[0-9.e+]+,\"unit\":\"1/s\"\\}\n"));
+}
+
+std::string scratch(const std::string& name) {
+  return testing::TempDir() + "orrery_cli_" + std::to_string(::getpid()) + '_' + name;
+}
+
+std::string code_of(const Result<std::string>& result) {
+  return result ? "" : result.error().front().code;
+}
+
+TEST(ReadTextFile, gives_the_text_of_a_file) {
+  const std::string path = scratch("plain");
+  std::ofstream(path) << "name: x\n";
+  EXPECT_EQ(read_text_file(path).value_or("?"), "name: x\n");
+  std::filesystem::remove(path);
+}
+
+TEST(ReadTextFile, refuses_what_is_not_a_readable_text) {
+  EXPECT_EQ(code_of(read_text_file("/no/such/file")), "file.unreadable");
+  EXPECT_EQ(code_of(read_text_file(testing::TempDir())), "file.directory");
+  const std::string path = scratch("latin1");
+  std::ofstream(path) << "name: x\nsite: caf\xe9\n";
+  const Result<std::string> text = read_text_file(path);
+  EXPECT_EQ(code_of(text), "file.not-utf8");
+  EXPECT_EQ(text.error().front().place.line, 2);
+  std::filesystem::remove(path);
+}
+
+TEST(ReadTextFile, stops_at_the_limit_of_an_endless_file) {
+  EXPECT_EQ(code_of(read_text_file("/dev/zero")), "file.too-large");
+}
+
+TEST(ReadTextFile, stops_at_the_limit_of_an_endless_pipe) {
+  const std::string path = scratch("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&path] {
+    const int fd = ::open(path.c_str(), O_WRONLY);
+    const std::string chunk(65536, '[');
+    ::signal(SIGPIPE, SIG_IGN);
+    while (::write(fd, chunk.data(), chunk.size()) > 0) {
+    }
+    ::close(fd);
+  });
+  EXPECT_EQ(code_of(read_text_file(path)), "file.too-large");
+  writer.join();
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace orrery
