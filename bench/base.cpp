@@ -28,7 +28,7 @@ Result<double> digest_rate() {
 
 }  // namespace
 
-std::vector<Figure> base_figures() {
+std::vector<SpeedFigure> base_figures() {
   return {{"random_uniform", "1/s", "uniform draws of one random stream", random_draws_per_second},
           {"sha256", "B/s", "digest of 16 MB of text", digest_rate}};
 }

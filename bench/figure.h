@@ -1,7 +1,7 @@
 // A speed figure: a stable name, a unit and the function that measures it.
 //
-// Each bench/<name>.cpp defines `std::vector<Figure> <name>_figures();` and CMake lists them all in
-// all_figures(), sorted by file. A figure is measured cold: it builds what it needs inside
+// Each bench/<name>.cpp defines `std::vector<SpeedFigure> <name>_figures();` and CMake lists them
+// all in all_figures(), sorted by file. A figure is measured cold: it builds what it needs inside
 // measure() and carries nothing over from an earlier call.
 #pragma once
 
@@ -14,14 +14,14 @@
 
 namespace orrery {
 
-struct Figure {
+struct SpeedFigure {
   std::string name;
   std::string unit;
   std::string what;  // one line for `orrery bench --list`
   std::function<Result<double>()> measure;
 };
 
-std::vector<Figure> all_figures();
+std::vector<SpeedFigure> all_figures();
 
 // Seconds that `work` takes, by the steady clock.
 template <class Work>

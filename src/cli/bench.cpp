@@ -15,15 +15,15 @@ struct BenchOptions {
   bool list = false;
 };
 
-Result<std::vector<Figure>> chosen(const std::vector<std::string>& wanted) {
-  const std::vector<Figure> all = all_figures();
+Result<std::vector<SpeedFigure>> chosen(const std::vector<std::string>& wanted) {
+  const std::vector<SpeedFigure> all = all_figures();
   if (wanted.empty()) return all;
   std::vector<std::string> known;
-  for (const Figure& figure : all) known.push_back(figure.name);
-  std::vector<Figure> picked;
+  for (const SpeedFigure& figure : all) known.push_back(figure.name);
+  std::vector<SpeedFigure> picked;
   Diagnostics unknown;
   for (const std::string& name : wanted) {
-    const auto found = std::ranges::find(all, name, &Figure::name);
+    const auto found = std::ranges::find(all, name, &SpeedFigure::name);
     if (found != all.end()) {
       picked.push_back(*found);
       continue;
@@ -39,8 +39,8 @@ Result<std::vector<Figure>> chosen(const std::vector<std::string>& wanted) {
   return picked;
 }
 
-ExitCode measure_all(const std::vector<Figure>& figures, Terminal& terminal) {
-  for (const Figure& figure : figures) {
+ExitCode measure_all(const std::vector<SpeedFigure>& figures, Terminal& terminal) {
+  for (const SpeedFigure& figure : figures) {
     if (terminal.interrupted()) return ExitCode::interrupted;
     const Result<double> value = figure.measure();
     if (!value) return refuse(terminal, value.error());
@@ -56,10 +56,10 @@ ExitCode measure_all(const std::vector<Figure>& figures, Terminal& terminal) {
 }
 
 ExitCode run_bench(const BenchOptions& options, Terminal& terminal) {
-  const Result<std::vector<Figure>> figures = chosen(options.names);
+  const Result<std::vector<SpeedFigure>> figures = chosen(options.names);
   if (!figures) return refuse(terminal, figures.error());
   if (!options.list) return measure_all(*figures, terminal);
-  for (const Figure& figure : *figures) {
+  for (const SpeedFigure& figure : *figures) {
     terminal.out << figure.name << "  [" << figure.unit << "]  " << figure.what << '\n';
   }
   return ExitCode::good;

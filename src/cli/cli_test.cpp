@@ -136,7 +136,7 @@ TEST(Completion, knows_the_verbs_their_options_and_their_choices) {
 
 TEST(Bench, names_are_unique_and_unknown_ones_are_refused) {
   std::vector<std::string> names;
-  for (const Figure& figure : all_figures()) names.push_back(figure.name);
+  for (const SpeedFigure& figure : all_figures()) names.push_back(figure.name);
   std::ranges::sort(names);
   EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
   EXPECT_EQ(ask(all_verbs(), {"bench", "no_such_figure"}).code, ExitCode::bad_input);
