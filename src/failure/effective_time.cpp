@@ -1,0 +1,49 @@
+#include "failure/effective_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery {
+namespace {
+
+Seconds whole_restart(const EffectiveTimeInput& in) {
+  return in.restart + in.queue + in.unsafe_window;
+}
+
+// With no work between saves the ratio below is 0/0; nothing productive is done.
+double ratio(double work, double cost) { return work > 0 ? work / cost : 0; }
+
+}  // namespace
+
+// Redoing the work of the unsafe window takes as long as the window did, like a longer restart.
+double exact_efficiency(const EffectiveTimeInput& in) {
+  const double cycle = std::expm1((in.interval + in.save_stall) / in.mtbf);
+  return ratio(in.interval / in.mtbf, std::exp(whole_restart(in) / in.mtbf) * cycle);
+}
+
+double safe_restart_efficiency(const EffectiveTimeInput& in) {
+  const double cycle = std::expm1((in.interval + in.save_stall) / in.mtbf);
+  return ratio(in.interval / in.mtbf, (1 + whole_restart(in) / in.mtbf) * cycle);
+}
+
+double first_order_ettr(const EffectiveTimeInput& in) {
+  if (in.interval.base() <= 0) return 0;
+  const double lost = (in.interval / 2 + whole_restart(in)) / in.mtbf;
+  return std::max(0.0, 1 - in.save_stall / in.interval - lost);
+}
+
+TimeShares time_shares(const EffectiveTimeInput& in) {
+  const double efficiency = exact_efficiency(in);
+  if (efficiency <= 0) return {.productive = 0, .saving = 1, .lost_work = 0, .restarting = 0};
+  const double saving = in.save_stall / in.interval;
+  const double lost = (in.interval / 2 + in.unsafe_window) / in.mtbf;
+  const double restarting = (in.restart + in.queue) / in.mtbf;
+  const double sum = saving + lost + restarting;
+  const double scale = sum > 0 ? (1 - efficiency) / sum : 0;
+  return {.productive = efficiency,
+          .saving = saving * scale,
+          .lost_work = lost * scale,
+          .restarting = restarting * scale};
+}
+
+}  // namespace orrery
