@@ -1,0 +1,208 @@
+#include "fabric/bill.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace orrery {
+namespace {
+
+int ceil_div(int a, int b) { return (a + b - 1) / b; }
+
+std::string part_id(const auto* part) { return part ? part->id : std::string(); }
+
+std::string reference_of(const auto* part, const char* rule) {
+  return part ? part->provenance.reference : std::string(rule);
+}
+
+constexpr const char* kRule = "docs/models/fabric.md#bill";
+
+void add_switches(Bill& bill, const std::string& section, const char* item, std::int64_t count,
+                  const Switch* part) {
+  if (count == 0) return;
+  bill.lines.push_back(
+      {.section = section,
+       .item = item,
+       .part_id = part_id(part),
+       .count = static_cast<double>(count),
+       .unit_price = part ? part->price : std::nullopt,
+       .unit_power =
+           part ? part->typical_power.value_or(part->max_power.value_or(Watts(0))) : Watts(0),
+       .reference = reference_of(part, kRule)});
+}
+
+void add_optics(Bill& bill, const std::string& section, const char* item, std::int64_t count,
+                const Optic* part) {
+  if (count == 0) return;
+  bill.lines.push_back({.section = section,
+                        .item = item,
+                        .part_id = part_id(part),
+                        .count = static_cast<double>(count),
+                        .unit_price = part ? part->price : std::nullopt,
+                        .unit_power = part ? part->power_per_end : Watts(0),
+                        .reference = reference_of(part, kRule)});
+}
+
+void add_cables(Bill& bill, const std::string& section, const char* item, std::int64_t count,
+                const Optic* part) {
+  if (count == 0) return;
+  bill.lines.push_back({.section = section,
+                        .item = item,
+                        .part_id = part_id(part),
+                        .count = static_cast<double>(count),
+                        .unit_price = part ? part->price : std::nullopt,
+                        .unit_power = part ? part->power_per_end * 2 : Watts(0),
+                        .reference = kRule});
+}
+
+void add_nics(Bill& bill, const Topology& t, const BillParts& parts, const std::string& section) {
+  const std::int64_t count = std::int64_t{t.spec.nodes} * t.spec.rails;
+  const Nic* nic = parts.nic;
+  const bool priced = nic && !parts.nics_in_node;
+  bill.lines.push_back({.section = section,
+                        .item = parts.nics_in_node ? "NIC (part of the node)" : "NIC",
+                        .part_id = part_id(nic),
+                        .count = static_cast<double>(count),
+                        .unit_price = priced ? nic->price : PriceRange{},
+                        .unit_power = priced ? nic->typical_power.value_or(Watts(0)) : Watts(0),
+                        .reference = reference_of(nic, kRule)});
+}
+
+}  // namespace
+
+std::int64_t switch_modules(const Topology& t, bool copper_node_links) {
+  const std::int64_t planes = t.spec.planes;
+  std::int64_t modules = 0;
+  // Downward ports vary by leaf; a module serves two ports of one switch, so count leaf by leaf.
+  std::int64_t manager_left = t.manager_links;
+  for (const SwitchGroup& g : t.groups) {
+    for (const LeafUnit& u : g.units) {
+      for (int leaf = 0; leaf < u.leaves; ++leaf) {
+        const int rails = std::min(u.rails_per_leaf, u.rails - leaf * u.rails_per_leaf);
+        std::int64_t down = copper_node_links ? 0 : std::int64_t{u.nodes} * rails;
+        // A manager's port takes the odd port of a module where there is one.
+        if (manager_left > 0 && down % 2 == 1) {
+          ++down;
+          --manager_left;
+        }
+        modules += (down + t.leaf_uplinks + 1) / 2 * planes;
+      }
+    }
+  }
+  if (t.spec.kind == TopologyKind::dragonfly) {
+    return (t.node_links + 2 * (t.leaf_spine_links + t.spine_core_links) + 1) / 2;
+  }
+  modules += (t.leaf_spine_links + t.spine_core_links + 1) / 2;  // spines: one end of each
+  modules += (t.spine_core_links + 1) / 2;                       // cores
+  return modules;
+}
+
+std::int64_t node_modules(const Topology& t, int nics_per_module) {
+  const std::int64_t per_node = (t.spec.rails + nics_per_module - 1) / nics_per_module;
+  return per_node * t.spec.nodes;
+}
+
+Bill fabric_bill(const Topology& t, const BillParts& parts, const std::string& section) {
+  Bill bill;
+  const bool direct = t.spec.kind == TopologyKind::torus;
+  const bool flat = direct || t.spec.kind == TopologyKind::dragonfly;
+  add_switches(bill, section, flat ? "router" : "leaf switch", t.leaves, parts.leaf);
+  add_switches(bill, section, "spine switch", t.spines, parts.spine ? parts.spine : parts.leaf);
+  add_switches(bill, section, "core switch", t.cores, parts.core ? parts.core : parts.leaf);
+  add_cables(bill, section, direct ? "cable between endpoints" : "cable node-leaf", t.node_cables(),
+             parts.cable);
+  add_cables(bill, section, flat ? "cable local" : "cable leaf-spine", t.leaf_spine_cables(),
+             parts.cable);
+  add_cables(bill, section, flat ? "cable global" : "cable spine-core", t.spine_core_cables(),
+             parts.cable);
+  if (t.manager_links > 0) {
+    add_cables(bill, section, "cable fabric manager", kManagerAppliances, parts.cable);
+    add_optics(bill, section, "fabric manager transceiver", 2 * kManagerAppliances,
+               parts.node_module);
+  }
+  if (!direct) {
+    add_optics(bill, section, "switch optics (twin-port)",
+               switch_modules(t, parts.copper_node_links), parts.switch_module);
+    if (!parts.copper_node_links) {
+      add_optics(bill, section, "node optics", node_modules(t, parts.nics_per_node_module),
+                 parts.node_module);
+    }
+  }
+  add_nics(bill, t, parts, section);
+  return bill;
+}
+
+StorageNetwork storage_network(const StorageNetworkSpec& spec) {
+  StorageNetwork n;
+  const int down = spec.radix / 2;
+  const int up = std::max(1, static_cast<int>(down / spec.oversubscription + 1e-9));
+  n.node_links = spec.nodes * spec.nics_per_node;
+  n.node_leaves = ceil_div(n.node_links, down);
+  n.storage_links = spec.storage_ports;
+  n.storage_leaves =
+      std::max(ceil_div(spec.storage_ports, down), std::min(spec.scalable_units, n.storage_links));
+  const int storage_up = n.storage_leaves > 0 ? ceil_div(n.storage_links, n.storage_leaves) : 0;
+  n.leaf_spine_links = n.node_leaves * up + n.storage_leaves * storage_up;
+  const int need = ceil_div(n.leaf_spine_links, spec.radix);
+  n.spines = smallest_divisor_at_least(up, need);
+  while (n.spines < up && storage_up % n.spines != 0) {
+    n.spines = smallest_divisor_at_least(up, n.spines + 1);
+  }
+  n.switch_modules = ceil_div(n.node_links, 2) + n.leaf_spine_links + kManagerAppliances;
+  n.node_modules = n.node_links;
+  return n;
+}
+
+Bill storage_network_bill(const StorageNetwork& n, const BillParts& parts) {
+  Bill bill;
+  const std::string section = "storage fabric";
+  add_switches(bill, section, "leaf switch (nodes)", n.node_leaves, parts.leaf);
+  add_switches(bill, section, "leaf switch (storage)", n.storage_leaves, parts.leaf);
+  add_switches(bill, section, "spine switch", n.spines, parts.spine ? parts.spine : parts.leaf);
+  add_cables(bill, section, "cable node-leaf", n.node_links, parts.cable);
+  add_cables(bill, section, "cable leaf-spine", n.leaf_spine_links, parts.cable);
+  add_cables(bill, section, "cable leaf-storage", n.storage_links, parts.cable);
+  add_optics(bill, section, "switch optics (twin-port)", n.switch_modules, parts.switch_module);
+  add_optics(bill, section, "node optics", n.node_modules, parts.node_module);
+  return bill;
+}
+
+ManagementNetwork management_network(const ManagementSpec& spec) {
+  // SN4600C: 64 ports, 4 of them up. SN2201: 48 RJ45 ports and 4 x 100G.
+  constexpr int kInbandPorts = 60, kUplinks = 4, kOutbandPorts = 48, kOutbandUplinks = 2;
+  ManagementNetwork n;
+  const int others = spec.management_links + spec.storage_links;
+  n.inband_node_cables = spec.nodes * spec.inband_links_per_node;
+  n.inband_leaves = 2 * ceil_div(n.inband_node_cables + others, 2 * kInbandPorts);
+  n.inband_cores = n.inband_leaves > 2 ? 2 : 0;
+  const int leaf_core = n.inband_cores > 0 ? n.inband_leaves * kUplinks : 0;
+  n.inband_other_cables = others + leaf_core;
+  n.outband_drops = spec.nodes + spec.fabric_switches + spec.appliances + n.inband_switches() +
+                    spec.other_drops + spec.pdus;
+  n.outband_switches = 2 * ceil_div(n.outband_drops, 2 * kOutbandPorts);
+  n.outband_uplinks = n.outband_switches * kOutbandUplinks;
+  return n;
+}
+
+Bill management_bill(const ManagementNetwork& n, const Switch* inband, const Switch* outband) {
+  Bill bill;
+  add_switches(bill, "in-band network", "leaf switch", n.inband_leaves, inband);
+  add_switches(bill, "in-band network", "core switch", n.inband_cores, inband);
+  add_cables(bill, "in-band network", "cable node", n.inband_node_cables, nullptr);
+  add_cables(bill, "in-band network", "cable management, NFS and leaf-core", n.inband_other_cables,
+             nullptr);
+  add_switches(bill, "out-of-band network", "switch", n.outband_switches, outband);
+  add_cables(bill, "out-of-band network", "cable RJ45", n.outband_drops, nullptr);
+  add_cables(bill, "out-of-band network", "cable uplink", n.outband_uplinks, nullptr);
+  return bill;
+}
+
+Bill scale_up_bill(const Topology& t, const Switch* tray, int chips_per_tray) {
+  Bill bill;
+  add_switches(bill, "scale-up fabric", "switch tray",
+               (t.leaves + chips_per_tray - 1) / chips_per_tray, tray);
+  add_cables(bill, "scale-up fabric", "scale-up link", t.node_links, nullptr);
+  return bill;
+}
+
+}  // namespace orrery

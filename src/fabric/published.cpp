@@ -1,0 +1,121 @@
+#include "fabric/published.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace orrery {
+namespace {
+
+int whole(const CsvTable& t, const CsvRow& r, std::string_view column) {
+  return static_cast<int>(t.integer(r, column).value_or(0));
+}
+
+Diagnostic finding(const CsvTable& t, const CsvRow& r, std::string code, std::string what,
+                   std::string why, std::string fix) {
+  return {.severity = Severity::warning,
+          .code = std::move(code),
+          .place = {.file = t.file(), .line = r.line, .column = 1},
+          .what = std::move(what),
+          .why = std::move(why),
+          .fix = std::move(fix)};
+}
+
+Diagnostics check_row(const CsvTable& t, const CsvRow& r) {
+  const Result<Topology> made = make_topology(published_spec(t, r));
+  if (!made) return made.error();
+  const std::array<std::pair<const char*, std::int64_t>, 7> counts = {{
+      {"gpus", std::int64_t{made->spec.nodes} * made->spec.rails},
+      {"leaf", made->leaves},
+      {"spine", made->spines},
+      {"core", made->cores},
+      {"node_leaf_cables", made->node_cables() + made->manager_links},
+      {"leaf_spine_cables", made->leaf_spine_cables()},
+      {"spine_core_cables", made->spine_core_cables()},
+  }};
+  Diagnostics out;
+  for (const auto& [column, count] : counts) {
+    const std::int64_t printed = t.integer(r, column).value_or(-1);
+    if (printed == count) continue;
+    out.push_back(finding(t, r, "published.counts",
+                          std::string(t.text(r, "design")) + ": " + column + " printed " +
+                              std::to_string(printed) + ", the rule gives " + std::to_string(count),
+                          "", ""));
+  }
+  return out;
+}
+
+// The right figure of a row of fabric_errata.csv and why; empty where the print is right.
+struct Right {
+  std::string value;
+  std::string why;
+};
+
+Right right_figure(const CsvTable& t, const CsvRow& r) {
+  const std::string_view check = t.text(r, "check");
+  const int nodes = whole(t, r, "nodes"), per_node = whole(t, r, "gpus_per_node");
+  const int unit = whole(t, r, "su_nodes"), radix = whole(t, r, "radix");
+  const int printed = whole(t, r, "printed");
+  const auto unless = [&](int right, std::string why) {
+    return right == printed ? Right{} : Right{std::to_string(right), std::move(why)};
+  };
+  if (check == "gpus") {
+    return unless(nodes * per_node, std::to_string(nodes) + " x " + std::to_string(per_node) +
+                                        " = " + std::to_string(nodes * per_node));
+  }
+  if (check == "units" && unit > 0) {
+    return unless(nodes / unit,
+                  std::to_string(nodes) + " nodes in units of " + std::to_string(unit));
+  }
+  if (check == "tiers") {
+    const auto made = make_topology(
+        {.kind = TopologyKind::rail_fat_tree, .nodes = nodes, .rails = per_node, .radix = radix});
+    if (made && made->tiers == 2) {
+      return {"0", "a network of two tiers has no core and no cables to one"};
+    }
+    return {};
+  }
+  const std::string other(t.text(r, "other_edition"));
+  if (other.empty() || other == t.text(r, "printed")) return {};
+  if (check == "memory") return {other, "the figure of the older part is repeated"};
+  return {"", "another edition of the document says " + other};
+}
+
+}  // namespace
+
+FabricSpec published_spec(const CsvTable& table, const CsvRow& row) {
+  const int nodes = whole(table, row, "nodes");
+  return {.kind = TopologyKind::rail_fat_tree,
+          .nodes = nodes,
+          .rails = 8,
+          .radix = whole(table, row, "radix"),
+          .planes = whole(table, row, "planes"),
+          .manager_ports = whole(table, row, "manager_ports")};
+}
+
+Diagnostics check_published_counts(const CsvTable& counts) {
+  Diagnostics out;
+  for (const CsvRow& row : counts.rows()) {
+    for (Diagnostic& d : check_row(counts, row)) out.push_back(std::move(d));
+  }
+  return out;
+}
+
+Diagnostics check_published_errata(const CsvTable& errata) {
+  Diagnostics out;
+  for (const CsvRow& row : errata.rows()) {
+    const Right right = right_figure(errata, row);
+    if (right.why.empty()) continue;
+    const std::string printed(errata.text(row, "printed"));
+    out.push_back(finding(errata, row,
+                          right.value.empty() ? "published.editions" : "published.misprint",
+                          std::string(errata.text(row, "document")) + " prints " +
+                              (printed.empty() ? "a figure" : printed) + " for " +
+                              std::string(errata.text(row, "item")),
+                          right.why, right.value.empty() ? "" : "read " + right.value));
+  }
+  return out;
+}
+
+}  // namespace orrery

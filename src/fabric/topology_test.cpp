@@ -1,0 +1,158 @@
+#include "fabric/topology.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/csv.h"
+#include "catalog/embedded.h"
+#include "fabric/published.h"
+
+namespace orrery {
+namespace {
+
+CsvTable embedded_table(const char* path) {
+  const auto text = embedded_file(path);
+  EXPECT_TRUE(text.has_value()) << path;
+  auto table = CsvTable::parse(text.value_or(""), path);
+  EXPECT_TRUE(table.has_value());
+  return std::move(*table);
+}
+
+Topology made(const FabricSpec& spec) {
+  auto t = make_topology(spec);
+  EXPECT_TRUE(t.has_value());
+  return t.value_or(Topology{});
+}
+
+// SuperPOD reference architectures: 27 rows of the catalog with counts and 11 re-read ones.
+TEST(Topology, GivesEveryPublishedCountExactly) {
+  const CsvTable counts = embedded_table("validation/fabric_counts.csv");
+  EXPECT_EQ(counts.rows().size(), 38u);
+  EXPECT_EQ(to_text(check_published_counts(counts)), "");
+}
+
+TEST(Topology, CheckerSeesAWrongCount) {
+  const auto table = CsvTable::parse(
+      "design,nodes,gpus,radix,planes,manager_ports,leaf,spine,core,node_leaf_cables,"
+      "leaf_spine_cables,spine_core_cables\nx,95,760,64,1,4,24,12,0,764,768,0\n",
+      "t.csv");
+  const Diagnostics found = check_published_counts(*table);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].what, testing::HasSubstr("spine printed 12, the rule gives 16"));
+}
+
+// Of the recalled A100 rows only the first is doubtful: 4 spines by rule, 5 by memory. Five divide
+// the 20 uplinks of a leaf as well, so both could be built; four suffice.
+TEST(Topology, RecalledA100FirstUnitNeedsFourSpines) {
+  const Topology t = made({.nodes = 20, .rails = 8, .radix = 40});
+  EXPECT_EQ(t.spines, 4);
+  EXPECT_EQ(20 % 5, 0);
+}
+
+TEST(Topology, ReportsThePublishedMisprints) {
+  const CsvTable errata = embedded_table("validation/fabric_errata.csv");
+  const Diagnostics found = check_published_errata(errata);
+  ASSERT_EQ(found.size(), 6u);
+  EXPECT_EQ(found[0].code, "published.misprint");
+  EXPECT_EQ(found[0].fix, "read 10368");
+  EXPECT_EQ(found[1].fix, "read 64");
+  EXPECT_EQ(found[2].fix, "read 0");
+  EXPECT_EQ(found[3].code, "published.editions");
+  EXPECT_EQ(found[4].code, "published.editions");
+  EXPECT_EQ(found[5].fix, "read 270");
+}
+
+TEST(Topology, ARightFigureIsNoErratum) {
+  const auto table = CsvTable::parse(
+      "document,item,check,nodes,gpus_per_node,su_nodes,radix,printed,other_edition\n"
+      "d,GPUs,gpus,1296,8,72,144,10368,\n",
+      "t.csv");
+  EXPECT_TRUE(check_published_errata(*table).empty());
+}
+
+TEST(Topology, TiersChangeWhereTheDocumentsChange) {
+  EXPECT_EQ(two_tier_limit(64), 2048);
+  EXPECT_EQ(two_tier_limit(128), 8192);
+  EXPECT_EQ(two_tier_limit(144), 10368);
+  EXPECT_EQ(made({.nodes = 256, .radix = 64}).tiers, 2);
+  EXPECT_EQ(made({.nodes = 257, .radix = 64}).tiers, 3);
+  EXPECT_FALSE(make_topology({.nodes = 257, .radix = 64, .tiers = 2}).has_value());
+  EXPECT_FALSE(make_topology({.nodes = 8193, .radix = 64}).has_value());
+}
+
+// A fully built k-ary tree: k^3/4 hosts, 5k^2/4 switches, 3k^3/4 links.
+TEST(Topology, KAryFatTree) {
+  for (const int k : {4, 8, 16, 48}) {
+    const Topology t = made({.kind = TopologyKind::fat_tree,
+                             .nodes = k * k * k / 4,
+                             .rails = 1,
+                             .radix = k,
+                             .tiers = 3});
+    EXPECT_EQ(t.switches(), 5 * k * k / 4);
+    EXPECT_EQ(t.node_links + t.leaf_spine_links + t.spine_core_links, 3 * k * k * k / 4);
+    EXPECT_DOUBLE_EQ(bisection_share(t), 1);
+    EXPECT_EQ(diameter_links(t), 6);
+  }
+}
+
+TEST(Topology, LastUnitPacksRailsOnALeaf) {
+  // 40 nodes: a full unit of 32 (8 leaves) and 8 nodes with four rails on each of 2 leaves.
+  EXPECT_EQ(made({.nodes = 40, .radix = 64}).leaves, 10);
+  EXPECT_EQ(made({.nodes = 4, .radix = 64}).leaves, 1);  // 32 ports: one switch holds them
+}
+
+// Kim et al. 2008, balanced: a = 2p = 2h, N = ap(ah+1).
+TEST(Topology, BalancedDragonfly) {
+  const Topology t =
+      made({.kind = TopologyKind::dragonfly, .nodes = 1056, .rails = 1, .radix = 15});
+  EXPECT_EQ(t.dragonfly_h, 4);
+  EXPECT_EQ(t.dragonfly_groups, 33);
+  EXPECT_EQ(t.leaves, 8 * 33);
+  EXPECT_EQ(t.leaf_spine_links, 33 * 8 * 7 / 2);
+  EXPECT_EQ(t.spine_core_links, 33 * 8 * 4 / 2);
+  EXPECT_FALSE(
+      make_topology({.kind = TopologyKind::dragonfly, .nodes = 1057, .rails = 1, .radix = 15}));
+}
+
+TEST(Topology, Torus) {
+  const Topology t =
+      made({.kind = TopologyKind::torus, .nodes = 8960, .rails = 1, .torus = {16, 20, 28}});
+  EXPECT_EQ(t.switches(), 0);
+  EXPECT_EQ(t.node_links, 3 * 8960);
+  EXPECT_EQ(diameter_links(t), 8 + 10 + 14);
+  EXPECT_DOUBLE_EQ(torus_mean_hops(t.spec.torus), 4 + 5 + 7);
+  EXPECT_DOUBLE_EQ(bisection(t) / t.spec.link_rate, 2.0 * 8960 / 28);
+  EXPECT_FALSE(
+      make_topology({.kind = TopologyKind::torus, .nodes = 10, .rails = 1, .torus = {3, 3}}));
+}
+
+// NVL72: 72 GPUs, 18 switch chips, one link of each GPU to each chip (50 GB/s each: 900 GB/s).
+TEST(Topology, Nvl72) {
+  const Topology t = made({.kind = TopologyKind::scale_up,
+                           .nodes = 8,
+                           .rails = 72,
+                           .link_rate = gbytes_per_s(50),
+                           .scaleup_chips = 18});
+  EXPECT_EQ(t.leaves, 8 * 18);
+  EXPECT_EQ(t.node_links, 8 * 72 * 18);
+  EXPECT_DOUBLE_EQ(bisection(t).base(), 36 * 900e9);
+}
+
+TEST(Topology, RailOnlyDropsTheSpine) {
+  const Topology t = made({.kind = TopologyKind::rail_only, .nodes = 64, .radix = 64});
+  EXPECT_EQ(t.leaves, 8);
+  EXPECT_EQ(t.spines, 0);
+  const Topology large = made({.kind = TopologyKind::rail_only, .nodes = 512, .radix = 64});
+  EXPECT_EQ(large.leaves, 8 * 16);
+  EXPECT_EQ(large.spines, 8 * 8);
+  EXPECT_EQ(large.cores, 0);
+}
+
+TEST(Topology, BadSpecsNameEveryFault) {
+  const auto bad = make_topology({.nodes = 0, .radix = 7, .planes = 0, .oversubscription = 0.5});
+  ASSERT_FALSE(bad.has_value());
+  EXPECT_EQ(bad.error().size(), 4u);
+}
+
+}  // namespace
+}  // namespace orrery
