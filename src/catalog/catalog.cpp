@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "catalog/checks.h"
 #include "catalog/embedded.h"
 #include "catalog/tables.h"
 
@@ -121,7 +122,12 @@ Result<Catalog> load_catalog(const ReadFile& read) {
   loader.load("models", c.models);
   loader.load("engines", c.engines);
   loader.load("export_controls", c.export_controls);
+  loader.load("dense_ratios", c.dense_ratios);
+  loader.load("dense_ceilings", c.dense_ceilings);
+  loader.load("link_rates", c.link_rates);
   Diagnostics faults = loader.take_faults();
+  // A row that could not be read would break checks for the wrong reason.
+  if (!has_errors(faults)) faults = check_catalog(c);
   if (has_errors(faults)) return std::unexpected(std::move(faults));
   return c;
 }

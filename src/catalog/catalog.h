@@ -12,6 +12,7 @@
 
 #include "base/diagnostic.h"
 #include "catalog/bill.h"
+#include "catalog/check_facts.h"
 #include "catalog/model_shape.h"
 #include "catalog/parts.h"
 #include "catalog/policy_facts.h"
@@ -44,6 +45,9 @@ struct Catalog {
   std::vector<ModelShape> models;
   std::vector<ServingEngine> engines;
   std::vector<ExportControl> export_controls;
+  std::vector<DenseRatio> dense_ratios;
+  std::vector<DenseCeiling> dense_ceilings;
+  std::vector<LinkRate> link_rates;
 
   // nullptr where there is no such id (or alias, for regions and models).
   const Accelerator* accelerator(std::string_view id) const;

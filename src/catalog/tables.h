@@ -29,5 +29,8 @@ void read_row(RowReader& r, TcoParameter& out);
 void read_row(RowReader& r, ModelShape& out);
 void read_row(RowReader& r, ServingEngine& out);
 void read_row(RowReader& r, ExportControl& out);
+void read_row(RowReader& r, DenseRatio& out);
+void read_row(RowReader& r, DenseCeiling& out);
+void read_row(RowReader& r, LinkRate& out);
 
 }  // namespace orrery
