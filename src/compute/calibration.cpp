@@ -23,7 +23,7 @@ constexpr double kUnknownError = 0.35;
 
 // The tiles that matrix libraries choose among on devices with asynchronous matrix units.
 constexpr std::array<std::pair<double, double>, kTileCount> kTiles = {
-    {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}, {64, 32}}};
+    {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
 
 Diagnostic bad_row(const CsvTable& table, const CsvRow& row, std::string what) {
   return {.severity = Severity::error,
@@ -42,6 +42,7 @@ void read_values(const CsvTable& table, Calibration& into, Diagnostics& faults) 
       continue;
     }
     into.values.push_back({.accelerator = std::string(table.text(row, "accelerator")),
+                           .library = std::string(table.text(row, "library")),
                            .dtype = std::string(table.text(row, "dtype")),
                            .parameter = std::string(table.text(row, "parameter")),
                            .value = *value});
@@ -65,15 +66,22 @@ void read_relatives(const CsvTable& table, Calibration& into, Diagnostics& fault
   }
 }
 
-// The parameters of one accelerator, its relative's where it has none of its own.
+// The parameters of one accelerator: its own, else its relative's; the library's, else the
+// vendor's.
 struct Lookup {
   const Calibration& calibration;
   Relative relative;
+  std::string_view library;
 
   double operator()(std::string_view dtype, std::string_view name, double otherwise) const {
-    const double borrowed = calibration.value(relative.measured, dtype, name, otherwise);
-    if (relative.measured == relative.accelerator) return borrowed;
-    return calibration.value(relative.accelerator, dtype, name, borrowed);
+    for (const std::string_view whose :
+         {std::string_view(relative.accelerator), std::string_view(relative.measured)}) {
+      for (const std::string_view from : {library, std::string_view()}) {
+        const CalibrationValue* found = calibration.find(whose, from, dtype, name);
+        if (found) return found->value;
+      }
+    }
+    return otherwise;
   }
 };
 
@@ -81,50 +89,53 @@ GemmModel gemm_model(const Accelerator& a, const Lookup& look, Dtype dtype) {
   GemmModel model;
   const auto peak = a.peak(dtype);
   if (!peak) return model;
-  const std::string_view d = to_text(dtype);
   // A format without a fit of its own borrows bf16's, as a fraction of its own peak.
-  const auto get = [&](std::string_view name, double otherwise) {
-    return look(d, name, look("bf16", name, otherwise));
+  const auto get = [&, d = std::string_view(to_text(dtype))](std::string_view name, double base) {
+    return look(d, name, look("bf16", name, base));
   };
   model.peak = peak->base();
-  model.launch = microseconds(get("launch_us", 3));
-  model.k_overhead = get("k_overhead", 115);
-  model.tail = get("tail", 1);
+  model.launch = microseconds(get("launch_us", 2.5));
+  model.split_launch = microseconds(get("split_us", 2.8));
+  model.k_overhead = get("k_overhead", 135);
+  model.tail = get("tail", 0);
+  model.overlap_loss = get("overlap_loss", 0.32);
   const double bandwidth = a.memory_bandwidth.base();
   model.memory_seconds =
-      1 / (bandwidth * get("memory_efficiency", 0.85) * look.relative.memory_efficiency);
+      1 / (bandwidth * get("memory_efficiency", 0.86) * look.relative.memory_efficiency);
   model.split_seconds = model.memory_seconds * get("split_cost", 1);
+  model.grouped = get("grouped", 1);
+  model.tile_by_rows = get("tile_by_rows", 0) > 0;
   model.joules_per_flop = 1e-12 * get("pj_per_flop", 0.5);
   model.pass = {get("forward", 1), get("dgrad", 1), get("wgrad", 1)};
-  const double efficiency = std::min(1.0, get("efficiency", 0.87) * look.relative.efficiency);
+  const double efficiency = std::min(1.0, get("efficiency", 0.85) * look.relative.efficiency);
   const double unit_rate = model.peak * efficiency / look.relative.units;
-  const double operand = get("operand", 8);
+  const double latency = 1e-9 * get("latency_ns", 0);
   for (std::size_t i = 0; i < kTiles.size(); ++i) {
     const auto [rows, columns] = kTiles[i];
-    model.tiles[i] = {
-        .rows = rows,
-        .columns = columns,
-        .seconds_per_k = (2 * rows * columns + operand * (rows + columns)) / unit_rate};
+    model.tiles[i] = {.rows = rows,
+                      .columns = columns,
+                      .seconds_per_k = 2 * rows * columns / unit_rate + latency};
   }
   return model;
 }
 
-AttentionModel attention_model(const Accelerator& a, const Lookup& look) {
+AttentionModel attention_model(const Accelerator& a, const Lookup& look, std::string_view kernel) {
   AttentionModel model;
   auto peak = a.peak(Dtype::bf16);
   if (!peak) peak = a.peak(Dtype::fp16);
   const double rate = (peak ? peak->base() : 1e12) / look.relative.units;
-  const double efficiency = look.relative.efficiency;
-  model.launch = microseconds(look("bf16", "attention_launch_us", 8));
-  model.launch_backward = microseconds(look("bf16", "attention_backward_launch_us", 30));
-  model.forward_seconds = 1 / (rate * look("bf16", "attention_forward", 0.7) * efficiency);
-  model.backward_seconds = 1 / (rate * look("bf16", "attention_backward", 0.6) * efficiency);
-  model.pair_seconds = look("bf16", "attention_pair_flop", 0) * model.forward_seconds;
-  model.key_overhead = look("bf16", "attention_key_overhead", 300);
-  model.tail = look("bf16", "attention_tail", 1);
-  model.memory_seconds = 1 / (a.memory_bandwidth.base() * look("bf16", "attention_memory", 0.85) *
+  const auto get = [&](std::string_view name, double otherwise) {
+    return look("bf16", std::string(kernel) + "." + std::string(name), otherwise);
+  };
+  model.launch = microseconds(get("launch_us", 12));
+  model.flop_seconds = 1 / (rate * get("efficiency", 0.7) * look.relative.efficiency);
+  model.pair_seconds = get("pair_flop", 0) / rate;
+  model.key_overhead = get("key_overhead", 300);
+  model.tail = get("tail", 0);
+  model.overlap_loss = get("overlap_loss", 0.5);
+  model.memory_seconds = 1 / (a.memory_bandwidth.base() * get("memory_efficiency", 0.85) *
                               look.relative.memory_efficiency);
-  model.joules_per_flop = 1e-12 * look("bf16", "attention_pj_per_flop", 0.5);
+  model.joules_per_flop = 1e-12 * get("pj_per_flop", 0.5);
   return model;
 }
 
@@ -144,13 +155,16 @@ PowerModel power_model(const Accelerator& a, const Lookup& look) {
 
 }  // namespace
 
-double Calibration::value(std::string_view accelerator, std::string_view dtype,
-                          std::string_view parameter, double otherwise) const {
+const CalibrationValue* Calibration::find(std::string_view accelerator, std::string_view library,
+                                          std::string_view dtype,
+                                          std::string_view parameter) const {
   for (const CalibrationValue& v : values) {
-    if (v.accelerator == accelerator && v.dtype == dtype && v.parameter == parameter)
-      return v.value;
+    if (v.parameter == parameter && v.accelerator == accelerator && v.dtype == dtype &&
+        v.library == library) {
+      return &v;
+    }
   }
-  return otherwise;
+  return nullptr;
 }
 
 const Relative* Calibration::relative(std::string_view accelerator) const {
@@ -163,14 +177,15 @@ const Relative* Calibration::relative(std::string_view accelerator) const {
 Result<Calibration> load_calibration(const ReadFile& read) {
   Calibration all;
   Diagnostics faults;
-  const auto each = [&](std::string_view path, auto&& rows) {
+  const auto add = [&faults](const Diagnostics& more) {
+    faults.insert(faults.end(), more.begin(), more.end());
+  };
+  const auto each = [&](std::string_view path, auto&& read_rows) {
     const auto text = read(path);
-    if (!text) return faults.insert(faults.end(), text.error().begin(), text.error().end()), void();
+    if (!text) return add(text.error());
     const auto table = CsvTable::parse(*text, "data/" + std::string(path));
-    if (!table) {
-      return faults.insert(faults.end(), table.error().begin(), table.error().end()), void();
-    }
-    rows(*table, all, faults);
+    if (!table) return add(table.error());
+    read_rows(*table, all, faults);
   };
   for (const std::string_view path : kValueFiles) each(path, read_values);
   each(kRelativesFile, read_relatives);
@@ -191,7 +206,8 @@ Result<Calibration> load_embedded_calibration() {
   });
 }
 
-DeviceModel device_model(const Accelerator& a, const Calibration& calibration) {
+DeviceModel device_model(const Accelerator& a, const Calibration& calibration,
+                         const DeviceOptions& options) {
   const Relative* named = calibration.relative(a.id);
   if (!named) named = calibration.relative(kUnknownRelative);
   Relative relative = named ? *named : Relative{};
@@ -199,7 +215,9 @@ DeviceModel device_model(const Accelerator& a, const Calibration& calibration) {
     relative.accelerator = a.id;
     relative.error = kUnknownError;
   }
-  const Lookup look{.calibration = calibration, .relative = relative};
+  const Lookup look{.calibration = calibration, .relative = relative, .library = options.products};
+  const Lookup attention{
+      .calibration = calibration, .relative = relative, .library = options.attention};
 
   DeviceModel device;
   device.units = relative.units;
@@ -216,7 +234,9 @@ DeviceModel device_model(const Accelerator& a, const Calibration& calibration) {
     device.error[index] = std::hypot(own, relative.error);
   }
   device.memory_error = std::hypot(look("", "memory_error", 0.08), relative.error);
-  device.attention = attention_model(a, look);
+  device.attention = {attention_model(a, attention, "prefill"),
+                      attention_model(a, attention, "backward"),
+                      attention_model(a, attention, "decode")};
   device.power = power_model(a, look);
   return device;
 }

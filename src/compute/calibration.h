@@ -18,7 +18,8 @@ namespace orrery {
 
 struct CalibrationValue {
   std::string accelerator;
-  std::string dtype;  // empty where the parameter has none
+  std::string library;  // empty: the vendor's; or "vllm", "flash2"
+  std::string dtype;    // empty where the parameter has none
   std::string parameter;
   double value = 0;
 };
@@ -37,8 +38,8 @@ struct Calibration {
   std::vector<CalibrationValue> values;
   std::vector<Relative> relatives;
 
-  double value(std::string_view accelerator, std::string_view dtype, std::string_view parameter,
-               double otherwise) const;
+  const CalibrationValue* find(std::string_view accelerator, std::string_view library,
+                               std::string_view dtype, std::string_view parameter) const;
   const Relative* relative(std::string_view accelerator) const;
 };
 
@@ -46,6 +47,14 @@ Result<Calibration> load_calibration(const ReadFile& read);
 // From the files in the binary.
 Result<Calibration> load_embedded_calibration();
 
-DeviceModel device_model(const Accelerator& accelerator, const Calibration& calibration);
+// Whose kernels run. `products` "vllm": the 8-bit GEMMs of that engine, which choose tiles by rows;
+// `attention` "flash2": FlashAttention 2, which older frameworks use on newer devices.
+struct DeviceOptions {
+  std::string products;
+  std::string attention;
+};
+
+DeviceModel device_model(const Accelerator& accelerator, const Calibration& calibration,
+                         const DeviceOptions& options = {});
 
 }  // namespace orrery

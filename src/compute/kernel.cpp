@@ -14,8 +14,12 @@ constexpr double kQueryTile = 128;
 constexpr double kLeastKeys = 128;
 // A split of K leaves each part at least this deep.
 constexpr double kLeastSplitK = 256;
-constexpr double kMostSplits = 16;
+constexpr double kMostSplits = 32;
 constexpr double kPartialSumBytes = 8;  // fp32, written and read again
+// The tiles of a library that looks at m alone, as places in calibration's list.
+constexpr std::size_t kSquareTile = 2;  // 128 x 128
+constexpr std::size_t kFlatTile = 4;    // 64 x 128
+constexpr std::size_t kSmallTile = 5;   // 64 x 64
 
 // std::ceil is a call without SSE4.1; sizes here are positive and far below 2^63.
 double ceil_of(double x) {
@@ -30,22 +34,27 @@ double waves(double tasks_per_unit, double tail) {
 
 struct Joined {
   double time = 0;
-  double clocked = 0;  // the part that moves with the compute time
+  double clocked = 0;  // compute * d(time)/d(compute)
 };
 
-// sqrt(sqrt(a^4 + b^4)): close to the larger, a little above it where the two are alike, because no
-// kernel overlaps its loads and its products perfectly. Square roots round alike everywhere.
-Joined join(double compute, double memory) {
-  const double a = compute * compute;
-  const double b = memory * memory;
-  const double time = std::sqrt(std::sqrt(a * a + b * b));
-  if (time <= 0) return {};
-  const double share = compute / time;
-  const double square = share * share;
-  return {.time = time, .clocked = time * square * square};
+Joined join(double compute, double memory, double loss) {
+  if (compute >= memory) {
+    if (compute <= 0) return {};
+    const double hidden = loss * memory * memory / compute;
+    return {.time = compute + hidden, .clocked = compute - hidden};
+  }
+  const double hidden = loss * compute * compute / memory;
+  return {.time = memory + hidden, .clocked = 2 * hidden};
 }
 
-double gemm_compute(const GemmModel& model, const Gemm& g, double per_unit) {
+double tile_time(const GemmModel& model, const Gemm& g, const GemmTile& tile, double per_unit) {
+  const double tasks = ceil_of(g.m / tile.rows) * ceil_of(g.n / tile.columns) * g.groups;
+  return waves(tasks * per_unit, model.tail) * tile.seconds_per_k * (g.k + model.k_overhead);
+}
+
+// The least time over tiles and splits of K. Every candidate grows with m, n and k, and a larger
+// product has fewer candidates, so the least grows with them too.
+double best_tile_time(const GemmModel& model, const Gemm& g, double per_unit) {
   double best = std::numeric_limits<double>::infinity();
   for (const GemmTile& tile : model.tiles) {
     const double tasks = ceil_of(g.m / tile.rows) * ceil_of(g.n / tile.columns) * g.groups;
@@ -54,13 +63,26 @@ double gemm_compute(const GemmModel& model, const Gemm& g, double per_unit) {
     for (double split = 2; split <= kMostSplits; split *= 2) {
       if (load * split > 1 || g.k < kLeastSplitK * split) break;
       const double sums = kPartialSumBytes * g.m * g.n * g.groups * split * model.split_seconds;
-      best = std::min(best, tile.seconds_per_k * (g.k / split + model.k_overhead) + sums);
+      const double part = tile.seconds_per_k * (g.k / split + model.k_overhead);
+      best = std::min(best, part + sums + model.split_launch.base());
     }
   }
-  return best * model.pass[static_cast<std::size_t>(g.pass)];
+  return best;
 }
 
-// Work on one unit for one query tile, the keys split over units that would stand idle.
+double gemm_compute(const GemmModel& model, const Gemm& g, double per_unit) {
+  double time = 0;
+  if (model.tile_by_rows) {
+    const std::size_t tile = g.m <= 64 ? kSmallTile : g.m <= 128 ? kFlatTile : kSquareTile;
+    time = tile_time(model, g, model.tiles[tile], per_unit);
+  } else {
+    time = best_tile_time(model, g, per_unit);
+  }
+  if (g.groups > 1) time *= model.grouped;
+  return time * model.pass[static_cast<std::size_t>(g.pass)];
+}
+
+// Query tiles over their keys, the keys split over units that would stand idle.
 double attention_compute(const AttentionModel& model, double tasks, double keys, double per_key,
                          double units) {
   const double load = tasks / units;
@@ -69,6 +91,11 @@ double attention_compute(const AttentionModel& model, double tasks, double keys,
     best = std::min(best, (keys / split + model.key_overhead) * per_key);
   }
   return best;
+}
+
+AttentionKernel kernel_of(const Attention& a) {
+  if (a.backward) return AttentionKernel::backward;
+  return a.q_len <= kDecodeQueries ? AttentionKernel::decode : AttentionKernel::prefill;
 }
 
 }  // namespace
@@ -102,8 +129,8 @@ KernelCost kernel_cost(const DeviceModel& device, const Gemm& g) {
             .memory = {}};
   }
   if (flop <= 0) return {};
-  const Joined joined =
-      join(gemm_compute(model, g, 1 / device.units), bytes * model.memory_seconds);
+  const Joined joined = join(gemm_compute(model, g, 1 / device.units), bytes * model.memory_seconds,
+                             model.overlap_loss);
   return {.time = model.launch + Seconds(joined.time),
           .clocked = Seconds(joined.clocked),
           .core = Joules(flop * model.joules_per_flop),
@@ -111,21 +138,20 @@ KernelCost kernel_cost(const DeviceModel& device, const Gemm& g) {
 }
 
 KernelCost kernel_cost(const DeviceModel& device, const Attention& a) {
-  const AttentionModel& model = device.attention;
+  const AttentionModel& model = device.attention[static_cast<std::size_t>(kernel_of(a))];
   const double flop = flops_of(a).base();
   const double bytes = bytes_of(a).base();
   if (flop <= 0) return {};
-  const double per_pair_flop = 2 * (a.qk_dim + a.v_dim) * (a.backward ? 2.5 : 1);
-  const double keys = flop / (per_pair_flop * a.batch * a.q_heads * a.q_len);
+  const double per_pair = 2 * (a.qk_dim + a.v_dim) * (a.backward ? 2.5 : 1);
+  const double keys = flop / (per_pair * a.batch * a.q_heads * a.q_len);
   // Query heads that share keys are packed into one tile.
   const double rows = a.q_len * a.q_heads / a.kv_heads;
   const double tasks = ceil_of(rows / kQueryTile) * a.kv_heads * a.batch;
   const double rate = device.attention_rate[static_cast<std::size_t>(a.dtype)];
-  const double per_flop = (a.backward ? model.backward_seconds : model.forward_seconds) / rate;
-  const double per_key = kQueryTile * (per_pair_flop * per_flop + model.pair_seconds);
+  const double per_key = kQueryTile * (per_pair * model.flop_seconds / rate + model.pair_seconds);
   const Joined joined = join(attention_compute(model, tasks, keys, per_key, device.units),
-                             bytes * model.memory_seconds);
-  return {.time = (a.backward ? model.launch_backward : model.launch) + Seconds(joined.time),
+                             bytes * model.memory_seconds, model.overlap_loss);
+  return {.time = model.launch + Seconds(joined.time),
           .clocked = Seconds(joined.clocked),
           .core = Joules(flop * model.joules_per_flop),
           .memory = Joules(bytes * device.power.joules_per_byte)};

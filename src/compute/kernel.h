@@ -1,14 +1,16 @@
 // How long one kernel takes on one device, and what it draws, by shape, layout and number format.
 //
-//   GEMM      t = launch + smooth_max(compute, memory)
+//   GEMM      t = launch + join(compute, memory)
 //     compute = min over tiles and splits of K of
-//               waves(ceil(m/tm) ceil(n/tn) groups split / units) 2 tm tn (k/split + k0) / rate
+//               waves(ceil(m/tm) ceil(n/tn) groups split / units) (2 tm tn / rate + l) (k/split +
+//               k0)
 //     memory  = bytes / (bandwidth * efficiency)
-//   attention the same with query tiles over key blocks; decode splits the keys over idle units
+//   attention the same with query tiles over keys; decode splits the keys over idle units
 //   pass      t = launch + bytes / (bandwidth * efficiency)
-// smooth_max(a, b) = sqrt(sqrt(a^4 + b^4)); waves(x) lies between x and ceil(x), for kernels that
-// balance their last wave. The parameters are fitted to measured kernels (docs/models/compute.md
-// says which and with what error); a device without measurements borrows its nearest relative's.
+// join(a, b) = max + c min^2 / max, because no kernel overlaps its loads and its products
+// perfectly; waves(x) lies between x and ceil(x), for kernels that balance their last wave. The
+// parameters are fitted to measured kernels (docs/models/compute.md says which and with what
+// error); a device without measurements borrows its nearest relative's.
 //
 // Times are at full clock: a GPU slows when its power limit is reached, which takes longer than one
 // kernel; sum the costs of a step and give them to throttle() in power.h.
@@ -24,9 +26,9 @@
 
 namespace orrery {
 
-inline constexpr int kTileCount = 7;
+inline constexpr int kTileCount = 6;
 
-// One output tile of a GEMM kernel and the share of the main loop's rate it reaches.
+// One output tile of a GEMM kernel.
 struct GemmTile {
   double rows = 0;
   double columns = 0;
@@ -37,23 +39,32 @@ struct GemmTile {
 struct GemmModel {
   double peak = 0;  // FLOP/s, dense
   Seconds launch;
+  Seconds split_launch;          // more of it where K is split
   double k_overhead = 0;         // prologue and epilogue of a tile, in steps of K
   double tail = 1;               // 1: the last wave costs a whole one; 0: it is spread
+  double overlap_loss = 0;       // c of join(): 0 overlaps perfectly
   double memory_seconds = 0;     // per byte
   double split_seconds = 0;      // per byte of partial sums written and read again
+  double grouped = 1;            // time factor of the products of a grouped kernel
+  bool tile_by_rows = false;     // the library takes its tile from m alone and never splits K
   double joules_per_flop = 0;    // dynamic, at full clock
   std::array<double, 3> pass{};  // time factor of forward, dgrad and wgrad layouts
   std::array<GemmTile, kTileCount> tiles{};
 };
 
+// Attention runs as one of three kernels.
+enum class AttentionKernel { prefill, backward, decode };
+inline constexpr int kAttentionKernels = 3;
+// At most this many queries are a decode step (speculative decoding checks a few at once).
+inline constexpr double kDecodeQueries = 16;
+
 struct AttentionModel {
   Seconds launch;
-  Seconds launch_backward;
-  double forward_seconds = 0;   // per FLOP of one unit
-  double backward_seconds = 0;  // per FLOP of one unit
-  double pair_seconds = 0;      // per query, key and head on one unit: the exponential
-  double key_overhead = 0;      // per query tile, in keys
+  double flop_seconds = 0;  // per FLOP on one unit
+  double pair_seconds = 0;  // per query, key and head on one unit: the exponential
+  double key_overhead = 0;  // per query tile, in keys
   double tail = 1;
+  double overlap_loss = 0;
   double memory_seconds = 0;  // per byte
   double joules_per_flop = 0;
 };
@@ -74,7 +85,7 @@ struct DeviceModel {
   double pass_seconds = 0;  // per byte
   std::array<GemmModel, kDtypeCount> gemm{};
   std::array<double, kDtypeCount> attention_rate{};  // of bf16's
-  AttentionModel attention;
+  std::array<AttentionModel, kAttentionKernels> attention{};
   PowerModel power;
   std::array<double, kDtypeCount> error{};  // relative half-width of the 80 % interval
   double memory_error = 0;
