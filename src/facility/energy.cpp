@@ -1,0 +1,18 @@
+#include "facility/energy.h"
+
+namespace orrery {
+
+Footprint footprint(const FootprintRequest& request) {
+  Footprint f;
+  f.it_energy = request.it_power * request.duration;
+  f.site_energy = f.it_energy * request.pue;
+  f.carbon = f.site_energy * request.grid;
+  f.water_l = f.it_energy / kwh(1) * request.wue_l_per_kwh;
+  return f;
+}
+
+Joules tdp_method_energy(double accelerator_hours, Watts tdp) {
+  return tdp * hours(accelerator_hours);
+}
+
+}  // namespace orrery

@@ -1,0 +1,33 @@
+// Energy, carbon and water of a run or a year.
+//
+//   site energy = IT power * time * PUE;  carbon = site energy * grid intensity (location based)
+//   water       = IT energy * WUE (litres per kWh of IT, on site)
+//
+// The TDP method (accelerator-hours times TDP, no host, no PUE) is what model cards publish; it is
+// here to reproduce them. Grid intensity is a yearly mean: an hourly match can differ by half.
+#pragma once
+
+#include "base/quantity.h"
+
+namespace orrery {
+
+struct FootprintRequest {
+  Watts it_power;  // mean
+  Seconds duration;
+  double pue = 1;
+  GramsPerJoule grid;
+  double wue_l_per_kwh = 0;
+};
+
+struct Footprint {
+  Joules it_energy;
+  Joules site_energy;
+  GramsCo2 carbon;
+  double water_l = 0;
+};
+
+Footprint footprint(const FootprintRequest& request);
+
+Joules tdp_method_energy(double accelerator_hours, Watts tdp);
+
+}  // namespace orrery

@@ -1,0 +1,70 @@
+#include "facility/node_power.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery {
+
+std::optional<NodePower> node_power_of(const Node& node, const Accelerator* accelerator) {
+  if (!node.max_power) return std::nullopt;
+  NodePower power;
+  power.nameplate = *node.max_power;
+  // A rack whose typical training draw is nearer to its rating than 8 H100s are (GB200: 115 of 132
+  // kW) must not peak below what it typically draws.
+  power.peak = power.nameplate * kPeakShareOfNameplate;
+  if (node.typical_train_power) power.peak = max(power.peak, *node.typical_train_power);
+  power.assumed_idle = !node.idle_power;
+  power.idle = node.idle_power.value_or(power.nameplate * kIdleShareOfNameplate);
+  const bool has_tdp = accelerator != nullptr && accelerator->tdp.has_value();
+  power.accelerators = has_tdp ? *accelerator->tdp * node.accelerators
+                               : power.nameplate * kAcceleratorShareOfNameplate;
+  power.accelerators = min(power.accelerators, power.nameplate);
+  power.reference = node.provenance.reference;
+  return power;
+}
+
+Watts power_at_utilisation(const NodePower& node, double utilisation, double exponent) {
+  const double u = std::clamp(utilisation, 0.0, 1.0);
+  return node.idle + (node.peak - node.idle) * std::pow(u, exponent);
+}
+
+std::vector<PowerPhase> power_phases(const NodePower& node, const PhaseShares& shares) {
+  const double busy = shares.matrix + shares.memory + shares.communication + shares.checkpoint;
+  const double scale = busy > 1 ? 1 / busy : 1;
+  const auto phase = [&](const char* name, double share, double level) {
+    return PowerPhase{name, share * scale, node.idle + (node.peak - node.idle) * level};
+  };
+  return {phase("matrix work", shares.matrix, kMatrixLevel),
+          phase("memory work", shares.memory, kMemoryLevel),
+          phase("exposed communication", shares.communication, kCommunicationLevel),
+          phase("checkpoint", shares.checkpoint, kCheckpointLevel),
+          PowerPhase{"idle", std::max(0.0, 1 - busy), node.idle}};
+}
+
+Watts mean_power(std::span<const PowerPhase> phases) {
+  Watts sum;
+  double time = 0;
+  for (const PowerPhase& p : phases) {
+    sum += p.node_power * p.share;
+    time += p.share;
+  }
+  return time > 0 ? sum / time : Watts();
+}
+
+Watts peak_power(std::span<const PowerPhase> phases) {
+  Watts highest;
+  for (const PowerPhase& p : phases) {
+    if (p.share > 0) highest = max(highest, p.node_power);
+  }
+  return highest;
+}
+
+Watts lowest_power(std::span<const PowerPhase> phases) {
+  std::optional<Watts> lowest;
+  for (const PowerPhase& p : phases) {
+    if (p.share > 0) lowest = lowest ? min(*lowest, p.node_power) : p.node_power;
+  }
+  return lowest.value_or(Watts());
+}
+
+}  // namespace orrery

@@ -1,0 +1,97 @@
+#include "facility/power_chain.h"
+
+#include <algorithm>
+
+namespace orrery {
+
+namespace {
+
+// Where on the curve a row's typical efficiency is quoted.
+constexpr double kQuotedLoad = 0.5;
+
+struct Split {
+  double no_load;
+  double linear;
+  double squared;  // shares of the loss at the quoted load; they sum to 1
+};
+
+Split split_of(StageKind kind) {
+  switch (kind) {
+    case StageKind::transformer:
+      return {0.5, 0, 0.5};
+    case StageKind::ups:
+      return {0.68, 0, 0.32};
+    case StageKind::conductor:
+      return {0, 0, 1};
+    case StageKind::converter:
+      return {0.2, 0.65, 0.15};
+  }
+  return {0, 1, 0};
+}
+
+}  // namespace
+
+StageKind stage_kind(const PowerStage& stage) {
+  const auto names = [&](const char* word) {
+    return stage.id.find(word) != std::string::npos || stage.name.find(word) != std::string::npos;
+  };
+  if (names("transformer")) return StageKind::transformer;
+  if (names("UPS") || names("ups")) return StageKind::ups;
+  if (names("busway")) return StageKind::conductor;
+  return StageKind::converter;
+}
+
+StageCurve stage_curve(const PowerStage& stage) {
+  const Split split = split_of(stage_kind(stage));
+  const double loss = kQuotedLoad * (1 / stage.efficiency_typical - 1);
+  StageCurve curve;
+  curve.id = stage.id;
+  curve.name = stage.name;
+  curve.no_load = loss * split.no_load;
+  curve.linear = loss * split.linear / kQuotedLoad;
+  curve.squared = loss * split.squared / (kQuotedLoad * kQuotedLoad);
+  curve.reference = stage.provenance.reference;
+  return curve;
+}
+
+double loss_share(const StageCurve& stage, double load_share) {
+  return stage.no_load + stage.linear * load_share + stage.squared * load_share * load_share;
+}
+
+double efficiency(const StageCurve& stage, double load_share) {
+  if (load_share <= 0) return 0;
+  return load_share / (load_share + loss_share(stage, load_share));
+}
+
+ChainResult run_chain(std::span<const StageCurve> stages, const ChainRequest& request) {
+  ChainResult result;
+  Watts design = request.design > Watts() ? request.design : request.load;
+  Watts load = request.load;
+  for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
+    const Watts rated = design / kContinuousDerate * request.capacity_multiplier;
+    if (rated <= Watts()) continue;
+    StageLoad s;
+    s.id = stage->id;
+    s.name = stage->name;
+    s.output = load;
+    s.rated = rated;
+    s.unit_load = load / rated;
+    s.loss = rated * loss_share(*stage, s.unit_load);
+    s.efficiency = efficiency(*stage, s.unit_load);
+    s.overloaded = load > design;
+    s.reference = stage->reference;
+    design += rated * loss_share(*stage, design / rated);
+    load += s.loss;
+    result.loss += s.loss;
+    result.stages.push_back(std::move(s));
+  }
+  std::reverse(result.stages.begin(), result.stages.end());
+  result.input = load;
+  return result;
+}
+
+Watts converter_input(Watts output, Watts constant, double eta) {
+  return (output + constant) / eta;
+}
+
+}  // namespace orrery
