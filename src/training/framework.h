@@ -1,0 +1,51 @@
+// How a training framework runs the step: what it fuses, hides and adds. One set of parameters per
+// framework family, from data/calibration/training_frameworks.csv; docs/models/training.md says
+// which rows fixed each of them.
+#pragma once
+
+#include <string>
+
+#include "workload/transformer.h"
+
+namespace orrery {
+
+// What selective recompute repeats: Megatron the attention core, TorchTitan every second product
+// and all that lies between.
+enum class Selective { attention_core, alternate_products };
+
+struct FrameworkModel {
+  std::string id;
+  KernelStyle style;
+  Selective selective = Selective::attention_core;
+
+  double kernel_factor = 1;    // time of kernels in the framework over their time alone
+  double host_launch_s = 0;    // host time for each kernel; the step is never faster than this
+  double step_overhead_s = 0;  // data, logging, synchronisation, once a step
+  double straggler = 0;        // relative spread of a rank's step; the slowest sets the pace
+
+  // Shares of the window that hides each kind of communication; 0 leaves it all exposed.
+  double tp_overlap = 0;
+  double async_tp_overlap = 0;  // where the layout asks for asynchronous tensor parallelism
+  double cp_overlap = 0;
+  double ep_overlap = 0;
+  double pp_overlap = 0;
+  double dp_overlap = 0;
+  double contention = 0;  // slowdown of compute while communication runs beside it
+
+  // Bytes for each parameter.
+  double weight_bytes = 2;
+  double gradient_bytes = 4;
+  double optimizer_bytes = 12;
+  double reduce_bytes = 4;     // as they travel in the gradient reduction
+  double gather_bytes = 2;     // as parameters travel back
+  double update_traffic = 34;  // device traffic of the optimizer and the gradient norm
+
+  double logit_copies = 3;     // copies of the logits alive at once, in 16-bit units
+  double workspace_bytes = 0;  // libraries, communication buffers, temporaries
+  // Gradients are made tensor by tensor and dropped after the update (plain PyTorch), not kept in
+  // one buffer; at the update they take update_gradient_bytes each.
+  bool lazy_gradients = false;
+  double update_gradient_bytes = 4;
+};
+
+}  // namespace orrery

@@ -1,0 +1,177 @@
+#include "training/layer_cost.h"
+
+#include <algorithm>
+
+#include "workload/model_math.h"
+
+namespace orrery {
+namespace {
+
+void add_ops(const CostSource& source, const OpList& ops, PassCost& into) {
+  for (const Operation& op : ops.items()) {
+    const OpCost cost = source.kernel_cost(op);
+    if (std::holds_alternative<Gemm>(op)) {
+      into.matrix += cost;
+    } else if (std::holds_alternative<Attention>(op)) {
+      into.attention += cost;
+    } else {
+      into.passes += cost;
+    }
+  }
+  into.kernels += ops.size();
+}
+
+// One block's exchange in one direction of the step, all exposed.
+double tp_exchange(const LayerQuery& q, Bytes tensor) {
+  if (q.layout.tp <= 1) return 0;
+  if (!q.layout.sequence_parallel) {
+    return q.source.collective_seconds({Collective::all_reduce, tensor, q.groups.tp});
+  }
+  return q.source.collective_seconds({Collective::all_gather, tensor, q.groups.tp}) +
+         q.source.collective_seconds({Collective::reduce_scatter, tensor, q.groups.tp});
+}
+
+void add_communication(const LayerQuery& q, const LayerMessages& say, double attention_forward,
+                       LayerCost& cost) {
+  const FrameworkModel& f = q.framework;
+  const double tp_overlap =
+      q.layout.async_tp ? std::max(f.tp_overlap, f.async_tp_overlap) : f.tp_overlap;
+  const double tp = say.tp_exchanges * tp_exchange(q, say.tp_tensor) * (1 - tp_overlap);
+  cost.forward.tp = tp;
+  cost.dgrad.tp = tp;
+  if (q.layout.cp > 1) {
+    const double ring =
+        (q.layout.cp - 1) *
+        q.source.collective_seconds({Collective::send_recv, say.cp_tensor, q.groups.cp});
+    cost.forward.cp = std::max(0.0, ring - f.cp_overlap * attention_forward);
+    cost.dgrad.cp = std::max(0.0, 2 * ring - f.cp_overlap * 2.5 * attention_forward);
+  }
+  if (say.ep_tensor.base() > 0 && q.layout.ep > 1) {
+    const double once =
+        q.source.collective_seconds({Collective::all_to_all, say.ep_tensor, q.groups.ep});
+    cost.forward.ep = 2 * once * (1 - f.ep_overlap);
+    cost.dgrad.ep = cost.forward.ep;
+  }
+}
+
+void add_recompute(const LayerQuery& q, const OpList& attention_core, LayerCost& cost) {
+  if (q.layout.recompute == Recompute::full) {
+    cost.recompute = cost.forward;
+  } else if (q.layout.recompute == Recompute::selective) {
+    if (q.framework.selective == Selective::attention_core) {
+      // Flash attention keeps no scores: there is nothing that selective recompute would drop.
+      if (!q.framework.style.fused_attention) add_ops(q.source, attention_core, cost.recompute);
+    } else {
+      cost.recompute.matrix = cost.forward.matrix * 0.5;
+      cost.recompute.passes = cost.forward.passes;
+      cost.recompute.kernels = 0.5 * cost.forward.kernels;
+    }
+  }
+}
+
+LayerCost end_cost(const LayerQuery& q, const EndWork& work) {
+  LayerCost cost;
+  add_ops(q.source, work.forward, cost.forward);
+  add_ops(q.source, work.dgrad, cost.dgrad);
+  add_ops(q.source, work.wgrad, cost.wgrad);
+  return cost;
+}
+
+}  // namespace
+
+PassCost& PassCost::operator+=(const PassCost& o) {
+  matrix += o.matrix;
+  attention += o.attention;
+  passes += o.passes;
+  kernels += o.kernels;
+  tp += o.tp;
+  cp += o.cp;
+  ep += o.ep;
+  return *this;
+}
+
+PassCost operator*(const PassCost& a, double f) {
+  return {.matrix = a.matrix * f,
+          .attention = a.attention * f,
+          .passes = a.passes * f,
+          .kernels = a.kernels * f,
+          .tp = a.tp * f,
+          .cp = a.cp * f,
+          .ep = a.ep * f};
+}
+
+OpCost PassCost::work() const {
+  OpCost sum = matrix;
+  sum += attention;
+  return sum += passes;
+}
+
+LayerCost& LayerCost::operator+=(const LayerCost& o) {
+  forward += o.forward;
+  dgrad += o.dgrad;
+  wgrad += o.wgrad;
+  recompute += o.recompute;
+  for (int i = 0; i < kSavedCount; ++i) {
+    saved.bytes[static_cast<std::size_t>(i)] += o.saved.bytes[static_cast<std::size_t>(i)];
+  }
+  return *this;
+}
+
+LayerCost operator*(const LayerCost& a, double f) {
+  LayerCost scaled{.forward = a.forward * f,
+                   .dgrad = a.dgrad * f,
+                   .wgrad = a.wgrad * f,
+                   .recompute = a.recompute * f,
+                   .saved = a.saved};
+  for (double& b : scaled.saved.bytes) b *= f;
+  return scaled;
+}
+
+LayerSplit split_of(const TrainingJob& job, const Layout& l) {
+  return {.microbatch = static_cast<double>(l.microbatch),
+          .sequence = job.sequence,
+          .tp = l.tp,
+          .cp = l.cp,
+          .ep = l.ep,
+          .sequence_parallel = l.sequence_parallel,
+          .precision = job.precision,
+          .imbalance = job.imbalance,
+          .frozen = job.task == TrainingTask::lora};
+}
+
+LayerCost layer_cost(const LayerQuery& q, LayerKind kind, bool windowed, StepScratch& scratch) {
+  LayerWork& work = scratch.layer;
+  KernelStyle style = q.framework.style;
+  style.fused_pointwise = style.fused_pointwise && q.job.compiled;
+  fill_layer_work(q.job.model, kind, windowed, split_of(q.job, q.layout), style, work);
+  LayerCost cost;
+  add_ops(q.source, work.forward, cost.forward);
+  add_ops(q.source, work.dgrad, cost.dgrad);
+  add_ops(q.source, work.wgrad, cost.wgrad);
+  cost.saved = work.saved;
+  add_communication(q, work.messages, cost.forward.attention.seconds, cost);
+  add_recompute(q, work.attention_core, cost);
+  return cost;
+}
+
+LayerCost mean_layer_cost(const LayerQuery& q, LayerKind kind, StepScratch& scratch) {
+  const int windowed = windowed_layer_count(q.job.model);
+  const int layers = std::max(1, q.job.model.layers);
+  if (windowed == 0) return layer_cost(q, kind, false, scratch);
+  if (windowed == layers) return layer_cost(q, kind, true, scratch);
+  const double share = static_cast<double>(windowed) / layers;
+  LayerCost mean = layer_cost(q, kind, true, scratch) * share;
+  return mean += layer_cost(q, kind, false, scratch) * (1 - share);
+}
+
+LayerCost embedding_cost(const LayerQuery& q, StepScratch& scratch) {
+  fill_embedding_work(q.job.model, split_of(q.job, q.layout), scratch.end);
+  return end_cost(q, scratch.end);
+}
+
+LayerCost head_cost(const LayerQuery& q, StepScratch& scratch) {
+  fill_head_work(q.job.model, split_of(q.job, q.layout), q.framework.style, scratch.end);
+  return end_cost(q, scratch.end);
+}
+
+}  // namespace orrery

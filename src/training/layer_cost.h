@@ -1,0 +1,68 @@
+// The cost of one layer's passes on one rank: kernels by kind, and the communication that its
+// tensor-, context- and expert-parallel neighbours see.
+//
+//   exposed tp = (1 - overlap) * sum of gathers and scatters     SP: all-gather + reduce-scatter,
+//                                                                else an all-reduce, each block
+//   exposed cp = max(0, (c-1) sends - overlap * attention)
+//   exposed ep = (1 - overlap) * (dispatch + combine)
+#pragma once
+
+#include "training/costs.h"
+#include "training/framework.h"
+#include "training/layout.h"
+
+namespace orrery {
+
+struct PassCost {
+  OpCost matrix;
+  OpCost attention;
+  OpCost passes;
+  double kernels = 0;
+  double tp = 0;  // exposed seconds
+  double cp = 0;
+  double ep = 0;
+
+  PassCost& operator+=(const PassCost& o);
+  friend PassCost operator*(const PassCost& a, double f);
+
+  double kernel_seconds(double clock) const {
+    return matrix.at_clock(clock) + attention.at_clock(clock) + passes.at_clock(clock);
+  }
+  double exposed() const { return tp + cp + ep; }
+  OpCost work() const;
+};
+
+struct LayerCost {
+  PassCost forward;
+  PassCost dgrad;
+  PassCost wgrad;
+  PassCost recompute;  // what backward repeats of forward
+  SavedBytes saved;    // without recompute
+
+  LayerCost& operator+=(const LayerCost& o);
+  friend LayerCost operator*(const LayerCost& a, double f);
+};
+
+// Memory that a layer's description is written to; one a thread, kept between estimates to spare
+// its construction. It carries nothing from one estimate to the next.
+struct StepScratch {
+  LayerWork layer;
+  EndWork end;
+};
+
+struct LayerQuery {
+  const TrainingJob& job;
+  const Layout& layout;
+  const FrameworkModel& framework;
+  const LayoutGroups& groups;
+  const CostSource& source;
+};
+
+LayerSplit split_of(const TrainingJob& job, const Layout& layout);
+LayerCost layer_cost(const LayerQuery& q, LayerKind kind, bool windowed, StepScratch& scratch);
+// The mean of a model's windowed and full layers of one kind.
+LayerCost mean_layer_cost(const LayerQuery& q, LayerKind kind, StepScratch& scratch);
+LayerCost embedding_cost(const LayerQuery& q, StepScratch& scratch);
+LayerCost head_cost(const LayerQuery& q, StepScratch& scratch);
+
+}  // namespace orrery

@@ -1,0 +1,128 @@
+#include "training/layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery {
+namespace {
+
+// Ranks of a group with this stride that fall into one domain. A job larger than the domain fills
+// whole domains with a power-of-two share, as schedulers place it (64 of an NVL72's 72).
+GroupShape group(int ranks, int stride, int domain) {
+  return {.ranks = ranks, .per_domain = std::clamp(domain / std::max(1, stride), 1, ranks)};
+}
+
+int usable_domain(const TrainingJob& job) {
+  if (job.gpus <= job.scaleup) return job.gpus;
+  int usable = job.scaleup;
+  while (usable > 1 && job.gpus % usable != 0) --usable;
+  return usable;
+}
+
+}  // namespace
+
+const char* to_text(Sharding s) {
+  switch (s) {
+    case Sharding::none:
+      return "none";
+    case Sharding::zero1:
+      return "zero1";
+    case Sharding::zero2:
+      return "zero2";
+    case Sharding::zero3:
+      return "zero3";
+  }
+  return "none";
+}
+
+const char* to_text(Recompute r) {
+  switch (r) {
+    case Recompute::none:
+      return "none";
+    case Recompute::selective:
+      return "selective";
+    case Recompute::full:
+      return "full";
+  }
+  return "none";
+}
+
+const char* to_text(Schedule s) {
+  switch (s) {
+    case Schedule::one_f_one_b:
+      return "1f1b";
+    case Schedule::interleaved:
+      return "interleaved";
+    case Schedule::zero_bubble:
+      return "zero-bubble";
+  }
+  return "1f1b";
+}
+
+std::string to_text(const Layout& l) {
+  std::string text = fmt::format("tp{} pp{}", l.tp, l.pp);
+  if (l.vp > 1) text += fmt::format(" vp{}", l.vp);
+  if (l.cp > 1) text += fmt::format(" cp{}", l.cp);
+  if (l.ep > 1) text += fmt::format(" ep{}", l.ep);
+  text += fmt::format(" dp{} mbs{} {}", l.dp, l.microbatch, to_text(l.sharding));
+  if (l.recompute != Recompute::none) text += fmt::format(" {} recompute", to_text(l.recompute));
+  if (l.schedule == Schedule::zero_bubble) text += " zero-bubble";
+  return text;
+}
+
+int microbatches_of(const TrainingJob& job, const Layout& l) {
+  return job.batch / (l.dp * l.microbatch);
+}
+
+std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& l) {
+  const ModelShape& m = job.model;
+  if (std::min({l.tp, l.pp, l.vp, l.dp, l.cp, l.ep, l.microbatch}) < 1) {
+    return "every degree of parallelism is at least 1";
+  }
+  if (l.tp * l.pp * l.dp * l.cp != job.gpus) {
+    return fmt::format("tp {} x pp {} x dp {} x cp {} is {}, not {} GPUs", l.tp, l.pp, l.dp, l.cp,
+                       l.tp * l.pp * l.dp * l.cp, job.gpus);
+  }
+  if (m.heads % l.tp != 0) return fmt::format("tp {} does not divide {} heads", l.tp, m.heads);
+  if (m.attention == AttentionKind::gqa && m.kv_heads % l.tp != 0 && l.tp % m.kv_heads != 0) {
+    return fmt::format("tp {} and {} KV heads do not divide each other", l.tp, m.kv_heads);
+  }
+  if (std::fmod(m.ffn, l.tp) != 0) return fmt::format("tp {} does not divide ffn {}", l.tp, m.ffn);
+  if (m.layers < l.pp * l.vp) {
+    return fmt::format("{} layers cannot fill pp {} x vp {} chunks", m.layers, l.pp, l.vp);
+  }
+  if (l.vp > 1 && l.pp == 1) return "interleaving (vp > 1) needs a pipeline (pp > 1)";
+  if (job.batch % (l.dp * l.microbatch) != 0) {
+    return fmt::format("batch {} is not a multiple of dp {} x microbatch {}", job.batch, l.dp,
+                       l.microbatch);
+  }
+  if (l.ep > 1 && !m.is_moe()) return "expert parallelism on a model without experts";
+  if (l.ep > 1 && m.experts % l.ep != 0) {
+    return fmt::format("ep {} does not divide {} experts", l.ep, m.experts);
+  }
+  if ((job.gpus / l.pp) % l.ep != 0) {
+    return fmt::format("ep {} does not divide the {} ranks of a stage", l.ep, job.gpus / l.pp);
+  }
+  if (std::fmod(job.sequence, static_cast<double>(l.cp) * (l.sequence_parallel ? l.tp : 1)) != 0) {
+    return fmt::format("a sequence of {} does not split over cp {} and tp {}", job.sequence, l.cp,
+                       l.tp);
+  }
+  return std::nullopt;
+}
+
+LayoutGroups groups_of(const TrainingJob& job, const Layout& l) {
+  const int domain = usable_domain(job);
+  const int stage = job.gpus / l.pp;
+  LayoutGroups g;
+  g.tp = group(l.tp, 1, domain);
+  g.cp = group(l.cp, l.tp, domain);
+  g.dp = group(l.dp * l.cp, l.tp, domain);
+  g.ep = group(l.ep, 1, domain);
+  g.expert_dp = group(std::max(1, stage / l.ep), l.ep, domain);
+  g.pp = group(std::min(2, l.pp), stage, domain);
+  return g;
+}
+
+}  // namespace orrery

@@ -1,0 +1,76 @@
+// What is trained, and how it is laid over the devices: the inputs of a step estimate.
+//
+// gpus = tp cp dp pp. Ranks are numbered tp first, then cp, dp, pp (Megatron's order), so that a
+// tensor-parallel group stays inside a scale-up domain where it can. Expert parallelism takes its
+// ranks from tp cp dp; an expert's replicas are the other gpus / (pp ep).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "catalog/model_shape.h"
+#include "workload/message.h"
+#include "workload/transformer.h"
+
+namespace orrery {
+
+enum class Sharding { none, zero1, zero2, zero3 };
+enum class Recompute { none, selective, full };
+enum class Schedule { one_f_one_b, interleaved, zero_bubble };
+enum class TrainingTask { pretrain, finetune, lora };
+
+const char* to_text(Sharding s);
+const char* to_text(Recompute r);
+const char* to_text(Schedule s);
+
+struct Layout {
+  int tp = 1;
+  int pp = 1;
+  int vp = 1;  // model chunks a pipeline stage (interleaving)
+  int dp = 1;
+  int cp = 1;
+  int ep = 1;
+  int microbatch = 1;  // sequences
+  Sharding sharding = Sharding::zero1;
+  Recompute recompute = Recompute::none;
+  Schedule schedule = Schedule::one_f_one_b;
+  bool sequence_parallel = true;
+  bool async_tp = false;  // products cut up so that their own communication hides behind them
+
+  bool operator==(const Layout&) const = default;
+};
+
+std::string to_text(const Layout& l);  // "tp8 pp4 vp2 dp16 mbs1 zero1 selective"
+
+struct TrainingJob {
+  ModelShape model;
+  double sequence = 0;  // tokens
+  int batch = 0;        // sequences a step, all replicas together
+  int gpus = 1;
+  int scaleup = 8;  // devices that the scale-up link joins
+  Precision precision = Precision::bf16;
+  TrainingTask task = TrainingTask::pretrain;
+  double imbalance = 1;    // rows of the fullest expert rank over the mean
+  bool train_mtp = true;   // multi-token-prediction modules take part
+  bool compiled = true;    // pointwise kernels fused by a compiler
+  double shard_group = 0;  // ranks that share one ZeRO-3 shard set; 0: all replicas
+};
+
+// Why the layout cannot run this job; nullopt where it can. Memory is another question.
+std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& layout);
+
+// Groups as they lie on scale-up domains, by the rank order above.
+struct LayoutGroups {
+  GroupShape tp;
+  GroupShape cp;
+  GroupShape dp;  // replicas of the dense part: dp * cp ranks
+  GroupShape ep;
+  GroupShape expert_dp;
+  GroupShape pp;  // two neighbours
+};
+LayoutGroups groups_of(const TrainingJob& job, const Layout& layout);
+
+int microbatches_of(const TrainingJob& job, const Layout& layout);
+
+}  // namespace orrery

@@ -1,0 +1,174 @@
+#include "training/memory.h"
+
+#include <algorithm>
+
+#include "training/stages.h"
+#include "workload/model_math.h"
+
+namespace orrery {
+namespace {
+
+// Gathered layers alive at once under ZeRO-3: the one that runs and the one fetched ahead.
+constexpr double kGatheredLayers = 2;
+
+struct LayerSaved {
+  SavedBytes dense;
+  SavedBytes moe;
+};
+
+SavedBytes mean_saved(const TrainingJob& job, const LayerSplit& split, const KernelStyle& style,
+                      LayerKind kind, LayerWork& work) {
+  fill_layer_work(job.model, kind, false, split, style, work);
+  return work.saved;
+}
+
+// What is kept of a layer under the layout's recompute.
+SavedBytes kept(const SavedBytes& all, const FrameworkModel& f, const Layout& l,
+                double input_bytes) {
+  SavedBytes k = all;
+  if (l.recompute == Recompute::full) {
+    k = {};
+    k[Saved::layer_input] = input_bytes;
+  } else if (l.recompute == Recompute::selective) {
+    if (f.selective == Selective::attention_core) {
+      k[Saved::attention_scores] = 0;
+    } else {
+      // Every second product's output stays, and attention's; what pointwise kernels made goes.
+      for (Saved s : {Saved::norm_output, Saved::mlp_input, Saved::mlp_activation}) k[s] = 0;
+      k[Saved::qkv] *= 0.5;
+      k[Saved::mlp_up] *= 0.5;
+    }
+  }
+  return k;
+}
+
+void add(SavedBytes& into, const SavedBytes& layer, double times) {
+  for (std::size_t i = 0; i < into.bytes.size(); ++i) into.bytes[i] += layer.bytes[i] * times;
+}
+
+double in_flight(const Layout& l, int stage, int microbatches) {
+  if (l.pp == 1) return 1;
+  if (l.vp > 1) {
+    const double chunks = (l.vp - 1) * l.pp + 2.0 * (l.pp - stage - 1) + 1;
+    return std::min<double>(chunks / l.vp, microbatches);
+  }
+  return std::min(l.pp - stage, microbatches);
+}
+
+struct Shares {
+  double dense = 1;
+  double expert = 1;
+};
+
+Shares replicas(const TrainingJob& job, const Layout& l, const LayoutGroups& g) {
+  double dense = g.dp.ranks;
+  if (l.sharding == Sharding::zero3 && job.shard_group > 0) {
+    dense = std::min(dense, job.shard_group);
+  }
+  return {dense, static_cast<double>(g.expert_dp.ranks)};
+}
+
+void fill_states(const TrainingJob& job, const Layout& l, const FrameworkModel& f,
+                 const LayoutGroups& groups, const StageParameters& p, StageMemory& stage) {
+  const Shares by = replicas(job, l, groups);
+  const double whole = p.dense + p.expert;
+  const double shard = p.dense / by.dense + p.expert / by.expert;
+  const bool lora = job.task == TrainingTask::lora;
+  const double trained = lora ? 0 : 1;
+  const bool z1 = l.sharding != Sharding::none;
+  const bool z2 = l.sharding == Sharding::zero2 || l.sharding == Sharding::zero3;
+  const bool z3 = l.sharding == Sharding::zero3;
+  const double working = kGatheredLayers * (p.layer_dense + p.layer_expert) * f.gather_bytes;
+  stage.weights = Bytes(z3 ? shard * f.weight_bytes + working : whole * f.weight_bytes);
+  stage.gradients = Bytes(trained * (z2 ? shard : whole) * f.gradient_bytes);
+  stage.optimizer = Bytes(trained * (z1 ? shard : whole) * f.optimizer_bytes);
+}
+
+// Gradients made tensor by tensor are not there yet when activations are fullest; they and their
+// fp32 copies are there when activations are gone. The larger moment is the peak.
+void settle_lazy_gradients(const FrameworkModel& f, const StageParameters& p, int microbatches,
+                           StageMemory& stage) {
+  if (!f.lazy_gradients) return;
+  const double whole = p.dense + p.expert;
+  const Bytes backward =
+      stage.activations + stage.logits + (microbatches > 1 ? stage.gradients : Bytes(0));
+  const Bytes update = Bytes(whole * f.update_gradient_bytes + 2 * p.largest_tensor);
+  if (update > backward) {
+    stage.peak_at_update = true;
+    stage.activations = Bytes(0);
+    stage.logits = Bytes(0);
+    stage.gradients = update;
+  } else if (microbatches == 1) {
+    stage.gradients = Bytes(0);
+  }
+}
+
+StageMemory stage_memory(const TrainingJob& job, const Layout& l, const FrameworkModel& f,
+                         const LayoutGroups& groups, const LayerSaved& saved, StagePlace place,
+                         int index, double layers, Bytes logits) {
+  const ModelShape& m = job.model;
+  const int microbatches = microbatches_of(job, l);
+  const bool has_first = place == StagePlace::only || place == StagePlace::first;
+  const bool has_last = place == StagePlace::only || place == StagePlace::last;
+  const StageParameters p = stage_parameters(job, l, place, layers);
+  StageMemory stage;
+  fill_states(job, l, f, groups, p, stage);
+  stage.in_flight = in_flight(l, index, microbatches);
+  const LayerSplit split = split_of(job, l);
+  const double input = split.microbatch * split.sequence / split.cp * m.hidden * 2 /
+                       (l.sequence_parallel ? l.tp : 1);
+  const double dense_layers =
+      m.is_moe() ? (has_first ? std::min<double>(m.first_dense_layers, layers) : 0) : layers;
+  const double moe_layers = layers - dense_layers + (has_last && job.train_mtp ? m.mtp_layers : 0);
+  add(stage.saved, kept(saved.dense, f, l, input), dense_layers * stage.in_flight);
+  add(stage.saved, kept(saved.moe, f, l, input), moe_layers * stage.in_flight);
+  double activations = stage.saved.total();
+  if (l.recompute == Recompute::full) {
+    activations += (moe_layers > 0 ? saved.moe : saved.dense).total();
+  }
+  stage.activations = Bytes(activations + input * stage.in_flight);
+  if (has_last) stage.logits = logits * f.logit_copies;
+  stage.workspace = Bytes(f.workspace_bytes + 2 * input * (l.sequence_parallel ? l.tp : 1));
+  settle_lazy_gradients(f, p, microbatches, stage);
+  return stage;
+}
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const TrainingJob& job, const Layout& l, const FrameworkModel& f,
+                               StepScratch& scratch) {
+  const LayoutGroups groups = groups_of(job, l);
+  const LayerSplit split = split_of(job, l);
+  KernelStyle style = f.style;
+  style.fused_pointwise = style.fused_pointwise && job.compiled;
+  LayerSaved saved;
+  if (dense_layer_count(job.model) > 0) {
+    saved.dense = mean_saved(job, split, style, LayerKind::dense, scratch.layer);
+  }
+  if (job.model.is_moe()) {
+    saved.moe = mean_saved(job, split, style, LayerKind::moe, scratch.layer);
+  }
+  const Bytes logits(split.microbatch * split.sequence / split.cp * job.model.vocab / l.tp * 2);
+  const StageLayers layers = stage_layers(job.model.layers, l.pp, l.vp, 1);
+  MemoryEstimate e;
+  const auto consider = [&](StagePlace place, int index, double count) {
+    const StageMemory s = stage_memory(job, l, f, groups, saved, place, index, count, logits);
+    if (index == 0) e.first = s;
+    if (index == l.pp - 1) e.last = s;
+    if (s.total() > e.peak) {
+      e.peak = s.total();
+      e.peak_stage = index;
+      e.stage = s;
+    }
+  };
+  if (l.pp == 1) {
+    consider(StagePlace::only, 0, job.model.layers);
+    return e;
+  }
+  consider(StagePlace::first, 0, layers.first);
+  if (l.pp > 2) consider(StagePlace::middle, 1, layers.middle);
+  consider(StagePlace::last, l.pp - 1, layers.last);
+  return e;
+}
+
+}  // namespace orrery

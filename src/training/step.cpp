@@ -1,0 +1,279 @@
+#include "training/step.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "training/pipeline.h"
+#include "training/stages.h"
+#include "workload/model_math.h"
+
+namespace orrery {
+namespace {
+
+// Communication that ZeRO-3 needs for one layer and microbatch, and what hides it.
+struct ShardTraffic {
+  double gather = 0;
+  double scatter = 0;
+};
+
+// What a stage's passes take at one clock, split into the parts that are reported.
+struct StageCost {
+  LayerCost work;  // sum of its layers and ends
+  double layers = 0;
+  double p2p = 0;  // one boundary, one direction
+};
+
+struct Composed {
+  StageTimes times;
+  std::array<double, kStepPartCount> parts{};
+
+  double& part(StepPart p) { return parts[static_cast<std::size_t>(p)]; }
+};
+
+struct Composer {
+  const TrainingJob& job;
+  const Layout& layout;
+  const FrameworkModel& framework;
+  double clock = 1;
+  ShardTraffic shard;  // of a mean layer; zero unless ZeRO-3
+
+  // Kernels of one pass, or the host's time to launch them where that is longer.
+  double pass_seconds(const PassCost& p, Composed& out) const {
+    const double f = framework.kernel_factor;
+    const double kernels = p.kernel_seconds(clock) * f;
+    const double host = std::max(0.0, p.kernels * framework.host_launch_s - kernels);
+    out.part(StepPart::matrix) += p.matrix.at_clock(clock) * f;
+    out.part(StepPart::attention) += p.attention.at_clock(clock) * f;
+    out.part(StepPart::passes) += p.passes.at_clock(clock) * f;
+    out.part(StepPart::host) += host;
+    out.part(StepPart::tp) += p.tp;
+    out.part(StepPart::cp) += p.cp;
+    out.part(StepPart::ep) += p.ep;
+    return kernels + host + p.exposed();
+  }
+
+  double recompute_seconds(const PassCost& p, Composed& out) const {
+    Composed apart;
+    const double seconds = pass_seconds(p, apart);
+    out.part(StepPart::recompute) += seconds;
+    return seconds;
+  }
+
+  // Gathers and scatters of `layers` layers that `compute` does not hide, and the slowdown that the
+  // hidden part causes.
+  double shard_exposed(double compute, double traffic, double layers) const {
+    const double all = traffic * layers;
+    const double hidden = std::min(all, framework.dp_overlap * compute);
+    return all - hidden + framework.contention * hidden;
+  }
+
+  Composed compose(const StageCost& stage) const {
+    Composed c;
+    const double boundary = stage.p2p * (1 - framework.pp_overlap);
+    c.times.forward = pass_seconds(stage.work.forward, c);
+    c.times.dgrad = pass_seconds(stage.work.dgrad, c) + recompute_seconds(stage.work.recompute, c);
+    c.times.wgrad = pass_seconds(stage.work.wgrad, c);
+    const double forward = shard_exposed(c.times.forward, shard.gather, stage.layers);
+    const bool keeps = layout.sharding == Sharding::zero2;
+    const double backward = shard_exposed(c.times.dgrad + c.times.wgrad,
+                                          (keeps ? 0 : shard.gather) + shard.scatter, stage.layers);
+    c.part(StepPart::dp) += forward + backward;
+    c.part(StepPart::pp) += 2 * boundary;
+    c.times.forward += forward + boundary;
+    c.times.dgrad += backward + boundary;
+    return c;
+  }
+};
+
+struct Stages {
+  StageCost first;
+  StageCost middle;
+  StageCost last;
+  StageCost sum;  // over all stages
+  StageLayers layers;
+};
+
+Stages make_stages(const LayerQuery& q, StepScratch& scratch) {
+  const ModelShape& m = q.job.model;
+  const Layout& l = q.layout;
+  const int dense_count = dense_layer_count(m);
+  const int moe_count = m.layers - dense_count;
+  const LayerCost dense =
+      dense_count > 0 ? mean_layer_cost(q, LayerKind::dense, scratch) : LayerCost{};
+  const LayerCost moe = moe_count > 0 ? mean_layer_cost(q, LayerKind::moe, scratch) : LayerCost{};
+  LayerCost head = head_cost(q, scratch);
+  const LayerCost& main = moe_count > 0 ? moe : dense;
+  if (q.job.train_mtp && m.mtp_layers > 0) {
+    // A prediction module is a layer with its own pass through the shared head.
+    LayerCost module = main;
+    module += head;
+    head += module * m.mtp_layers;
+  }
+  const LayerCost embedding = embedding_cost(q, scratch);
+  const auto total = [](const LayerCost& c) {
+    return c.forward.kernel_seconds(1) + c.dgrad.kernel_seconds(1) + c.wgrad.kernel_seconds(1);
+  };
+  Stages s;
+  s.layers = stage_layers(m.layers, l.pp, l.vp, total(head) / std::max(1e-12, total(main)));
+  const auto layers_of = [&](double count, bool has_first) {
+    const double dense_here =
+        moe_count == 0 ? count : (has_first ? std::min<double>(dense_count, count) : 0);
+    StageCost stage;
+    stage.layers = count;
+    if (dense_here > 0) stage.work += dense * dense_here;
+    if (count > dense_here) stage.work += moe * (count - dense_here);
+    return stage;
+  };
+  s.sum = layers_of(m.layers, true);
+  s.sum.work += embedding;
+  s.sum.work += head;
+  if (l.pp == 1) {
+    s.first = s.middle = s.last = s.sum;
+    return s;
+  }
+  s.first = layers_of(s.layers.first, true);
+  s.first.work += embedding;
+  s.middle = layers_of(s.layers.middle, false);
+  s.last = layers_of(s.layers.last, false);
+  s.last.work += head;
+  return s;
+}
+
+void set_transfers(const LayerQuery& q, Stages& s) {
+  const Layout& l = q.layout;
+  if (l.pp == 1) return;
+  const double tokens = l.microbatch * q.job.sequence / l.cp / (l.sequence_parallel ? l.tp : 1);
+  const double once = q.source.collective_seconds(
+      {Collective::send_recv, Bytes(tokens * q.job.model.hidden * 2), q.groups.pp});
+  s.first.p2p = s.middle.p2p = s.last.p2p = once * l.vp;
+  s.sum.p2p = once * l.vp * l.pp;
+}
+
+GroupShape shard_group(const TrainingJob& job, const GroupShape& dp) {
+  if (job.shard_group <= 0 || job.shard_group >= dp.ranks) return dp;
+  const int ranks = static_cast<int>(job.shard_group);
+  return {.ranks = ranks, .per_domain = std::min(dp.per_domain, ranks)};
+}
+
+ShardTraffic shard_traffic(const LayerQuery& q, const StageParameters& p) {
+  if (q.layout.sharding != Sharding::zero3 && q.layout.sharding != Sharding::zero2) return {};
+  const FrameworkModel& f = q.framework;
+  const GroupShape dense = shard_group(q.job, q.groups.dp);
+  const auto both = [&](Collective kind, double bytes) {
+    return q.source.collective_seconds({kind, Bytes(p.layer_dense * bytes), dense}) +
+           q.source.collective_seconds({kind, Bytes(p.layer_expert * bytes), q.groups.expert_dp});
+  };
+  const double train = q.job.task == TrainingTask::lora ? 0 : 1;
+  return {.gather = both(Collective::all_gather, f.gather_bytes),
+          .scatter = train * both(Collective::reduce_scatter, f.reduce_bytes)};
+}
+
+// Once-a-step gradient reduction and parameter gather of replicated weights.
+double replica_exposed(const LayerQuery& q, const StageParameters& p, const StageTimes& slowest,
+                       double& all) {
+  const Sharding s = q.layout.sharding;
+  if (s == Sharding::zero3 || s == Sharding::zero2 || q.job.task == TrainingTask::lora) return 0;
+  const FrameworkModel& f = q.framework;
+  const auto both = [&](Collective kind, double bytes) {
+    return q.source.collective_seconds({kind, Bytes(p.dense * bytes), q.groups.dp}) +
+           q.source.collective_seconds({kind, Bytes(p.expert * bytes), q.groups.expert_dp});
+  };
+  const double window = f.dp_overlap / std::max(1, q.layout.vp);
+  const double backward = window * (slowest.dgrad + slowest.wgrad);
+  if (s == Sharding::none) {
+    const double reduce = both(Collective::all_reduce, f.reduce_bytes);
+    all = reduce;
+    return std::max(0.0, reduce - backward);
+  }
+  const double reduce = both(Collective::reduce_scatter, f.reduce_bytes);
+  const double gather = both(Collective::all_gather, f.gather_bytes);
+  all = reduce + gather;
+  return std::max(0.0, reduce - backward) + std::max(0.0, gather - window * slowest.forward);
+}
+
+double optimizer_seconds(const LayerQuery& q, const StageParameters& p) {
+  if (q.job.task == TrainingTask::lora) return 0;
+  double owned = p.dense + p.expert;
+  if (q.layout.sharding != Sharding::none) {
+    const double dense = shard_group(q.job, q.groups.dp).ranks;
+    owned = p.dense / dense + p.expert / q.groups.expert_dp.ranks;
+  }
+  const double bytes = owned * q.framework.update_traffic;
+  return q.source.kernel_cost(MemoryPass{Bytes(bytes / 2), Bytes(bytes / 2)}).seconds;
+}
+
+StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer& composer,
+                      const StageParameters& fullest) {
+  const Layout& l = q.layout;
+  const int m = microbatches_of(q.job, l);
+  Composed slow = composer.compose(stages.first);
+  if (l.pp > 1) {
+    for (const StageCost* stage : {&stages.middle, &stages.last}) {
+      if (stage == &stages.middle && l.pp == 2) continue;
+      const Composed c = composer.compose(*stage);
+      if (c.times.total() > slow.times.total()) slow = c;
+    }
+  }
+  const StageTimes sum = l.pp == 1 ? slow.times : composer.compose(stages.sum).times;
+  const Schedule schedule = l.vp > 1 ? Schedule::interleaved : l.schedule;
+  const PipelineTime pipeline = pipeline_time(sum, slow.times, m, l.vp, schedule);
+  StepEstimate e;
+  e.microbatches = m;
+  for (std::size_t i = 0; i < slow.parts.size(); ++i) e.parts[i] = slow.parts[i] * m;
+  const auto set = [&e](StepPart p, double v) { e.parts[static_cast<std::size_t>(p)] += v; };
+  set(StepPart::bubble, pipeline.bubble);
+  double replica_all = 0;
+  const double dp = replica_exposed(q, fullest, slow.times, replica_all);
+  set(StepPart::dp, dp);
+  const double optimizer = optimizer_seconds(q, fullest);
+  set(StepPart::optimizer, optimizer);
+  set(StepPart::overhead, q.framework.step_overhead_s);
+  const double before = pipeline.seconds + dp + optimizer + q.framework.step_overhead_s;
+  const double spread =
+      q.framework.straggler * std::sqrt(2 * std::log(std::max(1.0, q.job.gpus / 8.0)));
+  set(StepPart::straggler, before * spread);
+  e.seconds = before * (1 + spread);
+  e.communication_s = e.part(StepPart::tp) + e.part(StepPart::cp) + e.part(StepPart::ep) +
+                      e.part(StepPart::pp) + e.part(StepPart::dp);
+  return e;
+}
+
+}  // namespace
+
+const char* to_text(StepPart p) {
+  constexpr std::array<const char*, kStepPartCount> kNames = {
+      "matrix products", "attention",  "memory passes", "recompute",       "host launch",
+      "exposed tp",      "exposed cp", "exposed ep",    "stage transfers", "pipeline bubble",
+      "exposed dp",      "optimizer",  "step overhead", "stragglers"};
+  return kNames[static_cast<std::size_t>(p)];
+}
+
+StepEstimate estimate_step(const TrainingJob& job, const Layout& layout,
+                           const FrameworkModel& framework, const CostSource& source,
+                           StepScratch& scratch) {
+  const LayoutGroups groups = groups_of(job, layout);
+  const LayerQuery q{job, layout, framework, groups, source};
+  Stages stages = make_stages(q, scratch);
+  set_transfers(q, stages);
+  const StageParameters fullest = stage_parameters(
+      job, layout, layout.pp == 1 ? StagePlace::only : StagePlace::first, stages.layers.first);
+  Composer composer{job, layout, framework, 1, shard_traffic(q, fullest)};
+  StepEstimate e = assemble(q, stages, composer, fullest);
+  if (source.clock == nullptr) return e;
+  OpCost busy = stages.sum.work.forward.work();
+  busy += stages.sum.work.dgrad.work();
+  busy += stages.sum.work.wgrad.work();
+  busy += stages.sum.work.recompute.work();
+  busy = busy * (static_cast<double>(e.microbatches) / layout.pp);
+  const double waiting = std::max(0.0, e.seconds - busy.seconds);
+  const ClockAnswer answer = source.clock(source.context, busy, waiting);
+  if (answer.clock < 1) {
+    composer.clock = answer.clock;
+    e = assemble(q, stages, composer, fullest);
+  }
+  e.clock = answer.clock;
+  e.watts = answer.watts;
+  return e;
+}
+
+}  // namespace orrery

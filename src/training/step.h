@@ -1,0 +1,57 @@
+// The time of one training step, every second of it attributed.
+//
+//   step = pipeline(F, B, W of the stages) + exposed dp + optimizer + overhead + straggler
+//   F, B, W   sum of a stage's kernels, never less than the host needs to launch them,
+//             plus exposed tp, cp, ep and (ZeRO-3) the gathers that no compute hides
+//   dp        max(0, reduce-scatter - window * B) + max(0, all-gather - window * F)
+//   straggler step * sigma * sqrt(2 ln n): the slowest of n ranks sets the pace
+// The clock that the power limit leaves comes from the whole step's work and waiting; the parts are
+// then composed again at that clock. Cost does not grow with the number of microbatches.
+// Kernel and collective times are handed in (costs.h), so closed form and simulation both serve.
+#pragma once
+
+#include <array>
+
+#include "training/costs.h"
+#include "training/framework.h"
+#include "training/layer_cost.h"
+#include "training/layout.h"
+
+namespace orrery {
+
+enum class StepPart {
+  matrix,
+  attention,
+  passes,
+  recompute,
+  host,
+  tp,
+  cp,
+  ep,
+  pp,
+  bubble,
+  dp,
+  optimizer,
+  overhead,
+  straggler,
+};
+inline constexpr int kStepPartCount = 14;
+const char* to_text(StepPart p);
+
+struct StepEstimate {
+  double seconds = 0;
+  std::array<double, kStepPartCount> parts{};  // sum to seconds
+  double clock = 1;
+  double watts = 0;            // mean draw of one device; 0 where no clock model was given
+  double communication_s = 0;  // all of it, hidden or not, on the slowest stage
+  int microbatches = 0;
+
+  double part(StepPart p) const { return parts[static_cast<std::size_t>(p)]; }
+};
+
+// `layout` must be one that refuse_layout accepts.
+StepEstimate estimate_step(const TrainingJob& job, const Layout& layout,
+                           const FrameworkModel& framework, const CostSource& source,
+                           StepScratch& scratch);
+
+}  // namespace orrery

@@ -1,0 +1,339 @@
+#include "workload/transformer.h"
+
+#include <algorithm>
+
+namespace orrery {
+namespace {
+
+constexpr double kHalf = 2;    // bytes of a 16-bit element
+constexpr double kSingle = 4;  // bytes of an fp32 element
+
+struct PrecisionFact {
+  const char* name;
+  Precision precision;
+  Dtype dtype;
+  // Traffic of quantising a tensor over reading it once and writing it once: scales found in a
+  // pass of their own read it again (row), blocks and microscales write their scales (block, mx),
+  // NVFP4 rotates by a Hadamard matrix first. Assumption, from the formats' definitions.
+  double quantise;
+};
+constexpr std::array<PrecisionFact, 7> kPrecisions = {{
+    {"bf16", Precision::bf16, Dtype::bf16, 0},
+    {"fp16", Precision::fp16, Dtype::fp16, 0},
+    {"fp8", Precision::fp8, Dtype::fp8, 1},
+    {"fp8_row", Precision::fp8_row, Dtype::fp8, 2.5},
+    {"fp8_block", Precision::fp8_block, Dtype::fp8, 1.25},
+    {"mxfp8", Precision::mxfp8, Dtype::fp8, 1.1},
+    {"nvfp4", Precision::nvfp4, Dtype::fp4, 1.5},
+}};
+
+const PrecisionFact& fact_of(Precision p) { return kPrecisions[static_cast<std::size_t>(p)]; }
+
+// Fills the lists of one layer or end; knows the rank's share of tokens.
+struct Builder {
+  const ModelShape& m;
+  const LayerSplit& split;
+  const KernelStyle& style;
+  OpList& forward;
+  OpList& dgrad;
+  OpList& wgrad;
+  double tokens = 0;         // inside a tensor-parallel block
+  double local_tokens = 0;   // between blocks
+  double saved_element = 2;  // bytes of a saved product input
+  double pointwise = 1;
+  double copy_bytes = 1;  // of a quantised element
+  double quantise = 0;
+  Dtype dtype = Dtype::bf16;
+  Dtype wide = Dtype::bf16;  // of what stays in 16 bits
+
+  Builder(const ModelShape& model, const LayerSplit& s, const KernelStyle& st, OpList& f, OpList& d,
+          OpList& w)
+      : m(model), split(s), style(st), forward(f), dgrad(d), wgrad(w) {
+    tokens = s.microbatch * s.sequence / s.cp;
+    local_tokens = s.sequence_parallel ? tokens / s.tp : tokens;
+    const PrecisionFact& fact = fact_of(s.precision);
+    dtype = fact.dtype;
+    wide = s.precision == Precision::fp16 ? Dtype::fp16 : Dtype::bf16;
+    copy_bytes = is_quantised(s.precision) ? bytes_per_element(dtype) : 0;
+    saved_element = is_quantised(s.precision) ? copy_bytes : kHalf;
+    pointwise = style.pointwise_traffic;
+    quantise = fact.quantise * style.quantise_traffic;
+  }
+
+  void pass(OpList& list, double read, double written) {
+    list.add(MemoryPass{Bytes(read * pointwise), Bytes(written * pointwise)});
+  }
+  // Reads 16 bits, writes the tensor and its transpose in the product's format.
+  void quantise_tensor(OpList& list, double elements) {
+    if (quantise <= 0) return;
+    list.add(MemoryPass{Bytes(elements * kHalf * quantise),
+                        Bytes(elements * 2 * copy_bytes * quantise)});
+  }
+  void linear(double rows, double in, double out, double groups = 1, bool input_quantised = false) {
+    const Dtype d = dtype;
+    if (!input_quantised) quantise_tensor(forward, rows * in * groups);
+    forward.add(Gemm{rows, out, in, d, GemmPass::forward, groups});
+    quantise_tensor(dgrad, rows * out * groups);
+    dgrad.add(Gemm{rows, in, out, d, GemmPass::dgrad, groups});
+    if (!split.frozen) wgrad.add(Gemm{in, out, rows, d, GemmPass::wgrad, groups});
+  }
+  void plain_linear(double rows, double in, double out) {
+    forward.add(Gemm{rows, out, in, wide, GemmPass::forward, 1});
+    dgrad.add(Gemm{rows, in, out, wide, GemmPass::dgrad, 1});
+    if (!split.frozen) wgrad.add(Gemm{in, out, rows, wide, GemmPass::wgrad, 1});
+  }
+  void norm(double rows, double width) {
+    const double e = rows * width * kHalf;
+    pass(forward, e, e);
+    pass(dgrad, 2 * e, e);
+  }
+  void residual(double rows) {
+    const double e = rows * m.hidden * kHalf;
+    pass(forward, 2 * e, e);
+    pass(dgrad, 2 * e, e);
+  }
+  void activation(double elements) {
+    const double inputs = m.gated_mlp ? 2 : 1;
+    const double e = elements * kHalf;
+    pass(forward, inputs * e, e);
+    if (!style.fused_pointwise && m.gated_mlp) pass(forward, e, e);  // silu apart from the product
+    pass(dgrad, (inputs + 1) * e, inputs * e);
+  }
+  double mlp_inputs() const { return m.gated_mlp ? 2 : 1; }
+};
+
+struct Heads {
+  double query;
+  double kv;
+};
+
+Heads heads_of_rank(const ModelShape& m, const LayerSplit& split) {
+  // Fewer KV heads than ranks: each rank keeps a whole copy of one.
+  return {static_cast<double>(m.heads) / split.tp,
+          std::max(1.0, static_cast<double>(m.kv_heads) / split.tp)};
+}
+
+// The scores written to memory, as before flash attention: two batched products over the whole
+// square, a masked softmax between them, dropout after it.
+void unfused_attention(Builder& b, double heads, double head_dim, LayerWork& work) {
+  const double s = b.split.sequence;
+  const double groups = heads * b.split.microbatch / b.split.cp;
+  const double scores = groups * s * s * kHalf;
+  const auto list = [&](OpList& to) {
+    to.add(Gemm{s, s, head_dim, b.wide, GemmPass::forward, groups});
+    b.pass(to, scores, scores);
+    if (b.style.dropout) b.pass(to, scores, 1.5 * scores);
+    to.add(Gemm{s, head_dim, s, b.wide, GemmPass::forward, groups});
+  };
+  list(b.forward);
+  list(work.attention_core);
+  b.dgrad.add(Gemm{s, s, head_dim, b.wide, GemmPass::dgrad, groups});
+  b.dgrad.add(Gemm{s, head_dim, s, b.wide, GemmPass::wgrad, groups});
+  if (b.style.dropout) b.pass(b.dgrad, 1.5 * scores, scores);
+  b.pass(b.dgrad, 2 * scores, scores);
+  b.dgrad.add(Gemm{s, head_dim, s, b.wide, GemmPass::dgrad, groups});
+  b.dgrad.add(Gemm{s, head_dim, s, b.wide, GemmPass::wgrad, groups});
+  // Korthikanti: softmax output and its dropped copy, 2 bytes each, and the mask.
+  work.saved[Saved::attention_scores] += (b.style.dropout ? 2.5 : 1) * scores;
+}
+
+void attention_core(Builder& b, double q_heads, double kv_heads, double qk_dim, double v_dim,
+                    bool windowed, LayerWork& work) {
+  if (!b.style.fused_attention) return unfused_attention(b, q_heads, qk_dim, work);
+  // Context-parallel ranks share the causal triangle evenly: each has 1/c of every sequence's work.
+  Attention a;
+  a.batch = b.split.microbatch / b.split.cp;
+  a.q_heads = q_heads;
+  a.kv_heads = kv_heads;
+  a.qk_dim = qk_dim;
+  a.v_dim = v_dim;
+  a.q_len = b.split.sequence;
+  a.kv_len = b.split.sequence;
+  a.window = windowed ? b.m.sliding_window : 0;
+  a.dtype = b.wide;
+  b.forward.add(a);
+  work.attention_core.add(a);
+  a.backward = true;
+  b.dgrad.add(a);
+  work.saved[Saved::attention_scores] += b.tokens * q_heads * kSingle;  // log-sum-exp
+}
+
+void gqa_attention(Builder& b, bool windowed, LayerWork& work) {
+  const Heads heads = heads_of_rank(b.m, b.split);
+  const double d = b.m.head_dim;
+  const double t = b.tokens;
+  const double qkv = (heads.query + 2 * heads.kv) * d;
+  b.linear(t, b.m.hidden, qkv);
+  if (b.m.gated_mlp) {  // the families with gated MLPs rotate their queries and keys
+    const double rotated = t * (heads.query + heads.kv) * d * kHalf;
+    b.pass(b.forward, rotated, rotated);
+    b.pass(b.dgrad, rotated, rotated);
+  }
+  attention_core(b, heads.query, heads.kv, d, d, windowed, work);
+  b.linear(t, heads.query * d, b.m.hidden);
+  work.saved[Saved::qkv] += t * qkv * kHalf;
+  // Flash attention needs its output, and so does the product after it: one tensor in 16 bits,
+  // and a quantised copy for the product.
+  work.saved[Saved::attention_output] +=
+      t * heads.query * d * (kHalf + (b.copy_bytes > 0 ? b.copy_bytes : 0));
+}
+
+void mla_attention(Builder& b, LayerWork& work) {
+  const ModelShape& m = b.m;
+  const double heads = static_cast<double>(m.heads) / b.split.tp;
+  const double qk = m.qk_nope_dim + m.qk_rope_dim;
+  const double t = b.tokens;
+  if (m.q_lora_rank > 0) {
+    b.linear(b.local_tokens, m.hidden, m.q_lora_rank);
+    b.norm(b.local_tokens, m.q_lora_rank);
+    b.linear(t, m.q_lora_rank, heads * qk);
+  } else {
+    b.linear(t, m.hidden, heads * qk);
+  }
+  b.linear(b.local_tokens, m.hidden, m.kv_lora_rank + m.qk_rope_dim, 1, true);
+  b.norm(b.local_tokens, m.kv_lora_rank);
+  b.linear(t, m.kv_lora_rank, heads * (m.qk_nope_dim + m.v_head_dim));
+  // Rope on its part, then queries and keys assembled whole.
+  const double assembled = 2 * t * heads * qk * kHalf;
+  b.pass(b.forward, assembled, assembled);
+  b.pass(b.dgrad, assembled, assembled);
+  attention_core(b, heads, heads, qk, m.v_head_dim, false, work);
+  b.linear(t, heads * m.v_head_dim, m.hidden);
+  work.saved[Saved::qkv] += t * heads * (2 * qk + m.v_head_dim) * kHalf +
+                            2 * b.local_tokens * (m.q_lora_rank + m.kv_lora_rank) * kHalf;
+  work.saved[Saved::attention_output] += t * heads * m.v_head_dim * (kHalf + b.copy_bytes);
+}
+
+// A dense or shared-expert MLP of `width` on this rank.
+void mlp(Builder& b, double rows, double width, bool input_quantised, SavedBytes& saved) {
+  const double up = b.mlp_inputs() * width;
+  b.linear(rows, b.m.hidden, up, 1, input_quantised);
+  b.activation(rows * width);
+  b.linear(rows, width, b.m.hidden);
+  saved[Saved::mlp_up] += rows * up * kHalf;
+  if (!b.style.fused_pointwise && b.m.gated_mlp) saved[Saved::mlp_up] += rows * width * kHalf;
+  saved[Saved::mlp_activation] += rows * width * b.saved_element;
+}
+
+void experts(Builder& b, LayerWork& work) {
+  const ModelShape& m = b.m;
+  const double tokens = b.tokens / b.split.tp;  // each rank routes its own share
+  const double rows = tokens * m.top_k * b.split.imbalance;
+  const double local = std::max(1.0, static_cast<double>(m.experts) / b.split.ep);
+  b.plain_linear(tokens, m.hidden, m.experts);
+  const double scores = tokens * m.experts * kSingle;
+  b.pass(b.forward, 2 * scores, scores);
+  b.pass(b.dgrad, 2 * scores, scores);
+  // Permute for dispatch, sort by expert on arrival, and both again on the way back.
+  const double moved = rows * m.hidden * kHalf * b.style.permute_traffic;
+  for (int i = 0; i < 2; ++i) {
+    b.forward.add(MemoryPass{Bytes(moved), Bytes(moved)});
+    b.dgrad.add(MemoryPass{Bytes(moved), Bytes(moved)});
+  }
+  const double up = b.mlp_inputs() * m.expert_ffn;
+  b.linear(rows / local, m.hidden, up, local);
+  b.activation(rows * m.expert_ffn);
+  b.linear(rows / local, m.expert_ffn, m.hidden, local);
+  work.saved[Saved::routed_tokens] += rows * m.hidden * b.saved_element;
+  work.saved[Saved::mlp_up] += rows * up * kHalf;
+  work.saved[Saved::mlp_activation] += rows * m.expert_ffn * b.saved_element;
+  if (m.shared_experts > 0) {
+    const double width = m.shared_expert_ffn > 0 ? m.shared_expert_ffn : m.expert_ffn;
+    mlp(b, b.tokens, m.shared_experts * width / b.split.tp, false, work.saved);
+  }
+  work.messages.ep_tensor = Bytes(rows * m.hidden * kHalf);
+}
+
+}  // namespace
+
+const char* to_text(Precision p) { return fact_of(p).name; }
+Dtype product_dtype(Precision p) { return fact_of(p).dtype; }
+bool is_quantised(Precision p) { return fact_of(p).quantise > 0; }
+
+std::optional<Precision> precision_from(std::string_view text) {
+  for (const PrecisionFact& f : kPrecisions) {
+    if (text == f.name) return f.precision;
+  }
+  return std::nullopt;
+}
+
+const char* to_text(Saved s) {
+  constexpr std::array<const char*, kSavedCount> kNames = {
+      "layer input",   "norm output",  "queries, keys, values", "attention output",
+      "softmax",       "MLP input",    "MLP up projection",     "MLP activation",
+      "routed tokens", "dropout masks"};
+  return kNames[static_cast<std::size_t>(s)];
+}
+
+double SavedBytes::total() const {
+  double sum = 0;
+  for (double b : bytes) sum += b;
+  return sum;
+}
+
+void fill_layer_work(const ModelShape& model, LayerKind kind, bool windowed,
+                     const LayerSplit& split, const KernelStyle& style, LayerWork& work) {
+  work.forward.clear();
+  work.dgrad.clear();
+  work.wgrad.clear();
+  work.attention_core.clear();
+  work.saved = {};
+  work.messages = {};
+  Builder b(model, split, style, work.forward, work.dgrad, work.wgrad);
+  const double stream = b.local_tokens * model.hidden;
+  b.norm(b.local_tokens, model.hidden);
+  if (model.attention == AttentionKind::mla) {
+    mla_attention(b, work);
+  } else {
+    gqa_attention(b, windowed, work);
+  }
+  b.residual(b.local_tokens);
+  b.norm(b.local_tokens, model.hidden);
+  if (kind == LayerKind::moe) {
+    experts(b, work);
+  } else {
+    mlp(b, b.tokens, model.ffn / split.tp, false, work.saved);
+  }
+  b.residual(b.local_tokens);
+  work.saved[Saved::layer_input] = 2 * stream * kHalf;  // the input of each norm
+  work.saved[Saved::norm_output] = stream * b.saved_element;
+  work.saved[Saved::mlp_input] = stream * b.saved_element;
+  if (style.dropout) work.saved[Saved::dropout_masks] = 2 * stream;
+  work.messages.tp_tensor = Bytes(b.tokens * model.hidden * kHalf);
+  work.messages.tp_exchanges = kind == LayerKind::moe && model.shared_experts == 0 ? 1 : 2;
+  const Heads heads = heads_of_rank(model, split);
+  work.messages.cp_tensor = Bytes(2 * b.tokens * heads.kv * model.head_dim * kHalf);
+  if (model.attention == AttentionKind::mla) {
+    work.messages.cp_tensor = Bytes(b.tokens * heads.query * kHalf *
+                                    (model.qk_nope_dim + model.qk_rope_dim + model.v_head_dim));
+  }
+}
+
+void fill_embedding_work(const ModelShape& model, const LayerSplit& split, EndWork& work) {
+  work.forward.clear();
+  work.dgrad.clear();
+  work.wgrad.clear();
+  const double tokens = split.microbatch * split.sequence / split.cp;
+  const double e = tokens * model.hidden * kHalf;
+  work.forward.add(MemoryPass{Bytes(e), Bytes(e)});
+  work.dgrad.add(MemoryPass{Bytes(2 * e), Bytes(e)});
+  work.logits = Bytes(0);
+}
+
+void fill_head_work(const ModelShape& model, const LayerSplit& split, const KernelStyle& style,
+                    EndWork& work) {
+  work.forward.clear();
+  work.dgrad.clear();
+  work.wgrad.clear();
+  Builder b(model, split, style, work.forward, work.dgrad, work.wgrad);
+  b.norm(b.local_tokens, model.hidden);
+  b.plain_linear(b.tokens, model.hidden, model.vocab / split.tp);
+  const double logits = b.tokens * model.vocab / split.tp;
+  // A third of the loss's traffic is forward: read for the maximum and the sum of exponentials.
+  work.forward.add(MemoryPass{Bytes(logits * style.loss_bytes / 3), Bytes(0)});
+  work.dgrad.add(
+      MemoryPass{Bytes(logits * style.loss_bytes / 3), Bytes(logits * style.loss_bytes / 3)});
+  work.logits = Bytes(logits * kHalf);
+}
+
+}  // namespace orrery
