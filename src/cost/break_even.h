@@ -1,0 +1,35 @@
+// Own or rent: the use at which an owned accelerator-hour costs as much as a rented one.
+//
+//   annual / (8760 availability u goodput) = p   ->   u = annual / (8760 availability goodput p)
+//
+// p is the rental price per useful hour, billed only while used. Above u owning is cheaper; a u
+// over 1 means never. Owned cost hardly depends on use (power follows it a little), so the annual
+// cost is taken as fixed; the curve shows the whole trade instead of one point.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cost/ownership.h"
+
+namespace orrery {
+
+// nullopt where owning never pays (the answer would exceed 1) or the price is nil.
+std::optional<double> break_even_utilisation(const OwnershipInput& owned, UsdPerSecond rental);
+
+struct BreakEvenPoint {
+  double utilisation = 0;
+  UsdPerSecond owned;  // per useful hour
+  UsdPerSecond rented;
+  bool own = false;  // owning is the cheaper
+};
+
+// At `points` equally spaced uses from 1/points to 1.
+std::vector<BreakEvenPoint> break_even_curve(const OwnershipInput& owned, UsdPerSecond rental,
+                                             int points = 20);
+
+// Months of owning after which what was paid (purchase, less nothing, and running costs) is under
+// what renting the same useful hours would have cost; nullopt where it never is.
+std::optional<double> payback_months(const OwnershipInput& owned, UsdPerSecond rental);
+
+}  // namespace orrery

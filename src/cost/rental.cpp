@@ -1,0 +1,106 @@
+#include "cost/rental.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace orrery {
+
+namespace {
+
+constexpr double kHoursPerMonth = 720;
+
+PerSecond gang_hazard(const Gang& gang) {
+  return spot_hazard(gang.monthly_share) * (gang.nodes * gang.correlation);
+}
+
+}  // namespace
+
+const char* to_text(RentalKind k) {
+  switch (k) {
+    case RentalKind::on_demand:
+      return "on demand";
+    case RentalKind::reserved:
+      return "reserved";
+    case RentalKind::spot:
+      return "spot";
+  }
+  return "";
+}
+
+PerSecond spot_hazard(double monthly_share) {
+  const double p = std::clamp(monthly_share, 0.0, 1 - 1e-12);
+  return -std::log1p(-p) / hours(kHoursPerMonth);
+}
+
+double gang_survival(const Gang& gang, Seconds duration) {
+  return std::exp(-(gang_hazard(gang) * duration));
+}
+
+Seconds mean_time_between_interruptions(const Gang& gang) {
+  const PerSecond hazard = gang_hazard(gang);
+  if (hazard <= PerSecond()) return Seconds(std::numeric_limits<double>::infinity());
+  return 1.0 / hazard;
+}
+
+GoodputAt simple_goodput(const SimpleRestart& r) {
+  return [r](Seconds mtbi) {
+    const double writing = r.checkpoint_interval / (r.checkpoint_interval + r.checkpoint_stall);
+    const double lost = (r.checkpoint_interval / 2 + r.restart) / mtbi;
+    return writing / (1 + lost);
+  };
+}
+
+Rental rented_cost(const RentalInput& input) {
+  Rental rental;
+  const double discount = input.kind == RentalKind::on_demand ? 0 : input.discount;
+  rental.billed = input.list * (1 - discount) * (1 + input.support);
+  rental.goodput = input.goodput;
+  if (input.kind == RentalKind::spot) {
+    rental.between_interruptions = mean_time_between_interruptions(input.gang);
+    const GoodputAt goodput = input.spot_goodput ? input.spot_goodput : simple_goodput({});
+    rental.goodput *= goodput(*rental.between_interruptions);
+  }
+  const double useful = input.utilisation * rental.goodput;
+  if (useful > 0) rental.useful = rental.billed / useful;
+  return rental;
+}
+
+double spot_discount_to_break_even(const RentalInput& spot) {
+  RentalInput on_demand = spot;
+  on_demand.kind = RentalKind::on_demand;
+  RentalInput undiscounted = spot;
+  undiscounted.kind = RentalKind::spot;
+  undiscounted.discount = 0;
+  const UsdPerSecond dear = rented_cost(undiscounted).useful;
+  return dear > UsdPerSecond() ? 1 - rented_cost(on_demand).useful / dear : 0;
+}
+
+std::optional<MarketPrice> market_price(std::span<const CloudPrice> prices,
+                                        std::string_view accelerator_id, std::string_view provider,
+                                        bool spot) {
+  MarketPrice market;
+  std::vector<UsdPerSecond> medians;
+  for (const CloudPrice& p : prices) {
+    if (p.accelerator_id != accelerator_id) continue;
+    if (!provider.empty() && p.provider != provider) continue;
+    const auto& wanted = spot ? p.spot_median : p.on_demand_median;
+    if (!wanted || *wanted <= UsdPerSecond()) continue;
+    const UsdPerSecond median = *wanted;
+    const UsdPerSecond low = (spot ? p.spot_low : p.on_demand_low).value_or(median);
+    const UsdPerSecond high = (spot ? p.spot_high : p.on_demand_high).value_or(median);
+    market.low = medians.empty() ? low : min(market.low, low);
+    market.high = medians.empty() ? high : max(market.high, high);
+    if (medians.empty()) market.reference = p.provenance.reference;
+    medians.push_back(median);
+  }
+  if (medians.empty()) return std::nullopt;
+  std::sort(medians.begin(), medians.end());
+  const std::size_t n = medians.size();
+  market.median = n % 2 == 1 ? medians[n / 2] : (medians[n / 2 - 1] + medians[n / 2]) / 2;
+  market.rows = static_cast<int>(n);
+  return market;
+}
+
+}  // namespace orrery

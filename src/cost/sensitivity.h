@@ -1,0 +1,42 @@
+// Which input moves the answer most: one at a time, low to high, the rest at their values.
+//
+// A tornado: bars sorted by their span. One at a time hides what two inputs do together; where the
+// answer is a product, as cost per hour nearly is, the spans in logarithms still add in quadrature.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace orrery {
+
+struct SensitivityInput {
+  std::string name;
+  double low = 0;
+  double value = 0;
+  double high = 0;
+  std::string reference;
+};
+
+struct SensitivityBar {
+  std::string name;
+  double at_low = 0;  // the answer with this input low, the rest at their values
+  double at_high = 0;
+  double input_low = 0;
+  double input_high = 0;
+  double span = 0;  // |at_high - at_low|
+  std::string reference;
+};
+
+struct Tornado {
+  double value = 0;
+  std::vector<SensitivityBar> bars;  // widest first; equal ones as given
+};
+
+// `answer` gets one value an input, in the order given.
+using Answer = std::function<double(std::span<const double> values)>;
+
+Tornado tornado(std::span<const SensitivityInput> inputs, const Answer& answer);
+
+}  // namespace orrery

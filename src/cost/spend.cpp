@@ -1,0 +1,39 @@
+#include "cost/spend.h"
+
+#include <limits>
+
+namespace orrery {
+
+Usd run_cost(double accelerators, Seconds duration, UsdPerSecond per_useful_hour) {
+  return per_useful_hour * duration * accelerators;
+}
+
+std::optional<Usd> usd_per_million_tokens(const TokenPool& pool) {
+  const double tokens_per_s = pool.tokens_per_s * pool.utilisation;
+  if (tokens_per_s <= 0) return std::nullopt;
+  const Usd per_second = pool.per_accelerator * pool.accelerators * seconds(1);
+  return per_second * (1 + pool.overhead) / tokens_per_s * 1e6;
+}
+
+std::vector<PriceStep> aws_egress_steps() {
+  const auto per_gb = [](double v) { return usd(v) / gigabytes(1); };
+  return {{terabytes(10), per_gb(0.09)},
+          {terabytes(50), per_gb(0.085)},
+          {terabytes(150), per_gb(0.07)},
+          {Bytes(std::numeric_limits<double>::infinity()), per_gb(0.05)}};
+}
+
+Usd egress_cost(Bytes volume, std::span<const PriceStep> steps) {
+  Usd cost;
+  Bytes done;
+  for (std::size_t i = 0; i < steps.size() && done < volume; ++i) {
+    const bool last = i + 1 == steps.size();
+    const Bytes end = last ? volume : min(volume, steps[i].up_to);
+    if (end <= done) continue;
+    cost += (end - done) * steps[i].price;
+    done = end;
+  }
+  return cost;
+}
+
+}  // namespace orrery
