@@ -1,0 +1,64 @@
+#include "cluster/queue_wait.h"
+
+#include <cmath>
+#include <limits>
+
+namespace orrery {
+namespace {
+
+// A search past this many servers is a wrong unit, not a cluster.
+constexpr int kMostServers = 10'000'000;
+
+}  // namespace
+
+double erlang_b(double servers, double offered) {
+  double b = 1;
+  for (int i = 1; i <= static_cast<int>(servers); ++i) b = offered * b / (i + offered * b);
+  return b;
+}
+
+double erlang_c(double servers, double offered) {
+  if (offered >= servers) return 1;
+  const double b = erlang_b(servers, offered);
+  return b / (1 - offered / servers * (1 - b));
+}
+
+QueueWait estimate_wait(const QueueProblem& problem) {
+  const double offered = problem.arrivals * problem.service;
+  QueueWait w;
+  w.load = offered / problem.servers;
+  w.stable = w.load < 1;
+  w.wait_chance = erlang_c(problem.servers, offered);
+  if (!w.stable) {
+    w.mean_wait = w.mean_wait_of_waiting = Seconds(std::numeric_limits<double>::infinity());
+    w.mean_queue = std::numeric_limits<double>::infinity();
+    return w;
+  }
+  const double variation = (problem.arrival_variation * problem.arrival_variation +
+                            problem.service_variation * problem.service_variation) /
+                           2;
+  w.mean_wait_of_waiting = problem.service / (problem.servers - offered) * variation;
+  w.mean_wait = w.mean_wait_of_waiting * w.wait_chance;
+  w.mean_queue = problem.arrivals * w.mean_wait;
+  return w;
+}
+
+int servers_for_wait(QueueProblem problem, Seconds wait) {
+  const double offered = problem.arrivals * problem.service;
+  int low = static_cast<int>(std::floor(offered));  // not stable
+  int step = 1;
+  const auto enough = [&](int servers) {
+    problem.servers = servers;
+    const QueueWait w = estimate_wait(problem);
+    return w.stable && w.mean_wait <= wait;
+  };
+  while (low + step < kMostServers && !enough(low + step)) step *= 2;
+  int high = low + step;
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (enough(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace orrery

@@ -1,0 +1,40 @@
+// Where a gang lies on the fabric: the lowest switch under which it fits.
+//
+// Rule (Slurm's topology/tree best fit): among the switches whose free nodes suffice take the
+// lowest level; among those the one with the least left over; below it fill the fewest leaves.
+// Fewest leaves is greedy: first one leaf that holds all the rest with least left over, else the
+// fullest free leaf. Ties go to the lower id, so equal input gives equal placement.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace orrery {
+
+// A switch; leaves have nodes. Parents come before their children; the root's parent is -1.
+struct TopologySwitch {
+  int parent = -1;
+  int free_nodes = 0;  // of a leaf; 0 above
+};
+
+struct LeafShare {
+  int leaf = 0;
+  int nodes = 0;
+
+  bool operator==(const LeafShare&) const = default;
+};
+
+struct TopologyFit {
+  int subtree = 0;    // the switch under which all lie
+  int levels = 0;     // of switches crossed: 0 within a leaf
+  int left_over = 0;  // free nodes of the subtree that stay free
+  std::vector<LeafShare> leaves;
+};
+// None where the whole tree has too few free nodes.
+std::optional<TopologyFit> fit_topology(std::span<const TopologySwitch> tree, int nodes);
+
+// How many leaves a gang needs at least when all are empty: the yardstick of a placement.
+int fewest_leaves(int nodes, int nodes_per_leaf);
+
+}  // namespace orrery

@@ -1,0 +1,85 @@
+#include "storage/cache.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery {
+namespace {
+
+// Halving an interval of length 1 this often leaves the last bit of a double.
+constexpr int kBisections = 60;
+
+double lru_shuffled(double c) { return c + (1 - c) * std::log1p(-c); }
+
+// 1 - c ln(c + (1 - c) e^(1/c)), with e^(1/c) taken out of the logarithm: it overflows below
+// 0.0014.
+double random_shuffled(double c) { return -c * std::log((1 - c) + c * std::exp(-1 / c)); }
+
+// The root below 1 of h = e^(-(1-h)/c); h = 1 is always another. f(h) = h - e^(-(1-h)/c) is
+// negative at 0 and positive just below 1, since its slope there is 1 - 1/c < 0.
+double random_fixed(double c) {
+  double low = 0;
+  double high = 1 + c * std::log(c);  // where f is largest: right of the root, left of 1
+  for (int i = 0; i < kBisections; ++i) {
+    const double h = (low + high) / 2;
+    (h < std::exp(-(1 - h) / c) ? low : high) = h;
+  }
+  return (low + high) / 2;
+}
+
+double random_rate(EpochOrder order, double c) {
+  return order == EpochOrder::shuffled ? random_shuffled(c) : random_fixed(c);
+}
+
+}  // namespace
+
+const char* to_text(EvictionPolicy p) {
+  switch (p) {
+    case EvictionPolicy::lru:
+      return "lru";
+    case EvictionPolicy::random:
+      return "random";
+    case EvictionPolicy::pin:
+      return "pin";
+    case EvictionPolicy::belady:
+      return "belady";
+  }
+  return "";
+}
+
+double hit_rate(EvictionPolicy policy, EpochOrder order, double cache_share) {
+  const double c = std::clamp(cache_share, 0.0, 1.0);
+  if (c <= 0) return 0;
+  if (c >= 1) return 1;
+  switch (policy) {
+    case EvictionPolicy::pin:
+    case EvictionPolicy::belady:
+      return c;
+    case EvictionPolicy::lru:
+      return order == EpochOrder::shuffled ? lru_shuffled(c) : 0;
+    case EvictionPolicy::random:
+      return random_rate(order, c);
+  }
+  return 0;
+}
+
+double mean_hit_rate(double warm_hit_rate, double epochs) {
+  if (epochs <= 1) return 0;
+  return warm_hit_rate * (epochs - 1) / epochs;
+}
+
+double shared_cache_share(double node_share, double nodes) {
+  return std::min(1.0, node_share * nodes);
+}
+
+double cache_share_for(EvictionPolicy policy, EpochOrder order, double wanted_hit_rate) {
+  double low = 0;
+  double high = 1;
+  for (int i = 0; i < kBisections; ++i) {
+    const double c = (low + high) / 2;
+    (hit_rate(policy, order, c) < wanted_hit_rate ? low : high) = c;
+  }
+  return high;
+}
+
+}  // namespace orrery

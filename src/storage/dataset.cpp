@@ -1,0 +1,68 @@
+#include "storage/dataset.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "catalog/embedded.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::string_view kKindsFile = "calibration/dataset_kinds.csv";
+
+}  // namespace
+
+Result<std::vector<DatasetKind>> read_dataset_kinds(const CsvTable& table) {
+  std::vector<DatasetKind> kinds;
+  Diagnostics faults;
+  for (const CsvRow& row : table.rows()) {
+    const auto sample = table.number(row, "sample_bytes");
+    const auto object = table.number(row, "object_bytes");
+    const auto decode = table.number(row, "decode_core_ms");
+    const auto decoded = table.number(row, "decoded_bytes");
+    if (!sample || !object || !decode || !decoded || *sample <= 0 || *object <= 0 || *decode < 0) {
+      faults.push_back({.severity = Severity::error,
+                        .code = "dataset.kind",
+                        .place = {table.file(), row.line, 0},
+                        .what = "a kind of data needs positive sizes and a decode time",
+                        .why = {},
+                        .fix = "fill sample_bytes, object_bytes, decode_core_ms, decoded_bytes"});
+      continue;
+    }
+    kinds.push_back({.id = std::string(table.text(row, "id")),
+                     .sample = bytes(*sample),
+                     .object = bytes(*object),
+                     .decode = milliseconds(*decode),
+                     .decoded_sample = bytes(*decoded),
+                     .source = std::string(table.text(row, "source")),
+                     .basis = std::string(table.text(row, "basis"))});
+  }
+  if (!faults.empty()) return std::unexpected(faults);
+  return kinds;
+}
+
+Result<std::vector<DatasetKind>> published_dataset_kinds() {
+  const auto text = embedded_file(kKindsFile);
+  const auto table = CsvTable::parse(text.value_or(""), std::string(kKindsFile));
+  if (!table) return std::unexpected(table.error());
+  return read_dataset_kinds(*table);
+}
+
+const DatasetKind* find_dataset_kind(const std::vector<DatasetKind>& all, std::string_view id) {
+  for (const DatasetKind& kind : all) {
+    if (kind.id == id) return &kind;
+  }
+  return nullptr;
+}
+
+DatasetDemand dataset_demand(const DatasetUse& use) {
+  const double samples_per_object = std::max(1.0, use.object / use.sample);
+  const PerSecond rate = use.samples_rate;
+  return {.capacity = use.sample * use.samples,
+          .read = use.sample * rate,
+          .objects = std::ceil(use.samples / samples_per_object),
+          .requests = rate / samples_per_object,
+          .decode_cores = rate * use.decode};
+}
+
+}  // namespace orrery

@@ -1,0 +1,26 @@
+#include "storage/exposure.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery {
+
+Exposure expose(const ExposureProblem& problem) {
+  const double holders = std::max(1, problem.holders);
+  const double one_lost = -std::expm1(-(problem.drain / problem.node_mtbf));
+  const double group_lost = std::pow(one_lost, holders);
+  const double groups = problem.nodes / holders;
+
+  Exposure e;
+  e.window = problem.drain;
+  e.loss_per_save = -std::expm1(groups * std::log1p(-group_lost));
+  e.share_exposed =
+      problem.interval.base() > 0 ? std::min(1.0, problem.drain / problem.interval) : 1;
+  e.losses_per_year =
+      problem.interval.base() > 0 ? e.loss_per_save * (years(1) / problem.interval) : 0;
+  e.rpo = problem.interval;
+  e.rpo_holder_lost = problem.interval + problem.drain;
+  return e;
+}
+
+}  // namespace orrery

@@ -1,0 +1,93 @@
+#include "storage/scale_out.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "base/probability.h"
+
+namespace orrery {
+namespace {
+
+// P(fullest > x) below this no longer moves the mean.
+constexpr double kTail = 1e-12;
+
+}  // namespace
+
+double busiest_server_estimate(double stripes, double servers) {
+  if (servers <= 1) return stripes;
+  const double mean = stripes / servers;
+  return std::min(stripes, mean + std::sqrt(2 * mean * std::log(servers)));
+}
+
+double busiest_server(double stripes, double servers) {
+  if (servers <= 1) return stripes;
+  const double mean = stripes / servers;
+  // E[max] = sum over x >= 0 of P(max > x); below the start P is 1 to 1e-12.
+  const double spread = std::sqrt(mean);
+  auto x = static_cast<std::int64_t>(std::max(0.0, std::floor(mean - 8 * spread)));
+  double sum = static_cast<double>(x);
+  for (; static_cast<double>(x) < stripes; ++x) {
+    const double above = -std::expm1(servers * std::log1p(-poisson_above(x, mean)));
+    if (above < kTail) break;
+    sum += above;
+  }
+  return std::min(sum, stripes);
+}
+
+double placement_efficiency(double stripes, double servers) {
+  const double fullest = busiest_server(stripes, servers);
+  return fullest > 0 ? std::min(1.0, stripes / servers / fullest) : 1;
+}
+
+const char* to_text(ScaleOutLimit limit) {
+  switch (limit) {
+    case ScaleOutLimit::servers:
+      return "servers";
+    case ScaleOutLimit::clients:
+      return "clients";
+    case ScaleOutLimit::fixed_cost:
+      return "fixed cost";
+  }
+  return "";
+}
+
+ScaleOutRate scale_out(Bytes size, const ScaleOut& system) {
+  const BytesPerSecond linear = system.per_server * system.servers;
+  const BytesPerSecond of_servers = linear * system.efficiency;
+  const BytesPerSecond of_clients = system.per_client * system.clients;
+  const Seconds moving = size / min(of_servers, of_clients);
+
+  ScaleOutRate r;
+  r.time = system.fixed + moving;
+  r.rate = size / r.time;
+  r.of_linear = r.rate / linear;
+  r.limit = of_clients < of_servers ? ScaleOutLimit::clients : ScaleOutLimit::servers;
+  if (system.fixed > moving) r.limit = ScaleOutLimit::fixed_cost;
+  return r;
+}
+
+ScaleOutFit fit_scale_out(std::span<const ScaleOutRow> rows) {
+  // Dividing t = t0 + x/b by the measured t makes every row count alike: 1 = t0 u + x u / b.
+  double uu = 0;
+  double uv = 0;
+  double vv = 0;
+  double u1 = 0;
+  double v1 = 0;
+  for (const ScaleOutRow& row : rows) {
+    const double u = 1 / row.time.base();
+    const double v = row.size.base() / row.servers * u;
+    uu += u * u;
+    uv += u * v;
+    vv += v * v;
+    u1 += u;
+    v1 += v;
+  }
+  const double determinant = uu * vv - uv * uv;
+  const double fixed = determinant > 0 ? (u1 * vv - v1 * uv) / determinant : 0;
+  if (fixed <= 0) return {.per_server = BytesPerSecond(vv / v1), .fixed = {}};
+  const double per_byte = (uu * v1 - uv * u1) / determinant;
+  return {.per_server = BytesPerSecond(1 / per_byte), .fixed = Seconds(fixed)};
+}
+
+}  // namespace orrery

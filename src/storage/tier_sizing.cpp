@@ -1,0 +1,89 @@
+#include "storage/tier_sizing.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery {
+namespace {
+
+// Rounding up, forgiving what division leaves of a whole number.
+double rounded_up(double count) { return std::ceil(count - 1e-9); }
+
+}  // namespace
+
+TierDemand operator+(const TierDemand& a, const TierDemand& b) {
+  return {.capacity = a.capacity + b.capacity,
+          .read = a.read + b.read,
+          .write = a.write + b.write,
+          .requests = a.requests + b.requests};
+}
+
+TierDemand larger_of(const TierDemand& a, const TierDemand& b) {
+  return {.capacity = a.capacity + b.capacity,
+          .read = max(a.read, b.read),
+          .write = max(a.write, b.write),
+          .requests = max(a.requests, b.requests)};
+}
+
+bool is_appliance(const StorageDevice& device) {
+  return device.id.starts_with("pfs-") || device.id.starts_with("ontap-") ||
+         device.id.starts_with("obj-");
+}
+
+const char* to_text(TierLimit limit) {
+  switch (limit) {
+    case TierLimit::capacity:
+      return "capacity";
+    case TierLimit::read:
+      return "read bandwidth";
+    case TierLimit::write:
+      return "write bandwidth";
+    case TierLimit::requests:
+      return "requests";
+  }
+  return "";
+}
+
+TierSize size_tier(const TierDemand& demand, const StorageDevice& device,
+                   const TierOptions& options) {
+  const bool appliance = is_appliance(device);
+  const Protection protection = appliance ? kApplianceProtection : options.protection;
+  const double delivered = appliance ? 1 : options.delivered;
+  const BytesPerSecond device_read = device.read * delivered;
+  const BytesPerSecond device_write = device.write * delivered / protection.write_overhead();
+  const Bytes device_usable = device.capacity * protection.usable_share();
+
+  TierSize s;
+  s.by_capacity = demand.capacity / device_usable;
+  s.by_read = demand.read / device_read;
+  s.by_write = demand.write / device_write;
+  if (device.random_read_iops && *device.random_read_iops > 0) {
+    s.by_requests = demand.requests.base() / (*device.random_read_iops * delivered);
+  }
+  double most = s.by_capacity;
+  const auto hold = [&](double count, TierLimit limit) {
+    if (count > most) most = count, s.limit = limit;
+  };
+  hold(s.by_read, TierLimit::read);
+  hold(s.by_write, TierLimit::write);
+  hold(s.by_requests, TierLimit::requests);
+
+  s.devices = rounded_up(most);
+  const double for_devices = appliance ? s.devices : rounded_up(s.devices / options.server.devices);
+  const double for_network =
+      appliance ? 0 : rounded_up(max(demand.read, demand.write) / options.server.network);
+  s.servers = std::max(for_devices, for_network);
+  s.network_bound = for_network > for_devices;
+  s.usable = device_usable * s.devices;
+  s.read = device_read * s.devices;
+  s.write = device_write * s.devices;
+  s.power = device.active_power * s.devices;
+  const double terabytes_bought = device.capacity / terabytes(1) * s.devices;
+  s.price = {device.price_per_tb.low * terabytes_bought,
+             device.price_per_tb.high * terabytes_bought};
+  return s;
+}
+
+PerSecond bandwidth_density(const StorageDevice& device) { return device.read / device.capacity; }
+
+}  // namespace orrery
