@@ -1,0 +1,105 @@
+// Runs every tests/golden/**.golden and compares what it prints, byte for byte.
+//
+// A golden file is command lines, each with what it prints below it and its exit code when that is
+// not 0; lines that start with '#' before the first command say what is shown:
+//
+//   # A misspelt verb.
+//   $ orrery plna x.yaml 2>&1
+//   orrery: there is no verb 'plna' here
+//   [exit 2]
+//
+// Commands run by sh in the root of the repository, with the built orrery first in the PATH.
+// UPDATE_GOLDEN=1 rewrites the files; the change is then reviewed as a diff.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrompt = "$ orrery";
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<fs::path> golden_files() {
+  std::vector<fs::path> files;
+  const fs::path folder = fs::path(ORRERY_SOURCE_DIR) / "tests/golden";
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".golden") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::string output_of(const std::string& command) {
+  const std::string line = std::string("cd '") + ORRERY_SOURCE_DIR + "' && PATH='" +
+                           ORRERY_BINARY_DIR + "':$PATH && " + command;
+  FILE* pipe = ::popen(line.c_str(), "r");
+  if (pipe == nullptr) return "[cannot start sh]\n";
+  std::string out;
+  std::array<char, 4096> chunk;
+  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), pipe)) {
+    out.append(chunk.data(), got);
+  }
+  const int status = ::pclose(pipe);
+  if (!out.empty() && out.back() != '\n') out += "\n[no newline at the end]\n";
+  if (WIFSIGNALED(status)) return out + "[signal " + std::to_string(WTERMSIG(status)) + "]\n";
+  if (WEXITSTATUS(status) != 0) out += "[exit " + std::to_string(WEXITSTATUS(status)) + "]\n";
+  return out;
+}
+
+// The golden text with what its commands print now.
+std::string replayed(const std::string& golden) {
+  std::istringstream lines(golden);
+  std::string out;
+  std::string line;
+  bool in_preamble = true;
+  while (std::getline(lines, line)) {
+    if (line.starts_with(kPrompt)) {
+      in_preamble = false;
+      out += line + '\n' + output_of(line.substr(2));
+    } else if (in_preamble) {
+      out += line + '\n';
+    }
+  }
+  return out;
+}
+
+class Golden : public testing::TestWithParam<fs::path> {};
+
+TEST_P(Golden, prints_what_it_printed) {
+  const std::string expected = read(GetParam());
+  ASSERT_NE(expected.find(kPrompt), std::string::npos) << "no command in " << GetParam();
+  const std::string actual = replayed(expected);
+  if (actual != expected && std::getenv("UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(GetParam(), std::ios::binary) << actual;
+    return;
+  }
+  EXPECT_EQ(actual, expected) << "if the change is right: UPDATE_GOLDEN=1 ctest -R golden";
+}
+
+std::string test_name(const testing::TestParamInfo<fs::path>& info) {
+  std::string name =
+      fs::relative(info.param, fs::path(ORRERY_SOURCE_DIR) / "tests/golden").stem().string();
+  std::ranges::replace_if(
+      name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(files, Golden, testing::ValuesIn(golden_files()), test_name);
+
+}  // namespace
+}  // namespace orrery

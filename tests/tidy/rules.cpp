@@ -1,0 +1,374 @@
+#include "tidy/rules.h"
+
+#include <algorithm>
+#include <regex>
+
+#include "base/text.h"
+
+namespace orrery::tidy {
+namespace {
+
+constexpr int kFileLinesMax = 600;
+constexpr int kFunctionLinesMax = 70;
+
+const std::set<std::string> kLayers = {"compute", "fabric",  "storage",  "training", "serving",
+                                       "cluster", "failure", "facility", "cost"};
+
+// Rooms that must run anywhere, a browser included: no threads, files, sockets, clocks, exceptions.
+bool is_pure(const std::string& room) {
+  static const std::set<std::string> kCore = {"base",     "sim",    "catalog",
+                                              "workload", "design", "plan"};
+  return kCore.contains(room) || kLayers.contains(room);
+}
+
+std::string room_of(const std::string& path) {
+  const auto parts = split(path, '/');
+  return parts.size() > 2 && parts[0] == "src" ? std::string(parts[1]) : std::string();
+}
+
+bool is_header(const Source& s) { return s.path.ends_with(".h"); }
+bool is_test(const Source& s) { return s.path.ends_with("_test.cpp"); }
+
+template <class Visit>
+void each_line(std::string_view text, Visit visit) {
+  int number = 0;
+  for (const std::string_view line : split(text, '\n')) visit(++number, std::string(line));
+}
+
+// One complaint for every line of the code that matches.
+Complaints matching(const std::string& path, const std::string& code, const std::regex& pattern,
+                    const std::string& what) {
+  Complaints complaints;
+  each_line(code, [&](int number, const std::string& line) {
+    std::smatch match;
+    if (std::regex_search(line, match, pattern)) {
+      complaints.push_back({path, number, match.str() + ": " + what});
+    }
+  });
+  return complaints;
+}
+
+void append(Complaints& to, Complaints from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+// Where a literal or comment that opens at `at` ends (one past it); `at` itself when none opens.
+std::size_t end_of_blank(std::string_view code, std::size_t at) {
+  const auto upto = [&](std::string_view closing, std::size_t from) {
+    const std::size_t end = code.find(closing, from);
+    return end == std::string_view::npos ? code.size() : end + closing.size();
+  };
+  if (code.substr(at, 2) == "//") return std::min(code.find('\n', at), code.size());
+  if (code.substr(at, 2) == "/*") return upto("*/", at + 2);
+  if (code.substr(at, 2) == "R\"") {
+    const std::size_t open = code.find('(', at);
+    if (open == std::string_view::npos) return at;
+    return upto(")" + std::string(code.substr(at + 2, open - at - 2)) + "\"", open);
+  }
+  const bool digit_separator =
+      code[at] == '\'' && at > 0 && std::isxdigit(static_cast<unsigned char>(code[at - 1])) != 0;
+  if (code[at] != '"' && (code[at] != '\'' || digit_separator)) return at;
+  std::size_t end = at + 1;
+  while (end < code.size() && code[end] != code[at] && code[end] != '\n') {
+    end += code[end] == '\\' ? 2 : 1;
+  }
+  return std::min(end + 1, code.size());
+}
+
+// What a '{' opens, told by the text before it.
+enum class Block { scope, function, other };
+
+Block block_after(std::string_view head) {
+  static const std::regex kScope(R"(^\s*(inline\s+)?(namespace|extern)\b)");
+  static const std::regex kType(
+      R"(^\s*(template\s*<.*>\s*)?(typedef\s+)?(struct|class|union|enum)\b[^()]*$)");
+  const std::string text(head);
+  if (std::regex_search(text, kScope) || std::regex_search(text, kType)) return Block::scope;
+  return text.find('(') != std::string::npos ? Block::function : Block::other;
+}
+
+// Words of a CMake call "name(a b c)" with ${variables} replaced.
+std::vector<std::string> expanded(
+    std::string_view words, const std::map<std::string, std::vector<std::string>>& variables) {
+  std::vector<std::string> out;
+  static const std::regex kWord(R"([^\s"]+)");
+  const std::string text(words);
+  for (std::sregex_iterator it(text.begin(), text.end(), kWord), end; it != end; ++it) {
+    const std::string word = it->str();
+    const auto found = word.starts_with("${") && word.ends_with('}')
+                           ? variables.find(word.substr(2, word.size() - 3))
+                           : variables.end();
+    if (found == variables.end()) {
+      out.push_back(word);
+    } else {
+      out.insert(out.end(), found->second.begin(), found->second.end());
+    }
+  }
+  return out;
+}
+
+void add_room(RoomTable& table, const std::vector<std::string>& words) {
+  std::set<std::string>& allowed = table[words.front()];
+  bool in_rooms = false;
+  for (const std::string& word : words) {
+    if (word == "ROOMS" || word == "LIBRARIES" || word == "SOURCES") {
+      in_rooms = word == "ROOMS";
+    } else if (in_rooms) {
+      allowed.insert(word);
+    }
+  }
+}
+
+// What a pure room must not name. The words are a cheap first look before the pattern decides.
+struct Ban {
+  std::vector<const char*> words;
+  std::regex pattern;
+  std::string what;
+};
+
+const std::vector<Ban>& bans() {
+  static const std::vector<Ban> kBans = {
+      {{"thread", "mutex", "atomic", "async", "condition_variable"},
+       std::regex(R"(std::(jthread|thread|mutex|atomic|async|condition_variable)\b)"),
+       "no threads here"},
+      {{"fstream", "fopen", "filesystem"},
+       std::regex(R"(\b(fstream|ifstream|ofstream|fopen|std::filesystem)\b)"),
+       "no files here"},
+      {{"iostream", "cout", "cerr", "printf"},
+       std::regex(R"(\b(iostream|std::cout|std::cerr|printf)\b)"),
+       "no printing here"},
+      {{"_clock", "gettimeofday", "std::time"},
+       std::regex(R"(\b(steady|system|high_resolution)_clock\b|\bgettimeofday\b|\bstd::time\b)"),
+       "no clocks here"},
+      {{"throw"}, std::regex(R"(\bthrow\b)"), "no exceptions here: return a Result"},
+      {{"getenv"}, std::regex(R"(\bgetenv\b)"), "no environment here"},
+      {{"mt19937", "random_device", "_distribution"},
+       std::regex(R"(std::(mt19937|random_device|\w+_distribution)\b)"),
+       "differs between compilers: use base/random.h"},
+      {{"static ", "thread_local"},
+       std::regex(
+           R"(^\s*(static|thread_local)\s+(?!const\b|constexpr\b|inline\b)[\w:<>,\s*&]+[;={])"),
+       "a static that changes"}};
+  return kBans;
+}
+
+struct HeavyHeader {
+  std::string prefix;
+  std::set<std::string> homes;  // rooms or single files that may include it, in .cpp only
+};
+
+const std::vector<HeavyHeader>& heavy_headers() {
+  static const std::vector<HeavyHeader> kHeavy = {
+      {"yaml-cpp/", {"design"}},
+      {"nlohmann/", {"catalog", "server", "score"}},
+      {"boost/", {"src/server/http_server.cpp"}},
+      {"CLI/", {"src/cli/arguments.cpp", "src/cli/command_line.cpp"}},
+      {"sqlite3", {}}};
+  return kHeavy;
+}
+
+bool includes_heavy(const Source& source) {
+  return std::ranges::any_of(heavy_headers(), [&source](const HeavyHeader& heavy) {
+    return source.text.find("#include <" + heavy.prefix) != std::string::npos;
+  });
+}
+
+}  // namespace
+
+std::string to_text(const Complaints& complaints) {
+  std::string out;
+  for (const Complaint& c : complaints) {
+    out += c.path + ':' + std::to_string(c.line) + ": " + c.what + '\n';
+  }
+  return out;
+}
+
+RoomTable architecture() {
+  const std::set<std::string> below = {"catalog", "workload", "sim"};
+  std::set<std::string> layers = below;
+  layers.insert(kLayers.begin(), kLayers.end());
+  const auto with = [](std::set<std::string> rooms, const std::set<std::string>& more) {
+    rooms.insert(more.begin(), more.end());
+    return rooms;
+  };
+  RoomTable table = {{"base", {}}, {"sim", {}}, {"catalog", {}}, {"workload", {"catalog"}}};
+  for (const std::string& layer : kLayers) table[layer] = below;
+  table["design"] = {"catalog"};
+  table["plan"] = with({"design"}, layers);
+  table["search"] = table["score"] = table["emit"] = with({"plan", "design"}, layers);
+  table["report"] = with({"search", "score", "plan", "design"}, layers);
+  table["agent"] = layers;
+  table["server"] = with({"report", "emit", "agent", "search", "score", "plan", "design"}, layers);
+  table["cli"] = with({"server"}, table["server"]);
+  return table;
+}
+
+RoomTable rooms_of_build(std::string_view cmake_text) {
+  RoomTable table;
+  std::map<std::string, std::vector<std::string>> variables;
+  std::vector<std::string> loop_values;
+  std::string loop_name;
+  static const std::regex kCall(R"((set|foreach|endforeach|orrery_room)\s*\(([^)]*)\))");
+  const std::string text = std::regex_replace(std::string(cmake_text), std::regex("#[^\n]*"), "");
+  for (std::sregex_iterator it(text.begin(), text.end(), kCall), end; it != end; ++it) {
+    const std::string call = (*it)[1];
+    const std::string inside = (*it)[2];
+    const std::vector<std::string> words = expanded(inside, variables);
+    if (call == "set") {
+      variables[words.front()] = {words.begin() + 1, words.end()};
+    } else if (call == "foreach") {
+      loop_name = words.front();
+      loop_values = {words.begin() + 1, words.end()};
+    } else if (call == "endforeach") {
+      loop_name.clear();
+    } else if (loop_name.empty()) {
+      add_room(table, words);
+    } else {
+      for (const std::string& value : loop_values) {
+        variables[loop_name] = {value};
+        add_room(table, expanded(inside, variables));
+      }
+    }
+  }
+  return table;
+}
+
+std::string blanked(std::string_view code) {
+  std::string out;
+  for (std::size_t at = 0; at < code.size();) {
+    const std::size_t end = end_of_blank(code, at);
+    if (end == at) {
+      out += code[at++];
+      continue;
+    }
+    for (; at < end; ++at) out += code[at] == '\n' ? '\n' : ' ';
+  }
+  return out;
+}
+
+Complaints check_room_order(const Source& source, const RoomTable& rooms) {
+  const std::string room = room_of(source.path);
+  Complaints complaints;
+  if (room.empty()) return complaints;
+  if (!rooms.contains(room)) return {{source.path, 1, "'" + room + "' is no room of the table"}};
+  static const std::regex kInclude(R"rx(^\s*#include "([a-z_]+)/)rx");
+  each_line(source.text, [&](int number, const std::string& line) {
+    std::smatch match;
+    if (!std::regex_search(line, match, kInclude)) return;
+    const std::string other = match[1];
+    const bool known = rooms.contains(other);
+    if (!known || other == room || other == "base" || rooms.at(room).contains(other)) return;
+    complaints.push_back({source.path, number, room + "/ may not include " + other + "/"});
+  });
+  return complaints;
+}
+
+Complaints check_file_size(const Source& source) {
+  const auto lines = std::ranges::count(source.text, '\n');
+  if (lines <= kFileLinesMax) return {};
+  return {{source.path, kFileLinesMax, std::to_string(lines) + " lines; 600 at the most"}};
+}
+
+Complaints check_function_size(const Source& source) {
+  Complaints complaints;
+  const std::string code = blanked(source.text);
+  std::vector<Block> open;
+  std::string head;  // the text since the last ';', '{' or '}'
+  int line = 1;
+  int started = 0;
+  std::size_t function_depth = 0;
+  for (const char c : code) {
+    if (c == '\n') ++line;
+    if (c == '{') {
+      open.push_back(function_depth > 0 ? Block::other : block_after(head));
+      if (function_depth == 0 && open.back() == Block::function) {
+        function_depth = open.size();
+        started = line;
+      }
+    } else if (c == '}' && !open.empty()) {
+      if (open.size() == function_depth) {
+        function_depth = 0;
+        const int length = line - started + 1;
+        if (length > kFunctionLinesMax) {
+          complaints.push_back(
+              {source.path, started,
+               "a function of " + std::to_string(length) + " lines; 70 at the most"});
+        }
+      }
+      open.pop_back();
+    }
+    if (c == '{' || c == '}' || c == ';') {
+      head.clear();
+    } else if (c != '\n' || !head.starts_with('#')) {
+      head += c == '\n' ? ' ' : c;
+    } else {
+      head.clear();  // a preprocessor line ends with its line
+    }
+    if (head == " ") head.clear();
+  }
+  return complaints;
+}
+
+Complaints check_heavy_headers(const Source& source) {
+  Complaints complaints;
+  each_line(source.text, [&](int number, const std::string& line) {
+    for (const HeavyHeader& heavy : heavy_headers()) {
+      if (!line.starts_with("#include <" + heavy.prefix)) continue;
+      const bool home =
+          heavy.homes.contains(source.path) || heavy.homes.contains(room_of(source.path));
+      if (home && !is_header(source)) continue;
+      complaints.push_back(
+          {source.path, number, heavy.prefix + " is a heavy header and not at home here"});
+    }
+  });
+  return complaints;
+}
+
+Complaints check_pure_room(const Source& source) {
+  if (!is_pure(room_of(source.path)) || is_test(source)) return {};
+  const std::string code = blanked(source.text);
+  // A parser with callbacks can only be left by throwing; it is caught in the same file.
+  const bool leaves_a_parser = includes_heavy(source) && code.find("catch (") != std::string::npos;
+  Complaints complaints;
+  for (const Ban& ban : bans()) {
+    const bool named = std::ranges::any_of(
+        ban.words, [&code](const char* word) { return code.find(word) != std::string::npos; });
+    if (!named || (leaves_a_parser && ban.words.front() == std::string_view("throw"))) continue;
+    append(complaints, matching(source.path, code, ban.pattern, ban.what));
+  }
+  return complaints;
+}
+
+Complaints check_header_opening(const Source& source) {
+  if (!is_header(source)) return {};
+  if (!source.text.starts_with("// ")) {
+    return {{source.path, 1, "a header opens by saying what the thing is"}};
+  }
+  if (source.text.find("\n#pragma once\n") == std::string::npos) {
+    return {{source.path, 1, "no #pragma once"}};
+  }
+  return {};
+}
+
+Complaints check_words(const Source& source) {
+  // Spelt in pieces, or this file would be its own first complaint.
+  static const std::regex kReminder(std::string(R"(\b(TO)") + "DO|FIX" + "ME|XX" + R"(X)\b)");
+  static const std::regex kMachine(std::string(R"((^|[\s"'(=`]))") + "/(work|home|root|Users)" +
+                                   R"(/\w)");
+  static const std::regex kBanner(R"(^\s*//\s*[-=*#]{4,})");
+  Complaints complaints;
+  each_line(source.text, [&](int number, const std::string& line) {
+    // A data line can be long, and std::regex recurses by the character.
+    const std::string head = line.substr(0, 2000);
+    if (std::regex_search(head, kReminder)) {
+      complaints.push_back({source.path, number, "a reminder: do it or drop it"});
+    }
+    if (std::regex_search(head, kMachine)) {
+      complaints.push_back({source.path, number, "a path of one machine"});
+    }
+    if (std::regex_search(head, kBanner)) complaints.push_back({source.path, number, "a banner"});
+  });
+  return complaints;
+}
+
+}  // namespace orrery::tidy

@@ -1,0 +1,48 @@
+// The rules of the house as functions over source text, so that each can be shown to fail.
+//
+// They read text, not syntax: a few regular expressions over lines whose comments and literals have
+// been blanked. That is enough for code formatted by clang-format, and it runs in milliseconds.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::tidy {
+
+struct Source {
+  std::string path;  // from the root of the repository, with '/'
+  std::string text;
+};
+
+struct Complaint {
+  std::string path;
+  int line = 0;
+  std::string what;
+};
+using Complaints = std::vector<Complaint>;
+
+std::string to_text(const Complaints& complaints);
+
+// Room -> the rooms it may include, besides itself and base.
+using RoomTable = std::map<std::string, std::set<std::string>>;
+
+// The table of ARCHITECTURE.md, written once more by hand: the build must say the same.
+RoomTable architecture();
+// The orrery_room(...) calls of src/CMakeLists.txt, with its set() and foreach() expanded.
+RoomTable rooms_of_build(std::string_view cmake_text);
+
+// Comments, string and character literals replaced by blanks, lines kept.
+std::string blanked(std::string_view code);
+
+Complaints check_room_order(const Source& source, const RoomTable& rooms);
+Complaints check_file_size(const Source& source);
+Complaints check_function_size(const Source& source);
+Complaints check_heavy_headers(const Source& source);
+Complaints check_pure_room(const Source& source);
+Complaints check_header_opening(const Source& source);
+Complaints check_words(const Source& source);  // reminders, machine paths, banners
+
+}  // namespace orrery::tidy

@@ -1,0 +1,169 @@
+// Reads the sources and keeps the rules of the house; each rule is also shown a bad snippet.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "tidy/rules.h"
+
+namespace orrery::tidy {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const fs::path kRoot = ORRERY_SOURCE_DIR;
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<Source> sources_below(const std::vector<std::string>& folders,
+                                  const std::vector<std::string>& endings) {
+  std::vector<Source> sources;
+  for (const std::string& folder : folders) {
+    if (!fs::exists(kRoot / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      const std::string name = entry.path().filename().string();
+      const bool wanted = std::ranges::any_of(
+          endings, [&name](const std::string& ending) { return name.ends_with(ending); });
+      const std::string path = fs::relative(entry.path(), kRoot).generic_string();
+      if (!entry.is_regular_file() || !wanted || path.find("node_modules") != path.npos) continue;
+      sources.push_back({path, read(entry.path())});
+    }
+  }
+  std::ranges::sort(sources, {}, &Source::path);
+  return sources;
+}
+
+std::vector<Source> code() {
+  return sources_below({"src", "tests", "bench", "tools"}, {".h", ".cpp"});
+}
+
+template <class Check>
+std::string complaints_of(const std::vector<Source>& sources, Check check) {
+  Complaints all;
+  for (const Source& source : sources) std::ranges::copy(check(source), std::back_inserter(all));
+  return to_text(all);
+}
+
+TEST(Tidy, finds_the_sources) { EXPECT_GT(code().size(), 30u); }
+
+TEST(Tidy, the_build_has_the_rooms_of_the_architecture) {
+  EXPECT_EQ(rooms_of_build(read(kRoot / "src/CMakeLists.txt")), architecture());
+}
+
+TEST(Tidy, no_layer_includes_another) {
+  const RoomTable rooms = architecture();
+  EXPECT_EQ(complaints_of(code(), [&](const Source& s) { return check_room_order(s, rooms); }), "");
+}
+
+TEST(Tidy, files_are_short) { EXPECT_EQ(complaints_of(code(), check_file_size), ""); }
+TEST(Tidy, functions_are_short) { EXPECT_EQ(complaints_of(code(), check_function_size), ""); }
+TEST(Tidy, heavy_headers_stay_home) { EXPECT_EQ(complaints_of(code(), check_heavy_headers), ""); }
+TEST(Tidy, pure_rooms_are_pure) { EXPECT_EQ(complaints_of(code(), check_pure_room), ""); }
+TEST(Tidy, headers_say_what_they_are) {
+  EXPECT_EQ(complaints_of(code(), check_header_opening), "");
+}
+
+TEST(Tidy, no_reminders_and_no_machine_paths) {
+  std::vector<Source> all = sources_below(
+      {"src", "tests", "bench", "tools", "cmake", "docs", "data", "examples", "web", ".ci"}, {""});
+  for (const char* name : {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
+                           "CMakeLists.txt", "CMakePresets.json", "run", "test", "orrery"}) {
+    all.push_back({name, read(kRoot / name)});
+  }
+  EXPECT_EQ(complaints_of(all, check_words), "");
+}
+
+TEST(Tidy, every_layer_has_its_page) {
+  for (const char* layer : {"compute", "fabric", "storage", "training", "serving", "cluster",
+                            "failure", "facility", "cost"}) {
+    if (!fs::exists(kRoot / "src" / layer)) continue;
+    EXPECT_TRUE(fs::exists(kRoot / "docs/models" / (std::string(layer) + ".md"))) << layer;
+  }
+}
+
+// Each rule can fail.
+
+TEST(TidyRule, room_order_sees_a_layer_in_a_layer) {
+  const Source bad{"src/storage/tier.cpp",
+                   "#include \"base/text.h\"\n#include \"fabric/bill.h\"\n"};
+  const Complaints found = check_room_order(bad, architecture());
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found.front().line, 2);
+  EXPECT_THAT(check_room_order({"src/attic/x.cpp", ""}, architecture()), SizeIs(1));
+  EXPECT_THAT(check_room_order({"src/plan/x.cpp", "#include \"fabric/bill.h\"\n"}, architecture()),
+              IsEmpty());
+  EXPECT_THAT(check_room_order({"src/base/x.cpp", "#include \"plan/plan.h\"\n"}, architecture()),
+              SizeIs(1));
+}
+
+TEST(TidyRule, the_build_table_is_read_with_its_loops) {
+  const RoomTable rooms = rooms_of_build(
+      "set(below a b)  # why\nforeach(x p q)\n orrery_room(${x} ROOMS ${below} LIBRARIES l)\n"
+      "endforeach()\norrery_room(z ROOMS p)\n");
+  const RoomTable expected = {{"p", {"a", "b"}}, {"q", {"a", "b"}}, {"z", {"p"}}};
+  EXPECT_EQ(rooms, expected);
+}
+
+TEST(TidyRule, sizes_are_measured) {
+  std::string long_file;
+  for (int i = 0; i < 601; ++i) long_file += "\n";
+  EXPECT_THAT(check_file_size({"src/base/x.cpp", long_file}), SizeIs(1));
+
+  std::string body;
+  for (int i = 0; i < 69; ++i) body += "  if (a) { b(); }\n";
+  const std::string open = "namespace n {\nstruct S {\n  int x;\n};\nint f(int a) {\n";
+  EXPECT_THAT(check_function_size({"x.cpp", open + body + "}\n}\n"}), SizeIs(1));
+  EXPECT_THAT(check_function_size({"x.cpp", open + body.substr(18) + "}\n}\n"}), IsEmpty());
+  // A brace inside a literal or a comment opens nothing.
+  EXPECT_THAT(check_function_size({"x.cpp", "const char* k = \"f() {\"; // {\n" + body}),
+              IsEmpty());
+}
+
+TEST(TidyRule, heavy_headers_are_seen_away_from_home) {
+  EXPECT_THAT(check_heavy_headers({"src/plan/x.cpp", "#include <yaml-cpp/yaml.h>\n"}), SizeIs(1));
+  EXPECT_THAT(check_heavy_headers({"src/design/x.h", "#include <yaml-cpp/yaml.h>\n"}), SizeIs(1));
+  EXPECT_THAT(check_heavy_headers({"src/design/x.cpp", "#include <yaml-cpp/yaml.h>\n"}), IsEmpty());
+  EXPECT_THAT(check_heavy_headers({"src/server/handlers.cpp", "#include <boost/asio.hpp>\n"}),
+              SizeIs(1));
+}
+
+TEST(TidyRule, pure_rooms_refuse_the_outside_world) {
+  for (const char* bad :
+       {"std::thread t;\n", "std::ifstream in(path);\n", "throw 1;\n", "static int count = 0;\n",
+        "auto t = std::chrono::steady_clock::now();\n", "std::mt19937 g;\n", "#include <fstream>\n",
+        "#include <iostream>\n", "thread_local int depth;\n"}) {
+    EXPECT_THAT(check_pure_room({"src/fabric/x.cpp", bad}), SizeIs(1)) << bad;
+    EXPECT_THAT(check_pure_room({"src/server/x.cpp", bad}), IsEmpty()) << bad;
+  }
+  for (const char* fine :
+       {"// never throw here\n", "static constexpr int kMax = 3;\n", "static int helper(int a) {\n",
+        "const char* s = \"throw\";\n", "static const std::regex kWord(\"x\");\n"}) {
+    EXPECT_THAT(check_pure_room({"src/fabric/x.cpp", fine}), IsEmpty()) << fine;
+  }
+}
+
+TEST(TidyRule, headers_without_an_opening_are_seen) {
+  EXPECT_THAT(check_header_opening({"src/a/x.h", "#pragma once\n"}), SizeIs(1));
+  EXPECT_THAT(check_header_opening({"src/a/x.h", "// What.\nint x;\n"}), SizeIs(1));
+  EXPECT_THAT(check_header_opening({"src/a/x.h", "// What.\n#pragma once\n"}), IsEmpty());
+}
+
+TEST(TidyRule, words_that_do_not_belong_are_seen) {
+  EXPECT_THAT(check_words({"x.cpp", std::string("// TO") + "DO: later\n"}), SizeIs(1));
+  EXPECT_THAT(check_words({"x.md", std::string("see /ho") + "me/someone/x\n"}), SizeIs(1));
+  EXPECT_THAT(check_words({"x.cpp", std::string("// --") + "------ types\n"}), SizeIs(1));
+  EXPECT_THAT(check_words({"x.md", "a toolbox, https://a.org/home/b, |----|\n"}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace orrery::tidy
