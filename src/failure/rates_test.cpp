@@ -1,0 +1,84 @@
+#include "failure/rates.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace orrery {
+namespace {
+
+std::vector<NodeFailureRate> published() {
+  auto all = published_node_failure_rates();
+  EXPECT_TRUE(all.has_value());
+  return all.value_or(std::vector<NodeFailureRate>{});
+}
+
+PerSecond rate_of(const char* id) {
+  const auto all = published();
+  const NodeFailureRate* rate = find_rate(all, id);
+  EXPECT_NE(rate, nullptr) << id;
+  return rate == nullptr ? PerSecond(0) : rate->per_node;
+}
+
+// arXiv 2407.21783 table 5: 419 unexpected in 54 days on 2048 nodes, "3.09 h between"; with the 47
+// planned ones 466, 2.78 h.
+TEST(Rates, Llama3) {
+  EXPECT_NEAR(job_mtbf(2048, rate_of("llama3")) / hours(1), 3.09, 0.01);
+  EXPECT_NEAR(job_mtbf(2048, rate_of("llama3-all")) / hours(1), 2.78, 0.01);
+  EXPECT_NEAR(419.0 / (54 * 2048) * 1000, 3.79, 0.005);
+}
+
+// arXiv 2410.21680: 1.8 h at 16384 GPUs, 0.23 h at 131072.
+TEST(Rates, MetaRscProjection) {
+  EXPECT_NEAR(job_mtbf(16384.0 / 8, rate_of("meta-rsc-1")) / hours(1), 1.8, 0.01);
+  EXPECT_NEAR(job_mtbf(131072.0 / 8, rate_of("meta-rsc-1")) / hours(1), 0.23, 0.006);
+}
+
+TEST(Rates, LemonsRaiseTheMeanAndCarryMostFailures) {
+  const LemonMix mix{.share = 0.15, .multiplier = 5};
+  const PerSecond base = per_1000_node_days(10);
+  EXPECT_DOUBLE_EQ(mean_node_rate(base, mix) / base, 0.85 + 0.75);
+  EXPECT_NEAR(base_node_rate(mean_node_rate(base, mix), mix) / base, 1, 1e-15);
+  EXPECT_NEAR(lemon_share_of_failures(mix), 0.75 / 1.6, 1e-12);
+  EXPECT_EQ(lemon_share_of_failures({}), 0);
+}
+
+TEST(Rates, OddsGrowWithFailuresAndFallWithQuietTime) {
+  const LemonMix mix{.share = 0.05, .multiplier = 10};
+  const PerSecond base = per_1000_node_days(4);
+  EXPECT_NEAR(lemon_odds(mix, base, 0, Seconds(0)), 0.05 / 0.95, 1e-12);
+  EXPECT_GT(lemon_odds(mix, base, 3, days(30)), 1);
+  EXPECT_LT(lemon_odds(mix, base, 0, days(30)), 0.05 / 0.95);
+}
+
+TEST(Rates, WeibullBurnInFallsAndShapeOneIsConstant) {
+  const Weibull infant{.shape = 0.7, .scale = days(500)};
+  EXPECT_GT(hazard(infant, days(1)), hazard(infant, days(100)));
+  // The mean hazard up to t is the hazard over the shape.
+  EXPECT_NEAR(mean_hazard(infant, days(30)) / hazard(infant, days(30)), 1 / 0.7, 1e-12);
+  const Weibull flat{.shape = 1, .scale = days(500)};
+  EXPECT_NEAR(hazard(flat, days(3)) * days(500), 1, 1e-12);
+}
+
+TEST(Rates, AHostOfFourCountsHalf) {
+  const auto all = published();
+  const NodeFailureRate* rate = find_rate(all, "llama3");
+  ASSERT_NE(rate, nullptr);
+  EXPECT_DOUBLE_EQ(scaled_to_host(*rate, 4) / rate->per_node, 0.5);
+  EXPECT_TRUE(std::isinf(job_mtbf(10, PerSecond(0)).base()));
+  EXPECT_EQ(find_rate(all, "no-such-fleet"), nullptr);
+}
+
+TEST(Rates, ARowWithoutRangeIsRefused) {
+  const auto table = CsvTable::parse(
+      "id,gpus_per_node,failures_per_1000_node_days,low,high,source,confidence\nx,8,3,4,5,s,low\n",
+      "bad.csv");
+  ASSERT_TRUE(table.has_value());
+  const auto rates = read_node_failure_rates(*table);
+  ASSERT_FALSE(rates.has_value());
+  EXPECT_EQ(rates.error().front().code, "failure.rate");
+  EXPECT_EQ(rates.error().front().place.line, 2);
+}
+
+}  // namespace
+}  // namespace orrery
