@@ -26,78 +26,77 @@ struct Shape {
 
 // What one algorithm asks of the two levels.
 struct Work {
-  double in = 0;        // bytes of one scale-up port
-  double out = 0;       // bytes of one rank's NICs
-  double in_share = 1;  // of the link's rate
+  double in = 0;   // bytes of one scale-up port
+  double out = 0;  // bytes of one rank's NICs
+  double in_share = 1;
   double out_share = 1;
-  double in_steps = 0;
-  double out_steps = 0;   // ring steps over NICs
-  double out_levels = 0;  // tree levels over NICs
+  double crossings = 0;  // network latencies in a row
+  double fill = 1;       // of an all_reduce's pipeline
 };
+
+// After the first, a ring's crossings overlap with the posting of the next: NCCL's low-latency hop
+// is 2.7 us where a tree's level is 5 with its flush. Assumption: a third.
+constexpr double kRingCrossing = 1.0 / 3;
+// In-switch sums of several domains are joined by a tree only where the domain is one host;
+// rack-size domains (NVL72) fall back to ring and tree (GB200 over RoCE, 128 ranks: the ring's
+// rate).
+constexpr int kLargestNvlsTreeDomain = 16;
 
 double phases(Collective kind) { return kind == Collective::all_reduce ? 2 : 1; }
 
 double log2_of(double x) { return x > 1 ? std::log2(x) : 0; }
 
 Work ring_work(const LinkHierarchy& l, Collective kind, const Shape& s) {
-  const double each = kind == Collective::broadcast || kind == Collective::send_recv
-                          ? 1
-                          : phases(kind) * (s.n - 1) / s.n;
-  const double out_steps = s.k > 1 ? phases(kind) * (s.k - 1) : 0;
+  const bool one_way = kind == Collective::broadcast || kind == Collective::send_recv;
+  const double each = one_way ? 1 : phases(kind) * (s.n - 1) / s.n;
   return {.in = s.g > 1 ? each * s.bytes : 0,
           .out = s.k > 1 ? each * s.bytes / s.g : 0,
           .in_share = l.scaleup.ring_share,
-          .out_share = l.network.ring_share,
-          .in_steps = phases(kind) * (s.n - 1) - out_steps,
-          .out_steps = out_steps,
-          .out_levels = 0};
+          .out_share = l.network.share,
+          .crossings = s.k > 1 ? phases(kind) * (1 + (s.k - 2) * kRingCrossing) : 0,
+          .fill = phases(kind) / 2 * std::sqrt(s.n / 8)};
 }
 
 Work tree_work(const LinkHierarchy& l, const Shape& s) {
   return {.in = s.g > 1 ? 2 * (s.g - 1) / s.g * s.bytes : 0,
           .out = s.k > 1 ? 2 * (s.k - 1) / s.k * s.bytes / s.g : 0,
           .in_share = l.scaleup.ring_share,
-          .out_share = l.network.tree_share,
-          .in_steps = 2 * (s.g - 1),
-          .out_steps = 0,
-          .out_levels = 2 * log2_of(s.k)};
+          .out_share = l.network.share,
+          .crossings = 2 * log2_of(s.k),
+          .fill = 1};
+}
+
+bool has_nvls(const LinkHierarchy& l, const Shape& s) {
+  return l.scaleup.nvls_share > 0 && s.g >= l.scaleup.nvls_ranks &&
+         (s.k <= 1 || l.domain <= kLargestNvlsTreeDomain);
 }
 
 Work nvls_work(const LinkHierarchy& l, const Shape& s) {
   Work w = tree_work(l, s);
   w.in = s.bytes;
   w.in_share = l.scaleup.nvls_share;
-  w.in_steps = 2;
   return w;
 }
 
 Work sharp_work(const LinkHierarchy& l, const Shape& s) {
-  Work w =
-      l.scaleup.nvls_share > 0 && s.g >= l.scaleup.nvls_ranks ? nvls_work(l, s) : tree_work(l, s);
+  Work w = has_nvls(l, s) ? nvls_work(l, s) : tree_work(l, s);
   w.out = s.bytes / s.g;
-  w.out_levels = 2;
+  w.crossings = 2;
   return w;
 }
 
 Work direct_work(const LinkHierarchy& l, Collective kind, const Shape& s) {
-  if (kind == Collective::send_recv) {
-    // One pair: inside the domain where both ranks share one.
-    const bool inside = s.k <= 1;
-    return {.in = inside ? s.bytes : 0,
-            .out = inside ? 0 : s.bytes,
-            .in_share = l.scaleup.pair_share,
-            .out_share = l.network.ring_share,
-            .in_steps = inside ? 1.0 : 0.0,
-            .out_steps = inside ? 0.0 : 1.0,
-            .out_levels = 0};
+  Work w{.in_share = l.scaleup.pair_share, .out_share = l.network.pair_share, .fill = 0.5};
+  w.crossings = s.k > 1 ? 1 : 0;
+  if (kind == Collective::all_to_all) {
+    w.in = (s.g - 1) / s.n * s.bytes;
+    w.out = (s.n - s.g) / s.n * s.bytes;
+    return w;
   }
-  return {.in = (s.g - 1) / s.n * s.bytes,
-          .out = (s.n - s.g) / s.n * s.bytes,
-          .in_share = l.scaleup.pair_share,
-          .out_share = l.network.pair_share,
-          .in_steps = std::min(s.g - 1, 8.0),
-          .out_steps = s.k > 1 ? std::min(s.k - 1, 32.0) : 0,
-          .out_levels = 0};
+  // One pair: inside the domain where both ranks share one.
+  (s.k > 1 ? w.out : w.in) = s.bytes;
+  w.out_share = l.network.share;
+  return w;
 }
 
 struct Rates {
@@ -122,27 +121,32 @@ struct Timed {
   LimitingLink limit = LimitingLink::launch;
 };
 
-// Low-latency and full-bandwidth protocol, whichever ends first.
+// (a^6 + b^6)^(1/6), written with roots that every libm rounds alike.
+double soft_max(double a, double b) {
+  const double high = std::max(a, b), low = std::min(a, b);
+  if (low <= 0) return high;
+  const double ratio = low / high, cube = ratio * ratio * ratio;
+  return high * std::cbrt(std::sqrt(1 + cube * cube));
+}
+
+double fixed_time(const LinkHierarchy& l, const Work& w, double bytes) {
+  double fixed =
+      l.scaleup.launch.base() + l.host_launch.base() + w.crossings * l.network.latency.base();
+  if (l.in_graph) fixed -= std::min(l.graph_saving.base(), 0.5 * fixed);
+  return fixed * (1 + l.protocol.extra * bytes / (bytes + l.protocol.at.base()));
+}
+
 Timed time_of(const LinkHierarchy& l, const Rates& r, const Work& w, double bytes) {
   if ((w.in > 0 && r.in <= 0) || (w.out > 0 && r.out <= 0)) return {};
-  const bool leaves = w.out_steps + w.out_levels > 0;
-  double fixed = l.scaleup.launch.base() + w.in_steps * l.scaleup.step.base();
-  if (!l.eager) fixed -= std::min(l.graph_saving.base(), 0.5 * l.scaleup.launch.base());
-  double extra = l.scaleup.simple_extra.base();
-  if (leaves) {
-    fixed += l.network.launch.base() + w.out_steps * l.network.step.base() +
-             w.out_levels * l.network.level.base();
-    extra += l.network.simple_extra.base();
-  }
+  const bool leaves = w.crossings > 0;
   const double in = w.in > 0 ? w.in / (r.in * w.in_share) : 0;
   const double out = w.out > 0 ? w.out / (r.out * w.out_share) : 0;
-  const double wire = std::max(in, out);
-  const double low = in / l.scaleup.low_latency_share + out / l.network.low_latency_share;
-  const double ramp = leaves ? 1 + l.network.ramp / (1 + bytes / l.network.ramp_bytes.base())
-                             : 1 + l.scaleup.ramp / (1 + bytes / l.scaleup.ramp_bytes.base());
-  const double simple = extra + wire * ramp;
+  const double wire = soft_max(in, out);
+  const double slow = wire * (leaves ? l.network.ramp : l.scaleup.ramp);
+  const double fill = w.fill * (l.scaleup.fill.base() + (leaves ? l.network.fill.base() : 0.0));
+  const double filling = slow > 0 && fill > 0 ? slow * fill / (slow + fill) : 0;
   Timed t;
-  t.seconds = fixed + std::min(low, simple);
+  t.seconds = fixed_time(l, w, bytes) + wire + filling;
   t.in_rate = w.in / t.seconds;
   t.out_rate = w.out / t.seconds;
   if (wire < 0.5 * t.seconds) {
@@ -167,16 +171,13 @@ Shape shape_of(const LinkHierarchy& l, const CollectiveCall& call) {
   return s;
 }
 
-bool has_nvls(const LinkHierarchy& l, const Shape& s) {
-  return l.scaleup.nvls_share > 0 && s.g >= l.scaleup.nvls_ranks;
-}
-
 Work work_of(const LinkHierarchy& l, Collective kind, const Shape& s, CollectiveAlgorithm a) {
   switch (a) {
     case CollectiveAlgorithm::tree:
       return tree_work(l, s);
     case CollectiveAlgorithm::nvls:
-      return l.scaleup.nvls_share > 0 ? nvls_work(l, s) : tree_work(l, s);
+      if (has_nvls(l, s)) return nvls_work(l, s);
+      return s.k > 1 ? tree_work(l, s) : ring_work(l, kind, s);
     case CollectiveAlgorithm::sharp:
       return sharp_work(l, s);
     case CollectiveAlgorithm::direct:
@@ -249,6 +250,8 @@ CollectiveTime collective_time(const LinkHierarchy& links, const CollectiveCall&
   const Shape s = shape_of(links, call);
   if (s.n <= 1) return {};  // a group of one exchanges nothing
   const Rates r = rates_of(links);
+  // Only a sum has trees and in-switch forms; what else a caller asks for runs as a ring.
+  if (call.kind != Collective::all_reduce) algorithm = CollectiveAlgorithm::ring;
   const bool pairs = call.kind == Collective::all_to_all || call.kind == Collective::send_recv;
   const auto timed = [&](CollectiveAlgorithm a) {
     return time_of(links, r, work_of(links, call.kind, s, a), s.bytes);
@@ -267,7 +270,7 @@ CollectiveTime collective_time(const LinkHierarchy& links, const CollectiveCall&
     }
   };
   if (call.kind == Collective::all_reduce) {
-    if (s.k > 1) consider(CollectiveAlgorithm::tree);
+    if (s.k > 1 && links.network.has_tree) consider(CollectiveAlgorithm::tree);
     if (has_nvls(links, s)) consider(CollectiveAlgorithm::nvls);
     if (links.sharp && s.k > 1) consider(CollectiveAlgorithm::sharp);
   }

@@ -2,21 +2,21 @@
 // NICs between domains. For plan and for layout search: pure arithmetic, no allocation.
 //
 // n ranks in k domains of g = n/k, S bytes as nccl-tests counts them. For each algorithm
-//   T = launch + hops_in * lat_in + hops_out * lat_out + max(W_in / B_in, W_out / B_out) * ramp(S)
-//   W_in, W_out   bytes that one rank's scale-up port and its NICs carry in one direction
-//   ramp(S) = 1 + r / (1 + S/S_r): a pipeline that is not yet full
-//   ring all_reduce         W_in = 2(n-1)/n S        W_out = 2(n-1)/n S / g   (one ring a NIC)
-//   tree, hierarchical      W_in = 2(g-1)/g S        W_out = 2(k-1)/k S / g   (k = 2: S/g, so the
-//   bus
-//                           rate can pass the wire's: the known two-node effect)
-//   nvls (in-switch sum)    W_in = S at B_in = nvls_share * rate; across domains W_out as tree
-//   sharp (in the fabric)   W_out = S / g, each NIC sends its part once
-//   all_gather, reduce_scatter: half of the ring's; all_to_all: W_in = (g-1)/n S, W_out = (n-g)/n S
-// The automatic choice is the least time over what the library has, as NCCL's tuner does it.
-// Sources: NCCL 2.30 src/graph/tuning.cc for shapes and steps, nccl-tests for the bus bandwidth;
-// parameters fitted on data/validation/collectives.csv (docs/models/collectives.md). Wrong where
-// ranks of a node share a NIC unevenly, or where a job's neighbours load the same spine: give
-// `network_free` for the latter.
+//   T = L (1 + c S/(S + S_e)) + w + r w F / (r w + F)
+//   L = launch + crossings * network latency;  c, S_e: the low-latency protocols end near S_e
+//   w = (t_in^6 + t_out^6)^(1/6), the slower level with some interference from the other
+//   t_in = W_in / (share * scale-up rate), t_out = W_out / (share * NIC rate)
+//   last term: a pipeline that fills: small messages run 1 + r slower, large ones pay F once
+//   ring all_reduce       W_in = 2(n-1)/n S   W_out = 2(n-1)/n S/g   crossings 2(1 + (k-2)/3)
+//   tree                  W_in = 2(g-1)/g S   W_out = 2(k-1)/k S/g   crossings 2 log2 k (k = 2:
+//   S/g, so
+//                         that the bus rate passes the wire's: the known two-node effect)
+//   nvls (in-switch sum)  W_in = S at its own share; W_out as tree.  sharp: W_out = S/g
+//   all_gather, reduce_scatter: half of the ring's. all_to_all: W_in = (g-1)/n S, W_out = (n-g)/n S
+// The automatic choice is the least time over what the library has. Sources: shapes and steps from
+// NCCL 2.30 src/graph/tuning.cc; parameters fitted on data/validation/collectives.csv
+// (docs/models/collectives.md). Wrong where a job's neighbours load the same spine: give
+// `network_free`; and where a library changes its choice at a size of its own.
 #pragma once
 
 #include <cstdint>
@@ -42,30 +42,29 @@ std::optional<CollectiveAlgorithm> collective_algorithm_from(std::string_view te
 
 // What a library gets out of a scale-up link. Shares are of the link's rate per direction.
 struct ScaleUpCurve {
-  double ring_share = 0.81;  // bus bandwidth of a large ring
-  double nvls_share = 0.61;  // algorithm bandwidth of a large in-switch all_reduce; 0: none
-  double pair_share = 0.80;  // all_to_all
-  int nvls_ranks = 5;        // fewest ranks for which the library takes it
-  Seconds launch = microseconds(12);        // the whole call at 8 bytes and 2 ranks, eager
-  Seconds step = microseconds(0.6);         // a ring step or tree level, low-latency protocol
-  double low_latency_share = 0.20;          // bandwidth of the low-latency protocol
-  Seconds simple_extra = microseconds(16);  // start of the full-bandwidth protocol above launch
-  double ramp = 0.9;                        // r of ramp(S)
-  Bytes ramp_bytes = mib(64);               // S_r
+  double ring_share = 0.812;          // bus bandwidth of a large ring
+  double nvls_share = 0.602;          // algorithm bandwidth of a large in-switch sum; 0: none
+  double pair_share = 0.75;           // all_to_all
+  int nvls_ranks = 5;                 // fewest ranks for which the library takes it
+  Seconds launch = microseconds(15);  // the whole call at 8 bytes, eager
+  double ramp = 1.2;                  // r
+  Seconds fill = microseconds(70);    // F of an all_reduce
 };
 
 // What it gets out of the NICs.
 struct NetworkCurve {
-  double ring_share = 0.92;
-  double tree_share = 0.92;
-  double pair_share = 0.80;
-  Seconds launch = microseconds(16);  // added once when a collective leaves the domain
-  Seconds step = microseconds(4);     // of a ring
-  Seconds level = microseconds(10);   // of a tree
-  double low_latency_share = 0.15;
-  Seconds simple_extra = microseconds(30);
-  double ramp = 1.5;
-  Bytes ramp_bytes = mib(64);
+  double share = 0.95;                 // of a NIC's rate
+  double pair_share = 0.75;            // all_to_all
+  Seconds latency = microseconds(12);  // one crossing, posted by the host and flushed
+  double ramp = 1.8;
+  Seconds fill = microseconds(60);  // added to the scale-up link's
+  bool has_tree = true;             // RCCL's large all_reduce is a ring
+};
+
+// Size at which the low-latency protocols end and what the others cost more, as a share of L.
+struct ProtocolStep {
+  double extra = 0.55;
+  Bytes at = kib(64);
 };
 
 struct LinkHierarchy {
@@ -75,10 +74,12 @@ struct LinkHierarchy {
   BytesPerSecond nic_rate;   // per NIC and direction; 0: no network
   double nics_per_rank = 1;  // 0.5: two accelerators share a NIC
   NetworkCurve network;
-  double oversubscription = 1;             // of the fabric between leaves; slows what crosses it
-  double network_free = 1;                 // share of the NICs and uplinks left by other traffic
-  bool sharp = false;                      // switches reduce
-  bool eager = true;                       // false: launched inside a captured graph
+  ProtocolStep protocol;
+  double oversubscription = 1;  // of the fabric between leaves; slows what crosses it
+  double network_free = 1;      // share of the NICs and uplinks left by other traffic
+  bool sharp = false;           // switches reduce
+  Seconds host_launch;          // added by what makes the call: about 18 us for eager PyTorch
+  bool in_graph = false;        // launched from a captured graph
   Seconds graph_saving = microseconds(6);  // of launch, when captured: assumption
 };
 
