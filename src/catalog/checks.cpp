@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "catalog/row_reader.h"
 
 namespace orrery {
@@ -36,11 +37,11 @@ void check_ids(const std::vector<Row>& rows, Diagnostics& faults) {
 
 template <class Row>
 void check_aliases(const std::vector<Row>& rows, Diagnostics& faults) {
-  std::set<std::string_view> names;
+  std::set<std::string> names;
   for (const Row& row : rows) names.insert(row.id);
   for (const Row& row : rows) {
     for (const std::string& alias : row.aliases) {
-      if (names.insert(alias).second) continue;
+      if (names.insert(lowered(alias)).second) continue;
       faults.push_back(row_fault(row.provenance, "catalog.duplicate-id",
                                  "the alias '" + alias + "' is used twice",
                                  "a lookup would quietly take the first"));
