@@ -1,0 +1,256 @@
+#include "design/check_names.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/text.h"
+#include "catalog/config_json.h"
+#include "design/names.h"
+
+namespace orrery::design {
+namespace {
+
+class NameCheck {
+ public:
+  NameCheck(Design& design, ValueReader& values, const ReadFile& read_file)
+      : d_(design), v_(values), read_file_(read_file) {
+    for (const Site& s : d_.sites) sites_.push_back(s.name);
+    for (const Fleet& f : d_.fleet) fleets_.push_back(f.name);
+    for (const StorageTier& t : d_.storage) tiers_.emplace_back(t.label());
+    // Every node has its own drives, whether or not a tier describes them.
+    tiers_.emplace_back(word_of(Tier::node_nvme));
+  }
+
+  void run() {
+    unique("sites", d_.sites, &Site::name, "site");
+    unique("fleet", d_.fleet, &Fleet::name, "fleet");
+    unique("storage", d_.storage, &StorageTier::label, "storage tier");
+    for (std::size_t i = 0; i < d_.fleet.size(); ++i) fleet(d_.fleet[i], at("fleet", i));
+    for (std::size_t i = 0; i < d_.storage.size(); ++i) tier(d_.storage[i], at("storage", i));
+    for (std::size_t i = 0; i < d_.scheduler.partitions.size(); ++i) {
+      one_of(d_.scheduler.partitions[i].fleet, fleets_, at("scheduler.partitions", i) + ".fleet",
+             "fleet");
+    }
+    for (std::size_t i = 0; i < d_.workloads.size(); ++i) {
+      workload(d_.workloads[i], at("workloads", i) + '.' + kind_of(d_.workloads[i]));
+    }
+  }
+
+ private:
+  static std::string at(std::string_view list, std::size_t i) {
+    return fmt::format("{}[{}]", list, i);
+  }
+
+  void complain(std::string_view path, ValueReader::Fault fault) {
+    v_.complain(d_.places.find(path), std::move(fault));
+  }
+
+  template <class T, class Name>
+  void unique(std::string_view list, const std::vector<T>& all, Name name, std::string_view noun) {
+    std::map<std::string, std::size_t> seen;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::string label(std::invoke(name, all[i]));
+      const auto [first, fresh] = seen.emplace(label, i);
+      // An empty name was missing, which has been said.
+      if (fresh || label.empty()) continue;
+      complain(at(list, i) + ".name",
+               {"design.duplicate-name", fmt::format("two entries are the {} `{}`", noun, label),
+                "others refer to it by that name", "give each a `name` of its own"});
+    }
+  }
+
+  void one_of(const std::string& name, const std::vector<std::string>& known, std::string_view path,
+              std::string_view noun) {
+    if (name.empty() || known.empty() || std::ranges::find(known, name) != known.end()) return;
+    const auto close = nearest(name, known);
+    complain(path, {"design.unknown-name",
+                    fmt::format("this file has no {} `{}`", noun, name),
+                    {},
+                    close ? fmt::format("did you mean `{}`?", *close)
+                          : std::string("add it, or name one of those there are")});
+  }
+
+  void provider(const std::string& name, bool priced, std::string_view path) {
+    const auto& known = v_.ids(Part::provider);
+    if (name.empty() || priced || std::ranges::binary_search(known, name)) return;
+    const auto close = nearest(name, known);
+    complain(path, {"design.unknown-part",
+                    fmt::format("the catalog has no prices of provider `{}`", name),
+                    "so it cannot say what this costs",
+                    close ? fmt::format("did you mean `{}`? Otherwise give `price`", *close)
+                          : std::string("give `price` beside it")});
+  }
+
+  void fleet(const Fleet& f, const std::string& path) {
+    one_of(f.site, sites_, path + ".site", "site");
+    if (f.rent) provider(f.rent->provider, f.rent->price.has_value(), path + ".rent.provider");
+    const bool described = f.custom && f.custom->accelerators &&
+                           (f.custom->accelerator || *f.custom->accelerators == 0);
+    // A node that was given and refused has been spoken of.
+    if (f.node.empty() && !described && !d_.places.given(path + ".node")) {
+      complain(path, {"design.missing", "this entry of `fleet` lacks `node`",
+                      "a node comes from the catalog, or `custom` gives its accelerators",
+                      "add `node: dgx-h100`, or custom: { accelerators: 0, cores: 64 }"});
+    }
+    for (const MigSlices& slices : f.mig) mig(f, slices, path + ".mig");
+  }
+
+  void mig(const Fleet& f, const MigSlices& slices, const std::string& path) {
+    const FleetNode node = resolve_node(f, v_.catalog());
+    if (!node.accelerator) return;
+    std::vector<std::string> known;
+    for (const MigProfile& p : v_.catalog().mig_profiles) {
+      if (p.accelerator_id == node.accelerator->id) known.push_back(p.profile);
+    }
+    if (std::ranges::find(known, slices.profile) != known.end()) return;
+    const auto close = nearest(slices.profile, known);
+    complain(path + '.' + slices.profile,
+             {"design.unknown-part",
+              fmt::format("`{}` has no MIG profile `{}`", node.accelerator->id, slices.profile),
+              {},
+              close ? fmt::format("did you mean `{}`?", *close)
+                    : std::string("remove `mig`, or choose another accelerator")});
+  }
+
+  void tier(const StorageTier& t, const std::string& path) {
+    one_of(t.site, sites_, path + ".site", "site");
+    one_of(t.caches, tiers_, path + ".caches", "storage tier");
+    provider(t.provider, t.price.has_value(), path + ".provider");
+  }
+
+  void workload(const Workload& w, const std::string& path) {
+    if (!d_.places.given(path)) return;  // of no known kind
+    one_of(w.terms.fleet, fleets_, path + ".fleet", "fleet");
+    residency(w.terms.residency, path + ".residency");
+    if (const auto* train = std::get_if<Train>(&w.task)) this->train(*train, path);
+    if (const auto* serve = std::get_if<Serve>(&w.task)) this->serve(*serve, path);
+    if (const auto* batch = std::get_if<Batch>(&w.task)) {
+      one_of(batch->dataset.tier, tiers_, path + ".dataset.tier", "storage tier");
+    }
+    if (const auto* jobs = std::get_if<Jobs>(&w.task)) this->jobs(*jobs, path);
+  }
+
+  void residency(const std::string& place, const std::string& path) {
+    if (place.empty() || is_residency(place, v_.catalog())) return;
+    const auto close = nearest(place, v_.ids(Part::region));
+    complain(path, {"design.unknown-part", fmt::format("`{}` is no region or country", place),
+                    "residency is a region of the catalog, a country such as deu, or eu",
+                    close ? fmt::format("did you mean `{}`?", *close)
+                          : std::string("see `orrery catalog regions`")});
+  }
+
+  void train(const Train& t, const std::string& path) {
+    model_or_network(t.model, t.network.has_value(), path);
+    one_of(t.dataset.tier, tiers_, path + ".dataset.tier", "storage tier");
+    if (t.features) one_of(t.features->tier, tiers_, path + ".features.tier", "storage tier");
+    if (!t.checkpoint) return;
+    const std::string save = path + ".checkpoint";
+    for (std::size_t i = 0; i < t.checkpoint->to.size(); ++i) {
+      one_of(t.checkpoint->to[i], tiers_, at(save + ".to", i), "storage tier");
+    }
+    for (const KeepRule& rule : t.checkpoint->keep) {
+      one_of(rule.tier, tiers_, save + ".keep." + rule.tier, "storage tier");
+    }
+  }
+
+  void serve(const Serve& s, const std::string& path) {
+    model_or_network(s.model, s.network.has_value(), path);
+    if (!s.draft_model.empty()) model(s.draft_model, path + ".draft_model");
+    one_of(s.weights_tier, tiers_, path + ".weights_tier", "storage tier");
+    double shares = 0;
+    for (std::size_t i = 0; i < s.zones.size(); ++i) {
+      const std::string zone = at(path + ".zones", i);
+      one_of(s.zones[i].site, sites_, zone + ".site", "site");
+      one_of(s.zones[i].fleet, fleets_, zone + ".fleet", "fleet");
+      residency(s.zones[i].residency, zone + ".residency");
+      shares += s.zones[i].share;
+    }
+    if (!s.zones.empty() && std::fabs(shares - 1) > 0.005) {
+      complain(
+          path + ".zones",
+          {"design.range", fmt::format("the zones' shares add up to {}", significant(shares, 3)),
+           "every request is answered in one of them", "let the shares add up to 1"});
+    }
+  }
+
+  void jobs(const Jobs& j, const std::string& path) {
+    const bool given = d_.places.given(path + ".trace") || (j.rate && j.mean_duration);
+    if (!given) {
+      complain(path, {"design.missing", "jobs lacks `trace`, or `rate` with `mean_duration`",
+                      "one of them says how much work comes",
+                      "add `rate: 20 /h` and `mean_duration: 3 h`"});
+    }
+    if (!j.weights.empty() && j.weights.size() != j.sizes.size()) {
+      complain(path + ".weights", {"design.range",
+                                   "there are not as many weights as sizes",
+                                   {},
+                                   "give one weight for each size"});
+    }
+  }
+
+  void model_or_network(const std::string& name, bool network, const std::string& path) {
+    if (name.empty() && d_.places.given(path + ".model")) return;  // given, and refused
+    if (name.empty() != network) {
+      complain(path,
+               {"design.missing",
+                network ? "both `model` and `network` are given" : "this workload lacks `model`",
+                "it says what is computed",
+                network ? "keep one of them" : "add `model: llama-3-8b`, or `network:`"});
+    } else if (!name.empty()) {
+      model(name, path + ".model");
+    }
+  }
+
+  void model(const std::string& name, const std::string& path) {
+    if (v_.catalog().model(name)) return;
+    if (name.ends_with(".json")) {
+      local_model(name, path);
+      return;
+    }
+    const auto close = nearest(name, v_.ids(Part::model));
+    complain(path, {"design.unknown-part", fmt::format("the catalog has no model `{}`", name),
+                    "other models are read from the path of their config.json",
+                    close ? fmt::format("did you mean `{}`?", *close)
+                          : std::string("see `orrery catalog models`")});
+  }
+
+  void local_model(const std::string& name, const std::string& path);
+
+  Design& d_;
+  ValueReader& v_;
+  const ReadFile& read_file_;
+  std::vector<std::string> sites_;
+  std::vector<std::string> fleets_;
+  std::vector<std::string> tiers_;
+};
+
+void NameCheck::local_model(const std::string& name, const std::string& path) {
+  if (std::ranges::find(d_.local_models, name, &LocalModel::path) != d_.local_models.end()) return;
+  if (!read_file_) {
+    complain(path, {"design.no-files", fmt::format("`{}` cannot be read here", name),
+                    "no files are at hand in this place", "name a model of the catalog"});
+    return;
+  }
+  const auto text = read_file_(name);
+  auto shape = text ? model_from_config_json(*text, name)
+                    : Result<ModelShape>(std::unexpected(text.error()));
+  if (shape) {
+    d_.local_models.push_back({name, *std::move(shape)});
+    return;
+  }
+  for (const Diagnostic& fault : shape.error()) {
+    complain(path, {"design.model-file", fmt::format("`{}`: {}", name, fault.what), fault.why,
+                    fault.fix});
+  }
+}
+
+}  // namespace
+
+void check_names(Design& design, ValueReader& values, const ReadFile& read_file) {
+  NameCheck(design, values, read_file).run();
+}
+
+}  // namespace orrery::design

@@ -1,0 +1,188 @@
+// Fields of fabric, storage and scheduler.
+#pragma once
+
+#include "design/fields.h"
+#include "design/networks.h"
+#include "design/scheduling.h"
+#include "design/tiers.h"
+
+namespace orrery::design {
+
+template <class V, Is<RoceChecklist> S>
+void visit_fields(V& v, S& s) {
+  constexpr std::string_view kAsked = "undeclared: the review asks";
+  v("pfc", s.pfc, Field{.doc = "priority flow control, on the RDMA class only", .absent = kAsked});
+  v("ecn", s.ecn, Field{.doc = "marking well below the pause threshold", .absent = kAsked});
+  v("dedicated_queue", s.dedicated_queue,
+    Field{.doc = "RDMA has a queue of its own", .absent = kAsked});
+  v("hash_spread", s.hash_spread,
+    Field{.doc = "enough entropy for the hash: several queue pairs, or spraying",
+          .absent = kAsked});
+  v("pfc_watchdog", s.pfc_watchdog, Field{.doc = "breaks a pause storm", .absent = kAsked});
+  v("headroom_checked", s.headroom_checked,
+    Field{.doc = "buffer headroom fits cable length and rate", .absent = kAsked});
+}
+
+template <class V, Is<Network> S>
+void visit_fields(V& v, S& s) {
+  v("topology", s.topology, Field{.doc = "how switches are joined"});
+  v("switch", s.switch_part,
+    Field{.doc = "switch", .part = Part::switch_part, .example = "qm9700"});
+  v("nic", s.nic, Field{.doc = "NIC; empty is the node's own", .part = Part::nic});
+  v("link", s.link,
+    Field{.doc = "optic or cable between switches; empty is chosen by rate and reach",
+          .part = Part::optic});
+  v("node_link", s.node_link,
+    Field{.doc = "optic or cable at the node; empty is chosen likewise", .part = Part::optic});
+  v("routing", s.routing, Field{.doc = "how a flow picks its path"});
+  v("protocol", s.protocol,
+    Field{.doc = "what runs on the wire", .absent = "what the switch speaks"});
+  v("oversubscription", s.oversubscription,
+    Field{.doc = "bandwidth down over bandwidth up at the leaf", .range = Range::at_least_one});
+  v("rails", s.rails,
+    Field{.doc = "rails", .absent = "the node's compute NICs", .range = Range::at_least_one});
+  v("planes", s.planes,
+    Field{.doc = "independent copies of the network", .range = Range::at_least_one});
+  v("sharp", s.sharp, Field{.doc = "reduction in the switches"});
+  v("queue_pairs", s.queue_pairs, Field{.doc = "of one connection", .range = Range::at_least_one});
+  v("roce", s.roce, Field{.doc = "the checklist of a lossless Ethernet"});
+  v("converged", s.converged,
+    Field{.doc = "of the storage network: its traffic runs over the compute network"});
+  v("dimensions", s.dimensions,
+    Field{.doc = "of a torus", .range = Range::at_least_one, .example = "[4, 4, 8]"});
+  v("groups", s.groups,
+    Field{.doc = "of a dragonfly", .absent = "computed", .range = Range::at_least_one});
+  v("ports_per_node", s.ports_per_node,
+    Field{.doc = "ports of a node on this network",
+          .absent = "compute: its NICs; storage: 2; management: 1",
+          .range = Range::at_least_one});
+  v("port_rate", s.port_rate,
+    Field{.doc = "of one of them, per direction",
+          .unit = "Gb/s",
+          .absent = "the node's or the switch's",
+          .range = Range::positive});
+  v("encrypted", s.encrypted, Field{.doc = "what it carries is encrypted"});
+}
+
+template <class V, Is<Networks> S>
+void visit_fields(V& v, S& s) {
+  v("compute", s.compute, Field{.doc = "joins the accelerators"});
+  v("storage", s.storage, Field{.doc = "joins nodes and storage"});
+  v("management", s.management, Field{.doc = "in band and out of band"});
+}
+
+template <class V, Is<Metadata> S>
+void visit_fields(V& v, S& s) {
+  v("servers", s.servers,
+    Field{.doc = "metadata servers", .absent = "1", .range = Range::at_least_one});
+  v("creates", s.creates,
+    Field{.doc = "files one of them creates in a second",
+          .unit = "/s",
+          .absent = "the storage model's figure for the kind",
+          .range = Range::positive});
+}
+
+template <class V, Is<StorageTier> S>
+void visit_fields(V& v, S& s) {
+  constexpr std::string_view kByKind = "the storage model's figure for the kind";
+  v("name", s.name, Field{.doc = "how workloads refer to it; empty is the tier's word"});
+  v("tier", s.tier, Field{.doc = "which tier it is", .required = true, .example = "hot"});
+  v("kind", s.kind, Field{.doc = "what it is", .required = true, .example = "parallel-fs"});
+  v("site", s.site, Field{.doc = "name of its site; empty is the first"});
+  v("region", s.region,
+    Field{.doc = "of a cloud store outside the sites; empty is the site's", .part = Part::region});
+  v("provider", s.provider,
+    Field{.doc = "cloud it is rented from; empty is owned", .part = Part::provider});
+  v("device", s.device, Field{.doc = "drive or appliance", .part = Part::storage_device});
+  v("servers", s.servers,
+    Field{.doc = "storage servers", .absent = "computed", .range = Range::at_least_one});
+  v("devices_per_server", s.devices_per_server,
+    Field{.doc = "drives in one", .absent = "computed", .range = Range::at_least_one});
+  v("read", s.read,
+    Field{.doc = "of the whole tier",
+          .unit = "GB/s",
+          .absent = "from servers and device",
+          .range = Range::positive});
+  v("write", s.write,
+    Field{.doc = "of the whole tier",
+          .unit = "GB/s",
+          .absent = "from servers and device",
+          .range = Range::positive});
+  v("server_network", s.server_network,
+    Field{.doc = "of one server, per direction",
+          .unit = "Gb/s",
+          .absent = "not a limit",
+          .range = Range::positive});
+  v("capacity", s.capacity,
+    Field{.doc = "usable",
+          .unit = "PB",
+          .absent = "from servers and device",
+          .range = Range::positive});
+  v("usable", s.usable,
+    Field{.doc = "share of the raw capacity", .absent = "0.8, assumed", .range = Range::fraction});
+  v("metadata", s.metadata, Field{.doc = "metadata service"});
+  v("client_streams", s.client_streams,
+    Field{.doc = "parallel requests of one node", .absent = kByKind, .range = Range::at_least_one});
+  v("stream_rate", s.stream_rate,
+    Field{.doc = "of one request", .unit = "GB/s", .absent = kByKind, .range = Range::positive});
+  v("first_byte", s.first_byte,
+    Field{.doc = "until a request's first byte", .unit = "ms", .absent = kByKind});
+  v("policy", s.policy, Field{.doc = "which data leave first, where it caches another tier"});
+  v("caches", s.caches, Field{.doc = "name of the tier it caches; empty is none"});
+  v("encrypted", s.encrypted, Field{.doc = "what it stores is encrypted"});
+  v("versioned", s.versioned, Field{.doc = "keeps copies that a deletion cannot reach"});
+  v("price", s.price,
+    Field{.doc = "rent", .unit = "USD/GB/month", .absent = "the provider's list price"});
+  v("capex", s.capex,
+    Field{.doc = "purchase, of usable capacity", .unit = "USD/TB", .absent = "the device's"});
+  v("egress_price", s.egress_price,
+    Field{.doc = "of data leaving it", .unit = "USD/GB", .absent = "the provider's"});
+}
+
+template <class V, Is<Quota> S>
+void visit_fields(V& v, S& s) {
+  v("tenant", s.tenant, Field{.doc = "whose", .required = true, .example = "research"});
+  v("share", s.share, Field{.doc = "of the fleet", .absent = "none", .range = Range::fraction});
+  v("accelerators", s.accelerators, Field{.doc = "at most", .absent = "no limit"});
+}
+
+template <class V, Is<SchedulerPartition> S>
+void visit_fields(V& v, S& s) {
+  v("name", s.name, Field{.doc = "its name", .required = true, .example = "batch"});
+  v("fleet", s.fleet, Field{.doc = "whose nodes; empty is the first fleet"});
+  v("nodes", s.nodes,
+    Field{.doc = "how many", .absent = "all of the fleet", .range = Range::at_least_one});
+  v("time_limit", s.time_limit, Field{.doc = "of a job", .unit = "d", .absent = "none"});
+}
+
+template <class V, Is<Recovery> S>
+void visit_fields(V& v, S& s) {
+  constexpr std::string_view kPublished = "the failure model's figure";
+  v("detect", s.detect,
+    Field{.doc = "from the fault to the alarm", .unit = "s", .absent = kPublished});
+  v("requeue", s.requeue,
+    Field{.doc = "drain, pick a spare, start again", .unit = "s", .absent = kPublished});
+  v("restart", s.restart,
+    Field{.doc = "initialise and warm up, without reading the checkpoint",
+          .unit = "s",
+          .absent = kPublished});
+  v("automatic", s.automatic, Field{.doc = "no person has to act"});
+  v("operator_response", s.operator_response,
+    Field{
+        .doc = "until the person acts, where not automatic", .unit = "min", .absent = kPublished});
+}
+
+template <class V, Is<Scheduler> S>
+void visit_fields(V& v, S& s) {
+  v("kind", s.kind, Field{.doc = "which scheduler"});
+  v("backfill", s.backfill, Field{.doc = "which variant of backfilling"});
+  v("topology", s.topology, Field{.doc = "what placement knows of the network"});
+  v("preemption", s.preemption, Field{.doc = "what happens to a job that must yield"});
+  v("gang", s.gang, Field{.doc = "a job starts whole or not at all"});
+  v("fair_share", s.fair_share, Field{.doc = "past use lowers priority"});
+  v("quotas", s.quotas, Field{.doc = "what tenants may use"});
+  v("partitions", s.partitions, Field{.doc = "parts of the fleets"});
+  v("recovery", s.recovery, Field{.doc = "from a fault to useful work again"});
+}
+
+}  // namespace orrery::design

@@ -1,0 +1,22 @@
+// Which ids a field of the design file may name, and what they are called in messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "design/fields.h"
+
+namespace orrery::design {
+
+// Sorted; aliases of regions and models among them.
+std::vector<std::string> part_ids(const Catalog& catalog, Part part);
+std::string_view noun_of(Part part);  // "switch"
+
+// Whether a region lies inside a residency: a region id or alias, a country (ISO 3166 alpha-3,
+// lower case), or `eu` for the member states of the European Union.
+bool lies_within(const GridRegion& region, std::string_view residency, const Catalog& catalog);
+bool is_residency(std::string_view residency, const Catalog& catalog);
+
+}  // namespace orrery::design

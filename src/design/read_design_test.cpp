@@ -1,0 +1,295 @@
+// Reading: the sample of the guide, eight different mistakes at once, hostile files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "design/design.h"
+
+namespace orrery::design {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const Catalog& catalog() {
+  static const Catalog kCatalog = load_embedded_catalog().value();
+  return kCatalog;
+}
+
+constexpr std::string_view kSample = R"(orrery: 1
+name: superpod-h100-4su
+site:      { region: gcp-us-east4, power: 2 MW, cooling: direct-to-chip-1p, rack: 44 kW }
+fleet:
+  - { name: train, node: dgx-h100, count: 127 }
+fabric:
+  compute: { topology: rail-fat-tree, switch: qm9700, routing: adaptive }
+  storage: { topology: fat-tree, switch: qm9700 }
+storage:
+  - { tier: hot, kind: parallel-fs, servers: 16, read: 40 GB/s, write: 20 GB/s, capacity: 2 PB }
+  - { tier: cold, kind: object, capacity: 20 PB }
+scheduler: { kind: slurm, backfill: easy, topology: tree }
+workloads:
+  - train: { model: llama-3-70b, tokens: 2T, sequence: 8192, batch: 1024, precision: bf16, layout: auto,
+             checkpoint: { every: auto, to: [node-nvme, hot, cold], keep: { hot: 3, cold: milestones } } }
+  - serve: { model: llama-3-8b, arrivals: { rate: 40 /s, trace: chat }, objective: { ttft_p99: 500 ms, tpot_p99: 40 ms } }
+  - jobs:  { trace: jobs.csv }
+economics: { horizon: 5 y, power_price: 0.08 USD/kWh }
+goals:     [ goodput >= 0.90, cost <= 12 MUSD/y ]
+)";
+
+std::string faults_of(const Result<Design>& r) { return r ? "" : to_text(r.error()); }
+
+// "line:column code" of every fault.
+std::vector<std::string> brief_faults(const Result<Design>& r) {
+  std::vector<std::string> out;
+  if (r) return out;
+  for (const Diagnostic& d : r.error()) {
+    out.push_back(std::to_string(d.place.line) + ':' + std::to_string(d.place.column) + ' ' +
+                  d.code);
+  }
+  return out;
+}
+
+TEST(ReadDesign, reads_the_sample_of_the_guide) {
+  const auto d = read_design(kSample, catalog(), {.file = "sample.yaml"});
+  ASSERT_TRUE(d) << faults_of(d);
+  EXPECT_EQ(d->name, "superpod-h100-4su");
+  EXPECT_EQ(d->sites.at(0).power, megawatts(2));
+  EXPECT_EQ(d->fleet.at(0).count, 127);
+  EXPECT_EQ(d->fabric.compute.topology, TopologyKind::rail_fat_tree);
+  EXPECT_EQ(d->fabric.compute.routing, Routing::adaptive);
+  EXPECT_EQ(d->storage.at(0).read, gbytes_per_s(40));
+  const auto& train = std::get<Train>(d->workloads.at(0).task);
+  EXPECT_EQ(train.tokens, 2e12);
+  EXPECT_FALSE(train.layout);
+  ASSERT_TRUE(train.checkpoint);
+  EXPECT_FALSE(train.checkpoint->every);
+  EXPECT_THAT(train.checkpoint->to, ElementsAre("node-nvme", "hot", "cold"));
+  EXPECT_THAT(train.checkpoint->keep,
+              ElementsAre(KeepRule{"cold", std::nullopt}, KeepRule{"hot", 3}));
+  const auto& serve = std::get<Serve>(d->workloads.at(1).task);
+  EXPECT_EQ(serve.arrivals.rate, PerSecond(40));
+  EXPECT_EQ(serve.objective.ttft_p99, milliseconds(500));
+  EXPECT_EQ(d->economics.power_price, usd_per_kwh(0.08));
+  ASSERT_EQ(d->goals.size(), 2u);
+  EXPECT_EQ(d->goals[1].metric, "cost");
+  EXPECT_EQ(d->goals[1].comparison, Comparison::at_most);
+  EXPECT_DOUBLE_EQ(d->goals[1].bound, (mega_usd(12) / years(1)).base());
+}
+
+TEST(ReadDesign, knows_where_every_value_stands) {
+  const auto d = read_design(kSample, catalog(), {.file = "sample.yaml"});
+  ASSERT_TRUE(d) << faults_of(d);
+  EXPECT_EQ(place_of(*d, "fleet[0].count"), (Place{"sample.yaml", 5, 43}));
+  EXPECT_EQ(place_of(*d, "sites[0].power"), (Place{"sample.yaml", 3, 43}));
+  EXPECT_EQ(place_of(*d, "workloads[1].serve.objective.ttft_p99").line, 16);
+  // A default has the place of what is around it.
+  EXPECT_EQ(place_of(*d, "fleet[0].spares"), place_of(*d, "fleet[0]"));
+  EXPECT_EQ(place_of(*d, "fabric.management.switch"), place_of(*d, "fabric"));
+  EXPECT_TRUE(d->places.given("fleet[0].count"));
+  EXPECT_FALSE(d->places.given("fleet[0].spares"));
+}
+
+// A bad unit, a bare number, an unknown key, a duplicate key, a wrong type, an unknown part, a
+// negative count and a missing section.
+TEST(ReadDesign, gives_eight_mistakes_eight_diagnostics) {
+  const auto d = read_design(R"(orrery: 1
+name: eight
+site:
+  region: gcp-us-east4
+  power: 2 MX
+  rack: 44
+  coolng: air-contained
+  region: usa
+fabric:
+  compute: [rail-fat-tree]
+  storage: { topology: fat-tree, switch: qm9701 }
+storage:
+  - { tier: hot, kind: parallel-fs, servers: -16 }
+)",
+                             catalog(), {.file = "eight.yaml"});
+  EXPECT_THAT(brief_faults(d),
+              ElementsAre("1:1 design.missing",         // fleet
+                          "5:10 design.unit-unknown",   // 2 MX
+                          "6:9 design.unit-missing",    // 44
+                          "7:3 design.unknown-key",     // coolng
+                          "8:3 yaml.duplicate-key",     // region
+                          "10:12 design.type",          // a list
+                          "11:42 design.unknown-part",  // qm9701
+                          "13:46 design.range"));       // -16
+  const Diagnostics& all = d.error();
+  EXPECT_THAT(all[0].what, HasSubstr("fleet"));
+  EXPECT_EQ(all[2].fix, "write 44 kW");
+  EXPECT_EQ(all[3].fix, "did you mean `cooling`?");
+  EXPECT_THAT(all[4].why, HasSubstr("line 4, column 3"));
+  EXPECT_EQ(all[6].fix, "did you mean `qm9700`?");
+  for (const Diagnostic& f : all) EXPECT_EQ(f.place.file, "eight.yaml");
+}
+
+std::string with_fleet(std::string_view fields) {
+  return "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, " +
+         std::string(fields) + " }\n";
+}
+
+TEST(ReadDesign, takes_numbers_as_they_are_written) {
+  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 0777"), catalog())),
+              ElementsAre("5:39 design.type"));
+  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 0x10"), catalog())),
+              ElementsAre("5:39 design.type"));
+  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 1_000"), catalog())),
+              ElementsAre("5:39 design.type"));
+  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 12.5"), catalog())),
+              ElementsAre("5:39 design.type"));
+  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 99999999999"), catalog())),
+              ElementsAre("5:39 design.range"));
+  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 0"), catalog())),
+              ElementsAre("5:39 design.range"));
+  EXPECT_THAT(brief_faults(read_design(with_fleet("count: .inf"), catalog())),
+              ElementsAre("5:39 design.type"));
+  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 4, power_cap: 010 W"), catalog())),
+              ElementsAre("5:53 design.type"));
+}
+
+TEST(ReadDesign, checks_names_within_the_file) {
+  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 4, site: hall"), catalog())),
+              ElementsAre("5:48 design.unknown-name"));
+  EXPECT_THAT(brief_faults(read_design(with_fleet("count: 4") +
+                                           "workloads:\n  - train: { model: llama-3-8b, "
+                                           "batch: 8, fleet: b }\n",
+                                       catalog())),
+              ElementsAre("7:50 design.unknown-name"));
+  EXPECT_THAT(brief_faults(read_design(
+                  with_fleet("count: 4") + "workloads:\n  - train: { batch: 8 }\n", catalog())),
+              ElementsAre("7:12 design.missing"));
+  EXPECT_THAT(
+      brief_faults(read_design(with_fleet("count: 4") + "workloads:\n  - trian: { }\n", catalog())),
+      ElementsAre("7:5 design.unknown-key"));
+}
+
+TEST(ReadDesign, refuses_what_is_no_design) {
+  EXPECT_THAT(brief_faults(read_design("", catalog())), ElementsAre("1:1 design.empty"));
+  EXPECT_THAT(brief_faults(read_design("just text", catalog())), ElementsAre("1:1 design.empty"));
+  EXPECT_THAT(brief_faults(read_design("a: 1\n---\nb: 2\n", catalog())),
+              ElementsAre("2:1 yaml.documents"));
+  EXPECT_THAT(brief_faults(read_design("a:\n\tb: 1\n", catalog())), ElementsAre("2:1 yaml.tab"));
+  EXPECT_THAT(brief_faults(read_design("a: !!python/object:x {}\n", catalog())),
+              ElementsAre("1:4 yaml.tag"));
+  EXPECT_THAT(brief_faults(read_design("a: [1, 2\nb: 3\n", catalog())).size(), 1u);
+  EXPECT_THAT(brief_faults(read_design("a: b\x01\n", catalog())),
+              ElementsAre("1:5 file.control-character"));
+  EXPECT_THAT(
+      brief_faults(read_design("orrery: 2\n" + with_fleet("count: 1").substr(10), catalog())),
+      ElementsAre("1:9 design.version"));
+}
+
+// Each hostile file gives one clear error, in well under a second.
+void expect_refused_quickly(const std::string& text, std::string_view code) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto d = read_design(text, catalog(), {.file = "hostile.yaml"});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  ASSERT_FALSE(d);
+  ASSERT_EQ(d.error().size(), 1u) << to_text(d.error());
+  EXPECT_EQ(d.error()[0].code, code);
+  EXPECT_FALSE(d.error()[0].fix.empty());
+  EXPECT_LT(took.count(), 1.0) << code;
+}
+
+TEST(Hostile, a_hundred_megabytes_of_brackets) {
+  expect_refused_quickly(std::string(100'000'000, '['), "file.too-large");
+  expect_refused_quickly(std::string(1'000'000, '['), "yaml.too-deep");
+  expect_refused_quickly(std::string(1'000'000, '{'), "yaml.too-deep");
+}
+
+TEST(Hostile, nesting_two_hundred_thousand_deep) {
+  expect_refused_quickly(std::string(200'000, '[') + std::string(200'000, ']'), "yaml.too-deep");
+  std::string json;
+  for (int i = 0; i < 200'000; ++i) json += R"({"a":)";
+  expect_refused_quickly(json, "yaml.too-deep");
+  std::string dashes;
+  for (int i = 0; i < 200'000; ++i) dashes += "- ";
+  expect_refused_quickly(dashes + "1", "yaml.too-deep");
+  std::string questions;
+  for (int i = 0; i < 200'000; ++i) questions += "? ";
+  expect_refused_quickly(questions + "1", "yaml.too-deep");
+  std::string stairs;
+  for (int i = 0; i < 1'000; ++i) stairs += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
+  expect_refused_quickly(stairs, "yaml.too-deep");
+  // Closing brackets inside strings must not hide the open ones.
+  std::string hidden;
+  for (int i = 0; i < 100'000; ++i) hidden += "[\"]\",";
+  expect_refused_quickly(hidden, "yaml.too-deep");
+}
+
+TEST(Hostile, text_that_is_no_utf8) {
+  expect_refused_quickly("orrery: 1\nname: \xff\xfe\n", "file.not-utf8");
+  expect_refused_quickly(std::string(1'000'000, '\x80'), "file.not-utf8");
+}
+
+TEST(Hostile, aliases_that_multiply) {
+  std::string laughs = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    laughs += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before;
+    for (int k = 0; k < 9; ++k) laughs += ", " + before;
+    laughs += "]\n";
+  }
+  expect_refused_quickly(laughs, "yaml.too-many-values");
+  expect_refused_quickly("a: &a [*a]\n", "yaml.alias");
+}
+
+TEST(Hostile, a_megabyte_of_small_things) {
+  std::string keys;
+  for (int i = 0; keys.size() < 1'000'000; ++i) keys += "k" + std::to_string(i) + ": 1\n";
+  expect_refused_quickly(keys, "yaml.too-many-values");
+  std::string list = "a: [";
+  while (list.size() < 1'000'000) list += "1,";
+  expect_refused_quickly(list + "1]", "yaml.too-many-values");
+  std::string anchors = "a: ";
+  for (int i = 0; i < 100'000; ++i) anchors += "&a ";
+  const auto d = read_design(anchors + "1", catalog());
+  EXPECT_FALSE(d);
+}
+
+TEST(ReadDesign, reads_a_model_from_its_config_json) {
+  const std::string text =
+      with_fleet("count: 4") + "workloads:\n  - train: { model: my/config.json, batch: 8 }\n";
+  EXPECT_THAT(brief_faults(read_design(text, catalog())), ElementsAre("7:21 design.no-files"));
+  const ReadFile read = [](std::string_view path) -> Result<std::string> {
+    if (path != "my/config.json") return fail({.what = "no such file"});
+    return R"({"model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096,
+               "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+               "vocab_size": 128256})";
+  };
+  const auto d = read_design(text, catalog(), {.file = "a.yaml", .read_file = read});
+  ASSERT_TRUE(d) << faults_of(d);
+  const ModelShape* shape = find_model(*d, catalog(), "my/config.json");
+  ASSERT_NE(shape, nullptr);
+  EXPECT_EQ(shape->layers, 32);
+  const ReadFile none = [](std::string_view) -> Result<std::string> {
+    return fail({.what = "no such file"});
+  };
+  EXPECT_THAT(brief_faults(read_design(text, catalog(), {.file = "a.yaml", .read_file = none})),
+              ElementsAre("7:21 design.model-file"));
+}
+
+TEST(ReadDesign, stops_at_a_hundred_faults) {
+  std::string text = "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n";
+  for (int i = 0; i < 1000; ++i) text += "  - { name: a, node: none, count: -1, x: 1 }\n";
+  const auto d = read_design(text, catalog());
+  ASSERT_FALSE(d);
+  EXPECT_EQ(d.error().size(), 100u);
+}
+
+TEST(ReadDesign, repeats_a_value_by_alias) {
+  const auto d = read_design(
+      "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n"
+      "  - { name: a, node: dgx-h100, count: 2, failures: &f { repair: 4 h } }\n"
+      "  - { name: b, node: dgx-h200, count: 2, failures: *f }\n",
+      catalog());
+  ASSERT_TRUE(d) << faults_of(d);
+  EXPECT_EQ(d->fleet[1].failures.repair, hours(4));
+}
+
+}  // namespace
+}  // namespace orrery::design
