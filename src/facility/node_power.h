@@ -6,10 +6,11 @@
 //
 // peak is the highest sustained draw of a training node, 8.4 of 10.2 kW for 8 H100 (Latif et al.,
 // IEEE Access 2025), scaled to other nodes by their nameplate. Levels: matrix work 1 by definition;
-// memory work measured on an H200 (decode of batch 1: 424 of 691 W); communication fitted to MLPerf
-// Training v4.0 LoRA on 1, 8 and 64 nodes. docs/models/power.md shows the fits and their residue.
-// Wrong for: transients below a second (swing.h), mixed-precision parts whose matrix work stays
-// under the power limit, nodes whose fans follow the load steeply.
+// memory work measured on an H200 (decode of batch 1: 424 of 691 W, idle 75); communication fitted
+// to MLPerf Training v4.0 LoRA on 1, 8 and 64 nodes, which gives the same level.
+// docs/models/power.md shows the fits and their residue. Wrong for: transients below a second
+// (swing.h), mixed-precision parts whose matrix work stays under the power limit, nodes whose fans
+// follow the load steeply.
 #pragma once
 
 #include <optional>
@@ -31,7 +32,7 @@ inline constexpr double kAcceleratorShareOfNameplate = 0.55;
 // Where between idle and peak a phase lies.
 inline constexpr double kMatrixLevel = 1.0;
 inline constexpr double kMemoryLevel = 0.57;
-inline constexpr double kCommunicationLevel = 0.64;
+inline constexpr double kCommunicationLevel = 0.57;
 // Accelerators wait while host and NICs write: assumed, between idle and the host's own dynamic
 // part.
 inline constexpr double kCheckpointLevel = 0.15;

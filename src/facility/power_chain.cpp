@@ -20,13 +20,18 @@ Split split_of(StageKind kind) {
     case StageKind::transformer:
       return {0.5, 0, 0.5};
     case StageKind::ups:
-      return {0.68, 0, 0.32};
+      return {0.6, 0.25, 0.15};
     case StageKind::conductor:
       return {0, 0, 1};
     case StageKind::converter:
       return {0.2, 0.65, 0.15};
   }
   return {0, 1, 0};
+}
+
+// N+1 and block schemes add UPS modules to one path; 2N is a second path from the utility down.
+double copies(const StageCurve& stage, double multiplier) {
+  return stage.kind == StageKind::ups || multiplier >= 2 ? multiplier : 1;
 }
 
 }  // namespace
@@ -42,11 +47,13 @@ StageKind stage_kind(const PowerStage& stage) {
 }
 
 StageCurve stage_curve(const PowerStage& stage) {
-  const Split split = split_of(stage_kind(stage));
+  const StageKind kind = stage_kind(stage);
+  const Split split = split_of(kind);
   const double loss = kQuotedLoad * (1 / stage.efficiency_typical - 1);
   StageCurve curve;
   curve.id = stage.id;
   curve.name = stage.name;
+  curve.kind = kind;
   curve.no_load = loss * split.no_load;
   curve.linear = loss * split.linear / kQuotedLoad;
   curve.squared = loss * split.squared / (kQuotedLoad * kQuotedLoad);
@@ -68,7 +75,7 @@ ChainResult run_chain(std::span<const StageCurve> stages, const ChainRequest& re
   Watts design = request.design > Watts() ? request.design : request.load;
   Watts load = request.load;
   for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
-    const Watts rated = design / kContinuousDerate * request.capacity_multiplier;
+    const Watts rated = design / kContinuousDerate * copies(*stage, request.capacity_multiplier);
     if (rated <= Watts()) continue;
     StageLoad s;
     s.id = stage->id;
@@ -88,6 +95,20 @@ ChainResult run_chain(std::span<const StageCurve> stages, const ChainRequest& re
   std::reverse(result.stages.begin(), result.stages.end());
   result.input = load;
   return result;
+}
+
+std::vector<StageCurve> chain_of(const Catalog& catalog, std::span<const std::string> ids,
+                                 std::string_view redundancy_id) {
+  std::vector<std::string> wanted(ids.begin(), ids.end());
+  if (wanted.empty()) {
+    wanted = {"utility-transformer-mv", "ups-double-conversion", "pdu-transformer", "busway"};
+    if (redundancy_id == "flex") wanted.erase(wanted.begin() + 1);
+  }
+  std::vector<StageCurve> chain;
+  for (const std::string& id : wanted) {
+    if (const PowerStage* stage = catalog.power_stage(id)) chain.push_back(stage_curve(*stage));
+  }
+  return chain;
 }
 
 Watts converter_input(Watts output, Watts constant, double eta) {

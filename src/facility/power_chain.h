@@ -4,18 +4,18 @@
 //   eta(x)       = x / (x + loss / rated)
 //
 // Each stage's typical efficiency (data/catalog/power_chain.csv) is taken at half load and split by
-// kind: a transformer half no-load, half load squared; a double-conversion UPS two thirds no-load;
-// a conductor all I^2 R; a converter two thirds proportional. Redundancy multiplies the installed
-// units and divides the load of each: 2N runs every UPS at half its load, down its curve, so it
-// costs energy as well as capital. Conductors and transformers gain a little from it.
-// Wrong by about the spread of the rows (low to high) for a given product; eco modes have a row.
+// kind: a transformer half no-load, half load squared; a double-conversion UPS 60 % no-load; a
+// conductor all I^2 R; a converter two thirds proportional. Redundancy multiplies the UPS units,
+// and from 2N on the whole path, and divides the load of each: 2N runs every UPS at half its load,
+// down its curve, so it costs energy as well as capital (its transformers and conductors gain a
+// little back). Wrong by about the spread of the rows (low to high) for a given product.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "catalog/site_facts.h"
+#include "catalog/catalog.h"
 
 namespace orrery {
 
@@ -27,6 +27,7 @@ enum class StageKind { transformer, ups, conductor, converter };
 struct StageCurve {
   std::string id;
   std::string name;
+  StageKind kind = StageKind::converter;
   double no_load = 0;  // of rated
   double linear = 0;   // of the load
   double squared = 0;  // of rated, at rated load
@@ -65,6 +66,12 @@ struct ChainRequest {
 
 // Stages utility side first. Sizing and losses are computed from the rack end up.
 ChainResult run_chain(std::span<const StageCurve> stages, const ChainRequest& request);
+
+// The stages named, utility side first; ids that the catalog lacks are left out. None named: the
+// usual chain of transformer, double-conversion UPS, PDU transformer and busway, without the UPS
+// under the scheme "flex", which leaves training to its checkpoints.
+std::vector<StageCurve> chain_of(const Catalog& catalog, std::span<const std::string> ids,
+                                 std::string_view redundancy_id);
 
 // (P + constant) / eta per unit, the rectifier and converter law of ExaDigiT RAPS (Frontier: 17 W,
 // 0.96 per rectifier; 13 W, 0.98 per node converter).

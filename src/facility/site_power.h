@@ -1,0 +1,43 @@
+// A site's power chain, cooling plant and PUE together, from catalog ids: the call most users want.
+//
+// The chain is sized for `design` and run at `mean`; its loss is one part of the PUE. Where the
+// climate is not one we have hours for, the range of the climate table or of the cooling method
+// stands in and `computed` is false.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "catalog/catalog.h"
+#include "facility/power_chain.h"
+#include "facility/pue.h"
+
+namespace orrery {
+
+struct SitePowerRequest {
+  std::string cooling_id = "air-contained";
+  std::string redundancy_id = "n+1";
+  std::string climate;
+  std::vector<std::string> chain_ids;  // empty: the usual chain
+  Watts design;                        // IT that power and cooling are sized for
+  Watts mean;                          // IT drawn on average; 0: the design
+  HeatRejection rejection = HeatRejection::dry_cooler;
+  std::optional<double> supply_c;
+  std::optional<double> pue;  // given by the user: overrides the computed one
+};
+
+struct SitePower {
+  PueRange pue;
+  bool computed = false;
+  PueBreakdown breakdown;  // empty parts where not computed
+  ChainResult chain;
+  Watts site_draw;  // mean * pue
+  double wue_l_per_kwh = 0;
+};
+
+// Unknown cooling or redundancy ids are Diagnostics ("site.cooling", "site.redundancy").
+Result<SitePower> site_power(const Catalog& catalog, const SitePowerRequest& request);
+
+}  // namespace orrery
