@@ -1,0 +1,44 @@
+#include "server/problem.h"
+
+#include "base/json_writer.h"
+
+namespace orrery {
+namespace {
+
+const char* name(Severity s) {
+  switch (s) {
+    case Severity::error:
+      return "error";
+    case Severity::warning:
+      return "warning";
+    case Severity::note:
+      return "note";
+  }
+  return "error";
+}
+
+void write(JsonWriter& json, const Diagnostic& d) {
+  json.begin_object()
+      .field("severity", name(d.severity))
+      .field("code", d.code)
+      .field("file", d.place.file)
+      .field("line", d.place.line)
+      .field("column", d.place.column)
+      .field("what", d.what)
+      .field("why", d.why)
+      .field("fix", d.fix)
+      .end_object();
+}
+
+}  // namespace
+
+Response problem(int status, std::string_view title, const Diagnostics& diagnostics) {
+  JsonWriter json;
+  json.begin_object().field("title", title).field("status", status);
+  json.key("diagnostics").begin_array();
+  for (const Diagnostic& d : diagnostics) write(json, d);
+  json.end_array().end_object();
+  return {.status = status, .content_type = "application/problem+json", .body = json.text() + '\n'};
+}
+
+}  // namespace orrery

@@ -1,0 +1,13 @@
+// Faults as RFC 7807 "application/problem+json", with the diagnostics a person needs to mend them.
+#pragma once
+
+#include <string_view>
+
+#include "base/diagnostic.h"
+#include "server/message.h"
+
+namespace orrery {
+
+Response problem(int status, std::string_view title, const Diagnostics& diagnostics = {});
+
+}  // namespace orrery
