@@ -102,20 +102,23 @@ std::vector<Seconds> slacks(const Before& before, const std::vector<std::size_t>
   return slack;
 }
 
-Seconds draw(const ScheduleItem& item, RandomStream& random) {
-  const double z = random.normal() / kP90;
+// The duration `z` deviations from the median.
+Seconds duration_at(const ScheduleItem& item, double z) {
   const Seconds side = z < 0 ? item.typical - item.low : item.high - item.typical;
-  return max(Seconds(), item.typical + side * z);
+  return max(Seconds(), item.typical + side * (z / kP90));
 }
 
-void add_draws(Schedule& schedule, std::span<const ScheduleItem> items, const Before& before,
+void add_draws(BuildSchedule& schedule, std::span<const ScheduleItem> items, const Before& before,
                const std::vector<std::size_t>& order, std::uint64_t seed) {
   RandomStream random(seed, "facility/schedule");
   std::vector<Seconds> ends;
   std::vector<int> on_path(items.size(), 0);
   std::vector<Seconds> duration(items.size());
+  std::vector<double> z(items.size());
   for (int d = 0; d < kDraws; ++d) {
-    for (std::size_t i = 0; i < items.size(); ++i) duration[i] = draw(items[i], random);
+    // Every second draw mirrors the one before it, which keeps the medians where they are.
+    for (double& v : z) v = d % 2 == 0 ? random.normal() : -v;
+    for (std::size_t i = 0; i < items.size(); ++i) duration[i] = duration_at(items[i], z[i]);
     const Pass pass = forward(before, order, duration);
     ends.push_back(pass.finish[pass.last]);
     for (std::size_t i : binding_path(before, pass)) ++on_path[i];
@@ -131,8 +134,8 @@ void add_draws(Schedule& schedule, std::span<const ScheduleItem> items, const Be
 
 }  // namespace
 
-Result<Schedule> plan_schedule(std::span<const ScheduleItem> items, std::uint64_t seed) {
-  Schedule schedule;
+Result<BuildSchedule> plan_schedule(std::span<const ScheduleItem> items, std::uint64_t seed) {
+  BuildSchedule schedule;
   if (items.empty()) return schedule;
   const auto before = resolve(items);
   if (!before) return std::unexpected(before.error());

@@ -41,7 +41,7 @@ struct ScheduledItem {
   std::string reference;
 };
 
-struct Schedule {
+struct BuildSchedule {
   std::vector<ScheduledItem> items;   // in the order of their starts, then as given
   std::vector<std::string> critical;  // ids along the path, first to last
   Seconds typical;                    // end by typical durations
@@ -51,7 +51,7 @@ struct Schedule {
 };
 
 // An unknown id in `after` or a cycle is a Diagnostic ("schedule.unknown", "schedule.cycle").
-Result<Schedule> plan_schedule(std::span<const ScheduleItem> items, std::uint64_t seed = 1);
+Result<BuildSchedule> plan_schedule(std::span<const ScheduleItem> items, std::uint64_t seed = 1);
 
 // What a build waits for. Deliveries (the catalog's lead times) are all ordered on the first day;
 // the installation then goes in the order utility, transformer, switchgear and UPS, hall, racks,
