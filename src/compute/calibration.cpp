@@ -85,13 +85,18 @@ struct Lookup {
   }
 };
 
-GemmModel gemm_model(const Accelerator& a, const Lookup& look, Dtype dtype) {
+GemmModel gemm_model(const Accelerator& a, const Lookup& look, Dtype dtype, bool grouped) {
   GemmModel model;
   const auto peak = a.peak(dtype);
   if (!peak) return model;
-  // A format without a fit of its own borrows bf16's, as a fraction of its own peak.
-  const auto get = [&, d = std::string_view(to_text(dtype))](std::string_view name, double base) {
-    return look(d, name, look("bf16", name, base));
+  const std::string_view own = to_text(dtype);
+  // A format without a fit of its own borrows bf16's, as a fraction of its own peak; a grouped
+  // product borrows the plain one's.
+  const auto get = [&](std::string_view name, double otherwise) {
+    const double plain = look(own, name, look("bf16", name, otherwise));
+    if (!grouped) return plain;
+    const std::string full = "grouped." + std::string(name);
+    return look(own, full, look("bf16", full, plain));
   };
   model.peak = peak->base();
   model.launch = microseconds(get("launch_us", 2.5));
@@ -103,8 +108,13 @@ GemmModel gemm_model(const Accelerator& a, const Lookup& look, Dtype dtype) {
   model.memory_seconds =
       1 / (bandwidth * get("memory_efficiency", 0.86) * look.relative.memory_efficiency);
   model.split_seconds = model.memory_seconds * get("split_cost", 1);
-  model.grouped = get("grouped", 1);
   model.tile_by_rows = get("tile_by_rows", 0) > 0;
+  if (!grouped) {
+    model.quantise_launch = microseconds(look(own, "quantise_launch_us", 0));
+    model.quantise_row_seconds = 1e-9 * look(own, "quantise_row_ns", 0);
+    const double quantise = look(own, "quantise_efficiency", 0);
+    model.quantise_seconds = quantise > 0 ? 1 / (bandwidth * quantise) : 0;
+  }
   model.joules_per_flop = 1e-12 * get("pj_per_flop", 0.5);
   model.pass = {get("forward", 1), get("dgrad", 1), get("wgrad", 1)};
   const double efficiency = std::min(1.0, get("efficiency", 0.85) * look.relative.efficiency);
@@ -130,6 +140,7 @@ AttentionModel attention_model(const Accelerator& a, const Lookup& look, std::st
   model.launch = microseconds(get("launch_us", 12));
   model.flop_seconds = 1 / (rate * get("efficiency", 0.7) * look.relative.efficiency);
   model.pair_seconds = get("pair_flop", 0) / rate;
+  model.tile_rows = get("tile_rows", 128);
   model.key_overhead = get("key_overhead", 300);
   model.tail = get("tail", 0);
   model.overlap_loss = get("overlap_loss", 0.5);
@@ -228,7 +239,8 @@ DeviceModel device_model(const Accelerator& a, const Calibration& calibration,
   for (int i = 0; i < kDtypeCount; ++i) {
     const auto index = static_cast<std::size_t>(i);
     const auto dtype = static_cast<Dtype>(i);
-    device.gemm[index] = gemm_model(a, look, dtype);
+    device.gemm[index] = gemm_model(a, look, dtype, false);
+    device.grouped[index] = gemm_model(a, look, dtype, true);
     device.attention_rate[index] = dtype == Dtype::fp8 ? look("fp8", "attention_rate", 1) : 1;
     const double own = look(to_text(dtype), "error", look("bf16", "error", 0.15));
     device.error[index] = std::hypot(own, relative.error);

@@ -141,7 +141,7 @@ FitResult fit_kernels(const Accelerator& accelerator, const Calibration& base,
   Point start;
   Point steps;
   for (const FitParameter& p : parameters) {
-    const bool attention = p.name.find('.') != std::string::npos;
+    const bool attention = p.name.find('.') != std::string::npos && !p.name.starts_with("grouped.");
     values.push_back({.accelerator = accelerator.id,
                       .library = attention ? options.attention : options.products,
                       .dtype = p.dtype,
@@ -202,6 +202,13 @@ std::vector<FitParameter> gemm_parameters(Dtype dtype) {
       {.dtype = d, .name = "split_cost", .start = 1, .step = 1, .low = 0, .high = 10},
       {.dtype = d, .name = "latency_ns", .start = 0.2, .step = 0.3, .low = 0, .high = 5},
   };
+}
+
+std::vector<FitParameter> grouped_parameters(Dtype dtype) {
+  std::vector<FitParameter> all = gemm_parameters(dtype);
+  std::erase_if(all, [](const FitParameter& p) { return p.name.starts_with("split"); });
+  for (FitParameter& p : all) p.name = "grouped." + p.name;
+  return all;
 }
 
 std::vector<FitParameter> attention_parameters(AttentionKernel kernel) {

@@ -9,8 +9,7 @@
 namespace orrery {
 namespace {
 
-// Rows of queries that one unit works on at a time, and the least keys worth a unit of their own.
-constexpr double kQueryTile = 128;
+// The least keys worth a unit of their own.
 constexpr double kLeastKeys = 128;
 // A split of K leaves each part at least this deep.
 constexpr double kLeastSplitK = 256;
@@ -78,8 +77,14 @@ double gemm_compute(const GemmModel& model, const Gemm& g, double per_unit) {
   } else {
     time = best_tile_time(model, g, per_unit);
   }
-  if (g.groups > 1) time *= model.grouped;
   return time * model.pass[static_cast<std::size_t>(g.pass)];
+}
+
+// Reads m x k in 16 bits and writes it narrower; zero where the caller lists the pass itself.
+double quantise_time(const GemmModel& model, const Gemm& g, double per_operand) {
+  const double rows = g.m * g.groups;
+  return model.quantise_launch.base() + rows * model.quantise_row_seconds +
+         rows * g.k * (2 + per_operand) * model.quantise_seconds;
 }
 
 // Query tiles over their keys, the keys split over units that would stand idle.
@@ -117,7 +122,8 @@ KernelCost operator*(KernelCost a, double times) {
 }
 
 KernelCost kernel_cost(const DeviceModel& device, const Gemm& g) {
-  const GemmModel& model = device.gemm[static_cast<std::size_t>(g.dtype)];
+  const auto& models = g.groups > 1 ? device.grouped : device.gemm;
+  const GemmModel& model = models[static_cast<std::size_t>(g.dtype)];
   const double per_operand = bytes_per_element(g.dtype);
   const double per_result = per_operand > 2 ? per_operand : 2;
   const double bytes = g.groups * (per_operand * g.k * (g.m + g.n) + per_result * g.m * g.n);
@@ -131,7 +137,7 @@ KernelCost kernel_cost(const DeviceModel& device, const Gemm& g) {
   if (flop <= 0) return {};
   const Joined joined = join(gemm_compute(model, g, 1 / device.units), bytes * model.memory_seconds,
                              model.overlap_loss);
-  return {.time = model.launch + Seconds(joined.time),
+  return {.time = model.launch + Seconds(joined.time + quantise_time(model, g, per_operand)),
           .clocked = Seconds(joined.clocked),
           .core = Joules(flop * model.joules_per_flop),
           .memory = Joules(bytes * device.power.joules_per_byte)};
@@ -146,9 +152,10 @@ KernelCost kernel_cost(const DeviceModel& device, const Attention& a) {
   const double keys = flop / (per_pair * a.batch * a.q_heads * a.q_len);
   // Query heads that share keys are packed into one tile.
   const double rows = a.q_len * a.q_heads / a.kv_heads;
-  const double tasks = ceil_of(rows / kQueryTile) * a.kv_heads * a.batch;
+  const double tasks = ceil_of(rows / model.tile_rows) * a.kv_heads * a.batch;
   const double rate = device.attention_rate[static_cast<std::size_t>(a.dtype)];
-  const double per_key = kQueryTile * (per_pair * model.flop_seconds / rate + model.pair_seconds);
+  const double per_key =
+      model.tile_rows * (per_pair * model.flop_seconds / rate + model.pair_seconds);
   const Joined joined = join(attention_compute(model, tasks, keys, per_key, device.units),
                              bytes * model.memory_seconds, model.overlap_loss);
   return {.time = model.launch + Seconds(joined.time),

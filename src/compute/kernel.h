@@ -39,14 +39,18 @@ struct GemmTile {
 struct GemmModel {
   double peak = 0;  // FLOP/s, dense
   Seconds launch;
-  Seconds split_launch;          // more of it where K is split
-  double k_overhead = 0;         // prologue and epilogue of a tile, in steps of K
-  double tail = 1;               // 1: the last wave costs a whole one; 0: it is spread
-  double overlap_loss = 0;       // c of join(): 0 overlaps perfectly
-  double memory_seconds = 0;     // per byte
-  double split_seconds = 0;      // per byte of partial sums written and read again
-  double grouped = 1;            // time factor of the products of a grouped kernel
-  bool tile_by_rows = false;     // the library takes its tile from m alone and never splits K
+  Seconds split_launch;       // more of it where K is split
+  double k_overhead = 0;      // prologue and epilogue of a tile, in steps of K
+  double tail = 1;            // 1: the last wave costs a whole one; 0: it is spread
+  double overlap_loss = 0;    // c of join(): 0 overlaps perfectly
+  double memory_seconds = 0;  // per byte
+  double split_seconds = 0;   // per byte of partial sums written and read again
+  double grouped = 1;         // time factor of the products of a grouped kernel
+  bool tile_by_rows = false;  // the library takes its tile from m alone and never splits K
+  // Where the library quantises the left operand itself, in a kernel of its own before the product.
+  Seconds quantise_launch;
+  double quantise_row_seconds = 0;
+  double quantise_seconds = 0;   // per byte read and written
   double joules_per_flop = 0;    // dynamic, at full clock
   std::array<double, 3> pass{};  // time factor of forward, dgrad and wgrad layouts
   std::array<GemmTile, kTileCount> tiles{};
@@ -62,6 +66,7 @@ struct AttentionModel {
   Seconds launch;
   double flop_seconds = 0;  // per FLOP on one unit
   double pair_seconds = 0;  // per query, key and head on one unit: the exponential
+  double tile_rows = 128;   // queries that one unit works on at a time
   double key_overhead = 0;  // per query tile, in keys
   double tail = 1;
   double overlap_loss = 0;
@@ -84,6 +89,7 @@ struct DeviceModel {
   Seconds pass_launch;
   double pass_seconds = 0;  // per byte
   std::array<GemmModel, kDtypeCount> gemm{};
+  std::array<GemmModel, kDtypeCount> grouped{};      // products of several experts in one kernel
   std::array<double, kDtypeCount> attention_rate{};  // of bf16's
   std::array<AttentionModel, kAttentionKernels> attention{};
   PowerModel power;
