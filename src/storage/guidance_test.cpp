@@ -1,0 +1,54 @@
+#include "storage/guidance.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery {
+namespace {
+
+std::vector<StorageGuidance> published() {
+  auto all = published_storage_guidance();
+  EXPECT_TRUE(all.has_value());
+  return all.value_or(std::vector<StorageGuidance>{});
+}
+
+double gbs(const std::vector<StorageGuidance>& all, const GuidanceAsk& ask) {
+  const auto rate = guided_rate(all, ask);
+  EXPECT_TRUE(rate.has_value());
+  return rate.value_or(BytesPerSecond(0)) / gbytes_per_s(1);
+}
+
+// RA-11333-001 V11 table 6.
+TEST(Guidance, PublishedRows) {
+  const auto all = published();
+  EXPECT_EQ(gbs(all, {"SuperPOD H100", "read", 1, GuidanceLevel::good}), 15);
+  EXPECT_EQ(gbs(all, {"SuperPOD H100", "read", 1, GuidanceLevel::best}), 125);
+  EXPECT_EQ(gbs(all, {"SuperPOD H100", "write", 4, GuidanceLevel::good}), 30);
+  EXPECT_EQ(gbs(all, {"SuperPOD H100", "read", 4, GuidanceLevel::better}), 160);
+  EXPECT_EQ(gbs(all, {"SuperPOD H100", "read", 8, GuidanceLevel::best}), 1000);
+  EXPECT_EQ(gbs(all, {"SuperPOD GB200", "write", 1, GuidanceLevel::best}), 62);
+  EXPECT_FALSE(guided_rate(all, {"SuperPOD GB200", "read", 1, GuidanceLevel::good}).has_value());
+  EXPECT_FALSE(guided_rate(all, {"Colossus", "read", 1, GuidanceLevel::best}).has_value());
+}
+
+TEST(Guidance, Gb200AsksFarLessForEachGpu) {
+  const auto all = published();
+  const auto h100 = guided_rate_per_gpu(all, {"SuperPOD H100", "read", 1, GuidanceLevel::best});
+  const auto gb200 = guided_rate_per_gpu(all, {"SuperPOD GB200", "read", 1, GuidanceLevel::best});
+  ASSERT_TRUE(h100.has_value() && gb200.has_value());
+  EXPECT_NEAR(*h100 / *gb200, 2.25, 1e-12);
+}
+
+TEST(Guidance, LevelReached) {
+  const auto all = published();
+  const auto level = [&](double rate_gbs) {
+    return level_reached(all, "SuperPOD H100", "read", 4, gbytes_per_s(rate_gbs));
+  };
+  EXPECT_EQ(level(500), GuidanceLevel::best);
+  EXPECT_EQ(level(499), GuidanceLevel::better);
+  EXPECT_EQ(level(60), GuidanceLevel::good);
+  EXPECT_FALSE(level(59).has_value());
+  EXPECT_STREQ(to_text(GuidanceLevel::better), "better");
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,100 @@
+#include "storage/tier_sizing.h"
+
+#include <gtest/gtest.h>
+
+#include "catalog/catalog.h"
+
+namespace orrery {
+namespace {
+
+const StorageDevice& device(const char* id) {
+  static const Result<Catalog> catalog = load_embedded_catalog();
+  static const StorageDevice none{};
+  const StorageDevice* found = catalog ? catalog->storage_device(id) : nullptr;
+  EXPECT_NE(found, nullptr) << id;
+  return found == nullptr ? none : *found;
+}
+
+// 10 PB at 50 GB/s: 24 TB disks (8 + 2, 80 % full: 15.36 TB usable, 0.228 GB/s delivered) are
+// bought for capacity; 500 GB/s buys them for speed.
+TEST(TierSizing, CapacityOrBandwidthByHand) {
+  TierDemand demand{
+      .capacity = petabytes(10), .read = gbytes_per_s(50), .write = {}, .requests = {}};
+  TierSize s = size_tier(demand, device("hdd-cmr24"), {});
+  EXPECT_EQ(s.limit, TierLimit::capacity);
+  EXPECT_EQ(s.devices, 652);  // 10000 / 15.36 = 651.04
+  EXPECT_EQ(s.servers, 28);   // of 24 drives
+  EXPECT_NEAR(s.by_read, 50 / 0.228, 0.01);
+
+  demand.read = gbytes_per_s(500);
+  s = size_tier(demand, device("hdd-cmr24"), {});
+  EXPECT_EQ(s.limit, TierLimit::read);
+  EXPECT_NEAR(s.devices, 2193, 1);
+  EXPECT_GE(s.usable, demand.capacity);
+  EXPECT_GE(s.read, demand.read);
+}
+
+TEST(TierSizing, WritesPayForParity) {
+  const TierDemand demand{
+      .capacity = terabytes(1), .read = {}, .write = gbytes_per_s(100), .requests = {}};
+  const TierSize s = size_tier(demand, device("qlc-61"), {});
+  EXPECT_EQ(s.limit, TierLimit::write);
+  // 3.0 GB/s x 0.8 delivered / 1.25 for 8 + 2.
+  EXPECT_EQ(s.devices, 53);
+}
+
+TEST(TierSizing, RequestsBindDisksNotFlash) {
+  const TierDemand demand{
+      .capacity = terabytes(100), .read = {}, .write = {}, .requests = PerSecond(20000)};
+  EXPECT_EQ(size_tier(demand, device("hdd-cmr24"), {}).limit, TierLimit::requests);
+  EXPECT_EQ(size_tier(demand, device("tlc-gen4"), {}).limit, TierLimit::capacity);
+}
+
+TEST(TierSizing, NetworkMayNeedMoreServersThanDrives) {
+  const TierDemand demand{
+      .capacity = terabytes(100), .read = gbytes_per_s(200), .write = {}, .requests = {}};
+  TierOptions options;
+  options.server.network = gbits_per_s(100);
+  const TierSize s = size_tier(demand, device("tlc-gen5"), options);
+  EXPECT_TRUE(s.network_bound);
+  EXPECT_EQ(s.servers, 16);
+}
+
+// An appliance sells what it delivers: 500 GB/s of AI400X2 at 90 GB/s is 6 of them.
+TEST(TierSizing, AppliancesAreTakenAsSold) {
+  const TierDemand demand{.capacity = petabytes(2),
+                          .read = gbytes_per_s(500),
+                          .write = gbytes_per_s(250),
+                          .requests = {}};
+  const TierSize s = size_tier(demand, device("pfs-ddn-ai400x2"), {});
+  EXPECT_EQ(s.devices, 6);
+  EXPECT_EQ(s.servers, 6);
+  EXPECT_EQ(s.limit, TierLimit::read);
+}
+
+TEST(TierSizing, MoreDemandNeverNeedsLess) {
+  double before = 0;
+  for (double scale = 0.1; scale < 100; scale *= 1.7) {
+    const TierDemand demand{.capacity = petabytes(1) * scale,
+                            .read = gbytes_per_s(100) * scale,
+                            .write = gbytes_per_s(20) * scale,
+                            .requests = PerSecond(1000 * scale)};
+    const TierSize s = size_tier(demand, device("qlc-122"), {});
+    EXPECT_GE(s.devices, before);
+    before = s.devices;
+  }
+}
+
+TEST(TierSizing, DemandsAddOrTakeTheLarger) {
+  const TierDemand a{
+      .capacity = terabytes(1), .read = gbytes_per_s(10), .write = {}, .requests = {}};
+  const TierDemand b{
+      .capacity = terabytes(2), .read = gbytes_per_s(30), .write = {}, .requests = {}};
+  EXPECT_EQ((a + b).read, gbytes_per_s(40));
+  EXPECT_EQ(larger_of(a, b).read, gbytes_per_s(30));
+  EXPECT_EQ(larger_of(a, b).capacity, terabytes(3));
+  EXPECT_GT(bandwidth_density(device("tlc-gen5")), bandwidth_density(device("hdd-cmr24")));
+}
+
+}  // namespace
+}  // namespace orrery
