@@ -1,0 +1,93 @@
+// Rack density against cooling: the layouts of published reference architectures.
+#include "facility/rack.h"
+
+#include "facility/test_catalog.h"
+#include "facility/throughput_table.h"
+
+namespace orrery {
+namespace {
+
+const CoolingMethod& cooling(const char* id) {
+  const CoolingMethod* method = shipped_catalog().cooling(id);
+  EXPECT_NE(method, nullptr) << id;
+  static const CoolingMethod none;
+  return method != nullptr ? *method : none;
+}
+
+// RA-11333-001: 4 DGX H100 a rack draw more than 40 kW; a contained air rack takes two.
+TEST(Rack, four_dgx_h100_need_more_than_contained_air) {
+  const RackRequest dgx{.node_power = kilowatts(10.2), .node_units = 8};
+  const RackFit air = fit_rack(dgx, cooling("air-contained"));
+  EXPECT_EQ(air.nodes, 2);
+  EXPECT_EQ(air.bound, RackBound::cooling);
+  const RackFit door =
+      fit_rack({.node_power = kilowatts(10.2), .node_units = 8, .rack_limit = kilowatts(44)},
+               cooling("rear-door-active"));
+  EXPECT_EQ(door.nodes, 4);
+  EXPECT_EQ(door.bound, RackBound::rack_limit);
+  EXPECT_NEAR(door.power / kilowatts(1), 40.8, 1e-9);
+  EXPECT_EQ(racks_needed(127, door), 32);  // the 127-node SuperPOD has 32 compute racks
+}
+
+TEST(Rack, space_binds_where_cooling_does_not) {
+  const RackFit fit =
+      fit_rack({.node_power = kilowatts(10.2), .node_units = 8}, cooling("direct-to-chip-1p"));
+  EXPECT_EQ(fit.nodes, 5);
+  EXPECT_EQ(fit.bound, RackBound::space);
+}
+
+TEST(Rack, an_nvl72_is_a_rack_of_its_own_and_leaves_a_legacy_rack_of_heat_to_the_air) {
+  const RackFit fit =
+      fit_rack({.node_power = kilowatts(132), .node_units = 48}, cooling("direct-to-chip-1p"));
+  EXPECT_EQ(fit.nodes, 1);
+  EXPECT_EQ(fit.bound, RackBound::whole_rack);
+  // 10 to 30 % of a hybrid rack; facility.md: 13 to 25 kW, of which 12 kW is a legacy air rack.
+  EXPECT_NEAR(fit.air_heat / kilowatts(1), 26.4, 0.1);
+  EXPECT_TRUE(fit.air_heat_is_a_legacy_rack);
+  EXPECT_EQ(
+      fit_rack({.node_power = kilowatts(132), .node_units = 48}, cooling("air-contained")).bound,
+      RackBound::none_fits);
+  EXPECT_EQ(racks_needed(8, fit_rack({.node_power = kilowatts(132)}, cooling("air-contained"))), 0);
+}
+
+TEST(Rack, the_method_a_rack_needs_gets_stronger_with_its_power) {
+  const auto& methods = shipped_catalog().cooling_methods;
+  EXPECT_EQ(method_needed(kilowatts(10), methods)->id, "air-perimeter");
+  EXPECT_EQ(method_needed(kilowatts(28), methods)->id, "air-contained");
+  EXPECT_EQ(method_needed(kilowatts(41), methods)->id, "rear-door-active");
+  EXPECT_EQ(method_needed(kilowatts(132), methods)->id, "direct-to-chip-1p");
+  EXPECT_EQ(method_needed(kilowatts(230), methods)->id, "direct-to-chip-100pct");
+  EXPECT_EQ(method_needed(kilowatts(600), methods), nullptr);
+  std::size_t last = methods.size();
+  for (int kw = 5; kw <= 300; kw += 5) {
+    const std::size_t carrying = methods_that_carry(kilowatts(kw), methods).size();
+    EXPECT_LE(carrying, last) << kw;
+    last = carrying;
+  }
+}
+
+TEST(Throughput, per_watt_is_peak_over_nameplate_and_fits_the_loader_range) {
+  const auto rows = throughput_table(shipped_catalog(), cooling("direct-to-chip-1p"), {});
+  ASSERT_FALSE(rows.empty());
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_GE(rows[i - 1].tflops_per_watt.value_or(-1), rows[i].tflops_per_watt.value_or(-1));
+  }
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [](const auto& r) { return r.node_id == "dgx-h100"; });
+  ASSERT_NE(row, rows.end());
+  EXPECT_NEAR(*row->tflops_per_watt, 8 * 989.4 / 10200, 1e-9);
+  EXPECT_NEAR(*row->pflops_per_rack, 5 * 8 * 0.9894, 1e-9);
+}
+
+TEST(Throughput, air_carries_less_per_rack_than_liquid) {
+  const auto air = throughput_table(shipped_catalog(), cooling("air-contained"), {});
+  const auto liquid = throughput_table(shipped_catalog(), cooling("direct-to-chip-1p"), {});
+  ASSERT_EQ(air.size(), liquid.size());
+  for (std::size_t i = 0; i < air.size(); ++i) {
+    EXPECT_EQ(air[i].node_id, liquid[i].node_id);
+    EXPECT_LE(air[i].pflops_per_rack.value_or(0), liquid[i].pflops_per_rack.value_or(0));
+  }
+}
+
+}  // namespace
+}  // namespace orrery
