@@ -18,6 +18,7 @@ struct FrameworkModel {
   KernelStyle style;
   Selective selective = Selective::attention_core;
 
+  double eager_traffic = 1;    // of pointwise kernels and the loss where no compiler fuses them
   double kernel_factor = 1;    // time of kernels in the framework over their time alone
   double host_launch_s = 0;    // host time for each kernel; the step is never faster than this
   double step_overhead_s = 0;  // data, logging, synchronisation, once a step
@@ -30,6 +31,7 @@ struct FrameworkModel {
   double ep_overlap = 0;
   double pp_overlap = 0;
   double dp_overlap = 0;
+  double error = 0.12;    // half-width of the 80 % interval of a step time, as a fraction
   double contention = 0;  // slowdown of compute while communication runs beside it
 
   // Bytes for each parameter.

@@ -139,11 +139,19 @@ LayerSplit split_of(const TrainingJob& job, const Layout& l) {
           .frozen = job.task == TrainingTask::lora};
 }
 
+KernelStyle style_of(const FrameworkModel& f, const TrainingJob& job) {
+  KernelStyle style = f.style;
+  if (job.compiled) return style;
+  style.fused_pointwise = false;
+  style.pointwise_traffic *= f.eager_traffic;
+  style.loss_bytes *= f.eager_traffic;
+  return style;
+}
+
 LayerCost layer_cost(const LayerQuery& q, LayerKind kind, bool windowed, StepScratch& scratch) {
   LayerWork& work = scratch.layer;
-  KernelStyle style = q.framework.style;
-  style.fused_pointwise = style.fused_pointwise && q.job.compiled;
-  fill_layer_work(q.job.model, kind, windowed, split_of(q.job, q.layout), style, work);
+  fill_layer_work(q.job.model, kind, windowed, split_of(q.job, q.layout),
+                  style_of(q.framework, q.job), work);
   LayerCost cost;
   add_ops(q.source, work.forward, cost.forward);
   add_ops(q.source, work.dgrad, cost.dgrad);
@@ -170,7 +178,7 @@ LayerCost embedding_cost(const LayerQuery& q, StepScratch& scratch) {
 }
 
 LayerCost head_cost(const LayerQuery& q, StepScratch& scratch) {
-  fill_head_work(q.job.model, split_of(q.job, q.layout), q.framework.style, scratch.end);
+  fill_head_work(q.job.model, split_of(q.job, q.layout), style_of(q.framework, q.job), scratch.end);
   return end_cost(q, scratch.end);
 }
 

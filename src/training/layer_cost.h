@@ -58,6 +58,8 @@ struct LayerQuery {
   const CostSource& source;
 };
 
+// The framework's style, or what it becomes where pointwise kernels are not compiled.
+KernelStyle style_of(const FrameworkModel& framework, const TrainingJob& job);
 LayerSplit split_of(const TrainingJob& job, const Layout& layout);
 LayerCost layer_cost(const LayerQuery& q, LayerKind kind, bool windowed, StepScratch& scratch);
 // The mean of a model's windowed and full layers of one kind.

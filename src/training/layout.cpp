@@ -76,38 +76,60 @@ int microbatches_of(const TrainingJob& job, const Layout& l) {
   return job.batch / (l.dp * l.microbatch);
 }
 
-std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& l) {
+LayoutFault layout_fault(const TrainingJob& job, const Layout& l) {
   const ModelShape& m = job.model;
   if (std::min({l.tp, l.pp, l.vp, l.dp, l.cp, l.ep, l.microbatch}) < 1) {
-    return "every degree of parallelism is at least 1";
+    return LayoutFault::below_one;
   }
-  if (l.tp * l.pp * l.dp * l.cp != job.gpus) {
-    return fmt::format("tp {} x pp {} x dp {} x cp {} is {}, not {} GPUs", l.tp, l.pp, l.dp, l.cp,
-                       l.tp * l.pp * l.dp * l.cp, job.gpus);
-  }
-  if (m.heads % l.tp != 0) return fmt::format("tp {} does not divide {} heads", l.tp, m.heads);
+  if (l.tp * l.pp * l.dp * l.cp != job.gpus) return LayoutFault::device_count;
+  if (m.heads % l.tp != 0) return LayoutFault::heads;
   if (m.attention == AttentionKind::gqa && m.kv_heads % l.tp != 0 && l.tp % m.kv_heads != 0) {
-    return fmt::format("tp {} and {} KV heads do not divide each other", l.tp, m.kv_heads);
+    return LayoutFault::kv_heads;
   }
-  if (std::fmod(m.ffn, l.tp) != 0) return fmt::format("tp {} does not divide ffn {}", l.tp, m.ffn);
-  if (m.layers < l.pp * l.vp) {
-    return fmt::format("{} layers cannot fill pp {} x vp {} chunks", m.layers, l.pp, l.vp);
-  }
-  if (l.vp > 1 && l.pp == 1) return "interleaving (vp > 1) needs a pipeline (pp > 1)";
-  if (job.batch % (l.dp * l.microbatch) != 0) {
-    return fmt::format("batch {} is not a multiple of dp {} x microbatch {}", job.batch, l.dp,
-                       l.microbatch);
-  }
-  if (l.ep > 1 && !m.is_moe()) return "expert parallelism on a model without experts";
-  if (l.ep > 1 && m.experts % l.ep != 0) {
-    return fmt::format("ep {} does not divide {} experts", l.ep, m.experts);
-  }
-  if ((job.gpus / l.pp) % l.ep != 0) {
-    return fmt::format("ep {} does not divide the {} ranks of a stage", l.ep, job.gpus / l.pp);
-  }
-  if (std::fmod(job.sequence, static_cast<double>(l.cp) * (l.sequence_parallel ? l.tp : 1)) != 0) {
-    return fmt::format("a sequence of {} does not split over cp {} and tp {}", job.sequence, l.cp,
-                       l.tp);
+  if (std::fmod(m.ffn, l.tp) != 0) return LayoutFault::ffn;
+  if (m.layers < l.pp * l.vp) return LayoutFault::layers;
+  if (l.vp > 1 && l.pp == 1) return LayoutFault::interleave_without_pipeline;
+  if (job.batch % (l.dp * l.microbatch) != 0) return LayoutFault::batch;
+  if (l.ep > 1 && !m.is_moe()) return LayoutFault::experts_of_dense_model;
+  if (l.ep > 1 && m.experts % l.ep != 0) return LayoutFault::experts;
+  if ((job.gpus / l.pp) % l.ep != 0) return LayoutFault::expert_ranks;
+  const double shares = static_cast<double>(l.cp) * (l.sequence_parallel ? l.tp : 1);
+  if (std::fmod(job.sequence, shares) != 0) return LayoutFault::sequence;
+  return LayoutFault::none;
+}
+
+std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& l) {
+  const ModelShape& m = job.model;
+  switch (layout_fault(job, l)) {
+    case LayoutFault::none:
+      return std::nullopt;
+    case LayoutFault::below_one:
+      return "every degree of parallelism is at least 1";
+    case LayoutFault::device_count:
+      return fmt::format("tp {} x pp {} x dp {} x cp {} is {}, not {} GPUs", l.tp, l.pp, l.dp, l.cp,
+                         l.tp * l.pp * l.dp * l.cp, job.gpus);
+    case LayoutFault::heads:
+      return fmt::format("tp {} does not divide {} heads", l.tp, m.heads);
+    case LayoutFault::kv_heads:
+      return fmt::format("tp {} and {} KV heads do not divide each other", l.tp, m.kv_heads);
+    case LayoutFault::ffn:
+      return fmt::format("tp {} does not divide ffn {}", l.tp, m.ffn);
+    case LayoutFault::layers:
+      return fmt::format("{} layers cannot fill pp {} x vp {} chunks", m.layers, l.pp, l.vp);
+    case LayoutFault::interleave_without_pipeline:
+      return "interleaving (vp > 1) needs a pipeline (pp > 1)";
+    case LayoutFault::batch:
+      return fmt::format("batch {} is not a multiple of dp {} x microbatch {}", job.batch, l.dp,
+                         l.microbatch);
+    case LayoutFault::experts_of_dense_model:
+      return "expert parallelism on a model without experts";
+    case LayoutFault::experts:
+      return fmt::format("ep {} does not divide {} experts", l.ep, m.experts);
+    case LayoutFault::expert_ranks:
+      return fmt::format("ep {} does not divide the {} ranks of a stage", l.ep, job.gpus / l.pp);
+    case LayoutFault::sequence:
+      return fmt::format("a sequence of {} does not split over cp {} and tp {}", job.sequence, l.cp,
+                         l.tp);
   }
   return std::nullopt;
 }

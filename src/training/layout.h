@@ -57,7 +57,24 @@ struct TrainingJob {
   double shard_group = 0;  // ranks that share one ZeRO-3 shard set; 0: all replicas
 };
 
-// Why the layout cannot run this job; nullopt where it can. Memory is another question.
+// Why a layout cannot run a job. Memory is another question.
+enum class LayoutFault {
+  none,
+  below_one,
+  device_count,
+  heads,
+  kv_heads,
+  ffn,
+  layers,
+  interleave_without_pipeline,
+  batch,
+  experts_of_dense_model,
+  experts,
+  expert_ranks,
+  sequence,
+};
+LayoutFault layout_fault(const TrainingJob& job, const Layout& layout);
+// The same in words; nullopt where the layout can run.
 std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& layout);
 
 // Groups as they lie on scale-up domains, by the rank order above.

@@ -139,8 +139,7 @@ MemoryEstimate estimate_memory(const TrainingJob& job, const Layout& l, const Fr
                                StepScratch& scratch) {
   const LayoutGroups groups = groups_of(job, l);
   const LayerSplit split = split_of(job, l);
-  KernelStyle style = f.style;
-  style.fused_pointwise = style.fused_pointwise && job.compiled;
+  const KernelStyle style = style_of(f, job);
   LayerSaved saved;
   if (dense_layer_count(job.model) > 0) {
     saved.dense = mean_saved(job, split, style, LayerKind::dense, scratch.layer);

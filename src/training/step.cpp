@@ -25,9 +25,9 @@ struct StageCost {
 
 struct Composed {
   StageTimes times;
-  std::array<double, kStepPartCount> parts{};
+  std::array<double, kStepPhaseCount> parts{};
 
-  double& part(StepPart p) { return parts[static_cast<std::size_t>(p)]; }
+  double& part(StepPhase p) { return parts[static_cast<std::size_t>(p)]; }
 };
 
 struct Composer {
@@ -42,20 +42,20 @@ struct Composer {
     const double f = framework.kernel_factor;
     const double kernels = p.kernel_seconds(clock) * f;
     const double host = std::max(0.0, p.kernels * framework.host_launch_s - kernels);
-    out.part(StepPart::matrix) += p.matrix.at_clock(clock) * f;
-    out.part(StepPart::attention) += p.attention.at_clock(clock) * f;
-    out.part(StepPart::passes) += p.passes.at_clock(clock) * f;
-    out.part(StepPart::host) += host;
-    out.part(StepPart::tp) += p.tp;
-    out.part(StepPart::cp) += p.cp;
-    out.part(StepPart::ep) += p.ep;
+    out.part(StepPhase::matrix) += p.matrix.at_clock(clock) * f;
+    out.part(StepPhase::attention) += p.attention.at_clock(clock) * f;
+    out.part(StepPhase::passes) += p.passes.at_clock(clock) * f;
+    out.part(StepPhase::host) += host;
+    out.part(StepPhase::tp) += p.tp;
+    out.part(StepPhase::cp) += p.cp;
+    out.part(StepPhase::ep) += p.ep;
     return kernels + host + p.exposed();
   }
 
   double recompute_seconds(const PassCost& p, Composed& out) const {
     Composed apart;
     const double seconds = pass_seconds(p, apart);
-    out.part(StepPart::recompute) += seconds;
+    out.part(StepPhase::recompute) += seconds;
     return seconds;
   }
 
@@ -77,8 +77,8 @@ struct Composer {
     const bool keeps = layout.sharding == Sharding::zero2;
     const double backward = shard_exposed(c.times.dgrad + c.times.wgrad,
                                           (keeps ? 0 : shard.gather) + shard.scatter, stage.layers);
-    c.part(StepPart::dp) += forward + backward;
-    c.part(StepPart::pp) += 2 * boundary;
+    c.part(StepPhase::dp) += forward + backward;
+    c.part(StepPhase::pp) += 2 * boundary;
     c.times.forward += forward + boundary;
     c.times.dgrad += backward + boundary;
     return c;
@@ -220,28 +220,28 @@ StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer&
   StepEstimate e;
   e.microbatches = m;
   for (std::size_t i = 0; i < slow.parts.size(); ++i) e.parts[i] = slow.parts[i] * m;
-  const auto set = [&e](StepPart p, double v) { e.parts[static_cast<std::size_t>(p)] += v; };
-  set(StepPart::bubble, pipeline.bubble);
+  const auto set = [&e](StepPhase p, double v) { e.parts[static_cast<std::size_t>(p)] += v; };
+  set(StepPhase::bubble, pipeline.bubble);
   double replica_all = 0;
   const double dp = replica_exposed(q, fullest, slow.times, replica_all);
-  set(StepPart::dp, dp);
+  set(StepPhase::dp, dp);
   const double optimizer = optimizer_seconds(q, fullest);
-  set(StepPart::optimizer, optimizer);
-  set(StepPart::overhead, q.framework.step_overhead_s);
+  set(StepPhase::optimizer, optimizer);
+  set(StepPhase::overhead, q.framework.step_overhead_s);
   const double before = pipeline.seconds + dp + optimizer + q.framework.step_overhead_s;
   const double spread =
       q.framework.straggler * std::sqrt(2 * std::log(std::max(1.0, q.job.gpus / 8.0)));
-  set(StepPart::straggler, before * spread);
+  set(StepPhase::straggler, before * spread);
   e.seconds = before * (1 + spread);
-  e.communication_s = e.part(StepPart::tp) + e.part(StepPart::cp) + e.part(StepPart::ep) +
-                      e.part(StepPart::pp) + e.part(StepPart::dp);
+  e.communication_s = e.part(StepPhase::tp) + e.part(StepPhase::cp) + e.part(StepPhase::ep) +
+                      e.part(StepPhase::pp) + e.part(StepPhase::dp);
   return e;
 }
 
 }  // namespace
 
-const char* to_text(StepPart p) {
-  constexpr std::array<const char*, kStepPartCount> kNames = {
+const char* to_text(StepPhase p) {
+  constexpr std::array<const char*, kStepPhaseCount> kNames = {
       "matrix products", "attention",  "memory passes", "recompute",       "host launch",
       "exposed tp",      "exposed cp", "exposed ep",    "stage transfers", "pipeline bubble",
       "exposed dp",      "optimizer",  "step overhead", "stragglers"};

@@ -19,7 +19,7 @@
 
 namespace orrery {
 
-enum class StepPart {
+enum class StepPhase {
   matrix,
   attention,
   passes,
@@ -35,18 +35,18 @@ enum class StepPart {
   overhead,
   straggler,
 };
-inline constexpr int kStepPartCount = 14;
-const char* to_text(StepPart p);
+inline constexpr int kStepPhaseCount = 14;
+const char* to_text(StepPhase p);
 
 struct StepEstimate {
   double seconds = 0;
-  std::array<double, kStepPartCount> parts{};  // sum to seconds
+  std::array<double, kStepPhaseCount> parts{};  // sum to seconds
   double clock = 1;
   double watts = 0;            // mean draw of one device; 0 where no clock model was given
   double communication_s = 0;  // all of it, hidden or not, on the slowest stage
   int microbatches = 0;
 
-  double part(StepPart p) const { return parts[static_cast<std::size_t>(p)]; }
+  double part(StepPhase p) const { return parts[static_cast<std::size_t>(p)]; }
 };
 
 // `layout` must be one that refuse_layout accepts.

@@ -1,0 +1,61 @@
+// The parameters of training estimates: per framework family, per accelerator, one factor a
+// release.
+//
+// data/calibration/training_frameworks.csv, training_accelerators.csv and training_releases.csv
+// hold one value a row with the rows that fixed it. A framework that no table names gets the family
+// "default"; a release that none names gets its family's factor (1). Nothing is per model or per
+// row.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "catalog/catalog.h"
+#include "training/framework.h"
+
+namespace orrery {
+
+// Times of kernels inside a training step over compute's times of the same kernels alone: two
+// matrices in a row find the clock lower and the cache fuller than a benchmark does.
+struct AcceleratorTuning {
+  std::string id;
+  double matrix = 1;  // 16-bit products
+  double matrix_8bit = 1;
+  double matrix_4bit = 1;
+  double attention = 1;
+  double passes = 1;
+  double scaleup = 1;  // collective time inside a domain
+  double network = 1;  // collective time across domains
+  double error = 0.1;  // half-width that an accelerator adds, as a fraction
+};
+
+struct ReleaseFactor {
+  std::string framework;
+  std::string release;
+  double factor = 1;  // of the step time
+};
+
+struct TrainingCalibration {
+  std::vector<FrameworkModel> frameworks;
+  std::vector<AcceleratorTuning> accelerators;
+  std::vector<ReleaseFactor> releases;
+
+  const FrameworkModel& framework(std::string_view id) const;  // "default" where unknown
+  bool knows_framework(std::string_view id) const;
+  AcceleratorTuning accelerator(std::string_view id) const;
+  double release_factor(std::string_view framework, std::string_view release) const;
+  bool knows_release(std::string_view framework, std::string_view release) const;
+};
+
+// A parameter as calibration files and the fitter name it.
+using ParameterField = double*;
+ParameterField framework_field(FrameworkModel& f, std::string_view parameter);
+ParameterField accelerator_field(AcceleratorTuning& a, std::string_view parameter);
+
+Result<TrainingCalibration> load_training_calibration(const ReadFile& read);
+Result<TrainingCalibration> load_embedded_training_calibration();
+
+}  // namespace orrery

@@ -1,0 +1,169 @@
+#include "score/training_rows.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace orrery {
+namespace {
+
+struct Fields {
+  const CsvTable& table;
+  const CsvRow& row;
+
+  std::string_view text(std::string_view column) const { return table.text(row, column); }
+  std::optional<double> number(std::string_view column) const { return table.number(row, column); }
+  std::optional<int> whole(std::string_view column) const {
+    const auto n = table.integer(row, column);
+    return n ? std::optional<int>(static_cast<int>(*n)) : std::nullopt;
+  }
+  std::optional<bool> flag(std::string_view column) const {
+    const std::string_view t = text(column);
+    if (t == "1") return true;
+    if (t == "0") return false;
+    return std::nullopt;
+  }
+};
+
+void override_shape(const Fields& f, ModelShape& m) {
+  if (auto v = f.whole("layers")) m.layers = *v;
+  if (auto v = f.whole("dense_layers")) m.first_dense_layers = *v;
+  if (auto v = f.number("hidden")) m.hidden = *v;
+  if (auto v = f.whole("heads")) m.heads = *v;
+  if (auto v = f.whole("kv_heads")) m.kv_heads = *v;
+  if (auto v = f.number("head_dim")) m.head_dim = *v;
+  if (auto v = f.number("ffn")) m.ffn = *v;
+  if (auto v = f.flag("gated_mlp")) m.gated_mlp = *v;
+  if (auto v = f.number("vocab")) m.vocab = *v;
+}
+
+std::expected<ModelShape, std::string> shape_of(const Fields& f, const ScoreInputs& inputs) {
+  const std::string_view id = f.text("model");
+  ModelShape m;
+  if (const ModelShape* known = inputs.catalog.model(id)) {
+    m = *known;
+  } else if (auto given = inputs.model ? inputs.model(id) : std::nullopt) {
+    m = *given;
+  } else if (f.number("hidden") && f.whole("layers") && f.whole("heads") && f.number("ffn") &&
+             f.number("vocab")) {
+    m.id = std::string(id);
+    m.kv_heads = *f.whole("heads");
+    m.head_dim = *f.number("hidden") / *f.whole("heads");
+    m.gated_mlp = f.flag("gated_mlp").value_or(true);
+    m.tied_embeddings = !m.gated_mlp;  // GPT-2's line ties them, Llama's does not
+  } else {
+    return std::unexpected(
+        fmt::format("model {} is not in the catalog and the row has no shape: give its config.json "
+                    "with --models",
+                    id));
+  }
+  override_shape(f, m);
+  if (m.state_space_layers > 0) {
+    return std::unexpected(fmt::format("{} has state-space layers, which are not modelled", id));
+  }
+  return m;
+}
+
+std::optional<Recompute> recompute_of(std::string_view t) {
+  if (t == "none") return Recompute::none;
+  if (t == "selective") return Recompute::selective;
+  if (t == "full") return Recompute::full;
+  return std::nullopt;
+}
+
+std::optional<Sharding> sharding_of(std::string_view t) {
+  if (t == "none") return Sharding::none;
+  if (t == "zero1") return Sharding::zero1;
+  if (t == "zero2") return Sharding::zero2;
+  if (t == "zero3" || t == "fsdp") return Sharding::zero3;
+  return std::nullopt;
+}
+
+std::optional<Schedule> schedule_of(std::string_view t) {
+  if (t == "1f1b") return Schedule::one_f_one_b;
+  if (t == "interleaved") return Schedule::interleaved;
+  if (t == "zero-bubble" || t == "zb") return Schedule::zero_bubble;
+  return std::nullopt;
+}
+
+// "FSDP group of 64 GPUs".
+double shard_group_of(std::string_view note) {
+  constexpr std::string_view kLead = "FSDP group of ";
+  const auto at = note.find(kLead);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view rest = note.substr(at + kLead.size());
+  return parse_number(rest.substr(0, rest.find(' '))).value_or(0);
+}
+
+LayoutWish wish_of_row(const Fields& f, const ModelShape& m) {
+  LayoutWish w;
+  w.tp = f.whole("tp");
+  w.pp = f.whole("pp");
+  w.vp = f.whole("vp");
+  w.cp = f.whole("cp");
+  w.ep = f.whole("ep");
+  if (!w.ep && !m.is_moe()) w.ep = 1;
+  w.microbatch = f.whole("mbs");
+  w.sharding = sharding_of(f.text("sharding"));
+  w.recompute = recompute_of(f.text("recompute"));
+  w.schedule = schedule_of(f.text("schedule"));
+  w.sequence_parallel = f.flag("sequence_parallel");
+  w.async_tp = f.flag("async_tp").value_or(false);
+  const bool told = w.tp && w.pp && w.microbatch;
+  if (!w.vp && (told || w.schedule == Schedule::one_f_one_b)) w.vp = 1;
+  if (!w.vp && w.schedule == Schedule::interleaved) w.vp = 2;
+  if (w.schedule == Schedule::interleaved) w.schedule = Schedule::one_f_one_b;
+  return w;
+}
+
+}  // namespace
+
+std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table, const CsvRow& row,
+                                                          const ScoreInputs& inputs) {
+  const Fields f{table, row};
+  TrainingRow r;
+  r.id = std::string(f.text("id"));
+  r.certainty = std::string(f.text("certainty"));
+  r.counts = r.certainty.starts_with("read") || r.certainty.starts_with("measured");
+  TrainingQuery& q = r.query;
+  q.accelerator = inputs.catalog.accelerator(f.text("gpu"));
+  if (q.accelerator == nullptr) {
+    return std::unexpected(fmt::format("accelerator {} is not in the catalog", f.text("gpu")));
+  }
+  auto shape = shape_of(f, inputs);
+  if (!shape) return std::unexpected(shape.error());
+  q.model = std::move(*shape);
+  const auto gpus = f.whole("n_gpus");
+  const auto sequence = f.number("seq");
+  const auto batch = f.whole("gbs");
+  if (!gpus || !sequence || !batch || *gpus < 1 || *sequence < 1 || *batch < 1) {
+    return std::unexpected("GPU count, sequence or batch is missing");
+  }
+  q.gpus = *gpus;
+  q.sequence = *sequence;
+  q.batch = *batch;
+  q.scaleup = f.whole("scaleup_gpus").value_or(0);
+  q.nic = gbits_per_s(f.number("nic_gbps_per_gpu").value_or(0));
+  q.network = network_kind_from(f.text("fabric"), q.accelerator->scaleup_link);
+  const auto precision = precision_from(f.text("precision"));
+  if (!precision) return std::unexpected(fmt::format("precision {}", f.text("precision")));
+  q.precision = *precision;
+  q.layout = wish_of_row(f, q.model);
+  r.layout_published = q.layout.complete();
+  q.task = f.text("task") == "lora"  ? TrainingTask::lora
+           : f.text("task") == "sft" ? TrainingTask::finetune
+                                     : TrainingTask::pretrain;
+  q.framework = std::string(f.text("framework"));
+  q.release = std::string(f.text("release"));
+  q.balanced_experts =
+      f.flag("balanced_experts").value_or(false) || f.text("framework") == "megatron-core";
+  q.train_mtp = f.flag("mtp").value_or(false);
+  q.compiled = f.flag("compile").value_or(true);
+  q.shard_group = shard_group_of(f.text("note"));
+  r.tokens_per_s_per_gpu = f.number("tokens_per_s_per_gpu");
+  r.peak_gib = f.number("peak_gib");
+  r.watts = f.number("watts");
+  return r;
+}
+
+}  // namespace orrery

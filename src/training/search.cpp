@@ -1,0 +1,176 @@
+#include "training/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "workload/model_math.h"
+
+namespace orrery {
+namespace {
+
+std::vector<int> divisors_up_to(int number, int most) {
+  std::vector<int> all;
+  for (int d = 1; d <= std::min(number, most); ++d) {
+    if (number % d == 0) all.push_back(d);
+  }
+  return all;
+}
+
+template <class T>
+const T pick(const std::vector<T>& options, std::int64_t& index) {
+  const auto n = static_cast<std::int64_t>(options.size());
+  const auto at = static_cast<std::size_t>(index % n);
+  index /= n;
+  return options[at];
+}
+
+// Products of one step at the device's peak, over all devices: what no layout can beat.
+double ideal_seconds(const SearchQuery& q) {
+  if (q.peak_flops <= 0) return 0;
+  const TrainingJob& job = q.job;
+  const double passes = job.task == TrainingTask::lora ? 2 : 3;
+  const double flops = forward_flops_per_token(job.model, 1).base() * passes * job.sequence *
+                       static_cast<double>(job.batch);
+  return flops / (q.peak_flops * job.gpus);
+}
+
+bool ranks_before(const RankedLayout& a, const RankedLayout& b) {
+  if (a.step.seconds != b.step.seconds) return a.step.seconds < b.step.seconds;
+  return a.index < b.index;
+}
+
+void keep_best(std::vector<RankedLayout>& best, RankedLayout found, int keep) {
+  const auto at = std::ranges::upper_bound(best, found, ranks_before);
+  best.insert(at, std::move(found));
+  if (best.size() > static_cast<std::size_t>(keep)) best.pop_back();
+}
+
+double lower_bound(double ideal, const TrainingJob& job, const Layout& l) {
+  // The bubble of a zero-bubble schedule can vanish; of the others it is least for equal stages.
+  if (l.schedule == Schedule::zero_bubble && l.vp == 1) return ideal;
+  const double m = microbatches_of(job, l);
+  return ideal * (1 + (l.pp - 1.0) / l.vp / m);
+}
+
+}  // namespace
+
+std::int64_t LayoutSpace::size() const {
+  std::int64_t n = 1;
+  for (std::size_t count :
+       {tp.size(), pp.size(), vp.size(), cp.size(), ep.size(), microbatch.size(), sharding.size(),
+        recompute.size(), schedule.size(), sequence_parallel.size()}) {
+    n *= static_cast<std::int64_t>(count);
+  }
+  return n;
+}
+
+Layout LayoutSpace::at(std::int64_t index, int gpus) const {
+  Layout l;
+  l.sequence_parallel = pick(sequence_parallel, index);
+  l.schedule = pick(schedule, index);
+  l.recompute = pick(recompute, index);
+  l.sharding = pick(sharding, index);
+  l.microbatch = pick(microbatch, index);
+  l.vp = pick(vp, index);
+  l.ep = pick(ep, index);
+  l.cp = pick(cp, index);
+  l.pp = pick(pp, index);
+  l.tp = pick(tp, index);
+  l.async_tp = async_tp;
+  const int model = l.tp * l.pp * l.cp;
+  l.dp = gpus % model == 0 ? gpus / model : 0;
+  return l;
+}
+
+LayoutSpace whole_space(const TrainingJob& job) {
+  const ModelShape& m = job.model;
+  LayoutSpace s;
+  s.tp = divisors_up_to(std::max(1, m.heads), std::min(job.gpus, std::max(8, job.scaleup)));
+  std::erase_if(s.tp, [&](int tp) { return job.gpus % tp != 0; });
+  s.pp = divisors_up_to(job.gpus, m.layers);
+  s.vp = {1};
+  for (int v : divisors_up_to(m.layers, m.layers)) {
+    if (v > 1) s.vp.push_back(v);
+  }
+  s.cp = {1};
+  for (int c = 2; c <= std::min(job.gpus, 16) && job.sequence / c >= 2048; c *= 2)
+    s.cp.push_back(c);
+  s.ep = m.is_moe() ? divisors_up_to(m.experts, job.gpus) : std::vector<int>{1};
+  for (int b = 1; b <= std::min(job.batch, 64); b *= 2) s.microbatch.push_back(b);
+  s.sharding = {Sharding::zero1, Sharding::none, Sharding::zero2, Sharding::zero3};
+  s.recompute = {Recompute::none, Recompute::selective, Recompute::full};
+  s.schedule = {Schedule::one_f_one_b, Schedule::zero_bubble};
+  s.sequence_parallel = {true, false};
+  return s;
+}
+
+SearchCounts& SearchCounts::operator+=(const SearchCounts& o) {
+  candidates += o.candidates;
+  refused += o.refused;
+  too_large += o.too_large;
+  bounded += o.bounded;
+  evaluated += o.evaluated;
+  return *this;
+}
+
+SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64_t end) {
+  SearchResult result;
+  StepScratch scratch;
+  const double ideal = ideal_seconds(q);
+  for (std::int64_t i = begin; i < end; ++i) {
+    ++result.counts.candidates;
+    const Layout l = q.space.at(i, q.job.gpus);
+    // Two ways to write one layout: interleaving has its own schedule, tp 1 nothing to parallelise.
+    const bool doubled = (l.vp > 1 && l.schedule == Schedule::zero_bubble) ||
+                         (l.tp == 1 && !l.sequence_parallel) ||
+                         (l.pp == 1 && l.schedule == Schedule::zero_bubble);
+    const bool several = q.space.sequence_parallel.size() > 1 || q.space.schedule.size() > 1;
+    if (l.dp == 0 || (doubled && several) || layout_fault(q.job, l) != LayoutFault::none) {
+      ++result.counts.refused;
+      continue;
+    }
+    const bool full = result.best.size() >= static_cast<std::size_t>(q.keep);
+    if (full && lower_bound(ideal, q.job, l) > result.best.back().step.seconds) {
+      ++result.counts.bounded;
+      continue;
+    }
+    const MemoryEstimate memory = estimate_memory(q.job, l, q.framework, scratch);
+    if (memory.peak > q.memory_limit) {
+      ++result.counts.too_large;
+      continue;
+    }
+    ++result.counts.evaluated;
+    const StepEstimate step = estimate_step(q.job, l, q.framework, q.source, scratch);
+    keep_best(result.best, {i, l, step, memory.peak}, q.keep);
+  }
+  return result;
+}
+
+SearchResult merge(std::vector<SearchResult> parts, int keep) {
+  SearchResult all;
+  for (SearchResult& part : parts) {
+    all.counts += part.counts;
+    for (RankedLayout& r : part.best) keep_best(all.best, std::move(r), keep);
+  }
+  return all;
+}
+
+std::string why_slower(const RankedLayout& best, const RankedLayout& other) {
+  int part = 0;
+  double grew = -std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kStepPhaseCount; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const double more = other.step.parts[at] - best.step.parts[at];
+    if (more > grew) {
+      grew = more;
+      part = i;
+    }
+  }
+  const double behind = other.step.seconds / best.step.seconds - 1;
+  return fmt::format("{:.1f} % slower: {} takes {:.0f} ms more", 100 * behind,
+                     to_text(static_cast<StepPhase>(part)), 1e3 * grew);
+}
+
+}  // namespace orrery
