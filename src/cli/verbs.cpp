@@ -3,11 +3,14 @@
 namespace orrery {
 
 Verb bench_verb();
+Verb catalog_verb();
 Verb completion_verb();
 Verb version_verb();
 
 // In the order of the work: init plan simulate search calc fabric score calibrate diff explain
 // catalog emit probe serve bench completion version.
-std::vector<Verb> all_verbs() { return {bench_verb(), completion_verb(), version_verb()}; }
+std::vector<Verb> all_verbs() {
+  return {catalog_verb(), bench_verb(), completion_verb(), version_verb()};
+}
 
 }  // namespace orrery
