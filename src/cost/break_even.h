@@ -28,8 +28,8 @@ struct BreakEvenPoint {
 std::vector<BreakEvenPoint> break_even_curve(const OwnershipInput& owned, UsdPerSecond rental,
                                              int points = 20);
 
-// Months of owning after which what was paid (purchase, less nothing, and running costs) is under
-// what renting the same useful hours would have cost; nullopt where it never is.
+// Months of owning after which purchase and running costs together are under what renting the same
+// useful hours would have cost, interest and resale left out; nullopt where they never are.
 std::optional<double> payback_months(const OwnershipInput& owned, UsdPerSecond rental);
 
 }  // namespace orrery

@@ -41,7 +41,7 @@ void add_running(Ownership& result, const OwnershipInput& in) {
   Usd capex;
   for (const CapexItem& item : in.capex) capex += item.amount;
   const Usd electricity = in.it_power * in.pue * years(1) * in.electricity;
-  add(result, false, {"electricity", electricity, kFormula});
+  add(result, false, {"electricity", electricity, in.electricity_reference});
   if (in.colocation > UsdPerJoule()) {
     add(result, false,
         {"colocation", contracted * years(1) * in.colocation, "tco_params/colocation"});

@@ -36,8 +36,9 @@ struct OwnershipInput {
   Watts contracted;  // what colocation bills; 0: the mean draw
   double pue = 1.3;
   UsdPerJoule electricity = usd_per_kwh(0.08);
-  UsdPerJoule colocation;  // USD per kW and month; 0 where the hall is owned
-  UsdPerWatt hall;         // capital cost per watt of IT; 0 where it is rented
+  std::string electricity_reference = "assumed";  // the region's row, or "design"
+  UsdPerJoule colocation;                         // USD per kW and month; 0 where the hall is owned
+  UsdPerWatt hall;  // capital cost per watt of IT; 0 where it is rented
   double hall_years = 20;
   double people = 0;
   Usd salary = kilo_usd(200);  // a year, with overheads; assumed

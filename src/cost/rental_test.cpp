@@ -1,0 +1,130 @@
+// Rented hours: spot gangs, discounts off the price table, tokens, runs and egress.
+#include "cost/rental.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "catalog/catalog.h"
+#include "cost/spend.h"
+
+namespace orrery {
+namespace {
+
+// models/facility, section 5: 64 nodes at 15 % a month are interrupted every 69 h on average.
+TEST(Spot, a_gang_of_64_at_15_percent_lives_69_hours) {
+  const Gang gang{.nodes = 64, .monthly_share = 0.15};
+  EXPECT_NEAR(mean_time_between_interruptions(gang) / hours(1), 69.2, 0.1);
+  EXPECT_NEAR(gang_survival(gang, hours(69.2)), std::exp(-1), 1e-3);
+  EXPECT_NEAR(gang_survival({.nodes = 1, .monthly_share = 0.15}, hours(720)), 0.85, 1e-12);
+}
+
+TEST(Spot, larger_gangs_and_longer_runs_survive_less) {
+  double last = 1;
+  for (int nodes = 1; nodes <= 1024; nodes *= 2) {
+    const double s = gang_survival({.nodes = nodes, .monthly_share = 0.1}, hours(24));
+    EXPECT_LT(s, last);
+    last = s;
+  }
+  EXPECT_TRUE(std::isinf(mean_time_between_interruptions({.nodes = 8}).base()));
+  EXPECT_EQ(gang_survival({.nodes = 8}, hours(1e6)), 1);
+  EXPECT_GT(
+      mean_time_between_interruptions({.nodes = 64, .monthly_share = 0.15, .correlation = 0.5}),
+      mean_time_between_interruptions({.nodes = 64, .monthly_share = 0.15}));
+}
+
+RentalInput h100(RentalKind kind) {
+  return {.kind = kind,
+          .list = usd_per_hour(7.36),
+          .discount = 0.63,
+          .support = 0,
+          .gang = {.nodes = 64, .monthly_share = 0.15}};
+}
+
+// By hand: mtbi 69.2 h, an hour between checkpoints of 30 s, 10 min to restart: goodput
+// 3600/3630 / (1 + (0.5 + 1/6) / 69.2) = 0.982.
+TEST(Rental, spot_costs_more_per_useful_hour_than_its_price) {
+  const Rental spot = rented_cost(h100(RentalKind::spot));
+  EXPECT_NEAR(spot.billed / usd_per_hour(1), 2.72, 0.01);
+  EXPECT_NEAR(spot.goodput, 0.982, 0.001);
+  EXPECT_NEAR(spot.useful / spot.billed, 1 / 0.982, 0.001);
+  const Rental on_demand = rented_cost(h100(RentalKind::on_demand));
+  EXPECT_LT(spot.useful, on_demand.useful);
+  EXPECT_FALSE(on_demand.between_interruptions);
+}
+
+TEST(Rental, a_slower_restart_raises_the_price_of_a_useful_hour) {
+  double last = 0;
+  for (double m : {1.0, 10.0, 60.0, 600.0}) {
+    RentalInput in = h100(RentalKind::spot);
+    in.spot_goodput = simple_goodput({.restart = minutes(m)});
+    const double useful = rented_cost(in).useful / usd_per_hour(1);
+    EXPECT_GT(useful, last);
+    last = useful;
+  }
+}
+
+TEST(Rental, break_even_discount_makes_spot_and_on_demand_equal) {
+  RentalInput in = h100(RentalKind::spot);
+  in.gang.nodes = 512;
+  in.discount = spot_discount_to_break_even(in);
+  EXPECT_GT(in.discount, 0);
+  RentalInput on_demand = in;
+  on_demand.kind = RentalKind::on_demand;
+  EXPECT_NEAR(rented_cost(in).useful / rented_cost(on_demand).useful, 1, 1e-12);
+}
+
+TEST(Rental, reserved_is_billed_whether_used_or_not) {
+  RentalInput in = h100(RentalKind::reserved);
+  in.discount = 0.4;
+  in.utilisation = 0.5;
+  EXPECT_NEAR(rented_cost(in).useful / usd_per_hour(1), 7.36 * 0.6 / 0.5, 1e-9);
+}
+
+// Section 5: AWS 6.9 to 7.4 USD on demand, spot 63 % off; the same chip spreads about fivefold.
+TEST(Rental, market_prices_of_the_h100) {
+  const auto catalog = load_embedded_catalog();
+  ASSERT_TRUE(catalog);
+  const auto aws = market_price(catalog->cloud_prices, "h100-sxm", "aws", false);
+  ASSERT_TRUE(aws);
+  EXPECT_NEAR(aws->median / usd_per_hour(1), 7.36, 0.01);
+  const auto spot = market_price(catalog->cloud_prices, "h100-sxm", "aws", true);
+  ASSERT_TRUE(spot);
+  EXPECT_NEAR(1 - spot->median / aws->median, 0.63, 0.02);
+  const auto all = market_price(catalog->cloud_prices, "h100-sxm", "", false);
+  ASSERT_TRUE(all);
+  EXPECT_GT(all->high / all->low, 4);
+  EXPECT_FALSE(market_price(catalog->cloud_prices, "no-such", "", false));
+}
+
+// DeepSeek-V3 report: 2.788 M H800-hours at 2 USD are 5.576 MUSD.
+TEST(Spend, deepseek_v3_run) {
+  const Usd cost = run_cost(2048, hours(2.788e6 / 2048), usd_per_hour(2));
+  EXPECT_NEAR(cost / mega_usd(1), 5.576, 1e-9);
+}
+
+TEST(Spend, tokens) {
+  const TokenPool pool{
+      .name = "all", .accelerators = 8, .per_accelerator = usd_per_hour(2), .tokens_per_s = 2500};
+  EXPECT_NEAR(usd_per_million_tokens(pool)->base(), 16 / (2500 * 3600.0) * 1e6, 1e-9);
+  TokenPool half = pool;
+  half.utilisation = 0.5;
+  EXPECT_NEAR(*usd_per_million_tokens(half) / *usd_per_million_tokens(pool), 2, 1e-12);
+  EXPECT_FALSE(usd_per_million_tokens({}));
+}
+
+// Section 5: a 100 TB dataset pulled once costs about 7.8 kUSD.
+TEST(Spend, egress_of_100_tb) {
+  const auto steps = aws_egress_steps();
+  EXPECT_NEAR(egress_cost(terabytes(100), steps) / kilo_usd(1), 7.8, 1e-9);
+  EXPECT_NEAR(egress_cost(terabytes(10), steps) / usd(1), 900, 1e-9);
+  EXPECT_NEAR(egress_cost(terabytes(250), steps) / usd(1), 900 + 3400 + 7000 + 5000, 1e-6);
+  Usd last;
+  for (double tb = 1; tb < 1000; tb *= 3) {
+    EXPECT_GT(egress_cost(terabytes(tb), steps), last);
+    last = egress_cost(terabytes(tb), steps);
+  }
+}
+
+}  // namespace
+}  // namespace orrery
