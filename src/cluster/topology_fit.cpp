@@ -31,17 +31,18 @@ bool is_below(std::span<const TopologySwitch> tree, int node, int ancestor) {
   return node == ancestor;
 }
 
-// The leaf to fill next: the tightest that holds all that is left, else the fullest.
+// Whether to fill leaf `a` before `b`: the tightest that holds all that is left, else the fullest.
+bool comes_before(const LeafShare& a, const LeafShare& b, int left) {
+  const bool a_holds = a.nodes >= left;
+  const bool b_holds = b.nodes >= left;
+  if (a_holds != b_holds) return a_holds;
+  return a_holds ? a.nodes < b.nodes : a.nodes > b.nodes;
+}
+
 std::size_t next_leaf(const std::vector<LeafShare>& free, int left) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < free.size(); ++i) {
-    const bool holds = free[i].nodes >= left;
-    const bool best_holds = free[best].nodes >= left;
-    if (holds != best_holds
-            ? holds
-            : (holds ? free[i].nodes < free[best].nodes : free[i].nodes > free[best].nodes)) {
-      best = i;
-    }
+    if (comes_before(free[i], free[best], left)) best = i;
   }
   return best;
 }
