@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-// Newton doubles its digits each round; from the start below it needs six at most, so this bound
+// Newton doubles its digits each round and needs a few from the start below, so this bound
 // only guards against a rate that is not a number.
 constexpr int kNewtonRounds = 60;
 
