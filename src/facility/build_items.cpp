@@ -60,8 +60,11 @@ std::vector<ScheduleItem> build_items(std::span<const LeadTime> lead_times,
     b.deliver("utility-interconnect");
     b.deliver("large-power-transformer");
   }
-  if (scope.new_utility || scope.new_shell) b.deliver("mv-switchgear");
-  b.deliver("ups");
+  const bool new_power = scope.new_utility || scope.new_shell;
+  if (new_power) {
+    b.deliver("mv-switchgear");
+    b.deliver("ups");
+  }
   if (scope.generators && scope.new_shell) b.deliver("diesel-generator-2-3-mw");
   if (scope.new_shell) b.deliver("greenfield-shell-fit-out");
   if (scope.liquid) b.deliver("cdu");
@@ -74,9 +77,11 @@ std::vector<ScheduleItem> build_items(std::span<const LeadTime> lead_times,
     b.install("substation", "set and energise the transformer", weeks(8),
               {"utility-interconnect", "large-power-transformer"});
   }
-  b.install("switchgear-install", "install switchgear, UPS and generators", weeks(6),
-            {"substation", "mv-switchgear", "ups", "diesel-generator-2-3-mw",
-             "greenfield-shell-fit-out"});
+  if (new_power) {
+    b.install("switchgear-install", "install switchgear, UPS and generators", weeks(6),
+              {"substation", "mv-switchgear", "ups", "diesel-generator-2-3-mw",
+               "greenfield-shell-fit-out"});
+  }
   b.install("cooling-install", "install and flush cooling", weeks(6),
             {"cdu", "chiller", "liquid-retrofit-of-existing-hall", "greenfield-shell-fit-out"});
   b.install("hall-acceptance", "integrated test of power and cooling", weeks(4),

@@ -30,15 +30,15 @@ TEST(Pue, lies_within_the_climate_table) {
 }
 
 // Warm-water HPC sites publish 1.03 to 1.04 (NREL ESIF, Frontier, LUMI): no UPS behind the compute,
-// medium voltage to the row, towers.
-TEST(Pue, warm_water_without_ups_reaches_the_published_hpc_sites) {
+// medium voltage to the row, towers. Ours is 0.03 high: their pumps and light are leaner.
+TEST(Pue, warm_water_without_ups_comes_near_the_published_hpc_sites) {
   const SitePower s = site({.cooling_id = "direct-to-chip-100pct",
                             .redundancy_id = "flex",
                             .climate = "cool",
                             .chain_ids = {"utility-transformer-mv"},
                             .design = megawatts(10),
                             .rejection = HeatRejection::tower});
-  EXPECT_NEAR(s.pue.middle, 1.05, 0.02);
+  EXPECT_NEAR(s.pue.middle, 1.035, 0.035);
 }
 
 // Uptime's survey mean is 1.54: perimeter air, 2N, a third of the design load, warm air.
@@ -48,7 +48,7 @@ TEST(Pue, a_half_empty_legacy_hall_reaches_the_survey_mean) {
                             .climate = "hot-dry",
                             .design = megawatts(10),
                             .mean = megawatts(3.3)});
-  EXPECT_NEAR(s.pue.middle, 1.54, 0.08);
+  EXPECT_NEAR(s.pue.middle, 1.54, 0.06);
 }
 
 TEST(Pue, parts_sum_to_the_whole) {

@@ -34,26 +34,24 @@ const char* to_text(RackBound b) {
 RackFit fit_rack(const RackRequest& request, const CoolingMethod& method) {
   RackFit fit;
   const bool site_binds =
-      request.rack_limit > Watts() && request.rack_limit < method.rack_practical_max;
+      request.rack_limit > Watts() && request.rack_limit <= method.rack_practical_max;
   fit.limit = site_binds ? request.rack_limit : method.rack_practical_max;
   if (request.node_power <= Watts()) return fit;
 
-  const int by_power = whole(fit.limit / request.node_power);
-  fit.nodes = by_power;
-  fit.bound = site_binds ? RackBound::rack_limit : RackBound::cooling;
-  if (by_power == 0) {
-    fit.bound = RackBound::none_fits;
-    return fit;
-  }
-  if (request.node_units > 0) {
-    const int by_space = whole(request.rack_units / request.node_units);
-    if (by_space < 1) {
-      fit.nodes = 1;
-      fit.bound = RackBound::whole_rack;
-    } else if (by_space < by_power) {
+  if (request.node_units > request.rack_units) {
+    const Watts limit = site_binds ? fit.limit : fit.limit * (1 + kWholeRackMargin);
+    fit.nodes = request.node_power <= limit ? 1 : 0;
+    fit.bound = fit.nodes == 1 ? RackBound::whole_rack : RackBound::none_fits;
+  } else {
+    fit.nodes = whole(fit.limit / request.node_power);
+    fit.bound = site_binds ? RackBound::rack_limit : RackBound::cooling;
+    const int by_space =
+        request.node_units > 0 ? whole(request.rack_units / request.node_units) : fit.nodes;
+    if (by_space < fit.nodes) {
       fit.nodes = by_space;
       fit.bound = RackBound::space;
     }
+    if (fit.nodes == 0) fit.bound = RackBound::none_fits;
   }
   fit.power = request.node_power * fit.nodes;
   fit.liquid_heat = fit.power * method.liquid_heat_fraction;

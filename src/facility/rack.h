@@ -22,6 +22,9 @@ inline constexpr double kUsableRackUnits = 42;
 // Above this the air left by a hybrid rack is itself a full legacy air rack (catalog,
 // air-perimeter).
 inline constexpr Watts kLegacyAirRack = kilowatts(12);
+// A node that is a rack is built for its method; the methods' maxima are rounded (a GB300 NVL72
+// draws 142 kW against 140), so it may exceed them by this much.
+inline constexpr double kWholeRackMargin = 0.05;
 
 enum class RackBound { none_fits, rack_limit, cooling, space, whole_rack };
 

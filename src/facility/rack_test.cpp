@@ -50,6 +50,19 @@ TEST(Rack, an_nvl72_is_a_rack_of_its_own_and_leaves_a_legacy_rack_of_heat_to_the
   EXPECT_EQ(racks_needed(8, fit_rack({.node_power = kilowatts(132)}, cooling("air-contained"))), 0);
 }
 
+TEST(Rack, a_gb300_rack_fits_the_method_it_was_built_for) {
+  EXPECT_EQ(fit_rack({.node_power = kilowatts(142), .node_units = 48}, cooling("direct-to-chip-1p"))
+                .nodes,
+            1);
+  EXPECT_EQ(fit_rack({.node_power = kilowatts(142), .node_units = 48, .rack_limit = kilowatts(140)},
+                     cooling("direct-to-chip-1p"))
+                .nodes,
+            0);
+  EXPECT_EQ(fit_rack({.node_power = kilowatts(230), .node_units = 48}, cooling("direct-to-chip-1p"))
+                .nodes,
+            0);
+}
+
 TEST(Rack, the_method_a_rack_needs_gets_stronger_with_its_power) {
   const auto& methods = shipped_catalog().cooling_methods;
   EXPECT_EQ(method_needed(kilowatts(10), methods)->id, "air-perimeter");

@@ -4,7 +4,8 @@
 //   per rack = nodes that fit under the cooling method * accelerators * dense peak
 //
 // Peaks are dense and of one precision; a node without a figure (power, price, peak) has it blank,
-// never inferred. Peak is not speed: the compute layer says what a kernel reaches.
+// never inferred, and nodes_per_rack says nothing then. Peak is not speed: the compute layer says
+// what a kernel reaches.
 #pragma once
 
 #include <optional>
