@@ -34,10 +34,10 @@ double usd_per_h(const OwnershipInput& in) {
 
 // B200 at the middle of the catalog's 450 to 600 kUSD comes out to the cent. The H100's 325 kUSD is
 // solved for (the middle of the 300 to 350 that the price row's source quotes); at the catalog's
-// middle of 375 it costs 2.41. docs/models/ownership.md says what this can and cannot show.
+// middle of 375 it costs 2.47. docs/models/ownership.md says what this can and cannot show.
 TEST(Ownership, worked_mid_points_of_h100_and_b200) {
   EXPECT_NEAR(usd_per_h(worked(325, 7.8, 8)), 2.19, 0.005);
-  EXPECT_NEAR(usd_per_h(worked(375, 7.8, 8)), 2.41, 0.005);
+  EXPECT_NEAR(usd_per_h(worked(375, 7.8, 8)), 2.47, 0.005);
   EXPECT_NEAR(usd_per_h(worked(525, 11.5, 8)), 3.45, 0.005);
 }
 
