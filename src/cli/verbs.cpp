@@ -5,12 +5,14 @@ namespace orrery {
 Verb bench_verb();
 Verb catalog_verb();
 Verb completion_verb();
+Verb init_verb();
+Verb plan_verb();
 Verb version_verb();
 
 // In the order of the work: init plan simulate search calc fabric score calibrate diff explain
 // catalog emit probe serve bench completion version.
 std::vector<Verb> all_verbs() {
-  return {catalog_verb(), bench_verb(), completion_verb(), version_verb()};
+  return {init_verb(), plan_verb(), catalog_verb(), bench_verb(), completion_verb(), version_verb()};
 }
 
 }  // namespace orrery

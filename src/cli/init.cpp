@@ -1,0 +1,138 @@
+// `orrery init`: a design to start from, or the schema that editors check one with.
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "cli/verb.h"
+#include "design/schema.h"
+#include "design/templates.h"
+
+namespace orrery {
+namespace {
+
+struct InitOptions {
+  std::string name;
+  std::string output;
+  bool list = false;
+  bool schema = false;
+  bool force = false;
+  Format format = Format::text;
+};
+
+void list_templates(Format format, Terminal& terminal) {
+  const auto all = design::templates();
+  if (format == Format::json) {
+    JsonWriter json;
+    json.begin_object().field("schema_version", 1).key("templates").begin_array();
+    for (const design::Template& t : all) {
+      json.begin_object().field("name", t.name).field("summary", t.summary).end_object();
+    }
+    json.end_array().end_object();
+    terminal.out << json.text() << '\n';
+    return;
+  }
+  for (const design::Template& t : all) {
+    terminal.out << fmt::format("{:<16}  {}\n", t.name, t.summary);
+  }
+}
+
+Result<std::string_view> template_text(const std::string& name) {
+  if (const auto found = design::find_template(name)) return found->text;
+  std::vector<std::string> names;
+  for (const design::Template& t : design::templates()) names.emplace_back(t.name);
+  const auto close = nearest(name, names);
+  return fail({.code = "init.unknown-template",
+               .what = fmt::format("there is no template `{}`", name),
+               .fix = close ? fmt::format("did you mean `{}`?", *close)
+                            : std::string("see `orrery init --list`")});
+}
+
+std::unexpected<Diagnostics> unwritable(const std::string& path, int error) {
+  if (error == EEXIST) {
+    return fail({.code = "file.exists",
+                 .place = {path, 0, 0},
+                 .what = "the file is there already",
+                 .why = "it may hold your work",
+                 .fix = "choose another name, or add --force to replace it"});
+  }
+  return fail({.code = "file.unwritable",
+               .place = {path, 0, 0},
+               .what = fmt::format("cannot write: {}", std::strerror(error))});
+}
+
+// Without --force the file is created in one step with the check, so that nothing is ever replaced
+// by a race.
+Result<void> write_file(const std::string& path, std::string_view text, bool force) {
+  std::FILE* file = std::fopen(path.c_str(), force ? "wb" : "wbx");
+  if (!file) return unwritable(path, errno);
+  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int write_error = errno;
+  if (std::fclose(file) != 0) return unwritable(path, errno);
+  if (!whole) return unwritable(path, write_error);
+  return {};
+}
+
+ExitCode deliver(std::string_view text, const InitOptions& options, Terminal& terminal) {
+  if (options.output.empty() || options.output == "-") {
+    terminal.out << text;
+    return ExitCode::good;
+  }
+  if (const auto written = write_file(options.output, text, options.force); !written) {
+    return refuse(terminal, written.error());
+  }
+  terminal.err << fmt::format("wrote {}\n", options.output);
+  if (!options.schema) terminal.err << fmt::format("next: orrery plan {}\n", options.output);
+  return ExitCode::good;
+}
+
+ExitCode run_init(const InitOptions& options, Terminal& terminal) {
+  if (int{options.list} + int{options.schema} + int{!options.name.empty()} > 1) {
+    return refuse(terminal, {{.code = "init.conflict",
+                              .what = "--list, --schema and --template exclude each other",
+                              .fix = "give one of them"}});
+  }
+  if (options.schema) {
+    const auto catalog = load_embedded_catalog();
+    if (!catalog) {
+      refuse(terminal, catalog.error());
+      return ExitCode::internal;
+    }
+    return deliver(design::design_schema(*catalog), options, terminal);
+  }
+  if (options.name.empty()) {
+    list_templates(options.format, terminal);
+    if (!options.list) terminal.err << "start with: orrery init --template NAME -o my.yaml\n";
+    return ExitCode::good;
+  }
+  const auto text = template_text(options.name);
+  if (!text) return refuse(terminal, text.error());
+  return deliver(*text, options, terminal);
+}
+
+}  // namespace
+
+Verb init_verb() {
+  return {.name = "init",
+          .summary = "Write a design to start from, or the schema of the design file",
+          .examples = {"orrery init --list", "orrery init --template superpod-h100 -o my.yaml",
+                       "orrery init --schema -o design.schema.json"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<InitOptions>();
+            arguments.option("-t,--template", options->name, "the template to start from", "NAME");
+            arguments.option("-o,--output", options->output,
+                             "write to this file instead of the standard output", "FILE");
+            arguments.flag("--list", options->list, "list the templates");
+            arguments.flag("--schema", options->schema,
+                           "print the JSON Schema of the design file, for editors");
+            arguments.flag("--force", options->force, "replace the file if it is there");
+            arguments.format(options->format);
+            return [options](Terminal& terminal) { return run_init(*options, terminal); };
+          }};
+}
+
+}  // namespace orrery

@@ -1,0 +1,97 @@
+// `orrery init` as a person meets it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "cli/verb.h"
+
+namespace orrery {
+
+Verb init_verb();
+
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Answer {
+  ExitCode code;
+  std::string out;
+  std::string err;
+};
+
+Answer ask(std::vector<std::string> words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Terminal terminal{.out = out, .err = err, .read_file = read_text_file};
+  words.insert(words.begin(), "init");
+  const ExitCode code = run_command_line({init_verb()}, words, terminal);
+  return {code, out.str(), err.str()};
+}
+
+// A path in a folder of this test's own, which is gone afterwards.
+class InitFile : public testing::Test {
+ protected:
+  InitFile() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "orrery-init-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~InitFile() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return folder_ + '/' + name; }
+
+ private:
+  std::string folder_;
+};
+
+TEST(Init, ListsTheTemplates) {
+  const Answer answer = ask({"--list"});
+  EXPECT_EQ(answer.code, ExitCode::good);
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("superpod-h100"), HasSubstr("fraud-cpu")));
+  EXPECT_THAT(ask({"--list", "--format", "json"}).out, HasSubstr("\"name\": \"single-node\""));
+}
+
+TEST(Init, PrintsATemplate) {
+  const Answer answer = ask({"--template", "superpod-h100"});
+  EXPECT_EQ(answer.code, ExitCode::good);
+  EXPECT_THAT(answer.out, HasSubstr("name: superpod-h100-4su"));
+}
+
+TEST(Init, SuggestsTheNearestTemplate) {
+  const Answer answer = ask({"--template", "superpod-h10"});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_THAT(answer.err, HasSubstr("did you mean `superpod-h100`?"));
+  EXPECT_EQ(answer.out, "");
+}
+
+TEST(Init, PrintsTheSchema) {
+  const Answer answer = ask({"--schema"});
+  EXPECT_EQ(answer.code, ExitCode::good);
+  EXPECT_THAT(answer.out, AllOf(StartsWith("{"), HasSubstr("draft/2020-12")));
+  EXPECT_EQ(ask({"--schema", "--list"}).code, ExitCode::bad_input);
+}
+
+TEST_F(InitFile, NeverReplacesWithoutForce) {
+  const std::string file = path("my.yaml");
+  EXPECT_EQ(ask({"--template", "single-node", "-o", file}).code, ExitCode::good);
+  const std::string first = read_text_file(file).value();
+  EXPECT_THAT(first, HasSubstr("name: single-node"));
+  const Answer again = ask({"--template", "small-lab", "-o", file});
+  EXPECT_EQ(again.code, ExitCode::bad_input);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("file.exists"), HasSubstr("--force")));
+  EXPECT_EQ(read_text_file(file).value(), first);
+  EXPECT_EQ(ask({"--template", "small-lab", "-o", file, "--force"}).code, ExitCode::good);
+  EXPECT_THAT(read_text_file(file).value(), HasSubstr("name: small-lab"));
+}
+
+TEST_F(InitFile, SaysWhyItCannotWrite) {
+  const Answer answer = ask({"--template", "single-node", "-o", path("no/such/folder.yaml")});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_THAT(answer.err, HasSubstr("cannot write"));
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,20 @@
+// Any bytes given as a design end in a Design or in diagnostics; what was read is written and read
+// back as the same design.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "design/write_design.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const orrery::Catalog kCatalog = orrery::load_embedded_catalog().value();
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto read = orrery::design::read_design(text, kCatalog);
+  if (!read) {
+    if (read.error().empty()) std::abort();
+    return 0;
+  }
+  const auto again = orrery::design::read_design(orrery::design::write_design(*read), kCatalog);
+  if (!again || !(*again == *read)) std::abort();
+  return 0;
+}
