@@ -20,10 +20,12 @@ constexpr std::string_view kRelativesFile = "calibration/gemm_relatives.csv";
 // An accelerator that no table names is treated as this one, with this much more error.
 constexpr std::string_view kUnknownRelative = "h100-sxm";
 constexpr double kUnknownError = 0.35;
+constexpr double kUnknownLimit = 700;  // watts, where the catalog has none
 
-// The tiles that matrix libraries choose among on devices with asynchronous matrix units.
-constexpr std::array<std::pair<double, double>, kTileCount> kTiles = {
-    {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
+// The tiles that matrix libraries choose among on devices with asynchronous matrix units, as powers
+// of two of the least edge: 256 x 128, 128 x 256, 128 x 128, 128 x 64, 64 x 128, 64 x 64.
+constexpr std::array<std::pair<int, int>, kTileCount> kTiles = {
+    {{2, 1}, {1, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}}};
 
 Diagnostic bad_row(const CsvTable& table, const CsvRow& row, std::string what) {
   return {.severity = Severity::error,
@@ -62,6 +64,7 @@ void read_relatives(const CsvTable& table, Calibration& into, Diagnostics& fault
          .units = *units,
          .efficiency = table.number(row, "efficiency").value_or(1),
          .memory_efficiency = table.number(row, "memory_efficiency").value_or(1),
+         .same_silicon = table.number(row, "same_silicon").value_or(0) > 0,
          .error = table.number(row, "error").value_or(kUnknownError)});
   }
 }
@@ -84,6 +87,25 @@ struct Lookup {
     return otherwise;
   }
 };
+
+// Of one format: the device's own or its silicon's figure for bf16, in proportion to the peaks,
+// since a format of twice the rate was measured to draw the same power at its peak. Other silicon
+// draws the same share of its limit.
+double joules_per_flop(const Accelerator& a, const Lookup& look, Dtype dtype) {
+  const auto peak = a.peak(dtype);
+  auto wide = a.peak(Dtype::bf16);
+  if (!wide) wide = a.peak(Dtype::fp16);
+  if (!peak || !wide) return 0;
+  const CalibrationValue* found =
+      look.calibration.find(look.relative.accelerator, "", "", "pj_per_flop");
+  if (!found && look.relative.same_silicon) {
+    found = look.calibration.find(look.relative.measured, "", "", "pj_per_flop");
+  }
+  const double share = look("", "matrix_share", 1.3);
+  const double limit = a.tdp ? a.tdp->base() : kUnknownLimit;
+  const double at_wide = found ? 1e-12 * found->value : share * limit / wide->base();
+  return at_wide * (wide->base() / peak->base());
+}
 
 GemmModel gemm_model(const Accelerator& a, const Lookup& look, Dtype dtype, bool grouped) {
   GemmModel model;
@@ -115,16 +137,16 @@ GemmModel gemm_model(const Accelerator& a, const Lookup& look, Dtype dtype, bool
     const double quantise = look(own, "quantise_efficiency", 0);
     model.quantise_seconds = quantise > 0 ? 1 / (bandwidth * quantise) : 0;
   }
-  model.joules_per_flop = 1e-12 * get("pj_per_flop", 0.5);
+  model.joules_per_flop = joules_per_flop(a, look, dtype);
   model.pass = {get("forward", 1), get("dgrad", 1), get("wgrad", 1)};
   const double efficiency = std::min(1.0, get("efficiency", 0.85) * look.relative.efficiency);
   const double unit_rate = model.peak * efficiency / look.relative.units;
   const double latency = 1e-9 * get("latency_ns", 0);
   for (std::size_t i = 0; i < kTiles.size(); ++i) {
     const auto [rows, columns] = kTiles[i];
-    model.tiles[i] = {.rows = rows,
-                      .columns = columns,
-                      .seconds_per_k = 2 * rows * columns / unit_rate + latency};
+    const double area = kLeastTileEdge * kLeastTileEdge * (1 << (rows + columns));
+    model.tiles[i] = {
+        .rows = rows, .columns = columns, .seconds_per_k = 2 * area / unit_rate + latency};
   }
   return model;
 }
@@ -146,20 +168,21 @@ AttentionModel attention_model(const Accelerator& a, const Lookup& look, std::st
   model.overlap_loss = get("overlap_loss", 0.5);
   model.memory_seconds = 1 / (a.memory_bandwidth.base() * get("memory_efficiency", 0.85) *
                               look.relative.memory_efficiency);
-  model.joules_per_flop = 1e-12 * get("pj_per_flop", 0.5);
+  // Of useful FLOP: the exponentials, and in decode the rows that pad a tile, cost energy too.
+  const Dtype wide = a.peak(Dtype::bf16) ? Dtype::bf16 : Dtype::fp16;
+  model.joules_per_flop = get("energy", 1) * joules_per_flop(a, look, wide);
   return model;
 }
 
 PowerModel power_model(const Accelerator& a, const Lookup& look) {
   PowerModel model;
-  const double limit = a.tdp ? a.tdp->base() : 700;
-  const double idle = a.idle ? a.idle->base() : limit / 8;
-  // Fractions of the limit carry over between devices; watts do not.
+  const double limit = a.tdp ? a.tdp->base() : kUnknownLimit;
   model.limit = Watts(limit);
-  model.idle = Watts(look("", "idle_share", idle / limit) * limit);
-  model.active = Watts(look("", "active_share", 0.1) * limit);
-  model.joules_per_byte = 1e-12 * look("", "pj_per_byte", 60);
-  model.voltage_share = look("", "voltage_share", 0.8);
+  model.held = look("", "held_share", 1);
+  model.idle = a.idle ? *a.idle : Watts(limit / 8);
+  model.active = Watts(look("", "active_share", 0.06) * limit);
+  model.joules_per_byte = 1e-12 * look("", "pj_per_byte", 90);
+  model.voltage_share = look("", "voltage_share", 0.4);
   model.lowest_clock = look("", "lowest_clock", 0.2);
   return model;
 }

@@ -31,6 +31,7 @@ struct Relative {
   double units = 1;
   double efficiency = 1;         // times the relative's compute efficiency
   double memory_efficiency = 1;  // times the relative's memory efficiency
+  bool same_silicon = true;      // energies carry over too; else only their share of the limit does
   double error = 0;              // added to the relative's, in quadrature
 };
 

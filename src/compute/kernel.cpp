@@ -1,6 +1,7 @@
 #include "compute/kernel.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -28,6 +29,7 @@ double ceil_of(double x) {
 
 double waves(double tasks_per_unit, double tail) {
   if (tasks_per_unit <= 1) return 1;
+  if (tail <= 0) return tasks_per_unit;
   return tasks_per_unit + tail * (ceil_of(tasks_per_unit) - tasks_per_unit);
 }
 
@@ -46,37 +48,53 @@ Joined join(double compute, double memory, double loss) {
   return {.time = memory + hidden, .clocked = 2 * hidden};
 }
 
-double tile_time(const GemmModel& model, const Gemm& g, const GemmTile& tile, double per_unit) {
-  const double tasks = ceil_of(g.m / tile.rows) * ceil_of(g.n / tile.columns) * g.groups;
-  return waves(tasks * per_unit, model.tail) * tile.seconds_per_k * (g.k + model.k_overhead);
+// How often the least edge, twice and four times it go into a side, rounded up.
+struct Edges {
+  std::array<double, 3> count{};
+
+  explicit Edges(double side) {
+    auto least = static_cast<std::int64_t>(side / kLeastTileEdge);
+    if (static_cast<double>(least) * kLeastTileEdge < side) ++least;
+    count[0] = static_cast<double>(least);
+    count[1] = static_cast<double>((least + 1) / 2);
+    count[2] = static_cast<double>((least + 3) / 4);
+  }
+  double operator[](int edge) const { return count[static_cast<std::size_t>(edge)]; }
+};
+
+double whole_k_time(const GemmModel& model, const GemmTile& tile, double load, double k) {
+  return waves(load, model.tail) * tile.seconds_per_k * (k + model.k_overhead);
 }
 
 // The least time over tiles and splits of K. Every candidate grows with m, n and k, and a larger
 // product has fewer candidates, so the least grows with them too.
 double best_tile_time(const GemmModel& model, const Gemm& g, double per_unit) {
+  const Edges rows(g.m);
+  const Edges columns(g.n);
+  const double sums_per_split = kPartialSumBytes * g.m * g.n * g.groups * model.split_seconds;
   double best = std::numeric_limits<double>::infinity();
   for (const GemmTile& tile : model.tiles) {
-    const double tasks = ceil_of(g.m / tile.rows) * ceil_of(g.n / tile.columns) * g.groups;
-    const double load = tasks * per_unit;
-    best = std::min(best, waves(load, model.tail) * tile.seconds_per_k * (g.k + model.k_overhead));
+    const double load = rows[tile.rows] * columns[tile.columns] * per_unit;
+    best = std::min(best, whole_k_time(model, tile, load, g.k));
     for (double split = 2; split <= kMostSplits; split *= 2) {
       if (load * split > 1 || g.k < kLeastSplitK * split) break;
-      const double sums = kPartialSumBytes * g.m * g.n * g.groups * split * model.split_seconds;
       const double part = tile.seconds_per_k * (g.k / split + model.k_overhead);
-      best = std::min(best, part + sums + model.split_launch.base());
+      best = std::min(best, part + sums_per_split * split + model.split_launch.base());
     }
   }
   return best;
 }
 
-double gemm_compute(const GemmModel& model, const Gemm& g, double per_unit) {
-  double time = 0;
-  if (model.tile_by_rows) {
-    const std::size_t tile = g.m <= 64 ? kSmallTile : g.m <= 128 ? kFlatTile : kSquareTile;
-    time = tile_time(model, g, model.tiles[tile], per_unit);
-  } else {
-    time = best_tile_time(model, g, per_unit);
-  }
+double tile_by_rows_time(const GemmModel& model, const Gemm& g, double per_unit) {
+  const GemmTile& tile = model.tiles[g.m <= 64 ? kSmallTile : g.m <= 128 ? kFlatTile : kSquareTile];
+  const double load = Edges(g.m)[tile.rows] * Edges(g.n)[tile.columns] * per_unit;
+  return whole_k_time(model, tile, load, g.k);
+}
+
+double gemm_compute(const GemmModel& model, const Gemm& g, double units) {
+  const double per_unit = g.groups / units;
+  const double time = model.tile_by_rows ? tile_by_rows_time(model, g, per_unit)
+                                         : best_tile_time(model, g, per_unit);
   return time * model.pass[static_cast<std::size_t>(g.pass)];
 }
 
@@ -135,8 +153,8 @@ KernelCost kernel_cost(const DeviceModel& device, const Gemm& g) {
             .memory = {}};
   }
   if (flop <= 0) return {};
-  const Joined joined = join(gemm_compute(model, g, 1 / device.units), bytes * model.memory_seconds,
-                             model.overlap_loss);
+  const Joined joined =
+      join(gemm_compute(model, g, device.units), bytes * model.memory_seconds, model.overlap_loss);
   return {.time = model.launch + Seconds(joined.time + quantise_time(model, g, per_operand)),
           .clocked = Seconds(joined.clocked),
           .core = Joules(flop * model.joules_per_flop),

@@ -28,12 +28,14 @@ namespace orrery {
 
 inline constexpr int kTileCount = 6;
 
-// One output tile of a GEMM kernel.
+// One output tile of a GEMM kernel: 64 << rows by 64 << columns elements. Edges that are powers of
+// two times the same least edge let one division serve all tiles.
 struct GemmTile {
-  double rows = 0;
-  double columns = 0;
+  int rows = 0;
+  int columns = 0;
   double seconds_per_k = 0;  // of one unit on one tile, for one step of K
 };
+inline constexpr double kLeastTileEdge = 64;
 
 // The parameters of one number format. A peak of zero says that the device lacks the format.
 struct GemmModel {
@@ -79,6 +81,7 @@ struct PowerModel {
   Watts active;  // added while any kernel runs
   double joules_per_byte = 0;
   Watts limit;                 // the device's default limit
+  double held = 1;             // of the limit, that the controller settles at
   double voltage_share = 0.8;  // of the core's energy, that goes with the square of the clock
   double lowest_clock = 0.2;
 };

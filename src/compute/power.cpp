@@ -21,12 +21,13 @@ Throttled throttle(const DeviceModel& device, const KernelCost& cost, Seconds wa
                    Watts limit) {
   const PowerModel& p = device.power;
   const Throttled full = at_clock(p, cost, waiting, 1);
-  if (full.power <= limit || cost.clocked <= Seconds(0)) return full;
+  const Watts held = limit * p.held;
+  if (full.power <= held || cost.clocked <= Seconds(0)) return full;
   double low = p.lowest_clock;
   double high = 1;
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = (low + high) / 2;
-    (at_clock(p, cost, waiting, middle).power <= limit ? low : high) = middle;
+    (at_clock(p, cost, waiting, middle).power <= held ? low : high) = middle;
   }
   return at_clock(p, cost, waiting, low);
 }
