@@ -1,7 +1,9 @@
 // A CSV table by column name: quoted fields, doubled quotes, CRLF; line numbers kept for messages.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,18 @@
 
 namespace orrery {
 
+// A row as it stands in the text; the views live as long as the call that is given it.
+struct CsvView {
+  const std::vector<std::string>& columns;
+  int line = 0;                              // of the file, from 1
+  std::span<const std::string_view> fields;  // one a column, as written
+};
+
+// Calls `each` with every whole row. Ragged rows, a duplicate column and an unclosed quote are
+// errors, all given back. A table is thus read once without a copy of its fields.
+Diagnostics scan_csv(std::string_view text, const std::string& file,
+                     const std::function<void(const CsvView&)>& each);
+
 struct CsvRow {
   int line = 0;  // of the file, from 1
   std::vector<std::string> fields;
@@ -17,7 +31,7 @@ struct CsvRow {
 
 class CsvTable {
  public:
-  // Ragged rows, a duplicate column and an unclosed quote are errors, all reported.
+  // As scan_csv, kept.
   static Result<CsvTable> parse(std::string_view text, std::string file);
 
   const std::string& file() const { return file_; }

@@ -38,13 +38,10 @@ class Loader {
     const std::string path = "catalog/" + std::string(name) + ".csv";
     const auto text = read_(path);
     if (!text) return note(text.error());
-    const auto table = CsvTable::parse(*text, path);
-    if (!table) return note(table.error());
-    rows.reserve(table->rows().size());
-    for (const CsvRow& row : table->rows()) {
-      RowReader reader(*table, row, name, faults_);
+    note(scan_csv(*text, path, [&](const CsvView& row) {
+      RowReader reader(row, name, path, faults_);
       read_row(reader, rows.emplace_back());
-    }
+    }));
   }
 
   Diagnostics take_faults() { return std::move(faults_); }

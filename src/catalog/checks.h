@@ -51,9 +51,9 @@ void check_prices(const Catalog& catalog, Diagnostics& faults);
 
 // What every table owes, with a struct or without: id, source, date, basis and confidence in each
 // row, and no id twice.
-Diagnostics check_table_form(const CsvTable& table);
+Diagnostics check_table_form(std::string_view text, const std::string& file);
 
-// A Fault is where a check writes: code, row and the sentence.
+// A fault of a row that has been read: its file and line follow from where it came from.
 Diagnostic row_fault(const Provenance& row, std::string code, std::string what, std::string why);
 
 }  // namespace orrery

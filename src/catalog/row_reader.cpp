@@ -7,7 +7,7 @@
 namespace orrery {
 
 std::string_view RowReader::field(std::string_view column) {
-  const auto& columns = table_.columns();
+  const std::vector<std::string>& columns = row_.columns;
   const std::size_t count = columns.size();
   for (std::size_t step = 0; step < count; ++step) {
     std::size_t at = next_ + step;
@@ -43,40 +43,47 @@ std::vector<std::string> RowReader::list(std::string_view column, char separator
   return items;
 }
 
-std::optional<double> RowReader::maybe(std::string_view column) {
-  const std::string_view given = text(column);
+std::optional<double> RowReader::parsed(std::string_view given, std::string_view column) {
   if (given.empty()) return std::nullopt;
   const auto value = parse_number(given);
-  if (!value || *value < 0) {
-    fault("catalog.number", "'" + std::string(given) + "' in column '" + std::string(column) +
-                                "' is not a number at or above zero");
-    return std::nullopt;
+  if (value && *value >= 0) return value;
+  fault("catalog.number", "'" + std::string(given) + "' in column '" + std::string(column) +
+                              "' is not a number at or above zero");
+  return std::nullopt;
+}
+
+std::optional<int> RowReader::whole(std::optional<double> value, std::string_view column) {
+  if (!value) return std::nullopt;
+  if (*value < 1e9 && *value == static_cast<double>(static_cast<int>(*value))) {
+    return static_cast<int>(*value);
   }
-  return value;
+  fault("catalog.number", "column '" + std::string(column) + "' needs a whole number");
+  return std::nullopt;
+}
+
+std::string_view RowReader::needed(std::string_view column) {
+  const std::string_view given = text(column);
+  if (given.empty()) {
+    fault("catalog.missing", "column '" + std::string(column) + "' is blank",
+          "rows of this table cannot be used without it");
+  }
+  return given;
+}
+
+std::optional<double> RowReader::maybe(std::string_view column) {
+  return parsed(text(column), column);
 }
 
 std::optional<int> RowReader::maybe_int(std::string_view column) {
-  const auto value = maybe(column);
-  if (!value) return std::nullopt;
-  if (*value != static_cast<double>(static_cast<int>(*value < 1e9 ? *value : 0))) {
-    fault("catalog.number", "column '" + std::string(column) + "' needs a whole number");
-    return std::nullopt;
-  }
-  return static_cast<int>(*value);
+  return whole(maybe(column), column);
 }
 
 double RowReader::number(std::string_view column) {
-  if (text(column).empty()) {
-    fault("catalog.missing", "column '" + std::string(column) + "' is blank",
-          "rows of this table cannot be used without it");
-    return 0;
-  }
-  return maybe(column).value_or(0);
+  return parsed(needed(column), column).value_or(0);
 }
 
 int RowReader::integer(std::string_view column) {
-  if (text(column).empty()) return static_cast<int>(number(column));
-  return maybe_int(column).value_or(0);
+  return whole(parsed(needed(column), column), column).value_or(0);
 }
 
 std::optional<PriceRange> RowReader::price(std::string_view low, std::string_view high,
@@ -137,7 +144,7 @@ Provenance RowReader::provenance() {
 
 void RowReader::fault(std::string code, std::string what, std::string why) {
   faults_.push_back({.code = std::move(code),
-                     .place = {table_.file(), row_.line, 1},
+                     .place = {file_, row_.line, 1},
                      .what = std::move(what),
                      .why = std::move(why)});
 }

@@ -18,9 +18,10 @@ namespace orrery {
 
 class RowReader {
  public:
-  RowReader(const CsvTable& table, const CsvRow& row, std::string_view table_name,
+  // `table_name` begins the row's reference, `file` the place of its faults.
+  RowReader(const CsvView& row, std::string_view table_name, const std::string& file,
             Diagnostics& faults)
-      : table_(table), row_(row), table_name_(table_name), faults_(faults) {}
+      : row_(row), table_name_(table_name), file_(file), faults_(faults) {}
 
   // The row's id; every table has one, first.
   std::string id();
@@ -48,10 +49,13 @@ class RowReader {
 
  private:
   std::string_view field(std::string_view column);
+  std::string_view needed(std::string_view column);
+  std::optional<double> parsed(std::string_view given, std::string_view column);
+  std::optional<int> whole(std::optional<double> value, std::string_view column);
 
-  const CsvTable& table_;
-  const CsvRow& row_;
+  const CsvView& row_;
   std::string_view table_name_;
+  const std::string& file_;
   Diagnostics& faults_;
   std::size_t next_ = 0;
   std::string_view id_;
