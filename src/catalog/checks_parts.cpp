@@ -42,13 +42,14 @@ void check_dense_ratios(const Catalog& c, const Accelerator& a, Diagnostics& fau
     if (!over || !base) continue;
     const double ratio = *over / *base;
     const DenseRatio* rule = ratio_rule(c, a, dtype, of);
+    if (rule && near(ratio, rule->ratio, kRatioTolerance)) continue;
     const std::string what =
         std::string(to_text(dtype)) + " is " + number(ratio) + " x " + to_text(of);
     if (!rule) {
       faults.push_back(row_fault(a.provenance, "catalog.ratio-unknown",
                                  what + " and dense_ratios.csv has no rule for " + a.vendor,
                                  "a ratio nobody has stated cannot be told from a sparse figure"));
-    } else if (!near(ratio, rule->ratio, kRatioTolerance)) {
+    } else {
       faults.push_back(row_fault(a.provenance, "catalog.sparse",
                                  what + ", dense is " + number(rule->ratio) + " x",
                                  "rates are dense, and vendors print 2:4 sparse ones (" +

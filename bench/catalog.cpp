@@ -1,0 +1,23 @@
+// How long a process waits for its facts.
+#include "catalog/catalog.h"
+
+#include "bench/figure.h"
+
+namespace orrery {
+
+std::vector<SpeedFigure> catalog_figures() {
+  return {{.name = "catalog_load",
+           .unit = "s",
+           .what = "load and check every catalog table that has a struct",
+           .measure = []() -> Result<double> {
+             Diagnostics faults;
+             const double taken = seconds_of([&] {
+               const auto loaded = load_embedded_catalog();
+               if (!loaded) faults = loaded.error();
+             });
+             if (!faults.empty()) return std::unexpected(faults);
+             return taken;
+           }}};
+}
+
+}  // namespace orrery
