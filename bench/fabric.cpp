@@ -1,0 +1,189 @@
+// The flow engine and the fabric generator against the figures of docs/models/fabric.md.
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "base/random.h"
+#include "bench/figure.h"
+#include "fabric/topology.h"
+#include "fabric/traffic.h"
+#include "sim/kernel.h"
+
+namespace orrery {
+namespace {
+
+// 32 leaves x 32 hosts, 32 spines, 50 GB/s and 1 us a link.
+TreeShape thousand_hosts() { return {}; }
+
+std::unexpected<Diagnostics> wrong(std::string what) {
+  return fail({.severity = Severity::error, .code = "bench.wrong", .what = std::move(what)});
+}
+
+// A figure of speed is worth nothing where the answer is wrong: `expected` within `tolerance`.
+Result<double> checked(double seconds, double got, double expected, double tolerance) {
+  if (std::abs(got / expected - 1) <= tolerance) return seconds;
+  return wrong("finished at " + std::to_string(got) + " s, expected " + std::to_string(expected));
+}
+
+Result<double> all_to_all_even() {
+  TrafficResult result;
+  const double seconds = seconds_of([&] {
+    const FabricGraph graph = build_tree(thousand_hosts());
+    Router router(graph, {});
+    result = run_traffic(graph, router, all_to_all(graph.endpoints, megabytes(1)));
+  });
+  return checked(seconds, result.last, 1023 * 1e6 / 50e9 + 4e-6, 1e-3);
+}
+
+// Leaf 0 loses its cable to spine 5: its traffic moves to the next spine, which carries twice.
+Result<double> all_to_all_failed() {
+  TrafficResult result;
+  const double seconds = seconds_of([&] {
+    const FabricGraph graph = build_tree(thousand_hosts());
+    Router router(graph, {});
+    router.fail_cable(graph.trees.front().leaf_up(0, 5));
+    result = run_traffic(graph, router, all_to_all(graph.endpoints, megabytes(1)));
+  });
+  return checked(seconds, result.last, 2 * 992 * 1e6 / 50e9, 1e-2);
+}
+
+Result<double> all_to_all_random() {
+  TrafficResult result;
+  double busiest = 0;
+  const double seconds = seconds_of([&] {
+    const FabricGraph graph = build_tree(thousand_hosts());
+    Router router(graph, {});
+    std::vector<Message> messages = all_to_all(graph.endpoints, megabytes(1));
+    RandomStream random(1, "bench/sizes");
+    for (Message& m : messages) m.bytes *= 0.5 + random.uniform();
+    result = run_traffic(graph, router, messages, {.tolerance = 0.002});
+    busiest = result.limiting_seconds;
+  });
+  // The busiest link is never idle but for the end, so its bytes are a bound from below.
+  if (result.last < busiest) return wrong("ended before the busiest link could");
+  return checked(seconds, result.last, busiest, 0.03);
+}
+
+Result<double> permutation_8192() {
+  TrafficResult result;
+  const double seconds = seconds_of([&] {
+    const FabricGraph graph = build_tree({.hosts_per_leaf = 32,
+                                          .leaves_per_group = 16,
+                                          .groups = 16,
+                                          .leaf_uplinks = 32,
+                                          .spines_per_group = 32,
+                                          .spine_uplinks = 16,
+                                          .cores = 512});
+    Router router(graph, {});
+    result = run_traffic(graph, router, random_permutation(graph.endpoints, megabytes(100), 42));
+  });
+  if (result.unreachable > 0 || result.last < 0.002) return wrong("impossible finish");
+  return seconds;
+}
+
+// 100 steps; each begins when the last message of the one before has arrived.
+class RingSteps final : public FlowObserver {
+ public:
+  RingSteps(FlowEngine& engine, const FabricGraph& graph) : engine_(engine), graph_(graph) {
+    Router router(graph, {});
+    for (int e = 0; e < graph.endpoints; ++e) {
+      router.route(e, (e + 1) % graph.endpoints, 0, paths_.emplace_back());
+    }
+  }
+
+  void start_step() {
+    left_ = paths_.size();
+    for (const auto& path : paths_) {
+      engine_.start({.path = path, .bytes = 100e6, .latency = path_latency(graph_, path)});
+    }
+  }
+
+  void on_flow_done(Kernel&, FlowId, std::uint64_t) override {
+    if (--left_ == 0 && ++done_ < 100) start_step();
+  }
+
+ private:
+  FlowEngine& engine_;
+  const FabricGraph& graph_;
+  std::vector<std::vector<LinkId>> paths_;
+  std::size_t left_ = 0;
+  int done_ = 0;
+};
+
+Result<double> ring_steps() {
+  double last = 0;
+  const double seconds = seconds_of([&] {
+    const FabricGraph graph = build_tree(thousand_hosts());
+    Kernel kernel;
+    FlowEngine engine(kernel, capacities_of(graph));
+    engine.keep_finished(false);
+    RingSteps steps(engine, graph);
+    engine.observe(&steps);
+    steps.start_step();
+    kernel.run();
+    last = kernel.now().seconds().base();
+  });
+  return checked(seconds, last, 100 * (100e6 / 50e9 + 4e-6), 1e-3);
+}
+
+Result<double> build_100k() {
+  std::size_t hops = 0;
+  const double seconds = seconds_of([&] {
+    const auto topology = make_topology({.nodes = 12500, .rails = 8, .radix = 128});
+    if (!topology) return;
+    const FabricGraph graph = build_graph(*topology);
+    Router router(graph, {});
+    std::vector<LinkId> path;
+    for (const Message& m : random_permutation(graph.endpoints, megabytes(1), 1)) {
+      path.clear();
+      if (router.route(m.source, m.destination, 0, path)) hops += path.size();
+    }
+  });
+  if (hops < 400'000) return wrong("routes are missing");
+  return seconds;
+}
+
+// Every handler schedules its successor a random while later: 1,000 timers are always pending.
+class Hopper final : public EventHandler {
+ public:
+  explicit Hopper(std::uint64_t seed) : random_(seed, "bench/events") {}
+  void on_event(Kernel& kernel, std::uint32_t, std::uint64_t data) override {
+    if (++run_ > kEvents) return;
+    const auto ahead = SimTime::picoseconds(static_cast<std::int64_t>(random_.next() >> 44));
+    kernel.schedule(kernel.now() + ahead, EventRank::control, *this, 0, data);
+  }
+  static constexpr std::uint64_t kEvents = 4'000'000;
+
+ private:
+  RandomStream random_;
+  std::uint64_t run_ = 0;
+};
+
+Result<double> events_per_second() {
+  Kernel kernel;
+  Hopper hopper(1);
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    kernel.schedule(SimTime::picoseconds(static_cast<std::int64_t>(i)), EventRank::control, hopper,
+                    0, i);
+  }
+  const double seconds = seconds_of([&] { kernel.run(); });
+  return static_cast<double>(kernel.events_run()) / seconds;
+}
+
+}  // namespace
+
+std::vector<SpeedFigure> fabric_figures() {
+  return {
+      {"flow_alltoall_1024", "s", "1,047,552 flows of 1 MB over leaf and spine", all_to_all_even},
+      {"flow_alltoall_1024_failed", "s", "the same with one spine link lost", all_to_all_failed},
+      {"flow_alltoall_1024_random", "s", "the same with random sizes, completions batched in 0.2 %",
+       all_to_all_random},
+      {"flow_permutation_8192", "s", "random permutation of 100 MB, three levels",
+       permutation_8192},
+      {"flow_ring_1024x100", "s", "100 ring steps of 1,024 hosts", ring_steps},
+      {"fabric_build_100k", "s", "100,000 endpoints built and routed", build_100k},
+      {"sim_events_per_s", "1/s", "events with 1,000 pending", events_per_second},
+  };
+}
+
+}  // namespace orrery

@@ -1,0 +1,109 @@
+// Max-min fair rates of flows over links (weighted, capped, by priority): progressive filling.
+//
+// Links have capacity C_l, flows weight w_f and perhaps a cap. Raise one level x for all flows; a
+// flow's rate is w_f x until a link of its path is full, or its cap is reached; there it stays.
+//   level of a link = (C_l - rates frozen on it) / sum of weights not yet frozen
+// The link with the least level is full next: its flows freeze, their rates leave their other
+// links, whose levels can only rise. So a heap with stale entries suffices: each flow is frozen
+// once, work O(F h + B log L) for F flows of h hops and B bottlenecks. Strict priorities: a class
+// is solved on what the classes above it left. The result is unique: a flow has either its cap or a
+// full link on which no flow has a higher rate per weight (`max_min_violation` checks that
+// certificate).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "fabric/graph.h"
+
+namespace orrery {
+
+inline constexpr double kUncapped = std::numeric_limits<double>::infinity();
+
+// One record a flow, kept small: a million of them are walked at every change.
+struct FlowState {
+  double remaining = 0;  // bytes
+  double rate = 0;       // bytes per second
+  std::uint32_t path_begin = 0;
+  std::uint16_t hops = 0;
+  std::uint8_t priority = 0;  // higher goes first
+  std::uint8_t active = 0;
+  std::uint32_t frozen = 0;  // the solve in which its rate was set
+};
+
+// Flows by number; weights and caps only where some flow has its own.
+struct FlowTable {
+  std::vector<FlowState> flows;
+  std::vector<LinkId> paths;
+  std::vector<double> weights;  // empty: all 1
+  std::vector<double> caps;     // empty: none
+  bool has_priorities = false;
+
+  std::span<const LinkId> path(std::uint32_t f) const {
+    return std::span(paths).subspan(flows[f].path_begin, flows[f].hops);
+  }
+  double weight(std::uint32_t f) const { return weights.empty() ? 1 : weights[f]; }
+  double cap(std::uint32_t f) const { return caps.empty() ? kUncapped : caps[f]; }
+};
+
+class MaxMinSolver {
+ public:
+  explicit MaxMinSolver(std::vector<double> capacities);
+
+  std::vector<double>& capacities() { return capacity_; }
+  const std::vector<double>& capacities() const { return capacity_; }
+
+  // Sets FlowState::rate of the flows listed. `grown`: some were not in the list of the last call
+  // (or paths changed); else the list has only shrunk and the index of links to flows is kept.
+  void solve(FlowTable& table, std::span<const std::uint32_t> active, bool grown);
+
+  // The link that froze the flow in the last solve; -1: its cap.
+  LinkId bottleneck(std::uint32_t flow) const {
+    return bottleneck_.empty() ? -1 : bottleneck_[flow];
+  }
+  void keep_bottlenecks(bool keep) { keep_bottlenecks_ = keep; }
+
+ private:
+  struct LinkState {
+    double residual = 0;
+    double weight = 0;
+    std::uint32_t count = 0;  // flows not yet frozen
+    std::uint32_t stamp = 0;  // solve that last touched it
+  };
+  struct Candidate {
+    double level;
+    LinkId link;
+    bool after(const Candidate& o) const;
+  };
+
+  void solve_class(FlowTable& table, std::span<const std::uint32_t> flows, bool reuse_index);
+  void count_flows(const FlowTable& table, std::span<const std::uint32_t> flows);
+  void index_flows(const FlowTable& table, std::span<const std::uint32_t> flows);
+  void freeze(FlowTable& table, std::uint32_t flow, double rate, LinkId by);
+  void freeze_capped(FlowTable& table, double level);
+  void push(Candidate c);
+  Candidate pop();
+
+  std::vector<double> capacity_;
+  std::vector<LinkState> links_;
+  std::vector<LinkId> touched_;
+  std::vector<std::uint32_t> index_begin_;  // of a link's flows in index_, for touched links
+  std::vector<std::uint32_t> index_count_;
+  std::vector<std::uint32_t> index_;
+  std::size_t indexed_flows_ = 0;
+  std::vector<Candidate> heap_;
+  std::vector<std::pair<double, std::uint32_t>> capped_;  // (cap / weight, flow), least last
+  std::vector<LinkId> bottleneck_;
+  std::uint32_t epoch_ = 0;
+  bool keep_bottlenecks_ = false;
+};
+
+// How far the rates are from max-min fair: 0 (within rounding) where every flow has its cap or a
+// full link on which its rate per weight is the highest; else the largest relative gain some flow
+// could have, or the relative overload of a link. For tests, and for engines that approximate.
+double max_min_violation(const FlowTable& table, std::span<const std::uint32_t> active,
+                         std::span<const double> capacities);
+
+}  // namespace orrery

@@ -1,0 +1,110 @@
+// The event kernel: a clock, a queue of timers and a rule for ties. No statics: any number of
+// kernels run side by side.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "sim/sim_time.h"
+#include "sim/trace.h"
+
+namespace orrery {
+
+class Kernel;
+
+// Whoever waits for timers. `kind` and `data` are its own: they come back as they were given.
+class EventHandler {
+ public:
+  virtual void on_event(Kernel& kernel, std::uint32_t kind, std::uint64_t data) = 0;
+
+ protected:
+  ~EventHandler() = default;
+};
+
+// Which of several events at one instant comes first. finish before start: what ends frees what a
+// start may take; settle last: a model recomputes once after all changes of the instant.
+enum class EventRank : std::uint8_t { finish = 0, start = 1, control = 2, settle = 3 };
+
+// A timer that may be cancelled; a default one names no timer.
+struct TimerId {
+  std::uint32_t slot = 0xffffffff;
+  std::uint32_t generation = 0;
+
+  bool operator==(const TimerId&) const = default;
+};
+
+// What a step means. The kernel takes the pending event that is first by
+//   (time, rank, order of scheduling),
+// sets the clock to its time and hands it to its handler. The handler may schedule further events,
+// at the same instant or later; an event for the past is moved to the present. An event scheduled
+// during an instant runs in that instant if its time is now, after all events already pending with
+// the same rank, and before any of a higher rank. So the order of events depends on nothing but
+// the calls made: not on addresses, hashing, threads or the order of equal keys in a heap.
+// A cancelled timer never reaches its handler; cancelling one that has fired does nothing.
+class Kernel {
+ public:
+  explicit Kernel(std::uint64_t seed = 1, TraceSink* trace = nullptr)
+      : seed_(seed), trace_(trace) {}
+
+  SimTime now() const { return now_; }
+  std::uint64_t seed() const { return seed_; }
+  RandomStream stream(std::string_view name) const { return RandomStream(seed_, name); }
+
+  TimerId schedule(SimTime at, EventRank rank, EventHandler& handler, std::uint32_t kind = 0,
+                   std::uint64_t data = 0);
+  void cancel(TimerId timer);
+  bool is_pending(TimerId timer) const;
+
+  // Runs one event; false when none is left.
+  bool step();
+  // Runs all events up to and including `until`; the clock ends at the last event's time, or at
+  // `until` where events remain. Gives the number of events run.
+  std::uint64_t run(SimTime until = SimTime::never());
+
+  std::uint64_t events_run() const { return events_run_; }
+  std::size_t pending() const { return heap_.size() - cancelled_; }
+
+  void trace(TraceKind kind, std::string_view track, std::string_view name,
+             double value = 0) const {
+    if (trace_) trace_->record({now_, kind, track, name, value});
+  }
+  bool is_traced() const { return trace_ != nullptr; }
+
+ private:
+  // A timer's place in the order; `order` is the rank in the top bits and a running number below.
+  struct Entry {
+    std::int64_t time;
+    std::uint64_t order;
+    std::uint32_t slot;
+    std::uint32_t generation;
+
+    bool before(const Entry& o) const { return time != o.time ? time < o.time : order < o.order; }
+  };
+  struct Slot {
+    EventHandler* handler = nullptr;
+    std::uint64_t data = 0;
+    std::uint32_t kind = 0;
+    std::uint32_t generation = 0;
+  };
+
+  void push(Entry e);
+  void pop_top();
+  void sift_down(std::size_t at, Entry e);
+  bool drop_cancelled();
+  void compact();
+  void release(std::uint32_t slot);
+
+  SimTime now_;
+  std::uint64_t seed_;
+  TraceSink* trace_;
+  std::uint64_t scheduled_ = 0;
+  std::uint64_t events_run_ = 0;
+  std::size_t cancelled_ = 0;  // entries still in the heap whose timer is gone
+  std::vector<Entry> heap_;    // four children a parent: fewer levels, one cache line of children
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
+};
+
+}  // namespace orrery
