@@ -25,9 +25,9 @@ double list_price(const StorageDevice& device, const OwnTerms& terms) {
 HoldingCost holding_cost(const TierDemand& demand, const StorageDevice& device,
                          const TierOptions& sizing, const OwnTerms& terms) {
   const TierSize size = size_tier(demand, device, sizing);
-  const bool appliance = is_appliance(device);
-  const double price_factor = appliance ? 1 : 1 + terms.server_price_share;
-  const double power_factor = appliance ? 1 : 1 + terms.server_power_share;
+  const bool bare = form_of(device) == DeviceForm::drive;
+  const double price_factor = bare ? 1 + terms.server_price_share : 1;
+  const double power_factor = bare ? 1 + terms.server_power_share : 1;
 
   const double bought_tb = device.capacity / terabytes(1) * size.devices;
   const Usd price(list_price(device, terms) * bought_tb * price_factor);

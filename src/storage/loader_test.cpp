@@ -23,7 +23,7 @@ CsvTable table_of(const std::string& path) {
 
 // mlcommons/storage configs: batch x record / compute time, MiB/s of one accelerator.
 TEST(Loader, IdealRatesOfMlperfStorage) {
-  const CsvTable table = table_of("validation/mlperf_workload_params.csv");
+  const CsvTable table = table_of("calibration/mlperf_storage_workloads.csv");
   int checked = 0;
   for (const CsvRow& row : table.rows()) {
     const auto batch = table.number(row, "batch");
@@ -42,7 +42,7 @@ TEST(Loader, IdealRatesOfMlperfStorage) {
 // it and no row is far below. The worst reported, 0.752 against 0.90, counts ramp-up that AU leaves
 // out.
 TEST(Loader, UtilisationOfEveryPublishedRow) {
-  const CsvTable workloads = table_of("validation/mlperf_workload_params.csv");
+  const CsvTable workloads = table_of("calibration/mlperf_storage_workloads.csv");
   std::map<std::string, BytesPerSecond> ideal;
   for (const CsvRow& row : workloads.rows()) {
     if (!workloads.number(row, "batch")) continue;
@@ -68,7 +68,7 @@ TEST(Loader, UtilisationOfEveryPublishedRow) {
     if (au < *table.number(row, "AU_threshold") - 0.02) ++well_below;
   }
   std::nth_element(over_mark.begin(), over_mark.begin() + 66, over_mark.end());
-  EXPECT_NEAR(over_mark[66], 1.01, 0.01);
+  EXPECT_NEAR(over_mark[66], 1.017, 0.001);
   EXPECT_EQ(well_below, 7);
 }
 

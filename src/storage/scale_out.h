@@ -8,7 +8,7 @@
 // 15, 20 and 30 data nodes: 0.90 of linear at 30. A cap on the clients would hold the 5,292 GiB
 // checkpoint of the same 30 nodes to the same 888; it reached 744. Both fit a fixed t0 of about 2 s
 // in every checkpoint. fit_scale_out finds t0 and b by least squares over rows of any size, and
-// predicts the row it has not seen within 4 % (rates there vary by 12 % from run to run).
+// predicts the row it has not seen within 3 % (rates there vary by 12 % from run to run).
 #pragma once
 
 #include <span>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace orrery {
 namespace {
@@ -25,9 +26,12 @@ TierDemand larger_of(const TierDemand& a, const TierDemand& b) {
           .requests = max(a.requests, b.requests)};
 }
 
-bool is_appliance(const StorageDevice& device) {
-  return device.id.starts_with("pfs-") || device.id.starts_with("ontap-") ||
-         device.id.starts_with("obj-");
+DeviceForm form_of(const StorageDevice& device) {
+  if (device.device_class.starts_with("object")) return DeviceForm::server;
+  for (const std::string_view drive : {"TLC", "QLC", "NL-SSD", "HDD", "tape"}) {
+    if (device.device_class.starts_with(drive)) return DeviceForm::drive;
+  }
+  return DeviceForm::appliance;
 }
 
 const char* to_text(TierLimit limit) {
@@ -46,9 +50,11 @@ const char* to_text(TierLimit limit) {
 
 TierSize size_tier(const TierDemand& demand, const StorageDevice& device,
                    const TierOptions& options) {
-  const bool appliance = is_appliance(device);
-  const Protection protection = appliance ? kApplianceProtection : options.protection;
-  const double delivered = appliance ? 1 : options.delivered;
+  const DeviceForm form = form_of(device);
+  const bool bare = form == DeviceForm::drive;
+  const Protection protection =
+      form == DeviceForm::appliance ? kApplianceProtection : options.protection;
+  const double delivered = bare ? options.delivered : 1;
   const BytesPerSecond device_read = device.read * delivered;
   const BytesPerSecond device_write = device.write * delivered / protection.write_overhead();
   const Bytes device_usable = device.capacity * protection.usable_share();
@@ -69,9 +75,9 @@ TierSize size_tier(const TierDemand& demand, const StorageDevice& device,
   hold(s.by_requests, TierLimit::requests);
 
   s.devices = rounded_up(most);
-  const double for_devices = appliance ? s.devices : rounded_up(s.devices / options.server.devices);
+  const double for_devices = bare ? rounded_up(s.devices / options.server.devices) : s.devices;
   const double for_network =
-      appliance ? 0 : rounded_up(max(demand.read, demand.write) / options.server.network);
+      bare ? rounded_up(max(demand.read, demand.write) / options.server.network) : 0;
   s.servers = std::max(for_devices, for_network);
   s.network_bound = for_network > for_devices;
   s.usable = device_usable * s.devices;

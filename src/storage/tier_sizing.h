@@ -42,8 +42,10 @@ struct Protection {
   double usable_share() const { return fill * data / static_cast<double>(data + parity); }
   double write_overhead() const { return static_cast<double>(data + parity) / data; }
 };
-// An appliance sells usable capacity and delivered rates.
-bool is_appliance(const StorageDevice& device);
+// How a catalog device is sold: a bare drive; a server of drives whose capacity is raw ("object
+// HDD" nodes); an appliance, whose capacity is usable and whose rates are delivered.
+enum class DeviceForm { drive, server, appliance };
+DeviceForm form_of(const StorageDevice& device);
 inline constexpr Protection kApplianceProtection{.data = 1, .parity = 0, .fill = 1.0};
 
 struct ServerShape {

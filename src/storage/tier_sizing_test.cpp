@@ -72,6 +72,21 @@ TEST(TierSizing, AppliancesAreTakenAsSold) {
   EXPECT_EQ(s.limit, TierLimit::read);
 }
 
+TEST(TierSizing, FormsBySale) {
+  EXPECT_EQ(form_of(device("hdd-cmr24")), DeviceForm::drive);
+  EXPECT_EQ(form_of(device("lto9")), DeviceForm::drive);
+  EXPECT_EQ(form_of(device("pfs-vast-ebox")), DeviceForm::appliance);
+  EXPECT_EQ(form_of(device("ontap-a1k")), DeviceForm::appliance);
+  // A node of 576 TB raw holds 576 x 0.8 x 8/11 usable under 8 + 3, and is a server by itself.
+  ASSERT_EQ(form_of(device("obj-hdd-node")), DeviceForm::server);
+  TierOptions wide;
+  wide.protection = {.data = 8, .parity = 3};
+  const TierDemand demand{.capacity = petabytes(20), .read = {}, .write = {}, .requests = {}};
+  const TierSize s = size_tier(demand, device("obj-hdd-node"), wide);
+  EXPECT_EQ(s.devices, 60);  // 20000 / 335.1 = 59.7
+  EXPECT_EQ(s.servers, 60);
+}
+
 TEST(TierSizing, MoreDemandNeverNeedsLess) {
   double before = 0;
   for (double scale = 0.1; scale < 100; scale *= 1.7) {

@@ -1,0 +1,64 @@
+#include "score/storage_score.h"
+
+#include <gtest/gtest.h>
+
+#include "catalog/embedded.h"
+
+namespace orrery {
+namespace {
+
+Result<Score> score_of(const std::string& text) {
+  static const Result<Catalog> catalog = load_embedded_catalog();
+  EXPECT_TRUE(catalog.has_value());
+  const auto table = CsvTable::parse(text, "rows.csv");
+  EXPECT_TRUE(table.has_value());
+  return score_storage(*table, {.catalog = *catalog, .model = {}});
+}
+
+std::string published(const char* path) { return std::string(embedded_file(path).value_or("")); }
+
+TEST(StorageScore, PublishedTrainingRows) {
+  const auto score = score_of(published("validation/mlperf_storage_v1.0_training.csv"));
+  ASSERT_TRUE(score.has_value());
+  EXPECT_EQ(score->rows, 132);
+  EXPECT_TRUE(score->skipped.empty());
+  const ScoreSummary s = totals_of(score->series[0]);
+  EXPECT_EQ(s.scored, 132);
+  EXPECT_LT(s.median_ape, 0.02);
+  EXPECT_LT(s.p90_ape, 0.075);
+  EXPECT_NEAR(s.coverage, 0.8, 0.03);
+}
+
+TEST(StorageScore, CheckpointRowsFromTheOthersOfTheirSystem) {
+  const auto score = score_of(published("validation/checkpoint_truth.csv"));
+  ASSERT_TRUE(score.has_value());
+  ASSERT_EQ(score->series.size(), 2u);
+  const ScoreSummary rate = totals_of(score->series[0]);
+  EXPECT_EQ(rate.scored, 5);
+  EXPECT_LT(rate.median_ape, 0.05);
+  const ScoreSummary size = totals_of(score->series[1]);
+  EXPECT_EQ(size.scored, 10);
+  EXPECT_LT(size.p90_ape, 0.0002);
+  EXPECT_EQ(static_cast<int>(score->skipped.size()) + rate.scored, score->rows);
+}
+
+TEST(StorageScore, PredictsWithTheMeasuredColumnBlank) {
+  const auto score = score_of(
+      "submitter,system_path,model,accelerator,num_accelerators,MiB_per_s\n"
+      "a,b,unet3d,h100,10,\na,c,unet3d,mi300x,10,\n");
+  ASSERT_TRUE(score.has_value());
+  ASSERT_EQ(score->series[0].rows.size(), 1u);
+  EXPECT_NEAR(score->series[0].rows[0].predicted.value, 10 * 3029.9 * 0.9 * 1.017, 5);
+  EXPECT_FALSE(score->series[0].rows[0].measured.has_value());
+  ASSERT_EQ(score->skipped.size(), 1u);
+  EXPECT_EQ(score->skipped[0].reason, "no workload unet3d for mi300x");
+}
+
+TEST(StorageScore, OtherTablesAreRefused) {
+  const auto score = score_of("a,b\n1,2\n");
+  ASSERT_FALSE(score.has_value());
+  EXPECT_EQ(score.error().front().code, "score.columns");
+}
+
+}  // namespace
+}  // namespace orrery
