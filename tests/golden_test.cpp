@@ -34,11 +34,22 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::vector<fs::path> golden_files() {
-  std::vector<fs::path> files;
+struct GoldenFile {
+  fs::path path;
+  auto operator<=>(const GoldenFile&) const = default;
+};
+
+// ctest shows this as the name of the test.
+void PrintTo(const GoldenFile& file, std::ostream* out) {
+  const fs::path folder = fs::path(ORRERY_SOURCE_DIR) / "tests/golden";
+  *out << fs::relative(file.path, folder).replace_extension().generic_string();
+}
+
+std::vector<GoldenFile> golden_files() {
+  std::vector<GoldenFile> files;
   const fs::path folder = fs::path(ORRERY_SOURCE_DIR) / "tests/golden";
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() == ".golden") files.push_back(entry.path());
+    if (entry.path().extension() == ".golden") files.push_back({entry.path()});
   }
   std::ranges::sort(files);
   return files;
@@ -78,28 +89,20 @@ std::string replayed(const std::string& golden) {
   return out;
 }
 
-class Golden : public testing::TestWithParam<fs::path> {};
+class Golden : public testing::TestWithParam<GoldenFile> {};
 
 TEST_P(Golden, prints_what_it_printed) {
-  const std::string expected = read(GetParam());
-  ASSERT_NE(expected.find(kPrompt), std::string::npos) << "no command in " << GetParam();
+  const std::string expected = read(GetParam().path);
+  ASSERT_NE(expected.find(kPrompt), std::string::npos) << "no command in " << GetParam().path;
   const std::string actual = replayed(expected);
   if (actual != expected && std::getenv("UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(GetParam(), std::ios::binary) << actual;
+    std::ofstream(GetParam().path, std::ios::binary) << actual;
     return;
   }
   EXPECT_EQ(actual, expected) << "if the change is right: UPDATE_GOLDEN=1 ctest -R golden";
 }
 
-std::string test_name(const testing::TestParamInfo<fs::path>& info) {
-  std::string name =
-      fs::relative(info.param, fs::path(ORRERY_SOURCE_DIR) / "tests/golden").stem().string();
-  std::ranges::replace_if(
-      name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(files, Golden, testing::ValuesIn(golden_files()), test_name);
+INSTANTIATE_TEST_SUITE_P(files, Golden, testing::ValuesIn(golden_files()));
 
 }  // namespace
 }  // namespace orrery
