@@ -12,8 +12,6 @@ namespace {
 
 // The least keys worth a unit of their own.
 constexpr double kLeastKeys = 128;
-// A split of K leaves each part at least this deep.
-constexpr double kLeastSplitK = 256;
 constexpr double kMostSplits = 32;
 constexpr double kPartialSumBytes = 8;  // fp32, written and read again
 // The tiles of a library that looks at m alone, as places in calibration's list.
@@ -66,8 +64,8 @@ double whole_k_time(const GemmModel& model, const GemmTile& tile, double load, d
   return waves(load, model.tail) * tile.seconds_per_k * (k + model.k_overhead);
 }
 
-// The least time over tiles and splits of K. Every candidate grows with m, n and k, and a larger
-// product has fewer candidates, so the least grows with them too.
+// The least time over tiles and splits of K. Every candidate grows with m, n and k, and more rows
+// or columns leave fewer of them, so the least grows too.
 double best_tile_time(const GemmModel& model, const Gemm& g, double per_unit) {
   const Edges rows(g.m);
   const Edges columns(g.n);
@@ -77,7 +75,7 @@ double best_tile_time(const GemmModel& model, const Gemm& g, double per_unit) {
     const double load = rows[tile.rows] * columns[tile.columns] * per_unit;
     best = std::min(best, whole_k_time(model, tile, load, g.k));
     for (double split = 2; split <= kMostSplits; split *= 2) {
-      if (load * split > 1 || g.k < kLeastSplitK * split) break;
+      if (load * split > 1) break;
       const double part = tile.seconds_per_k * (g.k / split + model.k_overhead);
       best = std::min(best, part + sums_per_split * split + model.split_launch.base());
     }
@@ -168,9 +166,11 @@ KernelCost kernel_cost(const DeviceModel& device, const Attention& a) {
   if (flop <= 0) return {};
   const double per_pair = 2 * (a.qk_dim + a.v_dim) * (a.backward ? 2.5 : 1);
   const double keys = flop / (per_pair * a.batch * a.q_heads * a.q_len);
-  // Query heads that share keys are packed into one tile.
+  // Query heads that share keys are packed into one tile; rows that pad it are computed too.
   const double rows = a.q_len * a.q_heads / a.kv_heads;
-  const double tasks = ceil_of(rows / model.tile_rows) * a.kv_heads * a.batch;
+  const double tiles = ceil_of(rows / model.tile_rows);
+  const double padded = tiles * model.tile_rows / rows;
+  const double tasks = tiles * a.kv_heads * a.batch;
   const double rate = device.attention_rate[static_cast<std::size_t>(a.dtype)];
   const double per_key =
       model.tile_rows * (per_pair * model.flop_seconds / rate + model.pair_seconds);
@@ -178,7 +178,7 @@ KernelCost kernel_cost(const DeviceModel& device, const Attention& a) {
                              bytes * model.memory_seconds, model.overlap_loss);
   return {.time = model.launch + Seconds(joined.time),
           .clocked = Seconds(joined.clocked),
-          .core = Joules(flop * model.joules_per_flop),
+          .core = Joules(flop * padded * model.joules_per_flop),
           .memory = Joules(bytes * device.power.joules_per_byte)};
 }
 
