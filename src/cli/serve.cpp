@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "catalog/catalog.h"
+#include "cli/session.h"
 #include "cli/verb.h"
 #include "design/design.h"
 #include "plan/review.h"
@@ -37,12 +37,12 @@ std::string random_token() {
   return token;
 }
 
-Result<Verdict> reviewed(std::string_view text, const Catalog& catalog, const std::string& file,
+Result<Verdict> reviewed(std::string_view text, const Knowledge& knowledge, const std::string& file,
                          ReadFile read_file) {
-  const Result<design::Design> design =
-      design::read_design(text, catalog, {.file = file, .read_file = std::move(read_file)});
+  const Result<design::Design> design = design::read_design(
+      text, knowledge.catalog, {.file = file, .read_file = std::move(read_file)});
   if (!design) return std::unexpected(design.error());
-  return review(*design, catalog);
+  return review(*design, knowledge.catalog, knowledge.models);
 }
 
 // The same JSON as `orrery catalog TABLE ID --format json`, by way of that verb.
@@ -61,21 +61,21 @@ std::optional<std::string> catalog_json(std::string_view path) {
 }
 
 // A design that comes over the network may not name files of this machine: it gets no reader.
-Services services_for(const ServeOptions& options, const Catalog& catalog,
+Services services_for(const ServeOptions& options, const Knowledge& knowledge,
                       const Terminal& terminal) {
   const auto read_file = terminal.read_file;
-  return {.review_page = [=, &catalog, file = options.design]() -> Result<std::string> {
+  return {.review_page = [=, &knowledge, file = options.design]() -> Result<std::string> {
             const Result<std::string> text = read_file(file);
             if (!text) return std::unexpected(text.error());
             const auto read = [read_file](std::string_view path) {
               return read_file(std::string(path));
             };
-            const Result<Verdict> verdict = reviewed(*text, catalog, file, read);
+            const Result<Verdict> verdict = reviewed(*text, knowledge, file, read);
             if (!verdict) return std::unexpected(verdict.error());
             return to_html(document_of(*verdict));
           },
-          .plan = [&catalog](std::string_view text) -> Result<std::string> {
-            const Result<Verdict> verdict = reviewed(text, catalog, "design.yaml", nullptr);
+          .plan = [&knowledge](std::string_view text) -> Result<std::string> {
+            const Result<Verdict> verdict = reviewed(text, knowledge, "design.yaml", nullptr);
             if (!verdict) return std::unexpected(verdict.error());
             return json_of(*verdict);
           },
@@ -83,9 +83,9 @@ Services services_for(const ServeOptions& options, const Catalog& catalog,
 }
 
 ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
-  const Result<Catalog> catalog = load_embedded_catalog();
-  if (!catalog) return refuse(terminal, catalog.error());
-  const Services services = services_for(options, *catalog, terminal);
+  const auto knowledge = load_knowledge();
+  if (!knowledge) return refuse(terminal, knowledge.error());
+  const Services services = services_for(options, **knowledge, terminal);
   // A design with errors is served too, as the page that lists them; a missing file is not.
   const Result<std::string> text = terminal.read_file(options.design);
   if (!text) return refuse(terminal, text.error());

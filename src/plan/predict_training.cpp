@@ -149,20 +149,18 @@ LayoutSpace space_of(const TrainingQuery& q, const TrainingJob& job) {
   s.schedule = options(w.schedule, {Schedule::one_f_one_b});
   s.sequence_parallel = options(w.sequence_parallel, {true});
   s.async_tp = w.async_tp;
+  s.partial_recompute = !w.recompute;
   return s;
 }
 
 TrainingPrediction describe(const TrainingModels& models, const TrainingQuery& q,
                             const TrainingJob& job, const TrainingMachine& machine,
                             const Layout& layout) {
-  const FrameworkModel& framework = models.training.framework(q.framework);
+  const FrameworkModel framework = models.training.framework(q.framework, q.release);
   StepScratch scratch;
   TrainingPrediction p;
   p.layout = layout;
   p.step = estimate_step(job, layout, framework, machine.source(), scratch);
-  const double release = models.training.release_factor(q.framework, q.release);
-  p.step.seconds *= release;
-  for (double& part : p.step.parts) part *= release;
   p.memory = estimate_memory(job, layout, framework, scratch);
   p.memory_limit = usable_memory(*q.accelerator);
   p.fits = p.memory.peak <= p.memory_limit;
@@ -217,9 +215,10 @@ Result<TrainingPrediction> predict_training(const TrainingModels& models, const 
     return describe(models, q, job, machine, only);
   }
   const CostSource source = machine.source();
+  const FrameworkModel framework = models.training.framework(q.framework, q.release);
   SearchQuery search{.job = job,
                      .space = space,
-                     .framework = models.training.framework(q.framework),
+                     .framework = framework,
                      .source = source,
                      .memory_limit = usable_memory(*q.accelerator)};
   SearchResult found = search_layouts(search, 0, size);

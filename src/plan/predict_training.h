@@ -96,6 +96,7 @@ class TrainingMachine {
 
   CostSource source() const;
   const DeviceModel& device() const { return device_; }
+  void retune(const AcceleratorTuning& tuning) { tuning_ = tuning; }  // while fitting
 
  private:
   friend struct MachineAnswers;

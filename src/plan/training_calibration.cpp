@@ -21,6 +21,9 @@ using TuningMember = double AcceleratorTuning::*;
 constexpr std::pair<std::string_view, FrameworkMember> kFrameworkMembers[] = {
     {"kernel_factor", &FrameworkModel::kernel_factor},
     {"eager_traffic", &FrameworkModel::eager_traffic},
+    {"attention_factor", &FrameworkModel::attention_factor},
+    {"grouped_factor", &FrameworkModel::grouped_factor},
+    {"overhead_factor", &FrameworkModel::overhead_factor},
     {"host_launch_s", &FrameworkModel::host_launch_s},
     {"step_overhead_s", &FrameworkModel::step_overhead_s},
     {"straggler", &FrameworkModel::straggler},
@@ -43,7 +46,11 @@ constexpr std::pair<std::string_view, FrameworkMember> kFrameworkMembers[] = {
     {"error", &FrameworkModel::error},
 };
 constexpr std::pair<std::string_view, StyleMember> kStyleMembers[] = {
-    {"quantise_traffic", &KernelStyle::quantise_traffic},
+    {"quantise_tensor", &KernelStyle::quantise_tensor},
+    {"quantise_row", &KernelStyle::quantise_row},
+    {"quantise_block", &KernelStyle::quantise_block},
+    {"quantise_mx", &KernelStyle::quantise_mx},
+    {"quantise_nv", &KernelStyle::quantise_nv},
     {"pointwise_traffic", &KernelStyle::pointwise_traffic},
     {"permute_traffic", &KernelStyle::permute_traffic},
     {"loss_bytes", &KernelStyle::loss_bytes},
@@ -66,10 +73,9 @@ bool set_switch(FrameworkModel& f, std::string_view name, double value) {
   if (name == "fused_pointwise") return f.style.fused_pointwise = on, true;
   if (name == "dropout") return f.style.dropout = on, true;
   if (name == "lazy_gradients") return f.lazy_gradients = on, true;
-  if (name == "alternate_products") {
-    f.selective = on ? Selective::alternate_products : Selective::attention_core;
-    return true;
-  }
+  if (name == "selective_core" && on) return f.selective = Selective::attention_core, true;
+  if (name == "selective_passes" && on) return f.selective = Selective::passes, true;
+  if (name == "selective_alternate" && on) return f.selective = Selective::alternate_products, true;
   return false;
 }
 
@@ -155,9 +161,11 @@ ParameterField accelerator_field(AcceleratorTuning& a, std::string_view paramete
   return nullptr;
 }
 
-const FrameworkModel& TrainingCalibration::framework(std::string_view id) const {
+FrameworkModel TrainingCalibration::framework(std::string_view id, std::string_view release) const {
   const auto at = std::ranges::find(frameworks, id, &FrameworkModel::id);
-  return at != frameworks.end() ? *at : frameworks.front();
+  FrameworkModel f = at != frameworks.end() ? *at : frameworks.front();
+  f.overhead_factor *= release_factor(id, release);
+  return f;
 }
 
 bool TrainingCalibration::knows_framework(std::string_view id) const {

@@ -35,7 +35,7 @@ struct AcceleratorTuning {
 struct ReleaseFactor {
   std::string framework;
   std::string release;
-  double factor = 1;  // of the step time
+  double factor = 1;  // FrameworkModel::overhead_factor
 };
 
 struct TrainingCalibration {
@@ -43,7 +43,8 @@ struct TrainingCalibration {
   std::vector<AcceleratorTuning> accelerators;
   std::vector<ReleaseFactor> releases;
 
-  const FrameworkModel& framework(std::string_view id) const;  // "default" where unknown
+  // "default" where unknown; the release's factor applied where it is known.
+  FrameworkModel framework(std::string_view id, std::string_view release) const;
   bool knows_framework(std::string_view id) const;
   AcceleratorTuning accelerator(std::string_view id) const;
   double release_factor(std::string_view framework, std::string_view release) const;

@@ -1,0 +1,58 @@
+// `orrery plan FILE`: the design review.
+#include <memory>
+
+#include "cli/session.h"
+#include "cli/verb.h"
+#include "plan/review.h"
+#include "report/verdict_report.h"
+
+namespace orrery {
+namespace {
+
+struct PlanOptions {
+  std::string design;
+  Format format = Format::text;
+  bool explain = false;
+};
+
+std::string rendered(const Verdict& v, const PlanOptions& options) {
+  const Document document = document_of(v, {.explain = options.explain});
+  switch (options.format) {
+    case Format::text: return to_text(document);
+    case Format::markdown: return to_markdown(document);
+    case Format::html: return to_html(document);
+    case Format::json: return json_of(v);
+    case Format::csv: return csv_of(v);
+  }
+  return {};
+}
+
+ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
+  const auto knowledge = load_knowledge();
+  if (!knowledge) return refuse(terminal, knowledge.error());
+  const auto design = load_design(options.design, (*knowledge)->catalog, terminal);
+  if (!design) return refuse(terminal, design.error());
+  const Verdict verdict = review(*design, (*knowledge)->catalog, (*knowledge)->models);
+  terminal.out << rendered(verdict, options);
+  return verdict.passes() ? ExitCode::good : ExitCode::fails_rule;
+}
+
+}  // namespace
+
+Verb plan_verb() {
+  return {.name = "plan",
+          .summary = "Review a design: figures, limits, broken rules, goals, the next best spend",
+          .examples = {"orrery plan my.yaml", "orrery plan my.yaml --explain",
+                       "orrery plan my.yaml --format html > review.html"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<PlanOptions>();
+            arguments.positional("FILE", options->design, "the design");
+            arguments.flag("--explain", options->explain,
+                           "below every figure its formula, inputs and sources");
+            arguments.format(options->format, {Format::text, Format::json, Format::markdown,
+                                               Format::html, Format::csv});
+            return [options](Terminal& terminal) { return run_plan(*options, terminal); };
+          }};
+}
+
+}  // namespace orrery

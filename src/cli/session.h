@@ -1,0 +1,25 @@
+// What most verbs start from: the catalog, the fitted models, a design that was read.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "catalog/catalog.h"
+#include "cli/terminal.h"
+#include "design/design.h"
+#include "plan/models.h"
+
+namespace orrery {
+
+// Models point at the catalog, so both live at one address.
+struct Knowledge {
+  Catalog catalog;
+  Models models;
+};
+Result<std::unique_ptr<const Knowledge>> load_knowledge();
+
+// Reads the file and the config.json files that it names; warnings go to stderr.
+Result<design::Design> load_design(const std::string& path, const Catalog& catalog,
+                                   Terminal& terminal);
+
+}  // namespace orrery

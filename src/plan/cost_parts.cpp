@@ -1,0 +1,104 @@
+#include "plan/cost_parts.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "cost/spend.h"
+
+namespace orrery {
+namespace {
+
+// Object storage with no row for its provider: the middle of those that have one.
+constexpr double kObjectUsdPerGbMonth = 0.02;
+constexpr double kFileUsdPerGbMonth =
+    0.145;  // managed parallel file system, catalog aws-fsx-lustre
+
+const StorageCloudPrice* rent_row(const design::StorageTier& tier, const Catalog& catalog) {
+  const bool cold = tier.tier == design::Tier::cold;
+  const StorageCloudPrice* found = nullptr;
+  for (const StorageCloudPrice& p : catalog.storage_prices) {
+    if (p.provider != tier.provider || p.unit != "GB-month") continue;
+    const bool file_service = p.item.find("Lustre") != std::string::npos;
+    const bool wants_file = tier.kind == design::TierKind::parallel_fs;
+    if (file_service != wants_file) continue;
+    const bool archive = p.item.find("Glacier Flexible") != std::string::npos;
+    if (found == nullptr || (cold && archive)) found = &p;
+  }
+  return found;
+}
+
+UsdPerByteSecond per_gb_month(double usd_amount) {
+  return usd(usd_amount) / gigabytes(1) / months(1);
+}
+
+}  // namespace
+
+BillLine fleet_line(const FleetView& f) {
+  const design::Fleet& fleet = *f.fleet;
+  BillLine line{.section = "fleet", .item = fleet.name, .part_id = f.node.part.id};
+  line.count = fleet.count + fleet.spares;
+  line.unit_price = f.node.part.price;
+  if (f.node.part.max_power) line.unit_power = *f.node.part.max_power;
+  line.reference = f.node.part.provenance.reference;
+  return line;
+}
+
+std::optional<BillLine> tier_line(const TierView& t, const Catalog& catalog) {
+  if (t.per_node || !t.tier->provider.empty()) return std::nullopt;
+  const StorageDevice* device = device_or_usual(t, catalog);
+  if (device == nullptr) return std::nullopt;
+  const double by_capacity = t.capacity / device->capacity;
+  BillLine line{.section = "storage", .item = t.label, .part_id = device->id};
+  line.count = std::max(t.devices, by_capacity);
+  const double device_tb = device->capacity / terabytes(1);
+  line.unit_price =
+      PriceRange{device->price_per_tb.low * device_tb, device->price_per_tb.high * device_tb};
+  if (t.tier->capex && line.count > 0) {
+    const Usd each = *t.tier->capex * t.capacity / line.count;
+    line.unit_price = PriceRange{each, each};
+  }
+  line.unit_power = device->active_power;
+  line.reference = t.device
+                       ? device->provenance.reference
+                       : device->provenance.reference + " (the usual part for this kind of tier)";
+  return line;
+}
+
+std::vector<TierRent> rents_of_tiers(const std::vector<TierView>& tiers, const Catalog& catalog) {
+  std::vector<TierRent> rents;
+  for (const TierView& t : tiers) {
+    if (t.tier->provider.empty()) continue;
+    TierRent r{.tier = &t};
+    const StorageCloudPrice* row = rent_row(*t.tier, catalog);
+    UsdPerByteSecond price = per_gb_month(
+        t.tier->kind == design::TierKind::parallel_fs ? kFileUsdPerGbMonth : kObjectUsdPerGbMonth);
+    r.reference = "assumed: no row for " + t.tier->provider;
+    if (row) price = per_gb_month(row->usd), r.reference = row->provenance.reference;
+    if (t.tier->price) price = *t.tier->price, r.reference = "the design";
+    const Bytes held = t.used > Bytes(0) ? min(t.used, t.capacity) : t.capacity;
+    r.per_year = price * held * years(1);
+    rents.push_back(std::move(r));
+  }
+  return rents;
+}
+
+double reserved_discount(const design::Rent& rent, const Catalog& catalog) {
+  if (rent.discount) return *rent.discount;
+  const Seconds term = rent.term.value_or(years(1));
+  double discount = 0;
+  for (const ReservedDiscount& d : catalog.reserved_discounts) {
+    if (d.term <= term) discount = std::max(discount, (d.low + d.high) / 2);
+  }
+  return discount;
+}
+
+Usd egress_of(const design::Design& design, const Catalog&) {
+  const design::Economics& e = design.economics;
+  if (!e.egress) return Usd(0);
+  if (e.egress_price) return *e.egress * *e.egress_price;
+  // Bills are by the month: twelve equal ones.
+  return egress_cost(*e.egress / 12, aws_egress_steps()) * 12;
+}
+
+}  // namespace orrery

@@ -1,0 +1,184 @@
+#include "plan/cost_view.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "cost/break_even.h"
+#include "cost/spend.h"
+#include "plan/cost_parts.h"
+
+namespace orrery {
+namespace {
+
+// Where a rented part has no row in the price table and the design gives no price.
+constexpr UsdPerSecond kUnknownPrice = usd_per_hour(4);
+
+void add_bills(CostView& v, const CostContext& c) {
+  for (const FleetView& f : c.fleets) {
+    if (!f.rented()) v.bill.lines.push_back(fleet_line(f));
+  }
+  for (const NetworkView* n : {&c.networks.compute, &c.networks.storage, &c.networks.management}) {
+    v.bill.lines.insert(v.bill.lines.end(), n->bill.lines.begin(), n->bill.lines.end());
+  }
+  for (const TierView& t : c.tiers) {
+    if (auto line = tier_line(t, c.catalog)) v.bill.lines.push_back(std::move(*line));
+  }
+  const PriceRange price = v.bill.price();
+  const Usd middle = price.middle();
+  if (middle > Usd(0)) {
+    v.price_low = price.low / middle;
+    v.price_high = price.high / middle;
+  }
+  v.unpriced = v.bill.unpriced();
+}
+
+double mean_goodput(const std::vector<TrainView>& trains) {
+  double sum = 0;
+  double weight = 0;
+  for (const TrainView& t : trains) {
+    if (!t.feasible()) continue;
+    sum += t.goodput * t.accelerators;
+    weight += t.accelerators;
+  }
+  return weight > 0 ? sum / weight : 1;
+}
+
+void apply(const design::Economics& e, OwnershipInput& in) {
+  in.years = e.depreciation.value_or(e.horizon) / years(1);
+  if (e.discount_rate) in.rate = *e.discount_rate;
+  if (e.residual) in.residual = *e.residual;
+  if (e.colocation) in.colocation = *e.colocation;
+  if (e.staff) in.people = *e.staff;
+  if (e.staff_cost) in.salary = *e.staff_cost * years(1);
+  if (e.repair) in.repair = *e.repair;
+  if (e.utilisation) in.utilisation = *e.utilisation;
+}
+
+UsdPerJoule tariff_of(const CostContext& c, const SiteView& site) {
+  if (c.design.economics.power_price) return *c.design.economics.power_price;
+  if (site.region) return (site.region->price_low + site.region->price_high) / 2;
+  return usd_per_kwh(0.08);
+}
+
+void fill_owned(CostView& v, const CostContext& c) {
+  double owned = 0;
+  for (const FleetView& f : c.fleets) {
+    // A server without accelerators counts as one unit, so that CPU fleets have a price per hour
+    // too.
+    if (!f.rented()) owned += f.accelerators > 0 ? f.accelerators : f.hosts;
+  }
+  if (owned == 0) return;
+  Watts mean;
+  Watts nameplate;
+  double pue_weighted = 0;
+  UsdPerJoule tariff = c.design.economics.power_price.value_or(usd_per_kwh(0.08));
+  bool owns_hall = false;
+  for (const SiteView& s : c.sites) {
+    if (!s.has_machines()) continue;
+    mean += s.it_mean;
+    nameplate += s.it_nameplate;
+    pue_weighted += s.pue.middle * s.it_mean.base();
+    tariff = tariff_of(c, s);
+    owns_hall = owns_hall || !s.site->rented_hall;
+  }
+  OwnershipInput in = ownership_defaults(c.catalog, owned, mean);
+  in.capex = capex_of(std::vector<Bill>{v.bill});
+  in.contracted = nameplate;
+  in.pue = mean > Watts(0) ? pue_weighted / mean.base() : 1;
+  in.electricity = tariff;
+  if (owns_hall) {
+    const TcoParameter* hall = c.catalog.tco("facility-capex");
+    in.colocation = UsdPerJoule(0);
+    in.hall = UsdPerWatt(hall ? hall->typical : 11.7);
+  }
+  apply(c.design.economics, in);
+  in.goodput = v.goodput;
+  v.utilisation = in.utilisation;
+  v.input = in;
+  v.owned = owned_cost(in);
+}
+
+RentedFleet rent_of(const FleetView& f, const CostView& v, const CostContext& c) {
+  const design::Rent& rent = *f.fleet->rent;
+  RentedFleet r{.fleet = &f};
+  r.input.kind = rent.contract == design::Contract::spot       ? RentalKind::spot
+                 : rent.contract == design::Contract::reserved ? RentalKind::reserved
+                                                               : RentalKind::on_demand;
+  r.input.list = kUnknownPrice;
+  r.reference = "assumed: no row in the price table";
+  const bool spot = r.input.kind == RentalKind::spot;
+  if (rent.price) {
+    r.input.list = *rent.price;
+    r.reference = "the design";
+  } else if (f.accelerator()) {
+    auto market = market_price(c.catalog.cloud_prices, f.accelerator()->id, rent.provider, spot);
+    if (!market) market = market_price(c.catalog.cloud_prices, f.accelerator()->id, "", spot);
+    if (market) r.input.list = market->median, r.reference = market->reference;
+  }
+  if (r.input.kind == RentalKind::reserved) r.input.discount = reserved_discount(rent, c.catalog);
+  r.input.utilisation = c.design.economics.utilisation.value_or(0.9);
+  // The failure stage already counts interruptions in the goodput of what runs here.
+  r.input.goodput = v.goodput;
+  r.input.spot_goodput = [](Seconds) { return 1.0; };
+  r.rental = rented_cost(r.input);
+  const double units = f.accelerators > 0 ? f.accelerators : f.hosts;
+  r.per_year = r.rental.billed * years(1) * units;
+  return r;
+}
+
+void fill_runs(CostView& v, const CostContext& c) {
+  for (const TrainView& t : c.trains) {
+    if (!t.feasible() || t.run_time <= Seconds(0)) continue;
+    RunCost run{.label = t.label, .per_useful_hour = v.per_useful_hour};
+    run.accelerator_hours = t.accelerators * (t.run_time / hours(1));
+    // Useful hours are wall hours times goodput; the run pays for all of them.
+    run.amount = run_cost(t.accelerators, t.run_time * t.goodput, v.per_useful_hour);
+    v.runs.push_back(std::move(run));
+  }
+}
+
+void fill_market(CostView& v, const CostContext& c) {
+  const Accelerator* accelerator = nullptr;
+  for (const FleetView& f : c.fleets) {
+    if (accelerator == nullptr) accelerator = f.accelerator();
+  }
+  if (accelerator == nullptr) return;
+  v.market = market_price(c.catalog.cloud_prices, accelerator->id, "", false);
+  if (v.market && v.owned) {
+    // A rented hour loses to failures what an owned one does.
+    v.break_even_utilisation =
+        break_even_utilisation(v.input, v.market->median / std::max(1e-9, v.goodput));
+  }
+}
+
+}  // namespace
+
+CostView view_cost(const CostContext& c) {
+  CostView v;
+  add_bills(v, c);
+  v.goodput = mean_goodput(c.trains);
+  v.utilisation = c.design.economics.utilisation.value_or(v.utilisation);
+  fill_owned(v, c);
+  for (const FleetView& f : c.fleets) {
+    v.accelerators += f.accelerators > 0 ? f.accelerators : f.hosts;
+    if (f.rented()) v.rented.push_back(rent_of(f, v, c));
+  }
+  v.tier_rents = rents_of_tiers(c.tiers, c.catalog);
+  v.egress_per_year = egress_of(c.design, c.catalog);
+
+  v.annual = (v.owned ? v.owned->annual : Usd(0)) + v.egress_per_year;
+  for (const RentedFleet& r : v.rented) v.annual += r.per_year;
+  for (const TierRent& t : v.tier_rents) v.annual += t.per_year + t.requests_per_year;
+  const double useful_hours = v.accelerators * 8760 * v.utilisation * v.goodput;
+  v.per_useful_hour = useful_hours > 0 ? v.annual / hours(useful_hours) : UsdPerSecond(0);
+  fill_runs(v, c);
+  fill_market(v, c);
+  if (v.owned) {
+    v.tornado = ownership_tornado(
+        v.input, c.catalog, {.capex_below = 1 - v.price_low, .capex_above = v.price_high - 1});
+  }
+  return v;
+}
+
+}  // namespace orrery

@@ -1,0 +1,134 @@
+#include "plan/plain_step.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "plan/predict_collective.h"
+
+namespace orrery {
+namespace {
+
+constexpr double kEfficiency = 0.35;
+constexpr double kError = 0.4;
+constexpr double kGradientBytes = 4;
+// Share of the all-reduce that backward hides, as buckets of gradients become ready.
+constexpr double kHidden = 0.7;
+constexpr double kAdamBytesPerParam = 16;
+
+double bytes_of(design::Precision p) {
+  switch (p) {
+    case design::Precision::fp32:
+    case design::Precision::tf32:
+      return 4;
+    case design::Precision::bf16:
+    case design::Precision::fp16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+std::optional<FlopsPerSecond> peak_of(const Accelerator& a, design::Precision p) {
+  const Dtype wanted = p == design::Precision::fp32   ? Dtype::fp32
+                       : p == design::Precision::tf32 ? Dtype::tf32
+                                                      : Dtype::bf16;
+  if (a.peak(wanted)) return a.peak(wanted);
+  return a.peak(Dtype::fp16);
+}
+
+struct EmbeddingCost {
+  Seconds time;
+  Bytes per_device;
+};
+
+EmbeddingCost embedding_cost(const design::Embeddings& e, const TrainView& view, int gpus,
+                             const LinkHierarchy& links, const GroupShape& group) {
+  const double row = e.width * bytes_of(e.precision);
+  const double samples = static_cast<double>(view.train->batch) / gpus;
+  const Bytes touched(samples * e.lookups * row);
+  // Forward reads a row; backward reads and writes it with its moment.
+  const Seconds memory = touched * 4 / view.fleet->accelerator()->memory_bandwidth;
+  const CollectiveCall exchange{Collective::all_to_all, touched, group};
+  EmbeddingCost cost{.time = memory + 2 * collective_time(links, exchange).time};
+  if (e.placement == design::EmbeddingPlacement::device) {
+    cost.per_device = Bytes(e.rows * row * 2 / gpus);  // weights and one moment a row
+  }
+  return cost;
+}
+
+int even_split(int batch, int available, int per_host) {
+  for (int gpus = available; gpus >= 1; gpus -= gpus > per_host ? per_host : 1) {
+    if (batch % gpus == 0) return gpus;
+  }
+  return 1;
+}
+
+}  // namespace
+
+BytesPerSecond nic_of_device(const FleetView& fleet, const NetworkViews& networks) {
+  const Node& part = fleet.node.part;
+  if (part.accelerators == 0) return BytesPerSecond(0);
+  const BytesPerSecond own = part.nic_rate * part.compute_nics / part.accelerators;
+  if (fleet.rented() || !networks.compute.topology) return own;
+  return networks.compute.per_node() / part.accelerators;
+}
+
+void fill_plain_step(TrainView& view, const TrainContext& c, int available) {
+  const FleetView& fleet = *view.fleet;
+  const Accelerator& a = *fleet.accelerator();
+  const auto peak = peak_of(a, view.train->precision);
+  if (!view.train->network || !peak || view.train->batch <= 0) {
+    view.infeasible =
+        "a plain network needs `network`, `batch` and an accelerator with that precision";
+    return;
+  }
+  const int gpus =
+      even_split(view.train->batch, available, std::max(1, fleet.accelerators_per_host));
+  const CollectiveMachine machine{
+      .accelerator = &a,
+      .domain = std::min(a.scaleup_domain, fleet.node.part.accelerators),
+      .accelerators_per_host = std::max(1, fleet.accelerators_per_host),
+      .nics_per_host = static_cast<double>(fleet.accelerators_per_host),
+      .nic_rate = nic_of_device(fleet, c.networks)};
+  const LinkHierarchy links = link_hierarchy(machine, c.models.collectives);
+  const GroupShape group = packed_group(gpus, std::max(1, machine.domain));
+
+  const double samples = static_cast<double>(view.train->batch) / gpus;
+  const Seconds compute = 3 * samples * view.train->network->forward / (*peak * kEfficiency);
+  const CollectiveCall reduce{Collective::all_reduce, Bytes(view.parameters * kGradientBytes),
+                              group};
+  const Seconds exposed =
+      gpus > 1 ? collective_time(links, reduce).time * (1 - kHidden) : Seconds(0);
+  EmbeddingCost embeddings;
+  if (view.train->embeddings) {
+    embeddings = embedding_cost(*view.train->embeddings, view, gpus, links, group);
+  }
+  StepPlan& plan = view.step;
+  plan.layout = fmt::format("dp{}", gpus);
+  plan.chosen = "data parallel, assumed efficiency";
+  plan.step = compute + embeddings.time + exposed;
+  plan.units_per_step = view.train->batch;
+  plan.flops_utilisation = compute * kEfficiency / plan.step;
+  plan.memory = Bytes(view.parameters * kAdamBytesPerParam) + embeddings.per_device +
+                view.train->network->activations.value_or(Bytes(0)) * samples;
+  plan.memory_limit = usable_memory(a);
+  plan.parts = {{"matrix work", compute},
+                {"embedding tables", embeddings.time},
+                {"exposed gradient reduction", exposed}};
+  plan.matrix_share = compute / plan.step;
+  plan.memory_share = embeddings.time / plan.step;
+  plan.exposed_share = exposed / plan.step;
+  plan.exposed_network_share = gpus > machine.domain ? plan.exposed_share : 0;
+  plan.error = kError;
+  plan.basis = Basis::assumed;
+  plan.reference = "docs/models/plain-network.md";
+  view.accelerators = gpus;
+  if (plan.memory > plan.memory_limit) {
+    view.infeasible = fmt::format("it needs {} of {} on each accelerator", brief(plan.memory),
+                                  brief(plan.memory_limit));
+  }
+}
+
+}  // namespace orrery

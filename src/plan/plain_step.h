@@ -1,0 +1,19 @@
+// The step of a network that is no transformer of the catalog: a roofline with a stated, wide
+// error.
+//
+//   t = max(3 F b / (peak e), embeddings) + exposed share of the gradient all-reduce
+// F forward FLOP of a sample, b samples of one device, e = 0.35 of the dense peak (convolutions on
+// tensor cores reach 0.2 to 0.5 of it): assumed. Embedding rows are read and written at memory
+// bandwidth and exchanged all to all. Deepen it by measuring: the interval is 40 % either way.
+#pragma once
+
+#include "plan/train_view.h"
+
+namespace orrery {
+
+void fill_plain_step(TrainView& view, const TrainContext& context, int available);
+
+// NIC rate of one device, per direction; the provider's own where the fleet is rented.
+BytesPerSecond nic_of_device(const FleetView& fleet, const NetworkViews& networks);
+
+}  // namespace orrery

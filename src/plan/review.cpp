@@ -1,0 +1,115 @@
+#include "plan/review.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "design/write_design.h"
+#include "plan/goals.h"
+#include "plan/rules.h"
+#include "plan/sections.h"
+#include "plan/spend.h"
+
+namespace orrery {
+namespace {
+
+// What data sets and kept checkpoints occupy on each tier.
+void add_use(std::vector<TierView>& tiers, const std::vector<TrainView>& trains) {
+  const auto add = [&](const TierView* tier, Bytes amount) {
+    for (TierView& t : tiers) {
+      if (tier != nullptr && t.label == tier->label) t.used += amount;
+    }
+  };
+  for (const TrainView& t : trains) {
+    if (!t.feasible()) continue;
+    const design::Dataset& d = t.train->dataset;
+    if (t.feed.known) add(t.feed.tier, d.size.value_or(t.feed.sample * d.samples.value_or(0)));
+    if (t.checkpoint && t.checkpoint->safe) add(t.checkpoint->safe, t.checkpoint->kept_on_safe);
+  }
+}
+
+std::string summary_of(const Verdict& v) {
+  const auto broken = std::ranges::count(v.findings, Severity::error, &Finding::severity);
+  const auto warned = std::ranges::count(v.findings, Severity::warning, &Finding::severity);
+  const auto missed = std::ranges::count(v.goals, false, &GoalOutcome::met);
+  std::string text = v.passes() ? "The design passes" : "The design does not pass";
+  text += fmt::format(": {} rule{} broken, {} warning{}, {} of {} goals met.", broken,
+                      broken == 1 ? "" : "s", warned, warned == 1 ? "" : "s",
+                      v.goals.size() - static_cast<std::size_t>(missed), v.goals.size());
+  for (const Section& s : v.sections) {
+    if (s.layer == Layer::failure && !s.limit.empty()) {
+      text += fmt::format(" Most of what {} loses: {}.", s.name, s.limit);
+      break;
+    }
+  }
+  return text;
+}
+
+std::vector<std::string> coarse_layers(const Review& r) {
+  std::vector<std::string> coarse;
+  for (const TrainView& t : r.trains) {
+    if (t.feasible() && t.model == nullptr) {
+      coarse.push_back(
+          fmt::format("{}: a plain network is a roofline at an assumed efficiency, {} either way",
+                      t.label, show(t.step.error, Unit::ratio)));
+    }
+  }
+  if (!r.jobs.empty()) {
+    coarse.push_back(
+        "cluster: queue waits are an M/G/c closed form, off by a factor of two or more; "
+        "a replayed trace says more");
+  }
+  if (!r.trains.empty()) {
+    coarse.push_back(
+        "failure: published node rates differ by 3x between fleets; give your own node_mtbf");
+  }
+  coarse.push_back("cost: list prices are street ranges; see the tornado in `--format json`");
+  return coarse;
+}
+
+}  // namespace
+
+Review run_stages(const design::Design& design, const Catalog& catalog, const Models& models,
+                  const Review* same_steps) {
+  Review r{.design = design, .catalog = catalog};
+  r.fleets = view_fleets(design, catalog);
+  r.networks = view_networks(design, catalog, r.fleets);
+  r.tiers = view_tiers(design, catalog, r.fleets);
+  r.trains = view_trains({design, catalog, models, r.fleets, r.networks, r.tiers,
+                          same_steps ? &same_steps->trains : nullptr});
+  add_use(r.tiers, r.trains);
+  r.jobs = view_jobs(design, r.fleets);
+  r.batches = view_batches(design, r.fleets, r.tiers);
+  r.mig = view_mig(catalog, r.fleets);
+  r.sites = view_sites({design, catalog, r.fleets, r.networks, r.tiers, r.trains});
+  r.cost = view_cost({design, catalog, r.fleets, r.networks, r.tiers, r.trains, r.sites});
+  return r;
+}
+
+std::vector<Section> all_sections(const Review& review) {
+  std::vector<Section> all;
+  for (auto* part : {training_sections, serving_sections, fabric_sections, storage_sections,
+                     cluster_sections, facility_sections, cost_sections}) {
+    for (Section& s : part(review)) all.push_back(std::move(s));
+  }
+  std::ranges::stable_sort(all, {}, &Section::layer);
+  return all;
+}
+
+Verdict review(const design::Design& design, const Catalog& catalog, const Models& models,
+               ReviewOptions options) {
+  const Review r = run_stages(design, catalog, models);
+  Verdict v{
+      .design = design.name, .version = design.version, .digest = design::design_digest(design)};
+  v.sections = all_sections(r);
+  v.findings = check_rules(r);
+  v.goals = check_goals(r, v.sections);
+  v.bill = r.cost.bill;
+  v.coarse = coarse_layers(r);
+  if (options.spends) v.spends = best_spends(r, models);
+  v.summary = summary_of(v);
+  return v;
+}
+
+}  // namespace orrery

@@ -1,0 +1,30 @@
+// The design review: joins the layers in closed form and says what holds, what binds, what breaks.
+//
+//   design -> fleets -> networks -> training and serving -> checkpoints and failures -> power ->
+//   money
+// Each stage (stages.h) takes what the earlier ones found, so that a change in one layer moves the
+// figures of the others: a slower disk lengthens the stall, the stall lowers goodput, goodput
+// raises the price of a useful hour.
+#pragma once
+
+#include "catalog/catalog.h"
+#include "design/design.h"
+#include "plan/models.h"
+#include "plan/stages.h"
+#include "plan/verdict.h"
+
+namespace orrery {
+
+struct ReviewOptions {
+  bool spends = true;  // try the changes of spend.cpp; each costs a review of its own
+};
+
+Verdict review(const design::Design& design, const Catalog& catalog, const Models& models,
+               ReviewOptions options = {});
+
+// The stages alone, without rules, goals or spends. The result points into `design` and `catalog`.
+// `same_steps` is the review of a design that differs in nothing a training step depends on.
+Review run_stages(const design::Design& design, const Catalog& catalog, const Models& models,
+                  const Review* same_steps = nullptr);
+
+}  // namespace orrery

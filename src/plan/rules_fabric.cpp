@@ -1,0 +1,110 @@
+// Rules about the networks: separation, the RoCE checklist, what cannot be built.
+#include <fmt/core.h>
+
+#include <string_view>
+
+#include "base/text.h"
+#include "plan/rules.h"
+
+namespace orrery {
+namespace {
+
+void check_buildable(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const NetworkView* n : {&r.networks.compute, &r.networks.storage, &r.networks.management}) {
+    for (const Diagnostic& d : n->faults) {
+      Finding f = finding_at(r, rule, n->path + ".topology");
+      f.what = fmt::format("The {} network cannot be built: {}", n->name, d.what);
+      f.why = d.why;
+      f.fix = d.fix;
+      out.push_back(std::move(f));
+    }
+  }
+}
+
+void check_separate(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  if (!r.design.fabric.storage.converged) return;
+  double worst = 0;
+  for (const TrainView& t : r.trains) worst = std::max(worst, t.contention);
+  Finding f = finding_at(r, rule, "fabric.storage.converged");
+  f.what = fmt::format(
+      "Storage traffic shares the compute network; training loses {} of its time to it.",
+      show(worst, Unit::ratio));
+  f.why =
+      "A checkpoint drain and the collectives of the next step want the same wires at the same "
+      "time.";
+  f.fix = "Declare a storage network of its own, or accept the loss.";
+  f.edit = Finding::Edit{"fabric.storage.converged", "false"};
+  out.push_back(std::move(f));
+}
+
+struct ChecklistItem {
+  std::optional<bool> design::RoceChecklist::* field;
+  std::string_view key;
+  std::string_view what;
+  std::string_view why;
+};
+
+constexpr ChecklistItem kChecklist[] = {
+    {&design::RoceChecklist::pfc, "pfc", "priority flow control for the RDMA class on every hop",
+     "one hop without it drops packets, and RDMA falls back to retransmission"},
+    {&design::RoceChecklist::ecn, "ecn", "ECN marking below the PFC threshold",
+     "without marks senders learn of congestion only from pauses, which spread to victims"},
+    {&design::RoceChecklist::dedicated_queue, "dedicated_queue",
+     "a queue of its own for RDMA traffic",
+     "shared with TCP, pauses stop traffic that has nothing to do with it"},
+    {&design::RoceChecklist::hash_spread, "hash_spread", "entropy in the hash, or spraying",
+     "few large flows pin to one link: a 1,024-host permutation runs 5.3x slower on its worst "
+     "link"},
+};
+
+void check_roce(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const NetworkView* n : {&r.networks.compute, &r.networks.storage}) {
+    if (!n->is_roce || !n->topology) continue;
+    for (const ChecklistItem& item : kChecklist) {
+      const std::optional<bool>& declared = n->wanted->roce.*item.field;
+      if (declared.value_or(false)) continue;
+      Finding f = finding_at(r, rule, fmt::format("{}.roce.{}", n->path, item.key));
+      f.what = fmt::format("The {} network runs RoCE and {} {}.", n->name,
+                           declared ? "does without" : "does not declare", item.what);
+      f.why = item.why;
+      f.fix = fmt::format("Check it on the switches, then write roce: {{ {}: true }}.", item.key);
+      f.edit = Finding::Edit{fmt::format("{}.roce.{}", n->path, item.key), "true"};
+      out.push_back(std::move(f));
+    }
+  }
+}
+
+void check_twin_plane(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  const NetworkView& n = r.networks.compute;
+  if (!n.is_roce || !n.topology || n.port_rate <= gbits_per_s(400) || n.topology->spec.planes > 1)
+    return;
+  Finding f = finding_at(r, rule, "fabric.compute.topology");
+  f.what = "800 Gb/s a port on Ethernet, in one plane.";
+  f.why =
+      "ConnectX-8 reaches 800 Gb/s only on InfiniBand; on Ethernet it is 2 x 400, so each port "
+      "needs a plane.";
+  f.fix = "Use topology: twin-plane.";
+  f.edit = Finding::Edit{"fabric.compute.topology", "twin-plane"};
+  out.push_back(std::move(f));
+}
+
+constexpr Rule kRules[] = {
+    {"fabric.buildable", Layer::fabric, Severity::error, "every declared network can be built",
+     "docs/models/fabric.md", check_buildable},
+    {"fabric.separate-storage", Layer::fabric, Severity::warning,
+     "storage has a network of its own, or the contention is known",
+     "DGX SuperPOD reference architectures; docs/models/collectives.md", check_separate},
+    {"fabric.roce-checklist", Layer::fabric, Severity::warning,
+     "a RoCE network declares PFC, ECN, its queue and its hash spread",
+     "RDMA over commodity Ethernet at scale (SIGCOMM 2016); models of fabric.md section 4.4",
+     check_roce},
+    {"fabric.ethernet-800g", Layer::fabric, Severity::error,
+     "800G Ethernet ports are built as two planes", "ConnectX-8 firmware release notes",
+     check_twin_plane},
+};
+
+}  // namespace
+
+std::span<const Rule> fabric_rules() { return kRules; }
+
+}  // namespace orrery

@@ -1,0 +1,233 @@
+// Rules about tiers, caches and checkpoints.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "design/names.h"
+#include "plan/rules.h"
+#include "storage/cache.h"
+#include "storage/guidance.h"
+
+namespace orrery {
+namespace {
+
+std::string_view architecture_of(const FleetView& fleet) {
+  if (fleet.accelerator() == nullptr) return {};
+  const std::string_view id = fleet.accelerator()->id;
+  if (id.starts_with("gb200") || id.starts_with("gb300")) return "SuperPOD GB200";
+  if (id.starts_with("h100") || id.starts_with("h200") || id.starts_with("b200") ||
+      id.starts_with("b300")) {
+    return "SuperPOD H100";
+  }
+  return {};
+}
+
+const TierView* hot_tier(const Review& r) {
+  for (const TierView& t : r.tiers) {
+    if (t.tier->tier == design::Tier::hot || t.tier->tier == design::Tier::gpu_direct) return &t;
+  }
+  return nullptr;
+}
+
+void check_guidance(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  const auto guidance = published_storage_guidance();
+  const TierView* hot = hot_tier(r);
+  if (!guidance || hot == nullptr) return;
+  for (const FleetView& fleet : r.fleets) {
+    const std::string_view architecture = architecture_of(fleet);
+    // A handful of nodes is below the smallest unit that the guidance speaks of.
+    if (architecture.empty() || fleet.rented() || fleet.hosts < 16) continue;
+    const double units = static_cast<double>(fleet.accelerators) / gpus_per_unit(architecture);
+    const bool gb200 = architecture == "SuperPOD GB200";
+    const GuidanceLevel level = gb200 ? GuidanceLevel::better : GuidanceLevel::good;
+    for (const auto& [metric, rate] :
+         {std::pair{"read", hot->read}, std::pair{"write", hot->write}}) {
+      const auto wanted = guided_rate(
+          *guidance,
+          {.architecture = architecture, .metric = metric, .units = units, .level = level});
+      if (!wanted || rate >= *wanted * 0.98) continue;
+      Finding f = finding_at(r, rule, hot->path + "." + metric);
+      f.what = fmt::format("Tier '{}' {}s {}; {} guidance for {} accelerators is {} at least.",
+                           hot->label, metric, brief(rate), architecture, fleet.accelerators,
+                           brief(*wanted));
+      f.why =
+          "Below the lowest published level, loading and checkpoints are likely to idle the "
+          "accelerators.";
+      f.fix = fmt::format("Raise {} to {}.", metric, brief(*wanted));
+      f.edit = Finding::Edit{hot->path + "." + metric, to_text(*wanted)};
+      out.push_back(std::move(f));
+    }
+  }
+}
+
+void check_gb200_ratio(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const FleetView& fleet : r.fleets) {
+    if (architecture_of(fleet) != "SuperPOD GB200" || fleet.rented()) continue;
+    const TierView* hot = hot_tier(r);
+    Finding f = finding_at(r, rule, hot ? hot->path : fleet.path);
+    f.what = "GB200 storage guidance is 2.25 times lower per accelerator than H100's.";
+    f.why =
+        "A scalable unit grew from 256 to 576 accelerators while its 125 GB/s stayed "
+        "(RA-11338-001).";
+    f.fix = "Size storage from the workload's own demand, not from the guidance alone.";
+    out.push_back(std::move(f));
+  }
+}
+
+void check_lru(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const TrainView& t : r.trains) {
+    if (!t.feed.known || !t.train->dataset.shuffle || t.train->dataset.epochs <= 1) continue;
+    for (const TierView& cache : r.tiers) {
+      if (cache.tier->caches != t.feed.tier->label ||
+          cache.tier->policy != design::CachePolicy::lru)
+        continue;
+      const double share =
+          t.feed.tier->used > Bytes(0)
+              ? std::min(1.0, cache.capacity * (cache.per_node ? t.hosts : 1) / t.feed.tier->used)
+              : 0.5;
+      if (share >= 1) continue;
+      Finding f = finding_at(r, rule, cache.path + ".policy");
+      f.what = fmt::format(
+          "Tier '{}' evicts by LRU under shuffled epochs of '{}': {} of the reads hit; "
+          "pinning would give {}.",
+          cache.label, t.label,
+          show(hit_rate(EvictionPolicy::lru, EpochOrder::shuffled, share), Unit::ratio),
+          show(hit_rate(EvictionPolicy::pin, EpochOrder::shuffled, share), Unit::ratio));
+      f.why = "With every item read once an epoch, LRU evicts just what comes back next.";
+      f.fix = "policy: pin";
+      f.edit = Finding::Edit{cache.path + ".policy", "pin"};
+      out.push_back(std::move(f));
+    }
+  }
+}
+
+void check_drain(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const TrainView& t : r.trains) {
+    if (!t.checkpoint || !t.checkpoint->interval_given || !t.checkpoint->async) continue;
+    const CheckpointView& k = *t.checkpoint;
+    if (k.drain.total <= k.interval) continue;
+    Finding f = finding_at(r, rule, t.path + ".checkpoint.every");
+    f.what = fmt::format("'{}' saves every {}, but a save takes {} to drain.", t.label,
+                         brief(k.interval), brief(k.drain.total));
+    f.why =
+        fmt::format("The next save waits for the last one: a stall of {} each time, bound by {}.",
+                    brief(k.stall.wait), to_text(k.drain.wall));
+    f.fix = fmt::format("Save every {} or more, or relieve the {}.", brief(k.drain.total),
+                        to_text(k.drain.wall));
+    f.edit = Finding::Edit{t.path + ".checkpoint.every", "auto"};
+    out.push_back(std::move(f));
+  }
+}
+
+void check_local_only(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const TrainView& t : r.trains) {
+    if (!t.checkpoint || t.checkpoint->safe != nullptr) continue;
+    const double replicas = t.train->checkpoint->replicas.value_or(1);
+    Finding f = finding_at(r, rule, t.path + ".checkpoint.to");
+    f.what = fmt::format("Checkpoints of '{}' stay on the nodes that wrote them ({} cop{} each).",
+                         t.label, replicas, replicas == 1 ? "y" : "ies");
+    f.why = fmt::format("A host fails every {}; with it goes a shard of every checkpoint.",
+                        brief(t.failure.mtbf));
+    f.fix = "Add a shared tier to `to`, e.g. [node-nvme, hot].";
+    out.push_back(std::move(f));
+  }
+}
+
+void check_targets(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const TrainView& t : r.trains) {
+    if (!t.feasible()) continue;
+    const bool declared = t.train->checkpoint.has_value();
+    if (declared && t.checkpoint) continue;
+    // A run that is over before a failure is due can do without.
+    if (!declared && t.run_time < t.failure.mtbf * 0.2) continue;
+    Finding f = finding_at(r, rule, t.path + ".checkpoint");
+    f.what = declared ? fmt::format("No tier of the design takes the checkpoints of '{}'.", t.label)
+                      : fmt::format("'{}' runs {} without checkpoints on hosts that fail every {}.",
+                                    t.label, brief(t.run_time), brief(t.failure.mtbf));
+    f.why = "Every failure loses the whole run so far.";
+    f.fix = "checkpoint: { every: auto, to: [hot] }, with a hot tier in `storage`.";
+    f.edit = Finding::Edit{t.path + ".checkpoint", "{ every: auto, to: [hot] }"};
+    out.push_back(std::move(f));
+  }
+}
+
+void check_capacity(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const TierView& t : r.tiers) {
+    if (t.capacity <= Bytes(0) || t.used <= t.capacity) continue;
+    Finding f = finding_at(r, rule, t.path + ".capacity");
+    f.what = fmt::format("Tier '{}' must hold {} but has {}.", t.label, brief(t.used),
+                         brief(t.capacity));
+    f.why =
+        "Data sets and kept checkpoints together; without a `keep` rule a run keeps all it saves.";
+    f.fix = "Add capacity, or a keep rule such as keep: { hot: 3, cold: milestones }.";
+    out.push_back(std::move(f));
+  }
+}
+
+void check_small_files(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const TrainView& t : r.trains) {
+    if (!t.feed.known || t.train->dataset.format != design::DataFormat::files) continue;
+    if (t.feed.loader.limit != LoaderLimit::storage) continue;
+    Finding f = finding_at(r, rule, t.path + ".dataset.format");
+    f.what = fmt::format(
+        "'{}' reads one file of {} a sample and waits for them: {} of the step is left.", t.label,
+        brief(t.feed.sample), show(t.feed.loader.utilisation, Unit::ratio));
+    f.why =
+        "Each request pays the first-byte time and a metadata operation; a shard pays once for "
+        "thousands.";
+    f.fix = "Pack the samples: format: shards.";
+    f.edit = Finding::Edit{t.path + ".dataset.format", "shards"};
+    out.push_back(std::move(f));
+  }
+}
+
+void check_starving(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  // 80 % is the common rule of thumb for "look at loading or checkpoints".
+  constexpr double kStarving = 0.8;
+  for (const TrainView& t : r.trains) {
+    if (!t.feed.known || t.feed.loader.utilisation >= kStarving) continue;
+    Finding f = finding_at(r, rule, t.path + ".dataset");
+    f.what =
+        fmt::format("'{}' waits for data: accelerators work {} of the time, bound by {}.", t.label,
+                    show(t.feed.loader.utilisation, Unit::ratio), to_text(t.feed.loader.limit));
+    f.why = fmt::format("The job asks for {}; tier '{}' reads {}.", brief(t.feed.wanted),
+                        t.feed.tier->label, brief(t.feed.tier->read));
+    f.fix =
+        t.feed.loader.limit == LoaderLimit::decode
+            ? "Give the loaders more cores, decode on the accelerator, or store decoded samples."
+            : "Read faster: more servers, a cache tier with policy pin, or larger objects.";
+    out.push_back(std::move(f));
+  }
+}
+
+constexpr Rule kRules[] = {
+    {"storage.unit-guidance", Layer::storage, Severity::warning,
+     "the hot tier meets the guidance for its scalable units", "RA-11333-001 table 6, RA-11338-001",
+     check_guidance},
+    {"storage.gb200-guidance", Layer::storage, Severity::note,
+     "GB200's guidance per accelerator is 2.25 times lower than H100's", "RA-11338-001",
+     check_gb200_ratio},
+    {"storage.lru-shuffled", Layer::storage, Severity::warning,
+     "no LRU cache under shuffled epochs", "docs/models/cache.md", check_lru},
+    {"storage.drain-interval", Layer::storage, Severity::error,
+     "a checkpoint drains before the next begins", "docs/models/checkpoint.md", check_drain},
+    {"storage.local-only", Layer::storage, Severity::error,
+     "some copy of a checkpoint outlives the node that wrote it", "docs/models/checkpoint.md",
+     check_local_only},
+    {"storage.checkpoint-target", Layer::storage, Severity::error, "a long run is saved somewhere",
+     "docs/models/failure.md", check_targets},
+    {"storage.capacity", Layer::storage, Severity::error, "a tier holds what is kept on it",
+     "docs/models/storage.md", check_capacity},
+    {"storage.small-files", Layer::storage, Severity::warning,
+     "samples are packed where requests bind", "docs/models/loader.md", check_small_files},
+    {"storage.starving", Layer::storage, Severity::warning,
+     "accelerators work at least 80 % of the step",
+     "Scality guide: use under 80 % points to loading or checkpoints", check_starving},
+};
+
+}  // namespace
+
+std::span<const Rule> storage_rules() { return kRules; }
+
+}  // namespace orrery

@@ -1,0 +1,174 @@
+// Rules about what runs: does it fit, does it divide, does it end in time.
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/rules.h"
+
+namespace orrery {
+namespace {
+
+// int8 throughput under this share of bf16's says that the part has all but lost the format.
+constexpr double kLostInt8 = 0.5;
+
+void check_feasible(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const TrainView& t : r.trains) {
+    if (t.feasible()) continue;
+    Finding f = finding_at(r, rule, t.path + (t.train->layout ? ".layout" : ".batch"));
+    f.what = fmt::format("'{}' cannot run: {}.", t.label, t.infeasible);
+    f.why = "Every device must hold its share, and the batch must split evenly over the replicas.";
+    f.fix = t.train->layout ? "Try layout: auto, or another batch."
+                            : "Change the batch, the fleet or the model.";
+    if (t.train->layout) f.edit = Finding::Edit{t.path + ".layout", "auto"};
+    out.push_back(std::move(f));
+  }
+}
+
+void check_idle_nodes(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  // One node in twenty left over is a spare; more is a batch that does not divide.
+  constexpr double kIdleShare = 0.05;
+  for (const TrainView& t : r.trains) {
+    if (!t.feasible() || t.workload->terms.nodes || t.fleet->accelerators == 0) continue;
+    const double idle = 1.0 - static_cast<double>(t.accelerators) / t.fleet->accelerators;
+    if (idle <= kIdleShare) continue;
+    Finding f = finding_at(r, rule, t.path + ".batch");
+    f.what = fmt::format("'{}' uses {} of {} accelerators; the rest stand idle.", t.label,
+                         grouped(t.accelerators), grouped(t.fleet->accelerators));
+    f.why = fmt::format("A batch of {} does not split over more of them.", t.train->batch);
+    f.fix = fmt::format("Choose a batch that {} accelerators can share, for instance {}.",
+                        grouped(t.fleet->accelerators),
+                        t.fleet->hosts * std::max(1, t.train->batch / t.fleet->hosts));
+    out.push_back(std::move(f));
+  }
+}
+
+void check_deadline(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  const auto late = [&](const std::string& path, const std::string& label, Seconds takes,
+                        Seconds bound) {
+    Finding f = finding_at(r, rule, path);
+    f.what =
+        fmt::format("'{}' takes {} and must end within {}.", label, brief(takes), brief(bound));
+    f.why = "Goodput, waiting for data and restarts are in the figure.";
+    f.fix = "Add machines, shorten the run, or widen the window.";
+    out.push_back(std::move(f));
+  };
+  for (const TrainView& t : r.trains) {
+    if (!t.feasible() || t.run_time <= Seconds(0)) continue;
+    if (t.train->deadline && t.run_time > *t.train->deadline) {
+      late(t.path + ".deadline", t.label, t.run_time, *t.train->deadline);
+    }
+    if (t.train->repeat && t.train->repeat->window && t.run_time > *t.train->repeat->window) {
+      late(t.path + ".repeat.window", t.label, t.run_time, *t.train->repeat->window);
+    }
+  }
+  for (const BatchView& b : r.batches) {
+    if (b.bound && b.duration > *b.bound) late(b.path, b.label, b.duration, *b.bound);
+  }
+}
+
+void check_int8(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const design::Workload& w : r.design.workloads) {
+    const auto* serve = std::get_if<design::Serve>(&w.task);
+    const FleetView* fleet = fleet_of(r.fleets, w);
+    if (serve == nullptr || fleet == nullptr || fleet->accelerator() == nullptr) continue;
+    if (serve->precision != design::Precision::int8) continue;
+    const Accelerator& a = *fleet->accelerator();
+    const auto int8 = a.peak(Dtype::int8);
+    const auto bf16 = a.peak(Dtype::bf16);
+    if (int8 && bf16 && *int8 / *bf16 >= kLostInt8) continue;
+    Finding f = finding_at(r, rule, path_of(r.design, w) + ".precision");
+    f.what = fmt::format("'{}' serves in int8 on {}, which has {} of it.", label_of(r.design, w),
+                         a.name, int8 ? brief(*int8) : "none");
+    f.why =
+        "Blackwell Ultra and Rubin gave int8 up for fp4: the model would run far below its bf16 "
+        "speed.";
+    f.fix = "Quantise to fp8 instead.";
+    f.edit = Finding::Edit{path_of(r.design, w) + ".precision", "fp8"};
+    out.push_back(std::move(f));
+  }
+}
+
+void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const JobsView& j : r.jobs) {
+    if (j.fleet == nullptr) continue;
+    if (j.largest_fits == GangVerdict::never) {
+      Finding f = finding_at(r, rule, j.path + ".sizes");
+      f.what = fmt::format("Jobs of {} accelerators in '{}' can never start: the fleet has {}.",
+                           j.largest, j.label, grouped(j.fleet->accelerators));
+      f.why = "An all-or-nothing job waits for ever for nodes that do not exist.";
+      f.fix = "Drop the size, or grow the fleet.";
+      out.push_back(std::move(f));
+    }
+    if (!j.from_trace && j.queue.load >= 1) {
+      Finding f = finding_at(r, rule, j.path + ".rate");
+      f.what = fmt::format("'{}' offers {} of what the fleet can do: the queue has no end.",
+                           j.label, show(j.queue.load, Unit::ratio));
+      f.why = "Arrivals times duration times size exceed the accelerators.";
+      f.fix = "Grow the fleet or shed load.";
+      out.push_back(std::move(f));
+    }
+  }
+  if (!r.design.scheduler.gang && !r.trains.empty()) {
+    Finding f = finding_at(r, rule, "scheduler.gang");
+    f.what = "Training jobs are scheduled without gangs.";
+    f.why = "Two jobs that each hold half of the nodes wait for each other for ever.";
+    f.fix = "gang: true";
+    f.edit = Finding::Edit{"scheduler.gang", "true"};
+    out.push_back(std::move(f));
+  }
+}
+
+void check_mig(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const MigView& v : r.mig) {
+    if (v.fits) continue;
+    Finding f = finding_at(r, rule, v.fleet->path + ".mig");
+    f.what =
+        v.packing.unplaced.empty()
+            ? fmt::format("The slices of fleet '{}' do not fit one accelerator together.",
+                          v.fleet->fleet->name)
+            : fmt::format("Fleet '{}' asks for slices that its accelerator does not offer: {}.",
+                          v.fleet->fleet->name, v.packing.unplaced.front());
+    f.why = "Instances may not overlap in memory slices, and start only at fixed ones.";
+    f.fix = "Take fewer or smaller slices; `orrery catalog mig_profiles` lists them.";
+    out.push_back(std::move(f));
+  }
+}
+
+void check_spares(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  constexpr double kShortfall = 0.01;
+  for (const TrainView& t : r.trains) {
+    if (!t.feasible() || t.failure.shortfall <= kShortfall) continue;
+    Finding f = finding_at(r, rule, t.fleet->path + ".spares");
+    f.what = fmt::format("With {} spare hosts '{}' lacks nodes {} of the time.", t.failure.spares,
+                         t.label, show(t.failure.shortfall, Unit::ratio));
+    f.why =
+        fmt::format("{} hosts are in repair on average.", significant(t.failure.mean_in_repair, 2));
+    f.fix = "Add a spare node, or plan the job one node smaller.";
+    f.edit = Finding::Edit{t.fleet->path + ".spares", std::to_string(t.fleet->fleet->spares + 1)};
+    out.push_back(std::move(f));
+  }
+}
+
+constexpr Rule kRules[] = {
+    {"training.feasible", Layer::training, Severity::error, "a training run has a layout that fits",
+     "docs/models/training.md", check_feasible},
+    {"training.idle-nodes", Layer::training, Severity::warning,
+     "the batch spreads over the whole fleet", "docs/models/training.md", check_idle_nodes},
+    {"workload.deadline", Layer::cluster, Severity::error, "work ends within its window",
+     "the workload's own terms", check_deadline},
+    {"serving.int8-lost", Layer::serving, Severity::error,
+     "int8 is not served on parts that all but lost it",
+     "catalog accelerators (B300, GB300: 150-165 TOPS)", check_int8},
+    {"cluster.gangs", Layer::cluster, Severity::error, "gangs can start, and queues end",
+     "kube-batch issue 158, koordinator 872; docs/models/cluster.md", check_gangs},
+    {"cluster.mig-slices", Layer::cluster, Severity::error, "MIG slices fit their accelerator",
+     "NVML placement rules; catalog mig_profiles", check_mig},
+    {"failure.spares", Layer::failure, Severity::warning, "spares cover what is in repair",
+     "docs/models/failure.md", check_spares},
+};
+
+}  // namespace
+
+std::span<const Rule> workload_rules() { return kRules; }
+
+}  // namespace orrery

@@ -1,0 +1,125 @@
+// Sections of the networks: what is built, what it gives, what it costs.
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/predict_collective.h"
+#include "plan/sections.h"
+
+namespace orrery {
+namespace {
+
+Figure counted(std::string id, std::string label, double value) {
+  return {.id = std::move(id),
+          .label = std::move(label),
+          .unit = Unit::count,
+          .estimate = exact(value, Basis::derived, "docs/models/fabric.md")};
+}
+
+void add_counts(Section& s, const Topology& t) {
+  if (t.switches() == 0) return;
+  s.figures.push_back(counted("leaf_switches", "leaf switches", static_cast<double>(t.leaves)));
+  if (t.spines > 0) {
+    s.figures.push_back(counted("spine_switches", "spine switches", static_cast<double>(t.spines)));
+  }
+  if (t.cores > 0) {
+    s.figures.push_back(counted("core_switches", "core switches", static_cast<double>(t.cores)));
+  }
+  s.figures.push_back(counted(
+      "cables", "cables",
+      static_cast<double>(t.node_cables() + t.leaf_spine_cables() + t.spine_core_cables())));
+  s.figures.back().formula =
+      fmt::format("{} to nodes + {} leaf-spine + {} spine-core", grouped(t.node_cables()),
+                  grouped(t.leaf_spine_cables()), grouped(t.spine_core_cables()));
+}
+
+void add_rates(Section& s, const NetworkView& n) {
+  s.figures.push_back(
+      {.id = "per_node",
+       .label = "rate of one node, per direction",
+       .unit = Unit::bytes_per_s,
+       .estimate = exact(n.per_node().base(), Basis::vendor, "the node's catalog row"),
+       .formula = fmt::format("{} ports x {}", n.ports_per_node, brief(n.port_rate))});
+  const double share = bisection_share(*n.topology);
+  s.figures.push_back(
+      {.id = "bisection",
+       .label = "bisection",
+       .unit = Unit::bytes_per_s,
+       .estimate = exact(bisection(*n.topology).base(), Basis::derived, "docs/models/fabric.md"),
+       .formula = fmt::format("{} of what half the endpoints can send", show(share, Unit::ratio))});
+  s.limit = share < 0.999
+                ? fmt::format("the leaf uplinks, {} of full bisection", show(share, Unit::ratio))
+                : "the node's own ports: the fabric does not block";
+}
+
+void add_money(Section& s, const NetworkView& n) {
+  const PriceRange price = n.bill.price();
+  if (price.high > Usd(0)) {
+    s.figures.push_back({.id = "price",
+                         .label = "price of switches, optics and cables",
+                         .unit = Unit::usd,
+                         .estimate = {price.middle().base(), price.low.base(), price.high.base(),
+                                      Basis::vendor, "catalog price ranges"}});
+  }
+  s.figures.push_back({.id = "power",
+                       .label = "typical power, optics included",
+                       .unit = Unit::watts,
+                       .estimate = within(n.bill.power().base(), 0.15, 0.15, Basis::vendor,
+                                          "catalog switches and optics")});
+}
+
+// The yardstick people know: a large all-reduce over everything.
+void add_all_reduce(Section& s, const Review& r) {
+  const FleetView* fleet = nullptr;
+  for (const FleetView& f : r.fleets) {
+    if (fleet == nullptr && f.accelerator() && !f.rented()) fleet = &f;
+  }
+  if (fleet == nullptr || fleet->accelerators < 2) return;
+  const auto parameters = embedded_collective_parameters();
+  if (!parameters) return;
+  CollectiveMachine machine{.accelerator = fleet->accelerator()};
+  machine.domain = std::min(fleet->accelerator()->scaleup_domain, fleet->node.part.accelerators);
+  machine.accelerators_per_host = std::max(1, fleet->accelerators_per_host);
+  machine.nics_per_host = static_cast<double>(r.networks.compute.ports_per_node) *
+                          machine.accelerators_per_host /
+                          std::max(1, fleet->node.part.accelerators);
+  machine.nic_rate = r.networks.compute.port_rate;
+  machine.network = r.networks.compute.is_roce ? NetworkKind::roce : NetworkKind::infiniband;
+  machine.oversubscription = r.design.fabric.compute.oversubscription;
+  machine.sharp = r.design.fabric.compute.sharp;
+  const LinkHierarchy links = link_hierarchy(machine, *parameters);
+  const CollectiveCall call{Collective::all_reduce, gib(1),
+                            packed_group(fleet->accelerators, std::max(1, machine.domain))};
+  const CollectivePrediction p = predict_collective(links, call, *parameters);
+  s.figures.push_back(
+      {.id = "all_reduce_1gib",
+       .label = fmt::format("all-reduce of 1 GiB over {} accelerators", grouped(call.group.ranks)),
+       .unit = Unit::seconds,
+       .estimate = p.seconds,
+       .formula =
+           fmt::format("{}; bus bandwidth {}; limited by the {}", to_text(p.detail.algorithm),
+                       brief(p.detail.bus_bandwidth), to_text(p.detail.limit))});
+}
+
+}  // namespace
+
+std::vector<Section> fabric_sections(const Review& review) {
+  std::vector<Section> sections;
+  for (const NetworkView* n :
+       {&review.networks.compute, &review.networks.storage, &review.networks.management}) {
+    if (!n->topology) continue;
+    Section s{.layer = Layer::fabric, .name = n->name + " network"};
+    const Topology& t = *n->topology;
+    s.summary = fmt::format("{}, {} tiers, {} endpoints at {}{}", to_text(t.spec.kind), t.tiers,
+                            grouped(t.endpoints), brief(t.spec.link_rate),
+                            n->switch_part ? ", " + n->switch_part->name : "");
+    add_counts(s, t);
+    add_rates(s, *n);
+    add_money(s, *n);
+    if (n == &review.networks.compute) add_all_reduce(s, review);
+    sections.push_back(std::move(s));
+  }
+  return sections;
+}
+
+}  // namespace orrery

@@ -1,0 +1,256 @@
+// Sections of a training run: the step, what saves it and what breaks it.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/sections.h"
+
+namespace orrery {
+namespace {
+
+// Write and read times: rates of a tier vary by 12 % from run to run (checkpoint_truth.csv), and
+// serialisation and creation rates are assumed.
+constexpr double kWriteSpread = 0.25;
+constexpr double kMemorySpread = 0.05;  // docs/models/memory.md
+
+std::string seconds_text(Seconds s) { return brief(s); }
+
+const StepSlice* largest(const StepPlan& step) {
+  const auto it =
+      std::ranges::max_element(step.parts, {}, [](const StepSlice& p) { return p.time; });
+  return it == step.parts.end() ? nullptr : &*it;
+}
+
+std::vector<Input> parts_as_inputs(const StepPlan& step) {
+  std::vector<Input> inputs;
+  for (const StepSlice& p : step.parts) {
+    if (p.time <= Seconds(0)) continue;
+    inputs.push_back(
+        {p.name,
+         fmt::format("{} ({})", seconds_text(p.time), show(p.time / step.step, Unit::ratio)),
+         step.reference});
+  }
+  return inputs;
+}
+
+std::string unit_word(const TrainView& v) { return v.model ? "tokens" : "samples"; }
+
+void add_rates(Section& s, const TrainView& v) {
+  const double per_device = v.step.units_per_step / v.step.step.base() / v.accelerators;
+  const Unit unit = v.model ? Unit::tokens_per_s : Unit::per_second;
+  s.figures.push_back(
+      {.id = "rate_per_accelerator",
+       .label = unit_word(v) + "/s per accelerator",
+       .unit = unit,
+       .estimate = within(per_device, v.step.error, v.step.error, v.step.basis, v.step.reference),
+       .formula =
+           fmt::format("{} {} / {} / {} accelerators", count_to_brief(v.step.units_per_step, 4),
+                       unit_word(v), seconds_text(v.step.step), v.accelerators)});
+  s.figures.push_back({.id = "useful_rate",
+                       .label = unit_word(v) + "/s at goodput",
+                       .unit = unit,
+                       .estimate = within(v.units_per_s, v.step.error, v.step.error, v.step.basis,
+                                          v.step.reference),
+                       .formula = fmt::format("{} x {} x goodput {}", significant(per_device, 4),
+                                              v.accelerators, significant(v.goodput, 4))});
+}
+
+Section training_section(const TrainView& v) {
+  Section s{.layer = Layer::training, .name = v.label};
+  if (!v.feasible()) {
+    s.summary = "no step can be given: " + v.infeasible;
+    return s;
+  }
+  s.summary = fmt::format("{} on {} accelerators, {} ({})", v.model ? v.model->id : "plain network",
+                          grouped(v.accelerators), v.step.layout, v.step.chosen);
+  const StepPlan& p = v.step;
+  s.figures.push_back({.id = "step_time",
+                       .label = "step time",
+                       .unit = Unit::seconds,
+                       .estimate = within(p.step.base(), p.error, p.error, p.basis, p.reference),
+                       .formula = "sum of the parts below",
+                       .inputs = parts_as_inputs(p)});
+  s.figures.push_back(
+      {.id = "mfu",
+       .label = "model FLOP/s utilisation",
+       .unit = Unit::ratio,
+       .estimate = within(p.flops_utilisation, p.error, p.error, p.basis, p.reference)});
+  if (p.memory > Bytes(0)) {
+    s.figures.push_back(
+        {.id = "memory",
+         .label = "memory of the fullest accelerator",
+         .unit = Unit::bytes,
+         .estimate = within(p.memory.base(), kMemorySpread, kMemorySpread, Basis::fitted,
+                            "docs/models/memory.md"),
+         .formula = fmt::format("{} of {}", brief(p.memory), brief(p.memory_limit))});
+  }
+  add_rates(s, v);
+  if (v.run_time > Seconds(0)) {
+    s.figures.push_back(
+        {.id = "run_time",
+         .label = "run time",
+         .unit = Unit::seconds,
+         .estimate = within(v.run_time.base(), p.error, p.error, p.basis, p.reference),
+         .formula = fmt::format("{} {} / {} a second at goodput", count_to_brief(v.units, 4),
+                                unit_word(v), count_to_brief(v.units_per_s, 4))});
+  }
+  if (const StepSlice* top = largest(p)) {
+    s.limit = fmt::format("{}, {} of the step", top->name, show(top->time / p.step, Unit::ratio));
+  }
+  return s;
+}
+
+void add_checkpoint_times(Section& s, const CheckpointView& k) {
+  const auto time = [&](std::string id, std::string label, Seconds value, std::string formula) {
+    s.figures.push_back({.id = std::move(id),
+                         .label = std::move(label),
+                         .unit = Unit::seconds,
+                         .estimate = within(value.base(), kWriteSpread, kWriteSpread,
+                                            Basis::derived, "docs/models/checkpoint.md"),
+                         .formula = std::move(formula)});
+  };
+  const WriteTime& w = k.drain;
+  time("write_time", fmt::format("until safe on {}", k.safe ? k.safe->label : k.first->label),
+       w.total,
+       fmt::format("max(servers {}, node network {}, serialise {}) + metadata {} + commit {}",
+                   brief(w.server), brief(w.network), brief(w.serialise), brief(w.metadata),
+                   brief(w.commit)));
+  time("stall", k.async ? "stall of an asynchronous save" : "stall of a synchronous save",
+       k.stall.total,
+       k.async ? fmt::format("snapshot {} + wait {} + interference {}", brief(k.stall.snapshot),
+                             brief(k.stall.wait), brief(k.stall.interference))
+               : "the whole write");
+  time("interval", "checkpoint interval", k.interval,
+       k.interval_given
+           ? "given"
+           : fmt::format(
+                 "optimum for exponential failures{}",
+                 k.interval_limit == IntervalLimit::drain ? ", not before the drain ends" : ""));
+  time("restore_time", "time to read it back", k.restore.total,
+       fmt::format("max(servers {}, node network {})", brief(k.restore.server),
+                   brief(k.restore.network)));
+}
+
+Section checkpoint_section(const TrainView& v) {
+  const CheckpointView& k = *v.checkpoint;
+  Section s{.layer = Layer::storage, .name = v.label + " checkpoint"};
+  s.summary = fmt::format("{} files of {} ranks, {}", significant(k.files, 6),
+                          grouped(v.accelerators), k.async ? "asynchronous" : "synchronous");
+  s.figures.push_back(
+      {.id = "checkpoint_size",
+       .label = "checkpoint size",
+       .unit = Unit::bytes,
+       .estimate = within(k.size.base(), 0.005, 0.005, Basis::derived, "docs/models/checkpoint.md"),
+       .formula = fmt::format("{} parameters x {} B", count_to_brief(v.parameters, 5),
+                              significant(k.size.base() / v.parameters, 4))});
+  add_checkpoint_times(s, k);
+  s.figures.push_back({.id = "loss_per_save",
+                       .label = "chance that a save is lost before it is safe",
+                       .unit = Unit::ratio,
+                       .estimate = within(k.exposure.loss_per_save, 0.5, 0.5, Basis::derived,
+                                          "docs/models/checkpoint.md")});
+  if (k.host_memory > Bytes(0)) {
+    s.figures.push_back(
+        {.id = "host_memory",
+         .label = "host memory for snapshots, per host",
+         .unit = Unit::bytes,
+         .estimate = exact(k.host_memory.base(), Basis::derived, "docs/models/checkpoint.md")});
+  }
+  s.limit = to_text(k.drain.wall);
+  return s;
+}
+
+Section feed_section(const TrainView& v) {
+  const FeedView& f = v.feed;
+  Section s{.layer = Layer::storage, .name = v.label + " data"};
+  s.summary = fmt::format("read from {}, {} a sample, {} an object", f.tier->label, brief(f.sample),
+                          brief(f.object));
+  s.figures.push_back({.id = "read_rate",
+                       .label = "read rate the job asks for",
+                       .unit = Unit::bytes_per_s,
+                       .estimate = within(f.wanted.base(), v.step.error, v.step.error,
+                                          Basis::derived, "docs/models/loader.md"),
+                       .formula = fmt::format("batch {} x {} / {}", v.train->batch, brief(f.sample),
+                                              brief(v.step.step))});
+  s.figures.push_back(
+      {.id = "accelerator_utilisation",
+       .label = "share of the step not spent waiting for data",
+       .unit = Unit::ratio,
+       .estimate = within(f.loader.utilisation, 0.05, 0.0, Basis::derived, "docs/models/loader.md"),
+       .formula = fmt::format("storage gives {}, decoding {} samples/s per accelerator; "
+                              "the step takes {}",
+                              significant(f.loader.storage_samples_per_s, 3),
+                              significant(f.loader.decode_samples_per_s, 3),
+                              significant(f.loader.demand_samples_per_s, 3))});
+  s.limit = to_text(f.loader.limit);
+  return s;
+}
+
+Section failure_section(const TrainView& v) {
+  const FailureView& f = v.failure;
+  Section s{.layer = Layer::failure, .name = v.label};
+  s.summary = fmt::format("{} hosts, {} spare", grouped(v.hosts), f.spares);
+  const double mtbf = f.mtbf.base();
+  const double widest = f.rate_low > 0 ? f.rate_low : 1;
+  s.figures.push_back(
+      {.id = "mtbf",
+       .label = "mean time between failures of the job",
+       .unit = Unit::seconds,
+       .estimate = {.value = mtbf,
+                    .low = mtbf / std::max(1.0, f.rate_high),
+                    .high = mtbf / std::min(1.0, widest),
+                    .basis = Basis::paper,
+                    .reference = f.rate_reference},
+       .formula = fmt::format("1 / ({} hosts x {} failures per 1000 host-days)", v.hosts,
+                              significant(f.node_rate.base() * 86400 * 1000, 3))});
+  s.figures.push_back(
+      {.id = "restart",
+       .label = "from fault to useful work",
+       .unit = Unit::seconds,
+       .estimate = within(f.restart.base(), 0.4, 0.6, Basis::assumed, "docs/models/failure.md"),
+       .formula = fmt::format("detect {} + requeue {} + start {} + read {}", brief(f.detect),
+                              brief(f.requeue), brief(f.start),
+                              brief(f.restart - f.detect - f.requeue - f.start))});
+  const double fed = v.feed.known ? v.feed.loader.utilisation : 1;
+  s.figures.push_back(
+      {.id = "goodput",
+       .label = "goodput",
+       .unit = Unit::ratio,
+       .estimate = {.value = v.goodput,
+                    .low = std::min(v.goodput, v.goodput_low),
+                    .high = std::max(v.goodput, v.goodput_high),
+                    .basis = Basis::derived,
+                    .reference = "docs/models/failure.md"},
+       .formula = fmt::format("fed {} x uncontended {} x saving and failing {} x enough nodes {}",
+                              significant(fed, 4), significant(1 - v.contention, 4),
+                              significant(v.efficiency, 4), significant(1 - f.shortfall, 4)),
+       .inputs = {
+           {"saving", show(f.shares.saving, Unit::ratio), "docs/models/failure.md"},
+           {"lost work", show(f.shares.lost_work, Unit::ratio), "docs/models/failure.md"},
+           {"restarting", show(f.shares.restarting, Unit::ratio), "docs/models/failure.md"}}});
+  const double losses[] = {f.shares.saving, f.shares.lost_work, f.shares.restarting,
+                           1 - fed,         v.contention,       f.shortfall};
+  const char* names[] = {"checkpoint stalls", "work lost to failures",      "restarts",
+                         "waiting for data",  "storage traffic on compute", "too few nodes left"};
+  const auto worst = std::ranges::max_element(losses) - std::begin(losses);
+  s.limit = fmt::format("{}, {} of the time", names[worst], show(losses[worst], Unit::ratio));
+  return s;
+}
+
+}  // namespace
+
+std::vector<Section> training_sections(const Review& review) {
+  std::vector<Section> sections;
+  for (const TrainView& v : review.trains) {
+    sections.push_back(training_section(v));
+    if (!v.feasible()) continue;
+    if (v.feed.known) sections.push_back(feed_section(v));
+    if (v.checkpoint) sections.push_back(checkpoint_section(v));
+    sections.push_back(failure_section(v));
+  }
+  return sections;
+}
+
+}  // namespace orrery

@@ -1,0 +1,110 @@
+// Sections of tiers, queues, batch work and slices.
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/sections.h"
+
+namespace orrery {
+namespace {
+
+Figure tier_rate(std::string id, std::string label, BytesPerSecond rate, const TierView& v) {
+  const double spread = v.rates_given ? 0.12 : 0.25;
+  return {.id = std::move(id),
+          .label = std::move(label),
+          .unit = Unit::bytes_per_s,
+          .estimate = within(rate.base(), spread, spread, Basis::vendor, v.rate_basis)};
+}
+
+Section tier_section(const TierView& v) {
+  Section s{.layer = Layer::storage, .name = v.label + " tier"};
+  s.summary = v.per_node                 ? "of one node"
+              : v.tier->provider.empty() ? ""
+                                         : "rented from " + v.tier->provider;
+  if (v.read > BytesPerSecond(0)) s.figures.push_back(tier_rate("read", "read", v.read, v));
+  if (v.write > BytesPerSecond(0)) s.figures.push_back(tier_rate("write", "write", v.write, v));
+  if (v.capacity > Bytes(0)) {
+    s.figures.push_back({.id = "capacity",
+                         .label = "capacity",
+                         .unit = Unit::bytes,
+                         .estimate = exact(v.capacity.base(), Basis::vendor, v.rate_basis)});
+  }
+  if (v.used > Bytes(0)) {
+    s.figures.push_back(
+        {.id = "used",
+         .label = "held by data sets and kept checkpoints",
+         .unit = Unit::bytes,
+         .estimate = within(v.used.base(), 0.05, 0.05, Basis::derived, "docs/models/storage.md")});
+    s.limit =
+        v.capacity > Bytes(0) ? fmt::format("{} full", show(v.used / v.capacity, Unit::ratio)) : "";
+  }
+  return s;
+}
+
+Section jobs_section(const JobsView& v) {
+  Section s{.layer = Layer::cluster, .name = v.label};
+  if (v.from_trace) {
+    s.summary = fmt::format("trace {}: queue waits need simulated time", v.jobs->trace);
+    return s;
+  }
+  s.summary = fmt::format("{} accelerators a job on average, up to {}", significant(v.mean_size, 3),
+                          v.largest);
+  s.figures.push_back(
+      {.id = "load",
+       .label = "load of the fleet",
+       .unit = Unit::ratio,
+       .estimate = within(v.queue.load, 0.1, 0.1, Basis::derived, "docs/models/cluster.md")});
+  if (v.queue.stable) {
+    s.figures.push_back({.id = "mean_wait",
+                         .label = "mean wait",
+                         .unit = Unit::seconds,
+                         .estimate = within(v.queue.mean_wait.base(), 0.5, 1.0, Basis::assumed,
+                                            "docs/models/cluster.md"),
+                         .formula = "M/G/c, service variation 3: coarse, a trace says more"});
+  }
+  s.limit = v.queue.stable ? "" : "more work arrives than the fleet can do";
+  return s;
+}
+
+Section batch_section(const BatchView& v) {
+  Section s{.layer = Layer::cluster, .name = v.label};
+  s.summary = fmt::format("{} {} at once", grouped(static_cast<std::int64_t>(v.slots)),
+                          v.on_cores ? "cores" : "accelerators");
+  s.figures.push_back(
+      {.id = "duration",
+       .label = "time of one run",
+       .unit = Unit::seconds,
+       .estimate = within(v.duration.base(), 0.2, 0.3, Basis::derived, "docs/models/cluster.md"),
+       .formula = fmt::format("max(compute {}, read {}){}", brief(v.compute), brief(v.read),
+                              v.bound ? " of " + brief(*v.bound) : "")});
+  s.limit = v.read > v.compute ? "reading the data" : v.on_cores ? "cores" : "accelerators";
+  return s;
+}
+
+Section mig_section(const MigView& v) {
+  Section s{.layer = Layer::cluster, .name = v.fleet->fleet->name + " slices"};
+  s.figures.push_back({.id = "stranded",
+                       .label = "compute slices that no wanted profile can use",
+                       .unit = Unit::ratio,
+                       .estimate = exact(v.packing.compute_stranded_share(), Basis::derived,
+                                         "docs/models/cluster.md")});
+  return s;
+}
+
+}  // namespace
+
+std::vector<Section> storage_sections(const Review& review) {
+  std::vector<Section> sections;
+  for (const TierView& v : review.tiers) sections.push_back(tier_section(v));
+  return sections;
+}
+
+std::vector<Section> cluster_sections(const Review& review) {
+  std::vector<Section> sections;
+  for (const JobsView& v : review.jobs) sections.push_back(jobs_section(v));
+  for (const BatchView& v : review.batches) sections.push_back(batch_section(v));
+  for (const MigView& v : review.mig) sections.push_back(mig_section(v));
+  return sections;
+}
+
+}  // namespace orrery

@@ -1,0 +1,234 @@
+#include "plan/site_view.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "facility/climate.h"
+
+namespace orrery {
+namespace {
+
+// The usual chain where a site declares none, utility side first.
+constexpr const char* kUsualChain[] = {"utility-transformer-mv", "ups-double-conversion",
+                                       "pdu-transformer", "busway"};
+// Share of a fleet's time that nobody plans for (no training on it): serving nodes wait on memory.
+constexpr double kServingMemoryShare = 0.5;
+constexpr Seconds kYear = years(1);
+
+PhaseShares shares_on(const FleetView& fleet, const SiteContext& c) {
+  PhaseShares sum;
+  double weight = 0;
+  for (const TrainView& t : c.trains) {
+    if (t.fleet == nullptr || t.fleet->fleet != fleet.fleet || !t.feasible()) continue;
+    const double w = fleet.hosts > 0 ? static_cast<double>(t.hosts) / fleet.hosts : 1;
+    sum.matrix += w * t.phases.matrix;
+    sum.memory += w * t.phases.memory;
+    sum.communication += w * t.phases.communication;
+    sum.checkpoint += w * t.phases.checkpoint;
+    weight += w;
+  }
+  if (weight > 1) {  // several runs take turns
+    sum.matrix /= weight, sum.memory /= weight;
+    sum.communication /= weight, sum.checkpoint /= weight;
+  }
+  if (weight == 0) sum.memory = kServingMemoryShare;
+  return sum;
+}
+
+std::optional<Swing> swing_on(const FleetPower& p, const SiteContext& c) {
+  for (const TrainView& t : c.trains) {
+    if (t.fleet == nullptr || t.fleet->fleet != p.fleet->fleet || !t.feasible()) continue;
+    const auto at_step = power_phases(p.node, {.matrix = t.step.matrix_share,
+                                               .memory = t.step.memory_share,
+                                               .communication = t.step.exposed_share});
+    return swing_of(swing_request(at_step, t.hosts, t.step.step));
+  }
+  return std::nullopt;
+}
+
+void add_fleet(SiteView& v, const FleetView& fleet, const SiteContext& c) {
+  const auto power = node_power_of(fleet.node.part, fleet.accelerator());
+  if (!power || v.cooling == nullptr) return;
+  FleetPower p{.fleet = &fleet, .node = *power};
+  if (fleet.fleet->power_cap && fleet.accelerator() && fleet.accelerator()->tdp) {
+    const Watts saved =
+        (*fleet.accelerator()->tdp - *fleet.fleet->power_cap) * fleet.node.part.accelerators;
+    if (saved > Watts(0)) p.node.nameplate -= saved, p.node.peak -= saved;
+  }
+  p.shares = shares_on(fleet, c);
+  p.phases = power_phases(p.node, p.shares);
+  p.mean = mean_power(p.phases);
+  const int nodes = fleet.fleet->count + fleet.fleet->spares;
+  p.rack = fit_rack({.node_power = p.node.nameplate,
+                     .node_units = static_cast<double>(fleet.node.part.rack_units.value_or(0)),
+                     .rack_limit = v.site->rack.value_or(Watts(0))},
+                    *v.cooling);
+  if (fleet.fleet->nodes_per_rack) {
+    p.rack.nodes = *fleet.fleet->nodes_per_rack;
+    p.rack.power = p.node.nameplate * p.rack.nodes;
+  }
+  p.racks = p.rack.nodes > 0 ? racks_needed(nodes, p.rack) : 0;
+  p.swing = swing_on(p, c);
+  v.racks += p.racks;
+  v.fleet_nameplate += p.node.nameplate * nodes;
+  v.it_mean += p.mean * nodes;
+  v.fleets.push_back(std::move(p));
+}
+
+// Networks stand where the first owned fleet does.
+bool hosts_networks(const SiteView& v, const SiteContext& c) {
+  for (const FleetView& f : c.fleets) {
+    if (!f.rented()) return f.site == v.site;
+  }
+  return false;
+}
+
+void fill_chain(SiteView& v, const Catalog& catalog) {
+  std::vector<StageCurve> stages;
+  const auto add = [&](std::string_view id) {
+    if (const PowerStage* s = catalog.power_stage(id)) stages.push_back(stage_curve(*s));
+  };
+  if (v.site->power_chain.empty()) {
+    for (const char* id : kUsualChain) add(id);
+  } else {
+    for (const std::string& id : v.site->power_chain) add(id);
+  }
+  const Redundancy* redundancy = catalog.redundancy(v.site->redundancy);
+  v.chain =
+      run_chain(stages, {.design = v.it_nameplate,
+                         .load = v.it_mean,
+                         .capacity_multiplier = redundancy ? redundancy->capacity_multiplier : 1});
+}
+
+// The spread of a computed PUE: plant coefficients are practice figures.
+constexpr double kPueOverheadSpread = 0.25;
+
+void fill_pue(SiteView& v, const Catalog& catalog) {
+  if (v.site->pue) {
+    v.pue = {*v.site->pue, *v.site->pue, *v.site->pue, "the design"};
+    return;
+  }
+  const std::string climate_id = !v.site->climate.empty() ? v.site->climate
+                                 : v.region               ? v.region->climate
+                                                          : std::string();
+  const auto climate = climate_of(climate_id);
+  if (!climate || v.it_mean <= Watts(0)) {
+    v.pue = fallback_pue(catalog.pue_by_climate, climate_id, *v.cooling);
+    return;
+  }
+  const auto weather = weather_of(*climate);
+  v.breakdown =
+      compute_pue({.it = v.it_mean, .electrical_loss = v.chain.loss, .supply_c = v.site->supply_c},
+                  *v.cooling, weather);
+  const double overhead = v.breakdown->pue - 1;
+  v.pue = {1 + overhead * (1 - kPueOverheadSpread), v.breakdown->pue,
+           1 + overhead * (1 + kPueOverheadSpread), "docs/models/pue.md, climate " + climate_id};
+}
+
+void fill_budget(SiteView& v) {
+  if (!v.site->power || v.fleets.empty()) return;
+  const auto largest = std::ranges::max_element(v.fleets, {}, [](const FleetPower& p) {
+    return (p.node.nameplate * p.fleet->fleet->count).base();
+  });
+  const int nodes = largest->fleet->fleet->count + largest->fleet->fleet->spares;
+  // Switches and optics grow with the nodes; storage and the other fleets do not.
+  const Watts per_node = largest->node.nameplate + (nodes > 0 ? v.fabric / nodes : Watts(0));
+  v.budget = site_budget({.site_power = *v.site->power,
+                          .pue = v.pue.middle,
+                          .other_it = v.it_nameplate - per_node * nodes,
+                          .power_per_node = per_node});
+  v.budget_fleet = static_cast<std::size_t>(largest - v.fleets.begin());
+}
+
+void fill_cooling(SiteView& v, const Catalog& catalog) {
+  if (v.cooling->liquid_heat_fraction <= 0) return;
+  v.cdu = plan_cdu({.heat = v.it_nameplate * v.cooling->liquid_heat_fraction,
+                    .supply_c = v.site->supply_c.value_or(v.cooling->supply_temperature_c)},
+                   catalog.ashrae_classes);
+}
+
+void fill_schedule(SiteView& v, const Catalog& catalog) {
+  BuildScope scope{.new_utility = !v.site->rented_hall, .new_shell = !v.site->rented_hall};
+  scope.liquid = v.cooling->liquid_heat_fraction > 0;
+  scope.generators = !v.site->rented_hall;
+  for (const FleetPower& p : v.fleets) {
+    scope.rack_scale = scope.rack_scale || p.fleet->node.part.accelerators > 16;
+  }
+  scope.ready = v.site->ready;
+  const auto items = build_items(catalog.lead_times, scope);
+  if (auto schedule = plan_schedule(items)) v.schedule = std::move(*schedule);
+}
+
+SiteView view_site(const design::Site& site, std::string path, const SiteContext& c) {
+  SiteView v{.site = &site, .path = std::move(path)};
+  v.region = c.catalog.region(site.region);
+  v.cooling = c.catalog.cooling(site.cooling);
+  for (const FleetView& f : c.fleets) {
+    if (f.site == &site && !f.rented()) add_fleet(v, f, c);
+  }
+  if (v.fleets.empty()) return v;
+  if (hosts_networks(v, c)) {
+    v.fabric = c.networks.compute.bill.power() + c.networks.storage.bill.power() +
+               c.networks.management.bill.power();
+  }
+  for (const TierView& t : c.tiers) {
+    if (find_site(c.design, t.tier->site) == &site && t.tier->provider.empty() && !t.per_node) {
+      v.storage += tier_power(t, c.catalog);
+    }
+  }
+  v.it_nameplate = v.fleet_nameplate + v.fabric + v.storage;
+  v.it_mean += v.fabric + v.storage;
+  fill_chain(v, c.catalog);
+  fill_pue(v, c.catalog);
+  v.draw_peak = v.it_nameplate * v.pue.middle;
+  v.draw_mean = v.it_mean * v.pue.middle;
+  fill_budget(v);
+  fill_cooling(v, c.catalog);
+  v.year = footprint({.it_power = v.it_mean,
+                      .duration = kYear,
+                      .pue = v.pue.middle,
+                      .grid = v.region ? v.region->carbon : GramsPerJoule(0),
+                      .wue_l_per_kwh = v.breakdown ? v.breakdown->wue_l_per_kwh : 0});
+  fill_schedule(v, c.catalog);
+  return v;
+}
+
+const char* usual_device(design::TierKind kind) {
+  switch (kind) {
+    case design::TierKind::parallel_fs:
+      return "pfs-ddn-ai400x2";
+    case design::TierKind::object:
+      return "obj-hdd-node";
+    case design::TierKind::nfs:
+      return "ontap-a1k";
+    case design::TierKind::local_nvme:
+    case design::TierKind::block:
+      return "tlc-gen4";
+  }
+  return "obj-hdd-node";
+}
+
+}  // namespace
+
+const StorageDevice* device_or_usual(const TierView& tier, const Catalog& catalog) {
+  return tier.device ? tier.device : catalog.storage_device(usual_device(tier.tier->kind));
+}
+
+Watts tier_power(const TierView& tier, const Catalog& catalog) {
+  const StorageDevice* device = device_or_usual(tier, catalog);
+  if (device == nullptr) return Watts(0);
+  // Enough devices for the capacity where the design counts none.
+  const double by_capacity = tier.capacity / device->capacity;
+  return device->active_power * std::max(tier.devices, by_capacity);
+}
+
+std::vector<SiteView> view_sites(const SiteContext& c) {
+  std::vector<SiteView> views;
+  for (std::size_t i = 0; i < c.design.sites.size(); ++i) {
+    views.push_back(view_site(c.design.sites[i], fmt::format("sites[{}]", i), c));
+  }
+  return views;
+}
+
+}  // namespace orrery

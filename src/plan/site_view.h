@@ -1,0 +1,81 @@
+// A site with everything that stands in it: power, racks, cooling, PUE, what fits, carbon,
+// schedule.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "design/design.h"
+#include "facility/cdu.h"
+#include "facility/energy.h"
+#include "facility/node_power.h"
+#include "facility/power_chain.h"
+#include "facility/pue.h"
+#include "facility/rack.h"
+#include "facility/schedule.h"
+#include "facility/site_budget.h"
+#include "facility/swing.h"
+#include "plan/fleet_view.h"
+#include "plan/network_view.h"
+#include "plan/tier_view.h"
+#include "plan/train_view.h"
+
+namespace orrery {
+
+// An owned fleet in its hall. Rented ones draw somebody else's power.
+struct FleetPower {
+  const FleetView* fleet = nullptr;
+  NodePower node;
+  PhaseShares shares;  // of the wall time, over all that runs on it
+  std::vector<PowerPhase> phases;
+  Watts mean;  // of one node
+  RackFit rack;
+  int racks = 0;
+  std::optional<Swing> swing;
+};
+
+struct SiteView {
+  const design::Site* site = nullptr;
+  std::string path;  // "sites[0]", also where the file has a single `site`
+  const GridRegion* region = nullptr;
+  const CoolingMethod* cooling = nullptr;
+  std::vector<FleetPower> fleets;
+  Watts fleet_nameplate;
+  Watts fabric;
+  Watts storage;
+  Watts it_nameplate;
+  Watts it_mean;
+  int racks = 0;
+  ChainResult chain;
+  std::optional<PueBreakdown> breakdown;  // none where the design gives the PUE
+  PueRange pue;
+  Watts draw_peak;  // nameplate times PUE: what the contract must cover
+  Watts draw_mean;
+  std::optional<SiteBudget> budget;  // of the largest fleet, where the site's power is given
+  std::size_t budget_fleet = 0;      // its index in `fleets`
+  std::optional<CduPlan> cdu;
+  Footprint year;
+  std::optional<BuildSchedule> schedule;
+
+  bool has_machines() const { return !fleets.empty(); }
+};
+
+struct SiteContext {
+  const design::Design& design;
+  const Catalog& catalog;
+  const std::vector<FleetView>& fleets;
+  const NetworkViews& networks;
+  const std::vector<TierView>& tiers;
+  const std::vector<TrainView>& trains;
+};
+
+std::vector<SiteView> view_sites(const SiteContext& context);
+
+// Typical draw of a tier's servers.
+Watts tier_power(const TierView& tier, const Catalog& catalog);
+// The device a tier is made of: its own, or the usual one of its kind where the design names none.
+const StorageDevice* device_or_usual(const TierView& tier, const Catalog& catalog);
+
+}  // namespace orrery

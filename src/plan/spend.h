@@ -1,0 +1,16 @@
+// The next best spend: changes tried one at a time, ranked by what a useful hour then costs.
+#pragma once
+
+#include <vector>
+
+#include "plan/models.h"
+#include "plan/stages.h"
+#include "plan/verdict.h"
+
+namespace orrery {
+
+// Those that lower the cost of a useful accelerator-hour, best first, at most kSpendsShown.
+inline constexpr std::size_t kSpendsShown = 5;
+std::vector<Spend> best_spends(const Review& review, const Models& models);
+
+}  // namespace orrery

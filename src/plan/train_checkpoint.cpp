@@ -1,0 +1,140 @@
+// Saving and coming back: sizes, walls, stalls, the interval that suits the job's failures.
+#include <algorithm>
+
+#include "design/names.h"
+#include "plan/train_view.h"
+
+namespace orrery {
+namespace {
+
+// One rank turns tensors into bytes at this rate (pickling, checksums, a copy): assumed, between
+// the 1 GB/s of a plain torch.save and the 4 GB/s of a tuned writer.
+constexpr BytesPerSecond kSerialise = gbytes_per_s(2);
+// Device to host, eight at once through one host's memory: assumed, half of the 55 GB/s that one
+// H200 reaches alone (h200_memory.csv).
+constexpr BytesPerSecond kDeviceToHost = gbytes_per_s(27);
+// Barrier, manifest and rename: the fixed part of every measured checkpoint (storage/scale_out.h).
+constexpr Seconds kCommit = seconds(2);
+constexpr int kSnapshotBuffers = 2;
+constexpr Seconds kMilestone = weeks(1);
+constexpr double kAdamBytes = 14;
+
+StateBytes saved_state(const TrainView& view) {
+  const double given = view.train->checkpoint->bytes_per_param.value_or(kAdamBytes);
+  if (given <= 2) return {.weight = given};
+  const StateBytes adam = state_bytes(SavedState::adam_mixed);
+  const double scale = (given - adam.weight) / adam.optimizer();
+  return {.weight = adam.weight, .master = adam.master * scale, .moments = adam.moments * scale};
+}
+
+SaveLayout layout_of(const TrainView& view) {
+  SaveLayout l{.ranks = view.accelerators, .model_shards = view.step.model_shards};
+  l.ranks_per_node = std::max(1, view.fleet->accelerators_per_host);
+  l.sharding = view.step.weights_sharded     ? SaveSharding::zero3
+               : view.step.optimizer_sharded ? SaveSharding::zero1
+                                             : SaveSharding::replicated;
+  return l;
+}
+
+const NetworkView& storage_wires(const TrainContext& c) {
+  return c.design.fabric.storage.converged ? c.networks.compute : c.networks.storage;
+}
+
+WritePath write_path(const TierView& tier, const TrainContext& c) {
+  WritePath path{.serialise = kSerialise, .creates = tier.creates, .commit = kCommit};
+  const NetworkView& wires = storage_wires(c);
+  if (tier.per_node) {
+    path.node = tier.write;
+    path.creates = kUnlimitedCreates;  // every node has a file system of its own
+  } else {
+    if (tier.write > BytesPerSecond(0)) path.server = tier.write;
+    if (wires.per_node() > BytesPerSecond(0)) path.node = wires.per_node();
+  }
+  return path;
+}
+
+void find_tiers(CheckpointView& v, const design::Checkpoint& wanted, const TrainContext& c) {
+  for (const std::string& label : wanted.to) {
+    const TierView* tier = find_tier_view(c.tiers, label);
+    if (tier == nullptr) continue;
+    if (v.first == nullptr) v.first = tier;
+    if (v.safe == nullptr && tier->durable()) v.safe = tier;
+  }
+}
+
+void fill_restore(CheckpointView& v, const TrainView& view, const TrainContext& c) {
+  const TierView& from = v.safe ? *v.safe : *v.first;
+  const RestoreLoad load =
+      restore_load(view.parameters, saved_state(view), {.save = layout_of(view)});
+  ReadPath path;
+  if (from.per_node) {
+    path.node = from.read;
+  } else {
+    if (from.read > BytesPerSecond(0)) path.server = from.read;
+    if (storage_wires(c).per_node() > BytesPerSecond(0)) path.node = storage_wires(c).per_node();
+  }
+  v.restore = restore_time(load, path);
+}
+
+// A save to a tier that no node's loss reaches is drained when it is written; a local one when its
+// copy is.
+void fill_stall(CheckpointView& v, const TrainView& view, Seconds restart) {
+  AsyncPath path{.copy_rate = kDeviceToHost, .rank_bytes = v.load.busiest_rank};
+  path.drain = v.drain.total;
+  const Seconds blocking = v.async ? path.rank_bytes / path.copy_rate : v.write.total;
+  const IntervalChoice best = choose_interval({.save_stall = blocking,
+                                               .mtbf = view.failure.mtbf,
+                                               .restart = restart,
+                                               .drain = v.async ? v.drain.total : Seconds(0)});
+  v.interval_given = view.train->checkpoint->every.has_value();
+  v.interval = view.train->checkpoint->every.value_or(best.interval);
+  v.interval_limit = best.limit;
+  path.interval = v.interval;
+  v.stall = v.async ? async_stall(path) : sync_stall(v.write.total);
+}
+
+void fill_exposure(CheckpointView& v, const TrainView& view) {
+  const bool local_first = v.first->per_node;
+  v.exposure = expose({.nodes = static_cast<double>(view.hosts),
+                       .node_mtbf = 1.0 / view.failure.node_rate,
+                       .drain = local_first ? v.drain.total : Seconds(0),
+                       .interval = v.interval,
+                       .holders = view.train->checkpoint->replicas.value_or(1)});
+}
+
+Bytes kept_on(const TierView& tier, const CheckpointView& v, const design::Checkpoint& wanted,
+              Seconds run) {
+  for (const design::KeepRule& rule : wanted.keep) {
+    if (rule.tier != tier.label && rule.tier != design::word_of(tier.tier->tier)) continue;
+    if (rule.newest) return v.size * (*rule.newest + 1);  // and the one in flight
+    return v.size * (1 + run / wanted.milestone.value_or(kMilestone));
+  }
+  // No rule, no deletion: the run keeps all it saves.
+  return v.interval > Seconds(0) ? v.size * std::max(1.0, run / v.interval) : v.size;
+}
+
+}  // namespace
+
+void fill_checkpoint(TrainView& view, const TrainContext& c) {
+  if (!view.train->checkpoint) return;
+  const design::Checkpoint& wanted = *view.train->checkpoint;
+  CheckpointView v;
+  find_tiers(v, wanted, c);
+  if (v.first == nullptr) return;  // a rule says so
+  v.async = wanted.mode == design::CheckpointMode::async;
+  v.load = save_load(view.parameters, saved_state(view), layout_of(view));
+  v.size = v.load.total;
+  v.files = wanted.files ? *wanted.files : v.load.writers;
+  v.write = write_time(v.load, v.files, write_path(*v.first, c));
+  v.drain =
+      v.safe && v.safe != v.first ? write_time(v.load, v.files, write_path(*v.safe, c)) : v.write;
+  fill_restore(v, view, c);
+  view.failure.restart += v.restore.total;
+  fill_stall(v, view, view.failure.restart);
+  fill_exposure(v, view);
+  v.host_memory = v.async ? snapshot_memory(v.load.busiest_node, kSnapshotBuffers) : Bytes(0);
+  if (v.safe) v.kept_on_safe = kept_on(*v.safe, v, wanted, view.run_time);
+  view.checkpoint = std::move(v);
+}
+
+}  // namespace orrery

@@ -1,0 +1,147 @@
+// What feeds the step: object fetch, cache, decoding, and the time a step waits for its samples.
+#include <algorithm>
+
+#include "design/names.h"
+#include "plan/train_view.h"
+#include "storage/cache.h"
+#include "storage/dataset.h"
+
+namespace orrery {
+namespace {
+
+// Text is stored as token ids of 4 bytes, so that vocabularies above 65,536 fit.
+constexpr double kBytesPerToken = 4;
+// Loader cores of a host for each accelerator, where neither design nor node says: two 56-core
+// sockets, a quarter kept for the framework, over 8 accelerators.
+constexpr double kLoaderCores = 10;
+// A share of a host's cores that loaders may take.
+constexpr double kLoaderShare = 0.75;
+// Host to device copy of one accelerator: PCIe Gen5 x16 as measured (h200_memory.csv, 55 GB/s).
+constexpr BytesPerSecond kHostToDevice = gbytes_per_s(55);
+constexpr Bytes kDefaultShard = megabytes(256);
+
+std::string_view kind_word(design::DataKind kind) {
+  switch (kind) {
+    case design::DataKind::text:
+      return "text";
+    case design::DataKind::image:
+      return "image";
+    case design::DataKind::video:
+      return "video";
+    case design::DataKind::tabular:
+      return "tabular";
+    case design::DataKind::volume:
+      return "volume";
+  }
+  return "text";
+}
+
+double cores_per_accelerator(const TrainView& view) {
+  if (view.train->dataset.loader_cores) return *view.train->dataset.loader_cores;
+  const auto& node = view.fleet->node;
+  const int per_host = std::max(1, view.fleet->accelerators_per_host);
+  return node.cores ? *node.cores * kLoaderShare / per_host : kLoaderCores;
+}
+
+// The tier named, else the nearest that could hold the data set.
+const TierView* source_tier(const TrainView& view, const TrainContext& c, Bytes size) {
+  if (!view.train->dataset.tier.empty()) return find_tier_view(c.tiers, view.train->dataset.tier);
+  for (const TierView& t : c.tiers) {
+    if (!t.per_node && t.capacity >= size) return &t;
+  }
+  return nullptr;
+}
+
+Bytes dataset_size(const design::Train& train, Bytes sample) {
+  const design::Dataset& d = train.dataset;
+  if (d.size) return *d.size;
+  if (d.samples) return sample * *d.samples;
+  if (train.tokens) return Bytes(*train.tokens * kBytesPerToken / std::max(1.0, d.epochs));
+  return Bytes(0);
+}
+
+const TierView* cache_of(const TrainContext& c, const TierView& tier) {
+  for (const TierView& t : c.tiers) {
+    if (t.tier->caches == tier.label) return &t;
+  }
+  return nullptr;
+}
+
+EvictionPolicy policy_of(design::CachePolicy p) {
+  switch (p) {
+    case design::CachePolicy::lru:
+      return EvictionPolicy::lru;
+    case design::CachePolicy::random:
+      return EvictionPolicy::random;
+    case design::CachePolicy::pin:
+      return EvictionPolicy::pin;
+    case design::CachePolicy::belady:
+      return EvictionPolicy::belady;
+  }
+  return EvictionPolicy::lru;
+}
+
+double cache_hit_rate(const TrainView& view, const TierView& cache, Bytes size, int hosts) {
+  const Bytes capacity = cache.per_node ? cache.capacity * hosts : cache.capacity;
+  const double share = size > Bytes(0) ? std::min(1.0, capacity / size) : 1;
+  const EpochOrder order = view.train->dataset.shuffle ? EpochOrder::shuffled : EpochOrder::fixed;
+  return mean_hit_rate(hit_rate(policy_of(cache.tier->policy), order, share),
+                       view.train->dataset.epochs);
+}
+
+FetchPath path_to(const TierView& tier, const TrainView& view, const TrainContext& c) {
+  const double accelerators = std::max(1, view.accelerators);
+  const double per_host = std::max(1, view.fleet->accelerators_per_host);
+  const NetworkView& network =
+      c.design.fabric.storage.converged ? c.networks.compute : c.networks.storage;
+  FetchPath path{.first_byte = tier.first_byte, .stream = tier.stream_rate};
+  path.streams = tier.client_streams / per_host;
+  path.server = tier.per_node ? tier.read / per_host : tier.read / accelerators;
+  path.client = network.per_node() > BytesPerSecond(0) && !tier.per_node
+                    ? network.per_node() / per_host
+                    : path.server;
+  // Opening a file costs the metadata service what creating one does; shards are opened rarely.
+  path.requests = tier.creates / accelerators;
+  return path;
+}
+
+}  // namespace
+
+void fill_feed(TrainView& view, const TrainContext& c) {
+  FeedView& feed = view.feed;
+  const design::Dataset& data = view.train->dataset;
+  const auto kinds = published_dataset_kinds();
+  const DatasetKind* kind = kinds ? find_dataset_kind(*kinds, kind_word(data.kind)) : nullptr;
+  const bool text = view.model != nullptr;
+  const double tokens = view.train->sequence;
+  feed.sample = data.sample_size.value_or(text   ? Bytes(tokens * kBytesPerToken)
+                                          : kind ? kind->sample
+                                                 : kilobytes(100));
+  feed.decode = data.decode.value_or(kind && !text ? kind->decode : Seconds(0));
+  const Bytes size = dataset_size(*view.train, feed.sample);
+  feed.tier = source_tier(view, c, size);
+  if (feed.tier == nullptr) return;
+  feed.known = true;
+  feed.object = data.format == design::DataFormat::files ? feed.sample
+                                                         : data.shard_size.value_or(kDefaultShard);
+  feed.cores = cores_per_accelerator(view);
+  feed.fetch = fetch_rate(feed.object, path_to(*feed.tier, view, c));
+  BytesPerSecond rate = feed.fetch.rate;
+  if (const TierView* cache = cache_of(c, *feed.tier)) {
+    feed.hit_rate = cache_hit_rate(view, *cache, size, view.hosts);
+    rate = rate_through_cache(feed.hit_rate, fetch_rate(feed.object, path_to(*cache, view, c)).rate,
+                              feed.fetch.rate);
+  }
+  const double samples_per_step = static_cast<double>(view.train->batch) / view.accelerators;
+  feed.loader = load_rate({.batch = samples_per_step,
+                           .sample = feed.sample,
+                           .compute = view.step.step,
+                           .fetch = rate,
+                           .cores = feed.cores,
+                           .decode = feed.decode,
+                           .decoded_sample = kind && !text ? kind->decoded_sample : feed.sample,
+                           .to_device = kHostToDevice});
+  feed.wanted = ideal_read_rate(samples_per_step, feed.sample, view.step.step) * view.accelerators;
+}
+
+}  // namespace orrery

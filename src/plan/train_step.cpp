@@ -1,0 +1,224 @@
+// The step of a run: the layout given, or the best one on as many nodes as the batch can be spread
+// over.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/plain_step.h"
+#include "plan/train_view.h"
+
+namespace orrery {
+namespace {
+
+// Fewer nodes than the fleet are tried when the batch does not spread over all of them; a search
+// that leaves more than this share idle is not worth offering.
+constexpr double kLeastShareUsed = 0.5;
+
+Precision precision_of(design::Precision p) {
+  switch (p) {
+    case design::Precision::fp16:
+      return Precision::fp16;
+    case design::Precision::fp8:
+      return Precision::fp8;
+    case design::Precision::fp8_row:
+      return Precision::fp8_row;
+    case design::Precision::fp8_block:
+      return Precision::fp8_block;
+    case design::Precision::mxfp8:
+      return Precision::mxfp8;
+    case design::Precision::nvfp4:
+      return Precision::nvfp4;
+    case design::Precision::fp32:
+    case design::Precision::tf32:
+    case design::Precision::bf16:
+    case design::Precision::int8:
+    case design::Precision::int4:
+      return Precision::bf16;
+  }
+  return Precision::bf16;
+}
+
+Sharding sharding_of(design::Sharding s) {
+  switch (s) {
+    case design::Sharding::none:
+      return Sharding::none;
+    case design::Sharding::zero1:
+      return Sharding::zero1;
+    case design::Sharding::zero2:
+      return Sharding::zero2;
+    case design::Sharding::zero3:
+      return Sharding::zero3;
+  }
+  return Sharding::zero1;
+}
+
+Recompute recompute_of(design::Recompute r) {
+  switch (r) {
+    case design::Recompute::none:
+      return Recompute::none;
+    case design::Recompute::selective:
+      return Recompute::selective;
+    case design::Recompute::full:
+      return Recompute::full;
+  }
+  return Recompute::none;
+}
+
+LayoutWish wish_for(const design::Train& train) {
+  if (!train.layout) return {};
+  const design::Layout& l = *train.layout;
+  LayoutWish w{.tp = l.tp, .pp = l.pp, .vp = l.vp, .cp = l.cp, .ep = l.ep, .microbatch = l.mbs};
+  w.sharding = sharding_of(l.sharding);
+  w.recompute = recompute_of(l.recompute);
+  return w;
+}
+
+TrainingQuery query_for(const TrainView& view, const TrainContext& c) {
+  const FleetView& fleet = *view.fleet;
+  TrainingQuery q{.model = *view.model, .accelerator = fleet.accelerator()};
+  q.scaleup = std::min(fleet.accelerator()->scaleup_domain, fleet.node.part.accelerators);
+  q.nic = nic_of_device(fleet, c.networks);
+  q.sequence = view.train->sequence;
+  q.batch = view.train->batch;
+  q.layout = wish_for(*view.train);
+  q.precision = precision_of(view.train->precision);
+  q.task = view.train->lora ? TrainingTask::lora : TrainingTask::pretrain;
+  q.oversubscription = c.design.fabric.compute.oversubscription;
+  return q;
+}
+
+// Whether some split of `gpus` into tp x pp x cp x dp spreads the batch evenly.
+bool batch_spreads(const TrainView& view, int gpus) {
+  const int batch = view.train->batch;
+  if (view.train->layout) {
+    const design::Layout& l = *view.train->layout;
+    const int shards = l.tp * l.pp * l.cp;
+    if (shards <= 0 || gpus % shards != 0) return false;
+    const int dp = gpus / shards;
+    return (!l.dp || *l.dp == dp) && batch % (dp * l.mbs) == 0;
+  }
+  for (int tp = 1; tp <= 8; tp *= 2) {
+    for (int pp = 1; pp <= 64; ++pp) {
+      const int shards = tp * pp;
+      if (view.model->layers % pp == 0 && gpus % shards == 0 && batch % (gpus / shards) == 0)
+        return true;
+    }
+  }
+  return false;
+}
+
+std::vector<int> counts_to_try(const TrainView& view, int available) {
+  const int per_host = std::max(1, view.fleet->accelerators_per_host);
+  std::vector<int> counts;
+  const int least = static_cast<int>(available * kLeastShareUsed);
+  for (int gpus = available; gpus >= std::max(1, least) && counts.size() < 2; gpus -= per_host) {
+    if (batch_spreads(view, gpus)) counts.push_back(gpus);
+  }
+  // A model that needs few devices, on a fleet smaller than a host's worth of steps.
+  if (counts.empty() && available <= per_host && batch_spreads(view, 1)) counts.push_back(1);
+  return counts;
+}
+
+double seconds_of(const StepEstimate& e, std::initializer_list<StepPhase> parts) {
+  double sum = 0;
+  for (const StepPhase p : parts) sum += e.part(p);
+  return sum;
+}
+
+void fill_shares(StepPlan& plan, const StepEstimate& e, const TrainingQuery& q, const Layout& l) {
+  using enum StepPhase;
+  plan.matrix_share = seconds_of(e, {matrix, attention, recompute}) / e.seconds;
+  plan.memory_share = seconds_of(e, {passes, optimizer}) / e.seconds;
+  plan.exposed_share = seconds_of(e, {tp, cp, ep, pp, dp}) / e.seconds;
+  // A group that fits a scale-up domain never meets the network.
+  double crossing = q.gpus > q.scaleup ? seconds_of(e, {pp, dp}) : 0;
+  if (l.tp > q.scaleup) crossing += e.part(tp);
+  if (l.tp * l.cp > q.scaleup) crossing += e.part(cp);
+  if (l.ep > q.scaleup) crossing += e.part(ep);
+  plan.exposed_network_share = crossing / e.seconds;
+}
+
+StepPlan plan_of(const TrainingPrediction& p, const TrainingQuery& q) {
+  StepPlan plan{.layout = to_text(p.layout)};
+  plan.chosen = p.layout_chosen ? fmt::format("best of {} that fit, {} candidates",
+                                              grouped(p.counts.evaluated + p.counts.bounded),
+                                              grouped(p.counts.candidates))
+                                : "given";
+  plan.model_shards = p.layout.tp * p.layout.pp * std::max(1, p.layout.ep);
+  plan.optimizer_sharded = p.layout.sharding != Sharding::none;
+  plan.weights_sharded = p.layout.sharding == Sharding::zero3;
+  plan.step = Seconds(p.step.seconds);
+  plan.units_per_step = q.batch * q.sequence;
+  plan.flops_utilisation = p.mfu;
+  plan.memory = p.memory.peak;
+  plan.memory_limit = p.memory_limit;
+  plan.device_power = Watts(p.watts.value);
+  for (int i = 0; i < kStepPhaseCount; ++i) {
+    const auto part = static_cast<StepPhase>(i);
+    plan.parts.push_back({to_text(part), Seconds(p.step.part(part))});
+  }
+  fill_shares(plan, p.step, q, p.layout);
+  plan.error = p.step_time_s.value > 0 ? p.step_time_s.high / p.step_time_s.value - 1 : 0.2;
+  plan.basis = p.step_time_s.basis;
+  plan.reference = p.step_time_s.reference;
+  return plan;
+}
+
+std::string refusal(const Diagnostics& faults) {
+  return faults.empty() ? "no layout divides" : faults.front().what;
+}
+
+void fill_transformer(TrainView& view, const TrainContext& c, int available) {
+  const std::vector<int> counts = counts_to_try(view, available);
+  if (counts.empty()) {
+    view.infeasible = fmt::format(
+        "batch {} spreads over no layout of {} to {} accelerators", view.train->batch,
+        grouped(static_cast<std::int64_t>(available * kLeastShareUsed)), grouped(available));
+    return;
+  }
+  TrainingQuery q = query_for(view, c);
+  view.infeasible = "no layout fits";
+  for (const int gpus : counts) {
+    q.gpus = gpus;
+    const auto prediction = predict_training(c.models.training, q);
+    if (!prediction) {
+      view.infeasible = refusal(prediction.error());
+      continue;
+    }
+    if (!prediction->fits) {
+      view.infeasible =
+          fmt::format("the leanest layout needs {} of {} on the fullest accelerator",
+                      brief(prediction->memory.peak), brief(prediction->memory_limit));
+      continue;
+    }
+    view.infeasible.clear();
+    view.accelerators = gpus;
+    view.step = plan_of(*prediction, q);
+    return;
+  }
+}
+
+}  // namespace
+
+void fill_step(TrainView& view, const TrainContext& c) {
+  const FleetView& fleet = *view.fleet;
+  if (fleet.accelerator() == nullptr || fleet.accelerators == 0) {
+    view.infeasible = "the fleet has no accelerators; a `batch` workload runs on CPUs";
+    return;
+  }
+  const int per_node = fleet.node.part.accelerators;
+  const int available = view.workload->terms.nodes
+                            ? std::min(fleet.accelerators, *view.workload->terms.nodes * per_node)
+                            : fleet.accelerators;
+  if (view.model) {
+    fill_transformer(view, c, available);
+  } else {
+    fill_plain_step(view, c, available);
+  }
+  const int per_host = std::max(1, fleet.accelerators_per_host);
+  view.hosts = (view.accelerators + per_host - 1) / per_host;
+}
+
+}  // namespace orrery

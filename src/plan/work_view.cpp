@@ -1,0 +1,121 @@
+#include "plan/work_view.h"
+
+#include <algorithm>
+
+namespace orrery {
+namespace {
+
+// Job times of shared clusters vary by far more than their mean (Philly: minutes to weeks).
+constexpr double kServiceVariation = 3;
+// Cores of a two-socket server whose row gives none: two of 32.
+constexpr int kServerCores = 64;
+
+double mean_size(const design::Jobs& jobs) {
+  double sum = 0;
+  double weight = 0;
+  for (std::size_t i = 0; i < jobs.sizes.size(); ++i) {
+    const double w = i < jobs.weights.size() ? jobs.weights[i] : 1.0 / jobs.sizes[i];
+    sum += w * jobs.sizes[i];
+    weight += w;
+  }
+  return weight > 0 ? sum / weight : 1;
+}
+
+JobsView jobs_view(const design::Design& design, const design::Workload& w,
+                   const design::Jobs& jobs, const std::vector<FleetView>& fleets) {
+  JobsView v{
+      .workload = &w, .jobs = &jobs, .label = label_of(design, w), .path = path_of(design, w)};
+  v.fleet = fleet_of(fleets, w);
+  v.from_trace = !jobs.trace.empty();
+  v.mean_size = mean_size(jobs);
+  v.largest = jobs.sizes.empty() ? 0 : *std::ranges::max_element(jobs.sizes);
+  if (v.fleet == nullptr) return v;
+  const int per_host = std::max(1, v.fleet->accelerators_per_host);
+  const int hosts = std::min(v.fleet->hosts, w.terms.nodes.value_or(v.fleet->hosts));
+  const std::vector<int> free(static_cast<std::size_t>(hosts), per_host);
+  v.largest_fits = place_gang({.nodes = (v.largest + per_host - 1) / per_host,
+                               .gpus_per_node = std::min(v.largest, per_host)},
+                              free, per_host)
+                       .verdict;
+  if (jobs.rate && jobs.mean_duration && v.mean_size > 0) {
+    v.queue = estimate_wait({.servers = std::max(1.0, hosts * per_host / v.mean_size),
+                             .arrivals = *jobs.rate,
+                             .service = *jobs.mean_duration,
+                             .service_variation = kServiceVariation});
+  }
+  return v;
+}
+
+// Tasks that need more memory than their share of a host leave cores idle.
+double usable_cores(const design::Batch& batch, const FleetView& fleet) {
+  const double cores = fleet.node.cores.value_or(kServerCores);
+  if (!batch.memory || !fleet.node.memory) return cores * fleet.hosts;
+  const double by_memory = std::max(1.0, *fleet.node.memory / *batch.memory);
+  return std::min(cores, by_memory) * fleet.hosts;
+}
+
+BatchView batch_view(const design::Design& design, const design::Workload& w,
+                     const design::Batch& batch, const std::vector<FleetView>& fleets,
+                     const std::vector<TierView>& tiers) {
+  BatchView v{
+      .workload = &w, .batch = &batch, .label = label_of(design, w), .path = path_of(design, w)};
+  v.fleet = fleet_of(fleets, w);
+  if (v.fleet == nullptr) return v;
+  v.on_cores = batch.core_hours.has_value();
+  const double hours_of_work = v.on_cores ? *batch.core_hours : batch.accelerator_hours.value_or(0);
+  const double there = v.on_cores ? usable_cores(batch, *v.fleet) : v.fleet->accelerators;
+  v.slots = std::max(1.0, std::min(there, static_cast<double>(batch.tasks)));
+  // Whole tasks: the last round may be half empty.
+  const double rounds = std::max(1.0, static_cast<double>(batch.tasks) / v.slots);
+  const Seconds task = hours(hours_of_work / std::max(1, batch.tasks));
+  v.compute = task * std::max(rounds, 1.0);
+  v.tier = batch.dataset.tier.empty() ? nullptr : find_tier_view(tiers, batch.dataset.tier);
+  if (v.tier && batch.dataset.size && v.tier->read > BytesPerSecond(0)) {
+    v.read = *batch.dataset.size / v.tier->read;
+  }
+  v.duration = max(v.compute, v.read);
+  if (batch.repeat) v.bound = batch.repeat->window.value_or(batch.repeat->every);
+  if (batch.deadline) v.bound = v.bound ? min(*v.bound, *batch.deadline) : *batch.deadline;
+  return v;
+}
+
+}  // namespace
+
+std::vector<JobsView> view_jobs(const design::Design& design,
+                                const std::vector<FleetView>& fleets) {
+  std::vector<JobsView> views;
+  for (const design::Workload& w : design.workloads) {
+    if (const auto* jobs = std::get_if<design::Jobs>(&w.task)) {
+      views.push_back(jobs_view(design, w, *jobs, fleets));
+    }
+  }
+  return views;
+}
+
+std::vector<BatchView> view_batches(const design::Design& design,
+                                    const std::vector<FleetView>& fleets,
+                                    const std::vector<TierView>& tiers) {
+  std::vector<BatchView> views;
+  for (const design::Workload& w : design.workloads) {
+    if (const auto* batch = std::get_if<design::Batch>(&w.task)) {
+      views.push_back(batch_view(design, w, *batch, fleets, tiers));
+    }
+  }
+  return views;
+}
+
+std::vector<MigView> view_mig(const Catalog& catalog, const std::vector<FleetView>& fleets) {
+  std::vector<MigView> views;
+  for (const FleetView& f : fleets) {
+    if (f.fleet->mig.empty() || f.accelerator() == nullptr) continue;
+    std::vector<MigDemand> demand;
+    for (const design::MigSlices& m : f.fleet->mig) demand.push_back({m.profile, m.count});
+    MigView v{.fleet = &f};
+    v.packing = pack_mig(demand, profiles_of(catalog.mig_profiles, f.accelerator()->id));
+    v.fits = v.packing.unplaced.empty() && v.packing.gpus.size() <= 1;
+    views.push_back(std::move(v));
+  }
+  return views;
+}
+
+}  // namespace orrery

@@ -1,0 +1,58 @@
+// Queues of jobs and batch work: does the fleet carry them, how long do they wait, do they end in
+// time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/gang.h"
+#include "cluster/mig.h"
+#include "cluster/queue_wait.h"
+#include "design/design.h"
+#include "plan/fleet_view.h"
+#include "plan/tier_view.h"
+
+namespace orrery {
+
+struct JobsView {
+  const design::Workload* workload = nullptr;
+  const design::Jobs* jobs = nullptr;
+  std::string label;
+  std::string path;
+  const FleetView* fleet = nullptr;
+  bool from_trace = false;  // a trace is replayed in simulated time, not in closed form
+  double mean_size = 0;     // accelerators of a job
+  int largest = 0;
+  QueueWait queue;
+  GangVerdict largest_fits = GangVerdict::fits;
+};
+
+struct BatchView {
+  const design::Workload* workload = nullptr;
+  const design::Batch* batch = nullptr;
+  std::string label;
+  std::string path;
+  const FleetView* fleet = nullptr;
+  double slots = 0;  // cores or accelerators that work at once
+  bool on_cores = false;
+  Seconds compute;
+  Seconds read;  // of the data set, beside the computing
+  Seconds duration;
+  std::optional<Seconds> bound;  // window or deadline
+  const TierView* tier = nullptr;
+};
+
+struct MigView {
+  const FleetView* fleet = nullptr;
+  MigPacking packing;  // of one accelerator
+  bool fits = false;
+};
+
+std::vector<JobsView> view_jobs(const design::Design& design, const std::vector<FleetView>& fleets);
+std::vector<BatchView> view_batches(const design::Design& design,
+                                    const std::vector<FleetView>& fleets,
+                                    const std::vector<TierView>& tiers);
+std::vector<MigView> view_mig(const Catalog& catalog, const std::vector<FleetView>& fleets);
+
+}  // namespace orrery
