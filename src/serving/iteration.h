@@ -1,0 +1,66 @@
+// One iteration of an engine as kernels and messages: some requests decode a token each, some
+// prompts (or chunks of them) are prefilled in the same step.
+//
+//   products    T = decoding requests + prompt tokens rows, weights split over tp
+//   attention   decode reads the cache of every request; prefill attends within its prompt
+//   MoE         E (1 - (1 - k/E)^T) experts are touched; each reads its weights once
+//   MLA         decode works on the latent itself (the up projections absorbed), prefill expands it
+//   messages    two all-reduces of T h a layer over tp; with experts spread, dispatch and combine
+// Source: the engines' model code (vLLM, SGLang), DeepSeek-V2 (arXiv 2405.04434) for absorption.
+// Left out: vision towers, LoRA adapters, state-space layers (refused by the caller).
+#pragma once
+
+#include <vector>
+
+#include "catalog/model_shape.h"
+#include "workload/message.h"
+#include "workload/operation.h"
+
+namespace orrery {
+
+// How one replica lies on its devices. attention_dp ranks share the requests; tp splits attention
+// and dense layers; moe_tp and ep split the experts. Devices = tp * attention_dp * pp.
+struct ServingSplit {
+  int tp = 1;
+  int pp = 1;
+  int attention_dp = 1;
+  int moe_tp = 0;  // 0: tp * attention_dp / ep
+  int ep = 1;
+
+  int devices() const { return tp * attention_dp * pp; }
+  int expert_tp() const { return moe_tp > 0 ? moe_tp : tp * attention_dp / ep; }
+};
+
+struct ServingPrecision {
+  Dtype products = Dtype::bf16;
+  Dtype experts = Dtype::bf16;
+  Dtype kv = Dtype::bf16;
+};
+
+// What one replica does in one step.
+struct Iteration {
+  double decoding = 0;         // requests that advance by one token
+  double context = 0;          // tokens in the cache of one of them, on average
+  double prompts = 0;          // prompts prefilled
+  double prompt_tokens = 0;    // of one prompt, in this step
+  double prompt_cached = 0;    // of one prompt, already in the cache
+  double tokens_per_step = 1;  // checked at once for a request: more than 1 with speculation
+};
+
+// The kernels of one layer (or of both ends) on one device, and how often the layer occurs.
+struct WorkGroup {
+  std::vector<Operation> kernels;
+  std::vector<CollectiveCall> messages;
+  double repeats = 0;
+};
+
+// On one device of a pipeline stage: dense layers, MoE layers, ends (embedding, head, sampling).
+struct IterationWork {
+  std::vector<WorkGroup> groups;
+};
+
+// `device_group`: the ranks of one replica's stage that share a scale-up domain.
+IterationWork iteration_work(const ModelShape& model, const ServingSplit& split,
+                             const ServingPrecision& precision, const Iteration& iteration);
+
+}  // namespace orrery

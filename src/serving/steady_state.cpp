@@ -1,0 +1,206 @@
+#include "serving/steady_state.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery {
+namespace {
+
+// 99th percentile of a standard normal, and of an exponential over its mean.
+constexpr double kNormal99 = 2.326;
+constexpr double kExponential99 = 4.605;
+// A search for capacity stops here; engines allow no more sequences than this by far.
+constexpr double kMostConcurrency = 65536;
+
+double mean_context(const RequestShape& r) { return r.input + r.output / 2; }
+
+// Decoding requests and, when `prompts` > 0, one chunk of a prompt with half of it cached already.
+Iteration iteration_of(const Replica& replica, const RequestShape& r, double running,
+                       double prompts, double chunk, double cached) {
+  return {.decoding = running / replica.split.pp,
+          .context = mean_context(r),
+          .prompts = prompts,
+          .prompt_tokens = chunk,
+          .prompt_cached = cached,
+          .tokens_per_step = r.checked_per_step};
+}
+
+struct Chunks {
+  double count = 1;
+  double tokens = 0;
+  double cached = 0;  // before the mean chunk
+};
+
+Chunks chunks_of(const Replica& replica, const RequestShape& r) {
+  const double fresh = std::max(1.0, r.input * (1 - r.cached_share));
+  const double count = std::ceil(fresh / replica.limits.token_budget);
+  const double tokens = fresh / count;
+  return {.count = count, .tokens = tokens, .cached = r.input - fresh + (count - 1) / 2 * tokens};
+}
+
+// Requests that run at once.
+double running_of(const Replica& replica, const RequestShape& r, double concurrency,
+                  ServingBound& bound) {
+  const double each = replica.engine.keeps_all_output ? r.input + r.output : mean_context(r);
+  const double in_cache = std::max(1.0, replica.memory.requests(each));
+  double running = concurrency;
+  const double sequences = replica.limits.max_sequences * replica.split.attention_dp;
+  if (running > sequences) {
+    running = sequences;
+    bound = ServingBound::sequences;
+  }
+  if (running > in_cache) {
+    running = in_cache;
+    bound = ServingBound::kv_cache;
+  }
+  return running;
+}
+
+void fill_percentiles(ServingPoint& p, const RequestShape& r, Seconds wait, Seconds slow_decode) {
+  const double others = std::max(0.0, p.running - 1);
+  const double others99 = others + kNormal99 * std::sqrt(others);
+  p.tpot_p99 = slow_decode + p.prefill_adds * (others99 / r.output);
+  p.ttft_p99 = p.prefill + wait * kExponential99;
+}
+
+}  // namespace
+
+const char* to_text(ServingBound b) {
+  switch (b) {
+    case ServingBound::none:
+      return "none";
+    case ServingBound::sequences:
+      return "sequences";
+    case ServingBound::kv_cache:
+      return "kv-cache";
+  }
+  return "none";
+}
+
+StepTime step_time(const Replica& replica, const Iteration& iteration, const ServingCosts& costs) {
+  const IterationWork work =
+      iteration_work(replica.model, replica.split, replica.precision, iteration);
+  ServingOpCost kernels;
+  Seconds messages(0);
+  for (const WorkGroup& group : work.groups) {
+    ServingOpCost once;
+    for (const Operation& op : group.kernels) {
+      const bool fusible = std::holds_alternative<MemoryPass>(op);
+      once += costs.kernel(op) * (fusible ? 1 - replica.engine.kernels_hidden : 1);
+    }
+    kernels += once * group.repeats;
+    for (const CollectiveCall& call : group.messages) {
+      messages += costs.collective(call) * group.repeats;
+    }
+  }
+  // A pipeline keeps one batch a stage in flight, so a token passes pp stages of this time.
+  const double stages = replica.split.pp;
+  const SettledWork settled = costs.settle(kernels, messages + replica.engine.host_step);
+  StepTime t;
+  t.host = replica.engine.host_step;
+  t.messages = messages * stages;
+  t.kernels = (settled.time - messages - replica.engine.host_step) * stages;
+  t.total = t.kernels + t.messages + t.host;
+  t.power = settled.power;
+  return t;
+}
+
+ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double concurrency,
+                         const ServingCosts& costs) {
+  ServingPoint p;
+  p.concurrency = concurrency;
+  p.running = running_of(replica, r, concurrency, p.bound);
+  const Chunks chunks = chunks_of(replica, r);
+  // Attention ranks prefill a prompt each in the same step.
+  const double together = std::min<double>(replica.split.attention_dp, std::max(1.0, p.running));
+  const auto step = [&](double running, double prompts) {
+    return step_time(
+        replica, iteration_of(replica, r, running, prompts, chunks.tokens, chunks.cached), costs);
+  };
+  p.decode = step(p.running, 0);
+  const StepTime mixed = step(p.running, together);
+  const StepTime alone = step(0, together);
+  p.prefill = alone.total * chunks.count;
+  p.prefill_adds = (mixed.total - p.decode.total) * (chunks.count / together);
+
+  const double steps = r.output / r.accepted_per_step;
+  const double others = std::max(0.0, p.running - 1);
+  p.tpot = (p.decode.total * steps + p.prefill_adds * others) / r.output;
+  p.prefill_share = std::min(0.95, p.running * p.prefill_adds / (r.output * p.tpot));
+  Seconds wait = p.decode.total * (others > 0 ? 0.5 : 0.0) +
+                 p.prefill_adds * (p.prefill_share / (2 * (1 - p.prefill_share)));
+  const Seconds own = p.prefill + wait + p.tpot * (r.output - 1);
+  const Seconds queue = own * ((concurrency - p.running) / p.running);
+  wait += queue;
+  p.ttft = p.prefill + wait;
+  p.requests = p.running / own;
+  p.output_tokens_per_s = p.requests.base() * r.output;
+  p.total_tokens_per_s = p.requests.base() * (r.output + r.input);
+  p.power = p.decode.power * (1 - p.prefill_share) + mixed.power * p.prefill_share;
+  p.energy_per_output_token = p.power * replica.split.devices() / PerSecond(p.output_tokens_per_s);
+  const double running99 = p.running + kNormal99 * std::sqrt(others);
+  fill_percentiles(p, r, wait, step(running99, 0).total / r.accepted_per_step);
+  return p;
+}
+
+ServingPoint capacity(const Replica& replica, const RequestShape& request,
+                      const ServingTarget& target, const ServingCosts& costs) {
+  const auto within = [](Seconds value, Seconds bound) {
+    return bound <= Seconds(0) || value <= bound;
+  };
+  const auto meets = [&](const ServingPoint& p) {
+    return within(p.ttft_p99, target.ttft_p99) && within(p.tpot_p99, target.tpot_p99) &&
+           within(p.ttft, target.ttft_mean) && within(p.tpot, target.tpot_mean) &&
+           p.bound == ServingBound::none;
+  };
+  ServingPoint best;
+  double low = 0;
+  double high = kMostConcurrency;
+  while (high - low > 1) {
+    const double middle = std::floor((low + high) / 2);
+    const ServingPoint p = closed_loop(replica, request, middle, costs);
+    if (meets(p)) {
+      low = middle;
+      best = p;
+    } else {
+      high = middle;
+    }
+  }
+  return best;
+}
+
+double replicas_needed(PerSecond arrivals, PerSecond per_replica, double load) {
+  if (arrivals <= PerSecond(0) || per_replica <= PerSecond(0)) return 0;
+  return std::ceil(arrivals / (per_replica * load));
+}
+
+double prefill_replicas_per_decode(const ServingPoint& p) { return p.requests * p.prefill; }
+
+StaticBatch static_batching(const Replica& replica, const RequestShape& r, double output_cv,
+                            double output_limit, double concurrency, const ServingCosts& costs) {
+  const double in_cache = replica.memory.requests(r.input + output_limit);
+  const double batch =
+      std::max(1.0, std::floor(std::min({concurrency, in_cache, replica.limits.max_sequences})));
+  // The longest of n outputs: H_n times the mean for exponential lengths (coefficient 1), the mean
+  // itself for equal ones, in proportion between.
+  double harmonic = 0;
+  for (int i = 1; i <= static_cast<int>(batch); ++i) harmonic += 1.0 / i;
+  const double longest = std::min(output_limit, r.output * (1 + output_cv * (harmonic - 1)));
+  const RequestShape padded{.input = r.input, .output = longest};
+  const StepTime decode = step_time(replica, iteration_of(replica, padded, batch, 0, 0, 0), costs);
+  const Chunks chunks = chunks_of(replica, r);
+  const StepTime prefill =
+      step_time(replica, iteration_of(replica, r, 0, 1, chunks.tokens, chunks.cached), costs);
+  const Seconds drained = prefill.total * (chunks.count * batch) + decode.total * longest;
+  return {.batch = batch, .output_tokens_per_s = batch * r.output / drained.base()};
+}
+
+UsdPerSecond cost_rate_of(double devices, UsdPerSecond device_rate) {
+  return device_rate * devices;
+}
+
+Usd usd_per_million_tokens(UsdPerSecond rate, double output_tokens_per_s) {
+  return rate * Seconds(1e6 / output_tokens_per_s);
+}
+
+}  // namespace orrery

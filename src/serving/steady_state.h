@@ -1,0 +1,106 @@
+// A replica in steady state: time between tokens, time to the first, throughput, capacity.
+//
+// A closed loop of b requests, each with a prompt of I tokens and O tokens of output; at most
+// R = min(b, sequences allowed, cache / (I + O/2)) run at once, the others wait.
+//   t_dec  = one step in which R requests advance, cache I + O/2 each
+//   t_pre  = what a prompt adds to the steps that carry it (chunks of the token budget)
+//   TPOT   = t_dec + t_pre (R - 1) / O         R - 1 other prompts enter while one request decodes
+//   TTFT   = own prefill + W,  W = half a step + rho / (2 (1 - rho)) t_pre + (b - R) / X
+//   rho    = R t_pre / (O TPOT)                share of the time that prompts take
+//   X      = b / (TTFT + (O - 1) TPOT)         requests a second, by Little
+// The interference term is the one that research on 165 measured points confirmed; docs/models/
+// serving.md states the error on published rows. Percentiles take the number of other prompts and
+// of running requests as Poisson. Wrong for: bursts, synchronised clients, heavy-tailed lengths,
+// routing imbalance among replicas; those need the simulated engine.
+#pragma once
+
+#include "serving/costs.h"
+#include "serving/memory.h"
+
+namespace orrery {
+
+struct Replica {
+  ModelShape model;
+  ServingSplit split;
+  ServingPrecision precision;
+  Engine engine;
+  EngineLimits limits;
+  ServingMemory memory;
+};
+
+struct RequestShape {
+  double input = 1024;
+  double output = 1024;
+  double cached_share = 0;       // of the input, found in the prefix cache
+  double accepted_per_step = 1;  // tokens a request advances in a step: more with speculation
+  double checked_per_step = 1;   // tokens the step computes for it
+};
+
+// Time of one step of the replica, all pipeline stages included.
+struct StepTime {
+  Seconds total;
+  Seconds kernels;  // under the power limit
+  Seconds messages;
+  Seconds host;
+  Watts power;  // of one device
+};
+StepTime step_time(const Replica& replica, const Iteration& iteration, const ServingCosts& costs);
+
+enum class ServingBound { none, sequences, kv_cache };
+const char* to_text(ServingBound b);
+
+struct ServingPoint {
+  double concurrency = 0;
+  double running = 0;
+  ServingBound bound = ServingBound::none;  // what keeps the others waiting
+  StepTime decode;
+  Seconds prefill;       // of one prompt on an otherwise idle replica
+  Seconds prefill_adds;  // to the steps that carry it
+  double prefill_share = 0;
+  Seconds tpot;  // between tokens, the first left out
+  Seconds ttft;
+  Seconds tpot_p99;
+  Seconds ttft_p99;
+  PerSecond requests;
+  double output_tokens_per_s = 0;  // of the replica
+  double total_tokens_per_s = 0;   // input and output
+  Watts power;                     // mean of one device
+  Joules energy_per_output_token;  // of the replica's devices
+};
+
+ServingPoint closed_loop(const Replica& replica, const RequestShape& request, double concurrency,
+                         const ServingCosts& costs);
+
+struct ServingTarget {
+  Seconds ttft_p99;  // zero: no bound
+  Seconds tpot_p99;
+  Seconds ttft_mean;
+  Seconds tpot_mean;
+};
+
+// The largest whole concurrency that meets the target; concurrency 0 where not even one does.
+ServingPoint capacity(const Replica& replica, const RequestShape& request,
+                      const ServingTarget& target, const ServingCosts& costs);
+
+// Whole replicas for an arrival rate, each at most `load` of its capacity (the rest absorbs
+// bursts).
+double replicas_needed(PerSecond arrivals, PerSecond per_replica, double load = 0.8);
+
+// Prefill and decode on replicas of their own: n_p r_p = n_d r_d. Gives prefill replicas for one of
+// decode.
+double prefill_replicas_per_decode(const ServingPoint& point);
+
+// Static batching: a batch is formed, padded to its longest output and drained before the next. Its
+// cache is reserved for the longest output from the start.
+struct StaticBatch {
+  double batch = 0;
+  double output_tokens_per_s = 0;
+};
+StaticBatch static_batching(const Replica& replica, const RequestShape& request, double output_cv,
+                            double output_limit, double concurrency, const ServingCosts& costs);
+
+UsdPerSecond cost_rate_of(double devices, UsdPerSecond device_rate);
+// For one million output tokens.
+Usd usd_per_million_tokens(UsdPerSecond rate, double output_tokens_per_s);
+
+}  // namespace orrery
