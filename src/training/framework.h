@@ -9,16 +9,22 @@
 
 namespace orrery {
 
-// What selective recompute repeats: Megatron the attention core, TorchTitan every second product
-// and all that lies between.
-enum class Selective { attention_core, alternate_products };
+// What selective recompute repeats: the attention core (Megatron before flash attention), cheap
+// passes whose outputs are large (norms, activations; Megatron since), or every second product and
+// all that lies between (TorchTitan).
+enum class Selective { attention_core, passes, alternate_products };
 
 struct FrameworkModel {
   std::string id;
   KernelStyle style;
   Selective selective = Selective::attention_core;
 
-  double eager_traffic = 1;    // of pointwise kernels and the loss where no compiler fuses them
+  double eager_traffic = 1;     // of pointwise kernels and the loss where no compiler fuses them
+  double attention_factor = 1;  // of attention kernels: which flash attention it ships
+  double grouped_factor = 1;    // of grouped products: how it runs many experts
+  // Of what surrounds the products: passes over memory, launches, expert dispatch. Releases of one
+  // framework differ here most.
+  double overhead_factor = 1;
   double kernel_factor = 1;    // time of kernels in the framework over their time alone
   double host_launch_s = 0;    // host time for each kernel; the step is never faster than this
   double step_overhead_s = 0;  // data, logging, synchronisation, once a step

@@ -1,24 +1,44 @@
 #include "training/layer_cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "workload/model_math.h"
 
 namespace orrery {
 namespace {
 
-void add_ops(const CostSource& source, const OpList& ops, PassCost& into) {
+// A kernel that takes `factor` of its time, the energy unchanged.
+OpCost stretched(OpCost cost, double factor) {
+  cost.seconds *= factor;
+  cost.clocked *= factor;
+  return cost;
+}
+
+void add_ops(const LayerQuery& q, const OpList& ops, PassCost& into) {
   for (const Operation& op : ops.items()) {
-    const OpCost cost = source.kernel_cost(op);
-    if (std::holds_alternative<Gemm>(op)) {
-      into.matrix += cost;
+    const OpCost cost = q.source.kernel_cost(op);
+    if (const Gemm* gemm = std::get_if<Gemm>(&op)) {
+      into.matrix += gemm->groups > 1 ? stretched(cost, q.framework.grouped_factor) : cost;
     } else if (std::holds_alternative<Attention>(op)) {
-      into.attention += cost;
+      into.attention += stretched(cost, q.framework.attention_factor);
     } else {
       into.passes += cost;
     }
   }
   into.kernels += ops.size();
+}
+
+// Tokens that go to several experts of one domain cross the network once (DeepEP, HybridEP): the
+// expected number of other domains among top_k choices, over the copies that leave without it.
+double crossing_share(const LayerQuery& q) {
+  const GroupShape& g = q.groups.ep;
+  const double domains = static_cast<double>(g.ranks) / g.per_domain;
+  if (domains <= 1) return 1;
+  const double k = q.job.model.top_k;
+  const double others = (domains - 1) / domains;
+  const double reached = (domains - 1) * (1 - std::pow(others, k));
+  return reached / (k * others);
 }
 
 // One block's exchange in one direction of the step, all exposed.
@@ -47,8 +67,8 @@ void add_communication(const LayerQuery& q, const LayerMessages& say, double att
     cost.dgrad.cp = std::max(0.0, 2 * ring - f.cp_overlap * 2.5 * attention_forward);
   }
   if (say.ep_tensor.base() > 0 && q.layout.ep > 1) {
-    const double once =
-        q.source.collective_seconds({Collective::all_to_all, say.ep_tensor, q.groups.ep});
+    const double once = q.source.collective_seconds(
+        {Collective::all_to_all, say.ep_tensor * crossing_share(q), q.groups.ep});
     cost.forward.ep = 2 * once * (1 - f.ep_overlap);
     cost.dgrad.ep = cost.forward.ep;
   }
@@ -56,11 +76,14 @@ void add_communication(const LayerQuery& q, const LayerMessages& say, double att
 
 void add_recompute(const LayerQuery& q, const OpList& attention_core, LayerCost& cost) {
   if (q.layout.recompute == Recompute::full) {
-    cost.recompute = cost.forward;
+    cost.recompute = cost.forward * q.layout.recompute_share;
   } else if (q.layout.recompute == Recompute::selective) {
     if (q.framework.selective == Selective::attention_core) {
       // Flash attention keeps no scores: there is nothing that selective recompute would drop.
-      if (!q.framework.style.fused_attention) add_ops(q.source, attention_core, cost.recompute);
+      if (!q.framework.style.fused_attention) add_ops(q, attention_core, cost.recompute);
+    } else if (q.framework.selective == Selective::passes) {
+      cost.recompute.passes = cost.forward.passes;
+      cost.recompute.kernels = 0.5 * cost.forward.kernels;
     } else {
       cost.recompute.matrix = cost.forward.matrix * 0.5;
       cost.recompute.passes = cost.forward.passes;
@@ -71,9 +94,9 @@ void add_recompute(const LayerQuery& q, const OpList& attention_core, LayerCost&
 
 LayerCost end_cost(const LayerQuery& q, const EndWork& work) {
   LayerCost cost;
-  add_ops(q.source, work.forward, cost.forward);
-  add_ops(q.source, work.dgrad, cost.dgrad);
-  add_ops(q.source, work.wgrad, cost.wgrad);
+  add_ops(q, work.forward, cost.forward);
+  add_ops(q, work.dgrad, cost.dgrad);
+  add_ops(q, work.wgrad, cost.wgrad);
   return cost;
 }
 
@@ -153,9 +176,9 @@ LayerCost layer_cost(const LayerQuery& q, LayerKind kind, bool windowed, StepScr
   fill_layer_work(q.job.model, kind, windowed, split_of(q.job, q.layout),
                   style_of(q.framework, q.job), work);
   LayerCost cost;
-  add_ops(q.source, work.forward, cost.forward);
-  add_ops(q.source, work.dgrad, cost.dgrad);
-  add_ops(q.source, work.wgrad, cost.wgrad);
+  add_ops(q, work.forward, cost.forward);
+  add_ops(q, work.dgrad, cost.dgrad);
+  add_ops(q, work.wgrad, cost.wgrad);
   cost.saved = work.saved;
   add_communication(q, work.messages, cost.forward.attention.seconds, cost);
   add_recompute(q, work.attention_core, cost);

@@ -68,6 +68,9 @@ std::string to_text(const Layout& l) {
   if (l.ep > 1) text += fmt::format(" ep{}", l.ep);
   text += fmt::format(" dp{} mbs{} {}", l.dp, l.microbatch, to_text(l.sharding));
   if (l.recompute != Recompute::none) text += fmt::format(" {} recompute", to_text(l.recompute));
+  if (l.recompute == Recompute::full && l.recompute_share < 1) {
+    text += fmt::format(" of {:.0f} % of layers", 100 * l.recompute_share);
+  }
   if (l.schedule == Schedule::zero_bubble) text += " zero-bubble";
   return text;
 }

@@ -34,6 +34,7 @@ struct Layout {
   int microbatch = 1;  // sequences
   Sharding sharding = Sharding::zero1;
   Recompute recompute = Recompute::none;
+  double recompute_share = 1;  // of the layers, under full recompute
   Schedule schedule = Schedule::one_f_one_b;
   bool sequence_parallel = true;
   bool async_tp = false;  // products cut up so that their own communication hides behind them

@@ -27,11 +27,13 @@ SavedBytes kept(const SavedBytes& all, const FrameworkModel& f, const Layout& l,
                 double input_bytes) {
   SavedBytes k = all;
   if (l.recompute == Recompute::full) {
-    k = {};
-    k[Saved::layer_input] = input_bytes;
+    for (double& b : k.bytes) b *= 1 - l.recompute_share;
+    k[Saved::layer_input] += input_bytes * l.recompute_share;
   } else if (l.recompute == Recompute::selective) {
     if (f.selective == Selective::attention_core) {
       k[Saved::attention_scores] = 0;
+    } else if (f.selective == Selective::passes) {
+      for (Saved s : {Saved::norm_output, Saved::mlp_input, Saved::mlp_activation}) k[s] = 0;
     } else {
       // Every second product's output stays, and attention's; what pointwise kernels made goes.
       for (Saved s : {Saved::norm_output, Saved::mlp_input, Saved::mlp_activation}) k[s] = 0;

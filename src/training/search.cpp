@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "workload/model_math.h"
@@ -45,6 +46,24 @@ void keep_best(std::vector<RankedLayout>& best, RankedLayout found, int keep) {
   const auto at = std::ranges::upper_bound(best, found, ranks_before);
   best.insert(at, std::move(found));
   if (best.size() > static_cast<std::size_t>(keep)) best.pop_back();
+}
+
+// Memory falls with every layer that is recomputed, in proportion: the least share that fits.
+Bytes settle_recompute(const SearchQuery& q, Layout& l, StepScratch& scratch) {
+  const auto peak = [&](double share) {
+    l.recompute_share = share;
+    return estimate_memory(q.job, l, q.framework, scratch).peak;
+  };
+  const Bytes all = peak(1);
+  if (all >= q.memory_limit) return all;
+  const double layers = q.job.model.layers;
+  const Bytes none = peak(1 / layers);
+  double share = 1 / layers;
+  if (none > q.memory_limit) {
+    const double needed = (none - q.memory_limit) / (none - all) * (1 - share) + share;
+    share = std::min(1.0, std::ceil(needed * layers) / layers);
+  }
+  return peak(share);
 }
 
 double lower_bound(double ideal, const TrainingJob& job, const Layout& l) {
@@ -121,7 +140,7 @@ SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64
   const double ideal = ideal_seconds(q);
   for (std::int64_t i = begin; i < end; ++i) {
     ++result.counts.candidates;
-    const Layout l = q.space.at(i, q.job.gpus);
+    Layout l = q.space.at(i, q.job.gpus);
     // Two ways to write one layout: interleaving has its own schedule, tp 1 nothing to parallelise.
     const bool doubled = (l.vp > 1 && l.schedule == Schedule::zero_bubble) ||
                          (l.tp == 1 && !l.sequence_parallel) ||
@@ -136,14 +155,16 @@ SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64
       ++result.counts.bounded;
       continue;
     }
-    const MemoryEstimate memory = estimate_memory(q.job, l, q.framework, scratch);
-    if (memory.peak > q.memory_limit) {
+    const Bytes memory = q.space.partial_recompute && l.recompute == Recompute::full
+                             ? settle_recompute(q, l, scratch)
+                             : estimate_memory(q.job, l, q.framework, scratch).peak;
+    if (memory > q.memory_limit) {
       ++result.counts.too_large;
       continue;
     }
     ++result.counts.evaluated;
     const StepEstimate step = estimate_step(q.job, l, q.framework, q.source, scratch);
-    keep_best(result.best, {i, l, step, memory.peak}, q.keep);
+    keep_best(result.best, {i, l, step, memory}, q.keep);
   }
   return result;
 }

@@ -31,6 +31,8 @@ struct LayoutSpace {
   std::vector<Schedule> schedule;
   std::vector<bool> sequence_parallel;
   bool async_tp = false;
+  // Full recompute of only as many layers as memory asks for, as frameworks offer it.
+  bool partial_recompute = false;
 
   std::int64_t size() const;
   Layout at(std::int64_t index, int gpus) const;  // dp = 0 where the device count does not divide

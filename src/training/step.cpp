@@ -40,16 +40,22 @@ struct Composer {
   // Kernels of one pass, or the host's time to launch them where that is longer.
   double pass_seconds(const PassCost& p, Composed& out) const {
     const double f = framework.kernel_factor;
-    const double kernels = p.kernel_seconds(clock) * f;
-    const double host = std::max(0.0, p.kernels * framework.host_launch_s - kernels);
-    out.part(StepPhase::matrix) += p.matrix.at_clock(clock) * f;
-    out.part(StepPhase::attention) += p.attention.at_clock(clock) * f;
-    out.part(StepPhase::passes) += p.passes.at_clock(clock) * f;
+    const double overhead = framework.overhead_factor;
+    const double matrix = p.matrix.at_clock(clock) * f;
+    const double attention = p.attention.at_clock(clock) * f;
+    const double passes = p.passes.at_clock(clock) * f * overhead;
+    const double kernels = matrix + attention + passes;
+    const double ep = p.ep * overhead;
+    const double host =
+        std::max(0.0, p.kernels * framework.host_launch_s * overhead - kernels - ep);
+    out.part(StepPhase::matrix) += matrix;
+    out.part(StepPhase::attention) += attention;
+    out.part(StepPhase::passes) += passes;
     out.part(StepPhase::host) += host;
     out.part(StepPhase::tp) += p.tp;
     out.part(StepPhase::cp) += p.cp;
-    out.part(StepPhase::ep) += p.ep;
-    return kernels + host + p.exposed();
+    out.part(StepPhase::ep) += ep;
+    return kernels + host + p.tp + p.cp + ep;
   }
 
   double recompute_seconds(const PassCost& p, Composed& out) const {

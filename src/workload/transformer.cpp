@@ -12,20 +12,35 @@ struct PrecisionFact {
   const char* name;
   Precision precision;
   Dtype dtype;
-  // Traffic of quantising a tensor over reading it once and writing it once: scales found in a
-  // pass of their own read it again (row), blocks and microscales write their scales (block, mx),
-  // NVFP4 rotates by a Hadamard matrix first. Assumption, from the formats' definitions.
-  double quantise;
 };
 constexpr std::array<PrecisionFact, 7> kPrecisions = {{
-    {"bf16", Precision::bf16, Dtype::bf16, 0},
-    {"fp16", Precision::fp16, Dtype::fp16, 0},
-    {"fp8", Precision::fp8, Dtype::fp8, 1},
-    {"fp8_row", Precision::fp8_row, Dtype::fp8, 2.5},
-    {"fp8_block", Precision::fp8_block, Dtype::fp8, 1.25},
-    {"mxfp8", Precision::mxfp8, Dtype::fp8, 1.1},
-    {"nvfp4", Precision::nvfp4, Dtype::fp4, 1.5},
+    {"bf16", Precision::bf16, Dtype::bf16},
+    {"fp16", Precision::fp16, Dtype::fp16},
+    {"fp8", Precision::fp8, Dtype::fp8},
+    {"fp8_row", Precision::fp8_row, Dtype::fp8},
+    {"fp8_block", Precision::fp8_block, Dtype::fp8},
+    {"mxfp8", Precision::mxfp8, Dtype::fp8},
+    {"nvfp4", Precision::nvfp4, Dtype::fp4},
 }};
+
+double quantise_traffic(Precision p, const KernelStyle& style) {
+  switch (p) {
+    case Precision::bf16:
+    case Precision::fp16:
+      return 0;
+    case Precision::fp8:
+      return style.quantise_tensor;
+    case Precision::fp8_row:
+      return style.quantise_row;
+    case Precision::fp8_block:
+      return style.quantise_block;
+    case Precision::mxfp8:
+      return style.quantise_mx;
+    case Precision::nvfp4:
+      return style.quantise_nv;
+  }
+  return 0;
+}
 
 const PrecisionFact& fact_of(Precision p) { return kPrecisions[static_cast<std::size_t>(p)]; }
 
@@ -57,7 +72,7 @@ struct Builder {
     copy_bytes = is_quantised(s.precision) ? bytes_per_element(dtype) : 0;
     saved_element = is_quantised(s.precision) ? copy_bytes : kHalf;
     pointwise = style.pointwise_traffic;
-    quantise = fact.quantise * style.quantise_traffic;
+    quantise = quantise_traffic(s.precision, style);
   }
 
   void pass(OpList& list, double read, double written) {
@@ -75,7 +90,17 @@ struct Builder {
     forward.add(Gemm{rows, out, in, d, GemmPass::forward, groups});
     quantise_tensor(dgrad, rows * out * groups);
     dgrad.add(Gemm{rows, in, out, d, GemmPass::dgrad, groups});
-    if (!split.frozen) wgrad.add(Gemm{in, out, rows, d, GemmPass::wgrad, groups});
+    if (!split.frozen) {
+      wgrad.add(Gemm{in, out, rows, d, GemmPass::wgrad, groups});
+    } else if (groups == 1) {
+      adapter(rows, in, out);
+    }
+  }
+  // Low-rank adapters are too thin to be bound by anything but memory: the input read again, the
+  // output read and written; backward likewise.
+  void adapter(double rows, double in, double out) {
+    pass(forward, rows * (in + 2 * out) * kHalf, rows * out * kHalf);
+    pass(dgrad, rows * (2 * in + 2 * out) * kHalf, rows * in * kHalf);
   }
   void plain_linear(double rows, double in, double out) {
     forward.add(Gemm{rows, out, in, wide, GemmPass::forward, 1});
@@ -248,7 +273,7 @@ void experts(Builder& b, LayerWork& work) {
 
 const char* to_text(Precision p) { return fact_of(p).name; }
 Dtype product_dtype(Precision p) { return fact_of(p).dtype; }
-bool is_quantised(Precision p) { return fact_of(p).quantise > 0; }
+bool is_quantised(Precision p) { return p != Precision::bf16 && p != Precision::fp16; }
 
 std::optional<Precision> precision_from(std::string_view text) {
   for (const PrecisionFact& f : kPrecisions) {

@@ -33,10 +33,16 @@ bool is_quantised(Precision p);
 // How a framework writes the parts around the matrix products. Passes count memory traffic in
 // whole tensors, so a fused kernel reads each input and writes each output once.
 struct KernelStyle {
-  bool fused_attention = true;   // flash; false: scores written out (Megatron-LM of 2022)
-  bool fused_pointwise = true;   // norm, rope, activation and residual one kernel each
-  bool dropout = false;          // masks saved, one byte an element
-  double quantise_traffic = 1;   // of reading once and writing once; 8- and 4-bit products only
+  bool fused_attention = true;  // flash; false: scores written out (Megatron-LM of 2022)
+  bool fused_pointwise = true;  // norm, rope, activation and residual one kernel each
+  bool dropout = false;         // masks saved, one byte an element
+  // Traffic of quantising an operand, of reading it once and writing it once, by the precision's
+  // way to scale: one scale a tensor, a row, a block, 32 elements (MX) or 16 (NVFP4).
+  double quantise_tensor = 1;
+  double quantise_row = 2.5;
+  double quantise_block = 1.25;
+  double quantise_mx = 1.25;
+  double quantise_nv = 1.5;
   double pointwise_traffic = 1;  // of the least traffic
   double permute_traffic = 1;    // MoE dispatch and combine, of the least traffic
   double loss_bytes = 16;        // device traffic for each logit, forward and backward
@@ -51,7 +57,7 @@ struct LayerSplit {
   bool sequence_parallel = true;
   Precision precision = Precision::bf16;
   double imbalance = 1;  // rows of the fullest expert rank over the mean
-  bool frozen = false;   // LoRA: the layer's own weights get no gradient
+  bool frozen = false;   // LoRA: adapters beside every product get gradients, its weights none
 };
 
 enum class LayerKind { dense, moe };

@@ -1,0 +1,47 @@
+// Fits the parameters of training estimates to published rows: coordinate search, no derivatives.
+//
+//   loss = mean over rows of rho(ln(predicted / measured))
+//        + sum over parameters of (ln(value / prior) / width)^2 / rows
+//   rho(x) = x^2 / (|x| + c): a square for small errors, the error itself for large ones
+// The second term holds a parameter at its prior unless rows ask for another value, so few rows
+// cannot bend it far. Only parameters that the caller names move. Deterministic: the same rows and
+// priors give the same parameters.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/predict_training.h"
+#include "score/training_rows.h"
+
+namespace orrery {
+
+enum class FitSubject { framework, accelerator, release };
+
+struct FitParameter {
+  FitSubject subject = FitSubject::framework;
+  std::string id;    // framework or accelerator; "framework release" for a release
+  std::string name;  // of the field; empty for a release
+  double prior = 1;
+  double width = 0.2;  // of ln(value / prior)
+  double least = 0;
+  double most = 0;
+};
+
+struct FitOptions {
+  int sweeps = 12;
+  double first_step = 0.2;  // of ln(value); halves when no parameter moves
+  double knee = 0.08;       // c of rho
+};
+
+struct FitReport {
+  double loss_before = 0;
+  double loss_after = 0;
+  int evaluations = 0;
+};
+
+// Rows whose layout is open keep the layout that the starting parameters choose.
+FitReport fit_training(std::vector<TrainingRow> rows, const std::vector<FitParameter>& parameters,
+                       const FitOptions& options, TrainingModels& models);
+
+}  // namespace orrery
