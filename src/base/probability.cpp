@@ -22,7 +22,7 @@ double sum_down(std::int64_t k, double mean) {
   for (; k >= 0; --k) {
     sum += term;
     term *= static_cast<double>(k) / mean;
-    if (term < sum * kNegligible) break;
+    if (term <= sum * kNegligible) break;  // also where even the first term is no longer a double
   }
   return sum;
 }

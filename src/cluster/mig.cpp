@@ -21,14 +21,17 @@ int memory_used(const MigLayout& layout, std::span<const MigProfile> profiles) {
   return sum;
 }
 
-// Depth-first over the starts of one instance after the other; at most 7 deep and 7 wide.
+// Depth-first over the starts of one instance after the other; at most 7 deep and 7 wide. Equal
+// neighbours take rising starts: swapping them would be the same layout.
 bool place_rest(std::span<const int> wanted, std::span<const MigProfile> profiles,
                 MigLayout& layout) {
   if (wanted.empty()) return true;
   const int profile = wanted.front();
   for (const int start : profiles[static_cast<std::size_t>(profile)].starts) {
     const MigInstance instance{.profile = profile, .start = start};
-    if (!can_add(layout, instance, profiles)) continue;
+    const bool swapped =
+        !layout.empty() && layout.back().profile == profile && start < layout.back().start;
+    if (swapped || !can_add(layout, instance, profiles)) continue;
     layout.push_back(instance);
     if (place_rest(wanted.subspan(1), profiles, layout)) return true;
     layout.pop_back();
@@ -64,21 +67,20 @@ int at_least(std::span<const int> wanted, std::span<const MigProfile> profiles) 
       {bound, ceil_div(compute, kMigComputeSlices), ceil_div(memory, kMigMemorySlices)});
 }
 
-// First GPU on which the instances already there and this one fit together, moved if they must.
-void put_somewhere(int profile, std::span<const MigProfile> profiles,
-                   std::vector<MigLayout>& gpus) {
-  for (MigLayout& gpu : gpus) {
+// Puts the profile on the first GPU, from `first` on, on which it and the instances already there
+// fit together, moved if they must. Gives that GPU: those before it stay closed to this profile,
+// since a GPU only fills up.
+std::size_t put_somewhere(int profile, std::span<const MigProfile> profiles, std::size_t first,
+                          std::vector<MigLayout>& gpus) {
+  for (std::size_t g = first; g < gpus.size(); ++g) {
     std::vector<int> together;
-    for (const MigInstance& i : gpu) together.push_back(i.profile);
+    for (const MigInstance& i : gpus[g]) together.push_back(i.profile);
     together.push_back(profile);
-    MigLayout placed;
-    if (fits_one_gpu(together, profiles, &placed)) {
-      gpu = placed;
-      return;
-    }
+    if (fits_one_gpu(together, profiles, &gpus[g])) return g;
   }
   MigLayout fresh;
   if (fits_one_gpu(std::span(&profile, 1), profiles, &fresh)) gpus.push_back(fresh);
+  return gpus.size() - 1;
 }
 
 }  // namespace
@@ -115,6 +117,8 @@ bool is_legal(const MigLayout& layout, std::span<const MigProfile> profiles) {
 
 bool fits_one_gpu(std::span<const int> wanted, std::span<const MigProfile> profiles,
                   MigLayout* placed) {
+  // What cannot fit by its sums needs no search.
+  if (at_least(wanted, profiles) > 1) return false;
   const std::vector<int> order = largest_first(wanted, profiles);
   MigLayout layout;
   if (!place_rest(order, profiles, layout)) return false;
@@ -142,8 +146,11 @@ MigPacking pack_mig(std::span<const MigDemand> demand, std::span<const MigProfil
     wanted.insert(wanted.end(), static_cast<std::size_t>(std::max(0, d.count)), index);
   }
   packing.gpus_at_least = at_least(wanted, profiles);
+  int last_profile = -1;
+  std::size_t first = 0;
   for (const int profile : largest_first(wanted, profiles)) {
-    put_somewhere(profile, profiles, packing.gpus);
+    first = put_somewhere(profile, profiles, profile == last_profile ? first : 0, packing.gpus);
+    last_profile = profile;
   }
   for (const MigLayout& gpu : packing.gpus) {
     packing.compute_used += compute_used(gpu, profiles);

@@ -73,6 +73,14 @@ TEST(Mig, SevenOnesLeaveOneMemorySlice) {
   EXPECT_EQ(pack_mig(eight, p).gpus.size(), 2u);
 }
 
+TEST(Mig, TensOfThousandsPackQuickly) {
+  const MigDemand many[] = {{"3g.71gb", 5000}, {"2g.35gb", 5000}, {"1g.18gb", 20000}};
+  const MigPacking packing = pack_mig(many, h200());
+  EXPECT_GE(static_cast<int>(packing.gpus.size()), packing.gpus_at_least);
+  EXPECT_LE(static_cast<int>(packing.gpus.size()), packing.gpus_at_least * 11 / 10);
+  EXPECT_EQ(packing.compute_used, 5000 * 3 + 5000 * 2 + 20000);
+}
+
 TEST(Mig, UnknownProfilesAreNamed) {
   const MigDemand strange[] = {{"5g.99gb", 3}, {"7g.141gb", 2}};
   const MigPacking packing = pack_mig(strange, h200());

@@ -1,5 +1,6 @@
 #include "cluster/queue_wait.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -7,13 +8,14 @@ namespace orrery {
 namespace {
 
 // A search past this many servers is a wrong unit, not a cluster.
-constexpr int kMostServers = 10'000'000;
+constexpr int kMostServers = 1'000'000;
 
 }  // namespace
 
 double erlang_b(double servers, double offered) {
   double b = 1;
-  for (int i = 1; i <= static_cast<int>(servers); ++i) b = offered * b / (i + offered * b);
+  const int count = static_cast<int>(std::min<double>(servers, kMostServers));
+  for (int i = 1; i <= count; ++i) b = offered * b / (i + offered * b);
   return b;
 }
 
@@ -45,6 +47,7 @@ QueueWait estimate_wait(const QueueProblem& problem) {
 
 int servers_for_wait(QueueProblem problem, Seconds wait) {
   const double offered = problem.arrivals * problem.service;
+  if (!(offered < kMostServers)) return kMostServers;
   int low = static_cast<int>(std::floor(offered));  // not stable
   int step = 1;
   const auto enough = [&](int servers) {

@@ -10,20 +10,25 @@ Seconds whole_restart(const EffectiveTimeInput& in) {
   return in.restart + in.queue + in.unsafe_window;
 }
 
-// With no work between saves the ratio below is 0/0; nothing productive is done.
-double ratio(double work, double cost) { return work > 0 ? work / cost : 0; }
+// Work over its cost in units of the MTBF. With no work nothing is productive; where nothing ever
+// fails the cost is the saves alone.
+double ratio(const EffectiveTimeInput& in, double restart_factor) {
+  if (in.interval.base() <= 0) return 0;
+  if (std::isinf(in.interval.base())) return std::isinf(in.mtbf.base()) ? 1 : 0;
+  const double cycle = std::expm1((in.interval + in.save_stall) / in.mtbf);
+  if (cycle <= 0) return in.interval / (in.interval + in.save_stall);
+  return in.interval / in.mtbf / (restart_factor * cycle);
+}
 
 }  // namespace
 
 // Redoing the work of the unsafe window takes as long as the window did, like a longer restart.
 double exact_efficiency(const EffectiveTimeInput& in) {
-  const double cycle = std::expm1((in.interval + in.save_stall) / in.mtbf);
-  return ratio(in.interval / in.mtbf, std::exp(whole_restart(in) / in.mtbf) * cycle);
+  return ratio(in, std::exp(whole_restart(in) / in.mtbf));
 }
 
 double safe_restart_efficiency(const EffectiveTimeInput& in) {
-  const double cycle = std::expm1((in.interval + in.save_stall) / in.mtbf);
-  return ratio(in.interval / in.mtbf, (1 + whole_restart(in) / in.mtbf) * cycle);
+  return ratio(in, 1 + whole_restart(in) / in.mtbf);
 }
 
 double first_order_ettr(const EffectiveTimeInput& in) {

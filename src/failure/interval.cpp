@@ -39,7 +39,10 @@ Seconds daly_interval(Seconds save_stall, Seconds mtbf) {
 
 Seconds exact_interval(Seconds save_stall, Seconds mtbf) {
   if (save_stall.base() <= 0) return Seconds(0);
-  return mtbf * solve_fraction(save_stall / mtbf);
+  const double c = save_stall / mtbf;
+  // Failures so rare that the ratio vanishes: Young's form is exact there, and endless at the end.
+  if (!(c > 0)) return young_interval(save_stall, mtbf);
+  return mtbf * solve_fraction(c);
 }
 
 Seconds availability_interval(Seconds save_stall, Seconds mtbf, Seconds restart) {

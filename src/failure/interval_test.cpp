@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "base/csv.h"
 #include "catalog/embedded.h"
@@ -72,6 +73,16 @@ TEST(Interval, ALongDrainHoldsTheInterval) {
 TEST(Interval, AvailabilityOptimumIsNearYoungForShortSaves) {
   const Seconds tau = availability_interval(seconds(1), hours(10), minutes(5));
   EXPECT_NEAR(tau / young_interval(seconds(1), hours(10)), 1, 0.01);
+}
+
+TEST(Interval, WithoutFailuresThereIsNothingToSaveFor) {
+  const Seconds never(std::numeric_limits<double>::infinity());
+  const IntervalChoice choice = choose_interval(
+      {.save_stall = seconds(10), .mtbf = never, .restart = minutes(5), .drain = Seconds(0)});
+  EXPECT_TRUE(std::isinf(choice.interval.base()));
+  EXPECT_EQ(choice.efficiency, 1);
+  EXPECT_NEAR(exact_efficiency({.interval = seconds(90), .save_stall = seconds(10), .mtbf = never}),
+              0.9, 1e-12);
 }
 
 TEST(Interval, DalyStopsAtTheMtbf) {

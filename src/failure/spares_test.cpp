@@ -47,6 +47,13 @@ TEST(Spares, NeverMoreThanTheNodes) {
   EXPECT_EQ(s.count, 4);
 }
 
+TEST(Spares, HugeFleetsAreSizedAtOnce) {
+  const Spares s = size_spares(
+      {.nodes = 1e8, .node_rate = per_1000_node_days(10), .repair = days(1), .shortfall = 0.001});
+  // A million in repair, deviation 1000: 3.09 deviations above.
+  EXPECT_NEAR(s.count, 1e6 + 3090, 20);
+}
+
 TEST(Spares, RepairPipeline) {
   // AIReSim's defaults: 2 h automatic, 2 d by hand for 80 %.
   EXPECT_DOUBLE_EQ(mean_repair(hours(2), days(2), 0.8) / hours(1), 2 + 0.8 * 48);

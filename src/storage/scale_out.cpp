@@ -9,6 +9,9 @@
 namespace orrery {
 namespace {
 
+// Above this mean load the fullest server is within a few per cent of it, and the short form is
+// right to 0.5 %; below, the sum is taken.
+constexpr double kSummedUpTo = 1e4;
 // P(fullest > x) below this no longer moves the mean.
 constexpr double kTail = 1e-12;
 
@@ -23,6 +26,7 @@ double busiest_server_estimate(double stripes, double servers) {
 double busiest_server(double stripes, double servers) {
   if (servers <= 1) return stripes;
   const double mean = stripes / servers;
+  if (mean > kSummedUpTo) return busiest_server_estimate(stripes, servers);
   // E[max] = sum over x >= 0 of P(max > x); below the start P is 1 to 1e-12.
   const double spread = std::sqrt(mean);
   auto x = static_cast<std::int64_t>(std::max(0.0, std::floor(mean - 8 * spread)));

@@ -10,6 +10,12 @@ namespace {
 // Rounding up, forgiving what division leaves of a whole number.
 double rounded_up(double count) { return std::ceil(count - 1e-9); }
 
+// Devices for a demand; none where nothing is asked, even of a device that cannot do it.
+template <class Demand>
+double devices_for(Demand demand, Demand each) {
+  return demand.base() > 0 ? demand / each : 0;
+}
+
 }  // namespace
 
 TierDemand operator+(const TierDemand& a, const TierDemand& b) {
@@ -60,9 +66,9 @@ TierSize size_tier(const TierDemand& demand, const StorageDevice& device,
   const Bytes device_usable = device.capacity * protection.usable_share();
 
   TierSize s;
-  s.by_capacity = demand.capacity / device_usable;
-  s.by_read = demand.read / device_read;
-  s.by_write = demand.write / device_write;
+  s.by_capacity = devices_for(demand.capacity, device_usable);
+  s.by_read = devices_for(demand.read, device_read);
+  s.by_write = devices_for(demand.write, device_write);
   if (device.random_read_iops && *device.random_read_iops > 0) {
     s.by_requests = demand.requests.base() / (*device.random_read_iops * delivered);
   }
