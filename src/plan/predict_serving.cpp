@@ -1,0 +1,169 @@
+#include "plan/predict_serving.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "compute/power.h"
+#include "serving/graph_reduce.h"
+
+namespace orrery {
+namespace {
+
+// From the published rows of docs/models/serving.md: a dense model's TPOT, and what more a mixture
+// of experts and a first token add.
+constexpr double kDenseError = 0.20;
+constexpr double kExpertError = 0.35;
+constexpr double kTtftWidening = 2.0;
+constexpr double kWattsError = 0.10;
+constexpr const char* kReference = "docs/models/serving.md";
+// Host time of a step that launches every kernel by itself, for one layer.
+constexpr Seconds kEagerLayer = microseconds(60);
+
+Diagnostic refusal(std::string code, std::string what, std::string fix = {}) {
+  return {.severity = Severity::error,
+          .code = std::move(code),
+          .place = {},
+          .what = std::move(what),
+          .why = {},
+          .fix = std::move(fix)};
+}
+
+double link_generation(const Accelerator& a) {
+  const char last = a.scaleup_link.empty() ? '0' : a.scaleup_link.back();
+  return a.scaleup_link.starts_with("NVLink") && last >= '0' && last <= '9' ? last - '0' : 0;
+}
+
+Estimate about(double value, double width) {
+  return {.value = value,
+          .low = value / (1 + width),
+          .high = value * (1 + width),
+          .basis = Basis::fitted,
+          .reference = kReference};
+}
+
+ServingPrediction describe_point(const ServingMachine& machine, const ServingQuery& query,
+                                 Replica replica, const ServingPoint& point) {
+  const double width = serving_error(machine.device(), query);
+  ServingPrediction p{.replica = std::move(replica),
+                      .point = point,
+                      .ttft_s = about(point.ttft.base(), kTtftWidening * width),
+                      .tpot_s = about(point.tpot.base(), width),
+                      .output_tokens_per_s = about(point.output_tokens_per_s, width),
+                      .watts = about(point.power.base(), kWattsError)};
+  return p;
+}
+
+}  // namespace
+
+ServingMachine::ServingMachine(const Calibration& kernels, const CollectiveParameters& collectives,
+                               const ServingQuery& query)
+    : accelerator_(*query.accelerator),
+      device_(device_model(*query.accelerator, kernels,
+                           {.products = query.eager ? "" : "vllm", .attention = {}})),
+      links_(link_hierarchy({.accelerator = query.accelerator,
+                             .network = NetworkKind::none,
+                             .torch_timed = query.eager,
+                             .in_graph = !query.eager},
+                            collectives)),
+      eager_(query.eager) {}
+
+Seconds ServingMachine::collective(const CollectiveCall& call) const {
+  const Seconds library = collective_time(links_, call).time;
+  if (eager_ || call.kind != Collective::all_reduce) return library;
+  const BytesPerSecond link = accelerator_.scaleup_per_direction.value_or(BytesPerSecond(0));
+  if (link <= BytesPerSecond(0)) return library;
+  return min(library,
+             graph_all_reduce(call.bytes, call.group.ranks, link, link_generation(accelerator_)));
+}
+
+ServingCosts ServingMachine::costs() const {
+  return {.kernel =
+              [this](const Operation& op) {
+                const KernelCost c = kernel_cost(device_, op);
+                return ServingOpCost{c.time, c.clocked, c.core, c.memory};
+              },
+          .collective = [this](const CollectiveCall& call) { return collective(call); },
+          .settle =
+              [this](const ServingOpCost& c, Seconds waiting) {
+                const Throttled t =
+                    throttle(device_, {c.time, c.clocked, c.core, c.memory}, waiting);
+                return SettledWork{.time = t.time, .power = t.power};
+              }};
+}
+
+Result<Replica> replica_of(const ServingQuery& q) {
+  Diagnostics faults;
+  const Engine* engine = find_engine(q.engine);
+  if (!engine) faults.push_back(refusal("serving.engine", "no engine named " + q.engine));
+  if (q.model.state_space_layers > 0) {
+    faults.push_back(refusal("serving.state-space", "state-space layers are not modelled"));
+  }
+  const ServingSplit& s = q.split;
+  if (s.tp < 1 || s.pp < 1 || s.attention_dp < 1 || s.ep < 1 || q.model.heads % s.tp != 0) {
+    faults.push_back(refusal("serving.split",
+                             fmt::format("{} heads do not split over tp {}", q.model.heads, s.tp)));
+  }
+  for (const Dtype d : {q.precision.products, q.precision.experts}) {
+    if (!q.accelerator->peak(d)) {
+      faults.push_back(refusal(
+          "serving.format", fmt::format("{} has no {} products", q.accelerator->id, to_text(d))));
+    }
+  }
+  if (has_errors(faults)) return std::unexpected(faults);
+  Replica r{.model = q.model,
+            .split = q.split,
+            .precision = q.precision,
+            .engine = *engine,
+            .limits = q.limits.value_or(default_limits(q.accelerator->memory)),
+            .memory = {}};
+  if (q.eager) r.engine.host_step += kEagerLayer * q.model.layers;
+  r.memory = serving_memory(
+      q.model, q.split, q.precision, r.engine, q.accelerator->memory,
+      {.limits = r.limits, .least_tokens = q.request.input + q.request.output, .blocks = q.blocks});
+  if (!r.memory.fits) {
+    return fail(refusal("serving.memory",
+                        fmt::format("weights of {:.0f} GiB leave no room for a request on {}",
+                                    r.memory.weights / gib(1), q.accelerator->id),
+                        "raise tp, or quantise the weights"));
+  }
+  return r;
+}
+
+double serving_error(const DeviceModel& device, const ServingQuery& q) {
+  const double model = q.model.is_moe() ? kExpertError : kDenseError;
+  return std::hypot(model, relative_error(device, q.precision.products));
+}
+
+Result<ServingPrediction> predict_serving(const Calibration& kernels,
+                                          const CollectiveParameters& collectives,
+                                          const ServingQuery& query) {
+  auto replica = replica_of(query);
+  if (!replica) return std::unexpected(replica.error());
+  const ServingMachine machine(kernels, collectives, query);
+  const ServingPoint point =
+      closed_loop(*replica, query.request, query.concurrency, machine.costs());
+  return describe_point(machine, query, std::move(*replica), point);
+}
+
+Result<ServingPrediction> predict_capacity(const Calibration& kernels,
+                                           const CollectiveParameters& collectives,
+                                           const ServingQuery& query, const ServingTarget& target) {
+  auto replica = replica_of(query);
+  if (!replica) return std::unexpected(replica.error());
+  const ServingMachine machine(kernels, collectives, query);
+  const ServingPoint point = capacity(*replica, query.request, target, machine.costs());
+  return describe_point(machine, query, std::move(*replica), point);
+}
+
+std::optional<int> least_tp(const ServingQuery& query, int most) {
+  for (int tp = 1; tp <= most; tp *= 2) {
+    ServingQuery trial = query;
+    trial.split.tp = tp;
+    if (replica_of(trial)) return tp;
+  }
+  return std::nullopt;
+}
+
+}  // namespace orrery
