@@ -1,0 +1,64 @@
+#include "cluster/priority.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace orrery {
+namespace {
+
+// What a user or account still has coming: shares over use.
+double level(double shares, double use) {
+  return use > 0 ? shares / use : std::numeric_limits<double>::infinity();
+}
+
+struct Standing {
+  double account = 0;
+  double user = 0;
+
+  auto operator<=>(const Standing&) const = default;
+};
+
+}  // namespace
+
+double job_priority(const PriorityFactors& f, const PriorityWeights& w) {
+  return f.age * w.age + f.fair_share * w.fair_share + f.size * w.size + f.partition * w.partition +
+         f.qos * w.qos;
+}
+
+double age_factor(Seconds waited, Seconds full_at) {
+  return full_at.base() > 0 ? std::clamp(waited / full_at, 0.0, 1.0) : 1;
+}
+
+double size_factor(double nodes, double fleet_nodes) {
+  return fleet_nodes > 0 ? std::clamp(nodes / fleet_nodes, 0.0, 1.0) : 0;
+}
+
+double decayed_use(double use, Seconds elapsed, Seconds half_life) {
+  return use * std::exp2(-(elapsed / half_life));
+}
+
+double classic_fair_share(double use_share, double owned_share, double dampening) {
+  if (owned_share <= 0) return 0;
+  return std::exp2(-(use_share / owned_share) / dampening);
+}
+
+std::vector<double> fair_tree(std::span<const FairUser> users) {
+  std::map<std::string, double> account_use;
+  for (const FairUser& u : users) account_use[u.account] += u.use;
+  std::vector<Standing> standings;
+  for (const FairUser& u : users) {
+    standings.push_back({.account = level(u.account_shares, account_use[u.account]),
+                         .user = level(u.shares, u.use)});
+  }
+  std::vector<double> factors;
+  for (const Standing& own : standings) {
+    const auto behind = std::count_if(standings.begin(), standings.end(),
+                                      [&](const Standing& other) { return other <= own; });
+    factors.push_back(static_cast<double>(behind) / static_cast<double>(standings.size()));
+  }
+  return factors;
+}
+
+}  // namespace orrery

@@ -1,0 +1,49 @@
+// Who is next in the queue: Slurm's multifactor priority and its two fair-share factors.
+//
+//   priority    P = sum w_i f_i, every f in [0, 1]
+//   age         min(1, waited / age at which it is full)
+//   classic     f = 2^(-(U/S)/d)      U share of decayed use, S share owned, d dampening
+//   decay       U(t) = U 2^(-t/half-life)
+//   fair tree   accounts ranked by S/U among siblings, then users within them; f = rank/n, so a
+//               user of a better account always comes before one of a worse
+// Source: Slurm's priority/multifactor documentation. Without its accounting daemon Slurm leaves
+// age and fair share at zero; a design that counts on them needs slurmdbd.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+
+namespace orrery {
+
+struct PriorityFactors {
+  double age = 0;
+  double fair_share = 0;
+  double size = 0;
+  double partition = 0;
+  double qos = 0;
+};
+using PriorityWeights = PriorityFactors;  // one weight a factor
+
+double job_priority(const PriorityFactors& factors, const PriorityWeights& weights);
+double age_factor(Seconds waited, Seconds full_at);
+// Larger jobs first: nodes asked over nodes there are.
+double size_factor(double nodes, double fleet_nodes);
+
+double decayed_use(double use, Seconds elapsed, Seconds half_life);
+double classic_fair_share(double use_share, double owned_share, double dampening = 1);
+
+struct FairUser {
+  std::string account;
+  std::string user;
+  double shares = 1;          // of the user within the account
+  double account_shares = 1;  // of the account within the cluster
+  double use = 0;             // decayed, of the user
+};
+// One factor a user, in the order given. Unused shares rank before all used ones; equals share the
+// better rank.
+std::vector<double> fair_tree(std::span<const FairUser> users);
+
+}  // namespace orrery
