@@ -1,0 +1,93 @@
+// `orrery score KIND FILE.csv`: predictions against measured rows.
+#include "score/score.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/text.h"
+#include "catalog/config_json.h"
+#include "cli/verb.h"
+
+namespace orrery {
+namespace {
+
+struct ScoreOptions {
+  std::string kind;
+  std::string file;
+  std::optional<std::string> models;
+  bool predict = false;
+  Format format = Format::text;
+};
+
+// "Qwen/Qwen3-8B" is read from DIR/Qwen--Qwen3-8B.json.
+std::string model_path(const std::string& directory, std::string_view id) {
+  std::string name;
+  for (char c : id) {
+    if (c == '/') {
+      name += "--";
+    } else {
+      name += c;
+    }
+  }
+  return directory + "/" + name + ".json";
+}
+
+ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
+  const auto catalog = load_embedded_catalog();
+  if (!catalog) return refuse(terminal, catalog.error());
+  const auto text = terminal.read_file(options.file);
+  if (!text) return refuse(terminal, text.error());
+  const auto table = CsvTable::parse(*text, options.file);
+  if (!table) return refuse(terminal, table.error());
+  ScoreInputs inputs{*catalog, nullptr};
+  if (options.models) {
+    inputs.model = [&](std::string_view id) -> std::optional<ModelShape> {
+      const auto config = terminal.read_file(model_path(*options.models, id));
+      if (!config) return std::nullopt;
+      auto shape = model_from_config_json(*config, std::string(id));
+      if (!shape) {
+        terminal.err << to_text(shape.error()) << '\n';
+        return std::nullopt;
+      }
+      return *shape;
+    };
+  }
+  const auto kinds = score_kinds();
+  const auto kind = std::ranges::find(kinds, std::string_view(options.kind), &ScoreKind::name);
+  const auto score = kind->score(*table, inputs);
+  if (!score) return refuse(terminal, score.error());
+  if (options.predict) {
+    terminal.out << score_predictions_csv(*score);
+  } else if (options.format == Format::json) {
+    terminal.out << score_json(*score);
+  } else if (options.format == Format::markdown) {
+    terminal.out << score_markdown(*score);
+  } else {
+    terminal.out << score_text(*score);
+  }
+  return ExitCode::good;
+}
+
+}  // namespace
+
+Verb score_verb() {
+  return {.name = "score",
+          .summary = "Score predictions against measured rows",
+          .examples = {"orrery score training rows.csv --format json",
+                       "orrery score training rows.csv --predict --models configs"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<ScoreOptions>();
+            std::vector<std::string> names;
+            for (const ScoreKind& kind : score_kinds()) names.emplace_back(kind.name);
+            arguments.positional_choice("KIND", options->kind, names, "what the rows measure");
+            arguments.positional("FILE", options->file, "rows in the layout of data/validation");
+            arguments.option("--models", options->models,
+                             "folder of config.json files for models the catalog lacks", "DIR");
+            arguments.flag("--predict", options->predict,
+                           "print the predictions as CSV; measured columns may be blank");
+            arguments.format(options->format, {Format::text, Format::json, Format::markdown});
+            return [options](Terminal& terminal) { return run_score(*options, terminal); };
+          }};
+}
+
+}  // namespace orrery
