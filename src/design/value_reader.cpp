@@ -48,6 +48,12 @@ bool looks_coded(std::string_view text) {
          text[1] != ' ' && text[1] != '%';
 }
 
+// "kW or MW" for kW, to say why a bare number is not enough.
+std::string units_like(std::string_view unit) {
+  const auto one = parse_any_quantity("1 " + std::string(unit));
+  return one ? example_units(one->dimension) : std::string("degrees of more than one kind");
+}
+
 std::string shown(std::string_view text) {
   constexpr std::size_t kMost = 40;
   return text.size() <= kMost ? std::string(text) : "(a long text)";
@@ -131,7 +137,7 @@ std::optional<double> ValueReader::quantity_fault(const YamlNode& node, std::str
   switch (fault) {
     case UnitFault::no_unit:
       complain(node.mark, {"design.unit-missing", fmt::format("`{}` has no unit", key),
-                           fmt::format("{} could be read in more than one unit", text),
+                           fmt::format("{} could be in {}", text, units_like(field.unit)),
                            fmt::format("write {} {}", text, field.unit)});
       break;
     case UnitFault::unknown_unit:
