@@ -63,15 +63,20 @@ ServingMachine::ServingMachine(const Calibration& kernels, const CollectiveParam
       device_(device_model(*query.accelerator, kernels,
                            {.products = query.eager ? "" : "vllm", .attention = {}})),
       links_(link_hierarchy({.accelerator = query.accelerator,
-                             .network = NetworkKind::none,
+                             .accelerators_per_host = 1,
+                             .nics_per_host = query.nics_per_accelerator,
+                             .nic_rate = query.nic_rate,
                              .torch_timed = query.eager,
                              .in_graph = !query.eager},
                             collectives)),
       eager_(query.eager) {}
 
-Seconds ServingMachine::collective(const CollectiveCall& call) const {
+Seconds ServingMachine::collective(const CollectiveCall& asked) const {
+  CollectiveCall call = asked;
+  call.group = packed_group(asked.group.ranks, links_.domain);
   const Seconds library = collective_time(links_, call).time;
-  if (eager_ || call.kind != Collective::all_reduce) return library;
+  const bool inside = call.group.per_domain >= call.group.ranks;
+  if (eager_ || !inside || call.kind != Collective::all_reduce) return library;
   const BytesPerSecond link = accelerator_.scaleup_per_direction.value_or(BytesPerSecond(0));
   if (link <= BytesPerSecond(0)) return library;
   return min(library,

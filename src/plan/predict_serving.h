@@ -29,6 +29,8 @@ struct ServingQuery {
   double concurrency = 1;
   std::optional<double> blocks;  // of KV cache, as the engine printed it
   std::optional<EngineLimits> limits;
+  double nics_per_accelerator = 1;  // a replica wider than the scale-up domain crosses them
+  BytesPerSecond nic_rate = gbits_per_s(400);
   bool eager = false;  // no captured graphs: the library's collectives, a slower host
 };
 

@@ -40,7 +40,8 @@ struct MachineAnswers {
     const auto& m = *static_cast<const TrainingMachine*>(context);
     const KernelCost c = kernel_cost(m.device_, op);
     const double f = factor(m.tuning_, op);
-    return {c.time.base() * f, c.clocked.base() * f, c.core.base(), c.memory.base()};
+    const double energy = std::holds_alternative<MemoryPass>(op) ? m.tuning_.pass_energy : 1;
+    return {c.time.base() * f, c.clocked.base() * f, c.core.base(), c.memory.base() * energy};
   }
 
   static double factor(const AcceleratorTuning& t, const Operation& op) {

@@ -55,6 +55,10 @@ std::vector<std::string> coarse_layers(const Review& r) {
                       t.label, show(t.step.error, Unit::ratio)));
     }
   }
+  if (!r.serves.empty()) {
+    coarse.push_back(
+        "serving: steady state in closed form; bursts and long tails need simulated time");
+  }
   if (!r.jobs.empty()) {
     coarse.push_back(
         "cluster: queue waits are an M/G/c closed form, off by a factor of two or more; "
@@ -79,6 +83,7 @@ Review run_stages(const design::Design& design, const Catalog& catalog, const Mo
   r.trains = view_trains({design, catalog, models, r.fleets, r.networks, r.tiers,
                           same_steps ? &same_steps->trains : nullptr});
   add_use(r.tiers, r.trains);
+  r.serves = view_serves(design, catalog, models, r.fleets);
   r.jobs = view_jobs(design, r.fleets);
   r.batches = view_batches(design, r.fleets, r.tiers);
   r.mig = view_mig(catalog, r.fleets);

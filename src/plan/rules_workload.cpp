@@ -42,6 +42,46 @@ void check_idle_nodes(const Review& r, const Rule& rule, std::vector<Finding>& o
   }
 }
 
+void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const ServeView& v : r.serves) {
+    Finding f = finding_at(r, rule, v.path);
+    if (!v.feasible()) {
+      f.what = fmt::format("'{}' cannot be served: {}.", v.label, v.infeasible);
+      f.why = "Weights, cache and objective must fit one replica.";
+      f.fix = "Use more accelerators a replica, a smaller number format, or a looser objective.";
+      out.push_back(std::move(f));
+      continue;
+    }
+    const double needed = v.replicas_needed * v.devices_per_replica;
+    if (v.replicas >= v.replicas_needed && v.devices <= v.devices_there) continue;
+    f.place = place_of(r.design, v.path + ".replicas");
+    f.what = v.devices > v.devices_there
+                 ? fmt::format("'{}' occupies {} accelerators of {} there.", v.label,
+                               significant(v.devices, 6), significant(v.devices_there, 6))
+                 : fmt::format("'{}' has {} replicas and needs {} at peak.", v.label,
+                               significant(v.replicas, 4), significant(v.replicas_needed, 4));
+    f.why = fmt::format(
+        "One replica serves {} requests a second within the objective; {} arrive at peak.",
+        significant(v.capacity_per_replica.base(), 3), significant(v.peak.base(), 3));
+    f.fix =
+        fmt::format("Provide {} accelerators, or loosen the objective.", significant(needed, 6));
+    out.push_back(std::move(f));
+  }
+}
+
+void check_availability(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const ServeView& v : r.serves) {
+    const auto& wanted = v.workload->terms.availability;
+    if (!v.feasible() || !wanted || v.availability >= *wanted) continue;
+    Finding f = finding_at(r, rule, v.path + ".availability");
+    f.what = fmt::format("'{}' has enough replicas {} of the time; {} is asked for.", v.label,
+                         show(v.availability, Unit::ratio, 5), show(*wanted, Unit::ratio, 5));
+    f.why = "Hosts fail and their replicas are gone until others have loaded the weights.";
+    f.fix = "Run more replicas than the peak needs.";
+    out.push_back(std::move(f));
+  }
+}
+
 void check_deadline(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   const auto late = [&](const std::string& path, const std::string& label, Seconds takes,
                         Seconds bound) {
@@ -154,6 +194,12 @@ constexpr Rule kRules[] = {
      "docs/models/training.md", check_feasible},
     {"training.idle-nodes", Layer::training, Severity::warning,
      "the batch spreads over the whole fleet", "docs/models/training.md", check_idle_nodes},
+    {"serving.capacity", Layer::serving, Severity::error,
+     "a service fits, and has the replicas its peak needs", "docs/models/serving.md",
+     check_service},
+    {"serving.availability", Layer::serving, Severity::warning,
+     "enough replicas are up as often as the workload asks", "docs/models/failure.md",
+     check_availability},
     {"workload.deadline", Layer::cluster, Severity::error, "work ends within its window",
      "the workload's own terms", check_deadline},
     {"serving.int8-lost", Layer::serving, Severity::error,

@@ -1,7 +1,96 @@
+// Sections of services: fit, speed, replicas, what a token costs.
+#include <fmt/core.h>
+
+#include "base/text.h"
+#include "base/units.h"
 #include "plan/sections.h"
 
 namespace orrery {
+namespace {
 
-std::vector<Section> serving_sections(const Review&) { return {}; }
+Figure timed(const ServeView& v, std::string id, std::string label, Seconds value, double widen) {
+  return {.id = std::move(id),
+          .label = std::move(label),
+          .unit = Unit::seconds,
+          .estimate = within(value.base(), std::min(0.9, v.error * widen), v.error * widen, v.basis,
+                             v.reference)};
+}
+
+void add_speed(Section& s, const ServeView& v) {
+  if (v.model) {
+    s.figures.push_back(timed(v, "ttft", "time to first token, mean", v.ttft, 1.5));
+    s.figures.push_back(timed(v, "ttft_p99", "time to first token, p99", v.ttft_p99, 2));
+    s.figures.push_back(timed(v, "tpot", "time per output token, mean", v.tpot, 1));
+    s.figures.push_back(timed(v, "tpot_p99", "time per output token, p99", v.tpot_p99, 1.3));
+  }
+  s.figures.push_back(timed(v, "latency_p99", "whole request, p99", v.latency_p99, 1.5));
+  s.figures.push_back(
+      {.id = "capacity",
+       .label = "requests/s of one replica within the objective",
+       .unit = Unit::per_second,
+       .estimate = within(v.capacity_per_replica.base(), v.error, v.error, v.basis, v.reference),
+       .formula = v.model ? fmt::format("{} in, {} out; {}", significant(v.request.input, 4),
+                                        significant(v.request.output, 4), to_text(v.bound))
+                          : ""});
+}
+
+void add_size(Section& s, const ServeView& v, const CostView& cost) {
+  s.figures.push_back(
+      {.id = "replicas_needed",
+       .label = "replicas needed at peak",
+       .unit = Unit::count,
+       .estimate = within(v.replicas_needed, v.error, v.error, v.basis, v.reference),
+       .formula = fmt::format("{} a second at peak / ({} x 0.8)", significant(v.peak.base(), 3),
+                              significant(v.capacity_per_replica.base(), 3))});
+  s.figures.push_back(
+      {.id = "accelerators",
+       .label = "accelerators used",
+       .unit = Unit::count,
+       .estimate = exact(v.devices, Basis::derived, v.reference),
+       .formula = fmt::format("{} replicas x {}, of {} there", significant(v.replicas, 4),
+                              v.devices_per_replica, significant(v.devices_there, 6))});
+  s.figures.push_back(
+      {.id = "availability",
+       .label = "share of time with enough replicas",
+       .unit = Unit::ratio,
+       .estimate = within(v.availability, 0.001, 0, Basis::assumed, "docs/models/failure.md")});
+  if (v.output_tokens_per_s > 0 && cost.accelerators > 0) {
+    const double hour = cost.annual.base() / cost.accelerators / 8760;
+    const double usd_per_mtoken = v.devices * hour / (v.output_tokens_per_s * 3600) * 1e6;
+    s.figures.push_back(
+        {.id = "usd_per_mtoken",
+         .label = "cost of a million output tokens at this traffic",
+         .unit = Unit::usd_per_mtoken,
+         .estimate = within(usd_per_mtoken, 0.35, 0.45, Basis::derived, "docs/models/ownership.md"),
+         .formula =
+             fmt::format("{} accelerators x {} USD/h / {} tokens/s", significant(v.devices, 4),
+                         significant(hour, 3), significant(v.output_tokens_per_s, 4))});
+  }
+}
+
+}  // namespace
+
+std::vector<Section> serving_sections(const Review& review) {
+  std::vector<Section> sections;
+  for (const ServeView& v : review.serves) {
+    Section s{.layer = Layer::serving, .name = v.label};
+    if (!v.feasible()) {
+      s.summary = "cannot be served: " + v.infeasible;
+      sections.push_back(std::move(s));
+      continue;
+    }
+    s.summary =
+        fmt::format("{} on {}, {} accelerator{} a replica, {}",
+                    v.model ? v.model->id : "plain network", v.fleet->accelerator()->name,
+                    v.devices_per_replica, v.devices_per_replica == 1 ? "" : "s", v.serve->engine);
+    add_speed(s, v);
+    add_size(s, v, review.cost);
+    s.limit = v.model ? fmt::format("{}", v.bound == ServingBound::none ? "the latency objective"
+                                                                        : to_text(v.bound))
+                      : "matrix work";
+    sections.push_back(std::move(s));
+  }
+  return sections;
+}
 
 }  // namespace orrery

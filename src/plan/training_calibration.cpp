@@ -61,6 +61,7 @@ constexpr std::pair<std::string_view, TuningMember> kTuningMembers[] = {
     {"matrix_4bit", &AcceleratorTuning::matrix_4bit},
     {"attention", &AcceleratorTuning::attention},
     {"passes", &AcceleratorTuning::passes},
+    {"pass_energy", &AcceleratorTuning::pass_energy},
     {"scaleup", &AcceleratorTuning::scaleup},
     {"network", &AcceleratorTuning::network},
     {"error", &AcceleratorTuning::error},
@@ -72,6 +73,7 @@ bool set_switch(FrameworkModel& f, std::string_view name, double value) {
   if (name == "fused_attention") return f.style.fused_attention = on, true;
   if (name == "fused_pointwise") return f.style.fused_pointwise = on, true;
   if (name == "dropout") return f.style.dropout = on, true;
+  if (name == "early_stop") return f.early_stop = on, true;
   if (name == "lazy_gradients") return f.lazy_gradients = on, true;
   if (name == "selective_core" && on) return f.selective = Selective::attention_core, true;
   if (name == "selective_passes" && on) return f.selective = Selective::passes, true;

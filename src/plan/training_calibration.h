@@ -27,9 +27,10 @@ struct AcceleratorTuning {
   double matrix_4bit = 1;
   double attention = 1;
   double passes = 1;
-  double scaleup = 1;  // collective time inside a domain
-  double network = 1;  // collective time across domains
-  double error = 0.1;  // half-width that an accelerator adds, as a fraction
+  double pass_energy = 1;  // energy of passes over memory: they compute too, a copy does not
+  double scaleup = 1;      // collective time inside a domain
+  double network = 1;      // collective time across domains
+  double error = 0.1;      // half-width that an accelerator adds, as a fraction
 };
 
 struct ReleaseFactor {

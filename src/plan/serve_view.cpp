@@ -1,0 +1,252 @@
+#include "plan/serve_view.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/probability.h"
+#include "base/units.h"
+#include "failure/rates.h"
+
+namespace orrery {
+namespace {
+
+// Mean lengths of the built-in mixes. chat and code are the medians of the Azure 2023 conversation
+// and code traces; summary is assumed.
+struct Mix {
+  std::string_view name;
+  double input;
+  double output;
+};
+constexpr Mix kMixes[] = {{"chat", 1020, 129}, {"code", 1469, 13}, {"summary", 4096, 256}};
+constexpr double kReplicaLoad = 0.8;
+constexpr int kLargestTp = 8;
+// A plain network on an accelerator, of the dense peak: assumed, as in plain_step.h.
+constexpr double kPlainEfficiency = 0.35;
+// p99 of an M/M/1 queue is ln(100) mean sojourns.
+constexpr double kLog100 = 4.605170185988092;
+// A failed replica is back on another node within this time: assumed.
+constexpr Seconds kReplicaBack = minutes(10);
+
+Dtype weights_dtype(design::Precision p) {
+  switch (p) {
+    case design::Precision::fp8:
+    case design::Precision::fp8_row:
+    case design::Precision::fp8_block:
+    case design::Precision::mxfp8:
+      return Dtype::fp8;
+    case design::Precision::nvfp4:
+    case design::Precision::int4:
+      return Dtype::fp4;
+    case design::Precision::int8:
+      return Dtype::int8;
+    case design::Precision::fp16:
+      return Dtype::fp16;
+    case design::Precision::fp32:
+    case design::Precision::tf32:
+    case design::Precision::bf16:
+      return Dtype::bf16;
+  }
+  return Dtype::bf16;
+}
+
+RequestShape request_of(const design::Serve& serve) {
+  RequestShape r;
+  for (const Mix& m : kMixes) {
+    if (serve.arrivals.trace == m.name) r.input = m.input, r.output = m.output;
+  }
+  r.input = serve.arrivals.input_tokens.value_or(r.input);
+  r.output = serve.arrivals.output_tokens.value_or(r.output);
+  r.cached_share = serve.prefix_cache ? serve.arrivals.shared_prefix : 0;
+  return r;
+}
+
+ServingQuery query_of(const ServeView& v) {
+  ServingQuery q{
+      .model = *v.model, .accelerator = v.fleet->accelerator(), .engine = v.serve->engine};
+  q.precision.products = weights_dtype(v.serve->precision);
+  q.precision.experts = q.precision.products;
+  q.precision.kv = weights_dtype(v.serve->kv_precision);
+  q.request = v.request;
+  q.split.pp = v.serve->pp;
+  return q;
+}
+
+std::string first_fault(const Diagnostics& faults) {
+  return faults.empty() ? "it cannot be served" : faults.front().what;
+}
+
+void count_replicas(ServeView& v, double given_share) {
+  v.replicas_needed = std::max(1.0, replicas_needed(v.peak, v.capacity_per_replica, kReplicaLoad));
+  v.replicas = v.serve->replicas ? std::max(1.0, std::round(*v.serve->replicas * given_share))
+                                 : v.replicas_needed;
+  v.devices = v.replicas * v.devices_per_replica;
+}
+
+// The point of a replica that carries its share of the peak: found by bisection over concurrency,
+// since a closed loop serves more the more requests it holds.
+Result<ServingPrediction> point_at(const Models& models, ServingQuery q, PerSecond per_replica,
+                                   double most) {
+  double low = 1;
+  double high = std::max(1.0, most);
+  q.concurrency = high;
+  auto best = predict_serving(models.training.kernels, models.collectives, q);
+  if (!best || best->point.requests <= per_replica) return best;
+  while (high - low > 1) {
+    q.concurrency = std::floor((low + high) / 2);
+    auto p = predict_serving(models.training.kernels, models.collectives, q);
+    if (!p) return p;
+    if (p->point.requests >= per_replica) {
+      high = q.concurrency;
+      best = std::move(p);
+    } else {
+      low = q.concurrency;
+    }
+  }
+  return best;
+}
+
+void fill_transformer(ServeView& v, const Models& models, double given_share) {
+  ServingQuery q = query_of(v);
+  const int most = std::min(kLargestTp, v.fleet->node.part.accelerators);
+  const auto tp = v.serve->tp ? v.serve->tp : least_tp(q, most);
+  if (!tp) {
+    v.infeasible = fmt::format("weights and one request do not fit {} accelerators of {}", most,
+                               brief(v.fleet->accelerator()->memory));
+    return;
+  }
+  q.split.tp = *tp;
+  v.devices_per_replica = q.split.devices();
+  ServingTarget target;
+  if (v.serve->objective.ttft_p99) target.ttft_p99 = *v.serve->objective.ttft_p99;
+  if (v.serve->objective.tpot_p99) target.tpot_p99 = *v.serve->objective.tpot_p99;
+  const auto capacity = predict_capacity(models.training.kernels, models.collectives, q, target);
+  if (!capacity) {
+    v.infeasible = first_fault(capacity.error());
+    return;
+  }
+  if (capacity->point.concurrency < 1) {
+    v.infeasible = "not even one request meets the objective on this split";
+    return;
+  }
+  v.capacity_per_replica = capacity->point.requests;
+  count_replicas(v, given_share);
+  const auto p = point_at(models, q, v.peak / v.replicas, capacity->point.concurrency);
+  if (!p) {
+    v.infeasible = first_fault(p.error());
+    return;
+  }
+  v.ttft = p->point.ttft, v.ttft_p99 = p->point.ttft_p99;
+  v.tpot = p->point.tpot, v.tpot_p99 = p->point.tpot_p99;
+  v.latency_p99 = v.ttft_p99 + v.tpot_p99 * v.request.output;
+  v.bound = capacity->point.bound;
+  v.kv_tokens = p->replica.memory.kv_tokens;
+  v.device_power = p->point.power;
+  v.output_tokens_per_s = v.rate.base() * v.request.output;
+  v.error = p->tpot_s.value > 0 ? p->tpot_s.high / p->tpot_s.value - 1 : v.error;
+  v.basis = p->tpot_s.basis;
+}
+
+void fill_plain(ServeView& v, double given_share) {
+  const auto& a = *v.fleet->accelerator();
+  const auto peak = a.peak(Dtype::bf16) ? a.peak(Dtype::bf16) : a.peak(Dtype::fp16);
+  if (!v.serve->network || !peak || v.serve->network->forward <= Flops(0)) {
+    v.infeasible =
+        "a plain network needs `network.forward` and an accelerator with 16-bit products";
+    return;
+  }
+  const Seconds service = v.serve->network->forward / (*peak * kPlainEfficiency);
+  PerSecond within = 1.0 / service;
+  if (v.serve->objective.latency_p99) {
+    // M/M/1: p99 = ln 100 / (mu - lambda), so lambda = mu - ln 100 / bound.
+    within = PerSecond(
+        std::max(0.0, 1.0 / service.base() - kLog100 / v.serve->objective.latency_p99->base()));
+  }
+  if (within <= PerSecond(0)) {
+    v.infeasible = fmt::format("one request takes {} on an idle {}, too long for the objective",
+                               brief(service), a.name);
+    return;
+  }
+  v.capacity_per_replica = within;
+  count_replicas(v, given_share);
+  const double left = 1.0 / service.base() - v.peak.base() / v.replicas;
+  v.latency_p99 = left > 0 ? Seconds(kLog100 / left) : years(1);
+  v.error = 0.4;
+  v.basis = Basis::assumed;
+  v.reference = "docs/models/plain-network.md";
+}
+
+void fill_availability(ServeView& v) {
+  const auto rates = published_node_failure_rates();
+  const NodeFailureRate* published = rates ? find_rate(*rates, "llama3") : nullptr;
+  if (published == nullptr) return;
+  const PerSecond node =
+      v.fleet->fleet->failures.node_mtbf
+          ? 1.0 / *v.fleet->fleet->failures.node_mtbf
+          : scaled_to_host(*published, std::max(1, v.fleet->accelerators_per_host));
+  const double hosts = std::max(1.0, v.devices / std::max(1, v.fleet->accelerators_per_host));
+  const double replicas_per_host = v.replicas / hosts;
+  const double hosts_down = hosts * (node * kReplicaBack);
+  // A host takes all its replicas with it; the service holds while the rest carries the peak.
+  const double spare_hosts =
+      std::floor((v.replicas - v.replicas_needed * kReplicaLoad) / replicas_per_host);
+  v.availability =
+      1 - poisson_above(static_cast<std::int64_t>(std::max(0.0, spare_hosts)), hosts_down);
+}
+
+void fill(ServeView& v, const Models& models, double given_share) {
+  if (v.fleet == nullptr || v.fleet->accelerator() == nullptr) {
+    v.infeasible = "no fleet with accelerators to run on";
+    return;
+  }
+  v.request = request_of(*v.serve);
+  const int per_node = v.fleet->node.part.accelerators;
+  v.devices_there = v.workload->terms.nodes && v.serve->zones.empty()
+                        ? std::min(v.fleet->accelerators, *v.workload->terms.nodes * per_node)
+                        : v.fleet->accelerators;
+  if (v.model) {
+    fill_transformer(v, models, given_share);
+  } else {
+    fill_plain(v, given_share);
+  }
+  if (v.feasible()) fill_availability(v);
+}
+
+const FleetView* fleet_of_zone(const std::vector<FleetView>& fleets, const design::Zone& zone) {
+  if (!zone.fleet.empty()) return find_fleet_view(fleets, zone.fleet);
+  for (const FleetView& f : fleets) {
+    if (f.site && f.site->name == zone.site) return &f;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<ServeView> view_serves(const design::Design& design, const Catalog& catalog,
+                                   const Models& models, const std::vector<FleetView>& fleets) {
+  std::vector<ServeView> views;
+  for (const design::Workload& w : design.workloads) {
+    const auto* serve = std::get_if<design::Serve>(&w.task);
+    if (serve == nullptr) continue;
+    ServeView whole{.workload = &w, .serve = serve, .label = label_of(design, w)};
+    whole.path = path_of(design, w);
+    whole.model = serve->model.empty() ? nullptr : find_model(design, catalog, serve->model);
+    const auto add = [&](std::string label, const FleetView* fleet, double share) {
+      ServeView v = whole;
+      v.label = std::move(label);
+      v.fleet = fleet;
+      v.rate = serve->arrivals.rate * share;
+      v.peak = v.rate * serve->arrivals.peak;
+      fill(v, models, share);
+      views.push_back(std::move(v));
+    };
+    if (serve->zones.empty()) add(whole.label, fleet_of(fleets, w), 1);
+    for (const design::Zone& z : serve->zones) {
+      add(whole.label + " in " + z.site, fleet_of_zone(fleets, z), z.share);
+    }
+  }
+  return views;
+}
+
+}  // namespace orrery
