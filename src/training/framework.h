@@ -19,6 +19,9 @@ struct FrameworkModel {
   KernelStyle style;
   Selective selective = Selective::attention_core;
 
+  // Recompute ends when the last saved tensor is back (torch.utils.checkpoint): the layer's last
+  // product is not repeated.
+  bool early_stop = false;
   double eager_traffic = 1;     // of pointwise kernels and the loss where no compiler fuses them
   double attention_factor = 1;  // of attention kernels: which flash attention it ships
   double grouped_factor = 1;    // of grouped products: how it runs many experts

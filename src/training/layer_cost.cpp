@@ -74,13 +74,27 @@ void add_communication(const LayerQuery& q, const LayerMessages& say, double att
   }
 }
 
-void add_recompute(const LayerQuery& q, const OpList& attention_core, LayerCost& cost) {
+// The layer's last product and what follows it, whose results backward does not read.
+PassCost after_last_saved(const LayerQuery& q, const OpList& forward) {
+  OpList tail;
+  for (std::size_t i = forward.items().size(); i-- > 0;) {
+    tail.add(forward.items()[i]);
+    if (std::holds_alternative<Gemm>(forward.items()[i])) break;
+  }
+  PassCost cost;
+  add_ops(q, tail, cost);
+  return cost;
+}
+
+void add_recompute(const LayerQuery& q, const LayerWork& work, LayerCost& cost) {
   if (q.layout.recompute == Recompute::full) {
-    cost.recompute = cost.forward * q.layout.recompute_share;
+    cost.recompute = cost.forward;
+    if (q.framework.early_stop) cost.recompute += after_last_saved(q, work.forward) * -1;
+    cost.recompute = cost.recompute * q.layout.recompute_share;
   } else if (q.layout.recompute == Recompute::selective) {
     if (q.framework.selective == Selective::attention_core) {
       // Flash attention keeps no scores: there is nothing that selective recompute would drop.
-      if (!q.framework.style.fused_attention) add_ops(q, attention_core, cost.recompute);
+      if (!q.framework.style.fused_attention) add_ops(q, work.attention_core, cost.recompute);
     } else if (q.framework.selective == Selective::passes) {
       cost.recompute.passes = cost.forward.passes;
       cost.recompute.kernels = 0.5 * cost.forward.kernels;
@@ -181,7 +195,7 @@ LayerCost layer_cost(const LayerQuery& q, LayerKind kind, bool windowed, StepScr
   add_ops(q, work.wgrad, cost.wgrad);
   cost.saved = work.saved;
   add_communication(q, work.messages, cost.forward.attention.seconds, cost);
-  add_recompute(q, work.attention_core, cost);
+  add_recompute(q, work, cost);
   return cost;
 }
 

@@ -197,15 +197,15 @@ double replica_exposed(const LayerQuery& q, const StageParameters& p, const Stag
   return std::max(0.0, reduce - backward) + std::max(0.0, gather - window * slowest.forward);
 }
 
-double optimizer_seconds(const LayerQuery& q, const StageParameters& p) {
-  if (q.job.task == TrainingTask::lora) return 0;
+OpCost optimizer_cost(const LayerQuery& q, const StageParameters& p) {
+  if (q.job.task == TrainingTask::lora) return {};
   double owned = p.dense + p.expert;
   if (q.layout.sharding != Sharding::none) {
     const double dense = shard_group(q.job, q.groups.dp).ranks;
     owned = p.dense / dense + p.expert / q.groups.expert_dp.ranks;
   }
   const double bytes = owned * q.framework.update_traffic;
-  return q.source.kernel_cost(MemoryPass{Bytes(bytes / 2), Bytes(bytes / 2)}).seconds;
+  return q.source.kernel_cost(MemoryPass{Bytes(bytes / 2), Bytes(bytes / 2)});
 }
 
 StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer& composer,
@@ -231,7 +231,7 @@ StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer&
   double replica_all = 0;
   const double dp = replica_exposed(q, fullest, slow.times, replica_all);
   set(StepPhase::dp, dp);
-  const double optimizer = optimizer_seconds(q, fullest);
+  const double optimizer = optimizer_cost(q, fullest).seconds;
   set(StepPhase::optimizer, optimizer);
   set(StepPhase::overhead, q.framework.step_overhead_s);
   const double before = pipeline.seconds + dp + optimizer + q.framework.step_overhead_s;
@@ -271,6 +271,7 @@ StepEstimate estimate_step(const TrainingJob& job, const Layout& layout,
   busy += stages.sum.work.wgrad.work();
   busy += stages.sum.work.recompute.work();
   busy = busy * (static_cast<double>(e.microbatches) / layout.pp);
+  busy += optimizer_cost(q, fullest);
   const double waiting = std::max(0.0, e.seconds - busy.seconds);
   const ClockAnswer answer = source.clock(source.context, busy, waiting);
   if (answer.clock < 1) {
