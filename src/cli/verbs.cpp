@@ -3,16 +3,21 @@
 namespace orrery {
 
 Verb bench_verb();
+Verb calc_verb();
 Verb catalog_verb();
 Verb completion_verb();
+Verb diff_verb();
 Verb init_verb();
 Verb plan_verb();
+Verb score_verb();
+Verb serve_verb();
 Verb version_verb();
 
 // In the order of the work: init plan simulate search calc fabric score calibrate diff explain
 // catalog emit probe serve bench completion version.
 std::vector<Verb> all_verbs() {
-  return {init_verb(), plan_verb(), catalog_verb(), bench_verb(), completion_verb(), version_verb()};
+  return {init_verb(),    plan_verb(),  calc_verb(),  score_verb(),      diff_verb(),
+          catalog_verb(), serve_verb(), bench_verb(), completion_verb(), version_verb()};
 }
 
 }  // namespace orrery

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "facility/power_cap.h"
 #include "plan/predict_collective.h"
 
 namespace orrery {
@@ -58,6 +59,13 @@ EmbeddingCost embedding_cost(const design::Embeddings& e, const TrainView& view,
   return cost;
 }
 
+// What a power cap leaves of the matrix speed.
+double capped_share(const FleetView& fleet) {
+  const auto tdp = fleet.accelerator()->tdp;
+  const auto cap = fleet.fleet->power_cap;
+  return tdp && cap ? capped_speed(std::min(1.0, *cap / *tdp), Boundness::compute) : 1;
+}
+
 int even_split(int batch, int available, int per_host) {
   for (int gpus = available; gpus >= 1; gpus -= gpus > per_host ? per_host : 1) {
     if (batch % gpus == 0) return gpus;
@@ -91,12 +99,16 @@ void fill_plain_step(TrainView& view, const TrainContext& c, int available) {
       .domain = std::min(a.scaleup_domain, fleet.node.part.accelerators),
       .accelerators_per_host = std::max(1, fleet.accelerators_per_host),
       .nics_per_host = static_cast<double>(fleet.accelerators_per_host),
-      .nic_rate = nic_of_device(fleet, c.networks)};
+      .nic_rate = nic_of_device(fleet, c.networks),
+      .network = c.networks.compute.is_roce ? NetworkKind::roce : NetworkKind::infiniband,
+      .oversubscription = c.design.fabric.compute.oversubscription};
   const LinkHierarchy links = link_hierarchy(machine, c.models.collectives);
   const GroupShape group = packed_group(gpus, std::max(1, machine.domain));
 
   const double samples = static_cast<double>(view.train->batch) / gpus;
-  const Seconds compute = 3 * samples * view.train->network->forward / (*peak * kEfficiency);
+  const double speed = capped_share(fleet);
+  const Seconds compute =
+      3 * samples * view.train->network->forward / (*peak * kEfficiency * speed);
   const CollectiveCall reduce{Collective::all_reduce, Bytes(view.parameters * kGradientBytes),
                               group};
   const Seconds exposed =

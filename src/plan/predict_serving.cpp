@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -18,8 +19,8 @@ constexpr double kExpertError = 0.35;
 constexpr double kTtftWidening = 2.0;
 constexpr double kWattsError = 0.10;
 constexpr const char* kReference = "docs/models/serving.md";
-// Host time of a step that launches every kernel by itself, for one layer.
-constexpr Seconds kEagerLayer = microseconds(60);
+// Of a single step: the 25 steps of one H200, and the 80 % of them within it.
+constexpr double kStepError = 0.09;
 
 Diagnostic refusal(std::string code, std::string what, std::string fix = {}) {
   return {.severity = Severity::error,
@@ -61,22 +62,22 @@ ServingMachine::ServingMachine(const Calibration& kernels, const CollectiveParam
                                const ServingQuery& query)
     : accelerator_(*query.accelerator),
       device_(device_model(*query.accelerator, kernels,
-                           {.products = query.eager ? "" : "vllm", .attention = {}})),
+                           {.products = query.own_kernels ? "vllm" : "", .attention = {}})),
       links_(link_hierarchy({.accelerator = query.accelerator,
                              .accelerators_per_host = 1,
                              .nics_per_host = query.nics_per_accelerator,
                              .nic_rate = query.nic_rate,
-                             .torch_timed = query.eager,
-                             .in_graph = !query.eager},
+                             .torch_timed = !query.own_kernels,
+                             .in_graph = query.own_kernels},
                             collectives)),
-      eager_(query.eager) {}
+      own_kernels_(query.own_kernels) {}
 
 Seconds ServingMachine::collective(const CollectiveCall& asked) const {
   CollectiveCall call = asked;
   call.group = packed_group(asked.group.ranks, links_.domain);
   const Seconds library = collective_time(links_, call).time;
   const bool inside = call.group.per_domain >= call.group.ranks;
-  if (eager_ || !inside || call.kind != Collective::all_reduce) return library;
+  if (!own_kernels_ || !inside || call.kind != Collective::all_reduce) return library;
   const BytesPerSecond link = accelerator_.scaleup_per_direction.value_or(BytesPerSecond(0));
   if (link <= BytesPerSecond(0)) return library;
   return min(library,
@@ -123,7 +124,6 @@ Result<Replica> replica_of(const ServingQuery& q) {
             .engine = *engine,
             .limits = q.limits.value_or(default_limits(q.accelerator->memory)),
             .memory = {}};
-  if (q.eager) r.engine.host_step += kEagerLayer * q.model.layers;
   r.memory = serving_memory(
       q.model, q.split, q.precision, r.engine, q.accelerator->memory,
       {.limits = r.limits, .least_tokens = q.request.input + q.request.output, .blocks = q.blocks});
@@ -160,6 +160,19 @@ Result<ServingPrediction> predict_capacity(const Calibration& kernels,
   const ServingMachine machine(kernels, collectives, query);
   const ServingPoint point = capacity(*replica, query.request, target, machine.costs());
   return describe_point(machine, query, std::move(*replica), point);
+}
+
+Result<StepPrediction> predict_step(const Calibration& kernels,
+                                    const CollectiveParameters& collectives,
+                                    const ServingQuery& query, const Iteration& iteration) {
+  const auto replica = replica_of(query);
+  if (!replica) return std::unexpected(replica.error());
+  const ServingMachine machine(kernels, collectives, query);
+  const StepTime step = step_time(*replica, iteration, machine.costs());
+  const double width = std::max(kStepError, relative_error(machine.device(), Dtype::bf16));
+  return StepPrediction{.step = step,
+                        .seconds = about(step.total.base(), width),
+                        .watts = about(step.power.base(), kWattsError)};
 }
 
 std::optional<int> least_tp(const ServingQuery& query, int most) {

@@ -31,7 +31,8 @@ struct ServingQuery {
   std::optional<EngineLimits> limits;
   double nics_per_accelerator = 1;  // a replica wider than the scale-up domain crosses them
   BytesPerSecond nic_rate = gbits_per_s(400);
-  bool eager = false;  // no captured graphs: the library's collectives, a slower host
+  bool own_kernels =
+      true;  // the engine's 8-bit kernels and graphed all-reduce; false: the vendor's
 };
 
 // Device and links of one query. `costs()` refers to the object: it must stay where it is.
@@ -51,7 +52,7 @@ class ServingMachine {
   const Accelerator& accelerator_;
   DeviceModel device_;
   LinkHierarchy links_;
-  bool eager_ = false;
+  bool own_kernels_ = true;
 };
 
 struct ServingPrediction {
@@ -70,6 +71,16 @@ Result<Replica> replica_of(const ServingQuery& query);
 Result<ServingPrediction> predict_serving(const Calibration& kernels,
                                           const CollectiveParameters& collectives,
                                           const ServingQuery& query);
+
+// One step by itself.
+struct StepPrediction {
+  StepTime step;
+  Estimate seconds;
+  Estimate watts;
+};
+Result<StepPrediction> predict_step(const Calibration& kernels,
+                                    const CollectiveParameters& collectives,
+                                    const ServingQuery& query, const Iteration& iteration);
 
 // The most that one replica serves within `target`; query.concurrency is not read.
 Result<ServingPrediction> predict_capacity(const Calibration& kernels,

@@ -109,6 +109,7 @@ TrainingMachine::TrainingMachine(const TrainingModels& models, const TrainingQue
                            .network = q.nic > BytesPerSecond(0) ? q.network : NetworkKind::none,
                            .oversubscription = q.oversubscription},
                           models.collectives);
+  if (q.power_limit > Watts(0)) device_.power.limit = min(device_.power.limit, q.power_limit);
 }
 
 CostSource TrainingMachine::source() const {
@@ -128,6 +129,7 @@ TrainingJob job_of(const TrainingQuery& q) {
           .task = q.task,
           .imbalance = q.balanced_experts || !q.model.is_moe() ? 1 : kLearnedImbalance,
           .train_mtp = q.train_mtp,
+          .padded_experts = q.padded_experts,
           .compiled = q.compiled,
           .shard_group = q.shard_group};
 }

@@ -55,10 +55,12 @@ struct TrainingQuery {
   std::string release;
   bool balanced_experts = false;  // routing forced even; else the router's own imbalance
   bool train_mtp = true;
+  bool padded_experts = false;  // tokens dropped or padded to equal shares
   bool compiled = true;
   double shard_group = 0;  // ranks that share one ZeRO-3 shard set; 0: all replicas
   NetworkKind network = NetworkKind::infiniband;
   double oversubscription = 1;  // of the fabric
+  Watts power_limit;            // of one device; 0: its own
 };
 
 struct TrainingPrediction {

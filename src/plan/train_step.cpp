@@ -86,6 +86,8 @@ TrainingQuery query_for(const TrainView& view, const TrainContext& c) {
   q.precision = precision_of(view.train->precision);
   q.task = view.train->lora ? TrainingTask::lora : TrainingTask::pretrain;
   q.oversubscription = c.design.fabric.compute.oversubscription;
+  if (c.networks.compute.is_roce) q.network = NetworkKind::roce;
+  q.power_limit = fleet.fleet->power_cap.value_or(Watts(0));
   return q;
 }
 

@@ -24,6 +24,7 @@ constexpr std::pair<std::string_view, FrameworkMember> kFrameworkMembers[] = {
     {"attention_factor", &FrameworkModel::attention_factor},
     {"grouped_factor", &FrameworkModel::grouped_factor},
     {"overhead_factor", &FrameworkModel::overhead_factor},
+    {"expert_host_s", &FrameworkModel::expert_host_s},
     {"host_launch_s", &FrameworkModel::host_launch_s},
     {"step_overhead_s", &FrameworkModel::step_overhead_s},
     {"straggler", &FrameworkModel::straggler},

@@ -1,0 +1,177 @@
+#include "plan/diff.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "design/write_design.h"
+#include "plan/review.h"
+
+namespace orrery {
+namespace {
+
+// Figures that moved less than this are noise in a report.
+constexpr double kLeastChange = 0.005;
+constexpr std::size_t kFiguresShown = 20;
+
+struct Totals {
+  double annual = 0;
+  double goodput = 0;
+  double unit = 0;
+};
+
+Totals totals_of(const Review& r) {
+  return {r.cost.annual.base(), r.cost.goodput, r.cost.per_useful_hour.base() * 3600};
+}
+
+// The longest common subsequence of lines; designs are a few hundred lines.
+std::vector<std::string> line_diff(const std::string& before, const std::string& after) {
+  const auto a = split(before, '\n');
+  const auto b = split(after, '\n');
+  std::vector<std::vector<int>> common(a.size() + 1, std::vector<int>(b.size() + 1, 0));
+  for (std::size_t i = a.size(); i-- > 0;) {
+    for (std::size_t j = b.size(); j-- > 0;) {
+      common[i][j] =
+          a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+    }
+  }
+  std::vector<std::string> lines;
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() || j < b.size()) {
+    if (i < a.size() && j < b.size() && a[i] == b[j]) {
+      ++i, ++j;
+    } else if (j >= b.size() || (i < a.size() && common[i + 1][j] >= common[i][j + 1])) {
+      lines.push_back("- " + std::string(a[i++]));
+    } else {
+      lines.push_back("+ " + std::string(b[j++]));
+    }
+  }
+  return lines;
+}
+
+struct SectionSwap {
+  const char* name;
+  bool (*differs)(const design::Design&, const design::Design&);
+  void (*take)(design::Design& into, const design::Design& from);
+};
+
+template <auto Member>
+constexpr SectionSwap swap_of(const char* name) {
+  return {
+      name,
+      [](const design::Design& a, const design::Design& b) { return !(a.*Member == b.*Member); },
+      [](design::Design& into, const design::Design& from) { into.*Member = from.*Member; }};
+}
+
+constexpr SectionSwap kSections[] = {
+    swap_of<&design::Design::sites>("site"),
+    swap_of<&design::Design::fleet>("fleet"),
+    swap_of<&design::Design::fabric>("fabric"),
+    swap_of<&design::Design::storage>("storage"),
+    swap_of<&design::Design::scheduler>("scheduler"),
+    swap_of<&design::Design::workloads>("workloads"),
+    swap_of<&design::Design::economics>("economics"),
+};
+
+std::vector<SectionEffect> attribute(const design::Design& before, const design::Design& after,
+                                     const Catalog& catalog, const Models& models,
+                                     const Totals& from, const Totals& to) {
+  std::vector<SectionEffect> effects;
+  SectionEffect rest{.section = "together",
+                     .cost_usd_per_year = to.annual - from.annual,
+                     .goodput = to.goodput - from.goodput,
+                     .unit_cost_usd = to.unit - from.unit};
+  for (const SectionSwap& s : kSections) {
+    if (!s.differs(before, after)) continue;
+    design::Design mixed = before;
+    s.take(mixed, after);
+    const Totals alone = totals_of(run_stages(mixed, catalog, models));
+    SectionEffect e{.section = s.name,
+                    .cost_usd_per_year = alone.annual - from.annual,
+                    .goodput = alone.goodput - from.goodput,
+                    .unit_cost_usd = alone.unit - from.unit};
+    rest.cost_usd_per_year -= e.cost_usd_per_year;
+    rest.goodput -= e.goodput;
+    rest.unit_cost_usd -= e.unit_cost_usd;
+    effects.push_back(std::move(e));
+  }
+  if (effects.size() > 1) effects.push_back(std::move(rest));
+  return effects;
+}
+
+std::vector<FigureChange> changed_figures(const Verdict& before, const Verdict& after) {
+  std::vector<FigureChange> changes;
+  for (const Section& s : after.sections) {
+    for (const Figure& f : s.figures) {
+      const Figure* old = before.figure(s.layer, f.id, s.name);
+      if (old == nullptr || old->estimate.value == f.estimate.value) continue;
+      changes.push_back({.layer = s.layer,
+                         .section = s.name,
+                         .label = f.label,
+                         .unit = f.unit,
+                         .before = old->estimate.value,
+                         .after = f.estimate.value});
+    }
+  }
+  std::erase_if(changes, [](const FigureChange& c) {
+    return std::fabs(c.relative()) < kLeastChange && c.before != 0;
+  });
+  std::ranges::stable_sort(changes, std::greater{},
+                           [](const FigureChange& c) { return std::fabs(c.relative()); });
+  if (changes.size() > kFiguresShown) changes.resize(kFiguresShown);
+  return changes;
+}
+
+// Findings of `a` that `b` does not have: by rule and words, since lines move.
+std::vector<Finding> missing_in(const std::vector<Finding>& a, const std::vector<Finding>& b) {
+  std::vector<Finding> out;
+  for (const Finding& f : a) {
+    const bool there = std::ranges::any_of(b, [&](const Finding& g) {
+      return g.rule == f.rule && g.place.file.empty() == f.place.file.empty() && g.what == f.what;
+    });
+    if (!there && f.severity != Severity::note) out.push_back(f);
+  }
+  return out;
+}
+
+std::string verdict_line(const DesignDiff& d, const Totals& from, const Totals& to) {
+  if (d.same()) return "The designs say the same.";
+  const double unit = from.unit > 0 ? to.unit / from.unit - 1 : 0;
+  std::string line =
+      fmt::format("{} -> {}: {}{} a year, goodput {} -> {}, a useful hour {} by {}", d.before_name,
+                  d.after_name, to.annual >= from.annual ? "+" : "-",
+                  show(std::fabs(to.annual - from.annual), Unit::usd),
+                  show(from.goodput, Unit::ratio), show(to.goodput, Unit::ratio),
+                  unit >= 0 ? "dearer" : "cheaper", show(std::fabs(unit), Unit::ratio));
+  if (d.passed_before != d.passes_after)
+    line += d.passes_after ? "; now passes" : "; no longer passes";
+  return line + ".";
+}
+
+}  // namespace
+
+DesignDiff compare(const design::Design& before, const design::Design& after,
+                   const Catalog& catalog, const Models& models) {
+  const Verdict a = review(before, catalog, models, {.spends = false});
+  const Verdict b = review(after, catalog, models, {.spends = false});
+  const Totals from = totals_of(run_stages(before, catalog, models));
+  const Totals to = totals_of(run_stages(after, catalog, models));
+  DesignDiff d{.before_name = before.name,
+               .after_name = after.name,
+               .before_digest = a.digest,
+               .after_digest = b.digest};
+  d.passed_before = a.passes();
+  d.passes_after = b.passes();
+  d.lines = line_diff(design::write_design(before), design::write_design(after));
+  d.effects = attribute(before, after, catalog, models, from, to);
+  d.figures = changed_figures(a, b);
+  d.fixed = missing_in(a.findings, b.findings);
+  d.broken = missing_in(b.findings, a.findings);
+  d.verdict = verdict_line(d, from, to);
+  return d;
+}
+
+}  // namespace orrery
