@@ -56,7 +56,7 @@ Result<double> all_to_all_random() {
     std::vector<Message> messages = all_to_all(graph.endpoints, megabytes(1));
     RandomStream random(1, "bench/sizes");
     for (Message& m : messages) m.bytes *= 0.5 + random.uniform();
-    result = run_traffic(graph, router, messages, {.tolerance = 0.002});
+    result = run_traffic(graph, router, messages, {.tolerance = 0.004});
     busiest = result.limiting_seconds;
   });
   // The busiest link is never idle but for the end, so its bytes are a bound from below.
@@ -176,7 +176,7 @@ std::vector<SpeedFigure> fabric_figures() {
   return {
       {"flow_alltoall_1024", "s", "1,047,552 flows of 1 MB over leaf and spine", all_to_all_even},
       {"flow_alltoall_1024_failed", "s", "the same with one spine link lost", all_to_all_failed},
-      {"flow_alltoall_1024_random", "s", "the same with random sizes, completions batched in 0.2 %",
+      {"flow_alltoall_1024_random", "s", "the same with random sizes, completions batched in 0.4 %",
        all_to_all_random},
       {"flow_permutation_8192", "s", "random permutation of 100 MB, three levels",
        permutation_8192},

@@ -9,11 +9,21 @@ namespace {
 constexpr double kPsPerSecond = 1e12;
 // A flow whose rest takes less than this ends with the others: half the clock's grain.
 constexpr double kGrain = 0.5e-12;
+constexpr std::uint32_t kUnused = 0xffffffff;
 
 }  // namespace
 
 FlowEngine::FlowEngine(Kernel& kernel, std::vector<double> capacities, FlowOptions options)
-    : kernel_(kernel), options_(options), solver_(std::move(capacities)) {}
+    : kernel_(kernel),
+      options_(options),
+      capacity_(std::move(capacities)),
+      solver_ids_(capacity_.size(), kUnused) {}
+
+std::uint32_t FlowEngine::solver_link(LinkId link) {
+  std::uint32_t& id = solver_ids_[static_cast<std::size_t>(link)];
+  if (id == kUnused) id = solver_.add_link(capacity_[static_cast<std::size_t>(link)]);
+  return id;
+}
 
 void FlowEngine::reserve(std::size_t flows, std::size_t hops) {
   table_.flows.reserve(flows);
@@ -28,7 +38,8 @@ FlowId FlowEngine::new_flow(std::span<const LinkId> path) {
   if (!keep_finished_ && hops < free_by_hops_.size() && !free_by_hops_[hops].empty()) {
     const FlowId f = free_by_hops_[hops].back();
     free_by_hops_[hops].pop_back();
-    std::copy(path.begin(), path.end(), table_.paths.begin() + table_.flows[f].path_begin);
+    std::uint32_t at = table_.flows[f].path_begin;
+    for (const LinkId l : path) table_.paths[at++] = solver_link(l);
     return f;
   }
   const auto f = static_cast<FlowId>(table_.flows.size());
@@ -36,7 +47,7 @@ FlowId FlowEngine::new_flow(std::span<const LinkId> path) {
   state.path_begin = static_cast<std::uint32_t>(table_.paths.size());
   state.hops = static_cast<std::uint16_t>(hops);
   table_.flows.push_back(state);
-  table_.paths.insert(table_.paths.end(), path.begin(), path.end());
+  for (const LinkId l : path) table_.paths.push_back(solver_link(l));
   finished_.push_back(-1);
   tags_.push_back(0);
   if (!table_.weights.empty()) table_.weights.push_back(1);
@@ -99,7 +110,8 @@ void FlowEngine::activate(SimTime at) {
 
 void FlowEngine::set_capacity(LinkId link, BytesPerSecond capacity) {
   advance_to(kernel_.now());
-  solver_.capacities()[static_cast<std::size_t>(link)] = capacity.base();
+  capacity_[static_cast<std::size_t>(link)] = capacity.base();
+  solver_.set_capacity(solver_link(link), capacity.base());
   changed();
 }
 

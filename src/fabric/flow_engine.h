@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "fabric/flow_solver.h"
+#include "fabric/graph.h"
 #include "sim/kernel.h"
 
 namespace orrery {
@@ -62,9 +63,8 @@ class FlowEngine final : public EventHandler {
   std::size_t waiting() const { return waiting_; }
   SimTime last_finish() const { return last_finish_; }
   std::uint64_t solves() const { return solves_; }
-  const FlowTable& table() const { return table_; }
-  std::span<const std::uint32_t> active_flows() const { return active_; }
-  MaxMinSolver& solver() { return solver_; }
+  // 0 within rounding where the present rates are max-min fair (flow_solver.h).
+  double violation() const { return max_min_violation(table_, active_, solver_.capacities()); }
 
   void on_event(Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
@@ -84,8 +84,13 @@ class FlowEngine final : public EventHandler {
   void settle();
   void schedule_next();
 
+  std::uint32_t solver_link(LinkId link);
+
   Kernel& kernel_;
   FlowOptions options_;
+  std::vector<double> capacity_;           // by link
+  std::vector<std::uint32_t> solver_ids_;  // links in the order flows first used them: flows that
+                                           // start together have their links together in memory
   MaxMinSolver solver_;
   FlowTable table_;
   FlowObserver* observer_ = nullptr;

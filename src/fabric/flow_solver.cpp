@@ -10,21 +10,24 @@ namespace {
 constexpr double kSameLevel = 1e-12;
 // Below this share of the indexed flows the index holds too many finished ones.
 constexpr double kWorthKeeping = 0.7;
+// A round that freezes fewer than one flow in so many leaves the rest to the heap.
+constexpr std::size_t kLeastShare = 8;
+// Traffic on which the first round froze little is like that for a while.
+constexpr int kSkippedSolves = 32;
+// Flows between asking memory for a record and using it.
+constexpr std::uint32_t kAhead = 8;
 
 }  // namespace
 
-// Ties go to the up direction (even links) first: a sender's flows lie together in memory.
-bool MaxMinSolver::Candidate::after(const Candidate& o) const {
-  if (level != o.level) return level > o.level;
-  if ((link & 1) != (o.link & 1)) return (link & 1) > (o.link & 1);
-  return link > o.link;
+std::uint32_t MaxMinSolver::add_link(double capacity) {
+  capacity_.push_back(capacity);
+  links_.emplace_back();
+  level_.push_back(0);
+  agree_.push_back(0);
+  index_begin_.push_back(0);
+  index_count_.push_back(0);
+  return static_cast<std::uint32_t>(capacity_.size() - 1);
 }
-
-MaxMinSolver::MaxMinSolver(std::vector<double> capacities)
-    : capacity_(std::move(capacities)),
-      links_(capacity_.size()),
-      index_begin_(capacity_.size()),
-      index_count_(capacity_.size()) {}
 
 void MaxMinSolver::push(Candidate c) {
   heap_.push_back(c);
@@ -43,54 +46,53 @@ MaxMinSolver::Candidate MaxMinSolver::pop() {
 void MaxMinSolver::count_flows(const FlowTable& table, std::span<const std::uint32_t> flows) {
   touched_.clear();
   capped_.clear();
-  const bool weighted = !table.weights.empty();
+  const bool weighted = !table.weights.empty(), has_caps = !table.caps.empty();
   for (const std::uint32_t f : flows) {
+    frozen_[f] = 0;
     const double w = weighted ? table.weights[f] : 1;
-    for (const LinkId l : table.path(f)) {
-      LinkState& link = links_[static_cast<std::size_t>(l)];
+    for (const std::uint32_t l : table.path(f)) {
+      LinkState& link = links_[l];
       if (link.count == 0) {
         touched_.push_back(l);
         link.weight = 0;
         if (link.stamp != epoch_) {
           link.stamp = epoch_;
-          link.residual = capacity_[static_cast<std::size_t>(l)];
+          link.residual = capacity_[l];
         }
       }
       ++link.count;
       link.weight += w;
     }
-    if (table.cap(f) < kUncapped) capped_.emplace_back(table.cap(f) / w, f);
+    if (has_caps && table.caps[f] < kUncapped) capped_.emplace_back(table.caps[f] / w, f);
   }
   std::sort(capped_.begin(), capped_.end(), std::greater<>());
 }
 
-// Flows of each link, one run a link.
+// Flows of each link, one run a link; of all flows, frozen ones too: the index outlives this solve.
 void MaxMinSolver::index_flows(const FlowTable& table, std::span<const std::uint32_t> flows) {
+  for (const std::uint32_t l : touched_) index_count_[l] = 0;
+  for (const std::uint32_t f : flows) {
+    for (const std::uint32_t l : table.path(f)) ++index_count_[l];
+  }
   std::uint32_t total = 0;
-  for (const LinkId l : touched_) {
-    const auto i = static_cast<std::size_t>(l);
-    index_begin_[i] = total;
-    index_count_[i] = 0;
-    total += links_[i].count;
+  for (const std::uint32_t l : touched_) {
+    index_begin_[l] = total;
+    total += index_count_[l];
+    index_count_[l] = 0;
   }
   index_.resize(total);
   for (const std::uint32_t f : flows) {
-    for (const LinkId l : table.path(f)) {
-      const auto i = static_cast<std::size_t>(l);
-      index_[index_begin_[i] + index_count_[i]++] = f;
-    }
+    for (const std::uint32_t l : table.path(f)) index_[index_begin_[l] + index_count_[l]++] = f;
   }
   indexed_flows_ = flows.size();
 }
 
-void MaxMinSolver::freeze(FlowTable& table, std::uint32_t flow, double rate, LinkId by) {
-  FlowState& f = table.flows[flow];
-  f.frozen = epoch_;
-  f.rate = rate;
-  if (keep_bottlenecks_) bottleneck_[flow] = by;
+void MaxMinSolver::freeze(FlowTable& table, std::uint32_t flow, double rate) {
+  frozen_[flow] = 1;
+  table.flows[flow].rate = rate;
   const double w = table.weight(flow);
-  for (const LinkId l : table.path(flow)) {
-    LinkState& link = links_[static_cast<std::size_t>(l)];
+  for (const std::uint32_t l : table.path(flow)) {
+    LinkState& link = links_[l];
     link.residual -= rate;
     link.weight -= w;
     --link.count;
@@ -102,55 +104,113 @@ void MaxMinSolver::freeze_capped(FlowTable& table, double level) {
   while (!capped_.empty() && capped_.back().first <= level) {
     const std::uint32_t f = capped_.back().second;
     capped_.pop_back();
-    if (table.flows[f].frozen != epoch_) freeze(table, f, table.cap(f), -1);
+    if (!frozen_[f]) freeze(table, f, table.cap(f));
   }
 }
 
-void MaxMinSolver::solve_class(FlowTable& table, std::span<const std::uint32_t> flows,
-                               bool reuse_index) {
-  count_flows(table, flows);
-  if (!reuse_index) index_flows(table, flows);
-  heap_.clear();
-  for (const LinkId l : touched_) {
-    const LinkState& link = links_[static_cast<std::size_t>(l)];
-    heap_.push_back({std::max(0.0, link.residual) / link.weight, l});
+// Each pending flow votes for the links of its path whose level is its lowest.
+void MaxMinSolver::vote(const FlowTable& table) {
+  for (const std::uint32_t l : touched_) {
+    level_[l] = links_[l].count > 0 ? links_[l].current() : kUncapped;
+    agree_[l] = 0;
   }
-  std::make_heap(heap_.begin(), heap_.end(),
-                 [](const Candidate& a, const Candidate& b) { return a.after(b); });
+  for (const std::uint32_t f : pending_) {
+    const auto path = table.path(f);
+    double lowest = kUncapped;
+    for (const std::uint32_t l : path) lowest = std::min(lowest, level_[l]);
+    lowest *= 1 + kSameLevel;
+    for (const std::uint32_t l : path) agree_[l] += level_[l] <= lowest;
+  }
+}
+
+// Freezes the flows of every link on which all agree that it is their lowest; true where that was
+// worth a pass over the flows.
+bool MaxMinSolver::freeze_round(FlowTable& table) {
+  vote(table);
+  // Marked before any flow leaves: counts change while flows freeze.
+  for (const std::uint32_t l : touched_) {
+    if (links_[l].count == 0 || agree_[l] != links_[l].count) level_[l] = -1;
+  }
+  std::size_t kept = 0;
+  for (const std::uint32_t f : pending_) {
+    double level = -1;
+    for (const std::uint32_t l : table.path(f)) level = std::max(level, level_[l]);
+    if (level < 0) {
+      pending_[kept++] = f;
+    } else {
+      freeze(table, f, level * table.weight(f));
+    }
+  }
+  const std::size_t frozen = pending_.size() - kept;
+  pending_.resize(kept);
+  return frozen > 0 && frozen >= kept / kLeastShare;
+}
+
+void MaxMinSolver::freeze_link(FlowTable& table, std::uint32_t l, double level) {
+  LinkState& link = links_[l];
+  const std::uint32_t end = index_begin_[l] + index_count_[l];
+  for (std::uint32_t at = index_begin_[l]; at < end && link.count > 0; ++at) {
+    // A receiver's flows lie far apart: ask for the record, then for its path, some flows ahead.
+    if (at + 2 * kAhead < end) __builtin_prefetch(&table.flows[index_[at + 2 * kAhead]]);
+    if (at + kAhead < end) {
+      __builtin_prefetch(&table.paths[table.flows[index_[at + kAhead]].path_begin]);
+    }
+    const std::uint32_t f = index_[at];
+    if (!frozen_[f]) freeze(table, f, level * table.weight(f));
+  }
+  link.count = 0;
+}
+
+// Link by link in the order of their levels. An entry may be stale: the level has risen since.
+void MaxMinSolver::drain_heap(FlowTable& table) {
+  const auto later = [](const Candidate& a, const Candidate& b) { return a.after(b); };
+  heap_.clear();
+  for (const std::uint32_t l : touched_) {
+    const LinkState& link = links_[l];
+    if (link.count > 0) heap_.push_back({link.current(), l});
+  }
+  std::make_heap(heap_.begin(), heap_.end(), later);
   while (!heap_.empty()) {
     const Candidate top = pop();
-    LinkState& link = links_[static_cast<std::size_t>(top.link)];
+    LinkState& link = links_[top.link];
     if (link.count == 0) continue;
-    const double level = std::max(0.0, link.residual) / link.weight;
+    const double level = link.current();
     if (level > top.level * (1 + kSameLevel)) {
       push({level, top.link});
-      continue;
-    }
-    if (!capped_.empty() && capped_.back().first <= level) {
+    } else if (!capped_.empty() && capped_.back().first <= level) {
       freeze_capped(table, level);
-      if (link.count > 0) push({std::max(0.0, link.residual) / link.weight, top.link});
-      continue;
+      if (link.count > 0) push({link.current(), top.link});
+    } else {
+      freeze_link(table, top.link, level);
     }
-    const auto i = static_cast<std::size_t>(top.link);
-    for (std::uint32_t at = index_begin_[i]; at < index_begin_[i] + index_count_[i]; ++at) {
-      const std::uint32_t f = index_[at];
-      const FlowState& state = table.flows[f];
-      if (state.frozen == epoch_ || !state.active) continue;
-      freeze(table, f, level * table.weight(f), top.link);
-      if (link.count == 0) break;
-    }
-    link.count = 0;
+  }
+}
+
+void MaxMinSolver::solve_class(FlowTable& table, std::span<const std::uint32_t> flows) {
+  count_flows(table, flows);
+  pending_.assign(flows.begin(), flows.end());
+  // Rounds know no caps; the heap does.
+  if (capped_.empty() && --skip_rounds_ < 0) {
+    bool first = true;
+    while (!pending_.empty() && freeze_round(table)) first = false;
+    if (first && !pending_.empty()) skip_rounds_ = kSkippedSolves;
+  }
+  if (!pending_.empty()) {
+    if (indexed_flows_ == 0) index_flows(table, flows);
+    drain_heap(table);
   }
   freeze_capped(table, kUncapped);  // flows without a link
 }
 
 void MaxMinSolver::solve(FlowTable& table, std::span<const std::uint32_t> active, bool grown) {
   ++epoch_;
-  if (keep_bottlenecks_) bottleneck_.resize(table.flows.size(), -1);
+  // Flows of the index that are no longer listed stay marked, and so are passed over.
+  frozen_.assign(table.flows.size(), 1);
   if (!table.has_priorities) {
-    const bool reuse = !grown && static_cast<double>(active.size()) >
-                                     kWorthKeeping * static_cast<double>(indexed_flows_);
-    solve_class(table, active, reuse);
+    const auto indexed = static_cast<double>(indexed_flows_);
+    if (grown) skip_rounds_ = 0;
+    if (grown || static_cast<double>(active.size()) < kWorthKeeping * indexed) indexed_flows_ = 0;
+    solve_class(table, active);
     return;
   }
   std::vector<std::uint32_t> sorted(active.begin(), active.end());
@@ -161,7 +221,8 @@ void MaxMinSolver::solve(FlowTable& table, std::span<const std::uint32_t> active
     std::size_t end = begin;
     const std::uint8_t priority = table.flows[sorted[begin]].priority;
     while (end < sorted.size() && table.flows[sorted[end]].priority == priority) ++end;
-    solve_class(table, std::span(sorted).subspan(begin, end - begin), false);
+    indexed_flows_ = 0;
+    solve_class(table, std::span(sorted).subspan(begin, end - begin));
     begin = end;
   }
 }
@@ -170,10 +231,9 @@ double max_min_violation(const FlowTable& table, std::span<const std::uint32_t> 
                          std::span<const double> capacities) {
   std::vector<double> used(capacities.size(), 0), highest(capacities.size(), 0);
   for (const std::uint32_t f : active) {
-    for (const LinkId l : table.path(f)) {
-      const auto i = static_cast<std::size_t>(l);
-      used[i] += table.flows[f].rate;
-      highest[i] = std::max(highest[i], table.flows[f].rate / table.weight(f));
+    for (const std::uint32_t l : table.path(f)) {
+      used[l] += table.flows[f].rate;
+      highest[l] = std::max(highest[l], table.flows[f].rate / table.weight(f));
     }
   }
   double worst = 0;
@@ -186,11 +246,10 @@ double max_min_violation(const FlowTable& table, std::span<const std::uint32_t> 
     const double per_weight = table.flows[f].rate / table.weight(f);
     if (table.flows[f].rate >= table.cap(f) * (1 - 1e-9) || table.flows[f].hops == 0) continue;
     double gain = std::numeric_limits<double>::infinity();
-    for (const LinkId l : table.path(f)) {
-      const auto i = static_cast<std::size_t>(l);
-      const double spare = (capacities[i] - used[i]) / std::max(1.0, capacities[i]);
+    for (const std::uint32_t l : table.path(f)) {
+      const double spare = (capacities[l] - used[l]) / std::max(1.0, capacities[l]);
       // On a full link it could gain only from a flow with more per weight.
-      const double unfair = highest[i] > 0 ? 1 - per_weight / highest[i] : 0;
+      const double unfair = highest[l] > 0 ? 1 - per_weight / highest[l] : 0;
       gain = std::min(gain, std::max(spare, unfair));
     }
     worst = std::max(worst, gain);

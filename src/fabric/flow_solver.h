@@ -14,9 +14,8 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
-
-#include "fabric/graph.h"
 
 namespace orrery {
 
@@ -30,19 +29,19 @@ struct FlowState {
   std::uint16_t hops = 0;
   std::uint8_t priority = 0;  // higher goes first
   std::uint8_t active = 0;
-  std::uint32_t frozen = 0;  // the solve in which its rate was set
 };
 
-// Flows by number; weights and caps only where some flow has its own.
+// Flows by number; weights and caps only where some flow has its own. Paths are in the numbers of
+// the solver's capacities.
 struct FlowTable {
   std::vector<FlowState> flows;
-  std::vector<LinkId> paths;
+  std::vector<std::uint32_t> paths;
   std::vector<double> weights;  // empty: all 1
   std::vector<double> caps;     // empty: none
   bool has_priorities = false;
 
-  std::span<const LinkId> path(std::uint32_t f) const {
-    return std::span(paths).subspan(flows[f].path_begin, flows[f].hops);
+  std::span<const std::uint32_t> path(std::uint32_t f) const {
+    return {paths.data() + flows[f].path_begin, flows[f].hops};
   }
   double weight(std::uint32_t f) const { return weights.empty() ? 1 : weights[f]; }
   double cap(std::uint32_t f) const { return caps.empty() ? kUncapped : caps[f]; }
@@ -50,54 +49,59 @@ struct FlowTable {
 
 class MaxMinSolver {
  public:
-  explicit MaxMinSolver(std::vector<double> capacities);
-
-  std::vector<double>& capacities() { return capacity_; }
+  // Links are numbered in the order they are added.
+  std::uint32_t add_link(double capacity);
+  void set_capacity(std::uint32_t link, double capacity) { capacity_[link] = capacity; }
   const std::vector<double>& capacities() const { return capacity_; }
 
   // Sets FlowState::rate of the flows listed. `grown`: some were not in the list of the last call
   // (or paths changed); else the list has only shrunk and the index of links to flows is kept.
   void solve(FlowTable& table, std::span<const std::uint32_t> active, bool grown);
 
-  // The link that froze the flow in the last solve; -1: its cap.
-  LinkId bottleneck(std::uint32_t flow) const {
-    return bottleneck_.empty() ? -1 : bottleneck_[flow];
-  }
-  void keep_bottlenecks(bool keep) { keep_bottlenecks_ = keep; }
-
  private:
+  static constexpr std::uint32_t kNoLink = 0xffffffff;
   struct LinkState {
     double residual = 0;
     double weight = 0;
     std::uint32_t count = 0;  // flows not yet frozen
     std::uint32_t stamp = 0;  // solve that last touched it
+    double current() const { return residual > 0 ? residual / weight : 0; }
   };
   struct Candidate {
     double level;
-    LinkId link;
-    bool after(const Candidate& o) const;
+    std::uint32_t link;
+    bool after(const Candidate& o) const {
+      return level != o.level ? level > o.level : link > o.link;
+    }
   };
 
-  void solve_class(FlowTable& table, std::span<const std::uint32_t> flows, bool reuse_index);
+  void solve_class(FlowTable& table, std::span<const std::uint32_t> flows);
   void count_flows(const FlowTable& table, std::span<const std::uint32_t> flows);
   void index_flows(const FlowTable& table, std::span<const std::uint32_t> flows);
-  void freeze(FlowTable& table, std::uint32_t flow, double rate, LinkId by);
+  bool freeze_round(FlowTable& table);
+  void vote(const FlowTable& table);
+  void drain_heap(FlowTable& table);
+  void freeze_link(FlowTable& table, std::uint32_t link, double level);
   void freeze_capped(FlowTable& table, double level);
+  void freeze(FlowTable& table, std::uint32_t flow, double rate);
   void push(Candidate c);
   Candidate pop();
 
   std::vector<double> capacity_;
   std::vector<LinkState> links_;
-  std::vector<LinkId> touched_;
+  std::vector<double> level_;         // of the round
+  std::vector<std::uint32_t> agree_;  // flows of the link that have no lower level elsewhere
+  std::vector<std::uint32_t> touched_;
+  std::vector<std::uint8_t> frozen_;        // by flow
   std::vector<std::uint32_t> index_begin_;  // of a link's flows in index_, for touched links
   std::vector<std::uint32_t> index_count_;
   std::vector<std::uint32_t> index_;
-  std::size_t indexed_flows_ = 0;
+  std::size_t indexed_flows_ = 0;       // 0: no index of the present flows
+  std::vector<std::uint32_t> pending_;  // flows not yet frozen
   std::vector<Candidate> heap_;
   std::vector<std::pair<double, std::uint32_t>> capped_;  // (cap / weight, flow), least last
-  std::vector<LinkId> bottleneck_;
   std::uint32_t epoch_ = 0;
-  bool keep_bottlenecks_ = false;
+  int skip_rounds_ = 0;  // solves to go until rounds are tried again
 };
 
 // How far the rates are from max-min fair: 0 (within rounding) where every flow has its cap or a
