@@ -158,6 +158,7 @@ std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table,
   q.balanced_experts =
       f.flag("balanced_experts").value_or(false) || f.text("framework") == "megatron-core";
   q.train_mtp = f.flag("mtp").value_or(false);
+  q.padded_experts = f.flag("token_drop").value_or(false);
   q.compiled = f.flag("compile").value_or(true);
   q.shard_group = shard_group_of(f.text("note"));
   r.tokens_per_s_per_gpu = f.number("tokens_per_s_per_gpu");

@@ -25,11 +25,12 @@ struct FrameworkModel {
   double eager_traffic = 1;     // of pointwise kernels and the loss where no compiler fuses them
   double attention_factor = 1;  // of attention kernels: which flash attention it ships
   double grouped_factor = 1;    // of grouped products: how it runs many experts
-  // Of what surrounds the products: passes over memory, launches, expert dispatch. Releases of one
-  // framework differ here most.
+  // Of what experts need beside their products: passes over memory, dispatch, launches. Releases of
+  // one framework differ here by up to three times, and hardly elsewhere.
   double overhead_factor = 1;
-  double kernel_factor = 1;    // time of kernels in the framework over their time alone
-  double host_launch_s = 0;    // host time for each kernel; the step is never faster than this
+  double expert_host_s = 0;  // host time of one pass through one MoE layer: counts come back first
+  double kernel_factor = 1;  // time of kernels in the framework over their time alone
+  double host_launch_s = 0;  // host time for each kernel; the step is never faster than this
   double step_overhead_s = 0;  // data, logging, synchronisation, once a step
   double straggler = 0;        // relative spread of a rank's step; the slowest sets the pace
 

@@ -29,6 +29,12 @@ void add_ops(const LayerQuery& q, const OpList& ops, PassCost& into) {
   into.kernels += ops.size();
 }
 
+void add_expert_passes(const LayerQuery& q, const OpList& ops, double layers, PassCost& into) {
+  for (const Operation& op : ops.items()) into.expert_passes += q.source.kernel_cost(op);
+  into.kernels += ops.size();
+  into.expert_layers += layers;
+}
+
 // Tokens that go to several experts of one domain cross the network once (DeepEP, HybridEP): the
 // expected number of other domains among top_k choices, over the copies that leave without it.
 double crossing_share(const LayerQuery& q) {
@@ -97,10 +103,13 @@ void add_recompute(const LayerQuery& q, const LayerWork& work, LayerCost& cost) 
       if (!q.framework.style.fused_attention) add_ops(q, work.attention_core, cost.recompute);
     } else if (q.framework.selective == Selective::passes) {
       cost.recompute.passes = cost.forward.passes;
+      cost.recompute.expert_passes = cost.forward.expert_passes;
+      add_ops(q, work.latent_up, cost.recompute);
       cost.recompute.kernels = 0.5 * cost.forward.kernels;
     } else {
       cost.recompute.matrix = cost.forward.matrix * 0.5;
       cost.recompute.passes = cost.forward.passes;
+      cost.recompute.expert_passes = cost.forward.expert_passes;
       cost.recompute.kernels = 0.5 * cost.forward.kernels;
     }
   }
@@ -120,7 +129,9 @@ PassCost& PassCost::operator+=(const PassCost& o) {
   matrix += o.matrix;
   attention += o.attention;
   passes += o.passes;
+  expert_passes += o.expert_passes;
   kernels += o.kernels;
+  expert_layers += o.expert_layers;
   tp += o.tp;
   cp += o.cp;
   ep += o.ep;
@@ -131,7 +142,9 @@ PassCost operator*(const PassCost& a, double f) {
   return {.matrix = a.matrix * f,
           .attention = a.attention * f,
           .passes = a.passes * f,
+          .expert_passes = a.expert_passes * f,
           .kernels = a.kernels * f,
+          .expert_layers = a.expert_layers * f,
           .tp = a.tp * f,
           .cp = a.cp * f,
           .ep = a.ep * f};
@@ -140,7 +153,8 @@ PassCost operator*(const PassCost& a, double f) {
 OpCost PassCost::work() const {
   OpCost sum = matrix;
   sum += attention;
-  return sum += passes;
+  sum += passes;
+  return sum += expert_passes;
 }
 
 LayerCost& LayerCost::operator+=(const LayerCost& o) {
@@ -193,6 +207,11 @@ LayerCost layer_cost(const LayerQuery& q, LayerKind kind, bool windowed, StepScr
   add_ops(q, work.forward, cost.forward);
   add_ops(q, work.dgrad, cost.dgrad);
   add_ops(q, work.wgrad, cost.wgrad);
+  if (kind == LayerKind::moe) {
+    add_expert_passes(q, work.expert_forward, 1, cost.forward);
+    add_expert_passes(q, work.expert_dgrad, 1, cost.dgrad);
+    cost.wgrad.expert_layers = 1;
+  }
   cost.saved = work.saved;
   add_communication(q, work.messages, cost.forward.attention.seconds, cost);
   add_recompute(q, work, cost);

@@ -17,8 +17,10 @@ struct PassCost {
   OpCost matrix;
   OpCost attention;
   OpCost passes;
+  OpCost expert_passes;
   double kernels = 0;
-  double tp = 0;  // exposed seconds
+  double expert_layers = 0;  // MoE layers in it
+  double tp = 0;             // exposed seconds
   double cp = 0;
   double ep = 0;
 
@@ -26,7 +28,8 @@ struct PassCost {
   friend PassCost operator*(const PassCost& a, double f);
 
   double kernel_seconds(double clock) const {
-    return matrix.at_clock(clock) + attention.at_clock(clock) + passes.at_clock(clock);
+    return matrix.at_clock(clock) + attention.at_clock(clock) + passes.at_clock(clock) +
+           expert_passes.at_clock(clock);
   }
   double exposed() const { return tp + cp + ep; }
   OpCost work() const;

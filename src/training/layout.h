@@ -52,8 +52,10 @@ struct TrainingJob {
   int scaleup = 8;  // devices that the scale-up link joins
   Precision precision = Precision::bf16;
   TrainingTask task = TrainingTask::pretrain;
-  double imbalance = 1;    // rows of the fullest expert rank over the mean
-  bool train_mtp = true;   // multi-token-prediction modules take part
+  double imbalance = 1;   // rows of the fullest expert rank over the mean
+  bool train_mtp = true;  // multi-token-prediction modules take part
+  bool padded_experts =
+      false;               // experts take equal, padded shares: the host need not wait for counts
   bool compiled = true;    // pointwise kernels fused by a compiler
   double shard_group = 0;  // ranks that share one ZeRO-3 shard set; 0: all replicas
 };

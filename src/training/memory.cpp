@@ -11,6 +11,9 @@ namespace {
 // Gathered layers alive at once under ZeRO-3: the one that runs and the one fetched ahead.
 constexpr double kGatheredLayers = 2;
 
+// Of MLA's queries, keys and values, what its latents take: (1536 + 512 + 64) of 65,000 elements.
+constexpr double kLatentShare = 0.05;
+
 struct LayerSaved {
   SavedBytes dense;
   SavedBytes moe;
@@ -23,7 +26,7 @@ SavedBytes mean_saved(const TrainingJob& job, const LayerSplit& split, const Ker
 }
 
 // What is kept of a layer under the layout's recompute.
-SavedBytes kept(const SavedBytes& all, const FrameworkModel& f, const Layout& l,
+SavedBytes kept(const SavedBytes& all, const FrameworkModel& f, const Layout& l, bool mla,
                 double input_bytes) {
   SavedBytes k = all;
   if (l.recompute == Recompute::full) {
@@ -34,6 +37,7 @@ SavedBytes kept(const SavedBytes& all, const FrameworkModel& f, const Layout& l,
       k[Saved::attention_scores] = 0;
     } else if (f.selective == Selective::passes) {
       for (Saved s : {Saved::norm_output, Saved::mlp_input, Saved::mlp_activation}) k[s] = 0;
+      if (mla) k[Saved::qkv] *= kLatentShare;
     } else {
       // Every second product's output stays, and attention's; what pointwise kernels made goes.
       for (Saved s : {Saved::norm_output, Saved::mlp_input, Saved::mlp_activation}) k[s] = 0;
@@ -113,6 +117,7 @@ StageMemory stage_memory(const TrainingJob& job, const Layout& l, const Framewor
   const bool has_first = place == StagePlace::only || place == StagePlace::first;
   const bool has_last = place == StagePlace::only || place == StagePlace::last;
   const StageParameters p = stage_parameters(job, l, place, layers);
+  const bool mla = m.attention == AttentionKind::mla;
   StageMemory stage;
   fill_states(job, l, f, groups, p, stage);
   stage.in_flight = in_flight(l, index, microbatches);
@@ -122,8 +127,8 @@ StageMemory stage_memory(const TrainingJob& job, const Layout& l, const Framewor
   const double dense_layers =
       m.is_moe() ? (has_first ? std::min<double>(m.first_dense_layers, layers) : 0) : layers;
   const double moe_layers = layers - dense_layers + (has_last && job.train_mtp ? m.mtp_layers : 0);
-  add(stage.saved, kept(saved.dense, f, l, input), dense_layers * stage.in_flight);
-  add(stage.saved, kept(saved.moe, f, l, input), moe_layers * stage.in_flight);
+  add(stage.saved, kept(saved.dense, f, l, mla, input), dense_layers * stage.in_flight);
+  add(stage.saved, kept(saved.moe, f, l, mla, input), moe_layers * stage.in_flight);
   double activations = stage.saved.total();
   if (l.recompute == Recompute::full) {
     activations += (moe_layers > 0 ? saved.moe : saved.dense).total();

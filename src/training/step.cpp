@@ -43,11 +43,14 @@ struct Composer {
     const double overhead = framework.overhead_factor;
     const double matrix = p.matrix.at_clock(clock) * f;
     const double attention = p.attention.at_clock(clock) * f;
-    const double passes = p.passes.at_clock(clock) * f * overhead;
+    const double passes =
+        (p.passes.at_clock(clock) + p.expert_passes.at_clock(clock) * overhead) * f;
     const double kernels = matrix + attention + passes;
     const double ep = p.ep * overhead;
-    const double host =
-        std::max(0.0, p.kernels * framework.host_launch_s * overhead - kernels - ep);
+    const double experts =
+        job.padded_experts ? 0 : p.expert_layers * framework.expert_host_s * overhead;
+    const double launches = p.kernels * framework.host_launch_s + experts;
+    const double host = std::max(0.0, launches - kernels - ep);
     out.part(StepPhase::matrix) += matrix;
     out.part(StepPhase::attention) += attention;
     out.part(StepPhase::passes) += passes;

@@ -52,6 +52,8 @@ struct Builder {
   OpList& forward;
   OpList& dgrad;
   OpList& wgrad;
+  OpList* forward_passes;  // where passes over memory go: the lists above, or the experts' own
+  OpList* dgrad_passes;
   double tokens = 0;         // inside a tensor-parallel block
   double local_tokens = 0;   // between blocks
   double saved_element = 2;  // bytes of a saved product input
@@ -63,7 +65,14 @@ struct Builder {
 
   Builder(const ModelShape& model, const LayerSplit& s, const KernelStyle& st, OpList& f, OpList& d,
           OpList& w)
-      : m(model), split(s), style(st), forward(f), dgrad(d), wgrad(w) {
+      : m(model),
+        split(s),
+        style(st),
+        forward(f),
+        dgrad(d),
+        wgrad(w),
+        forward_passes(&f),
+        dgrad_passes(&d) {
     tokens = s.microbatch * s.sequence / s.cp;
     local_tokens = s.sequence_parallel ? tokens / s.tp : tokens;
     const PrecisionFact& fact = fact_of(s.precision);
@@ -75,14 +84,18 @@ struct Builder {
     quantise = quantise_traffic(s.precision, style);
   }
 
+  OpList& passes_of(OpList& list) {
+    if (&list == &forward) return *forward_passes;
+    return &list == &dgrad ? *dgrad_passes : list;
+  }
   void pass(OpList& list, double read, double written) {
-    list.add(MemoryPass{Bytes(read * pointwise), Bytes(written * pointwise)});
+    passes_of(list).add(MemoryPass{Bytes(read * pointwise), Bytes(written * pointwise)});
   }
   // Reads 16 bits, writes the tensor and its transpose in the product's format.
   void quantise_tensor(OpList& list, double elements) {
     if (quantise <= 0) return;
-    list.add(MemoryPass{Bytes(elements * kHalf * quantise),
-                        Bytes(elements * 2 * copy_bytes * quantise)});
+    passes_of(list).add(MemoryPass{Bytes(elements * kHalf * quantise),
+                                   Bytes(elements * 2 * copy_bytes * quantise)});
   }
   void linear(double rows, double in, double out, double groups = 1, bool input_quantised = false) {
     const Dtype d = dtype;
@@ -218,6 +231,11 @@ void mla_attention(Builder& b, LayerWork& work) {
   b.linear(b.local_tokens, m.hidden, m.kv_lora_rank + m.qk_rope_dim, 1, true);
   b.norm(b.local_tokens, m.kv_lora_rank);
   b.linear(t, m.kv_lora_rank, heads * (m.qk_nope_dim + m.v_head_dim));
+  if (m.q_lora_rank > 0) {
+    work.latent_up.add(Gemm{t, heads * qk, m.q_lora_rank, b.dtype, GemmPass::forward, 1});
+  }
+  work.latent_up.add(Gemm{t, heads * (m.qk_nope_dim + m.v_head_dim), m.kv_lora_rank, b.dtype,
+                          GemmPass::forward, 1});
   // Rope on its part, then queries and keys assembled whole.
   const double assembled = 2 * t * heads * qk * kHalf;
   b.pass(b.forward, assembled, assembled);
@@ -245,6 +263,8 @@ void experts(Builder& b, LayerWork& work) {
   const double tokens = b.tokens / b.split.tp;  // each rank routes its own share
   const double rows = tokens * m.top_k * b.split.imbalance;
   const double local = std::max(1.0, static_cast<double>(m.experts) / b.split.ep);
+  b.forward_passes = &work.expert_forward;
+  b.dgrad_passes = &work.expert_dgrad;
   b.plain_linear(tokens, m.hidden, m.experts);
   const double scores = tokens * m.experts * kSingle;
   b.pass(b.forward, 2 * scores, scores);
@@ -252,8 +272,8 @@ void experts(Builder& b, LayerWork& work) {
   // Permute for dispatch, sort by expert on arrival, and both again on the way back.
   const double moved = rows * m.hidden * kHalf * b.style.permute_traffic;
   for (int i = 0; i < 2; ++i) {
-    b.forward.add(MemoryPass{Bytes(moved), Bytes(moved)});
-    b.dgrad.add(MemoryPass{Bytes(moved), Bytes(moved)});
+    work.expert_forward.add(MemoryPass{Bytes(moved), Bytes(moved)});
+    work.expert_dgrad.add(MemoryPass{Bytes(moved), Bytes(moved)});
   }
   const double up = b.mlp_inputs() * m.expert_ffn;
   b.linear(rows / local, m.hidden, up, local);
@@ -262,6 +282,8 @@ void experts(Builder& b, LayerWork& work) {
   work.saved[Saved::routed_tokens] += rows * m.hidden * b.saved_element;
   work.saved[Saved::mlp_up] += rows * up * kHalf;
   work.saved[Saved::mlp_activation] += rows * m.expert_ffn * b.saved_element;
+  b.forward_passes = &b.forward;
+  b.dgrad_passes = &b.dgrad;
   if (m.shared_experts > 0) {
     const double width = m.shared_expert_ffn > 0 ? m.shared_expert_ffn : m.expert_ffn;
     mlp(b, b.tokens, m.shared_experts * width / b.split.tp, false, work.saved);
@@ -302,6 +324,9 @@ void fill_layer_work(const ModelShape& model, LayerKind kind, bool windowed,
   work.dgrad.clear();
   work.wgrad.clear();
   work.attention_core.clear();
+  work.latent_up.clear();
+  work.expert_forward.clear();
+  work.expert_dgrad.clear();
   work.saved = {};
   work.messages = {};
   Builder b(model, split, style, work.forward, work.dgrad, work.wgrad);

@@ -117,10 +117,14 @@ struct LayerWork {
   OpList forward;
   OpList dgrad;  // and the passes over memory of backward
   OpList wgrad;
+  // Passes over memory of the expert part: routing, permutation, activation, quantisation.
+  OpList expert_forward;
+  OpList expert_dgrad;
   SavedBytes saved;
   LayerMessages messages;
-  // Forward kernels that selective recompute repeats; full recompute repeats all of `forward`.
+  // Forward kernels that kinds of selective recompute repeat; full recompute repeats all forward.
   OpList attention_core;
+  OpList latent_up;  // products that make queries, keys and values from MLA's latents
 };
 
 // Overwrites `work`. `windowed`: the layer's attention is cut by the model's sliding window.
