@@ -1,4 +1,7 @@
+#include "score/collectives_score.h"
 #include "score/score.h"
+#include "score/serving_score.h"
+#include "score/steps_score.h"
 #include "score/storage_score.h"
 #include "score/training_score.h"
 
@@ -6,7 +9,10 @@ namespace orrery {
 
 std::span<const ScoreKind> score_kinds() {
   static constexpr ScoreKind kKinds[] = {{"training", &score_training},
-                                         {"storage", &score_storage}};
+                                         {"collectives", &score_collectives},
+                                         {"storage", &score_storage},
+                                         {"serving", &score_serving},
+                                         {"steps", &score_steps}};
   return kKinds;
 }
 

@@ -1,0 +1,166 @@
+#include "score/collectives_score.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <expected>
+
+#include "base/text.h"
+#include "fabric/nccl_tuner.h"
+
+namespace orrery {
+namespace {
+
+constexpr double kEfaAdapterGbits = 400;  // where a row counts adapters only: those of p6
+
+std::optional<Collective> collective_from(std::string_view text) {
+  const std::string t = lowered(text);
+  if (t == "all_reduce" || t == "allreduce") return Collective::all_reduce;
+  if (t == "all_gather" || t == "allgather") return Collective::all_gather;
+  if (t == "reduce_scatter" || t == "reducescatter") return Collective::reduce_scatter;
+  if (t == "alltoall" || t == "all_to_all") return Collective::all_to_all;
+  if (t == "broadcast") return Collective::broadcast;
+  if (t == "sendrecv" || t == "send_recv") return Collective::send_recv;
+  return std::nullopt;
+}
+
+// Ranks that share a scale-up domain: the rack's where the row says NVLink spans hosts, else the
+// host's.
+int domain_of(const Accelerator& a, int per_node, std::string_view fabric) {
+  const std::string f = lowered(fabric);
+  const bool spans = f.find("nvlink") != std::string::npos || f.find("mnnvl") != std::string::npos;
+  if (a.scaleup_domain > 8) return spans ? a.scaleup_domain : per_node;
+  return std::min(a.scaleup_domain, per_node);
+}
+
+std::optional<double> measured_time(const CsvTable& table, const CsvRow& row) {
+  for (const char* column : {"time_us_oop", "time_us_ip"}) {
+    const auto t = table.number(row, column);
+    if (t && *t > 0) return t;
+  }
+  return std::nullopt;
+}
+
+GpuGeneration generation_of(std::string_view link) {
+  if (link.starts_with("NVLink5") || link.starts_with("NVLink6")) return GpuGeneration::blackwell;
+  if (link.starts_with("NVLink4")) return GpuGeneration::hopper;
+  return GpuGeneration::ampere;
+}
+
+std::vector<std::string> groups_of(const CollectiveRow& r, const CollectiveTime& detail) {
+  const bool large = r.call.bytes >= mib(64);
+  return {large ? "size=from 64 MiB" : "size=below 64 MiB",
+          fmt::format("gpu={}", r.machine.accelerator->id),
+          fmt::format("network={}", to_text(r.machine.network)),
+          fmt::format("collective={}", to_text(r.call.kind)),
+          fmt::format("limit={}", to_text(detail.limit)),
+          fmt::format("quality={}", r.quality)};
+}
+
+void score_row(const CollectiveRow& r, const CollectiveParameters& parameters, Score& score) {
+  const LinkHierarchy links = link_hierarchy(r.machine, parameters);
+  CollectivePrediction p = predict_collective(links, r.call, parameters, r.algorithm);
+  Estimate us = p.seconds * 1e6;
+  us.basis = is_fitted(r.machine, parameters) ? Basis::fitted : Basis::assumed;
+  const auto groups = groups_of(r, p.detail);
+  score.series[0].rows.push_back({.id = r.id,
+                                  .predicted = us,
+                                  .measured = r.measured_us,
+                                  .counts = r.counts,
+                                  .groups = groups,
+                                  .note = {}});
+  const NcclMachine nccl{.generation = generation_of(r.machine.accelerator->scaleup_link),
+                         .nic_per_rank = links.nic_rate * links.nics_per_rank,
+                         .nvls = links.scaleup.nvls_share > 0};
+  if (r.call.kind == Collective::all_to_all || r.call.kind == Collective::send_recv) return;
+  const double believed = nccl_choice(nccl, r.call, r.algorithm).time.base() * 1e6;
+  score.series[1].rows.push_back({.id = r.id,
+                                  .predicted = exact(believed, Basis::paper, "NCCL 2.30 tuning.cc"),
+                                  .measured = r.measured_us,
+                                  .counts = r.counts,
+                                  .groups = {groups[0], groups.back()},
+                                  .note = {}});
+}
+
+}  // namespace
+
+std::optional<NicText> parse_nics(std::string_view text) {
+  std::size_t at = 0;
+  const auto number = [&]() -> std::optional<double> {
+    const std::size_t begin = at;
+    while (at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0) ++at;
+    return at > begin && at - begin < 9 ? parse_number(text.substr(begin, at - begin))
+                                        : std::nullopt;
+  };
+  const auto count = number();
+  if (!count || *count <= 0) return std::nullopt;
+  while (at < text.size() && text[at] == ' ') ++at;
+  if (text.substr(at).starts_with("EFA")) return NicText{*count, gbits_per_s(kEfaAdapterGbits)};
+  if (at >= text.size() || text[at] != 'x') return std::nullopt;
+  ++at;
+  while (at < text.size() && text[at] == ' ') ++at;
+  const auto rate = number();
+  if (!rate || *rate <= 0 || at >= text.size() || text[at] != 'G') return std::nullopt;
+  return NicText{*count, gbits_per_s(*rate)};
+}
+
+std::expected<CollectiveRow, std::string> read_collective_row(const CsvTable& table,
+                                                              const CsvRow& row,
+                                                              const Catalog& catalog) {
+  const auto text = [&](const char* column) { return table.text(row, column); };
+  CollectiveRow r;
+  r.id = std::string(text("id"));
+  r.quality = std::string(text("quality").substr(0, 1));
+  r.counts = r.quality != "C";
+  r.measured_us = measured_time(table, row);
+  const Accelerator* a = catalog.accelerator(text("gpu"));
+  if (!a) return std::unexpected(fmt::format("no accelerator {} in the catalog", text("gpu")));
+  const auto kind = collective_from(text("collective"));
+  const auto size = table.number(row, "bytes");
+  const auto ranks = table.integer(row, "ranks"), nodes = table.integer(row, "nodes");
+  if (!kind) return std::unexpected(fmt::format("no collective {}", text("collective")));
+  if (!size || *size <= 0 || !ranks || *ranks < 2 || *ranks > 10'000'000) {
+    return std::unexpected("no size or number of ranks");
+  }
+  const auto n = static_cast<int>(*ranks);
+  const int hosts = nodes && *nodes > 0 ? static_cast<int>(std::min<std::int64_t>(*nodes, n)) : 1;
+  const int per_node = static_cast<int>(table.integer(row, "gpus_per_node").value_or(n / hosts));
+  r.machine = {.accelerator = a,
+               .domain = domain_of(*a, std::max(1, per_node), text("fabric")),
+               .accelerators_per_host = std::max(1, per_node),
+               .network = NetworkKind::none,
+               .rccl = a->vendor == "AMD",
+               .torch_timed = text("quality").find("handbook") != std::string_view::npos};
+  r.call = {.kind = *kind, .bytes = Bytes(*size), .group = packed_group(n, r.machine.domain)};
+  if (n > r.machine.domain) {
+    const auto nics = parse_nics(text("nic_per_node"));
+    r.machine.network = network_kind_from(text("fabric"), a->scaleup_link);
+    if (!nics) return std::unexpected("ranks in several domains, and the NICs are not stated");
+    if (r.machine.network == NetworkKind::none) {
+      return std::unexpected(fmt::format("no network kind in \"{}\"", text("fabric")));
+    }
+    r.machine.nics_per_host = nics->count;
+    r.machine.nic_rate = nics->rate;
+  }
+  r.algorithm = collective_algorithm_from(text("algo")).value_or(CollectiveAlgorithm::automatic);
+  return r;
+}
+
+Result<Score> score_collectives(const CsvTable& table, const ScoreInputs& inputs) {
+  const auto parameters = embedded_collective_parameters();
+  if (!parameters) return std::unexpected(parameters.error());
+  Score score{.kind = "collectives", .rows = static_cast<int>(table.rows().size())};
+  score.series = {{.name = "time", .unit = "time_us_oop", .rows = {}},
+                  {.name = "nccl_equations", .unit = "time_us_oop", .rows = {}}};
+  for (const CsvRow& row : table.rows()) {
+    const auto read = read_collective_row(table, row, inputs.catalog);
+    if (read) {
+      score_row(*read, *parameters, score);
+    } else {
+      score.skipped.push_back({std::string(table.text(row, "id")), read.error()});
+    }
+  }
+  return score;
+}
+
+}  // namespace orrery

@@ -1,0 +1,37 @@
+// `orrery score collectives`: times of measured collectives, in the columns of
+// data/validation/collectives.csv (microseconds out of place, else in place).
+//
+// A rank's machine is read from the row: accelerator, ranks and nodes, "8x400G" NICs, the kind of
+// network. Rows of quality C, whose machine is partly unknown or known to be ill, are a group of
+// their own. The second series, "nccl_equations", is the time that NCCL's own tuner expects.
+#pragma once
+
+#include "plan/predict_collective.h"
+#include "score/score.h"
+
+namespace orrery {
+
+Result<Score> score_collectives(const CsvTable& table, const ScoreInputs& inputs);
+
+// The machine and call of a row; the reason in words where it cannot be asked.
+struct CollectiveRow {
+  std::string id;
+  CollectiveMachine machine;
+  CollectiveCall call;
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
+  std::optional<double> measured_us;
+  bool counts = true;
+  std::string quality;
+};
+std::expected<CollectiveRow, std::string> read_collective_row(const CsvTable& table,
+                                                              const CsvRow& row,
+                                                              const Catalog& catalog);
+
+// "8x400G", "16x100G", "4x100G EFA", "16 EFA" (400G each).
+struct NicText {
+  double count = 0;
+  BytesPerSecond rate;
+};
+std::optional<NicText> parse_nics(std::string_view text);
+
+}  // namespace orrery
