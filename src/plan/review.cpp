@@ -83,11 +83,12 @@ Review run_stages(const design::Design& design, const Catalog& catalog, const Mo
   r.trains = view_trains({design, catalog, models, r.fleets, r.networks, r.tiers,
                           same_steps ? &same_steps->trains : nullptr});
   add_use(r.tiers, r.trains);
-  r.serves = view_serves(design, catalog, models, r.fleets);
+  r.serves = same_steps ? same_steps->serves : view_serves(design, catalog, models, r.fleets);
   r.jobs = view_jobs(design, r.fleets);
   r.batches = view_batches(design, r.fleets, r.tiers);
   r.mig = view_mig(catalog, r.fleets);
-  r.sites = view_sites({design, catalog, r.fleets, r.networks, r.tiers, r.trains});
+  r.sites = view_sites({design, catalog, r.fleets, r.networks, r.tiers, r.trains,
+                        same_steps ? &same_steps->sites : nullptr});
   r.cost = view_cost({design, catalog, r.fleets, r.networks, r.tiers, r.trains, r.sites});
   return r;
 }

@@ -23,7 +23,8 @@ Verdict review(const design::Design& design, const Catalog& catalog, const Model
                ReviewOptions options = {});
 
 // The stages alone, without rules, goals or spends. The result points into `design` and `catalog`.
-// `same_steps` is the review of a design that differs in nothing a training step depends on.
+// `same_steps` is the review of a design that differs in nothing a training step, a service or the
+// build depends on.
 Review run_stages(const design::Design& design, const Catalog& catalog, const Models& models,
                   const Review* same_steps = nullptr);
 

@@ -86,25 +86,32 @@ void count_replicas(ServeView& v, double given_share) {
 
 // The point of a replica that carries its share of the peak: found by bisection over concurrency,
 // since a closed loop serves more the more requests it holds.
-Result<ServingPrediction> point_at(const Models& models, ServingQuery q, PerSecond per_replica,
-                                   double most) {
-  double low = 1;
+ServingPoint point_at(const Replica& replica, const RequestShape& request, PerSecond per_replica,
+                      double most, const ServingCosts& costs) {
+  double low = 0;
   double high = std::max(1.0, most);
-  q.concurrency = high;
-  auto best = predict_serving(models.training.kernels, models.collectives, q);
-  if (!best || best->point.requests <= per_replica) return best;
+  ServingPoint best = closed_loop(replica, request, high, costs);
   while (high - low > 1) {
-    q.concurrency = std::floor((low + high) / 2);
-    auto p = predict_serving(models.training.kernels, models.collectives, q);
-    if (!p) return p;
-    if (p->point.requests >= per_replica) {
-      high = q.concurrency;
-      best = std::move(p);
+    const double middle = std::floor((low + high) / 2);
+    const ServingPoint p = closed_loop(replica, request, middle, costs);
+    if (p.requests >= per_replica) {
+      high = middle;
+      best = p;
     } else {
-      low = q.concurrency;
+      low = middle;
     }
   }
   return best;
+}
+
+void fill_point(ServeView& v, const ServingPoint& p) {
+  v.ttft = p.ttft;
+  v.ttft_p99 = p.ttft_p99;
+  v.tpot = p.tpot;
+  v.tpot_p99 = p.tpot_p99;
+  v.latency_p99 = v.ttft_p99 + v.tpot_p99 * v.request.output;
+  v.device_power = p.power;
+  v.output_tokens_per_s = v.rate.base() * v.request.output;
 }
 
 void fill_transformer(ServeView& v, const Models& models, double given_share) {
@@ -118,34 +125,28 @@ void fill_transformer(ServeView& v, const Models& models, double given_share) {
   }
   q.split.tp = *tp;
   v.devices_per_replica = q.split.devices();
+  const auto replica = replica_of(q);
+  if (!replica) {
+    v.infeasible = first_fault(replica.error());
+    return;
+  }
+  const ServingMachine machine(models.training.kernels, models.collectives, q);
+  const ServingCosts costs = machine.costs();
   ServingTarget target;
   if (v.serve->objective.ttft_p99) target.ttft_p99 = *v.serve->objective.ttft_p99;
   if (v.serve->objective.tpot_p99) target.tpot_p99 = *v.serve->objective.tpot_p99;
-  const auto capacity = predict_capacity(models.training.kernels, models.collectives, q, target);
-  if (!capacity) {
-    v.infeasible = first_fault(capacity.error());
-    return;
-  }
-  if (capacity->point.concurrency < 1) {
+  const ServingPoint most_served = capacity(*replica, v.request, target, costs);
+  if (most_served.concurrency < 1) {
     v.infeasible = "not even one request meets the objective on this split";
     return;
   }
-  v.capacity_per_replica = capacity->point.requests;
+  v.capacity_per_replica = most_served.requests;
+  v.bound = most_served.bound;
+  v.kv_tokens = replica->memory.kv_tokens;
   count_replicas(v, given_share);
-  const auto p = point_at(models, q, v.peak / v.replicas, capacity->point.concurrency);
-  if (!p) {
-    v.infeasible = first_fault(p.error());
-    return;
-  }
-  v.ttft = p->point.ttft, v.ttft_p99 = p->point.ttft_p99;
-  v.tpot = p->point.tpot, v.tpot_p99 = p->point.tpot_p99;
-  v.latency_p99 = v.ttft_p99 + v.tpot_p99 * v.request.output;
-  v.bound = capacity->point.bound;
-  v.kv_tokens = p->replica.memory.kv_tokens;
-  v.device_power = p->point.power;
-  v.output_tokens_per_s = v.rate.base() * v.request.output;
-  v.error = p->tpot_s.value > 0 ? p->tpot_s.high / p->tpot_s.value - 1 : v.error;
-  v.basis = p->tpot_s.basis;
+  fill_point(v, point_at(*replica, v.request, v.peak / v.replicas, most_served.concurrency, costs));
+  v.error = serving_error(machine.device(), q);
+  v.basis = Basis::fitted;
 }
 
 void fill_plain(ServeView& v, double given_share) {

@@ -190,7 +190,6 @@ SiteView view_site(const design::Site& site, std::string path, const SiteContext
                       .pue = v.pue.middle,
                       .grid = v.region ? v.region->carbon : GramsPerJoule(0),
                       .wue_l_per_kwh = v.breakdown ? v.breakdown->wue_l_per_kwh : 0});
-  fill_schedule(v, c.catalog);
   return v;
 }
 
@@ -226,7 +225,13 @@ Watts tier_power(const TierView& tier, const Catalog& catalog) {
 std::vector<SiteView> view_sites(const SiteContext& c) {
   std::vector<SiteView> views;
   for (std::size_t i = 0; i < c.design.sites.size(); ++i) {
-    views.push_back(view_site(c.design.sites[i], fmt::format("sites[{}]", i), c));
+    SiteView v = view_site(c.design.sites[i], fmt::format("sites[{}]", i), c);
+    if (c.earlier != nullptr) {
+      v.schedule = (*c.earlier)[i].schedule;
+    } else if (v.has_machines()) {
+      fill_schedule(v, c.catalog);
+    }
+    views.push_back(std::move(v));
   }
   return views;
 }

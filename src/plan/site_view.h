@@ -69,6 +69,8 @@ struct SiteContext {
   const NetworkViews& networks;
   const std::vector<TierView>& tiers;
   const std::vector<TrainView>& trains;
+  // Views of a design whose build schedule is the same, so that it is not drawn again.
+  const std::vector<SiteView>* earlier = nullptr;
 };
 
 std::vector<SiteView> view_sites(const SiteContext& context);
