@@ -91,7 +91,7 @@ Result<ServingPrediction> predict_capacity(const Calibration& kernels,
 // nullopt where none up to `most` does.
 std::optional<int> least_tp(const ServingQuery& query, int most);
 
-// Half-width of the 80 % interval of TPOT; TTFT's is kTtftWidening times it.
+// Half-width of the 80 % interval of TPOT; TTFT's reaches further up.
 double serving_error(const DeviceModel& device, const ServingQuery& query);
 
 }  // namespace orrery

@@ -5,13 +5,15 @@
 namespace orrery {
 namespace {
 
-const std::array<Engine, 4>& engines() {
-  static const std::array<Engine, 4> kAll = {{
+const std::array<Engine, 5>& engines() {
+  static const std::array<Engine, 5> kAll = {{
       {.id = "vllm",
        .memory_share = 0.92,
        .block_tokens = 16,
        .reserve = gib(3),
        .host_step = microseconds(300),
+       .eager_layer = {},
+       .first_token = milliseconds(20),
        .kernels_hidden = 0.3,
        .keeps_all_output = false,
        .ended = ""},
@@ -20,6 +22,8 @@ const std::array<Engine, 4>& engines() {
        .block_tokens = 1,
        .reserve = gib(3),
        .host_step = microseconds(300),
+       .eager_layer = {},
+       .first_token = milliseconds(20),
        .kernels_hidden = 0.3,
        .keeps_all_output = false,
        .ended = ""},
@@ -28,6 +32,8 @@ const std::array<Engine, 4>& engines() {
        .block_tokens = 32,
        .reserve = gib(3),
        .host_step = microseconds(200),
+       .eager_layer = {},
+       .first_token = milliseconds(20),
        .kernels_hidden = 0.5,
        .keeps_all_output = true,
        .ended = ""},
@@ -36,9 +42,21 @@ const std::array<Engine, 4>& engines() {
        .block_tokens = 1,
        .reserve = gib(3),
        .host_step = microseconds(600),
+       .eager_layer = {},
+       .first_token = milliseconds(20),
        .kernels_hidden = 0.0,
        .keeps_all_output = false,
        .ended = "archived in March 2026"},
+      {.id = "pytorch",
+       .memory_share = 0.95,
+       .block_tokens = 1,
+       .reserve = gib(1),
+       .host_step = microseconds(300),
+       .eager_layer = microseconds(350),
+       .first_token = {},
+       .kernels_hidden = 0,
+       .keeps_all_output = true,
+       .ended = ""},
   }};
   return kAll;
 }

@@ -20,9 +20,11 @@ struct Engine {
   std::string_view id;  // as the design file spells it
   double memory_share = 0.9;
   double block_tokens = 16;
-  Bytes reserve;                  // context, captured graphs, communication buffers
-  Seconds host_step;              // scheduling, sampling and output that no kernel hides
-  double kernels_hidden = 0;      // share of the passes over memory that it fuses away
+  Bytes reserve;              // context, captured graphs, communication buffers
+  Seconds host_step;          // scheduling, sampling and output that no kernel hides
+  Seconds eager_layer;        // least host time of a layer of a step with prompts: no graph there
+  Seconds first_token;        // network, tokeniser and streaming around a request
+  double kernels_hidden = 0;  // share of the passes over memory that it fuses away
   bool keeps_all_output = false;  // reserves prompt and whole output before it admits a request
   std::string_view ended;         // why it should not be chosen; empty where it may
 };

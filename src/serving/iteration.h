@@ -28,7 +28,11 @@ struct ServingSplit {
   int ep = 1;
 
   int devices() const { return tp * attention_dp * pp; }
-  int expert_tp() const { return moe_tp > 0 ? moe_tp : tp * attention_dp / ep; }
+  int expert_tp() const {
+    if (moe_tp > 0) return moe_tp;
+    const int spread = tp * attention_dp / ep;
+    return spread > 0 ? spread : 1;
+  }
 };
 
 struct ServingPrecision {
@@ -59,7 +63,7 @@ struct IterationWork {
   std::vector<WorkGroup> groups;
 };
 
-// `device_group`: the ranks of one replica's stage that share a scale-up domain.
+// Messages name their ranks only; whoever answers knows how many of them share a scale-up domain.
 IterationWork iteration_work(const ModelShape& model, const ServingSplit& split,
                              const ServingPrecision& precision, const Iteration& iteration);
 

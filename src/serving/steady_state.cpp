@@ -100,6 +100,8 @@ StepTime step_time(const Replica& replica, const Iteration& iteration, const Ser
   t.host = replica.engine.host_step;
   t.messages = messages * stages;
   t.kernels = (settled.time - messages - replica.engine.host_step) * stages;
+  const Seconds launched = replica.engine.eager_layer * replica.model.layers;
+  if (iteration.prompts > 0) t.host = max(t.host, launched - t.kernels - t.messages);
   t.total = t.kernels + t.messages + t.host;
   t.power = settled.power;
   return t;
@@ -127,8 +129,12 @@ ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double c
   const double others = std::max(0.0, p.running - 1);
   p.tpot = (p.decode.total * steps + p.prefill_adds * others) / r.output;
   p.prefill_share = std::min(0.95, p.running * p.prefill_adds / (r.output * p.tpot));
-  Seconds wait = p.decode.total * (others > 0 ? 0.5 : 0.0) +
+  Seconds wait = replica.engine.first_token + p.decode.total * (others > 0 ? 0.5 : 0.0) +
                  p.prefill_adds * (p.prefill_share / (2 * (1 - p.prefill_share)));
+  if (r.requests_per_client > 0) {
+    const double a_step = std::clamp(replica.limits.token_budget / chunks.tokens, 1.0, p.running);
+    wait += p.prefill_adds * ((others + a_step - 1) / 2 / r.requests_per_client);
+  }
   const Seconds own = p.prefill + wait + p.tpot * (r.output - 1);
   const Seconds queue = own * ((concurrency - p.running) / p.running);
   wait += queue;

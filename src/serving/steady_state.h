@@ -5,7 +5,9 @@
 //   t_dec  = one step in which R requests advance, cache I + O/2 each
 //   t_pre  = what a prompt adds to the steps that carry it (chunks of the token budget)
 //   TPOT   = t_dec + t_pre (R - 1) / O         R - 1 other prompts enter while one request decodes
-//   TTFT   = own prefill + W,  W = half a step + rho / (2 (1 - rho)) t_pre + (b - R) / X
+//   TTFT   = own prefill + W,  W = half a step + rho / (2 (1 - rho)) t_pre + (b - R) / X + overhead
+//            and, where a test starts all clients at once and gives each n requests, the first
+//            burst's mean wait ((R - 1) + (m - 1)) / 2 t_pre for 1 of n, m prompts to a step
 //   rho    = R t_pre / (O TPOT)                share of the time that prompts take
 //   X      = b / (TTFT + (O - 1) TPOT)         requests a second, by Little
 // The interference term is the one that research on 165 measured points confirmed; docs/models/
@@ -31,9 +33,10 @@ struct Replica {
 struct RequestShape {
   double input = 1024;
   double output = 1024;
-  double cached_share = 0;       // of the input, found in the prefix cache
-  double accepted_per_step = 1;  // tokens a request advances in a step: more with speculation
-  double checked_per_step = 1;   // tokens the step computes for it
+  double cached_share = 0;         // of the input, found in the prefix cache
+  double accepted_per_step = 1;    // tokens a request advances in a step: more with speculation
+  double checked_per_step = 1;     // tokens the step computes for it
+  double requests_per_client = 0;  // of a test that starts all clients at once; 0: steady arrivals
 };
 
 // Time of one step of the replica, all pipeline stages included.

@@ -1,0 +1,210 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "catalog/catalog.h"
+#include "serving/engine.h"
+#include "serving/graph_reduce.h"
+#include "serving/memory.h"
+#include "serving/steady_state.h"
+#include "workload/model_math.h"
+
+namespace orrery {
+namespace {
+
+const Catalog& catalog() {
+  static const Catalog loaded = *load_embedded_catalog();
+  return loaded;
+}
+
+// A device of 800 TFLOP/s and 4 TB/s that reaches both, and links without cost.
+ServingCosts plain_costs() {
+  return {.kernel =
+              [](const Operation& op) {
+                const double compute = flops_of(op).base() / 800e12;
+                const double memory = bytes_of(op).base() / 4e12;
+                return ServingOpCost{.time = Seconds(std::max(compute, memory)),
+                                     .clocked = {},
+                                     .core = {},
+                                     .memory = {}};
+              },
+          .collective = [](const CollectiveCall&) { return Seconds(0); },
+          .settle =
+              [](const ServingOpCost& c, Seconds waiting) {
+                return SettledWork{.time = c.time + waiting, .power = watts(500)};
+              }};
+}
+
+Replica replica(std::string_view model, int tp, Bytes memory, Dtype format = Dtype::bf16) {
+  Replica r{.model = *catalog().model(model),
+            .split = {.tp = tp},
+            .precision = {.products = format, .experts = format, .kv = Dtype::bf16},
+            .engine = *find_engine("vllm"),
+            .limits = default_limits(memory),
+            .memory = {}};
+  r.memory = serving_memory(r.model, r.split, r.precision, r.engine, memory, {.limits = r.limits});
+  return r;
+}
+
+// 80 layers x 8 KV heads x 128 x 2 x 2 bytes.
+TEST(ServingMemory, KeysAndValuesOfLlama70b) {
+  const Replica whole = replica("llama-3-70b", 2, gib(141));
+  EXPECT_DOUBLE_EQ(whole.memory.kv_per_token.base(), 327680.0 / 2);
+  // Beyond the KV heads they are copied, not split.
+  const Replica wide = replica("llama-3-70b", 16, gib(141));
+  EXPECT_DOUBLE_EQ(wide.memory.kv_per_token.base(), 327680.0 / 8);
+}
+
+TEST(ServingMemory, WeightsAreThoseOfTheModel) {
+  const ModelShape& m = *catalog().model("llama-3-70b");
+  const double total = count_parameters(m).total;
+  const Bytes one = serving_weights(m, {.tp = 1}, {});
+  EXPECT_NEAR(one.base(), 2 * total, 0.001 * 2 * total);
+  EXPECT_NEAR(serving_weights(m, {.tp = 8}, {}).base(), one.base() / 8, 1e6);
+  EXPECT_LT(serving_weights(m, {.tp = 1}, {.products = Dtype::fp8}), one * 0.55);
+}
+
+TEST(ServingMemory, ALargeModelDoesNotFitOnOneDevice) {
+  EXPECT_FALSE(replica("llama-3-70b", 1, gib(80)).memory.fits);
+  EXPECT_TRUE(replica("llama-3-70b", 4, gib(80)).memory.fits);
+}
+
+TEST(ServingMemory, ThePrintedBlockCountWins) {
+  const Replica r = replica("llama-3-8b", 1, gib(80));
+  const ServingMemory given = serving_memory(r.model, r.split, r.precision, r.engine, gib(80),
+                                             {.limits = r.limits, .blocks = 1000});
+  EXPECT_DOUBLE_EQ(given.kv_tokens, 16000);
+}
+
+TEST(Engine, KnownByTheNamesOfTheDesignFile) {
+  EXPECT_NE(find_engine("vllm"), nullptr);
+  EXPECT_EQ(find_engine("trtllm"), find_engine("tensorrt-llm"));
+  EXPECT_FALSE(find_engine("tgi")->ended.empty());
+  EXPECT_EQ(find_engine("abacus"), nullptr);
+  EXPECT_EQ(default_limits(gib(80)).token_budget, 8192);
+  EXPECT_EQ(default_limits(gib(180)).token_budget, 16384);
+  EXPECT_EQ(default_limits(gib(24)).max_sequences, 256);
+}
+
+// At batch 1 a dense model reads each weight once: 2 N bytes over the bandwidth.
+TEST(SteadyState, OneRequestReadsTheWeightsOnce) {
+  const Replica r = replica("llama-3-8b", 1, gib(141));
+  const StepTime t = step_time(r, {.decoding = 1, .context = 1}, plain_costs());
+  const ParameterCount p = count_parameters(r.model);
+  const double read = 2 * (p.total - p.embedding) / 4e12;
+  EXPECT_NEAR(t.kernels.base(), read, 0.01 * read);
+  EXPECT_EQ(t.host, r.engine.host_step);
+}
+
+// Prefill of many tokens is bound by FLOPs: 2 N a token and the causal half of attention.
+TEST(SteadyState, APromptCostsItsFlops) {
+  const Replica r = replica("llama-3-8b", 1, gib(141));
+  const StepTime t = step_time(r, {.prompts = 1, .prompt_tokens = 8192}, plain_costs());
+  const double flop = 8192 * forward_flops_per_token(r.model, 8192).base();
+  EXPECT_NEAR(t.kernels.base(), flop / 800e12, 0.15 * flop / 800e12);
+}
+
+TEST(SteadyState, LittleHolds) {
+  const Replica r = replica("llama-3-70b", 4, gib(141));
+  const RequestShape request{.input = 1024, .output = 512};
+  for (const double b : {1.0, 16.0, 200.0}) {
+    const ServingPoint p = closed_loop(r, request, b, plain_costs());
+    const double inside = p.requests.base() * (p.ttft + p.tpot * (request.output - 1)).base();
+    EXPECT_NEAR(inside, b, 0.02 * b);
+  }
+}
+
+TEST(SteadyState, MoreClientsWaitLongerAndServeMore) {
+  const Replica r = replica("llama-3-70b", 4, gib(141));
+  const RequestShape request{.input = 2048, .output = 256};
+  ServingPoint before = closed_loop(r, request, 1, plain_costs());
+  for (const double b : {2.0, 8.0, 32.0, 128.0}) {
+    const ServingPoint p = closed_loop(r, request, b, plain_costs());
+    EXPECT_GE(p.tpot, before.tpot);
+    EXPECT_GE(p.output_tokens_per_s, before.output_tokens_per_s);
+    EXPECT_GE(p.ttft_p99, p.ttft);
+    EXPECT_GE(p.tpot_p99, p.tpot);
+    before = p;
+  }
+}
+
+TEST(SteadyState, TheCacheBoundsWhatRuns) {
+  const Replica r = replica("llama-3-70b", 2, gib(80), Dtype::bf16);
+  const ServingPoint p = closed_loop(r, {.input = 8192, .output = 1024}, 500, plain_costs());
+  EXPECT_EQ(p.bound, ServingBound::kv_cache);
+  EXPECT_LT(p.running, 500);
+}
+
+TEST(SteadyState, APrefixCacheShortensTheFirstToken) {
+  const Replica r = replica("llama-3-70b", 4, gib(141));
+  RequestShape request{.input = 8192, .output = 256};
+  const ServingPoint cold = closed_loop(r, request, 16, plain_costs());
+  request.cached_share = 0.8;
+  const ServingPoint warm = closed_loop(r, request, 16, plain_costs());
+  EXPECT_LT(warm.ttft, cold.ttft);
+  EXPECT_LT(warm.tpot, cold.tpot);
+}
+
+TEST(SteadyState, CapacityMeetsItsTargetAndOneMoreDoesNot) {
+  const Replica r = replica("llama-3-70b", 4, gib(141));
+  const RequestShape request{.input = 1024, .output = 256};
+  const ServingTarget target{.ttft_p99 = seconds(2), .tpot_p99 = milliseconds(60)};
+  const ServingPoint p = capacity(r, request, target, plain_costs());
+  ASSERT_GE(p.concurrency, 1);
+  EXPECT_LE(p.ttft_p99, target.ttft_p99);
+  EXPECT_LE(p.tpot_p99, target.tpot_p99);
+  const ServingPoint more = closed_loop(r, request, p.concurrency + 1, plain_costs());
+  EXPECT_TRUE(more.ttft_p99 > target.ttft_p99 || more.tpot_p99 > target.tpot_p99 ||
+              more.bound != ServingBound::none);
+}
+
+TEST(SteadyState, AnImpossibleTargetHasNoCapacity) {
+  const Replica r = replica("llama-3-70b", 4, gib(141));
+  const ServingPoint p = capacity(r, {}, {.tpot_p99 = microseconds(10)}, plain_costs());
+  EXPECT_EQ(p.concurrency, 0);
+}
+
+TEST(SteadyState, ReplicasForARate) {
+  EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10), 0.8), 5);
+  EXPECT_EQ(replicas_needed(PerSecond(0), PerSecond(10)), 0);
+}
+
+// Published gains of continuous over static batching run from about 3 to 10 (and beyond with long
+// tails): batches drained to their longest output waste the slots of the others.
+TEST(SteadyState, ContinuousBatchingGain) {
+  const Replica r = replica("llama-3-8b", 1, gib(80));
+  const RequestShape request{.input = 512, .output = 256};
+  const double clients = 128;
+  const ServingPoint continuous = closed_loop(r, request, clients, plain_costs());
+  const StaticBatch drained = static_batching(r, request, 1.0, 2048, clients, plain_costs());
+  const double gain = continuous.output_tokens_per_s / drained.output_tokens_per_s;
+  EXPECT_GT(gain, 3);
+  EXPECT_LT(gain, 10);
+  const StaticBatch equal = static_batching(r, request, 0.0, 256, clients, plain_costs());
+  EXPECT_LT(continuous.output_tokens_per_s / equal.output_tokens_per_s, 1.5);
+}
+
+TEST(SteadyState, FewTokensTouchFewExperts) {
+  const Replica r = replica("deepseek-v3", 8, gib(180), Dtype::fp8);
+  const StepTime one = step_time(r, {.decoding = 1, .context = 1024}, plain_costs());
+  const StepTime many = step_time(r, {.decoding = 256, .context = 1024}, plain_costs());
+  EXPECT_GT(many.kernels / one.kernels, 3);
+  EXPECT_LT(many.kernels / one.kernels, 64);
+}
+
+// vLLM 0.24 on 8 H200, captured: 4.7 us at 256 B, 18 us at 2 MiB, 48 us at 8 MiB.
+TEST(GraphReduce, AsMeasured) {
+  const BytesPerSecond link = gbytes_per_s(450);
+  EXPECT_NEAR(graph_all_reduce(bytes(256), 8, link, 4).base(), 4.7e-6, 0.5e-6);
+  EXPECT_NEAR(graph_all_reduce(mib(2), 8, link, 4).base(), 18.1e-6, 0.15 * 18.1e-6);
+  EXPECT_NEAR(graph_all_reduce(mib(8), 8, link, 4).base(), 48.4e-6, 0.25 * 48.4e-6);
+  EXPECT_EQ(graph_all_reduce(mib(2), 1, link, 4).base(), 0);
+}
+
+TEST(Money, PerMillionTokens) {
+  const UsdPerSecond rate = cost_rate_of(8, usd_per_hour(2));
+  EXPECT_NEAR(usd_per_million_tokens(rate, 4000).base(), 16.0 / 3600 * 250, 1e-9);
+}
+
+}  // namespace
+}  // namespace orrery
