@@ -10,14 +10,16 @@ Verb diff_verb();
 Verb init_verb();
 Verb plan_verb();
 Verb score_verb();
+Verb search_verb();
 Verb serve_verb();
 Verb version_verb();
 
 // In the order of the work: init plan simulate search calc fabric score calibrate diff explain
 // catalog emit probe serve bench completion version.
 std::vector<Verb> all_verbs() {
-  return {init_verb(),    plan_verb(),  calc_verb(),  score_verb(),      diff_verb(),
-          catalog_verb(), serve_verb(), bench_verb(), completion_verb(), version_verb()};
+  return {init_verb(),  plan_verb(),       search_verb(),  calc_verb(),
+          score_verb(), diff_verb(),       catalog_verb(), serve_verb(),
+          bench_verb(), completion_verb(), version_verb()};
 }
 
 }  // namespace orrery

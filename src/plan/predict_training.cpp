@@ -136,24 +136,29 @@ TrainingJob job_of(const TrainingQuery& q) {
 
 Bytes usable_memory(const Accelerator& a) { return a.memory * kUsableMemory; }
 
-LayoutSpace space_of(const TrainingQuery& q, const TrainingJob& job) {
-  const LayoutWish& w = q.layout;
-  const LayoutSpace all = whole_space(job);
-  LayoutSpace s;
-  s.tp = options(w.tp, all.tp);
-  s.pp = options(w.pp, all.pp);
-  s.vp = options(w.vp, all.vp);
-  if (w.pp == 1) s.vp = {1};
-  s.cp = options(w.cp, {1});
-  s.ep = options(w.ep, all.ep);
-  s.microbatch = options(w.microbatch, all.microbatch);
-  s.sharding = options(w.sharding, {Sharding::zero1});
-  s.recompute = options(w.recompute, all.recompute);
-  s.schedule = options(w.schedule, {Schedule::one_f_one_b});
-  s.sequence_parallel = options(w.sequence_parallel, {true});
+LayoutSpace narrowed(LayoutSpace s, const LayoutWish& w) {
+  s.tp = options(w.tp, std::move(s.tp));
+  s.pp = options(w.pp, std::move(s.pp));
+  s.vp = w.pp == 1 ? std::vector<int>{1} : options(w.vp, std::move(s.vp));
+  s.cp = options(w.cp, std::move(s.cp));
+  s.ep = options(w.ep, std::move(s.ep));
+  s.microbatch = options(w.microbatch, std::move(s.microbatch));
+  s.sharding = options(w.sharding, std::move(s.sharding));
+  s.recompute = options(w.recompute, std::move(s.recompute));
+  s.schedule = options(w.schedule, std::move(s.schedule));
+  s.sequence_parallel = options(w.sequence_parallel, std::move(s.sequence_parallel));
   s.async_tp = w.async_tp;
   s.partial_recompute = !w.recompute;
   return s;
+}
+
+LayoutSpace space_of(const TrainingQuery& q, const TrainingJob& job) {
+  LayoutSpace usual = whole_space(job);
+  usual.cp = {1};
+  usual.sharding = {Sharding::zero1};
+  usual.schedule = {Schedule::one_f_one_b};
+  usual.sequence_parallel = {true};
+  return narrowed(std::move(usual), q.layout);
 }
 
 TrainingPrediction describe(const TrainingModels& models, const TrainingQuery& q,

@@ -108,7 +108,10 @@ class TrainingMachine {
 };
 
 TrainingJob job_of(const TrainingQuery& query);
-// The candidates that the wish leaves.
+// The candidates that a wish leaves of a space.
+LayoutSpace narrowed(LayoutSpace space, const LayoutWish& wish);
+// What a prediction with open fields tries: the usual choices (ZeRO-1, 1F1B or interleaved, no
+// context parallelism). `orrery search layout` tries whole_space.
 LayoutSpace space_of(const TrainingQuery& query, const TrainingJob& job);
 Bytes usable_memory(const Accelerator& a);
 

@@ -1,0 +1,106 @@
+// Step estimates a second, and the whole layout search of GPT-3 175B.
+#include <thread>
+
+#include "bench/figure.h"
+#include "plan/predict_training.h"
+
+namespace orrery {
+namespace {
+
+struct Bench {
+  Catalog catalog;
+  TrainingModels models;
+  TrainingQuery query;
+};
+
+Result<std::unique_ptr<Bench>> gpt3_on_a100() {
+  auto bench = std::make_unique<Bench>();
+  auto catalog = load_embedded_catalog();
+  if (!catalog) return std::unexpected(catalog.error());
+  bench->catalog = std::move(*catalog);
+  auto models = load_training_models(bench->catalog);
+  if (!models) return std::unexpected(models.error());
+  bench->models = std::move(*models);
+  TrainingQuery& q = bench->query;
+  q.model = *bench->catalog.model("gpt3-175b");
+  q.accelerator = bench->catalog.accelerator("a100-80-sxm");
+  q.gpus = 64;
+  q.nic = gbits_per_s(200);
+  q.sequence = 2048;
+  q.batch = 64;
+  q.precision = Precision::fp16;
+  q.framework = "megatron-lm";
+  return bench;
+}
+
+// Layouts of one job, no two alike, each estimated once.
+Result<double> estimates_per_s() {
+  const auto bench = gpt3_on_a100();
+  if (!bench) return std::unexpected(bench.error());
+  const TrainingQuery& q = (*bench)->query;
+  const TrainingJob job = job_of(q);
+  const LayoutSpace space = whole_space(job);
+  std::vector<Layout> layouts;
+  for (std::int64_t i = 0; i < space.size(); ++i) {
+    const Layout l = space.at(i, job.gpus);
+    if (l.dp > 0 && layout_fault(job, l) == LayoutFault::none) layouts.push_back(l);
+  }
+  const FrameworkModel framework = (*bench)->models.training.framework(q.framework, q.release);
+  const TrainingMachine machine((*bench)->models, q);
+  const CostSource source = machine.source();
+  StepScratch scratch;
+  double sum = 0;
+  const double seconds = seconds_of([&] {
+    for (const Layout& l : layouts) {
+      sum += estimate_step(job, l, framework, source, scratch).seconds;
+    }
+  });
+  if (!(sum > 0)) return fail({.code = "bench.training", .what = "no step took any time"});
+  return static_cast<double>(layouts.size()) / seconds;
+}
+
+// Every candidate of the space, memory and time, on two threads, from loading to the ranked list.
+Result<double> search_175b() {
+  Diagnostics faults;
+  const double seconds = seconds_of([&faults] {
+    const auto bench = gpt3_on_a100();
+    if (!bench) return void(faults = bench.error());
+    const TrainingQuery& q = (*bench)->query;
+    const TrainingJob job = job_of(q);
+    const LayoutSpace space = whole_space(job);
+    const FrameworkModel framework = (*bench)->models.training.framework(q.framework, q.release);
+    const TrainingMachine machine((*bench)->models, q);
+    const CostSource source = machine.source();
+    const SearchQuery search{.job = job,
+                             .space = space,
+                             .framework = framework,
+                             .source = source,
+                             .memory_limit = usable_memory(*q.accelerator)};
+    std::vector<SearchResult> parts(2);
+    const std::int64_t half = space.size() / 2;
+    {
+      const std::jthread other([&] { parts[1] = search_layouts(search, half, space.size()); });
+      parts[0] = search_layouts(search, 0, half);
+    }
+    if (merge(std::move(parts), 10).best.empty()) {
+      faults.push_back({.code = "bench.training", .what = "no layout fits"});
+    }
+  });
+  if (!faults.empty()) return std::unexpected(faults);
+  return seconds;
+}
+
+}  // namespace
+
+std::vector<SpeedFigure> training_figures() {
+  return {{.name = "train_estimates_per_s",
+           .unit = "1/s",
+           .what = "step estimates of GPT-3 175B on 64 A100s, one core, no two layouts alike",
+           .measure = estimates_per_s},
+          {.name = "train_search_175b_64",
+           .unit = "s",
+           .what = "the whole layout search of GPT-3 175B on 64 A100s, batch 64, two threads",
+           .measure = search_175b}};
+}
+
+}  // namespace orrery
