@@ -1,0 +1,107 @@
+// The calls that a layout search makes by the million, and one serving point.
+#include "bench/figure.h"
+#include "compute/calibration.h"
+#include "plan/predict_serving.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kRounds = 40;
+
+Result<DeviceModel> h100() {
+  const auto catalog = load_embedded_catalog();
+  if (!catalog) return std::unexpected(catalog.error());
+  const auto calibration = load_embedded_calibration();
+  if (!calibration) return std::unexpected(calibration.error());
+  return device_model(*catalog->accelerator("h100-sxm"), *calibration);
+}
+
+// Nanoseconds of a call over `calls` of them; the sum keeps the calls from being dropped.
+template <class Call>
+Result<double> nanoseconds_a_call(const DeviceModel& device, const Call& call) {
+  double sum = 0;
+  int calls = 0;
+  const double seconds = seconds_of([&] {
+    for (int round = 0; round < kRounds; ++round) {
+      for (int i = 1; i <= 100; ++i) {
+        for (int j = 1; j <= 100; ++j, ++calls) sum += call(device, i, j).base();
+      }
+    }
+  });
+  if (!(sum > 0)) {
+    return fail({.severity = Severity::error, .code = "bench.wrong", .what = "no time at all"});
+  }
+  return seconds / calls * 1e9;
+}
+
+Result<double> gemm_ns() {
+  const auto device = h100();
+  if (!device) return std::unexpected(device.error());
+  return nanoseconds_a_call(*device, [](const DeviceModel& d, int i, int j) {
+    return kernel_time(d, Gemm{.m = 64.0 * i, .n = 128.0 * j, .k = 4096});
+  });
+}
+
+Result<double> attention_ns() {
+  const auto device = h100();
+  if (!device) return std::unexpected(device.error());
+  return nanoseconds_a_call(*device, [](const DeviceModel& d, int i, int j) {
+    const Attention a{.batch = 1.0 * i,
+                      .q_heads = 32,
+                      .kv_heads = 8,
+                      .qk_dim = 128,
+                      .v_dim = 128,
+                      .q_len = 128.0 * j,
+                      .kv_len = 128.0 * j};
+    return kernel_time(d, a);
+  });
+}
+
+Result<double> serving_points() {
+  const auto catalog = load_embedded_catalog();
+  if (!catalog) return std::unexpected(catalog.error());
+  const auto kernels = load_embedded_calibration();
+  if (!kernels) return std::unexpected(kernels.error());
+  const auto collectives = embedded_collective_parameters();
+  if (!collectives) return std::unexpected(collectives.error());
+  ServingQuery query;
+  query.model = *catalog->model("llama-3-70b");
+  query.accelerator = catalog->accelerator("h200-sxm");
+  query.split.tp = 4;
+  const auto replica = replica_of(query);
+  if (!replica) return std::unexpected(replica.error());
+  const ServingMachine machine(*kernels, *collectives, query);
+  const ServingCosts costs = machine.costs();
+  constexpr int kPoints = 2000;
+  double sum = 0;
+  const double seconds = seconds_of([&] {
+    for (int b = 1; b <= kPoints; ++b) {
+      sum += closed_loop(*replica, query.request, b % 200 + 1, costs).tpot.base();
+    }
+  });
+  if (!(sum > 0)) {
+    return fail({.severity = Severity::error, .code = "bench.wrong", .what = "no time at all"});
+  }
+  return kPoints / seconds;
+}
+
+}  // namespace
+
+std::vector<SpeedFigure> compute_figures() {
+  return {
+      {.name = "kernel_gemm",
+       .unit = "ns",
+       .what = "time of one matrix product, no two alike",
+       .measure = gemm_ns},
+      {.name = "kernel_attention",
+       .unit = "ns",
+       .what = "time of one attention kernel, no two alike",
+       .measure = attention_ns},
+      {.name = "serving_points",
+       .unit = "/s",
+       .what = "closed-loop points of a 70B replica",
+       .measure = serving_points},
+  };
+}
+
+}  // namespace orrery
