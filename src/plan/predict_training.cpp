@@ -228,11 +228,13 @@ Result<TrainingPrediction> predict_training(const TrainingModels& models, const 
                      .space = space,
                      .framework = framework,
                      .source = source,
-                     .memory_limit = usable_memory(*q.accelerator)};
+                     .memory_limit = usable_memory(*q.accelerator),
+                     .peak_flops = q.accelerator->peak(product_dtype(q.precision))->base()};
   SearchResult found = search_layouts(search, 0, size);
   const bool fits = !found.best.empty();
   if (!fits) {
     search.memory_limit = Bytes(std::numeric_limits<double>::infinity());
+    search.peak_flops = 0;
     search.keep = static_cast<int>(std::min<std::int64_t>(size, 1000));
     found = search_layouts(search, 0, size);
     std::ranges::stable_sort(found.best, {}, &RankedLayout::memory);

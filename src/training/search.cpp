@@ -66,6 +66,39 @@ Bytes settle_recompute(const SearchQuery& q, Layout& l, StepScratch& scratch) {
   return peak(share);
 }
 
+// Recomputing more of a layer saves memory and costs time, so a layout that recomputes although the
+// same one without would fit belongs in no answer. Candidates that differ only in recompute follow
+// one another, so the last answer is kept.
+class LessRecompute {
+ public:
+  explicit LessRecompute(const SearchQuery& q) : q_(q) {}
+
+  bool fits(const Layout& l, StepScratch& scratch) {
+    // Without a limit the search is for what needs least memory, and recompute does help that.
+    if (!std::isfinite(q_.memory_limit.base())) return false;
+    if (l.recompute == Recompute::none || !q_.space.tries_no_recompute()) return false;
+    Layout less = l;
+    less.recompute = Recompute::none;
+    if (!(known_ && less == last_)) {
+      last_fits_ = estimate_memory(q_.job, less, q_.framework, scratch).peak <= q_.memory_limit;
+      last_ = less;
+      known_ = true;
+    }
+    return last_fits_;
+  }
+  // What the search itself found, so that it need not be asked again.
+  void note(const Layout& l, bool fits) {
+    if (l.recompute != Recompute::none) return;
+    last_ = l, last_fits_ = fits, known_ = true;
+  }
+
+ private:
+  const SearchQuery& q_;
+  Layout last_;
+  bool last_fits_ = false;
+  bool known_ = false;
+};
+
 double lower_bound(double ideal, const TrainingJob& job, const Layout& l) {
   // The bubble of a zero-bubble schedule can vanish; of the others it is least for equal stages.
   if (l.schedule == Schedule::zero_bubble && l.vp == 1) return ideal;
@@ -74,6 +107,10 @@ double lower_bound(double ideal, const TrainingJob& job, const Layout& l) {
 }
 
 }  // namespace
+
+bool LayoutSpace::tries_no_recompute() const {
+  return std::ranges::find(recompute, Recompute::none) != recompute.end();
+}
 
 std::int64_t LayoutSpace::size() const {
   std::int64_t n = 1;
@@ -138,6 +175,7 @@ SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64
   SearchResult result;
   StepScratch scratch;
   const double ideal = ideal_seconds(q);
+  LessRecompute less(q);
   for (std::int64_t i = begin; i < end; ++i) {
     ++result.counts.candidates;
     Layout l = q.space.at(i, q.job.gpus);
@@ -155,9 +193,14 @@ SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64
       ++result.counts.bounded;
       continue;
     }
+    if (less.fits(l, scratch)) {
+      ++result.counts.bounded;
+      continue;
+    }
     const Bytes memory = q.space.partial_recompute && l.recompute == Recompute::full
                              ? settle_recompute(q, l, scratch)
                              : estimate_memory(q.job, l, q.framework, scratch).peak;
+    less.note(l, memory <= q.memory_limit);
     if (memory > q.memory_limit) {
       ++result.counts.too_large;
       continue;

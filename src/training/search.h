@@ -5,6 +5,7 @@
 // dropped without an estimate where a proof needs none:
 //   - the layout does not divide (refuse_layout);
 //   - its memory is above the limit;
+//   - it recomputes although the same layout without recompute fits, which is never slower;
 //   - its lower bound, all products at the device's peak divided over all devices and stretched by
 //     the bubble (m + (p-1)/v) / m, is above the worst of the best found so far in the range.
 // The bound never exceeds the estimate, so no layout that belongs in the answer is dropped.
@@ -34,6 +35,7 @@ struct LayoutSpace {
   // Full recompute of only as many layers as memory asks for, as frameworks offer it.
   bool partial_recompute = false;
 
+  bool tries_no_recompute() const;
   std::int64_t size() const;
   Layout at(std::int64_t index, int gpus) const;  // dp = 0 where the device count does not divide
 };
@@ -52,7 +54,7 @@ struct SearchCounts {
   std::int64_t candidates = 0;
   std::int64_t refused = 0;  // do not divide
   std::int64_t too_large = 0;
-  std::int64_t bounded = 0;  // lower bound above the best
+  std::int64_t bounded = 0;  // lower bound above the best, or another is never slower
   std::int64_t evaluated = 0;
 
   SearchCounts& operator+=(const SearchCounts& o);
