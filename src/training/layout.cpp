@@ -92,6 +92,8 @@ LayoutFault layout_fault(const TrainingJob& job, const Layout& l) {
   if (std::fmod(m.ffn, l.tp) != 0) return LayoutFault::ffn;
   if (m.layers < l.pp * l.vp) return LayoutFault::layers;
   if (l.vp > 1 && l.pp == 1) return LayoutFault::interleave_without_pipeline;
+  // Stages of equal depth are cut into equal chunks; uneven models are cut by hand.
+  if (m.layers % l.pp == 0 && m.layers / l.pp % l.vp != 0) return LayoutFault::chunks;
   if (job.batch % (l.dp * l.microbatch) != 0) return LayoutFault::batch;
   if (l.ep > 1 && !m.is_moe()) return LayoutFault::experts_of_dense_model;
   if (l.ep > 1 && m.experts % l.ep != 0) return LayoutFault::experts;
@@ -121,6 +123,8 @@ std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& l
       return fmt::format("{} layers cannot fill pp {} x vp {} chunks", m.layers, l.pp, l.vp);
     case LayoutFault::interleave_without_pipeline:
       return "interleaving (vp > 1) needs a pipeline (pp > 1)";
+    case LayoutFault::chunks:
+      return fmt::format("vp {} does not divide the {} layers of a stage", l.vp, m.layers / l.pp);
     case LayoutFault::batch:
       return fmt::format("batch {} is not a multiple of dp {} x microbatch {}", job.batch, l.dp,
                          l.microbatch);

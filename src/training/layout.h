@@ -70,6 +70,7 @@ enum class LayoutFault {
   ffn,
   layers,
   interleave_without_pipeline,
+  chunks,
   batch,
   experts_of_dense_model,
   experts,

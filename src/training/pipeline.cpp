@@ -3,14 +3,62 @@
 #include <algorithm>
 
 namespace orrery {
+namespace {
 
-PipelineTime pipeline_time(const StageTimes& sum, const StageTimes& slowest, int microbatches,
-                           int vp, Schedule schedule) {
-  double bubble = (sum.total() - slowest.total()) / std::max(1, vp);
-  if (schedule == Schedule::zero_bubble) {
-    bubble = std::max(0.0, bubble - 2 * (sum.wgrad - slowest.wgrad) / std::max(1, vp));
+struct Neighbours {
+  double before = 0;        // S of the stages before this one
+  double after = 0;         // and after it
+  double wgrad_others = 0;  // W of all others
+  int index = 0;
+};
+
+PipelineTime seen_from(const StageTimes& stage, const Neighbours& n, int count, int microbatches,
+                       int vp, Schedule schedule) {
+  const double warm = std::min(microbatches, count - n.index) - 1;
+  const double backward = stage.dgrad + stage.wgrad;
+  double idle = n.before + std::max(0.0, n.after - warm * stage.forward) +
+                std::max(0.0, n.after - warm * backward);
+  if (schedule == Schedule::zero_bubble) idle = std::max(0.0, idle - 2 * n.wgrad_others);
+  idle /= std::max(1, vp);
+  return {.seconds = microbatches * stage.total() + idle, .bubble = idle};
+}
+
+}  // namespace
+
+PipelineTime pipeline_time(const PipelineStages& p, int microbatches, int vp, Schedule schedule) {
+  const int n = p.count;
+  if (n == 1) return {.seconds = microbatches * p.first.total()};
+  const double middles = (n - 2) * p.middle.total();
+  const double middle_wgrad = (n - 2) * p.middle.wgrad;
+  PipelineTime slowest = seen_from(p.first,
+                                   {.before = 0,
+                                    .after = middles + p.last.total(),
+                                    .wgrad_others = middle_wgrad + p.last.wgrad,
+                                    .index = 0},
+                                   n, microbatches, vp, schedule);
+  const auto consider = [&](PipelineTime t, SlowestStage stage) {
+    if (t.seconds <= slowest.seconds) return;
+    slowest = t;
+    slowest.slowest = stage;
+  };
+  if (n > 2) {
+    consider(
+        seen_from(p.middle,
+                  {.before = p.first.total(),
+                   .after = middles - p.middle.total() + p.last.total(),
+                   .wgrad_others = p.first.wgrad + middle_wgrad - p.middle.wgrad + p.last.wgrad,
+                   .index = 1},
+                  n, microbatches, vp, schedule),
+        SlowestStage::middle);
   }
-  return {.seconds = microbatches * slowest.total() + bubble, .bubble = bubble};
+  consider(seen_from(p.last,
+                     {.before = p.first.total() + middles,
+                      .after = 0,
+                      .wgrad_others = p.first.wgrad + middle_wgrad,
+                      .index = n - 1},
+                     n, microbatches, vp, schedule),
+           SlowestStage::last);
+  return slowest;
 }
 
 }  // namespace orrery

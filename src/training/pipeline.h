@@ -1,14 +1,17 @@
 // The makespan of a pipeline of unequal stages, in closed form: no cost a microbatch.
 //
-//   1F1B         T = m S* + (sum_j S_j - S*)                   S_j = F_j + B_j + W_j, S* the
-//   largest interleaved  T = m S* + (sum_j S_j - S*) / v               v chunks a stage zero bubble
-//   T = m S* + (sum_j Z_j - Z*)                   Z_j = F_j + B_j - W_j (ZB-H1)
+// Stage i (from 0) of p works m (F_i + B_i) and waits, with S_j = F_j + B_j, B = dgrad + wgrad:
+//   before its first and after its last microbatch   sum_{j<i} S_j
+//   for its first backward                           max(0, sum_{j>i} S_j - w F_i)
+//   between its last forwards' backwards             max(0, sum_{j>i} S_j - w B_i)
+// where w = min(m, p - i) - 1 forwards fill the first wait and as many backwards the second. The
+// makespan is the longest such sum over the first, a middle and the last stage. Interleaving
+// divides the waits by the chunks v; ZB-H1 fills them with wgrad: 2 sum_{j != i} W_j less.
 //
-// Equal stages give the textbook (m + p - 1) S; unequal ones are exact where the slowest stage
-// never waits after its first backward, which 1F1B's warm-up depth ensures (pipeline_test.cpp
-// compares with the simulated dependency graph). Sources: Narayanan et al. (arXiv 2104.04473), Qi
-// et al. (arXiv 2401.10241). Wrong for m < p with zero bubble, and where transfers are slower than
-// stages.
+// Equal stages give the textbook (m + p - 1) S, (m + (p-1)/v) S and bubbles (p-1)(F + B - W).
+// Unequal ones agree with the simulated dependency graph where one stage or the head is the heavy
+// one (pipeline_test.cpp). Sources: Narayanan et al. (arXiv 2104.04473), Qi et al. (arXiv
+// 2401.10241). Wrong where several stages differ by turns, and where transfers outlast stages.
 #pragma once
 
 #include "training/layout.h"
@@ -23,13 +26,23 @@ struct StageTimes {
   double total() const { return forward + dgrad + wgrad; }
 };
 
+// Stages between first and last are alike.
+struct PipelineStages {
+  StageTimes first;
+  StageTimes middle;
+  StageTimes last;
+  int count = 1;  // 1: only `first` is read, 2: first and last
+};
+
+enum class SlowestStage { first, middle, last };
+
 struct PipelineTime {
   double seconds = 0;
   double bubble = 0;  // in which the slowest stage stands idle
+  SlowestStage slowest = SlowestStage::first;
 };
 
-// `sum` over all stages, `slowest` the one with the largest total.
-PipelineTime pipeline_time(const StageTimes& sum, const StageTimes& slowest, int microbatches,
-                           int vp, Schedule schedule);
+PipelineTime pipeline_time(const PipelineStages& stages, int microbatches, int vp,
+                           Schedule schedule);
 
 }  // namespace orrery

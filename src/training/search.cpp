@@ -99,6 +99,14 @@ class LessRecompute {
   bool known_ = false;
 };
 
+// Ways to write a layout that another candidate is already: interleaving has its own schedule, one
+// tensor-parallel rank nothing to split, a single replica nothing to shard.
+bool is_repeat(const LayoutSpace& s, const Layout& l) {
+  if (l.schedule != s.schedule.front() && (l.vp > 1 || l.pp == 1)) return true;
+  if (l.sequence_parallel != s.sequence_parallel.front() && l.tp == 1) return true;
+  return l.sharding != s.sharding.front() && l.dp * l.cp == 1;
+}
+
 double lower_bound(double ideal, const TrainingJob& job, const Layout& l) {
   // The bubble of a zero-bubble schedule can vanish; of the others it is least for equal stages.
   if (l.schedule == Schedule::zero_bubble && l.vp == 1) return ideal;
@@ -179,12 +187,7 @@ SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64
   for (std::int64_t i = begin; i < end; ++i) {
     ++result.counts.candidates;
     Layout l = q.space.at(i, q.job.gpus);
-    // Two ways to write one layout: interleaving has its own schedule, tp 1 nothing to parallelise.
-    const bool doubled = (l.vp > 1 && l.schedule == Schedule::zero_bubble) ||
-                         (l.tp == 1 && !l.sequence_parallel) ||
-                         (l.pp == 1 && l.schedule == Schedule::zero_bubble);
-    const bool several = q.space.sequence_parallel.size() > 1 || q.space.schedule.size() > 1;
-    if (l.dp == 0 || (doubled && several) || layout_fault(q.job, l) != LayoutFault::none) {
+    if (l.dp == 0 || is_repeat(q.space, l) || layout_fault(q.job, l) != LayoutFault::none) {
       ++result.counts.refused;
       continue;
     }
@@ -233,7 +236,7 @@ std::string why_slower(const RankedLayout& best, const RankedLayout& other) {
     }
   }
   const double behind = other.step.seconds / best.step.seconds - 1;
-  return fmt::format("{:.1f} % slower: {} takes {:.0f} ms more", 100 * behind,
+  return fmt::format("{:.1f} % slower, most of it {} (+{:.0f} ms)", 100 * behind,
                      to_text(static_cast<StepPhase>(part)), 1e3 * grew);
 }
 

@@ -215,17 +215,14 @@ StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer&
                       const StageParameters& fullest) {
   const Layout& l = q.layout;
   const int m = microbatches_of(q.job, l);
-  Composed slow = composer.compose(stages.first);
-  if (l.pp > 1) {
-    for (const StageCost* stage : {&stages.middle, &stages.last}) {
-      if (stage == &stages.middle && l.pp == 2) continue;
-      const Composed c = composer.compose(*stage);
-      if (c.times.total() > slow.times.total()) slow = c;
-    }
-  }
-  const StageTimes sum = l.pp == 1 ? slow.times : composer.compose(stages.sum).times;
-  const Schedule schedule = l.vp > 1 ? Schedule::interleaved : l.schedule;
-  const PipelineTime pipeline = pipeline_time(sum, slow.times, m, l.vp, schedule);
+  const Composed first = composer.compose(stages.first);
+  const Composed middle = l.pp > 2 ? composer.compose(stages.middle) : Composed{};
+  const Composed last = l.pp > 1 ? composer.compose(stages.last) : Composed{};
+  const PipelineTime pipeline = pipeline_time({first.times, middle.times, last.times, l.pp}, m,
+                                              l.vp, l.vp > 1 ? Schedule::interleaved : l.schedule);
+  const Composed& slow = pipeline.slowest == SlowestStage::first    ? first
+                         : pipeline.slowest == SlowestStage::middle ? middle
+                                                                    : last;
   StepEstimate e;
   e.microbatches = m;
   for (std::size_t i = 0; i < slow.parts.size(); ++i) e.parts[i] = slow.parts[i] * m;

@@ -1,0 +1,115 @@
+#include "training/search.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "training/test_support.h"
+
+namespace orrery {
+namespace {
+
+using testing_support::job_of_gpt3;
+using testing_support::Roofline;
+
+struct Setting {
+  TrainingJob job = job_of_gpt3();
+  LayoutSpace space = whole_space(job);
+  FrameworkModel framework;
+  Roofline machine;
+  CostSource source = machine.source();
+
+  SearchQuery query(double peak, int keep = 8) const {
+    return {.job = job,
+            .space = space,
+            .framework = framework,
+            .source = source,
+            .memory_limit = gib(76),
+            .peak_flops = peak,
+            .keep = keep};
+  }
+};
+
+TEST(Search, PruningDropsNothingThatBelongsInTheAnswer) {
+  const Setting s;
+  const SearchResult unbounded = search_layouts(s.query(0), 0, s.space.size());
+  const SearchResult pruned = search_layouts(s.query(s.machine.flops), 0, s.space.size());
+  ASSERT_EQ(unbounded.best.size(), pruned.best.size());
+  for (std::size_t i = 0; i < pruned.best.size(); ++i) {
+    EXPECT_EQ(unbounded.best[i].index, pruned.best[i].index);
+  }
+  EXPECT_GT(pruned.counts.bounded, unbounded.counts.bounded);
+  EXPECT_LT(pruned.counts.evaluated, unbounded.counts.evaluated);
+}
+
+TEST(Search, FindsWhatTryingEverythingFinds) {
+  const Setting s;
+  StepScratch scratch;
+  double best = std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; i < s.space.size(); ++i) {
+    const Layout l = s.space.at(i, s.job.gpus);
+    if (l.dp == 0 || layout_fault(s.job, l) != LayoutFault::none) continue;
+    if (estimate_memory(s.job, l, s.framework, scratch).peak > gib(76)) continue;
+    best = std::min(best, estimate_step(s.job, l, s.framework, s.source, scratch).seconds);
+  }
+  const SearchResult found = search_layouts(s.query(s.machine.flops), 0, s.space.size());
+  ASSERT_FALSE(found.best.empty());
+  EXPECT_EQ(found.best.front().step.seconds, best);
+}
+
+TEST(Search, ASplitRangeGivesTheSameAnswer) {
+  const Setting s;
+  const SearchQuery q = s.query(s.machine.flops);
+  const SearchResult whole = search_layouts(q, 0, s.space.size());
+  std::vector<SearchResult> parts;
+  const std::int64_t step = s.space.size() / 7 + 1;
+  for (std::int64_t at = 0; at < s.space.size(); at += step) {
+    parts.push_back(search_layouts(q, at, std::min(s.space.size(), at + step)));
+  }
+  const SearchResult merged = merge(std::move(parts), q.keep);
+  ASSERT_EQ(whole.best.size(), merged.best.size());
+  for (std::size_t i = 0; i < whole.best.size(); ++i) {
+    EXPECT_EQ(whole.best[i].index, merged.best[i].index);
+    EXPECT_EQ(whole.best[i].step.seconds, merged.best[i].step.seconds);
+  }
+  EXPECT_EQ(whole.counts.candidates, merged.counts.candidates);
+  EXPECT_EQ(whole.counts.refused, merged.counts.refused);
+}
+
+TEST(Search, EveryCandidateIsAccountedFor) {
+  const Setting s;
+  const SearchCounts c = search_layouts(s.query(s.machine.flops), 0, s.space.size()).counts;
+  EXPECT_EQ(c.candidates, s.space.size());
+  EXPECT_EQ(c.candidates, c.refused + c.too_large + c.bounded + c.evaluated);
+}
+
+// Korthikanti et al. ran 175B on 64 A100s with tp 8, pp 8, three chunks, selective recompute.
+TEST(Search, IsNoSlowerThanThePublishedLayout) {
+  const Setting s;
+  StepScratch scratch;
+  const Layout published{.tp = 8, .pp = 8, .vp = 3, .recompute = Recompute::selective};
+  const double theirs = estimate_step(s.job, published, s.framework, s.source, scratch).seconds;
+  const SearchResult found = search_layouts(s.query(s.machine.flops), 0, s.space.size());
+  ASSERT_FALSE(found.best.empty());
+  EXPECT_LE(found.best.front().step.seconds, theirs);
+  EXPECT_LE(found.best.front().memory, gib(76));
+  EXPECT_NE(why_slower(found.best[0], found.best[1]).find("slower"), std::string::npos);
+}
+
+TEST(Search, PartialRecomputeTakesTheLeastShareThatFits) {
+  Setting s;
+  s.space.partial_recompute = true;
+  s.space.recompute = {Recompute::full};
+  const SearchResult found = search_layouts(s.query(0), 0, s.space.size());
+  ASSERT_FALSE(found.best.empty());
+  StepScratch scratch;
+  for (const RankedLayout& r : found.best) {
+    Layout less = r.layout;
+    less.recompute_share -= 1.0 / s.job.model.layers;
+    if (less.recompute_share <= 0) continue;
+    EXPECT_GT(estimate_memory(s.job, less, s.framework, scratch).peak, gib(76));
+  }
+}
+
+}  // namespace
+}  // namespace orrery

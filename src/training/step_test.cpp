@@ -1,0 +1,149 @@
+#include "training/step.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "training/test_support.h"
+#include "workload/model_math.h"
+
+namespace orrery {
+namespace {
+
+using testing_support::gpt;
+using testing_support::job_of_gpt3;
+using testing_support::mixtral;
+using testing_support::Roofline;
+
+double seconds(const TrainingJob& job, const Layout& l, const Roofline& r,
+               const FrameworkModel& f = {}) {
+  StepScratch scratch;
+  EXPECT_EQ(refuse_layout(job, l), std::nullopt);
+  return estimate_step(job, l, f, r.source(), scratch).seconds;
+}
+
+const Layout kPublished{.tp = 8, .pp = 8, .vp = 3, .recompute = Recompute::selective};
+
+TEST(Step, EverySecondIsAttributed) {
+  const TrainingJob job = job_of_gpt3();
+  const FrameworkModel f{.step_overhead_s = 0.01, .straggler = 0.01, .tp_overlap = 0.3};
+  StepScratch scratch;
+  for (const Layout& l : {kPublished, Layout{.tp = 8, .dp = 8, .sharding = Sharding::zero3},
+                          Layout{.tp = 2, .pp = 4, .dp = 8, .recompute = Recompute::full}}) {
+    const StepEstimate e = estimate_step(job, l, f, Roofline{}.source(), scratch);
+    const double sum = std::accumulate(e.parts.begin(), e.parts.end(), 0.0);
+    EXPECT_NEAR(sum / e.seconds, 1, 1e-9) << to_text(l);
+  }
+}
+
+// Compute alone, no launch: the products of a step at the roofline's rate.
+TEST(Step, MatrixTimeAgreesWithTheClosedForm) {
+  TrainingJob job{.model = gpt(24, 8192, 64), .sequence = 2048, .batch = 8, .gpus = 1};
+  const Roofline r{.bandwidth = 1e30, .launch = 0};
+  const Layout l{.microbatch = 8, .sharding = Sharding::none};
+  StepScratch scratch;
+  const StepEstimate e = estimate_step(job, l, {.update_traffic = 0}, r.source(), scratch);
+  const double tokens = 8.0 * 2048;
+  const double flops =
+      training_flops_per_token(job.model, job.sequence, FlopConvention::causal_half).base() *
+      tokens;
+  // Flash attention's backward repeats the scores: 3.5 forwards where the model counts 3.
+  const double extra = 0.5 * 2 * 2.0 * job.model.hidden * (job.sequence / 2) * 24 * tokens;
+  EXPECT_NEAR(e.seconds * r.flops / (flops + extra), 1, 2e-3);
+}
+
+TEST(Step, FasterMachinesAndLessWorkNeverSlowIt) {
+  const TrainingJob job = job_of_gpt3();
+  const Roofline base;
+  const double t = seconds(job, kPublished, base);
+  for (double f : {1.1, 2.0, 10.0}) {
+    Roofline r = base;
+    r.flops *= f;
+    EXPECT_LE(seconds(job, kPublished, r), t);
+    r = base;
+    r.bandwidth *= f;
+    EXPECT_LE(seconds(job, kPublished, r), t);
+    r = base;
+    r.link *= f;
+    EXPECT_LE(seconds(job, kPublished, r), t);
+    r = base;
+    r.nic *= f;
+    EXPECT_LE(seconds(job, kPublished, r), t);
+  }
+  TrainingJob less = job;
+  less.batch = 32;
+  EXPECT_LT(seconds(less, kPublished, base), t);
+  less = job;
+  less.sequence = 1024;
+  EXPECT_LT(seconds(less, kPublished, base), t);
+  Layout none = kPublished;
+  none.recompute = Recompute::none;
+  EXPECT_LE(seconds(job, none, base), t);
+  Layout full = kPublished;
+  full.recompute = Recompute::full;
+  EXPECT_GE(seconds(job, full, base), t);
+}
+
+TEST(Step, GrowsLinearlyWithMicrobatchesPastTheBubble) {
+  const Roofline r;
+  const double t64 = seconds(job_of_gpt3(64, 64), kPublished, r);
+  const double t128 = seconds(job_of_gpt3(64, 128), kPublished, r);
+  const double t192 = seconds(job_of_gpt3(64, 192), kPublished, r);
+  EXPECT_NEAR((t192 - t128) / (t128 - t64), 1, 1e-9);
+}
+
+TEST(Step, ExpertParallelismSendsWhatItMustAndForcedBalanceIsFaster) {
+  TrainingJob job{.model = mixtral(), .sequence = 4096, .batch = 64, .gpus = 8};
+  const Layout l{.dp = 8, .ep = 8};
+  StepScratch scratch;
+  const Roofline r;
+  const StepEstimate even = estimate_step(job, l, {}, r.source(), scratch);
+  EXPECT_GT(even.part(StepPhase::ep), 0);
+  job.imbalance = 1.3;
+  EXPECT_GT(estimate_step(job, l, {}, r.source(), scratch).seconds, even.seconds);
+}
+
+TEST(Step, LoraSkipsTheGradientsOfFrozenWeights) {
+  TrainingJob job{.model = gpt(32, 4096, 32), .sequence = 2048, .batch = 16, .gpus = 8};
+  const Layout l{.dp = 8, .microbatch = 2};
+  const Roofline r;
+  const double whole = seconds(job, l, r);
+  job.task = TrainingTask::lora;
+  const double lora = seconds(job, l, r);
+  EXPECT_LT(lora, 0.85 * whole);
+  EXPECT_GT(lora, 0.55 * whole);
+}
+
+TEST(Step, HostLaunchIsAFloor) {
+  const TrainingJob job{.model = gpt(12, 768, 12), .sequence = 1024, .batch = 1, .gpus = 1};
+  const Layout l{.sharding = Sharding::none};
+  const FrameworkModel slow{.host_launch_s = 1e-3};
+  StepScratch scratch;
+  const StepEstimate e = estimate_step(job, l, slow, Roofline{}.source(), scratch);
+  EXPECT_GT(e.part(StepPhase::host), 0.8 * e.seconds);
+}
+
+TEST(Layout, ThatDoesNotDivideIsRefusedWithAReason) {
+  const TrainingJob job = job_of_gpt3();
+  const struct {
+    Layout layout;
+    const char* says;
+  } cases[] = {
+      {{.tp = 8, .pp = 8, .dp = 2}, "not 64 GPUs"},
+      {{.tp = 64}, "does not divide 96 heads"},
+      {{.tp = 8, .pp = 8, .vp = 5}, "does not divide the 12 layers"},
+      {{.tp = 8, .dp = 8, .microbatch = 3}, "not a multiple"},
+      {{.tp = 8, .dp = 8, .ep = 2}, "without experts"},
+      {{.tp = 8, .vp = 2, .dp = 8}, "needs a pipeline"},
+      {{.tp = 0}, "at least 1"},
+  };
+  for (const auto& c : cases) {
+    const auto reason = refuse_layout(job, c.layout);
+    ASSERT_TRUE(reason) << to_text(c.layout);
+    EXPECT_NE(reason->find(c.says), std::string::npos) << *reason;
+  }
+  EXPECT_EQ(refuse_layout(job, kPublished), std::nullopt);
+}
+
+}  // namespace
+}  // namespace orrery

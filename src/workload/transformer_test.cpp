@@ -1,0 +1,97 @@
+#include "workload/transformer.h"
+
+#include <gtest/gtest.h>
+
+#include "workload/model_math.h"
+
+namespace orrery {
+namespace {
+
+ModelShape llama70b() {
+  ModelShape m;
+  m.layers = 80;
+  m.hidden = 8192;
+  m.heads = 64;
+  m.kv_heads = 8;
+  m.head_dim = 128;
+  m.ffn = 28672;
+  m.vocab = 128256;
+  return m;
+}
+
+Flops total(const OpList& ops) {
+  Flops sum;
+  for (const Operation& op : ops.items()) sum += flops_of(op);
+  return sum;
+}
+
+TEST(Transformer, LayerFlopsAgreeWithTheClosedForm) {
+  const ModelShape m = llama70b();
+  LayerWork work;
+  EndWork head;
+  const double s = 8192;
+  fill_layer_work(m, LayerKind::dense, false, {.microbatch = 2, .sequence = s}, {}, work);
+  fill_head_work(m, {.microbatch = 2, .sequence = s}, {}, head);
+  const Flops forward = total(work.forward) * 80 + total(head.forward);
+  EXPECT_NEAR(forward / (forward_flops_per_token(m, s) * 2 * s), 1, 1e-3);
+  // dgrad and wgrad of the products are a forward each; flash backward is 2.5.
+  const Flops attention = total(work.attention_core);
+  const Flops products = total(work.forward) - attention;
+  EXPECT_NEAR(total(work.dgrad) / (products + 2.5 * attention), 1, 1e-12);
+  EXPECT_NEAR(total(work.wgrad) / products, 1, 1e-12);
+}
+
+TEST(Transformer, TensorAndContextParallelismDivideTheWork) {
+  const ModelShape m = llama70b();
+  LayerWork whole;
+  LayerWork part;
+  fill_layer_work(m, LayerKind::dense, false, {.sequence = 32768}, {}, whole);
+  fill_layer_work(m, LayerKind::dense, false, {.sequence = 32768, .tp = 4, .cp = 2}, {}, part);
+  EXPECT_NEAR(total(whole.forward) / total(part.forward), 8, 1e-9);
+  EXPECT_NEAR(whole.messages.tp_tensor / part.messages.tp_tensor, 2, 1e-12);
+}
+
+TEST(Transformer, ExpertRowsAreConservedUnderExpertParallelism) {
+  ModelShape m = llama70b();
+  m.experts = 64;
+  m.top_k = 4;
+  m.expert_ffn = 2048;
+  LayerWork one;
+  LayerWork eight;
+  fill_layer_work(m, LayerKind::moe, false, {.sequence = 4096}, {}, one);
+  fill_layer_work(m, LayerKind::moe, false, {.sequence = 4096, .ep = 8}, {}, eight);
+  // Fewer, taller expert products: the same FLOPs on a rank.
+  EXPECT_NEAR(total(one.forward) / total(eight.forward), 1, 1e-12);
+  EXPECT_DOUBLE_EQ(eight.messages.ep_tensor.base(), 4096.0 * 4 * 8192 * 2);
+}
+
+TEST(Transformer, QuantisedProductsNeedPassesAndSaveHalf) {
+  const ModelShape m = llama70b();
+  LayerWork wide;
+  LayerWork narrow;
+  fill_layer_work(m, LayerKind::dense, false, {.sequence = 4096}, {}, wide);
+  fill_layer_work(m, LayerKind::dense, false, {.sequence = 4096, .precision = Precision::mxfp8}, {},
+                  narrow);
+  EXPECT_GT(narrow.forward.size(), wide.forward.size());
+  EXPECT_DOUBLE_EQ(narrow.saved[Saved::mlp_activation] * 2, wide.saved[Saved::mlp_activation]);
+  EXPECT_NEAR(total(narrow.forward) / total(wide.forward), 1, 1e-12);
+}
+
+TEST(Transformer, FrozenWeightsHaveNoGradients) {
+  LayerWork work;
+  fill_layer_work(llama70b(), LayerKind::dense, false, {.sequence = 4096, .frozen = true}, {},
+                  work);
+  EXPECT_EQ(work.wgrad.size(), 0);
+  EXPECT_GT(work.dgrad.size(), 0);
+}
+
+TEST(Transformer, PrecisionNamesRoundTrip) {
+  for (Precision p : {Precision::bf16, Precision::fp16, Precision::fp8, Precision::fp8_row,
+                      Precision::fp8_block, Precision::mxfp8, Precision::nvfp4}) {
+    EXPECT_EQ(precision_from(to_text(p)), p);
+  }
+  EXPECT_EQ(precision_from("fp6"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace orrery
