@@ -21,13 +21,22 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <string_view>
+#include <vector>
 
 namespace orrery {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPrompt = "$ orrery";
+// Fixed words, because a line of output may itself begin with "$ ".
+constexpr std::array<std::string_view, 4> kPrompts = {"$ orrery", "$ printf", "$ head",
+                                                      "$ timeout"};
+
+bool is_command(std::string_view line) {
+  return std::ranges::any_of(kPrompts,
+                             [line](std::string_view prompt) { return line.starts_with(prompt); });
+}
 
 std::string read(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -79,7 +88,7 @@ std::string replayed(const std::string& golden) {
   std::string line;
   bool in_preamble = true;
   while (std::getline(lines, line)) {
-    if (line.starts_with(kPrompt)) {
+    if (is_command(line)) {
       in_preamble = false;
       out += line + '\n' + output_of(line.substr(2));
     } else if (in_preamble) {
@@ -93,7 +102,7 @@ class Golden : public testing::TestWithParam<GoldenFile> {};
 
 TEST_P(Golden, prints_what_it_printed) {
   const std::string expected = read(GetParam().path);
-  ASSERT_NE(expected.find(kPrompt), std::string::npos) << "no command in " << GetParam().path;
+  ASSERT_NE(expected.find("\n$ "), std::string::npos) << "no command in " << GetParam().path;
   const std::string actual = replayed(expected);
   if (actual != expected && std::getenv("UPDATE_GOLDEN") != nullptr) {
     std::ofstream(GetParam().path, std::ios::binary) << actual;
