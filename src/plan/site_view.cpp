@@ -47,14 +47,20 @@ std::optional<Swing> swing_on(const FleetPower& p, const SiteContext& c) {
   return std::nullopt;
 }
 
+// A cap takes its watts off the nameplate at once, off the sustained peak only where the
+// accelerators would draw more than it allows.
+void apply_cap(NodePower& node, Watts allowed) {
+  const Watts sustained = node.accelerators * (node.peak / node.nameplate);
+  if (sustained > allowed) node.peak -= sustained - allowed;
+  if (node.accelerators > allowed) node.nameplate -= node.accelerators - allowed;
+}
+
 void add_fleet(SiteView& v, const FleetView& fleet, const SiteContext& c) {
   const auto power = node_power_of(fleet.node.part, fleet.accelerator());
   if (!power || v.cooling == nullptr) return;
   FleetPower p{.fleet = &fleet, .node = *power};
   if (fleet.fleet->power_cap && fleet.accelerator() && fleet.accelerator()->tdp) {
-    const Watts saved =
-        (*fleet.accelerator()->tdp - *fleet.fleet->power_cap) * fleet.node.part.accelerators;
-    if (saved > Watts(0)) p.node.nameplate -= saved, p.node.peak -= saved;
+    apply_cap(p.node, *fleet.fleet->power_cap * fleet.node.part.accelerators);
   }
   p.shares = shares_on(fleet, c);
   p.phases = power_phases(p.node, p.shares);
