@@ -112,8 +112,8 @@ struct Builder {
   // Low-rank adapters are too thin to be bound by anything but memory: the input read again, the
   // output read and written; backward likewise.
   void adapter(double rows, double in, double out) {
-    pass(forward, rows * (in + 2 * out) * kHalf, rows * out * kHalf);
-    pass(dgrad, rows * (2 * in + 2 * out) * kHalf, rows * in * kHalf);
+    pass(forward, rows * (in + out) * kHalf, rows * out * kHalf);
+    pass(dgrad, rows * (2 * in + out) * kHalf, rows * in * kHalf);
   }
   void plain_linear(double rows, double in, double out) {
     forward.add(Gemm{rows, out, in, wide, GemmPass::forward, 1});
