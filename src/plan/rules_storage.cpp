@@ -146,8 +146,9 @@ void check_targets(const Review& r, const Rule& rule, std::vector<Finding>& out)
                       : fmt::format("'{}' runs {} without checkpoints on hosts that fail every {}.",
                                     t.label, brief(t.run_time), brief(t.failure.mtbf));
     f.why = "Every failure loses the whole run so far.";
-    f.fix = "checkpoint: { every: auto, to: [hot] }, with a hot tier in `storage`.";
-    f.edit = Finding::Edit{t.path + ".checkpoint", "{ every: auto, to: [hot] }"};
+    f.fix =
+        "checkpoint: { every: auto, to: [hot], keep: { hot: 3 } }, with a hot tier in `storage`.";
+    f.edit = Finding::Edit{t.path + ".checkpoint", "{ every: auto, to: [hot], keep: { hot: 3 } }"};
     out.push_back(std::move(f));
   }
 }

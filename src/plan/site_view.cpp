@@ -73,6 +73,10 @@ void add_fleet(SiteView& v, const FleetView& fleet, const SiteContext& c) {
   if (fleet.fleet->nodes_per_rack) {
     p.rack.nodes = *fleet.fleet->nodes_per_rack;
     p.rack.power = p.node.nameplate * p.rack.nodes;
+    p.rack.liquid_heat = p.rack.power * v.cooling->liquid_heat_fraction;
+    p.rack.air_heat = p.rack.power - p.rack.liquid_heat;
+    p.rack.air_heat_is_a_legacy_rack =
+        v.cooling->liquid_heat_fraction > 0 && p.rack.air_heat > kLegacyAirRack;
   }
   p.racks = p.rack.nodes > 0 ? racks_needed(nodes, p.rack) : 0;
   p.swing = swing_on(p, c);
