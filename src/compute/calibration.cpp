@@ -268,6 +268,7 @@ DeviceModel device_model(const Accelerator& a, const Calibration& calibration,
     const double own = look(to_text(dtype), "error", look("bf16", "error", 0.15));
     device.error[index] = std::hypot(own, relative.error);
   }
+  device.borrowed_error = relative.error;
   device.memory_error = std::hypot(look("", "memory_error", 0.08), relative.error);
   device.attention = {attention_model(a, attention, "prefill"),
                       attention_model(a, attention, "backward"),

@@ -98,6 +98,7 @@ struct DeviceModel {
   PowerModel power;
   std::array<double, kDtypeCount> error{};  // relative half-width of the 80 % interval
   double memory_error = 0;
+  double borrowed_error = 0;  // the part of them that comes from using a relative's parameters
 };
 
 // Of one kernel, or of several in a row: costs add.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -21,8 +20,9 @@ constexpr double kExpertError = 0.35;
 constexpr double kTtftAbove = 9.0;
 constexpr double kWattsError = 0.10;
 constexpr const char* kReference = "docs/models/serving.md";
-// Of a single step: the 25 steps of one H200, and the 80 % of them within it.
-constexpr double kStepError = 0.09;
+// Of a single step, whose kernels' errors average out: four fifths of 25 steps of one H200.
+constexpr double kStepError = 0.062;
+constexpr double kStepWattsError = 0.05;
 
 Diagnostic refusal(std::string code, std::string what, std::string fix = {}) {
   return {.severity = Severity::error,
@@ -177,10 +177,10 @@ Result<StepPrediction> predict_step(const Calibration& kernels,
   if (!replica) return std::unexpected(replica.error());
   const ServingMachine machine(kernels, collectives, query);
   const StepTime step = step_time(*replica, iteration, machine.costs());
-  const double width = std::max(kStepError, relative_error(machine.device(), Dtype::bf16));
+  const double borrowed = machine.device().borrowed_error;
   return StepPrediction{.step = step,
-                        .seconds = about(step.total.base(), width),
-                        .watts = about(step.power.base(), kWattsError)};
+                        .seconds = about(step.total.base(), std::hypot(kStepError, borrowed)),
+                        .watts = about(step.power.base(), std::hypot(kStepWattsError, borrowed))};
 }
 
 std::optional<int> least_tp(const ServingQuery& query, int most) {
