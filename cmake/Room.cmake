@@ -40,7 +40,7 @@ function(orrery_room name)
     target_link_libraries(${name}_test PRIVATE room_${name} GTest::gmock_main)
     target_compile_definitions(${name}_test PRIVATE ORRERY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     # A failing assertion's line is worth more in a test than speed, and -O0 halves the build.
-    target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O0>)
+    target_compile_options(${name}_test PRIVATE -O0)
     gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
                          PROPERTIES TIMEOUT 300)
   endif()
