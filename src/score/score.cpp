@@ -180,7 +180,7 @@ std::string score_text(const Score& score) {
 }
 
 std::string score_markdown(const Score& score) {
-  std::string out;
+  std::string out = score.preface;
   for (const ScoredSeries& series : score.series) {
     const ScoreSummary all = totals_of(series);
     out += fmt::format("### {} ({})\n\n| group | rows | median | mean | p90 | in interval |\n",

@@ -53,6 +53,7 @@ struct Score {
   int rows = 0;
   std::vector<ScoredSeries> series;  // not empty
   std::vector<SkippedRow> skipped;
+  std::string preface;  // what the Markdown report says before its tables
 };
 
 struct ScoreSummary {
