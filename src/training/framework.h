@@ -24,7 +24,9 @@ struct FrameworkModel {
   bool early_stop = false;
   double eager_traffic = 1;     // of pointwise kernels and the loss where no compiler fuses them
   double attention_factor = 1;  // of attention kernels: which flash attention it ships
-  double grouped_factor = 1;    // of grouped products: how it runs many experts
+  // Of grouped products, how it runs many experts: with 16-bit operands, and with narrower ones.
+  double grouped_16bit = 1;
+  double grouped_8bit = 1;
   // Of what experts need beside their products: passes over memory, dispatch, launches. Releases of
   // one framework differ here by up to three times, and hardly elsewhere.
   double overhead_factor = 1;

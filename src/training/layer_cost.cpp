@@ -16,12 +16,14 @@ OpCost stretched(OpCost cost, double factor) {
 }
 
 void add_ops(const LayerQuery& q, const OpList& ops, PassCost& into) {
+  const FrameworkModel& f = q.framework;
+  const double grouped = is_quantised(q.job.precision) ? f.grouped_8bit : f.grouped_16bit;
   for (const Operation& op : ops.items()) {
     const OpCost cost = q.source.kernel_cost(op);
     if (const Gemm* gemm = std::get_if<Gemm>(&op)) {
-      into.matrix += gemm->groups > 1 ? stretched(cost, q.framework.grouped_factor) : cost;
+      into.matrix += gemm->groups > 1 ? stretched(cost, grouped) : cost;
     } else if (std::holds_alternative<Attention>(op)) {
-      into.attention += stretched(cost, q.framework.attention_factor);
+      into.attention += stretched(cost, f.attention_factor);
     } else {
       into.passes += cost;
     }
