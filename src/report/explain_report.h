@@ -1,0 +1,47 @@
+// What `orrery explain` shows beside claims: rules, the glossary, one figure of a review.
+//
+// The glossary is data/glossary.csv; docs/guide/glossary.md is the Markdown of it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "plan/rules.h"
+#include "plan/verdict.h"
+#include "report/document.h"
+
+namespace orrery {
+
+struct GlossaryEntry {
+  std::string word;
+  std::string stands_for;  // empty where the word is no abbreviation
+  std::string meaning;
+};
+Result<std::vector<GlossaryEntry>> published_glossary();
+
+Document document_of(std::span<const GlossaryEntry> entries);
+std::string json_of(std::span<const GlossaryEntry> entries);
+
+Document document_of(std::span<const Rule> rules);
+std::string json_of(std::span<const Rule> rules);
+
+// A figure where it stands in a verdict.
+struct PlacedFigure {
+  const Section* section = nullptr;
+  const Figure* figure = nullptr;
+
+  std::string path() const;  // "training.step_time"
+};
+// By "id", "layer.id" or "layer"; none given: all. The result points into the verdict.
+std::vector<PlacedFigure> figures_named(const Verdict& v, std::string_view name);
+// Every name that figures_named takes, for suggestions.
+std::vector<std::string> figure_names(const Verdict& v);
+
+// One figure in full: value, interval, basis, formula, inputs. Several: a list of names and values.
+Document document_of(std::span<const PlacedFigure> figures, bool in_full);
+std::string json_of(std::span<const PlacedFigure> figures);
+
+}  // namespace orrery
