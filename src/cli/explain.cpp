@@ -1,0 +1,149 @@
+// `orrery explain claims|rules|glossary [NAME]` and `orrery explain FILE [FIGURE]`: why a number is
+// what it is, and what stands behind a rule, a claim or a word.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/session.h"
+#include "cli/verb.h"
+#include "plan/claims.h"
+#include "plan/review.h"
+#include "report/claims_report.h"
+#include "report/explain_report.h"
+
+namespace orrery {
+namespace {
+
+struct ExplainOptions {
+  std::string topic;
+  std::string name;
+  Format format = Format::text;
+};
+
+void print(Terminal& terminal, const Document& document, Format format) {
+  terminal.out << (format == Format::markdown ? to_markdown(document) : to_text(document));
+}
+
+ExitCode unknown(Terminal& terminal, const char* kind, const std::string& name,
+                 const std::vector<std::string>& known, const std::string& list_with) {
+  const auto near = nearest(name, known);
+  return refuse(terminal, {{.code = std::string("explain.") + kind,
+                            .what = fmt::format("there is no {} '{}'", kind, name),
+                            .why = near ? fmt::format("did you mean '{}'?", *near) : std::string(),
+                            .fix = fmt::format("'{}' lists them", list_with)}});
+}
+
+ExitCode explain_claims(const ExplainOptions& o, Terminal& terminal) {
+  const auto knowledge = load_knowledge();
+  if (!knowledge) return refuse(terminal, knowledge.error());
+  auto checks = check_claims((*knowledge)->catalog, (*knowledge)->models);
+  if (!checks) return refuse(terminal, checks.error());
+  if (!o.name.empty()) {
+    std::vector<std::string> ids;
+    for (const ClaimCheck& c : *checks) ids.push_back(c.claim.id);
+    std::erase_if(*checks, [&](const ClaimCheck& c) { return c.claim.id != o.name; });
+    if (checks->empty()) return unknown(terminal, "claim", o.name, ids, "orrery explain claims");
+  }
+  if (o.format == Format::json) {
+    terminal.out << json_of(*checks);
+  } else if (!o.name.empty()) {
+    print(terminal, document_of(checks->front()), o.format);
+  } else {
+    const bool details = o.format == Format::markdown;
+    print(terminal, document_of(*checks, ClaimsView{.details = details}), o.format);
+  }
+  return ExitCode::good;
+}
+
+ExitCode explain_rules(const ExplainOptions& o, Terminal& terminal) {
+  std::vector<Rule> rules = all_rules();
+  if (!o.name.empty()) {
+    std::vector<std::string> ids;
+    for (const Rule& r : rules) ids.emplace_back(r.id);
+    std::erase_if(rules, [&](const Rule& r) { return r.id != o.name; });
+    if (rules.empty()) return unknown(terminal, "rule", o.name, ids, "orrery explain rules");
+  }
+  if (o.format == Format::json) {
+    terminal.out << json_of(rules);
+  } else {
+    print(terminal, document_of(rules), o.format);
+  }
+  return ExitCode::good;
+}
+
+ExitCode explain_glossary(const ExplainOptions& o, Terminal& terminal) {
+  auto entries = published_glossary();
+  if (!entries) return refuse(terminal, entries.error());
+  if (!o.name.empty()) {
+    std::vector<std::string> words;
+    for (const GlossaryEntry& e : *entries) words.push_back(lowered(e.word));
+    const std::string wanted = lowered(o.name);
+    std::erase_if(*entries, [&](const GlossaryEntry& e) { return lowered(e.word) != wanted; });
+    if (entries->empty())
+      return unknown(terminal, "word", o.name, words, "orrery explain glossary");
+  }
+  if (o.format == Format::json) {
+    terminal.out << json_of(*entries);
+  } else {
+    print(terminal, document_of(*entries), o.format);
+  }
+  return ExitCode::good;
+}
+
+// The review passes or fails elsewhere (`plan`); to explain it is always an answer.
+ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
+  const auto knowledge = load_knowledge();
+  if (!knowledge) return refuse(terminal, knowledge.error());
+  const auto design = load_design(o.topic, (*knowledge)->catalog, terminal);
+  if (!design) return refuse(terminal, design.error());
+  const Verdict v = review(*design, (*knowledge)->catalog, (*knowledge)->models, {.spends = false});
+  const std::vector<PlacedFigure> found = figures_named(v, o.name);
+  if (found.empty()) {
+    return unknown(terminal, "figure", o.name, figure_names(v), "orrery explain " + o.topic);
+  }
+  if (o.format == Format::json) {
+    terminal.out << json_of(found);
+  } else {
+    const bool one_name = std::ranges::all_of(
+        found, [&](const PlacedFigure& p) { return p.figure->id == found.front().figure->id; });
+    print(terminal, document_of(found, !o.name.empty() && one_name), o.format);
+  }
+  return ExitCode::good;
+}
+
+// A word that is no topic and no file is more likely a misspelt topic than a missing design.
+ExitCode explain(const ExplainOptions& o, Terminal& terminal) {
+  if (o.topic == "claims") return explain_claims(o, terminal);
+  if (o.topic == "rules") return explain_rules(o, terminal);
+  if (o.topic == "glossary") return explain_glossary(o, terminal);
+  const std::vector<std::string> topics = {"claims", "rules", "glossary"};
+  const bool looks_like_file = o.topic.find_first_of("./") != std::string::npos || o.topic == "-";
+  if (!looks_like_file && !terminal.read_file(o.topic) && nearest(o.topic, topics)) {
+    return unknown(terminal, "topic", o.topic, topics, "orrery explain --help");
+  }
+  return explain_figure(o, terminal);
+}
+
+}  // namespace
+
+Verb explain_verb() {
+  return {.name = "explain",
+          .summary = "Say why: a figure of a review, a rule, a published claim, a word",
+          .examples = {"orrery explain my.yaml training.step_time", "orrery explain claims",
+                       "orrery explain claims cooling-half", "orrery explain rules",
+                       "orrery explain glossary tp"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<ExplainOptions>();
+            arguments.positional("TOPIC", options->topic,
+                                 "claims, rules, glossary, or a design file");
+            arguments.optional_positional("NAME", options->name,
+                                          "one of them; for a design a figure: step_time, "
+                                          "training.step_time, or a layer");
+            arguments.format(options->format, {Format::text, Format::json, Format::markdown});
+            return [options](Terminal& terminal) { return explain(*options, terminal); };
+          }};
+}
+
+}  // namespace orrery
