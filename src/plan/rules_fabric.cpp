@@ -14,7 +14,8 @@ void check_buildable(const Review& r, const Rule& rule, std::vector<Finding>& ou
     for (const Diagnostic& d : n->faults) {
       Finding f = finding_at(r, rule, n->path + ".topology");
       f.what = fmt::format("The {} network cannot be built: {}", n->name, d.what);
-      f.why = d.why;
+      f.why =
+          d.why.empty() ? "Without it there is no bill, no power and no rate to plan with." : d.why;
       f.fix = d.fix;
       out.push_back(std::move(f));
     }
