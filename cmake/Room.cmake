@@ -1,8 +1,32 @@
+# Precompiled standard headers (ORRERY_PCH) cut a build by a third or more, and hide a missing
+# #include. So the dev preset has them and release has not: `./test` builds both, and each guards
+# what the other does not. All rooms share one, all tests another.
+set(ORRERY_STD_HEADERS <algorithm> <expected> <functional> <map> <memory> <optional> <span> <string>
+    <string_view> <variant> <vector>)
+
+function(orrery_precompile target kind)
+  if(NOT ORRERY_PCH)
+    return()
+  endif()
+  get_property(first GLOBAL PROPERTY ORRERY_PCH_${kind})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    set(headers ${ORRERY_STD_HEADERS})
+    if(kind STREQUAL "test")
+      list(APPEND headers <gmock/gmock.h> <gtest/gtest.h>)
+    endif()
+    target_precompile_headers(${target} PRIVATE ${headers})
+    set_property(GLOBAL PROPERTY ORRERY_PCH_${kind} ${target})
+  endif()
+endfunction()
+
 # orrery_room(NAME [ROOMS room ...] [LIBRARIES target ...] [SOURCES generated.cpp ...])
 #
 # A room is a folder of src/. Its sources become the static library room_NAME and its *_test.cpp the
-# executable NAME_test; a main.cpp is left to an executable of its own. ROOMS are the rooms whose headers it may include (base is always among them);
-# tests/tidy_test.cpp checks that the includes keep to this list.
+# executable NAME_test; a main.cpp is left to an executable of its own. ROOMS are the rooms whose
+# headers it may include (base is always among them); tests/tidy_test.cpp checks that the includes
+# keep to this list.
 function(orrery_room name)
   cmake_parse_arguments(ROOM "" "" "ROOMS;LIBRARIES;SOURCES" ${ARGN})
   # The architecture names rooms that come later; their place in the order is kept, the folder is not there yet.
@@ -34,6 +58,7 @@ function(orrery_room name)
   target_include_directories(room_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(room_${name} PUBLIC ${present} ${ROOM_LIBRARIES})
   set_property(GLOBAL APPEND PROPERTY ORRERY_ROOMS room_${name})
+  orrery_precompile(room_${name} room)
 
   if(ORRERY_TESTS AND tests)
     add_executable(${name}_test ${tests})
@@ -41,6 +66,7 @@ function(orrery_room name)
     target_compile_definitions(${name}_test PRIVATE ORRERY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     # A failing assertion's line is worth more in a test than speed, and -O0 halves the build.
     target_compile_options(${name}_test PRIVATE -O0)
+    orrery_precompile(${name}_test test)
     gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
                          PROPERTIES TIMEOUT 300)
   endif()
