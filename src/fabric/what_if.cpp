@@ -1,0 +1,159 @@
+#include "fabric/what_if.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "fabric/traffic.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::size_t kMostNamed = 64;
+
+Diagnostic fault(std::string code, std::string what, std::string fix) {
+  return {.severity = Severity::error,
+          .code = std::move(code),
+          .place = {},
+          .what = std::move(what),
+          .why = {},
+          .fix = std::move(fix)};
+}
+
+std::vector<Message> half_way_round(const FabricGraph& g, int nodes, Bytes each) {
+  std::vector<Message> out;
+  const int per_node = g.rails * g.planes;
+  const int shift = std::max(1, nodes / 2);
+  for (VertexId e = 0; e < g.endpoints; ++e) {
+    const VertexId to = (e / per_node + shift) % nodes * per_node + e % per_node;
+    if (to != e) out.push_back({e, to, each.base() / g.planes});
+  }
+  return out;
+}
+
+// Takes the lost part out of the router; its name, or empty where there is no such part.
+std::string take_out(const FabricGraph& g, Router& router, Loss loss, int number) {
+  const TreeLayout& tree = g.trees.front();
+  const auto leaves = static_cast<int>(tree.group_of_leaf.size());
+  const auto vertex = [&](VertexKind kind, int which) -> VertexId {
+    for (std::size_t v = 0; v < g.kinds.size(); ++v) {
+      if (g.kinds[v] == kind && g.numbers[v] == which && g.planes_of[v] == 0) {
+        return static_cast<VertexId>(v);
+      }
+    }
+    return -1;
+  };
+  const auto cable = [&](LinkId l) {
+    router.fail_cable(l);
+    const GraphLink& link = g.links[static_cast<std::size_t>(l)];
+    return g.vertex_name(link.from) + " - " + g.vertex_name(link.to);
+  };
+  switch (loss) {
+    case Loss::nic:
+      if (number >= static_cast<int>(tree.leaf_of.size())) return {};
+      return cable(tree.node_up(number));
+    case Loss::leaf_uplink:
+      if (tree.uplinks == 0 || number >= leaves * tree.uplinks) return {};
+      return cable(tree.first_leaf_link + 2 * number);
+    case Loss::plane:
+      if (number >= g.planes) return {};
+      for (std::size_t e = 0; e < g.trees[static_cast<std::size_t>(number)].leaf_of.size(); ++e) {
+        router.fail_cable(g.trees[static_cast<std::size_t>(number)].node_up(static_cast<int>(e)));
+      }
+      return "plane " + std::to_string(number);
+    case Loss::leaf:
+    case Loss::spine: {
+      const VertexId v = vertex(loss == Loss::leaf ? VertexKind::leaf : VertexKind::spine, number);
+      if (v < 0) return {};
+      router.fail_vertex(v);
+      return g.vertex_name(v);
+    }
+  }
+  return {};
+}
+
+// A NIC's two halves (one a plane) are one message: what a lost plane leaves goes by the others.
+void move_to_living_planes(const FabricGraph& g, Router& router, std::vector<Message>& messages) {
+  if (g.planes < 2) return;
+  std::vector<LinkId> path;
+  const auto planes = static_cast<std::size_t>(g.planes);
+  for (std::size_t i = 0; i + planes <= messages.size(); i += planes) {
+    std::vector<std::size_t> alive;
+    double bytes = 0;
+    for (std::size_t p = 0; p < planes; ++p) {
+      path.clear();
+      bytes += messages[i + p].bytes;
+      if (router.route(messages[i + p].source, messages[i + p].destination, 0, path)) {
+        alive.push_back(i + p);
+      }
+    }
+    if (alive.empty() || alive.size() == planes) continue;
+    for (std::size_t p = 0; p < planes; ++p) messages[i + p].bytes = 0;
+    for (const std::size_t a : alive) messages[a].bytes = bytes / static_cast<double>(alive.size());
+  }
+}
+
+void compare(const FabricGraph& g, const std::vector<Message>& messages,
+             const TrafficResult& before, const TrafficResult& after, LossReport& report) {
+  std::set<int> nodes;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const bool cut = !std::isfinite(after.finish[i]) && messages[i].bytes > 0;
+    const bool slowed = std::isfinite(after.finish[i]) && after.finish[i] > 1.01 * before.finish[i];
+    report.cut += cut;
+    report.slowed += slowed;
+    if (cut || slowed) nodes.insert(messages[i].source / g.planes / g.rails);
+  }
+  for (const int n : nodes) {
+    if (report.nodes.size() < kMostNamed) report.nodes.push_back(n);
+  }
+}
+
+}  // namespace
+
+std::optional<Loss> loss_from(std::string_view text) {
+  if (text == "nic") return Loss::nic;
+  if (text == "link") return Loss::leaf_uplink;
+  if (text == "plane") return Loss::plane;
+  if (text == "leaf") return Loss::leaf;
+  if (text == "spine") return Loss::spine;
+  return std::nullopt;
+}
+
+Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec) {
+  if (topology.endpoints > kMostStudied) {
+    return fail(fault("fabric.too-large", "too many endpoints to run as flows",
+                      "at most " + std::to_string(kMostStudied)));
+  }
+  const FabricGraph g = build_graph(topology);
+  if (g.trees.empty()) {
+    return fail(fault("fabric.kind", "losses are studied on trees", "use a fat tree or rails"));
+  }
+  std::vector<Message> messages = half_way_round(g, topology.spec.nodes, spec.message);
+  Router whole(g, spec.routing);
+  const TrafficResult before = run_traffic(g, whole, messages);
+  Router broken(g, spec.routing);
+  LossReport report;
+  report.lost = take_out(g, broken, spec.loss, spec.number);
+  if (report.lost.empty()) {
+    return fail(
+        fault("fabric.no-such-part", "the network has no such part to lose", "count from 0"));
+  }
+  Router probe = broken;
+  move_to_living_planes(g, probe, messages);
+  const TrafficResult after = run_traffic(g, broken, messages);
+  compare(g, messages, before, after, report);
+  report.before = Seconds(before.last);
+  report.after = Seconds(after.last);
+  report.share = after.last > 0 ? std::min(1.0, before.last / after.last) : 0;
+  if (report.cut > 0) report.share = 0;
+  if (after.limiting_link >= 0) report.limiting_link = g.link_name(after.limiting_link);
+  report.closed_form_share =
+      share_after(spec.loss, {.nics_per_node = topology.spec.rails,
+                              .leaf_uplinks = topology.leaf_uplinks,
+                              .spines = topology.groups.front().spines,
+                              .planes = topology.spec.planes,
+                              .adaptive = spec.routing.kind == RoutingKind::adaptive});
+  return report;
+}
+
+}  // namespace orrery
