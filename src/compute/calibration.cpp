@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/csv.h"
@@ -26,6 +27,12 @@ constexpr double kUnknownLimit = 700;  // watts, where the catalog has none
 // of two of the least edge: 256 x 128, 128 x 256, 128 x 128, 128 x 64, 64 x 128, 64 x 64.
 constexpr std::array<std::pair<int, int>, kTileCount> kTiles = {
     {{2, 1}, {1, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}}};
+
+// Values are kept in this order, so that a device is built without reading them all for each of its
+// hundreds of parameters.
+using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view>;
+
+Key key_of(const CalibrationValue& v) { return {v.accelerator, v.parameter, v.dtype, v.library}; }
 
 Diagnostic bad_row(const CsvTable& table, const CsvRow& row, std::string what) {
   return {.severity = Severity::error,
@@ -189,16 +196,21 @@ PowerModel power_model(const Accelerator& a, const Lookup& look) {
 
 }  // namespace
 
+void Calibration::set(CalibrationValue value) {
+  const auto at = std::ranges::lower_bound(values, key_of(value), {}, key_of);
+  if (at != values.end() && key_of(*at) == key_of(value)) {
+    *at = std::move(value);
+  } else {
+    values.insert(at, std::move(value));
+  }
+}
+
 const CalibrationValue* Calibration::find(std::string_view accelerator, std::string_view library,
                                           std::string_view dtype,
                                           std::string_view parameter) const {
-  for (const CalibrationValue& v : values) {
-    if (v.parameter == parameter && v.accelerator == accelerator && v.dtype == dtype &&
-        v.library == library) {
-      return &v;
-    }
-  }
-  return nullptr;
+  const Key key(accelerator, parameter, dtype, library);
+  const auto at = std::ranges::lower_bound(values, key, {}, key_of);
+  return at != values.end() && key_of(*at) == key ? &*at : nullptr;
 }
 
 const Relative* Calibration::relative(std::string_view accelerator) const {
@@ -224,6 +236,7 @@ Result<Calibration> load_calibration(const ReadFile& read) {
   for (const std::string_view path : kValueFiles) each(path, read_values);
   each(kRelativesFile, read_relatives);
   if (has_errors(faults)) return std::unexpected(faults);
+  std::ranges::stable_sort(all.values, {}, key_of);
   return all;
 }
 

@@ -36,9 +36,11 @@ struct Relative {
 };
 
 struct Calibration {
-  std::vector<CalibrationValue> values;
+  std::vector<CalibrationValue> values;  // in the order of their names; add with set()
   std::vector<Relative> relatives;
 
+  // In the place of the value of the same names, where there is one.
+  void set(CalibrationValue value);
   const CalibrationValue* find(std::string_view accelerator, std::string_view library,
                                std::string_view dtype, std::string_view parameter) const;
   const Relative* relative(std::string_view accelerator) const;

@@ -119,18 +119,7 @@ double quantile(std::vector<double> v, double q) {
 }  // namespace
 
 Calibration with_values(Calibration base, const std::vector<CalibrationValue>& values) {
-  for (const CalibrationValue& v : values) {
-    const auto same =
-        std::find_if(base.values.begin(), base.values.end(), [&v](const CalibrationValue& old) {
-          return old.accelerator == v.accelerator && old.library == v.library &&
-                 old.dtype == v.dtype && old.parameter == v.parameter;
-        });
-    if (same != base.values.end()) {
-      same->value = v.value;
-    } else {
-      base.values.push_back(v);
-    }
-  }
+  for (const CalibrationValue& v : values) base.set(v);
   return base;
 }
 

@@ -1,0 +1,54 @@
+// How long a review takes, and how long until a process can begin one.
+#include <algorithm>
+
+#include "bench/figure.h"
+#include "catalog/embedded.h"
+#include "design/design.h"
+#include "plan/review.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kSample = "templates/superpod-h100.yaml";
+// The least of a few: a review is a pure function, so what is above the least is the machine's.
+constexpr int kTries = 7;
+
+Result<double> review_sample() {
+  const auto catalog = load_embedded_catalog();
+  if (!catalog) return std::unexpected(catalog.error());
+  const auto models = load_models(*catalog);
+  if (!models) return std::unexpected(models.error());
+  const auto design = design::read_design(*embedded_file(kSample), *catalog);
+  if (!design) return std::unexpected(design.error());
+  double least = 1e9;
+  for (int i = 0; i < kTries; ++i) {
+    least = std::min(least, seconds_of([&] { review(*design, *catalog, *models); }));
+  }
+  return least;
+}
+
+Result<double> load_all() {
+  Diagnostics faults;
+  const double taken = seconds_of([&] {
+    const auto catalog = load_embedded_catalog();
+    if (!catalog) faults = catalog.error();
+    if (catalog && !load_models(*catalog)) faults.push_back({.code = "bench", .what = "no models"});
+  });
+  if (!faults.empty()) return std::unexpected(faults);
+  return taken;
+}
+
+}  // namespace
+
+std::vector<SpeedFigure> plan_figures() {
+  return {{.name = "plan_sample",
+           .unit = "s",
+           .what = "review of the 1,016-GPU sample, layout searched, spends tried",
+           .measure = review_sample},
+          {.name = "plan_load",
+           .unit = "s",
+           .what = "catalog and fitted models, loaded and checked",
+           .measure = load_all}};
+}
+
+}  // namespace orrery
