@@ -83,7 +83,7 @@ TEST(Explain, UnknownNamesSuggestTheNearest) {
   EXPECT_THAT(ask({"claims", "colling-half"}).err, HasSubstr("did you mean 'cooling-half'?"));
   EXPECT_THAT(ask({"rules", "policy.residancy"}).err,
               HasSubstr("did you mean 'policy.residency'?"));
-  EXPECT_THAT(ask({"glossary", "mtfb"}).err, HasSubstr("did you mean 'mtbf'?"));
+  EXPECT_THAT(ask({"glossary", "mtbff"}).err, HasSubstr("did you mean 'mtbf'?"));
   const Answer topic = ask({"claim"});
   EXPECT_EQ(topic.code, ExitCode::bad_input);
   EXPECT_THAT(topic.err, HasSubstr("did you mean 'claims'?"));

@@ -45,7 +45,7 @@ TEST(ClaimsReport, TextNamesEveryClaimAndItsVerdict) {
   for (const ClaimCheck& c : all) {
     EXPECT_NE(text.find("- " + c.claim.id + " ("), std::string::npos) << c.claim.id;
   }
-  const std::string one = to_text(document_of(all.front()));
+  const std::string one = to_markdown(document_of(all.front()));
   EXPECT_NE(one.find("hbm-a100: holds"), std::string::npos);
   EXPECT_NE(one.find("within 5 % of 2 TB/s"), std::string::npos);
 }
