@@ -4,11 +4,15 @@ namespace orrery {
 
 Verb bench_verb();
 Verb calc_verb();
+Verb calibrate_verb();
 Verb catalog_verb();
 Verb completion_verb();
 Verb diff_verb();
+Verb explain_verb();
+Verb fabric_verb();
 Verb init_verb();
 Verb plan_verb();
+Verb probe_verb();
 Verb score_verb();
 Verb search_verb();
 Verb serve_verb();
@@ -17,9 +21,9 @@ Verb version_verb();
 // In the order of the work: init plan simulate search calc fabric score calibrate diff explain
 // catalog emit probe serve bench completion version.
 std::vector<Verb> all_verbs() {
-  return {init_verb(),  plan_verb(),       search_verb(),  calc_verb(),
-          score_verb(), diff_verb(),       catalog_verb(), serve_verb(),
-          bench_verb(), completion_verb(), version_verb()};
+  return {init_verb(),  plan_verb(),      search_verb(), calc_verb(),       fabric_verb(),
+          score_verb(), calibrate_verb(), diff_verb(),   explain_verb(),    catalog_verb(),
+          probe_verb(), serve_verb(),     bench_verb(),  completion_verb(), version_verb()};
 }
 
 }  // namespace orrery

@@ -20,13 +20,19 @@ Diagnostic fault(std::string code, std::string what, std::string fix) {
           .fix = std::move(fix)};
 }
 
-std::vector<Message> half_way_round(const FabricGraph& g, int nodes, Bytes each) {
+// Nodes exchange in pairs, whole leaves apart, so that a static route meets no collision before the
+// loss; nodes without a partner stand aside.
+std::vector<Message> half_way_round(const FabricGraph& g, const FabricSpec& spec, Bytes each) {
   std::vector<Message> out;
   const int per_node = g.rails * g.planes;
-  const int shift = std::max(1, nodes / 2);
+  const int unit = std::max(1, spec.radix / 2);
+  const int units = (spec.nodes + unit - 1) / unit;
+  const int half = units > 1 ? (units + 1) / 2 * unit : std::max(1, spec.nodes / 2);
   for (VertexId e = 0; e < g.endpoints; ++e) {
-    const VertexId to = (e / per_node + shift) % nodes * per_node + e % per_node;
-    if (to != e) out.push_back({e, to, each.base() / g.planes});
+    const int node = e / per_node;
+    const int partner = node < half ? node + half : node - half;
+    if (partner >= spec.nodes || partner == node) continue;
+    out.push_back({e, partner * per_node + e % per_node, each.base() / g.planes});
   }
   return out;
 }
@@ -128,7 +134,7 @@ Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec) {
   if (g.trees.empty()) {
     return fail(fault("fabric.kind", "losses are studied on trees", "use a fat tree or rails"));
   }
-  std::vector<Message> messages = half_way_round(g, topology.spec.nodes, spec.message);
+  std::vector<Message> messages = half_way_round(g, topology.spec, spec.message);
   Router whole(g, spec.routing);
   const TrafficResult before = run_traffic(g, whole, messages);
   Router broken(g, spec.routing);

@@ -1,9 +1,10 @@
 // What a loss costs: the same traffic before and after a NIC, cable, plane, leaf or spine is gone.
 //
-// Traffic: every endpoint sends to its counterpart half the machine away, on its own rail (a ring
-// step across the fabric). Flows are routed anew around the loss and run; a message that has no way
-// left is cut. The closed form of collective_model.h (`share_after`) stands beside as a check.
-// Wrong where the library re-plans its rings around the loss: this is the time until it does.
+// Traffic: every endpoint exchanges with its counterpart about half the machine away, on its own
+// rail (a step of a ring or tree across the fabric). Flows are routed anew around the loss and run;
+// a message that has no way left is cut. The closed form of collective_model.h (`share_after`)
+// stands beside as a check. Wrong where the library re-plans its rings around the loss: this is the
+// time until it does.
 #pragma once
 
 #include <string>

@@ -1,0 +1,438 @@
+// `orrery fabric`: one network by itself: its bill, a path, what a loss costs, counters and logs.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/json_writer.h"
+#include "cli/session.h"
+#include "cli/values.h"
+#include "cli/verb.h"
+#include "fabric/bill.h"
+#include "fabric/counters.h"
+#include "fabric/hazards.h"
+#include "fabric/nccl_log.h"
+#include "fabric/what_if.h"
+#include "plan/network_view.h"
+#include "plan/predict_collective.h"
+#include "report/document.h"
+
+namespace orrery {
+namespace {
+
+// Which network: the compute network of a design, or one described by options.
+struct NetworkOptions {
+  std::optional<std::string> design;
+  std::string topology = "rail-fat-tree";
+  std::int64_t nodes = 127;
+  std::int64_t nics = 8;
+  std::string switch_id = "qm9700";
+  std::optional<std::int64_t> radix;
+  std::string rate = "400 Gb/s";
+  std::int64_t planes = 1;
+  double oversubscription = 1;
+  std::string torus;
+  std::string routing = "fixed";
+  std::int64_t queue_pairs = 1;
+  std::uint64_t seed = 1;
+  Format format = Format::text;
+};
+
+void bind_network(NetworkOptions& o, Arguments& a) {
+  a.option("--design", o.design, "take the compute network of a design instead", "FILE");
+  a.choice("--topology", o.topology,
+           {"rail-fat-tree", "fat-tree", "rail-only", "dragonfly", "torus", "scale-up"}, "kind");
+  a.option("--nodes", o.nodes, "nodes");
+  a.option("--nics", o.nics, "NICs of a node on this network");
+  a.option("--switch", o.switch_id, "catalog id of the switch", "ID");
+  a.option("--radix", o.radix, "switch ports at the NIC's rate, where the catalog's is not meant");
+  a.option("--rate", o.rate, "rate of a NIC", "Gb/s");
+  a.option("--planes", o.planes, "planes");
+  a.option("--oversubscription", o.oversubscription, "down over up at the leaf");
+  a.option("--torus", o.torus, "sizes of a torus, as 16x16x4", "SIZES");
+  a.choice("--routing", o.routing, {"fixed", "ecmp", "adaptive"}, "how paths are chosen");
+  a.seed(o.seed);
+  a.format(o.format, {Format::text, Format::json, Format::markdown});
+}
+
+RoutingKind routing_of(const std::string& text) {
+  if (text == "ecmp") return RoutingKind::ecmp;
+  return text == "adaptive" ? RoutingKind::adaptive : RoutingKind::fixed;
+}
+
+struct Built {
+  Topology topology;
+  Bill bill;
+};
+
+Diagnostic usage(std::string what, std::string fix) {
+  return {.severity = Severity::error,
+          .code = "fabric.usage",
+          .what = std::move(what),
+          .fix = std::move(fix)};
+}
+
+Result<Built> from_design(const NetworkOptions& o, const Catalog& catalog, Terminal& terminal) {
+  auto design = load_design(*o.design, catalog, terminal);
+  if (!design) return std::unexpected(design.error());
+  NetworkViews views = view_networks(*design, catalog, view_fleets(*design, catalog));
+  if (!views.compute.topology) {
+    if (!views.compute.faults.empty()) return std::unexpected(views.compute.faults);
+    return fail(usage("the design has no compute network of its own", "describe fabric.compute"));
+  }
+  return Built{std::move(*views.compute.topology), std::move(views.compute.bill)};
+}
+
+Result<Built> from_options(const NetworkOptions& o, const Catalog& catalog) {
+  const Switch* part = catalog.switch_part(o.switch_id);
+  const auto rate = parse_quantity<BytesPerSecond>(o.rate);
+  Diagnostics faults;
+  if (!part) faults.push_back(usage("no switch " + o.switch_id, "see orrery catalog switches"));
+  if (!rate || !(rate->base() > 0)) faults.push_back(usage("not a rate: " + o.rate, "400 Gb/s"));
+  constexpr std::int64_t kMost = 1'000'000;
+  if (o.nodes > kMost || o.nics > kMost || o.planes > 8 || o.radix.value_or(2) > kMost) {
+    faults.push_back(usage("a number is out of range", "at most a million nodes"));
+  }
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  FabricSpec spec{.kind = topology_kind_from(o.topology).value_or(TopologyKind::rail_fat_tree),
+                  .nodes = static_cast<int>(o.nodes),
+                  .rails = static_cast<int>(o.nics)};
+  spec.planes = static_cast<int>(o.planes);
+  spec.link_rate = *rate / std::max(1, spec.planes);
+  spec.radix = o.radix ? static_cast<int>(*o.radix) : radix_at(*part, spec.link_rate);
+  spec.oversubscription = o.oversubscription;
+  if (part->latency) spec.link_latency = *part->latency;
+  if (part->type.starts_with("InfiniBand")) spec.manager_ports = 4;
+  for (const std::string_view k : split(o.torus, 'x')) {
+    if (const auto size = parse_integer(k)) spec.torus.push_back(static_cast<int>(*size));
+  }
+  auto topology = make_topology(spec);
+  if (!topology) return std::unexpected(topology.error());
+  const BillParts parts{.leaf = part,
+                        .nic = catalog.nic("cx7"),
+                        .switch_module = catalog.optic("800g-2xdr4"),
+                        .node_module = catalog.optic("800g-2xdr4"),
+                        .cable = catalog.optic("mpo-trunk")};
+  Bill bill = fabric_bill(*topology, parts, "compute fabric");
+  return Built{std::move(*topology), std::move(bill)};
+}
+
+Result<Built> build(const NetworkOptions& o, const Catalog& catalog, Terminal& terminal) {
+  return o.design ? from_design(o, catalog, terminal) : from_options(o, catalog);
+}
+
+void print(Terminal& terminal, Format format, const Document& d) {
+  terminal.out << (format == Format::markdown ? to_markdown(d) : to_text(d));
+}
+
+std::string bill_json(const Built& b) {
+  const Topology& t = b.topology;
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("topology", to_text(t.spec.kind));
+  w.field("tiers", t.tiers).field("endpoints", t.endpoints).field("leaf", t.leaves);
+  w.field("spine", t.spines).field("core", t.cores).field("node_leaf_cables", t.node_cables());
+  w.field("manager_cables", t.manager_links).field("leaf_spine_cables", t.leaf_spine_cables());
+  w.field("spine_core_cables", t.spine_core_cables()).field("diameter_links", diameter_links(t));
+  w.field("bisection_bytes_per_s", bisection(t).base());
+  w.field("bisection_share", bisection_share(t)).field("power_w", b.bill.power().base());
+  w.field("price_low_usd", b.bill.price().low.base());
+  w.field("price_high_usd", b.bill.price().high.base());
+  w.key("lines").begin_array();
+  for (const BillLine& line : b.bill.lines) {
+    w.begin_object().field("item", line.item).field("part", line.part_id);
+    w.field("count", line.count).field("unit_power_w", line.unit_power.base());
+    w.field("reference", line.reference).end_object();
+  }
+  w.end_array().end_object();
+  return w.text() + "\n";
+}
+
+ExitCode run_bill(const NetworkOptions& o, Terminal& terminal) {
+  const auto catalog = load_embedded_catalog();
+  if (!catalog) return refuse(terminal, catalog.error());
+  const auto b = build(o, *catalog, terminal);
+  if (!b) return refuse(terminal, b.error());
+  if (o.format == Format::json) {
+    terminal.out << bill_json(*b);
+    return ExitCode::good;
+  }
+  const Topology& t = b->topology;
+  Document d;
+  d.heading(1, fmt::format("{} of {} endpoints", to_text(t.spec.kind), t.endpoints));
+  d.paragraph(fmt::format(
+      "{} tiers, {} leaves, {} spines, {} cores; {} links across at most; bisection {} ({} % of "
+      "full); {} and {} to {}.",
+      t.tiers, t.leaves, t.spines, t.cores, diameter_links(t), brief(bisection(t)),
+      significant(100 * bisection_share(t), 3), brief(b->bill.power()), brief(b->bill.price().low),
+      brief(b->bill.price().high)));
+  Table table{.header = {"item", "part", "count", "W each"},
+              .flush_right = {false, false, true, true}};
+  for (const BillLine& line : b->bill.lines) {
+    table.rows.push_back({line.item, line.part_id, grouped(static_cast<std::int64_t>(line.count)),
+                          significant(line.unit_power.base(), 3)});
+  }
+  d.table(std::move(table));
+  print(terminal, o.format, d);
+  return ExitCode::good;
+}
+
+struct PathOptions : NetworkOptions {
+  std::int64_t from = 0;
+  std::int64_t to = 1;
+};
+
+ExitCode run_path(const PathOptions& o, Terminal& terminal) {
+  const auto catalog = load_embedded_catalog();
+  if (!catalog) return refuse(terminal, catalog.error());
+  const auto b = build(o, *catalog, terminal);
+  if (!b) return refuse(terminal, b.error());
+  const FabricGraph g = build_graph(b->topology);
+  if (o.from < 0 || o.to < 0 || o.from >= g.endpoints || o.to >= g.endpoints) {
+    return refuse(terminal, {usage(fmt::format("endpoints are 0 to {}", g.endpoints - 1), "")});
+  }
+  Router router(g, {.kind = routing_of(o.routing), .seed = o.seed});
+  std::vector<LinkId> path;
+  const bool found =
+      router.route(static_cast<VertexId>(o.from), static_cast<VertexId>(o.to), 0, path);
+  if (!found) return refuse(terminal, {usage("no path: ends in different planes?", "")});
+  if (o.format == Format::json) {
+    JsonWriter w;
+    w.begin_object().field("schema_version", 1).field("latency_s", path_latency(g, path));
+    w.key("links").begin_array();
+    for (const LinkId l : path) w.value(g.link_name(l));
+    terminal.out << w.end_array().end_object().text() << '\n';
+    return ExitCode::good;
+  }
+  Document d;
+  d.heading(1, fmt::format("{} to {}", g.vertex_name(static_cast<VertexId>(o.from)),
+                           g.vertex_name(static_cast<VertexId>(o.to))));
+  std::vector<std::string> links;
+  for (const LinkId l : path) links.push_back(g.link_name(l));
+  d.bullets(std::move(links));
+  d.paragraph(fmt::format("{} links, {} of latency, {} routing.", path.size(),
+                          brief(Seconds(path_latency(g, path))), o.routing));
+  print(terminal, o.format, d);
+  return ExitCode::good;
+}
+
+struct LossOptions : NetworkOptions {
+  std::string lose = "link";
+  std::int64_t number = 0;
+};
+
+std::string loss_json(const LossReport& r) {
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("lost", r.lost);
+  w.field("before_s", r.before.base()).field("after_s", r.after.base()).field("share", r.share);
+  w.field("closed_form_share", r.closed_form_share).field("cut", r.cut).field("slowed", r.slowed);
+  w.field("limiting_link", r.limiting_link).key("nodes").begin_array();
+  for (const int n : r.nodes) w.value(n);
+  return w.end_array().end_object().text() + "\n";
+}
+
+ExitCode run_loss(const LossOptions& o, Terminal& terminal) {
+  const auto catalog = load_embedded_catalog();
+  if (!catalog) return refuse(terminal, catalog.error());
+  const auto b = build(o, *catalog, terminal);
+  if (!b) return refuse(terminal, b.error());
+  if (o.number < 0 || o.number > 100'000'000) return refuse(terminal, {usage("no such part", "")});
+  const auto r =
+      study_loss(b->topology, {.loss = loss_from(o.lose).value_or(Loss::leaf_uplink),
+                               .number = static_cast<int>(o.number),
+                               .routing = {.kind = routing_of(o.routing), .seed = o.seed}});
+  if (!r) return refuse(terminal, r.error());
+  if (o.format == Format::json) {
+    terminal.out << loss_json(*r);
+    return ExitCode::good;
+  }
+  Document d;
+  d.heading(1, "Without " + r->lost);
+  d.paragraph(
+      r->cut > 0
+          ? fmt::format("{} messages have no way left: the job stops.", r->cut)
+          : fmt::format("Every endpoint sends 100 MB half-way round: {} before, {} after; a "
+                        "collective keeps {} % of its network rate ({} % by the closed form).",
+                        brief(r->before), brief(r->after), significant(100 * r->share, 3),
+                        significant(100 * r->closed_form_share, 3)));
+  std::string nodes;
+  for (const int n : r->nodes) nodes += (nodes.empty() ? "" : ", ") + std::to_string(n);
+  d.paragraph(fmt::format("Felt by jobs on nodes {}. Limiting link: {}.",
+                          nodes.empty() ? "none" : nodes, r->limiting_link));
+  print(terminal, o.format, d);
+  return ExitCode::good;
+}
+
+struct FileOptions {
+  std::string file;
+  Format format = Format::text;
+};
+
+ExitCode run_counters(const FileOptions& o, Terminal& terminal) {
+  const auto text = terminal.read_file(o.file);
+  if (!text) return refuse(terminal, text.error());
+  const auto table = CsvTable::parse(*text, o.file);
+  if (!table) return refuse(terminal, table.error());
+  const Diagnostics found = judge_counters(*table);
+  if (has_errors(found)) return refuse(terminal, found);
+  terminal.out << (found.empty() ? "The counters show nothing wrong.\n" : to_text(found) + "\n");
+  return found.empty() ? ExitCode::good : ExitCode::fails_rule;
+}
+
+struct LogOptions : FileOptions {
+  std::string gpu = "h100-sxm";
+  std::int64_t per_node = 8;
+  std::int64_t nics = 8;
+  std::string rate = "400 Gb/s";
+  std::string network = "infiniband";
+  std::optional<std::int64_t> ranks;
+};
+
+struct LogRow {
+  NcclLine line;
+  CollectivePrediction expected;
+};
+
+Document log_document(const std::vector<LogRow>& rows, const NcclLog& log, int ranks,
+                      const std::vector<GapReason>& reasons) {
+  Document d;
+  d.heading(1, fmt::format("{} over {} ranks: measured against expected",
+                           log.kind ? to_text(*log.kind) : "collective", ranks));
+  for (const Diagnostic& n : log.notes) d.paragraph(n.what + ". " + n.fix + ".");
+  Table t{.header = {"size", "measured", "expected", "80 % interval", "bus GB/s", "verdict"},
+          .flush_right = {true, true, true, true, true, false}};
+  for (const LogRow& r : rows) {
+    const double us = r.line.time_us * 1e-6;
+    const Estimate& e = r.expected.seconds;
+    t.rows.push_back({brief(Bytes(r.line.bytes)), brief(Seconds(us)), brief(Seconds(e.value)),
+                      brief(Seconds(e.low)) + " .. " + brief(Seconds(e.high)),
+                      significant(r.line.busbw, 4),
+                      us > e.high  ? "slow"
+                      : us < e.low ? "fast"
+                                   : "as expected"});
+  }
+  d.table(std::move(t));
+  if (!reasons.empty()) {
+    d.heading(2, "Likely reasons");
+    std::vector<std::string> items;
+    for (const GapReason& r : reasons) items.push_back(r.reason + ". Check: " + r.check + ".");
+    d.bullets(std::move(items));
+  }
+  return d;
+}
+
+ExitCode run_log(const LogOptions& o, Terminal& terminal) {
+  const auto catalog = load_embedded_catalog();
+  if (!catalog) return refuse(terminal, catalog.error());
+  const auto parameters = embedded_collective_parameters();
+  if (!parameters) return refuse(terminal, parameters.error());
+  const auto text = terminal.read_file(o.file);
+  if (!text) return refuse(terminal, text.error());
+  const auto log = parse_nccl_log(*text, o.file);
+  if (!log) return refuse(terminal, log.error());
+  const Accelerator* a = catalog->accelerator(o.gpu);
+  const auto rate = parse_quantity<BytesPerSecond>(o.rate);
+  const auto ranks =
+      static_cast<int>(o.ranks.value_or(log->ranks_solved.value_or(log->ranks_stated.value_or(0))));
+  Diagnostics faults;
+  if (!a) faults.push_back(usage("no accelerator " + o.gpu, "see orrery catalog accelerators"));
+  if (!rate) faults.push_back(usage("not a rate: " + o.rate, "400 Gb/s"));
+  if (ranks < 2) faults.push_back(usage("the log does not tell the ranks", "give --ranks"));
+  if (o.per_node < 1 || o.per_node > 1024) faults.push_back(usage("--gpus-per-node", "8"));
+  if (!faults.empty()) return refuse(terminal, faults);
+  const int domain =
+      std::min(a->scaleup_domain > 8 ? a->scaleup_domain : 8,
+               a->scaleup_domain > 8 ? a->scaleup_domain : static_cast<int>(o.per_node));
+  const CollectiveMachine machine{.accelerator = a,
+                                  .domain = domain,
+                                  .accelerators_per_host = static_cast<int>(o.per_node),
+                                  .nics_per_host = static_cast<double>(o.nics),
+                                  .nic_rate = *rate,
+                                  .network = network_kind_from(o.network, a->scaleup_link),
+                                  .rccl = a->vendor == "AMD"};
+  const LinkHierarchy links = link_hierarchy(machine, *parameters);
+  std::vector<LogRow> rows;
+  for (const NcclLine& line : log->lines) {
+    if (line.bytes <= 0) continue;
+    const CollectiveCall call{log->kind.value_or(Collective::all_reduce), Bytes(line.bytes),
+                              packed_group(ranks, domain)};
+    rows.push_back({line, predict_collective(links, call, *parameters)});
+  }
+  GapFacts facts{.leaves_domain = ranks > domain,
+                 .roce = machine.network == NetworkKind::roce,
+                 .nics = static_cast<int>(o.nics)};
+  if (!rows.empty()) {
+    facts.large_ratio = rows.back().expected.seconds.value / (rows.back().line.time_us * 1e-6);
+    facts.small_ratio = rows.front().expected.seconds.value / (rows.front().line.time_us * 1e-6);
+  }
+  print(terminal, o.format, log_document(rows, *log, ranks, likely_reasons(facts)));
+  return ExitCode::good;
+}
+
+template <class Options>
+Verb sub_verb(std::string name, std::string summary, std::vector<std::string> examples,
+              void (*bind)(Options&, Arguments&), ExitCode (*run)(const Options&, Terminal&)) {
+  return {.name = std::move(name),
+          .summary = std::move(summary),
+          .examples = std::move(examples),
+          .prepare = [=](Arguments& arguments) -> Run {
+            auto options = std::make_shared<Options>();
+            bind(*options, arguments);
+            return [=](Terminal& terminal) { return run(*options, terminal); };
+          }};
+}
+
+void bind_path(PathOptions& o, Arguments& a) {
+  a.option("--from", o.from, "endpoint, from 0: node x NICs + NIC");
+  a.option("--to", o.to, "endpoint");
+  bind_network(o, a);
+}
+
+void bind_loss(LossOptions& o, Arguments& a) {
+  a.choice("--lose", o.lose, {"nic", "link", "plane", "leaf", "spine"}, "what is gone");
+  a.option("--number", o.number, "which of them, from 0");
+  bind_network(o, a);
+}
+
+void bind_file(FileOptions& o, Arguments& a) {
+  a.positional("FILE", o.file,
+               "counters as CSV: switch,port,peer,seconds,tx_bytes,rx_bytes,"
+               "speed_gbps,pause_rx,pause_tx,ecn_marked,drops");
+}
+
+void bind_log(LogOptions& o, Arguments& a) {
+  a.positional("FILE", o.file, "output of nccl-tests");
+  a.option("--gpu", o.gpu, "catalog id of the accelerator", "ID");
+  a.option("--gpus-per-node", o.per_node, "accelerators of a host");
+  a.option("--nics", o.nics, "NICs of a host");
+  a.option("--rate", o.rate, "rate of a NIC", "Gb/s");
+  a.option("--network", o.network, "infiniband, roce, efa, tcpxo, tcpx", "KIND");
+  a.option("--ranks", o.ranks, "ranks, where the log does not tell");
+  a.format(o.format, {Format::text, Format::markdown});
+}
+
+}  // namespace
+
+Verb fabric_verb() {
+  Verb v{.name = "fabric",
+         .summary = "One network by itself: bill, path, losses, counters, nccl-tests logs",
+         .examples = {"orrery fabric bill --nodes 127 --nics 8 --switch qm9700",
+                      "orrery fabric what-if --lose spine --routing adaptive"}};
+  v.verbs.push_back(sub_verb<NetworkOptions>(
+      "bill", "Switches, cables, optics, power, price, diameter and bisection",
+      {"orrery fabric bill --nodes 127 --nics 8", "orrery fabric bill --design my.yaml"},
+      bind_network, run_bill));
+  v.verbs.push_back(sub_verb<PathOptions>("path", "The links between two endpoints",
+                                          {"orrery fabric path --from 0 --to 1000"}, bind_path,
+                                          run_path));
+  v.verbs.push_back(sub_verb<LossOptions>("what-if", "What the loss of a part costs, and to whom",
+                                          {"orrery fabric what-if --lose link --number 5"},
+                                          bind_loss, run_loss));
+  v.verbs.push_back(sub_verb<FileOptions>("counters", "Judge switch counters of a lossless network",
+                                          {"orrery fabric counters counters.csv"}, bind_file,
+                                          run_counters));
+  v.verbs.push_back(sub_verb<LogOptions>("log", "nccl-tests output against what is expected",
+                                         {"orrery fabric log all_reduce.log --gpu h100-sxm"},
+                                         bind_log, run_log));
+  return v;
+}
+
+}  // namespace orrery
