@@ -9,7 +9,6 @@ Verb catalog_verb();
 Verb completion_verb();
 Verb diff_verb();
 Verb explain_verb();
-Verb explain_verb();
 Verb fabric_verb();
 Verb init_verb();
 Verb plan_verb();
