@@ -120,6 +120,12 @@ std::vector<Section> cost_sections(const Review& review) {
                        .estimate = money(c.annual.base()),
                        .formula = "sum of the items below",
                        .inputs = items_of(c)});
+  const Usd running = c.annual - (c.owned ? c.owned->capital : Usd(0));
+  s.figures.push_back({.id = "running",
+                       .label = "of it, paid while it runs",
+                       .unit = Unit::usd_per_year,
+                       .estimate = money(running.base()),
+                       .formula = "power, hall, people, repair, rents and fees"});
   s.figures.push_back(
       {.id = "useful_hour",
        .label = "cost of a useful accelerator-hour",

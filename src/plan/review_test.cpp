@@ -1,0 +1,256 @@
+// The stages of a review on small designs: what each hands on, and which way a change pushes.
+#include "plan/review.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "design/goals.h"
+#include "design/templates.h"
+#include "plan/goals.h"
+
+namespace orrery {
+namespace {
+
+struct Known {
+  Catalog catalog;
+  Models models;
+};
+
+const Known& known() {
+  static const Known* all = [] {
+    auto* k = new Known{load_embedded_catalog().value(), {}};
+    k->models = load_models(k->catalog).value();
+    return k;
+  }();
+  return *all;
+}
+
+design::Design sample(std::string_view name = "superpod-h100") {
+  return design::read_design(design::find_template(name)->text, known().catalog).value();
+}
+
+design::Train& train_of(design::Design& d) { return std::get<design::Train>(d.workloads[0].task); }
+
+Review stages_of(const design::Design& d) { return run_stages(d, known().catalog, known().models); }
+
+double goodput_of(const design::Design& d) { return stages_of(d).trains.at(0).goodput; }
+
+TEST(networks, of_the_sample_are_the_reference_architectures) {
+  const design::Design d = sample();
+  const Review r = stages_of(d);
+  // RA-11333-001, four scalable units: 32 leaves and 16 spines of 64 ports.
+  const Topology& compute = *r.networks.compute.topology;
+  EXPECT_EQ(compute.leaves, 32);
+  EXPECT_EQ(compute.spines, 16);
+  EXPECT_EQ(r.networks.compute.ports_per_node, 8);
+  EXPECT_DOUBLE_EQ(r.networks.compute.per_node().base(), 400e9);
+  EXPECT_FALSE(r.networks.compute.is_roce);
+}
+
+TEST(networks, a_switch_splits_its_ports_for_slower_endpoints) {
+  const Switch& part = *known().catalog.switch_part("sn5600");  // 64 x 800G
+  EXPECT_EQ(radix_at(part, gbits_per_s(800)), 64);
+  EXPECT_EQ(radix_at(part, gbits_per_s(400)), 128);
+  EXPECT_EQ(radix_at(part, gbits_per_s(1600)), 64) << "no port is merged";
+}
+
+TEST(networks, ethernet_without_a_protocol_is_taken_for_roce) {
+  const Switch* ethernet = known().catalog.switch_part("sn5600");
+  design::Network n{.topology = design::TopologyKind::fat_tree};
+  EXPECT_TRUE(speaks_roce(n, ethernet));
+  EXPECT_FALSE(speaks_roce(n, known().catalog.switch_part("qm9700")));
+  n.protocol = design::Protocol::ethernet;
+  EXPECT_FALSE(speaks_roce(n, ethernet));
+}
+
+TEST(tiers, rates_come_from_devices_and_stop_at_the_servers_network) {
+  design::Design d = sample();
+  design::StorageTier& hot = d.storage[0];
+  hot.read.reset();
+  hot.write.reset();
+  hot.server_network.reset();
+  const StorageDevice& drive = *known().catalog.storage_device(hot.device);
+  EXPECT_DOUBLE_EQ(stages_of(d).tiers[0].read.base(), drive.read.base() * 16 * 24);
+  hot.server_network = gbits_per_s(400);
+  EXPECT_DOUBLE_EQ(stages_of(d).tiers[0].read.base(), 16 * 50e9);
+  hot.read = gbytes_per_s(160);
+  EXPECT_DOUBLE_EQ(stages_of(d).tiers[0].read.base(), 160e9) << "the design has the last word";
+}
+
+TEST(tiers, drives_of_the_nodes_are_a_tier_without_being_named) {
+  const design::Design d = sample();
+  const Review r = stages_of(d);
+  const TierView* local = find_tier_view(r.tiers, "node-nvme");
+  ASSERT_NE(local, nullptr);
+  EXPECT_TRUE(local->per_node);
+  EXPECT_FALSE(local->durable());
+  EXPECT_NEAR(local->capacity.base(), 8 * 3.84e12, 0.1e12);  // as a DGX H100 has
+}
+
+TEST(tiers, hold_data_sets_and_kept_checkpoints) {
+  design::Design d = sample();
+  const Review r = stages_of(d);
+  // 10 TB of text; three checkpoints and one in flight of 14 B for each of 70.55e9 parameters.
+  EXPECT_NEAR(r.tiers[0].used.base(), 10e12 + 4 * 14 * 70.55e9, 0.01e12);
+}
+
+TEST(training, goodput_falls_with_what_harms_it_and_never_rises) {
+  const design::Design base = sample();
+  const double before = goodput_of(base);
+  design::Design slow = base;
+  slow.storage[0].write = *base.storage[0].write / 20;
+  EXPECT_LT(goodput_of(slow), before);
+  design::Design sync = base;
+  train_of(sync).checkpoint->mode = design::CheckpointMode::sync;
+  EXPECT_LT(goodput_of(sync), before);
+  design::Design frail = base;
+  frail.fleet[0].failures.node_mtbf = days(50);
+  EXPECT_LT(goodput_of(frail), before);
+  design::Design lemons = base;
+  lemons.fleet[0].failures.lemon_share = 0.02;
+  lemons.fleet[0].failures.lemon_factor = 10;
+  EXPECT_LT(goodput_of(lemons), before);
+  design::Design manual = base;
+  manual.scheduler.recovery.automatic = false;
+  EXPECT_LT(goodput_of(manual), before);
+  design::Design shared = base;
+  shared.fabric.storage.converged = true;
+  EXPECT_LE(goodput_of(shared), before);
+}
+
+TEST(training, an_interval_of_its_own_is_never_better_than_the_best) {
+  design::Design d = sample();
+  const double best = goodput_of(d);
+  for (const double minutes_between : {1.0, 5.0, 20.0, 60.0, 240.0}) {
+    train_of(d).checkpoint->every = minutes(minutes_between);
+    EXPECT_LE(goodput_of(d), best * (1 + 1e-9)) << minutes_between << " min";
+  }
+}
+
+TEST(training, shares_of_the_step_and_of_the_wall_time_add_up) {
+  for (const char* name : {"superpod-h100", "superpod-gb200", "av-vision", "recommender"}) {
+    const design::Design d = sample(name);
+    const Review r = stages_of(d);
+    const TrainView& t = r.trains.at(0);
+    EXPECT_LE(t.step.matrix_share + t.step.memory_share + t.step.exposed_share, 1 + 1e-9) << name;
+    const PhaseShares& p = t.phases;
+    EXPECT_LE(p.matrix + p.memory + p.communication + p.checkpoint, 1 + 1e-9) << name;
+    const TimeShares& s = t.failure.shares;
+    EXPECT_NEAR(s.productive + s.saving + s.lost_work + s.restarting, 1, 1e-9) << name;
+    EXPECT_LE(t.goodput_low, t.goodput) << name;
+    EXPECT_GE(t.goodput_high, t.goodput) << name;
+  }
+}
+
+TEST(training, a_cap_above_the_draw_costs_nothing_and_one_below_slows) {
+  design::Design d = sample();
+  const Seconds free = stages_of(d).trains[0].step.step;
+  d.fleet[0].power_cap = watts(700);
+  EXPECT_DOUBLE_EQ(stages_of(d).trains[0].step.step.base(), free.base());
+  d.fleet[0].power_cap = watts(400);
+  EXPECT_GT(stages_of(d).trains[0].step.step.base(), free.base() * 1.05);
+}
+
+TEST(site, a_cap_leaves_the_sustained_draw_that_it_does_not_reach) {
+  design::Design d = sample();
+  const Review free = stages_of(d);
+  d.fleet[0].power_cap = watts(650);
+  const Review mild = stages_of(d);
+  // 50 W x 8 off the breaker; 8.4 of 10.2 kW is 576 W an accelerator, below the cap.
+  EXPECT_NEAR(
+      (free.sites[0].fleets[0].node.nameplate - mild.sites[0].fleets[0].node.nameplate).base(), 400,
+      1e-6);
+  EXPECT_DOUBLE_EQ(free.sites[0].fleets[0].node.peak.base(),
+                   mild.sites[0].fleets[0].node.peak.base());
+}
+
+TEST(site, heat_of_a_rack_follows_the_nodes_that_the_design_puts_in_it) {
+  design::Design d = sample();
+  d.fleet[0].nodes_per_rack = 8;
+  const Review r = stages_of(d);
+  const RackFit& rack = r.sites[0].fleets[0].rack;
+  EXPECT_NEAR(rack.power.base(), 8 * 10.2e3, 1);
+  EXPECT_NEAR(rack.air_heat.base(), 0.2 * 8 * 10.2e3, 1);
+  EXPECT_TRUE(rack.air_heat_is_a_legacy_rack);
+}
+
+TEST(cost, parts_of_the_year_add_up_and_the_useful_hour_follows) {
+  for (const char* name : {"superpod-h100", "cloud-rental", "fraud-cpu"}) {
+    const design::Design d = sample(name);
+    const Review r = stages_of(d);
+    const CostView& c = r.cost;
+    double sum = c.egress_per_year.base();
+    if (c.owned) {
+      for (const CostItem& i : c.owned->items) sum += i.per_year.base();
+    }
+    for (const RentedFleet& f : c.rented) sum += f.per_year.base();
+    for (const TierRent& t : c.tier_rents) sum += (t.per_year + t.requests_per_year).base();
+    EXPECT_NEAR(c.annual.base(), sum, 1e-6 * sum) << name;
+    EXPECT_NEAR(c.per_useful_hour.base() * 3600,
+                sum / (c.accelerators * 8760 * c.utilisation * c.goodput), 1e-6)
+        << name;
+  }
+}
+
+TEST(goals, every_metric_is_given_by_some_template) {
+  std::set<std::string> missing;
+  for (const design::GoalMetric& m : design::goal_metrics()) missing.insert(std::string(m.name));
+  for (const design::Template& t : design::templates()) {
+    design::Design d = sample(t.name);
+    d.goals.clear();
+    for (const design::GoalMetric& m : design::goal_metrics()) {
+      d.goals.push_back({.metric = std::string(m.name), .bound = 0, .dimension = m.dimension});
+    }
+    const Verdict v = review(d, known().catalog, known().models, {.spends = false});
+    for (const GoalOutcome& g : v.goals) {
+      if (g.actual.value != 0) missing.erase(g.metric);
+    }
+  }
+  EXPECT_EQ(missing, std::set<std::string>{});
+}
+
+TEST(goals, bounds_are_compared_in_the_units_of_the_figure) {
+  design::Design d = sample();
+  const auto outcome = [&](const std::string& text) {
+    d.goals = {design::parse_goal(text).value()};
+    return review(d, known().catalog, known().models, {.spends = false}).goals.at(0);
+  };
+  const double annual = outcome("cost <= 1 MUSD/y").actual.value;
+  EXPECT_FALSE(outcome("cost <= 1 MUSD/y").met);
+  EXPECT_NEAR(outcome("cost <= 1 MUSD/y").bound, 1e6, 1e-3);
+  EXPECT_TRUE(outcome("cost <= " + std::to_string(annual / 1e6 * 1.001) + " MUSD/y").met);
+  EXPECT_NEAR(outcome("cost_per_gpu_hour <= 4 USD/h").bound, 4, 1e-9);
+  EXPECT_TRUE(outcome("goodput >= 0.5").likely);
+  EXPECT_FALSE(outcome("goodput > 1").met);
+}
+
+TEST(spends, are_better_than_nothing_and_best_first) {
+  design::Design d = sample();
+  train_of(d).checkpoint->mode = design::CheckpointMode::sync;
+  d.storage[0].write = gbytes_per_s(5);
+  const Verdict v = review(d, known().catalog, known().models);
+  ASSERT_FALSE(v.spends.empty());
+  EXPECT_EQ(v.spends[0].change, "checkpoint asynchronously");
+  double last = 0;
+  for (const Spend& s : v.spends) {
+    EXPECT_LT(s.unit_cost_after_usd, s.unit_cost_before_usd) << s.change;
+    EXPECT_GE(s.unit_cost_after_usd, last) << s.change;
+    last = s.unit_cost_after_usd;
+  }
+}
+
+TEST(findings, stand_errors_first_and_in_the_order_of_the_file) {
+  design::Design d = sample();
+  d.sites[0].power = megawatts(1);
+  d.fabric.storage.converged = true;
+  const Verdict v = review(d, known().catalog, known().models, {.spends = false});
+  ASSERT_GE(v.findings.size(), 2u);
+  EXPECT_TRUE(std::ranges::is_sorted(v.findings, {}, &Finding::severity));
+  EXPECT_EQ(v.findings[0].rule, "facility.power-above-site");
+  EXPECT_FALSE(v.passes());
+}
+
+}  // namespace
+}  // namespace orrery
