@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "base/random.h"
+
 namespace orrery {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr int kRestarts = 3;
 constexpr double kOutlier = 0.3;  // a log error beyond which the loss grows slower
 constexpr double kOutlierSlope = 0.3;
 constexpr double kOutsideBounds = 100;  // far above any mean log error
+constexpr double kHeldOut = 1.0 / 3;
 
 struct Simplex {
   std::vector<Point> points;
@@ -107,6 +110,14 @@ double outlier_shy(double log_error) {
   return e < kOutlier ? e : kOutlier + kOutlierSlope * (e - kOutlier);
 }
 
+// Drawn, not every third: measured rows come in cycles (three layouts of a product).
+std::vector<bool> held_out_of(std::size_t samples) {
+  RandomStream draw(1, "fit/held-out");
+  std::vector<bool> held(samples);
+  for (std::size_t i = 0; i < samples; ++i) held[i] = draw.uniform() < kHeldOut;
+  return held;
+}
+
 double quantile(std::vector<double> v, double q) {
   if (v.empty()) return 0;
   std::sort(v.begin(), v.end());
@@ -145,6 +156,7 @@ FitResult fit_kernels(const Accelerator& accelerator, const Calibration& base,
     trial = with_values(std::move(trial), values);
     return device_model(accelerator, trial, options);
   };
+  const std::vector<bool> held_out = held_out_of(samples.size());
   const auto loss = [&](const Point& point) {
     double outside = 0;
     for (std::size_t i = 0; i < point.size(); ++i) {
@@ -155,7 +167,7 @@ FitResult fit_kernels(const Accelerator& accelerator, const Calibration& base,
     const DeviceModel device = device_at(point);
     double sum = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      if (i % 3 == 2) continue;
+      if (held_out[i]) continue;
       sum += outlier_shy(std::log(predicted(device, samples[i]) / samples[i].measured.base()));
     }
     return sum / static_cast<double>(samples.size());
@@ -163,7 +175,8 @@ FitResult fit_kernels(const Accelerator& accelerator, const Calibration& base,
   const DeviceModel device = device_at(minimise(loss, start, steps));
 
   std::vector<double> errors;
-  for (std::size_t i = 2; i < samples.size(); i += 3) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (!held_out[i]) continue;
     errors.push_back(std::abs(predicted(device, samples[i]) / samples[i].measured.base() - 1));
   }
   return {.values = values,

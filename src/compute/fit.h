@@ -3,7 +3,7 @@
 //
 //   minimise over p   mean of h(ln(predicted(p) / measured)),   h(e) = |e|, slower beyond 0.3
 // by the simplex method of Nelder and Mead (1965), restarted from its best point. A third of the
-// samples is held out (every third, in the order given) and gives the stated error. The slower
+// samples, drawn by a fixed stream, is held out and gives the stated error. The slower
 // growth of h keeps a handful of odd kernels from bending the rest.
 #pragma once
 

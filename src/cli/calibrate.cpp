@@ -1,0 +1,80 @@
+// `orrery calibrate PROBE.csv`: a device's kernel parameters from its own measurements.
+#include "score/calibrate.h"
+
+#include <memory>
+
+#include "base/text.h"
+#include "cli/verb.h"
+
+namespace orrery {
+namespace {
+
+struct CalibrateOptions {
+  std::string file;
+  std::optional<std::string> accelerator;
+};
+
+// "NVIDIA H200" is h200-sxm: the catalog's id of that silicon, the SXM board first.
+const Accelerator* accelerator_named(const Catalog& catalog, std::string_view gpu) {
+  std::string name = lowered(gpu);
+  if (name.starts_with("nvidia ")) name.erase(0, 7);
+  const std::string word = name.substr(0, name.find_first_of(" -"));
+  if (word.empty()) return nullptr;
+  if (const Accelerator* sxm = catalog.accelerator(word + "-sxm")) return sxm;
+  for (const Accelerator& a : catalog.accelerators) {
+    if (a.id == word || a.id.starts_with(word + "-")) return &a;
+  }
+  return nullptr;
+}
+
+Result<const Accelerator*> chosen(const Catalog& catalog, const CalibrateOptions& options,
+                                  const CsvTable& probe) {
+  const Accelerator* found = nullptr;
+  if (options.accelerator) {
+    found = catalog.accelerator(*options.accelerator);
+  } else if (!probe.rows().empty()) {
+    found = accelerator_named(catalog, probe.text(probe.rows().front(), "gpu"));
+  }
+  if (found) return found;
+  return fail({.severity = Severity::error,
+               .code = "calibrate.accelerator",
+               .place = {.file = options.file, .line = 0, .column = 0},
+               .what = "which accelerator of the catalog this is cannot be told",
+               .why = "peaks and bandwidth come from there",
+               .fix = "give --accelerator ID; `orrery catalog accelerators` lists them"});
+}
+
+ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
+  const auto catalog = load_embedded_catalog();
+  if (!catalog) return refuse(terminal, catalog.error());
+  const auto shipped = load_embedded_calibration();
+  if (!shipped) return refuse(terminal, shipped.error());
+  const auto text = terminal.read_file(options.file);
+  if (!text) return refuse(terminal, text.error());
+  const auto probe = CsvTable::parse(*text, options.file);
+  if (!probe) return refuse(terminal, probe.error());
+  const auto accelerator = chosen(*catalog, options, *probe);
+  if (!accelerator) return refuse(terminal, accelerator.error());
+  const auto report = calibrate(*probe, **accelerator, *shipped);
+  if (!report) return refuse(terminal, report.error());
+  terminal.err << calibration_text(*report);
+  terminal.out << calibration_csv(*report);
+  return ExitCode::good;
+}
+
+}  // namespace
+
+Verb calibrate_verb() {
+  return {.name = "calibrate",
+          .summary = "Fit a device's kernel parameters to what a probe measured",
+          .examples = {"orrery probe gpu > probe.csv && orrery calibrate probe.csv > mine.csv"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<CalibrateOptions>();
+            arguments.positional("FILE", options->file, "rows that `orrery probe gpu` printed");
+            arguments.option("--accelerator", options->accelerator,
+                             "its id in the catalog, where its name does not tell", "ID");
+            return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };
+          }};
+}
+
+}  // namespace orrery
