@@ -110,8 +110,8 @@ void MaxMinSolver::freeze_capped(FlowTable& table, double level) {
 
 // Each pending flow votes for the links of its path whose level is its lowest.
 void MaxMinSolver::vote(const FlowTable& table) {
-  for (const std::uint32_t l : touched_) {
-    level_[l] = links_[l].count > 0 ? links_[l].current() : kUncapped;
+  for (const std::uint32_t l : open_) {
+    level_[l] = links_[l].current();
     agree_[l] = 0;
   }
   for (const std::uint32_t f : pending_) {
@@ -127,9 +127,10 @@ void MaxMinSolver::vote(const FlowTable& table) {
 // worth a pass over the flows.
 bool MaxMinSolver::freeze_round(FlowTable& table) {
   vote(table);
-  // Marked before any flow leaves: counts change while flows freeze.
-  for (const std::uint32_t l : touched_) {
-    if (links_[l].count == 0 || agree_[l] != links_[l].count) level_[l] = -1;
+  // Marked before any flow leaves: counts change while flows freeze. No flow that is left passes a
+  // link that is not open.
+  for (const std::uint32_t l : open_) {
+    if (agree_[l] != links_[l].count) level_[l] = -1;
   }
   std::size_t kept = 0;
   for (const std::uint32_t f : pending_) {
@@ -143,6 +144,7 @@ bool MaxMinSolver::freeze_round(FlowTable& table) {
   }
   const std::size_t frozen = pending_.size() - kept;
   pending_.resize(kept);
+  std::erase_if(open_, [&](std::uint32_t l) { return links_[l].count == 0; });
   return frozen > 0 && frozen >= kept / kLeastShare;
 }
 
@@ -191,6 +193,7 @@ void MaxMinSolver::solve_class(FlowTable& table, std::span<const std::uint32_t> 
   pending_.assign(flows.begin(), flows.end());
   // Rounds know no caps; the heap does.
   if (capped_.empty() && --skip_rounds_ < 0) {
+    open_.assign(touched_.begin(), touched_.end());
     bool first = true;
     while (!pending_.empty() && freeze_round(table)) first = false;
     if (first && !pending_.empty()) skip_rounds_ = kSkippedSolves;

@@ -92,6 +92,7 @@ class MaxMinSolver {
   std::vector<double> level_;         // of the round
   std::vector<std::uint32_t> agree_;  // flows of the link that have no lower level elsewhere
   std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> open_;         // touched links with flows not yet frozen
   std::vector<std::uint8_t> frozen_;        // by flow
   std::vector<std::uint32_t> index_begin_;  // of a link's flows in index_, for touched links
   std::vector<std::uint32_t> index_count_;
