@@ -33,6 +33,7 @@ constexpr std::pair<std::string_view, FrameworkMember> kFrameworkMembers[] = {
     {"async_tp_overlap", &FrameworkModel::async_tp_overlap},
     {"cp_overlap", &FrameworkModel::cp_overlap},
     {"ep_overlap", &FrameworkModel::ep_overlap},
+    {"ep_interleaved_overlap", &FrameworkModel::ep_interleaved_overlap},
     {"pp_overlap", &FrameworkModel::pp_overlap},
     {"dp_overlap", &FrameworkModel::dp_overlap},
     {"contention", &FrameworkModel::contention},

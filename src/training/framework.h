@@ -41,6 +41,9 @@ struct FrameworkModel {
   double async_tp_overlap = 0;  // where the layout asks for asynchronous tensor parallelism
   double cp_overlap = 0;
   double ep_overlap = 0;
+  // Of dispatch that leaves a domain, where interleaving (vp > 1) offers another microbatch to hide
+  // it behind; the larger of the two holds.
+  double ep_interleaved_overlap = 0;
   double pp_overlap = 0;
   double dp_overlap = 0;
   double error = 0.12;    // half-width of the 80 % interval of a step time, as a fraction

@@ -77,7 +77,10 @@ void add_communication(const LayerQuery& q, const LayerMessages& say, double att
   if (say.ep_tensor.base() > 0 && q.layout.ep > 1) {
     const double once = q.source.collective_seconds(
         {Collective::all_to_all, say.ep_tensor * crossing_share(q), q.groups.ep});
-    cost.forward.ep = 2 * once * (1 - f.ep_overlap);
+    const bool leaves = q.groups.ep.ranks > q.groups.ep.per_domain;
+    const double overlap =
+        leaves && q.layout.vp > 1 ? std::max(f.ep_overlap, f.ep_interleaved_overlap) : f.ep_overlap;
+    cost.forward.ep = 2 * once * (1 - overlap);
     cost.dgrad.ep = cost.forward.ep;
   }
 }

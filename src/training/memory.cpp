@@ -88,6 +88,12 @@ void fill_states(const TrainingJob& job, const Layout& l, const FrameworkModel& 
   stage.weights = Bytes(z3 ? shard * f.weight_bytes + working : whole * f.weight_bytes);
   stage.gradients = Bytes(trained * (z2 ? shard : whole) * f.gradient_bytes);
   stage.optimizer = Bytes(trained * (z1 ? shard : whole) * f.optimizer_bytes);
+  if (z3 && l.pp > 1) {
+    // A pipeline runs many microbatches between two updates: it keeps what it gathered and reduces
+    // whole gradients at the end, where a plain loop gathers and scatters each time.
+    stage.weights += Bytes(p.dense * f.gather_bytes) - Bytes(working);
+    stage.gradients = Bytes(trained * whole * f.gradient_bytes);
+  }
 }
 
 // Gradients made tensor by tensor are not there yet when activations are fullest; they and their
