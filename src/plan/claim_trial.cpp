@@ -109,7 +109,7 @@ void try_fact(ClaimFinding& f, const std::string& label, std::string_view fact,
   f.criterion = at_least(1, Unit::count);
   f.criterion.text = "the catalog's dated fact says the same";
   try_case(f, fmt::format("{} {}", label, fact),
-           exact(agrees ? 1 : 0, Basis::paper, std::move(reference)),
+           exact(agrees ? 1 : 0, Basis::derived, std::move(reference)),
            fmt::format("the claim says {}", claimed));
 }
 

@@ -113,7 +113,10 @@ Document document_of(std::span<const ClaimCheck> checks, ClaimsView view) {
   d.paragraph(
       "A claim is tried in the cases shown, each held against its criterion: it holds where "
       "all meet it, holds only if where some do, and is wrong where none does. \"About\" is "
-      "within 5 % unless the criterion says otherwise.");
+      "within 5 % unless the criterion says otherwise. Cases are chosen: where a claim depends on "
+      "a "
+      "quantity they lie on both sides of the computed threshold, so there the condition is the "
+      "finding.");
   if (view.details) {
     d.paragraph(
         "Printed by `orrery explain claims --format markdown`; a test keeps this page equal "
