@@ -22,6 +22,8 @@ struct Shape {
   double g = 1;  // of a domain
   double k = 1;  // domains
   double bytes = 0;
+  double log2_k = 0;
+  double past_step = 0;  // S / (S + S_e)
 };
 
 // What one algorithm asks of the two levels.
@@ -44,8 +46,6 @@ constexpr int kLargestNvlsTreeDomain = 16;
 
 double phases(Collective kind) { return kind == Collective::all_reduce ? 2 : 1; }
 
-double log2_of(double x) { return x > 1 ? std::log2(x) : 0; }
-
 Work ring_work(const LinkHierarchy& l, Collective kind, const Shape& s) {
   const bool one_way = kind == Collective::broadcast || kind == Collective::send_recv;
   const double each = one_way ? 1 : phases(kind) * (s.n - 1) / s.n;
@@ -62,7 +62,7 @@ Work tree_work(const LinkHierarchy& l, const Shape& s) {
           .out = s.k > 1 ? 2 * (s.k - 1) / s.k * s.bytes / s.g : 0,
           .in_share = l.scaleup.ring_share,
           .out_share = l.network.share,
-          .crossings = 2 * log2_of(s.k),
+          .crossings = 2 * s.log2_k,
           .fill = 1};
 }
 
@@ -116,27 +116,29 @@ Rates rates_of(const LinkHierarchy& l) {
 
 struct Timed {
   double seconds = HUGE_VAL;
-  double in_rate = 0;
-  double out_rate = 0;
+  double in = 0;   // bytes of a scale-up port
+  double out = 0;  // of a rank's NICs
   LimitingLink limit = LimitingLink::launch;
 };
 
-// (a^6 + b^6)^(1/6), written with roots that every libm rounds alike.
+// (a^6 + b^6)^(1/6) to 0.1 %: with x = (low/high)^6 the root of 1 + x is (1 + p x)/(1 + q x), p and
+// q set by its slope at 0 and its value at 1. A division instead of two roots.
 double soft_max(double a, double b) {
+  constexpr double kP = 0.52764, kQ = 0.36097;
   const double high = std::max(a, b), low = std::min(a, b);
   if (low <= 0) return high;
-  const double ratio = low / high, cube = ratio * ratio * ratio;
-  return high * std::cbrt(std::sqrt(1 + cube * cube));
+  const double ratio = low / high, cube = ratio * ratio * ratio, x = cube * cube;
+  return high * (1 + kP * x) / (1 + kQ * x);
 }
 
-double fixed_time(const LinkHierarchy& l, const Work& w, double bytes) {
+double fixed_time(const LinkHierarchy& l, const Work& w, const Shape& s) {
   double fixed =
       l.scaleup.launch.base() + l.host_launch.base() + w.crossings * l.network.latency.base();
   if (l.in_graph) fixed -= std::min(l.graph_saving.base(), 0.5 * fixed);
-  return fixed * (1 + l.protocol.extra * bytes / (bytes + l.protocol.at.base()));
+  return fixed * (1 + l.protocol.extra * s.past_step);
 }
 
-Timed time_of(const LinkHierarchy& l, const Rates& r, const Work& w, double bytes) {
+Timed time_of(const LinkHierarchy& l, const Rates& r, const Work& w, const Shape& s) {
   if ((w.in > 0 && r.in <= 0) || (w.out > 0 && r.out <= 0)) return {};
   const bool leaves = w.crossings > 0;
   const double in = w.in > 0 ? w.in / (r.in * w.in_share) : 0;
@@ -146,9 +148,9 @@ Timed time_of(const LinkHierarchy& l, const Rates& r, const Work& w, double byte
   const double fill = w.fill * (l.scaleup.fill.base() + (leaves ? l.network.fill.base() : 0.0));
   const double filling = slow > 0 && fill > 0 ? slow * fill / (slow + fill) : 0;
   Timed t;
-  t.seconds = fixed_time(l, w, bytes) + wire + filling;
-  t.in_rate = w.in / t.seconds;
-  t.out_rate = w.out / t.seconds;
+  t.seconds = fixed_time(l, w, s) + wire + filling;
+  t.in = w.in;
+  t.out = w.out;
   if (wire < 0.5 * t.seconds) {
     t.limit = LimitingLink::launch;
   } else if (in >= out) {
@@ -168,6 +170,8 @@ Shape shape_of(const LinkHierarchy& l, const CollectiveCall& call) {
   s.k = std::ceil(s.n / s.g);
   s.g = s.n / s.k;  // ranks need not divide evenly; the mean is what the NICs see
   s.bytes = std::max(0.0, call.bytes.base());
+  s.log2_k = s.k > 1 ? std::log2(s.k) : 0;
+  s.past_step = s.bytes > 0 ? s.bytes / (s.bytes + l.protocol.at.base()) : 0;
   return s;
 }
 
@@ -192,8 +196,8 @@ CollectiveTime finish(const LinkHierarchy& l, Collective kind, const Shape& s, c
   CollectiveTime out;
   out.time = Seconds(t.seconds);
   out.bus_bandwidth = BytesPerSecond(s.bytes / t.seconds * bus_factor(kind, static_cast<int>(s.n)));
-  out.nic_rate = BytesPerSecond(l.nics_per_rank > 0 ? t.out_rate / l.nics_per_rank : 0);
-  out.scaleup_rate = BytesPerSecond(t.in_rate);
+  out.nic_rate = BytesPerSecond(l.nics_per_rank > 0 ? t.out / t.seconds / l.nics_per_rank : 0);
+  out.scaleup_rate = BytesPerSecond(t.in / t.seconds);
   out.algorithm = a;
   out.limit = t.limit;
   return out;
@@ -254,7 +258,7 @@ CollectiveTime collective_time(const LinkHierarchy& links, const CollectiveCall&
   if (call.kind != Collective::all_reduce) algorithm = CollectiveAlgorithm::ring;
   const bool pairs = call.kind == Collective::all_to_all || call.kind == Collective::send_recv;
   const auto timed = [&](CollectiveAlgorithm a) {
-    return time_of(links, r, work_of(links, call.kind, s, a), s.bytes);
+    return time_of(links, r, work_of(links, call.kind, s, a), s);
   };
   if (pairs) algorithm = CollectiveAlgorithm::direct;
   if (algorithm != CollectiveAlgorithm::automatic) {

@@ -4,7 +4,7 @@
 // n ranks in k domains of g = n/k, S bytes as nccl-tests counts them. For each algorithm
 //   T = L (1 + c S/(S + S_e)) + w + r w F / (r w + F)
 //   L = launch + crossings * network latency;  c, S_e: the low-latency protocols end near S_e
-//   w = (t_in^6 + t_out^6)^(1/6), the slower level with some interference from the other
+//   w = (t_in^6 + t_out^6)^(1/6) to 0.1 %, the slower level with interference from the other
 //   t_in = W_in / (share * scale-up rate), t_out = W_out / (share * NIC rate)
 //   last term: a pipeline that fills: small messages run 1 + r slower, large ones pay F once
 //   ring all_reduce       W_in = 2(n-1)/n S   W_out = 2(n-1)/n S/g   crossings 2(1 + (k-2)/3)
