@@ -163,6 +163,10 @@ TEST(joined, a_power_cap_slows_the_step_and_shrinks_the_contract) {
   const double speed = 1 / p.ratio(Layer::training, "step_time");
   EXPECT_GE(speed, 0.88);
   EXPECT_LE(speed, 0.95);
+  // compute: the cap binds, and the step draws what it allows.
+  EXPECT_LT(p.a.figure(Layer::compute, "draw_pretrain"), 700);
+  EXPECT_GT(p.a.figure(Layer::compute, "draw_pretrain"), 450);
+  EXPECT_NEAR(p.b.figure(Layer::compute, "draw_pretrain"), 450, 0.03 * 450);
   // The year costs less by the contracted kW and by the energy: hand calculation, 0.1 %.
   const double mean_kw =
       (p.a.figure(Layer::facility, "it_mean") - p.b.figure(Layer::facility, "it_mean")) / 1000;

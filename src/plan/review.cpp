@@ -95,8 +95,8 @@ Review run_stages(const design::Design& design, const Catalog& catalog, const Mo
 
 std::vector<Section> all_sections(const Review& review) {
   std::vector<Section> all;
-  for (auto* part : {training_sections, serving_sections, fabric_sections, storage_sections,
-                     cluster_sections, facility_sections, cost_sections}) {
+  for (auto* part : {compute_sections, training_sections, serving_sections, fabric_sections,
+                     storage_sections, cluster_sections, facility_sections, cost_sections}) {
     for (Section& s : part(review)) all.push_back(std::move(s));
   }
   std::ranges::stable_sort(all, {}, &Section::layer);

@@ -8,6 +8,7 @@
 
 namespace orrery {
 
+std::vector<Section> compute_sections(const Review& review);
 std::vector<Section> training_sections(const Review& review);  // training, storage, failure
 std::vector<Section> serving_sections(const Review& review);
 std::vector<Section> cluster_sections(const Review& review);
