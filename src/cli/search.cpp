@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <atomic>
+#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -9,7 +10,9 @@
 #include "base/units.h"
 #include "catalog/config_json.h"
 #include "cli/verb.h"
+#include "plan/megatron_arguments.h"
 #include "plan/predict_training.h"
+#include "training/trace.h"
 
 namespace orrery {
 namespace {
@@ -29,6 +32,8 @@ struct SearchOptions {
   std::int64_t keep = 10;
   std::optional<std::int64_t> tp, pp, vp, cp, ep, microbatch;
   bool pareto = false;
+  bool megatron = false;
+  std::optional<std::string> trace;
   int jobs = 1;
   Format format = Format::text;
 };
@@ -49,7 +54,26 @@ Diagnostics unknown(const std::string& what, const std::string& fix) {
            .fix = fix}};
 }
 
+// A launch script gives model, batch, precision and layout; flags give the machine.
+Result<TrainingQuery> megatron_query(const SearchOptions& o, const Catalog& catalog,
+                                     Terminal& terminal) {
+  const auto text = terminal.read_file(o.model);
+  if (!text) return std::unexpected(text.error());
+  auto q = query_from_megatron(*text, o.model);
+  if (!q) return q;
+  q->accelerator = catalog.accelerator(o.accelerator);
+  const auto nic = parse_quantity<BytesPerSecond>(o.nic);
+  if (q->accelerator == nullptr || !nic || o.gpus < 1) {
+    return std::unexpected(unknown("the machine of " + o.model + " is not clear",
+                                   "--accelerator ID --gpus N --nic '400 Gb/s'"));
+  }
+  q->gpus = static_cast<int>(o.gpus);
+  q->nic = *nic;
+  return q;
+}
+
 Result<TrainingQuery> query_of(const SearchOptions& o, const Catalog& catalog, Terminal& terminal) {
+  if (o.megatron) return megatron_query(o, catalog, terminal);
   TrainingQuery q;
   if (const ModelShape* known = catalog.model(o.model)) {
     q.model = *known;
@@ -234,6 +258,12 @@ ExitCode run_search(const SearchOptions& o, Terminal& terminal) {
   } else {
     for (const SearchOutcome& outcome : outcomes) terminal.out << text_of(outcome);
   }
+  if (o.trace && !outcomes.front().described.empty()) {
+    const TrainingPrediction& best = outcomes.front().described.front();
+    std::ofstream file(*o.trace, std::ios::binary);
+    file << step_trace_json(best.step, o.model + " " + to_text(best.layout));
+    if (!file) return refuse(terminal, unknown("cannot write " + *o.trace, ""));
+  }
   if (!outcomes.back().whole) return ExitCode::interrupted;
   return outcomes.front().described.empty() ? ExitCode::nothing_feasible : ExitCode::good;
 }
@@ -262,6 +292,10 @@ Verb layout_verb() {
             arguments.option("--cp", o->cp, "fix context parallelism");
             arguments.option("--ep", o->ep, "fix expert parallelism");
             arguments.option("--microbatch", o->microbatch, "fix sequences a microbatch");
+            arguments.flag("--megatron", o->megatron,
+                           "MODEL is a file with Megatron-LM arguments: its layout is estimated");
+            arguments.option("--trace", o->trace,
+                             "write the best layout's step for Chrome or Perfetto", "FILE");
             arguments.flag("--pareto", o->pareto, "also half the GPUs, a quarter ...");
             arguments.jobs(o->jobs);
             arguments.format(o->format);

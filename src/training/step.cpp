@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "training/pipeline.h"
 #include "training/stages.h"
 #include "workload/model_math.h"
 
@@ -225,6 +224,7 @@ StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer&
                                                                     : last;
   StepEstimate e;
   e.microbatches = m;
+  e.stages = {first.times, middle.times, last.times, l.pp};
   for (std::size_t i = 0; i < slow.parts.size(); ++i) e.parts[i] = slow.parts[i] * m;
   const auto set = [&e](StepPhase p, double v) { e.parts[static_cast<std::size_t>(p)] += v; };
   set(StepPhase::bubble, pipeline.bubble);

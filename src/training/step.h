@@ -16,6 +16,7 @@
 #include "training/framework.h"
 #include "training/layer_cost.h"
 #include "training/layout.h"
+#include "training/pipeline.h"
 
 namespace orrery {
 
@@ -45,6 +46,7 @@ struct StepEstimate {
   double watts = 0;            // mean draw of one device; 0 where no clock model was given
   double communication_s = 0;  // all of it, hidden or not, on the slowest stage
   int microbatches = 0;
+  PipelineStages stages;  // one microbatch on the first, a middle and the last stage
 
   double part(StepPhase p) const { return parts[static_cast<std::size_t>(p)]; }
 };
