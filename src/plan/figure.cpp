@@ -15,6 +15,12 @@ std::string show_as(double value, int digits) {
   return brief(Q(value), digits);
 }
 
+// A rate of thousands is read more easily as a whole number with its commas than with three digits.
+std::string token_rate(double value, int digits) {
+  const bool thousands = std::fabs(value) >= 1e3 && std::fabs(value) < 1e6;
+  return (thousands ? grouped(std::llround(value)) : count_to_brief(value, digits)) + " tokens/s";
+}
+
 }  // namespace
 
 std::string_view json_suffix(Unit unit) {
@@ -91,7 +97,7 @@ std::string show(double value, Unit unit, int digits) {
     case Unit::usd_per_mtoken:
       return significant(value, digits) + " USD/Mtoken";
     case Unit::tokens_per_s:
-      return count_to_brief(value, digits) + " tokens/s";
+      return token_rate(value, digits);
     case Unit::grams_co2:
       return show_as<GramsCo2>(value, digits) + " CO2";
     case Unit::litres_per_min:

@@ -23,7 +23,7 @@ Document sample() {
 TEST(Document, text_aligns_columns) {
   EXPECT_EQ(to_text(sample()),
             "Review\n======\nPasses & <holds>.\n"
-            "  figure   value\n  step     5.8 s\n  a|b       12 s\n"
+            "  figure  value\n  step    5.8 s\n  a|b      12 s\n"
             "  - one\n    a = b\n      = 2\n");
 }
 
