@@ -3,20 +3,75 @@
 #include "design/templates.h"
 
 #include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 
 #include "design/write_design.h"
-#include "design_edit.h"
 #include "plan/review.h"
 #include "plan/rules.h"
 #include "report/verdict_report.h"
 
 namespace orrery {
 namespace {
+
+// Edits of a design's text by path, as a finding's `edit` or a person with an editor makes them. An
+// empty value takes the key away; missing maps are made; "sites[0]" is `site` where the file has a
+// single one.
+struct TextEdit {
+  std::string path;
+  std::string value;
+};
+
+// "workloads[0].train" -> workloads, 0, train.
+std::vector<std::string> steps_of(std::string_view path) {
+  std::vector<std::string> steps(1);
+  for (const char c : path) {
+    if (c == '.' || c == '[') {
+      steps.emplace_back();
+    } else if (c != ']') {
+      steps.back() += c;
+    }
+  }
+  return steps;
+}
+
+void apply_edit(YAML::Node root, const TextEdit& edit) {
+  std::vector<std::string> steps = steps_of(edit.path);
+  if (steps.size() > 1 && steps[0] == "sites" && !root["sites"]) {
+    steps.erase(steps.begin() + 1);
+    steps[0] = "site";
+  }
+  YAML::Node at = root;
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    YAML::Node next =
+        at.IsSequence() ? at[std::strtoul(steps[i].c_str(), nullptr, 10)] : at[steps[i]];
+    at.reset(next);
+  }
+  if (edit.value.empty()) {
+    at.remove(steps.back());
+  } else if (at.IsSequence()) {
+    at[std::strtoul(steps.back().c_str(), nullptr, 10)] = YAML::Load(edit.value);
+  } else {
+    at[steps.back()] = YAML::Load(edit.value);
+  }
+}
+
+std::string apply_edits(const std::string& text, const std::vector<TextEdit>& edits) {
+  YAML::Node root = YAML::Load(text);
+  for (const TextEdit& e : edits) apply_edit(root, e);
+  return YAML::Dump(root);
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(std::string(ORRERY_SOURCE_DIR) + "/" + path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 struct Known {
   Catalog catalog;
@@ -85,10 +140,7 @@ TEST_P(EveryTemplate, gives_the_same_bytes_twice) {
 INSTANTIATE_TEST_SUITE_P(templates, EveryTemplate, testing::ValuesIn(template_names()));
 
 TEST(templates, the_sample_is_the_template) {
-  std::ifstream in(std::string(ORRERY_SOURCE_DIR) + "/examples/superpod-h100-4su.yaml",
-                   std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_EQ(text, text_of("superpod-h100"));
+  EXPECT_EQ(read_file("examples/superpod-h100-4su.yaml"), text_of("superpod-h100"));
 }
 
 struct Mutation {
@@ -97,81 +149,22 @@ struct Mutation {
   std::vector<TextEdit> edits;
 };
 
-const std::vector<Mutation>& mutations() {
-  static const auto* all = new std::vector<Mutation>{
-      {"training.feasible", "superpod-h100", {{"workloads[0].train.layout", "{ tp: 1, pp: 1 }"}}},
-      {"training.idle-nodes", "av-vision", {{"workloads[0].train.batch", "3200"}}},
-      {"serving.capacity", "inference-pod", {{"workloads[0].serve.arrivals.rate", "500 /s"}}},
-      {"serving.availability",
-       "inference-pod",
-       {{"workloads[0].serve.replicas", ""}, {"workloads[0].serve.availability", "0.99999"}}},
-      {"workload.deadline", "fraud-cpu", {{"workloads[0].batch.repeat.window", "1 h"}}},
-      {"serving.int8-lost",
-       "superpod-b300",
-       {{"workloads[1]",
-         "{ serve: { model: llama-3-8b, precision: int8, nodes: 1, arrivals: { rate: 1 /s } } }"}}},
-      {"cluster.gangs", "superpod-h100", {{"scheduler.gang", "false"}}},
-      {"cluster.mig-slices", "small-lab", {{"fleet[1].mig", "{ 3g.71gb: 3 }"}}},
-      {"failure.spares", "superpod-a100", {{"fleet[0].spares", "0"}}},
-      {"fabric.buildable",
-       "superpod-h100",
-       {{"fabric.compute.topology", "torus"}, {"fabric.compute.dimensions", "[3, 3]"}}},
-      {"fabric.separate-storage", "superpod-h100", {{"fabric.storage.converged", "true"}}},
-      {"fabric.roce-checklist", "av-vision", {{"fabric.compute.roce.pfc", ""}}},
-      {"fabric.ethernet-800g",
-       "superpod-b300",
-       {{"fabric.compute.switch", "sn5600"},
-        {"fabric.compute.protocol", "roce"},
-        {"fabric.compute.roce",
-         "{ pfc: true, ecn: true, dedicated_queue: true, hash_spread: true }"}}},
-      {"storage.unit-guidance", "superpod-h100", {{"storage[0].write", "10 GB/s"}}},
-      {"storage.gb200-guidance",
-       "superpod-h100",
-       {{"fleet[0].node", "gb200-nvl72"},
-        {"fleet[0].count", "8"},
-        {"fleet[0].nodes_per_rack", "1"},
-        {"site.rack", "140 kW"},
-        {"site.cooling", "direct-to-chip-100pct"},
-        {"workloads", ""},
-        {"goals", ""}}},
-      {"storage.lru-shuffled",
-       "av-vision",
-       {{"storage[0].policy", "lru"},
-        {"storage[0].capacity", "100 TB"},
-        {"workloads[0].train.dataset.tier", "lake"}}},
-      {"storage.drain-interval", "superpod-h100", {{"workloads[0].train.checkpoint.every", "2 s"}}},
-      {"storage.local-only",
-       "superpod-h100",
-       {{"workloads[0].train.checkpoint.to", "[node-nvme]"},
-        {"workloads[0].train.checkpoint.keep", ""}}},
-      {"storage.checkpoint-target", "superpod-h100", {{"workloads[0].train.checkpoint", ""}}},
-      {"storage.capacity", "superpod-h100", {{"storage[0].capacity", "11 TB"}}},
-      {"storage.small-files",
-       "av-vision",
-       {{"workloads[0].train.dataset.format", "files"},
-        {"storage[0].metadata.creates", "8500 /s"}}},
-      {"storage.starving", "av-vision", {{"workloads[0].train.dataset.loader_cores", "1"}}},
-      {"facility.rack-above-cooling", "superpod-h100", {{"site.cooling", "air-contained"}}},
-      {"facility.power-above-site", "superpod-h100", {{"site.power", "1.4 MW"}}},
-      {"facility.rack-positions", "superpod-h100", {{"site.racks", "20"}}},
-      {"facility.residual-air",
-       "superpod-h100",
-       {{"fleet[0].nodes_per_rack", "8"}, {"site.rack", "100 kW"}}},
-      {"policy.residency", "superpod-h100", {{"workloads[0].train.residency", "deu"}}},
-      {"policy.export-control", "superpod-h100", {{"site.region", "chn"}}},
-      {"policy.air-gap",
-       "superpod-h100",
-       {{"site.air_gapped", "true"}, {"workloads[0].train.external", "[hugging-face-hub]"}}},
-      {"policy.encryption-at-rest",
-       "superpod-h100",
-       {{"workloads[0].train.encrypt_at_rest", "true"}}},
-      {"policy.encryption-in-transit",
-       "superpod-h100",
-       {{"workloads[0].train.encrypt_in_transit", "true"}}},
-      {"policy.tenant-isolation", "superpod-h100", {{"workloads[0].train.isolate_tenant", "true"}}},
-      {"serving.engine-retired", "superpod-h100", {{"workloads[1].serve.engine", "tgi"}}},
-  };
-  return *all;
+// tests/mutations.txt: a line at the margin opens a mutation, indented ones are its edits.
+std::vector<Mutation> read_mutations() {
+  std::vector<Mutation> all;
+  std::istringstream lines(read_file("tests/mutations.txt"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.starts_with('#')) continue;
+    if (line.starts_with("  ")) {
+      const std::size_t equals = line.find(" =");
+      const std::size_t value = std::min(line.size(), equals + 3);
+      all.back().edits.push_back({line.substr(2, equals - 2), line.substr(value)});
+    } else {
+      const std::size_t space = line.find(' ');
+      all.push_back({line.substr(0, space), line.substr(space + 1), {}});
+    }
+  }
+  return all;
 }
 
 std::vector<std::string> rule_ids() {
@@ -183,8 +176,9 @@ std::vector<std::string> rule_ids() {
 class EveryRule : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryRule, fires_alone_and_its_edit_cures_it) {
-  const auto found = std::ranges::find(mutations(), GetParam(), &Mutation::rule);
-  ASSERT_NE(found, mutations().end()) << "a rule needs a design here that breaks it";
+  const std::vector<Mutation> mutations = read_mutations();
+  const auto found = std::ranges::find(mutations, GetParam(), &Mutation::rule);
+  ASSERT_NE(found, mutations.end()) << "a rule needs a design here that breaks it";
   const Mutation& m = *found;
   const std::string text = text_of(m.name);
   const std::set<std::string> before = rules_in(verdict_of(text, m.name));
