@@ -51,7 +51,9 @@ Result<Calibration> load_calibration(const ReadFile& read);
 Result<Calibration> load_embedded_calibration();
 
 // Whose kernels run. `products` "vllm": the 8-bit GEMMs of that engine, which choose tiles by rows;
-// `attention` "flash2": FlashAttention 2, which older frameworks use on newer devices.
+// `attention` "flash2": FlashAttention 2, which older frameworks use on newer devices. "pytorch"
+// (both): what tools/probe measured on one H200. A library without rows for a device is the
+// vendor's.
 struct DeviceOptions {
   std::string products;
   std::string attention;

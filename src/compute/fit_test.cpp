@@ -42,8 +42,8 @@ TEST(Fit, FindsTheParametersThatMadeTheTimes) {
   const FitResult r = fit_kernels(h100, base, {}, gemm_parameters(Dtype::bf16), samples);
   EXPECT_EQ(r.fitted_on + r.held_out, static_cast<int>(samples.size()));
   EXPECT_LT(r.median_error, 0.01);
-  EXPECT_NEAR(value_of(r, "efficiency")->value, 0.7, 0.02);
-  EXPECT_NEAR(value_of(r, "memory_efficiency")->value, 0.6, 0.02);
+  EXPECT_NEAR(value_of(r, "efficiency")->value, 0.7, 0.03);
+  EXPECT_NEAR(value_of(r, "memory_efficiency")->value, 0.6, 0.03);
 }
 
 TEST(Fit, ABadRowIsRefused) {

@@ -70,7 +70,8 @@ ServingMachine::ServingMachine(const Calibration& kernels, const CollectiveParam
                                const ServingQuery& query)
     : accelerator_(*query.accelerator),
       device_(device_model(*query.accelerator, kernels,
-                           {.products = query.own_kernels ? "vllm" : "", .attention = {}})),
+                           {.products = query.own_kernels ? "vllm" : "pytorch",
+                            .attention = query.own_kernels ? "" : "pytorch"})),
       links_(link_hierarchy({.accelerator = query.accelerator,
                              .accelerators_per_host = 1,
                              .nics_per_host = query.nics_per_accelerator,

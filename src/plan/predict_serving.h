@@ -31,8 +31,7 @@ struct ServingQuery {
   std::optional<EngineLimits> limits;
   double nics_per_accelerator = 1;  // a replica wider than the scale-up domain crosses them
   BytesPerSecond nic_rate = gbits_per_s(400);
-  bool own_kernels =
-      true;  // the engine's 8-bit kernels and graphed all-reduce; false: the vendor's
+  bool own_kernels = true;  // the engine's 8-bit kernels and graphed all-reduce; false: PyTorch's
 };
 
 // Device and links of one query. `costs()` refers to the object: it must stay where it is.

@@ -1,0 +1,59 @@
+#include "score/calibrate.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "catalog/embedded.h"
+
+namespace orrery {
+namespace {
+
+Result<CalibrationReport> calibrated(std::string_view text) {
+  const Catalog catalog = *load_embedded_catalog();
+  const Calibration shipped = *load_embedded_calibration();
+  return calibrate(*CsvTable::parse(text, "probe.csv"), *catalog.accelerator("h200-sxm"), shipped);
+}
+
+// What tools/probe measured on one H200. The shipped bf16 parameters come from other machines, so
+// their error here is a check of them; the fit must do better.
+TEST(Calibrate, OneH200) {
+  const auto report = calibrated(*embedded_file("validation/h200_probe.csv"));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->gpu, "NVIDIA H200");
+  ASSERT_EQ(report->parts.size(), 6u);
+  for (const CalibrationPart& part : report->parts) {
+    SCOPED_TRACE(part.name);
+    EXPECT_LT(part.fit.median_error, 0.07);
+    EXPECT_LT(part.median_before, 0.20);
+  }
+  EXPECT_LT(report->parts[1].median_before, 0.055);  // bf16 products
+  EXPECT_GE(report->sustained, 30);
+  EXPECT_LT(report->sustained_time_error, 0.04);
+  EXPECT_LT(report->sustained_watts_error, 0.04);
+  const std::string csv = calibration_csv(*report);
+  EXPECT_NE(csv.find("h200-sxm,,bf16,wgrad,"), std::string::npos);
+  EXPECT_NE(calibration_text(*report).find("sustained"), std::string::npos);
+}
+
+// The output is a calibration file: it loads where the shipped one does.
+TEST(Calibrate, ItsOutputLoadsAgain) {
+  const auto report = calibrated(*embedded_file("validation/h200_probe.csv"));
+  ASSERT_TRUE(report);
+  const std::string csv = calibration_csv(*report);
+  const auto loaded = load_calibration([&](std::string_view path) -> Result<std::string> {
+    if (path == "calibration/gemm.csv") return csv;
+    return std::string(*embedded_file(path));
+  });
+  ASSERT_TRUE(loaded);
+  EXPECT_NE(loaded->find("h200-sxm", "", "bf16", "efficiency"), nullptr);
+}
+
+TEST(Calibrate, AFileWithoutRowsIsRefused) {
+  const auto report = calibrated("gpu,op,dtype,seconds\nNVIDIA H200,idle,,1\n");
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().front().code, "calibrate.rows");
+}
+
+}  // namespace
+}  // namespace orrery
