@@ -49,7 +49,9 @@ double phases(Collective kind) { return kind == Collective::all_reduce ? 2 : 1; 
 Work ring_work(const LinkHierarchy& l, Collective kind, const Shape& s) {
   const bool one_way = kind == Collective::broadcast || kind == Collective::send_recv;
   const double each = one_way ? 1 : phases(kind) * (s.n - 1) / s.n;
-  return {.in = s.g > 1 ? each * s.bytes : 0,
+  // RCCL lays one ring a NIC over a mesh of links: of a rank's sends one in g goes by NIC instead.
+  const double by_link = s.k > 1 && !l.network.has_tree ? (s.g - 1) / s.g : 1;
+  return {.in = s.g > 1 ? each * by_link * s.bytes : 0,
           .out = s.k > 1 ? each * s.bytes / s.g : 0,
           .in_share = l.scaleup.ring_share,
           .out_share = l.network.share,
@@ -63,7 +65,7 @@ Work tree_work(const LinkHierarchy& l, const Shape& s) {
           .in_share = l.scaleup.ring_share,
           .out_share = l.network.share,
           .crossings = 2 * s.log2_k,
-          .fill = 1};
+          .fill = s.g > 8 ? std::sqrt(s.g / 8) : 1};
 }
 
 bool has_nvls(const LinkHierarchy& l, const Shape& s) {
