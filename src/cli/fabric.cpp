@@ -367,6 +367,48 @@ ExitCode run_log(const LogOptions& o, Terminal& terminal) {
   return ExitCode::good;
 }
 
+struct CompareOptions {
+  std::int64_t leaves = 32;
+  std::int64_t hosts = 32;
+  std::int64_t spines = 32;
+  std::int64_t queue_pairs = 4;
+  Format format = Format::text;
+};
+
+ExitCode run_compare(const CompareOptions& o, Terminal& terminal) {
+  constexpr std::int64_t kMost = 256;
+  for (const std::int64_t n : {o.leaves, o.hosts, o.spines, o.queue_pairs}) {
+    if (n < 1 || n > kMost) return refuse(terminal, {usage("counts are 1 to 256", "")});
+  }
+  const FabricComparison c =
+      compare_fabrics(static_cast<int>(o.leaves), static_cast<int>(o.hosts),
+                      static_cast<int>(o.spines), static_cast<int>(o.queue_pairs), 3);
+  const auto percent = [](double share) { return significant(100 * share, 3) + " %"; };
+  Document d;
+  d.heading(1, "InfiniBand against RoCE on one leaf-spine network");
+  d.table(
+      {.header = {"", "wire left to a permutation", "switch latency of 3 hops"},
+       .rows = {{"InfiniBand, adaptive routing", percent(c.infiniband_rate),
+                 brief(c.infiniband_latency)},
+                {"RoCE, one queue pair hashed", percent(c.roce_hashed_rate), brief(c.roce_latency)},
+                {fmt::format("RoCE, {} queue pairs", o.queue_pairs), percent(c.roce_spread_rate),
+                 brief(c.roce_latency)}},
+       .flush_right = {false, true, true}});
+  d.paragraph(
+      "RoCE that sprays packets or routes adaptively does as InfiniBand does; what is then "
+      "left are its latency and the checklist of a lossless class.");
+  print(terminal, o.format, d);
+  return ExitCode::good;
+}
+
+void bind_compare(CompareOptions& o, Arguments& a) {
+  a.option("--leaves", o.leaves, "leaves");
+  a.option("--hosts", o.hosts, "hosts of a leaf");
+  a.option("--spines", o.spines, "spines");
+  a.option("--queue-pairs", o.queue_pairs, "queue pairs of a connection");
+  a.format(o.format, {Format::text, Format::markdown});
+}
+
 template <class Options>
 Verb sub_verb(std::string name, std::string summary, std::vector<std::string> examples,
               void (*bind)(Options&, Arguments&), ExitCode (*run)(const Options&, Terminal&)) {
@@ -426,6 +468,9 @@ Verb fabric_verb() {
   v.verbs.push_back(sub_verb<LossOptions>("what-if", "What the loss of a part costs, and to whom",
                                           {"orrery fabric what-if --lose link --number 5"},
                                           bind_loss, run_loss));
+  v.verbs.push_back(sub_verb<CompareOptions>(
+      "compare", "InfiniBand against RoCE: what hashing leaves of the wire",
+      {"orrery fabric compare --queue-pairs 8"}, bind_compare, run_compare));
   v.verbs.push_back(sub_verb<FileOptions>("counters", "Judge switch counters of a lossless network",
                                           {"orrery fabric counters counters.csv"}, bind_file,
                                           run_counters));

@@ -1,0 +1,91 @@
+// `orrery fabric` as a person meets it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "cli/verb.h"
+
+namespace orrery {
+
+Verb fabric_verb();
+
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+struct Answer {
+  ExitCode code;
+  std::string out;
+  std::string err;
+};
+
+Answer ask(std::vector<std::string> words, const std::string& file = {}) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Terminal terminal{.out = out,
+                    .err = err,
+                    .read_file = [&](const std::string&) -> Result<std::string> { return file; }};
+  words.insert(words.begin(), "fabric");
+  const ExitCode code = run_command_line({fabric_verb()}, words, terminal);
+  return {code, out.str(), err.str()};
+}
+
+TEST(FabricVerb, BillOfTheSample) {
+  const Answer a = ask({"bill", "--nodes", "127", "--nics", "8", "--format", "json"});
+  EXPECT_EQ(a.code, ExitCode::good);
+  EXPECT_THAT(a.out, AllOf(HasSubstr("\"leaf\": 32"), HasSubstr("\"spine\": 16"),
+                           HasSubstr("\"node_leaf_cables\": 1016"),
+                           HasSubstr("\"leaf_spine_cables\": 1024")));
+}
+
+TEST(FabricVerb, PathNamesItsLinks) {
+  const Answer a = ask({"path", "--from", "0", "--to", "1000"});
+  EXPECT_THAT(a.out, AllOf(HasSubstr("node 0 rail 0 -> leaf 0"), HasSubstr("4 links")));
+  EXPECT_EQ(ask({"path", "--to", "99999999"}).code, ExitCode::bad_input);
+}
+
+TEST(FabricVerb, WhatIfNamesTheLossAndWhoFeelsIt) {
+  const Answer a = ask({"what-if", "--lose", "link", "--number", "5"});
+  EXPECT_THAT(a.out, AllOf(HasSubstr("leaf 0 - spine 5"), HasSubstr("50 %"),
+                           HasSubstr("leaf 0 -> spine 6")));
+}
+
+TEST(FabricVerb, CountersAreJudged) {
+  const std::string header =
+      "switch,port,peer,seconds,tx_bytes,rx_bytes,speed_gbps,pause_rx,pause_tx,ecn_marked,drops\n";
+  EXPECT_EQ(ask({"counters", "c.csv"}, header + "a,1,b,10,1e9,0,400,0,0,9,0\n").code,
+            ExitCode::good);
+  const Answer bad = ask({"counters", "c.csv"}, header + "a,1,b,10,1e9,0,400,0,0,9,7\n");
+  EXPECT_EQ(bad.code, ExitCode::fails_rule);
+  EXPECT_THAT(bad.out, HasSubstr("counters.drops"));
+}
+
+TEST(FabricVerb, ALogIsSetAgainstWhatIsExpected) {
+  const std::string log =
+      "# Collective test starting: all_reduce_perf\n"
+      " 17179869184 4294967296 float sum -1 62648 274.23 479.90 0 62636 274.28 479.99 0\n";
+  const Answer a = ask({"log", "x.log"}, log);
+  EXPECT_EQ(a.code, ExitCode::good);
+  EXPECT_THAT(a.out, AllOf(HasSubstr("8 ranks"), HasSubstr("as expected")));
+  const std::string slow =
+      "# Collective test starting: all_reduce_perf\n"
+      " 17179869184 4294967296 float sum -1 124000 138.5 242.4 0 124000 138.5 242.4 0\n";
+  EXPECT_THAT(ask({"log", "x.log"}, slow).out, AllOf(HasSubstr("slow"), HasSubstr("NVLink")));
+  EXPECT_EQ(ask({"log", "x.log"}, "nothing").code, ExitCode::bad_input);
+}
+
+TEST(FabricVerb, ComparesInfiniBandAndRoce) {
+  EXPECT_THAT(ask({"compare"}).out,
+              AllOf(HasSubstr("InfiniBand"), HasSubstr("RoCE, 4 queue pairs")));
+}
+
+TEST(FabricVerb, AnImpossibleNetworkIsRefused) {
+  EXPECT_EQ(ask({"bill", "--nodes", "0"}).code, ExitCode::bad_input);
+  EXPECT_EQ(ask({"bill", "--switch", "abacus"}).code, ExitCode::bad_input);
+  EXPECT_EQ(ask({"bill", "--nodes", "999999999"}).code, ExitCode::bad_input);
+}
+
+}  // namespace
+}  // namespace orrery
