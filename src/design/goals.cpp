@@ -22,7 +22,7 @@ constexpr GoalMetric kMetrics[] = {
     {"goodput", kNumber, "", "share of the training fleet's time that becomes progress"},
     {"mfu", kNumber, "", "model FLOP utilisation of the first training run"},
     {"availability", kNumber, "", "share of time that services are up"},
-    {"pue", kNumber, "", "power usage effectiveness of the largest site"},
+    {"pue", kNumber, "", "power usage effectiveness, of the worst site"},
     {"step_time", kTime, "s", "of the first training run"},
     {"train_time", kTime, "d", "from start to end of the first training run, losses included"},
     {"tokens_per_s", kRate, "/s", "tokens trained in a second, all accelerators"},

@@ -24,7 +24,6 @@ struct RentedFleet {
   Rental rental;
   Usd per_year;  // billed, all year
   std::string reference;
-  std::optional<Seconds> between_interruptions;
 };
 
 struct TierRent {

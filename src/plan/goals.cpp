@@ -28,7 +28,7 @@ constexpr MetricSource kSources[] = {
     {"goodput", Layer::failure, "goodput", Pick::smallest},
     {"mfu", Layer::training, "mfu", Pick::first},
     {"availability", Layer::serving, "availability", Pick::smallest},
-    {"pue", Layer::facility, "pue", Pick::first},
+    {"pue", Layer::facility, "pue", Pick::largest},
     {"step_time", Layer::training, "step_time", Pick::first},
     {"train_time", Layer::training, "run_time", Pick::first},
     {"tokens_per_s", Layer::training, "useful_rate", Pick::first},

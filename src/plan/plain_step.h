@@ -1,7 +1,7 @@
 // The step of a network that is no transformer of the catalog: a roofline with a stated, wide
 // error.
 //
-//   t = max(3 F b / (peak e), embeddings) + exposed share of the gradient all-reduce
+//   t = 3 F b / (peak e) + embeddings + exposed share of the gradient all-reduce
 // F forward FLOP of a sample, b samples of one device, e = 0.35 of the dense peak (convolutions on
 // tensor cores reach 0.2 to 0.5 of it): assumed. Embedding rows are read and written at memory
 // bandwidth and exchanged all to all. Deepen it by measuring: the interval is 40 % either way.
