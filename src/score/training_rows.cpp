@@ -53,8 +53,8 @@ std::expected<ModelShape, std::string> shape_of(const Fields& f, const ScoreInpu
     m.tied_embeddings = !m.gated_mlp;  // GPT-2's line ties them, Llama's does not
   } else {
     return std::unexpected(
-        fmt::format("model {} is not in the catalog and the row has no shape: give its config.json "
-                    "with --models",
+        fmt::format("model {} is not in the catalog, the row has no shape, and --models gave no "
+                    "config.json that can be modelled",
                     id));
   }
   override_shape(f, m);
