@@ -167,20 +167,21 @@ LayerCost& LayerCost::operator+=(const LayerCost& o) {
   dgrad += o.dgrad;
   wgrad += o.wgrad;
   recompute += o.recompute;
-  for (int i = 0; i < kSavedCount; ++i) {
-    saved.bytes[static_cast<std::size_t>(i)] += o.saved.bytes[static_cast<std::size_t>(i)];
-  }
   return *this;
 }
 
 LayerCost operator*(const LayerCost& a, double f) {
-  LayerCost scaled{.forward = a.forward * f,
-                   .dgrad = a.dgrad * f,
-                   .wgrad = a.wgrad * f,
-                   .recompute = a.recompute * f,
-                   .saved = a.saved};
-  for (double& b : scaled.saved.bytes) b *= f;
-  return scaled;
+  return {.forward = a.forward * f,
+          .dgrad = a.dgrad * f,
+          .wgrad = a.wgrad * f,
+          .recompute = a.recompute * f};
+}
+
+OpCost LayerCost::work() const {
+  OpCost sum = forward.work();
+  sum += dgrad.work();
+  sum += wgrad.work();
+  return sum += recompute.work();
 }
 
 LayerSplit split_of(const TrainingJob& job, const Layout& l) {
@@ -217,7 +218,6 @@ LayerCost layer_cost(const LayerQuery& q, LayerKind kind, bool windowed, StepScr
     add_expert_passes(q, work.expert_dgrad, 1, cost.dgrad);
     cost.wgrad.expert_layers = 1;
   }
-  cost.saved = work.saved;
   add_communication(q, work.messages, cost.forward.attention.seconds, cost);
   add_recompute(q, work, cost);
   return cost;

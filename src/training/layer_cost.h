@@ -40,10 +40,10 @@ struct LayerCost {
   PassCost dgrad;
   PassCost wgrad;
   PassCost recompute;  // what backward repeats of forward
-  SavedBytes saved;    // without recompute
 
   LayerCost& operator+=(const LayerCost& o);
   friend LayerCost operator*(const LayerCost& a, double f);
+  OpCost work() const;  // of all passes
 };
 
 // Memory that a layer's description is written to; one a thread, kept between estimates to spare

@@ -97,7 +97,7 @@ struct Stages {
   StageCost first;
   StageCost middle;
   StageCost last;
-  StageCost sum;  // over all stages
+  OpCost work;  // of all stages together
   StageLayers layers;
 };
 
@@ -132,16 +132,17 @@ Stages make_stages(const LayerQuery& q, StepScratch& scratch) {
     if (count > dense_here) stage.work += moe * (count - dense_here);
     return stage;
   };
-  s.sum = layers_of(m.layers, true);
-  s.sum.work += embedding;
-  s.sum.work += head;
-  if (l.pp == 1) {
-    s.first = s.middle = s.last = s.sum;
-    return s;
-  }
+  s.work = dense.work() * dense_count;
+  s.work += moe.work() * moe_count;
+  s.work += embedding.work();
+  s.work += head.work();
   s.first = layers_of(s.layers.first, true);
   s.first.work += embedding;
-  s.middle = layers_of(s.layers.middle, false);
+  if (l.pp == 1) {
+    s.first.work += head;
+    return s;
+  }
+  if (l.pp > 2) s.middle = layers_of(s.layers.middle, false);
   s.last = layers_of(s.layers.last, false);
   s.last.work += head;
   return s;
@@ -154,7 +155,6 @@ void set_transfers(const LayerQuery& q, Stages& s) {
   const double once = q.source.collective_seconds(
       {Collective::send_recv, Bytes(tokens * q.job.model.hidden * 2), q.groups.pp});
   s.first.p2p = s.middle.p2p = s.last.p2p = once * l.vp;
-  s.sum.p2p = once * l.vp * l.pp;
 }
 
 GroupShape shard_group(const TrainingJob& job, const GroupShape& dp) {
@@ -266,11 +266,7 @@ StepEstimate estimate_step(const TrainingJob& job, const Layout& layout,
   Composer composer{job, layout, framework, 1, shard_traffic(q, fullest)};
   StepEstimate e = assemble(q, stages, composer, fullest);
   if (source.clock == nullptr) return e;
-  OpCost busy = stages.sum.work.forward.work();
-  busy += stages.sum.work.dgrad.work();
-  busy += stages.sum.work.wgrad.work();
-  busy += stages.sum.work.recompute.work();
-  busy = busy * (static_cast<double>(e.microbatches) / layout.pp);
+  OpCost busy = stages.work * (static_cast<double>(e.microbatches) / layout.pp);
   busy += optimizer_cost(q, fullest);
   const double waiting = std::max(0.0, e.seconds - busy.seconds);
   const ClockAnswer answer = source.clock(source.context, busy, waiting);
