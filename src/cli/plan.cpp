@@ -13,22 +13,28 @@ struct PlanOptions {
   std::string design;
   Format format = Format::text;
   bool explain = false;
+  std::optional<std::string> calibration;
 };
 
 std::string rendered(const Verdict& v, const PlanOptions& options) {
   const Document document = document_of(v, {.explain = options.explain});
   switch (options.format) {
-    case Format::text: return to_text(document);
-    case Format::markdown: return to_markdown(document);
-    case Format::html: return to_html(document);
-    case Format::json: return json_of(v);
-    case Format::csv: return csv_of(v);
+    case Format::text:
+      return to_text(document);
+    case Format::markdown:
+      return to_markdown(document);
+    case Format::html:
+      return to_html(document);
+    case Format::json:
+      return json_of(v);
+    case Format::csv:
+      return csv_of(v);
   }
   return {};
 }
 
 ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
-  const auto knowledge = load_knowledge();
+  const auto knowledge = load_knowledge(options.calibration, terminal);
   if (!knowledge) return refuse(terminal, knowledge.error());
   const auto design = load_design(options.design, (*knowledge)->catalog, terminal);
   if (!design) return refuse(terminal, design.error());
@@ -49,6 +55,9 @@ Verb plan_verb() {
             arguments.positional("FILE", options->design, "the design");
             arguments.flag("--explain", options->explain,
                            "below every figure its formula, inputs and sources");
+            arguments.option("--calibration", options->calibration,
+                             "kernel parameters of your own machine, as `calibrate` writes them",
+                             "FILE");
             arguments.format(options->format, {Format::text, Format::json, Format::markdown,
                                                Format::html, Format::csv});
             return [options](Terminal& terminal) { return run_plan(*options, terminal); };

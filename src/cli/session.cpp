@@ -1,8 +1,39 @@
 #include "cli/session.h"
 
-namespace orrery {
+#include "base/csv.h"
 
-Result<std::unique_ptr<const Knowledge>> load_knowledge() {
+namespace orrery {
+namespace {
+
+// A row that names no accelerator or parameter, or has no number, is a fault, as in the shipped
+// files.
+Result<std::vector<CalibrationValue>> read_values(const std::string& text,
+                                                  const std::string& file) {
+  const auto table = CsvTable::parse(text, file);
+  if (!table) return std::unexpected(table.error());
+  std::vector<CalibrationValue> values;
+  Diagnostics faults;
+  for (const CsvRow& row : table->rows()) {
+    const auto value = table->number(row, "value");
+    CalibrationValue v{.accelerator = std::string(table->text(row, "accelerator")),
+                       .library = std::string(table->text(row, "library")),
+                       .dtype = std::string(table->text(row, "dtype")),
+                       .parameter = std::string(table->text(row, "parameter")),
+                       .value = value.value_or(0)};
+    if (!value || v.accelerator.empty() || v.parameter.empty()) {
+      faults.push_back({.code = "calibration.row",
+                        .place = {file, row.line, 1},
+                        .what = "a parameter row names an accelerator, a parameter and a number",
+                        .fix = "`orrery calibrate PROBE.csv` writes such a file"});
+      continue;
+    }
+    values.push_back(std::move(v));
+  }
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  return values;
+}
+
+Result<std::unique_ptr<Knowledge>> load_shipped() {
   auto catalog = load_embedded_catalog();
   if (!catalog) return std::unexpected(std::move(catalog.error()));
   auto all = std::make_unique<Knowledge>();
@@ -10,6 +41,22 @@ Result<std::unique_ptr<const Knowledge>> load_knowledge() {
   auto models = load_models(all->catalog);
   if (!models) return std::unexpected(std::move(models.error()));
   all->models = std::move(*models);
+  return all;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<const Knowledge>> load_knowledge() { return load_shipped(); }
+
+Result<std::unique_ptr<const Knowledge>> load_knowledge(
+    const std::optional<std::string>& calibration, Terminal& terminal) {
+  auto all = load_shipped();
+  if (!all || !calibration) return all;
+  const auto text = terminal.read_file(*calibration);
+  if (!text) return std::unexpected(text.error());
+  const auto values = read_values(*text, *calibration);
+  if (!values) return std::unexpected(values.error());
+  for (const CalibrationValue& v : *values) (*all)->models.training.kernels.set(v);
   return all;
 }
 

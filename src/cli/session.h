@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "catalog/catalog.h"
@@ -17,6 +18,10 @@ struct Knowledge {
   Models models;
 };
 Result<std::unique_ptr<const Knowledge>> load_knowledge();
+// With the kernel parameters that `orrery calibrate` wrote for the reader's own machine laid over
+// the shipped ones; no file: as shipped.
+Result<std::unique_ptr<const Knowledge>> load_knowledge(
+    const std::optional<std::string>& calibration, Terminal& terminal);
 
 // Reads the file and the config.json files that it names; warnings go to stderr.
 Result<design::Design> load_design(const std::string& path, const Catalog& catalog,
