@@ -67,7 +67,8 @@ ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
 Verb calibrate_verb() {
   return {.name = "calibrate",
           .summary = "Fit a device's kernel parameters to what a probe measured",
-          .examples = {"orrery probe gpu > probe.csv && orrery calibrate probe.csv > mine.csv"},
+          .examples = {"orrery calibrate probe.csv > mine.csv",
+                       "orrery plan my.yaml --calibration mine.csv"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<CalibrateOptions>();
             arguments.positional("FILE", options->file, "rows that `orrery probe gpu` printed");

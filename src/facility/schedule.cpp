@@ -9,7 +9,7 @@ namespace orrery {
 
 namespace {
 
-constexpr int kDraws = 2000;
+constexpr int kDraws = 1000;
 // Deviations from the median to p90 of a normal distribution.
 constexpr double kP90 = 1.2816;
 

@@ -5,7 +5,7 @@
 //
 // Each item has a low, typical and high duration (p10, p50, p90 of data/catalog/lead_times.csv).
 // The plan by typical durations names the path and every item's slack; the interval comes from
-// 2,000 draws of a split normal per item (independent), since the latest of parallel paths is later
+// 1,000 draws of a split normal per item (independent), since the latest of parallel paths is later
 // than any one of them. Lead times are mostly recalled figures: defaults to override.
 // Wrong where delays share a cause (one contractor, one permit): the true spread is wider.
 #pragma once

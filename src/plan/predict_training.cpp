@@ -14,6 +14,9 @@ namespace orrery {
 
 namespace {
 
+// Model chunks of a pipeline stage that a layout left open is tried with, at most.
+constexpr int kUsualChunks = 8;
+
 // What the driver, the context and the collective library keep of a device's memory. Assumption.
 constexpr double kUsableMemory = 0.96;
 // Rows of the fullest expert rank over the mean where routing is learned and not forced even:
@@ -156,6 +159,8 @@ LayoutSpace space_of(const TrainingQuery& q, const TrainingJob& job) {
   LayoutSpace usual = whole_space(job);
   usual.cp = {1};
   usual.sharding = {Sharding::zero1};
+  // More chunks a stage win next to nothing: the bubble goes with 1/vp, the transfers with vp.
+  std::erase_if(usual.vp, [](int vp) { return vp > kUsualChunks; });
   usual.schedule = {Schedule::one_f_one_b};
   usual.sequence_parallel = {true};
   return narrowed(std::move(usual), q.layout);

@@ -107,6 +107,27 @@ bool is_repeat(const LayoutSpace& s, const Layout& l) {
   return l.sharding != s.sharding.front() && l.dp * l.cp == 1;
 }
 
+// Memory grows with the microbatch and shrinks with recompute, so where a microbatch does not fit
+// even with all of it recomputed, no larger one does.
+class TooLargeFrom {
+ public:
+  bool covers(const Layout& l) const {
+    if (!known_ || l.microbatch < least_.microbatch) return false;
+    Layout same = l;
+    same.microbatch = least_.microbatch;
+    same.recompute = least_.recompute;
+    return same == least_;
+  }
+  void note(const Layout& l) {
+    if (l.recompute != Recompute::full || covers(l)) return;
+    least_ = l, known_ = true;
+  }
+
+ private:
+  Layout least_;
+  bool known_ = false;
+};
+
 double lower_bound(double ideal, const TrainingJob& job, const Layout& l) {
   // The bubble of a zero-bubble schedule can vanish; of the others it is least for equal stages.
   if (l.schedule == Schedule::zero_bubble && l.vp == 1) return ideal;
@@ -184,6 +205,7 @@ SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64
   StepScratch scratch;
   const double ideal = ideal_seconds(q);
   LessRecompute less(q);
+  TooLargeFrom too_large;
   for (std::int64_t i = begin; i < end; ++i) {
     ++result.counts.candidates;
     Layout l = q.space.at(i, q.job.gpus);
@@ -196,6 +218,10 @@ SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64
       ++result.counts.bounded;
       continue;
     }
+    if (too_large.covers(l)) {
+      ++result.counts.too_large;
+      continue;
+    }
     if (less.fits(l, scratch)) {
       ++result.counts.bounded;
       continue;
@@ -205,6 +231,7 @@ SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64
                              : estimate_memory(q.job, l, q.framework, scratch).peak;
     less.note(l, memory <= q.memory_limit);
     if (memory > q.memory_limit) {
+      too_large.note(q.space.at(i, q.job.gpus));
       ++result.counts.too_large;
       continue;
     }
