@@ -176,11 +176,11 @@ std::string text_of(const SearchOutcome& o) {
       o.gpus, c.candidates, c.refused, c.too_large, c.bounded, c.evaluated,
       o.whole ? "" : " (interrupted: the best so far)");
   if (o.described.empty()) return out + "nothing fits\n";
-  out += fmt::format("{:>4} {:<52} {:>9} {:>12} {:>6} {:>9}\n", "", "layout", "step",
+  out += fmt::format("{:>4} {:<64} {:>9} {:>12} {:>6} {:>9}\n", "", "layout", "step",
                      "tokens/s/GPU", "MFU", "memory");
   for (std::size_t i = 0; i < o.described.size(); ++i) {
     const TrainingPrediction& p = o.described[i];
-    out += fmt::format("{:>4} {:<52} {:>8.3f}s {:>12.1f} {:>5.1f}% {:>6.1f}GiB", i + 1,
+    out += fmt::format("{:>4} {:<64} {:>8.3f}s {:>12.1f} {:>5.1f}% {:>6.1f}GiB", i + 1,
                        to_text(p.layout), p.step.seconds, p.tokens_per_s_per_gpu.value, 100 * p.mfu,
                        p.memory.peak / gib(1));
     out += i == 0 ? "\n" : "  " + why_slower(o.found.best[0], o.found.best[i]) + "\n";

@@ -180,7 +180,7 @@ void write_bill(JsonWriter& w, const Bill& bill) {
 
 Document document_of(const Verdict& v, VerdictView view) {
   Document d;
-  d.heading(1, fmt::format("{}{}", v.design, v.version.empty() ? "" : " " + v.version));
+  d.heading(1, fmt::format("{}{}", v.design, v.version.empty() ? "" : ", version " + v.version));
   d.paragraph(v.summary);
   std::string last_layer;
   for (const Section& s : v.sections) {

@@ -374,8 +374,10 @@ Complaints check_words(const Source& source) {
                                 "XX"
                                 "X"},
                                kReminder, "a reminder: do it or drop it");
-  append(complaints,
-         find({"/work/", "/home/", "/root/", "/Users/"}, kMachine, "a path of one machine"));
+  append(complaints, find({"/wo"
+                           "rk/",
+                           "/home/", "/root/", "/Users/"},
+                          kMachine, "a path of one machine"));
   append(complaints,
          find({"// --", "// ==", "// **", "// ##", "//--", "//=="}, kBanner, "a banner"));
   return complaints;
