@@ -129,9 +129,8 @@ std::vector<FigureChange> changed_figures(const Verdict& before, const Verdict& 
 std::vector<Finding> missing_in(const std::vector<Finding>& a, const std::vector<Finding>& b) {
   std::vector<Finding> out;
   for (const Finding& f : a) {
-    const bool there = std::ranges::any_of(b, [&](const Finding& g) {
-      return g.rule == f.rule && g.place.file.empty() == f.place.file.empty() && g.what == f.what;
-    });
+    const bool there = std::ranges::any_of(
+        b, [&](const Finding& g) { return g.rule == f.rule && g.what == f.what; });
     if (!there && f.severity != Severity::note) out.push_back(f);
   }
   return out;

@@ -1,9 +1,9 @@
 // How often the job is struck, how long it takes to come back, and whether nodes are left to run
 // on.
 #include <algorithm>
-#include <cmath>
 
 #include "base/probability.h"
+#include "cost/rental.h"
 #include "failure/rates.h"
 #include "failure/spares.h"
 #include "plan/train_view.h"
@@ -25,20 +25,17 @@ constexpr Seconds kOperator = minutes(30);
 constexpr Seconds kReset = minutes(30);
 constexpr Seconds kHands = days(1);
 constexpr double kHandsShare = 0.2;
-// A month of 720 hours, as the interruption bands count it.
-constexpr double kMonthHours = 720;
 
-// p of the nodes taken back in a month is a hazard of -ln(1-p)/720 an hour.
-PerSecond spot_hazard(const design::Rent& rent, const Catalog& catalog,
-                      const std::string& accelerator) {
+// How often the market takes one node back.
+PerSecond spot_rate_of(const design::Rent& rent, const Catalog& catalog,
+                       const std::string& accelerator) {
   double share = 0.10;  // where no band is published: the middle of those that are
   for (const SpotBand& band : catalog.spot_bands) {
     if (band.accelerator_id == accelerator && band.low_month && band.high_month) {
       share = (*band.low_month + *band.high_month) / 2;
     }
   }
-  share = std::clamp(rent.interruption.value_or(share), 0.0, 0.99);
-  return PerSecond(-std::log1p(-share) / (kMonthHours * 3600));
+  return spot_hazard(rent.interruption.value_or(share));
 }
 
 void fill_rates(FailureView& f, const TrainView& view, const TrainContext& c) {
@@ -62,7 +59,7 @@ void fill_rates(FailureView& f, const TrainView& view, const TrainContext& c) {
       base, {.share = own.lemon_share.value_or(0), .multiplier = own.lemon_factor.value_or(1)});
   const auto& rent = view.fleet->fleet->rent;
   if (rent && rent->contract == design::Contract::spot && view.fleet->accelerator()) {
-    f.spot_rate = spot_hazard(*rent, c.catalog, view.fleet->accelerator()->id);
+    f.spot_rate = spot_rate_of(*rent, c.catalog, view.fleet->accelerator()->id);
     f.node_rate += f.spot_rate;
   }
 }
