@@ -1,9 +1,8 @@
 #include "base/diagnostic.h"
 
 namespace orrery {
-namespace {
 
-const char* name(Severity s) {
+std::string_view to_text(Severity s) {
   switch (s) {
     case Severity::error:
       return "error";
@@ -15,8 +14,6 @@ const char* name(Severity s) {
   return "error";
 }
 
-}  // namespace
-
 std::string to_text(const Diagnostic& d) {
   std::string out;
   if (!d.place.file.empty()) {
@@ -26,7 +23,7 @@ std::string to_text(const Diagnostic& d) {
     }
     out += ": ";
   }
-  out += name(d.severity);
+  out += to_text(d.severity);
   out += ": " + d.what + " [" + d.code + "]\n";
   if (!d.why.empty()) out += "    why: " + d.why + '\n';
   if (!d.fix.empty()) out += "    fix: " + d.fix + '\n';

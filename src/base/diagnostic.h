@@ -7,12 +7,14 @@
 
 #include <expected>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace orrery {
 
 enum class Severity { error, warning, note };
+std::string_view to_text(Severity s);
 
 // Line and column count from 1; 0 means "the file as a whole".
 struct Place {

@@ -12,18 +12,6 @@
 namespace orrery {
 namespace {
 
-const char* severity_text(Severity s) {
-  switch (s) {
-    case Severity::error:
-      return "error";
-    case Severity::warning:
-      return "warning";
-    case Severity::note:
-      return "note";
-  }
-  return "";
-}
-
 void add_in_full(Document& d, const PlacedFigure& p) {
   const Figure& f = *p.figure;
   d.heading(1, p.section->name.empty() ? p.path() : p.path() + " of " + p.section->name);
@@ -90,7 +78,7 @@ Document document_of(std::span<const Rule> rules) {
   std::vector<std::string> items;
   for (const Rule& r : rules) {
     items.push_back(fmt::format("{} ({}, {}): {}. Source: {}", r.id, to_text(r.layer),
-                                severity_text(r.severity), r.summary, r.source));
+                                to_text(r.severity), r.summary, r.source));
   }
   d.bullets(std::move(items));
   return d;
@@ -102,7 +90,7 @@ std::string json_of(std::span<const Rule> rules) {
   w.key("rules").begin_array();
   for (const Rule& r : rules) {
     w.begin_object().field("id", r.id).field("layer", to_text(r.layer));
-    w.field("severity", severity_text(r.severity)).field("summary", r.summary);
+    w.field("severity", to_text(r.severity)).field("summary", r.summary);
     w.field("source", r.source).end_object();
   }
   w.end_array().end_object();

@@ -5,21 +5,9 @@
 namespace orrery {
 namespace {
 
-const char* name(Severity s) {
-  switch (s) {
-    case Severity::error:
-      return "error";
-    case Severity::warning:
-      return "warning";
-    case Severity::note:
-      return "note";
-  }
-  return "error";
-}
-
 void write(JsonWriter& json, const Diagnostic& d) {
   json.begin_object()
-      .field("severity", name(d.severity))
+      .field("severity", to_text(d.severity))
       .field("code", d.code)
       .field("file", d.place.file)
       .field("line", d.place.line)
