@@ -1,0 +1,88 @@
+#include "agent/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace orrery {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Command, gives_back_both_streams_and_the_exit_code) {
+  const auto result = run_command({.words = {"sh", "-c", "echo out; echo err >&2; exit 3"}});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->out, "out\n");
+  EXPECT_EQ(result->err, "err\n");
+  EXPECT_EQ(result->exit_code, 3);
+  EXPECT_FALSE(result->good());
+}
+
+TEST(Command, words_reach_the_program_as_they_are) {
+  const std::string odd = "a b;$(touch x)`y`\n'\"*";
+  const auto result = run_command({.words = {"printf", "%s|%s", odd, ""}});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->out, odd + "|");
+}
+
+TEST(Command, a_program_that_is_not_there_is_an_error) {
+  const auto result = run_command({.words = {"no-such-program-anywhere"}});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().front().code, "command.not-started");
+  EXPECT_FALSE(run_command({.words = {}}));
+  EXPECT_FALSE(run_command({.words = {"echo", std::string("a\0b", 3)}}));
+}
+
+TEST(Command, a_slow_program_is_killed_with_its_children) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto result = run_command(
+      {.words = {"sh", "-c", "echo begun; sleep 60 & sleep 60"}, .timeout = seconds(0.3)});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->timed_out);
+  EXPECT_EQ(result->out, "begun\n");
+  EXPECT_EQ(result->exit_code, 128 + 9);
+  EXPECT_LT(took.count(), 10);
+}
+
+TEST(Command, a_grandchild_with_the_pipe_open_is_not_waited_for) {
+  const auto result =
+      run_command({.words = {"sh", "-c", "sleep 20 & echo $!"}, .timeout = seconds(15)});
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->good());
+  ASSERT_THAT(result->out, HasSubstr("\n"));
+  EXPECT_TRUE(run_command({.words = {"kill", result->out.substr(0, result->out.size() - 1)}}));
+}
+
+TEST(Command, output_beyond_the_limit_is_dropped_and_said_so) {
+  const auto result =
+      run_command({.words = {"sh", "-c", "head -c 300000 /dev/zero"}, .output_bytes_max = 1000});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->out.size(), 1000u);
+  EXPECT_TRUE(result->output_cut);
+  EXPECT_FALSE(result->good());
+  EXPECT_EQ(result->exit_code, 0);
+}
+
+TEST(Command, the_environment_is_added_to) {
+  const auto result =
+      run_command({.words = {"sh", "-c", "echo $ORRERY_X $HOME | wc -w; echo $ORRERY_X"},
+                   .environment = {{"ORRERY_X", "set"}, {"HOME", "h"}}});
+  ASSERT_TRUE(result);
+  EXPECT_THAT(result->out, HasSubstr("set"));
+  EXPECT_THAT(result->out, HasSubstr("2"));
+}
+
+TEST(Command, input_is_empty) {
+  const auto result = run_command({.words = {"wc", "-c"}, .timeout = seconds(10)});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->out, "0\n");
+}
+
+TEST(Command, as_text_shows_odd_words_quoted) {
+  EXPECT_EQ(to_text(Command{.words = {"a", "b=1", "c d", "e\n"}}), "a b=1 \"c d\" \"e\\n\"");
+}
+
+}  // namespace
+}  // namespace orrery
