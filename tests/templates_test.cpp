@@ -3,15 +3,14 @@
 #include "design/templates.h"
 
 #include <gtest/gtest.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <sstream>
 
+#include "design/edit.h"
 #include "design/write_design.h"
 #include "plan/review.h"
 #include "plan/rules.h"
@@ -20,53 +19,7 @@
 namespace orrery {
 namespace {
 
-// Edits of a design's text by path, as a finding's `edit` or a person with an editor makes them. An
-// empty value takes the key away; missing maps are made; "sites[0]" is `site` where the file has a
-// single one.
-struct TextEdit {
-  std::string path;
-  std::string value;
-};
-
-// "workloads[0].train" -> workloads, 0, train.
-std::vector<std::string> steps_of(std::string_view path) {
-  std::vector<std::string> steps(1);
-  for (const char c : path) {
-    if (c == '.' || c == '[') {
-      steps.emplace_back();
-    } else if (c != ']') {
-      steps.back() += c;
-    }
-  }
-  return steps;
-}
-
-void apply_edit(YAML::Node root, const TextEdit& edit) {
-  std::vector<std::string> steps = steps_of(edit.path);
-  if (steps.size() > 1 && steps[0] == "sites" && !root["sites"]) {
-    steps.erase(steps.begin() + 1);
-    steps[0] = "site";
-  }
-  YAML::Node at = root;
-  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    YAML::Node next =
-        at.IsSequence() ? at[std::strtoul(steps[i].c_str(), nullptr, 10)] : at[steps[i]];
-    at.reset(next);
-  }
-  if (edit.value.empty()) {
-    at.remove(steps.back());
-  } else if (at.IsSequence()) {
-    at[std::strtoul(steps.back().c_str(), nullptr, 10)] = YAML::Load(edit.value);
-  } else {
-    at[steps.back()] = YAML::Load(edit.value);
-  }
-}
-
-std::string apply_edits(const std::string& text, const std::vector<TextEdit>& edits) {
-  YAML::Node root = YAML::Load(text);
-  for (const TextEdit& e : edits) apply_edit(root, e);
-  return YAML::Dump(root);
-}
+using design::TextEdit;
 
 std::string read_file(const std::string& path) {
   std::ifstream in(std::string(ORRERY_SOURCE_DIR) + "/" + path, std::ios::binary);
@@ -101,6 +54,18 @@ std::string text_of(std::string_view name) {
   const auto found = design::find_template(name);
   EXPECT_TRUE(found.has_value()) << name;
   return found ? std::string(found->text) : std::string();
+}
+
+// As a finding's one-click edit does it: in the author's own text, which keeps its form.
+std::string apply_edits(std::string text, const std::vector<TextEdit>& edits) {
+  for (const TextEdit& e : edits) {
+    auto edited = design::edit_text(text, e, known().catalog);
+    EXPECT_TRUE(edited.has_value()) << e.path << '\n' << (edited ? "" : to_text(edited.error()));
+    if (!edited) continue;
+    EXPECT_FALSE(edited->rewritten) << e.path << " = " << e.value;
+    text = std::move(edited->text);
+  }
+  return text;
 }
 
 std::set<std::string> rules_in(const Verdict& v) {
