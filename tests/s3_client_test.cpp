@@ -1,0 +1,318 @@
+// The S3 client against a store that fails on demand: every injected fault is mended by asking
+// again or reported, none is silent, and what must happen once happens once.
+#include "agent/s3_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/digest.h"
+#include "s3_fault_server.h"
+
+namespace orrery {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class S3Client_ : public testing::Test {
+ protected:
+  S3Config config() const {
+    return {.endpoint = server.endpoint(),
+            .bucket = "bucket",
+            .credentials = S3FaultServer::credentials(),
+            .retry = {.attempts_max = 4, .base_s = 0.001, .cap_s = 0.002},
+            .writer = "test"};
+  }
+  static std::string content(std::size_t bytes) {
+    std::string text;
+    while (text.size() < bytes) text += static_cast<char>('a' + text.size() % 23);
+    return text;
+  }
+
+  S3FaultServer server;
+  S3Client client{config()};
+};
+
+TEST_F(S3Client_, what_was_put_comes_back_and_is_verified) {
+  const std::string bytes = content(300'000);
+  const auto etag = client.put("a/b c=ü+1", S3Body::of(bytes));
+  ASSERT_TRUE(etag) << to_text(to_diagnostic(etag.error()));
+  EXPECT_EQ(*etag, to_hex(md5(bytes)));
+  const auto back = client.get("a/b c=ü+1");
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->bytes, bytes);
+  EXPECT_TRUE(back->verified);
+  const auto head = client.head("a/b c=ü+1");
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->bytes, bytes.size());
+  const auto range = client.get_range("a/b c=ü+1", 1000, 500);
+  ASSERT_TRUE(range);
+  EXPECT_EQ(range->bytes, bytes.substr(1000, 500));
+  EXPECT_TRUE(client.remove("a/b c=ü+1"));
+  EXPECT_TRUE(client.remove("a/b c=ü+1"));
+  EXPECT_EQ(client.get("a/b c=ü+1").error().fault, S3Fault::absent);
+  EXPECT_EQ(client.retries(), 0);
+}
+
+TEST_F(S3Client_, empty_objects_too) {
+  ASSERT_TRUE(client.put("empty", S3Body::of("")));
+  EXPECT_EQ(client.get("empty")->bytes, "");
+}
+
+TEST_F(S3Client_, lists_page_by_page_with_strange_keys) {
+  for (const char* key : {"p/1", "p/2<&>", "p/3 \"'", "q/4"}) {
+    ASSERT_TRUE(client.put(key, S3Body::of("x")));
+  }
+  std::vector<std::string> keys;
+  std::string token;
+  int pages = 0;
+  do {
+    const auto page = client.list("p/", token, 2);
+    ASSERT_TRUE(page);
+    for (const S3Entry& e : page->entries) keys.push_back(e.key);
+    token = page->next;
+  } while (!token.empty() && ++pages < 10);
+  EXPECT_THAT(keys, ElementsAre("p/1", "p/2<&>", "p/3 \"'"));
+}
+
+TEST_F(S3Client_, a_large_object_goes_in_parts) {
+  const std::string bytes = content(1'000'000);
+  const auto done = client.put_parts("large", bytes, 300'000);
+  ASSERT_TRUE(done) << to_text(to_diagnostic(done.error()));
+  EXPECT_EQ(server.object("large"), bytes);
+  const auto back = client.get("large");
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(back->verified) << "by the CRC, since the ETag is no digest";
+  EXPECT_EQ(server.open_uploads(), 0u);
+}
+
+// Each fault, on each kind of request that it can hit.
+struct Case {
+  StoreFault fault;
+  const char* method;
+};
+class Mended : public S3Client_, public testing::WithParamInterface<Case> {};
+
+TEST_P(Mended, by_asking_again) {
+  const std::string bytes = content(100'000);
+  ASSERT_TRUE(client.put("k", S3Body::of(bytes)));
+  server.inject(GetParam().fault, 2, GetParam().method);
+  if (std::string(GetParam().method) == "PUT") {
+    ASSERT_TRUE(client.put("k", S3Body::of(bytes + "!")));
+    EXPECT_EQ(server.object("k"), bytes + "!");
+  } else if (std::string(GetParam().method) == "GET") {
+    const auto back = client.get("k");
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->bytes, bytes);
+  } else if (std::string(GetParam().method) == "HEAD") {
+    EXPECT_TRUE(client.head("k"));
+  } else {
+    EXPECT_TRUE(client.remove("k"));
+    EXPECT_EQ(server.object("k"), std::nullopt);
+  }
+  EXPECT_EQ(client.retries() + client.reconnects(), 2);
+  EXPECT_EQ(server.faults_left(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, Mended,
+    testing::Values(Case{StoreFault::drop_before, "PUT"}, Case{StoreFault::drop_after, "PUT"},
+                    Case{StoreFault::internal_error, "PUT"}, Case{StoreFault::error_after, "PUT"},
+                    Case{StoreFault::slow_down, "PUT"}, Case{StoreFault::wrong_etag, "PUT"},
+                    Case{StoreFault::drop_before, "GET"}, Case{StoreFault::internal_error, "GET"},
+                    Case{StoreFault::slow_down, "GET"}, Case{StoreFault::truncated, "GET"},
+                    Case{StoreFault::wrong_bytes, "GET"}, Case{StoreFault::drop_before, "HEAD"},
+                    Case{StoreFault::slow_down, "HEAD"}, Case{StoreFault::drop_after, "DELETE"},
+                    Case{StoreFault::internal_error, "DELETE"}));
+
+TEST_F(S3Client_, faults_without_end_are_reported) {
+  ASSERT_TRUE(client.put("k", S3Body::of(content(1000))));
+  server.inject(StoreFault::slow_down, 4, "PUT");
+  const auto put = client.put("k", S3Body::of("x"));
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().code, "SlowDown");
+  EXPECT_EQ(put.error().attempts, 4);
+  server.inject(StoreFault::wrong_bytes, 4, "GET");
+  const auto get = client.get("k");
+  ASSERT_FALSE(get);
+  EXPECT_EQ(get.error().fault, S3Fault::corrupt);
+  EXPECT_THAT(to_text(to_diagnostic(get.error())), HasSubstr("s3.corrupt"));
+  server.inject(StoreFault::truncated, 4, "GET");
+  EXPECT_EQ(client.get("k").error().fault, S3Fault::unreachable);
+}
+
+TEST_F(S3Client_, a_range_that_is_cut_short_is_asked_again) {
+  ASSERT_TRUE(client.put("k", S3Body::of(content(50'000))));
+  server.inject(StoreFault::truncated, 1, "GET");
+  const auto part = client.get_range("k", 100, 20'000);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->bytes, content(50'000).substr(100, 20'000));
+  EXPECT_EQ(client.retries(), 1);
+}
+
+TEST_F(S3Client_, a_conditional_put_has_one_winner) {
+  ASSERT_TRUE(client.put_new("commit", S3Body::of("first")));
+  const auto second = client.put_new("commit", S3Body::of("second"));
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().fault, S3Fault::precondition);
+  EXPECT_EQ(server.object("commit"), "first");
+}
+
+// The answer is lost after the store acted: a blind repetition would be told "already there".
+TEST_F(S3Client_, a_conditional_put_whose_answer_was_lost_knows_its_own) {
+  for (const StoreFault fault : {StoreFault::drop_after, StoreFault::error_after}) {
+    const std::string key = "commit-" + std::to_string(static_cast<int>(fault));
+    server.inject(fault, 1, "PUT");
+    const auto done = client.put_new(key, S3Body::of("mine"));
+    EXPECT_TRUE(done) << to_text(to_diagnostic(done.error()));
+  }
+  EXPECT_EQ(server.conditional_writes(), 2) << "each written once";
+}
+
+TEST_F(S3Client_, a_conditional_put_does_not_take_anothers_for_its_own) {
+  S3Config other = config();
+  other.writer = "other";
+  ASSERT_TRUE(S3Client(other).put_new("commit", S3Body::of("same bytes")));
+  server.inject(StoreFault::drop_before, 1, "PUT");
+  const auto lost = client.put_new("commit", S3Body::of("same bytes"));
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().fault, S3Fault::precondition);
+}
+
+TEST_F(S3Client_, a_conditional_put_that_never_arrived_is_sent_again) {
+  for (const StoreFault fault :
+       {StoreFault::drop_before, StoreFault::internal_error, StoreFault::slow_down}) {
+    const std::string key = "new-" + std::to_string(static_cast<int>(fault));
+    server.inject(fault, 2, "PUT");
+    EXPECT_TRUE(client.put_new(key, S3Body::of("mine")));
+    EXPECT_EQ(server.object(key), "mine");
+  }
+}
+
+TEST_F(S3Client_, completing_an_upload_survives_lost_answers) {
+  const std::string bytes = content(10'000);
+  for (const StoreFault fault : {StoreFault::drop_after, StoreFault::error_after,
+                                 StoreFault::drop_before, StoreFault::error_in_success}) {
+    const std::string key = "large-" + std::to_string(static_cast<int>(fault));
+    const auto upload = client.create_upload(key, {bytes.size(), crc32c(bytes)});
+    ASSERT_TRUE(upload);
+    const auto etag = client.upload_part(key, *upload, 1, S3Body::of(bytes));
+    ASSERT_TRUE(etag);
+    server.inject(fault, 1, "POST");
+    const auto done =
+        client.complete_upload(key, *upload, {{1, *etag}}, {bytes.size(), crc32c(bytes)});
+    EXPECT_TRUE(done) << to_text(to_diagnostic(done.error()));
+    EXPECT_EQ(server.object(key), bytes);
+  }
+  EXPECT_EQ(server.open_uploads(), 0u);
+}
+
+TEST_F(S3Client_, an_upload_that_fails_leaves_no_parts) {
+  server.inject(StoreFault::slow_down, 4, "PUT");
+  EXPECT_FALSE(client.put_parts("large", content(10'000), 4'000));
+  EXPECT_EQ(server.open_uploads(), 0u);
+  int asked = 0;
+  EXPECT_FALSE(client.put_parts("large", content(10'000), 4'000, [&] { return ++asked > 2; }));
+  EXPECT_EQ(server.open_uploads(), 0u);
+  EXPECT_EQ(server.objects(), 0u);
+}
+
+TEST_F(S3Client_, wrong_keys_are_refused_at_once_and_never_shown) {
+  S3Config wrong = config();
+  wrong.credentials.secret_key = "not-the-secret";
+  S3Client thief(wrong);
+  const auto put = thief.put("k", S3Body::of("x"));
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().fault, S3Fault::refused);
+  EXPECT_EQ(put.error().attempts, 1);
+  const std::string text = to_text(to_diagnostic(put.error()));
+  EXPECT_THAT(text, Not(HasSubstr("not-the-secret")));
+  EXPECT_THAT(text, Not(HasSubstr(wrong.credentials.access_key)));
+}
+
+TEST_F(S3Client_, a_store_that_is_not_there_is_named) {
+  S3Config nowhere = config();
+  nowhere.endpoint = "http://127.0.0.1:1";
+  const auto put = S3Client(nowhere).put("k", S3Body::of("x"));
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().fault, S3Fault::unreachable);
+  EXPECT_THAT(to_text(to_diagnostic(put.error())), HasSubstr("--endpoint"));
+}
+
+// A rain of faults over a mixed load: every operation succeeds, and every object is right at the
+// end.
+TEST_F(S3Client_, mixed_operations_in_a_rain_of_faults) {
+  RandomStream draw(7, "rain");
+  constexpr StoreFault kRain[] = {StoreFault::drop_before, StoreFault::drop_after,
+                                  StoreFault::internal_error, StoreFault::error_after,
+                                  StoreFault::slow_down};
+  std::map<std::string, std::string> truth;
+  int injected = 0;
+  for (int i = 0; i < 600; ++i) {
+    if (draw.uniform() < 0.2) {
+      server.inject(kRain[draw.below(std::size(kRain))]);
+      ++injected;
+    }
+    const std::string key = "k" + std::to_string(draw.below(20));
+    const std::uint64_t kind = draw.below(4);
+    if (kind == 0) {
+      truth[key] = content(1 + draw.below(20'000));
+      ASSERT_TRUE(client.put(key, S3Body::of(truth[key])));
+    } else if (kind == 1 && truth.contains(key)) {
+      const auto back = client.get(key);
+      ASSERT_TRUE(back);
+      ASSERT_EQ(back->bytes, truth[key]);
+    } else if (kind == 2) {
+      ASSERT_TRUE(client.remove(key));
+      truth.erase(key);
+    } else {
+      const auto page = client.list("k");
+      ASSERT_TRUE(page);
+      ASSERT_EQ(page->entries.size(), truth.size());
+    }
+  }
+  EXPECT_GT(injected, 60);
+  // A store that closes between two requests is met with both a reconnection and a repetition.
+  EXPECT_GE(client.retries() + client.reconnects(), injected - server.faults_left());
+}
+
+TEST(S3Words, places_endpoints_and_keys_are_checked) {
+  EXPECT_EQ(parse_s3_place("s3://my-bucket/a/b/")->prefix, "a/b");
+  EXPECT_EQ(parse_s3_place("s3://my-bucket")->prefix, "");
+  for (const char* bad : {"s3://", "s3://A_B/x", "/tmp", "s3://ab", "s3://bucket\n/x"}) {
+    EXPECT_FALSE(parse_s3_place(bad)) << bad;
+  }
+  EXPECT_EQ(*checked_endpoint("http://127.0.0.1:9000/"), "http://127.0.0.1:9000");
+  for (const char* bad :
+       {"127.0.0.1", "ftp://x", "http://", "http://u:p@host", "http://h/path", "http://a\r\nb"}) {
+    EXPECT_FALSE(checked_endpoint(bad)) << bad;
+  }
+  const auto none = [](const char*) -> const char* { return nullptr; };
+  EXPECT_FALSE(credentials_of(none));
+  EXPECT_FALSE(credentials_of([](const char*) { return "two\r\nlines"; }));
+  EXPECT_TRUE(credentials_of([](const char*) { return "key"; }));
+}
+
+TEST(S3Words, waiting_grows_to_its_cap_and_follows_the_seed) {
+  const RetryPolicy policy{.attempts_max = 9, .base_s = 0.1, .cap_s = 2};
+  RandomStream a(3, "x");
+  RandomStream b(3, "x");
+  for (int n = 0; n < 12; ++n) {
+    const double wait = backoff_s(policy, n, a);
+    const double full = std::min(2.0, 0.1 * (1 << n));
+    EXPECT_GE(wait, full / 2);
+    EXPECT_LT(wait, full);
+    EXPECT_EQ(wait, backoff_s(policy, n, b));
+  }
+}
+
+TEST(S3Words, documents_are_read_as_text) {
+  EXPECT_EQ(xml_text("<a><Key>x&amp;&lt;&#xD;&#10;y</Key></a>", "Key"), "x&<\r\ny");
+  EXPECT_EQ(xml_text("<a><Key>x</a>", "Key"), std::nullopt);
+  EXPECT_EQ(error_code("<Error><Code>SlowDown</Code></Error>"), "SlowDown");
+  EXPECT_EQ(error_code("<Code>SlowDown</Code>"), "");
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,111 @@
+// A small object store on loopback that fails on demand, for tests of the S3 client.
+//
+// It keeps objects in memory and answers PUT, GET (whole and range), HEAD, DELETE, list and the
+// steps of a multipart upload, with ETags as S3 gives them. Every request's payload digest and
+// Content-MD5 are checked, and its signature is computed again from what arrived. A fault is used
+// up by the next request that its method matches.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/sigv4.h"
+
+namespace orrery {
+
+enum class StoreFault {
+  drop_before,      // the connection closes, nothing was done
+  drop_after,       // done, then the connection closes without an answer
+  internal_error,   // 500, nothing was done
+  error_after,      // done, then 500
+  slow_down,        // 503 SlowDown, nothing was done
+  truncated,        // half of the body that was announced
+  wrong_bytes,      // a flipped bit in the body
+  wrong_etag,       // stored, but with another ETag
+  error_in_success  // 200 with an error document in it, nothing was done
+};
+
+class S3FaultServer {
+ public:
+  S3FaultServer();
+  ~S3FaultServer();
+  S3FaultServer(const S3FaultServer&) = delete;
+  S3FaultServer& operator=(const S3FaultServer&) = delete;
+
+  std::string endpoint() const;
+  static S3Credentials credentials();
+
+  // `method` empty: any.
+  void inject(StoreFault fault, int times = 1, std::string method = "");
+  int faults_left() const;
+  int requests() const;
+  int conditional_writes() const;  // that stored something
+  std::optional<std::string> object(const std::string& key) const;
+  std::size_t objects() const;
+  std::size_t open_uploads() const;
+  void ignore_conditions();  // as stores without conditional writes do
+
+ private:
+  struct Request {
+    std::string method;
+    std::string path;  // encoded, as it came
+    std::string key;
+    HeaderList query;
+    std::map<std::string, std::string> headers;
+    std::string body;
+  };
+  struct Reply {
+    int status = 200;
+    std::string body;
+    HeaderList headers = {};
+  };
+  struct Object {
+    std::string bytes;
+    std::string etag;
+    HeaderList metadata;
+  };
+  struct Pending {
+    StoreFault fault;
+    std::string method;
+  };
+  struct Parts {
+    HeaderList metadata;
+    std::map<int, std::string> bytes;
+  };
+
+  void accept_all();
+  void serve(int socket);
+  std::optional<Request> read_request(int socket, std::string& buffer) const;
+  bool answer(int socket, const Request& request);
+  std::optional<StoreFault> fault_for(const Request& request);
+  bool signature_holds(const Request& request) const;
+  Reply act(const Request& request);
+  Reply put(const Request& request);
+  Reply get(const Request& request) const;
+  Reply list(const Request& request) const;
+  Reply complete(const Request& request, const std::string& upload);
+
+  int listener_ = -1;
+  int port_ = 0;
+  std::atomic<bool> ending_ = false;
+  std::thread acceptor_;
+  mutable std::mutex mutex_;
+  std::vector<std::thread> workers_;
+  std::vector<int> sockets_;
+  std::deque<Pending> faults_;
+  std::map<std::string, Object> objects_;
+  std::map<std::string, Parts> uploads_;
+  int upload_count_ = 0;
+  int requests_ = 0;
+  int conditional_writes_ = 0;
+  bool conditions_ = true;
+};
+
+}  // namespace orrery
