@@ -1,0 +1,244 @@
+#include "emit/slurm.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/csv.h"
+#include "base/text.h"
+#include "catalog/embedded.h"
+#include "cluster/mig.h"
+#include "emit/escape.h"
+#include "emit/slurm_parts.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::string_view kHostFacts = "emit/slurm/hosts.csv";
+// Cores for each accelerator where nothing is known: what 8-GPU servers of 2020 to 2025 come near.
+constexpr int kAssumedCores = 16;
+
+void gather(Diagnostics& to, const Diagnostics& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+std::optional<HostShape> known_shape(std::string_view node) {
+  const auto text = embedded_file(kHostFacts);
+  const auto table = CsvTable::parse(text.value_or(""), std::string(kHostFacts));
+  if (!table) return std::nullopt;
+  for (const CsvRow& row : table->rows()) {
+    if (table->text(row, "node_id") != node) continue;
+    return HostShape{
+        .sockets = static_cast<int>(table->integer(row, "sockets").value_or(1)),
+        .cores_per_socket = static_cast<int>(table->integer(row, "cores_per_socket").value_or(1)),
+        .memory = gib(table->number(row, "memory_gib").value_or(0))};
+  }
+  return std::nullopt;
+}
+
+HostShape shape_of(const HostFleet& fleet) {
+  const design::FleetNode& node = fleet.view->node;
+  const int sockets = std::max(1, node.part.host_cpus / fleet.hosts_per_node);
+  HostShape shape{.sockets = sockets,
+                  .cores_per_socket = std::max(
+                      1, kAssumedCores * std::max(1, fleet.view->accelerators_per_host) / sockets),
+                  .assumed = true};
+  if (const auto known = known_shape(node.part.id)) shape = *known;
+  if (node.cores) {
+    shape.sockets = *node.cores % shape.sockets == 0 ? shape.sockets : 1;
+    shape.cores_per_socket = *node.cores / shape.sockets;
+    shape.assumed = false;
+  }
+  if (node.memory) shape.memory = node.memory;
+  return shape;
+}
+
+Result<std::vector<HostGres>> gres_of(const Review& review, const HostFleet& fleet) {
+  const FleetView& view = *fleet.view;
+  std::vector<HostGres> out;
+  if (view.accelerators_per_host == 0) return out;
+  if (view.fleet->mig.empty()) {
+    const std::string type = view.accelerator() ? view.accelerator()->id : "gpu";
+    out.push_back({type, view.accelerators_per_host, false});
+    return out;
+  }
+  Diagnostics faults;
+  for (const design::MigSlices& slices : view.fleet->mig) {
+    const auto name =
+        checked_name(slices.profile, NameRule::slurm,
+                     {"the MIG profile", design::place_of(review.design, view.path + ".mig")});
+    if (!name) gather(faults, name.error());
+    out.push_back({slices.profile, slices.count * view.accelerators_per_host, true});
+  }
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  return out;
+}
+
+// Gives each partition its hosts: the next ones of the fleet that no earlier partition took.
+class PartitionPlanner {
+ public:
+  explicit PartitionPlanner(SlurmPlan& plan) : plan_(plan) {}
+
+  Diagnostics run() {
+    const auto& wanted = plan_.review.design.scheduler.partitions;
+    for (std::size_t i = 0; i < wanted.size(); ++i) add(wanted[i], i);
+    if (wanted.empty()) {
+      for (std::size_t f = 0; f < plan_.hosts.fleets.size(); ++f) {
+        const HostFleet& fleet = plan_.hosts.fleets[f];
+        push(fleet.name(), {f, 1, fleet.hosts()}, std::nullopt);
+      }
+    }
+    return std::move(faults_);
+  }
+
+ private:
+  void add(const design::SchedulerPartition& p, std::size_t index) {
+    const Place place =
+        design::place_of(plan_.review.design, fmt::format("scheduler.partitions[{}].name", index));
+    const auto name = checked_name(p.name, NameRule::slurm, {"the partition", place});
+    if (!name) return gather(faults_, name.error());
+    const auto& fleets = plan_.hosts.fleets;
+    const auto at = std::ranges::find_if(
+        fleets, [&p](const HostFleet& f) { return p.fleet.empty() || f.name() == p.fleet; });
+    if (at == fleets.end()) return;  // a partition of the other scheduler's fleet
+    const auto f = static_cast<std::size_t>(at - fleets.begin());
+    if (!p.nodes) return push(p.name, {f, 1, at->hosts()}, p.time_limit);
+    int& taken = taken_[f];
+    const int hosts = *p.nodes * at->hosts_per_node;
+    if (taken + hosts > at->hosts()) {
+      faults_.push_back({.code = "emit.partition",
+                         .place = place,
+                         .what = fmt::format("partition `{}` wants {} hosts of fleet `{}`, {} are "
+                                             "left",
+                                             p.name, hosts, at->name(), at->hosts() - taken),
+                         .why = "partitions with `nodes` are written apart, one after the other",
+                         .fix = "lower `nodes`, or leave it out to share the whole fleet"});
+      return;
+    }
+    push(p.name, {f, taken + 1, hosts}, p.time_limit);
+    taken += hosts;
+  }
+
+  // With preemption every partition gets a second door, whose jobs make way for the first's.
+  void push(const std::string& name, HostRange hosts, std::optional<Seconds> limit) {
+    constexpr int kFirst = 10;
+    constexpr int kYielding = 1;
+    const bool preempts = plan_.review.design.scheduler.preemption != design::Preemption::none;
+    plan_.partitions.push_back({.name = name,
+                                .hosts = {hosts},
+                                .time_limit = limit,
+                                .is_default = plan_.partitions.empty(),
+                                .tier = kFirst});
+    if (!preempts) return;
+    plan_.partitions.push_back({.name = name + "-preemptible",
+                                .hosts = {hosts},
+                                .time_limit = limit,
+                                .tier = kYielding,
+                                .preemptible = true});
+  }
+
+  SlurmPlan& plan_;
+  Diagnostics faults_;
+  std::map<std::size_t, int> taken_;
+};
+
+std::unexpected<Diagnostics> not_slurm(const design::Design& design) {
+  return fail({.code = "emit.scheduler",
+               .place = design::place_of(design, "scheduler.kind"),
+               .what = "the design gives no fleet to Slurm",
+               .why = "scheduler.kind is kubernetes, or no fleet has `partition: slurm`",
+               .fix = "set scheduler.kind to slurm or both, or emit kubernetes"});
+}
+
+Result<SlurmPlan> plan_of(const Review& review, const EmitSource& source,
+                          const SlurmOptions& options) {
+  auto hosts = hosts_of(review, HostsOf::slurm);
+  if (!hosts) return std::unexpected(std::move(hosts.error()));
+  if (hosts->fleets.empty()) return not_slurm(review.design);
+  SlurmPlan plan{.review = review, .source = source, .options = options};
+  plan.hosts = std::move(*hosts);
+  Diagnostics faults;
+  const auto cluster = checked_name(review.design.name, NameRule::slurm,
+                                    {"the cluster", design::place_of(review.design, "name")});
+  if (cluster) {
+    plan.cluster = lowered(*cluster);
+  } else {
+    gather(faults, cluster.error());
+  }
+  for (const HostFleet& fleet : plan.hosts.fleets) {
+    auto gres = gres_of(review, fleet);
+    if (!gres) gather(faults, gres.error());
+    plan.fleets.push_back({shape_of(fleet), gres.value_or(std::vector<HostGres>())});
+  }
+  gather(faults, PartitionPlanner(plan).run());
+  const design::Scheduler& scheduler = review.design.scheduler;
+  plan.accounting = scheduler.fair_share || !scheduler.quotas.empty();
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  return plan;
+}
+
+// A folder or host of the command line ends up on a line of a conf file and in scripts.
+Diagnostics check_options(const SlurmOptions& o) {
+  Diagnostics faults;
+  const auto check = [&faults](std::string_view option, const std::string& value) {
+    const bool plain = std::ranges::all_of(value, [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+             std::string_view("/._-").contains(c);
+    });
+    if (plain && value.find("..") == std::string::npos) return;
+    faults.push_back({.code = "emit.option",
+                      .what = fmt::format("{} {} cannot be written into slurm.conf", option,
+                                          comment_text(value, 40)),
+                      .why = "there a blank or a sign ends the value",
+                      .fix = "use letters, digits, `/`, `.`, `_` and `-`"});
+  };
+  check("the controller's name", o.controller);
+  check("the folder", o.conf_dir);
+  if (!o.trial) return faults;
+  check("the trial's host", o.trial->host);
+  check("the trial's folder", o.trial->dir);
+  check("the munge socket", o.trial->munge_socket);
+  check("the user", o.trial->user);
+  return faults;
+}
+
+}  // namespace
+
+std::string slurm_time(Seconds t) {
+  const auto whole = static_cast<long long>(std::ceil(t / minutes(1)));
+  return fmt::format("{}-{:02}:{:02}:00", whole / 1440, whole / 60 % 24, whole % 60);
+}
+
+Result<EmittedFiles> emit_slurm(const Review& review, const EmitSource& source,
+                                const SlurmOptions& options) {
+  if (Diagnostics faults = check_options(options); !faults.empty()) {
+    return std::unexpected(std::move(faults));
+  }
+  const auto plan = plan_of(review, source, options);
+  if (!plan) return std::unexpected(plan.error());
+  EmittedFiles files = {{"cgroup.conf", cgroup_conf(*plan)},
+                        {"epilog.sh", hook_script(*plan, "epilog"), true},
+                        {"gres.conf", gres_conf(*plan)},
+                        {"nodes.conf", nodes_conf(*plan)},
+                        {"prolog.sh", hook_script(*plan, "prolog"), true},
+                        {"site.conf", site_conf(*plan)},
+                        {"slurm.conf", slurm_conf(*plan)},
+                        {"topology.conf", topology_conf(*plan)}};
+  Diagnostics faults;
+  const auto add = [&](std::string path, Result<std::string> text) {
+    if (!text) return gather(faults, text.error());
+    if (!text->empty()) files.push_back({std::move(path), std::move(*text), true});
+  };
+  add("accounting.sh", accounting_script(*plan));
+  add("health.sh", health_script(*plan));
+  const auto submits = submit_scripts(*plan);
+  if (!submits) gather(faults, submits.error());
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  files.insert(files.end(), submits->begin(), submits->end());
+  std::ranges::sort(files, {}, &EmittedFile::path);
+  return files;
+}
+
+}  // namespace orrery

@@ -1,0 +1,68 @@
+// The pieces of emit_slurm: what all its files are written from, and one function a file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "emit/hosts.h"
+#include "emit/slurm.h"
+
+namespace orrery {
+
+// What a host offers to jobs. From the design where it says so, else from
+// data/emit/slurm/hosts.csv.
+struct HostShape {
+  int sockets = 1;
+  int cores_per_socket = 1;
+  std::optional<Bytes> memory;
+  bool assumed = false;  // neither had it: 16 cores an accelerator
+};
+
+// GPUs of one kind on a host: "gpu:h100-sxm:8", or a MIG profile's slices on all of its GPUs.
+struct HostGres {
+  std::string type;
+  int count = 0;
+  bool mig = false;
+};
+
+struct SlurmFleet {
+  HostShape shape;
+  std::vector<HostGres> gres;
+};
+
+struct SlurmPartitionPlan {
+  std::string name;
+  std::vector<HostRange> hosts;
+  std::optional<Seconds> time_limit;
+  bool is_default = false;
+  int tier = 1;  // PriorityTier
+  bool preemptible = false;
+};
+
+struct SlurmPlan {
+  const Review& review;
+  const EmitSource& source;
+  const SlurmOptions& options;
+  Hosts hosts;
+  std::vector<SlurmFleet> fleets;  // as hosts.fleets
+  std::vector<SlurmPartitionPlan> partitions;
+  std::string cluster;      // ClusterName
+  bool accounting = false;  // quotas or fair share ask for slurmdbd
+};
+
+std::string slurm_conf(const SlurmPlan& plan);
+std::string nodes_conf(const SlurmPlan& plan);
+std::string site_conf(const SlurmPlan& plan);
+std::string topology_conf(const SlurmPlan& plan);
+std::string gres_conf(const SlurmPlan& plan);
+std::string cgroup_conf(const SlurmPlan& plan);
+// Empty text where the design has no tenants.
+Result<std::string> accounting_script(const SlurmPlan& plan);
+Result<std::string> health_script(const SlurmPlan& plan);
+std::string hook_script(const SlurmPlan& plan, std::string_view when);
+Result<EmittedFiles> submit_scripts(const SlurmPlan& plan);
+
+// "1-04:30:00" for Slurm's time limits, rounded up to a minute.
+std::string slurm_time(Seconds t);
+
+}  // namespace orrery
