@@ -4,8 +4,9 @@
 #include <memory>
 
 #include "base/json_writer.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "cli/session.h"
-#include "cli/values.h"
 #include "cli/verb.h"
 #include "fabric/bill.h"
 #include "fabric/counters.h"

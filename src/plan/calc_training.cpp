@@ -10,6 +10,13 @@
 
 namespace orrery {
 
+namespace {
+
+// Sequences of a step: far above any published one, and far below what an int holds.
+constexpr std::int64_t kMostSequences = 100'000'000;
+
+}  // namespace
+
 double ModelQuestion::count() const { return shape ? count_parameters(*shape).total : parameters; }
 
 std::string ModelQuestion::name() const {
@@ -76,13 +83,18 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const Models& models) {
   query.layout.recompute = q.recompute == "full"        ? Recompute::full
                            : q.recompute == "selective" ? Recompute::selective
                                                         : Recompute::none;
-  const int shards = q.tp * q.pp;
+  const std::int64_t shards = std::int64_t{q.tp} * q.pp;
   if (shards <= 0 || q.gpus % shards != 0) {
     return fail({.code = "calc.layout",
                  .what = fmt::format("{} accelerators do not divide into tp {} x pp {}", q.gpus,
                                      q.tp, q.pp)});
   }
-  query.batch = q.gpus / shards * q.microbatch;
+  const std::int64_t batch = q.gpus / shards * q.microbatch;
+  if (batch > kMostSequences) {
+    return fail({.code = "calc.layout",
+                 .what = fmt::format("a step of {} sequences is more than any run has", batch)});
+  }
+  query.batch = static_cast<int>(batch);
   auto p = predict_training(models.training, query);
   if (!p) return std::unexpected(std::move(p.error()));
 
@@ -100,7 +112,7 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const Models& models) {
          .formula = std::move(formula)});
   };
   part("peak", "peak of the fullest stage", p->memory.peak, "sum of the parts below");
-  const double n = count_parameters(*q.model).total / shards;
+  const double n = count_parameters(*q.model).total / static_cast<double>(shards);
   part("weights", "weights", m.weights,
        fmt::format("{} parameters a model shard", count_to_brief(n, 4)));
   part("gradients", "gradients", m.gradients, "");

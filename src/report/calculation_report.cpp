@@ -27,15 +27,21 @@ Document document_of(const Calculation& c) {
   return d;
 }
 
-std::string json_of(const Calculation& c) {
-  JsonWriter w;
-  w.begin_object().field("schema_version", 1).field("kind", "calculation");
+void write_calculation(JsonWriter& w, const Calculation& c) {
+  w.field("schema_version", 1).field("kind", "calculation");
   w.field("question", c.question).field("answer", c.answer).field("command", c.command);
   w.key("figures").begin_object();
   for (const Figure& f : c.figures) write_figure(w, f);
   w.end_object().key("assumptions").begin_array();
   for (const std::string& a : c.assumptions) w.value(a);
-  w.end_array().end_object();
+  w.end_array();
+}
+
+std::string json_of(const Calculation& c) {
+  JsonWriter w;
+  w.begin_object();
+  write_calculation(w, c);
+  w.end_object();
   return w.text() + '\n';
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/json_writer.h"
 #include "plan/calculation.h"
 #include "report/document.h"
 
@@ -10,5 +11,7 @@ namespace orrery {
 
 Document document_of(const Calculation& c);
 std::string json_of(const Calculation& c);
+// Its keys, into an object that the caller has begun.
+void write_calculation(JsonWriter& w, const Calculation& c);
 
 }  // namespace orrery

@@ -1,0 +1,46 @@
+// What the tests of the views share: the catalog and the models once, templates as designs.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "design/design.h"
+#include "design/templates.h"
+#include "plan/models.h"
+
+namespace orrery {
+
+struct Known {
+  Catalog catalog;
+  Models models;
+};
+
+inline const Known& known() {
+  static const Known* all = [] {
+    auto* k = new Known{load_embedded_catalog().value(), {}};
+    k->models = load_models(k->catalog).value();
+    return k;
+  }();
+  return *all;
+}
+
+inline design::Design design_of(std::string_view text) {
+  auto d = design::read_design(text, known().catalog);
+  EXPECT_TRUE(d.has_value()) << (d ? "" : to_text(d.error()));
+  return d ? *std::move(d) : design::Design{};
+}
+
+inline design::Design template_design(std::string_view name) {
+  const auto found = design::find_template(name);
+  EXPECT_TRUE(found.has_value()) << name;
+  return design_of(found ? found->text : "");
+}
+
+inline std::string text_of(const Result<std::string>& answer) {
+  EXPECT_TRUE(answer.has_value()) << (answer ? "" : to_text(answer.error()));
+  return answer.value_or("{}");
+}
+
+}  // namespace orrery
