@@ -50,12 +50,13 @@ std::string preemption_lines(const SlurmPlan& plan) {
   return {};
 }
 
+// Age and fair share count only with slurmdbd; without it Slurm says so and passes over them.
 std::string priority_lines(const SlurmPlan& plan) {
-  std::string out = key("PriorityType", "priority/multifactor") + key("PriorityWeightAge", "1000") +
-                    key("PriorityWeightPartition", "10000");
+  std::string out =
+      key("PriorityType", "priority/multifactor") + key("PriorityWeightPartition", "10000");
   if (plan.accounting && !plan.options.trial) {
-    out += key("PriorityWeightFairshare", "100000") + key("PriorityWeightQOS", "100000");
-    out += key("PriorityDecayHalfLife", "7-0");
+    out += key("PriorityWeightAge", "1000") + key("PriorityWeightFairshare", "100000") +
+           key("PriorityWeightQOS", "100000") + key("PriorityDecayHalfLife", "7-0");
   }
   return out;
 }

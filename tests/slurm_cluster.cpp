@@ -1,0 +1,334 @@
+#include "slurm_cluster.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "base/text.h"
+#include "catalog/catalog.h"
+#include "design/write_design.h"
+#include "emit/hosts.h"
+#include "emit/slurm.h"
+#include "plan/review.h"
+
+namespace orrery::testing_slurm {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kFirstPort = 20'000;  // below the ephemeral ports of Linux
+constexpr int kLastPort = 32'000;
+constexpr int kDevices = 64;
+constexpr double kStartSeconds = 60;
+
+std::chrono::milliseconds pause() { return std::chrono::milliseconds(50); }
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+bool on_path(const std::string& program) {
+  for (const std::string_view folder : split("/usr/sbin:/usr/bin:/sbin:/bin", ':')) {
+    if (::access((std::string(folder) + '/' + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+bool is_free(int port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  const bool free = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  return free;
+}
+
+// The first of `count` free ports in a row. Where the search starts depends on the process, so that
+// two tests at once do not race for the same ones.
+int free_ports(int count) {
+  const int span = kLastPort - kFirstPort - count;
+  int at = kFirstPort + static_cast<int>(::getpid()) * 131 % span;
+  int found = 0;
+  for (int tried = 0; tried < 3 * span && found < count; ++tried) {
+    if (at + found >= kLastPort) {
+      at = kFirstPort;
+      found = 0;
+    }
+    if (is_free(at + found)) {
+      ++found;
+    } else {
+      at += found + 1;
+      found = 0;
+    }
+  }
+  return at;
+}
+
+// Processes that have our folder in their environment, open files or working folder: daemons,
+// steps and what the jobs started, and nothing else.
+std::set<pid_t> processes_of(const std::string& dir) {
+  std::set<pid_t> out;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const auto pid = parse_integer(entry.path().filename().string());
+    if (!pid || *pid == ::getpid()) continue;
+    std::error_code ignored;
+    bool ours = read_text(entry.path() / "environ").find('=' + dir + '/') != std::string::npos ||
+                fs::read_symlink(entry.path() / "cwd", ignored).string().starts_with(dir);
+    fs::directory_iterator files(entry.path() / "fd", ignored);
+    for (; !ours && !ignored && files != fs::directory_iterator(); files.increment(ignored)) {
+      ours = fs::read_symlink(files->path(), ignored).string().starts_with(dir + '/');
+    }
+    if (ours) out.insert(static_cast<pid_t>(*pid));
+  }
+  return out;
+}
+
+// Eight ports of a node on a plain tree: a leaf of 32 down ports holds four nodes.
+std::string plain_design(const ClusterOptions& o) {
+  return fmt::format(
+      "orrery: 1\n"
+      "name: trial\n"
+      "site: {{ region: gcp-us-east4 }}\n"
+      "fleet:\n"
+      "  - {{ name: n, node: dgx-h100, count: {}, spares: {} }}\n"
+      "fabric:\n"
+      "  compute: {{ topology: fat-tree, switch: qm9700 }}\n"
+      "scheduler: {{ kind: slurm, topology: tree }}\n",
+      o.nodes, o.spares);
+}
+
+// About this machine, not about the emitted files.
+bool is_about_the_machine(const std::string& line) {
+  static const std::vector<std::string> kParts = {
+      "pmix",
+      "MPI: Cannot create context",  // no PMIx library
+      "state file",
+      "Trying backup state save file",  // the first start
+      "xcpuinfo_hwloc_topo_load",       // no saved topology yet
+  };
+  for (const std::string& part : kParts) {
+    if (line.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string Cluster::missing() {
+  for (const char* program : {"slurmctld", "slurmd", "munged", "sinfo", "sbatch", "scontrol"}) {
+    if (!on_path(program)) return fmt::format("{} is not installed", program);
+  }
+  return ::geteuid() == 0 ? "" : "slurmd starts jobs as their owner, which takes root";
+}
+
+std::expected<std::unique_ptr<Cluster>, std::string> Cluster::start(const ClusterOptions& options) {
+  std::unique_ptr<Cluster> cluster(new Cluster);
+  if (const auto ready = cluster->set_up(options); !ready) {
+    return std::unexpected(ready.error() + '\n' + cluster->log());
+  }
+  return cluster;
+}
+
+Cluster::~Cluster() { stop(); }
+
+std::expected<void, std::string> Cluster::set_up(const ClusterOptions& options) {
+  std::string pattern = (fs::temp_directory_path() / "orrery-slurm-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) return std::unexpected("no temporary folder");
+  dir_ = pattern;
+  fs::permissions(dir_, fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec |
+                            fs::perms::group_read | fs::perms::others_read);
+  fs::create_directories(dir_ + "/conf");
+  fs::create_directories(dir_ + "/state");
+  make_devices();
+  if (const auto munge = start_munge(); !munge) return munge;
+  if (const auto written = write_files(options); !written) return written;
+  return start_daemons(options);
+}
+
+// Character devices like real GPUs have, plain files where those cannot be made.
+void Cluster::make_devices() {
+  for (int i = 0; i < kDevices; ++i) {
+    const std::string path = fmt::format("{}/gpu{}", dir_, i);
+    if (::mknod(path.c_str(), S_IFCHR | 0666, ::makedev(1, 3)) != 0) write_text(path, "");
+  }
+}
+
+std::expected<void, std::string> Cluster::start_munge() {
+  const std::string key = dir_ + "/munge.key";
+  std::ifstream random("/dev/urandom", std::ios::binary);
+  std::string secret(128, '\0');
+  random.read(secret.data(), static_cast<std::streamsize>(secret.size()));
+  write_text(key, secret);
+  ::chmod(key.c_str(), 0400);
+  const CommandResult result =
+      run({"munged", "--force", "--key-file=" + key, "--socket=" + dir_ + "/munge.sock",
+           "--pid-file=" + dir_ + "/munge.pid", "--log-file=" + dir_ + "/munge.log",
+           "--seed-file=" + dir_ + "/munge.seed"});
+  if (!result.good()) return std::unexpected("munged: " + result.err);
+  return {};
+}
+
+std::expected<void, std::string> Cluster::write_files(const ClusterOptions& options) {
+  const auto catalog = load_embedded_catalog();
+  const auto models = load_models(catalog.value());
+  const std::string text = options.design.empty() ? plain_design(options) : options.design;
+  const auto design = design::read_design(text, *catalog, {.file = "trial.yaml"});
+  if (!design) return std::unexpected(to_text(design.error()));
+  const Review review = run_stages(*design, *catalog, models.value());
+  const auto hosts = hosts_of(review, HostsOf::slurm);
+  if (!hosts) return std::unexpected(to_text(hosts.error()));
+  for (const HostFleet& f : hosts->fleets) {
+    for (int i = 1; i <= f.hosts(); ++i) nodes_.push_back(host_name(f, i));
+    spares_ += f.spares;
+  }
+  port_ = free_ports(static_cast<int>(nodes_.size()) + 1);
+  const SlurmTrial trial{.dir = dir_,
+                         .munge_socket = dir_ + "/munge.sock",
+                         .controller_port = port_,
+                         .cloud = options.cloud};
+  const auto files = emit_slurm(
+      review,
+      {.design = design->name, .version = design->version, .digest = design_digest(*design)},
+      {.conf_dir = dir_ + "/conf", .trial = trial});
+  if (!files) return std::unexpected(to_text(files.error()));
+  for (const EmittedFile& f : *files) {
+    const std::string path = dir_ + "/conf/" + f.path;
+    write_text(path, f.path == "site.conf" ? f.text + options.site_lines : f.text);
+    if (f.executable) ::chmod(path.c_str(), 0755);
+  }
+  return {};
+}
+
+std::expected<void, std::string> Cluster::start_daemons(const ClusterOptions& options) {
+  const CommandResult controller = run({"slurmctld", "-c", "-f", conf()});
+  if (!controller.good()) return std::unexpected("slurmctld: " + controller.err);
+  if (options.cloud) {
+    if (wait_for({"scontrol", "ping"}, "UP", kStartSeconds, true)) return {};
+    return std::unexpected("slurmctld does not answer");
+  }
+  for (const std::string& node : nodes_) start_node(node);
+  const Clock::time_point start = Clock::now();
+  while (since(start) < kStartSeconds) {
+    const std::string states = ask({"sinfo", "-h", "-N", "-o", "%N %T"});
+    std::set<std::string> idle;
+    std::set<std::string> drained;
+    std::istringstream lines(states);
+    for (std::string node, state; lines >> node >> state;) {
+      if (state == "idle") idle.insert(node);
+      if (state == "drained") drained.insert(node);
+    }
+    const auto spares = static_cast<std::size_t>(spares_);
+    if (drained.size() == spares && idle.size() + spares == nodes_.size()) return {};
+    std::this_thread::sleep_for(pause());
+  }
+  return std::unexpected("the nodes did not come up:\n" + ask({"sinfo", "-N", "-o", "%N %T %E"}));
+}
+
+CommandResult Cluster::run(const std::vector<std::string>& words, double timeout_s) const {
+  const auto result = run_command(
+      {.words = words, .timeout = Seconds(timeout_s), .environment = {{"SLURM_CONF", conf()}}});
+  if (result) return *result;
+  return {.exit_code = 127, .err = to_text(result.error())};
+}
+
+std::string Cluster::ask(const std::vector<std::string>& words) const {
+  const CommandResult result = run(words);
+  if (!result.good()) return fmt::format("[{}] {}", result.exit_code, result.err);
+  std::string out = result.out;
+  while (out.ends_with('\n')) out.pop_back();
+  return out;
+}
+
+bool Cluster::wait_for(const std::vector<std::string>& words, const std::string& text,
+                       double seconds, bool part) const {
+  const Clock::time_point start = Clock::now();
+  do {
+    const std::string answer = ask(words);
+    if (part ? answer.find(text) != std::string::npos : answer == text) return true;
+    std::this_thread::sleep_for(pause());
+  } while (since(start) < seconds);
+  return false;
+}
+
+void Cluster::start_node(const std::string& node) {
+  fs::create_directories(dir_ + "/spool-" + node);
+  run({"slurmd", "-N", node, "-f", conf()});
+}
+
+void Cluster::kill_node(const std::string& node) {
+  const auto pid = parse_integer(trimmed(read_text(dir_ + "/slurmd-" + node + ".pid")));
+  if (pid && node_runs(node)) ::kill(static_cast<pid_t>(*pid), SIGKILL);
+}
+
+bool Cluster::node_runs(const std::string& node) const {
+  const auto pid = parse_integer(trimmed(read_text(dir_ + "/slurmd-" + node + ".pid")));
+  if (!pid) return false;
+  // A recycled number is not our slurmd.
+  const std::string command = read_text(fmt::format("/proc/{}/cmdline", *pid));
+  return command.find(conf()) != std::string::npos;
+}
+
+std::string Cluster::log() const { return read_text(dir_ + "/slurmctld.log"); }
+
+std::string Cluster::node_log(const std::string& node) const {
+  return read_text(dir_ + "/slurmd-" + node + ".log");
+}
+
+std::vector<std::string> Cluster::complaints() const {
+  std::string all = log();
+  for (const std::string& node : nodes_) all += node_log(node);
+  std::vector<std::string> out;
+  for (const std::string_view view : split(all, '\n')) {
+    const std::string line(view);
+    const std::string low = lowered(line);
+    const bool complains = low.find("error") != std::string::npos ||
+                           low.find("warning") != std::string::npos ||
+                           low.find("fatal") != std::string::npos;
+    if (complains && !is_about_the_machine(line)) out.push_back(line);
+  }
+  return out;
+}
+
+void Cluster::stop() {
+  if (dir_.empty()) return;
+  const Clock::time_point start = Clock::now();
+  constexpr double kPatience = 2;
+  for (int round = 0; round < 200; ++round) {
+    const std::set<pid_t> left = processes_of(dir_);
+    if (left.empty()) break;
+    const int signal = round == 0 ? SIGTERM : since(start) > kPatience ? SIGKILL : 0;
+    for (const pid_t pid : left) ::kill(pid, signal);
+    std::this_thread::sleep_for(pause());
+  }
+  std::error_code ignored;
+  fs::remove_all(dir_, ignored);
+}
+
+}  // namespace orrery::testing_slurm
