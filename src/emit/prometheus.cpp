@@ -1,0 +1,171 @@
+#include "emit/prometheus.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "emit/alerts.h"
+#include "emit/alerts_yaml.h"
+#include "emit/escape.h"
+#include "emit/grafana.h"
+#include "emit/hosts.h"
+#include "emit/stamp.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kRecordingFile = "rules/recording.yml";
+constexpr const char* kHeader =
+    "# Copy this folder to /etc/prometheus, give dcgm_counters.csv to dcgm-exporter (-f), and run\n"
+    "# `orrery exporter` on this machine. Check with: promtool check config prometheus.yml\n"
+    "# and: promtool test rules tests/*.yml\n";
+
+// Hosts of one fleet below one leaf are one entry, so that `leaf` is a label of every series.
+std::string targets_yaml(const Hosts& hosts, std::size_t index, int port) {
+  const HostFleet& fleet = hosts.fleets[index];
+  std::map<std::string, std::vector<std::string>> by_leaf;
+  for (int n = 1; n <= fleet.hosts(); ++n) {
+    const TreeSwitch* leaf = leaf_of(hosts, index, n);
+    by_leaf[leaf ? leaf->name : ""].push_back(
+        yaml_string(fmt::format("{}:{}", host_name(fleet, n), port)));
+  }
+  std::string out;
+  for (const auto& [leaf, targets] : by_leaf) {
+    out += "- targets:\n";
+    for (const std::string& t : targets) out += fmt::format("    - {}\n", t);
+    out += fmt::format("  labels:\n    fleet: {}\n", yaml_string(fleet.name()));
+    if (!leaf.empty()) out += fmt::format("    leaf: {}\n", yaml_string(leaf));
+  }
+  return out;
+}
+
+std::string file_job(std::string_view name, std::string_view files) {
+  return fmt::format(
+      "  - job_name: {}\n    file_sd_configs:\n      - files: [\"targets/{}-*.yml\"]\n", name,
+      files);
+}
+
+// Pods of an exporter in any namespace; hosts are named after their fleet, as emit/hosts.h does.
+std::string kubernetes_job(std::string_view name, std::string_view app) {
+  return fmt::format(
+      "  - job_name: {}\n    kubernetes_sd_configs:\n      - role: pod\n    relabel_configs:\n"
+      "      - source_labels: [__meta_kubernetes_pod_label_app_kubernetes_io_name, "
+      "__meta_kubernetes_pod_label_app]\n"
+      "        regex: \".*({}).*\"\n        action: keep\n"
+      "      - source_labels: [__meta_kubernetes_pod_node_name]\n"
+      "        regex: \"(.+)-[0-9]+\"\n        target_label: fleet\n"
+      "      - source_labels: [__meta_kubernetes_pod_node_name]\n"
+      "        target_label: instance\n",
+      name, app);
+}
+
+struct Scraped {
+  bool dcgm_files = false;
+  bool node_files = false;
+  bool kubernetes = false;
+};
+
+std::string config_yaml(const std::vector<std::string>& rule_files, const Scraped& scraped) {
+  std::string out = "global:\n  scrape_interval: 15s\n  evaluation_interval: 1m\nrule_files:\n";
+  for (const std::string& file : rule_files) out += fmt::format("  - {}\n", file);
+  out += "scrape_configs:\n";
+  if (scraped.dcgm_files) out += file_job("orrery-dcgm", "dcgm");
+  if (scraped.node_files) out += file_job("orrery-node", "node");
+  // Two jobs of one name are refused; the labels that the rules read are set in both.
+  if (scraped.kubernetes) {
+    const std::string set_job = "      - target_label: job\n        replacement: {}\n";
+    out += kubernetes_job("kubernetes-dcgm", "dcgm-exporter") +
+           fmt::format(fmt::runtime(set_job), "orrery-dcgm");
+    out += kubernetes_job("kubernetes-node", "node-exporter") +
+           fmt::format(fmt::runtime(set_job), "orrery-node");
+  }
+  out += fmt::format(
+      "  - job_name: orrery-exporter\n    honor_labels: true\n    static_configs:\n"
+      "      - targets: [\"127.0.0.1:{}\"]\n",
+      kOrreryExporterPort);
+  return out;
+}
+
+void add_targets(EmittedFiles& files, Scraped& scraped, const Hosts& hosts,
+                 const std::string& head) {
+  for (std::size_t i = 0; i < hosts.fleets.size(); ++i) {
+    const HostFleet& fleet = hosts.fleets[i];
+    if (fleet.hosts() == 0) continue;
+    files.push_back({.path = fmt::format("targets/node-{}.yml", fleet.name()),
+                     .text = head + targets_yaml(hosts, i, kNodeExporterPort)});
+    scraped.node_files = true;
+    if (!has_dcgm(*fleet.view)) continue;
+    files.push_back({.path = fmt::format("targets/dcgm-{}.yml", fleet.name()),
+                     .text = head + targets_yaml(hosts, i, kDcgmExporterPort)});
+    scraped.dcgm_files = true;
+  }
+}
+
+// The alerts of each group with their tests; gives the paths of the rule files.
+std::vector<std::string> add_rules(EmittedFiles& files, const WatchRules& rules,
+                                   const std::string& head) {
+  files.push_back({.path = kRecordingFile, .text = head + recording_yaml(rules.recording)});
+  std::vector<std::string> paths = {kRecordingFile};
+  std::map<std::string, std::vector<Alert>> groups;
+  for (const Alert& a : rules.alerts) groups[a.group].push_back(a);
+  for (const auto& [group, alerts] : groups) {
+    paths.push_back(fmt::format("rules/{}.yml", group));
+    files.push_back({.path = paths.back(), .text = head + alerts_yaml(group, alerts)});
+    const std::string rule = "../" + paths.back();
+    files.push_back(
+        {.path = fmt::format("tests/{}_test.yml", group),
+         .text = head + alert_tests_yaml({fmt::format("../{}", kRecordingFile), rule}, alerts)});
+  }
+  return paths;
+}
+
+// Every DCGM counter that a rule or a panel reads, and no other: each costs the driver time.
+std::string counters_csv(const WatchRules& rules, const std::vector<std::string>& panel_exprs,
+                         const std::vector<Metric>& metrics) {
+  std::set<std::string> used;
+  const auto add = [&used](std::string_view expr) {
+    for (const std::string& s : selectors_of(expr)) used.emplace(metric_of(s));
+  };
+  for (const RecordingRule& r : rules.recording) add(r.expr);
+  for (const Alert& a : rules.alerts) add(a.pattern);
+  for (const std::string& expr : panel_exprs) add(expr);
+  std::string out = "# DCGM field, Prometheus type, help\n";
+  for (const Metric& m : metrics) {
+    if (m.source == "dcgm" && used.contains(m.name)) {
+      out += fmt::format("{}, {}, {}\n", m.name, m.type, m.help);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<EmittedFiles> emit_prometheus(const Review& review, const EmitSource& source) {
+  const auto hosts = hosts_of(review, HostsOf::slurm);
+  if (!hosts) return std::unexpected(hosts.error());
+  const std::vector<PlannedValue> plan = planned_values(review);
+  const auto rules = watch_rules(review, plan);
+  if (!rules) return std::unexpected(rules.error());
+  const auto metrics = known_metrics();
+  if (!metrics) return std::unexpected(metrics.error());
+  const auto panels = dashboard_expressions(review, plan);
+  if (!panels) return std::unexpected(panels.error());
+
+  const std::string head = stamp(source, "#");
+  Scraped scraped{.kubernetes = review.design.scheduler.kind != design::SchedulerKind::slurm};
+  EmittedFiles files;
+  add_targets(files, scraped, *hosts, head);
+  const std::vector<std::string> rule_files = add_rules(files, *rules, head);
+  files.push_back(
+      {.path = "prometheus.yml", .text = head + kHeader + config_yaml(rule_files, scraped)});
+  const std::string counters = counters_csv(*rules, *panels, *metrics);
+  if (counters.find("DCGM_") != std::string::npos) {
+    files.push_back({.path = "dcgm_counters.csv", .text = head + counters});
+  }
+  std::ranges::sort(files, {}, &EmittedFile::path);
+  return files;
+}
+
+}  // namespace orrery
