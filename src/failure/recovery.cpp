@@ -1,0 +1,289 @@
+#include "failure/recovery.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "failure/recovery_observe.h"
+
+namespace orrery {
+namespace {
+
+// After so many refusals a person is told; the attempts go on.
+constexpr int kRefusalsToTell = 5;
+
+class Actor {
+ public:
+  Actor(const FleetView& view, RecoveryMemory& memory, const RecoveryPolicy& policy,
+        Decision& decision)
+      : view_(view), memory_(memory), policy_(policy), decision_(decision) {
+    for (const NodeView& node : view.nodes) {
+      if (node.spare) continue;
+      ++fleet_;
+      if (node.down || node.drained || node.silent) ++out_;
+    }
+  }
+
+  void run() {
+    find_fences();
+    for (const NodeView& node : view_.nodes) {
+      const auto known = memory_.nodes.find(node.name);
+      if (known != memory_.nodes.end()) act_on(node, known->second);
+    }
+    for (const JobView& job : view_.jobs) {
+      const auto known = memory_.jobs.find(job.id);
+      if (known != memory_.jobs.end() && known->second.loss) act_on(job, known->second);
+    }
+  }
+
+ private:
+  const Attempt* attempt(const std::string& key) const {
+    const auto found = memory_.attempts.find(key);
+    return found == memory_.attempts.end() ? nullptr : &found->second;
+  }
+
+  bool due(const std::string& key) const {
+    const Attempt* a = attempt(key);
+    if (!a) return true;
+    const Seconds wait = policy_.settle * std::exp2(std::min(a->count - 1, 20));
+    return view_.now - a->last >= min(wait, policy_.settle_max);
+  }
+
+  void ask(RecoveryAction action) {
+    if (!due(action.key)) return;
+    const Attempt* a = attempt(action.key);
+    const bool refused = a && !a->good && a->count >= kRefusalsToTell;
+    const std::string key = action.key;
+    decision_.actions.push_back(std::move(action));
+    if (refused) {
+      tell("refused/" + key, fmt::format("refused {} times: {}", a->count, key));
+    }
+  }
+
+  // For what must not be done again once it was done, whatever is seen later.
+  void ask_once(RecoveryAction action) {
+    const Attempt* a = attempt(action.key);
+    if (!a || !a->good) ask(std::move(action));
+  }
+
+  void tell(const std::string& key, std::string why, std::string job = {}) {
+    if (memory_.alerted.contains(key)) return;
+    RecoveryEvent event{.kind = RecoveryEventKind::alerted, .at = view_.now, .key = key};
+    apply(memory_, event, policy_.lemon.memory);
+    decision_.events.push_back(std::move(event));
+    decision_.actions.push_back(
+        {.kind = ActionKind::alert, .job = std::move(job), .why = std::move(why), .key = key});
+  }
+
+  // Nodes that a lost job waits for: it may not run elsewhere before they are surely off.
+  void find_fences() {
+    if (!policy_.fence) return;
+    for (const auto& [id, job] : memory_.jobs) {
+      if (job.loss) wanted_off_.insert(job.loss->nodes.begin(), job.loss->nodes.end());
+    }
+  }
+
+  void act_on(const NodeView& node, const NodeMemory& m) {
+    const std::string episode = fmt::format("/{}/{}", node.name, m.failures);
+    if (m.wants_drain && !node.drained) drain(node, m, episode);
+    const bool silent_long = node.silent && !node.down && m.silent_since != Seconds() &&
+                             view_.now - m.silent_since >= policy_.silence;
+    if (silent_long) take_off(node, m, episode);
+    if (node.down && !m.fenced && wanted_off_.contains(node.name)) fence(node, episode);
+    if (!m.stood_in_for.empty() && node.spare) {
+      ask_once({.kind = ActionKind::resume_spare,
+                .nodes = {node.name},
+                .why = "stands in for " + m.stood_in_for,
+                .key = "resume/" + node.name + "/" + m.stood_in_for});
+    }
+  }
+
+  void drain(const NodeView& node, const NodeMemory& m, const std::string& episode) {
+    const bool counted = node.down || node.silent;
+    const int limit = std::max(1, static_cast<int>(policy_.out_share_max * fleet_));
+    if (out_ + (counted ? 0 : 1) > limit) {
+      tell("mass-failure/fleet/" + std::to_string(limit),
+           fmt::format("{} of {} nodes are out: no more are drained; look for a common cause", out_,
+                       fleet_));
+      return;
+    }
+    if (!counted) ++out_;
+    drained_now_.insert(node.name);
+    ask({.kind = ActionKind::drain_node,
+         .nodes = {node.name},
+         .why = m.lemon ? lemon_reason(node.name) : failure_reason(node, m),
+         .key = "drain" + episode});
+  }
+
+  std::string failure_reason(const NodeView& node, const NodeMemory& m) const {
+    const char* what = node.broken ? "unfit" : node.down ? "down" : "was down";
+    return fmt::format("orrery: {}, failure {} of this node", what, m.failures);
+  }
+
+  std::string lemon_reason(const std::string& node) const {
+    const double odds = lemon_odds_of(node, view_, memory_, policy_);
+    return fmt::format("orrery: lemon, odds {} to 1", significant(odds, 2));
+  }
+
+  void fence(const NodeView& node, const std::string& episode) {
+    ask({.kind = ActionKind::fence_node,
+         .nodes = {node.name},
+         .why = "power off before its work runs elsewhere",
+         .key = "fence" + episode});
+  }
+
+  void take_off(const NodeView& node, const NodeMemory& m, const std::string& episode) {
+    if (!policy_.fence) {
+      tell("silent" + episode,
+           fmt::format("{} does not answer; its jobs wait for Slurm's own timeout, since nothing "
+                       "can make sure that they have ended (--fence)",
+                       node.name));
+    } else if (!m.fenced) {
+      fence(node, episode);
+    } else {
+      ask({.kind = ActionKind::down_node,
+           .nodes = {node.name},
+           .why = "orrery: silent and fenced",
+           .key = "down" + episode});
+    }
+  }
+
+  void act_on(const JobView& job, const JobMemory& m) {
+    const JobLoss& loss = *m.loss;
+    const std::string episode = fmt::format("/{}/{}", job.id, loss.restarts);
+    if (m.blamed) return stop(job, m, episode);
+    switch (job.phase) {
+      case JobPhase::running:
+      case JobPhase::starting:
+        if (any_of(loss.nodes, &NodeView::broken)) requeue(job, loss, episode);
+        break;
+      case JobPhase::failed:
+        requeue(job, loss, episode);
+        break;
+      case JobPhase::pending:
+        if (!job.held && all_off(loss)) start_again(job, loss, episode);
+        break;
+      case JobPhase::completing:  // a hold lifted now comes back
+      case JobPhase::ended:
+        break;
+    }
+  }
+
+  void stop(const JobView& job, const JobMemory& m, const std::string& episode) {
+    tell("blamed" + episode,
+         fmt::format("job {} is held: it was lost {} times, the last on {} different nodes soon "
+                     "after it started; look at the job, then `scontrol release {}`",
+                     job.id, m.losses_total, policy_.crash_loop, job.id),
+         job.id);
+    if (job.phase == JobPhase::pending && !job.held) {
+      ask_once({.kind = ActionKind::hold_job,
+                .job = job.id,
+                .why = "lost too often",
+                .key = "hold" + episode});
+    }
+  }
+
+  void requeue(const JobView& job, const JobLoss& loss, const std::string& episode) {
+    if (!job.requeueable) {
+      tell("no-requeue" + episode,
+           fmt::format("job {} lost a node and may not be requeued (sbatch --requeue allows it)",
+                       job.id),
+           job.id);
+      return;
+    }
+    ask({.kind = ActionKind::requeue_job,
+         .job = job.id,
+         .why = loss.nodes.empty() ? "its run was lost" : loss.nodes.front() + " failed",
+         .key = "requeue" + episode});
+  }
+
+  void start_again(const JobView& job, const JobLoss& loss, const std::string& episode) {
+    const bool waits = job.waits_for_time || job.eligible > view_.now;
+    if (job.eligible - view_.now > policy_.hold_max) return;
+    const std::vector<std::string> avoid = nodes_to_avoid(loss);
+    if (!avoid.empty()) {
+      ask_once({.kind = ActionKind::exclude_nodes,
+                .job = job.id,
+                .nodes = avoid,
+                .why = loss.nodes.empty() ? "lost there, cause unseen" : "failed and not drained",
+                .key = "exclude" + episode});
+    }
+    if (waits) {
+      ask({.kind = ActionKind::release_job,
+           .job = job.id,
+           .why = "off its failed nodes",
+           .key = "release" + episode});
+    }
+  }
+
+  std::vector<std::string> nodes_to_avoid(const JobLoss& loss) const {
+    if (loss.nodes.empty()) {
+      const double share_max = policy_.avoid_share_max * (fleet_ - out_);
+      return static_cast<double>(loss.ran_on.size()) <= share_max ? loss.ran_on
+                                                                  : std::vector<std::string>();
+    }
+    std::vector<std::string> avoid;
+    for (const std::string& name : loss.nodes) {
+      const NodeView* node = find(name);
+      if (node && !node->drained && !drained_now_.contains(name)) avoid.push_back(name);
+    }
+    return avoid;
+  }
+
+  const NodeView* find(const std::string& name) const {
+    const auto found = std::ranges::lower_bound(view_.nodes, name, {}, &NodeView::name);
+    return found == view_.nodes.end() || found->name != name ? nullptr : &*found;
+  }
+
+  bool any_of(const std::vector<std::string>& names, bool NodeView::* what) const {
+    return std::ranges::any_of(names, [&](const std::string& name) {
+      const NodeView* node = find(name);
+      return node && node->*what;
+    });
+  }
+
+  // With a fence, only a node that answers or was fenced has surely stopped the old run.
+  bool all_off(const JobLoss& loss) const {
+    if (!policy_.fence) return true;
+    return std::ranges::all_of(loss.nodes, [&](const std::string& name) {
+      const NodeView* node = find(name);
+      const auto known = memory_.nodes.find(name);
+      return !node || (!node->down && !node->silent) ||
+             (known != memory_.nodes.end() && known->second.fenced);
+    });
+  }
+
+  const FleetView& view_;
+  RecoveryMemory& memory_;
+  const RecoveryPolicy& policy_;
+  Decision& decision_;
+  std::set<std::string> wanted_off_;
+  std::set<std::string> drained_now_;
+  int fleet_ = 0;
+  int out_ = 0;
+};
+
+}  // namespace
+
+const char* to_text(ActionKind kind) {
+  static constexpr std::array<const char*, 9> kNames = {
+      "drain_node",    "fence_node",  "down_node", "resume_spare", "requeue_job",
+      "exclude_nodes", "release_job", "hold_job",  "alert"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+Decision decide(const FleetView& view, const RecoveryMemory& memory, const RecoveryPolicy& policy) {
+  RecoveryMemory now = memory;
+  Decision decision;
+  decision.events = observe(view, now, policy);
+  Actor(view, now, policy, decision).run();
+  return decision;
+}
+
+}  // namespace orrery

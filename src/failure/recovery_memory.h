@@ -1,0 +1,116 @@
+// What the recovery policy remembers: the fold of its events, so that a journal of events is enough
+// to be again where one was.
+//
+// The events are findings ("node n7 failed", "job 12 lost its run 3 on n7"), not orders. apply() is
+// the only thing that changes a memory, and it never looks at a clock or a cluster.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "failure/lemon.h"
+
+namespace orrery {
+
+enum class RecoveryEventKind {
+  watch_began,
+  job_started,    // job, restarts, nodes: a run was seen
+  job_lost,       // job, restarts of the run, nodes to blame (none: cause unseen), seconds it ran
+  job_back,       // job, restarts, seconds since the loss
+  job_blamed,     // job: it is the job that breaks nodes, not they
+  job_gone,       // job: nothing left to do for it
+  node_silent,    // node
+  node_failed,    // node, weight as a failure
+  node_back,      // node
+  spare_called,   // node, for nodes[0]; for none: it is in service
+  lemon_found,    // node
+  drain_settled,  // node: seen drained
+  tried,          // key, node, good: the driver carried out an action
+  alerted         // key
+};
+const char* to_text(RecoveryEventKind kind);
+std::optional<RecoveryEventKind> event_kind_from(std::string_view text);
+
+struct RecoveryEvent {
+  RecoveryEventKind kind = RecoveryEventKind::watch_began;
+  Seconds at;
+  std::string node;
+  std::string job;
+  std::string key;
+  int restarts = 0;
+  std::vector<std::string> nodes;
+  double weight = 0;
+  Seconds lasted;
+  bool good = false;
+
+  bool operator==(const RecoveryEvent&) const = default;
+};
+
+struct NodeMemory {
+  bool out = false;          // a failure is under way and counted
+  bool wants_drain = false;  // until it is seen drained, even where it came back meanwhile
+  bool lemon = false;
+  bool fenced = false;
+  Seconds silent_since;  // 0: answers
+  int failures = 0;      // numbers the episodes
+  FadingCount weight;
+  std::string stood_in_for;  // a spare that was called: the node it replaces
+
+  bool operator==(const NodeMemory&) const = default;
+};
+
+struct JobLoss {
+  Seconds at;
+  int restarts = 0;                // of the run that was lost
+  std::vector<std::string> nodes;  // to blame; empty: unseen
+  std::vector<std::string> ran_on;
+
+  bool operator==(const JobLoss&) const = default;
+};
+
+struct PastLoss {
+  std::string node;  // empty: unseen
+  Seconds ran;
+
+  bool operator==(const PastLoss&) const = default;
+};
+
+struct JobMemory {
+  int restarts = -1;  // of the last run seen; -1: none
+  Seconds started;
+  std::vector<std::string> nodes;
+  std::optional<JobLoss> loss;   // until it runs again
+  std::vector<PastLoss> losses;  // the latest kLossesKept
+  int losses_total = 0;
+  bool blamed = false;
+
+  bool operator==(const JobMemory&) const = default;
+};
+
+struct Attempt {
+  int count = 0;
+  Seconds last;
+  bool good = false;
+
+  bool operator==(const Attempt&) const = default;
+};
+
+struct RecoveryMemory {
+  std::optional<Seconds> since;  // when watching began
+  std::map<std::string, NodeMemory> nodes;
+  std::map<std::string, JobMemory> jobs;
+  std::map<std::string, Attempt> attempts;  // by action key
+  std::set<std::string> alerted;
+
+  bool operator==(const RecoveryMemory&) const = default;
+};
+
+inline constexpr std::size_t kLossesKept = 8;
+
+// `memory` is the span over which a failure fades: LemonPrior::memory.
+void apply(RecoveryMemory& remembered, const RecoveryEvent& event, Seconds memory);
+
+}  // namespace orrery

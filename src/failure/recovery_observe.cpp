@@ -1,0 +1,203 @@
+#include "failure/recovery_observe.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace orrery {
+namespace {
+
+using Kind = RecoveryEventKind;
+
+bool is_bad(const NodeView& node) { return node.down || node.broken; }
+
+class Observer {
+ public:
+  Observer(const FleetView& view, RecoveryMemory& memory, const RecoveryPolicy& policy)
+      : view_(view), memory_(memory), policy_(policy) {
+    for (const NodeView& node : view.nodes) {
+      if (is_bad(node)) bad_.insert(node.name);
+    }
+  }
+
+  std::vector<RecoveryEvent> run() {
+    const bool first = !memory_.since;
+    if (first) note({.kind = Kind::watch_began});
+    for (const NodeView& node : view_.nodes) look_at(node, first ? 0 : 1);
+    for (const NodeView& node : view_.nodes) find_lemon(node);
+    for (const JobView& job : view_.jobs) look_at(job);
+    forget_missing_jobs();
+    return std::move(events_);
+  }
+
+ private:
+  void note(RecoveryEvent event) {
+    event.at = view_.now;
+    apply(memory_, event, policy_.lemon.memory);
+    events_.push_back(std::move(event));
+  }
+
+  const NodeMemory* known(const std::string& node) const {
+    const auto found = memory_.nodes.find(node);
+    return found == memory_.nodes.end() ? nullptr : &found->second;
+  }
+
+  void look_at(const NodeView& node, double weight) {
+    const NodeMemory before = known(node.name) ? *known(node.name) : NodeMemory{};
+    const bool bad = is_bad(node);
+    if (node.silent && !bad && before.silent_since == Seconds()) {
+      note({.kind = Kind::node_silent, .node = node.name});
+    }
+    if (bad && !before.out) {
+      note({.kind = Kind::node_failed, .node = node.name, .weight = weight});
+      if (weight > 0) call_spare(node.name);
+    }
+    const bool was_away = before.out || before.silent_since != Seconds();
+    if (!bad && !node.silent && was_away) note({.kind = Kind::node_back, .node = node.name});
+    const NodeMemory* now = known(node.name);
+    if (!now) return;
+    if (now->wants_drain && node.drained) note({.kind = Kind::drain_settled, .node = node.name});
+    if (!now->stood_in_for.empty() && !node.spare) {
+      note({.kind = Kind::spare_called, .node = node.name});
+    }
+  }
+
+  void call_spare(const std::string& failed) {
+    for (const NodeView& node : view_.nodes) {
+      const bool ready = node.spare && !is_bad(node) && !node.silent;
+      if (!ready || (known(node.name) && !known(node.name)->stood_in_for.empty())) continue;
+      note({.kind = Kind::spare_called, .node = node.name, .nodes = {failed}});
+      return;
+    }
+  }
+
+  void find_lemon(const NodeView& node) {
+    const NodeMemory* m = known(node.name);
+    if (!m || m->lemon || m->out || node.drained || m->weight.weight <= 0) return;
+    const double odds = lemon_odds_of(node.name, view_, memory_, policy_);
+    if (odds > policy_.lemon.odds_bound) {
+      note({.kind = Kind::lemon_found, .node = node.name, .weight = odds});
+    }
+  }
+
+  void look_at(const JobView& job) {
+    const bool is_known = memory_.jobs.contains(job.id);
+    if (job.phase == JobPhase::ended) {
+      if (is_known) note({.kind = Kind::job_gone, .job = job.id});
+      return;
+    }
+    if (job.phase == JobPhase::running || job.phase == JobPhase::starting) see_run(job);
+    const auto found = memory_.jobs.find(job.id);
+    const JobMemory m = found == memory_.jobs.end() ? JobMemory{} : found->second;
+    if (!m.loss && lost(job, m)) lose(job, m);
+    const bool failed_alone = job.phase == JobPhase::failed && memory_.jobs.contains(job.id) &&
+                              !memory_.jobs.at(job.id).loss &&
+                              view_.now - job.ended > policy_.blame;
+    if (failed_alone) note({.kind = Kind::job_gone, .job = job.id});
+  }
+
+  void see_run(const JobView& job) {
+    const auto found = memory_.jobs.find(job.id);
+    if (found != memory_.jobs.end() && found->second.restarts == job.restarts) return;
+    const std::optional<JobLoss> loss =
+        found == memory_.jobs.end() ? std::nullopt : found->second.loss;
+    note({.kind = Kind::job_started, .job = job.id, .restarts = job.restarts, .nodes = job.nodes});
+    if (loss && job.restarts > loss->restarts) {
+      note({.kind = Kind::job_back,
+            .job = job.id,
+            .restarts = job.restarts,
+            .lasted = view_.now - loss->at});
+    }
+  }
+
+  std::vector<std::string> to_blame(const JobMemory& m) const {
+    std::vector<std::string> nodes;
+    std::ranges::copy_if(m.nodes, std::back_inserter(nodes),
+                         [this](const std::string& node) { return bad_.contains(node); });
+    return nodes;
+  }
+
+  // A run that has ended or is doomed, and that nobody but the scheduler or a node has ended.
+  bool lost(const JobView& job, const JobMemory& m) const {
+    switch (job.phase) {
+      case JobPhase::running:
+      case JobPhase::starting:
+        return !to_blame(m).empty();
+      case JobPhase::pending:
+        if (m.restarts < 0) {
+          return job.restarts > 0 && job.waits_for_time && !job.held &&
+                 job.eligible - view_.now <= policy_.hold_max;
+        }
+        return job.restarts > m.restarts;
+      case JobPhase::completing:
+        return m.restarts >= 0 && job.restarts > m.restarts;
+      case JobPhase::failed:
+        return m.restarts == job.restarts && !to_blame(m).empty() &&
+               view_.now - job.ended <= policy_.blame;
+      case JobPhase::ended:
+        return false;
+    }
+    return false;
+  }
+
+  void lose(const JobView& job, const JobMemory& m) {
+    const bool seen = m.restarts >= 0;
+    note({.kind = Kind::job_lost,
+          .job = job.id,
+          .restarts = seen ? m.restarts : job.restarts - 1,
+          .nodes = to_blame(m),
+          .lasted = seen ? view_.now - m.started : Seconds()});
+    const JobMemory& now = memory_.jobs.at(job.id);
+    if (now.losses_total >= policy_.losses_max || crash_loops(now)) {
+      note({.kind = Kind::job_blamed, .job = job.id});
+    }
+  }
+
+  bool crash_loops(const JobMemory& m) const {
+    const auto wanted = static_cast<std::size_t>(std::max(0, policy_.crash_loop));
+    if (wanted == 0 || m.losses.size() < wanted) return false;
+    std::set<std::string> nodes;
+    for (std::size_t i = m.losses.size() - wanted; i < m.losses.size(); ++i) {
+      if (m.losses[i].node.empty() || m.losses[i].ran > policy_.crash_run) return false;
+      nodes.insert(m.losses[i].node);
+    }
+    return nodes.size() == wanted;
+  }
+
+  void forget_missing_jobs() {
+    std::set<std::string_view> present;
+    for (const JobView& job : view_.jobs) present.insert(job.id);
+    std::vector<std::string> gone;
+    for (const auto& [id, m] : memory_.jobs) {
+      if (!present.contains(id)) gone.push_back(id);
+    }
+    for (const std::string& id : gone) note({.kind = Kind::job_gone, .job = id});
+  }
+
+  const FleetView& view_;
+  RecoveryMemory& memory_;
+  const RecoveryPolicy& policy_;
+  std::set<std::string> bad_;
+  std::vector<RecoveryEvent> events_;
+};
+
+}  // namespace
+
+std::vector<RecoveryEvent> observe(const FleetView& view, RecoveryMemory& memory,
+                                   const RecoveryPolicy& policy) {
+  return Observer(view, memory, policy).run();
+}
+
+double lemon_odds_of(const std::string& node, const FleetView& view, const RecoveryMemory& memory,
+                     const RecoveryPolicy& policy) {
+  LemonEvidence evidence{.other_nodes = static_cast<double>(view.nodes.size()) - 1,
+                         .watched = view.now - memory.since.value_or(view.now)};
+  for (const auto& [name, m] : memory.nodes) {
+    const double weight = faded(m.weight, view.now, policy.lemon.memory);
+    (name == node ? evidence.node_weight : evidence.other_weight) += weight;
+  }
+  return lemon_odds(evidence, policy.lemon);
+}
+
+}  // namespace orrery

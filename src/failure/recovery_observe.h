@@ -1,0 +1,17 @@
+// The first half of the recovery policy: what a look at the fleet says that the memory does not
+// know yet, as events. The second half (recovery.cpp) turns view and memory into actions.
+#pragma once
+
+#include "failure/recovery.h"
+
+namespace orrery {
+
+// Applies every event it finds to `memory` and gives them back in order.
+std::vector<RecoveryEvent> observe(const FleetView& view, RecoveryMemory& memory,
+                                   const RecoveryPolicy& policy);
+
+// The odds that a node is a lemon, from what is remembered of it and of its fleet.
+double lemon_odds_of(const std::string& node, const FleetView& view, const RecoveryMemory& memory,
+                     const RecoveryPolicy& policy);
+
+}  // namespace orrery
