@@ -62,7 +62,10 @@ std::vector<std::string> environment_with(const Command& command) {
     const bool replaced = std::ranges::any_of(command.environment, [line](const auto& pair) {
       return line.starts_with(pair.first + "=");
     });
-    if (!replaced) lines.emplace_back(line);
+    const bool unwanted =
+        std::ranges::any_of(command.environment_without,
+                            [line](const std::string& prefix) { return line.starts_with(prefix); });
+    if (!replaced && !unwanted) lines.emplace_back(line);
   }
   for (const auto& [name, value] : command.environment) lines.push_back(name + "=" + value);
   return lines;

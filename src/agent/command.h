@@ -24,6 +24,8 @@ struct Command {
   Seconds timeout = seconds(30);  // then the whole process group is killed
   std::size_t output_bytes_max = std::size_t{64} << 20;  // of each stream; the rest is dropped
   std::vector<std::pair<std::string, std::string>> environment = {};  // set on top of ours
+  // Variables of ours that begin so are not handed on: a tool's own could change what it prints.
+  std::vector<std::string> environment_without = {};
 };
 
 struct CommandResult {

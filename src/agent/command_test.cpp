@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 
 namespace orrery {
 namespace {
@@ -72,6 +73,16 @@ TEST(Command, the_environment_is_added_to) {
   ASSERT_TRUE(result);
   EXPECT_THAT(result->out, HasSubstr("set"));
   EXPECT_THAT(result->out, HasSubstr("2"));
+}
+
+TEST(Command, variables_can_be_kept_from_the_program) {
+  ::setenv("ORRERY_TEST_SET", "1", 1);
+  const Command command{.words = {"sh", "-c", "echo x$ORRERY_TEST_SET"},
+                        .environment_without = {"ORRERY_TEST_"}};
+  const auto result = run_command(command);
+  ::unsetenv("ORRERY_TEST_SET");
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->out, "x\n");
 }
 
 TEST(Command, input_is_empty) {

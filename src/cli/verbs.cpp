@@ -2,6 +2,7 @@
 
 namespace orrery {
 
+Verb agent_verb();
 Verb bench_verb();
 Verb calc_verb();
 Verb calibrate_verb();
@@ -19,11 +20,12 @@ Verb serve_verb();
 Verb version_verb();
 
 // In the order of the work: init plan simulate search calc fabric score calibrate diff explain
-// catalog emit probe serve bench completion version.
+// catalog emit agent probe serve bench completion version.
 std::vector<Verb> all_verbs() {
-  return {init_verb(),  plan_verb(),      search_verb(), calc_verb(),       fabric_verb(),
-          score_verb(), calibrate_verb(), diff_verb(),   explain_verb(),    catalog_verb(),
-          probe_verb(), serve_verb(),     bench_verb(),  completion_verb(), version_verb()};
+  return {init_verb(),    plan_verb(),    search_verb(),     calc_verb(),
+          fabric_verb(),  score_verb(),   calibrate_verb(),  diff_verb(),
+          explain_verb(), catalog_verb(), agent_verb(),      probe_verb(),
+          serve_verb(),   bench_verb(),   completion_verb(), version_verb()};
 }
 
 }  // namespace orrery

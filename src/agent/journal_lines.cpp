@@ -1,0 +1,349 @@
+#include "agent/journal_lines.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text.h"
+
+namespace orrery {
+namespace {
+
+// Keys in the order written, so that a line reads well and equal values give equal bytes.
+using Json = nlohmann::ordered_json;
+using Names = std::vector<std::string>;
+
+// Text from outside may hold any bytes; a journal line must still be JSON.
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+void put(Json& json, const char* key, const std::string& text) {
+  if (!text.empty()) json[key] = text;
+}
+void put(Json& json, const char* key, const Names& names) {
+  if (!names.empty()) json[key] = names;
+}
+void put(Json& json, const char* key, double number) {
+  if (number != 0) json[key] = number;
+}
+void put(Json& json, const char* key, int number) {
+  if (number != 0) json[key] = number;
+}
+void put(Json& json, const char* key, bool flag) {
+  if (flag) json[key] = true;
+}
+
+constexpr std::array<const char*, 6> kPhases = {"pending",    "starting", "running",
+                                                "completing", "failed",   "ended"};
+
+JobPhase phase_from(const std::string& text) {
+  const auto found = std::ranges::find(kPhases, text);
+  if (found == kPhases.end()) throw Json::other_error::create(501, "no such phase", nullptr);
+  return static_cast<JobPhase>(found - kPhases.begin());
+}
+
+Json json_of(const JobView& job) {
+  Json json = {{"id", job.id}, {"phase", kPhases[static_cast<std::size_t>(job.phase)]}};
+  put(json, "restarts", job.restarts);
+  if (!job.requeueable) json["requeueable"] = false;
+  put(json, "held", job.held);
+  put(json, "waits_for_time", job.waits_for_time);
+  put(json, "eligible_s", job.eligible.base());
+  put(json, "ended_s", job.ended.base());
+  put(json, "nodes", job.nodes);
+  return json;
+}
+
+JobView job_from(const Json& json) {
+  return {.id = json.at("id").get<std::string>(),
+          .phase = phase_from(json.at("phase").get<std::string>()),
+          .restarts = json.value("restarts", 0),
+          .requeueable = json.value("requeueable", true),
+          .held = json.value("held", false),
+          .waits_for_time = json.value("waits_for_time", false),
+          .eligible = seconds(json.value("eligible_s", 0.0)),
+          .ended = seconds(json.value("ended_s", 0.0)),
+          .nodes = json.value("nodes", Names())};
+}
+
+Json json_of(const NodeView& node) {
+  Json json = {{"name", node.name}};
+  put(json, "down", node.down);
+  put(json, "silent", node.silent);
+  put(json, "drained", node.drained);
+  put(json, "broken", node.broken);
+  put(json, "spare", node.spare);
+  return json;
+}
+
+NodeView node_from(const Json& json) {
+  return {.name = json.at("name").get<std::string>(),
+          .down = json.value("down", false),
+          .silent = json.value("silent", false),
+          .drained = json.value("drained", false),
+          .broken = json.value("broken", false),
+          .spare = json.value("spare", false)};
+}
+
+// The entries of `now` that differ from `before`, and the names of those that are gone.
+template <class View>
+void put_change(Json& json, const std::string& name, const std::vector<View>& before,
+                const std::vector<View>& now, std::string View::* key) {
+  std::map<std::string_view, const View*> old;
+  for (const View& view : before) old[view.*key] = &view;
+  Json changed = Json::array();
+  for (const View& view : now) {
+    const auto found = old.find(view.*key);
+    if (found == old.end() || *found->second != view) changed.push_back(json_of(view));
+    if (found != old.end()) old.erase(found);
+  }
+  Names gone;
+  for (const auto& [id, view] : old) gone.emplace_back(id);
+  if (!changed.empty()) json[name] = std::move(changed);
+  put(json, (name + "_gone").c_str(), gone);
+}
+
+template <class View, class From>
+void take_change(const Json& json, const std::string& name, std::vector<View>& views,
+                 std::string View::* key, From from) {
+  std::map<std::string, View> all;
+  for (View& view : views) all[view.*key] = std::move(view);
+  for (const std::string& gone : json.value(name + "_gone", Names())) all.erase(gone);
+  if (json.contains(name)) {
+    for (const Json& entry : json.at(name)) {
+      View view = from(entry);
+      all[view.*key] = view;
+    }
+  }
+  views.clear();
+  for (auto& [id, view] : all) views.push_back(std::move(view));
+}
+
+RecoveryEvent event_from(const Json& json, RecoveryEventKind kind) {
+  return {.kind = kind,
+          .at = seconds(json.at("at_s").get<double>()),
+          .node = json.value("node", ""),
+          .job = json.value("job", ""),
+          .key = json.value("key", ""),
+          .restarts = json.value("restarts", 0),
+          .nodes = json.value("nodes", Names()),
+          .weight = json.value("weight", 0.0),
+          .lasted = seconds(json.value("lasted_s", 0.0)),
+          .good = json.value("good", false)};
+}
+
+RecoveryAction action_from(const Json& json) {
+  RecoveryAction action{.job = json.value("job", ""),
+                        .nodes = json.value("nodes", Names()),
+                        .why = json.value("why", ""),
+                        .key = json.value("key", "")};
+  const std::string name = json.at("action").get<std::string>();
+  for (int k = 0; k <= static_cast<int>(ActionKind::alert); ++k) {
+    if (name != to_text(static_cast<ActionKind>(k))) continue;
+    action.kind = static_cast<ActionKind>(k);
+    return action;
+  }
+  throw Json::other_error::create(501, "no such action", nullptr);
+}
+
+Json json_of(const NodeMemory& m) {
+  Json json = {{"failures", m.failures}};
+  put(json, "out", m.out);
+  put(json, "wants_drain", m.wants_drain);
+  put(json, "lemon", m.lemon);
+  put(json, "fenced", m.fenced);
+  put(json, "silent_since_s", m.silent_since.base());
+  put(json, "weight", m.weight.weight);
+  put(json, "weight_at_s", m.weight.at.base());
+  put(json, "stood_in_for", m.stood_in_for);
+  return json;
+}
+
+NodeMemory node_memory_from(const Json& json) {
+  return {.out = json.value("out", false),
+          .wants_drain = json.value("wants_drain", false),
+          .lemon = json.value("lemon", false),
+          .fenced = json.value("fenced", false),
+          .silent_since = seconds(json.value("silent_since_s", 0.0)),
+          .failures = json.at("failures").get<int>(),
+          .weight = {.weight = json.value("weight", 0.0),
+                     .at = seconds(json.value("weight_at_s", 0.0))},
+          .stood_in_for = json.value("stood_in_for", "")};
+}
+
+Json json_of(const JobMemory& m) {
+  Json json = {{"restarts", m.restarts}, {"started_s", m.started.base()}};
+  put(json, "nodes", m.nodes);
+  put(json, "losses_total", m.losses_total);
+  put(json, "blamed", m.blamed);
+  for (const PastLoss& past : m.losses) {
+    json["losses"].push_back({{"node", past.node}, {"ran_s", past.ran.base()}});
+  }
+  if (m.loss) {
+    json["loss"] = {{"at_s", m.loss->at.base()},
+                    {"restarts", m.loss->restarts},
+                    {"nodes", m.loss->nodes},
+                    {"ran_on", m.loss->ran_on}};
+  }
+  return json;
+}
+
+JobMemory job_memory_from(const Json& json) {
+  JobMemory m{.restarts = json.at("restarts").get<int>(),
+              .started = seconds(json.at("started_s").get<double>()),
+              .nodes = json.value("nodes", Names()),
+              .losses_total = json.value("losses_total", 0),
+              .blamed = json.value("blamed", false)};
+  for (const Json& past : json.value("losses", Json::array())) {
+    m.losses.push_back({.node = past.at("node").get<std::string>(),
+                        .ran = seconds(past.at("ran_s").get<double>())});
+  }
+  if (json.contains("loss")) {
+    const Json& loss = json.at("loss");
+    m.loss = JobLoss{.at = seconds(loss.at("at_s").get<double>()),
+                     .restarts = loss.at("restarts").get<int>(),
+                     .nodes = loss.at("nodes").get<Names>(),
+                     .ran_on = loss.at("ran_on").get<Names>()};
+  }
+  return m;
+}
+
+RecoveryMemory memory_from(const Json& json) {
+  RecoveryMemory memory;
+  if (json.contains("since_s")) memory.since = seconds(json.at("since_s").get<double>());
+  for (const auto& [name, entry] : json.at("nodes").items()) {
+    memory.nodes[name] = node_memory_from(entry);
+  }
+  for (const auto& [id, entry] : json.at("jobs").items()) memory.jobs[id] = job_memory_from(entry);
+  for (const auto& [key, entry] : json.at("attempts").items()) {
+    memory.attempts[key] = {.count = entry.at("count").get<int>(),
+                            .last = seconds(entry.at("last_s").get<double>()),
+                            .good = entry.at("good").get<bool>()};
+  }
+  for (const Json& key : json.at("alerted")) memory.alerted.insert(key.get<std::string>());
+  return memory;
+}
+
+// Calls `each` with every line as JSON; what the library throws, in parsing or in `each`, becomes a
+// Diagnostic at that line.
+template <class Each>
+Diagnostics each_line(std::string_view text, const std::string& file, Each each) {
+  int number = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    ++number;
+    if (trimmed(line).empty()) continue;
+    try {
+      const Json json = Json::parse(line);
+      each(json.at("kind").get<std::string>(), json);
+    } catch (const Json::exception& fault) {
+      return {{.code = "journal.line",
+               .place = {.file = file, .line = number},
+               .what = "this is no line of a recovery journal",
+               .why = fault.what(),
+               .fix = "move the file away: the agent starts afresh and forgets the lemon scores"}};
+    }
+  }
+  return {};
+}
+
+RecoveryEventKind known_kind(const std::string& name) {
+  const auto kind = event_kind_from(name);
+  if (!kind) throw Json::other_error::create(501, "no such kind: " + name, nullptr);
+  return *kind;
+}
+
+}  // namespace
+
+std::string line_of(const RecoveryEvent& event) {
+  Json json = {{"kind", to_text(event.kind)}, {"at_s", event.at.base()}};
+  put(json, "node", event.node);
+  put(json, "job", event.job);
+  put(json, "key", event.key);
+  put(json, "restarts", event.restarts);
+  put(json, "nodes", event.nodes);
+  put(json, "weight", event.weight);
+  put(json, "lasted_s", event.lasted.base());
+  put(json, "good", event.good);
+  return dumped(json);
+}
+
+std::string line_of(const RecoveryAction& action) {
+  Json json = {{"kind", "act"}, {"action", to_text(action.kind)}};
+  put(json, "job", action.job);
+  put(json, "nodes", action.nodes);
+  put(json, "why", action.why);
+  put(json, "key", action.key);
+  return dumped(json);
+}
+
+std::string line_of(const RecoveryMemory& memory) {
+  Json json = {{"kind", "memory"}};
+  if (memory.since) json["since_s"] = memory.since->base();
+  json["nodes"] = Json::object();
+  for (const auto& [name, m] : memory.nodes) json["nodes"][name] = json_of(m);
+  json["jobs"] = Json::object();
+  for (const auto& [id, m] : memory.jobs) json["jobs"][id] = json_of(m);
+  json["attempts"] = Json::object();
+  for (const auto& [key, a] : memory.attempts) {
+    json["attempts"][key] = {{"count", a.count}, {"last_s", a.last.base()}, {"good", a.good}};
+  }
+  json["alerted"] = memory.alerted;
+  return dumped(json);
+}
+
+std::string line_of_change(const FleetView& before, const FleetView& now) {
+  Json json = {{"kind", "seen"}, {"at_s", now.now.base()}};
+  if (before.nodes.empty()) json["whole"] = true;
+  put_change(json, "nodes", before.nodes, now.nodes, &NodeView::name);
+  put_change(json, "jobs", before.jobs, now.jobs, &JobView::id);
+  return dumped(json);
+}
+
+Result<RecoveryMemory> recall(std::string_view text, const std::string& file,
+                              const RecoveryPolicy& policy) {
+  RecoveryMemory memory;
+  const auto take = [&](const std::string& kind, const Json& json) {
+    if (kind == "seen" || kind == "act") return;
+    if (kind == "memory") {
+      memory = memory_from(json);
+    } else {
+      apply(memory, event_from(json, known_kind(kind)), policy.lemon.memory);
+    }
+  };
+  if (Diagnostics faults = each_line(text, file, take); !faults.empty()) {
+    return std::unexpected(std::move(faults));
+  }
+  return memory;
+}
+
+Result<std::vector<JournalTick>> replay(std::string_view text, const std::string& file) {
+  std::vector<JournalTick> ticks;
+  const auto take = [&](const std::string& kind, const Json& json) {
+    if (kind == "memory") return;
+    if (kind == "seen") {
+      JournalTick tick;
+      if (!ticks.empty() && !json.value("whole", false)) tick.view = ticks.back().view;
+      tick.view.now = seconds(json.at("at_s").get<double>());
+      take_change(json, "nodes", tick.view.nodes, &NodeView::name, node_from);
+      take_change(json, "jobs", tick.view.jobs, &JobView::id, job_from);
+      ticks.push_back(std::move(tick));
+      return;
+    }
+    if (ticks.empty()) throw Json::other_error::create(501, "no look before it", nullptr);
+    if (kind == "act") {
+      ticks.back().decision.actions.push_back(action_from(json));
+      return;
+    }
+    const RecoveryEvent event = event_from(json, known_kind(kind));
+    const bool outcome = event.kind == RecoveryEventKind::tried;
+    (outcome ? ticks.back().tried : ticks.back().decision.events).push_back(event);
+  };
+  if (Diagnostics faults = each_line(text, file, take); !faults.empty()) {
+    return std::unexpected(std::move(faults));
+  }
+  return ticks;
+}
+
+}  // namespace orrery

@@ -1,0 +1,66 @@
+// Drives the recovery policy (failure/recovery.h) against a cluster, real or simulated.
+//
+// A tick is: look, decide, journal the findings and the intended actions (on disk before anything
+// is done), apply the findings to the memory, carry out the actions, journal how each went. The
+// port is the whole difference between the two drivers: agent/slurm_port.h and
+// tests/simulated_slurm.h.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "failure/recovery.h"
+
+namespace orrery {
+
+struct RecoverPort {
+  std::function<Result<FleetView>()> look;
+  std::function<Result<void>(const RecoveryAction&)> act;
+  std::function<Seconds()> now;
+};
+
+// Appends the lines as one piece and returns when they are safe.
+using AppendLines = std::function<Result<void>(const std::vector<std::string>&)>;
+
+struct ActionOutcome {
+  RecoveryAction action;
+  bool good = true;
+  std::string said;  // why it failed
+};
+
+struct TickReport {
+  Seconds at;
+  std::vector<RecoveryEvent> events;
+  std::vector<ActionOutcome> outcomes;
+  int jobs_waiting = 0;  // lost and not running again yet
+};
+
+class RecoverAgent {
+ public:
+  // `memory` is what the journal gave (agent/journal_lines.h, recall).
+  RecoverAgent(RecoverPort port, AppendLines append, RecoveryPolicy policy, RecoveryMemory memory)
+      : port_(std::move(port)),
+        append_(std::move(append)),
+        policy_(std::move(policy)),
+        memory_(std::move(memory)) {}
+
+  // An error where the cluster could not be seen or the journal not written; then nothing was done.
+  Result<TickReport> tick();
+
+  const RecoveryMemory& memory() const { return memory_; }
+  // The journal was cut to the memory: its next look must be whole.
+  void journal_was_cut() { journalled_ = {}; }
+
+ private:
+  Result<void> remember(const std::vector<RecoveryEvent>& events);
+
+  RecoverPort port_;
+  AppendLines append_;
+  RecoveryPolicy policy_;
+  RecoveryMemory memory_;
+  FleetView journalled_;  // the view that the journal's last "seen" line ends in
+};
+
+}  // namespace orrery

@@ -1,0 +1,36 @@
+// A real Slurm as the recovery agent meets it: one look is one squeue and one sinfo, an action is
+// one scontrol.
+//
+// All by the client programs, so that no version of Slurm's interface is built in and every call
+// can be repeated by hand. Names are checked before they become an argument; no shell is involved.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "agent/command.h"
+#include "agent/recover.h"
+#include "agent/slurm_parse.h"
+
+namespace orrery {
+
+struct SlurmAccess {
+  std::string conf;                  // slurm.conf; empty: where the programs look themselves
+  std::optional<std::string> fence;  // program that is given a node's name and powers it off
+  SlurmMarks marks;
+  Seconds timeout = seconds(20);  // of one call
+  Seconds fence_timeout = seconds(120);
+};
+
+// The runner outlives the port; run_command unless a test answers in its place.
+RecoverPort slurm_port(const SlurmAccess& access, CommandRunner runner = run_command);
+
+// What the configuration means for recovery, asked once at the start.
+struct SlurmHabits {
+  bool preempts = false;    // a requeue may be a preemption: its nodes are not to blame
+  bool requeues = true;     // JobRequeue: jobs may be requeued unless they say otherwise
+  int returns_service = 0;  // ReturnToService: 2 brings a node back as soon as it answers
+};
+Result<SlurmHabits> slurm_habits(const SlurmAccess& access, CommandRunner runner = run_command);
+
+}  // namespace orrery
