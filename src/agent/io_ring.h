@@ -1,0 +1,50 @@
+// Reads or writes of one block size at one queue depth, for a bounded time: what fio calls a job.
+//
+// Two engines do the same work: io_uring keeps `depth` requests in flight from one thread; where
+// the kernel forbids it, `depth` threads call pread and pwrite. Sequential work wraps at the end of
+// the span; random work draws uniformly over its blocks from a seeded stream. The clock runs from
+// the first request to the last answer; nothing is flushed here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace orrery {
+
+enum class IoEngine { io_uring, threads };
+const char* to_text(IoEngine engine);
+
+// Whether this kernel lets us; `why` says what it answered.
+bool io_uring_works(std::string& why);
+
+struct IoPlan {
+  int file = -1;
+  bool write = false;
+  bool random = false;
+  std::size_t block_bytes = std::size_t{1} << 20;  // with O_DIRECT a multiple of the sector
+  int depth = 8;
+  std::uint64_t span_bytes = 0;  // of the file, from its start; at least one block
+  double seconds_max = 1;
+  std::uint64_t bytes_max = 0;  // 0: time alone bounds it
+  std::uint64_t seed = 1;
+  std::function<bool()> stop = {};
+};
+
+struct IoRun {
+  std::uint64_t operations = 0;
+  std::uint64_t bytes = 0;
+  double seconds = 0;
+  double latency_p50_s = 0;
+  double latency_p99_s = 0;
+  double cpu_share = 0;  // of one core, user and system, over all our threads
+  std::string fault;     // the first request that failed, and why; empty: none
+
+  double bytes_per_s() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
+  double per_s() const { return seconds > 0 ? static_cast<double>(operations) / seconds : 0; }
+};
+
+IoRun run_io(const IoPlan& plan, IoEngine engine);
+
+}  // namespace orrery
