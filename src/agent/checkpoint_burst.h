@@ -1,0 +1,34 @@
+// A checkpoint as storage sees it: several writers, large files, and two clocks.
+//
+//   stall end   the last write() returned: the bytes are handed over and a job may compute again
+//   safe        every file is flushed (fsync), has its final name, and the folder is flushed too:
+//               the checkpoint survives a loss of power
+// Between the two the page cache holds the only copy. The writes are buffered, as frameworks write.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace orrery {
+
+struct BurstPlan {
+  std::string folder;  // must be there; files of the burst are removed afterwards
+  int writers = 4;
+  std::uint64_t bytes = 0;  // of all writers together
+  std::size_t write_bytes = std::size_t{8} << 20;
+  std::uint64_t seed = 1;
+  std::function<bool()> stop = {};
+};
+
+struct BurstTimes {
+  double stall_end_s = 0;
+  double safe_s = 0;
+  std::uint64_t bytes = 0;  // written by all
+  std::string fault;        // empty: none
+};
+
+BurstTimes run_burst(const BurstPlan& plan);
+
+}  // namespace orrery

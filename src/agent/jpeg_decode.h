@@ -1,0 +1,35 @@
+// JPEG decoding on the CPU: how many images of one size a loader's core turns into pixels.
+//
+// The image is made here: gradients, edges and noise at a quality that gives ImageNet's mean size
+// (500 x 375, about 110 KB), so no data set is needed and the work is the same everywhere. The rate
+// of one core is counted in the thread's own CPU time, so that a busy neighbour does not lower it;
+// the rate of all cores is counted by the clock, since that is what a loader gets.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery {
+
+struct JpegPicture {
+  int width = 500;
+  int height = 375;
+  int quality = 92;
+};
+
+// Empty where the library fails.
+std::string encode_picture(const JpegPicture& picture, std::uint64_t seed);
+// RGB, row by row; false where the bytes are no JPEG.
+bool decode_picture(std::string_view jpeg, std::vector<unsigned char>& pixels);
+
+struct DecodeRate {
+  double per_core_per_s = 0;  // images of one thread in its CPU time, mean over the threads
+  double all_per_s = 0;       // images of all threads together by the clock
+};
+DecodeRate measure_decode(std::string_view jpeg, int threads, double seconds,
+                          const std::function<bool()>& stop);
+
+}  // namespace orrery
