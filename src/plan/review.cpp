@@ -80,6 +80,7 @@ Review run_stages(const design::Design& design, const Catalog& catalog, const Mo
   r.fleets = view_fleets(design, catalog);
   r.networks = view_networks(design, catalog, r.fleets);
   r.tiers = view_tiers(design, catalog, r.fleets);
+  lay_over(r.tiers, models.tiers);
   r.trains = view_trains({design, catalog, models, r.fleets, r.networks, r.tiers,
                           same_steps ? &same_steps->trains : nullptr});
   add_use(r.tiers, r.trains);

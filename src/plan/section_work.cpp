@@ -9,11 +9,11 @@ namespace orrery {
 namespace {
 
 Figure tier_rate(std::string id, std::string label, BytesPerSecond rate, const TierView& v) {
-  const double spread = v.rates_given ? 0.12 : 0.25;
+  const Basis basis = v.measured ? Basis::measured : Basis::vendor;
   return {.id = std::move(id),
           .label = std::move(label),
           .unit = Unit::bytes_per_s,
-          .estimate = within(rate.base(), spread, spread, Basis::vendor, v.rate_basis)};
+          .estimate = within(rate.base(), v.rate_error, v.rate_error, basis, v.rate_basis)};
 }
 
 Section tier_section(const TierView& v) {

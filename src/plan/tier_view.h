@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct TierView {
   BytesPerSecond write;
   std::string rate_basis;  // where the rates come from, for references
   bool rates_given = false;
+  double rate_error = 0.25;  // half of the interval, as a fraction
+  bool measured = false;     // by the reader's own probe
   Bytes capacity;
   PerSecond creates;  // file creations of the whole tier
   Seconds first_byte;
@@ -36,8 +39,23 @@ struct TierView {
   bool durable() const { return !per_node; }
 };
 
+// What a probe of the reader's own storage found of a tier, in the tier's own terms: of one node
+// where the tier is in the nodes, of all of it elsewhere. What was not measured stays as planned.
+struct TierMeasurement {
+  std::string tier;  // label or word of the tier: "scratch", "hot"
+  std::optional<BytesPerSecond> read;
+  std::optional<BytesPerSecond> write;
+  std::optional<PerSecond> creates;
+  std::optional<Seconds> first_byte;
+  std::optional<BytesPerSecond> stream_rate;
+  double error = 0.1;  // half of the interval of the rates, as a fraction
+  std::string source;
+};
+
 std::vector<TierView> view_tiers(const design::Design& design, const Catalog& catalog,
                                  const std::vector<FleetView>& fleets);
+// Of measurements of one tier the last counts; those of tiers that are not here are left out.
+void lay_over(std::vector<TierView>& tiers, const std::vector<TierMeasurement>& measured);
 const TierView* find_tier_view(const std::vector<TierView>& tiers, const std::string& label);
 
 }  // namespace orrery
