@@ -1,0 +1,126 @@
+// The YAML editor (CodeMirror 6): a chunk of its own, loaded after the page is there.
+import { autocompletion, completionKeymap } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { yaml } from '@codemirror/lang-yaml';
+import {
+  bracketMatching,
+  foldGutter,
+  foldKeymap,
+  indentOnInput,
+  indentUnit,
+  syntaxHighlighting,
+} from '@codemirror/language';
+import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic as Lint } from '@codemirror/lint';
+import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
+import { EditorState, type Text, type TransactionSpec } from '@codemirror/state';
+import {
+  EditorView,
+  drawSelection,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view';
+import type { CompletionField, Diagnostic } from '../types';
+import { completion_source } from './completion';
+import { editor_theme, highlight } from './look';
+
+export interface EditorHandle {
+  view: EditorView;
+  set_text(text: string): void;
+  set_diagnostics(list: Diagnostic[]): void;
+  go_to(line: number, column: number): void;
+  destroy(): void;
+}
+
+export interface EditorOptions {
+  parent: HTMLElement;
+  text: string;
+  changed: (text: string) => void;
+  fields: () => Promise<CompletionField[]>;
+}
+
+// A diagnostic marks the word at its place; line 0 is the whole file and goes to the first line.
+export function lint_range(doc: Text, line: number, column: number): { from: number; to: number } {
+  const row = doc.line(Math.min(Math.max(line, 1), doc.lines));
+  const from = Math.min(row.from + Math.max(column - 1, 0), row.to);
+  const word = /^[^\s,{}[\]]+/.exec(row.text.slice(from - row.from));
+  return { from, to: Math.min(from + (word ? word[0].length : 0), row.to) };
+}
+
+function to_lint(doc: Text, d: Diagnostic): Lint {
+  const message = [d.what, d.why, d.fix && `Fix: ${d.fix}`].filter(Boolean).join('\n');
+  const severity = d.severity === 'note' ? 'info' : d.severity;
+  return { ...lint_range(doc, d.line, d.column), severity, message, source: d.code };
+}
+
+// Only what differs is replaced, so that the cursor and the folds stay where they are.
+export function minimal_change(before: string, after: string): TransactionSpec['changes'] {
+  let from = 0;
+  const shorter = Math.min(before.length, after.length);
+  while (from < shorter && before[from] === after[from]) ++from;
+  let tail = 0;
+  while (tail < shorter - from && before.at(-1 - tail) === after.at(-1 - tail)) ++tail;
+  return { from, to: before.length - tail, insert: after.slice(from, after.length - tail) };
+}
+
+export function create_editor(options: EditorOptions): EditorHandle {
+  let external = false; // a change that comes from outside is not reported back
+  const view = new EditorView({
+    parent: options.parent,
+    state: EditorState.create({
+      doc: options.text,
+      extensions: [
+        lineNumbers(),
+        foldGutter({ openText: '⌄', closedText: '›' }),
+        highlightActiveLineGutter(),
+        highlightActiveLine(),
+        history(),
+        drawSelection(),
+        indentOnInput(),
+        indentUnit.of('  '),
+        bracketMatching(),
+        highlightSelectionMatches(),
+        search({ top: true }),
+        yaml(),
+        syntaxHighlighting(highlight),
+        editor_theme,
+        lintGutter(),
+        autocompletion({ override: [completion_source(options.fields)], icons: false }),
+        keymap.of([
+          ...completionKeymap,
+          ...searchKeymap,
+          ...historyKeymap,
+          ...foldKeymap,
+          ...lintKeymap,
+          ...defaultKeymap.filter((k) => k.key !== 'Mod-Enter'),
+          indentWithTab,
+        ]),
+        EditorView.contentAttributes.of({ 'aria-label': 'Design file (YAML)' }),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged && !external) options.changed(update.state.doc.toString());
+        }),
+      ],
+    }),
+  });
+  return {
+    view,
+    set_text(text) {
+      const now = view.state.doc.toString();
+      if (text === now) return;
+      external = true;
+      view.dispatch({ changes: minimal_change(now, text) });
+      external = false;
+    },
+    set_diagnostics(list) {
+      const doc = view.state.doc;
+      view.dispatch(setDiagnostics(view.state, list.map((d) => to_lint(doc, d))));
+    },
+    go_to(line, column) {
+      const { from } = lint_range(view.state.doc, line, column);
+      view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: 'center' }) });
+      view.focus();
+    },
+    destroy: () => view.destroy(),
+  };
+}

@@ -1,0 +1,233 @@
+// Where the switches of a network stand when it is drawn: a pure function of what the API returns.
+//
+// Trees are rows: endpoints at the bottom, then leaves, spines, cores; a group (pod, rail group)
+// stays together and its own spines stand above it. Router networks (dragonfly, torus) have one
+// tier and stand on a circle, group by group. World units; the canvas scales them.
+import type { EndpointGroup, Fabric, FabricLink, FabricSwitch } from './types';
+
+export interface Placed {
+  id: string;
+  x: number; // centre
+  y: number;
+  w: number;
+  h: number;
+  kind: 'switch' | 'endpoints';
+  label: string;
+  failed: boolean;
+  switch?: FabricSwitch;
+  group?: EndpointGroup;
+}
+
+export interface PlacedLink {
+  link: FabricLink;
+  from: Placed;
+  to: Placed;
+  load: number; // the larger direction
+}
+
+export interface Layout {
+  nodes: Placed[];
+  links: PlacedLink[];
+  rows: { label: string; y: number }[];
+  bounds: { x: number; y: number; w: number; h: number };
+}
+
+const kSwitch = 18;
+const kStep = 26;
+const kGroupGap = 22;
+const kEndpointHeight = 30;
+const kMargin = 30;
+const kRowShare = 0.2; // distance of rows as a share of the width, so that wide networks stay legible
+const kRowLeast = 110;
+const kTierNames: Record<string, string> = {
+  leaf: 'leaf',
+  spine: 'spine',
+  core: 'core',
+  router: 'routers',
+  'node-switch': 'node switches',
+};
+
+function number_in(id: string): number {
+  return Number(/(\d+)(?!.*\d)/.exec(id)?.[1] ?? 0);
+}
+
+function by_place(a: FabricSwitch, b: FabricSwitch): number {
+  return (
+    a.plane - b.plane ||
+    a.group - b.group ||
+    (a.rail ?? 0) - (b.rail ?? 0) ||
+    number_in(a.id) - number_in(b.id)
+  );
+}
+
+function place_switch(s: FabricSwitch, x: number, y: number): Placed {
+  const label = s.count > 1 ? `${s.id} ×${s.count}` : s.id;
+  return { id: s.id, x, y, w: kSwitch, h: kSwitch * 0.7, kind: 'switch', label, failed: s.failed, switch: s };
+}
+
+// One row, left to right, with a gap where the group or plane changes.
+function row_of(switches: FabricSwitch[], y: number): Placed[] {
+  let x = 0;
+  return [...switches].sort(by_place).map((s, i, all) => {
+    const before = all[i - 1];
+    if (before) x += kStep + (before.group !== s.group || before.plane !== s.plane ? kGroupGap : 0);
+    return place_switch(s, x, y);
+  });
+}
+
+function extent(nodes: Placed[]): { from: number; to: number } {
+  const xs = nodes.map((n) => n.x);
+  return { from: Math.min(...xs), to: Math.max(...xs) };
+}
+
+// Spread evenly over a stretch, with the ends in from the border so that lines do not run vertical.
+function spread(switches: FabricSwitch[], from: number, to: number, y: number): Placed[] {
+  const sorted = [...switches].sort(by_place);
+  const inset = (to - from) * 0.06;
+  const step = sorted.length > 1 ? (to - from - 2 * inset) / (sorted.length - 1) : 0;
+  const start = sorted.length > 1 ? from + inset : (from + to) / 2;
+  return sorted.map((s, i) => place_switch(s, start + i * step, y));
+}
+
+function key(s: FabricSwitch): string {
+  return `${s.plane}/${s.group}`;
+}
+
+// An upper tier: each group's switches above that group's leaves; the groupless over everything.
+function upper_row(switches: FabricSwitch[], below: Placed[], y: number): Placed[] {
+  const all = extent(below);
+  const groups = new Map<string, FabricSwitch[]>();
+  for (const s of switches) groups.set(key(s), [...(groups.get(key(s)) ?? []), s]);
+  return [...groups.entries()].flatMap(([name, members]) => {
+    const own = below.filter((n) => n.switch && key(n.switch) === name);
+    const covered = own.length > 1 && own.length < below.length ? extent(own) : all;
+    return spread(members, covered.from, covered.to, y);
+  });
+}
+
+function place_endpoints(groups: EndpointGroup[], leaves: Map<string, Placed>, y: number): Placed[] {
+  const seen = new Map<string, number>();
+  const total = new Map<string, number>();
+  for (const g of groups) total.set(g.leaf, (total.get(g.leaf) ?? 0) + 1);
+  return groups.flatMap((group) => {
+    const leaf = leaves.get(group.leaf);
+    if (!leaf) return [];
+    const nth = seen.get(group.leaf) ?? 0;
+    seen.set(group.leaf, nth + 1);
+    const share = kSwitch / total.get(group.leaf)!;
+    const x = leaf.x - kSwitch / 2 + share * (nth + 0.5);
+    const last = group.node_from + group.nodes - 1;
+    const label = group.nodes > 1 ? `nodes ${group.node_from}–${last}` : `node ${group.node_from}`;
+    return [{ id: group.id, x, y, w: share * 0.9, h: kEndpointHeight, kind: 'endpoints' as const, label, failed: false, group }];
+  });
+}
+
+function tree(fabric: Fabric): { nodes: Placed[]; rows: Layout['rows'] } {
+  const tier = (name: string) => fabric.switches.filter((s) => s.tier === name);
+  const base_tier = tier('leaf').length > 0 ? 'leaf' : (fabric.switches[0]?.tier ?? 'leaf');
+  const leaves = row_of(tier(base_tier), 0);
+  const width = leaves.length > 0 ? extent(leaves).to - extent(leaves).from : 0;
+  const gap = Math.max(kRowLeast, width * kRowShare);
+  const rows = [{ label: kTierNames[base_tier], y: 0 }];
+  const nodes = [...leaves];
+  let y = 0;
+  let below = leaves;
+  for (const name of ['spine', 'core']) {
+    const members = tier(name);
+    if (members.length === 0 || name === base_tier) continue;
+    y -= gap;
+    below = upper_row(members, below, y);
+    nodes.push(...below);
+    rows.push({ label: kTierNames[name], y });
+  }
+  const endpoints_y = Math.max(kRowLeast * 0.55, gap * 0.4);
+  const by_id = new Map(nodes.map((n) => [n.id, n]));
+  const endpoints = place_endpoints(fabric.endpoint_groups, by_id, endpoints_y);
+  if (endpoints.length > 0) rows.push({ label: 'endpoints', y: endpoints_y });
+  return { nodes: [...nodes, ...endpoints], rows };
+}
+
+// Routers on a circle in the order of their groups; their endpoints just outside.
+function circle(fabric: Fabric): { nodes: Placed[]; rows: Layout['rows'] } {
+  const sorted = [...fabric.switches].sort(by_place);
+  const groups = new Set(sorted.map((s) => s.group)).size;
+  const slots = sorted.length + groups;
+  const radius = Math.max(120, (slots * kStep) / (2 * Math.PI));
+  let slot = 0;
+  const nodes = sorted.map((s, i) => {
+    if (i > 0 && sorted[i - 1].group !== s.group) ++slot;
+    const angle = (slot++ / slots) * 2 * Math.PI - Math.PI / 2;
+    return place_switch(s, Math.cos(angle) * radius, Math.sin(angle) * radius);
+  });
+  const by_id = new Map(nodes.map((n) => [n.id, n]));
+  const outside = 1 + 40 / radius;
+  const endpoints = fabric.endpoint_groups.flatMap((group) => {
+    const at = by_id.get(group.leaf);
+    if (!at) return [];
+    const label = `nodes ${group.node_from}–${group.node_from + group.nodes - 1}`;
+    return [{ id: group.id, x: at.x * outside, y: at.y * outside, w: 10, h: 10, kind: 'endpoints' as const, label, failed: false, group }];
+  });
+  return { nodes: [...nodes, ...endpoints], rows: [] };
+}
+
+function bounds_of(nodes: Placed[]): Layout['bounds'] {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const n of nodes) {
+    left = Math.min(left, n.x - n.w);
+    right = Math.max(right, n.x + n.w);
+    top = Math.min(top, n.y - n.h);
+    bottom = Math.max(bottom, n.y + n.h);
+  }
+  if (nodes.length === 0) return { x: 0, y: 0, w: 1, h: 1 };
+  return {
+    x: left - kMargin,
+    y: top - kMargin,
+    w: right - left + 2 * kMargin,
+    h: bottom - top + 2 * kMargin,
+  };
+}
+
+export function layout_of(fabric: Fabric): Layout {
+  const routers = fabric.switches.length > 0 && fabric.switches.every((s) => s.tier === 'router');
+  const { nodes, rows } = routers ? circle(fabric) : tree(fabric);
+  const by_id = new Map(nodes.map((n) => [n.id, n]));
+  const links = fabric.links.flatMap((link) => {
+    const from = by_id.get(link.from);
+    const to = by_id.get(link.to);
+    const load = Math.max(link.load_up_ratio, link.load_down_ratio);
+    return from && to ? [{ link, from, to, load }] : [];
+  });
+  return { nodes, links, rows, bounds: bounds_of(nodes) };
+}
+
+// What is under a point of the world: a switch before a link, the nearest within `reach`.
+export function hit(layout: Layout, x: number, y: number, reach: number): Placed | PlacedLink | null {
+  for (const node of layout.nodes) {
+    const dx = Math.abs(node.x - x);
+    const dy = Math.abs(node.y - y);
+    const slack = Math.min(reach, 4);
+    if (dx <= node.w / 2 + slack && dy <= node.h / 2 + slack) return node;
+  }
+  let nearest: PlacedLink | null = null;
+  let least = reach;
+  for (const link of layout.links) {
+    const distance = distance_to(link, x, y);
+    if (distance < least) {
+      least = distance;
+      nearest = link;
+    }
+  }
+  return nearest;
+}
+
+function distance_to({ from, to }: PlacedLink, x: number, y: number): number {
+  const dx = to.x - from.x;
+  const dy = to.y - from.y;
+  const length = dx * dx + dy * dy || 1;
+  const t = Math.max(0, Math.min(1, ((x - from.x) * dx + (y - from.y) * dy) / length));
+  return Math.hypot(x - from.x - t * dx, y - from.y - t * dy);
+}
+
+export function is_link(found: Placed | PlacedLink): found is PlacedLink {
+  return 'link' in found;
+}

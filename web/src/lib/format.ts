@@ -1,0 +1,107 @@
+// Numbers as people read them, for axes and for values that come bare. A Figure brings its own
+// text (`shown`); this writes the same words: three significant digits, decimal prefixes.
+
+const kPrefixes: [number, string][] = [
+  [1e18, 'E'],
+  [1e15, 'P'],
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+  [1, ''],
+];
+
+const kDurations: [number, string, number][] = [
+  [365.25 * 86400, 'y', 1.5],
+  [86400, 'd', 2],
+  [3600, 'h', 2],
+  [60, 'min', 2],
+  [1, 's', 1],
+  [1e-3, 'ms', 1],
+  [1e-6, 'us', 1],
+  [1e-9, 'ns', 0],
+];
+
+// What a base unit is called, and whether prefixes go before it.
+const kUnits: Record<string, string> = {
+  bytes: 'B',
+  bytes_per_s: 'B/s',
+  flops_per_s: 'FLOP/s',
+  w: 'W',
+  usd: 'USD',
+  usd_per_year: 'USD/y',
+  usd_per_hour: 'USD/h',
+  usd_per_mtoken: 'USD/Mtoken',
+  j_per_token: 'J/token',
+};
+
+// 1234.5 -> "1,230", 0.04567 -> "0.0457": significant digits, no exponent, no trailing zeros.
+export function digits(value: number, significant = 3): string {
+  if (!Number.isFinite(value)) return '–';
+  if (value === 0) return '0';
+  const magnitude = Math.floor(Math.log10(Math.abs(value)));
+  const decimals = Math.max(0, significant - 1 - magnitude);
+  const rounded = Number(value.toPrecision(significant));
+  return rounded.toLocaleString('en-US', { maximumFractionDigits: Math.min(decimals, 12) });
+}
+
+function with_prefix(value: number, unit: string, significant: number): string {
+  const size = Math.abs(Number(value.toPrecision(significant)));
+  const [scale, prefix] = kPrefixes.find(([limit]) => size >= limit) ?? [1, ''];
+  return `${digits(value / scale, significant)} ${prefix}${unit}`;
+}
+
+function duration(seconds: number, significant: number): string {
+  const size = Math.abs(seconds);
+  if (size === 0) return '0 s';
+  const [scale, name] = kDurations.find(([length, , least]) => size >= length * least) ?? [1e-9, 'ns'];
+  return `${digits(seconds / scale, significant)} ${name}`;
+}
+
+export function count(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}
+
+// A value in the base unit that `unit` names, as docs/api/openapi.yaml lists them.
+export function quantity(value: number, unit: string, significant = 3): string {
+  switch (unit) {
+    case 's':
+      return duration(value, significant);
+    case 'ratio':
+      return `${digits(value * 100, significant)} %`;
+    case 'factor':
+      return `${digits(value, significant)}x`;
+    case 'count':
+      return digits(value, Math.max(significant, 6));
+    case 'j':
+      return with_prefix(value / 3600, 'Wh', significant);
+    case 'g_co2':
+      return value >= 1e6
+        ? `${digits(value / 1e6, significant)} t CO2`
+        : `${digits(value / 1e3, significant)} kg CO2`;
+    case 'l_per_min':
+      return `${digits(value, significant)} L/min`;
+    case 'per_s':
+      return `${digits(value, significant)} /s`;
+    case 'tokens_per_s':
+      return `${digits(value, Math.max(significant, 4))} tokens/s`;
+  }
+  const name = kUnits[unit];
+  return name ? with_prefix(value, name, significant) : `${digits(value, significant)} ${unit}`.trim();
+}
+
+// "+1.2 MUSD/y", "−3.4 %"; a ratio's difference is in percentage points.
+export function difference(value: number, unit: string): string {
+  const sign = value > 0 ? '+' : value < 0 ? '−' : '±';
+  if (unit === 'ratio') return `${sign}${digits(Math.abs(value) * 100)} pp`;
+  return sign + quantity(Math.abs(value), unit);
+}
+
+export function percent(ratio: number, significant = 3): string {
+  return quantity(ratio, 'ratio', significant);
+}
+
+// "price_low_usd" -> "price low usd"
+export function words(name: string): string {
+  return name.replaceAll('_', ' ');
+}

@@ -1,0 +1,87 @@
+// Jobs of the server: started, followed by server-sent events, by polling where those fail.
+import { describe, get, post, remove } from './api';
+import type { Job } from './types';
+
+const kPoll_ms = 700;
+
+export function is_over(job: Job): boolean {
+  return job.state === 'done' || job.state === 'failed' || job.state === 'cancelled';
+}
+
+export class JobFollower {
+  job = $state.raw<Job | null>(null);
+  failure = $state('');
+  private events: EventSource | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  async start(request: unknown): Promise<Job | null> {
+    this.stop();
+    this.failure = '';
+    try {
+      const job = await post<Job>('jobs', request);
+      this.job = job;
+      this.follow(job.id);
+      return job;
+    } catch (error) {
+      this.failure = describe(error);
+      return null;
+    }
+  }
+
+  follow(id: string) {
+    this.stop();
+    void this.look(id).then(() => {
+      if (!this.job || is_over(this.job)) return;
+      this.listen(id);
+    });
+  }
+
+  // The best so far stays: the server answers with the job as it is.
+  async cancel() {
+    if (!this.job) return;
+    try {
+      await remove(`jobs/${this.job.id}`);
+      await this.look(this.job.id);
+    } catch (error) {
+      this.failure = describe(error);
+    }
+  }
+
+  stop() {
+    this.events?.close();
+    this.events = null;
+    clearTimeout(this.timer);
+  }
+
+  private listen(id: string) {
+    if (typeof EventSource === 'undefined') return this.poll(id);
+    const events = new EventSource(`/api/v1/jobs/${id}/events`);
+    this.events = events;
+    const take = (event: MessageEvent) => (this.job = JSON.parse(event.data) as Job);
+    events.addEventListener('progress', take);
+    events.addEventListener('done', (event) => {
+      take(event as MessageEvent);
+      this.stop();
+      void this.look(id); // the event may leave the result out; the job itself does not
+    });
+    events.onerror = () => {
+      this.stop();
+      this.poll(id);
+    };
+  }
+
+  private poll(id: string) {
+    this.timer = setTimeout(async () => {
+      await this.look(id);
+      if (this.job && !is_over(this.job)) this.poll(id);
+    }, kPoll_ms);
+  }
+
+  private async look(id: string) {
+    try {
+      this.job = await get<Job>(`jobs/${id}`);
+    } catch (error) {
+      this.failure = describe(error);
+    }
+  }
+}

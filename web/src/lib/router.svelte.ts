@@ -1,0 +1,76 @@
+// The URL is the state: `?page=fabric&network=compute`. A page reads its parameters from here and
+// writes them back, so that a reload, a bookmark and the back button give the same view.
+
+export const kPages = [
+  { id: 'design', label: 'Design', key: 'd', group: 'Design' },
+  { id: 'fabric', label: 'Fabric', key: 'f', group: 'Layers' },
+  { id: 'hall', label: 'Hall', key: 'h', group: 'Layers' },
+  { id: 'training', label: 'Training', key: 't', group: 'Layers' },
+  { id: 'compare', label: 'Compare', key: 'c', group: 'Decide' },
+  { id: 'calculators', label: 'Calculators', key: 'k', group: 'Decide' },
+  { id: 'catalog', label: 'Catalog', key: 'p', group: 'Evidence' },
+  { id: 'accuracy', label: 'Accuracy', key: 'a', group: 'Evidence' },
+] as const;
+
+export type PageId = (typeof kPages)[number]['id'];
+
+export interface Location {
+  page: PageId;
+  params: Record<string, string>;
+}
+
+export function parse_location(search: string): Location {
+  const query = new URLSearchParams(search);
+  const page = kPages.find((p) => p.id === query.get('page'))?.id ?? 'design';
+  query.delete('page');
+  return { page, params: Object.fromEntries(query) };
+}
+
+// Parameters in alphabetical order, so that the same state has one address.
+export function search_of(location: Location): string {
+  const query = new URLSearchParams();
+  if (location.page !== 'design') query.set('page', location.page);
+  for (const name of Object.keys(location.params).sort()) {
+    if (location.params[name] !== '') query.set(name, location.params[name]);
+  }
+  const text = query.toString().replaceAll('%2F', '/').replaceAll('%2C', ',');
+  return text ? `?${text}` : '';
+}
+
+class Router {
+  location = $state<Location>({ page: 'design', params: {} });
+
+  start() {
+    this.location = parse_location(window.location.search);
+    window.addEventListener('popstate', () => {
+      this.location = parse_location(window.location.search);
+    });
+  }
+
+  get page(): PageId {
+    return this.location.page;
+  }
+
+  param(name: string, otherwise = ''): string {
+    return this.location.params[name] ?? otherwise;
+  }
+
+  // A new page is a step in the history.
+  go(page: PageId, params: Record<string, string> = {}) {
+    this.location = { page, params };
+    history.pushState(null, '', this.href(page, params));
+    window.scrollTo(0, 0);
+  }
+
+  // A parameter of the same page replaces the entry: a slider must not fill the history.
+  set(changes: Record<string, string>) {
+    this.location = { page: this.location.page, params: { ...this.location.params, ...changes } };
+    history.replaceState(null, '', this.href(this.location.page, this.location.params));
+  }
+
+  href(page: PageId, params: Record<string, string> = {}): string {
+    return window.location.pathname + search_of({ page, params });
+  }
+}
+
+export const router = new Router();

@@ -1,0 +1,96 @@
+// The design under review, shared by all pages: its text, its newest verdict or its faults.
+//
+// The text comes, in this order, from the address (a shared link), from this tab (a reload keeps
+// the edits), or from the server (the design that `orrery serve` was given).
+import { ApiProblem, describe, get, is_abort, post, post_text } from './api';
+import { Latest } from './latest';
+import { from_fragment } from './share';
+import type { Diagnostic, Edit, EditResult, SessionInfo, Verdict } from './types';
+
+const kTextKey = 'orrery.design';
+const kOriginKey = 'orrery.origin';
+
+class Session {
+  text = $state('');
+  origin = $state(''); // what the text was before the edits: the file, a template, a link
+  file = $state('');
+  version = $state('');
+  verdict = $state.raw<Verdict | null>(null);
+  diagnostics = $state.raw<Diagnostic[]>([]);
+  failure = $state(''); // a fault that is not the design's
+  pending = $state(false);
+  ready = $state(false);
+  latency_ms = $state(0); // of the newest verdict, from the keystroke to the answer
+  served = '';
+  private asked_at = 0;
+
+  private readonly live = new Latest<string, Verdict>(
+    (text, signal) => post_text<Verdict>('plan', text, signal),
+    (_, verdict) => this.settle(() => ((this.verdict = verdict), (this.diagnostics = []))),
+    (_, error) => this.settle(() => this.refuse(error)),
+  );
+
+  async start() {
+    const shared = await from_fragment(window.location.hash);
+    const kept = sessionStorage.getItem(kTextKey);
+    try {
+      const info = await get<SessionInfo>('session');
+      this.version = info.version;
+      this.file = info.design?.file ?? '';
+      this.served = info.design?.text ?? '';
+    } catch (error) {
+      this.failure = describe(error);
+    }
+    const same_origin = sessionStorage.getItem(kOriginKey) !== null;
+    this.origin = shared ?? (same_origin ? sessionStorage.getItem(kOriginKey)! : this.served);
+    this.put(shared ?? kept ?? this.served, 0);
+    this.ready = true;
+  }
+
+  // New text: kept for this tab and sent for review.
+  put(text: string, pause_ms?: number) {
+    if (text === this.text && this.verdict) return;
+    this.text = text;
+    this.asked_at = performance.now();
+    this.pending = true;
+    sessionStorage.setItem(kTextKey, text);
+    sessionStorage.setItem(kOriginKey, this.origin);
+    this.live.put(text, pause_ms);
+  }
+
+  // Another design altogether: a template, the served file, an example.
+  open(text: string) {
+    this.origin = text;
+    this.put(text, 0);
+  }
+
+  get edited(): boolean {
+    return this.text !== this.origin;
+  }
+
+  // A fix that the review offered, applied by the server so that comments and layout stay.
+  async apply(edit: Edit) {
+    try {
+      const answer = await post<EditResult>('edit', { design: this.text, ...edit });
+      this.put(answer.text, 0);
+    } catch (error) {
+      this.failure = describe(error);
+    }
+  }
+
+  private settle(change: () => void) {
+    this.pending = false;
+    this.failure = '';
+    this.latency_ms = performance.now() - this.asked_at;
+    change();
+  }
+
+  // The last good verdict stays, greyed, beside the faults of a text that is being typed.
+  private refuse(error: unknown) {
+    if (is_abort(error)) return;
+    if (error instanceof ApiProblem && error.status === 422) this.diagnostics = error.diagnostics;
+    else this.failure = describe(error);
+  }
+}
+
+export const session = new Session();

@@ -1,0 +1,61 @@
+// Keys: `g` and a letter goes to a page, `?` lists the keys. A page adds its own while it is shown.
+import { kPages, router } from './router.svelte';
+
+export interface Shortcut {
+  keys: string; // as shown and as matched: "ctrl+enter", "/", "g d"
+  what: string;
+  run: () => void;
+}
+
+const kSequence_ms = 1200; // how long `g` waits for its letter
+
+// "ctrl+enter" of an event; shift counts only for named keys, since "?" already contains it.
+export function key_name(event: KeyboardEvent): string {
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key.toLowerCase();
+  const mods = [];
+  if (event.ctrlKey || event.metaKey) mods.push('ctrl');
+  if (event.altKey) mods.push('alt');
+  if (event.shiftKey && event.key.length > 1) mods.push('shift');
+  return [...mods, key].join('+');
+}
+
+function is_typing(target: EventTarget | null): boolean {
+  const element = target as HTMLElement | null;
+  return !!element?.closest?.('input, textarea, select, [contenteditable="true"]');
+}
+
+class Shortcuts {
+  help = $state(false);
+  page = $state<Shortcut[]>([]);
+  private pending = '';
+  private pending_at = 0;
+
+  readonly global: Shortcut[] = [
+    ...kPages.map((p) => ({ keys: `g ${p.key}`, what: p.label, run: () => router.go(p.id) })),
+    { keys: '?', what: 'This list', run: () => (this.help = !this.help) },
+    { keys: 'escape', what: 'Close what is open', run: () => (this.help = false) },
+  ];
+
+  // For use in a page's $effect: the keys live as long as the page.
+  use(list: Shortcut[]): () => void {
+    this.page = list;
+    return () => (this.page = []);
+  }
+
+  handle(event: KeyboardEvent) {
+    const name = key_name(event);
+    const with_modifier = event.ctrlKey || event.metaKey || event.altKey;
+    if (is_typing(event.target) && !with_modifier && name !== 'escape') return;
+    const fresh = event.timeStamp - this.pending_at < kSequence_ms;
+    const sequence = this.pending && fresh ? `${this.pending} ${name}` : name;
+    this.pending = name === 'g' && !with_modifier ? 'g' : '';
+    this.pending_at = event.timeStamp;
+    const match = [...this.page, ...this.global].find((s) => s.keys === sequence);
+    if (!match) return;
+    event.preventDefault();
+    this.pending = '';
+    match.run();
+  }
+}
+
+export const shortcuts = new Shortcuts();

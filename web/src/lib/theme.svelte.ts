@@ -1,0 +1,42 @@
+// Light or dark: the system's choice until the person makes one, which is then kept.
+
+type Choice = 'system' | 'light' | 'dark';
+const kKey = 'orrery.theme';
+
+class Theme {
+  choice = $state<Choice>('system');
+  private system_dark = $state(false);
+
+  start() {
+    const kept = localStorage.getItem(kKey);
+    if (kept === 'light' || kept === 'dark') this.choice = kept;
+    const media = window.matchMedia('(prefers-color-scheme: dark)');
+    this.system_dark = media.matches;
+    media.addEventListener('change', () => {
+      this.system_dark = media.matches;
+      this.apply();
+    });
+    this.apply();
+  }
+
+  get dark(): boolean {
+    return this.choice === 'dark' || (this.choice === 'system' && this.system_dark);
+  }
+
+  toggle() {
+    this.choice = this.dark ? 'light' : 'dark';
+    localStorage.setItem(kKey, this.choice);
+    this.apply();
+  }
+
+  private apply() {
+    document.documentElement.dataset.theme = this.dark ? 'dark' : 'light';
+  }
+}
+
+export const theme = new Theme();
+
+// The value of a design token, for canvases and charts, which CSS does not reach.
+export function token(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
