@@ -1,21 +1,25 @@
-// `orrery serve FILE`: the review of a design as a page on 127.0.0.1, and the REST interface.
+// `orrery serve [DESIGN]`: the console and its REST interface on 127.0.0.1.
 //
-// The file is read again for every page, so that saving it and reloading shows the new review.
+// The file is read again whenever the page is loaded, so that saving it and reloading shows the new
+// review. Jobs are kept in a state file, so that a search survives the server.
 #include <fmt/core.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <sstream>
+#include <thread>
 
 #include "base/text.h"
+#include "cli/build_info.h"
 #include "cli/session.h"
 #include "cli/verb.h"
-#include "design/design.h"
-#include "plan/review.h"
-#include "report/verdict_report.h"
-#include "server/access.h"
-#include "server/handlers.h"
+#include "design/templates.h"
+#include "server/assets.h"
+#include "server/console.h"
 #include "server/http_server.h"
 
 namespace orrery {
@@ -23,10 +27,12 @@ namespace {
 
 constexpr int kPortDefault = 8117;
 constexpr std::size_t kTokenBytes = 16;
+constexpr const char* kSample = "superpod-h100";
 
 struct ServeOptions {
   std::string design;
   int port = kPortDefault;
+  std::optional<std::string> state;
 };
 
 std::string random_token() {
@@ -35,14 +41,6 @@ std::string random_token() {
   std::string token;
   for (const unsigned char b : bytes) token += fmt::format("{:02x}", b);
   return token;
-}
-
-Result<Verdict> reviewed(std::string_view text, const Knowledge& knowledge, const std::string& file,
-                         ReadFile read_file) {
-  const Result<design::Design> design = design::read_design(
-      text, knowledge.catalog, {.file = file, .read_file = std::move(read_file)});
-  if (!design) return std::unexpected(design.error());
-  return review(*design, knowledge.catalog, knowledge.models);
 }
 
 // The same JSON as `orrery catalog TABLE ID --format json`, by way of that verb.
@@ -60,47 +58,82 @@ std::optional<std::string> catalog_json(std::string_view path) {
   return out.str();
 }
 
-// A design that comes over the network may not name files of this machine: it gets no reader.
-Services services_for(const ServeOptions& options, const Knowledge& knowledge,
-                      const Terminal& terminal) {
+Result<ServedDesign> served_design(const std::string& file, const Terminal& terminal) {
+  if (file.empty()) {
+    const auto sample = design::find_template(kSample);
+    return ServedDesign{.file = std::string(kSample) + ".yaml",
+                        .text = std::string(sample ? sample->text : ""),
+                        .sample = true};
+  }
+  Result<std::string> text = terminal.read_file(file);
+  if (!text) return std::unexpected(text.error());
+  return ServedDesign{.file = file, .text = std::move(*text)};
+}
+
+// $XDG_STATE_HOME/orrery/jobs.db, by default below ~/.local/state (XDG Base Directory
+// Specification); in memory where there is no home.
+std::string usual_state_file() {
+  namespace fs = std::filesystem;
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  if (state != nullptr && fs::path(state).is_absolute()) return fs::path(state) / "orrery/jobs.db";
+  if (home != nullptr && *home != '\0') return fs::path(home) / ".local/state/orrery/jobs.db";
+  return kStoreInMemory;
+}
+
+// A state file that was named must do; the usual one may be another server's, or not ours to write.
+Result<std::unique_ptr<JobStore>> open_store(const ServeOptions& options, Terminal& terminal) {
+  if (options.state) return JobStore::open(*options.state);
+  auto store = JobStore::open(usual_state_file());
+  if (store) return store;
+  terminal.err << to_text(store.error()) << "Jobs of this server are kept in memory only.\n";
+  return JobStore::open(kStoreInMemory);
+}
+
+ConsoleSetting setting_for(const ServeOptions& options, const Knowledge& knowledge,
+                           const Terminal& terminal) {
   const auto read_file = terminal.read_file;
-  return {.review_page = [=, &knowledge, file = options.design]() -> Result<std::string> {
-            const Result<std::string> text = read_file(file);
-            if (!text) return std::unexpected(text.error());
-            const auto read = [read_file](std::string_view path) {
-              return read_file(std::string(path));
-            };
-            const Result<Verdict> verdict = reviewed(*text, knowledge, file, read);
-            if (!verdict) return std::unexpected(verdict.error());
-            return to_html(document_of(*verdict));
-          },
-          .plan = [&knowledge](std::string_view text) -> Result<std::string> {
-            const Result<Verdict> verdict = reviewed(text, knowledge, "design.yaml", nullptr);
-            if (!verdict) return std::unexpected(verdict.error());
-            return json_of(*verdict);
-          },
-          .catalog = catalog_json};
+  return {.catalog = knowledge.catalog,
+          .models = knowledge.models,
+          .version = kVersion,
+          .served = [&terminal, file = options.design] { return served_design(file, terminal); },
+          .read_file = [read_file](std::string_view path) { return read_file(std::string(path)); },
+          .catalog_json = catalog_json};
+}
+
+// As many as there are cores, and two where that is one, so that a long answer holds nobody up.
+int handler_threads() {
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2U, 8U));
+}
+
+void greet(const ServeOptions& options, const AccessRules& rules, Terminal& terminal) {
+  terminal.err << (has_console() ? "The console with " : "The review of ")
+               << (options.design.empty() ? "the sample design" : options.design) << " is at\n";
+  terminal.out << first_url(rules) << std::endl;
+  terminal.err << "Ctrl-C ends it.\n";
 }
 
 ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
   const auto knowledge = load_knowledge();
   if (!knowledge) return refuse(terminal, knowledge.error());
-  const Services services = services_for(options, **knowledge, terminal);
   // A design with errors is served too, as the page that lists them; a missing file is not.
-  const Result<std::string> text = terminal.read_file(options.design);
-  if (!text) return refuse(terminal, text.error());
+  if (const auto design = served_design(options.design, terminal); !design) {
+    return refuse(terminal, design.error());
+  }
+  auto store = open_store(options, terminal);
+  if (!store) return refuse(terminal, store.error());
+  auto console = Console::open(setting_for(options, **knowledge, terminal), std::move(*store));
+  if (!console) return refuse(terminal, console.error());
 
   auto rules = std::make_shared<AccessRules>(AccessRules{.port = 0, .token = random_token()});
-  auto server =
-      HttpServer::listen({.port = options.port}, [rules, &services](const Request& request) {
-        const std::optional<Response> refusal = check_access(request, *rules);
-        return refusal ? *refusal : handle(request, services);
-      });
+  auto server = HttpServer::listen(
+      {.port = options.port,
+       .handler_threads = handler_threads(),
+       .load = (*console)->setting().load},
+      [rules, &console](const Request& request) { return (*console)->answer(request, *rules); });
   if (!server) return refuse(terminal, server.error());
   rules->port = (*server)->port();
-  terminal.err << "The review of " << options.design << " is at\n";
-  terminal.out << first_url(*rules) << std::endl;
-  terminal.err << "Ctrl-C ends it.\n";
+  greet(options, *rules, terminal);
   (*server)->run(terminal.interrupted);
   terminal.err << "Served; goodbye.\n";
   return ExitCode::good;
@@ -110,12 +143,16 @@ ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
 
 Verb serve_verb() {
   return {.name = "serve",
-          .summary = "Show the review of a design as a page at a local address",
-          .examples = {"orrery serve my.yaml", "orrery serve my.yaml --port 0"},
+          .summary = "Open the console on a design at a local address",
+          .examples = {"orrery serve", "orrery serve my.yaml",
+                       "orrery serve my.yaml --port 0 --state :memory:"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<ServeOptions>();
-            arguments.positional("FILE", options->design, "the design");
+            arguments.optional_positional("DESIGN", options->design,
+                                          "the design; a sample where none is named");
             arguments.port(options->port);
+            arguments.option("--state", options->state,
+                             "where jobs are kept; by default below $XDG_STATE_HOME", "FILE");
             return [options](Terminal& terminal) { return run_serve(*options, terminal); };
           }};
 }

@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "server/access.h"
-#include "server/handlers.h"
 
 namespace orrery {
 namespace {
@@ -27,9 +26,12 @@ constexpr auto kRequestTime = 300ms;
 class Running {
  public:
   explicit Running(Handler handler, int connections = 8) {
-    auto server = HttpServer::listen(
-        {.port = 0, .connections_max = connections, .request_time_max = kRequestTime},
-        std::move(handler));
+    auto server = HttpServer::listen({.port = 0,
+                                      .connections_max = connections,
+                                      .request_time_max = kRequestTime,
+                                      .event_period = 10ms,
+                                      .load = load},
+                                     std::move(handler));
     if (!server) throw std::runtime_error(to_text(server.error()));
     server_ = std::move(*server);
     port = server_->port();
@@ -40,6 +42,7 @@ class Running {
     thread_.join();
   }
   int port = 0;
+  const std::shared_ptr<ServerLoad> load = std::make_shared<ServerLoad>();
 
  private:
   std::unique_ptr<HttpServer> server_;
@@ -162,6 +165,110 @@ TEST(HttpServer, a_slow_answer_does_not_hold_up_the_others) {
   EXPECT_THAT(slow.rest(), HasSubstr("GET /slow"));
 }
 
+// The first answer holds both handlers' threads until the clients behind it have left.
+TEST(HttpServer, drops_a_request_whose_client_has_gone) {
+  std::atomic<bool> hold = true;
+  std::atomic<int> answered = 0;
+  const Running server([&](const Request& request) {
+    while (hold && request.target == "/hold") std::this_thread::sleep_for(1ms);
+    ++answered;
+    return echo(request);
+  });
+  const Client one(server.port);
+  const Client two(server.port);
+  one.send("GET /hold HTTP/1.1\r\n" + kClose);
+  two.send("GET /hold HTTP/1.1\r\n" + kClose);
+  for (int i = 0; i < 3; ++i) {
+    const Client impatient(server.port);
+    impatient.send("GET /stale HTTP/1.1\r\n" + kClose);
+    std::this_thread::sleep_for(50ms);
+  }
+  std::this_thread::sleep_for(100ms);
+  hold = false;
+  EXPECT_THAT(one.rest(), HasSubstr("/hold"));
+  EXPECT_THAT(two.rest(), HasSubstr("/hold"));
+  EXPECT_THAT(asked(server.port, "GET /next HTTP/1.1\r\n" + kClose), HasSubstr("/next"));
+  EXPECT_EQ(server.load->abandoned, 3);
+  EXPECT_EQ(answered, 3);
+}
+
+TEST(HttpServer, tells_a_handler_that_its_client_has_gone) {
+  std::atomic<bool> noticed = false;
+  const Running server([&](const Request& request) {
+    for (int i = 0; i < 2000 && !request.abandoned(); ++i) std::this_thread::sleep_for(1ms);
+    noticed = request.abandoned();
+    return echo(request);
+  });
+  {
+    const Client client(server.port);
+    client.send("GET /long HTTP/1.1\r\n" + kClose);
+    std::this_thread::sleep_for(50ms);
+  }
+  for (int i = 0; i < 2000 && !noticed; ++i) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(noticed);
+}
+
+TEST(HttpServer, refuses_at_once_what_would_wait_too_long) {
+  std::atomic<bool> hold = true;
+  auto server = HttpServer::listen({.port = 0, .requests_max = 2}, [&hold](const Request& request) {
+    while (hold) std::this_thread::sleep_for(1ms);
+    return echo(request);
+  });
+  ASSERT_TRUE(server);
+  std::atomic<bool> stop = false;
+  std::thread runs([&] { (*server)->run([&stop] { return stop.load(); }); });
+  const Client one((*server)->port());
+  const Client two((*server)->port());
+  one.send("GET / HTTP/1.1\r\n" + kClose);
+  two.send("GET / HTTP/1.1\r\n" + kClose);
+  std::this_thread::sleep_for(100ms);
+  const std::string third = asked((*server)->port(), "GET / HTTP/1.1\r\n" + kClose);
+  EXPECT_THAT(third, StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(third, HasSubstr("Retry-After: 1"));
+  hold = false;
+  EXPECT_THAT(one.rest(), StartsWith("HTTP/1.1 200"));
+  stop = true;
+  runs.join();
+}
+
+TEST(HttpServer, streams_events_until_they_end) {
+  const Running server([](const Request&) {
+    return Response{.content_type = "text/event-stream",
+                    .events = [n = 0]() mutable -> std::optional<std::string> {
+                      if (++n == 4) return std::nullopt;
+                      return n == 2 ? std::string() : "data: " + std::to_string(n) + "\n\n";
+                    }};
+  });
+  const std::string all = asked(server.port, "GET /events HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(all, HasSubstr("text/event-stream"));
+  EXPECT_THAT(all, testing::EndsWith("\r\n\r\ndata: 1\n\ndata: 3\n\n"));
+  EXPECT_EQ(server.load->streams, 0);
+}
+
+TEST(HttpServer, a_stream_ends_with_its_client_or_its_server) {
+  auto asked_times = std::make_shared<std::atomic<int>>(0);
+  {
+    const Running server([asked_times](const Request&) {
+      return Response{.events = [asked_times]() -> std::optional<std::string> {
+        ++*asked_times;
+        return "data: x\n\n";
+      }};
+    });
+    {
+      const Client leaves(server.port);
+      leaves.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      std::this_thread::sleep_for(100ms);
+      EXPECT_EQ(server.load->streams, 1);
+    }
+    for (int i = 0; i < 2000 && server.load->streams > 0; ++i) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(server.load->streams, 0);
+    EXPECT_GT(*asked_times, 0);
+    const Client stays(server.port);
+    stays.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::this_thread::sleep_for(50ms);
+  }  // the server ends though the stream does not
+}
+
 TEST(HttpServer, finishes_an_open_answer_when_it_is_stopped) {
   std::string answer;
   std::thread reader;
@@ -195,15 +302,12 @@ TEST(HttpServer, says_so_when_the_port_is_taken) {
   EXPECT_EQ(second.error().front().code, "serve.port");
 }
 
-// Access rules and routes together, over a socket, as `orrery serve` joins them.
-TEST(HttpServer, guards_the_routes) {
+// Access rules before a handler, over a socket, as `orrery serve` joins them.
+TEST(HttpServer, guards_what_is_behind_it) {
   std::atomic<int> port = 0;  // known only once the server runs
-  const Services services{.review_page = [] { return Result<std::string>("review"); },
-                          .plan = [](std::string_view) { return Result<std::string>("{}"); },
-                          .catalog = [](std::string_view) { return std::optional<std::string>(); }};
-  const Running server([&port, &services](const Request& request) {
+  const Running server([&port](const Request& request) {
     const auto refusal = check_access(request, {.port = port, .token = "secret-token"});
-    return refusal ? *refusal : handle(request, services);
+    return refusal ? *refusal : echo(request);
   });
   port = server.port;
   const std::string host = "Host: 127.0.0.1:" + std::to_string(server.port) + "\r\n";
@@ -219,7 +323,6 @@ TEST(HttpServer, guards_the_routes) {
   EXPECT_EQ(status("POST /api/v1/plan HTTP/1.1\r\nOrigin: http://evil.example\r\n" + host + token +
                    "Content-Length: 0\r\n" + end),
             "403");
-  EXPECT_EQ(status("GET /../../etc/passwd HTTP/1.1\r\n" + host + token + end), "404");
 }
 
 }  // namespace

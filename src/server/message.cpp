@@ -20,4 +20,8 @@ std::string_view query_value(const Request& request, std::string_view name) {
   return {};
 }
 
+Response json_response(std::string body, int status) {
+  return {.status = status, .content_type = "application/json", .body = std::move(body)};
+}
+
 }  // namespace orrery

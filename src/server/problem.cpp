@@ -29,4 +29,10 @@ Response problem(int status, std::string_view title, const Diagnostics& diagnost
   return {.status = status, .content_type = "application/problem+json", .body = json.text() + '\n'};
 }
 
+Response refused_body(const Diagnostics& diagnostics, std::string_view title) {
+  const bool shape = !diagnostics.empty() && diagnostics.front().code.starts_with("body.");
+  return shape ? problem(400, "the body is not what this address takes", diagnostics)
+               : problem(422, title, diagnostics);
+}
+
 }  // namespace orrery

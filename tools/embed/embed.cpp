@@ -1,5 +1,6 @@
-// embed DIR OUT.cpp: writes every file below DIR into OUT.cpp as string literals, sorted by path.
-// The result defines orrery::embedded_files() of src/catalog/embedded.h.
+// embed DIR OUT.cpp [FUNCTION]: writes every file below DIR into OUT.cpp as string literals, sorted
+// by path; any bytes do. The result defines orrery::FUNCTION(), embedded_files() of
+// src/catalog/embedded.h where none is named. A DIR that is not there holds no files.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -42,26 +43,35 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+std::vector<std::filesystem::path> files_below(const std::filesystem::path& root) {
   namespace fs = std::filesystem;
-  if (argc != 3) {
-    std::cerr << "usage: embed DIR OUT.cpp\n";
-    return 2;
-  }
-  const fs::path root = argv[1];
   std::vector<fs::path> files;
+  if (!fs::exists(root)) return files;
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
     if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), root));
   }
   std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  namespace fs = std::filesystem;
+  if (argc != 3 && argc != 4) {
+    std::cerr << "usage: embed DIR OUT.cpp [FUNCTION]\n";
+    return 2;
+  }
+  const std::string function = argc == 4 ? argv[3] : "embedded_files";
+  const fs::path root = argv[1];
+  const std::vector<fs::path> files = files_below(root);
 
   std::ofstream out(argv[2], std::ios::binary);
   out << "#include \"catalog/embedded.h\"\n\n#include <array>\n\n"
          // clang counts the joined literal; both compilers take far longer ones.
          "#ifdef __clang__\n#pragma clang diagnostic ignored \"-Woverlength-strings\"\n#endif\n\n"
-         "namespace orrery {\nnamespace {\n";
+         "namespace orrery {\nstd::span<const EmbeddedFile> "
+      << function << "();\nnamespace {\n";
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string text = read(root / files[i]);
     out << "constexpr char kFile" << i << "[] =\n    \"\"";
@@ -76,8 +86,8 @@ int main(int argc, char** argv) {
         << i << ") - 1}},\n";
   }
   out << "}};\n}  // namespace\n\n"
-         "std::span<const EmbeddedFile> embedded_files() { return kFiles; }\n\n}  // namespace "
-         "orrery\n";
+         "std::span<const EmbeddedFile> "
+      << function << "() { return kFiles; }\n\n}  // namespace orrery\n";
   out.flush();
   return out ? 0 : 1;
 }

@@ -1,0 +1,77 @@
+// All that answers a request but the sockets: access, routes, counters.
+//
+//   Request -> check_access -> Router -> Response
+// Routes stand by subject in routes_*.cpp and follow docs/api/openapi.yaml. They are functions of
+// the request and of what a Console holds, so a test asks them without a socket.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/models.h"
+#include "server/access.h"
+#include "server/http_server.h"
+#include "server/job_board.h"
+#include "server/layout_job.h"
+#include "server/metrics.h"
+#include "server/once.h"
+#include "server/router.h"
+
+namespace orrery {
+
+// The design that the server was started with, as it is on disk now.
+struct ServedDesign {
+  std::string file;
+  std::string text;
+  bool sample = false;  // none was named
+};
+
+// What a console is given; all of it outlives the console.
+struct ConsoleSetting {
+  const Catalog& catalog;
+  const Models& models;
+  std::string version;
+  std::function<Result<ServedDesign>()> served;
+  // Files that the served design names; designs from the network may name none.
+  ReadFile read_file;
+  // JSON of a table or row ("nodes/dgx-h100"); nullopt where there is none.
+  std::function<std::optional<std::string>(std::string_view path)> catalog_json;
+  std::shared_ptr<ServerLoad> load = std::make_shared<ServerLoad>();
+};
+
+class Console {
+ public:
+  // `store` keeps the jobs.
+  static Result<std::unique_ptr<Console>> open(ConsoleSetting setting,
+                                               std::unique_ptr<JobStore> store);
+
+  Response answer(const Request& request, const AccessRules& rules) const;
+
+  const ConsoleSetting& setting() const { return setting_; }
+  const LayoutJobs& layout_jobs() const { return layout_jobs_; }
+  JobBoard& jobs() const { return *jobs_; }
+  Metrics& metrics() const { return metrics_; }
+  OnceTexts& accuracy() const { return accuracy_; }
+  const Router& router() const { return router_; }
+
+ private:
+  explicit Console(ConsoleSetting setting);
+
+  const ConsoleSetting setting_;
+  const LayoutJobs layout_jobs_;
+  mutable Metrics metrics_;
+  mutable OnceTexts accuracy_;
+  const Router router_;
+  std::unique_ptr<JobBoard> jobs_;
+};
+
+std::vector<Route> page_routes(const Console& console);
+std::vector<Route> knowledge_routes(const Console& console);
+std::vector<Route> design_routes(const Console& console);
+std::vector<Route> job_routes(const Console& console);
+
+}  // namespace orrery
