@@ -6,53 +6,15 @@
 #include <cmath>
 #include <map>
 
-#include "base/csv.h"
 #include "base/text.h"
-#include "catalog/embedded.h"
-#include "cluster/mig.h"
 #include "emit/escape.h"
 #include "emit/slurm_parts.h"
 
 namespace orrery {
 namespace {
 
-constexpr std::string_view kHostFacts = "emit/slurm/hosts.csv";
-// Cores for each accelerator where nothing is known: what 8-GPU servers of 2020 to 2025 come near.
-constexpr int kAssumedCores = 16;
-
 void gather(Diagnostics& to, const Diagnostics& from) {
   to.insert(to.end(), from.begin(), from.end());
-}
-
-std::optional<HostShape> known_shape(std::string_view node) {
-  const auto text = embedded_file(kHostFacts);
-  const auto table = CsvTable::parse(text.value_or(""), std::string(kHostFacts));
-  if (!table) return std::nullopt;
-  for (const CsvRow& row : table->rows()) {
-    if (table->text(row, "node_id") != node) continue;
-    return HostShape{
-        .sockets = static_cast<int>(table->integer(row, "sockets").value_or(1)),
-        .cores_per_socket = static_cast<int>(table->integer(row, "cores_per_socket").value_or(1)),
-        .memory = gib(table->number(row, "memory_gib").value_or(0))};
-  }
-  return std::nullopt;
-}
-
-HostShape shape_of(const HostFleet& fleet) {
-  const design::FleetNode& node = fleet.view->node;
-  const int sockets = std::max(1, node.part.host_cpus / fleet.hosts_per_node);
-  HostShape shape{.sockets = sockets,
-                  .cores_per_socket = std::max(
-                      1, kAssumedCores * std::max(1, fleet.view->accelerators_per_host) / sockets),
-                  .assumed = true};
-  if (const auto known = known_shape(node.part.id)) shape = *known;
-  if (node.cores) {
-    shape.sockets = *node.cores % shape.sockets == 0 ? shape.sockets : 1;
-    shape.cores_per_socket = *node.cores / shape.sockets;
-    shape.assumed = false;
-  }
-  if (node.memory) shape.memory = node.memory;
-  return shape;
 }
 
 Result<std::vector<HostGres>> gres_of(const Review& review, const HostFleet& fleet) {
@@ -170,7 +132,7 @@ Result<SlurmPlan> plan_of(const Review& review, const EmitSource& source,
   for (const HostFleet& fleet : plan.hosts.fleets) {
     auto gres = gres_of(review, fleet);
     if (!gres) gather(faults, gres.error());
-    plan.fleets.push_back({shape_of(fleet), gres.value_or(std::vector<HostGres>())});
+    plan.fleets.push_back({host_shape(fleet), gres.value_or(std::vector<HostGres>())});
   }
   gather(faults, PartitionPlanner(plan).run());
   const design::Scheduler& scheduler = review.design.scheduler;

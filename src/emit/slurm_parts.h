@@ -4,19 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "emit/host_shape.h"
 #include "emit/hosts.h"
 #include "emit/slurm.h"
 
 namespace orrery {
-
-// What a host offers to jobs. From the design where it says so, else from
-// data/emit/slurm/hosts.csv.
-struct HostShape {
-  int sockets = 1;
-  int cores_per_socket = 1;
-  std::optional<Bytes> memory;
-  bool assumed = false;  // neither had it: 16 cores an accelerator
-};
 
 // GPUs of one kind on a host: "gpu:h100-sxm:8", or a MIG profile's slices on all of its GPUs.
 struct HostGres {
