@@ -5,6 +5,7 @@
 #include "base/csv.h"
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "report/bill_json.h"
 #include "report/figure_json.h"
 
 namespace orrery {
@@ -158,20 +159,6 @@ void write_goals_and_spends(JsonWriter& w, const Verdict& v) {
     w.field("goodput_after_ratio", s.goodput_after);
     w.field("unit_cost_before_usd_per_hour", s.unit_cost_before_usd);
     w.field("unit_cost_after_usd_per_hour", s.unit_cost_after_usd).end_object();
-  }
-  w.end_array();
-}
-
-void write_bill(JsonWriter& w, const Bill& bill) {
-  w.key("bill").begin_array();
-  for (const BillLine& l : bill.lines) {
-    w.begin_object().field("section", l.section).field("item", l.item).field("part", l.part_id);
-    w.field("count", l.count);
-    if (l.unit_price) {
-      w.field("unit_price_low_usd", l.unit_price->low.base());
-      w.field("unit_price_high_usd", l.unit_price->high.base());
-    }
-    w.field("unit_power_w", l.unit_power.base()).field("reference", l.reference).end_object();
   }
   w.end_array();
 }

@@ -1,0 +1,12 @@
+// A bill of parts as JSON, the same in a verdict and in the view of a network.
+#pragma once
+
+#include "base/json_writer.h"
+#include "catalog/bill.h"
+
+namespace orrery {
+
+// Key and array: "bill": [...].
+void write_bill(JsonWriter& w, const Bill& bill);
+
+}  // namespace orrery
