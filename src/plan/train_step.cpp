@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "plan/plain_step.h"
-#include "plan/train_view.h"
+#include "plan/train_run.h"
 
 namespace orrery {
 namespace {
@@ -172,37 +172,59 @@ std::string refusal(const Diagnostics& faults) {
   return faults.empty() ? "no layout divides" : faults.front().what;
 }
 
-void fill_transformer(TrainView& view, const TrainContext& c, int available) {
-  const std::vector<int> counts = counts_to_try(view, available);
-  if (counts.empty()) {
-    view.infeasible = fmt::format(
-        "batch {} spreads over no layout of {} to {} accelerators", view.train->batch,
-        grouped(static_cast<std::int64_t>(available * kLeastShareUsed)), grouped(available));
+int available_to(const TrainView& view) {
+  const FleetView& fleet = *view.fleet;
+  const int per_node = fleet.node.part.accelerators;
+  return view.workload->terms.nodes
+             ? std::min(fleet.accelerators, *view.workload->terms.nodes * per_node)
+             : fleet.accelerators;
+}
+
+std::unexpected<Diagnostics> no_run(std::string why) {
+  return fail({.code = "training.infeasible", .what = std::move(why)});
+}
+
+void fill_transformer(TrainView& view, const TrainContext& c) {
+  const auto run = training_run(view, c);
+  if (!run) {
+    view.infeasible = refusal(run.error());
     return;
   }
-  TrainingQuery q = query_for(view, c);
-  view.infeasible = "no layout fits";
-  for (const int gpus : counts) {
-    q.gpus = gpus;
-    const auto prediction = predict_training(c.models.training, q);
-    if (!prediction) {
-      view.infeasible = refusal(prediction.error());
-      continue;
-    }
-    if (!prediction->fits) {
-      view.infeasible =
-          fmt::format("the leanest layout needs {} of {} on the fullest accelerator",
-                      brief(prediction->memory.peak), brief(prediction->memory_limit));
-      continue;
-    }
-    view.infeasible.clear();
-    view.accelerators = gpus;
-    view.step = plan_of(*prediction, q);
+  const TrainingPrediction& p = run->prediction;
+  if (!p.fits) {
+    view.infeasible = fmt::format("the leanest layout needs {} of {} on the fullest accelerator",
+                                  brief(p.memory.peak), brief(p.memory_limit));
     return;
   }
+  view.accelerators = run->query.gpus;
+  view.step = plan_of(p, run->query);
 }
 
 }  // namespace
+
+Result<TrainingRun> training_run(const TrainView& view, const TrainContext& c) {
+  const int available = available_to(view);
+  const std::vector<int> counts = counts_to_try(view, available);
+  if (counts.empty()) {
+    return no_run(fmt::format(
+        "batch {} spreads over no layout of {} to {} accelerators", view.train->batch,
+        grouped(static_cast<std::int64_t>(available * kLeastShareUsed)), grouped(available)));
+  }
+  Result<TrainingRun> last = no_run("no layout fits");
+  for (const int gpus : counts) {
+    TrainingRun run{.query = query_for(view, c)};
+    run.query.gpus = gpus;
+    auto prediction = predict_training(c.models.training, run.query);
+    if (!prediction) {
+      last = std::unexpected(std::move(prediction.error()));
+      continue;
+    }
+    run.prediction = *std::move(prediction);
+    last = std::move(run);
+    if (last->prediction.fits) break;
+  }
+  return last;
+}
 
 void fill_step(TrainView& view, const TrainContext& c) {
   const FleetView& fleet = *view.fleet;
@@ -210,14 +232,10 @@ void fill_step(TrainView& view, const TrainContext& c) {
     view.infeasible = "the fleet has no accelerators; a `batch` workload runs on CPUs";
     return;
   }
-  const int per_node = fleet.node.part.accelerators;
-  const int available = view.workload->terms.nodes
-                            ? std::min(fleet.accelerators, *view.workload->terms.nodes * per_node)
-                            : fleet.accelerators;
   if (view.model) {
-    fill_transformer(view, c, available);
+    fill_transformer(view, c);
   } else {
-    fill_plain_step(view, c, available);
+    fill_plain_step(view, c, available_to(view));
   }
   const int per_host = std::max(1, fleet.accelerators_per_host);
   view.hosts = (view.accelerators + per_host - 1) / per_host;

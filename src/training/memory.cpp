@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "training/stage_memory.h"
 #include "training/stages.h"
 #include "workload/model_math.h"
 
@@ -146,25 +147,55 @@ StageMemory stage_memory(const TrainingJob& job, const Layout& l, const Framewor
   return stage;
 }
 
+// What the stages of a layout share, so that each is asked for by its place alone.
+struct StageInputs {
+  LayoutGroups groups;
+  LayerSaved saved;
+  Bytes logits;
+  StageLayers layers;
+};
+
+StageInputs stage_inputs(const TrainingJob& job, const Layout& l, const FrameworkModel& f,
+                         StepScratch& scratch) {
+  StageInputs in{.groups = groups_of(job, l)};
+  const LayerSplit split = split_of(job, l);
+  const KernelStyle style = style_of(f, job);
+  if (dense_layer_count(job.model) > 0) {
+    in.saved.dense = mean_saved(job, split, style, LayerKind::dense, scratch.layer);
+  }
+  if (job.model.is_moe()) {
+    in.saved.moe = mean_saved(job, split, style, LayerKind::moe, scratch.layer);
+  }
+  in.logits = Bytes(split.microbatch * split.sequence / split.cp * job.model.vocab / l.tp * 2);
+  in.layers = stage_layers(job.model.layers, l.pp, l.vp, 1);
+  return in;
+}
+
+StageMemory memory_at(const TrainingJob& job, const Layout& l, const FrameworkModel& f,
+                      const StageInputs& in, int index) {
+  StagePlace place = StagePlace::middle;
+  double layers = in.layers.middle;
+  if (l.pp == 1) {
+    place = StagePlace::only;
+    layers = job.model.layers;
+  } else if (index == 0) {
+    place = StagePlace::first;
+    layers = in.layers.first;
+  } else if (index == l.pp - 1) {
+    place = StagePlace::last;
+    layers = in.layers.last;
+  }
+  return stage_memory(job, l, f, in.groups, in.saved, place, index, layers, in.logits);
+}
+
 }  // namespace
 
 MemoryEstimate estimate_memory(const TrainingJob& job, const Layout& l, const FrameworkModel& f,
                                StepScratch& scratch) {
-  const LayoutGroups groups = groups_of(job, l);
-  const LayerSplit split = split_of(job, l);
-  const KernelStyle style = style_of(f, job);
-  LayerSaved saved;
-  if (dense_layer_count(job.model) > 0) {
-    saved.dense = mean_saved(job, split, style, LayerKind::dense, scratch.layer);
-  }
-  if (job.model.is_moe()) {
-    saved.moe = mean_saved(job, split, style, LayerKind::moe, scratch.layer);
-  }
-  const Bytes logits(split.microbatch * split.sequence / split.cp * job.model.vocab / l.tp * 2);
-  const StageLayers layers = stage_layers(job.model.layers, l.pp, l.vp, 1);
+  const StageInputs in = stage_inputs(job, l, f, scratch);
   MemoryEstimate e;
-  const auto consider = [&](StagePlace place, int index, double count) {
-    const StageMemory s = stage_memory(job, l, f, groups, saved, place, index, count, logits);
+  const auto consider = [&](int index) {
+    const StageMemory s = memory_at(job, l, f, in, index);
     if (index == 0) e.first = s;
     if (index == l.pp - 1) e.last = s;
     if (s.total() > e.peak) {
@@ -173,14 +204,18 @@ MemoryEstimate estimate_memory(const TrainingJob& job, const Layout& l, const Fr
       e.stage = s;
     }
   };
-  if (l.pp == 1) {
-    consider(StagePlace::only, 0, job.model.layers);
-    return e;
-  }
-  consider(StagePlace::first, 0, layers.first);
-  if (l.pp > 2) consider(StagePlace::middle, 1, layers.middle);
-  consider(StagePlace::last, l.pp - 1, layers.last);
+  consider(0);
+  if (l.pp > 2) consider(1);
+  if (l.pp > 1) consider(l.pp - 1);
   return e;
+}
+
+std::vector<StageMemory> memory_by_stage(const TrainingJob& job, const Layout& l,
+                                         const FrameworkModel& f, StepScratch& scratch) {
+  const StageInputs in = stage_inputs(job, l, f, scratch);
+  std::vector<StageMemory> stages;
+  for (int i = 0; i < l.pp; ++i) stages.push_back(memory_at(job, l, f, in, i));
+  return stages;
 }
 
 }  // namespace orrery

@@ -1,0 +1,245 @@
+#include "report/view_training.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/json_writer.h"
+#include "base/units.h"
+#include "plan/review.h"
+#include "plan/sections.h"
+#include "plan/train_run.h"
+#include "report/figure_json.h"
+#include "training/stage_memory.h"
+#include "training/trace.h"
+
+namespace orrery {
+namespace {
+
+struct Asked {
+  Review review;
+  const TrainView* view = nullptr;
+  std::optional<TrainingRun> run;  // none for a plain network
+};
+
+Result<TrainingRun> run_of(const Review& r, const TrainView& view, const Models& models) {
+  const TrainContext context{r.design, r.catalog, models, r.fleets, r.networks, r.tiers};
+  auto run = training_run(view, context);
+  if (run) return run;
+  return fail({.code = "training.infeasible",
+               .place = design::place_of(r.design, view.path),
+               .what = view.label + ": " + run.error().front().what,
+               .why = run.error().front().why,
+               .fix = "change batch, layout or nodes of this workload"});
+}
+
+Result<Asked> ask(const design::Design& design, const Catalog& catalog, const Models& models,
+                  const std::string& workload) {
+  Asked a{.review = run_stages(design, catalog, models)};
+  for (const TrainView& t : a.review.trains) {
+    if (workload.empty() || t.label == workload) {
+      a.view = &t;
+      break;
+    }
+  }
+  if (a.view == nullptr) {
+    return fail({.code = "training.no-workload",
+                 .what = workload.empty() ? "the design trains nothing"
+                                          : "no workload '" + workload.substr(0, 80) + "' trains",
+                 .fix = "name one of `workloads`, or add a `train`"});
+  }
+  if (a.view->fleet == nullptr || a.view->fleet->accelerator() == nullptr) {
+    return fail({.code = "training.infeasible", .what = a.view->infeasible});
+  }
+  if (a.view->model == nullptr) return a;
+  auto run = run_of(a.review, *a.view, models);
+  if (!run) return std::unexpected(run.error());
+  a.run = *std::move(run);
+  return a;
+}
+
+void write_layout(JsonWriter& w, const Layout& l, const std::string& text) {
+  w.key("layout").begin_object().field("text", text);
+  w.field("tp", l.tp).field("pp", l.pp).field("vp", l.vp).field("dp", l.dp).field("cp", l.cp);
+  w.field("ep", l.ep).field("microbatch", l.microbatch).field("sharding", to_text(l.sharding));
+  w.field("recompute", to_text(l.recompute)).field("schedule", to_text(l.schedule));
+  w.field("sequence_parallel", l.sequence_parallel).end_object();
+}
+
+std::string_view id_of(StepPhase phase) {
+  static constexpr std::string_view kIds[kStepPhaseCount] = {
+      "matrix", "attention", "passes", "recompute", "host",      "tp",       "cp",
+      "ep",     "pp",        "bubble", "dp",        "optimizer", "overhead", "straggler"};
+  return kIds[static_cast<std::size_t>(phase)];
+}
+
+void write_part(JsonWriter& w, std::string_view id, std::string_view label, double seconds,
+                double whole) {
+  if (seconds <= 0) return;
+  w.begin_object().field("id", id).field("label", label).field("time_s", seconds);
+  w.field("share_ratio", whole > 0 ? seconds / whole : 0.0).end_object();
+}
+
+void write_step(JsonWriter& w, const TrainingPrediction& p) {
+  w.key("step").begin_object().field("time_s", p.step_time_s.value);
+  w.field("low_s", p.step_time_s.low).field("high_s", p.step_time_s.high);
+  w.key("parts").begin_array();
+  for (int i = 0; i < kStepPhaseCount; ++i) {
+    const auto phase = static_cast<StepPhase>(i);
+    write_part(w, id_of(phase), to_text(phase), p.step.part(phase), p.step.seconds);
+  }
+  w.end_array().end_object();
+}
+
+void write_stage(JsonWriter& w, int index, const StageMemory& m) {
+  w.begin_object().field("stage", index).field("total_bytes", m.total().base());
+  w.key("parts").begin_array();
+  const auto part = [&](std::string_view id, std::string_view label, Bytes bytes) {
+    w.begin_object().field("id", id).field("label", label).field("bytes", bytes.base());
+    w.end_object();
+  };
+  part("weights", "weights", m.weights);
+  part("gradients", "gradients", m.gradients);
+  part("optimizer", "optimizer state", m.optimizer);
+  part("activations", "activations", m.activations);
+  part("logits", "logits", m.logits);
+  part("workspace", "workspace and buffers", m.workspace);
+  w.end_array().end_object();
+}
+
+void write_memory(JsonWriter& w, const TrainingRun& run, const Models& models) {
+  const TrainingPrediction& p = run.prediction;
+  StepScratch scratch;
+  const FrameworkModel framework =
+      models.training.training.framework(run.query.framework, run.query.release);
+  const auto stages = memory_by_stage(job_of(run.query), p.layout, framework, scratch);
+  w.key("memory").begin_object().field("limit_bytes", p.memory_limit.base());
+  w.field("peak_stage", p.memory.peak_stage).key("stages").begin_array();
+  for (std::size_t i = 0; i < stages.size(); ++i) write_stage(w, static_cast<int>(i), stages[i]);
+  w.end_array().end_object();
+}
+
+std::string timeline_note(const TrainingPrediction& p, int drawn) {
+  std::string note;
+  if (drawn < p.step.microbatches) {
+    note = fmt::format("{} of {} microbatches are drawn; the others repeat the middle.", drawn,
+                       p.step.microbatches);
+  }
+  if (p.layout.pp > 1 && (p.layout.vp > 1 || p.layout.schedule == Schedule::zero_bubble)) {
+    note += (note.empty() ? "" : " ");
+    note += "Drawn as 1F1B of the same stage times: the bubbles of this schedule are smaller.";
+  }
+  return note;
+}
+
+void write_timeline(JsonWriter& w, const TrainingPrediction& p) {
+  const int stages = std::max(1, p.step.stages.count);
+  const int most = std::clamp(kMostTimelineBlocks / (2 * stages), 1, kTracedMicrobatches);
+  const int drawn = std::min(p.step.microbatches, most);
+  const auto blocks = schedule_blocks(p.step.stages, drawn);
+  double end = 0;
+  for (const TraceBlock& b : blocks) end = std::max(end, b.start_s + b.seconds);
+  w.key("timeline").begin_object().field("stages", stages);
+  w.field("microbatches", p.step.microbatches).field("microbatches_drawn", drawn);
+  w.field("end_s", end).field("note", timeline_note(p, drawn)).key("blocks").begin_array();
+  for (const TraceBlock& b : blocks) {
+    w.begin_object().field("stage", b.stage).field("microbatch", b.microbatch);
+    w.field("kind", b.backward ? "backward" : "forward").field("start_s", b.start_s);
+    w.field("time_s", b.seconds).end_object();
+  }
+  w.end_array().end_object();
+}
+
+void write_search(JsonWriter& w, const TrainingQuery& q) {
+  w.key("search").begin_object().field("kind", "search-layout").field("model", q.model.id);
+  w.field("accelerator", q.accelerator->id).field("gpus", q.gpus).field("batch", q.batch);
+  w.field("sequence", static_cast<std::int64_t>(q.sequence));
+  w.field("precision", to_text(q.precision));
+  if (q.nic > BytesPerSecond(0)) w.field("nic", to_text(q.nic));
+  w.end_object();
+}
+
+void write_figures(JsonWriter& w, const Review& r, const TrainView& view) {
+  w.key("figures").begin_object();
+  for (const Section& s : training_sections(r)) {
+    if (s.layer != Layer::training || s.name != view.label) continue;
+    for (const Figure& f : s.figures) write_figure(w, f);
+    break;
+  }
+  w.end_object();
+}
+
+// A plain network: data parallel, one stage, the parts that its model has.
+void write_plain(JsonWriter& w, const TrainView& v) {
+  const StepPlan& plan = v.step;
+  write_layout(w, {.dp = v.accelerators, .sharding = Sharding::none}, plan.layout);
+  w.field("layout_chosen", true).field("fits", v.feasible());
+  w.key("step").begin_object().field("time_s", plan.step.base());
+  w.field("low_s", plan.step.base() / (1 + plan.error));
+  w.field("high_s", plan.step.base() * (1 + plan.error)).key("parts").begin_array();
+  for (const StepSlice& s : plan.parts) {
+    std::string id = s.name;
+    std::ranges::replace(id, ' ', '-');
+    write_part(w, id, s.name, s.time.base(), plan.step.base());
+  }
+  w.end_array().end_object();
+  w.key("memory").begin_object().field("limit_bytes", plan.memory_limit.base());
+  w.field("peak_stage", 0).key("stages").begin_array();
+  w.begin_object().field("stage", 0).field("total_bytes", plan.memory.base());
+  w.key("parts").begin_array().end_array().end_object().end_array().end_object();
+  w.key("timeline").begin_object().field("stages", 1).field("microbatches", 1);
+  w.field("microbatches_drawn", 0).field("end_s", plan.step.base());
+  w.field("note", "A network that is no transformer has no pipeline.");
+  w.key("blocks").begin_array().end_array().end_object();
+  w.key("search").begin_object().end_object();
+}
+
+void write_transformer(JsonWriter& w, const TrainingRun& run, const Models& models) {
+  const TrainingPrediction& p = run.prediction;
+  write_layout(w, p.layout, to_text(p.layout));
+  w.field("layout_chosen", p.layout_chosen).field("fits", p.fits);
+  write_step(w, p);
+  write_memory(w, run, models);
+  write_timeline(w, p);
+  write_search(w, run.query);
+}
+
+}  // namespace
+
+Result<std::string> training_view_json(const design::Design& design, const Catalog& catalog,
+                                       const Models& models, const std::string& workload) {
+  const auto asked = ask(design, catalog, models, workload);
+  if (!asked) return std::unexpected(asked.error());
+  const TrainView& v = *asked->view;
+  JsonWriter w(0);
+  w.begin_object().field("schema_version", 1).field("kind", "training");
+  w.key("workloads").begin_array();
+  for (const TrainView& t : asked->review.trains) w.value(t.label);
+  w.end_array().field("workload", v.label);
+  w.field("model", v.model ? v.model->id : "plain network");
+  w.field("accelerator", v.fleet->accelerator()->id);
+  w.field("gpus", asked->run ? asked->run->query.gpus : v.accelerators);
+  if (asked->run) {
+    write_transformer(w, *asked->run, models);
+  } else {
+    write_plain(w, v);
+  }
+  write_figures(w, asked->review, v);
+  w.end_object();
+  return w.text() + '\n';
+}
+
+Result<std::string> training_trace_json(const design::Design& design, const Catalog& catalog,
+                                        const Models& models, const std::string& workload) {
+  const auto asked = ask(design, catalog, models, workload);
+  if (!asked) return std::unexpected(asked.error());
+  if (!asked->run) {
+    return fail({.code = "training.no-trace",
+                 .what = "a network that is no transformer has no timeline of its step"});
+  }
+  const TrainingPrediction& p = asked->run->prediction;
+  return step_trace_json(p.step,
+                         design.name + ", " + asked->view->label + ": " + to_text(p.layout));
+}
+
+}  // namespace orrery
