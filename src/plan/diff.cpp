@@ -152,25 +152,35 @@ std::string verdict_line(const DesignDiff& d, const Totals& from, const Totals& 
 
 }  // namespace
 
-DesignDiff compare(const design::Design& before, const design::Design& after,
-                   const Catalog& catalog, const Models& models) {
-  const Verdict a = review(before, catalog, models, {.spends = false});
-  const Verdict b = review(after, catalog, models, {.spends = false});
-  const Totals from = totals_of(run_stages(before, catalog, models));
-  const Totals to = totals_of(run_stages(after, catalog, models));
-  DesignDiff d{.before_name = before.name,
-               .after_name = after.name,
+DesignDiff compare(const Reviewed& before, const Reviewed& after, const Models& models) {
+  const Verdict& a = before.verdict;
+  const Verdict& b = after.verdict;
+  const design::Design& from_design = before.stages.design;
+  const design::Design& to_design = after.stages.design;
+  const Totals from = totals_of(before.stages);
+  const Totals to = totals_of(after.stages);
+  DesignDiff d{.before_name = from_design.name,
+               .after_name = to_design.name,
                .before_digest = a.digest,
                .after_digest = b.digest};
   d.passed_before = a.passes();
   d.passes_after = b.passes();
-  d.lines = line_diff(design::write_design(before), design::write_design(after));
-  d.effects = attribute(before, after, catalog, models, from, to);
+  d.lines = line_diff(design::write_design(from_design), design::write_design(to_design));
+  d.effects = attribute(from_design, to_design, before.stages.catalog, models, from, to);
   d.figures = changed_figures(a, b);
   d.fixed = missing_in(a.findings, b.findings);
   d.broken = missing_in(b.findings, a.findings);
   d.verdict = verdict_line(d, from, to);
   return d;
+}
+
+DesignDiff compare(const design::Design& before, const design::Design& after,
+                   const Catalog& catalog, const Models& models) {
+  const Review a = run_stages(before, catalog, models);
+  const Review b = run_stages(after, catalog, models);
+  const Verdict before_verdict = verdict_of(a, models, {.spends = false});
+  const Verdict after_verdict = verdict_of(b, models, {.spends = false});
+  return compare({a, before_verdict}, {b, after_verdict}, models);
 }
 
 }  // namespace orrery

@@ -11,6 +11,7 @@
 
 #include "design/design.h"
 #include "plan/models.h"
+#include "plan/stages.h"
 #include "plan/verdict.h"
 
 namespace orrery {
@@ -52,5 +53,12 @@ struct DesignDiff {
 
 DesignDiff compare(const design::Design& before, const design::Design& after,
                    const Catalog& catalog, const Models& models);
+
+// The same of designs that are reviewed already, with spends or without.
+struct Reviewed {
+  const Review& stages;
+  const Verdict& verdict;
+};
+DesignDiff compare(const Reviewed& before, const Reviewed& after, const Models& models);
 
 }  // namespace orrery

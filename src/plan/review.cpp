@@ -104,11 +104,10 @@ std::vector<Section> all_sections(const Review& review) {
   return all;
 }
 
-Verdict review(const design::Design& design, const Catalog& catalog, const Models& models,
-               ReviewOptions options) {
-  const Review r = run_stages(design, catalog, models);
-  Verdict v{
-      .design = design.name, .version = design.version, .digest = design::design_digest(design)};
+Verdict verdict_of(const Review& r, const Models& models, ReviewOptions options) {
+  Verdict v{.design = r.design.name,
+            .version = r.design.version,
+            .digest = design::design_digest(r.design)};
   v.sections = all_sections(r);
   v.findings = check_rules(r);
   v.goals = check_goals(r, v.sections);
@@ -117,6 +116,11 @@ Verdict review(const design::Design& design, const Catalog& catalog, const Model
   if (options.spends) v.spends = best_spends(r, models);
   v.summary = summary_of(v);
   return v;
+}
+
+Verdict review(const design::Design& design, const Catalog& catalog, const Models& models,
+               ReviewOptions options) {
+  return verdict_of(run_stages(design, catalog, models), models, options);
 }
 
 }  // namespace orrery

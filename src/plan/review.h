@@ -28,4 +28,7 @@ Verdict review(const design::Design& design, const Catalog& catalog, const Model
 Review run_stages(const design::Design& design, const Catalog& catalog, const Models& models,
                   const Review* same_steps = nullptr);
 
+// What the stages come to: sections, rules, goals and spends.
+Verdict verdict_of(const Review& review, const Models& models, ReviewOptions options = {});
+
 }  // namespace orrery

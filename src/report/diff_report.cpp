@@ -77,36 +77,35 @@ Document document_of(const DesignDiff& d) {
   return doc;
 }
 
-std::string json_of(const DesignDiff& d) {
-  JsonWriter w;
-  w.begin_object().field("schema_version", 1).field("kind", "diff").field("verdict", d.verdict);
-  w.field("before", d.before_name).field("before_digest", d.before_digest);
-  w.field("after", d.after_name).field("after_digest", d.after_digest);
+void write_difference(JsonWriter& w, const DesignDiff& d) {
   w.field("passed_before", d.passed_before).field("passes_after", d.passes_after);
   w.key("effects").begin_array();
   for (const SectionEffect& e : d.effects) {
     w.begin_object().field("section", e.section).field("cost_usd_per_year", e.cost_usd_per_year);
-    w.field("goodput_ratio", e.goodput)
-        .field("unit_cost_usd_per_hour", e.unit_cost_usd)
-        .end_object();
+    w.field("goodput_ratio", e.goodput);
+    w.field("unit_cost_usd_per_hour", e.unit_cost_usd).end_object();
   }
   w.end_array().key("figures").begin_array();
   for (const FigureChange& f : d.figures) {
-    w.begin_object()
-        .field("layer", to_text(f.layer))
-        .field("section", f.section)
-        .field("label", f.label);
-    w.field("unit", unit_name(f.unit))
-        .field("before", f.before)
-        .field("after", f.after)
-        .end_object();
+    w.begin_object().field("layer", to_text(f.layer)).field("section", f.section);
+    w.field("label", f.label).field("unit", unit_name(f.unit)).field("before", f.before);
+    w.field("after", f.after).end_object();
   }
   w.end_array();
   write_findings(w, "broken", d.broken);
   write_findings(w, "fixed", d.fixed);
   w.key("lines").begin_array();
   for (const std::string& l : d.lines) w.value(l);
-  w.end_array().end_object();
+  w.end_array();
+}
+
+std::string json_of(const DesignDiff& d) {
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("kind", "diff").field("verdict", d.verdict);
+  w.field("before", d.before_name).field("before_digest", d.before_digest);
+  w.field("after", d.after_name).field("after_digest", d.after_digest);
+  write_difference(w, d);
+  w.end_object();
   return w.text() + '\n';
 }
 

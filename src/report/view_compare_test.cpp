@@ -1,0 +1,82 @@
+#include "report/view_compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "design/edit.h"
+#include "report/view_cost.h"
+#include "report/view_test_support.h"
+
+namespace orrery {
+namespace {
+
+using testing::SizeIs;
+using Json = nlohmann::json;
+
+Json view(const std::vector<NamedDesign>& designs) {
+  return Json::parse(text_of(comparison_view_json(designs, known().catalog, known().models)));
+}
+
+NamedDesign sample_with(const std::string& name, const std::string& path,
+                        const std::string& value) {
+  const auto edited = design::edit_text(design::find_template("superpod-h100")->text, {path, value},
+                                        known().catalog);
+  return {name, design_of(edited.value().text)};
+}
+
+void expect_sums(const Json& node) {
+  if (node["children"].empty()) return;
+  double sum = 0;
+  for (const Json& c : node["children"]) {
+    sum += c["usd_per_year"].get<double>();
+    expect_sums(c);
+  }
+  EXPECT_NEAR(sum, node["usd_per_year"], 1e-6 * sum + 1e-9) << node["name"];
+}
+
+TEST(view_compare, the_cost_tree_of_every_template_adds_up_to_its_year) {
+  const NamedDesign first{"sample", template_design("superpod-h100")};
+  for (const design::Template& t : design::templates()) {
+    SCOPED_TRACE(t.name);
+    const Json v = view({first, {std::string(t.name), template_design(t.name)}});
+    const Json& d = v["designs"][1];
+    EXPECT_NEAR(d["cost"]["usd_per_year"].get<double>(), d["cost_usd_per_year"],
+                1e-6 * d["cost_usd_per_year"].get<double>());
+    expect_sums(d["cost"]);
+    for (const Json& f : v["figures"]) EXPECT_EQ(f["values"].size(), 2U);
+    EXPECT_EQ(v["differences"][0]["after_index"], 1);
+  }
+}
+
+TEST(view_compare, differences_are_against_the_first_and_named_by_section) {
+  const NamedDesign as_is{"as is", template_design("superpod-h100")};
+  const Json v = view({as_is, sample_with("slow", "storage[0].write", "10 GB/s"),
+                       sample_with("warm", "site.cooling", "air-contained")});
+  ASSERT_THAT(v["differences"], SizeIs(2));
+  EXPECT_EQ(v["differences"][0]["effects"][0]["section"], "storage");
+  EXPECT_EQ(v["differences"][1]["effects"][0]["section"], "site");
+  EXPECT_EQ(v["differences"][1]["broken"][0]["rule"], "facility.rack-above-cooling");
+  EXPECT_FALSE(v["differences"][1]["passes_after"]);
+  EXPECT_THAT(v["designs"], SizeIs(3));
+  EXPECT_EQ(v["designs"][2]["errors"], 1);
+  EXPECT_FALSE(v["designs"][0]["tornado"]["bars"].empty());
+}
+
+TEST(view_compare, a_star_means_that_no_source_stands_behind) {
+  EXPECT_TRUE(is_assumed("assumed: no row for aws"));
+  EXPECT_TRUE(is_assumed(""));
+  EXPECT_FALSE(is_assumed("nodes/dgx-h100"));
+  EXPECT_FALSE(is_assumed("the design"));
+}
+
+TEST(view_compare, one_design_is_no_comparison) {
+  const auto r = comparison_view_json({{"a", template_design("single-node")}}, known().catalog,
+                                      known().models);
+  ASSERT_FALSE(r.has_value());
+  EXPECT_EQ(r.error().front().code, "compare.count");
+}
+
+}  // namespace
+}  // namespace orrery

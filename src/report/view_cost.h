@@ -1,0 +1,27 @@
+// The year's cost as a tree, and the tornado of what a useful hour hangs on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json_writer.h"
+#include "plan/cost_view.h"
+
+namespace orrery {
+
+struct CostNode {
+  std::string name;
+  Usd per_year;  // the children's sum where there are any
+  bool assumed = false;
+  std::string reference;
+  std::vector<CostNode> children;
+};
+
+CostNode cost_tree(const CostView& cost);
+// Whether a reference says that no source stands behind the number.
+bool is_assumed(std::string_view reference);
+
+void write_cost_tree(JsonWriter& w, const CostNode& node);
+void write_tornado(JsonWriter& w, const CostView& cost);
+
+}  // namespace orrery
