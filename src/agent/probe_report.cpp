@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/csv.h"
-#include "base/json_writer.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -89,7 +88,7 @@ std::string probe_text(const ProbeReport& report) {
   return out;
 }
 
-std::string probe_json(const ProbeReport& report) {
+std::string probe_json(const ProbeReport& report, const std::function<void(JsonWriter&)>& more) {
   JsonWriter json;
   json.begin_object().field("schema_version", kSchemaVersion).field("kind", "storage-probe");
   json.field("target", report.target).field("target_kind", report.kind);
@@ -105,7 +104,9 @@ std::string probe_json(const ProbeReport& report) {
   }
   json.end_array().key("notices").begin_array();
   for (const std::string& notice : report.notices) json.value(notice);
-  json.end_array().field("interrupted", report.interrupted).end_object();
+  json.end_array().field("interrupted", report.interrupted);
+  if (more) more(json);
+  json.end_object();
   return json.text() + '\n';
 }
 

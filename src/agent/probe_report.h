@@ -5,10 +5,13 @@
 // it; with five repeats that is nearly their range. Values are in base units.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/json_writer.h"
 
 namespace orrery {
 
@@ -41,7 +44,9 @@ struct ProbeReport {
 };
 
 std::string probe_text(const ProbeReport& report);
-std::string probe_json(const ProbeReport& report);
+// `more` may add members at the end of the object.
+std::string probe_json(const ProbeReport& report,
+                       const std::function<void(JsonWriter&)>& more = {});
 std::string probe_csv(const ProbeReport& report);
 // "1.23 GB/s", "812 /s".
 std::string show_probe(double value, ProbeUnit unit);

@@ -1,10 +1,12 @@
-// `orrery calibrate PROBE.csv`: a device's kernel parameters from its own measurements.
+// `orrery calibrate PROBE`: parameters from the reader's own measurements: a device's kernels from
+// a GPU probe's CSV, a tier's rates from a storage probe's JSON.
 #include "score/calibrate.h"
 
 #include <memory>
 
 #include "base/text.h"
 #include "cli/verb.h"
+#include "score/storage_probe.h"
 
 namespace orrery {
 namespace {
@@ -12,6 +14,8 @@ namespace {
 struct CalibrateOptions {
   std::string file;
   std::optional<std::string> accelerator;
+  std::optional<std::string> tier;
+  bool whole_tier = false;
 };
 
 // "NVIDIA H200" is h200-sxm: the catalog's id of that silicon, the SXM board first.
@@ -44,13 +48,32 @@ Result<const Accelerator*> chosen(const Catalog& catalog, const CalibrateOptions
                .fix = "give --accelerator ID; `orrery catalog accelerators` lists them"});
 }
 
+ExitCode calibrate_tier(const CalibrateOptions& options, const std::string& text,
+                        Terminal& terminal) {
+  const auto probe = read_storage_probe(text, options.file);
+  if (!probe) return refuse(terminal, probe.error());
+  if (!options.tier) {
+    return refuse(terminal, {{.code = "calibrate.tier",
+                              .place = {.file = options.file},
+                              .what = "which tier of the design was measured is not said",
+                              .why = "the same path may be any tier",
+                              .fix = "give --tier NAME, as the design calls it"}});
+  }
+  const auto tier = tier_measurement(*probe, {*options.tier, options.whole_tier});
+  if (!tier) return refuse(terminal, tier.error());
+  terminal.err << tier_calibration_text(*tier);
+  terminal.out << tier_calibration_csv(*tier);
+  return ExitCode::good;
+}
+
 ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
+  const auto text = terminal.read_file(options.file);
+  if (!text) return refuse(terminal, text.error());
+  if (looks_like_storage_probe(*text)) return calibrate_tier(options, *text, terminal);
   const auto catalog = load_embedded_catalog();
   if (!catalog) return refuse(terminal, catalog.error());
   const auto shipped = load_embedded_calibration();
   if (!shipped) return refuse(terminal, shipped.error());
-  const auto text = terminal.read_file(options.file);
-  if (!text) return refuse(terminal, text.error());
   const auto probe = CsvTable::parse(*text, options.file);
   if (!probe) return refuse(terminal, probe.error());
   const auto accelerator = chosen(*catalog, options, *probe);
@@ -66,14 +89,21 @@ ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
 
 Verb calibrate_verb() {
   return {.name = "calibrate",
-          .summary = "Fit a device's kernel parameters to what a probe measured",
+          .summary = "Fit a device's or a storage tier's parameters to what a probe measured",
           .examples = {"orrery calibrate probe.csv > mine.csv",
-                       "orrery plan my.yaml --calibration mine.csv"},
+                       "orrery calibrate storage.json --tier hot > hot.csv",
+                       "orrery plan my.yaml --calibration mine.csv --calibration hot.csv"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<CalibrateOptions>();
-            arguments.positional("FILE", options->file, "rows that `orrery probe gpu` printed");
+            arguments.positional(
+                "FILE", options->file,
+                "what `orrery probe gpu` or `orrery probe storage --format json` printed");
             arguments.option("--accelerator", options->accelerator,
                              "its id in the catalog, where its name does not tell", "ID");
+            arguments.option("--tier", options->tier, "the design's tier that was measured",
+                             "NAME");
+            arguments.flag("--whole-tier", options->whole_tier,
+                           "the probe had the shared tier for itself: take its rates too");
             return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };
           }};
 }

@@ -13,7 +13,7 @@ struct PlanOptions {
   std::string design;
   Format format = Format::text;
   bool explain = false;
-  std::optional<std::string> calibration;
+  std::vector<std::string> calibrations;
 };
 
 std::string rendered(const Verdict& v, const PlanOptions& options) {
@@ -33,11 +33,26 @@ std::string rendered(const Verdict& v, const PlanOptions& options) {
   return {};
 }
 
+// A calibration of a tier that this design does not have changes nothing: worth saying.
+void warn_of_unknown_tiers(const Models& models, const design::Design& design,
+                           const std::vector<std::string>& files, Terminal& terminal) {
+  for (const TierMeasurement& m : models.tiers) {
+    if (m.tier == "node-nvme" || design::find_tier(design, m.tier)) continue;
+    terminal.err << to_text(Diagnostic{.severity = Severity::warning,
+                                       .code = "calibration.tier",
+                                       .place = {.file = files.back()},
+                                       .what = "the design has no tier \"" + m.tier + '"',
+                                       .why = "what was measured of it is not used",
+                                       .fix = "give `calibrate --tier` a name of the design"});
+  }
+}
+
 ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
-  const auto knowledge = load_knowledge(options.calibration, terminal);
+  const auto knowledge = load_knowledge(options.calibrations, terminal);
   if (!knowledge) return refuse(terminal, knowledge.error());
   const auto design = load_design(options.design, (*knowledge)->catalog, terminal);
   if (!design) return refuse(terminal, design.error());
+  warn_of_unknown_tiers((*knowledge)->models, *design, options.calibrations, terminal);
   const Verdict verdict = review(*design, (*knowledge)->catalog, (*knowledge)->models);
   terminal.out << rendered(verdict, options);
   return verdict.passes() ? ExitCode::good : ExitCode::fails_rule;
@@ -46,22 +61,24 @@ ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
 }  // namespace
 
 Verb plan_verb() {
-  return {.name = "plan",
-          .summary = "Review a design: figures, limits, broken rules, goals, the next best spend",
-          .examples = {"orrery plan my.yaml", "orrery plan my.yaml --explain",
-                       "orrery plan my.yaml --format html > review.html"},
-          .prepare = [](Arguments& arguments) -> Run {
-            auto options = std::make_shared<PlanOptions>();
-            arguments.positional("FILE", options->design, "the design");
-            arguments.flag("--explain", options->explain,
-                           "below every figure its formula, inputs and sources");
-            arguments.option("--calibration", options->calibration,
-                             "kernel parameters of your own machine, as `calibrate` writes them",
-                             "FILE");
-            arguments.format(options->format, {Format::text, Format::json, Format::markdown,
-                                               Format::html, Format::csv});
-            return [options](Terminal& terminal) { return run_plan(*options, terminal); };
-          }};
+  return {
+      .name = "plan",
+      .summary = "Review a design: figures, limits, broken rules, goals, the next best spend",
+      .examples = {"orrery plan my.yaml", "orrery plan my.yaml --explain",
+                   "orrery plan my.yaml --format html > review.html"},
+      .prepare = [](Arguments& arguments) -> Run {
+        auto options = std::make_shared<PlanOptions>();
+        arguments.positional("FILE", options->design, "the design");
+        arguments.flag("--explain", options->explain,
+                       "below every figure its formula, inputs and sources");
+        arguments.option("--calibration", options->calibrations,
+                         "parameters of your own machine or storage, as `calibrate` writes them; "
+                         "may be repeated",
+                         "FILE");
+        arguments.format(options->format,
+                         {Format::text, Format::json, Format::markdown, Format::html, Format::csv});
+        return [options](Terminal& terminal) { return run_plan(*options, terminal); };
+      }};
 }
 
 }  // namespace orrery

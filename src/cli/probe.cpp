@@ -1,4 +1,5 @@
-// `orrery probe gpu`: runs the probe that tools/probe/build makes on machines with CUDA.
+// `orrery probe`: what of this machine can be measured. `gpu` runs the program that
+// tools/probe/build makes on machines with CUDA; `storage` has a file of its own.
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -12,6 +13,9 @@
 extern char** environ;
 
 namespace orrery {
+
+Verb probe_storage_verb();
+
 namespace {
 
 struct ProbeOptions {
@@ -67,9 +71,9 @@ Verb gpu_verb() {
 Verb probe_verb() {
   return {.name = "probe",
           .summary = "Measure this machine for `calibrate`",
-          .examples = {"orrery probe gpu > probe.csv"},
+          .examples = {"orrery probe gpu > probe.csv", "orrery probe storage /scratch --quick"},
           .prepare = {},
-          .verbs = {gpu_verb()}};
+          .verbs = {gpu_verb(), probe_storage_verb()}};
 }
 
 }  // namespace orrery

@@ -1,28 +1,26 @@
 #include "cli/session.h"
 
 #include "base/csv.h"
+#include "score/storage_probe.h"
 
 namespace orrery {
 namespace {
 
 // A row that names no accelerator or parameter, or has no number, is a fault, as in the shipped
 // files.
-Result<std::vector<CalibrationValue>> read_values(const std::string& text,
-                                                  const std::string& file) {
-  const auto table = CsvTable::parse(text, file);
-  if (!table) return std::unexpected(table.error());
+Result<std::vector<CalibrationValue>> read_values(const CsvTable& table) {
   std::vector<CalibrationValue> values;
   Diagnostics faults;
-  for (const CsvRow& row : table->rows()) {
-    const auto value = table->number(row, "value");
-    CalibrationValue v{.accelerator = std::string(table->text(row, "accelerator")),
-                       .library = std::string(table->text(row, "library")),
-                       .dtype = std::string(table->text(row, "dtype")),
-                       .parameter = std::string(table->text(row, "parameter")),
+  for (const CsvRow& row : table.rows()) {
+    const auto value = table.number(row, "value");
+    CalibrationValue v{.accelerator = std::string(table.text(row, "accelerator")),
+                       .library = std::string(table.text(row, "library")),
+                       .dtype = std::string(table.text(row, "dtype")),
+                       .parameter = std::string(table.text(row, "parameter")),
                        .value = value.value_or(0)};
     if (!value || v.accelerator.empty() || v.parameter.empty()) {
       faults.push_back({.code = "calibration.row",
-                        .place = {file, row.line, 1},
+                        .place = {table.file(), row.line, 1},
                         .what = "a parameter row names an accelerator, a parameter and a number",
                         .fix = "`orrery calibrate PROBE.csv` writes such a file"});
       continue;
@@ -31,6 +29,24 @@ Result<std::vector<CalibrationValue>> read_values(const std::string& text,
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return values;
+}
+
+// One file that `orrery calibrate` wrote; its columns say of what.
+Diagnostics lay_over(const std::string& file, Terminal& terminal, Models& models) {
+  const auto text = terminal.read_file(file);
+  if (!text) return text.error();
+  const auto table = CsvTable::parse(*text, file);
+  if (!table) return table.error();
+  if (is_tier_calibration(*table)) {
+    const auto tiers = read_tier_calibration(*table);
+    if (!tiers) return tiers.error();
+    models.tiers.insert(models.tiers.end(), tiers->begin(), tiers->end());
+    return {};
+  }
+  const auto values = read_values(*table);
+  if (!values) return values.error();
+  for (const CalibrationValue& v : *values) models.training.kernels.set(v);
+  return {};
 }
 
 Result<std::unique_ptr<Knowledge>> load_shipped() {
@@ -49,14 +65,15 @@ Result<std::unique_ptr<Knowledge>> load_shipped() {
 Result<std::unique_ptr<const Knowledge>> load_knowledge() { return load_shipped(); }
 
 Result<std::unique_ptr<const Knowledge>> load_knowledge(
-    const std::optional<std::string>& calibration, Terminal& terminal) {
+    const std::vector<std::string>& calibrations, Terminal& terminal) {
   auto all = load_shipped();
-  if (!all || !calibration) return all;
-  const auto text = terminal.read_file(*calibration);
-  if (!text) return std::unexpected(text.error());
-  const auto values = read_values(*text, *calibration);
-  if (!values) return std::unexpected(values.error());
-  for (const CalibrationValue& v : *values) (*all)->models.training.kernels.set(v);
+  if (!all) return all;
+  Diagnostics faults;
+  for (const std::string& file : calibrations) {
+    const Diagnostics of_file = lay_over(file, terminal, (*all)->models);
+    faults.insert(faults.end(), of_file.begin(), of_file.end());
+  }
+  if (!faults.empty()) return std::unexpected(std::move(faults));
   return all;
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "catalog/catalog.h"
 #include "cli/terminal.h"
@@ -18,10 +18,10 @@ struct Knowledge {
   Models models;
 };
 Result<std::unique_ptr<const Knowledge>> load_knowledge();
-// With the kernel parameters that `orrery calibrate` wrote for the reader's own machine laid over
-// the shipped ones; no file: as shipped.
+// With what `orrery calibrate` wrote for the reader's own machine laid over what is shipped: kernel
+// parameters, storage tiers. Of two files on one thing the later counts; no file: as shipped.
 Result<std::unique_ptr<const Knowledge>> load_knowledge(
-    const std::optional<std::string>& calibration, Terminal& terminal);
+    const std::vector<std::string>& calibrations, Terminal& terminal);
 
 // Reads the file and the config.json files that it names; warnings go to stderr.
 Result<design::Design> load_design(const std::string& path, const Catalog& catalog,
