@@ -79,11 +79,19 @@ std::string alert_yaml(const Alert& a) {
   return out;
 }
 
-std::string series_yaml(const AlertCase& c) {
+// Alerts of one name: siblings that differ in their subject, tested together.
+using Siblings = std::vector<const Alert*>;
+
+// Series of all siblings; what two of them share stands once.
+std::string series_yaml(const Siblings& siblings, std::size_t c) {
   std::string out = "    input_series:\n";
-  for (const TestSeries& s : c.input) {
-    out += fmt::format("      - series: {}\n        values: {}\n", yaml_string(s.series),
-                       yaml_string(s.values));
+  std::set<std::string> seen;
+  for (const Alert* a : siblings) {
+    for (const TestSeries& s : a->cases[c].input) {
+      if (!seen.insert(s.series).second) continue;
+      out += fmt::format("      - series: {}\n        values: {}\n", yaml_string(s.series),
+                         yaml_string(s.values));
+    }
   }
   return out;
 }
@@ -104,22 +112,25 @@ std::string expected_yaml(const Alert& a, const MetricLabels& series) {
   return out;
 }
 
-std::string moment_yaml(const Alert& a, int minute, const std::vector<MetricLabels>& expected) {
-  std::string out = fmt::format("      - eval_time: {}m\n        alertname: {}\n", minute, a.name);
-  if (expected.empty()) return out + "        exp_alerts: []\n";
-  out += "        exp_alerts:\n";
-  for (const MetricLabels& labels : expected) out += expected_yaml(a, labels);
-  return out;
+std::string moment_yaml(const Siblings& siblings, int minute, std::size_t c, bool fired) {
+  std::string expected;
+  for (const Alert* a : siblings) {
+    if (!fired) break;
+    for (const MetricLabels& labels : a->cases[c].expected) expected += expected_yaml(*a, labels);
+  }
+  return fmt::format("      - eval_time: {}m\n        alertname: {}\n        exp_alerts:{}", minute,
+                     siblings.front()->name, expected.empty() ? " []\n" : "\n" + expected);
 }
 
-std::string case_yaml(const Alert& a, const AlertCase& c) {
-  const int fires_at = a.onset_minutes + a.for_minutes;
-  std::string title = fmt::format("{} {}", a.name, c.expected.empty() ? "stays quiet" : "fires");
-  for (const auto& label : a.labels) title += ", " + label.first + " " + label.second;
-  std::string out = fmt::format("  - name: {}\n    interval: 1m\n", yaml_string(title));
-  out += series_yaml(c) + "    alert_rule_test:\n";
-  if (fires_at > 0) out += moment_yaml(a, fires_at - 1, {});
-  return out + moment_yaml(a, fires_at, c.expected);
+std::string case_yaml(const Siblings& siblings, std::size_t c) {
+  const Alert& first = *siblings.front();
+  const int fires_at = first.onset_minutes + first.for_minutes;
+  const bool quiet = first.cases[c].expected.empty();
+  std::string out = fmt::format("  - name: {} {}\n    interval: 1m\n", first.name,
+                                quiet ? "stays quiet" : "fires");
+  out += series_yaml(siblings, c) + "    alert_rule_test:\n";
+  if (fires_at > 0 && !quiet) out += moment_yaml(siblings, fires_at - 1, c, false);
+  return out + moment_yaml(siblings, fires_at, c, true);
 }
 
 }  // namespace
@@ -167,8 +178,14 @@ std::string alert_tests_yaml(const std::vector<std::string>& rule_files,
                      group_name(kRecordingGroup));
   for (const std::string& g : groups) out += fmt::format("  - {}\n", group_name(g));
   out += "tests:\n";
-  for (const Alert& a : alerts) {
-    for (const AlertCase& c : a.cases) out += case_yaml(a, c);
+  std::set<std::string> done;
+  for (const Alert& alert : alerts) {
+    if (!done.insert(alert.name).second) continue;
+    Siblings siblings;
+    for (const Alert& a : alerts) {
+      if (a.name == alert.name) siblings.push_back(&a);
+    }
+    for (std::size_t c = 0; c < alert.cases.size(); ++c) out += case_yaml(siblings, c);
   }
   return out;
 }

@@ -22,6 +22,10 @@ constexpr const char* kHeader =
     "# `orrery exporter` on this machine. Check with: promtool check config prometheus.yml\n"
     "# and: promtool test rules tests/*.yml\n";
 
+constexpr const char* kPodHeader =
+    "# In place of prometheus.yml where exporters are pods: it finds them through the Kubernetes\n"
+    "# API. Some distributions build Prometheus without that discovery.\n";
+
 // Hosts of one fleet below one leaf are one entry, so that `leaf` is a label of every series.
 std::string targets_yaml(const Hosts& hosts, std::size_t index, int port) {
   const HostFleet& fleet = hosts.fleets[index];
@@ -47,13 +51,14 @@ std::string file_job(std::string_view name, std::string_view files) {
       files);
 }
 
-// Pods of an exporter in any namespace; hosts are named after their fleet, as emit/hosts.h does.
-std::string kubernetes_job(std::string_view name, std::string_view app) {
+// Pods of an exporter in any namespace, under the job's name that the rules know; hosts are named
+// after their fleet, as emit/hosts.h does.
+std::string pod_job(std::string_view name, std::string_view app) {
   return fmt::format(
       "  - job_name: {}\n    kubernetes_sd_configs:\n      - role: pod\n    relabel_configs:\n"
       "      - source_labels: [__meta_kubernetes_pod_label_app_kubernetes_io_name, "
       "__meta_kubernetes_pod_label_app]\n"
-      "        regex: \".*({}).*\"\n        action: keep\n"
+      "        regex: \".*{}.*\"\n        action: keep\n"
       "      - source_labels: [__meta_kubernetes_pod_node_name]\n"
       "        regex: \"(.+)-[0-9]+\"\n        target_label: fleet\n"
       "      - source_labels: [__meta_kubernetes_pod_node_name]\n"
@@ -61,46 +66,34 @@ std::string kubernetes_job(std::string_view name, std::string_view app) {
       name, app);
 }
 
-struct Scraped {
-  bool dcgm_files = false;
-  bool node_files = false;
-  bool kubernetes = false;
-};
-
-std::string config_yaml(const std::vector<std::string>& rule_files, const Scraped& scraped) {
+// With `pods` the exporters are found in Kubernetes, else in the target files.
+std::string config_yaml(const std::vector<std::string>& rule_files, bool dcgm, bool pods) {
   std::string out = "global:\n  scrape_interval: 15s\n  evaluation_interval: 1m\nrule_files:\n";
   for (const std::string& file : rule_files) out += fmt::format("  - {}\n", file);
   out += "scrape_configs:\n";
-  if (scraped.dcgm_files) out += file_job("orrery-dcgm", "dcgm");
-  if (scraped.node_files) out += file_job("orrery-node", "node");
-  // Two jobs of one name are refused; the labels that the rules read are set in both.
-  if (scraped.kubernetes) {
-    const std::string set_job = "      - target_label: job\n        replacement: {}\n";
-    out += kubernetes_job("kubernetes-dcgm", "dcgm-exporter") +
-           fmt::format(fmt::runtime(set_job), "orrery-dcgm");
-    out += kubernetes_job("kubernetes-node", "node-exporter") +
-           fmt::format(fmt::runtime(set_job), "orrery-node");
-  }
+  if (dcgm) out += pods ? pod_job("orrery-dcgm", "dcgm-exporter") : file_job("orrery-dcgm", "dcgm");
+  out += pods ? pod_job("orrery-node", "node-exporter") : file_job("orrery-node", "node");
   out += fmt::format(
-      "  - job_name: orrery-exporter\n    honor_labels: true\n    static_configs:\n"
+      "  - job_name: orrery-exporter\n    static_configs:\n"
       "      - targets: [\"127.0.0.1:{}\"]\n",
       kOrreryExporterPort);
   return out;
 }
 
-void add_targets(EmittedFiles& files, Scraped& scraped, const Hosts& hosts,
-                 const std::string& head) {
+// Gives whether any host has DCGM's counters.
+bool add_targets(EmittedFiles& files, const Hosts& hosts, const std::string& head) {
+  bool dcgm = false;
   for (std::size_t i = 0; i < hosts.fleets.size(); ++i) {
     const HostFleet& fleet = hosts.fleets[i];
     if (fleet.hosts() == 0) continue;
     files.push_back({.path = fmt::format("targets/node-{}.yml", fleet.name()),
                      .text = head + targets_yaml(hosts, i, kNodeExporterPort)});
-    scraped.node_files = true;
     if (!has_dcgm(*fleet.view)) continue;
     files.push_back({.path = fmt::format("targets/dcgm-{}.yml", fleet.name()),
                      .text = head + targets_yaml(hosts, i, kDcgmExporterPort)});
-    scraped.dcgm_files = true;
+    dcgm = true;
   }
+  return dcgm;
 }
 
 // The alerts of each group with their tests; gives the paths of the rule files.
@@ -143,7 +136,7 @@ std::string counters_csv(const WatchRules& rules, const std::vector<std::string>
 }  // namespace
 
 Result<EmittedFiles> emit_prometheus(const Review& review, const EmitSource& source) {
-  const auto hosts = hosts_of(review, HostsOf::slurm);
+  const auto hosts = hosts_of(review, HostsOf::all);
   if (!hosts) return std::unexpected(hosts.error());
   const std::vector<PlannedValue> plan = planned_values(review);
   const auto rules = watch_rules(review, plan);
@@ -154,12 +147,15 @@ Result<EmittedFiles> emit_prometheus(const Review& review, const EmitSource& sou
   if (!panels) return std::unexpected(panels.error());
 
   const std::string head = stamp(source, "#");
-  Scraped scraped{.kubernetes = review.design.scheduler.kind != design::SchedulerKind::slurm};
   EmittedFiles files;
-  add_targets(files, scraped, *hosts, head);
+  const bool dcgm = add_targets(files, *hosts, head);
   const std::vector<std::string> rule_files = add_rules(files, *rules, head);
   files.push_back(
-      {.path = "prometheus.yml", .text = head + kHeader + config_yaml(rule_files, scraped)});
+      {.path = "prometheus.yml", .text = head + kHeader + config_yaml(rule_files, dcgm, false)});
+  if (review.design.scheduler.kind != design::SchedulerKind::slurm) {
+    files.push_back({.path = "prometheus-kubernetes.yml",
+                     .text = head + kPodHeader + config_yaml(rule_files, dcgm, true)});
+  }
   const std::string counters = counters_csv(*rules, *panels, *metrics);
   if (counters.find("DCGM_") != std::string::npos) {
     files.push_back({.path = "dcgm_counters.csv", .text = head + counters});

@@ -1,6 +1,7 @@
 // The files of a Prometheus server that watches a design's cluster.
 //
 //   prometheus.yml            what to scrape, which rules to load
+//   prometheus-kubernetes.yml the same where exporters are pods, for designs with Kubernetes
 //   targets/*.yml             hosts by fleet, with their leaf of the fabric
 //   rules/recording.yml       what several rules and panels share
 //   rules/GROUP.yml           alerts: gpu, training, cluster, storage, watch

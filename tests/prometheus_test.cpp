@@ -1,0 +1,465 @@
+// The emitted Prometheus and Grafana files, judged by promtool: accepted, every alert's own test
+// passes, and no longer does once the alert is broken.
+#include "emit/prometheus.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "agent/command.h"
+#include "design/templates.h"
+#include "emit/alerts.h"
+#include "emit/alerts_yaml.h"
+#include "emit/grafana.h"
+#include "plan/review.h"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Known {
+  Catalog catalog;
+  Models models;
+};
+
+const Known& known() {
+  static const Known* all = [] {
+    auto* k = new Known{load_embedded_catalog().value(), {}};
+    k->models = load_models(k->catalog).value();
+    return k;
+  }();
+  return *all;
+}
+
+const EmitSource kSource{.design = "test", .version = "1", .digest = std::string(64, 'a')};
+
+// A review points into its design; both live here.
+struct Reviewed {
+  design::Design design;
+  Review review;
+
+  explicit Reviewed(design::Design d)
+      : design(std::move(d)), review(run_stages(design, known().catalog, known().models)) {}
+  Reviewed(const Reviewed&) = delete;
+};
+
+design::Design template_design(std::string_view name) {
+  const auto found = design::find_template(name);
+  auto design = design::read_design(found.value().text, known().catalog, {.file = "design.yaml"});
+  EXPECT_TRUE(design.has_value()) << name;
+  return *std::move(design);
+}
+
+// A design that every row of the tables speaks of: the template with a cache before its data.
+design::Design cached_superpod() {
+  design::Design d = template_design("superpod-h100");
+  design::StorageTier cache = d.storage.front();
+  cache.name = "cache";
+  cache.caches = "hot";
+  cache.capacity = terabytes(5);
+  d.storage.push_back(cache);
+  std::get<design::Train>(d.workloads.front().task).dataset.epochs = 4;
+  return d;
+}
+
+const Reviewed& superpod() {
+  static const auto* all = new Reviewed(cached_superpod());
+  return *all;
+}
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "orrery-prometheus-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+
+  fs::path operator/(const fs::path& below) const { return path_ / below; }
+  void write(const fs::path& below, std::string_view text) const {
+    fs::create_directories((path_ / below).parent_path());
+    std::ofstream(path_ / below, std::ios::binary) << text;
+  }
+  void write(const EmittedFiles& files) const {
+    for (const EmittedFile& f : files) write(f.path, f.text);
+  }
+
+ private:
+  fs::path path_;
+};
+
+bool full() { return std::getenv("ORRERY_FULL") != nullptr; }
+
+bool has_program(const std::string& name) {
+  const auto found = run_command({.words = {name, "--version"}, .timeout = seconds(20)});
+  return found && found->good();
+}
+
+CommandResult promtool(std::vector<std::string> words) {
+  words.insert(words.begin(), "promtool");
+  const auto result = run_command({.words = std::move(words), .timeout = seconds(120)});
+  return result ? *result : CommandResult{.exit_code = 127};
+}
+
+std::vector<std::string> paths_below(const Folder& folder, const EmittedFiles& files,
+                                     std::string_view prefix) {
+  std::vector<std::string> paths;
+  for (const EmittedFile& f : files) {
+    if (f.path.starts_with(prefix)) paths.push_back((folder / f.path).string());
+  }
+  return paths;
+}
+
+std::vector<std::string> with(std::vector<std::string> words,
+                              const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// All that promtool can say of a design's files. Unit tests take seconds a design, so the caller
+// names those that it wants by the beginning of their path.
+constexpr std::string_view kAllTests = "tests/";
+constexpr std::string_view kNoTests = "none";
+void expect_accepted(const Reviewed& reviewed, const std::string& name,
+                     std::string_view unit_tests) {
+  const auto files = emit_prometheus(reviewed.review, kSource);
+  ASSERT_TRUE(files.has_value()) << name << '\n' << to_text(files.error());
+  const Folder folder;
+  folder.write(*files);
+  const auto config = promtool({"check", "config", (folder / "prometheus.yml").string()});
+  EXPECT_TRUE(config.good()) << name << '\n' << config.out << config.err;
+  const auto rules =
+      promtool(with({"check", "rules", "--lint-fatal"}, paths_below(folder, *files, "rules/")));
+  EXPECT_TRUE(rules.good()) << name << '\n' << rules.out << rules.err;
+  if (unit_tests == kNoTests) return;
+  const auto tests = promtool(with({"test", "rules"}, paths_below(folder, *files, unit_tests)));
+  EXPECT_TRUE(tests.good()) << name << '\n' << tests.out.substr(0, 20000) << tests.err;
+}
+
+TEST(Prometheus, promtool_accepts_what_every_template_emits) {
+  if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
+  for (const design::Template& t : design::templates()) {
+    expect_accepted(Reviewed(template_design(t.name)), std::string(t.name),
+                    full() ? kAllTests : kNoTests);
+  }
+  expect_accepted(superpod(), "superpod-h100 with a cache", kAllTests);
+}
+
+std::string text_of(const EmittedFiles& files, std::string_view path) {
+  for (const EmittedFile& f : files) {
+    if (f.path == path) return f.text;
+  }
+  ADD_FAILURE() << "no file " << path;
+  return {};
+}
+
+std::set<std::string> dcgm_fields_in(std::string_view text) {
+  std::set<std::string> fields;
+  for (std::size_t at = text.find("DCGM_"); at != text.npos; at = text.find("DCGM_", at)) {
+    std::size_t end = at;
+    while (end < text.size() && (std::isalnum(text[end]) != 0 || text[end] == '_')) ++end;
+    fields.emplace(text.substr(at, end - at));
+    at = end;
+  }
+  return fields;
+}
+
+TEST(Prometheus, the_counters_file_and_the_rules_name_the_same_fields) {
+  const auto files = emit_prometheus(superpod().review, kSource).value();
+  const auto dashboards = emit_grafana(superpod().review, kSource).value();
+  std::set<std::string> read;
+  for (const EmittedFile& f : files) {
+    if (f.path.starts_with("rules/")) read.merge(dcgm_fields_in(f.text));
+  }
+  for (const EmittedFile& f : dashboards) read.merge(dcgm_fields_in(f.text));
+  std::set<std::string> listed = dcgm_fields_in(text_of(files, "dcgm_counters.csv"));
+  EXPECT_EQ(listed, read);
+  EXPECT_GT(listed.size(), 15u);
+}
+
+TEST(Prometheus, every_metric_of_the_table_is_read_and_every_metric_read_is_in_the_table) {
+  std::set<std::string> read;
+  const auto plan = planned_values(superpod().review);
+  const auto rules = watch_rules(superpod().review, plan).value();
+  std::vector<std::string> exprs = dashboard_expressions(superpod().review, plan).value();
+  for (const RecordingRule& rule : rules.recording) exprs.push_back(rule.expr);
+  for (const Alert& a : rules.alerts) exprs.push_back(expression_of(a));
+  for (const std::string& expr : exprs) {
+    for (const std::string& s : selectors_of(expr)) {
+      if (!s.starts_with("orrery:")) read.emplace(metric_of(s));
+    }
+  }
+  std::set<std::string> listed;
+  const std::vector<Metric> metrics = known_metrics().value();
+  for (const Metric& m : metrics) listed.insert(m.name);
+  EXPECT_EQ(listed, read);
+}
+
+TEST(Prometheus, every_selector_that_a_rule_reads_has_its_guard) {
+  const auto plan = planned_values(superpod().review);
+  const auto rules = watch_rules(superpod().review, plan).value();
+  std::string guards;
+  for (const Alert& a : rules.alerts) {
+    if (a.name == "MetricMissing") guards += expression_of(a) + '\n';
+  }
+  const std::vector<Metric> metrics = known_metrics().value();
+  for (const Metric& m : metrics) {
+    if (!m.guard || m.name == "orrery_measured_jobs") continue;  // jobs: of a panel only
+    EXPECT_THAT(guards, HasSubstr("absent(" + m.name)) << m.name;
+  }
+  EXPECT_THAT(guards, HasSubstr("absent(orrery:checkpoint_age:seconds{workload='pretrain'})"));
+  EXPECT_THAT(guards, Not(HasSubstr("DCGM_EXP_XID_ERRORS_COUNT")));
+}
+
+TEST(Prometheus, every_row_of_the_alert_table_is_tried) {
+  const auto plan = planned_values(superpod().review);
+  const auto rules = watch_rules(superpod().review, plan).value();
+  std::set<std::string> made;
+  for (const Alert& a : rules.alerts) {
+    made.insert(a.name);
+    ASSERT_GE(a.cases.size(), 2u) << a.name;
+    EXPECT_FALSE(a.cases.front().expected.empty()) << a.name;
+    EXPECT_TRUE(a.cases.back().expected.empty()) << a.name;
+    EXPECT_FALSE(a.threshold_source.empty()) << a.name;
+    EXPECT_FALSE(a.action.empty()) << a.name;
+  }
+  EXPECT_EQ(made.size(), 29u);
+}
+
+TEST(Prometheus, thresholds_are_figures_of_the_plan) {
+  const auto plan = planned_values(superpod().review);
+  const auto rules = watch_rules(superpod().review, plan).value();
+  const TrainView& run = superpod().review.trains.front();
+  std::map<std::string, double> threshold;
+  for (const Alert& a : rules.alerts) threshold.emplace(a.name, a.threshold);
+  const double interval = run.checkpoint->interval.base();
+  EXPECT_NEAR(threshold.at("CheckpointTooOld"), 2 * interval, interval * 1e-5);
+  EXPECT_NEAR(threshold.at("GoodputBelowPlan"), run.goodput_low, 1e-6);
+  EXPECT_NEAR(threshold.at("GpuPowerAboveLimit"), 1.05 * 700, 1e-3);
+  EXPECT_GE(threshold.at("SparesBelowPlan"), 1);
+}
+
+TEST(Prometheus, designs_without_gpus_or_training_get_no_rules_about_them) {
+  const Reviewed cpu(template_design("fraud-cpu"));
+  const auto files = emit_prometheus(cpu.review, kSource).value();
+  for (const EmittedFile& f : files) {
+    EXPECT_THAT(f.text, Not(HasSubstr("DCGM_"))) << f.path;
+    EXPECT_NE(f.path, "dcgm_counters.csv");
+  }
+}
+
+TEST(Prometheus, equal_reviews_give_equal_bytes) {
+  const Reviewed again(cached_superpod());
+  EXPECT_EQ(emit_prometheus(again.review, kSource).value(),
+            emit_prometheus(superpod().review, kSource).value());
+  EXPECT_EQ(emit_grafana(again.review, kSource).value(),
+            emit_grafana(superpod().review, kSource).value());
+}
+
+TEST(Prometheus, selectors_are_found_and_strings_are_passed_over) {
+  EXPECT_THAT(selectors_of("rate(up{job='a}b'}[5m]) / on (x) DCGM_A > 3 and f('DCGM_B') == up"),
+              testing::ElementsAre("up{job='a}b'}", "DCGM_A", "up"));
+  EXPECT_EQ(promql_escaped("a'b\\c\n$x{t}"), "a\\'b\\\\c\\x0a\\x24x\\x7bt\\x7d");
+}
+
+// Debian's build has no Kubernetes discovery and says so of its fields; it must say nothing else.
+TEST(Prometheus, the_configuration_for_pods_has_no_other_fault) {
+  if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
+  const Reviewed reviewed(template_design("small-lab"));
+  const auto files = emit_prometheus(reviewed.review, kSource).value();
+  const Folder folder;
+  folder.write(files);
+  const auto result =
+      promtool({"check", "config", (folder / "prometheus-kubernetes.yml").string()});
+  std::istringstream lines(result.out + result.err);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  line ")) continue;
+    EXPECT_THAT(line, HasSubstr("field kubernetes_sd_configs not found")) << result.out;
+  }
+}
+
+// Names of workloads are free text: what they hold must stay inside its quotes. One run of the
+// template for each name.
+design::Design hostile_design() {
+  design::Design d = template_design("superpod-h100");
+  const design::Workload run = d.workloads.front();
+  EXPECT_TRUE(std::holds_alternative<design::Train>(run.task));
+  d.workloads.clear();
+  for (const std::string& name : std::vector<std::string>{
+           "a'b\"c", "line\nbreak: [x]", "{{ end }}{{{", "{t} {workload} <metric>",
+           "$(reboot); `reboot` & ${HOME}", "back\\slash\\", "} or vector(1) #",
+           "\u00fc\u2028\U0001f600", std::string("\x01\x7f\t") + std::string(10'000, 'x')}) {
+    d.workloads.push_back(run);
+    d.workloads.back().terms.name = name;
+  }
+  return d;
+}
+
+TEST(Prometheus, hostile_names_reach_no_file_unescaped) {
+  if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
+  expect_accepted(Reviewed(hostile_design()), "hostile names",
+                  full() ? kAllTests : "tests/training");
+}
+
+TEST(Prometheus, a_fleet_whose_name_is_no_host_name_is_refused) {
+  design::Design d = template_design("superpod-h100");
+  d.fleet.front().name = "../../etc; reboot";
+  for (design::Workload& w : d.workloads) w.terms.fleet = d.fleet.front().name;
+  const Reviewed reviewed(std::move(d));
+  const auto files = emit_prometheus(reviewed.review, kSource);
+  ASSERT_FALSE(files.has_value());
+  EXPECT_EQ(files.error().front().code, "emit.name");
+}
+
+// Ways to break an alert: each must fail the alert's own test.
+struct Mutant {
+  std::string how;
+  Alert alert;
+};
+
+// The comparison with the threshold, turned round.
+std::string negated(std::string pattern) {
+  for (const auto& [from, to] : {std::pair{"> on", "< on"},
+                                 {"< on", "> on"},
+                                 {"> {t}", "< {t}"},
+                                 {"< {t}", "> {t}"},
+                                 {"== {t}", "!= {t}"}}) {
+    const std::size_t at = pattern.find(from);
+    if (at != pattern.npos) return pattern.replace(at, std::string_view(from).size(), to);
+  }
+  ADD_FAILURE() << "no comparison in " << pattern;
+  return pattern;
+}
+
+std::vector<Mutant> mutants_of(const Alert& alert) {
+  std::vector<Mutant> all;
+  const auto add = [&](const std::string& how, auto change) {
+    Mutant m{alert.name + ": " + how, alert};
+    change(m.alert);
+    all.push_back(std::move(m));
+  };
+  const bool zero = alert.threshold == 0;
+  add("negated", [](Alert& a) { a.pattern = negated(a.pattern); });
+  add("threshold raised", [&](Alert& a) { a.threshold = zero ? 1 : a.threshold * 1.1; });
+  add("threshold lowered", [&](Alert& a) { a.threshold = zero ? -1 : a.threshold * 0.9; });
+  add("for raised", [](Alert& a) { a.for_minutes += 1; });
+  if (alert.for_minutes > 0) add("for lowered", [](Alert& a) { a.for_minutes -= 1; });
+  return all;
+}
+
+TEST(Prometheus, an_alert_that_is_broken_fails_its_own_test) {
+  if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
+  const auto plan = planned_values(superpod().review);
+  const auto rules = watch_rules(superpod().review, plan).value();
+  const Folder folder;
+  folder.write("recording.yml", recording_yaml(rules.recording));
+  std::map<std::string, std::string> how;  // by test file
+  std::set<std::string> seen;
+  for (const Alert& a : rules.alerts) {
+    // One of each name: siblings differ in subject and threshold alone.
+    if (!seen.insert(a.name).second) continue;
+    const std::vector<Mutant> mutants = mutants_of(a);
+    for (std::size_t i = 0; i < mutants.size(); ++i) {
+      // One way each, in turn; all of them take a minute.
+      if (!full() && i != seen.size() % mutants.size()) continue;
+      const Mutant& m = mutants[i];
+      const std::string id = "m" + std::to_string(how.size());
+      folder.write(id + ".yml", alerts_yaml(a.group, {m.alert}));
+      folder.write(id + "_test.yml", alert_tests_yaml({"recording.yml", id + ".yml"}, {a}));
+      how[(folder / (id + "_test.yml")).string()] = m.how;
+    }
+  }
+  std::vector<std::string> words = {"test", "rules"};
+  for (const auto& [file, unused] : how) words.push_back(file);
+  const CommandResult result = promtool(words);
+  // "Unit Testing:  FILE" and then "SUCCESS" or "FAILED:" with details, on either stream.
+  for (const auto& [file, what] : how) {
+    const std::size_t at = result.out.find("Unit Testing:  " + file);
+    ASSERT_NE(at, std::string::npos) << result.out.substr(0, 2000) << result.err.substr(0, 2000);
+    const std::string_view after = std::string_view(result.out).substr(at, file.size() + 40);
+    EXPECT_EQ(after.find("SUCCESS"), std::string_view::npos) << "survived: " << what;
+  }
+  RecordProperty("mutants", static_cast<int>(how.size()));
+  std::cout << how.size() << " mutants of " << seen.size() << " alerts\n";
+}
+
+const nlohmann::json& targets_checked(const nlohmann::json& panel) {
+  EXPECT_FALSE(panel.at("title").get<std::string>().empty());
+  return panel.at("targets");
+}
+
+TEST(Grafana, every_panel_has_its_planned_line) {
+  for (const design::Template& t : design::templates()) {
+    const Reviewed reviewed(template_design(t.name));
+    const auto files = emit_grafana(reviewed.review, kSource).value();
+    const auto dashboard = nlohmann::json::parse(text_of(files, "dashboards/orrery.json"));
+    std::set<int> ids;
+    for (const auto& panel : dashboard.at("panels")) {
+      EXPECT_TRUE(ids.insert(panel.at("id").get<int>()).second);
+      if (panel.at("type") == "row") continue;
+      bool planned = false;
+      bool measured = false;
+      for (const auto& target : targets_checked(panel)) {
+        const auto expr = target.at("expr").get<std::string>();
+        (expr.starts_with("vector(") ? planned : measured) = true;
+      }
+      EXPECT_TRUE(planned && measured) << t.name << ": " << panel.at("title");
+    }
+  }
+}
+
+TEST(Grafana, the_rows_of_a_training_cluster_are_all_there) {
+  const auto files = emit_grafana(superpod().review, kSource).value();
+  const auto dashboard = nlohmann::json::parse(text_of(files, "dashboards/orrery.json"));
+  std::vector<std::string> rows;
+  for (const auto& panel : dashboard.at("panels")) {
+    if (panel.at("type") == "row") rows.push_back(panel.at("title"));
+  }
+  EXPECT_THAT(rows,
+              testing::ElementsAre("Goodput", "Allocated, active, useful", "Queue", "Topology",
+                                   "Failures", "Storage", "Power", "Plan and actual"));
+  EXPECT_EQ(dashboard.at("schemaVersion"), 39);
+  EXPECT_THAT(dashboard.at("description").get<std::string>(), HasSubstr(kSource.digest));
+}
+
+// The expressions of all panels as recording rules: promtool parses them without a server.
+void expect_panels_parse(const Reviewed& reviewed, const Folder& folder) {
+  const auto files = emit_grafana(reviewed.review, kSource).value();
+  const auto dashboard = nlohmann::json::parse(text_of(files, "dashboards/orrery.json"));
+  std::vector<RecordingRule> rules;
+  for (const auto& panel : dashboard.at("panels")) {
+    if (panel.at("type") == "row") continue;
+    for (const auto& target : panel.at("targets")) {
+      rules.push_back({.record = "panel:" + std::to_string(rules.size()) + ":expr",
+                       .expr = target.at("expr").get<std::string>(),
+                       .why = ""});
+    }
+  }
+  folder.write("panels.yml", recording_yaml(rules));
+  const auto result = promtool({"check", "rules", (folder / "panels.yml").string()});
+  EXPECT_TRUE(result.good()) << result.out << result.err;
+}
+
+TEST(Grafana, every_expression_parses) {
+  if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
+  const Folder folder;
+  expect_panels_parse(superpod(), folder);
+  expect_panels_parse(Reviewed(hostile_design()), folder);
+}
+
+}  // namespace
+}  // namespace orrery
