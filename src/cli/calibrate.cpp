@@ -1,12 +1,14 @@
-// `orrery calibrate PROBE`: parameters from the reader's own measurements: a device's kernels from
-// a GPU probe's CSV, a tier's rates from a storage probe's JSON.
+// `orrery calibrate FILE`: parameters from measurements: a device's kernels from a GPU probe's CSV,
+// a tier's rates from a storage probe's JSON, the training parameters from rows of training runs.
 #include "score/calibrate.h"
 
 #include <memory>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/verb.h"
 #include "score/storage_probe.h"
+#include "score/training_refit.h"
 
 namespace orrery {
 namespace {
@@ -15,6 +17,7 @@ struct CalibrateOptions {
   std::string file;
   std::optional<std::string> accelerator;
   std::optional<std::string> tier;
+  std::optional<std::string> part;
   bool whole_tier = false;
 };
 
@@ -66,6 +69,27 @@ ExitCode calibrate_tier(const CalibrateOptions& options, const std::string& text
   return ExitCode::good;
 }
 
+// The files of data/calibration that these rows give, one below the other; --part picks one.
+ExitCode calibrate_training(const CalibrateOptions& options, const CsvTable& rows,
+                            const Catalog& catalog, Terminal& terminal) {
+  const auto files = refitted_files(rows, {catalog, nullptr}, options.file);
+  if (!files) return refuse(terminal, files.error());
+  std::string parts;
+  for (const CalibrationFile& file : *files) {
+    const std::string part = file.path.substr(file.path.find('_') + 1);
+    if (options.part && part == *options.part + ".csv") {
+      terminal.out << file.text;
+      return ExitCode::good;
+    }
+    if (!options.part) terminal.out << "# data/" << file.path << '\n' << file.text;
+    parts += (parts.empty() ? "" : ", ") + part.substr(0, part.find('.'));
+  }
+  if (!options.part) return ExitCode::good;
+  return refuse(terminal, {{.code = "calibrate.part",
+                            .what = "no part is called '" + *options.part + "'",
+                            .fix = "one of " + parts}});
+}
+
 ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
   const auto text = terminal.read_file(options.file);
   if (!text) return refuse(terminal, text.error());
@@ -76,6 +100,9 @@ ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
   if (!shipped) return refuse(terminal, shipped.error());
   const auto probe = CsvTable::parse(*text, options.file);
   if (!probe) return refuse(terminal, probe.error());
+  if (probe->column("tokens_per_s_per_gpu")) {
+    return calibrate_training(options, *probe, *catalog, terminal);
+  }
   const auto accelerator = chosen(*catalog, options, *probe);
   if (!accelerator) return refuse(terminal, accelerator.error());
   const auto report = calibrate(*probe, **accelerator, *shipped);
@@ -88,24 +115,30 @@ ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
 }  // namespace
 
 Verb calibrate_verb() {
-  return {.name = "calibrate",
-          .summary = "Fit a device's or a storage tier's parameters to what a probe measured",
-          .examples = {"orrery calibrate probe.csv > mine.csv",
-                       "orrery calibrate storage.json --tier hot > hot.csv",
-                       "orrery plan my.yaml --calibration mine.csv --calibration hot.csv"},
-          .prepare = [](Arguments& arguments) -> Run {
-            auto options = std::make_shared<CalibrateOptions>();
-            arguments.positional(
-                "FILE", options->file,
-                "what `orrery probe gpu` or `orrery probe storage --format json` printed");
-            arguments.option("--accelerator", options->accelerator,
-                             "its id in the catalog, where its name does not tell", "ID");
-            arguments.option("--tier", options->tier, "the design's tier that was measured",
-                             "NAME");
-            arguments.flag("--whole-tier", options->whole_tier,
-                           "the probe had the shared tier for itself: take its rates too");
-            return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };
-          }};
+  return {
+      .name = "calibrate",
+      .summary = "Fit a device's, a storage tier's or training's parameters to what was measured",
+      .examples = {"orrery calibrate probe.csv > mine.csv",
+                   "orrery calibrate storage.json --tier hot > hot.csv",
+                   "orrery plan my.yaml --calibration mine.csv --calibration hot.csv",
+                   "orrery calibrate data/validation/training.csv --part frameworks"},
+      .prepare = [](Arguments& arguments) -> Run {
+        auto options = std::make_shared<CalibrateOptions>();
+        arguments.positional(
+            "FILE", options->file,
+            "what `orrery probe gpu` or `orrery probe storage --format json` printed, or rows "
+            "of training runs as data/validation/training.csv has them");
+        arguments.option("--accelerator", options->accelerator,
+                         "its id in the catalog, where its name does not tell", "ID");
+        arguments.option("--tier", options->tier, "the design's tier that was measured", "NAME");
+        arguments.flag("--whole-tier", options->whole_tier,
+                       "the probe had the shared tier for itself: take its rates too");
+        arguments.option("--part", options->part,
+                         "of a fit to training rows: frameworks, accelerators, releases or "
+                         "models",
+                         "NAME");
+        return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };
+      }};
 }
 
 }  // namespace orrery

@@ -26,6 +26,8 @@ constexpr double kLearnedImbalance = 1.15;
 constexpr double kUnknownFrameworkError = 0.15;
 constexpr double kUnknownReleaseError = 0.06;
 constexpr double kOpenLayoutError = 0.06;
+constexpr double kUnseenModelError = 0.08;    // dense
+constexpr double kUnseenMixtureError = 0.35;  // of experts
 constexpr double kMemoryError = 0.06;
 constexpr double kWattsError = 0.06;
 
@@ -101,8 +103,20 @@ Result<TrainingModels> load_training_models(const Catalog& catalog) {
                         std::move(*collectives)};
 }
 
+namespace {
+
+// Which attention kernels a framework brings to a device. The devices that FlashAttention 2 leaves
+// half idle are those with 8-bit products: both came with asynchronous matrix units.
+DeviceOptions libraries_of(const TrainingModels& models, const TrainingQuery& q) {
+  const bool asynchronous = q.accelerator->peak(Dtype::fp8).has_value();
+  const bool flash2 = models.training.framework(q.framework, q.release).flash2;
+  return {.attention = flash2 && asynchronous ? "flash2" : ""};
+}
+
+}  // namespace
+
 TrainingMachine::TrainingMachine(const TrainingModels& models, const TrainingQuery& q)
-    : device_(device_model(*q.accelerator, models.kernels)),
+    : device_(device_model(*q.accelerator, models.kernels, libraries_of(models, q))),
       tuning_(models.training.accelerator(q.accelerator->id)) {
   links_ = link_hierarchy({.accelerator = q.accelerator,
                            .domain = q.scaleup,
@@ -184,6 +198,9 @@ TrainingPrediction describe(const TrainingModels& models, const TrainingQuery& q
   if (!models.training.knows_framework(q.framework)) widen(kUnknownFrameworkError);
   if (!models.training.knows_release(q.framework, q.release)) widen(kUnknownReleaseError);
   if (!q.layout.complete()) widen(kOpenLayoutError);
+  if (!models.training.saw_model(q.model.id)) {
+    widen(q.model.is_moe() ? kUnseenMixtureError : kUnseenModelError);
+  }
   const double width = std::sqrt(square);
   const Basis basis = models.training.knows_framework(q.framework) ? Basis::fitted : Basis::derived;
   p.step_time_s = within(p.step.seconds, 1 - 1 / (1 + width), width, basis, kReference);

@@ -5,7 +5,8 @@
 //   MFU              = model FLOPs (causal half, no recompute) / (step time * peak)
 // What the query leaves open (layout "auto", unpublished fields) is chosen: the fastest layout that
 // fits. The interval's width is the framework family's and the accelerator's error on the rows that
-// fixed their parameters, joined in quadrature (docs/models/training.md).
+// fixed their parameters, wider for a model that no such row is of, joined in quadrature
+// (docs/models/training.md).
 #pragma once
 
 #include <optional>

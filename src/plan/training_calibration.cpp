@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kFrameworkFile = "calibration/training_frameworks.csv";
 constexpr std::string_view kAcceleratorFile = "calibration/training_accelerators.csv";
 constexpr std::string_view kReleaseFile = "calibration/training_releases.csv";
+constexpr std::string_view kModelFile = "calibration/training_models.csv";
 constexpr std::string_view kDefaultFamily = "default";
 
 using FrameworkMember = double FrameworkModel::*;
@@ -76,6 +77,7 @@ bool set_switch(FrameworkModel& f, std::string_view name, double value) {
   if (name == "fused_attention") return f.style.fused_attention = on, true;
   if (name == "fused_pointwise") return f.style.fused_pointwise = on, true;
   if (name == "dropout") return f.style.dropout = on, true;
+  if (name == "flash2") return f.flash2 = on, true;
   if (name == "early_stop") return f.early_stop = on, true;
   if (name == "lazy_gradients") return f.lazy_gradients = on, true;
   if (name == "selective_core" && on) return f.selective = Selective::attention_core, true;
@@ -147,6 +149,10 @@ void read_releases(const CsvTable& t, TrainingCalibration& into, Diagnostics& fa
   }
 }
 
+void read_models(const CsvTable& t, TrainingCalibration& into, Diagnostics&) {
+  for (const CsvRow& row : t.rows()) into.models.emplace_back(t.text(row, "model"));
+}
+
 }  // namespace
 
 ParameterField framework_field(FrameworkModel& f, std::string_view parameter) {
@@ -198,6 +204,10 @@ bool TrainingCalibration::knows_release(std::string_view framework,
   });
 }
 
+bool TrainingCalibration::saw_model(std::string_view id) const {
+  return std::ranges::find(models, id) != models.end();
+}
+
 Result<TrainingCalibration> load_training_calibration(const ReadFile& read) {
   TrainingCalibration all;
   Diagnostics faults;
@@ -213,6 +223,7 @@ Result<TrainingCalibration> load_training_calibration(const ReadFile& read) {
   table(kFrameworkFile, read_frameworks);
   table(kAcceleratorFile, read_accelerators);
   table(kReleaseFile, read_releases);
+  table(kModelFile, read_models);
   if (all.frameworks.empty() || all.frameworks.front().id != kDefaultFamily) {
     faults.push_back({.severity = Severity::error,
                       .code = "calibration.default",

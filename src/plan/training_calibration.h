@@ -2,7 +2,8 @@
 // release.
 //
 // data/calibration/training_frameworks.csv, training_accelerators.csv and training_releases.csv
-// hold one value a row with the rows that fixed it. A framework that no table names gets the family
+// hold one value a row with the rows that fixed it; training_models.csv names the models of those
+// rows. A framework that no table names gets the family
 // "default"; a release that none names gets its family's factor (1). Nothing is per model or per
 // row.
 #pragma once
@@ -43,6 +44,7 @@ struct TrainingCalibration {
   std::vector<FrameworkModel> frameworks;
   std::vector<AcceleratorTuning> accelerators;
   std::vector<ReleaseFactor> releases;
+  std::vector<std::string> models;  // that the fitted rows are of; only intervals ask
 
   // "default" where unknown; the release's factor applied where it is known.
   FrameworkModel framework(std::string_view id, std::string_view release) const;
@@ -50,6 +52,7 @@ struct TrainingCalibration {
   AcceleratorTuning accelerator(std::string_view id) const;
   double release_factor(std::string_view framework, std::string_view release) const;
   bool knows_release(std::string_view framework, std::string_view release) const;
+  bool saw_model(std::string_view id) const;
 };
 
 // A parameter as calibration files and the fitter name it.

@@ -8,33 +8,6 @@
 namespace orrery {
 namespace {
 
-double* field_of(TrainingCalibration& c, const FitParameter& p) {
-  if (p.subject == FitSubject::framework) {
-    const auto at = std::ranges::find(c.frameworks, p.id, &FrameworkModel::id);
-    return at != c.frameworks.end() ? framework_field(*at, p.name) : nullptr;
-  }
-  if (p.subject == FitSubject::accelerator) {
-    const auto at = std::ranges::find(c.accelerators, p.id, &AcceleratorTuning::id);
-    return at != c.accelerators.end() ? accelerator_field(*at, p.name) : nullptr;
-  }
-  for (ReleaseFactor& r : c.releases) {
-    if (r.framework + " " + r.release == p.id) return &r.factor;
-  }
-  return nullptr;
-}
-
-bool touches(const FitParameter& p, const TrainingRow& row) {
-  switch (p.subject) {
-    case FitSubject::framework:
-      return row.query.framework == p.id;
-    case FitSubject::accelerator:
-      return row.query.accelerator->id == p.id;
-    case FitSubject::release:
-      return row.query.framework + " " + row.query.release == p.id;
-  }
-  return false;
-}
-
 // A row with all that does not move during a fit.
 struct FitRow {
   TrainingRow row;
@@ -79,7 +52,7 @@ struct Fitter {
     double change = options.knee * (penalty(p, value) - penalty(p, before));
     std::vector<std::pair<std::size_t, double>> fresh;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (!touches(p, rows[i].row)) continue;
+      if (!fit_touches(p, rows[i].row)) continue;
       fresh.emplace_back(i, row_loss(rows[i]));
       change += fresh.back().second - losses[i];
     }
@@ -93,6 +66,33 @@ struct Fitter {
 };
 
 }  // namespace
+
+double* fitted_field(TrainingCalibration& c, const FitParameter& p) {
+  if (p.subject == FitSubject::framework) {
+    const auto at = std::ranges::find(c.frameworks, p.id, &FrameworkModel::id);
+    return at != c.frameworks.end() ? framework_field(*at, p.name) : nullptr;
+  }
+  if (p.subject == FitSubject::accelerator) {
+    const auto at = std::ranges::find(c.accelerators, p.id, &AcceleratorTuning::id);
+    return at != c.accelerators.end() ? accelerator_field(*at, p.name) : nullptr;
+  }
+  for (ReleaseFactor& r : c.releases) {
+    if (r.framework + " " + r.release == p.id) return &r.factor;
+  }
+  return nullptr;
+}
+
+bool fit_touches(const FitParameter& p, const TrainingRow& row) {
+  switch (p.subject) {
+    case FitSubject::framework:
+      return row.query.framework == p.id;
+    case FitSubject::accelerator:
+      return row.query.accelerator->id == p.id;
+    case FitSubject::release:
+      return row.query.framework + " " + row.query.release == p.id;
+  }
+  return false;
+}
 
 FitReport fit_training(std::vector<TrainingRow> rows, const std::vector<FitParameter>& parameters,
                        const FitOptions& options, TrainingModels& models) {
@@ -111,16 +111,15 @@ FitReport fit_training(std::vector<TrainingRow> rows, const std::vector<FitParam
   FitReport report{.loss_before = fitter.total() / count};
   double step = options.first_step;
   for (int sweep = 0; sweep < options.sweeps; ++sweep) {
-    bool moved = false;
     for (const FitParameter& p : parameters) {
-      double* field = field_of(models.training, p);
+      double* field = fitted_field(models.training, p);
       if (field == nullptr) continue;
       for (const double direction : {1.0, -1.0}) {
-        while (fitter.try_value(p, field, *field * std::exp(direction * step))) moved = true;
+        while (fitter.try_value(p, field, *field * std::exp(direction * step))) {
+        }
       }
     }
-    if (!moved) step /= 2;
-    if (step < 0.004) break;
+    step *= options.shrink;
   }
   report.loss_after = fitter.total() / count;
   report.evaluations = fitter.evaluations;

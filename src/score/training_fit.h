@@ -29,8 +29,9 @@ struct FitParameter {
 };
 
 struct FitOptions {
-  int sweeps = 12;
-  double first_step = 0.2;  // of ln(value); halves when no parameter moves
+  int sweeps = 32;
+  double first_step = 0.2;  // of ln(value)
+  double shrink = 0.88;     // of the step, each sweep: the last is 0.004
   double knee = 0.08;       // c of rho
 };
 
@@ -39,6 +40,12 @@ struct FitReport {
   double loss_after = 0;
   int evaluations = 0;
 };
+
+// The value that a parameter names; nullptr where the calibration has no such subject or field.
+double* fitted_field(TrainingCalibration& calibration, const FitParameter& parameter);
+
+// The row is of the framework, accelerator or release that the parameter belongs to.
+bool fit_touches(const FitParameter& parameter, const TrainingRow& row);
 
 // Rows whose layout is open keep the layout that the starting parameters choose.
 FitReport fit_training(std::vector<TrainingRow> rows, const std::vector<FitParameter>& parameters,

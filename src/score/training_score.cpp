@@ -118,7 +118,7 @@ Estimate in_gib(Estimate e) { return e * (1 / gib(1).base()); }
 }  // namespace
 
 Score score_training_with(const CsvTable& table, const ScoreInputs& inputs,
-                          const TrainingModels& models) {
+                          const ModelsOfRow& models_of) {
   Score score{.kind = "training",
               .rows = static_cast<int>(table.rows().size()),
               .series = {{"tokens/s", "tokens_per_s_per_gpu", {}},
@@ -132,7 +132,7 @@ Score score_training_with(const CsvTable& table, const ScoreInputs& inputs,
       score.skipped.push_back({std::string(table.text(row, "id")), read.error(), true});
       continue;
     }
-    const auto p = predict_training(models, read->query);
+    const auto p = predict_training(models_of(row), read->query);
     if (!p) {
       score.skipped.push_back({read->id, p.error().front().what, read->counts});
       continue;
@@ -164,7 +164,8 @@ Score score_training_with(const CsvTable& table, const ScoreInputs& inputs,
 Result<Score> score_training(const CsvTable& table, const ScoreInputs& inputs) {
   const auto models = load_training_models(inputs.catalog);
   if (!models) return std::unexpected(models.error());
-  Score score = score_training_with(table, inputs, *models);
+  Score score = score_training_with(
+      table, inputs, [&](const CsvRow&) -> const TrainingModels& { return *models; });
   score.preface = training_preface(score, score_one_mfu(table, inputs));
   return score;
 }

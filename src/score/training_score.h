@@ -2,6 +2,8 @@
 // row has them.
 #pragma once
 
+#include <functional>
+
 #include "plan/predict_training.h"
 #include "score/score.h"
 #include "score/training_rows.h"
@@ -9,8 +11,9 @@
 namespace orrery {
 
 Result<Score> score_training(const CsvTable& table, const ScoreInputs& inputs);
-// With given parameters, which is what a fit needs.
+// Each row with the parameters that the caller gives it: a held-out score has one set a fold.
+using ModelsOfRow = std::function<const TrainingModels&(const CsvRow&)>;
 Score score_training_with(const CsvTable& table, const ScoreInputs& inputs,
-                          const TrainingModels& models);
+                          const ModelsOfRow& models_of);
 
 }  // namespace orrery

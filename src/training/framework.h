@@ -23,7 +23,10 @@ struct FrameworkModel {
   // product is not repeated.
   bool early_stop = false;
   double eager_traffic = 1;     // of pointwise kernels and the loss where no compiler fuses them
-  double attention_factor = 1;  // of attention kernels: which flash attention it ships
+  double attention_factor = 1;  // of attention kernels inside the framework over the same alone
+  // It ships FlashAttention 2, written for the generation before asynchronous matrix units: half
+  // as fast there as what came after.
+  bool flash2 = false;
   // Of grouped products, how it runs many experts: with 16-bit operands, and with narrower ones.
   double grouped_16bit = 1;
   double grouped_8bit = 1;

@@ -1,0 +1,42 @@
+// The fit behind data/calibration/training_*.csv, and how it does on what it has not seen.
+//
+// Which parameters move: the rows of the three files whose source begins with "fit on"; what a
+// framework is known to do (bytes it keeps, overlaps it lacks) stays. Where each starts and how
+// firmly it is held: data/calibration/training_priors.csv, one row a parameter for all families,
+// accelerators and releases alike. Every fit starts at the priors, so a fold that leaves rows out
+// knows nothing of them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "score/score.h"
+#include "score/training_fit.h"
+
+namespace orrery {
+
+// In the order of the files.
+Result<std::vector<FitParameter>> training_fit_parameters();
+
+// The shipped models with these parameters fitted anew to the rows given.
+TrainingModels refit_training(const TrainingModels& shipped, std::vector<TrainingRow> rows,
+                              const std::vector<FitParameter>& parameters);
+
+// Every row predicted by a fit that saw no row with the same value in `column` ("model", "gpu",
+// "framework"). `progress` is told folds done and their number.
+using FoldProgress = std::function<void(int done, int all)>;
+Result<Score> score_training_held_out(const CsvTable& table, const ScoreInputs& inputs,
+                                      std::string_view column, const FoldProgress& progress = {});
+
+// The three calibration files with the values that these rows give; path below data/ and text.
+struct CalibrationFile {
+  std::string path;
+  std::string text;
+};
+Result<std::vector<CalibrationFile>> refitted_files(const CsvTable& table,
+                                                    const ScoreInputs& inputs,
+                                                    std::string_view table_name);
+
+}  // namespace orrery

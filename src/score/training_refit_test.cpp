@@ -1,0 +1,124 @@
+#include "score/training_refit.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "catalog/embedded.h"
+#include "score/training_score.h"
+
+namespace orrery {
+namespace {
+
+const Catalog& catalog() {
+  static const auto loaded = load_embedded_catalog();
+  if (!loaded) ADD_FAILURE() << to_text(loaded.error());
+  return *loaded;
+}
+
+const CsvTable& all_rows() {
+  static const auto table =
+      CsvTable::parse(embedded_file("validation/training.csv").value_or(""), "training.csv");
+  if (!table) ADD_FAILURE() << to_text(table.error());
+  return *table;
+}
+
+// The rows of one H200: few enough for a fit in a test, three models among them.
+CsvTable h200_rows() {
+  std::string text;
+  for (const std::string& column : all_rows().columns()) {
+    text += (text.empty() ? "" : ",") + column;
+  }
+  text += '\n';
+  for (const CsvRow& row : all_rows().rows()) {
+    if (!all_rows().text(row, "id").starts_with("h200_")) continue;
+    std::string line;
+    for (const std::string& column : all_rows().columns()) {
+      if (column != all_rows().columns().front()) line += ',';
+      line += csv_field(all_rows().text(row, column));
+    }
+    text += line + '\n';
+  }
+  return *CsvTable::parse(text, "h200.csv");
+}
+
+std::vector<TrainingRow> read(const CsvTable& table, const ScoreInputs& inputs) {
+  std::vector<TrainingRow> rows;
+  for (const CsvRow& row : table.rows()) {
+    auto r = read_training_row(table, row, inputs);
+    if (r && r->tokens_per_s_per_gpu) rows.push_back(std::move(*r));
+  }
+  return rows;
+}
+
+TEST(TrainingRefit, EveryFittedParameterHasAPriorAndKeepsItsBounds) {
+  const auto parameters = training_fit_parameters();
+  ASSERT_TRUE(parameters) << to_text(parameters.error());
+  EXPECT_GT(parameters->size(), 100u);
+  auto models = load_training_models(catalog());
+  ASSERT_TRUE(models);
+  for (const FitParameter& p : *parameters) {
+    const double* field = fitted_field(models->training, p);
+    ASSERT_NE(field, nullptr) << p.id << ' ' << p.name;
+    EXPECT_GE(*field, p.least * 0.999) << p.id << ' ' << p.name;
+    EXPECT_LE(*field, p.most * 1.001) << p.id << ' ' << p.name;
+    EXPECT_GT(p.width, 0) << p.id << ' ' << p.name;
+  }
+}
+
+// A machine whose products take 30 % longer than the priors say is found out from its rows.
+TEST(TrainingRefit, FindsTheFactorThatMadeTheRows) {
+  const ScoreInputs inputs{catalog(), nullptr};
+  auto models = load_training_models(catalog());
+  ASSERT_TRUE(models);
+  const FitParameter matrix{.subject = FitSubject::accelerator,
+                            .id = "h200-sxm",
+                            .name = "matrix",
+                            .prior = 1.1,
+                            .width = 0.5,
+                            .least = 0.5,
+                            .most = 3};
+  *fitted_field(models->training, matrix) = 1.43;
+  std::vector<TrainingRow> rows = read(h200_rows(), inputs);
+  ASSERT_GE(rows.size(), 10u);
+  for (TrainingRow& r : rows) {
+    r.tokens_per_s_per_gpu = predict_training(*models, r.query)->tokens_per_s_per_gpu.value;
+  }
+  TrainingModels fitted = refit_training(*models, rows, {matrix});
+  EXPECT_NEAR(*fitted_field(fitted.training, matrix), 1.43, 0.03);
+}
+
+TEST(TrainingRefit, AModelLeftOutIsPredictedLessWellAndSaysSo) {
+  const ScoreInputs inputs{catalog(), nullptr};
+  const CsvTable table = h200_rows();
+  std::vector<int> told;
+  const auto held_out =
+      score_training_held_out(table, inputs, "model", [&](int done, int) { told.push_back(done); });
+  ASSERT_TRUE(held_out) << to_text(held_out.error());
+  EXPECT_EQ(told, (std::vector<int>{0, 1, 2}));
+  const auto seen = score_training(table, inputs);
+  ASSERT_TRUE(seen);
+  const ScoredSeries& out = held_out->series[0];
+  const ScoredSeries& in = seen->series[0];
+  ASSERT_EQ(out.rows.size(), in.rows.size());
+  EXPECT_GT(totals_of(out).mean_ape, totals_of(in).mean_ape);
+  const auto width = [](const ScoredRow& r) { return r.predicted.high / r.predicted.value; };
+  for (std::size_t i = 0; i < out.rows.size(); ++i) {
+    EXPECT_GT(width(out.rows[i]), width(in.rows[i])) << out.rows[i].id;
+  }
+}
+
+// Half a minute with optimisation, so not in every run.
+TEST(TrainingRefit, TheShippedParametersAreWhatTheFitGives) {
+  if (std::getenv("ORRERY_FULL") == nullptr) GTEST_SKIP() << "set ORRERY_FULL to fit all rows";
+  const ScoreInputs inputs{catalog(), nullptr};
+  const auto files = refitted_files(all_rows(), inputs, "data/validation/training.csv");
+  ASSERT_TRUE(files) << to_text(files.error());
+  for (const CalibrationFile& file : *files) {
+    EXPECT_EQ(embedded_file(file.path).value_or(""), file.text) << file.path;
+  }
+}
+
+}  // namespace
+}  // namespace orrery
