@@ -1,6 +1,7 @@
 #include "plan/calculators.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "plan/calc.h"
 #include "plan/calc_values.h"
@@ -313,7 +314,14 @@ Result<Calculation> calculate(const Calculator& c, const CalcTexts& given, const
   }
   Result<Calculation> answer = c.ask(values, models);
   if (!values.faults().empty()) return std::unexpected(values.faults());
-  if (answer) answer->command = command_of(c, given);
+  if (!answer) return answer;
+  for (const Figure& f : answer->figures) {
+    if (std::isfinite(f.estimate.value)) continue;
+    return fail({.code = "calc.range",
+                 .what = f.label + " is beyond any number here",
+                 .fix = "give values that a machine could have"});
+  }
+  answer->command = command_of(c, given);
   return answer;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/text.h"
 #include "design/write_design.h"
@@ -26,29 +27,48 @@ Totals totals_of(const Review& r) {
   return {r.cost.annual.base(), r.cost.goodput, r.cost.per_useful_hour.base() * 3600};
 }
 
-// The longest common subsequence of lines; designs are a few hundred lines.
-std::vector<std::string> line_diff(const std::string& before, const std::string& after) {
-  const auto a = split(before, '\n');
-  const auto b = split(after, '\n');
-  std::vector<std::vector<int>> common(a.size() + 1, std::vector<int>(b.size() + 1, 0));
-  for (std::size_t i = a.size(); i-- > 0;) {
+// Cells of the table that finds common lines: designs of two thousand lines that differ throughout.
+// Larger ones are shown as all old, then all new.
+constexpr std::size_t kMostCells = 4'000'000;
+
+using Lines = std::span<const std::string_view>;
+
+// The longest common subsequence of lines.
+void diff_into(Lines a, Lines b, std::vector<std::string>& out) {
+  const bool small = b.empty() || a.size() <= kMostCells / b.size();
+  const std::size_t width = small ? b.size() + 1 : 0;
+  std::vector<int> common(small ? (a.size() + 1) * width : 0, 0);
+  for (std::size_t i = a.size(); small && i-- > 0;) {
     for (std::size_t j = b.size(); j-- > 0;) {
-      common[i][j] =
-          a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+      common[i * width + j] =
+          a[i] == b[j] ? common[(i + 1) * width + j + 1] + 1
+                       : std::max(common[(i + 1) * width + j], common[i * width + j + 1]);
     }
   }
-  std::vector<std::string> lines;
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < a.size() || j < b.size()) {
-    if (i < a.size() && j < b.size() && a[i] == b[j]) {
+    if (small && i < a.size() && j < b.size() && a[i] == b[j]) {
       ++i, ++j;
-    } else if (j >= b.size() || (i < a.size() && common[i + 1][j] >= common[i][j + 1])) {
-      lines.push_back("- " + std::string(a[i++]));
+    } else if (j >= b.size() || (i < a.size() && (!small || common[(i + 1) * width + j] >=
+                                                                common[i * width + j + 1]))) {
+      out.push_back("- " + std::string(a[i++]));
     } else {
-      lines.push_back("+ " + std::string(b[j++]));
+      out.push_back("+ " + std::string(b[j++]));
     }
   }
+}
+
+std::vector<std::string> line_diff(const std::string& before, const std::string& after) {
+  const auto whole_a = split(before, '\n');
+  const auto whole_b = split(after, '\n');
+  Lines a = whole_a, b = whole_b;
+  while (!a.empty() && !b.empty() && a.front() == b.front()) a = a.subspan(1), b = b.subspan(1);
+  while (!a.empty() && !b.empty() && a.back() == b.back()) {
+    a = a.first(a.size() - 1), b = b.first(b.size() - 1);
+  }
+  std::vector<std::string> lines;
+  diff_into(a, b, lines);
   return lines;
 }
 

@@ -82,6 +82,8 @@ TEST(view_calc, refuses_with_the_words_of_the_command_line) {
   EXPECT_THAT(refused("memory", {{"gpus", "1e12"}}), HasSubstr("usage.value"));
   EXPECT_THAT(refused("memory", {{"tp", "10000000"}, {"pp", "10000000"}}),
               HasSubstr("calc.layout"));
+  EXPECT_THAT(refused("train-time", {{"tokens", "1e300"}, {"params", "1e300"}}),
+              HasSubstr("calc.range"));
   EXPECT_THAT(refused("power", {{"matrix", "-1"}}), HasSubstr("share from 0 to 1"));
   EXPECT_THAT(refused("memory", {}, CalcSweep{"model", 1, 2, 5, false}), HasSubstr("calc.sweep"));
   EXPECT_THAT(refused("memory", {}, CalcSweep{"gpus", 2, 1, 5, false}), HasSubstr("calc.sweep"));

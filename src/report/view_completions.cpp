@@ -7,6 +7,7 @@
 
 #include "base/json_writer.h"
 #include "base/units.h"
+#include "design/goals.h"
 #include "design/part_ids.h"
 #include "design/shape.h"
 #include "workload/model_math.h"
@@ -185,6 +186,12 @@ class Writer {
       value("serve", "a model that answers requests");
       value("jobs", "what a group sends to the queue");
       value("batch", "work that must end in time");
+    }
+    if (f.kind == ValueKind::goal) {
+      for (const design::GoalMetric& m : design::goal_metrics()) {
+        value(m.name,
+              m.unit.empty() ? std::string(m.doc) : fmt::format("{}, in {}", m.doc, m.unit));
+      }
     }
     if (f.field.part == Part::none) return;
     const Details details = details_of(catalog_, f.field.part);

@@ -38,6 +38,7 @@ TEST(view_completions, ids_and_words_stand_where_they_may) {
   EXPECT_TRUE(values_of(all.at("workloads[].train.model")).contains("llama-3-70b"));
   EXPECT_TRUE(values_of(all.at("workloads[].train.checkpoint.every")).contains("auto"));
   EXPECT_EQ(values_of(all.at("scheduler.gang")), (std::set<std::string>{"true", "false"}));
+  EXPECT_TRUE(values_of(all.at("goals")).contains("goodput"));
   for (const Json& v : all.at("fleet[].node")["values"]) {
     EXPECT_FALSE(v["detail"].get<std::string>().empty()) << v;
   }
