@@ -274,7 +274,7 @@ std::string quantity_to_text(double base_units, const Dimension& dimension) {
     const auto again = parse_any_quantity(text);
     return again && again->base_units == base_units;
   };
-  const std::string text = join_unit(shortest(parse_unit(fitting)->from_base(base_units)), fitting);
+  std::string text = join_unit(shortest(parse_unit(fitting)->from_base(base_units)), fitting);
   if (reads_back(text)) return text;
   // Dividing by the factor and multiplying again may be off in the last place; another unit is
   // exact.

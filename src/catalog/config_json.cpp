@@ -409,7 +409,7 @@ bool read_tied(Fields& f, Fields& outer, const std::string& type) {
 
 }  // namespace
 
-Result<ModelShape> model_from_config_json(std::string_view text, std::string id) {
+Result<ModelShape> model_from_config_json(std::string_view text, const std::string& id) {
   const auto parsed = parse_json(text, id);
   if (!parsed) return std::unexpected(parsed.error());
   // A multimodal model keeps its language model one level down.

@@ -25,6 +25,6 @@ inline constexpr std::size_t kConfigBytesMax = std::size_t{4} << 20;
 inline constexpr int kConfigDepthMax = 64;
 
 // All faults at once; their place names `id` and, for faults of syntax, line and column.
-Result<ModelShape> model_from_config_json(std::string_view text, std::string id);
+Result<ModelShape> model_from_config_json(std::string_view text, const std::string& id);
 
 }  // namespace orrery

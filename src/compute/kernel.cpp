@@ -53,9 +53,10 @@ struct Edges {
   explicit Edges(double side) {
     auto least = static_cast<std::int64_t>(side / kLeastTileEdge);
     if (static_cast<double>(least) * kLeastTileEdge < side) ++least;
-    count[0] = static_cast<double>(least);
-    count[1] = static_cast<double>((least + 1) / 2);
-    count[2] = static_cast<double>((least + 3) / 4);
+    const std::int64_t twice = (least + 1) / 2;  // whole tiles of twice the edge, the last one part
+    const std::int64_t four_times = (least + 3) / 4;
+    count = {static_cast<double>(least), static_cast<double>(twice),
+             static_cast<double>(four_times)};
   }
   double operator[](int edge) const { return count[static_cast<std::size_t>(edge)]; }
 };

@@ -236,7 +236,7 @@ TEST(Kernel, QuantisingReadsSixteenBitsAndWritesEight) {
   EXPECT_DOUBLE_EQ(row.read.base(), 2.0 * 128 * 4096);
   EXPECT_DOUBLE_EQ(row.written.base(), 128 * 4096 + 4 * 128);
   const MemoryPass nv = quantise_pass(128, 4096, Dtype::fp4, Scaling::nv, 2);
-  EXPECT_DOUBLE_EQ(nv.written.base(), 2 * (128 * 4096 / 2 + 128 * 4096 / 16));
+  EXPECT_DOUBLE_EQ(nv.written.base(), 2 * (128 * 4096 / 2.0 + 128 * 4096 / 16.0));
 }
 
 TEST(Kernel, AnEngineThatQuantisesItselfPaysForIt) {

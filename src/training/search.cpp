@@ -44,7 +44,7 @@ bool ranks_before(const RankedLayout& a, const RankedLayout& b) {
 
 void keep_best(std::vector<RankedLayout>& best, RankedLayout found, int keep) {
   const auto at = std::ranges::upper_bound(best, found, ranks_before);
-  best.insert(at, std::move(found));
+  best.insert(at, found);
   if (best.size() > static_cast<std::size_t>(keep)) best.pop_back();
 }
 
@@ -242,11 +242,11 @@ SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64
   return result;
 }
 
-SearchResult merge(std::vector<SearchResult> parts, int keep) {
+SearchResult merge(const std::vector<SearchResult>& parts, int keep) {
   SearchResult all;
-  for (SearchResult& part : parts) {
+  for (const SearchResult& part : parts) {
     all.counts += part.counts;
-    for (RankedLayout& r : part.best) keep_best(all.best, std::move(r), keep);
+    for (const RankedLayout& r : part.best) keep_best(all.best, r, keep);
   }
   return all;
 }

@@ -77,7 +77,7 @@ struct SearchQuery {
 
 SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64_t end);
 // As if the ranges had been searched in one go.
-SearchResult merge(std::vector<SearchResult> parts, int keep);
+SearchResult merge(const std::vector<SearchResult>& parts, int keep);
 
 // Why `other` is slower than `best`: the part that grew most, in words.
 std::string why_slower(const RankedLayout& best, const RankedLayout& other);

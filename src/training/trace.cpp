@@ -39,7 +39,8 @@ struct Progress {
 std::vector<TraceBlock> schedule_blocks(const PipelineStages& stages, int microbatches) {
   const int p = stages.count;
   const auto at = [microbatches](int stage, int mb) {
-    return static_cast<std::size_t>(stage * microbatches + mb);
+    return static_cast<std::size_t>(stage) * static_cast<std::size_t>(microbatches) +
+           static_cast<std::size_t>(mb);
   };
   std::vector<double> forward(static_cast<std::size_t>(p * microbatches), -1);
   std::vector<double> backward(forward);
