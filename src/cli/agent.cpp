@@ -15,6 +15,8 @@
 
 namespace orrery {
 
+Verb stragglers_verb();
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -268,9 +270,10 @@ Verb recover_verb() {
 Verb agent_verb() {
   return {.name = "agent",
           .summary = "Run a policy on a live system",
-          .examples = {"orrery agent recover --journal recover.jsonl"},
+          .examples = {"orrery agent recover --journal recover.jsonl",
+                       "orrery agent stragglers steps.csv"},
           .prepare = {},
-          .verbs = {recover_verb()}};
+          .verbs = {recover_verb(), stragglers_verb()}};
 }
 
 }  // namespace orrery
