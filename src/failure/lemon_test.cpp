@@ -57,9 +57,9 @@ TEST(Lemon, odds_grow_with_failures_and_shrink_with_quiet_time) {
 TEST(Lemon, a_bad_fleet_has_no_lemons) {
   const LemonPrior prior;
   const LemonEvidence calm{
-      .node_weight = 3, .other_weight = 6, .other_nodes = 63, .watched = days(20)};
+      .node_weight = 4, .other_weight = 6, .other_nodes = 63, .watched = days(20)};
   LemonEvidence bad = calm;
-  bad.other_weight = 3 * 63;
+  bad.other_weight = 4 * 63;
   EXPECT_GT(lemon_odds(calm, prior), prior.odds_bound);
   EXPECT_LT(lemon_odds(bad, prior), 1e-3);
 }

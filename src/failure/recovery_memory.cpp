@@ -65,7 +65,6 @@ void regain_run(RecoveryMemory& m, const RecoveryEvent& e) {
 
 void fail_node(NodeMemory& node, const RecoveryEvent& e, Seconds memory) {
   node.out = true;
-  node.fenced = false;
   node.weight = struck(node.weight, e.at, e.weight, memory);
   // A node that was out before watching began is somebody else's case.
   if (e.weight > 0) node.wants_drain = true;

@@ -1,0 +1,411 @@
+// Recovery on a real Slurm of this machine: the agent as a process, nodes that die with all that
+// runs on them, jobs that can tell whether they run twice.
+//
+// What is measured is recovery, not detection: a node dies (its daemon and every process of its
+// jobs, by SIGKILL) and is marked down in the same moment, as a health check would. The clock runs
+// from there to the first line of the job's next run. Each rank of a job holds a lock of its own
+// while it lives; a rank that finds it taken says so.
+// ORRERY_FULL=1 adds 20 trials and 200 random kills on 64 nodes, and Slurm's own time beside them.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "agent/journal_lines.h"
+#include "agent/slurm_parse.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "slurm_cluster.h"
+
+extern char** environ;
+
+namespace orrery {
+namespace {
+
+using testing::IsEmpty;
+using testing::Not;
+using testing_slurm::Cluster;
+using Clock = std::chrono::system_clock;
+
+double now_s() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
+void sleep_s(double s) { std::this_thread::sleep_for(std::chrono::duration<double>(s)); }
+
+bool wait_until(double limit_s, const std::function<bool()>& what) {
+  for (const double end = now_s() + limit_s; now_s() < end; sleep_s(0.05)) {
+    if (what()) return true;
+  }
+  return what();
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+bool is_full() { return std::getenv("ORRERY_FULL") != nullptr; }
+
+// `orrery agent recover` as a process of its own.
+class Agent {
+ public:
+  explicit Agent(const Cluster& cluster) : cluster_(cluster) {}
+  ~Agent() { kill(); }
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  std::string journal() const { return cluster_.dir() + "/journal.jsonl"; }
+  std::string said() const { return read_text(cluster_.dir() + "/agent.log"); }
+  bool runs() const { return pid_ > 0; }
+
+  void start() {
+    std::vector<std::string> words = {ORRERY_BINARY_DIR "/orrery",
+                                      "agent",
+                                      "recover",
+                                      "--conf",
+                                      cluster_.conf(),
+                                      "--journal",
+                                      journal(),
+                                      "--interval",
+                                      "300 ms",
+                                      "--out-max",
+                                      "0.5",
+                                      "--crash-loop",
+                                      "0",
+                                      "--losses-max",
+                                      "100000"};
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    const std::string log = cluster_.dir() + "/agent.log";
+    posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&files, 1, 2);
+    ASSERT_EQ(::posix_spawn(&pid_, argv[0], &files, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&files);
+  }
+
+  void kill(int signal = SIGKILL) {
+    if (pid_ <= 0) return;
+    ::kill(pid_, signal);
+    ::waitpid(pid_, &status_, 0);
+    pid_ = 0;
+  }
+  int status() const { return status_; }
+
+ private:
+  const Cluster& cluster_;
+  pid_t pid_ = 0;
+  int status_ = 0;
+};
+
+// Jobs that mark what they do in files of the cluster's folder, and nodes that die with them.
+class Yard {
+ public:
+  explicit Yard(Cluster& cluster) : cluster_(cluster), dir_(cluster.dir()) {
+    write(dir_ + "/worker", fmt::format(R"sh(#!/bin/bash
+exec 9>{0}/lock-$SLURM_JOB_ID-$SLURM_PROCID
+flock -n 9 || echo "double $SLURM_JOB_ID ${{SLURM_RESTART_COUNT:-0}}" >> {0}/marks
+echo "$SLURM_JOB_ID $SLURMD_NODENAME $$ $PPID" >> {0}/pids
+if [ $SLURM_PROCID = 0 ]; then
+  echo "start $SLURM_JOB_ID ${{SLURM_RESTART_COUNT:-0}} $(date +%s.%N)" >> {0}/marks
+fi
+while [ ! -e {0}/stop ]; do sleep 0.5 9>&-; done
+)sh",
+                                        dir_));
+    write(dir_ + "/job", fmt::format(R"sh(#!/bin/bash
+echo "$SLURM_JOB_ID $SLURMD_NODENAME $$ $PPID" >> {0}/pids
+srun --ntasks-per-node=1 {0}/worker || exit 1
+[ -e {0}/stop ] && echo "done $SLURM_JOB_ID" >> {0}/marks
+)sh",
+                                     dir_));
+  }
+
+  std::string submit(int nodes) {
+    const CommandResult r = cluster_.run({"sbatch", "--parsable", "--requeue", "-N",
+                                          std::to_string(nodes), "--exclusive", "-o", "/dev/null",
+                                          "-e", "/dev/null", "-D", dir_, dir_ + "/job"});
+    EXPECT_TRUE(r.good()) << r.err;
+    return std::string(trimmed(r.out));
+  }
+
+  struct Mark {
+    std::string word;
+    int restarts = 0;
+    double at = 0;
+  };
+  std::vector<Mark> marks(const std::string& job) const {
+    std::vector<Mark> out;
+    std::istringstream lines(read_text(dir_ + "/marks"));
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      Mark mark;
+      std::string id;
+      words >> mark.word >> id >> mark.restarts >> mark.at;
+      if (id == job) out.push_back(mark);
+    }
+    return out;
+  }
+  int count(const std::string& job, const std::string& word) const {
+    const auto all = marks(job);
+    return static_cast<int>(std::ranges::count(all, word, &Mark::word));
+  }
+
+  // The time at which a run after `restarts` began; 0: not yet.
+  double started_after(const std::string& job, double at) const {
+    for (const Mark& m : marks(job)) {
+      if (m.word == "start" && m.at > at) return m.at;
+    }
+    return 0;
+  }
+
+  std::vector<std::string> nodes_of(const std::string& job) const {
+    const auto hosts =
+        expand_hosts(cluster_.ask({"squeue", "-h", "-j", job, "-t", "R", "-o", "%N"}));
+    return hosts ? *hosts : std::vector<std::string>();
+  }
+
+  // The node's daemon and every process of its jobs, as when the power goes; then marked down.
+  void fail_node(const std::string& node) {
+    cluster_.kill_node(node);
+    std::istringstream lines(read_text(dir_ + "/pids"));
+    std::string job, where;
+    for (pid_t pid = 0, parent = 0; lines >> job >> where >> pid >> parent;) {
+      if (where != node) continue;
+      if (command_of(parent).starts_with("slurmstepd")) ::kill(parent, SIGKILL);
+      const std::string command = command_of(pid);
+      if (command.find("slurm_script") != command.npos || command.find(dir_) != command.npos) {
+        ::kill(-pid, SIGKILL);
+        ::kill(pid, SIGKILL);
+      }
+    }
+    cluster_.run({"scontrol", "update", "NodeName=" + node, "State=DOWN", "Reason=trial"});
+  }
+
+  void heal_node(const std::string& node) {
+    if (!cluster_.node_runs(node)) cluster_.start_node(node);
+    cluster_.run({"scontrol", "update", "NodeName=" + node, "State=RESUME"});
+  }
+
+  void end_all() const { std::ofstream(dir_ + "/stop") << "now"; }
+  std::string all_marks() const { return read_text(dir_ + "/marks"); }
+
+ private:
+  static std::string command_of(pid_t pid) {
+    std::string text = read_text(fmt::format("/proc/{}/cmdline", pid));
+    std::ranges::replace(text, '\0', ' ');
+    return text;
+  }
+  static void write(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+    ::chmod(path.c_str(), 0755);
+  }
+
+  Cluster& cluster_;
+  std::string dir_;
+};
+
+struct Trial {
+  double seconds = 0;
+  bool moved = false;  // off the failed node
+};
+
+class RecoveryLive : public testing::Test {
+ protected:
+  // Returns false where the test should end; the notice is out.
+  bool start(int nodes) {
+    if (const std::string what = Cluster::missing(); !what.empty()) {
+      [&] { GTEST_SKIP() << what; }();
+      return false;
+    }
+    auto started = Cluster::start({.nodes = nodes, .site_lines = "KillWait=5\n"});
+    if (!started) {
+      [&] { FAIL() << started.error(); }();
+      return false;
+    }
+    cluster_ = std::move(*started);
+    yard_ = std::make_unique<Yard>(*cluster_);
+    return true;
+  }
+
+  Trial recover_once(const std::string& job, std::size_t which) {
+    const auto nodes = yard_->nodes_of(job);
+    if (nodes.empty()) return {};
+    const std::string node = nodes[which % nodes.size()];
+    const double struck = now_s();
+    yard_->fail_node(node);
+    double back = 0;
+    wait_until(60, [&] { return (back = yard_->started_after(job, struck)) > 0; });
+    const auto after = yard_->nodes_of(job);
+    yard_->heal_node(node);
+    if (back == 0) return {};
+    return {.seconds = back - struck,
+            .moved = !after.empty() && std::ranges::find(after, node) == after.end()};
+  }
+
+  bool all_run(const std::vector<std::string>& jobs, double limit_s) {
+    return wait_until(limit_s, [&] {
+      return std::ranges::all_of(jobs, [&](const auto& job) {
+        return yard_->count(job, "start") > 0 && !yard_->nodes_of(job).empty();
+      });
+    });
+  }
+
+  // No job lost: each ended well, once. None twice at once: no rank found its lock taken.
+  void check_the_books(const std::vector<std::string>& jobs) {
+    yard_->end_all();
+    EXPECT_TRUE(wait_until(60, [&] {
+      return std::ranges::all_of(jobs, [&](const auto& job) {
+        return cluster_->ask({"squeue", "-h", "-t", "all", "-j", job, "-o", "%T"}) == "COMPLETED";
+      });
+    })) << cluster_->ask({"squeue", "-t", "all"});
+    for (const std::string& job : jobs) {
+      EXPECT_EQ(yard_->count(job, "done"), 1) << job;
+      EXPECT_EQ(yard_->count(job, "double"), 0) << job;
+    }
+  }
+
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<Yard> yard_;
+};
+
+TEST_F(RecoveryLive, two_nodes_die_and_their_jobs_run_again_in_seconds) {
+  if (!start(8)) return;
+  Agent agent(*cluster_);
+  agent.start();
+  const std::vector<std::string> jobs = {yard_->submit(2), yard_->submit(2)};
+  ASSERT_TRUE(all_run(jobs, 20)) << cluster_->log();
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Trial trial = recover_once(jobs[i], i);
+    EXPECT_GT(trial.seconds, 0) << agent.said() << cluster_->log();
+    EXPECT_LT(trial.seconds, 15) << agent.said();
+    EXPECT_TRUE(trial.moved);
+    fmt::print("job back after {:.2f} s\n", trial.seconds);
+    // Killed and started again between two failures: nothing of it may be lost.
+    agent.kill();
+    agent.start();
+  }
+  check_the_books(jobs);
+  agent.kill(SIGINT);
+  EXPECT_TRUE(WIFEXITED(agent.status()) && WEXITSTATUS(agent.status()) == 130) << agent.said();
+  EXPECT_TRUE(recall(read_text(agent.journal()), agent.journal(), {}));
+}
+
+TEST_F(RecoveryLive, a_second_agent_with_the_same_journal_is_refused) {
+  if (!start(1)) return;
+  Agent agent(*cluster_);
+  agent.start();
+  ASSERT_TRUE(wait_until(10, [&] { return !read_text(agent.journal()).empty(); })) << agent.said();
+  const CommandResult second =
+      cluster_->run({ORRERY_BINARY_DIR "/orrery", "agent", "recover", "--conf", cluster_->conf(),
+                     "--journal", agent.journal(), "--once"});
+  EXPECT_EQ(second.exit_code, 2);
+  EXPECT_THAT(second.err, testing::HasSubstr("another agent writes this journal"));
+}
+
+double median(std::vector<double> all) {
+  std::ranges::sort(all);
+  const std::size_t n = all.size();
+  return n == 0 ? 0 : (all[(n - 1) / 2] + all[n / 2]) / 2;
+}
+
+TEST_F(RecoveryLive, twenty_trials_on_64_nodes_beside_slurms_own_way) {
+  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (!start(64)) return;
+  std::vector<std::string> jobs;
+  for (int i = 0; i < 20; ++i) jobs.push_back(yard_->submit(2));
+  ASSERT_TRUE(all_run(jobs, 60));
+  // Slurm by itself, all twenty at once: it waits, nothing competes.
+  std::vector<double> alone;
+  std::map<std::string, std::pair<double, std::string>> struck;
+  for (const std::string& job : jobs) {
+    const std::string node = yard_->nodes_of(job).front();
+    struck[job] = {now_s(), node};
+    yard_->fail_node(node);
+  }
+  EXPECT_TRUE(wait_until(400, [&] {
+    return std::ranges::all_of(
+        struck, [&](const auto& s) { return yard_->started_after(s.first, s.second.first) > 0; });
+  }));
+  for (const auto& [job, at] : struck) {
+    const double back = yard_->started_after(job, at.first);
+    if (back > 0) alone.push_back(back - at.first);
+    yard_->heal_node(at.second);
+  }
+  Agent agent(*cluster_);
+  agent.start();
+  sleep_s(3);
+  std::vector<double> with_agent;
+  int moved = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Trial trial = recover_once(jobs[i], i);
+    EXPECT_GT(trial.seconds, 0) << agent.said();
+    with_agent.push_back(trial.seconds);
+    moved += trial.moved;
+    sleep_s(1);
+  }
+  std::ranges::sort(with_agent);
+  fmt::print(
+      "recovery of 20 jobs on 64 nodes: median {:.2f} s, {:.2f} to {:.2f} s, {} on healthy "
+      "nodes; Slurm alone: median {:.1f} s, {:.1f} to {:.1f} s\n",
+      median(with_agent), with_agent.front(), with_agent.back(), moved, median(alone),
+      std::ranges::min(alone), std::ranges::max(alone));
+  EXPECT_LT(median(with_agent), 5);
+  EXPECT_EQ(moved, 20);
+  EXPECT_GT(median(alone), 60);
+  check_the_books(jobs);
+}
+
+TEST_F(RecoveryLive, two_hundred_kills_of_agent_and_nodes_lose_and_double_nothing) {
+  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (!start(64)) return;
+  RandomStream random(static_cast<std::uint64_t>(::getpid()), "recovery/live-kills");
+  fmt::print("seed {}\n", ::getpid());
+  std::vector<std::string> jobs;
+  for (int i = 0; i < 12; ++i) jobs.push_back(yard_->submit(1 + i % 3));
+  ASSERT_TRUE(all_run(jobs, 60));
+  Agent agent(*cluster_);
+  agent.start();
+  std::vector<std::string> dead;
+  int agent_kills = 0, node_kills = 0;
+  for (int round = 0; agent_kills + node_kills < 200 && round < 2000; ++round) {
+    if (random.below(2) == 0) {
+      agent.kill();
+      ++agent_kills;
+      sleep_s(random.uniform() * 0.5);
+      agent.start();
+    } else if (const auto nodes = yard_->nodes_of(jobs[random.below(jobs.size())]);
+               !nodes.empty()) {
+      dead.push_back(nodes[random.below(nodes.size())]);
+      yard_->fail_node(dead.back());
+      ++node_kills;
+    }
+    sleep_s(random.uniform() * 0.8);
+    if (dead.size() > 8) {
+      yard_->heal_node(dead.front());
+      dead.erase(dead.begin());
+    }
+  }
+  for (const std::string& node : dead) yard_->heal_node(node);
+  EXPECT_TRUE(all_run(jobs, 200)) << cluster_->ask({"squeue"}) << agent.said();
+  fmt::print("{} kills of the agent, {} of nodes\n", agent_kills, node_kills);
+  check_the_books(jobs);
+  EXPECT_TRUE(recall(read_text(agent.journal()), agent.journal(), {}));
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,345 @@
+// The recovery policy on a simulated Slurm: what it does after each kind of failure, that it may be
+// killed anywhere, and that a journal recorded on a real Slurm gives the same actions here.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "agent/journal_lines.h"
+#include "agent/recover.h"
+#include "base/random.h"
+#include "simulated_slurm.h"
+
+namespace orrery {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing_slurm::SimulatedOptions;
+using testing_slurm::SimulatedSlurm;
+
+const Seconds kInterval = seconds(0.5);
+
+// An agent with a journal in memory; kill() is what SIGKILL does to it: the memory goes, the lines
+// that were appended stay.
+class Bench {
+ public:
+  explicit Bench(const SimulatedOptions& options = {}, RecoveryPolicy policy = {})
+      : slurm(options), policy_(std::move(policy)) {
+    restart();
+  }
+
+  void restart() {
+    std::string text;
+    for (const std::string& line : journal) text += line + "\n";
+    auto memory = recall(text, "journal", policy_);
+    ASSERT_TRUE(memory) << to_text(memory.error());
+    RecoverPort port = slurm.port();
+    port.act = [this](const RecoveryAction& action) {
+      auto done = slurm.act(action);
+      actions.push_back(
+          fmt::format("{} {}{}", to_text(action.kind), action.job, fmt::join(action.nodes, ",")));
+      return done;
+    };
+    agent = std::make_unique<RecoverAgent>(
+        std::move(port),
+        [this](const std::vector<std::string>& lines) -> Result<void> {
+          journal.insert(journal.end(), lines.begin(), lines.end());
+          return {};
+        },
+        policy_, *memory);
+  }
+
+  // Ticks for `span`; gives the alerts.
+  std::vector<std::string> run(Seconds span) {
+    std::vector<std::string> alerts;
+    for (const Seconds end = slurm.now() + span; slurm.now() < end;) {
+      const auto report = agent->tick();
+      EXPECT_TRUE(report);
+      for (const ActionOutcome& o : report->outcomes) {
+        if (o.action.kind == ActionKind::alert) alerts.push_back(o.action.why);
+      }
+      slurm.advance(kInterval);
+    }
+    return alerts;
+  }
+
+  SimulatedSlurm slurm;
+  std::vector<std::string> journal;
+  std::vector<std::string> actions;
+  std::unique_ptr<RecoverAgent> agent;
+
+ private:
+  RecoveryPolicy policy_;
+};
+
+TEST(Recovery, a_job_runs_again_on_healthy_nodes_in_seconds) {
+  Bench bench;
+  const std::string job = bench.slurm.submit(2);
+  bench.run(seconds(3));
+  ASSERT_TRUE(bench.slurm.is_running(job));
+  const Seconds struck = bench.slurm.now();
+  bench.slurm.fail_node("n1");
+  bench.run(seconds(5));
+  ASSERT_TRUE(bench.slurm.is_running(job));
+  ASSERT_THAT(bench.slurm.runs(job), SizeIs(2));
+  EXPECT_LT(bench.slurm.runs(job)[1].start - struck, seconds(3));
+  EXPECT_THAT(bench.slurm.runs(job)[1].nodes, ElementsAre("n2", "n3"));
+  EXPECT_THAT(bench.actions, ElementsAre("drain_node n1", "release_job 1"));
+}
+
+TEST(Recovery, without_it_the_hold_is_waited_out) {
+  SimulatedSlurm slurm({});
+  const std::string job = slurm.submit(2);
+  slurm.advance(seconds(3));
+  slurm.fail_node("n1");
+  slurm.advance(seconds(100));
+  EXPECT_FALSE(slurm.is_running(job));
+  slurm.advance(seconds(30));
+  EXPECT_TRUE(slurm.is_running(job));
+}
+
+// The node is back before anybody could see it down: all nodes of the run are avoided.
+TEST(Recovery, a_node_that_comes_back_at_once_is_avoided) {
+  Bench bench;
+  const std::string job = bench.slurm.submit(1);
+  bench.run(seconds(3));
+  bench.slurm.flap_node("n1");
+  bench.run(seconds(5));
+  ASSERT_THAT(bench.slurm.runs(job), SizeIs(2));
+  EXPECT_THAT(bench.slurm.runs(job)[1].nodes, ElementsAre("n2"));
+  EXPECT_THAT(bench.actions, ElementsAre("exclude_nodes 1n1", "release_job 1"));
+}
+
+TEST(Recovery, work_moves_off_a_node_that_a_health_check_drained_as_unfit) {
+  Bench bench;
+  const std::string job = bench.slurm.submit(2);
+  bench.run(seconds(3));
+  bench.slurm.break_node("n2");
+  bench.run(seconds(6));
+  EXPECT_TRUE(bench.slurm.is_running(job));
+  EXPECT_THAT(bench.slurm.runs(job).back().nodes, ElementsAre("n1", "n3"));
+  EXPECT_THAT(bench.actions, ElementsAre("requeue_job 1", "release_job 1"));
+}
+
+// A collective library often notices first: the job exits in error and then its node goes down.
+TEST(Recovery, a_job_that_failed_with_its_node_is_requeued_and_one_that_failed_alone_is_not) {
+  Bench bench;
+  const std::string with_node = bench.slurm.submit(2);
+  const std::string alone = bench.slurm.submit(2);
+  bench.run(seconds(3));
+  bench.slurm.crash_job(with_node);
+  bench.slurm.crash_job(alone);
+  bench.run(seconds(2));
+  bench.slurm.fail_node("n2");
+  bench.run(seconds(6));
+  EXPECT_TRUE(bench.slurm.is_running(with_node));
+  EXPECT_FALSE(bench.slurm.is_running(alone));
+  EXPECT_THAT(bench.slurm.runs(alone), SizeIs(1));
+}
+
+TEST(Recovery, a_begin_time_of_the_users_own_is_left_alone) {
+  Bench bench({.hold = minutes(20)});  // longer than any hold of the scheduler
+  const std::string job = bench.slurm.submit(1);
+  bench.run(seconds(3));
+  bench.slurm.requeue_job(job);
+  bench.run(seconds(10));
+  EXPECT_THAT(bench.actions, IsEmpty());
+}
+
+TEST(Recovery, a_silent_node_is_left_alone_without_a_fence_and_taken_off_with_one) {
+  Bench careful;
+  careful.slurm.submit(1);
+  careful.run(seconds(3));
+  careful.slurm.silence_node("n1");
+  const auto alerts = careful.run(seconds(30));
+  EXPECT_THAT(careful.actions, IsEmpty());
+  ASSERT_THAT(alerts, SizeIs(1));
+  EXPECT_THAT(alerts.front(), HasSubstr("n1 does not answer"));
+
+  RecoveryPolicy policy;
+  policy.fence = true;
+  Bench fenced({}, policy);
+  const std::string job = fenced.slurm.submit(1);
+  fenced.run(seconds(3));
+  fenced.slurm.silence_node("n1");
+  fenced.run(seconds(20));
+  EXPECT_TRUE(fenced.slurm.is_running(job));
+  EXPECT_THAT(fenced.slurm.overlaps(), IsEmpty());
+  EXPECT_THAT(fenced.actions,
+              ElementsAre("fence_node n1", "down_node n1", "drain_node n1", "release_job 1"));
+}
+
+TEST(Recovery, a_spare_stands_in) {
+  Bench bench({.nodes = 4});
+  bench.slurm.make_spare("n4");
+  const std::string job = bench.slurm.submit(3);
+  bench.run(seconds(3));
+  bench.slurm.fail_node("n2");
+  bench.run(seconds(6));
+  EXPECT_TRUE(bench.slurm.is_running(job));
+  EXPECT_THAT(bench.slurm.runs(job).back().nodes, ElementsAre("n1", "n3", "n4"));
+  EXPECT_THAT(bench.actions, testing::Contains("resume_spare n4").Times(1));
+}
+
+// The whole leaf is gone: draining a quarter of the fleet would only add to it.
+TEST(Recovery, a_mass_failure_is_told_and_not_drained) {
+  Bench bench({.nodes = 32});
+  std::vector<std::string> jobs;
+  for (int i = 0; i < 8; ++i) jobs.push_back(bench.slurm.submit(1));
+  bench.run(seconds(3));
+  for (int i = 1; i <= 8; ++i) bench.slurm.fail_node("n" + std::to_string(i));
+  const auto alerts = bench.run(seconds(8));
+  EXPECT_THAT(alerts, SizeIs(1));
+  EXPECT_THAT(alerts.front(), HasSubstr("8 of 32 nodes are out"));
+  for (const std::string& job : jobs) EXPECT_TRUE(bench.slurm.is_running(job)) << job;
+  EXPECT_THAT(bench.actions, testing::Not(testing::Contains(HasSubstr("drain_node"))));
+}
+
+TEST(Recovery, a_job_that_breaks_every_node_it_lands_on_is_held) {
+  RecoveryPolicy policy;
+  policy.out_share_max = 1;
+  Bench bench({.nodes = 16}, policy);
+  const std::string killer = bench.slurm.submit(1);
+  std::vector<std::string> alerts;
+  for (int i = 0; i < 8; ++i) {
+    for (const std::string& a : bench.run(seconds(5))) alerts.push_back(a);
+    if (bench.slurm.is_running(killer))
+      bench.slurm.fail_node(bench.slurm.runs(killer).back().nodes[0]);
+  }
+  EXPECT_THAT(bench.slurm.runs(killer), SizeIs(4));
+  ASSERT_THAT(alerts, SizeIs(1));
+  EXPECT_THAT(alerts.front(), HasSubstr("job 1 is held"));
+}
+
+TEST(Recovery, a_node_that_fails_again_and_again_is_drained_as_a_lemon) {
+  RecoveryPolicy policy;
+  policy.crash_loop = 0;
+  Bench bench({}, policy);
+  bench.slurm.submit(1);
+  for (int i = 0; i < 3; ++i) {
+    bench.run(seconds(5));
+    bench.slurm.fail_node("n1");
+    bench.run(seconds(5));
+    bench.slurm.repair_node("n1");
+  }
+  bench.actions.clear();
+  bench.run(seconds(5));
+  EXPECT_THAT(bench.actions, ElementsAre("drain_node n1"));
+  bench.slurm.repair_node("n1");  // a person insists
+  bench.actions.clear();
+  bench.run(seconds(60));
+  EXPECT_THAT(bench.actions, IsEmpty());
+}
+
+// Killed before or after any journalled line and any action, at random, while nodes fail: every job
+// runs in the end, none ran twice at once, and no action was left out.
+TEST(Recovery, killed_anywhere_it_goes_on) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    RandomStream random(seed, "recovery/kills");
+    RecoveryPolicy policy;
+    policy.crash_loop = 0;
+    policy.losses_max = 1000;
+    policy.out_share_max = 0.5;
+    Bench bench({.nodes = 24}, policy);
+    std::vector<std::string> jobs;
+    for (int i = 0; i < 6; ++i)
+      jobs.push_back(bench.slurm.submit(1 + static_cast<int>(random.below(2))));
+    bench.run(seconds(3));
+    for (int kill = 0; kill < 10; ++kill) {
+      const auto& runs = bench.slurm.runs(jobs[random.below(jobs.size())]);
+      bench.slurm.fail_node(runs.back().nodes.front());
+      // The agent dies somewhere inside a tick: after so many appends and actions.
+      std::uint64_t left = random.below(12);
+      RecoverPort port = bench.slurm.port();
+      const auto dies = [&left] { return left == 0 || --left == 0; };
+      port.act = [&, act = port.act](const RecoveryAction& action) -> Result<void> {
+        const bool before = random.below(2) == 0;
+        if (dies() && before) return fail({.code = "killed"});
+        return act(action);
+      };
+      RecoverAgent doomed(
+          port,
+          [&](const std::vector<std::string>& lines) -> Result<void> {
+            if (dies()) return fail({.code = "journal.killed"});
+            bench.journal.insert(bench.journal.end(), lines.begin(), lines.end());
+            return {};
+          },
+          policy, bench.agent->memory());
+      for (int i = 0; i < 8 && left > 0; ++i) {
+        if (!doomed.tick()) break;
+        bench.slurm.advance(kInterval);
+      }
+      bench.slurm.advance(seconds(static_cast<double>(random.below(5))));
+      bench.restart();
+      bench.run(seconds(6));
+      for (const auto& node : bench.slurm.look().nodes) {
+        if (node.down) bench.slurm.repair_node(node.name);
+      }
+    }
+    bench.run(seconds(30));
+    for (const std::string& job : jobs) EXPECT_TRUE(bench.slurm.is_running(job)) << seed << job;
+    EXPECT_THAT(bench.slurm.overlaps(), IsEmpty()) << seed;
+  }
+}
+
+// The journal alone gives the memory back, also after it was cut to a snapshot.
+TEST(Recovery, the_journal_is_the_memory) {
+  Bench bench({.nodes = 12});
+  bench.slurm.make_spare("n12");
+  for (int i = 0; i < 3; ++i) bench.slurm.submit(2);
+  bench.run(seconds(3));
+  bench.slurm.fail_node("n3");
+  bench.run(seconds(1));
+  bench.slurm.silence_node("n9");
+  bench.run(seconds(20));
+  const RecoveryMemory before = bench.agent->memory();
+  EXPECT_FALSE(before.jobs.empty());
+  bench.restart();
+  EXPECT_EQ(bench.agent->memory(), before);
+  bench.journal = {line_of(before)};
+  bench.restart();
+  EXPECT_EQ(bench.agent->memory(), before);
+}
+
+std::string text_of(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  return text;
+}
+
+TEST(Recovery, asked_again_what_it_saw_it_decides_the_same) {
+  Bench bench({.nodes = 12});
+  for (int i = 0; i < 3; ++i) bench.slurm.submit(2);
+  bench.run(seconds(3));
+  bench.slurm.fail_node("n3");
+  bench.slurm.flap_node("n1");
+  bench.run(seconds(20));
+  const auto ticks = replay(text_of(bench.journal), "journal");
+  ASSERT_TRUE(ticks) << to_text(ticks.error());
+  RecoveryMemory memory;
+  const RecoveryPolicy policy;
+  for (const JournalTick& tick : *ticks) {
+    EXPECT_EQ(decide(tick.view, memory, policy), tick.decision);
+    for (const RecoveryEvent& e : tick.decision.events) apply(memory, e, policy.lemon.memory);
+    for (const RecoveryEvent& e : tick.tried) apply(memory, e, policy.lemon.memory);
+  }
+  EXPECT_EQ(memory, bench.agent->memory());
+}
+
+TEST(RecoveryJournal, a_line_that_is_none_is_named) {
+  const auto memory =
+      recall("{\"kind\":\"watch_began\",\"at_s\":1}\n{\"kind\":\"nonsense\"}\n", "j.jsonl", {});
+  ASSERT_FALSE(memory);
+  EXPECT_EQ(memory.error().front().place.line, 2);
+  EXPECT_FALSE(recall("[1", "j", {}));
+  EXPECT_FALSE(recall("{\"kind\":7}", "j", {}));
+}
+
+}  // namespace
+}  // namespace orrery
