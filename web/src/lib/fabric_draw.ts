@@ -15,6 +15,7 @@ export interface Palette {
   ink: string;
   ink_3: string;
   line: string;
+  dot: string;
   bad: string;
   accent: string;
   loads: string[]; // from idle to full
@@ -23,7 +24,9 @@ export interface Palette {
 
 export const kLoadLevels = [0.001, 0.25, 0.5, 0.75, 0.95];
 const kLabelFrom = 46; // screen pixels between neighbours before names are drawn
-const kEndpointsFrom = 22; // screen pixels of a leaf before endpoints are drawn one by one
+const kEndpointsFrom = 11; // screen pixels of a leaf before endpoints are drawn one by one
+const kRunsFrom = 34; // screen pixels between the names of runs
+const kRowNames = 74; // screen pixels at the left for the names of the tiers
 
 export function palette(): Palette {
   const accent = token('accent');
@@ -34,6 +37,7 @@ export function palette(): Palette {
     ink: token('ink'),
     ink_3: token('ink-3'),
     line: token('line'),
+    dot: token('line-strong'),
     bad: token('bad'),
     accent,
     loads: [mix(0), mix(35), mix(55), mix(75), mix(90), accent],
@@ -48,8 +52,9 @@ export function load_level(load: number): number {
 // The whole layout in a window, centred.
 export function fit(layout: Layout, width: number, height: number): View {
   const { x, y, w, h } = layout.bounds;
-  const k = Math.min(width / w, height / h, 3);
-  return { k, x: (width - w * k) / 2 - x * k, y: (height - h * k) / 2 - y * k };
+  const left = layout.rows.length > 0 ? kRowNames : 0;
+  const k = Math.min((width - left) / w, height / h, 3);
+  return { k, x: left + (width - left - w * k) / 2 - x * k, y: (height - h * k) / 2 - y * k };
 }
 
 export function zoom_at(view: View, factor: number, x: number, y: number): View {
@@ -118,7 +123,7 @@ function draw_endpoints(c: CanvasRenderingContext2D, n: Placed, view: View, p: P
   const count = n.group!.endpoints;
   const columns = Math.max(1, Math.ceil(Math.sqrt((count * w) / h)));
   const rows = Math.ceil(count / columns);
-  c.fillStyle = p.ink_3;
+  c.fillStyle = p.dot;
   for (let i = 0; i < count; ++i) {
     const cx = x + ((i % columns) * w) / columns;
     const cy = y + (Math.floor(i / columns) * h) / rows;
@@ -130,9 +135,14 @@ function draw_labels(c: CanvasRenderingContext2D, layout: Layout, view: View, p:
   c.font = '10.5px ui-monospace, Menlo, "DejaVu Sans Mono", monospace';
   c.textAlign = 'center';
   c.fillStyle = p.ink_3;
+  const [one, two] = layout.runs;
+  if (two && (two.x - one.x) * view.k > kRunsFrom) {
+    for (const run of layout.runs) c.fillText(run.label, run.x * view.k + view.x, run.y * view.k + view.y);
+  }
   const clear = 26 * view.k; // neighbours in a row stand this far apart
   if (clear < kLabelFrom) return;
   for (const n of layout.nodes) {
+    if (n.kind === 'endpoints' && layout.runs.length > 0) continue;
     const below = n.kind === 'endpoints' ? (n.h / 2) * view.k + 13 : -(n.h / 2) * view.k - 5;
     c.fillText(n.label, n.x * view.k + view.x, n.y * view.k + view.y + below);
   }

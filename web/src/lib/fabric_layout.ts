@@ -29,6 +29,7 @@ export interface Layout {
   nodes: Placed[];
   links: PlacedLink[];
   rows: { label: string; y: number }[];
+  runs: { label: string; x: number; y: number }[]; // names of neighbours that belong together
   bounds: { x: number; y: number; w: number; h: number };
 }
 
@@ -37,8 +38,9 @@ const kStep = 26;
 const kGroupGap = 22;
 const kEndpointHeight = 30;
 const kMargin = 30;
-const kRowShare = 0.2; // distance of rows as a share of the width, so that wide networks stay legible
-const kRowLeast = 110;
+const kRowLeast = 110; // between tiers
+const kEndpointShare = 0.45; // endpoints stand nearer to their leaf than a tier to the next
+const kLabelDrop = 18;
 const kTierNames: Record<string, string> = {
   leaf: 'leaf',
   spine: 'spine',
@@ -65,14 +67,32 @@ function place_switch(s: FabricSwitch, x: number, y: number): Placed {
   return { id: s.id, x, y, w: kSwitch, h: kSwitch * 0.7, kind: 'switch', label, failed: s.failed, switch: s };
 }
 
-// One row, left to right, with a gap where the group or plane changes.
-function row_of(switches: FabricSwitch[], y: number): Placed[] {
+// What a leaf stands beside: its rail where a rail has several leaves in the group, else its group.
+function run_of(s: FabricSwitch, all: FabricSwitch[]): string {
+  const alike = all.filter((o) => o.plane === s.plane && o.group === s.group && o.rail === s.rail);
+  const plane = s.plane > 0 ? `plane ${s.plane}, ` : '';
+  if (s.rail !== null && alike.length > 1) return `${plane}rail ${s.rail}`;
+  return s.group >= 0 ? `${plane}group ${s.group}` : plane;
+}
+
+// One row, left to right, with a gap where a run ends.
+function row_of(switches: FabricSwitch[], y: number): { leaves: Placed[]; runs: Layout['runs'] } {
   let x = 0;
-  return [...switches].sort(by_place).map((s, i, all) => {
-    const before = all[i - 1];
-    if (before) x += kStep + (before.group !== s.group || before.plane !== s.plane ? kGroupGap : 0);
-    return place_switch(s, x, y);
+  let run = '';
+  const members = new Map<string, Placed[]>();
+  const leaves = [...switches].sort(by_place).map((s, i) => {
+    const next = run_of(s, switches);
+    if (i > 0) x += kStep + (next !== run ? kGroupGap : 0);
+    run = next;
+    const placed = place_switch(s, x, y);
+    members.set(run, [...(members.get(run) ?? []), placed]);
+    return placed;
   });
+  const runs = [...members].map(([label, placed]) => {
+    const { from, to } = extent(placed);
+    return { label, x: (from + to) / 2, y: 0 };
+  });
+  return { leaves, runs: runs.length > 1 ? runs : [] };
 }
 
 function extent(nodes: Placed[]): { from: number; to: number } {
@@ -122,12 +142,16 @@ function place_endpoints(groups: EndpointGroup[], leaves: Map<string, Placed>, y
   });
 }
 
-function tree(fabric: Fabric): { nodes: Placed[]; rows: Layout['rows'] } {
+type Drawn = Pick<Layout, 'nodes' | 'rows' | 'runs'>;
+
+// `aspect` is height over width of the window; the rows spread to fill it.
+function tree(fabric: Fabric, aspect: number): Drawn {
   const tier = (name: string) => fabric.switches.filter((s) => s.tier === name);
   const base_tier = tier('leaf').length > 0 ? 'leaf' : (fabric.switches[0]?.tier ?? 'leaf');
-  const leaves = row_of(tier(base_tier), 0);
+  const { leaves, runs } = row_of(tier(base_tier), 0);
   const width = leaves.length > 0 ? extent(leaves).to - extent(leaves).from : 0;
-  const gap = Math.max(kRowLeast, width * kRowShare);
+  const steps = ['spine', 'core'].filter((t) => t !== base_tier && tier(t).length > 0).length;
+  const gap = Math.max(kRowLeast, (width * aspect * 0.9) / (steps + kEndpointShare));
   const rows = [{ label: kTierNames[base_tier], y: 0 }];
   const nodes = [...leaves];
   let y = 0;
@@ -140,15 +164,16 @@ function tree(fabric: Fabric): { nodes: Placed[]; rows: Layout['rows'] } {
     nodes.push(...below);
     rows.push({ label: kTierNames[name], y });
   }
-  const endpoints_y = Math.max(kRowLeast * 0.55, gap * 0.4);
+  const endpoints_y = gap * kEndpointShare;
   const by_id = new Map(nodes.map((n) => [n.id, n]));
   const endpoints = place_endpoints(fabric.endpoint_groups, by_id, endpoints_y);
   if (endpoints.length > 0) rows.push({ label: 'endpoints', y: endpoints_y });
-  return { nodes: [...nodes, ...endpoints], rows };
+  const labels_y = endpoints_y + kEndpointHeight / 2 + kLabelDrop;
+  return { nodes: [...nodes, ...endpoints], rows, runs: runs.map((r) => ({ ...r, y: labels_y })) };
 }
 
 // Routers on a circle in the order of their groups; their endpoints just outside.
-function circle(fabric: Fabric): { nodes: Placed[]; rows: Layout['rows'] } {
+function circle(fabric: Fabric): Drawn {
   const sorted = [...fabric.switches].sort(by_place);
   const groups = new Set(sorted.map((s) => s.group)).size;
   const slots = sorted.length + groups;
@@ -167,7 +192,7 @@ function circle(fabric: Fabric): { nodes: Placed[]; rows: Layout['rows'] } {
     const label = `nodes ${group.node_from}–${group.node_from + group.nodes - 1}`;
     return [{ id: group.id, x: at.x * outside, y: at.y * outside, w: 10, h: 10, kind: 'endpoints' as const, label, failed: false, group }];
   });
-  return { nodes: [...nodes, ...endpoints], rows: [] };
+  return { nodes: [...nodes, ...endpoints], rows: [], runs: [] };
 }
 
 function bounds_of(nodes: Placed[]): Layout['bounds'] {
@@ -187,9 +212,9 @@ function bounds_of(nodes: Placed[]): Layout['bounds'] {
   };
 }
 
-export function layout_of(fabric: Fabric): Layout {
+export function layout_of(fabric: Fabric, aspect = 0.5): Layout {
   const routers = fabric.switches.length > 0 && fabric.switches.every((s) => s.tier === 'router');
-  const { nodes, rows } = routers ? circle(fabric) : tree(fabric);
+  const { nodes, rows, runs } = routers ? circle(fabric) : tree(fabric, aspect);
   const by_id = new Map(nodes.map((n) => [n.id, n]));
   const links = fabric.links.flatMap((link) => {
     const from = by_id.get(link.from);
@@ -197,7 +222,7 @@ export function layout_of(fabric: Fabric): Layout {
     const load = Math.max(link.load_up_ratio, link.load_down_ratio);
     return from && to ? [{ link, from, to, load }] : [];
   });
-  return { nodes, links, rows, bounds: bounds_of(nodes) };
+  return { nodes, links, rows, runs, bounds: bounds_of(nodes) };
 }
 
 // What is under a point of the world: a switch before a link, the nearest within `reach`.

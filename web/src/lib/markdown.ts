@@ -1,0 +1,36 @@
+// The little Markdown that a score's preface is written in: headings, paragraphs and tables.
+
+export type Block =
+  | { kind: 'heading'; text: string }
+  | { kind: 'paragraph'; text: string }
+  | { kind: 'table'; head: string[]; rows: string[][] };
+
+function cells(line: string): string[] {
+  return line
+    .trim()
+    .replace(/^\||\|$/g, '')
+    .split('|')
+    .map((cell) => cell.trim());
+}
+
+// One line of a table, its rule ("---") left out.
+function add_row(blocks: Block[], line: string) {
+  if (/^\|[\s:|-]+\|?$/.test(line)) return;
+  const last = blocks.at(-1);
+  if (last?.kind === 'table') last.rows.push(cells(line));
+  else blocks.push({ kind: 'table', head: cells(line), rows: [] });
+}
+
+export function parse_markdown(text: string): Block[] {
+  const blocks: Block[] = [];
+  let open = false; // whether the last paragraph still takes lines
+  for (const line of text.split('\n').map((l) => l.trim())) {
+    const last = blocks.at(-1);
+    if (line.startsWith('|')) add_row(blocks, line);
+    else if (line.startsWith('#')) blocks.push({ kind: 'heading', text: line.replace(/^#+\s*/, '') });
+    else if (line && open && last?.kind === 'paragraph') last.text += ` ${line}`;
+    else if (line) blocks.push({ kind: 'paragraph', text: line });
+    open = line !== '' && blocks.at(-1)?.kind === 'paragraph';
+  }
+  return blocks;
+}

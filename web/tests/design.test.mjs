@@ -1,0 +1,165 @@
+// The Design page: edits, faults in place, completion, fixes, "why?", the budgets.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { Harness, assert_quiet, settled, summary_of, type_design } from './harness.mjs';
+import { kSample } from './where.mjs';
+
+const kFirstLoadMost = 250_000; // bytes gzipped, without the editor
+const kInteractiveMost_ms = 1000;
+const kVerdictMost_ms = 100; // 95th percentile
+const kKeystrokes = 60;
+
+let h;
+before(async () => (h = await Harness.start()));
+after(() => h?.stop());
+
+const sample = readFileSync(kSample, 'utf8');
+
+test('the first page shows the served design and its verdict', async () => {
+  const page = await h.page();
+  assert.match(await summary_of(page), /The design passes/);
+  assert.equal(await page.locator('h1').innerText(), 'superpod-h100-4su');
+  assert.ok((await page.locator('.figure').count()) > 50);
+  await page.waitForSelector('.cm-content');
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('first load stays small and is interactive in a second', async () => {
+  const page = await h.page(); // warms the server, as `orrery plan` before `serve` does
+  const sizes = new Map();
+  page.on('response', async (response) => {
+    const url = new URL(response.url());
+    if (url.pathname !== '/' && !url.pathname.startsWith('/assets/')) return;
+    const length = (await response.request().sizes()).responseBodySize;
+    sizes.set(url.pathname, length);
+  });
+  const client = await page.context().newCDPSession(page);
+  await client.send('Network.setCacheDisabled', { cacheDisabled: true });
+  await page.goto(`${h.origin}/`);
+  await page.waitForSelector('.figure');
+  const ready_ms = await page.evaluate(() => performance.now());
+  await page.waitForSelector('.cm-content');
+  const first = [...sizes].filter(([name]) => !/\/editor-/.test(name));
+  const total = first.reduce((sum, [, bytes]) => sum + bytes, 0);
+  console.log(`# first load ${(total / 1000).toFixed(1)} kB, verdict on the page after ${ready_ms.toFixed(0)} ms`);
+  assert.ok(total > 0 && total < kFirstLoadMost, `${total} bytes`);
+  assert.ok(ready_ms < kInteractiveMost_ms, `${ready_ms} ms`);
+  await page.context().close();
+});
+
+test('a verdict follows a keystroke within 100 ms, 19 times of 20', async () => {
+  const page = await h.page();
+  await page.waitForSelector('.cm-content');
+  const line = page.locator('.cm-line', { hasText: 'description:' });
+  await line.click();
+  await page.keyboard.press('End');
+  await page.evaluate(() => {
+    window.verdict_times = [];
+    let typed = 0;
+    addEventListener('keydown', () => (typed = performance.now()), true);
+    const node = document.querySelector('.verdict');
+    new MutationObserver(() => {
+      if (typed) window.verdict_times.push(performance.now() - typed);
+      typed = 0;
+    }).observe(node, { attributes: true, attributeFilter: ['data-digest'] });
+  });
+  for (let i = 0; i < kKeystrokes; ++i) {
+    await page.keyboard.press(String.fromCharCode(97 + (i % 26)));
+    await page.waitForTimeout(110);
+  }
+  await settled(page);
+  const times = (await page.evaluate(() => window.verdict_times)).sort((a, b) => a - b);
+  assert.ok(times.length >= kKeystrokes * 0.9, `${times.length} verdicts`);
+  const p95 = times[Math.floor(times.length * 0.95)];
+  console.log(`# keystroke to verdict: median ${times[times.length >> 1].toFixed(0)} ms, p95 ${p95.toFixed(0)} ms`);
+  assert.ok(p95 < kVerdictMost_ms, `p95 ${p95} ms`);
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('a fault is shown in its place and goes when it is mended', async () => {
+  const page = await h.page();
+  await page.waitForSelector('.cm-content');
+  await type_design(page, sample.replace('power: 2 MW', 'power: 2'));
+  await page.getByRole('heading', { name: /1 fault in the file/ }).waitFor();
+  assert.ok((await page.locator('.cm-lintRange-error').count()) >= 1);
+  assert.ok((await page.locator('.cm-lint-marker-error').count()) >= 1);
+  await page.locator('.place').first().click();
+  assert.ok(await page.locator('.cm-activeLine', { hasText: 'power: 2' }).isVisible());
+  await type_design(page, sample);
+  await page.getByRole('heading', { name: /fault in the file/ }).waitFor({ state: 'detached' });
+  assert.equal(await page.locator('.cm-lintRange-error').count(), 0);
+  await page.context().close();
+});
+
+test('completion offers the catalog where a node belongs', async () => {
+  const page = await h.page();
+  await page.waitForSelector('.cm-content');
+  await type_design(page, 'orrery: 1\nname: x\nfleet:\n  - name: a\n    node: ');
+  await page.keyboard.press('ControlOrMeta+End');
+  await page.keyboard.type('dgx-h1');
+  const option = page.locator('.cm-tooltip-autocomplete li', { hasText: 'dgx-h100' });
+  await option.first().waitFor();
+  await page.keyboard.press('Enter');
+  assert.match(await page.locator('.cm-content').innerText(), /node: dgx-h100/);
+  await page.context().close();
+});
+
+test('three numbers are explained down to their sources', async () => {
+  const page = await h.page();
+  for (const address of ['compute/train/peak_flops_per_s', 'cost//annual_usd_per_year', 'facility/main/node_mean_train_w']) {
+    await h.open(page, '');
+    await page.locator(`.figure[data-why="${address}"]`).click();
+    const why = page.getByRole('dialog');
+    assert.match(await why.innerText(), /interval/i);
+    assert.match(page.url(), /why=/);
+    const source = why.locator('a[data-reference]').first();
+    await source.click();
+    await page.getByTestId('source').waitFor();
+    assert.ok((await page.getByTestId('source').innerText()).length > 5, 'the row names its source');
+  }
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('the keyboard reaches every page, the list of keys and the first fix', async () => {
+  const broken = sample.replace('cooling: direct-to-chip-1p', 'cooling: air-contained');
+  const page = await h.page({ design: broken });
+  await page.locator('[data-rule="facility.rack-above-cooling"]').waitFor();
+  await page.keyboard.press('Control+Enter');
+  await page.waitForFunction(() => document.querySelector('.verdict')?.textContent.includes('The design passes'));
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+  await page.keyboard.press('Escape');
+  for (const [key, title] of [['f', 'Fabric'], ['h', 'Hall'], ['t', 'Training'], ['c', 'Compare'], ['k', 'Calculators'], ['p', 'Catalog'], ['a', 'Accuracy']]) {
+    await page.keyboard.press('g');
+    await page.keyboard.press(key);
+    await page.getByRole('heading', { level: 1, name: title }).waitFor();
+  }
+  await page.keyboard.press('g');
+  await page.keyboard.press('d');
+  await page.waitForSelector('.verdict');
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('a shared address carries the design; a reload keeps the edits', async () => {
+  const page = await h.page();
+  await page.waitForSelector('.cm-content');
+  await type_design(page, sample.replace('name: superpod-h100-4su', 'name: shared-design'));
+  await page.locator('h1', { hasText: 'shared-design' }).waitFor();
+  await page.reload();
+  await page.locator('h1', { hasText: 'shared-design' }).waitFor();
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByRole('button', { name: 'Share' }).click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  const address = await page.evaluate(() => navigator.clipboard.readText());
+  const other = await h.page();
+  await other.goto(address);
+  await other.reload();
+  await other.locator('h1', { hasText: 'shared-design' }).waitFor();
+  await other.context().close();
+  await page.context().close();
+});

@@ -1,0 +1,180 @@
+// A server of the real binary on a free port, a Chromium with the network cut, and pages that
+// remember what the browser complained about.
+//
+// ORRERY_DIST=1 takes the page from dist/ instead of the binary, so that a change of the console
+// can be tried without building the binary again.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { chromium } from 'playwright-core';
+import { kChromium, kDist, kOrrery, kSample } from './where.mjs';
+
+const kStart_ms = 20_000;
+const kFlags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+async function start_server(folder, design) {
+  const child = spawn(kOrrery, ['serve', design, '--port', '0', '--state', path.join(folder, 'jobs.db')], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let talk = '';
+  child.stderr.on('data', (chunk) => (talk += chunk));
+  const url = await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no address after ${kStart_ms} ms:\n${talk}`)), kStart_ms);
+    let text = '';
+    child.stdout.on('data', (chunk) => {
+      text += chunk;
+      const found = /http:\/\/\S+/.exec(text);
+      if (!found) return;
+      clearTimeout(timer);
+      resolve(new URL(found[0]));
+    });
+    child.on('exit', (code) => reject(new Error(`orrery serve ended with ${code}:\n${talk}`)));
+  });
+  return { child, url };
+}
+
+async function stop_server(child) {
+  if (child.exitCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGINT');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+  await ended;
+  clearTimeout(timer);
+}
+
+// Everything but the server itself is refused, as on a machine without a network.
+async function cut_network(context, origin, refused) {
+  await context.route('**/*', (route) => {
+    const url = route.request().url();
+    if (url.startsWith(origin) || url.startsWith('blob:') || url.startsWith('file:')) return route.fallback();
+    refused.push(url);
+    return route.abort('internetdisconnected');
+  });
+}
+
+async function serve_dist(context, origin) {
+  const types = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml', html: 'text/html' };
+  const give = (route, name) =>
+    route.fulfill({
+      body: readFileSync(path.join(kDist, name)),
+      contentType: types[name.split('.').at(-1)] ?? 'application/octet-stream',
+    });
+  await context.route(new RegExp(`^${origin}/(\\?(?!token=).*)?$`), (route) => give(route, 'index.html'));
+  await context.route(`${origin}/assets/*`, (route) => give(route, new URL(route.request().url()).pathname.slice(1)));
+}
+
+export class Harness {
+  static async start(design = kSample) {
+    const self = new Harness();
+    self.folder = mkdtempSync(path.join(tmpdir(), 'orrery-browser-'));
+    const { child, url } = await start_server(self.folder, design);
+    self.child = child;
+    self.url = url;
+    self.origin = url.origin;
+    self.token = url.searchParams.get('token');
+    self.browser = await chromium.launch({ executablePath: kChromium, args: kFlags });
+    return self;
+  }
+
+  // A context of its own for each test: no cookie, theme or text of another.
+  async page({ dark = false, width = 1440, height = 900, design = null } = {}) {
+    const context = await this.browser.newContext({
+      viewport: { width, height },
+      colorScheme: dark ? 'dark' : 'light',
+      reducedMotion: 'reduce',
+      acceptDownloads: true,
+    });
+    const refused = [];
+    await cut_network(context, this.origin, refused);
+    if (process.env.ORRERY_DIST) await serve_dist(context, this.origin);
+    if (design) {
+      await context.addInitScript((text) => {
+        if (sessionStorage.getItem('orrery.design') !== null) return;
+        sessionStorage.setItem('orrery.design', text);
+        sessionStorage.setItem('orrery.origin', text);
+      }, design);
+    }
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    page.complaints = [];
+    page.refused = refused;
+    page.on('console', (m) => m.type() === 'error' && page.complaints.push(m.text()));
+    page.on('pageerror', (e) => page.complaints.push(e.stack ?? e.message));
+    // A route does not see where a redirect leads, so that the page of dist/ comes by the cookie.
+    if (process.env.ORRERY_DIST) await context.addCookies([this.cookie()]);
+    await page.goto(process.env.ORRERY_DIST ? `${this.origin}/` : this.url.href);
+    await page.waitForSelector('#app nav');
+    return page;
+  }
+
+  cookie() {
+    return { name: `orrery_${this.url.port}`, value: this.token, url: this.origin };
+  }
+
+  async open(page, query) {
+    await page.goto(`${this.origin}/${query}`);
+    await page.waitForSelector('#app nav');
+  }
+
+  // The same request as the page's, for the parts of a test that are not about the page.
+  async ask(route, body) {
+    const init = { headers: { authorization: `Bearer ${this.token}` } };
+    if (body !== undefined) {
+      const is_text = typeof body === 'string';
+      Object.assign(init, {
+        method: 'POST',
+        body: is_text ? body : JSON.stringify(body),
+        headers: { ...init.headers, 'content-type': is_text ? 'application/yaml' : 'application/json' },
+      });
+    }
+    const response = await fetch(`${this.origin}/api/v1/${route}`, init);
+    const answer = await response.json();
+    assert.ok(response.ok, `${route}: ${response.status} ${JSON.stringify(answer).slice(0, 400)}`);
+    return answer;
+  }
+
+  async stop() {
+    await this.browser?.close();
+    if (this.child) await stop_server(this.child);
+    if (this.folder) rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+// No error in the console, nothing asked of the network.
+export function assert_quiet(page) {
+  assert.deepEqual(page.complaints, [], 'errors in the browser console');
+  assert.deepEqual(page.refused, [], 'requests to other machines');
+}
+
+export async function summary_of(page) {
+  return page.getByTestId('summary').innerText();
+}
+
+// The verdict that belongs to the text as it is now.
+export async function settled(page) {
+  await page.waitForSelector('.latency:not(.pending)');
+}
+
+// Replaces the whole text, as a person would: select all and paste.
+export async function type_design(page, text) {
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('ControlOrMeta+a');
+  await page.evaluate(async (value) => {
+    const data = new DataTransfer();
+    data.setData('text/plain', value);
+    const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+    document.querySelector('.cm-content').dispatchEvent(event);
+  }, text);
+  await settled(page);
+}

@@ -1,0 +1,122 @@
+// How the pages look: no serious violation of accessibility in either theme, and pictures that stay.
+//
+// UPDATE_GOLDEN=1 writes the pictures anew; look at them before you commit them. They are compared
+// only where the same fonts are installed, with a tolerance for digits that a new fit moves.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import pixelmatch from 'pixelmatch';
+import { PNG } from 'pngjs';
+import { Harness } from './harness.mjs';
+import { kGolden } from './where.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const kDifferentMost = 0.035; // share of the pixels
+const kPages = {
+  design: { query: '', ready: '.cm-content' },
+  fabric: { query: '?page=fabric', ready: 'canvas' },
+  hall: { query: '?page=hall', ready: '.facts' },
+  training: { query: '?page=training', ready: '[aria-label="Layout search"]' },
+  compare: { query: '?page=compare&with=superpod-h200', ready: '[data-testid=compare-summary]' },
+  calculators: { query: '?page=calculators&calc=checkpoint', ready: '.uplot canvas' },
+  catalog: { query: '?page=catalog&table=accelerators&id=h100-sxm', ready: 'tr[data-id]' },
+  accuracy: { query: '?page=accuracy&kind=training', ready: '[data-testid=totals]' },
+};
+
+let h;
+before(async () => (h = await Harness.start()));
+after(() => h?.stop());
+
+function fonts() {
+  try {
+    return ['sans-serif', 'Liberation Sans', 'DejaVu Sans Mono']
+      .map((name) => execFileSync('fc-match', [name], { encoding: 'utf8' }).trim())
+      .join('\n');
+  } catch {
+    return 'unknown';
+  }
+}
+
+const font_file = path.join(kGolden, 'fonts.txt');
+const same_fonts = existsSync(font_file) && readFileSync(font_file, 'utf8').trim() === fonts();
+
+async function show(page, { query, ready }) {
+  await h.open(page, query);
+  await page.locator(ready).first().waitFor({ timeout: 60_000 });
+  await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'));
+  await page.waitForTimeout(250);
+}
+
+function share_different(golden_file, shot) {
+  const golden = PNG.sync.read(readFileSync(golden_file));
+  const now = PNG.sync.read(shot);
+  assert.deepEqual([now.width, now.height], [golden.width, golden.height]);
+  const count = pixelmatch(golden.data, now.data, null, now.width, now.height, { threshold: 0.2 });
+  return count / (now.width * now.height);
+}
+
+for (const dark of [false, true]) {
+  for (const [name, where] of Object.entries(kPages)) {
+    const title = `${name}, ${dark ? 'dark' : 'light'}`;
+    test(`${title}: axe finds nothing serious; the picture is as it was`, async (t) => {
+      const page = await h.page({ dark, width: 1280, height: 800 });
+      await show(page, where);
+      await page.addScriptTag({ content: axe }).catch(() => page.evaluate(axe));
+      const { violations } = await page.evaluate(() =>
+        window.axe.run(document, { resultTypes: ['violations'] }),
+      );
+      const serious = violations
+        .filter((v) => v.impact === 'serious' || v.impact === 'critical')
+        .map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(' | ')}`);
+      assert.deepEqual(serious, []);
+
+      const golden = path.join(kGolden, `${name}-${dark ? 'dark' : 'light'}.png`);
+      const shot = await page.screenshot();
+      await page.context().close();
+      if (process.env.UPDATE_GOLDEN) {
+        writeFileSync(golden, shot);
+        writeFileSync(font_file, `${fonts()}\n`);
+        return;
+      }
+      if (!same_fonts) return t.diagnostic('picture not compared: other fonts than the golden has');
+      const share = share_different(golden, shot);
+      assert.ok(share <= kDifferentMost, `${(share * 100).toFixed(2)} % of the pixels differ`);
+    });
+  }
+}
+
+test('a narrow window scrolls down, not sideways', async () => {
+  const page = await h.page({ width: 390, height: 844 });
+  for (const where of Object.values(kPages)) {
+    await show(page, where);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 1, `${where.query || 'design'} is ${wide} px too wide`);
+  }
+  await page.context().close();
+});
+
+test('16,384 endpoints are drawn and move smoothly', async () => {
+  const { text } = await h.ask('templates/superpod-h100');
+  const big = await h.ask('edit', { design: text, path: 'fleet[0].count', value: '2048' });
+  const page = await h.page({ design: big.text });
+  await h.open(page, '?page=fabric');
+  await page.locator('canvas').waitFor();
+  await page.waitForTimeout(500);
+  const box = await page.locator('canvas').boundingBox();
+  await page.mouse.move(box.x + 400, box.y + 300);
+  await page.mouse.down();
+  const frames = [];
+  for (let i = 0; i < 40; ++i) {
+    await page.mouse.move(box.x + 400 + i * 4, box.y + 300 + i);
+    frames.push(await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => r(Number(document.querySelector('canvas').dataset.frameMs))))));
+  }
+  await page.mouse.up();
+  frames.sort((a, b) => a - b);
+  const p95 = frames[Math.floor(frames.length * 0.95)];
+  console.log(`# drag over 16,384 endpoints: frame median ${frames[20].toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`);
+  assert.ok(p95 < 33, `a frame takes ${p95} ms`);
+  await page.context().close();
+});

@@ -1,0 +1,90 @@
+// Every template: from a broken edit to a green verdict by the offered fixes, and every page of it.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Harness, assert_quiet, settled } from './harness.mjs';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const kFixesMost = 6;
+
+let h;
+before(async () => (h = await Harness.start()));
+after(() => h?.stop());
+
+// "template: path = value" a line; an empty value takes the key away.
+function broken_edits() {
+  const lines = readFileSync(path.join(here, 'broken.txt'), 'utf8').split('\n');
+  return lines
+    .map((line) => /^([a-z0-9-]+): (\S+) = ?(.*)$/.exec(line))
+    .filter(Boolean)
+    .map(([, template, where, value]) => ({ template, path: where, value }));
+}
+
+const kPages = ['fabric', 'hall', 'training', 'compare', 'calculators', 'catalog', 'accuracy'];
+
+// A page is there when it shows its own content, or says in words why this design has none.
+async function page_shows(page, id) {
+  const content = {
+    fabric: 'canvas, [role=alert]',
+    hall: '.facts, .page > p, [role=alert]',
+    training: '[aria-label="Layout search"], [role=alert]',
+    compare: '[data-testid=compare-summary], .empty, [role=alert]',
+    calculators: '[data-testid=answer]',
+    catalog: 'tr[data-id]',
+    accuracy: '[data-testid=totals]',
+  }[id];
+  await page.locator(content).first().waitFor();
+  const alert = page.locator('[role=alert]');
+  return (await alert.count()) > 0 ? (await alert.first().innerText()).trim() : '';
+}
+
+async function fix_until_green(page) {
+  const applied = [];
+  for (let i = 0; i < kFixesMost; ++i) {
+    await settled(page);
+    if (await page.locator('.tag.good', { hasText: 'passes' }).first().isVisible()) return applied;
+    const fix = page.locator('.finding.bad [data-fix], .finding [data-fix]').first();
+    assert.ok(await fix.isVisible(), `no fix is offered after ${applied.join(', ') || 'none'}`);
+    applied.push(await fix.getAttribute('data-fix'));
+    const digest = await page.locator('.verdict').getAttribute('data-digest');
+    await fix.click();
+    await page.waitForFunction((d) => document.querySelector('.verdict').dataset.digest !== d, digest);
+  }
+  assert.fail(`still not green after ${applied.join(', ')}`);
+}
+
+test('every template is named in broken.txt', async () => {
+  const { templates } = await h.ask('templates');
+  const named = new Set(broken_edits().map((b) => b.template));
+  assert.deepEqual(templates.map((t) => t.name).filter((name) => !named.has(name)), []);
+});
+
+for (const { template, path: where, value } of broken_edits()) {
+  test(`${template}: ${where} = ${value || '(removed)'} is mended by the fixes; every page shows`, async () => {
+    const { text } = await h.ask(`templates/${template}`);
+    const broken = await h.ask('edit', { design: text, path: where, value });
+    const page = await h.page({ design: broken.text });
+    await page.waitForSelector('.verdict');
+    assert.equal(await page.locator('.bar .tag.bad').innerText(), 'fails');
+    const applied = await fix_until_green(page);
+    assert.ok(applied.length > 0);
+
+    const compare = await page.evaluate(() => sessionStorage.getItem('orrery.design'));
+    assert.notEqual(compare, broken.text);
+    for (const id of kPages) {
+      await page.evaluate((p) => {
+        history.pushState(null, '', `/?page=${p}`);
+        dispatchEvent(new PopStateEvent('popstate'));
+      }, id);
+      const words = await page_shows(page, id);
+      assert.ok(words === '' || words.length > 15, `${id} says why: ${words}`);
+    }
+    // A design without a network, a hall or a training run is refused in words, not with an error
+    // of ours; the browser logs the 422 itself.
+    page.complaints = page.complaints.filter((c) => !/status of 422/.test(c));
+    assert_quiet(page);
+    await page.context().close();
+  });
+}

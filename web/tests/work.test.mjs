@@ -1,0 +1,165 @@
+// The other pages at work: calculate, lose a link, search and cancel, compare, export.
+import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Harness, assert_quiet } from './harness.mjs';
+
+let h;
+before(async () => (h = await Harness.start()));
+after(() => h?.stop());
+
+async function saved(page, click) {
+  const [download] = await Promise.all([page.waitForEvent('download'), click()]);
+  const file = path.join(h.folder, download.suggestedFilename());
+  await download.saveAs(file);
+  return file;
+}
+
+test('a calculator answers, follows its slider and copies itself as a command', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=calculators&calc=checkpoint');
+  const answer = page.getByTestId('answer');
+  const before = await answer.innerText();
+  const slider = page.locator('input[type=range]').first();
+  await slider.focus();
+  await page.keyboard.press('End');
+  await page.waitForFunction((b) => document.querySelector('[data-testid=answer]').innerText !== b, before);
+  await page.waitForSelector('.uplot canvas');
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByRole('button', { name: 'Copy as command' }).click();
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  assert.match(command, /^orrery calc checkpoint/);
+  await page.reload();
+  await page.waitForFunction((b) => document.querySelector('[data-testid=answer]')?.innerText !== b, before);
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('every calculator answers and draws', async () => {
+  const page = await h.page();
+  const { calculators } = await h.ask('calc');
+  assert.ok(calculators.length >= 8);
+  for (const { name } of calculators) {
+    await h.open(page, `?page=calculators&calc=${name}`);
+    await page.getByTestId('answer').waitFor();
+    await page.waitForSelector('.uplot canvas');
+  }
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('a lost link and a lost switch slow the collective; all comes back', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=fabric&collective=all_to_all');
+  await page.waitForFunction(() => window.fabric_position?.('leaf-0'));
+  const link = (await h.ask('fabric', { design: readFileSync('../examples/superpod-h100-4su.yaml', 'utf8') })).links.find(
+    (l) => l.from.startsWith('leaf') && l.to.startsWith('spine'),
+  );
+  const place = await page.evaluate((id) => window.fabric_position(id), link.id);
+  await page.mouse.move(place.x, place.y);
+  await page.locator('.tip').waitFor();
+  assert.match(await page.locator('.tip').innerText(), /load up/);
+  await page.mouse.click(place.x, place.y);
+  await page.getByTestId('losses').waitFor();
+  const leaf = await page.evaluate(() => window.fabric_position('spine-0'));
+  await page.mouse.click(leaf.x, leaf.y);
+  await page.getByTestId('losses').getByText('spine-0', { exact: true }).waitFor();
+  await page.locator('.after').waitFor();
+  assert.match(await page.getByTestId('collective').innerText(), /with the losses/);
+  assert.match(page.url(), /failed=/);
+  await page.keyboard.press('r');
+  await page.getByTestId('losses').waitFor({ state: 'detached' });
+  assert.ok((await page.getByTestId('bill').locator('tr').count()) > 2);
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('a search runs, shows its results and survives a reload; another is cancelled', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=training');
+  await page.getByRole('button', { name: 'Search all layouts' }).click();
+  await page.locator('[data-state=done]').waitFor({ timeout: 60_000 });
+  assert.ok((await page.getByTestId('search-results').locator('tbody tr').count()) >= 3);
+  await page.reload();
+  await page.getByTestId('search-results').waitFor();
+  await page.getByRole('button', { name: 'Search all layouts' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.locator('[data-state=cancelled], [data-state=done]').waitFor();
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('a search goes on by polling where events do not come', async () => {
+  const page = await h.page();
+  await page.route('**/events', (route) => route.abort());
+  await h.open(page, '?page=training');
+  await page.getByRole('button', { name: 'Search all layouts' }).click();
+  await page.locator('[data-state=done]').waitFor({ timeout: 60_000 });
+  await page.context().close();
+});
+
+test('the trace of a step is saved for Perfetto', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=training');
+  const file = await saved(page, () => page.getByRole('button', { name: /Trace/ }).click());
+  const trace = JSON.parse(readFileSync(file, 'utf8'));
+  assert.ok(trace.traceEvents.length > 10);
+  await page.context().close();
+});
+
+test('designs are compared, and the comparison is saved in every form', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=compare&with=superpod-h200,superpod-b200');
+  await page.getByTestId('compare-summary').waitFor();
+  assert.equal(await page.locator('[data-difference]').count(), 2);
+  assert.ok((await page.getByTestId('cost-tree').locator('tr').count()) > 5);
+  assert.ok((await page.getByTestId('cost-tree').locator('sup').count()) > 0, 'assumptions are starred');
+  const expected = { 'comparison.md': /\| cost \|/, 'comparison.csv': /^layer,section,figure/, 'tornado.svg': /<svg/, 'comparison.html': /<!doctype html>/ };
+  for (const [name, pattern] of Object.entries(expected)) {
+    const file = await saved(page, async () => {
+      await page.getByText('Export', { exact: true }).click();
+      await page.locator(`[data-export="${name}"]`).click();
+    });
+    assert.match(readFileSync(file, 'utf8'), pattern);
+  }
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('the report opens from disk without a server and prints to PDF', async () => {
+  const page = await h.page();
+  const file = await saved(page, async () => {
+    await page.getByText('Report', { exact: true }).click();
+    await page.locator('[data-report=html]').click();
+  });
+  const context = await h.browser.newContext({ offline: true });
+  const report = await context.newPage();
+  const asked = [];
+  report.on('request', (r) => r.url().startsWith('file:') || asked.push(r.url()));
+  await report.goto(`file://${file}`);
+  assert.match(await report.locator('body').innerText(), /superpod-h100-4su/);
+  const pdf = path.join(h.folder, 'report.pdf');
+  await report.pdf({ path: pdf, format: 'A4' });
+  assert.ok(statSync(pdf).size > 10_000);
+  const wide = await report.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1);
+  assert.equal(wide, false, 'the report is no wider than its page');
+  assert.deepEqual(asked, []);
+  await context.close();
+  await page.context().close();
+});
+
+test('a catalog search narrows the rows; the worst rows of a score are named', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=catalog&table=accelerators');
+  await page.locator('tr[data-id=h100-sxm]').waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('h200 sxm');
+  await page.locator('tr[data-id=h100-sxm]').waitFor({ state: 'detached' });
+  assert.ok(await page.locator('tr[data-id=h200-sxm]').isVisible());
+  await h.open(page, '?page=accuracy&kind=training');
+  await page.getByTestId('worst').waitFor({ timeout: 60_000 });
+  assert.ok((await page.getByTestId('worst').locator('tbody tr').count()) >= 5);
+  assert_quiet(page);
+  await page.context().close();
+});
