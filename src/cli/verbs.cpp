@@ -9,6 +9,7 @@ Verb calibrate_verb();
 Verb catalog_verb();
 Verb completion_verb();
 Verb diff_verb();
+Verb emit_verb();
 Verb explain_verb();
 Verb fabric_verb();
 Verb init_verb();
@@ -22,10 +23,10 @@ Verb version_verb();
 // In the order of the work: init plan simulate search calc fabric score calibrate diff explain
 // catalog emit agent probe serve bench completion version.
 std::vector<Verb> all_verbs() {
-  return {init_verb(),    plan_verb(),    search_verb(),     calc_verb(),
-          fabric_verb(),  score_verb(),   calibrate_verb(),  diff_verb(),
-          explain_verb(), catalog_verb(), agent_verb(),      probe_verb(),
-          serve_verb(),   bench_verb(),   completion_verb(), version_verb()};
+  return {init_verb(),       plan_verb(),      search_verb(), calc_verb(),    fabric_verb(),
+          score_verb(),      calibrate_verb(), diff_verb(),   explain_verb(), catalog_verb(),
+          emit_verb(),       agent_verb(),     probe_verb(),  serve_verb(),   bench_verb(),
+          completion_verb(), version_verb()};
 }
 
 }  // namespace orrery

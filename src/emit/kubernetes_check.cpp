@@ -107,7 +107,8 @@ class ObjectCheck {
   void metadata(const YamlNode& object) {
     const YamlNode* meta = field(object, "metadata");
     const YamlNode& at = meta ? *meta : object;
-    for (const std::string_view part : split(text_of(field(at, "name")), '.')) {
+    const std::string name = text_of(field(at, "name"));
+    for (const std::string_view part : split(name, '.')) {
       if (!is_name(part, NameRule::dns_label)) complain(at, "metadata.name", "no RFC 1123 name");
     }
     const YamlNode* space = field(at, "namespace");

@@ -76,11 +76,6 @@ YamlWriter& YamlWriter::texts(std::string_view key, const std::vector<std::strin
   return *this;
 }
 
-YamlWriter& YamlWriter::empty(std::string_view key) {
-  line(yaml_text(key) + ": {}");
-  return *this;
-}
-
 YamlWriter& YamlWriter::block(std::string_view key, std::string_view lines) {
   line(yaml_text(key) + ": |");
   ++depth_;

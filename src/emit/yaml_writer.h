@@ -20,7 +20,6 @@ class YamlWriter {
   YamlWriter& number(std::string_view key, std::int64_t value);
   YamlWriter& flag(std::string_view key, bool value);
   YamlWriter& texts(std::string_view key, const std::vector<std::string>& values);  // [a, b]
-  YamlWriter& empty(std::string_view key);                                          // {}
   // A literal block, line by line. The text must have no control characters but newlines.
   YamlWriter& block(std::string_view key, std::string_view lines);
   YamlWriter& comment(std::string_view line);  // ours; never a name of the design

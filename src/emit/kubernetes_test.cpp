@@ -1,0 +1,115 @@
+// The Kubernetes objects of known designs, and the check that reads them back.
+#include "emit/kubernetes.h"
+
+#include <gmock/gmock.h>
+
+#include "emit/review_fixture.h"
+
+namespace orrery {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+EmittedFiles kubernetes_of(const Reviewed& r) {
+  const auto files = emit_kubernetes(*r.review, r.source);
+  EXPECT_TRUE(files.has_value()) << (files ? "" : to_text(files.error()));
+  return files.value_or(EmittedFiles());
+}
+
+TEST(EmitKubernetes, EveryTemplateForItPassesTheSchemas) {
+  for (const char* name : {"cloud-rental", "inference-pod", "small-lab", "recommender",
+                           "chatbot-zones", "fraud-cpu", "medical-imaging"}) {
+    const auto r = reviewed(read_template(name));
+    for (const EmittedFile& f : kubernetes_of(*r)) {
+      if (!f.path.ends_with(".yaml") || f.path == "gpu-operator-values.yaml") continue;
+      const KubernetesCheck check = check_kubernetes(f.text, f.path);
+      EXPECT_EQ(to_text(check.faults), "") << name << ' ' << f.path;
+      EXPECT_FALSE(check.objects.empty()) << f.path;
+      for (const KindCheck& k : check.objects) EXPECT_TRUE(k.known) << k.kind;
+    }
+  }
+}
+
+TEST(EmitKubernetes, QuotasShareTheFleet) {
+  const auto r = reviewed(read_template("small-lab"));
+  const EmittedFiles files = kubernetes_of(*r);
+  // One dgx-h200 in three and two slices a GPU, half of them for each tenant.
+  EXPECT_THAT(
+      text_of(files, "queues.yaml"),
+      AllOf(HasSubstr("name: vision\n"), HasSubstr("cohortName: small-lab\n"),
+            HasSubstr("- name: nvidia.com/mig-1g.18gb\n              nominalQuota: \"12\"\n"),
+            HasSubstr("- name: nvidia.com/mig-2g.35gb\n              nominalQuota: \"8\"\n")));
+  EXPECT_THAT(text_of(files, "mig.yaml"),
+              AllOf(HasSubstr("\"1g.18gb\": 3\n"), HasSubstr("\"2g.35gb\": 2\n")));
+  EXPECT_THAT(text_of(files, "devices.yaml"),
+              HasSubstr("device.attributes['gpu.nvidia.com'].profile == '1g.18gb'"));
+}
+
+TEST(EmitKubernetes, ATrainingRunIsAJobSetWithThePlan) {
+  const auto r = reviewed(read_template("cloud-rental"));
+  const EmittedFiles files = kubernetes_of(*r);
+  const TrainView& train = r->review->trains.front();
+  const std::string job = text_of(files, "job-" + train.label + ".yaml");
+  EXPECT_THAT(job, AllOf(HasSubstr("parallelism: " + std::to_string(train.hosts) + '\n'),
+                         HasSubstr("nvidia.com/gpu: 8\n"), HasSubstr("backoffLimit: 0\n"),
+                         HasSubstr("ORRERY_CHECKPOINT_INTERVAL_S")));
+  // 80 GB, less what the driver keeps.
+  EXPECT_THAT(text_of(files, "devices.yaml"), HasSubstr("memory.compareTo(quantity('70Gi')) >= 0"));
+}
+
+std::string faults_of(std::string_view yaml) {
+  std::string out;
+  for (const Diagnostic& d : check_kubernetes(yaml, "t.yaml").faults) out += d.what + '\n';
+  return out;
+}
+
+constexpr std::string_view kGood = R"(
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: { name: a }
+spec:
+  queueingStrategy: StrictFIFO
+  resourceGroups:
+    - coveredResources: [cpu]
+      flavors: [{ name: f, resources: [{ name: cpu, nominalQuota: "9" }] }]
+)";
+
+std::string broken(std::string_view from, std::string_view to) {
+  std::string text(kGood);
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(CheckKubernetes, FindsEachKindOfFault) {
+  EXPECT_EQ(faults_of(kGood), "");
+  EXPECT_THAT(faults_of(broken("nominalQuota", "nominalQuta")),
+              AllOf(HasSubstr("no such field"), HasSubstr("is required and missing")));
+  EXPECT_THAT(faults_of(broken("StrictFIFO", "Strict")), HasSubstr("not one of the choices"));
+  EXPECT_THAT(faults_of(broken("\"9\"", "nine")), HasSubstr("is no quantity"));
+  EXPECT_THAT(faults_of(broken("[cpu]", "cpu")), HasSubstr("must be a list"));
+  EXPECT_THAT(faults_of(broken("name: f,", "name: 7,")), HasSubstr("must be a text"));
+  EXPECT_THAT(faults_of(broken("name: a", "name: A_b")), HasSubstr("no RFC 1123 name"));
+  EXPECT_THAT(faults_of(broken("kind: ClusterQueue", "kind: Clusterqueue")),
+              HasSubstr("no facts about"));
+  EXPECT_FALSE(faults_of("a: [").empty());
+}
+
+TEST(CheckKubernetes, SaysWhatItDidNotCheck) {
+  const auto r = reviewed(read_template("cloud-rental"));
+  const std::string text = kubernetes_check_text(kubernetes_of(*r));
+  EXPECT_THAT(text, AllOf(HasSubstr("JobSet (jobset.x-k8s.io/v1alpha2): 1 object"),
+                          HasSubstr("not checked: gpu-operator-values.yaml"),
+                          HasSubstr("CEL expressions")));
+}
+
+TEST(EmitKubernetes, RefusesADesignOfSlurmAlone) {
+  const auto r = reviewed(read_template("superpod-h100"));
+  const auto files = emit_kubernetes(*r->review, r->source);
+  ASSERT_FALSE(files.has_value());
+  EXPECT_EQ(files.error().front().code, "emit.scheduler");
+}
+
+}  // namespace
+}  // namespace orrery

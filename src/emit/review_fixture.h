@@ -1,0 +1,65 @@
+// For the tests of the emitters: a design's text, or a template, as the Review they are given.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "design/templates.h"
+#include "design/write_design.h"
+#include "emit/file.h"
+#include "plan/review.h"
+
+namespace orrery {
+
+struct Known {
+  Catalog catalog;
+  Models models;
+};
+
+inline const Known& known() {
+  static const Known* const kAll = [] {
+    auto* k = new Known{load_embedded_catalog().value(), {}};
+    k->models = load_models(k->catalog).value();
+    return k;
+  }();
+  return *kAll;
+}
+
+// The review points into the design, so both live at one address.
+struct Reviewed {
+  design::Design design;
+  std::unique_ptr<Review> review;
+  EmitSource source;
+};
+
+inline std::unique_ptr<Reviewed> reviewed(design::Design design) {
+  auto r = std::make_unique<Reviewed>();
+  r->design = std::move(design);
+  r->review = std::make_unique<Review>(run_stages(r->design, known().catalog, known().models));
+  r->source = {r->design.name, r->design.version, design::design_digest(r->design)};
+  return r;
+}
+
+inline design::Design read_text(std::string_view text) {
+  auto design = design::read_design(text, known().catalog, {.file = "test.yaml"});
+  EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error()));
+  return design ? *std::move(design) : design::Design{};
+}
+
+inline design::Design read_template(std::string_view name) {
+  const auto found = design::find_template(name);
+  EXPECT_TRUE(found.has_value()) << name;
+  return found ? read_text(found->text) : design::Design{};
+}
+
+inline std::string text_of(const EmittedFiles& files, std::string_view path) {
+  for (const EmittedFile& f : files) {
+    if (f.path == path) return f.text;
+  }
+  return "no file " + std::string(path);
+}
+
+}  // namespace orrery
