@@ -166,7 +166,7 @@ const std::vector<HeavyHeader>& heavy_headers() {
       {"nlohmann/", {"catalog", "server", "score", "agent"}},
       {"boost/", {"src/server/http_server.cpp"}},
       {"CLI/", {"src/cli/arguments.cpp", "src/cli/command_line.cpp"}},
-      {"sqlite3", {}}};
+      {"sqlite3", {"src/server/job_store.cpp"}}};
   return kHeavy;
 }
 
