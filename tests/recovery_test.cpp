@@ -25,6 +25,10 @@ using testing_slurm::SimulatedSlurm;
 
 const Seconds kInterval = seconds(0.5);
 
+std::string words_of(const RecoveryAction& action) {
+  return fmt::format("{} {}{}", to_text(action.kind), action.job, fmt::join(action.nodes, ","));
+}
+
 // An agent with a journal in memory; kill() is what SIGKILL does to it: the memory goes, the lines
 // that were appended stay.
 class Bench {
@@ -42,8 +46,7 @@ class Bench {
     RecoverPort port = slurm.port();
     port.act = [this](const RecoveryAction& action) {
       auto done = slurm.act(action);
-      actions.push_back(
-          fmt::format("{} {}{}", to_text(action.kind), action.job, fmt::join(action.nodes, ",")));
+      actions.push_back(words_of(action));
       return done;
     };
     agent = std::make_unique<RecoverAgent>(
@@ -330,6 +333,85 @@ TEST(Recovery, asked_again_what_it_saw_it_decides_the_same) {
     for (const RecoveryEvent& e : tick.tried) apply(memory, e, policy.lemon.memory);
   }
   EXPECT_EQ(memory, bench.agent->memory());
+}
+
+std::vector<JournalTick> recorded() {
+  std::ifstream in(ORRERY_SOURCE_DIR "/tests/data/recovery_live.jsonl");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto ticks = replay(text, "recovery_live.jsonl");
+  EXPECT_TRUE(ticks) << to_text(ticks.error());
+  return ticks ? *ticks : std::vector<JournalTick>();
+}
+
+RecoveryPolicy recorded_policy() {
+  RecoveryPolicy policy;
+  policy.out_share_max = 0.5;
+  return policy;
+}
+
+TEST(RecoveryRecorded, the_policy_decides_again_what_it_decided_live) {
+  const auto ticks = recorded();
+  ASSERT_THAT(ticks, SizeIs(testing::Gt(5u)));
+  RecoveryMemory memory;
+  const RecoveryPolicy policy = recorded_policy();
+  for (const JournalTick& tick : ticks) {
+    EXPECT_EQ(decide(tick.view, memory, policy), tick.decision);
+    for (const RecoveryEvent& e : tick.decision.events) apply(memory, e, policy.lemon.memory);
+    for (const RecoveryEvent& e : tick.tried) apply(memory, e, policy.lemon.memory);
+  }
+}
+
+// What happened to the cluster from outside between two recorded looks, done to the simulated one.
+void do_to(SimulatedSlurm& slurm, const FleetView& before, const JournalTick& tick) {
+  for (std::size_t i = 0; i < before.nodes.size(); ++i) {
+    const NodeView& was = before.nodes[i];
+    const NodeView& is = tick.view.nodes[i];
+    if (is.down && !was.down) slurm.fail_node(is.name);
+    if (is.broken && !was.broken) slurm.break_node(is.name);
+    if (was.down && !is.down) slurm.return_node(is.name);
+  }
+  for (const JobView& job : tick.view.jobs) {
+    if (job.phase == JobPhase::ended) slurm.finish_job(job.id);
+  }
+}
+
+// Each job's next run goes where its next recorded run went.
+void place_next(SimulatedSlurm& slurm, const std::vector<JournalTick>& ticks) {
+  for (const JournalTick& tick : ticks) {
+    for (const RecoveryEvent& e : tick.decision.events) {
+      if (e.kind == RecoveryEventKind::job_started && slurm.knows(e.job) &&
+          slurm.runs(e.job).size() == static_cast<std::size_t>(e.restarts)) {
+        slurm.place(e.job, e.nodes);
+      }
+    }
+  }
+}
+
+// The same failures in simulated time, the jobs where the real Slurm put them: the same actions.
+TEST(RecoveryRecorded, the_same_failures_give_the_same_actions_in_the_simulation) {
+  const auto ticks = recorded();
+  ASSERT_THAT(ticks, SizeIs(testing::Gt(5u)));
+  Bench bench({.nodes = static_cast<int>(ticks[0].view.nodes.size()), .epoch = ticks[0].view.now},
+              recorded_policy());
+  std::vector<std::string> live;
+  for (std::size_t i = 1; i < ticks.size(); ++i) {
+    // It happened before it was seen; the simulated cluster has until the next look to react.
+    while (bench.slurm.now() < ticks[i].view.now - seconds(0.3)) {
+      bench.run(seconds(0.1));
+      place_next(bench.slurm, ticks);
+    }
+    for (const RecoveryEvent& e : ticks[i].decision.events) {
+      if (e.kind != RecoveryEventKind::job_started) continue;
+      if (e.restarts > 0) continue;
+      EXPECT_EQ(bench.slurm.submit(static_cast<int>(e.nodes.size())), e.job);
+    }
+    place_next(bench.slurm, ticks);
+    do_to(bench.slurm, ticks[i - 1].view, ticks[i]);
+    for (const RecoveryAction& a : ticks[i].decision.actions) live.push_back(words_of(a));
+  }
+  bench.run(seconds(5));
+  EXPECT_THAT(bench.actions, testing::ElementsAreArray(live));
+  EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
 }
 
 TEST(RecoveryJournal, a_line_that_is_none_is_named) {

@@ -85,6 +85,11 @@ void SimulatedSlurm::repair_node(const std::string& name) {
   nodes_.at(name) = {.view = {.name = name}};
 }
 
+void SimulatedSlurm::return_node(const std::string& name) {
+  Node& node = nodes_.at(name);
+  node.dead = node.view.down = node.view.silent = false;
+}
+
 void SimulatedSlurm::make_spare(const std::string& name) {
   nodes_.at(name).view = {.name = name, .drained = true, .spare = true};
 }

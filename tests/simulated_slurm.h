@@ -39,6 +39,7 @@ class SimulatedSlurm {
   void silence_node(const std::string& node);  // stops answering; its work runs on
   void break_node(const std::string& node);    // a health check drains it as unfit
   void repair_node(const std::string& node);   // healthy, in service
+  void return_node(const std::string& node);   // answers again; drained if it was
   void make_spare(const std::string& node);
   void crash_job(const std::string& job);    // exits in error
   void finish_job(const std::string& job);   // completes
@@ -57,6 +58,7 @@ class SimulatedSlurm {
     std::vector<std::string> nodes;
   };
   const std::vector<Run>& runs(const std::string& job) const { return jobs_.at(job).runs; }
+  bool knows(const std::string& job) const { return jobs_.contains(job); }
   bool is_running(const std::string& job) const;
   // A run that began while another of the same job was alive somewhere, or on a node of two jobs.
   const std::vector<std::string>& overlaps() const { return overlaps_; }
