@@ -317,6 +317,7 @@ Result<std::string> health_script(const SlurmPlan& plan) {
       "# in the log. prolog.sh and epilog.sh run it around every job, and Slurm drains the node\n"
       "# when it fails. Try it by hand: SLURMD_NODENAME=NODE health.sh\n"
       "set -u\n"
+      "PATH=${PATH:-}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin  # Slurm gives hooks none\n"
       "node=${SLURMD_NODENAME:-$(hostname -s)}\n";
   out += fleet_cases(plan);
   out += fmt::format("disks=(/ /tmp)\ndisk_percent_max=95\nmounts=({})\n", *mounts);
