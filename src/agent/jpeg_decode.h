@@ -17,7 +17,7 @@ namespace orrery {
 struct JpegPicture {
   int width = 500;
   int height = 375;
-  int quality = 92;
+  int quality = 95;
 };
 
 // Empty where the library fails.

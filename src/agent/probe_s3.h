@@ -2,8 +2,9 @@
 // parts.
 //
 // Objects lie below a prefix of the probe's own and are deleted at the end, also after Ctrl-C and
-// after a failure; a key that could not be deleted is named. Digests of what is sent are computed
-// before the clock starts; every read is verified while it runs, as a client's would be. A request
+// after a failure; a key that could not be deleted is named. Digests of single PUTs are computed
+// before the clock starts; the checkpoint is digested and every read verified while it runs, as a
+// client's would be. A request
 // that had to be repeated counts with all its attempts, and the report says how many there were.
 #pragma once
 

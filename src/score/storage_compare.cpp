@@ -28,6 +28,7 @@ constexpr Bytes kLargeObject{16.0 * (1 << 20)};
 constexpr double kCoreFull = 0.9;
 constexpr double kNetworkFull = 0.8;
 constexpr double kFlushing = 0.25;
+constexpr double kCopying = 0.7;
 
 struct Planned {
   std::string id;
@@ -140,7 +141,7 @@ Reason transfer_reason(const StorageComparison& c, const StorageProbe& probe,
                        const ClientView& client) {
   const double cores = value_or_zero(probe, "sequential_read_cores");
   if (c.id == "sequential_read" && cores >= kCoreFull) {
-    return {StorageWall::loader_cpu,
+    return {StorageWall::host_cpu,
             fmt::format("the reading core is busy for {:.0f} % of the time", 100 * cores)};
   }
   const double network = client.network.base();
@@ -172,9 +173,14 @@ Reason checkpoint_reason(const StorageComparison& c, const StorageProbe& probe,
   const double stall = value_or_zero(probe, "checkpoint_stall_end");
   const double safe = value_or_zero(probe, "checkpoint_safe");
   const double write = value_or_zero(probe, "sequential_write");
-  if (stall > 0 && safe - stall > kFlushing * safe && c.measured.value < 0.8 * write) {
+  if (stall > 0 && safe - stall > kFlushing * safe && c.measured.value < kCopying * write) {
     return {StorageWall::fsync,
             fmt::format("{:.0f} % of the time to safe is flushing", 100 * (safe - stall) / safe)};
+  }
+  if (stall > 0 && c.measured.value < kCopying * write) {
+    return {StorageWall::host_cpu,
+            fmt::format("the device takes {} when the page cache is left out",
+                        brief(BytesPerSecond(write)))};
   }
   return transfer_reason(c, probe, client);
 }
@@ -223,6 +229,8 @@ const char* to_text(StorageWall wall) {
       return "metadata";
     case StorageWall::loader_cpu:
       return "loader CPU";
+    case StorageWall::host_cpu:
+      return "host CPU";
     case StorageWall::network:
       return "network";
     case StorageWall::fsync:

@@ -18,7 +18,16 @@
 
 namespace orrery {
 
-enum class StorageWall { none, device_bandwidth, iops, metadata, loader_cpu, network, fsync };
+enum class StorageWall {
+  none,
+  device_bandwidth,
+  iops,
+  metadata,
+  loader_cpu,
+  host_cpu,  // copies into the page cache
+  network,
+  fsync
+};
 const char* to_text(StorageWall wall);
 
 enum class Standing { as_planned, faster, slower };
