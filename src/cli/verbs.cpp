@@ -11,6 +11,7 @@ Verb completion_verb();
 Verb diff_verb();
 Verb emit_verb();
 Verb explain_verb();
+Verb exporter_verb();
 Verb fabric_verb();
 Verb init_verb();
 Verb plan_verb();
@@ -21,12 +22,12 @@ Verb serve_verb();
 Verb version_verb();
 
 // In the order of the work: init plan simulate search calc fabric score calibrate diff explain
-// catalog emit agent probe serve bench completion version.
+// catalog emit agent probe exporter serve bench completion version.
 std::vector<Verb> all_verbs() {
-  return {init_verb(),       plan_verb(),      search_verb(), calc_verb(),    fabric_verb(),
-          score_verb(),      calibrate_verb(), diff_verb(),   explain_verb(), catalog_verb(),
-          emit_verb(),       agent_verb(),     probe_verb(),  serve_verb(),   bench_verb(),
-          completion_verb(), version_verb()};
+  return {init_verb(),  plan_verb(),       search_verb(), calc_verb(),     fabric_verb(),
+          score_verb(), calibrate_verb(),  diff_verb(),   explain_verb(),  catalog_verb(),
+          emit_verb(),  agent_verb(),      probe_verb(),  exporter_verb(), serve_verb(),
+          bench_verb(), completion_verb(), version_verb()};
 }
 
 }  // namespace orrery

@@ -1,0 +1,80 @@
+// The exporter: plan and measured values of a cluster side by side, as one page of metrics.
+//
+//   orrery_plan_NAME{..., bound="value|low|high"}    from the review, handed in
+//   orrery_measured_NAME{...}                        from Slurm, node files, storage probes
+//   orrery_exporter_NAME{...}                        how the last look went
+// Sources are read when Prometheus asks, and not more than once a second. A source that fails costs
+// its own metrics only: source_up says 0, the others stay. Node files are what jobs and health
+// checks leave in a folder (`*.prom`, lines of the exposition format); a file that a job replaces
+// by rename is never seen half written. A probe file is the CSV of `orrery probe storage`.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "agent/command.h"
+#include "agent/exporter_metrics.h"
+#include "agent/exporter_slurm.h"
+#include "base/quantity.h"
+
+namespace orrery {
+
+struct ProbeFile {
+  std::string tier;  // that it measured
+  std::string path;
+};
+// "hot=probes/a.csv", or the tier in the file's name: "probes/hot.csv".
+ProbeFile probe_file_of(std::string_view text);
+
+// The figures of a probe that a tier's plan can be compared with: sequential_read,
+// sequential_write, first_byte.
+Result<MetricFamilies> probe_metrics(std::string_view csv, const ProbeFile& probe);
+
+struct ExporterSetup {
+  MetricFamilies plan;  // orrery_plan_*, and what names the design
+  bool slurm = false;
+  SlurmQuestion question;
+  std::string node_files;  // a folder; empty: none
+  std::vector<ProbeFile> probes;
+
+  CommandRunner run = run_command;
+  std::function<Result<std::string>(const std::string&)> read_file;
+  std::function<Seconds()> now;  // since 1970
+  std::function<void(const Diagnostics&)> log = [](const Diagnostics&) {};
+};
+
+class Exporter {
+ public:
+  explicit Exporter(ExporterSetup setup);
+
+  // The whole page. May be called from several threads.
+  std::string page();
+
+ private:
+  // What one source gave at the last look.
+  struct Source {
+    std::string name;  // "slurm", "node-files", "probe"
+    std::function<Result<MetricFamilies>(Diagnostics& faults)> look;
+    bool up = false;
+    double last_good_s = 0;
+    std::size_t faults = 0;
+    std::string said;  // what was logged last; not repeated at every scrape
+  };
+
+  Result<MetricFamilies> look_slurm(Diagnostics& faults) const;
+  Result<MetricFamilies> look_node_files(Diagnostics& faults) const;
+  Result<MetricFamilies> look_probes(Diagnostics& faults) const;
+  void visit(Source& source, MetricFamilies& page);
+  MetricFamilies health() const;
+
+  ExporterSetup setup_;
+  std::vector<Source> sources_;
+  std::mutex mutex_;
+  std::string page_;
+  double looked_at_s_ = -1;
+  double looks_ = 0;
+};
+
+}  // namespace orrery
