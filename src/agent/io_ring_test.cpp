@@ -1,0 +1,146 @@
+// Both engines do what they say; beside fio on the same file where ORRERY_FULL is set.
+#include "agent/io_ring.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "agent/command.h"
+#include "agent/probe_folder.h"
+
+namespace orrery {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+// A folder of this test's own.
+class Folder {
+ public:
+  Folder() {
+    const char* chosen = std::getenv("ORRERY_PROBE_FOLDER");  // a disk, where TMPDIR is memory
+    const fs::path parent = chosen ? fs::path(chosen) : fs::temp_directory_path();
+    path_ = (parent / "agent-test-XXXXXX").string();
+    if (!mkdtemp(path_.data())) path_.clear();
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// What is written is where it should be: every block once, with both engines.
+TEST(IoRing, sequential_writes_fill_the_file_and_reads_see_its_end) {
+  const Folder folder;
+  for (const IoEngine engine : {IoEngine::io_uring, IoEngine::threads}) {
+    std::string why;
+    if (engine == IoEngine::io_uring && !io_uring_works(why)) continue;
+    const std::string path = folder.path() + "/" + to_text(engine);
+    const OpenFile file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    IoPlan plan{.file = file.get(),
+                .write = true,
+                .block_bytes = 4096,
+                .depth = 4,
+                .span_bytes = 64 * 4096,
+                .seconds_max = 30,
+                .bytes_max = 64 * 4096};
+    const IoRun written = run_io(plan, engine);
+    EXPECT_EQ(written.fault, "");
+    EXPECT_EQ(written.operations, 64u);
+    EXPECT_EQ(fs::file_size(path), 64u * 4096);
+    plan.write = false;
+    plan.random = true;
+    plan.bytes_max = 1000 * 4096;
+    const IoRun read = run_io(plan, engine);
+    EXPECT_EQ(read.operations, 1000u);
+    EXPECT_LE(read.latency_p50_s, read.latency_p99_s);
+    plan.span_bytes = 65 * 4096;  // one block beyond the end
+    plan.random = false;
+    plan.bytes_max = 65 * 4096;
+    EXPECT_THAT(run_io(plan, engine).fault, HasSubstr("0 of 4096 bytes")) << to_text(engine);
+  }
+}
+
+struct Pattern {
+  const char* fio;
+  bool write;
+  bool random;
+  int depth;
+  const char* block;
+  std::size_t block_bytes;
+};
+
+double median(std::vector<double> all) {
+  std::ranges::sort(all);
+  return all[all.size() / 2];
+}
+
+double fio_bytes_per_s(const std::string& file, const Pattern& p) {
+  const auto result =
+      run_command({.words = {"fio", "--name=x", "--filename=" + file, fmt::format("--rw={}", p.fio),
+                             fmt::format("--bs={}", p.block), fmt::format("--iodepth={}", p.depth),
+                             "--ioengine=io_uring", "--direct=1", "--size=256m", "--runtime=1",
+                             "--time_based", "--norandommap", "--output-format=json"},
+                   .timeout = Seconds(60)});
+  if (!result || !result->good()) return 0;
+  const auto json = nlohmann::json::parse(result->out);
+  return json["jobs"][0][p.write ? "write" : "read"]["bw_bytes"].get<double>();
+}
+
+// Turn by turn, so that a neighbour slows both: medians of many short runs within 10 %.
+TEST(IoRing, agrees_with_fio_on_the_same_file) {
+  if (!std::getenv("ORRERY_FULL")) GTEST_SKIP() << "ORRERY_FULL is not set: fio is not run";
+  if (!run_command({.words = {"fio", "--version"}})) GTEST_SKIP() << "fio is not installed";
+  std::string why;
+  if (!io_uring_works(why)) GTEST_SKIP() << "io_uring: " << why;
+  const Folder folder;
+  const std::string path = folder.path() + "/blocks";
+  const OpenFile file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600));
+  if (!file) GTEST_SKIP() << "no O_DIRECT here";
+  constexpr std::uint64_t kBytes = std::uint64_t{256} << 20;
+  run_io({.file = file.get(),
+          .write = true,
+          .span_bytes = kBytes,
+          .seconds_max = 300,
+          .bytes_max = kBytes},
+         IoEngine::io_uring);
+  constexpr Pattern kPatterns[] = {{"read", false, false, 8, "1m", 1 << 20},
+                                   {"write", true, false, 8, "1m", 1 << 20},
+                                   {"randread", false, true, 32, "4k", 4096},
+                                   {"randwrite", true, true, 32, "4k", 4096}};
+  const char* rounds = std::getenv("ORRERY_FIO_ROUNDS");
+  for (const Pattern& p : kPatterns) {
+    std::vector<double> ours;
+    std::vector<double> theirs;
+    for (int i = 0; i < (rounds ? std::atoi(rounds) : 15); ++i) {
+      const IoRun run = run_io({.file = file.get(),
+                                .write = p.write,
+                                .random = p.random,
+                                .block_bytes = p.block_bytes,
+                                .depth = p.depth,
+                                .span_bytes = kBytes,
+                                .seconds_max = 1},
+                               IoEngine::io_uring);
+      ASSERT_EQ(run.fault, "");
+      ours.push_back(run.bytes_per_s());
+      theirs.push_back(fio_bytes_per_s(path, p));
+    }
+    const double ratio = median(ours) / median(theirs);
+    fmt::print("{:<10} probe {:8.1f} MB/s, fio {:8.1f} MB/s, ratio {:.3f}\n", p.fio,
+               median(ours) / 1e6, median(theirs) / 1e6, ratio);
+    EXPECT_NEAR(ratio, 1, 0.1) << p.fio;
+  }
+}
+
+}  // namespace
+}  // namespace orrery
