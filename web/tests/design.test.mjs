@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { Harness, assert_quiet, settled, summary_of, type_design } from './harness.mjs';
+import { Harness, assert_figure, assert_quiet, settled, summary_of, type_design } from './harness.mjs';
 import { kSample } from './where.mjs';
 
 const kFirstLoadMost = 250_000; // bytes gzipped, without the editor
@@ -26,7 +26,7 @@ test('the first page shows the served design and its verdict', async () => {
   await page.context().close();
 });
 
-test('first load stays small and is interactive in a second', async () => {
+test('first load stays small and is interactive in a second', async (t) => {
   const page = await h.page(); // warms the server, as `orrery plan` before `serve` does
   const sizes = new Map();
   page.on('response', async (response) => {
@@ -43,13 +43,13 @@ test('first load stays small and is interactive in a second', async () => {
   await page.waitForSelector('.cm-content');
   const first = [...sizes].filter(([name]) => !/\/editor-/.test(name));
   const total = first.reduce((sum, [, bytes]) => sum + bytes, 0);
-  console.log(`# first load ${(total / 1000).toFixed(1)} kB, verdict on the page after ${ready_ms.toFixed(0)} ms`);
+  t.diagnostic(`first load ${(total / 1000).toFixed(1)} kB without the editor`);
   assert.ok(total > 0 && total < kFirstLoadMost, `${total} bytes`);
-  assert.ok(ready_ms < kInteractiveMost_ms, `${ready_ms} ms`);
+  assert_figure(t, 'verdict on the page after', ready_ms, kInteractiveMost_ms);
   await page.context().close();
 });
 
-test('a verdict follows a keystroke within 100 ms, 19 times of 20', async () => {
+test('a verdict follows a keystroke within 100 ms, 19 times of 20', async (t) => {
   const page = await h.page();
   await page.waitForSelector('.cm-content');
   const line = page.locator('.cm-line', { hasText: 'description:' });
@@ -73,8 +73,8 @@ test('a verdict follows a keystroke within 100 ms, 19 times of 20', async () => 
   const times = (await page.evaluate(() => window.verdict_times)).sort((a, b) => a - b);
   assert.ok(times.length >= kKeystrokes * 0.9, `${times.length} verdicts`);
   const p95 = times[Math.floor(times.length * 0.95)];
-  console.log(`# keystroke to verdict: median ${times[times.length >> 1].toFixed(0)} ms, p95 ${p95.toFixed(0)} ms`);
-  assert.ok(p95 < kVerdictMost_ms, `p95 ${p95} ms`);
+  t.diagnostic(`keystroke to verdict: median ${times[times.length >> 1].toFixed(0)} ms of ${times.length}`);
+  assert_figure(t, 'keystroke to verdict, p95', p95, kVerdictMost_ms);
   assert_quiet(page);
   await page.context().close();
 });
@@ -102,6 +102,7 @@ test('completion offers the catalog where a node belongs', async () => {
   await page.keyboard.type('dgx-h1');
   const option = page.locator('.cm-tooltip-autocomplete li', { hasText: 'dgx-h100' });
   await option.first().waitFor();
+  await page.waitForTimeout(150); // the list takes no key in its first moments, lest it take one too many
   await page.keyboard.press('Enter');
   assert.match(await page.locator('.cm-content').innerText(), /node: dgx-h100/);
   await page.context().close();
@@ -153,7 +154,7 @@ test('a shared address carries the design; a reload keeps the edits', async () =
   await page.reload();
   await page.locator('h1', { hasText: 'shared-design' }).waitFor();
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await page.getByRole('button', { name: 'Share' }).click();
+  await page.getByRole('button', { name: 'Share', exact: true }).click();
   await page.getByRole('button', { name: 'Copied' }).waitFor();
   const address = await page.evaluate(() => navigator.clipboard.readText());
   const other = await h.page();

@@ -25,7 +25,7 @@ export interface Palette {
 export const kLoadLevels = [0.001, 0.25, 0.5, 0.75, 0.95];
 const kLabelFrom = 46; // screen pixels between neighbours before names are drawn
 const kEndpointsFrom = 11; // screen pixels of a leaf before endpoints are drawn one by one
-const kRunsFrom = 34; // screen pixels between the names of runs
+const kRunsFrom = 52; // screen pixels between the names of runs
 const kRowNames = 74; // screen pixels at the left for the names of the tiers
 
 export function palette(): Palette {
@@ -78,20 +78,21 @@ function draw_links(c: CanvasRenderingContext2D, layout: Layout, view: View, p: 
   const many = layout.links.length > 3000;
   levels.forEach((links, level) => {
     c.strokeStyle = p.loads[level];
-    c.globalAlpha = many ? 0.35 : 0.75;
+    c.globalAlpha = many ? 0.35 : 0.6;
     c.lineWidth = Math.max(0.4, Math.min(2.2, (0.6 + level * 0.22) * Math.min(view.k, 1.4)));
     c.beginPath();
     for (const link of links) line(c, view, link);
     c.stroke();
   });
-  c.globalAlpha = 1;
   c.strokeStyle = p.bad;
-  c.lineWidth = 1.6;
+  c.globalAlpha = 0.8;
+  c.lineWidth = 1.1;
   c.setLineDash([5, 4]);
   c.beginPath();
   for (const link of failed) line(c, view, link);
   c.stroke();
   c.setLineDash([]);
+  c.globalAlpha = 1;
 }
 
 function draw_switch(c: CanvasRenderingContext2D, n: Placed, view: View, p: Palette) {

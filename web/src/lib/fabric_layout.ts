@@ -36,10 +36,11 @@ export interface Layout {
 const kSwitch = 18;
 const kStep = 26;
 const kGroupGap = 22;
-const kEndpointHeight = 30;
+const kEndpointWidth = 23;
+const kEndpointHeight = 44;
 const kMargin = 30;
 const kRowLeast = 110; // between tiers
-const kEndpointShare = 0.45; // endpoints stand nearer to their leaf than a tier to the next
+const kEndpointShare = 0.3; // endpoints stand nearer to their leaf than a tier to the next
 const kLabelDrop = 18;
 const kTierNames: Record<string, string> = {
   leaf: 'leaf',
@@ -134,8 +135,8 @@ function place_endpoints(groups: EndpointGroup[], leaves: Map<string, Placed>, y
     if (!leaf) return [];
     const nth = seen.get(group.leaf) ?? 0;
     seen.set(group.leaf, nth + 1);
-    const share = kSwitch / total.get(group.leaf)!;
-    const x = leaf.x - kSwitch / 2 + share * (nth + 0.5);
+    const share = kEndpointWidth / total.get(group.leaf)!;
+    const x = leaf.x - kEndpointWidth / 2 + share * (nth + 0.5);
     const last = group.node_from + group.nodes - 1;
     const label = group.nodes > 1 ? `nodes ${group.node_from}–${last}` : `node ${group.node_from}`;
     return [{ id: group.id, x, y, w: share * 0.9, h: kEndpointHeight, kind: 'endpoints' as const, label, failed: false, group }];
@@ -151,7 +152,7 @@ function tree(fabric: Fabric, aspect: number): Drawn {
   const { leaves, runs } = row_of(tier(base_tier), 0);
   const width = leaves.length > 0 ? extent(leaves).to - extent(leaves).from : 0;
   const steps = ['spine', 'core'].filter((t) => t !== base_tier && tier(t).length > 0).length;
-  const gap = Math.max(kRowLeast, (width * aspect * 0.9) / (steps + kEndpointShare));
+  const gap = Math.max(kRowLeast, (width * Math.min(aspect, 0.75)) / (steps + kEndpointShare));
   const rows = [{ label: kTierNames[base_tier], y: 0 }];
   const nodes = [...leaves];
   let y = 0;
