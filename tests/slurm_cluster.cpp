@@ -124,14 +124,15 @@ std::string plain_design(const ClusterOptions& o) {
       o.nodes, o.spares);
 }
 
-// About this machine, not about the emitted files.
+// About this machine or what a test did, not about the emitted files.
 bool is_about_the_machine(const std::string& line) {
   static const std::vector<std::string> kParts = {
-      "pmix",
-      "MPI: Cannot create context",  // no PMIx library
-      "state file",
-      "Trying backup state save file",  // the first start
-      "xcpuinfo_hwloc_topo_load",       // no saved topology yet
+      "pmix",  // no PMIx library
+      "MPI: Cannot create context",
+      "state file",  // the first start
+      "Trying backup state save file",
+      "xcpuinfo_hwloc_topo_load",  // no saved topology yet
+      "CANCELLED AT",              // scancel
   };
   for (const std::string& part : kParts) {
     if (line.find(part) != std::string::npos) return true;
