@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -41,6 +42,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing_slurm::Cluster;
 using Clock = std::chrono::system_clock;
+namespace fs = std::filesystem;
 
 double now_s() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 void sleep_s(double s) { std::this_thread::sleep_for(std::chrono::duration<double>(s)); }
@@ -52,7 +54,7 @@ bool wait_until(double limit_s, const std::function<bool()>& what) {
   return what();
 }
 
-std::string read_text(const std::string& path) {
+std::string read_text(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -119,8 +121,13 @@ class Yard {
   explicit Yard(Cluster& cluster) : cluster_(cluster), dir_(cluster.dir()) {
     write(dir_ + "/worker", fmt::format(R"sh(#!/bin/bash
 exec 9>{0}/lock-$SLURM_JOB_ID-$SLURM_PROCID
-flock -n 9 || echo "double $SLURM_JOB_ID ${{SLURM_RESTART_COUNT:-0}}" >> {0}/marks
-echo "$SLURM_JOB_ID $SLURMD_NODENAME $$ $PPID" >> {0}/pids
+if ! flock -n 9; then
+  echo "double $SLURM_JOB_ID ${{SLURM_RESTART_COUNT:-0}} $(date +%s.%N) $SLURMD_NODENAME" >> {0}/marks
+  for p in /proc/[0-9]*; do
+    [ "$(readlink $p/fd/9)" = {0}/lock-$SLURM_JOB_ID-$SLURM_PROCID ] || continue
+    echo "holder $SLURM_JOB_ID $p" $(tr '\0' '\n' < $p/environ | grep -E 'NODENAME|RESTART') >> {0}/marks
+  done
+fi
 if [ $SLURM_PROCID = 0 ]; then
   echo "start $SLURM_JOB_ID ${{SLURM_RESTART_COUNT:-0}} $(date +%s.%N)" >> {0}/marks
 fi
@@ -128,7 +135,6 @@ while [ ! -e {0}/stop ]; do sleep 0.5 9>&-; done
 )sh",
                                         dir_));
     write(dir_ + "/job", fmt::format(R"sh(#!/bin/bash
-echo "$SLURM_JOB_ID $SLURMD_NODENAME $$ $PPID" >> {0}/pids
 srun --ntasks-per-node=1 {0}/worker || exit 1
 [ -e {0}/stop ] && echo "done $SLURM_JOB_ID" >> {0}/marks
 )sh",
@@ -182,16 +188,12 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
   // The node's daemon and every process of its jobs, as when the power goes; then marked down.
   void fail_node(const std::string& node) {
     cluster_.kill_node(node);
-    std::istringstream lines(read_text(dir_ + "/pids"));
-    std::string job, where;
-    for (pid_t pid = 0, parent = 0; lines >> job >> where >> pid >> parent;) {
-      if (where != node) continue;
-      if (command_of(parent).starts_with("slurmstepd")) ::kill(parent, SIGKILL);
-      const std::string command = command_of(pid);
-      if (command.find("slurm_script") != command.npos || command.find(dir_) != command.npos) {
-        ::kill(-pid, SIGKILL);
-        ::kill(pid, SIGKILL);
-      }
+    // What was being started while we looked shows in the next round.
+    for (int round = 0; round < 20; ++round) {
+      const std::vector<pid_t> alive = processes_on(node);
+      if (alive.empty()) break;
+      for (const pid_t pid : alive) ::kill(pid, SIGKILL);
+      sleep_s(0.01);
     }
     cluster_.run({"scontrol", "update", "NodeName=" + node, "State=DOWN", "Reason=trial"});
   }
@@ -205,11 +207,34 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
   std::string all_marks() const { return read_text(dir_ + "/marks"); }
 
  private:
-  static std::string command_of(pid_t pid) {
-    std::string text = read_text(fmt::format("/proc/{}/cmdline", pid));
-    std::ranges::replace(text, '\0', ' ');
-    return text;
+  // Steps have the log of their node's daemon open; what they start has its name in the
+  // environment.
+  std::vector<pid_t> processes_on(const std::string& node) const {
+    const std::string log = fmt::format("{}/slurmd-{}.log", dir_, node);
+    const std::string name = "SLURMD_NODENAME=" + node + '\0';
+    std::vector<pid_t> out;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const auto pid = parse_integer(entry.path().filename().string());
+      if (!pid || *pid == ::getpid() || is_zombie(entry.path())) continue;
+      const std::string environment = read_text(entry.path() / "environ");
+      bool here =
+          environment.find(name) != environment.npos && environment.find(dir_) != environment.npos;
+      std::error_code ignored;
+      fs::directory_iterator files(entry.path() / "fd", ignored);
+      for (; !here && !ignored && files != fs::directory_iterator(); files.increment(ignored)) {
+        here = fs::read_symlink(files->path(), ignored) == log;
+      }
+      if (here) out.push_back(static_cast<pid_t>(*pid));
+    }
+    return out;
   }
+
+  static bool is_zombie(const fs::path& process) {
+    const std::string text = read_text(process / "stat");
+    const std::size_t end = text.rfind(')');
+    return end == text.npos || text.substr(end, 3) == ") Z";
+  }
+
   static void write(const std::string& path, const std::string& text) {
     std::ofstream(path) << text;
     ::chmod(path.c_str(), 0755);
@@ -275,7 +300,7 @@ class RecoveryLive : public testing::Test {
     })) << cluster_->ask({"squeue", "-t", "all"});
     for (const std::string& job : jobs) {
       EXPECT_EQ(yard_->count(job, "done"), 1) << job;
-      EXPECT_EQ(yard_->count(job, "double"), 0) << job;
+      EXPECT_EQ(yard_->count(job, "double"), 0) << job << '\n' << yard_->all_marks();
     }
   }
 

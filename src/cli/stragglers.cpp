@@ -21,6 +21,11 @@ struct StragglerOptions {
 
 std::string percent(double share) { return significant(share * 100, 3) + " %"; }
 
+// No finite run makes it certain.
+std::string sureness(double confidence) {
+  return confidence > 0.9999 ? "> 0.9999" : fmt::format("{:.4f}", confidence);
+}
+
 std::string text_of(const StragglerReport& report, const StragglerTest& test) {
   std::string out = fmt::format("{} ranks, {} steps (as good as {} independent ones)\n",
                                 report.ranks, report.steps, significant(report.steps_effective, 3));
@@ -32,10 +37,10 @@ std::string text_of(const StragglerReport& report, const StragglerTest& test) {
   out += fmt::format("\n{:>6}  {:<16} {:>9}  {:<8} {:>9}  {:>10}  {}\n", "rank", "host",
                      "slower by", "pattern", "of steps", "confidence", "likely layer");
   for (const Straggler& s : report.slow) {
-    out += fmt::format("{:>6}  {:<16} {:>9}  {:<8} {:>9}  {:>10.6f}  {}{}\n", s.place.rank,
+    out += fmt::format("{:>6}  {:<16} {:>9}  {:<8} {:>9}  {:>10}  {}{}\n", s.place.rank,
                        s.place.host.empty() ? "-" : s.place.host, percent(s.excess),
-                       to_text(s.pattern), percent(s.step_share), s.confidence, to_text(s.layer),
-                       s.shared.empty() ? "" : ", shared by " + s.shared);
+                       to_text(s.pattern), percent(s.step_share), sureness(s.confidence),
+                       to_text(s.layer), s.shared.empty() ? "" : ", shared by " + s.shared);
   }
   out += fmt::format(
       "\nWithout them a step is {} shorter. A healthy run is accused in {} of runs at "
