@@ -110,7 +110,11 @@ test('completion offers the catalog where a node belongs', async () => {
 
 test('three numbers are explained down to their sources', async () => {
   const page = await h.page();
-  for (const address of ['compute/train/peak_flops_per_s', 'cost//annual_usd_per_year', 'facility/main/node_mean_train_w']) {
+  for (const address of [
+    'compute/train/peak_flops_per_s',
+    'cost//annual_usd_per_year',
+    'facility/main/node_mean_train_w',
+  ]) {
     await h.open(page, '');
     await page.locator(`.figure[data-why="${address}"]`).click();
     const why = page.getByRole('dialog');
@@ -130,11 +134,21 @@ test('the keyboard reaches every page, the list of keys and the first fix', asyn
   const page = await h.page({ design: broken });
   await page.locator('[data-rule="facility.rack-above-cooling"]').waitFor();
   await page.keyboard.press('Control+Enter');
-  await page.waitForFunction(() => document.querySelector('.verdict')?.textContent.includes('The design passes'));
+  await page.waitForFunction(() =>
+    document.querySelector('.verdict')?.textContent.includes('The design passes'),
+  );
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
   await page.keyboard.press('Escape');
-  for (const [key, title] of [['f', 'Fabric'], ['h', 'Hall'], ['t', 'Training'], ['c', 'Compare'], ['k', 'Calculators'], ['p', 'Catalog'], ['a', 'Accuracy']]) {
+  for (const [key, title] of [
+    ['f', 'Fabric'],
+    ['h', 'Hall'],
+    ['t', 'Training'],
+    ['c', 'Compare'],
+    ['k', 'Calculators'],
+    ['p', 'Catalog'],
+    ['a', 'Accuracy'],
+  ]) {
     await page.keyboard.press('g');
     await page.keyboard.press(key);
     await page.getByRole('heading', { level: 1, name: title }).waitFor();

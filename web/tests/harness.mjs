@@ -31,7 +31,10 @@ async function start_server(folder, design) {
   let talk = '';
   child.stderr.on('data', (chunk) => (talk += chunk));
   const url = await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no address after ${kStart_ms} ms:\n${talk}`)), kStart_ms);
+    const timer = setTimeout(
+      () => reject(new Error(`no address after ${kStart_ms} ms:\n${talk}`)),
+      kStart_ms,
+    );
     let text = '';
     child.stdout.on('data', (chunk) => {
       text += chunk;
@@ -72,7 +75,9 @@ async function serve_dist(context, origin) {
       contentType: types[name.split('.').at(-1)] ?? 'application/octet-stream',
     });
   await context.route(new RegExp(`^${origin}/(\\?(?!token=).*)?$`), (route) => give(route, 'index.html'));
-  await context.route(`${origin}/assets/*`, (route) => give(route, new URL(route.request().url()).pathname.slice(1)));
+  await context.route(`${origin}/assets/*`, (route) =>
+    give(route, new URL(route.request().url()).pathname.slice(1)),
+  );
 }
 
 export class Harness {
@@ -107,7 +112,7 @@ export class Harness {
       }, design);
     }
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(30_000); // a busy machine is slow, not broken
     page.complaints = [];
     page.refused = refused;
     page.on('console', (m) => m.type() === 'error' && page.complaints.push(m.text()));

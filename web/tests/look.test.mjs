@@ -71,7 +71,13 @@ for (const dark of [false, true]) {
       );
       const serious = violations
         .filter((v) => v.impact === 'serious' || v.impact === 'critical')
-        .map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(' | ')}`);
+        .map(
+          (v) =>
+            `${v.id}: ${v.nodes
+              .map((n) => n.target.join(' '))
+              .slice(0, 3)
+              .join(' | ')}`,
+        );
       assert.deepEqual(serious, []);
 
       const golden = path.join(kGolden, `${name}-${dark ? 'dark' : 'light'}.png`);
@@ -112,7 +118,14 @@ test('16,384 endpoints are drawn and move smoothly', async (t) => {
   const frames = [];
   for (let i = 0; i < 40; ++i) {
     await page.mouse.move(box.x + 400 + i * 4, box.y + 300 + i);
-    frames.push(await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => r(Number(document.querySelector('canvas').dataset.frameMs))))));
+    frames.push(
+      await page.evaluate(
+        () =>
+          new Promise((r) =>
+            requestAnimationFrame(() => r(Number(document.querySelector('canvas').dataset.frameMs))),
+          ),
+      ),
+    );
   }
   await page.mouse.up();
   frames.sort((a, b) => a - b);

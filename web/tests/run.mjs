@@ -32,11 +32,9 @@ const files = readdirSync(folder)
 
 // One file after the other: the latency figures want the machine for themselves.
 const started = Date.now();
-const child = spawn(
-  process.execPath,
-  ['--test', '--test-concurrency=1', '--test-reporter=spec', ...files],
-  { stdio: ['ignore', 'pipe', 'inherit'] },
-);
+const child = spawn(process.execPath, ['--test', '--test-concurrency=1', '--test-reporter=spec', ...files], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
 const timer = setTimeout(() => child.kill('SIGTERM'), kLimit_ms);
 let output = '';
 child.stdout.on('data', (chunk) => {

@@ -58,7 +58,10 @@ async function fix_until_green(page) {
 test('every template is named in broken.txt', async () => {
   const { templates } = await h.ask('templates');
   const named = new Set(broken_edits().map((b) => b.template));
-  assert.deepEqual(templates.map((t) => t.name).filter((name) => !named.has(name)), []);
+  assert.deepEqual(
+    templates.map((t) => t.name).filter((name) => !named.has(name)),
+    [],
+  );
 });
 
 for (const { template, path: where, value } of broken_edits()) {

@@ -118,7 +118,12 @@ test('designs are compared, and the comparison is saved in every form', async ()
   assert.ok((await page.getByTestId('cost-tree').locator('tr').count()) > 5);
   await page.getByRole('button', { name: 'cloud-rental', exact: true }).click();
   await page.getByTestId('cost-tree').locator('sup').first().waitFor(); // assumptions are starred
-  const expected = { 'comparison.md': /\| cost \|/, 'comparison.csv': /^layer,section,figure/, 'tornado.svg': /<svg/, 'comparison.html': /<!doctype html>/ };
+  const expected = {
+    'comparison.md': /\| cost \|/,
+    'comparison.csv': /^layer,section,figure/,
+    'tornado.svg': /<svg/,
+    'comparison.html': /<!doctype html>/,
+  };
   for (const [name, pattern] of Object.entries(expected)) {
     const file = await saved(page, async () => {
       await page.getByText('Export', { exact: true }).click();

@@ -27,8 +27,22 @@ const design = (name: string, passes: boolean) => ({
 const comparison = {
   designs: [design('a|b', true), design('<c>', false)],
   figures: [
-    { layer: 'cost', section: '', key: 'x_usd', label: 'x', unit: 'usd', values: [value(1, '1 USD'), value(2, '2 USD')] },
-    { layer: 'cost', section: '', key: 'y_usd', label: 'y', unit: 'usd', values: [value(1, '1 USD'), value(1, '1 USD')] },
+    {
+      layer: 'cost',
+      section: '',
+      key: 'x_usd',
+      label: 'x',
+      unit: 'usd',
+      values: [value(1, '1 USD'), value(2, '2 USD')],
+    },
+    {
+      layer: 'cost',
+      section: '',
+      key: 'y_usd',
+      label: 'y',
+      unit: 'usd',
+      values: [value(1, '1 USD'), value(1, '1 USD')],
+    },
     { layer: 'cost', section: '', key: 'z_usd', label: 'z', unit: 'usd', values: [value(1, '1 USD'), null] },
   ],
   differences: [
@@ -37,7 +51,9 @@ const comparison = {
       verdict: 'costs more',
       passed_before: true,
       passes_after: false,
-      effects: [{ section: 'fleet', cost_usd_per_year: 1e6, goodput_ratio: -0.01, unit_cost_usd_per_hour: 0.5 }],
+      effects: [
+        { section: 'fleet', cost_usd_per_year: 1e6, goodput_ratio: -0.01, unit_cost_usd_per_hour: 0.5 },
+      ],
       figures: [],
       broken: [],
       fixed: [],

@@ -65,7 +65,13 @@ export function to_markdown(c: Comparison): string {
 }
 
 export function to_csv(c: Comparison): string {
-  const head = ['layer', 'section', 'figure', 'unit', ...c.designs.flatMap((d) => [d.name, `${d.name} low`, `${d.name} high`])];
+  const head = [
+    'layer',
+    'section',
+    'figure',
+    'unit',
+    ...c.designs.flatMap((d) => [d.name, `${d.name} low`, `${d.name} high`]),
+  ];
   const rows: (string | number)[][] = c.figures.map((f) => [
     f.layer,
     f.section,
@@ -77,7 +83,11 @@ export function to_csv(c: Comparison): string {
 }
 
 export function escape_html(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
 }
 
 function html_table(head: string[], rows: string[][]): string {
@@ -118,9 +128,14 @@ export function to_html(c: Comparison, drawings: { title: string; svg: string }[
       quantity(node.usd_per_year, 'usd_per_year'),
       node.reference,
     ]);
-    parts.push(`<h2>${escape_html(`Cost of ${d.name}`)}</h2>`, html_table(['part (* assumed)', 'per year', 'source'], rows));
+    parts.push(
+      `<h2>${escape_html(`Cost of ${d.name}`)}</h2>`,
+      html_table(['part (* assumed)', 'per year', 'source'], rows),
+    );
   }
-  const rows = c.figures.filter(differs).map((f) => [figure_name(f), ...f.values.map((v) => v?.shown ?? '–')]);
+  const rows = c.figures
+    .filter(differs)
+    .map((f) => [figure_name(f), ...f.values.map((v) => v?.shown ?? '–')]);
   if (rows.length > 0) parts.push('<h2>Figures that differ</h2>', html_table(['figure', ...names], rows));
   return `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Comparison</title><style>${kReportStyle}</style></head>\n<body>${parts.join('\n')}</body></html>\n`;
 }

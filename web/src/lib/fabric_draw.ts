@@ -101,7 +101,11 @@ function draw_switch(c: CanvasRenderingContext2D, n: Placed, view: View, p: Pale
   const x = n.x * view.k + view.x - w / 2;
   const y = n.y * view.k + view.y - h / 2;
   const rail = n.switch?.rail;
-  c.fillStyle = n.failed ? p.paper : rail === null || rail === undefined ? p.ink : p.rails[rail % p.rails.length];
+  c.fillStyle = n.failed
+    ? p.paper
+    : rail === null || rail === undefined
+      ? p.ink
+      : p.rails[rail % p.rails.length];
   c.strokeStyle = n.failed ? p.bad : p.paper;
   c.lineWidth = n.failed ? 1.8 : 1;
   c.beginPath();

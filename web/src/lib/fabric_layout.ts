@@ -139,7 +139,19 @@ function place_endpoints(groups: EndpointGroup[], leaves: Map<string, Placed>, y
     const x = leaf.x - kEndpointWidth / 2 + share * (nth + 0.5);
     const last = group.node_from + group.nodes - 1;
     const label = group.nodes > 1 ? `nodes ${group.node_from}–${last}` : `node ${group.node_from}`;
-    return [{ id: group.id, x, y, w: share * 0.9, h: kEndpointHeight, kind: 'endpoints' as const, label, failed: false, group }];
+    return [
+      {
+        id: group.id,
+        x,
+        y,
+        w: share * 0.9,
+        h: kEndpointHeight,
+        kind: 'endpoints' as const,
+        label,
+        failed: false,
+        group,
+      },
+    ];
   });
 }
 
@@ -191,7 +203,19 @@ function circle(fabric: Fabric): Drawn {
     const at = by_id.get(group.leaf);
     if (!at) return [];
     const label = `nodes ${group.node_from}–${group.node_from + group.nodes - 1}`;
-    return [{ id: group.id, x: at.x * outside, y: at.y * outside, w: 10, h: 10, kind: 'endpoints' as const, label, failed: false, group }];
+    return [
+      {
+        id: group.id,
+        x: at.x * outside,
+        y: at.y * outside,
+        w: 10,
+        h: 10,
+        kind: 'endpoints' as const,
+        label,
+        failed: false,
+        group,
+      },
+    ];
   });
   return { nodes: [...nodes, ...endpoints], rows: [], runs: [] };
 }

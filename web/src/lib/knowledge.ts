@@ -23,14 +23,10 @@ function once<T>(path: string): Promise<T> {
   return asked;
 }
 
-export const templates = () =>
-  once<{ templates: TemplateSummary[] }>('templates').then((t) => t.templates);
+export const templates = () => once<{ templates: TemplateSummary[] }>('templates').then((t) => t.templates);
 export const template = (name: string) => once<Template>(`templates/${name}`);
-export const completions = () =>
-  once<{ fields: CompletionField[] }>('completions').then((c) => c.fields);
-export const calculators = () =>
-  once<{ calculators: Calculator[] }>('calc').then((c) => c.calculators);
-export const catalog_tables = () =>
-  once<{ tables: CatalogTable[] }>('catalog').then((c) => c.tables);
+export const completions = () => once<{ fields: CompletionField[] }>('completions').then((c) => c.fields);
+export const calculators = () => once<{ calculators: Calculator[] }>('calc').then((c) => c.calculators);
+export const catalog_tables = () => once<{ tables: CatalogTable[] }>('catalog').then((c) => c.tables);
 export const catalog_rows = (table: string) =>
   once<{ rows: CatalogRow[] }>(`catalog/${table}`).then((c) => c.rows);

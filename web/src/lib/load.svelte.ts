@@ -12,10 +12,7 @@ export class Loaded<T> {
 }
 
 // For the top of a component. `ask` reads its inputs and returns null where there is nothing to ask.
-export function load<T>(
-  ask: () => ((signal: AbortSignal) => Promise<T>) | null,
-  pause_ms = 15,
-): Loaded<T> {
+export function load<T>(ask: () => ((signal: AbortSignal) => Promise<T>) | null, pause_ms = 15): Loaded<T> {
   const loaded = new Loaded<T>();
   const latest = new Latest<(signal: AbortSignal) => Promise<T>, T>(
     (request, signal) => request(signal),

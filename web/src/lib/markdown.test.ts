@@ -3,12 +3,20 @@ import { parse_markdown } from './markdown';
 
 describe('parse_markdown', () => {
   it('tells headings, paragraphs and tables apart', () => {
-    const text = '# Title\n\nOne line\nand another.\n\nNew paragraph.\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 |  |\n';
+    const text =
+      '# Title\n\nOne line\nand another.\n\nNew paragraph.\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 |  |\n';
     expect(parse_markdown(text)).toEqual([
       { kind: 'heading', text: 'Title' },
       { kind: 'paragraph', text: 'One line and another.' },
       { kind: 'paragraph', text: 'New paragraph.' },
-      { kind: 'table', head: ['a', 'b'], rows: [['1', '2'], ['3', '']] },
+      {
+        kind: 'table',
+        head: ['a', 'b'],
+        rows: [
+          ['1', '2'],
+          ['3', ''],
+        ],
+      },
     ]);
   });
 

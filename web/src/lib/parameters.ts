@@ -55,12 +55,19 @@ export function value_at(position: number, p: Parameter): number {
   const [low, high] = [p.min!, p.max!];
   const share = position / kSteps;
   const value = p.scale === 'log' && low > 0 ? low * (high / low) ** share : low + (high - low) * share;
-  return p.kind === 'integer' || p.kind === 'count' ? Math.round(Number(value.toPrecision(3))) : Number(value.toPrecision(3));
+  return p.kind === 'integer' || p.kind === 'count'
+    ? Math.round(Number(value.toPrecision(3)))
+    : Number(value.toPrecision(3));
 }
 
 // 2e12 -> "2T": the suffixes that a count takes.
 export function count_text(value: number): string {
-  for (const [size, suffix] of [[1e12, 'T'], [1e9, 'B'], [1e6, 'M'], [1e3, 'K']] as const) {
+  for (const [size, suffix] of [
+    [1e12, 'T'],
+    [1e9, 'B'],
+    [1e6, 'M'],
+    [1e3, 'K'],
+  ] as const) {
     if (value >= size) return digits(value / size, 4) + suffix;
   }
   return String(Math.round(value));

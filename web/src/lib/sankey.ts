@@ -67,9 +67,7 @@ function place_column(members: SankeyNode[], gap: number) {
 export function sankey(nodes: ChainNode[], links: ChainLink[], size: SankeySize): Sankey {
   const column = columns_of(nodes, links);
   const last = Math.max(0, ...column.values());
-  const per_column = Array.from({ length: last + 1 }, (_, c) =>
-    nodes.filter((n) => column.get(n.id) === c),
-  );
+  const per_column = Array.from({ length: last + 1 }, (_, c) => nodes.filter((n) => column.get(n.id) === c));
   const room = (list: ChainNode[]) => size.height - size.gap * Math.max(0, list.length - 1);
   const scale = Math.min(
     ...per_column.map((list) => {

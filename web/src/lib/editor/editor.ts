@@ -96,7 +96,7 @@ export function create_editor(options: EditorOptions): EditorHandle {
           ...defaultKeymap.filter((k) => k.key !== 'Mod-Enter'),
           indentWithTab,
         ]),
-        EditorView.contentAttributes.of({ 'aria-label': 'Design file (YAML)' }),
+        EditorView.contentAttributes.of({ 'aria-label': 'Design file (YAML)', tabindex: '0' }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged && !external) options.changed(update.state.doc.toString());
         }),
@@ -114,11 +114,19 @@ export function create_editor(options: EditorOptions): EditorHandle {
     },
     set_diagnostics(list) {
       const doc = view.state.doc;
-      view.dispatch(setDiagnostics(view.state, list.map((d) => to_lint(doc, d))));
+      view.dispatch(
+        setDiagnostics(
+          view.state,
+          list.map((d) => to_lint(doc, d)),
+        ),
+      );
     },
     go_to(line, column) {
       const { from } = lint_range(view.state.doc, line, column);
-      view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: 'center' }) });
+      view.dispatch({
+        selection: { anchor: from },
+        effects: EditorView.scrollIntoView(from, { y: 'center' }),
+      });
       view.focus();
     },
     destroy: () => view.destroy(),
