@@ -34,7 +34,7 @@ struct Fitter {
     const double x = std::abs(std::log(tokens / *r.row.tokens_per_s_per_gpu));
     return x * x / (x + options.knee);
   }
-  static double penalty(const FitParameter& p, double value) {
+  static double penalty(const TrainingFitParameter& p, double value) {
     const double x = std::log(value / p.prior) / p.width;
     return x * x;
   }
@@ -44,7 +44,7 @@ struct Fitter {
     return sum;
   }
   // Tries one value; keeps it, and the row losses, where the loss falls.
-  bool try_value(const FitParameter& p, double* field, double value) {
+  bool try_value(const TrainingFitParameter& p, double* field, double value) {
     value = std::clamp(value, p.least, p.most);
     const double before = *field;
     if (value == before) return false;
@@ -67,7 +67,7 @@ struct Fitter {
 
 }  // namespace
 
-double* fitted_field(TrainingCalibration& c, const FitParameter& p) {
+double* fitted_field(TrainingCalibration& c, const TrainingFitParameter& p) {
   if (p.subject == FitSubject::framework) {
     const auto at = std::ranges::find(c.frameworks, p.id, &FrameworkModel::id);
     return at != c.frameworks.end() ? framework_field(*at, p.name) : nullptr;
@@ -82,7 +82,7 @@ double* fitted_field(TrainingCalibration& c, const FitParameter& p) {
   return nullptr;
 }
 
-bool fit_touches(const FitParameter& p, const TrainingRow& row) {
+bool fit_touches(const TrainingFitParameter& p, const TrainingRow& row) {
   switch (p.subject) {
     case FitSubject::framework:
       return row.query.framework == p.id;
@@ -94,7 +94,8 @@ bool fit_touches(const FitParameter& p, const TrainingRow& row) {
   return false;
 }
 
-FitReport fit_training(std::vector<TrainingRow> rows, const std::vector<FitParameter>& parameters,
+FitReport fit_training(std::vector<TrainingRow> rows,
+                       const std::vector<TrainingFitParameter>& parameters,
                        const FitOptions& options, TrainingModels& models) {
   std::vector<FitRow> fixed;
   for (TrainingRow& row : rows) {
@@ -111,7 +112,7 @@ FitReport fit_training(std::vector<TrainingRow> rows, const std::vector<FitParam
   FitReport report{.loss_before = fitter.total() / count};
   double step = options.first_step;
   for (int sweep = 0; sweep < options.sweeps; ++sweep) {
-    for (const FitParameter& p : parameters) {
+    for (const TrainingFitParameter& p : parameters) {
       double* field = fitted_field(models.training, p);
       if (field == nullptr) continue;
       for (const double direction : {1.0, -1.0}) {

@@ -18,7 +18,7 @@ namespace orrery {
 
 enum class FitSubject { framework, accelerator, release };
 
-struct FitParameter {
+struct TrainingFitParameter {
   FitSubject subject = FitSubject::framework;
   std::string id;    // framework or accelerator; "framework release" for a release
   std::string name;  // of the field; empty for a release
@@ -42,13 +42,14 @@ struct FitReport {
 };
 
 // The value that a parameter names; nullptr where the calibration has no such subject or field.
-double* fitted_field(TrainingCalibration& calibration, const FitParameter& parameter);
+double* fitted_field(TrainingCalibration& calibration, const TrainingFitParameter& parameter);
 
 // The row is of the framework, accelerator or release that the parameter belongs to.
-bool fit_touches(const FitParameter& parameter, const TrainingRow& row);
+bool fit_touches(const TrainingFitParameter& parameter, const TrainingRow& row);
 
 // Rows whose layout is open keep the layout that the starting parameters choose.
-FitReport fit_training(std::vector<TrainingRow> rows, const std::vector<FitParameter>& parameters,
+FitReport fit_training(std::vector<TrainingRow> rows,
+                       const std::vector<TrainingFitParameter>& parameters,
                        const FitOptions& options, TrainingModels& models);
 
 }  // namespace orrery

@@ -64,18 +64,18 @@ Diagnostic no_prior(const CsvTable& table, const CsvRow& row) {
           .fix = "add it to data/calibration/training_priors.csv"};
 }
 
-std::optional<FitParameter> with_prior(const CsvTable& priors, const ParameterFile& file,
-                                       const std::string& parameter) {
+std::optional<TrainingFitParameter> with_prior(const CsvTable& priors, const ParameterFile& file,
+                                               const std::string& parameter) {
   for (const CsvRow& row : priors.rows()) {
     if (priors.text(row, "subject") != file.subject_name) continue;
     if (priors.text(row, "parameter") != parameter) continue;
-    return FitParameter{.subject = file.subject,
-                        .id = {},
-                        .name = parameter,
-                        .prior = priors.number(row, "prior").value_or(1),
-                        .width = priors.number(row, "width").value_or(0.1),
-                        .least = priors.number(row, "least").value_or(0),
-                        .most = priors.number(row, "most").value_or(0)};
+    return TrainingFitParameter{.subject = file.subject,
+                                .id = {},
+                                .name = parameter,
+                                .prior = priors.number(row, "prior").value_or(1),
+                                .width = priors.number(row, "width").value_or(0.1),
+                                .least = priors.number(row, "least").value_or(0),
+                                .most = priors.number(row, "most").value_or(0)};
   }
   return std::nullopt;
 }
@@ -112,7 +112,7 @@ std::vector<std::string> models_of(const std::vector<TrainingRow>& rows) {
 }
 
 // Rows of the table that a parameter's subject is part of.
-int rows_of(const std::vector<TrainingRow>& rows, const FitParameter& p) {
+int rows_of(const std::vector<TrainingRow>& rows, const TrainingFitParameter& p) {
   return static_cast<int>(
       std::ranges::count_if(rows, [&](const TrainingRow& r) { return fit_touches(p, r); }));
 }
@@ -151,7 +151,7 @@ struct FileWriter {
   const std::map<std::string, double, std::less<>>& widths;
 
   double* field(const CsvRow& row, std::string_view id) const {
-    const FitParameter p{
+    const TrainingFitParameter p{
         .subject = file.subject, .id = std::string(id), .name = parameter_in(file, table, row)};
     return fitted_field(fitted, p);
   }
@@ -162,7 +162,7 @@ struct FileWriter {
     const std::string id = id_in(file, table, row);
     if (is_fitted(table, row)) {
       value = fmt::format("{:.4g}", *field(row, id));
-      const FitParameter p{.subject = file.subject, .id = id, .name = {}};
+      const TrainingFitParameter p{.subject = file.subject, .id = id, .name = {}};
       source = fmt::format("{} its {} rows of {}", kFitted, rows_of(rows, p), rows_name);
     } else if (source.starts_with(kWidth) && widths.contains(id)) {
       value = fmt::format("{:.3f}", widths.find(id)->second);
@@ -178,10 +178,10 @@ struct FileWriter {
 
 }  // namespace
 
-Result<std::vector<FitParameter>> training_fit_parameters() {
+Result<std::vector<TrainingFitParameter>> training_fit_parameters() {
   const auto priors = embedded_table(kPriorFile);
   if (!priors) return std::unexpected(priors.error());
-  std::vector<FitParameter> all;
+  std::vector<TrainingFitParameter> all;
   Diagnostics faults;
   for (const ParameterFile& file : kFiles) {
     const auto table = embedded_table(file.path);
@@ -202,9 +202,9 @@ Result<std::vector<FitParameter>> training_fit_parameters() {
 }
 
 TrainingModels refit_training(const TrainingModels& shipped, std::vector<TrainingRow> rows,
-                              const std::vector<FitParameter>& parameters) {
+                              const std::vector<TrainingFitParameter>& parameters) {
   TrainingModels models = shipped;
-  for (const FitParameter& p : parameters) {
+  for (const TrainingFitParameter& p : parameters) {
     if (double* field = fitted_field(models.training, p)) *field = p.prior;
   }
   models.training.models = models_of(rows);

@@ -58,7 +58,7 @@ TEST(TrainingRefit, EveryFittedParameterHasAPriorAndKeepsItsBounds) {
   EXPECT_GT(parameters->size(), 100u);
   auto models = load_training_models(catalog());
   ASSERT_TRUE(models);
-  for (const FitParameter& p : *parameters) {
+  for (const TrainingFitParameter& p : *parameters) {
     const double* field = fitted_field(models->training, p);
     ASSERT_NE(field, nullptr) << p.id << ' ' << p.name;
     EXPECT_GE(*field, p.least * 0.999) << p.id << ' ' << p.name;
@@ -72,13 +72,13 @@ TEST(TrainingRefit, FindsTheFactorThatMadeTheRows) {
   const ScoreInputs inputs{catalog(), nullptr};
   auto models = load_training_models(catalog());
   ASSERT_TRUE(models);
-  const FitParameter matrix{.subject = FitSubject::accelerator,
-                            .id = "h200-sxm",
-                            .name = "matrix",
-                            .prior = 1.1,
-                            .width = 0.5,
-                            .least = 0.5,
-                            .most = 3};
+  const TrainingFitParameter matrix{.subject = FitSubject::accelerator,
+                                    .id = "h200-sxm",
+                                    .name = "matrix",
+                                    .prior = 1.1,
+                                    .width = 0.5,
+                                    .least = 0.5,
+                                    .most = 3};
   *fitted_field(models->training, matrix) = 1.43;
   std::vector<TrainingRow> rows = read(h200_rows(), inputs);
   ASSERT_GE(rows.size(), 10u);
