@@ -49,7 +49,9 @@ std::optional<Diagnostic> out_of_range(const LayoutQuestion& q) {
   return std::nullopt;
 }
 
-LayoutWish wish_of(const LayoutQuestion& q) {
+}  // namespace
+
+LayoutWish fixed_by(const LayoutQuestion& q) {
   const auto fixed = [](const std::optional<std::int64_t>& v) {
     return v ? std::optional<int>(static_cast<int>(*v)) : std::nullopt;
   };
@@ -60,8 +62,6 @@ LayoutWish wish_of(const LayoutQuestion& q) {
           .ep = fixed(q.ep),
           .microbatch = fixed(q.microbatch)};
 }
-
-}  // namespace
 
 Result<TrainingQuery> query_of(const LayoutQuestion& o, const Catalog& catalog,
                                const ReadModelFile& read) {
@@ -87,7 +87,7 @@ Result<TrainingQuery> query_of(const LayoutQuestion& o, const Catalog& catalog,
   q.batch = static_cast<int>(o.batch);
   q.sequence = static_cast<double>(o.sequence);
   q.framework = o.framework;
-  q.layout = wish_of(o);
+  q.layout = fixed_by(o);
   return q;
 }
 

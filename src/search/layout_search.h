@@ -38,6 +38,8 @@ using ReadModelFile = std::function<Result<std::string>(const std::string& path)
 
 Result<TrainingQuery> query_of(const LayoutQuestion& question, const Catalog& catalog,
                                const ReadModelFile& read);
+// What the question fixes of a layout; the rest is searched.
+LayoutWish fixed_by(const LayoutQuestion& question);
 
 // What has been found after the first `chunks` chunks.
 struct LayoutProgress {

@@ -47,7 +47,7 @@ class JobRun {
 using JobTask = std::function<Result<void>(JobRun& run)>;
 
 struct JobLimits {
-  std::size_t jobs_max = 200;  // ended ones are forgotten, oldest first, to make room
+  std::size_t jobs_max = 100;  // ended ones are forgotten, oldest first, to make room
   std::size_t open_max = 32;   // queued and running
 };
 

@@ -3,8 +3,11 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "plan/review.h"
+#include "plan/train_run.h"
 #include "report/layout_report.h"
 #include "search/layout_search.h"
+#include "server/json_body.h"
 
 namespace orrery {
 namespace {
@@ -43,16 +46,33 @@ LayoutQuestion read_question(JsonBody& body) {
   return q;
 }
 
-Result<TrainingQuery> query_of(const LayoutJobs& jobs, const LayoutQuestion& q,
-                               const std::optional<std::string>& design,
-                               const std::string& workload) {
-  if (design) return jobs.query_of_design(*design, workload);
-  if (q.model.empty()) {
-    return fail({.code = "body.field",
-                 .what = "neither `design` nor `model` says what is searched",
-                 .fix = "\"model\": \"llama-3-70b\""});
+// What a workload of a design asks of its fleet, the layout left open but for what is fixed.
+Result<TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::string& text,
+                                      const std::string& workload, const LayoutQuestion& fixed) {
+  const auto design = design::read_design(text, jobs.catalog);
+  if (!design) return std::unexpected(design.error());
+  const Review r = run_stages(*design, jobs.catalog, jobs.models);
+  for (const TrainView& train : r.trains) {
+    if (train.model == nullptr || (!workload.empty() && train.label != workload)) continue;
+    auto run =
+        training_run(train, {*design, jobs.catalog, jobs.models, r.fleets, r.networks, r.tiers});
+    if (!run) return std::unexpected(run.error());
+    run->query.layout = fixed_by(fixed);
+    return std::move(run->query);
   }
-  return query_of(q, jobs.catalog, nullptr);
+  return fail({.code = "search.unknown",
+               .what = workload.empty() ? "no workload of the design trains a transformer"
+                                        : "no workload " + workload + " trains a transformer"});
+}
+
+Result<TrainingQuery> query_asked(const LayoutJobs& jobs, const LayoutQuestion& q,
+                                  const std::optional<std::string>& design,
+                                  const std::string& workload) {
+  if (design && q.model.empty()) return query_of_design(jobs, *design, workload, q);
+  if (!design && !q.model.empty()) return query_of(q, jobs.catalog, nullptr);
+  return fail({.code = "body.field",
+               .what = "either `design` or `model` says what is searched",
+               .fix = "\"model\": \"llama-3-70b\""});
 }
 
 Result<LayoutRequest> read_request(const LayoutJobs& jobs, const std::string& text) {
@@ -66,7 +86,7 @@ Result<LayoutRequest> read_request(const LayoutJobs& jobs, const std::string& te
   request.keep = static_cast<int>(body->optional_integer("keep", {1, 100}).value_or(10));
   request.pareto = body->optional_flag("pareto").value_or(false);
   if (Diagnostics faults = body->faults(); !faults.empty()) return std::unexpected(faults);
-  auto query = query_of(jobs, question, design, workload);
+  auto query = query_asked(jobs, question, design, workload);
   if (!query) return std::unexpected(query.error());
   request.query = std::move(*query);
   request.model = request.query.model.id;

@@ -5,26 +5,18 @@
 // gives the same result as one that was never stopped.
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
 
 #include "plan/models.h"
 #include "server/job_board.h"
-#include "server/json_body.h"
 
 namespace orrery {
 
 inline constexpr const char* kLayoutTask = "search-layout";
 
-// The run a design describes, where the request brings one: (design text, workload) -> query.
-using DesignQuery =
-    std::function<Result<TrainingQuery>(const std::string& design, const std::string& workload)>;
-
 struct LayoutJobs {
   const Catalog& catalog;
   const Models& models;
-  DesignQuery query_of_design;
 };
 
 // Everything that can be wrong with a request is found here, before there is a job.

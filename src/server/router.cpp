@@ -44,7 +44,8 @@ Response method_not_allowed(const std::string& allowed) {
 
 Router::Answer Router::answer(const Request& request) const {
   const std::string_view path = path_of(request);
-  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  std::string_view method = request.method;
+  if (method == "HEAD") method = "GET";
   std::string allowed;
   std::string_view pattern;
   for (const Route& route : routes_) {

@@ -1,10 +1,18 @@
 // A design in, an answer out. A design that comes over the network gets no reader of files.
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "design/edit.h"
 #include "plan/review.h"
 #include "report/verdict_report.h"
 #include "report/view_calc.h"
+#include "report/view_compare.h"
+#include "report/view_fabric.h"
+#include "report/view_hall.h"
+#include "report/view_training.h"
 #include "server/console.h"
 #include "server/json_body.h"
 #include "server/problem.h"
@@ -37,23 +45,27 @@ Response plan(const Request& request, const ConsoleSetting& setting) {
   return json_response(json_of(*verdict));
 }
 
-Result<std::string> edit(const Request& request, const ConsoleSetting& setting) {
+Result<std::string> edited(const Request& request, const ConsoleSetting& setting) {
   auto body = JsonBody::parse(request.body);
   if (!body) return std::unexpected(body.error());
   const std::string text = body->text("design", kDesignBytes);
   const design::TextEdit change{.path = body->text("path", 500),
                                 .value = body->text("value", 10'000)};
   if (Diagnostics faults = body->faults(); !faults.empty()) return std::unexpected(faults);
-  const auto edited = design::edit_text(text, change, setting.catalog);
-  if (!edited) return std::unexpected(edited.error());
+  const auto after = design::edit_text(text, change, setting.catalog);
+  if (!after) return std::unexpected(after.error());
   JsonWriter w;
-  w.begin_object().field("schema_version", 1).field("kind", "edit").field("text", edited->text);
-  w.field("kept_format", !edited->rewritten);
-  w.field("note", edited->rewritten ? "the file was written anew in canonical form; its comments "
-                                      "and its own order are gone"
-                                    : "");
+  w.begin_object().field("schema_version", 1).field("kind", "edit").field("text", after->text);
+  w.field("kept_format", !after->rewritten);
+  w.field("note", after->rewritten ? "the file was written anew in canonical form; its comments "
+                                     "and its own order are gone"
+                                   : "");
   w.end_object();
   return w.text() + '\n';
+}
+
+Response edit(const Request& request, const ConsoleSetting& setting) {
+  return json_or_faults(edited(request, setting), "the edit has errors");
 }
 
 CalcSweep read_sweep(JsonBody& body) {
@@ -105,25 +117,130 @@ Response report(const Request& request, const ConsoleSetting& setting) {
   return verdict ? in_format(*verdict, format, explain) : refused_body(verdict.error(), kFaults);
 }
 
+// A body that is a design and the answer to one question about it.
+using DesignView = std::function<Result<std::string>(const design::Design& design)>;
+// Reads what else the body has and gives the question it asks.
+using ReadView = std::function<DesignView(JsonBody& body)>;
+
+Response view(const Request& request, const ConsoleSetting& setting, const ReadView& read_view) {
+  auto body = JsonBody::parse(request.body);
+  if (!body) return refused_body(body.error(), "");
+  const std::string text = body->text("design", kDesignBytes);
+  const DesignView ask = read_view(*body);
+  if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
+  const Result<design::Design> design = read(text, setting);
+  if (!design) return refused_body(design.error(), kFaults);
+  return json_or_faults(ask(*design), "the question has errors");
+}
+
+// The kinds have one name in the file format, the JSON and the command line.
+Collective collective_of(std::string_view name) {
+  constexpr int kLast = static_cast<int>(Collective::send_recv);
+  int kind = 0;
+  while (kind < kLast && name != to_text(static_cast<Collective>(kind))) ++kind;
+  return static_cast<Collective>(kind);
+}
+
+FabricViewQuestion read_fabric(JsonBody& body) {
+  FabricViewQuestion q;
+  q.network = body.optional_choice("network", {"compute", "storage", "management"}).value_or("");
+  q.collective.kind = collective_of(
+      body.optional_choice("collective", {"all_reduce", "all_gather", "reduce_scatter",
+                                          "all_to_all", "broadcast", "send_recv"})
+          .value_or("all_reduce"));
+  if (const auto bytes = body.optional_number("bytes", {1, 1e13})) {
+    q.collective.bytes = Bytes(*bytes);
+  }
+  q.failed = body.texts("failed", kMostFailed, kNameBytes);
+  const std::string detail =
+      body.optional_choice("detail", {"auto", "full", "aggregated"}).value_or("auto");
+  q.detail = detail == "full"         ? FabricDetail::full
+             : detail == "aggregated" ? FabricDetail::aggregated
+                                      : FabricDetail::automatic;
+  return q;
+}
+
+Response fabric(const Request& request, const ConsoleSetting& setting) {
+  return view(request, setting, [&setting](JsonBody& body) -> DesignView {
+    return [&setting, question = read_fabric(body)](const design::Design& design) {
+      return fabric_view_json(design, setting.catalog, setting.models, question);
+    };
+  });
+}
+
+Response hall(const Request& request, const ConsoleSetting& setting) {
+  return view(request, setting, [&setting](JsonBody&) -> DesignView {
+    return [&setting](const design::Design& design) {
+      return hall_view_json(design, setting.catalog, setting.models);
+    };
+  });
+}
+
+Response training(const Request& request, const ConsoleSetting& setting,
+                  decltype(&training_view_json) answer) {
+  return view(request, setting, [&setting, answer](JsonBody& body) -> DesignView {
+    const std::string workload = body.optional_text("workload", kNameBytes).value_or("");
+    return [&setting, answer, workload](const design::Design& design) {
+      return answer(design, setting.catalog, setting.models, workload);
+    };
+  });
+}
+
+// The file of a fault is the name under which its design was sent.
+Response compare(const Request& request, const ConsoleSetting& setting) {
+  auto body = JsonBody::parse(request.body);
+  if (!body) return refused_body(body.error(), "");
+  std::vector<std::pair<std::string, std::string>> sent;
+  body->objects("designs", 2, kMostCompared, [&sent](JsonBody& inner) {
+    std::string name = inner.text("name", kNameBytes);
+    sent.emplace_back(std::move(name), inner.text("text", kDesignBytes));
+  });
+  if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
+  std::vector<NamedDesign> designs;
+  Diagnostics faults;
+  for (const auto& [name, text] : sent) {
+    Result<design::Design> design = design::read_design(text, setting.catalog, {.file = name});
+    if (design) {
+      designs.push_back({.name = name, .design = std::move(*design)});
+    } else {
+      std::ranges::move(design.error(), std::back_inserter(faults));
+    }
+  }
+  if (!faults.empty()) return refused_body(faults, "the designs have errors");
+  return json_or_faults(comparison_view_json(designs, setting.catalog, setting.models));
+}
+
 }  // namespace
 
 std::vector<Route> design_routes(const Console& console) {
   const ConsoleSetting& setting = console.setting();
+  // A route whose answer depends on the request and the setting alone.
+  const auto post = [&setting](std::string pattern, auto answer) -> Route {
+    return {"POST", std::move(pattern),
+            [&setting, answer](const Request& request, const PathValues&) {
+              return answer(request, setting);
+            }};
+  };
   return {
-      {"POST", "/api/v1/plan",
-       [&setting](const Request& request, const PathValues&) { return plan(request, setting); }},
-      {"POST", "/api/v1/edit",
-       [&setting](const Request& request, const PathValues&) {
-         return json_or_faults(edit(request, setting));
-       }},
+      post("/api/v1/plan", plan),
+      post("/api/v1/edit", edit),
+      post("/api/v1/report", report),
+      post("/api/v1/fabric", fabric),
+      post("/api/v1/hall", hall),
+      post("/api/v1/compare", compare),
+      post("/api/v1/training",
+           [](const Request& request, const ConsoleSetting& s) {
+             return training(request, s, training_view_json);
+           }),
+      post("/api/v1/training/trace",
+           [](const Request& request, const ConsoleSetting& s) {
+             return training(request, s, training_trace_json);
+           }),
       {"GET", "/api/v1/calc",
        [](const Request&, const PathValues&) { return json_response(calculators_json()); }},
-      {"POST", "/api/v1/calc/{name}",
-       [&setting](const Request& request, const PathValues& values) {
+      {"POST", "/api/v1/calc/{name}", [&setting](const Request& request, const PathValues& values) {
          return calculate(request, values[0], setting);
-       }},
-      {"POST", "/api/v1/report",
-       [&setting](const Request& request, const PathValues&) { return report(request, setting); }}};
+       }}};
 }
 
 }  // namespace orrery

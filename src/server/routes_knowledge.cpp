@@ -1,16 +1,22 @@
 // What Orrery knows whatever the design: schema, templates, catalog, rules, accuracy.
+#include <algorithm>
+
 #include "base/json_writer.h"
 #include "design/schema.h"
 #include "design/templates.h"
 #include "design/write_design.h"
 #include "plan/rules.h"
 #include "report/explain_report.h"
+#include "report/view_accuracy.h"
+#include "report/view_completions.h"
 #include "server/assets.h"
 #include "server/console.h"
 #include "server/problem.h"
 
 namespace orrery {
 namespace {
+
+constexpr std::chrono::milliseconds kPatience{300};
 
 Response session(const ConsoleSetting& setting) {
   const Result<ServedDesign> served = setting.served();
@@ -61,6 +67,25 @@ Response glossary() {
                  : problem(500, "the glossary cannot be read", entries.error());
 }
 
+// The scores of some kinds take seconds: whoever asks first is told to come again.
+Response accuracy(const Console& console, const std::string& kind) {
+  const auto kinds = accuracy_kinds();
+  if (std::ranges::find(kinds, std::string_view(kind), &AccuracyKind::name) == kinds.end()) {
+    return problem(404, "no rows of this kind are published");
+  }
+  const auto text = console.accuracy().get(
+      kind,
+      [&catalog = console.setting().catalog, kind] { return accuracy_view_json(kind, catalog); },
+      kPatience);
+  if (text && *text) return json_response(**text);
+  if (text) return problem(500, "the rows cannot be scored", text->error());
+  Response later = json_response(R"({"schema_version":1,"kind":"pending","retry_after_s":1})"
+                                 "\n",
+                                 202);
+  later.headers.emplace_back("Retry-After", "1");
+  return later;
+}
+
 Response contract() {
   return {.status = 200, .content_type = "application/yaml", .body = std::string(api_contract())};
 }
@@ -88,7 +113,16 @@ std::vector<Route> knowledge_routes(const Console& console) {
       {"GET", "/api/v1/catalog/{table}/{id}", of_catalog},
       {"GET", "/api/v1/rules",
        [](const Request&, const PathValues&) { return json_response(json_of(all_rules())); }},
-      {"GET", "/api/v1/glossary", [](const Request&, const PathValues&) { return glossary(); }}};
+      {"GET", "/api/v1/glossary", [](const Request&, const PathValues&) { return glossary(); }},
+      {"GET", "/api/v1/completions",
+       [&setting](const Request&, const PathValues&) {
+         return json_response(completions_json(setting.catalog));
+       }},
+      {"GET", "/api/v1/accuracy",
+       [](const Request&, const PathValues&) { return json_response(accuracy_kinds_json()); }},
+      {"GET", "/api/v1/accuracy/{kind}", [&console](const Request&, const PathValues& values) {
+         return accuracy(console, values[0]);
+       }}};
 }
 
 }  // namespace orrery

@@ -1,0 +1,48 @@
+// How long the server takes for a request, without the sockets.
+#include <algorithm>
+
+#include "bench/figure.h"
+#include "design/templates.h"
+#include "server/console.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kTries = 7;
+
+Result<double> answer_plan() {
+  const auto catalog = load_embedded_catalog();
+  if (!catalog) return std::unexpected(catalog.error());
+  const auto models = load_models(*catalog);
+  if (!models) return std::unexpected(models.error());
+  auto store = JobStore::open(kStoreInMemory);
+  if (!store) return std::unexpected(store.error());
+  const auto console = Console::open({.catalog = *catalog, .models = *models}, std::move(*store));
+  if (!console) return std::unexpected(console.error());
+  const Request request{.method = "POST",
+                        .target = "/api/v1/plan",
+                        .host = "127.0.0.1:1",
+                        .authorization = "Bearer t",
+                        .body = std::string(design::find_template("superpod-h100")->text)};
+  double least = 1e9;
+  for (int i = 0; i < kTries; ++i) {
+    Response response;
+    least = std::min(least, seconds_of([&] {
+                       response = (*console)->answer(request, {.port = 1, .token = "t"});
+                     }));
+    if (response.status != 200) return fail({.code = "bench", .what = response.body});
+  }
+  return least;
+}
+
+}  // namespace
+
+std::vector<SpeedFigure> server_figures() {
+  return {
+      {.name = "server_plan",
+       .unit = "s",
+       .what = "POST /api/v1/plan of the 1,016-GPU sample: YAML read, reviewed, written as JSON",
+       .measure = answer_plan}};
+}
+
+}  // namespace orrery
