@@ -55,10 +55,17 @@ void apply(const design::Economics& e, OwnershipInput& in) {
   if (e.utilisation) in.utilisation = *e.utilisation;
 }
 
-UsdPerJoule tariff_of(const CostContext& c, const SiteView& site) {
-  if (c.design.economics.power_price) return *c.design.economics.power_price;
-  if (site.region) return (site.region->price_low + site.region->price_high) / 2;
-  return usd_per_kwh(0.08);
+struct Tariff {
+  UsdPerJoule price = usd_per_kwh(0.08);
+  std::string reference = "assumed";
+};
+
+// The design's own price, or the middle of the site's region.
+Tariff tariff_of(const CostContext& c, const SiteView* site) {
+  if (c.design.economics.power_price) return {*c.design.economics.power_price, "the design"};
+  if (site == nullptr || site->region == nullptr) return {};
+  const GridRegion& r = *site->region;
+  return {(r.price_low + r.price_high) / 2, r.provenance.reference};
 }
 
 void fill_owned(CostView& v, const CostContext& c) {
@@ -72,21 +79,22 @@ void fill_owned(CostView& v, const CostContext& c) {
   Watts mean;
   Watts nameplate;
   double pue_weighted = 0;
-  UsdPerJoule tariff = c.design.economics.power_price.value_or(usd_per_kwh(0.08));
+  Tariff tariff = tariff_of(c, nullptr);
   bool owns_hall = false;
   for (const SiteView& s : c.sites) {
     if (!s.has_machines()) continue;
     mean += s.it_mean;
     nameplate += s.it_nameplate;
     pue_weighted += s.pue.middle * s.it_mean.base();
-    tariff = tariff_of(c, s);
+    tariff = tariff_of(c, &s);
     owns_hall = owns_hall || !s.site->rented_hall;
   }
   OwnershipInput in = ownership_defaults(c.catalog, owned, mean);
   in.capex = capex_of(std::vector<Bill>{v.bill});
   in.contracted = nameplate;
   in.pue = mean > Watts(0) ? pue_weighted / mean.base() : 1;
-  in.electricity = tariff;
+  in.electricity = tariff.price;
+  in.electricity_reference = tariff.reference;
   if (owns_hall) {
     const TcoParameter* hall = c.catalog.tco("facility-capex");
     in.colocation = UsdPerJoule(0);
