@@ -173,6 +173,11 @@ struct SlurmVerbOptions : EmitOptions {
 };
 
 ExitCode run_slurm(SlurmVerbOptions options, Terminal& terminal) {
+  if (options.cloud && !options.trial) {
+    return refuse(terminal, {{.code = "emit.conflict",
+                              .what = "--cloud is a kind of trial",
+                              .fix = "add --trial DIR"}});
+  }
   if (options.trial) {
     options.slurm.trial = SlurmTrial{.dir = std::filesystem::absolute(*options.trial).string(),
                                      .controller_port = static_cast<int>(options.trial_port),

@@ -51,11 +51,10 @@ void add_tier(YamlWriter& yaml, const KubePlan& plan, const TierView& tier,
   yaml.flag("allowVolumeExpansion", provisioner != "kubernetes.io/no-provisioner");
   if (local || tier.tier->kind == design::TierKind::block) return;
   for (const Tenant& tenant : plan.tenants) {
-    const double share = tenant.share > 0 ? tenant.share : 1.0;
     open_object(yaml, plan, {"v1", "PersistentVolumeClaim", name, tenant.name});
     yaml.begin("spec").texts("accessModes", {"ReadWriteMany"}).text("storageClassName", name);
     yaml.begin("resources").begin("requests");
-    yaml.text("storage", quantity_gib(max(gib(1), tier.capacity * share))).end().end().end();
+    yaml.text("storage", quantity_gib(max(gib(1), tier.capacity * tenant.share))).end().end().end();
   }
 }
 

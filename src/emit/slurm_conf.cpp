@@ -169,8 +169,7 @@ std::string gres_lines(const SlurmPlan& plan, std::size_t f) {
       device += g.count;
     } else if (g.mig) {
       // nvml finds the slices' device files and their capabilities; they differ from node to node.
-      out += fmt::format("NodeName={} AutoDetect=nvml Name=gpu Type={}\n", nodes, g.type);
-      continue;
+      return fmt::format("NodeName={} AutoDetect=nvml\n", nodes);
     } else if (const auto files = device_files(fleet.view->accelerator(), g.count);
                !files.empty()) {
       where = "File=" + files;

@@ -114,6 +114,21 @@ TEST(EmitSlurm, QuotasGoToSlurmdbd) {
               HasSubstr("AccountingStorageType=accounting_storage/none"));
 }
 
+// Slices are counted by profile; on real nodes nvml finds their device files.
+TEST(EmitSlurm, MigSlicesAreGpusOfTheirProfile) {
+  auto design = read_text(kSmall);
+  design.fleet[0].mig = {{"1g.10gb", 3}, {"2g.20gb", 2}};
+  const auto r = reviewed(design);
+  const EmittedFiles files = slurm_of(*r);
+  EXPECT_THAT(text_of(files, "nodes.conf"), HasSubstr("Gres=gpu:1g.10gb:24,gpu:2g.20gb:16 "));
+  EXPECT_THAT(text_of(files, "gres.conf"), HasSubstr("NodeName=n-[1-8] AutoDetect=nvml\n"));
+  SlurmOptions trial;
+  trial.trial = SlurmTrial{.dir = "/tmp/t"};
+  EXPECT_THAT(text_of(slurm_of(*r, trial), "gres.conf"),
+              AllOf(HasSubstr("Type=1g.10gb File=/tmp/t/gpu[0-23]\n"),
+                    HasSubstr("Type=2g.20gb File=/tmp/t/gpu[24-39]\n")));
+}
+
 TEST(EmitSlurm, RefusesWhatCannotBeWritten) {
   auto design = read_text(kSmall);
   design.scheduler.partitions[0].nodes = 7;

@@ -68,8 +68,11 @@ Result<RentedPart> part_of(const Review& review, const FleetView& view) {
   const auto place = [&](std::string_view field) {
     return design::place_of(review.design, view.path + std::string(field));
   };
-  auto name = checked_name(view.fleet->name, NameRule::hcl, {"the fleet", place(".name")});
-  if (!name) return std::unexpected(std::move(name.error()));
+  // A resource here and, with a number behind it, a machine there.
+  for (const NameRule rule : {NameRule::dns_label, NameRule::hcl}) {
+    auto name = checked_name(view.fleet->name, rule, {"the fleet", place(".name")});
+    if (!name) return std::unexpected(std::move(name.error()));
+  }
   const std::string provider(seller_of(view.fleet->rent->provider));
   if (find_provider(provider) == nullptr) {
     return fail(
@@ -90,7 +93,7 @@ Result<RentedPart> part_of(const Review& review, const FleetView& view) {
                  .fix = "choose a node with those accelerators, or another provider"});
   }
   return RentedPart{.view = &view,
-                    .name = *name,
+                    .name = view.fleet->name,
                     .provider = provider,
                     .instance = *choice.type,
                     .hosts = view.hosts + view.fleet->spares * std::max(1, view.hosts) /
