@@ -94,9 +94,10 @@ export class Harness {
   }
 
   // A context of its own for each test: no cookie, theme or text of another.
-  async page({ dark = false, width = 1440, height = 900, design = null } = {}) {
+  async page({ dark = false, width = 1440, height = 900, scale = 1, design = null } = {}) {
     const context = await this.browser.newContext({
       viewport: { width, height },
+      deviceScaleFactor: scale,
       colorScheme: dark ? 'dark' : 'light',
       reducedMotion: 'reduce',
       acceptDownloads: true,

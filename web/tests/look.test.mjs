@@ -14,6 +14,7 @@ import { Harness, assert_figure } from './harness.mjs';
 import { kGolden } from './where.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const kScale = 0.5; // pictures small enough to keep
 const kFrameMost_ms = 33;
 const kDifferentMost = 0.035; // share of the pixels
 const kPages = {
@@ -63,7 +64,7 @@ for (const dark of [false, true]) {
   for (const [name, where] of Object.entries(kPages)) {
     const title = `${name}, ${dark ? 'dark' : 'light'}`;
     test(`${title}: axe finds nothing serious; the picture is as it was`, async (t) => {
-      const page = await h.page({ dark, width: 1280, height: 800 });
+      const page = await h.page({ dark, width: 1280, height: 800, scale: kScale });
       await show(page, where);
       await page.addScriptTag({ content: axe }).catch(() => page.evaluate(axe));
       const { violations } = await page.evaluate(() =>

@@ -78,8 +78,8 @@ function draw_links(c: CanvasRenderingContext2D, layout: Layout, view: View, p: 
   const many = layout.links.length > 3000;
   levels.forEach((links, level) => {
     c.strokeStyle = p.loads[level];
-    c.globalAlpha = many ? 0.35 : 0.6;
-    c.lineWidth = Math.max(0.4, Math.min(2.2, (0.6 + level * 0.22) * Math.min(view.k, 1.4)));
+    c.globalAlpha = many ? 0.35 : 0.7;
+    c.lineWidth = Math.max(0.4, Math.min(2.2, (0.55 + level * 0.18) * Math.min(view.k, 1.4)));
     c.beginPath();
     for (const link of links) line(c, view, link);
     c.stroke();
