@@ -140,7 +140,7 @@ TEST_F(Consoles, edit_puts_a_value_and_keeps_the_rest) {
 TEST_F(Consoles, calculators_answer_and_sweep) {
   const Response answer = post("/api/v1/calc/checkpoint", R"({"parameters":{"write":"80 GB/s"}})");
   EXPECT_EQ(answer.status, 200) << answer.body;
-  EXPECT_THAT(answer.body, HasSubstr("\"kind\": \"calculation\""));
+  EXPECT_THAT(answer.body, HasSubstr("\"kind\":\"calculation\""));
   const Response sweep =
       post("/api/v1/calc/checkpoint",
            R"({"sweep":{"parameter":"write","from":10,"to":100,"points":4,"scale":"log"}})");

@@ -171,6 +171,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void close() {
     error_code ignored;
     waiting_since_.reset();
+    events_tally_.reset();
     timer_.cancel();
     stream_.socket().shutdown(tcp::socket::shutdown_both, ignored);
     stream_.socket().close(ignored);
@@ -305,12 +306,17 @@ class Session : public std::enable_shared_from_this<Session> {
     timer_.async_wait([self = shared_from_this()](const error_code& error) {
       if (error || self->server_.stopping || self->pending_->abandoned) return self->close();
       std::optional<std::string> text = self->events_();
-      if (!text) return self->close_gently();
+      if (!text) return self->end_events();
       const auto now = std::chrono::steady_clock::now();
       if (text->empty() && now - self->silent_since_ >= kHeartbeat) text = ":\n\n";
       if (text->empty()) return self->next_events();
       self->send_events(std::move(*text));
     });
+  }
+
+  void end_events() {
+    events_tally_.reset();
+    close_gently();
   }
 
   // Closing at once while the client still sends would reset the connection and lose the answer

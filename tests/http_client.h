@@ -1,0 +1,45 @@
+// A small HTTP/1.1 client for tests of the server: one connection, requests in turn.
+//
+// Blocking, with a limit on every wait, so that a server that hangs fails a test and does not hang
+// it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace orrery {
+
+struct HttpAnswer {
+  int status = 0;  // 0: the connection failed, or the answer did not come in time
+  std::string head;
+  std::string body;
+};
+
+class HttpClient {
+ public:
+  // Nothing is sent yet; `token` goes with every request of ask().
+  HttpClient(int port, std::string token);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  HttpAnswer ask(std::string_view method, std::string_view target, std::string_view body = {});
+
+  // For clients that mean harm, and for waiting on many at once.
+  int socket() const { return socket_; }
+  bool send(std::string_view bytes) const;
+  HttpAnswer receive();
+  std::string request(std::string_view method, std::string_view target,
+                      std::string_view body) const;
+
+ private:
+  int port_;
+  std::string token_;
+  int socket_ = -1;
+  std::string rest_;  // received beyond the last answer
+};
+
+HttpAnswer ask_once(int port, const std::string& token, std::string_view method,
+                    std::string_view target, std::string_view body = {});
+
+}  // namespace orrery
