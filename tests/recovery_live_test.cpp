@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -54,9 +54,17 @@ bool wait_until(double limit_s, const std::function<bool()>& what) {
   return what();
 }
 
+// By hand: a stream throws where a process in /proc ends while it is read.
 std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::string text;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::array<char, 65536> chunk;
+  for (ssize_t got = 1; file >= 0 && got > 0;) {
+    got = ::read(file, chunk.data(), chunk.size());
+    if (got > 0) text.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+  if (file >= 0) ::close(file);
+  return text;
 }
 
 bool is_full() { return std::getenv("ORRERY_FULL") != nullptr; }
