@@ -218,8 +218,7 @@ TEST(Prometheus, every_selector_that_a_rule_reads_has_its_guard) {
   }
   const std::vector<Metric> metrics = known_metrics().value();
   for (const Metric& m : metrics) {
-    if (!m.guard || m.name == "orrery_measured_jobs" ||
-        m.name == "orrery_measured_cluster_gpus") {
+    if (!m.guard || m.name == "orrery_measured_jobs" || m.name == "orrery_measured_cluster_gpus") {
       continue;  // of panels only
     }
     EXPECT_THAT(guards, HasSubstr("absent(" + m.name)) << m.name;

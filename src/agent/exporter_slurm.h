@@ -19,7 +19,7 @@
 namespace orrery {
 
 inline constexpr const char* kExporterNodeFields =
-    "NodeHost:;,PartitionName:;,StateComplete:;,Gres:;,GresUsed:;,Reason:;";
+    "NodeList:;,PartitionName:;,StateComplete:;,Gres:;,GresUsed:;,Reason:;";
 inline constexpr const char* kExporterJobFields =
     "JobID:;,Partition:;,State:;,NumNodes:;,tres-per-node:;,tres-per-job:;,PriorityLong:;,"
     "SubmitTime:;,StartTime:;,Reason:;";
