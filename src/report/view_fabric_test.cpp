@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -155,22 +155,22 @@ TEST(view_fabric, other_topologies_are_drawn_too) {
   EXPECT_THAT(torus["switches"], SizeIs(1024));
 }
 
-// "Smooth to 16,384 endpoints": under 2 MB, and under half a second on a machine at rest. The limit
-// here leaves room for neighbours, sanitizers and -O0.
+// "Smooth to 16,384 endpoints": under 2 MB, and under half a second of the processor (`orrery bench
+// view_fabric_16k_lost`). The limit here leaves room for sanitizers, and counts no neighbour's
+// time.
 TEST(view_fabric, sixteen_thousand_endpoints_stay_small_and_quick) {
   const design::Design d = sample_with({{"fleet[0].count", "2048"},
                                         {"site.power", "40 MW"},
                                         {"fabric.compute.topology", "three-tier"}});
   for (const std::vector<std::string>& failed :
        {std::vector<std::string>{}, {"spines-0", "leaf-0:spines-0"}}) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const std::string text = text_of(
         fabric_view_json(d, known().catalog, known().models,
                          {.collective = {.kind = Collective::all_to_all}, .failed = failed}));
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    RecordProperty("seconds", std::to_string(took.count()));
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     EXPECT_LT(text.size(), 2'000'000U);
-    EXPECT_LT(took.count(), 10);
+    EXPECT_LT(seconds, 10);
     const Json v = Json::parse(text);
     EXPECT_EQ(v["endpoints"], 16384);
     EXPECT_TRUE(v["aggregated"]);
