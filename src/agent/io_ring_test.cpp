@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -71,6 +72,22 @@ TEST(IoRing, sequential_writes_fill_the_file_and_reads_see_its_end) {
   }
 }
 
+constexpr int kRounds = 14;  // of each pattern, one second each
+
+// Neighbours on the same cores decide both programs' figures unless these go first; children
+// inherit it. Not allowed to everybody: then it stays as it is.
+class FirstInLine {
+ public:
+  FirstInLine() {
+    const sched_param first{.sched_priority = 5};
+    sched_setscheduler(0, SCHED_FIFO, &first);
+  }
+  ~FirstInLine() {
+    const sched_param usual{.sched_priority = 0};
+    sched_setscheduler(0, SCHED_OTHER, &usual);
+  }
+};
+
 struct Pattern {
   const char* fio;
   bool write;
@@ -86,12 +103,12 @@ double median(std::vector<double> all) {
 }
 
 double fio_bytes_per_s(const std::string& file, const Pattern& p) {
-  const auto result =
-      run_command({.words = {"fio", "--name=x", "--filename=" + file, fmt::format("--rw={}", p.fio),
-                             fmt::format("--bs={}", p.block), fmt::format("--iodepth={}", p.depth),
-                             "--ioengine=io_uring", "--direct=1", "--size=256m", "--runtime=1",
-                             "--time_based", "--norandommap", "--output-format=json"},
-                   .timeout = Seconds(60)});
+  const auto result = run_command(
+      {.words = {"fio", "--name=x", "--filename=" + file, fmt::format("--rw={}", p.fio),
+                 fmt::format("--bs={}", p.block), fmt::format("--iodepth={}", p.depth),
+                 "--ioengine=io_uring", "--direct=1", "--size=256m", "--runtime=1", "--time_based",
+                 "--norandommap", "--overwrite=1", "--output-format=json"},
+       .timeout = Seconds(60)});
   if (!result || !result->good()) return 0;
   const auto json = nlohmann::json::parse(result->out);
   return json["jobs"][0][p.write ? "write" : "read"]["bw_bytes"].get<double>();
@@ -103,6 +120,7 @@ TEST(IoRing, agrees_with_fio_on_the_same_file) {
   if (!run_command({.words = {"fio", "--version"}})) GTEST_SKIP() << "fio is not installed";
   std::string why;
   if (!io_uring_works(why)) GTEST_SKIP() << "io_uring: " << why;
+  const FirstInLine first;
   const Folder folder;
   const std::string path = folder.path() + "/blocks";
   const OpenFile file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600));
@@ -118,11 +136,12 @@ TEST(IoRing, agrees_with_fio_on_the_same_file) {
                                    {"write", true, false, 8, "1m", 1 << 20},
                                    {"randread", false, true, 32, "4k", 4096},
                                    {"randwrite", true, true, 32, "4k", 4096}};
-  const char* rounds = std::getenv("ORRERY_FIO_ROUNDS");
   for (const Pattern& p : kPatterns) {
     std::vector<double> ours;
     std::vector<double> theirs;
-    for (int i = 0; i < (rounds ? std::atoi(rounds) : 15); ++i) {
+    // Who goes first changes: a device that allows bursts slows down for the second.
+    for (int i = 0; i < kRounds; ++i) {
+      if (i % 2 == 1) theirs.push_back(fio_bytes_per_s(path, p));
       const IoRun run = run_io({.file = file.get(),
                                 .write = p.write,
                                 .random = p.random,
@@ -133,7 +152,7 @@ TEST(IoRing, agrees_with_fio_on_the_same_file) {
                                IoEngine::io_uring);
       ASSERT_EQ(run.fault, "");
       ours.push_back(run.bytes_per_s());
-      theirs.push_back(fio_bytes_per_s(path, p));
+      if (i % 2 == 0) theirs.push_back(fio_bytes_per_s(path, p));
     }
     const double ratio = median(ours) / median(theirs);
     fmt::print("{:<10} probe {:8.1f} MB/s, fio {:8.1f} MB/s, ratio {:.3f}\n", p.fio,
