@@ -194,7 +194,8 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
   }
 
   // The node's daemon and every process of its jobs, as when the power goes; then marked down.
-  void fail_node(const std::string& node) {
+  // Gives the moment in which it was all dead and is about to be marked.
+  double fail_node(const std::string& node) {
     cluster_.kill_node(node);
     // What was being started while we looked shows in the next round.
     for (int round = 0; round < 20; ++round) {
@@ -203,7 +204,9 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
       for (const pid_t pid : alive) ::kill(pid, SIGKILL);
       sleep_s(0.01);
     }
+    const double dead = now_s();
     cluster_.run({"scontrol", "update", "NodeName=" + node, "State=DOWN", "Reason=trial"});
+    return dead;
   }
 
   void heal_node(const std::string& node) {
@@ -279,8 +282,7 @@ class RecoveryLive : public testing::Test {
     const auto nodes = yard_->nodes_of(job);
     if (nodes.empty()) return {};
     const std::string node = nodes[which % nodes.size()];
-    const double struck = now_s();
-    yard_->fail_node(node);
+    const double struck = yard_->fail_node(node);
     double back = 0;
     wait_until(60, [&] { return (back = yard_->started_after(job, struck)) > 0; });
     const auto after = yard_->nodes_of(job);
@@ -367,8 +369,7 @@ TEST_F(RecoveryLive, twenty_trials_on_64_nodes_beside_slurms_own_way) {
   std::map<std::string, std::pair<double, std::string>> struck;
   for (const std::string& job : jobs) {
     const std::string node = yard_->nodes_of(job).front();
-    struck[job] = {now_s(), node};
-    yard_->fail_node(node);
+    struck[job] = {yard_->fail_node(node), node};
   }
   EXPECT_TRUE(wait_until(400, [&] {
     return std::ranges::all_of(
