@@ -25,6 +25,11 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// Written by tools and not kept in the repository.
+bool is_made(const std::string& path) {
+  return path.find("node_modules") != path.npos || path.starts_with("web/dist/");
+}
+
 std::vector<Source> sources_below(const std::vector<std::string>& folders,
                                   const std::vector<std::string>& endings) {
   std::vector<Source> sources;
@@ -35,8 +40,11 @@ std::vector<Source> sources_below(const std::vector<std::string>& folders,
       const bool wanted = std::ranges::any_of(
           endings, [&name](const std::string& ending) { return name.ends_with(ending); });
       const std::string path = fs::relative(entry.path(), kRoot).generic_string();
-      if (!entry.is_regular_file() || !wanted || path.find("node_modules") != path.npos) continue;
-      sources.push_back({path, read(entry.path())});
+      if (!entry.is_regular_file() || !wanted || is_made(path)) continue;
+      std::string text = read(entry.path());
+      // A picture may hold any bytes, among them those of a forbidden word.
+      if (text.find('\0') != text.npos) continue;
+      sources.push_back({path, std::move(text)});
     }
   }
   std::ranges::sort(sources, {}, &Source::path);
