@@ -1,6 +1,6 @@
 # Precompiled standard headers (ORRERY_PCH) cut a build by a third or more, and hide a missing
-# #include. So the dev preset has them and release has not: `./test` builds both, and each guards
-# what the other does not. All rooms share one, all tests another.
+# #include. So the presets of `./test` have them and the clang preset of `./test --full` has not.
+# All rooms share one, all tests another.
 set(ORRERY_STD_HEADERS <algorithm> <expected> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <variant> <vector>)
 
