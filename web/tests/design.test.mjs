@@ -67,11 +67,12 @@ test('a verdict follows a keystroke within 100 ms, 19 times of 20', async (t) =>
   });
   for (let i = 0; i < kKeystrokes; ++i) {
     await page.keyboard.press(String.fromCharCode(97 + (i % 26)));
-    await page.waitForTimeout(110);
+    // One at a time: on a slow machine the next keystroke would abort this one's review.
+    await page.waitForFunction((n) => window.verdict_times.length > n, i);
   }
   await settled(page);
   const times = (await page.evaluate(() => window.verdict_times)).sort((a, b) => a - b);
-  assert.ok(times.length >= kKeystrokes * 0.9, `${times.length} verdicts`);
+  assert.equal(times.length, kKeystrokes);
   const p95 = times[Math.floor(times.length * 0.95)];
   t.diagnostic(`keystroke to verdict: median ${times[times.length >> 1].toFixed(0)} ms of ${times.length}`);
   assert_figure(t, 'keystroke to verdict, p95', p95, kVerdictMost_ms);
@@ -129,6 +130,20 @@ test('three numbers are explained down to their sources', async () => {
   await page.context().close();
 });
 
+// `g` waits a second for its letter; a busy machine may deliver it later, so it is tried again.
+async function go_to(page, key, shown) {
+  for (let i = 0; i < 5; ++i) {
+    await page.keyboard.press('g');
+    await page.keyboard.press(key);
+    const there = await shown.waitFor({ timeout: 5000 }).then(
+      () => true,
+      () => false,
+    );
+    if (there) return;
+  }
+  assert.fail(`g ${key} leads nowhere`);
+}
+
 test('the keyboard reaches every page, the list of keys and the first fix', async () => {
   const broken = sample.replace('cooling: direct-to-chip-1p', 'cooling: air-contained');
   const page = await h.page({ design: broken });
@@ -149,13 +164,9 @@ test('the keyboard reaches every page, the list of keys and the first fix', asyn
     ['p', 'Catalog'],
     ['a', 'Accuracy'],
   ]) {
-    await page.keyboard.press('g');
-    await page.keyboard.press(key);
-    await page.getByRole('heading', { level: 1, name: title }).waitFor();
+    await go_to(page, key, page.getByRole('heading', { level: 1, name: title }));
   }
-  await page.keyboard.press('g');
-  await page.keyboard.press('d');
-  await page.waitForSelector('.verdict');
+  await go_to(page, 'd', page.locator('.verdict'));
   assert_quiet(page);
   await page.context().close();
 });
