@@ -209,15 +209,18 @@ TEST(Serve, streams_the_progress_of_a_job) {
   EXPECT_THAT(events.body, HasSubstr("\"searches\":"));
 }
 
-// A design of its own for every client and second: no answer can have been kept from another.
+// A design of its own for every client and second, as people edit: names and prices mostly, the
+// machines now and then, so that nothing of an earlier answer helps.
 std::string distinct_design(int client, int round) {
   std::string text(design::find_template("superpod-h100")->text);
-  const std::size_t at = text.find("name: ");
-  text.insert(at + 6, "c" + std::to_string(client) + "-r" + std::to_string(round) + "-");
-  const std::size_t price = text.find("0.08 USD/kWh");
-  if (price != std::string::npos) {
-    text.replace(price, 4, "0.0" + std::to_string(8000 + client * 60 + round));
-  }
+  const auto put = [&text](std::string_view at, std::string_view what) {
+    const std::size_t found = text.find(at);
+    if (found != std::string::npos) text.replace(found, at.size(), what);
+  };
+  put("name: ", "name: c" + std::to_string(client) + "-r" + std::to_string(round) + "-");
+  put("0.08 USD/kWh", "0.0" + std::to_string(8000 + client * 60 + round) + " USD/kWh");
+  const int edit = client * 61 + round;
+  if (edit % 5 == 0) put("power: 2 MW", "power: 2" + std::to_string(edit) + " kW");
   return text;
 }
 

@@ -19,6 +19,7 @@
 #include "server/layout_job.h"
 #include "server/metrics.h"
 #include "server/once.h"
+#include "server/review_shelf.h"
 #include "server/router.h"
 
 namespace orrery {
@@ -56,6 +57,7 @@ class Console {
   JobBoard& jobs() const { return *jobs_; }
   Metrics& metrics() const { return metrics_; }
   OnceTexts& accuracy() const { return accuracy_; }
+  ReviewShelf& reviews() const { return reviews_; }
   const Router& router() const { return router_; }
 
  private:
@@ -65,6 +67,7 @@ class Console {
   const LayoutJobs layout_jobs_;
   mutable Metrics metrics_;
   mutable OnceTexts accuracy_;
+  mutable ReviewShelf reviews_;
   const Router router_;
   std::unique_ptr<JobBoard> jobs_;
 };

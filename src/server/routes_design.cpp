@@ -6,7 +6,6 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "design/edit.h"
-#include "plan/review.h"
 #include "report/verdict_report.h"
 #include "report/view_calc.h"
 #include "report/view_compare.h"
@@ -28,19 +27,19 @@ Result<design::Design> read(std::string_view text, const ConsoleSetting& setting
   return design::read_design(text, setting.catalog, {.file = "design.yaml"});
 }
 
-Result<Verdict> reviewed(std::string_view text, const ConsoleSetting& setting) {
-  const Result<design::Design> design = read(text, setting);
+Result<Verdict> reviewed(std::string_view text, const Console& console) {
+  Result<design::Design> design = read(text, console.setting());
   if (!design) return std::unexpected(design.error());
-  return review(*design, setting.catalog, setting.models);
+  return console.reviews().review(std::move(*design));
 }
 
 Response json_or_faults(Result<std::string> json, std::string_view title = kFaults) {
   return json ? json_response(std::move(*json)) : refused_body(json.error(), title);
 }
 
-Response plan(const Request& request, const ConsoleSetting& setting) {
+Response plan(const Request& request, const Console& console) {
   if (!is_valid_utf8(request.body)) return problem(400, "the design is not UTF-8 text");
-  const Result<Verdict> verdict = reviewed(request.body, setting);
+  const Result<Verdict> verdict = reviewed(request.body, console);
   if (!verdict) return problem(422, kFaults, verdict.error());
   return json_response(json_of(*verdict));
 }
@@ -106,14 +105,14 @@ Response in_format(const Verdict& verdict, const std::string& format, bool expla
   return {.body = to_text(document())};
 }
 
-Response report(const Request& request, const ConsoleSetting& setting) {
+Response report(const Request& request, const Console& console) {
   auto body = JsonBody::parse(request.body);
   if (!body) return refused_body(body.error(), "");
   const std::string text = body->text("design", kDesignBytes);
   const std::string format = body->choice("format", {"html", "markdown", "csv", "json", "text"});
   const bool explain = body->optional_flag("explain").value_or(false);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
-  const Result<Verdict> verdict = reviewed(text, setting);
+  const Result<Verdict> verdict = reviewed(text, console);
   return verdict ? in_format(*verdict, format, explain) : refused_body(verdict.error(), kFaults);
 }
 
@@ -222,9 +221,11 @@ std::vector<Route> design_routes(const Console& console) {
             }};
   };
   return {
-      post("/api/v1/plan", plan),
+      {"POST", "/api/v1/plan",
+       [&console](const Request& request, const PathValues&) { return plan(request, console); }},
+      {"POST", "/api/v1/report",
+       [&console](const Request& request, const PathValues&) { return report(request, console); }},
       post("/api/v1/edit", edit),
-      post("/api/v1/report", report),
       post("/api/v1/fabric", fabric),
       post("/api/v1/hall", hall),
       post("/api/v1/compare", compare),

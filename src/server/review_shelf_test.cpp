@@ -1,0 +1,34 @@
+#include "server/review_shelf.h"
+
+#include <gtest/gtest.h>
+
+#include "design/templates.h"
+#include "plan/review.h"
+#include "report/verdict_report.h"
+
+namespace orrery {
+namespace {
+
+// Asked about again with other names, money, goals, machines or work, every template gets the
+// verdict that it would have got alone.
+TEST(ReviewShelf, gives_the_verdict_of_a_review_made_anew) {
+  const Catalog catalog = load_embedded_catalog().value();
+  const Models models = load_models(catalog).value();
+  ReviewShelf shelf(catalog, models);
+  for (const design::Template& t : design::templates()) {
+    const design::Design plain = design::read_design(t.text, catalog).value();
+    std::vector<design::Design> asked(6, plain);
+    asked[1].name = "another";
+    asked[1].economics.power_price = usd_per_kwh(0.31);
+    asked[2].economics.horizon = years(3);
+    asked[2].goals.clear();
+    asked[3].fleet[0].count += 1;
+    if (!asked[4].workloads.empty()) asked[4].workloads.pop_back();
+    for (const design::Design& d : asked) {
+      EXPECT_EQ(json_of(shelf.review(d)), json_of(review(d, catalog, models))) << t.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery
