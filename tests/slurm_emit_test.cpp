@@ -107,6 +107,20 @@ TEST_F(SlurmEmit, StartsWithoutAComplaintAndRunsWhatWasPlanned) {
   expect_sick_node_drained(c);
 }
 
+TEST_F(SlurmEmit, SlicesAreGivenByProfile) {
+  const auto cluster = Cluster::start(
+      {.design = "orrery: 1\nname: slices\nsite: { region: gcp-us-east4 }\n"
+                 "fleet: [{ name: n, node: dgx-h100, count: 2, mig: { 1g.10gb: 3, 2g.20gb: 2 } }]\n"
+                 "scheduler: { kind: slurm, topology: none }\n"});
+  ASSERT_TRUE(cluster.has_value()) << cluster.error();
+  const Cluster& c = **cluster;
+  const CommandResult slice = c.run({"srun", "--immediate=20", "--gres=gpu:2g.20gb:2", "-n1", "sh",
+                                     "-c", "echo $CUDA_VISIBLE_DEVICES"});
+  EXPECT_TRUE(slice.good()) << slice.err;
+  EXPECT_EQ(slice.out, "24,25\n");
+  EXPECT_THAT(c.complaints(), IsEmpty());
+}
+
 TEST_F(SlurmEmit, AnswersWhereAndWhenOn2048Nodes) {
   const auto cluster = Cluster::start({.nodes = 2048, .cloud = true});
   ASSERT_TRUE(cluster.has_value()) << cluster.error();
