@@ -111,7 +111,7 @@ bool has_program(const std::string& name) {
 
 CommandResult promtool(std::vector<std::string> words) {
   words.insert(words.begin(), "promtool");
-  const auto result = run_command({.words = std::move(words), .timeout = seconds(120)});
+  const auto result = run_command({.words = std::move(words), .timeout = seconds(240)});
   return result ? *result : CommandResult{.exit_code = 127};
 }
 
