@@ -1,5 +1,6 @@
 #include "base/units.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <span>
@@ -94,9 +95,14 @@ struct Unit {
   double from_base(double v) const { return v * divide / multiply; }
 };
 
+// No quantity of ours is divided more often ("USD/GB/s/y" would be).
+constexpr int kDivisorsMost = 3;
+
 std::optional<Unit> parse_unit(std::string_view text) {
   Unit unit;
   bool first = true;
+  bool has_dimension = false;
+  if (std::ranges::count(text, '/') > kDivisorsMost) return std::nullopt;
   for (std::string_view part : split(text, '/')) {
     part = trimmed(part);
     if (first && part.empty()) {  // "/s": one per second
@@ -106,11 +112,14 @@ std::optional<Unit> parse_unit(std::string_view text) {
     const auto factor = parse_factor(part);
     if (!factor) return std::nullopt;
     (first ? unit.multiply : unit.divide) *= factor->factor;
+    has_dimension = has_dimension || factor->dimension != Dimension{};
     for (std::size_t i = 0; i < unit.dimension.size(); ++i) {
       unit.dimension[i] += first ? factor->dimension[i] : -factor->dimension[i];
     }
     first = false;
   }
+  // "4 s/s" is a bare number in disguise.
+  if (has_dimension && unit.dimension == Dimension{}) return std::nullopt;
   return unit;
 }
 

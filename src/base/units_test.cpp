@@ -94,5 +94,12 @@ TEST(Units, tariffs_round_trip) {
   }
 }
 
+// A bare number in disguise, and a unit that nothing has: neither may pass for a quantity.
+TEST(Units, RefusesWhatCancelsAndWhatIsDividedTooOften) {
+  EXPECT_FALSE(parse_any_quantity("4 s/s"));
+  EXPECT_FALSE(parse_any_quantity("20/s/s/s/s"));
+  EXPECT_TRUE(parse_any_quantity("20 USD/GB/s/s"));
+}
+
 }  // namespace
 }  // namespace orrery
