@@ -51,6 +51,8 @@ class Actor {
   bool due(const std::string& key) const {
     const Attempt* a = attempt(key);
     if (!a) return true;
+    // Taken but without effect so far: the cluster may have undone it, and the job waits.
+    if (a->good) return view_.now - a->last >= policy_.settle;
     const Seconds wait = policy_.settle * std::exp2(std::min(a->count - 1, 20));
     return view_.now - a->last >= min(wait, policy_.settle_max);
   }

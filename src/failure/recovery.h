@@ -72,9 +72,9 @@ struct RecoveryPolicy {
   // So many losses in a row, each on another node and soon after the start, are the job's doing.
   int crash_loop = 4;
   Seconds crash_run = minutes(10);
-  int losses_max = 50;          // of one job, whatever the cause
-  Seconds settle = seconds(1);  // before an action is asked for again; doubles to settle_max
-  Seconds settle_max = seconds(60);
+  int losses_max = 50;               // of one job, whatever the cause
+  Seconds settle = seconds(1);       // before an action is asked for again; doubles where refused,
+  Seconds settle_max = seconds(60);  // to this at most
 };
 
 enum class ActionKind {

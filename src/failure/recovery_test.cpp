@@ -66,7 +66,7 @@ TEST(RecoveryPolicy, the_worked_example) {
   EXPECT_FALSE(memory.jobs.at("7").loss);
 }
 
-TEST(RecoveryPolicy, an_action_without_effect_is_asked_for_again_ever_more_rarely) {
+TEST(RecoveryPolicy, an_action_that_is_refused_is_asked_for_ever_more_rarely) {
   RecoveryMemory memory;
   FleetView view = fleet(8, {running({"n1"})});
   look(view, memory);
@@ -84,6 +84,25 @@ TEST(RecoveryPolicy, an_action_without_effect_is_asked_for_again_ever_more_rarel
   }
   EXPECT_EQ(asked, 7);  // at 0, 1, 3, 7, 15, 31 and 63 s
   EXPECT_TRUE(memory.alerted.contains("refused/release/7/0"));
+}
+
+// A release that the scheduler took and then undid: the job must not wait for a doubled pause.
+TEST(RecoveryPolicy, an_action_that_was_taken_and_undone_is_asked_for_every_second) {
+  RecoveryMemory memory;
+  FleetView view = fleet(8, {running({"n1"})});
+  look(view, memory);
+  view.jobs[0] = waiting(1);
+  look(view, memory);
+  int asked = 0;
+  for (int s = 0; s < 10; ++s) {
+    view.now = kStart + seconds(s);
+    for (const std::string& action : look(view, memory)) {
+      if (!action.starts_with("release_job")) continue;
+      ++asked;
+      tell(memory, view.now, "release/7/0", true);
+    }
+  }
+  EXPECT_EQ(asked, 10);
 }
 
 TEST(RecoveryPolicy, a_job_that_may_not_be_requeued_is_told_of_once) {
