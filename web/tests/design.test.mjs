@@ -171,6 +171,17 @@ test('the keyboard reaches every page, the list of keys and the first fix', asyn
   await page.context().close();
 });
 
+test('the next best spend is applied with one click', async () => {
+  const { text } = await h.ask('templates/av-vision');
+  const page = await h.page({ design: text });
+  const spends = page.getByRole('region', { name: 'Next best spends' });
+  const digest = await page.locator('.verdict').getAttribute('data-digest');
+  await spends.getByRole('button', { name: 'Apply' }).first().click();
+  await page.waitForFunction((d) => document.querySelector('.verdict').dataset.digest !== d, digest);
+  assert_quiet(page);
+  await page.context().close();
+});
+
 test('a shared address carries the design; a reload keeps the edits', async () => {
   const page = await h.page();
   await page.waitForSelector('.cm-content');

@@ -9,6 +9,8 @@ import type { Diagnostic, Edit, EditResult, SessionInfo, Verdict } from './types
 
 const kTextKey = 'orrery.design';
 const kOriginKey = 'orrery.origin';
+const kRetries = 3; // of a review that a busy or restarting server did not give
+const kRetry_ms = 1500;
 
 class Session {
   text = $state('');
@@ -23,10 +25,11 @@ class Session {
   latency_ms = $state(0); // of the newest verdict, from the keystroke to the answer
   served = '';
   private asked_at = 0;
+  private retries = 0;
 
   private readonly live = new Latest<string, Verdict>(
     (text, signal) => post_text<Verdict>('plan', text, signal),
-    (_, verdict) => this.settle(() => ((this.verdict = verdict), (this.diagnostics = []))),
+    (_, verdict) => this.settle(() => this.accept(verdict)),
     (_, error) => this.settle(() => this.refuse(error)),
   );
 
@@ -69,9 +72,9 @@ class Session {
   }
 
   // A fix that the review offered, applied by the server so that comments and layout stay.
-  async apply(edit: Edit) {
+  async apply({ path, value }: Edit) {
     try {
-      const answer = await post<EditResult>('edit', { design: this.text, ...edit });
+      const answer = await post<EditResult>('edit', { design: this.text, path, value });
       this.put(answer.text, 0);
     } catch (error) {
       this.failure = describe(error);
@@ -85,11 +88,21 @@ class Session {
     change();
   }
 
+  private accept(verdict: Verdict) {
+    this.verdict = verdict;
+    this.diagnostics = [];
+    this.retries = 0;
+  }
+
   // The last good verdict stays, greyed, beside the faults of a text that is being typed.
   private refuse(error: unknown) {
     if (is_abort(error)) return;
-    if (error instanceof ApiProblem && error.status === 422) this.diagnostics = error.diagnostics;
-    else this.failure = describe(error);
+    if (error instanceof ApiProblem && error.status === 422) {
+      this.diagnostics = error.diagnostics;
+      return;
+    }
+    this.failure = describe(error);
+    if (this.retries++ < kRetries) this.live.put(this.text, kRetry_ms);
   }
 }
 
