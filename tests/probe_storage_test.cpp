@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -62,9 +63,15 @@ Answer run(std::vector<std::string> words, const std::function<bool()>& interrup
   return {code, out.str(), err.str()};
 }
 
+// Short, unless `more` says otherwise.
 std::vector<std::string> probe(const std::string& place, std::vector<std::string> more) {
-  std::vector<std::string> words = {"probe",     "storage", place,       "--quick",
-                                    "--seconds", "0.05",    "--repeats", "2"};
+  std::vector<std::string> words = {"probe", "storage", place, "--quick"};
+  for (const auto& [option, value] :
+       {std::pair{"--seconds", "0.05"}, std::pair{"--repeats", "2"}}) {
+    if (std::ranges::find(more, option) == more.end()) {
+      words.insert(words.end(), {option, value});
+    }
+  }
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }

@@ -157,6 +157,7 @@ class BucketRun {
     const Rate heads = spread(probe_.streams, puts.done,
                               [this](S3Client& c, int i) { return take(c.head(key("small", i))); });
     add({"stats", "HEAD" + how, ProbeUnit::per_s}, heads.per_s());
+    if (ended()) return;
     const auto start = Clock::now();
     const auto page = clients_[0].list(prefix_);
     if (take(page)) {
