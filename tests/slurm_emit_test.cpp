@@ -54,8 +54,8 @@ class SlurmEmit : public testing::Test {
 
 // With one node of the first leaf busy, four fit in another leaf only.
 void expect_gang_in_one_leaf(const Cluster& c) {
-  const std::string blocker =
-      c.ask({"sbatch", "--parsable", "-w", c.nodes()[1], "--exclusive", "--wrap", "sleep 60"});
+  const std::string blocker = c.ask({"sbatch", "--parsable", "--output=/dev/null", "-w",
+                                     c.nodes()[1], "--exclusive", "--wrap", "sleep 60"});
   ASSERT_TRUE(c.wait_for({"squeue", "-h", "-o", "%t"}, "R", 20)) << blocker;
   const CommandResult gang =
       c.run({"srun", "-N4", "--ntasks-per-node=1", "--gres=gpu:h100-sxm:8", "--exclusive",
@@ -91,7 +91,7 @@ void expect_run_saves_and_requeues(const Cluster& c) {
 
 void expect_sick_node_drained(const Cluster& c) {
   put(c.dir() + "/conf/health.sh", "#!/bin/sh\n[ \"$SLURMD_NODENAME\" != " + c.nodes()[0] + " ]\n");
-  c.run({"sbatch", "-w", c.nodes()[0], "--wrap", "true"});
+  c.run({"sbatch", "--output=/dev/null", "-w", c.nodes()[0], "--wrap", "true"});
   EXPECT_TRUE(
       c.wait_for({"sinfo", "-h", "-n", c.nodes()[0], "-o", "%T", "-p", "n"}, "drained", 20));
 }
