@@ -9,7 +9,7 @@ async function pump(bytes: Uint8Array, through: GenericTransformStream): Promise
 }
 
 export async function to_fragment(text: string): Promise<string> {
-  const packed = await pump(new TextEncoder().encode(text), new CompressionStream('deflate-raw'));
+  const packed = await pump(new TextEncoder().encode(text), new CompressionStream('deflate'));
   let binary = '';
   for (const byte of packed) binary += String.fromCharCode(byte);
   const base64 = btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
@@ -23,7 +23,7 @@ export async function from_fragment(fragment: string): Promise<string | null> {
     const base64 = fragment.slice(kPrefix.length).replaceAll('-', '+').replaceAll('_', '/');
     const binary = atob(base64);
     const packed = Uint8Array.from(binary, (c) => c.charCodeAt(0));
-    return new TextDecoder().decode(await pump(packed, new DecompressionStream('deflate-raw')));
+    return new TextDecoder().decode(await pump(packed, new DecompressionStream('deflate')));
   } catch {
     return null;
   }
