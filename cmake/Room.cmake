@@ -60,7 +60,7 @@ function(orrery_room name)
   set_property(GLOBAL APPEND PROPERTY ORRERY_ROOMS room_${name})
   orrery_precompile(room_${name} room)
 
-  if(ORRERY_TESTS AND tests)
+  if(ORRERY_TESTS AND ORRERY_UNIT_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE room_${name} GTest::gmock_main)
     target_compile_definitions(${name}_test PRIVATE ORRERY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
