@@ -41,6 +41,7 @@ namespace {
 using testing::IsEmpty;
 using testing::Not;
 using testing_slurm::Cluster;
+using testing_slurm::read_text;
 using Clock = std::chrono::system_clock;
 namespace fs = std::filesystem;
 
@@ -52,19 +53,6 @@ bool wait_until(double limit_s, const std::function<bool()>& what) {
     if (what()) return true;
   }
   return what();
-}
-
-// By hand: a stream throws where a process in /proc ends while it is read.
-std::string read_text(const fs::path& path) {
-  std::string text;
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  std::array<char, 65536> chunk;
-  for (ssize_t got = 1; file >= 0 && got > 0;) {
-    got = ::read(file, chunk.data(), chunk.size());
-    if (got > 0) text.append(chunk.data(), static_cast<std::size_t>(got));
-  }
-  if (file >= 0) ::close(file);
-  return text;
 }
 
 bool is_full() { return std::getenv("ORRERY_FULL") != nullptr; }

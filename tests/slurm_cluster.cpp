@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -40,11 +41,6 @@ std::chrono::milliseconds pause() { return std::chrono::milliseconds(50); }
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 void write_text(const fs::path& path, const std::string& text) {
@@ -330,6 +326,18 @@ void Cluster::stop() {
   }
   std::error_code ignored;
   fs::remove_all(dir_, ignored);
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  std::string text;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::array<char, 65536> chunk;
+  for (ssize_t got = 1; file >= 0 && got > 0;) {
+    got = ::read(file, chunk.data(), chunk.size());
+    if (got > 0) text.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+  if (file >= 0) ::close(file);
+  return text;
 }
 
 }  // namespace orrery::testing_slurm

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <expected>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -72,5 +73,9 @@ class Cluster {
   int spares_ = 0;
   int port_ = 0;
 };
+
+// The text of a file; what was read so far where a process of /proc ends meanwhile (a stream
+// throws there).
+std::string read_text(const std::filesystem::path& path);
 
 }  // namespace orrery::testing_slurm
