@@ -61,7 +61,7 @@ std::optional<std::string> catalog_json(std::string_view path) {
 Result<ServedDesign> served_design(const std::string& file, const Terminal& terminal) {
   if (file.empty()) {
     const auto sample = design::find_template(kSample);
-    return ServedDesign{.file = std::string(kSample) + ".yaml",
+    return ServedDesign{.file = fmt::format("{}.yaml", kSample),
                         .text = std::string(sample ? sample->text : ""),
                         .sample = true};
   }
