@@ -157,12 +157,12 @@ TEST(joined, a_power_cap_slows_the_step_and_shrinks_the_contract) {
   EXPECT_NEAR(
       p.a.figure(Layer::facility, "it_nameplate") - p.b.figure(Layer::facility, "it_nameplate"),
       less_kw * 1000, 1);
-  // 450 of 700 W is a cap of 0.64; A100 training at 0.625 keeps 0.88 to 0.93 of its speed
-  // (catalog power_capping, MIT LLSC study). The step here waits for bubbles a fifth of the time,
-  // so the upper end is what is expected; two points are allowed above it.
+  // 450 of 700 W is a cap of 0.64. Power goes with the cube of the clock, so work that does nothing
+  // but draw its limit keeps the cube root of that, 0.863. A100 training at 0.625, which draws less
+  // and waits more, keeps 0.88 to 0.93 (catalog power_capping, MIT LLSC study): the upper end.
   const double speed = 1 / p.ratio(Layer::training, "step_time");
-  EXPECT_GE(speed, 0.88);
-  EXPECT_LE(speed, 0.95);
+  EXPECT_GE(speed, std::cbrt(450.0 / 700));
+  EXPECT_LE(speed, 0.93);
   // compute: the cap binds, and the step draws what it allows.
   EXPECT_LT(p.a.figure(Layer::compute, "draw_pretrain"), 700);
   EXPECT_GT(p.a.figure(Layer::compute, "draw_pretrain"), 450);
