@@ -49,6 +49,12 @@ Json json_of_yaml(const YAML::Node& node) {
   return node.IsScalar() ? scalar_of(node) : Json();
 }
 
+// A member of a schema by reference, since copies of schemas are most of the time otherwise.
+const Json& member(const Json& schema, const char* name, const Json& otherwise) {
+  const auto it = schema.find(name);
+  return it != schema.end() ? *it : otherwise;
+}
+
 struct Operation {
   std::string method;
   std::string path;
@@ -129,16 +135,19 @@ class Contract {
 
   std::string complaint_of_object(const Json& value, const Json& schema,
                                   const std::string& at) const {
-    for (const Json& name : schema.value("required", Json::array())) {
+    static const Json kNone = Json::object();
+    static const Json kAny = true;
+    for (const Json& name : member(schema, "required", kNone)) {
       if (!value.contains(name)) return at + " lacks " + name.get<std::string>();
     }
-    const Json properties = schema.value("properties", Json::object());
-    const Json more = schema.value("additionalProperties", Json(true));
+    const Json& properties = member(schema, "properties", kNone);
+    const Json& more = member(schema, "additionalProperties", kAny);
     for (const auto& [name, field] : value.items()) {
       const std::string below = at + '.' + name;
+      const auto property = properties.find(name);
       std::string why;
-      if (properties.contains(name)) {
-        why = complaint(field, properties[name], below);
+      if (property != properties.end()) {
+        why = complaint(field, *property, below);
       } else if (more.is_object()) {
         why = complaint(field, more, below);
       } else if (more == false) {
