@@ -85,9 +85,19 @@ test('a search runs, shows its results and survives a reload; another is cancell
   assert.ok((await page.getByTestId('search-results').locator('tbody tr').count()) >= 3);
   await page.reload();
   await page.getByTestId('search-results').waitFor();
+  // A search is over in a blink: what the page hears of this one waits until it was cancelled.
+  let cancelled = false;
+  const hold = async (route) => {
+    if (route.request().method() === 'DELETE') cancelled = true;
+    for (let i = 0; i < 300 && !cancelled; i++) await new Promise((wake) => setTimeout(wake, 100));
+    await route.continue();
+  };
+  await page.route('**/api/v1/jobs/*', hold);
+  await page.route('**/api/v1/jobs/*/events', hold);
   await page.getByRole('button', { name: 'Search all layouts' }).click();
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.locator('[data-state=cancelled], [data-state=done]').waitFor();
+  assert.ok(cancelled, 'the page asked the server to cancel');
   assert_quiet(page);
   await page.context().close();
 });
