@@ -295,7 +295,10 @@ TEST(Serve, many_clients_get_their_plans_and_memory_stays_flat) {
   const double after = server.memory_kb();
   EXPECT_EQ(load.faults, 0);
   EXPECT_EQ(load.seconds.size(), static_cast<std::size_t>(clients) * rounds);
-  EXPECT_LT(after, before * 1.1 + 4096);
+  // Each connection may hold a request, its answer and their buffers at once, and on a busy machine
+  // more of them do so than while the server warmed up; a leak would grow with the plans instead.
+  constexpr double kConnectionKb = 128;
+  EXPECT_LT(after, before * 1.1 + clients * kConnectionKb);
   std::cout << clients << " clients, " << rounds << " s: " << load.seconds.size()
             << " plans, median " << significant(1e3 * percentile(load.seconds, 0.5), 3)
             << " ms, p99 " << significant(1e3 * percentile(load.seconds, 0.99), 3) << " ms, worst "
