@@ -164,13 +164,14 @@ export function assert_quiet(page) {
   assert.deepEqual(page.refused, [], 'requests to other machines');
 }
 
-// A time that is asserted where the machine has a core to spare, and only reported where others
-// keep it busy: a test must not fail for what runs beside it.
+// A time against its bound, with ORRERY_FULL set; else three times that, since a test must not fail
+// for what runs beside it; and only reported where others keep the machine busy.
 export function assert_figure(t, name, value_ms, most_ms) {
   const load = loadavg()[0] / availableParallelism();
   t.diagnostic(`${name} ${value_ms.toFixed(0)} ms (at most ${most_ms}; load ${load.toFixed(1)} a core)`);
+  const bound_ms = process.env.ORRERY_FULL ? most_ms : 3 * most_ms;
   if (load > kLoadMost) t.diagnostic(`${name}: not asserted, the machine is busy`);
-  else assert.ok(value_ms < most_ms, `${name} ${value_ms} ms`);
+  else assert.ok(value_ms < bound_ms, `${name} ${value_ms} ms`);
 }
 
 export async function summary_of(page) {
