@@ -139,5 +139,25 @@ TEST(JsonWriter, writes_shortest_numbers_and_escapes) {
   EXPECT_EQ(w.text(), R"({"a":0.1,"b":3,"c":"x\n\"","d":[true,null,{}]})");
 }
 
+TEST(JsonWriter, is_utf8_whatever_the_bytes) {
+  const std::string good = "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80";
+  EXPECT_EQ(json_escaped(good), '"' + good + '"');
+  const std::string bad = "\xef\xbf\xbd";
+  EXPECT_EQ(json_escaped("caf\xe9!"), "\"caf" + bad + "!\"");            // Latin-1
+  EXPECT_EQ(json_escaped("\xe2\x82"), '"' + bad + '"');                  // cut short
+  EXPECT_EQ(json_escaped("\xe2\x82\""), '"' + bad + "\\\"\"");           // the quote is still one
+  EXPECT_EQ(json_escaped("\xed\xa0\x80|"), '"' + bad + "|\"");           // surrogate
+  EXPECT_EQ(json_escaped("\xff\xfe"), '"' + bad + bad + '"');            // two that begin nothing
+  EXPECT_EQ(json_escaped("\xc3\xa9\x80z"), "\"\xc3\xa9" + bad + "z\"");  // one too many
+  JsonWriter w(0);
+  w.begin_object().field("\x80", "\xf4\x90\x80\x80").end_object();
+  EXPECT_TRUE(is_valid_utf8(w.text()));
+  std::string every;  // two bytes of each kind, next to each other
+  for (int a = 0; a < 256; ++a) {
+    for (int b = 0x70; b < 256; b += 5) every += {static_cast<char>(a), static_cast<char>(b)};
+  }
+  EXPECT_TRUE(is_valid_utf8(json_escaped(every)));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -5,11 +5,42 @@
 #include "base/text.h"
 
 namespace orrery {
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
+
+bool is_above_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80; }
+
+// The character above ASCII at `at`, or one replacement for bytes that are none together with what
+// would continue them: a document with a single bad byte in it is refused whole by its reader.
+// Gives back where the next character begins.
+std::size_t append_character(std::string_view text, std::size_t at, std::string& out) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const std::string_view whole = text.substr(at, lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2);
+  if (is_valid_utf8(whole)) {
+    out += whole;
+    return at + whole.size();
+  }
+  out += kReplacement;
+  do {
+    ++at;
+  } while (at < text.size() && continues(text[at]));
+  return at;
+}
+
+}  // namespace
 
 std::string json_escaped(std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
-  for (const char c : text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (is_above_ascii(c)) {
+      at = append_character(text, at, out);
+      continue;
+    }
+    ++at;
     switch (c) {
       case '"':
         out += "\\\"";
