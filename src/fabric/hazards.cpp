@@ -19,11 +19,9 @@ struct Offered {
 
 Offered offer(const FabricGraph& graph, Router& router, const std::vector<Message>& messages) {
   Offered o{.paths = {}, .load = std::vector<double>(graph.links.size(), 0)};
-  for (std::size_t i = 0; i < messages.size(); ++i) {
+  for (const Message& m : messages) {
     std::vector<LinkId>& path = o.paths.emplace_back();
-    if (!router.route(messages[i].source, messages[i].destination, 0, path) || path.empty()) {
-      continue;
-    }
+    if (!router.route(m.source, m.destination, 0, path) || path.empty()) continue;
     const double rate = graph.links[static_cast<std::size_t>(path.front())].capacity;
     for (const LinkId l : path) {
       o.load[static_cast<std::size_t>(l)] +=

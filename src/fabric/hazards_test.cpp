@@ -58,8 +58,7 @@ TEST(Hazards, ARingOfPausesCanLock) {
   const FabricGraph g = build_graph(
       *make_topology({.kind = TopologyKind::torus, .nodes = 8, .rails = 1, .torus = {8}}));
   Router router(g, {});
-  std::vector<Message> messages;
-  for (VertexId s = 0; s < 8; ++s) messages.push_back({s, (s + 3) % 8, 1e6});
+  const std::vector<Message> messages = ring_shift(8, 3, megabytes(1));
   EXPECT_TRUE(pause_spread(g, router, messages, 4).can_deadlock);
 }
 

@@ -104,6 +104,7 @@ std::vector<Message> all_to_all(int endpoints, Bytes each) {
 
 std::vector<Message> ring_shift(int endpoints, int shift, Bytes each) {
   std::vector<Message> out;
+  out.reserve(static_cast<std::size_t>(endpoints));
   for (int s = 0; s < endpoints; ++s) out.push_back({s, (s + shift) % endpoints, each.base()});
   return out;
 }
@@ -114,6 +115,7 @@ std::vector<Message> random_permutation(int endpoints, Bytes each, std::uint64_t
   RandomStream random(seed, "fabric/permutation");
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
   std::vector<Message> out;
+  out.reserve(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     out.push_back({order[i], order[(i + 1) % order.size()], each.base()});
   }

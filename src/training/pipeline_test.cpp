@@ -12,8 +12,11 @@ namespace {
 // The dependency graph of 1F1B, run event by event: what the closed form must agree with.
 double simulate_1f1b(const std::vector<StageTimes>& stages, int m) {
   const int p = static_cast<int>(stages.size());
-  const auto at = [m](int stage, int mb) { return static_cast<std::size_t>(stage * m + mb); };
-  std::vector<double> f(static_cast<std::size_t>(p * m), -1);
+  const auto width = static_cast<std::size_t>(m);
+  const auto at = [width](int stage, int mb) {
+    return static_cast<std::size_t>(stage) * width + static_cast<std::size_t>(mb);
+  };
+  std::vector<double> f(stages.size() * width, -1);
   std::vector<double> b(f);
   std::vector<double> free(static_cast<std::size_t>(p), 0);
   // Each stage's order: warm-up forwards, then one forward one backward, then the rest.
