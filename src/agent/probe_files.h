@@ -10,6 +10,8 @@
 #include <functional>
 #include <string>
 
+#include "storage/probe_sizes.h"
+
 namespace orrery {
 
 struct FilesPlan {
@@ -36,9 +38,9 @@ struct CommitRate {
 CommitRate measure_commits(const FilesPlan& plan);
 
 struct SamplesPlan {
-  FilesPlan files;                     // `files` is the number of samples
-  std::size_t sample_bytes = 110'000;  // an ImageNet picture
-  std::size_t shard_bytes = std::size_t{32} << 20;
+  FilesPlan files;  // `files` is the number of samples
+  std::size_t sample_bytes = kProbeSampleBytes;
+  std::size_t shard_bytes = kProbeShardBytes;
 };
 struct SampleRates {
   double file_write_bytes_per_s = 0;  // until flushed

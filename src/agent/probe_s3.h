@@ -15,6 +15,7 @@
 #include "agent/probe_report.h"
 #include "agent/probe_storage.h"
 #include "agent/s3_client.h"
+#include "storage/probe_sizes.h"
 
 namespace orrery {
 
@@ -27,7 +28,7 @@ struct BucketProbe {
   int small_objects = 200;
   std::size_t small_bytes = 4096;
   int large_objects = 8;
-  std::size_t large_bytes = std::size_t{16} << 20;
+  std::size_t large_bytes = kProbeObjectBytes;
   std::size_t part_bytes = std::size_t{8} << 20;
   double seconds = 10;  // of one measurement at the most
   int repeats = 5;

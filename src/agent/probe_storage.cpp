@@ -14,6 +14,7 @@
 #include "agent/probe_folder.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "storage/probe_sizes.h"
 
 namespace orrery {
 namespace {
@@ -27,7 +28,6 @@ constexpr PartName kParts[] = {
     {ProbePart::metadata, "metadata"},     {ProbePart::samples, "samples"},
     {ProbePart::decode, "decode"},         {ProbePart::checkpoint, "checkpoint"}};
 
-constexpr std::size_t kSampleBytes = 110'000;  // an ImageNet picture
 constexpr int kCommits = 200;
 
 std::string size_text(double bytes) {
@@ -71,7 +71,8 @@ class FolderRun {
     std::uint64_t most = wants_blocks() ? probe_.file_bytes : 0;
     most += std::max<std::uint64_t>(
         wants(ProbePart::checkpoint) ? probe_.checkpoint_bytes : 0,
-        wants(ProbePart::samples) ? kSampleBytes * static_cast<std::uint64_t>(probe_.samples) : 0);
+        wants(ProbePart::samples) ? kProbeSampleBytes * static_cast<std::uint64_t>(probe_.samples)
+                                  : 0);
     return most;
   }
 
@@ -279,13 +280,12 @@ class FolderRun {
   }
 
   void samples() {
-    const SampleRates rates =
-        measure_samples({.files = files_plan(probe_.samples), .sample_bytes = kSampleBytes});
+    const SampleRates rates = measure_samples({.files = files_plan(probe_.samples)});
     if (!keep(rates.fault)) return;
-    report_.add({"small_file_read", "read as files of 110 kB, cold"}, rates.file_read_bytes_per_s);
+    const std::string files = fmt::format("as files of {} kB, ", kProbeSampleBytes / 1000);
+    report_.add({"small_file_read", "read " + files + "cold"}, rates.file_read_bytes_per_s);
     report_.add({"shard_read", "read as shards of the same bytes"}, rates.shard_read_bytes_per_s);
-    report_.add({"small_file_write", "written as files of 110 kB, flushed"},
-                rates.file_write_bytes_per_s);
+    report_.add({"small_file_write", "written " + files + "flushed"}, rates.file_write_bytes_per_s);
     report_.add({"shard_write", "written as shards, flushed"}, rates.shard_write_bytes_per_s);
   }
 

@@ -8,6 +8,7 @@
 #include "design/names.h"
 #include "storage/dataset.h"
 #include "storage/loader.h"
+#include "storage/probe_sizes.h"
 
 namespace orrery {
 namespace {
@@ -18,11 +19,6 @@ namespace {
 constexpr double kErrorAssumed = 0.5;
 constexpr double kErrorGiven = 0.2;
 constexpr double kErrorDecode = 0.3;
-
-// What the probe reads as samples and as shards (agent/probe_storage.cpp).
-constexpr Bytes kSample{110'000};
-constexpr Bytes kShard{32.0 * (1 << 20)};
-constexpr Bytes kLargeObject{16.0 * (1 << 20)};
 
 // Shares that tell walls apart.
 constexpr double kCoreFull = 0.9;
@@ -71,12 +67,14 @@ void plan_rates(const ClientView& c, bool bucket, std::vector<Planned>& all) {
     all.push_back({std::move(id), std::move(label), Unit::bytes_per_s,
                    within(value.base(), t.rate_error, t.rate_error, basis, t.rate_basis)});
   };
-  const BytesPerSecond read = bucket ? fetch_rate(kLargeObject, c.path()).rate : c.capped(t.read);
+  const BytesPerSecond read =
+      bucket ? fetch_rate(bytes(kProbeObjectBytes), c.path()).rate : c.capped(t.read);
   rate("sequential_read", "sequential read", read);
   rate("sequential_write", "sequential write", c.capped(t.write));
   rate("stream_read", "one stream", t.stream_rate);
-  rate("shard_read", "shards", fetch_rate(kShard, c.path()).rate);
-  rate("small_file_read", "files of 110 kB", fetch_rate(kSample, c.path()).rate);
+  rate("shard_read", "shards", fetch_rate(bytes(kProbeShardBytes), c.path()).rate);
+  rate("small_file_read", fmt::format("files of {} kB", kProbeSampleBytes / 1000),
+       fetch_rate(bytes(kProbeSampleBytes), c.path()).rate);
   rate("checkpoint_rate", "checkpoint made safe", c.capped(t.write));
 }
 
