@@ -9,7 +9,7 @@
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -192,7 +192,7 @@ ParsedMetrics parse_metrics(std::string_view text, const std::string& file,
 }
 
 Result<MetricFamilies> metrics_from(std::string_view origin) {
-  const auto table = CsvTable::parse(embedded_file(kMetricTable).value_or(""), kMetricTable);
+  const auto table = embedded_table(kMetricTable);
   if (!table) return std::unexpected(table.error());
   MetricFamilies families;
   for (const CsvRow& row : table->rows()) {

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "catalog/checks.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "catalog/tables.h"
 
 namespace orrery {
@@ -129,13 +129,6 @@ Result<Catalog> load_catalog(const ReadFile& read) {
   return c;
 }
 
-Result<Catalog> load_embedded_catalog() {
-  return load_catalog([](std::string_view path) -> Result<std::string> {
-    if (const auto text = embedded_file(path)) return std::string(*text);
-    return fail({.code = "catalog.file",
-                 .place = {std::string(path), 0, 0},
-                 .what = "the binary holds no such data file"});
-  });
-}
+Result<Catalog> load_embedded_catalog() { return load_catalog(embedded_text); }
 
 }  // namespace orrery

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -128,6 +129,19 @@ TEST(Dtype, NamesRoundTrip) {
 TEST(Embedded, FilesAreSortedAndFound) {
   EXPECT_TRUE(embedded_file("catalog/nodes.csv"));
   EXPECT_FALSE(embedded_file("catalog/nodes"));
+}
+
+TEST(Embedded, ATableIsReadOrTheFileNamed) {
+  const auto table = embedded_table("catalog/nodes.csv");
+  ASSERT_TRUE(table.has_value());
+  EXPECT_EQ(table->file(), "catalog/nodes.csv");
+  EXPECT_TRUE(table->column("id").has_value());
+  EXPECT_EQ(embedded_text("catalog/nodes.csv").value(), embedded_file("catalog/nodes.csv"));
+  const auto absent = embedded_table("catalog/nodes");
+  ASSERT_FALSE(absent.has_value());
+  EXPECT_EQ(absent.error().front().code, "data.missing");
+  EXPECT_EQ(absent.error().front().place.file, "catalog/nodes");
+  EXPECT_FALSE(embedded_text("catalog/nodes").has_value());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -26,7 +27,7 @@ struct BadRow {
 
 std::string changed_text(const BadRow& bad, int& line) {
   const std::string path = "catalog/" + std::string(bad.table) + ".csv";
-  const auto table = CsvTable::parse(*embedded_file(path), path);
+  const auto table = embedded_table(path);
   std::string out;
   const auto put = [&](const std::vector<std::string>& fields) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -49,7 +50,7 @@ std::string changed_text(const BadRow& bad, int& line) {
 Diagnostics faults_of(const BadRow& bad, int& line) {
   const auto loaded = load_catalog([&](std::string_view path) -> Result<std::string> {
     if (path == "catalog/" + std::string(bad.table) + ".csv") return changed_text(bad, line);
-    return std::string(embedded_file(path).value());
+    return embedded_text(path);
   });
   return loaded ? Diagnostics{} : loaded.error();
 }

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -24,8 +25,7 @@ std::vector<std::string> table_names() {
 }  // namespace
 
 Result<std::vector<TableTitle>> catalog_titles() {
-  const std::string path = "catalog_index.csv";
-  const auto table = CsvTable::parse(embedded_file(path).value_or(""), path);
+  const auto table = embedded_table("catalog_index.csv");
   if (!table) return std::unexpected(table.error());
   std::vector<TableTitle> titles;
   for (const CsvRow& row : table->rows()) {

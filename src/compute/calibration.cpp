@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -240,18 +240,7 @@ Result<Calibration> load_calibration(const ReadFile& read) {
   return all;
 }
 
-Result<Calibration> load_embedded_calibration() {
-  return load_calibration([](std::string_view path) -> Result<std::string> {
-    const auto text = embedded_file(path);
-    if (text) return std::string(*text);
-    return fail({.severity = Severity::error,
-                 .code = "data.missing",
-                 .place = {.file = "data/" + std::string(path), .line = 0, .column = 0},
-                 .what = "no such file in the binary",
-                 .why = "",
-                 .fix = ""});
-  });
-}
+Result<Calibration> load_embedded_calibration() { return load_calibration(embedded_text); }
 
 DeviceModel device_model(const Accelerator& a, const Calibration& calibration,
                          const DeviceOptions& options) {

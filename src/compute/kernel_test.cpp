@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "compute/calibration.h"
 #include "compute/power.h"
 
@@ -29,10 +29,6 @@ DeviceModel device(std::string_view id, const DeviceOptions& options = {}) {
   return device_model(*catalog().accelerator(id), calibration(), options);
 }
 
-CsvTable table(std::string_view path) {
-  return *CsvTable::parse(*embedded_file(path), std::string(path));
-}
-
 double median(std::vector<double> v) {
   std::sort(v.begin(), v.end());
   return v.at(v.size() / 2);
@@ -49,7 +45,7 @@ struct Row {
 };
 
 std::vector<Row> h200_products(std::string_view dtype) {
-  const CsvTable t = table("validation/h200_gemm.csv");
+  const CsvTable t = embedded_table("validation/h200_gemm.csv").value();
   std::vector<Row> rows;
   for (const CsvRow& r : t.rows()) {
     if (t.text(r, "dtype") != dtype) continue;
@@ -88,7 +84,7 @@ TEST(Kernel, Fp8ProductsOfOneH200) {
 }
 
 std::vector<Row> h200_attention(std::string_view phase, bool backward, double least_seconds) {
-  const CsvTable t = table("validation/h200_attention.csv");
+  const CsvTable t = embedded_table("validation/h200_attention.csv").value();
   std::vector<Row> rows;
   for (const CsvRow& r : t.rows()) {
     const double forward = *t.number(r, "seconds_fwd");

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "catalog/embedded_table.h"
 #include "emit/alerts_table.h"
 
 namespace orrery {
@@ -171,7 +172,7 @@ std::string expression_of(const Alert& alert) {
 }
 
 Result<std::vector<Metric>> known_metrics() {
-  const auto table = read_table(kMetricTable);
+  const auto table = embedded_table(kMetricTable);
   if (!table) return std::unexpected(table.error());
   std::vector<Metric> metrics;
   for (const CsvRow& row : table->rows()) {
@@ -185,9 +186,9 @@ Result<std::vector<Metric>> known_metrics() {
 }
 
 Result<WatchRules> watch_rules(const Review& review, const std::vector<PlannedValue>& plan) {
-  const auto recording = read_table(kRecordingTable);
+  const auto recording = embedded_table(kRecordingTable);
   if (!recording) return std::unexpected(recording.error());
-  const auto alerts = read_table(kAlertTable);
+  const auto alerts = embedded_table(kAlertTable);
   if (!alerts) return std::unexpected(alerts.error());
   const auto metrics = known_metrics();
   if (!metrics) return std::unexpected(metrics.error());

@@ -3,22 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "catalog/embedded.h"
 
 namespace orrery {
-
-Result<CsvTable> read_table(const char* path) {
-  const auto text = embedded_file(path);
-  if (!text) {
-    return fail({.severity = Severity::error,
-                 .code = "emit.table",
-                 .place = {.file = path},
-                 .what = "this build lacks a table of the rules",
-                 .why = "it is part of data/",
-                 .fix = "build again"});
-  }
-  return CsvTable::parse(*text, path);
-}
 
 std::string filled(std::string_view pattern, const Words& words) {
   std::string out;

@@ -9,13 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/csv.h"
-#include "base/diagnostic.h"
 #include "emit/prometheus_plan.h"
 
 namespace orrery {
-
-Result<CsvTable> read_table(const char* path);
 
 // Replaces {key} in one pass, so that a value which looks like a placeholder stays a value.
 using Words = std::map<std::string, std::string, std::less<>>;

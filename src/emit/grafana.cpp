@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "catalog/embedded_table.h"
 #include "emit/alerts.h"
 #include "emit/alerts_table.h"
 #include "emit/grafana_json.h"
@@ -109,7 +110,7 @@ class Builder {
 }  // namespace
 
 Result<std::vector<Panel>> panels_of(const Review& review, const std::vector<PlannedValue>& plan) {
-  const auto table = read_table(kPanelTable);
+  const auto table = embedded_table(kPanelTable);
   if (!table) return std::unexpected(table.error());
   const Traits traits = traits_of(review, plan);
   const Builder builder(*table, plan);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -13,8 +13,7 @@ constexpr std::string_view kHostFacts = "emit/slurm/hosts.csv";
 constexpr int kAssumedCores = 16;
 
 std::optional<HostShape> known_shape(std::string_view node) {
-  const auto text = embedded_file(kHostFacts);
-  const auto table = CsvTable::parse(text.value_or(""), std::string(kHostFacts));
+  const auto table = embedded_table(kHostFacts);
   if (!table) return std::nullopt;
   for (const CsvRow& row : table->rows()) {
     if (table->text(row, "node_id") != node) continue;

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "design/names.h"
 #include "emit/escape.h"
 #include "emit/hcl_writer.h"
@@ -46,8 +46,7 @@ struct InstanceChoice {
 };
 
 InstanceChoice instance_for(std::string_view provider, const FleetView& view) {
-  const auto text = embedded_file(kInstances);
-  const auto table = CsvTable::parse(text.value_or(""), std::string(kInstances));
+  const auto table = embedded_table(kInstances);
   InstanceChoice choice;
   if (!table) return choice;
   const std::string wanted = view.accelerator() ? view.accelerator()->id : "";

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -12,11 +12,10 @@ namespace {
 class H100Bill : public testing::Test {
  protected:
   static double published(const char* section, const char* item) {
-    const char* path = "catalog/refarch_bom_h100_4su.csv";
-    const auto table = CsvTable::parse(embedded_file(path).value_or(""), path);
-    for (const CsvRow& row : table->rows()) {
-      if (table->text(row, "section") == section && table->text(row, "item") == item) {
-        return table->number(row, "count").value_or(-1);
+    const CsvTable table = embedded_table("catalog/refarch_bom_h100_4su.csv").value();
+    for (const CsvRow& row : table.rows()) {
+      if (table.text(row, "section") == section && table.text(row, "item") == item) {
+        return table.number(row, "count").value_or(-1);
       }
     }
     ADD_FAILURE() << section << ": " << item;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -180,7 +180,7 @@ Result<CollectiveParameters> read_collective_parameters(const CsvTable& table) {
 }
 
 Result<CollectiveParameters> embedded_collective_parameters() {
-  const auto table = CsvTable::parse(embedded_file(kPath).value_or(""), kPath);
+  const auto table = embedded_table(kPath);
   if (!table) return std::unexpected(table.error());
   return read_collective_parameters(*table);
 }

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -13,8 +13,7 @@ namespace {
 // The published rows are means of four trials; beside their 10 % and 2 % a difference of two
 // standard errors of such a mean is no difference.
 TEST(Ecmp, ReproducesTheMonteCarlo) {
-  const char* path = "validation/ecmp_collision_mc.csv";
-  const auto table = CsvTable::parse(embedded_file(path).value_or(""), path);
+  const auto table = embedded_table("validation/ecmp_collision_mc.csv");
   ASSERT_TRUE(table.has_value());
   ASSERT_EQ(table->rows().size(), 18u);
   int outside = 0;

@@ -4,19 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "fabric/published.h"
 
 namespace orrery {
 namespace {
-
-CsvTable embedded_table(const char* path) {
-  const auto text = embedded_file(path);
-  EXPECT_TRUE(text.has_value()) << path;
-  auto table = CsvTable::parse(text.value_or(""), path);
-  EXPECT_TRUE(table.has_value());
-  return std::move(*table);
-}
 
 Topology made(const FabricSpec& spec) {
   auto t = make_topology(spec);
@@ -26,7 +18,7 @@ Topology made(const FabricSpec& spec) {
 
 // SuperPOD reference architectures: 27 rows of the catalog with counts and 11 re-read ones.
 TEST(Topology, GivesEveryPublishedCountExactly) {
-  const CsvTable counts = embedded_table("validation/fabric_counts.csv");
+  const CsvTable counts = embedded_table("validation/fabric_counts.csv").value();
   EXPECT_EQ(counts.rows().size(), 38u);
   EXPECT_EQ(to_text(check_published_counts(counts)), "");
 }
@@ -50,7 +42,7 @@ TEST(Topology, RecalledA100FirstUnitNeedsFourSpines) {
 }
 
 TEST(Topology, ReportsThePublishedMisprints) {
-  const CsvTable errata = embedded_table("validation/fabric_errata.csv");
+  const CsvTable errata = embedded_table("validation/fabric_errata.csv").value();
   const Diagnostics found = check_published_errata(errata);
   ASSERT_EQ(found.size(), 6u);
   EXPECT_EQ(found[0].code, "published.misprint");

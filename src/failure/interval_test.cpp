@@ -6,23 +6,15 @@
 #include <limits>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "failure/effective_time.h"
 
 namespace orrery {
 namespace {
 
-CsvTable table_of(const char* path) {
-  const auto text = embedded_file(path);
-  EXPECT_TRUE(text.has_value()) << path;
-  auto table = CsvTable::parse(text.value_or("a\n"), path);
-  EXPECT_TRUE(table.has_value());
-  return *table;
-}
-
 // data/validation/daly_examples.csv: intervals are printed to 0.1 s, goodput to 4 digits.
 TEST(Interval, ReproducesAllDalyExamples) {
-  const CsvTable table = table_of("validation/daly_examples.csv");
+  const CsvTable table = embedded_table("validation/daly_examples.csv").value();
   ASSERT_EQ(table.rows().size(), 8u);
   for (const CsvRow& row : table.rows()) {
     SCOPED_TRACE(std::string(table.text(row, "case")));

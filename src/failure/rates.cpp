@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -42,16 +42,7 @@ Result<std::vector<NodeFailureRate>> read_node_failure_rates(const CsvTable& tab
 }
 
 Result<std::vector<NodeFailureRate>> published_node_failure_rates() {
-  const auto text = embedded_file(kRatesFile);
-  if (!text) {
-    return fail({.severity = Severity::error,
-                 .code = "failure.no-data",
-                 .place = {std::string(kRatesFile), 0, 0},
-                 .what = "the published node failure rates are missing from the binary",
-                 .why = {},
-                 .fix = {}});
-  }
-  const auto table = CsvTable::parse(*text, std::string(kRatesFile));
+  const auto table = embedded_table(kRatesFile);
   if (!table) return std::unexpected(table.error());
   return read_node_failure_rates(*table);
 }

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "plan/claim_trial.h"
 
 namespace orrery {
@@ -17,14 +17,6 @@ constexpr std::string_view kClaimsFile = "claims.csv";
 constexpr std::string_view kInputsFile = "claims_inputs.csv";
 constexpr std::array kVerdicts = {ClaimVerdict::holds, ClaimVerdict::holds_only_if,
                                   ClaimVerdict::wrong, ClaimVerdict::as_of};
-
-Result<CsvTable> embedded_table(std::string_view file) {
-  const auto text = embedded_file(file);
-  if (!text) {
-    return fail({.code = "claims.file", .what = fmt::format("data/{} is not there", file)});
-  }
-  return CsvTable::parse(*text, fmt::format("data/{}", file));
-}
 
 std::optional<ClaimVerdict> verdict_from(std::string_view text) {
   for (const ClaimVerdict v : kVerdicts) {

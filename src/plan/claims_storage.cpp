@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "plan/claim_trial.h"
 #include "storage/dataset.h"
 #include "storage/guidance.h"
@@ -23,14 +22,6 @@ constexpr const char* kLoaderPage = "docs/models/loader.md";
 constexpr const char* kStoragePage = "docs/models/storage.md";
 // A scalable unit of the H100 reference architecture.
 constexpr double kUnitGpus = 256;
-
-std::optional<CsvTable> table_of(std::string_view path) {
-  const auto text = embedded_file(path);
-  if (!text) return std::nullopt;
-  auto table = CsvTable::parse(*text, std::string(path));
-  if (!table) return std::nullopt;
-  return std::move(*table);
-}
 
 // One accelerator of an MLPerf Storage workload.
 struct Reader {
@@ -47,7 +38,7 @@ struct Reader {
 Reader mlperf_reader(std::string_view workload, std::string_view accelerator,
                      std::string_view kind) {
   Reader r{.label = fmt::format("{} on {}", workload, accelerator)};
-  if (const auto t = table_of("calibration/mlperf_storage_workloads.csv")) {
+  if (const auto t = embedded_table("calibration/mlperf_storage_workloads.csv")) {
     for (const CsvRow& row : t->rows()) {
       if (t->text(row, "workload") != workload || t->text(row, "accelerator") != accelerator)
         continue;
@@ -205,7 +196,7 @@ ClaimFinding hot_tier(const ClaimContext& c) {
 ClaimFinding scale_linear(const ClaimContext&) {
   ClaimFinding f{.criterion = about(1, Unit::factor)};
   f.criterion.text = "within 5 % of linear growth from the smallest system";
-  const auto t = table_of("validation/checkpoint_truth.csv");
+  const auto t = embedded_table("validation/checkpoint_truth.csv");
   if (!t) return f;
   double first_nodes = 0;
   double first_rate = 0;

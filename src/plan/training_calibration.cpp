@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -237,16 +237,7 @@ Result<TrainingCalibration> load_training_calibration(const ReadFile& read) {
 }
 
 Result<TrainingCalibration> load_embedded_training_calibration() {
-  return load_training_calibration([](std::string_view path) -> Result<std::string> {
-    const auto text = embedded_file(path);
-    if (text) return std::string(*text);
-    return fail({.severity = Severity::error,
-                 .code = "calibration.missing",
-                 .place = {.file = std::string(path), .line = 0, .column = 0},
-                 .what = "the file is not in this binary",
-                 .why = "",
-                 .fix = ""});
-  });
+  return load_training_calibration(embedded_text);
 }
 
 }  // namespace orrery

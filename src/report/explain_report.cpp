@@ -6,7 +6,7 @@
 
 #include "base/csv.h"
 #include "base/json_writer.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "report/figure_json.h"
 
 namespace orrery {
@@ -30,10 +30,7 @@ void add_in_full(Document& d, const PlacedFigure& p) {
 }  // namespace
 
 Result<std::vector<GlossaryEntry>> published_glossary() {
-  constexpr std::string_view kFile = "glossary.csv";
-  const auto text = embedded_file(kFile);
-  if (!text) return fail({.code = "glossary.file", .what = "data/glossary.csv is not there"});
-  const auto table = CsvTable::parse(*text, "data/glossary.csv");
+  const auto table = embedded_table("glossary.csv");
   if (!table) return std::unexpected(table.error());
   std::vector<GlossaryEntry> out;
   for (const CsvRow& row : table->rows()) {

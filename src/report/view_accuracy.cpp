@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "score/score.h"
 
 namespace orrery {
@@ -23,11 +23,6 @@ constexpr AccuracyKind kKinds[] = {
 const AccuracyKind* find_kind(std::string_view name) {
   const auto found = std::ranges::find(kKinds, name, &AccuracyKind::name);
   return found == std::end(kKinds) ? nullptr : found;
-}
-
-Result<CsvTable> rows_of(const AccuracyKind& kind) {
-  return CsvTable::parse(std::string(embedded_file(kind.file).value_or("")),
-                         std::string(kind.file));
 }
 
 void write_summary(JsonWriter& w, const ScoreSummary& s) {
@@ -86,7 +81,7 @@ std::string accuracy_kinds_json() {
   w.begin_object().field("schema_version", 1).field("kind", "accuracy-kinds");
   w.key("kinds").begin_array();
   for (const AccuracyKind& k : kKinds) {
-    const auto table = rows_of(k);
+    const auto table = embedded_table(k.file);
     w.begin_object().field("name", k.name).field("label", k.label);
     w.field("rows", table ? table->rows().size() : 0).end_object();
   }
@@ -101,7 +96,7 @@ Result<std::string> accuracy_view_json(std::string_view kind, const Catalog& cat
                  .what = "there are no measured rows of '" + std::string(kind.substr(0, 40)) + "'",
                  .fix = "GET /api/v1/accuracy lists the kinds"});
   }
-  const auto table = rows_of(*known);
+  const auto table = embedded_table(known->file);
   if (!table) return std::unexpected(table.error());
   const auto kinds = score_kinds();
   const auto scorer = std::ranges::find(kinds, known->name, &ScoreKind::name);

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -18,7 +18,7 @@ Result<CalibrationReport> calibrated(std::string_view text) {
 // What tools/probe measured on one H200. The shipped bf16 parameters come from other machines, so
 // their error here is a check of them; the fit must do better.
 TEST(Calibrate, OneH200) {
-  const auto report = calibrated(*embedded_file("validation/h200_probe.csv"));
+  const auto report = calibrated(embedded_text("validation/h200_probe.csv").value());
   ASSERT_TRUE(report);
   EXPECT_EQ(report->gpu, "NVIDIA H200");
   ASSERT_EQ(report->parts.size(), 6u);
@@ -38,12 +38,12 @@ TEST(Calibrate, OneH200) {
 
 // The output is a calibration file: it loads where the shipped one does.
 TEST(Calibrate, ItsOutputLoadsAgain) {
-  const auto report = calibrated(*embedded_file("validation/h200_probe.csv"));
+  const auto report = calibrated(embedded_text("validation/h200_probe.csv").value());
   ASSERT_TRUE(report);
   const std::string csv = calibration_csv(*report);
   const auto loaded = load_calibration([&](std::string_view path) -> Result<std::string> {
     if (path == "calibration/gemm.csv") return csv;
-    return std::string(*embedded_file(path));
+    return embedded_text(path);
   });
   ASSERT_TRUE(loaded);
   EXPECT_NE(loaded->find("h200-sxm", "", "bf16", "efficiency"), nullptr);

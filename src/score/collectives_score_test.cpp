@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -19,8 +19,7 @@ const ScoreSummary* find(const std::vector<GroupSummary>& groups, std::string_vi
 TEST(CollectivesScore, PublishedRowsWithinTheGate) {
   const auto catalog = load_embedded_catalog();
   ASSERT_TRUE(catalog.has_value());
-  const char* path = "validation/collectives.csv";
-  const auto table = CsvTable::parse(embedded_file(path).value_or(""), path);
+  const auto table = embedded_table("validation/collectives.csv");
   ASSERT_TRUE(table.has_value());
   const auto score = score_collectives(*table, {*catalog, nullptr});
   ASSERT_TRUE(score.has_value());

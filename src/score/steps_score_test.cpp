@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -17,7 +17,7 @@ Score score_of(std::string_view text) {
 
 // 25 prefill and decode steps of an 8B model on one H200; a 128-token prompt is bound by the host.
 TEST(StepsScore, OneH200) {
-  const Score score = score_of(*embedded_file("validation/h200_steps.csv"));
+  const Score score = score_of(embedded_text("validation/h200_steps.csv").value());
   EXPECT_TRUE(score.skipped.empty());
   const ScoreSummary time = totals_of(score.series[0]);
   EXPECT_EQ(time.scored, 25);

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "storage/checkpoint.h"
 #include "storage/loader.h"
 #include "storage/scale_out.h"
@@ -32,10 +32,6 @@ struct Workload {
   double mark = 0;
 };
 using Workloads = std::map<std::string, Workload>;  // by "unet3d/h100"
-
-Result<CsvTable> embedded_table(std::string_view path) {
-  return CsvTable::parse(embedded_file(path).value_or(""), std::string(path));
-}
 
 Result<Workloads> read_workloads() {
   const auto table = embedded_table(kWorkloadsFile);

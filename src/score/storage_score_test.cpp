@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -15,10 +15,8 @@ Result<Score> score_of(const std::string& text) {
   return score_storage(*table, {.catalog = *catalog, .model = {}});
 }
 
-std::string published(const char* path) { return std::string(embedded_file(path).value_or("")); }
-
 TEST(StorageScore, PublishedTrainingRows) {
-  const auto score = score_of(published("validation/mlperf_storage_v1.0_training.csv"));
+  const auto score = score_of(embedded_text("validation/mlperf_storage_v1.0_training.csv").value());
   ASSERT_TRUE(score.has_value());
   EXPECT_EQ(score->rows, 132);
   EXPECT_TRUE(score->skipped.empty());
@@ -30,7 +28,7 @@ TEST(StorageScore, PublishedTrainingRows) {
 }
 
 TEST(StorageScore, CheckpointRowsFromTheOthersOfTheirSystem) {
-  const auto score = score_of(published("validation/checkpoint_truth.csv"));
+  const auto score = score_of(embedded_text("validation/checkpoint_truth.csv").value());
   ASSERT_TRUE(score.has_value());
   ASSERT_EQ(score->series.size(), 2u);
   const ScoreSummary rate = totals_of(score->series[0]);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "score/training_score.h"
 
 namespace orrery {
@@ -35,10 +35,6 @@ constexpr ParameterFile kFiles[] = {
     {"calibration/training_accelerators.csv", FitSubject::accelerator, "accelerator", "accelerator",
      "value"},
     {"calibration/training_releases.csv", FitSubject::release, "release", "framework", "factor"}};
-
-Result<CsvTable> embedded_table(std::string_view path) {
-  return CsvTable::parse(embedded_file(path).value_or(""), std::string(path));
-}
 
 // As TrainingCalibration names it; a release goes by family and version.
 std::string id_in(const ParameterFile& file, const CsvTable& table, const CsvRow& row) {

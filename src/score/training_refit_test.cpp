@@ -6,6 +6,7 @@
 #include <set>
 
 #include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "score/training_score.h"
 
 namespace orrery {
@@ -18,10 +19,8 @@ const Catalog& catalog() {
 }
 
 const CsvTable& all_rows() {
-  static const auto table =
-      CsvTable::parse(embedded_file("validation/training.csv").value_or(""), "training.csv");
-  if (!table) ADD_FAILURE() << to_text(table.error());
-  return *table;
+  static const CsvTable table = embedded_table("validation/training.csv").value();
+  return table;
 }
 
 // The rows of one H200: few enough for a fit in a test, three models among them.

@@ -2,15 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "score/one_mfu.h"
 
 namespace orrery {
 namespace {
 
 const CsvTable& published_rows() {
-  static const CsvTable table =
-      *CsvTable::parse(*embedded_file("validation/training.csv"), "training.csv");
+  static const CsvTable table = embedded_table("validation/training.csv").value();
   return table;
 }
 

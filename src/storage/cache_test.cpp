@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "storage/cache_replay.h"
 
 namespace orrery {
@@ -15,9 +15,7 @@ namespace {
 constexpr double kSimulationError = 0.005;
 
 TEST(Cache, ReproducesThePublishedTable) {
-  const auto text = embedded_file("validation/cache_policy_hit_rates.csv");
-  ASSERT_TRUE(text.has_value());
-  const auto table = CsvTable::parse(*text, "cache_policy_hit_rates.csv");
+  const auto table = embedded_table("validation/cache_policy_hit_rates.csv");
   ASSERT_TRUE(table.has_value());
   ASSERT_EQ(table->rows().size(), 10u);
   for (const CsvRow& row : table->rows()) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -42,8 +42,7 @@ Result<std::vector<DatasetKind>> read_dataset_kinds(const CsvTable& table) {
 }
 
 Result<std::vector<DatasetKind>> published_dataset_kinds() {
-  const auto text = embedded_file(kKindsFile);
-  const auto table = CsvTable::parse(text.value_or(""), std::string(kKindsFile));
+  const auto table = embedded_table(kKindsFile);
   if (!table) return std::unexpected(table.error());
   return read_dataset_kinds(*table);
 }

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -68,8 +68,7 @@ std::vector<StorageGuidance> read_storage_guidance(const CsvTable& table) {
 }
 
 Result<std::vector<StorageGuidance>> published_storage_guidance() {
-  const auto text = embedded_file(kGuidanceFile);
-  const auto table = CsvTable::parse(text.value_or(""), std::string(kGuidanceFile));
+  const auto table = embedded_table(kGuidanceFile);
   if (!table) return std::unexpected(table.error());
   return read_storage_guidance(*table);
 }

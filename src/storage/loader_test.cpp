@@ -8,22 +8,14 @@
 #include <vector>
 
 #include "base/csv.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
 
-CsvTable table_of(const std::string& path) {
-  const auto text = embedded_file(path);
-  EXPECT_TRUE(text.has_value()) << path;
-  auto table = CsvTable::parse(text.value_or("a\n"), path);
-  EXPECT_TRUE(table.has_value());
-  return *table;
-}
-
 // mlcommons/storage configs: batch x record / compute time, MiB/s of one accelerator.
 TEST(Loader, IdealRatesOfMlperfStorage) {
-  const CsvTable table = table_of("calibration/mlperf_storage_workloads.csv");
+  const CsvTable table = embedded_table("calibration/mlperf_storage_workloads.csv").value();
   int checked = 0;
   for (const CsvRow& row : table.rows()) {
     const auto batch = table.number(row, "batch");
@@ -42,7 +34,7 @@ TEST(Loader, IdealRatesOfMlperfStorage) {
 // it and no row is far below. The worst reported, 0.752 against 0.90, counts ramp-up that AU leaves
 // out.
 TEST(Loader, UtilisationOfEveryPublishedRow) {
-  const CsvTable workloads = table_of("calibration/mlperf_storage_workloads.csv");
+  const CsvTable workloads = embedded_table("calibration/mlperf_storage_workloads.csv").value();
   std::map<std::string, BytesPerSecond> ideal;
   for (const CsvRow& row : workloads.rows()) {
     if (!workloads.number(row, "batch")) continue;
@@ -52,7 +44,7 @@ TEST(Loader, UtilisationOfEveryPublishedRow) {
                         bytes(*workloads.number(row, "record_bytes")),
                         seconds(*workloads.number(row, "compute_s_per_step")));
   }
-  const CsvTable table = table_of("validation/mlperf_storage_v1.0_training.csv");
+  const CsvTable table = embedded_table("validation/mlperf_storage_v1.0_training.csv").value();
   ASSERT_EQ(table.rows().size(), 132u);
   std::vector<double> over_mark;
   int well_below = 0;
