@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "base/csv.h"
-#include "base/text.h"
-#include "catalog/embedded.h"
+#include "catalog/embedded_table.h"
 #include "design/names.h"
 #include "emit/escape.h"
 #include "emit/kubernetes_parts.h"
+#include "emit/run_terms.h"
 #include "emit/stamp.h"
 
 namespace orrery {
@@ -19,14 +19,11 @@ constexpr std::string_view kProvisioners = "emit/kubernetes/provisioners.csv";
 // Beyond the expected failures of a run; the plan's rate may be off by half.
 constexpr double kRestartMargin = 2;
 constexpr int kRestartsLeast = 10;
-constexpr Seconds kGraceMargin = seconds(60);
-constexpr Seconds kGraceUsual = seconds(300);
 
 bool can_mount(const TierView& tier) { return tier.tier->kind != design::TierKind::object; }
 
 std::optional<std::string> provisioner_of(const design::StorageTier& tier) {
-  const auto text = embedded_file(kProvisioners);
-  const auto table = CsvTable::parse(text.value_or(""), std::string(kProvisioners));
+  const auto table = embedded_table(kProvisioners);
   if (!table) return std::nullopt;
   std::optional<std::string> owned;
   for (const CsvRow& row : table->rows()) {
@@ -82,15 +79,7 @@ void add_environment(YamlWriter& yaml, const TrainView& train, const std::string
   set("MASTER_ADDR", fmt::format("{0}-workers-0-0.{0}", name));
   set("NNODES", std::to_string(train.hosts));
   set("GPUS_PER_NODE", std::to_string(train.fleet->accelerators_per_host));
-  set("ORRERY_LAYOUT", train.step.layout);
-  set("ORRERY_STEP_S", significant(train.step.step / seconds(1), 4));
-  if (train.checkpoint) {
-    const CheckpointView& c = *train.checkpoint;
-    set("ORRERY_CHECKPOINT_INTERVAL_S", significant(c.interval / seconds(1), 4));
-    set("ORRERY_CHECKPOINT_STEPS",
-        std::to_string(std::max(1L, std::lround(c.interval / train.step.step))));
-    set("ORRERY_CHECKPOINT_MODE", c.async ? "async" : "sync");
-  }
+  for (const RunVariable& v : run_variables(train)) set(v.name, v.value);
   yaml.end();
 }
 
@@ -152,11 +141,10 @@ void add_pod(YamlWriter& yaml, const KubePlan& plan, const TrainView& train,
     const auto [annotation, level] = placement(plan, train);
     yaml.begin("metadata").begin("annotations").text(annotation, level).end().end();
   }
-  Seconds grace = kGraceUsual;
-  if (train.checkpoint) grace = train.checkpoint->stall.safe + kGraceMargin;
   yaml.begin("spec").text("restartPolicy", "Never");
   yaml.comment("Time to save when the pod must go.");
-  yaml.number("terminationGracePeriodSeconds", std::llround(std::ceil(grace / seconds(1))));
+  yaml.number("terminationGracePeriodSeconds",
+              std::llround(std::ceil(time_to_save(train) / seconds(1))));
   yaml.begin("nodeSelector").text(kFleetLabel, train.fleet->fleet->name).end();
   add_container(yaml, plan, train, name);
   yaml.end().end();

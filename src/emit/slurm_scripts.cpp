@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "emit/escape.h"
+#include "emit/run_terms.h"
 #include "emit/slurm_parts.h"
 #include "emit/stamp.h"
 
@@ -16,10 +17,7 @@ namespace {
 // A run longer than this is cut into pieces that requeue themselves: a job that holds its nodes for
 // weeks keeps maintenance out.
 constexpr Seconds kLongestWall = hours(24 * 7);
-// What a save needs beside its write: the barrier, the metadata, a slow rank. An assumption.
-constexpr Seconds kSignalMargin = seconds(60);
-constexpr Seconds kSignalUsual = seconds(300);  // where the plan has no checkpoint
-constexpr double kSignalMost = 65535;           // Slurm's limit of --signal
+constexpr double kSignalMost = 65535;  // Slurm's limit of --signal
 
 // The checks, for bash. What differs between fleets is set by the `case` that precedes it.
 constexpr std::string_view kHealthBody = R"sh(
@@ -223,9 +221,7 @@ std::string sbatch_lines(const SlurmPlan& plan, const TrainView& train, const Ho
   Seconds wall = min(kLongestWall, train.run_time * 1.1);
   if (partition.time_limit) wall = min(wall, *partition.time_limit);
   wall = max(wall, minutes(10));
-  Seconds lead = kSignalUsual;
-  if (train.checkpoint) lead = train.checkpoint->stall.safe + kSignalMargin;
-  lead = min(lead, wall / 2);
+  const Seconds lead = min(time_to_save(train), wall / 2);
   std::string out;
   const auto option = [&out](std::string_view text) { out += fmt::format("#SBATCH {}\n", text); };
   option(fmt::format("--job-name={}", train.label));
@@ -256,17 +252,10 @@ std::string environment_lines(const TrainView& train) {
   const auto set = [&out](std::string_view name, const std::string& value) {
     out += fmt::format("export {}={}\n", name, shell_word(value));
   };
-  set("ORRERY_LAYOUT", train.step.layout);
-  set("ORRERY_STEP_S", significant(train.step.step / seconds(1), 4));
-  if (train.checkpoint) {
-    const CheckpointView& c = *train.checkpoint;
-    set("ORRERY_CHECKPOINT_INTERVAL_S", significant(c.interval / seconds(1), 4));
-    set("ORRERY_CHECKPOINT_STEPS",
-        std::to_string(std::max(1L, std::lround(c.interval / train.step.step))));
-    set("ORRERY_CHECKPOINT_MODE", c.async ? "async" : "sync");
-    if (c.first) set("ORRERY_CHECKPOINT_TIER", c.first->label);
-    if (c.safe) set("ORRERY_CHECKPOINT_SAFE_TIER", c.safe->label);
-  }
+  for (const RunVariable& v : run_variables(train)) set(v.name, v.value);
+  if (!train.checkpoint) return out;
+  if (train.checkpoint->first) set("ORRERY_CHECKPOINT_TIER", train.checkpoint->first->label);
+  if (train.checkpoint->safe) set("ORRERY_CHECKPOINT_SAFE_TIER", train.checkpoint->safe->label);
   return out;
 }
 
