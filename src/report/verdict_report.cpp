@@ -16,17 +16,8 @@ std::string place_text(const Place& p) {
   return fmt::format("{}:{}:{}", p.file, p.line, p.column);
 }
 
-const char* mark(Severity s) {
-  switch (s) {
-    case Severity::error:
-      return "BROKEN";
-    case Severity::warning:
-      return "warning";
-    case Severity::note:
-      return "note";
-  }
-  return "note";
-}
+// A rule with an error is broken; the others only speak up.
+std::string_view mark(Severity s) { return s == Severity::error ? "BROKEN" : to_text(s); }
 
 void add_findings(Document& d, const Verdict& v) {
   d.heading(2, "Rules");
@@ -127,9 +118,7 @@ void write_findings(JsonWriter& w, const Verdict& v) {
   w.key("findings").begin_array();
   for (const Finding& f : v.findings) {
     w.begin_object();
-    w.field("severity", f.severity == Severity::error     ? "error"
-                        : f.severity == Severity::warning ? "warning"
-                                                          : "note");
+    w.field("severity", to_text(f.severity));
     w.field("rule", f.rule).field("layer", to_text(f.layer));
     w.field("file", f.place.file).field("line", f.place.line).field("column", f.place.column);
     w.field("what", f.what).field("why", f.why).field("fix", f.fix);
