@@ -10,23 +10,10 @@
 #include "design/templates.h"
 #include "design/write_design.h"
 #include "emit/file.h"
+#include "plan/known_fixture.h"
 #include "plan/review.h"
 
 namespace orrery {
-
-struct Known {
-  Catalog catalog;
-  Models models;
-};
-
-inline const Known& known() {
-  static const Known* const kAll = [] {
-    auto* k = new Known{load_embedded_catalog().value(), {}};
-    k->models = load_models(k->catalog).value();
-    return k;
-  }();
-  return *kAll;
-}
 
 // The review points into the design, so both live at one address.
 struct Reviewed {

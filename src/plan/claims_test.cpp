@@ -6,34 +6,23 @@
 #include <set>
 
 #include "plan/claim_trial.h"
+#include "plan/known_fixture.h"
 
 namespace orrery {
 namespace {
 
-struct Ledger {
-  Catalog catalog;
-  Models models;
-  std::vector<ClaimCheck> checks;
-};
-
 // Computed once: some claims predict training steps and serving replicas.
-const Ledger& ledger() {
-  static const Ledger* all = [] {
-    auto* l = new Ledger;
-    l->catalog = load_embedded_catalog().value();
-    l->models = load_models(l->catalog).value();
-    l->checks = check_claims(l->catalog, l->models).value();
-    return l;
-  }();
-  return *all;
+const std::vector<ClaimCheck>& checks() {
+  static const std::vector<ClaimCheck> all = check_claims(known().catalog, known().models).value();
+  return all;
 }
 
 const ClaimCheck& check(std::string_view id) {
-  for (const ClaimCheck& c : ledger().checks) {
+  for (const ClaimCheck& c : checks()) {
     if (c.claim.id == id) return c;
   }
   ADD_FAILURE() << "no claim " << id;
-  return ledger().checks.front();
+  return checks().front();
 }
 
 double beside(const ClaimCheck& c, std::string_view label) {
@@ -45,8 +34,8 @@ double beside(const ClaimCheck& c, std::string_view label) {
 }
 
 TEST(Claims, HaveTheVerdictsRecorded) {
-  EXPECT_EQ(ledger().checks.size(), 56u);
-  for (const ClaimCheck& c : ledger().checks) {
+  EXPECT_EQ(checks().size(), 56u);
+  for (const ClaimCheck& c : checks()) {
     EXPECT_EQ(c.verdict, c.claim.recorded)
         << c.claim.id << " was '" << to_text(c.claim.recorded)
         << "' in data/claims.csv and is now '" << to_text(c.verdict) << "': " << c.statement;
@@ -54,7 +43,7 @@ TEST(Claims, HaveTheVerdictsRecorded) {
 }
 
 TEST(Claims, SayWhatWasTriedAndWhereItCameFrom) {
-  for (const ClaimCheck& c : ledger().checks) {
+  for (const ClaimCheck& c : checks()) {
     SCOPED_TRACE(c.claim.id);
     EXPECT_FALSE(c.finding.cases.empty());
     EXPECT_FALSE(c.statement.empty());
@@ -71,7 +60,7 @@ TEST(Claims, SayWhatWasTriedAndWhereItCameFrom) {
 }
 
 TEST(Claims, FollowTheCatalogAndNotAList) {
-  Catalog changed = ledger().catalog;
+  Catalog changed = known().catalog;
   for (Accelerator& a : changed.accelerators) {
     if (a.id == "h100-sxm") a.memory_bandwidth = gbytes_per_s(2500);
     if (a.id == "mi300x") a.memory = gigabytes(128);
@@ -79,7 +68,7 @@ TEST(Claims, FollowTheCatalogAndNotAList) {
   for (ServingEngine& e : changed.engines) {
     if (e.id == "tgi") e.status = EngineStatus::active;
   }
-  const auto checks = check_claims(changed, ledger().models);
+  const auto checks = check_claims(changed, known().models);
   ASSERT_TRUE(checks.has_value());
   for (const ClaimCheck& c : *checks) {
     if (c.claim.id == "hbm-h100" || c.claim.id == "mi300x-hbm") {

@@ -9,23 +9,10 @@
 #include "design/goals.h"
 #include "design/templates.h"
 #include "plan/goals.h"
+#include "plan/known_fixture.h"
 
 namespace orrery {
 namespace {
-
-struct Known {
-  Catalog catalog;
-  Models models;
-};
-
-const Known& known() {
-  static const Known* all = [] {
-    auto* k = new Known{load_embedded_catalog().value(), {}};
-    k->models = load_models(k->catalog).value();
-    return k;
-  }();
-  return *all;
-}
 
 design::Design sample(std::string_view name = "superpod-h100") {
   return design::read_design(design::find_template(name)->text, known().catalog).value();

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <set>
 
+#include "plan/known_fixture.h"
 #include "report/explain_report.h"
 
 namespace orrery {
@@ -29,11 +30,7 @@ void expect_page(const std::string& path, const std::string& printed) {
       << " is not what the tool prints; UPDATE_GOLDEN=1 rewrites it, to be reviewed as a diff";
 }
 
-std::vector<ClaimCheck> checks() {
-  const Catalog catalog = load_embedded_catalog().value();
-  const Models models = load_models(catalog).value();
-  return check_claims(catalog, models).value();
-}
+std::vector<ClaimCheck> checks() { return check_claims(known().catalog, known().models).value(); }
 
 TEST(ClaimsReport, PageIsWhatTheToolPrints) {
   expect_page("docs/claims.md", to_markdown(document_of(checks(), ClaimsView{.details = true})));

@@ -1,4 +1,4 @@
-// What the tests of the views share: the catalog and the models once, templates as designs.
+// What the tests of the views share: designs from texts and templates, and answers as texts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,23 +8,9 @@
 
 #include "design/design.h"
 #include "design/templates.h"
-#include "plan/models.h"
+#include "plan/known_fixture.h"
 
 namespace orrery {
-
-struct Known {
-  Catalog catalog;
-  Models models;
-};
-
-inline const Known& known() {
-  static const Known* all = [] {
-    auto* k = new Known{load_embedded_catalog().value(), {}};
-    k->models = load_models(k->catalog).value();
-    return k;
-  }();
-  return *all;
-}
 
 inline design::Design design_of(std::string_view text) {
   auto d = design::read_design(text, known().catalog);

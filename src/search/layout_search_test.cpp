@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "plan/models.h"
+#include "plan/known_fixture.h"
 
 namespace orrery {
 namespace {
@@ -32,8 +32,6 @@ LayoutQuestion small_question() {
 
 class LayoutSearches : public testing::Test {
  protected:
-  LayoutSearches() : catalog(load_embedded_catalog().value()), models(*load_models(catalog)) {}
-
   TrainingQuery query() const { return query_of(small_question(), catalog, nullptr).value(); }
 
   std::string searched_in_one_go() const {
@@ -43,8 +41,8 @@ class LayoutSearches : public testing::Test {
     return told(search.describe(search.join(std::move(parts)), true));
   }
 
-  Catalog catalog;
-  Models models;
+  const Catalog& catalog = known().catalog;
+  const Models& models = known().models;
 };
 
 TEST_F(LayoutSearches, taken_up_again_anywhere_gives_the_same_answer) {
