@@ -27,6 +27,10 @@ void put(YamlNode& map, std::string_view key, YamlNode value) {
   map.items.push_back(std::move(value));
 }
 
+// What a section says beyond its defaults.
+template <class T>
+YamlNode what_differs(const T& section);
+
 // Gathers the fields of a section as nodes; an absent optional is a null node.
 class SectionWriter {
  public:
@@ -118,12 +122,7 @@ class SectionWriter {
   template <class T>
     requires requires(SectionWriter& v, const T& t) { visit_fields(v, t); }
   YamlNode node_of(const T& section, const Field&) {
-    const T plain{};
-    SectionWriter given;
-    SectionWriter defaults;
-    visit_fields(given, section);
-    visit_fields(defaults, plain);
-    return std::move(given).without(defaults);
+    return what_differs(section);
   }
 
   inline static const Terms kPlainTerms{};
@@ -131,16 +130,25 @@ class SectionWriter {
   std::vector<Entry> fields_;
 };
 
-}  // namespace
-
-std::string write_design(const Design& design) {
-  const Design plain;
+template <class T>
+YamlNode what_differs(const T& section) {
+  const T plain{};
   SectionWriter given;
   SectionWriter defaults;
-  visit_fields(given, design);
+  visit_fields(given, section);
   visit_fields(defaults, plain);
-  return yaml_text(std::move(given).without(defaults));
+  return std::move(given).without(defaults);
 }
+
+}  // namespace
+
+std::string write_design(const Design& design) { return yaml_text(what_differs(design)); }
+
+std::string section_text(const Network& network) { return yaml_line(what_differs(network)); }
+std::string section_text(const Checkpoint& checkpoint) {
+  return yaml_line(what_differs(checkpoint));
+}
+std::string section_text(const Zone& zone) { return yaml_line(what_differs(zone)); }
 
 std::string design_digest(const Design& design) { return sha256_hex(write_design(design)); }
 

@@ -9,6 +9,10 @@
 namespace orrery::design {
 
 std::string write_design(const Design& design);
+// One section on one line, as an edit puts it into a file: { topology: fat-tree, switch: qm9700 }.
+std::string section_text(const Network& network);
+std::string section_text(const Checkpoint& checkpoint);
+std::string section_text(const Zone& zone);
 // SHA-256 of the canonical text: comments, the order of keys and spelt-out defaults do not matter.
 std::string design_digest(const Design& design);
 

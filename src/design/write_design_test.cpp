@@ -93,6 +93,28 @@ TEST(WriteDesign, keeps_what_differs_from_a_default) {
   EXPECT_NE(text.find("rate: 20 /h"), std::string::npos) << text;
 }
 
+TEST(WriteDesign, a_section_on_one_line_reads_back) {
+  const Network network{.topology = TopologyKind::fat_tree,
+                        .switch_part = "sn5600",
+                        .routing = Routing::adaptive,
+                        .roce = {.pfc = true, .ecn = false}};
+  EXPECT_EQ(
+      section_text(network),
+      "{ topology: fat-tree, switch: sn5600, routing: adaptive, roce: { pfc: true, ecn: false "
+      "} }");
+  const Checkpoint checkpoint{.to = {"node-nvme", "hot"}, .keep = {{"hot", 3}, {"cold", {}}}};
+  EXPECT_EQ(section_text(checkpoint),
+            "{ to: [node-nvme, hot], keep: { hot: 3, cold: milestones } }");
+  const Zone zone{.site = "a, b", .share = 0.5};
+  EXPECT_EQ(section_text(zone), "{ site: \"a, b\", share: 0.5 }");
+  EXPECT_EQ(section_text(Network{}), "{}");
+  Design d = read(
+      "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: a, node: dgx-h100, "
+      "count: 4 }]\nfabric:\n  storage: " +
+      section_text(network) + "\n");
+  EXPECT_TRUE(d.fabric.storage == network);
+}
+
 TEST(Goals, read_back_as_they_were) {
   for (const GoalMetric& m : goal_metrics()) {
     const std::string text =

@@ -66,6 +66,21 @@ void put_map(const YamlNode& n, std::size_t indent, bool first_in_place, std::st
   }
 }
 
+void put_line(const YamlNode& n, std::string& out) {
+  if (n.kind == YamlNode::Kind::scalar) {
+    out += scalar(n.text);
+    return;
+  }
+  const bool map = n.kind == YamlNode::Kind::map;
+  out += map ? "{" : "[";
+  for (std::size_t i = 0; i < n.items.size(); ++i) {
+    out += i > 0 ? ", " : map ? " " : "";
+    if (map) out += scalar(n.keys[i].text) + ": ";
+    put_line(n.items[i], out);
+  }
+  out += !map ? "]" : n.items.empty() ? "}" : " }";
+}
+
 }  // namespace
 
 std::string quantity_text(double base_units, const Dimension& dimension, const Field& field) {
@@ -97,6 +112,12 @@ std::string number_text(double value, const Field& field) {
 std::string yaml_text(const YamlNode& root) {
   std::string out;
   put_map(root, 0, false, out);
+  return out;
+}
+
+std::string yaml_line(const YamlNode& node) {
+  std::string out;
+  put_line(node, out);
   return out;
 }
 

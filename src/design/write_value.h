@@ -15,5 +15,7 @@ std::string number_text(double value, const Field& field);
 
 // Block style, two blanks a level; lists of scalars on one line.
 std::string yaml_text(const YamlNode& root);
+// All on one line: { to: [node-nvme, hot], keep: { hot: 3 } }.
+std::string yaml_line(const YamlNode& node);
 
 }  // namespace orrery::design
