@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/probability.h"
 #include "base/units.h"
-#include "failure/rates.h"
+#include "plan/serve_sizing.h"
 
 namespace orrery {
 namespace {
@@ -20,36 +19,10 @@ struct Mix {
   double output;
 };
 constexpr Mix kMixes[] = {{"chat", 1020, 129}, {"code", 1469, 13}, {"summary", 4096, 256}};
-constexpr double kReplicaLoad = 0.8;
-constexpr int kLargestTp = 8;
 // A plain network on an accelerator, of the dense peak: assumed, as in plain_step.h.
 constexpr double kPlainEfficiency = 0.35;
 // p99 of an M/M/1 queue is ln(100) mean sojourns.
 constexpr double kLog100 = 4.605170185988092;
-// A failed replica is back on another node within this time: assumed.
-constexpr Seconds kReplicaBack = minutes(10);
-
-Dtype weights_dtype(design::Precision p) {
-  switch (p) {
-    case design::Precision::fp8:
-    case design::Precision::fp8_row:
-    case design::Precision::fp8_block:
-    case design::Precision::mxfp8:
-      return Dtype::fp8;
-    case design::Precision::nvfp4:
-    case design::Precision::int4:
-      return Dtype::fp4;
-    case design::Precision::int8:
-      return Dtype::int8;
-    case design::Precision::fp16:
-      return Dtype::fp16;
-    case design::Precision::fp32:
-    case design::Precision::tf32:
-    case design::Precision::bf16:
-      return Dtype::bf16;
-  }
-  return Dtype::bf16;
-}
 
 RequestShape request_of(const design::Serve& serve) {
   RequestShape r;
@@ -62,25 +35,13 @@ RequestShape request_of(const design::Serve& serve) {
   return r;
 }
 
-ServingQuery query_of(const ServeView& v) {
-  ServingQuery q{
-      .model = *v.model, .accelerator = v.fleet->accelerator(), .engine = v.serve->engine};
-  q.precision.products = weights_dtype(v.serve->precision);
-  q.precision.experts = q.precision.products;
-  q.precision.kv = weights_dtype(v.serve->kv_precision);
-  q.request = v.request;
-  q.split.pp = v.serve->pp;
-  return q;
-}
-
 std::string first_fault(const Diagnostics& faults) {
   return faults.empty() ? "it cannot be served" : faults.front().what;
 }
 
-void count_replicas(ServeView& v, double given_share) {
+void count_replicas(ServeView& v) {
   v.replicas_needed = std::max(1.0, replicas_needed(v.peak, v.capacity_per_replica, kReplicaLoad));
-  v.replicas = v.serve->replicas ? std::max(1.0, std::round(*v.serve->replicas * given_share))
-                                 : v.replicas_needed;
+  v.replicas = v.serve->replicas ? replicas_here(v, *v.serve->replicas) : v.replicas_needed;
   v.devices = v.replicas * v.devices_per_replica;
 }
 
@@ -114,9 +75,9 @@ void fill_point(ServeView& v, const ServingPoint& p) {
   v.output_tokens_per_s = v.rate.base() * v.request.output;
 }
 
-void fill_transformer(ServeView& v, const Models& models, double given_share) {
-  ServingQuery q = query_of(v);
-  const int most = std::min(kLargestTp, v.fleet->node.part.accelerators);
+void fill_transformer(ServeView& v, const Models& models) {
+  ServingQuery q = serving_query(v);
+  const int most = widest_split(v);
   const auto tp = v.serve->tp ? v.serve->tp : least_tp(q, most);
   if (!tp) {
     v.infeasible = fmt::format("weights and one request do not fit {} accelerators of {}", most,
@@ -143,13 +104,13 @@ void fill_transformer(ServeView& v, const Models& models, double given_share) {
   v.capacity_per_replica = most_served.requests;
   v.bound = most_served.bound;
   v.kv_tokens = replica->memory.kv_tokens;
-  count_replicas(v, given_share);
+  count_replicas(v);
   fill_point(v, point_at(*replica, v.request, v.peak / v.replicas, most_served.concurrency, costs));
   v.error = serving_error(machine.device(), q);
   v.basis = Basis::fitted;
 }
 
-void fill_plain(ServeView& v, double given_share) {
+void fill_plain(ServeView& v) {
   const auto& a = *v.fleet->accelerator();
   const auto peak = a.peak(Dtype::bf16) ? a.peak(Dtype::bf16) : a.peak(Dtype::fp16);
   if (!v.serve->network || !peak || v.serve->network->forward <= Flops(0)) {
@@ -170,7 +131,7 @@ void fill_plain(ServeView& v, double given_share) {
     return;
   }
   v.capacity_per_replica = within;
-  count_replicas(v, given_share);
+  count_replicas(v);
   const double left = 1.0 / service.base() - v.peak.base() / v.replicas;
   v.latency_p99 = left > 0 ? Seconds(kLog100 / left) : years(1);
   v.error = 0.4;
@@ -178,25 +139,7 @@ void fill_plain(ServeView& v, double given_share) {
   v.reference = "docs/models/plain-network.md";
 }
 
-void fill_availability(ServeView& v) {
-  const auto rates = published_node_failure_rates();
-  const NodeFailureRate* published = rates ? find_rate(*rates, "llama3") : nullptr;
-  if (published == nullptr) return;
-  const PerSecond node =
-      v.fleet->fleet->failures.node_mtbf
-          ? 1.0 / *v.fleet->fleet->failures.node_mtbf
-          : scaled_to_host(*published, std::max(1, v.fleet->accelerators_per_host));
-  const double hosts = std::max(1.0, v.devices / std::max(1, v.fleet->accelerators_per_host));
-  const double replicas_per_host = v.replicas / hosts;
-  const double hosts_down = hosts * (node * kReplicaBack);
-  // A host takes all its replicas with it; the service holds while the rest carries the peak.
-  const double spare_hosts =
-      std::floor((v.replicas - v.replicas_needed * kReplicaLoad) / replicas_per_host);
-  v.availability =
-      1 - poisson_above(static_cast<std::int64_t>(std::max(0.0, spare_hosts)), hosts_down);
-}
-
-void fill(ServeView& v, const Models& models, double given_share) {
+void fill(ServeView& v, const Models& models) {
   if (v.fleet == nullptr || v.fleet->accelerator() == nullptr) {
     v.infeasible = "no fleet with accelerators to run on";
     return;
@@ -207,11 +150,11 @@ void fill(ServeView& v, const Models& models, double given_share) {
                         ? std::min(v.fleet->accelerators, *v.workload->terms.nodes * per_node)
                         : v.fleet->accelerators;
   if (v.model) {
-    fill_transformer(v, models, given_share);
+    fill_transformer(v, models);
   } else {
-    fill_plain(v, given_share);
+    fill_plain(v);
   }
-  if (v.feasible()) fill_availability(v);
+  if (v.feasible()) v.availability = availability_with(v, v.replicas);
 }
 
 const FleetView* fleet_of_zone(const std::vector<FleetView>& fleets, const design::Zone& zone) {
@@ -239,7 +182,7 @@ std::vector<ServeView> view_serves(const design::Design& design, const Catalog& 
       v.fleet = fleet;
       v.rate = serve->arrivals.rate * share;
       v.peak = v.rate * serve->arrivals.peak;
-      fill(v, models, share);
+      fill(v, models);
       views.push_back(std::move(v));
     };
     if (serve->zones.empty()) add(whole.label, fleet_of(fleets, w), 1);

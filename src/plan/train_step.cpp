@@ -6,15 +6,12 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "plan/batch_split.h"
 #include "plan/plain_step.h"
 #include "plan/train_run.h"
 
 namespace orrery {
 namespace {
-
-// Fewer nodes than the fleet are tried when the batch does not spread over all of them; a search
-// that leaves more than this share idle is not worth offering.
-constexpr double kLeastShareUsed = 0.5;
 
 Precision precision_of(design::Precision p) {
   switch (p) {
@@ -91,38 +88,6 @@ TrainingQuery query_for(const TrainView& view, const TrainContext& c) {
   return q;
 }
 
-// Whether some split of `gpus` into tp x pp x cp x dp spreads the batch evenly.
-bool batch_spreads(const TrainView& view, int gpus) {
-  const int batch = view.train->batch;
-  if (view.train->layout) {
-    const design::Layout& l = *view.train->layout;
-    const int shards = l.tp * l.pp * l.cp;
-    if (shards <= 0 || gpus % shards != 0) return false;
-    const int dp = gpus / shards;
-    return (!l.dp || *l.dp == dp) && batch % (dp * l.mbs) == 0;
-  }
-  for (int tp = 1; tp <= 8; tp *= 2) {
-    for (int pp = 1; pp <= 64; ++pp) {
-      const int shards = tp * pp;
-      if (view.model->layers % pp == 0 && gpus % shards == 0 && batch % (gpus / shards) == 0)
-        return true;
-    }
-  }
-  return false;
-}
-
-std::vector<int> counts_to_try(const TrainView& view, int available) {
-  const int per_host = std::max(1, view.fleet->accelerators_per_host);
-  std::vector<int> counts;
-  const int least = static_cast<int>(available * kLeastShareUsed);
-  for (int gpus = available; gpus >= std::max(1, least) && counts.size() < 2; gpus -= per_host) {
-    if (batch_spreads(view, gpus)) counts.push_back(gpus);
-  }
-  // A model that needs few devices, on a fleet smaller than a host's worth of steps.
-  if (counts.empty() && available <= per_host && batch_spreads(view, 1)) counts.push_back(1);
-  return counts;
-}
-
 double seconds_of(const StepEstimate& e, std::initializer_list<StepPhase> parts) {
   double sum = 0;
   for (const StepPhase p : parts) sum += e.part(p);
@@ -172,14 +137,6 @@ std::string refusal(const Diagnostics& faults) {
   return faults.empty() ? "no layout divides" : faults.front().what;
 }
 
-int available_to(const TrainView& view) {
-  const FleetView& fleet = *view.fleet;
-  const int per_node = fleet.node.part.accelerators;
-  return view.workload->terms.nodes
-             ? std::min(fleet.accelerators, *view.workload->terms.nodes * per_node)
-             : fleet.accelerators;
-}
-
 std::unexpected<Diagnostics> no_run(std::string why) {
   return fail({.code = "training.infeasible", .what = std::move(why)});
 }
@@ -203,7 +160,7 @@ void fill_transformer(TrainView& view, const TrainContext& c) {
 }  // namespace
 
 Result<TrainingRun> training_run(const TrainView& view, const TrainContext& c) {
-  const int available = available_to(view);
+  const int available = accelerators_for(view);
   const std::vector<int> counts = counts_to_try(view, available);
   if (counts.empty()) {
     return no_run(fmt::format(
@@ -235,7 +192,7 @@ void fill_step(TrainView& view, const TrainContext& c) {
   if (view.model) {
     fill_transformer(view, c);
   } else {
-    fill_plain_step(view, c, available_to(view));
+    fill_plain_step(view, c, accelerators_for(view));
   }
   const int per_host = std::max(1, fleet.accelerators_per_host);
   view.hosts = (view.accelerators + per_host - 1) / per_host;

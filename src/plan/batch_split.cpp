@@ -1,0 +1,76 @@
+#include "plan/batch_split.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+namespace orrery {
+namespace {
+
+// The largest count that a design file takes.
+constexpr std::int64_t kLargestBatch = 10'000'000;
+
+// What a batch must be a multiple of, one number for each split of `gpus` that the run could have.
+std::vector<std::int64_t> divisors(const TrainView& view, int gpus) {
+  if (gpus <= 0) return {};
+  if (view.model == nullptr) return {gpus};
+  if (view.train->layout) {
+    const design::Layout& l = *view.train->layout;
+    const std::int64_t shards = std::int64_t{l.tp} * l.pp * l.cp;
+    if (shards <= 0 || gpus % shards != 0) return {};
+    const std::int64_t dp = gpus / shards;
+    if (l.dp && *l.dp != dp) return {};
+    return {dp * std::max(1, l.mbs)};
+  }
+  std::vector<std::int64_t> all;
+  for (int tp = 1; tp <= 8; tp *= 2) {
+    for (int pp = 1; pp <= 64; ++pp) {
+      if (view.model->layers % pp == 0 && gpus % (tp * pp) == 0) all.push_back(gpus / (tp * pp));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+int accelerators_for(const TrainView& view) {
+  const FleetView& fleet = *view.fleet;
+  const int per_node = fleet.node.part.accelerators;
+  return view.workload->terms.nodes
+             ? std::min(fleet.accelerators, *view.workload->terms.nodes * per_node)
+             : fleet.accelerators;
+}
+
+bool batch_spreads(const TrainView& view, int gpus) {
+  return std::ranges::any_of(divisors(view, gpus),
+                             [&](std::int64_t d) { return view.train->batch % d == 0; });
+}
+
+std::vector<int> counts_to_try(const TrainView& view, int available) {
+  const int per_host = std::max(1, view.fleet->accelerators_per_host);
+  std::vector<int> counts;
+  const int least = static_cast<int>(available * kLeastShareUsed);
+  for (int gpus = available; gpus >= std::max(1, least) && counts.size() < 2; gpus -= per_host) {
+    if (batch_spreads(view, gpus)) counts.push_back(gpus);
+  }
+  // A model that needs few devices, on a fleet smaller than a host's worth of steps.
+  if (counts.empty() && available <= per_host && batch_spreads(view, 1)) counts.push_back(1);
+  return counts;
+}
+
+std::optional<int> nearest_batch(const TrainView& view, int gpus) {
+  const std::int64_t batch = view.train->batch;
+  std::optional<int> best;
+  const auto consider = [&](std::int64_t candidate) {
+    if (candidate < 1 || candidate > kLargestBatch) return;
+    if (best && std::abs(candidate - batch) > std::abs(*best - batch)) return;
+    best = static_cast<int>(candidate);
+  };
+  for (const std::int64_t d : divisors(view, gpus)) {
+    consider(batch / d * d);
+    consider((batch + d - 1) / d * d);
+  }
+  return best;
+}
+
+}  // namespace orrery

@@ -1,0 +1,98 @@
+#include "plan/serve_sizing.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/probability.h"
+#include "failure/rates.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kLargestTp = 8;
+// A failed replica is back on another node within this time: assumed.
+constexpr Seconds kReplicaBack = minutes(10);
+// Halves round up, whatever the last bit of a share says.
+constexpr double kRounding = 1e-9;
+
+Dtype weights_dtype(design::Precision p) {
+  switch (p) {
+    case design::Precision::fp8:
+    case design::Precision::fp8_row:
+    case design::Precision::fp8_block:
+    case design::Precision::mxfp8:
+      return Dtype::fp8;
+    case design::Precision::nvfp4:
+    case design::Precision::int4:
+      return Dtype::fp4;
+    case design::Precision::int8:
+      return Dtype::int8;
+    case design::Precision::fp16:
+      return Dtype::fp16;
+    case design::Precision::fp32:
+    case design::Precision::tf32:
+    case design::Precision::bf16:
+      return Dtype::bf16;
+  }
+  return Dtype::bf16;
+}
+
+// How often a host of the service's fleet fails; never where no rate is known.
+PerSecond host_failures(const ServeView& v) {
+  if (v.fleet->fleet->failures.node_mtbf) return 1.0 / *v.fleet->fleet->failures.node_mtbf;
+  const auto rates = published_node_failure_rates();
+  const NodeFailureRate* published = rates ? find_rate(*rates, "llama3") : nullptr;
+  if (published == nullptr) return PerSecond(0);
+  return scaled_to_host(*published, std::max(1, v.fleet->accelerators_per_host));
+}
+
+double availability_at(const ServeView& v, double replicas, PerSecond host_rate) {
+  const double devices = replicas * v.devices_per_replica;
+  const double hosts = std::max(1.0, devices / std::max(1, v.fleet->accelerators_per_host));
+  const double replicas_per_host = replicas / hosts;
+  const double hosts_down = hosts * (host_rate * kReplicaBack);
+  // A host takes all its replicas with it; the service holds while the rest carries the peak.
+  const double spare_hosts =
+      std::floor((replicas - v.replicas_needed * kReplicaLoad) / replicas_per_host);
+  return 1 - poisson_above(static_cast<std::int64_t>(std::max(0.0, spare_hosts)), hosts_down);
+}
+
+}  // namespace
+
+ServingQuery serving_query(const ServeView& v) {
+  ServingQuery q{
+      .model = *v.model, .accelerator = v.fleet->accelerator(), .engine = v.serve->engine};
+  q.precision.products = weights_dtype(v.serve->precision);
+  q.precision.experts = q.precision.products;
+  q.precision.kv = weights_dtype(v.serve->kv_precision);
+  q.request = v.request;
+  q.split.pp = v.serve->pp;
+  return q;
+}
+
+int widest_split(const ServeView& v) {
+  return std::min(kLargestTp, v.fleet->node.part.accelerators);
+}
+
+double replicas_here(const ServeView& v, int replicas) {
+  const PerSecond all = v.serve->arrivals.rate;
+  const double share = all > PerSecond(0) ? v.rate / all : 1;
+  return std::max(1.0, std::floor(replicas * share + 0.5 + kRounding));
+}
+
+double availability_with(const ServeView& v, double replicas) {
+  return availability_at(v, replicas, host_failures(v));
+}
+
+std::optional<int> replicas_for_availability(const ServeView& v, double wanted) {
+  const PerSecond host_rate = host_failures(v);
+  const auto have = static_cast<int>(std::ceil(std::min(v.replicas, 1e6)));
+  // A large service is tried in steps of a few replicas in a thousand.
+  const int step = 1 + have / 256;
+  for (int replicas = have; replicas <= 2 * have + 64; replicas += step) {
+    if (availability_at(v, replicas, host_rate) >= wanted) return replicas;
+  }
+  return std::nullopt;
+}
+
+}  // namespace orrery

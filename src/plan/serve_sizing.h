@@ -1,0 +1,29 @@
+// A service asked again at other sizes: what its view says for the replicas it has, these say for
+// any, so that a rule can tell how many would do.
+//
+//   availability = P(no more hosts down than stand by), hosts down ~ Poisson
+#pragma once
+
+#include <optional>
+
+#include "plan/serve_view.h"
+
+namespace orrery {
+
+// A replica is loaded to this share of what it serves within the objective.
+inline constexpr double kReplicaLoad = 0.8;
+
+// The question to the serving model, with its tensor split left to the caller.
+ServingQuery serving_query(const ServeView& view);
+// The largest tensor split that a node of the fleet holds.
+int widest_split(const ServeView& view);
+
+// Of a service's replicas, those of this zone: by its share of the traffic, at least one.
+double replicas_here(const ServeView& view, int replicas);
+
+double availability_with(const ServeView& view, double replicas);
+// The least replicas, from those it has on, that are up as often as wanted; none within twice as
+// many and a few.
+std::optional<int> replicas_for_availability(const ServeView& view, double wanted);
+
+}  // namespace orrery
