@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "design/write_design.h"
+#include "plan/edits.h"
 #include "plan/rules.h"
 
 namespace orrery {
@@ -17,6 +19,7 @@ void check_buildable(const Review& r, const Rule& rule, std::vector<Finding>& ou
       f.why =
           d.why.empty() ? "Without it there is no bill, no power and no rate to plan with." : d.why;
       f.fix = d.fix;
+      f.edit = edit_topology(r, *n);
       out.push_back(std::move(f));
     }
   }
@@ -33,8 +36,10 @@ void check_separate(const Review& r, const Rule& rule, std::vector<Finding>& out
   f.why =
       "A checkpoint drain and the collectives of the next step want the same wires at the same "
       "time.";
-  f.fix = "Declare a storage network of its own, or accept the loss.";
-  f.edit = Finding::Edit{"fabric.storage.converged", "false"};
+  f.fix = "Give storage a network of its own, or accept the loss.";
+  const bool declared = r.design.fabric.storage.topology != design::TopologyKind::none;
+  f.edit = declared ? Edit{"fabric.storage.converged", "false"}
+                    : Edit{"fabric.storage", section_text(separate_storage(r.design.fabric))};
   out.push_back(std::move(f));
 }
 
@@ -69,7 +74,7 @@ void check_roce(const Review& r, const Rule& rule, std::vector<Finding>& out) {
                            declared ? "does without" : "does not declare", item.what);
       f.why = item.why;
       f.fix = fmt::format("Check it on the switches, then write roce: {{ {}: true }}.", item.key);
-      f.edit = Finding::Edit{fmt::format("{}.roce.{}", n->path, item.key), "true"};
+      f.edit = Edit{fmt::format("{}.roce.{}", n->path, item.key), "true"};
       out.push_back(std::move(f));
     }
   }
@@ -85,11 +90,11 @@ void check_twin_plane(const Review& r, const Rule& rule, std::vector<Finding>& o
       "ConnectX-8 reaches 800 Gb/s only on InfiniBand; on Ethernet it is 2 x 400, so each port "
       "needs a plane.";
   f.fix = "Use topology: twin-plane.";
-  f.edit = Finding::Edit{"fabric.compute.topology", "twin-plane"};
+  f.edit = Edit{"fabric.compute.topology", "twin-plane"};
   out.push_back(std::move(f));
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kFabricRules[] = {
     {"fabric.buildable", Layer::fabric, Severity::error, "every declared network can be built",
      "docs/models/fabric.md", check_buildable},
     {"fabric.separate-storage", Layer::fabric, Severity::warning,
@@ -106,6 +111,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> fabric_rules() { return kRules; }
+std::span<const Rule> fabric_rules() { return kFabricRules; }
 
 }  // namespace orrery

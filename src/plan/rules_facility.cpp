@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "facility/power_cap.h"
+#include "plan/edits.h"
 #include "plan/rules.h"
 
 namespace orrery {
@@ -26,9 +27,12 @@ void check_rack(const Review& r, const Rule& rule, std::vector<Finding>& out) {
       f.why = fmt::format("{} reaches {} a rack in practice{}.", v.site->cooling,
                           brief(v.cooling->rack_practical_max),
                           v.site->rack ? ", and the site allows " + brief(*v.site->rack) : "");
-      f.fix = method ? fmt::format("Use {} cooling, or fewer nodes a rack.", method->id)
-                     : "Use fewer nodes a rack.";
-      if (method && (above || none)) f.edit = Finding::Edit{v.path + ".cooling", method->id};
+      const bool cooling_binds = power > v.cooling->rack_practical_max;
+      f.fix = !cooling_binds
+                  ? fmt::format("Use fewer nodes a rack, or racks of {}.", at_least(power))
+              : method ? fmt::format("Use {} cooling, or fewer nodes a rack.", method->id)
+                       : "Use fewer nodes a rack.";
+      f.edit = edit_rack(r, v, p);
       out.push_back(std::move(f));
     }
   }
@@ -49,15 +53,12 @@ void check_power(const Review& r, const Rule& rule, std::vector<Finding>& out) {
     const double cap = accelerator_cap(p.node, per_node);
     f.fix = cap >= kLowestCap && cap < 1 && p.fleet->accelerator() && p.fleet->accelerator()->tdp
                 ? fmt::format(
-                      "Cap the accelerators at {} (they keep about {} of their speed), or shrink "
-                      "the fleet.",
+                      "Cap the accelerators at {} (they keep about {} of their speed), shrink "
+                      "the fleet, or contract more power.",
                       brief(*p.fleet->accelerator()->tdp * cap, 2),
                       show(capped_speed(cap, Boundness::compute), Unit::ratio))
                 : "Shrink the fleet, or contract more power.";
-    if (v.budget && v.budget->nodes > p.fleet->fleet->spares) {
-      f.edit = Finding::Edit{p.fleet->path + ".count",
-                             std::to_string(v.budget->nodes - p.fleet->fleet->spares)};
-    }
+    f.edit = edit_power(r, v);
     out.push_back(std::move(f));
   }
 }
@@ -69,7 +70,9 @@ void check_positions(const Review& r, const Rule& rule, std::vector<Finding>& ou
     f.what = fmt::format("The fleets of site '{}' need {} racks; it has room for {}.", v.site->name,
                          v.racks, *v.site->racks);
     f.why = "Nodes a rack are bound by its power, its cooling or its height.";
-    f.fix = "Use a denser cooling method, or a larger hall.";
+    f.fix =
+        fmt::format("Put more nodes into a rack, cool it for them, or find {} positions.", v.racks);
+    f.edit = edit_positions(r, v);
     out.push_back(std::move(f));
   }
 }
@@ -88,7 +91,7 @@ void check_air_residue(const Review& r, const Rule& rule, std::vector<Finding>& 
   }
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kFacilityRules[] = {
     {"facility.rack-above-cooling", Layer::facility, Severity::error,
      "a rack draws no more than its cooling and the site allow", "catalog cooling_methods",
      check_rack},
@@ -103,6 +106,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> facility_rules() { return kRules; }
+std::span<const Rule> facility_rules() { return kFacilityRules; }
 
 }  // namespace orrery

@@ -1,9 +1,12 @@
 // Law, security and support: where data may lie, who may buy what, what must be encrypted.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/text.h"
+#include "design/write_design.h"
+#include "plan/edits.h"
 #include "plan/rules.h"
 
 namespace orrery {
@@ -53,31 +56,114 @@ std::vector<std::string> tiers_used(const design::Workload& w) {
   return used;
 }
 
-void residency_of_compute(const Review& r, const Rule& rule, const design::Workload& w,
-                          const std::string& residency, const FleetView* fleet,
-                          std::vector<Finding>& out) {
-  if (residency.empty() || fleet == nullptr || inside(residency, fleet->region)) return;
+// The first place where a workload names a tier, with another tier's name in its stead.
+std::optional<Edit> edit_tier(const Review& r, const design::Workload& w, const std::string& from,
+                              const std::string& to) {
+  const std::string path = path_of(r.design, w);
+  if (const auto* serve = std::get_if<design::Serve>(&w.task)) {
+    return serve->weights_tier == from ? std::optional(Edit{path + ".weights_tier", name_text(to)})
+                                       : std::nullopt;
+  }
+  const auto* train = std::get_if<design::Train>(&w.task);
+  const auto* batch = std::get_if<design::Batch>(&w.task);
+  const std::string data = train ? train->dataset.tier : batch ? batch->dataset.tier : "";
+  if (data == from) return Edit{path + ".dataset.tier", name_text(to)};
+  if (train == nullptr) return std::nullopt;
+  if (train->features && train->features->tier == from)
+    return Edit{path + ".features.tier", name_text(to)};
+  if (!train->checkpoint) return std::nullopt;
+  std::vector<std::string> targets;
+  for (const std::string& label : train->checkpoint->to) {
+    const std::string& next = label == from ? to : label;
+    if (std::ranges::find(targets, next) == targets.end()) targets.push_back(next);
+  }
+  return Edit{path + ".checkpoint.to", list_text(targets)};
+}
+
+// A shared tier of the design that `allows`, of the same kind of tier first.
+template <class Allows>
+const design::StorageTier* other_tier(const Review& r, const design::StorageTier& tier,
+                                      Allows allows) {
+  const design::StorageTier* found = nullptr;
+  for (const design::StorageTier& t : r.design.storage) {
+    if (&t == &tier || t.tier == design::Tier::node_nvme || !t.caches.empty() || !allows(t))
+      continue;
+    if (t.tier == tier.tier) return &t;
+    if (found == nullptr) found = &t;
+  }
+  return found;
+}
+
+// A fleet inside that has accelerators where the present one has.
+const FleetView* fleet_inside(const Review& r, const std::string& residency,
+                              const FleetView& present) {
+  for (const FleetView& v : r.fleets) {
+    const bool alike = (v.accelerator() != nullptr) == (present.accelerator() != nullptr);
+    if (alike && inside(residency, v.region)) return &v;
+  }
+  return nullptr;
+}
+
+// Another tier inside, or this one moved to where the workload runs.
+std::optional<Edit> edit_residency(const Review& r, const design::Workload& w,
+                                   const design::StorageTier& tier, const std::string& label) {
+  const std::string& residency = w.terms.residency;
+  const design::StorageTier* other = other_tier(
+      r, tier, [&](const design::StorageTier& t) { return inside(residency, region_of(r, t)); });
+  if (other != nullptr) return edit_tier(r, w, label, std::string(other->label()));
+  const FleetView* fleet = fleet_of(r.fleets, w);
+  if (fleet == nullptr || fleet->site == nullptr || !inside(residency, fleet->region)) {
+    return std::nullopt;
+  }
+  if (!tier.region.empty()) return Edit{path_of(r, tier) + ".region", fleet->region->id};
+  return Edit{path_of(r, tier) + ".site", name_text(fleet->site->name)};
+}
+
+std::optional<Finding> residency_of_compute(const Review& r, const Rule& rule,
+                                            const design::Workload& w, const std::string& residency,
+                                            const FleetView* fleet) {
+  if (residency.empty() || fleet == nullptr || inside(residency, fleet->region)) {
+    return std::nullopt;
+  }
   Finding f = finding_at(r, rule, path_of(r.design, w) + ".residency");
   f.what =
       fmt::format("'{}' must stay in {}, but fleet '{}' stands in {}.", label_of(r.design, w),
                   residency, fleet->fleet->name, region_name(fleet->region, "an unknown region"));
   f.why = "A workload tagged with a region may not be placed outside it.";
   f.fix = "Run it on a fleet of that region, or change the residency tag.";
-  out.push_back(std::move(f));
+  return f;
+}
+
+void residency_of_zones(const Review& r, const Rule& rule, const design::Workload& w,
+                        const design::Serve& serve, std::vector<Finding>& out) {
+  for (std::size_t i = 0; i < serve.zones.size(); ++i) {
+    design::Zone zone = serve.zones[i];
+    const FleetView* fleet = zone.fleet.empty() ? nullptr : find_fleet_view(r.fleets, zone.fleet);
+    for (const FleetView& v : r.fleets) {
+      if (fleet == nullptr && v.site && v.site->name == zone.site) fleet = &v;
+    }
+    auto f = residency_of_compute(r, rule, w, zone.residency, fleet);
+    if (!f) continue;
+    if (const FleetView* there = fleet_inside(r, zone.residency, *fleet)) {
+      zone.site = there->site->name;
+      zone.fleet = there->fleet->name;
+      f->edit = Edit{fmt::format("{}.zones[{}]", path_of(r.design, w), i), section_text(zone)};
+    }
+    out.push_back(*std::move(f));
+  }
 }
 
 void check_residency(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const design::Workload& w : r.design.workloads) {
-    residency_of_compute(r, rule, w, w.terms.residency, fleet_of(r.fleets, w), out);
-    if (const auto* serve = std::get_if<design::Serve>(&w.task)) {
-      for (const design::Zone& zone : serve->zones) {
-        const FleetView* fleet =
-            zone.fleet.empty() ? nullptr : find_fleet_view(r.fleets, zone.fleet);
-        for (const FleetView& v : r.fleets) {
-          if (fleet == nullptr && v.site && v.site->name == zone.site) fleet = &v;
-        }
-        residency_of_compute(r, rule, w, zone.residency, fleet, out);
+    const FleetView* fleet = fleet_of(r.fleets, w);
+    if (auto f = residency_of_compute(r, rule, w, w.terms.residency, fleet)) {
+      if (const FleetView* there = fleet_inside(r, w.terms.residency, *fleet)) {
+        f->edit = Edit{path_of(r.design, w) + ".fleet", name_text(there->fleet->name)};
       }
+      out.push_back(*std::move(f));
+    }
+    if (const auto* serve = std::get_if<design::Serve>(&w.task)) {
+      residency_of_zones(r, rule, w, *serve, out);
     }
     if (w.terms.residency.empty()) continue;
     for (const std::string& label : tiers_used(w)) {
@@ -89,6 +175,7 @@ void check_residency(const Review& r, const Rule& rule, std::vector<Finding>& ou
                            region_name(region_of(r, *tier), tier->region));
       f.why = "Data of a workload tagged with a region may not lie outside it.";
       f.fix = "Use a tier in that region, or change the residency tag.";
+      f.edit = edit_residency(r, w, *tier, label);
       out.push_back(std::move(f));
     }
   }
@@ -108,28 +195,39 @@ void check_export(const Review& r, const Rule& rule, std::vector<Finding>& out) 
   }
 }
 
+Finding outside_call(const Review& r, const Rule& rule, const std::string& path, std::string what) {
+  Finding f = finding_at(r, rule, path);
+  f.what = std::move(what);
+  f.why = "An air-gapped site reaches nothing outside: the call fails on the first day.";
+  return f;
+}
+
 void check_air_gap(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  const auto complain = [&](const std::string& path, std::string what) {
-    Finding f = finding_at(r, rule, path);
-    f.what = std::move(what);
-    f.why = "An air-gapped site reaches nothing outside: the call fails on the first day.";
-    f.fix = "Mirror it inside the site, or drop air_gapped.";
-    out.push_back(std::move(f));
-  };
   for (const design::Workload& w : r.design.workloads) {
     const FleetView* fleet = fleet_of(r.fleets, w);
     if (fleet == nullptr || fleet->site == nullptr || !fleet->site->air_gapped) continue;
-    for (const std::string& service : w.terms.external) {
-      complain(path_of(r.design, w) + ".external",
-               fmt::format("'{}' runs on air-gapped site '{}' but calls {}.", label_of(r.design, w),
-                           fleet->site->name, service));
+    const std::string path = path_of(r.design, w);
+    const std::string where =
+        fmt::format("'{}' runs on air-gapped site '{}'", label_of(r.design, w), fleet->site->name);
+    if (!w.terms.external.empty()) {
+      Finding f =
+          outside_call(r, rule, path + ".external",
+                       fmt::format("{} but calls {}.", where, fmt::join(w.terms.external, ", ")));
+      f.fix = "Mirror it inside the site, then take it off `external`; or drop air_gapped.";
+      f.edit = Edit{path + ".external", ""};
+      out.push_back(std::move(f));
     }
     for (const std::string& label : tiers_used(w)) {
       const design::StorageTier* tier = find_tier(r.design, label);
       if (tier == nullptr || tier->provider.empty()) continue;
-      complain(path_of(r.design, w),
-               fmt::format("'{}' runs on air-gapped site '{}' but uses tier '{}' at {}.",
-                           label_of(r.design, w), fleet->site->name, label, tier->provider));
+      Finding f = outside_call(
+          r, rule, path, fmt::format("{} but uses tier '{}' at {}.", where, label, tier->provider));
+      f.fix = "Use a tier of the site, or drop air_gapped.";
+      const design::StorageTier* own = other_tier(r, *tier, [&](const design::StorageTier& t) {
+        return t.provider.empty() && find_site(r.design, t.site) == fleet->site;
+      });
+      if (own != nullptr) f.edit = edit_tier(r, w, label, std::string(own->label()));
+      out.push_back(std::move(f));
     }
   }
 }
@@ -148,6 +246,7 @@ void check_encryption_at_rest(const Review& r, const Rule& rule, std::vector<Fin
       f.why = "Data would lie readable on drives that leave the hall when they fail.";
       f.fix = fmt::format("Set encrypted: true on tier '{}', or encryption_at_rest on the site.",
                           label);
+      f.edit = Edit{path_of(r, *tier) + ".encrypted", "true"};
       out.push_back(std::move(f));
     }
   }
@@ -169,6 +268,8 @@ void check_encryption_in_transit(const Review& r, const Rule& rule, std::vector<
     f.fix =
         "Set encryption_in_transit on the site, or encrypted: true on the compute and storage "
         "networks.";
+    if (fleet->site)
+      f.edit = Edit{view_of(r, *fleet->site).path + ".encryption_in_transit", "true"};
     out.push_back(std::move(f));
   }
 }
@@ -184,6 +285,7 @@ void check_tenants(const Review& r, const Rule& rule, std::vector<Finding>& out)
                     label_of(r.design, w), fleet->site->name);
     f.why = "Without partition keys or tenant networks one tenant's nodes can reach another's.";
     f.fix = "Set tenant_isolation on the site, or give the workload a site of its own.";
+    f.edit = Edit{view_of(r, *fleet->site).path + ".tenant_isolation", "true"};
     out.push_back(std::move(f));
   }
 }
@@ -198,14 +300,14 @@ void check_engine(const Review& r, const Rule& rule, std::vector<Finding>& out) 
     f.what = fmt::format("{} is {} since {}.", engine->name, to_text(engine->status),
                          engine->status_since);
     f.why = "It gets no fixes and no support for new models (" + engine->provenance.source + ").";
-    f.fix = fmt::format("Use {}.",
-                        engine->replaced_by.empty() ? "vllm or sglang" : engine->replaced_by);
-    f.edit = Finding::Edit{path_of(r.design, w) + ".engine", "vllm"};
+    const std::string next = engine->replaced_by.empty() ? "vllm" : engine->replaced_by;
+    f.fix = fmt::format("Use {}.", next);
+    f.edit = Edit{path_of(r.design, w) + ".engine", next};
     out.push_back(std::move(f));
   }
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kPolicyRules[] = {
     {"policy.residency", Layer::cluster, Severity::error,
      "a workload tagged with a region is neither placed nor stored outside it",
      "data residency law, as the design tags it", check_residency},
@@ -230,6 +332,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> policy_rules() { return kRules; }
+std::span<const Rule> policy_rules() { return kPolicyRules; }
 
 }  // namespace orrery

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "design/names.h"
+#include "plan/edits.h"
 #include "plan/rules.h"
 #include "storage/cache.h"
 #include "storage/guidance.h"
@@ -55,7 +56,7 @@ void check_guidance(const Review& r, const Rule& rule, std::vector<Finding>& out
           "Below the lowest published level, loading and checkpoints are likely to idle the "
           "accelerators.";
       f.fix = fmt::format("Raise {} to {}.", metric, brief(*wanted));
-      f.edit = Finding::Edit{hot->path + "." + metric, to_text(*wanted)};
+      f.edit = Edit{hot->path + "." + metric, to_text(*wanted)};
       out.push_back(std::move(f));
     }
   }
@@ -96,7 +97,7 @@ void check_lru(const Review& r, const Rule& rule, std::vector<Finding>& out) {
           show(hit_rate(EvictionPolicy::pin, EpochOrder::shuffled, share), Unit::ratio));
       f.why = "With every item read once an epoch, LRU evicts just what comes back next.";
       f.fix = "policy: pin";
-      f.edit = Finding::Edit{cache.path + ".policy", "pin"};
+      f.edit = Edit{cache.path + ".policy", "pin"};
       out.push_back(std::move(f));
     }
   }
@@ -115,7 +116,7 @@ void check_drain(const Review& r, const Rule& rule, std::vector<Finding>& out) {
                     brief(k.stall.wait), to_text(k.drain.wall));
     f.fix = fmt::format("Save every {} or more, or relieve the {}.", brief(k.drain.total),
                         to_text(k.drain.wall));
-    f.edit = Finding::Edit{t.path + ".checkpoint.every", "auto"};
+    f.edit = Edit{t.path + ".checkpoint.every", "auto"};
     out.push_back(std::move(f));
   }
 }
@@ -129,7 +130,9 @@ void check_local_only(const Review& r, const Rule& rule, std::vector<Finding>& o
                          t.label, replicas, replicas == 1 ? "y" : "ies");
     f.why = fmt::format("A host fails every {}; with it goes a shard of every checkpoint.",
                         brief(t.failure.mtbf));
-    f.fix = "Add a shared tier to `to`, e.g. [node-nvme, hot].";
+    f.fix =
+        "Add a shared tier to `to`, e.g. [node-nvme, hot], and declare one where there is none.";
+    f.edit = edit_save_target(r, t);
     out.push_back(std::move(f));
   }
 }
@@ -148,7 +151,7 @@ void check_targets(const Review& r, const Rule& rule, std::vector<Finding>& out)
     f.why = "Every failure loses the whole run so far.";
     f.fix =
         "checkpoint: { every: auto, to: [hot], keep: { hot: 3 } }, with a hot tier in `storage`.";
-    f.edit = Finding::Edit{t.path + ".checkpoint", "{ every: auto, to: [hot], keep: { hot: 3 } }"};
+    f.edit = edit_save_target(r, t);
     out.push_back(std::move(f));
   }
 }
@@ -162,6 +165,7 @@ void check_capacity(const Review& r, const Rule& rule, std::vector<Finding>& out
     f.why =
         "Data sets and kept checkpoints together; without a `keep` rule a run keeps all it saves.";
     f.fix = "Add capacity, or a keep rule such as keep: { hot: 3, cold: milestones }.";
+    f.edit = edit_capacity(r, t);
     out.push_back(std::move(f));
   }
 }
@@ -178,7 +182,7 @@ void check_small_files(const Review& r, const Rule& rule, std::vector<Finding>& 
         "Each request pays the first-byte time and a metadata operation; a shard pays once for "
         "thousands.";
     f.fix = "Pack the samples: format: shards.";
-    f.edit = Finding::Edit{t.path + ".dataset.format", "shards"};
+    f.edit = Edit{t.path + ".dataset.format", "shards"};
     out.push_back(std::move(f));
   }
 }
@@ -198,11 +202,12 @@ void check_starving(const Review& r, const Rule& rule, std::vector<Finding>& out
         t.feed.loader.limit == LoaderLimit::decode
             ? "Give the loaders more cores, decode on the accelerator, or store decoded samples."
             : "Read faster: more servers, a cache tier with policy pin, or larger objects.";
+    f.edit = edit_feed(r, t);
     out.push_back(std::move(f));
   }
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kStorageRules[] = {
     {"storage.unit-guidance", Layer::storage, Severity::warning,
      "the hot tier meets the guidance for its scalable units", "RA-11333-001 table 6, RA-11338-001",
      check_guidance},
@@ -229,6 +234,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> storage_rules() { return kRules; }
+std::span<const Rule> storage_rules() { return kStorageRules; }
 
 }  // namespace orrery

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "plan/edits.h"
 #include "plan/rules.h"
 
 namespace orrery {
@@ -19,7 +20,7 @@ void check_feasible(const Review& r, const Rule& rule, std::vector<Finding>& out
     f.why = "Every device must hold its share, and the batch must split evenly over the replicas.";
     f.fix = t.train->layout ? "Try layout: auto, or another batch."
                             : "Change the batch, the fleet or the model.";
-    if (t.train->layout) f.edit = Finding::Edit{t.path + ".layout", "auto"};
+    f.edit = edit_step(t);
     out.push_back(std::move(f));
   }
 }
@@ -35,9 +36,10 @@ void check_idle_nodes(const Review& r, const Rule& rule, std::vector<Finding>& o
     f.what = fmt::format("'{}' uses {} of {} accelerators; the rest stand idle.", t.label,
                          grouped(t.accelerators), grouped(t.fleet->accelerators));
     f.why = fmt::format("A batch of {} does not split over more of them.", t.train->batch);
-    f.fix = fmt::format("Choose a batch that {} accelerators can share, for instance {}.",
+    f.edit = edit_batch(t);
+    f.fix = fmt::format("Choose a batch that {} accelerators can share{}, or give `nodes`.",
                         grouped(t.fleet->accelerators),
-                        t.fleet->hosts * std::max(1, t.train->batch / t.fleet->hosts));
+                        f.edit ? ", for instance " + f.edit->value : "");
     out.push_back(std::move(f));
   }
 }
@@ -49,6 +51,7 @@ void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out)
       f.what = fmt::format("'{}' cannot be served: {}.", v.label, v.infeasible);
       f.why = "Weights, cache and objective must fit one replica.";
       f.fix = "Use more accelerators a replica, a smaller number format, or a looser objective.";
+      f.edit = edit_split(v);
       out.push_back(std::move(f));
       continue;
     }
@@ -65,6 +68,7 @@ void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out)
         significant(v.capacity_per_replica.base(), 3), significant(v.peak.base(), 3));
     f.fix =
         fmt::format("Provide {} accelerators, or loosen the objective.", significant(needed, 6));
+    f.edit = edit_service(r, v);
     out.push_back(std::move(f));
   }
 }
@@ -77,32 +81,44 @@ void check_availability(const Review& r, const Rule& rule, std::vector<Finding>&
     f.what = fmt::format("'{}' has enough replicas {} of the time; {} is asked for.", v.label,
                          show(v.availability, Unit::ratio, 5), show(*wanted, Unit::ratio, 5));
     f.why = "Hosts fail and their replicas are gone until others have loaded the weights.";
-    f.fix = "Run more replicas than the peak needs.";
+    f.fix = "Run more replicas than the peak needs, on accelerators that are there for them.";
+    f.edit = edit_availability(r, v);
     out.push_back(std::move(f));
   }
 }
 
+Finding late(const Review& r, const Rule& rule, const std::string& path, const std::string& label,
+             Seconds takes, Seconds bound) {
+  Finding f = finding_at(r, rule, path);
+  f.what = fmt::format("'{}' takes {} and must end within {}.", label, brief(takes), brief(bound));
+  f.why = "Goodput, waiting for data and restarts are in the figure.";
+  f.fix = fmt::format(
+      "Add machines ({:.2g} times as many at the same efficiency), shorten the run, or "
+      "accept {}.",
+      takes / bound, brief(takes));
+  return f;
+}
+
 void check_deadline(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  const auto late = [&](const std::string& path, const std::string& label, Seconds takes,
-                        Seconds bound) {
-    Finding f = finding_at(r, rule, path);
-    f.what =
-        fmt::format("'{}' takes {} and must end within {}.", label, brief(takes), brief(bound));
-    f.why = "Goodput, waiting for data and restarts are in the figure.";
-    f.fix = "Add machines, shorten the run, or widen the window.";
-    out.push_back(std::move(f));
-  };
   for (const TrainView& t : r.trains) {
     if (!t.feasible() || t.run_time <= Seconds(0)) continue;
+    const auto& repeat = t.train->repeat;
     if (t.train->deadline && t.run_time > *t.train->deadline) {
-      late(t.path + ".deadline", t.label, t.run_time, *t.train->deadline);
+      const std::string path = t.path + ".deadline";
+      out.push_back(late(r, rule, path, t.label, t.run_time, *t.train->deadline));
+      out.back().edit = Edit{path, at_least(t.run_time)};
     }
-    if (t.train->repeat && t.train->repeat->window && t.run_time > *t.train->repeat->window) {
-      late(t.path + ".repeat.window", t.label, t.run_time, *t.train->repeat->window);
+    if (repeat && repeat->window && t.run_time > *repeat->window) {
+      const std::string path = t.path + ".repeat.window";
+      out.push_back(late(r, rule, path, t.label, t.run_time, *repeat->window));
+      // A window longer than the time between two runs would have them overlap.
+      if (t.run_time <= repeat->every) out.back().edit = Edit{path, at_least(t.run_time)};
     }
   }
   for (const BatchView& b : r.batches) {
-    if (b.bound && b.duration > *b.bound) late(b.path, b.label, b.duration, *b.bound);
+    if (!b.bound || b.duration <= *b.bound) continue;
+    out.push_back(late(r, rule, b.path, b.label, b.duration, *b.bound));
+    out.back().edit = edit_window(r, b);
   }
 }
 
@@ -123,7 +139,7 @@ void check_int8(const Review& r, const Rule& rule, std::vector<Finding>& out) {
         "Blackwell Ultra and Rubin gave int8 up for fp4: the model would run far below its bf16 "
         "speed.";
     f.fix = "Quantise to fp8 instead.";
-    f.edit = Finding::Edit{path_of(r.design, w) + ".precision", "fp8"};
+    f.edit = Edit{path_of(r.design, w) + ".precision", "fp8"};
     out.push_back(std::move(f));
   }
 }
@@ -137,6 +153,7 @@ void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
                            j.largest, j.label, grouped(j.fleet->accelerators));
       f.why = "An all-or-nothing job waits for ever for nodes that do not exist.";
       f.fix = "Drop the size, or grow the fleet.";
+      f.edit = edit_sizes(r, j);
       out.push_back(std::move(f));
     }
     if (!j.from_trace && j.queue.load >= 1) {
@@ -145,6 +162,7 @@ void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
                            j.label, show(j.queue.load, Unit::ratio));
       f.why = "Arrivals times duration times size exceed the accelerators.";
       f.fix = "Grow the fleet or shed load.";
+      f.edit = edit_load(r, j);
       out.push_back(std::move(f));
     }
   }
@@ -153,7 +171,7 @@ void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
     f.what = "Training jobs are scheduled without gangs.";
     f.why = "Two jobs that each hold half of the nodes wait for each other for ever.";
     f.fix = "gang: true";
-    f.edit = Finding::Edit{"scheduler.gang", "true"};
+    f.edit = Edit{"scheduler.gang", "true"};
     out.push_back(std::move(f));
   }
 }
@@ -170,26 +188,26 @@ void check_mig(const Review& r, const Rule& rule, std::vector<Finding>& out) {
                           v.fleet->fleet->name, v.packing.unplaced.front());
     f.why = "Instances may not overlap in memory slices, and start only at fixed ones.";
     f.fix = "Take fewer or smaller slices; `orrery catalog mig_profiles` lists them.";
+    f.edit = edit_slices(r, v);
     out.push_back(std::move(f));
   }
 }
 
 void check_spares(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  constexpr double kShortfall = 0.01;
   for (const TrainView& t : r.trains) {
-    if (!t.feasible() || t.failure.shortfall <= kShortfall) continue;
+    if (!t.feasible() || t.failure.shortfall <= kShortfallAllowed) continue;
     Finding f = finding_at(r, rule, t.fleet->path + ".spares");
     f.what = fmt::format("With {} spare hosts '{}' lacks nodes {} of the time.", t.failure.spares,
                          t.label, show(t.failure.shortfall, Unit::ratio));
     f.why =
         fmt::format("{} hosts are in repair on average.", significant(t.failure.mean_in_repair, 2));
-    f.fix = "Add a spare node, or plan the job one node smaller.";
-    f.edit = Finding::Edit{t.fleet->path + ".spares", std::to_string(t.fleet->fleet->spares + 1)};
+    f.fix = "Add spare nodes, or plan the job some nodes smaller.";
+    f.edit = edit_spares(t);
     out.push_back(std::move(f));
   }
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kWorkloadRules[] = {
     {"training.feasible", Layer::training, Severity::error, "a training run has a layout that fits",
      "docs/models/training.md", check_feasible},
     {"training.idle-nodes", Layer::training, Severity::warning,
@@ -215,6 +233,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-std::span<const Rule> workload_rules() { return kRules; }
+std::span<const Rule> workload_rules() { return kWorkloadRules; }
 
 }  // namespace orrery

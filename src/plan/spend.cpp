@@ -5,6 +5,8 @@
 #include <string>
 
 #include "base/units.h"
+#include "design/write_design.h"
+#include "plan/edits.h"
 #include "plan/review.h"
 
 namespace orrery {
@@ -69,14 +71,14 @@ std::vector<Change> changes_for(const Review& r) {
                    d.fleet.front().spares += 1;
                    return true;
                  }});
-  all.push_back(
-      {"a storage network of its own", "fabric.storage.converged", "false", [](design::Design& d) {
-         if (!d.fabric.storage.converged) return false;
-         d.fabric.storage = d.fabric.compute;
-         d.fabric.storage.topology = design::TopologyKind::fat_tree;
-         d.fabric.storage.converged = false;
-         return true;
-       }});
+  if (r.design.fabric.storage.converged) {
+    const design::Network own = separate_storage(r.design.fabric);
+    all.push_back({"a storage network of its own", "fabric.storage", section_text(own),
+                   [own](design::Design& d) {
+                     d.fabric.storage = own;
+                     return true;
+                   }});
+  }
   for (std::size_t i = 0; i < r.design.storage.size(); ++i) {
     const std::string tier = r.tiers[i].path;
     all.push_back({"twice the servers of tier '" + r.tiers[i].label + "'", tier, "x2",

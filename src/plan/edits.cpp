@@ -1,0 +1,109 @@
+#include "plan/edits.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "design/names.h"
+#include "design/write_value.h"
+
+namespace orrery {
+namespace {
+
+constexpr int kDigits = 2;
+
+// Nodes that other workloads of the fleet have asked for by number.
+int nodes_of_others(const Review& r, const design::Workload& workload, const FleetView& fleet) {
+  int nodes = 0;
+  for (const design::Workload& w : r.design.workloads) {
+    if (&w == &workload || fleet_of(r.fleets, w) != &fleet) continue;
+    nodes = std::min(kMostNodes, nodes + w.terms.nodes.value_or(0));
+  }
+  return nodes;
+}
+
+}  // namespace
+
+std::string rounded_up(double base_units, const Dimension& dimension) {
+  // Half a digit's worth more until the rounded text is not below.
+  for (const double factor : {1.0, 1.05, 1.1}) {
+    std::string text = quantity_to_brief(base_units * factor, dimension, kDigits);
+    const auto read = parse_any_quantity(text);
+    if (read && read->base_units >= base_units) return text;
+  }
+  return quantity_to_text(base_units, dimension);
+}
+
+std::string name_text(std::string_view name) {
+  return design::yaml_line({.kind = design::YamlNode::Kind::scalar, .text = std::string(name)});
+}
+
+std::string list_text(std::span<const std::string> names) {
+  std::string text = "[";
+  for (const std::string& name : names) text += (text.size() > 1 ? ", " : "") + name_text(name);
+  return text + "]";
+}
+
+std::string path_of(const Review& r, const design::StorageTier& tier) {
+  return fmt::format("storage[{}]", &tier - r.design.storage.data());
+}
+
+const SiteView& view_of(const Review& r, const design::Site& site) {
+  return r.sites[static_cast<std::size_t>(&site - r.design.sites.data())];
+}
+
+Edit edit_nodes(const Review& r, const design::Workload& workload, const FleetView& fleet,
+                int nodes) {
+  const int others = workload.terms.nodes ? nodes_of_others(r, workload, fleet) : 0;
+  if (workload.terms.nodes && others + nodes <= fleet.fleet->count) {
+    return {path_of(r.design, workload) + ".nodes", std::to_string(nodes)};
+  }
+  return {fleet.path + ".count", std::to_string(std::min(kMostNodes, others + nodes))};
+}
+
+bool site_carries(const Review& r, const FleetView& fleet, int more_nodes) {
+  if (fleet.rented() || fleet.site == nullptr) return true;
+  const SiteView& v = view_of(r, *fleet.site);
+  const auto power =
+      std::ranges::find(v.fleets, fleet.fleet, [](const auto& p) { return p.fleet->fleet; });
+  if (power == v.fleets.end()) return true;
+  const Watts draw = v.draw_peak + power->node.nameplate * more_nodes * v.pue.middle;
+  const int racks = v.racks + (power->rack.nodes > 0 ? more_nodes / power->rack.nodes + 1 : 0);
+  return (!v.site->power || draw <= *v.site->power) && (!v.site->racks || racks <= *v.site->racks);
+}
+
+design::Network separate_storage(const design::Networks& fabric) {
+  design::Network own = fabric.storage;
+  own.converged = false;
+  if (own.topology != design::TopologyKind::none) return own;
+  own.topology = design::TopologyKind::fat_tree;
+  own.routing = fabric.compute.routing;
+  if (own.switch_part.empty()) {
+    own.switch_part = fabric.compute.switch_part;
+    own.protocol = fabric.compute.protocol;
+    own.roce = fabric.compute.roce;
+  }
+  return own;
+}
+
+std::optional<Edit> edit_topology(const Review& r, const NetworkView& network) {
+  using enum design::TopologyKind;
+  design::Design changed = r.design;
+  design::Network& wanted = network.name == "compute"   ? changed.fabric.compute
+                            : network.name == "storage" ? changed.fabric.storage
+                                                        : changed.fabric.management;
+  for (const design::TopologyKind kind : {rail_fat_tree, fat_tree, three_tier}) {
+    if (kind == rail_fat_tree && network.name != "compute") continue;
+    wanted.topology = kind;
+    const NetworkViews views = view_networks(changed, r.catalog, r.fleets);
+    const NetworkView& built = network.name == "compute"   ? views.compute
+                               : network.name == "storage" ? views.storage
+                                                           : views.management;
+    if (built.topology) {
+      return Edit{network.path + ".topology", std::string(design::word_of(kind))};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace orrery

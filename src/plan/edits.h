@@ -1,0 +1,79 @@
+// The edits that findings offer: one text at one path of the design, which cures the finding.
+//
+// An edit states what has to be bought, moved or switched on; where nothing of the kind follows in
+// closed form (a training run that ends too late), what has to be accepted. Amounts are rounded
+// towards the cure. Where a cure takes two lines (a fleet grown, a workload given its nodes) the
+// first is offered, and the next review offers the second. Where the choice is the author's
+// (another model, another country) there is none, and the finding says what to weigh.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/units.h"
+#include "plan/stages.h"
+#include "plan/verdict.h"
+
+namespace orrery {
+
+using Edit = Finding::Edit;
+
+// The largest count that a design file takes.
+inline constexpr int kMostNodes = 10'000'000;
+
+// A fleet may lack nodes for a run this share of the time.
+inline constexpr double kShortfallAllowed = 0.01;
+
+// Two significant digits, not below the amount: 12.83 TB is "13 TB".
+std::string rounded_up(double base_units, const Dimension& dimension);
+template <int... E>
+std::string at_least(Quantity<E...> q) {
+  return rounded_up(q.base(), {E...});
+}
+
+// A name as the file writes it, quoted where YAML would misread it; and "[node-nvme, hot]".
+std::string name_text(std::string_view name);
+std::string list_text(std::span<const std::string> names);
+
+// The entry that a pointer into the design's lists stands for: "storage[1]", "site".
+std::string path_of(const Review& review, const design::StorageTier& tier);
+const SiteView& view_of(const Review& review, const design::Site& site);
+
+// So many nodes of the fleet for a workload: its own `nodes` where the fleet has them to give, else
+// a larger fleet.
+Edit edit_nodes(const Review& review, const design::Workload& workload, const FleetView& fleet,
+                int nodes);
+// Nodes of the fleet that its workloads ask for by number, or cannot do without.
+int nodes_asked(const Review& review, const FleetView& fleet);
+// Whether the fleet's site has power and positions for so many nodes more.
+bool site_carries(const Review& review, const FleetView& fleet, int more_nodes);
+
+// edits.cpp: networks.
+// Storage's own network, as the compute network is built: what the design says of it already stays.
+design::Network separate_storage(const design::Networks& fabric);
+std::optional<Edit> edit_topology(const Review& review, const NetworkView& network);
+
+// edits_facility.cpp
+std::optional<Edit> edit_rack(const Review& review, const SiteView& site, const FleetPower& fleet);
+Edit edit_power(const Review& review, const SiteView& site);
+Edit edit_positions(const Review& review, const SiteView& site);
+
+// edits_storage.cpp
+std::optional<Edit> edit_save_target(const Review& review, const TrainView& train);
+std::optional<Edit> edit_capacity(const Review& review, const TierView& tier);
+std::optional<Edit> edit_feed(const Review& review, const TrainView& train);
+
+// edits_work.cpp
+std::optional<Edit> edit_step(const TrainView& train);
+std::optional<Edit> edit_batch(const TrainView& train);
+std::optional<Edit> edit_split(const ServeView& serve);
+Edit edit_service(const Review& review, const ServeView& serve);
+std::optional<Edit> edit_availability(const Review& review, const ServeView& serve);
+std::optional<Edit> edit_window(const Review& review, const BatchView& batch);
+Edit edit_sizes(const Review& review, const JobsView& jobs);
+Edit edit_load(const Review& review, const JobsView& jobs);
+Edit edit_slices(const Review& review, const MigView& mig);
+Edit edit_spares(const TrainView& train);
+
+}  // namespace orrery

@@ -1,0 +1,148 @@
+// Edits of tiers and of what is kept on them.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "design/names.h"
+#include "design/write_design.h"
+#include "plan/edits.h"
+
+namespace orrery {
+namespace {
+
+// A tier that is full to the last byte takes no next checkpoint.
+constexpr double kRoom = 1.1;
+// The newest three outlive a bad one among them.
+constexpr int kKept = 3;
+// Where the node's row gives none: two sockets of 56, as train_feed.cpp assumes.
+constexpr int kHostCores = 112;
+
+bool keeps_by_rule(const design::Checkpoint& checkpoint, const TierView& tier) {
+  return std::ranges::any_of(checkpoint.keep, [&](const design::KeepRule& rule) {
+    return rule.tier == tier.label || rule.tier == design::word_of(tier.tier->tier);
+  });
+}
+
+// The shared tier for checkpoints of a size: the nearest with room, else the nearest.
+const TierView* shared_tier(const Review& r, Bytes size) {
+  const TierView* nearest = nullptr;
+  for (const TierView& t : r.tiers) {
+    if (!t.durable() || t.write <= BytesPerSecond(0)) continue;
+    if (t.used + size * (kKept + 1) <= t.capacity) return &t;
+    if (nearest == nullptr) nearest = &t;
+  }
+  return nearest;
+}
+
+// A run that keeps all it saves on the tier, where keeping the newest alone would make room.
+const TrainView* hoarder_on(const Review& r, const TierView& tier) {
+  for (const TrainView& t : r.trains) {
+    if (!t.checkpoint || t.checkpoint->safe != &tier || keeps_by_rule(*t.train->checkpoint, tier)) {
+      continue;
+    }
+    const Bytes after = tier.used - t.checkpoint->kept_on_safe + t.checkpoint->size * (kKept + 1);
+    if (after <= tier.capacity) return &t;
+  }
+  return nullptr;
+}
+
+// A name that can stand in a path.
+bool is_word(const std::string& text) {
+  return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos;
+}
+
+// `times` as many servers as the tier has.
+Edit edit_servers(const TierView& tier, double times) {
+  const double servers = std::max(1, tier.tier->servers.value_or(1)) * times;
+  return {tier.path + ".servers",
+          std::to_string(static_cast<int>(std::ceil(std::min(servers, 1e6))))};
+}
+
+bool is_cached(const Review& r, const TierView& tier) {
+  return std::ranges::any_of(r.tiers,
+                             [&](const TierView& t) { return t.tier->caches == tier.label; });
+}
+
+std::optional<Edit> edit_loader_cores(const TrainView& t) {
+  const double samples = static_cast<double>(t.train->batch) / t.accelerators;
+  const double needed = std::ceil(decode_cores_needed(samples, t.feed.decode, t.step.step));
+  const int per_host = std::max(1, t.fleet->accelerators_per_host);
+  if (needed * per_host > t.fleet->node.cores.value_or(kHostCores)) return std::nullopt;
+  return Edit{t.path + ".dataset.loader_cores", std::to_string(static_cast<int>(needed))};
+}
+
+std::optional<Edit> edit_reading(const TrainView& t) {
+  const TierView& tier = *t.feed.tier;
+  const double short_by = t.feed.wanted / t.accelerators / t.feed.fetch.rate;
+  switch (t.feed.fetch.limit) {
+    case FetchLimit::server:
+      if (tier.tier->read) return Edit{tier.path + ".read", at_least(*tier.tier->read * short_by)};
+      return edit_servers(tier, short_by);
+    case FetchLimit::streams:
+      return Edit{tier.path + ".client_streams",
+                  std::to_string(static_cast<int>(std::ceil(tier.client_streams * short_by)))};
+    case FetchLimit::requests: {
+      const double servers = std::max(1, tier.tier->metadata.servers.value_or(1)) * short_by;
+      return Edit{tier.path + ".metadata.servers",
+                  std::to_string(static_cast<int>(std::ceil(servers)))};
+    }
+    case FetchLimit::client:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Edit> edit_save_target(const Review& r, const TrainView& t) {
+  const TierView* tier = shared_tier(r, t.checkpoint ? t.checkpoint->size : Bytes(0));
+  if (tier == nullptr) return std::nullopt;
+  const std::string path = t.path + ".checkpoint";
+  if (!t.train->checkpoint) {
+    const std::string name = name_text(tier->label);
+    return Edit{path,
+                fmt::format("{{ every: auto, to: [{0}], keep: {{ {0}: {1} }} }}", name, kKept)};
+  }
+  design::Checkpoint checkpoint = *t.train->checkpoint;
+  if (t.checkpoint) {
+    checkpoint.to.push_back(tier->label);
+  } else {
+    checkpoint.to = {tier->label};
+  }
+  if (keeps_by_rule(checkpoint, *tier)) return Edit{path + ".to", list_text(checkpoint.to)};
+  checkpoint.keep.push_back({tier->label, kKept});
+  return Edit{path, section_text(checkpoint)};
+}
+
+std::optional<Edit> edit_capacity(const Review& r, const TierView& tier) {
+  if (tier.implied) return Edit{tier.path + ".custom.local_nvme", at_least(tier.used * kRoom)};
+  const TrainView* hoarder = is_word(tier.label) ? hoarder_on(r, tier) : nullptr;
+  if (hoarder != nullptr) {
+    return Edit{hoarder->path + ".checkpoint.keep." + tier.label, std::to_string(kKept)};
+  }
+  if (!tier.tier->capacity && !tier.per_node) {
+    return edit_servers(tier, tier.used * kRoom / tier.capacity);
+  }
+  return Edit{tier.path + ".capacity", at_least(tier.used * kRoom)};
+}
+
+std::optional<Edit> edit_feed(const Review& r, const TrainView& t) {
+  switch (t.feed.loader.limit) {
+    case LoaderLimit::decode:
+      return edit_loader_cores(t);
+    case LoaderLimit::storage:
+      // Behind a cache the two pull side by side, and which to widen is a choice.
+      if (is_cached(r, *t.feed.tier) || t.feed.tier->implied) return std::nullopt;
+      if (t.train->dataset.format == design::DataFormat::files) {
+        return Edit{t.path + ".dataset.format", "shards"};
+      }
+      return edit_reading(t);
+    case LoaderLimit::compute:
+    case LoaderLimit::device_copy:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace orrery

@@ -1,0 +1,244 @@
+// Edits of workloads and of the machines they run on.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/probability.h"
+#include "base/text.h"
+#include "plan/batch_split.h"
+#include "plan/edits.h"
+#include "plan/serve_sizing.h"
+
+namespace orrery {
+namespace {
+
+// Share of its capacity at which a queue still ends within a few service times.
+constexpr double kQueueLoad = 0.9;
+// Instances of one profile on one accelerator, at most.
+constexpr int kMostSlices = 7;
+
+int whole(double v) {
+  return static_cast<int>(std::ceil(std::min(v - 1e-9, static_cast<double>(kMostNodes))));
+}
+
+int hosts_per_node(const FleetView& fleet) {
+  return std::max(1, fleet.hosts / std::max(1, fleet.fleet->count));
+}
+
+// Replicas of the whole service that leave at least `here` in the zone.
+int replicas_for(const ServeView& v, double here) {
+  if (here <= 1) return 1;  // however small its share
+  const int replicas = whole((here - 0.5) * (v.serve->arrivals.rate / v.rate));
+  return replicas_here(v, replicas) < here ? replicas + 1 : replicas;
+}
+
+// Every zone of the service has what its peak needs, and devices to run it on.
+bool serves_all(const Review& r, const design::Serve& serve, int replicas) {
+  return std::ranges::all_of(r.serves, [&](const ServeView& v) {
+    if (v.serve != &serve || !v.feasible()) return true;
+    const double here = replicas_here(v, replicas);
+    return here >= v.replicas_needed && here * v.devices_per_replica <= v.devices_there;
+  });
+}
+
+// The number of replicas nearest to the given one that serves the peak on the devices there are.
+std::optional<int> replicas_that_serve(const Review& r, const ServeView& v) {
+  int least = 1;
+  for (const ServeView& zone : r.serves) {
+    if (zone.serve == v.serve && zone.feasible()) {
+      least = std::max(least, replicas_for(zone, zone.replicas_needed));
+    }
+  }
+  const int given = *v.serve->replicas;
+  if (given < least) return serves_all(r, *v.serve, least) ? std::optional(least) : std::nullopt;
+  for (int replicas = given; replicas >= std::max(least, given - 10'000); --replicas) {
+    if (serves_all(r, *v.serve, replicas)) return replicas;
+  }
+  return std::nullopt;
+}
+
+int nodes_for(const ServeView& v, double replicas) {
+  return whole(replicas * v.devices_per_replica / std::max(1, v.fleet->node.part.accelerators));
+}
+
+// Nodes for so many replicas of a zone.
+Edit edit_machines(const Review& r, const ServeView& v, double replicas) {
+  const int nodes = nodes_for(v, replicas);
+  if (!v.serve->zones.empty()) return {v.fleet->path + ".count", std::to_string(nodes)};
+  return edit_nodes(r, *v.workload, *v.fleet, nodes);
+}
+
+// Where the file gives the bound of a batch.
+std::string bound_path(const BatchView& b) {
+  const design::Batch& batch = *b.batch;
+  if (batch.deadline && *batch.deadline <= *b.bound) return b.path + ".deadline";
+  return b.path + (batch.repeat->window ? ".repeat.window" : ".repeat.every");
+}
+
+// Nodes with which the batch computes in time; none where more of them do not help.
+std::optional<int> nodes_in_time(const BatchView& b) {
+  const double tasks = std::max(1, b.batch->tasks);
+  const Seconds task = b.compute * (b.slots / tasks);
+  if (b.slots >= tasks || task > *b.bound || b.read > *b.bound) return std::nullopt;
+  const double slots_per_node = b.slots / std::max(1, b.fleet->fleet->count);
+  return static_cast<int>(std::ceil(tasks * (task / *b.bound) / slots_per_node * (1 + 1e-9)));
+}
+
+std::string slices_text(std::span<const MigDemand> demand) {
+  std::string text;
+  for (const MigDemand& d : demand) {
+    if (d.count > 0)
+      text += fmt::format("{}{}: {}", text.empty() ? "{ " : ", ", d.profile, d.count);
+  }
+  return text.empty() ? text : text + " }";
+}
+
+}  // namespace
+
+int nodes_asked(const Review& r, const FleetView& fleet) {
+  int nodes = 0;
+  for (const design::Workload& w : r.design.workloads) {
+    if (fleet_of(r.fleets, w) != &fleet) continue;
+    nodes = std::min(kMostNodes, nodes + w.terms.nodes.value_or(0));
+  }
+  for (const ServeView& v : r.serves) {
+    if (v.fleet != &fleet || !v.feasible()) continue;
+    const auto& availability = v.workload->terms.availability;
+    const auto up = availability ? replicas_for_availability(v, *availability) : std::nullopt;
+    const double replicas = std::max(v.replicas_needed, static_cast<double>(up.value_or(0)));
+    nodes += std::max(0, nodes_for(v, replicas) - v.workload->terms.nodes.value_or(0));
+  }
+  for (const JobsView& j : r.jobs) {
+    if (j.fleet != &fleet) continue;
+    const int largest =
+        whole(static_cast<double>(j.largest) / std::max(1, fleet.node.part.accelerators));
+    nodes += std::max(0, largest - j.workload->terms.nodes.value_or(0));
+  }
+  return nodes;
+}
+
+std::optional<Edit> edit_step(const TrainView& t) {
+  if (t.train->layout) return Edit{t.path + ".layout", "auto"};
+  if (t.fleet == nullptr || t.model == nullptr || t.fleet->accelerators == 0) return std::nullopt;
+  const int available = accelerators_for(t);
+  if (!counts_to_try(t, available).empty()) return std::nullopt;
+  const auto batch = nearest_batch(t, available);
+  return batch ? std::optional(Edit{t.path + ".batch", std::to_string(*batch)}) : std::nullopt;
+}
+
+std::optional<Edit> edit_batch(const TrainView& t) {
+  const auto batch = nearest_batch(t, t.fleet->accelerators);
+  if (!batch || *batch == t.train->batch) return std::nullopt;
+  return Edit{t.path + ".batch", std::to_string(*batch)};
+}
+
+std::optional<Edit> edit_split(const ServeView& v) {
+  if (v.fleet == nullptr || v.fleet->accelerator() == nullptr || v.model == nullptr) {
+    return std::nullopt;
+  }
+  ServingQuery query = serving_query(v);
+  const auto split = least_tp(query, widest_split(v));
+  if (split && v.serve->tp && *v.serve->tp < *split) {
+    return Edit{v.path + ".tp", std::to_string(*split)};
+  }
+  if (split || !v.fleet->accelerator()->peak(Dtype::fp8)) return std::nullopt;
+  query.precision.products = Dtype::fp8;
+  query.precision.experts = Dtype::fp8;
+  if (!least_tp(query, widest_split(v))) return std::nullopt;
+  return Edit{v.path + ".precision", "fp8"};
+}
+
+Edit edit_service(const Review& r, const ServeView& v) {
+  const auto replicas = v.serve->replicas ? replicas_that_serve(r, v) : std::nullopt;
+  if (replicas) return {v.path + ".replicas", std::to_string(*replicas)};
+  // The fleet is too small for what is needed; or, where it is not, another zone's is.
+  const double needed = v.replicas_needed * v.devices_per_replica;
+  if (v.serve->replicas && needed <= v.devices_there) {
+    return {v.path + ".replicas", std::to_string(replicas_for(v, v.replicas_needed))};
+  }
+  return edit_machines(r, v, v.replicas_needed);
+}
+
+std::optional<Edit> edit_availability(const Review& r, const ServeView& v) {
+  int replicas = 1;
+  for (const ServeView& zone : r.serves) {
+    if (zone.serve != v.serve || !zone.feasible()) continue;
+    const auto here = replicas_for_availability(zone, *v.workload->terms.availability);
+    if (!here) return std::nullopt;
+    // First the machines to run them on.
+    if (*here * zone.devices_per_replica > zone.devices_there) return edit_machines(r, zone, *here);
+    replicas = std::max(replicas, replicas_for(zone, *here));
+  }
+  return Edit{v.path + ".replicas", std::to_string(replicas)};
+}
+
+std::optional<Edit> edit_window(const Review& r, const BatchView& b) {
+  const auto nodes = nodes_in_time(b);
+  if (nodes && site_carries(r, *b.fleet, *nodes - b.fleet->fleet->count)) {
+    return Edit{b.fleet->path + ".count", std::to_string(*nodes)};
+  }
+  const std::string path = bound_path(b);
+  // A window longer than the time between two runs would have them overlap.
+  if (path.ends_with(".window") && b.duration > b.batch->repeat->every) return std::nullopt;
+  return Edit{path, at_least(b.duration)};
+}
+
+Edit edit_sizes(const Review& r, const JobsView& j) {
+  const int per_host = std::max(1, j.fleet->accelerators_per_host);
+  const int hosts = (j.largest + per_host - 1) / per_host;
+  const int nodes = j.workload->terms.nodes
+                        ? hosts
+                        : whole(static_cast<double>(hosts) / hosts_per_node(*j.fleet));
+  const Edit grown = edit_nodes(r, *j.workload, *j.fleet, nodes);
+  if (grown.path.ends_with(".nodes") || !j.jobs->weights.empty()) return grown;
+  const int there =
+      per_host * std::min(j.fleet->hosts, j.workload->terms.nodes.value_or(j.fleet->hosts));
+  std::vector<std::string> kept;
+  for (const int size : j.jobs->sizes) {
+    if (size <= there) kept.push_back(std::to_string(size));
+  }
+  return kept.empty() ? grown : Edit{j.path + ".sizes", list_text(kept)};
+}
+
+Edit edit_load(const Review& r, const JobsView& j) {
+  const double growth = j.queue.load / kQueueLoad;
+  const int count = j.fleet->fleet->count;
+  const int now = std::min(count, j.workload->terms.nodes.value_or(count));
+  const int nodes = whole(now * growth);
+  const Edit grown = edit_nodes(r, *j.workload, *j.fleet, nodes);
+  if (grown.path.ends_with(".nodes")) return grown;
+  if (!j.workload->terms.nodes && site_carries(r, *j.fleet, nodes - count)) return grown;
+  return {j.path + ".rate", significant((*j.jobs->rate / growth).base() * 3600, 2) + " /h"};
+}
+
+Edit edit_slices(const Review& r, const MigView& m) {
+  std::vector<MigDemand> demand;
+  for (const design::MigSlices& s : m.fleet->fleet->mig) {
+    const auto& unknown = m.packing.unplaced;
+    if (std::ranges::find(unknown, s.profile) != unknown.end()) continue;
+    demand.push_back({s.profile, std::min(s.count, kMostSlices)});
+  }
+  const auto profiles = profiles_of(r.catalog.mig_profiles, m.fleet->accelerator()->id);
+  // One instance fewer of what there is most of, until they fit together.
+  while (!demand.empty() && pack_mig(demand, profiles).gpus.size() > 1) {
+    --std::ranges::max_element(demand, {}, &MigDemand::count)->count;
+  }
+  return {m.fleet->path + ".mig", slices_text(demand)};
+}
+
+Edit edit_spares(const TrainView& t) {
+  const double mean = t.failure.mean_in_repair;
+  int few = t.failure.spares;
+  // Twelve deviations above the mean nothing is left of a Poisson tail.
+  int enough = few + whole(mean + 12 * std::sqrt(mean) + 12);
+  while (few + 1 < enough) {
+    const int middle = few + (enough - few) / 2;
+    (poisson_above(middle, mean) > kShortfallAllowed ? few : enough) = middle;
+  }
+  const int nodes =
+      whole(static_cast<double>(enough - t.failure.spares) / hosts_per_node(*t.fleet));
+  return {t.fleet->path + ".spares", std::to_string(t.fleet->fleet->spares + nodes)};
+}
+
+}  // namespace orrery

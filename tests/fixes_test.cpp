@@ -1,0 +1,261 @@
+// Every rule can fire, and what it finds offers the change that cures it.
+//
+// tests/broken_rules.txt breaks each rule in a template that passes, that rule and no other; applied
+// to the author's own text, the edits of the findings lead back. A finding without an edit gives
+// its reason there. Beyond those designs, pranks on every template are mended edit by edit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "base/text.h"
+#include "design/edit.h"
+#include "design/templates.h"
+#include "plan/known_fixture.h"
+#include "plan/review.h"
+#include "plan/rules.h"
+
+namespace orrery {
+namespace {
+
+using design::TextEdit;
+
+// Rules whose findings say what to know, not what to change.
+const std::map<std::string, std::string> kNoEdit = {
+    {"storage.gb200-guidance", "a note on how to read the guidance"},
+    {"facility.residual-air", "a note on what the hall needs beside the racks"},
+};
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream in(std::filesystem::path(ORRERY_SOURCE_DIR) / path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string template_text(std::string_view name) {
+  const auto found = design::find_template(name);
+  EXPECT_TRUE(found.has_value()) << name;
+  return found ? std::string(found->text) : std::string();
+}
+
+// Findings alone: what a design costs is of no concern here.
+std::vector<Finding> findings_of(std::string_view text) {
+  const auto design = design::read_design(text, known().catalog);
+  EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error())) << text;
+  if (!design) return {};
+  return check_rules(run_stages(*design, known().catalog, known().models));
+}
+
+// As one click does it: in the author's own text, which keeps its form.
+std::string edited(const std::string& text, const TextEdit& edit) {
+  auto after = design::edit_text(text, edit, known().catalog);
+  EXPECT_TRUE(after.has_value()) << edit.path << " = " << edit.value << '\n'
+                                 << (after ? "" : to_text(after.error()));
+  if (!after) return text;
+  EXPECT_FALSE(after->rewritten) << edit.path << " = " << edit.value;
+  return std::move(after->text);
+}
+
+std::string all_edited(std::string text, const std::vector<TextEdit>& edits) {
+  for (const TextEdit& e : edits) text = edited(text, e);
+  return text;
+}
+
+std::set<std::string> rules_in(const std::vector<Finding>& findings) {
+  std::set<std::string> ids;
+  for (const Finding& f : findings) ids.insert(f.rule);
+  return ids;
+}
+
+std::string as_text(const Finding& f) {
+  return f.rule + ": " + f.what +
+         (f.edit ? "\n  " + f.edit->path + " = " + f.edit->value : "\n  no edit");
+}
+
+struct Mutation {
+  std::string rule;
+  std::string name;     // of the template
+  std::string no_edit;  // why its finding offers none
+  std::vector<TextEdit> edits;
+};
+
+// A line at the margin opens a mutation, indented ones are its edits, `!` gives a reason.
+std::vector<Mutation> read_mutations() {
+  std::vector<Mutation> all;
+  std::istringstream lines(read_file("tests/broken_rules.txt"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.starts_with('#')) continue;
+    if (line.starts_with("  ! ")) {
+      all.back().no_edit = line.substr(4);
+    } else if (line.starts_with("  ")) {
+      const std::size_t equals = line.find(" =");
+      const std::size_t value = std::min(line.size(), equals + 3);
+      all.back().edits.push_back({line.substr(2, equals - 2), line.substr(value)});
+    } else {
+      const std::size_t space = line.find(' ');
+      all.push_back({line.substr(0, space), line.substr(space + 1), {}, {}});
+    }
+  }
+  return all;
+}
+
+TEST(Fixes, every_rule_has_a_design_that_breaks_it) {
+  std::set<std::string> missing;
+  for (const Rule& r : all_rules()) missing.insert(r.id);
+  for (const Mutation& m : read_mutations()) missing.erase(m.rule);
+  EXPECT_EQ(missing, std::set<std::string>{});
+}
+
+class EveryMutation : public testing::TestWithParam<Mutation> {};
+
+TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
+  const Mutation& m = GetParam();
+  const std::string text = template_text(m.name);
+  const std::set<std::string> before = rules_in(findings_of(text));
+  ASSERT_FALSE(before.contains(m.rule));
+
+  const std::string broken = all_edited(text, m.edits);
+  const std::vector<Finding> findings = findings_of(broken);
+  std::set<std::string> expected = before;
+  expected.insert(m.rule);
+  EXPECT_EQ(rules_in(findings), expected);
+
+  std::string cured = broken;
+  for (const Finding& f : findings) {
+    if (f.rule != m.rule) continue;
+    EXPECT_FALSE(f.what.empty());
+    EXPECT_FALSE(f.why.empty());
+    EXPECT_FALSE(f.fix.empty());
+    EXPECT_GT(f.place.line, 0) << "a finding points into the file";
+    EXPECT_EQ(f.edit.has_value(), m.no_edit.empty() && !kNoEdit.contains(f.rule)) << as_text(f);
+    if (f.edit) cured = edited(cured, {f.edit->path, f.edit->value});
+  }
+  if (cured == broken) return;
+  for (const Finding& f : findings_of(cured)) {
+    EXPECT_TRUE(before.contains(f.rule)) << as_text(f) << '\n' << cured;
+  }
+}
+
+std::vector<Mutation> all_mutations() { return read_mutations(); }
+
+INSTANTIATE_TEST_SUITE_P(mutations, EveryMutation, testing::ValuesIn(all_mutations()),
+                         [](const auto& one) {
+                           std::string name = one.param.rule + "_" + one.param.name;
+                           std::ranges::replace_if(
+                               name, [](char c) { return c == '.' || c == '-'; }, '_');
+                           return name + "_" + std::to_string(one.index);
+                         });
+
+TEST(Fixes, the_examples_findings_offer_edits) {
+  const std::filesystem::path folder = std::filesystem::path(ORRERY_SOURCE_DIR) / "examples/pairs";
+  int designs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    ++designs;
+    for (const Finding& f : findings_of(read_file(entry.path()))) {
+      EXPECT_TRUE(f.edit || kNoEdit.contains(f.rule)) << entry.path() << '\n' << as_text(f);
+    }
+  }
+  EXPECT_GT(designs, 10);
+}
+
+TEST(Fixes, paths_name_the_site_as_the_file_does) {
+  const auto path_of_fix = [](const std::string& text) {
+    const std::vector<Finding> findings = findings_of(text);
+    const auto found = std::ranges::find(findings, "facility.rack-above-cooling", &Finding::rule);
+    return found != findings.end() && found->edit ? found->edit->path : "none";
+  };
+  const std::string one = edited(template_text("superpod-h100"), {"site.cooling", "air-perimeter"});
+  EXPECT_EQ(path_of_fix(one), "site.cooling");
+  const std::string several =
+      edited(template_text("medical-imaging"), {"sites[0].cooling", "air-perimeter"});
+  EXPECT_EQ(path_of_fix(several), "sites[0].cooling");
+}
+
+// tests/pranks.txt with the places of a design filled in; those that it lacks are left out.
+std::vector<TextEdit> pranks_on(const std::string& text) {
+  std::map<std::string, std::string> places;
+  const auto design = design::read_design(text, known().catalog);
+  places["{site}"] = design->places.given("site") ? "site" : "sites[0]";
+  for (const design::Workload& w : design->workloads) {
+    places.emplace("{" + std::string(kind_of(w)) + "}", path_of(*design, w));
+  }
+  std::vector<TextEdit> pranks;
+  std::istringstream lines(read_file("tests/pranks.txt"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.starts_with('#')) continue;
+    const std::size_t equals = line.find(" =");
+    TextEdit prank{line.substr(0, equals), line.substr(std::min(line.size(), equals + 3))};
+    const std::size_t close = prank.path.find('}');
+    if (close != std::string::npos) {
+      const auto place = places.find(prank.path.substr(0, close + 1));
+      if (place == places.end()) continue;
+      prank.path.replace(0, close + 1, place->second);
+    }
+    pranks.push_back(std::move(prank));
+  }
+  return pranks;
+}
+
+// The text after a prank; none where the file has no such place or is no design any more.
+std::optional<std::string> pranked(const std::string& text, const TextEdit& prank) {
+  const auto after = design::edit_text(text, prank, known().catalog);
+  if (!after || !design::read_design(after->text, known().catalog)) return std::nullopt;
+  return after->text;
+}
+
+// Click by click, the first edit offered. Each must cure its own finding: afterwards the rule no
+// longer asks for the same line.
+void expect_mended(std::string text, const std::string& prank) {
+  constexpr int kClicksMost = 16;
+  SCOPED_TRACE(prank);
+  std::string story;
+  std::vector<Finding> findings = findings_of(text);
+  for (int click = 0; click < kClicksMost; ++click) {
+    const auto first =
+        std::ranges::find_if(findings, [](const Finding& f) { return f.edit.has_value(); });
+    if (first == findings.end()) return;
+    const Finding clicked = *first;
+    story += as_text(clicked) + '\n';
+    text = edited(text, {clicked.edit->path, clicked.edit->value});
+    findings = findings_of(text);
+    for (const Finding& f : findings) {
+      const bool same = f.rule == clicked.rule && f.edit && f.edit->path == clicked.edit->path;
+      ASSERT_FALSE(same) << "not cured: " << as_text(f) << "\nafter\n" << story;
+    }
+  }
+  ADD_FAILURE() << "still not mended after " << kClicksMost << " edits:\n" << story;
+}
+
+class EveryTemplate : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryTemplate, is_mended_after_any_prank) {
+  const std::string text = template_text(GetParam());
+  int played = 0;
+  for (const TextEdit& prank : pranks_on(text)) {
+    const auto broken = pranked(text, prank);
+    if (!broken) continue;
+    ++played;
+    expect_mended(*broken, prank.path + " = " + prank.value);
+  }
+  EXPECT_GT(played, 20);
+}
+
+std::vector<std::string> template_names() {
+  std::vector<std::string> names;
+  for (const design::Template& t : design::templates()) names.emplace_back(t.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(templates, EveryTemplate, testing::ValuesIn(template_names()),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace orrery
