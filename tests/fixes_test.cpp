@@ -1,8 +1,8 @@
 // Every rule can fire, and what it finds offers the change that cures it.
 //
-// tests/broken_rules.txt breaks each rule in a template that passes, that rule and no other; applied
-// to the author's own text, the edits of the findings lead back. A finding without an edit gives
-// its reason there. Beyond those designs, pranks on every template are mended edit by edit.
+// tests/broken_rules.txt breaks each rule in a template that passes, that rule and no other;
+// applied to the author's own text, the edits of the findings lead back. A finding without an edit
+// gives its reason there. Beyond those designs, pranks on every template are mended edit by edit.
 #include <gtest/gtest.h>
 
 #include <algorithm>

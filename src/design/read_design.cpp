@@ -24,10 +24,9 @@ void SectionReader::sites(std::vector<Site>& all) {
   known_.emplace_back("site");
   const YamlNode* one = take("site");
   if (one) {
-    // Rules speak of "sites[0].power" whether the file has one site or several.
-    for (const char* path : {"site", "sites", "sites[0]"}) c_.places.set(path, one->mark);
+    c_.places.set("site", one->mark);
     all.resize(1);
-    read_section(*one, all[0], "sites[0]", "site");
+    read_section(*one, all[0], "site", "site");
   }
   known_.emplace_back("sites");
   const YamlNode* several = take("sites");

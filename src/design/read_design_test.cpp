@@ -82,7 +82,7 @@ TEST(ReadDesign, knows_where_every_value_stands) {
   const auto d = read_design(kSample, catalog(), {.file = "sample.yaml"});
   ASSERT_TRUE(d) << faults_of(d);
   EXPECT_EQ(place_of(*d, "fleet[0].count"), (Place{"sample.yaml", 5, 43}));
-  EXPECT_EQ(place_of(*d, "sites[0].power"), (Place{"sample.yaml", 3, 43}));
+  EXPECT_EQ(place_of(*d, "site.power"), (Place{"sample.yaml", 3, 43}));
   EXPECT_EQ(place_of(*d, "workloads[1].serve.objective.ttft_p99").line, 16);
   // A default has the place of what is around it.
   EXPECT_EQ(place_of(*d, "fleet[0].spares"), place_of(*d, "fleet[0]"));

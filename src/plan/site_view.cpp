@@ -218,6 +218,12 @@ const char* usual_device(design::TierKind kind) {
   return "obj-hdd-node";
 }
 
+// A design that was not read from a file has the name that writing it would give.
+std::string path_of_site(const design::Design& design, std::size_t i) {
+  const bool listed = design.sites.size() > 1 || design.places.given("sites[0]");
+  return listed ? fmt::format("sites[{}]", i) : "site";
+}
+
 }  // namespace
 
 const StorageDevice* device_or_usual(const TierView& tier, const Catalog& catalog) {
@@ -235,7 +241,7 @@ Watts tier_power(const TierView& tier, const Catalog& catalog) {
 std::vector<SiteView> view_sites(const SiteContext& c) {
   std::vector<SiteView> views;
   for (std::size_t i = 0; i < c.design.sites.size(); ++i) {
-    SiteView v = view_site(c.design.sites[i], fmt::format("sites[{}]", i), c);
+    SiteView v = view_site(c.design.sites[i], path_of_site(c.design, i), c);
     if (c.earlier != nullptr) {
       v.schedule = (*c.earlier)[i].schedule;
     } else if (v.has_machines()) {

@@ -38,7 +38,7 @@ struct FleetPower {
 
 struct SiteView {
   const design::Site* site = nullptr;
-  std::string path;  // "sites[0]", also where the file has a single `site`
+  std::string path;  // "site" or "sites[0]", as the file has it
   const GridRegion* region = nullptr;
   const CoolingMethod* cooling = nullptr;
   std::vector<FleetPower> fleets;
