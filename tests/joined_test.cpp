@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "plan/known_fixture.h"
 #include "plan/review.h"
 
 namespace orrery {
@@ -19,20 +20,6 @@ namespace {
 constexpr double kMtbf = 237.0 * 86400 / 2048;
 constexpr double kParameters = 405.85e9;  // Llama 3.1 405B, config.json
 constexpr double kHours = 8760;
-
-struct Known {
-  Catalog catalog;
-  Models models;
-};
-
-const Known& known() {
-  static const Known* all = [] {
-    auto* k = new Known{load_embedded_catalog().value(), {}};
-    k->models = load_models(k->catalog).value();
-    return k;
-  }();
-  return *all;
-}
 
 design::Design read_pair(const std::string& name) {
   const std::string path = std::string(ORRERY_SOURCE_DIR) + "/examples/pairs/" + name + ".yaml";

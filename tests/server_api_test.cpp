@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/verb.h"
 #include "design/templates.h"
+#include "plan/known_fixture.h"
 #include "server/console.h"
 
 namespace orrery {
@@ -169,8 +170,8 @@ const Contract& contract() {
 // The console as `orrery serve` makes it, without sockets and without a file.
 class Served {
  public:
-  Served() : catalog_(load_embedded_catalog().value()), models_(load_models(catalog_).value()) {
-    ConsoleSetting setting{.catalog = catalog_, .models = models_, .version = "0"};
+  Served() {
+    ConsoleSetting setting{.catalog = known().catalog, .models = known().models, .version = "0"};
     setting.served = [] {
       return ServedDesign{.file = "sample.yaml",
                           .text = std::string(design::find_template("single-node")->text)};
@@ -202,9 +203,6 @@ class Served {
     if (run_command_line(all_verbs(), words, terminal) != ExitCode::good) return std::nullopt;
     return out.str();
   }
-
-  Catalog catalog_;
-  Models models_;
 
  public:
   std::unique_ptr<Console> console;

@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "design/templates.h"
+#include "plan/known_fixture.h"
 
 namespace orrery {
 namespace {
@@ -20,8 +21,9 @@ const AccessRules kRules{.port = 8117, .token = "secret"};
 
 class Consoles : public testing::Test {
  protected:
-  Consoles() : catalog(load_embedded_catalog().value()), models(*load_models(catalog)) {
-    ConsoleSetting setting{.catalog = catalog, .models = models, .version = "1.2.3"};
+  Consoles() {
+    ConsoleSetting setting{
+        .catalog = known().catalog, .models = known().models, .version = "1.2.3"};
     setting.served = [this] { return served; };
     setting.catalog_json = [](std::string_view path) -> std::optional<std::string> {
       if (path != "nodes/dgx-h100" && !path.empty()) return std::nullopt;
@@ -45,8 +47,6 @@ class Consoles : public testing::Test {
     return ask("POST", target, body);
   }
 
-  Catalog catalog;
-  Models models;
   Result<ServedDesign> served = ServedDesign{
       .file = "my.yaml", .text = std::string(design::find_template("single-node")->text)};
   std::unique_ptr<Console> console;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "design/templates.h"
+#include "plan/known_fixture.h"
 #include "plan/review.h"
 #include "report/verdict_report.h"
 
@@ -12,8 +13,7 @@ namespace {
 // Asked about again with other names, money, goals, machines or work, every template gets the
 // verdict that it would have got alone.
 TEST(ReviewShelf, gives_the_verdict_of_a_review_made_anew) {
-  const Catalog catalog = load_embedded_catalog().value();
-  const Models models = load_models(catalog).value();
+  const auto& [catalog, models] = known();
   ReviewShelf shelf(catalog, models);
   for (const design::Template& t : design::templates()) {
     const design::Design plain = design::read_design(t.text, catalog).value();
