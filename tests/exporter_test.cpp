@@ -12,16 +12,16 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <thread>
 
 #include "agent/command.h"
 #include "agent/exporter_slurm.h"
+#include "agent/test_folder.h"
 #include "cli/verb.h"
 #include "design/templates.h"
 #include "emit/prometheus.h"
+#include "plan/known_fixture.h"
 #include "plan/review.h"
 #include "slurm_cluster.h"
 
@@ -30,34 +30,11 @@ extern char** environ;
 namespace orrery {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPatience = std::chrono::seconds(40);  // a second suffices on a quiet machine
 constexpr auto kPause = std::chrono::milliseconds(200);
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "orrery-exporter-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-
-  std::string at(const std::string& below) const { return (path_ / below).string(); }
-  void write(const std::string& below, std::string_view text) const {
-    fs::create_directories((path_ / below).parent_path());
-    std::ofstream(path_ / below, std::ios::binary) << text;
-  }
-
- private:
-  fs::path path_;
-};
 
 int free_port() {
   const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -140,11 +117,9 @@ std::string design_text() {
 }
 
 // The emitted files with every second looked at, and only the exporter to scrape.
-void write_configuration(const Folder& folder, int exporter_port) {
-  const Catalog catalog = load_embedded_catalog().value();
-  const Models models = load_models(catalog).value();
-  const auto design = design::read_design(design_text(), catalog).value();
-  const Review review = run_stages(design, catalog, models);
+void write_configuration(const TestFolder& folder, int exporter_port) {
+  const auto design = design::read_design(design_text(), known().catalog).value();
+  const Review review = run_stages(design, known().catalog, known().models);
   std::string rules;
   const EmittedFiles files = emit_prometheus(review, {.design = design.name}).value();
   for (const EmittedFile& f : files) {
@@ -163,7 +138,7 @@ TEST(Exporter, a_real_prometheus_scrapes_it_and_the_rules_see_the_values) {
   if (!has_program("prometheus") || !has_program("promtool")) {
     GTEST_SKIP() << "prometheus is not installed";
   }
-  const Folder folder;
+  const TestFolder folder;
   const int exporter_port = free_port();
   const int server_port = free_port();
   write_configuration(folder, exporter_port);

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "agent/test_folder.h"
 #include "base/csv.h"
 #include "cli/verb.h"
 #include "s3_fault_server.h"
@@ -24,28 +25,18 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// A folder of this test's own, on the disk of the build and not in a tmpfs.
-class Folder {
+// On the disk of the build and not in a tmpfs.
+class DiskFolder : public TestFolder {
  public:
-  Folder() {
-    path_ = (fs::path(ORRERY_BINARY_DIR) / "probe-test-XXXXXX").string();
-    if (!mkdtemp(path_.data())) path_.clear();
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  DiskFolder() : TestFolder(ORRERY_BINARY_DIR) {}
 
-  const std::string& path() const { return path_; }
   std::vector<std::string> names() const {
     std::vector<std::string> all;
-    for (const auto& entry : fs::recursive_directory_iterator(path_)) {
+    for (const auto& entry : fs::recursive_directory_iterator(path())) {
       all.push_back(entry.path().filename().string());
     }
     return all;
   }
-
- private:
-  std::string path_;
 };
 
 struct Answer {
@@ -93,7 +84,7 @@ class Keys {
 };
 
 TEST(ProbeStorage, a_folder_gives_every_figure_and_is_left_as_it_was) {
-  const Folder folder;
+  const DiskFolder folder;
   const Answer a = run(probe(folder.path(), {"--size", "8 MiB", "--format", "json"}));
   ASSERT_EQ(a.code, ExitCode::good) << a.err;
   const auto json = nlohmann::json::parse(a.out);
@@ -119,7 +110,7 @@ TEST(ProbeStorage, a_folder_gives_every_figure_and_is_left_as_it_was) {
 }
 
 TEST(ProbeStorage, text_and_csv_say_the_same) {
-  const Folder folder;
+  const DiskFolder folder;
   const Answer text = run(probe(folder.path(), {"--size", "2 MiB", "--only", "sequential"}));
   EXPECT_THAT(text.out, AllOf(HasSubstr("sequential read, 1 MiB blocks, 8 in flight"),
                               HasSubstr("file_system"), Not(HasSubstr("random"))));
@@ -133,7 +124,7 @@ TEST(ProbeStorage, text_and_csv_say_the_same) {
 }
 
 TEST(ProbeStorage, threads_and_the_page_cache_do_it_too_and_say_so) {
-  const Folder folder;
+  const DiskFolder folder;
   const Answer a = run(probe(folder.path(), {"--size", "4 MiB", "--only", "sequential", "--only",
                                              "random", "--engine", "threads", "--buffered"}));
   ASSERT_EQ(a.code, ExitCode::good) << a.err;
@@ -142,8 +133,8 @@ TEST(ProbeStorage, threads_and_the_page_cache_do_it_too_and_say_so) {
 }
 
 TEST(ProbeStorage, a_file_is_only_read) {
-  const Folder folder;
-  const std::string path = folder.path() + "/data";
+  const DiskFolder folder;
+  const std::string path = folder.at("data");
   std::ofstream(path) << std::string(4 << 20, 'x');
   const auto before = fs::last_write_time(path);
   const Answer a = run(probe(path, {"--format", "csv"}));
@@ -156,8 +147,8 @@ TEST(ProbeStorage, a_file_is_only_read) {
 }
 
 TEST(ProbeStorage, what_cannot_be_measured_is_refused_before_anything_is_written) {
-  const Folder folder;
-  EXPECT_THAT(run(probe(folder.path() + "/absent", {})).err, HasSubstr("probe.place"));
+  const DiskFolder folder;
+  EXPECT_THAT(run(probe(folder.at("absent"), {})).err, HasSubstr("probe.place"));
   EXPECT_THAT(run(probe(folder.path(), {"--size", "900 TiB"})).err, HasSubstr("probe.space"));
   EXPECT_THAT(run(probe(folder.path(), {"--size", "100"})).err, HasSubstr("--size"));
   EXPECT_THAT(run(probe(folder.path(), {"--block", "1000 B"})).err, HasSubstr("--block"));
@@ -165,13 +156,13 @@ TEST(ProbeStorage, what_cannot_be_measured_is_refused_before_anything_is_written
   const Answer many = run(probe(folder.path(), {"--depth", "0", "--streams", "9999999"}));
   EXPECT_THAT(many.err, AllOf(HasSubstr("--depth"), HasSubstr("--streams")));
   EXPECT_EQ(many.code, ExitCode::bad_input);
-  std::ofstream(folder.path() + "/tiny") << "x";
-  EXPECT_THAT(run(probe(folder.path() + "/tiny", {})).err, HasSubstr("probe.short"));
+  folder.write("tiny", "x");
+  EXPECT_THAT(run(probe(folder.at("tiny"), {})).err, HasSubstr("probe.short"));
   EXPECT_THAT(folder.names(), ElementsAre("tiny"));
 }
 
 TEST(ProbeStorage, ctrl_c_gives_the_figures_so_far_and_leaves_nothing) {
-  const Folder folder;
+  const DiskFolder folder;
   int asked = 0;
   const Answer a = run(probe(folder.path(), {"--size", "8 MiB", "--seconds", "1"}),
                        [&asked] { return ++asked > 200; });
@@ -181,7 +172,7 @@ TEST(ProbeStorage, ctrl_c_gives_the_figures_so_far_and_leaves_nothing) {
 }
 
 TEST(ProbeStorage, beside_a_plan_it_says_which_wall_and_fails) {
-  const Folder folder;
+  const DiskFolder folder;
   const std::string design = std::string(ORRERY_SOURCE_DIR) + "/data/templates/single-node.yaml";
   const Answer a = run(probe(folder.path(), {"--size", "2 MiB", "--only", "sequential", "--design",
                                              design, "--format", "json"}));
@@ -257,12 +248,12 @@ TEST(ProbeStorage, buckets_without_keys_or_with_odd_names_are_refused) {
 }
 
 TEST(ProbeStorage, from_probe_through_calibrate_to_plan) {
-  const Folder folder;
+  const DiskFolder folder;
   const Answer a = run(probe(folder.path(), {"--size", "4 MiB", "--only", "sequential", "--only",
                                              "metadata", "--format", "json"}));
   ASSERT_EQ(a.code, ExitCode::good) << a.err;
-  const std::string report = folder.path() + "/probe.json";
-  const std::string mine = folder.path() + "/mine.csv";
+  const std::string report = folder.at("probe.json");
+  const std::string mine = folder.at("mine.csv");
   std::ofstream(report) << a.out;
   EXPECT_THAT(run({"calibrate", report}).err, HasSubstr("--tier"));
   const Answer calibrated = run({"calibrate", report, "--tier", "node-nvme"});

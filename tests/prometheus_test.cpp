@@ -6,40 +6,25 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "agent/command.h"
+#include "agent/test_folder.h"
 #include "design/templates.h"
 #include "emit/alerts.h"
 #include "emit/alerts_yaml.h"
 #include "emit/grafana.h"
+#include "plan/known_fixture.h"
 #include "plan/review.h"
 
 namespace orrery {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
-
-struct Known {
-  Catalog catalog;
-  Models models;
-};
-
-const Known& known() {
-  static const Known* all = [] {
-    auto* k = new Known{load_embedded_catalog().value(), {}};
-    k->models = load_models(k->catalog).value();
-    return k;
-  }();
-  return *all;
-}
 
 const EmitSource kSource{.design = "test", .version = "1", .digest = std::string(64, 'a')};
 
@@ -77,30 +62,9 @@ const Reviewed& superpod() {
   return *all;
 }
 
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "orrery-prometheus-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-
-  fs::path operator/(const fs::path& below) const { return path_ / below; }
-  void write(const fs::path& below, std::string_view text) const {
-    fs::create_directories((path_ / below).parent_path());
-    std::ofstream(path_ / below, std::ios::binary) << text;
-  }
-  void write(const EmittedFiles& files) const {
-    for (const EmittedFile& f : files) write(f.path, f.text);
-  }
-
- private:
-  fs::path path_;
-};
+void write_all(const EmittedFiles& files, const TestFolder& folder) {
+  for (const EmittedFile& f : files) folder.write(f.path, f.text);
+}
 
 bool full() { return std::getenv("ORRERY_FULL") != nullptr; }
 
@@ -115,11 +79,11 @@ CommandResult promtool(std::vector<std::string> words) {
   return result ? *result : CommandResult{.exit_code = 127};
 }
 
-std::vector<std::string> paths_below(const Folder& folder, const EmittedFiles& files,
+std::vector<std::string> paths_below(const TestFolder& folder, const EmittedFiles& files,
                                      std::string_view prefix) {
   std::vector<std::string> paths;
   for (const EmittedFile& f : files) {
-    if (f.path.starts_with(prefix)) paths.push_back((folder / f.path).string());
+    if (f.path.starts_with(prefix)) paths.push_back(folder.at(f.path));
   }
   return paths;
 }
@@ -138,9 +102,9 @@ void expect_accepted(const Reviewed& reviewed, const std::string& name,
                      std::string_view unit_tests) {
   const auto files = emit_prometheus(reviewed.review, kSource);
   ASSERT_TRUE(files.has_value()) << name << '\n' << to_text(files.error());
-  const Folder folder;
-  folder.write(*files);
-  const auto config = promtool({"check", "config", (folder / "prometheus.yml").string()});
+  const TestFolder folder;
+  write_all(*files, folder);
+  const auto config = promtool({"check", "config", folder.at("prometheus.yml")});
   EXPECT_TRUE(config.good()) << name << '\n' << config.out << config.err;
   const auto rules =
       promtool(with({"check", "rules", "--lint-fatal"}, paths_below(folder, *files, "rules/")));
@@ -283,10 +247,9 @@ TEST(Prometheus, the_configuration_for_pods_has_no_other_fault) {
   if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
   const Reviewed reviewed(template_design("small-lab"));
   const auto files = emit_prometheus(reviewed.review, kSource).value();
-  const Folder folder;
-  folder.write(files);
-  const auto result =
-      promtool({"check", "config", (folder / "prometheus-kubernetes.yml").string()});
+  const TestFolder folder;
+  write_all(files, folder);
+  const auto result = promtool({"check", "config", folder.at("prometheus-kubernetes.yml")});
   std::istringstream lines(result.out + result.err);
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("  line ")) continue;
@@ -367,7 +330,7 @@ TEST(Prometheus, an_alert_that_is_broken_fails_its_own_test) {
   if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
   const auto plan = planned_values(superpod().review);
   const auto rules = watch_rules(superpod().review, plan).value();
-  const Folder folder;
+  const TestFolder folder;
   folder.write("recording.yml", recording_yaml(rules.recording));
   std::map<std::string, std::string> how;  // by test file
   std::set<std::string> seen;
@@ -382,7 +345,7 @@ TEST(Prometheus, an_alert_that_is_broken_fails_its_own_test) {
       const std::string id = "m" + std::to_string(how.size());
       folder.write(id + ".yml", alerts_yaml(a.group, {m.alert}));
       folder.write(id + "_test.yml", alert_tests_yaml({"recording.yml", id + ".yml"}, {a}));
-      how[(folder / (id + "_test.yml")).string()] = m.how;
+      how[folder.at(id + "_test.yml")] = m.how;
     }
   }
   std::vector<std::string> words = {"test", "rules"};
@@ -439,7 +402,7 @@ TEST(Grafana, the_rows_of_a_training_cluster_are_all_there) {
 }
 
 // The expressions of all panels as recording rules: promtool parses them without a server.
-void expect_panels_parse(const Reviewed& reviewed, const Folder& folder) {
+void expect_panels_parse(const Reviewed& reviewed, const TestFolder& folder) {
   const auto files = emit_grafana(reviewed.review, kSource).value();
   const auto dashboard = nlohmann::json::parse(text_of(files, "dashboards/orrery.json"));
   std::vector<RecordingRule> rules;
@@ -452,13 +415,13 @@ void expect_panels_parse(const Reviewed& reviewed, const Folder& folder) {
     }
   }
   folder.write("panels.yml", recording_yaml(rules));
-  const auto result = promtool({"check", "rules", (folder / "panels.yml").string()});
+  const auto result = promtool({"check", "rules", folder.at("panels.yml")});
   EXPECT_TRUE(result.good()) << result.out << result.err;
 }
 
 TEST(Grafana, every_expression_parses) {
   if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
-  const Folder folder;
+  const TestFolder folder;
   expect_panels_parse(superpod(), folder);
   expect_panels_parse(Reviewed(hostile_design()), folder);
 }

@@ -13,11 +13,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <thread>
 
+#include "agent/test_folder.h"
 #include "base/text.h"
 #include "design/templates.h"
 #include "http_client.h"
@@ -30,16 +30,6 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 bool full() { return std::getenv("ORRERY_FULL") != nullptr; }
-
-class Folder {
- public:
-  Folder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "orrery-serve-XXXXXX";
-    path = ::mkdtemp(pattern.data()) != nullptr ? pattern : "";
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
 
 // The server as a child: its first line of output is the address with the token.
 class Server {
@@ -131,7 +121,7 @@ constexpr const char* kLongSearch =
     R"({"kind":"search-layout","model":"deepseek-v3","gpus":8192,"batch":16384,"pareto":true})";
 
 TEST(Serve, a_killed_server_goes_on_with_its_jobs) {
-  const Folder folder;
+  const TestFolder folder;
   Server undisturbed(":memory:");
   ASSERT_GT(undisturbed.port, 0);
   ASSERT_EQ(undisturbed.ask("POST", "/api/v1/jobs", kLongSearch).status, 202);
@@ -141,7 +131,7 @@ TEST(Serve, a_killed_server_goes_on_with_its_jobs) {
   const std::string expected = result_in(undisturbed.ask("GET", "/api/v1/jobs/1"));
   undisturbed.end(SIGKILL);
 
-  const std::string state = folder.path / "jobs.db";
+  const std::string state = folder.at("jobs.db");
   const int kills = full() ? 20 : 3;
   {
     Server first(state);
@@ -168,8 +158,8 @@ TEST(Serve, a_killed_server_goes_on_with_its_jobs) {
 }
 
 TEST(Serve, ends_cleanly_on_interrupt_with_a_job_on_its_way) {
-  const Folder folder;
-  const std::string state = folder.path / "jobs.db";
+  const TestFolder folder;
+  const std::string state = folder.at("jobs.db");
   {
     Server server(state);
     ASSERT_EQ(server.ask("POST", "/api/v1/jobs", kLongSearch).status, 202);
@@ -183,8 +173,8 @@ TEST(Serve, ends_cleanly_on_interrupt_with_a_job_on_its_way) {
 }
 
 TEST(Serve, two_servers_do_not_share_a_state_file) {
-  const Folder folder;
-  const std::string state = folder.path / "jobs.db";
+  const TestFolder folder;
+  const std::string state = folder.at("jobs.db");
   const Server first(state);
   ASSERT_GT(first.port, 0);
   Server second(state);

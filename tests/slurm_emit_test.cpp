@@ -11,8 +11,10 @@
 #include <fstream>
 #include <set>
 
+#include "agent/test_folder.h"
 #include "design/write_design.h"
 #include "emit/slurm.h"
+#include "plan/known_fixture.h"
 #include "plan/review.h"
 #include "slurm_cluster.h"
 
@@ -140,20 +142,16 @@ TEST_F(SlurmEmit, AnswersWhereAndWhenOn2048Nodes) {
 class SlurmHealth : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "orrery-health-XXXXXX").string();
-    dir_ = ::mkdtemp(pattern.data());
-    const auto catalog = load_embedded_catalog();
-    const auto models = load_models(catalog.value());
-    const auto design = design::read_design(design_of(8), *catalog, {.file = "t.yaml"});
+    const auto design = design::read_design(design_of(8), known().catalog, {.file = "t.yaml"});
     ASSERT_TRUE(design.has_value());
-    const Review review = run_stages(*design, *catalog, models.value());
+    const Review review = run_stages(*design, known().catalog, known().models);
     const auto files = emit_slurm(review, {.design = "t", .digest = "d"});
     ASSERT_TRUE(files.has_value());
-    for (const EmittedFile& f : *files) put(dir_ + '/' + f.path, f.text);
-    put(dir_ + "/df", "#!/bin/sh\necho F B U A P M\necho x 1 1 1 $DISK_USED% /\n");
-    put(dir_ + "/logger", "#!/bin/sh\n");
-    put(dir_ + "/journalctl", "#!/bin/sh\necho \"$KERNEL_LINE\"\n");
-    put(dir_ + "/nvidia-smi",
+    for (const EmittedFile& f : *files) put(folder_.at(f.path), f.text);
+    put(folder_.at("df"), "#!/bin/sh\necho F B U A P M\necho x 1 1 1 $DISK_USED% /\n");
+    put(folder_.at("logger"), "#!/bin/sh\n");
+    put(folder_.at("journalctl"), "#!/bin/sh\necho \"$KERNEL_LINE\"\n");
+    put(folder_.at("nvidia-smi"),
         "#!/bin/sh\n"
         "case \"$*\" in\n"
         "  *remapped*) echo \"0000:01:00.0, $ROWS\" ;;\n"
@@ -161,12 +159,11 @@ class SlurmHealth : public testing::Test {
         "  nvlink*) echo \"Link 0: $LINK\" ;;\n"
         "esac\n");
   }
-  void TearDown() override { fs::remove_all(dir_); }
 
   using Environment = std::vector<std::pair<std::string, std::string>>;
 
   CommandResult check(const Environment& changes) const {
-    Environment all = {{"PATH", dir_ + ":/usr/bin:/bin"},
+    Environment all = {{"PATH", folder_.path() + ":/usr/bin:/bin"},
                        {"SLURMD_NODENAME", "n-3"},
                        {"DISK_USED", "40"},
                        {"KERNEL_LINE", "NVRM: Xid (PCI:0000:01:00): 13, pid=7"},
@@ -179,12 +176,13 @@ class SlurmHealth : public testing::Test {
         if (known == name) old = value;
       }
     }
-    const auto result = run_command({.words = {"bash", dir_ + "/health.sh"}, .environment = all});
+    const auto result =
+        run_command({.words = {"bash", folder_.at("health.sh")}, .environment = all});
     return result.value_or(CommandResult{.exit_code = 127});
   }
 
  private:
-  std::string dir_;
+  TestFolder folder_;
 };
 
 TEST_F(SlurmHealth, AHealthyNodePasses) {

@@ -1,11 +1,12 @@
 #include "agent/journal.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "agent/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -14,22 +15,14 @@ namespace fs = std::filesystem;
 
 class JournalFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "orrery-journal-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    dir_ = pattern;
-    path_ = dir_ + "/j.jsonl";
-  }
-  void TearDown() override { fs::remove_all(dir_); }
-
   std::string on_disk() const {
     std::ifstream in(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  void put(const std::string& text) const { std::ofstream(path_, std::ios::binary) << text; }
+  void put(const std::string& text) const { folder_.write("j.jsonl", text); }
 
-  std::string dir_;
-  std::string path_;
+  TestFolder folder_;
+  std::string path_ = folder_.at("j.jsonl");
 };
 
 TEST_F(JournalFile, what_was_appended_is_there_when_it_is_opened_again) {
@@ -68,7 +61,7 @@ TEST_F(JournalFile, only_one_may_write) {
   const auto second = Journal::open(path_);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().front().code, "journal.unusable");
-  first = Journal::open(dir_ + "/other");  // the lock goes with its holder
+  first = Journal::open(folder_.at("other"));  // the lock goes with its holder
   ASSERT_TRUE(first);
   EXPECT_TRUE(Journal::open(path_));
 }
@@ -85,8 +78,8 @@ TEST_F(JournalFile, a_rewrite_is_whole_and_goes_on) {
 }
 
 TEST_F(JournalFile, what_is_no_file_is_refused) {
-  EXPECT_FALSE(Journal::open(dir_));
-  EXPECT_FALSE(Journal::open(dir_ + "/no/such/folder/j"));
+  EXPECT_FALSE(Journal::open(folder_.path()));
+  EXPECT_FALSE(Journal::open(folder_.at("no/such/folder/j")));
   fs::create_symlink("elsewhere", path_);
   EXPECT_FALSE(Journal::open(path_));
 }

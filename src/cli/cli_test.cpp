@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <thread>
 
+#include "agent/test_folder.h"
 #include "bench/figure.h"
 #include "cli/verb.h"
 
@@ -149,30 +149,24 @@ TEST(Bench, prints_one_json_object_a_line) {
                   "\\{\"name\":\"random_uniform\",\"value\":[0-9.e+]+,\"unit\":\"1/s\"\\}\n"));
 }
 
-std::string scratch(const std::string& name) {
-  return testing::TempDir() + "orrery_cli_" + std::to_string(::getpid()) + '_' + name;
-}
-
 std::string code_of(const Result<std::string>& result) {
   return result ? "" : result.error().front().code;
 }
 
 TEST(ReadTextFile, gives_the_text_of_a_file) {
-  const std::string path = scratch("plain");
-  std::ofstream(path) << "name: x\n";
-  EXPECT_EQ(read_text_file(path).value_or("?"), "name: x\n");
-  std::filesystem::remove(path);
+  const TestFolder folder;
+  folder.write("plain", "name: x\n");
+  EXPECT_EQ(read_text_file(folder.at("plain")).value_or("?"), "name: x\n");
 }
 
 TEST(ReadTextFile, refuses_what_is_not_a_readable_text) {
   EXPECT_EQ(code_of(read_text_file("/no/such/file")), "file.unreadable");
-  EXPECT_EQ(code_of(read_text_file(testing::TempDir())), "file.directory");
-  const std::string path = scratch("latin1");
-  std::ofstream(path) << "name: x\nsite: caf\xe9\n";
-  const Result<std::string> text = read_text_file(path);
+  const TestFolder folder;
+  EXPECT_EQ(code_of(read_text_file(folder.path())), "file.directory");
+  folder.write("latin1", "name: x\nsite: caf\xe9\n");
+  const Result<std::string> text = read_text_file(folder.at("latin1"));
   EXPECT_EQ(code_of(text), "file.not-utf8");
   EXPECT_EQ(text.error().front().place.line, 2);
-  std::filesystem::remove(path);
 }
 
 TEST(ReadTextFile, stops_at_the_limit_of_an_endless_file) {
@@ -180,7 +174,8 @@ TEST(ReadTextFile, stops_at_the_limit_of_an_endless_file) {
 }
 
 TEST(ReadTextFile, stops_at_the_limit_of_an_endless_pipe) {
-  const std::string path = scratch("pipe");
+  const TestFolder folder;
+  const std::string path = folder.at("pipe");
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&path] {
     const int fd = ::open(path.c_str(), O_WRONLY);
@@ -192,7 +187,6 @@ TEST(ReadTextFile, stops_at_the_limit_of_an_endless_pipe) {
   });
   EXPECT_EQ(code_of(read_text_file(path)), "file.too-large");
   writer.join();
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // `orrery emit` as a person meets it: the diff, what is kept, what is written and when nothing is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "agent/test_folder.h"
 #include "base/digest.h"
 #include "base/text.h"
 #include "cli/emit_diff.h"
@@ -44,14 +44,9 @@ scheduler:
 
 class Emit : public testing::Test {
  protected:
-  Emit() {
-    std::string pattern = (fs::temp_directory_path() / "orrery-emit-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-    design(std::string(kDesign));
-  }
-  ~Emit() override { fs::remove_all(folder_); }
+  Emit() { design(std::string(kDesign)); }
 
-  std::string at(const std::string& name) const { return folder_ + '/' + name; }
+  std::string at(const std::string& name) const { return folder_.at(name); }
   std::string out(const std::string& name = "") const { return at("out") + '/' + name; }
   void design(const std::string& text) const { put(at("d.yaml"), text); }
   static void put(const std::string& path, const std::string& text) {
@@ -82,7 +77,7 @@ class Emit : public testing::Test {
   }
 
  private:
-  std::string folder_;
+  TestFolder folder_;
 };
 
 TEST_F(Emit, ShowsTheDiffWritesAndThenHasNothingToDo) {
@@ -221,13 +216,12 @@ TEST(EmitPlan, AHalfWrittenFolderIsNoHandEdit) {
 }
 
 TEST(EmitFolder, WritesOverWhatAKilledRunLeft) {
-  std::string pattern = (fs::temp_directory_path() / "orrery-emit-XXXXXX").string();
-  const std::string dir = ::mkdtemp(pattern.data());
-  std::ofstream(dir + "/.orrery-tmp-a") << "half";
+  const TestFolder dir;
+  dir.write(".orrery-tmp-a", "half");
   {
-    const auto folder = EmitFolder::open(dir, true);
+    const auto folder = EmitFolder::open(dir.path(), true);
     ASSERT_TRUE(folder.has_value());
-    EXPECT_FALSE(EmitFolder::open(dir, true).has_value()) << "two at once";
+    EXPECT_FALSE(EmitFolder::open(dir.path(), true).has_value()) << "two at once";
     ASSERT_TRUE((*folder)->write({"a", "whole", true}).has_value());
     EXPECT_EQ((*folder)->read("a").value()->text, "whole");
     EXPECT_TRUE((*folder)->read("a").value()->executable);
@@ -236,10 +230,9 @@ TEST(EmitFolder, WritesOverWhatAKilledRunLeft) {
     }
     ASSERT_TRUE((*folder)->write({"sub/b", "x"}).has_value());
     ASSERT_TRUE((*folder)->remove("sub/b").has_value());
-    EXPECT_FALSE(fs::exists(dir + "/sub"));
+    EXPECT_FALSE(fs::exists(dir.at("sub")));
   }
-  EXPECT_FALSE(fs::exists(dir + "/.orrery-tmp-a"));
-  fs::remove_all(dir);
+  EXPECT_FALSE(fs::exists(dir.at(".orrery-tmp-a")));
 }
 
 TEST(UnifiedDiff, IsWhatDiffPrints) {

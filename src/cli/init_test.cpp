@@ -1,11 +1,10 @@
 // `orrery init` as a person meets it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <sstream>
 
+#include "agent/test_folder.h"
 #include "cli/verb.h"
 
 namespace orrery {
@@ -32,20 +31,6 @@ Answer ask(std::vector<std::string> words) {
   const ExitCode code = run_command_line({init_verb()}, words, terminal);
   return {code, out.str(), err.str()};
 }
-
-// A path in a folder of this test's own, which is gone afterwards.
-class InitFile : public testing::Test {
- protected:
-  InitFile() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "orrery-init-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~InitFile() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return folder_ + '/' + name; }
-
- private:
-  std::string folder_;
-};
 
 TEST(Init, ListsTheTemplates) {
   const Answer answer = ask({"--list"});
@@ -74,8 +59,9 @@ TEST(Init, PrintsTheSchema) {
   EXPECT_EQ(ask({"--schema", "--list"}).code, ExitCode::bad_input);
 }
 
-TEST_F(InitFile, NeverReplacesWithoutForce) {
-  const std::string file = path("my.yaml");
+TEST(InitFile, NeverReplacesWithoutForce) {
+  const TestFolder folder;
+  const std::string file = folder.at("my.yaml");
   EXPECT_EQ(ask({"--template", "single-node", "-o", file}).code, ExitCode::good);
   const std::string first = read_text_file(file).value();
   EXPECT_THAT(first, HasSubstr("name: single-node"));
@@ -87,8 +73,9 @@ TEST_F(InitFile, NeverReplacesWithoutForce) {
   EXPECT_THAT(read_text_file(file).value(), HasSubstr("name: small-lab"));
 }
 
-TEST_F(InitFile, SaysWhyItCannotWrite) {
-  const Answer answer = ask({"--template", "single-node", "-o", path("no/such/folder.yaml")});
+TEST(InitFile, SaysWhyItCannotWrite) {
+  const TestFolder folder;
+  const Answer answer = ask({"--template", "single-node", "-o", folder.at("no/such/folder.yaml")});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
   EXPECT_THAT(answer.err, HasSubstr("cannot write"));
 }

@@ -1,11 +1,11 @@
 // Jobs: kept, run, cancelled, taken up again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "agent/test_folder.h"
+#include "plan/known_fixture.h"
 #include "server/job_board.h"
 #include "server/job_store.h"
 #include "server/layout_job.h"
@@ -16,20 +16,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
-
-// A folder of this process's own, gone with the test.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "orrery-jobs-XXXXXX";
-    path_ = ::mkdtemp(pattern.data()) != nullptr ? pattern : "";
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::unique_ptr<JobStore> open_store(const std::string& path) {
   auto store = JobStore::open(path);
@@ -55,8 +41,8 @@ bool soon(const Condition& condition) {
 JobState state_of(const JobBoard& board, std::int64_t id) { return board.find(id)->state; }
 
 TEST(JobStore, keeps_what_it_is_given) {
-  const Folder folder;
-  const std::string path = folder.file("deep/er/jobs.db");
+  const TestFolder folder;
+  const std::string path = folder.at("deep/er/jobs.db");
   Job job{.task = "task", .title = "a 'title'", .request = "{\"x\":\"\\u0000\"}"};
   job.created_ms = 1;
   {
@@ -81,35 +67,35 @@ TEST(JobStore, keeps_what_it_is_given) {
 }
 
 TEST(JobStore, numbers_are_never_used_twice) {
-  const Folder folder;
+  const TestFolder folder;
   {
-    const auto store = open_store(folder.file("jobs.db"));
+    const auto store = open_store(folder.at("jobs.db"));
     EXPECT_EQ(store->add({}).value(), 1);
     ASSERT_TRUE(store->remove(1));
   }
-  EXPECT_EQ(open_store(folder.file("jobs.db"))->add({}).value(), 2);
+  EXPECT_EQ(open_store(folder.at("jobs.db"))->add({}).value(), 2);
 }
 
 TEST(JobStore, is_held_by_one_server_at_a_time) {
-  const Folder folder;
-  const auto first = open_store(folder.file("jobs.db"));
-  const auto second = JobStore::open(folder.file("jobs.db"));
+  const TestFolder folder;
+  const auto first = open_store(folder.at("jobs.db"));
+  const auto second = JobStore::open(folder.at("jobs.db"));
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().front().code, "serve.state-in-use");
 }
 
 TEST(JobStore, leaves_alone_what_is_no_state_file) {
-  const Folder folder;
-  std::ofstream(folder.file("letter")) << std::string(5000, 'x');
-  const auto letter = JobStore::open(folder.file("letter"));
+  const TestFolder folder;
+  folder.write("letter", std::string(5000, 'x'));
+  const auto letter = JobStore::open(folder.at("letter"));
   ASSERT_FALSE(letter);
   EXPECT_EQ(letter.error().front().code, "serve.state");
-  EXPECT_EQ(std::filesystem::file_size(folder.file("letter")), 5000U);
+  EXPECT_EQ(std::filesystem::file_size(folder.at("letter")), 5000U);
   EXPECT_FALSE(JobStore::open("/proc/no/such/folder/jobs.db"));
 }
 
 TEST(JobBoard, runs_jobs_in_their_order_and_keeps_the_results) {
-  const Folder folder;
+  const TestFolder folder;
   std::vector<std::int64_t> order;
   const JobTask task = [&order](JobRun& run) -> Result<void> {
     order.push_back(run.job.id);
@@ -117,12 +103,12 @@ TEST(JobBoard, runs_jobs_in_their_order_and_keeps_the_results) {
     return {};
   };
   {
-    const auto board = open_board(folder.file("jobs.db"), task);
+    const auto board = open_board(folder.at("jobs.db"), task);
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(board->start({.task = "task"}));
     ASSERT_TRUE(soon([&] { return state_of(*board, 3) == JobState::done; }));
   }
   EXPECT_THAT(order, ElementsAre(1, 2, 3));
-  const auto later = open_board(folder.file("jobs.db"), task);
+  const auto later = open_board(folder.at("jobs.db"), task);
   ASSERT_EQ(later->jobs().size(), 3U);
   EXPECT_EQ(later->jobs().front().id, 3);
   EXPECT_EQ(order.size(), 3U);
@@ -193,8 +179,6 @@ TEST(JobBoard, bounds_what_it_holds) {
 
 class LayoutJob : public testing::Test {
  protected:
-  LayoutJob() : catalog(load_embedded_catalog().value()), models(*load_models(catalog)) {}
-
   std::unique_ptr<JobBoard> board(const std::string& path) const {
     auto opened = JobBoard::open(
         open_store(path),
@@ -209,8 +193,8 @@ class LayoutJob : public testing::Test {
     return job ? "none" : job.error().front().code;
   }
 
-  Catalog catalog;
-  Models models;
+  const Catalog& catalog = known().catalog;
+  const Models& models = known().models;
 };
 
 constexpr const char* kSearch =
@@ -238,19 +222,19 @@ TEST_F(LayoutJob, stopped_anywhere_and_taken_up_again_gives_the_same_result) {
   EXPECT_THAT(expected.result, HasSubstr("\"gpus\": 32"));
   EXPECT_THAT(expected.best, HasSubstr("\"step_time_s\":"));
 
-  const Folder folder;
+  const TestFolder folder;
   int stops = 0;
   {
-    const auto first = board(folder.file("jobs.db"));
+    const auto first = board(folder.at("jobs.db"));
     ASSERT_TRUE(first->start(layout_job(jobs(), kSearch).value()));
   }
   for (; stops < 200; ++stops) {
-    const auto next = board(folder.file("jobs.db"));
+    const auto next = board(folder.at("jobs.db"));
     if (next->find(1)->has_ended()) break;
     const std::int64_t before = next->find(1)->done;
     ASSERT_TRUE(soon([&] { return next->find(1)->has_ended() || next->find(1)->done > before; }));
   }
-  const Job resumed = *board(folder.file("jobs.db"))->find(1);
+  const Job resumed = *board(folder.at("jobs.db"))->find(1);
   EXPECT_GT(stops, 1);
   EXPECT_EQ(resumed.state, JobState::done);
   EXPECT_EQ(resumed.result, expected.result);
@@ -258,12 +242,12 @@ TEST_F(LayoutJob, stopped_anywhere_and_taken_up_again_gives_the_same_result) {
 }
 
 TEST_F(LayoutJob, a_spoilt_checkpoint_means_searching_anew) {
-  const Folder folder;
+  const TestFolder folder;
   Job job = layout_job(jobs(), kSearch).value();
   job.state = JobState::running;
   job.checkpoint = "64 999999 1 2 3 4 5 -7 zz\nnonsense\n32 1";
-  ASSERT_TRUE(open_store(folder.file("jobs.db"))->add(job));
-  const auto spoilt = board(folder.file("jobs.db"));
+  ASSERT_TRUE(open_store(folder.at("jobs.db"))->add(job));
+  const auto spoilt = board(folder.at("jobs.db"));
   const auto whole = board(kStoreInMemory);
   ASSERT_TRUE(whole->start(layout_job(jobs(), kSearch).value()));
   ASSERT_TRUE(soon([&] { return whole->find(1)->has_ended() && spoilt->find(1)->has_ended(); }));

@@ -1,0 +1,52 @@
+// For tests that write files: a folder of one test's own, gone with the test.
+//
+// mkdtemp draws the name, so that tests which run at once do not meet. Where none can be made the
+// test ends with an exception: it must not go on and write elsewhere.
+#pragma once
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace orrery {
+
+class TestFolder {
+ public:
+  explicit TestFolder(const std::filesystem::path& parent = std::filesystem::temp_directory_path())
+      : path_((parent / "orrery-test-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) {
+      throw std::system_error(errno, std::generic_category(), path_);
+    }
+  }
+  ~TestFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TestFolder(const TestFolder&) = delete;
+  TestFolder& operator=(const TestFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string at(std::string_view below) const { return path_ + '/' + std::string(below); }
+
+  // Makes the folders above the file.
+  void write(std::string_view below, std::string_view text) const {
+    const std::filesystem::path file = at(below);
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << text;
+  }
+
+ private:
+  std::string path_;
+};
+
+// Where to measure a disk: ORRERY_PROBE_FOLDER, for a machine whose temporary folder is memory.
+inline std::filesystem::path folder_on_disk() {
+  const char* chosen = std::getenv("ORRERY_PROBE_FOLDER");
+  return chosen != nullptr ? std::filesystem::path(chosen) : std::filesystem::temp_directory_path();
+}
+
+}  // namespace orrery
