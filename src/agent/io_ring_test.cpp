@@ -14,6 +14,7 @@
 
 #include "agent/command.h"
 #include "agent/probe_folder.h"
+#include "agent/test_folder.h"
 
 namespace orrery {
 namespace {
@@ -21,32 +22,13 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// A folder of this test's own.
-class Folder {
- public:
-  Folder() {
-    const char* chosen = std::getenv("ORRERY_PROBE_FOLDER");  // a disk, where TMPDIR is memory
-    const fs::path parent = chosen ? fs::path(chosen) : fs::temp_directory_path();
-    path_ = (parent / "agent-test-XXXXXX").string();
-    if (!mkdtemp(path_.data())) path_.clear();
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // What is written is where it should be: every block once, with both engines.
 TEST(IoRing, sequential_writes_fill_the_file_and_reads_see_its_end) {
-  const Folder folder;
+  const TestFolder folder(folder_on_disk());
   for (const IoEngine engine : {IoEngine::io_uring, IoEngine::threads}) {
     std::string why;
     if (engine == IoEngine::io_uring && !io_uring_works(why)) continue;
-    const std::string path = folder.path() + "/" + to_text(engine);
+    const std::string path = folder.at(to_text(engine));
     const OpenFile file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     IoPlan plan{.file = file.get(),
                 .write = true,
@@ -121,8 +103,8 @@ TEST(IoRing, agrees_with_fio_on_the_same_file) {
   std::string why;
   if (!io_uring_works(why)) GTEST_SKIP() << "io_uring: " << why;
   const FirstInLine first;
-  const Folder folder;
-  const std::string path = folder.path() + "/blocks";
+  const TestFolder folder(folder_on_disk());
+  const std::string path = folder.at("blocks");
   const OpenFile file(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_DIRECT | O_CLOEXEC, 0600));
   if (!file) GTEST_SKIP() << "no O_DIRECT here";
   constexpr std::uint64_t kBytes = std::uint64_t{256} << 20;
