@@ -175,6 +175,36 @@ TEST(Fixes, paths_name_the_site_as_the_file_does) {
   EXPECT_EQ(path_of_fix(several), "sites[0].cooling");
 }
 
+// What a person does in the console, without the browser: web/tests/broken.txt, "template: path =
+// value" a line, and a click on the first fix until the design passes.
+TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
+  constexpr int kClicksMost = 6;  // as web/tests/templates.test.mjs allows
+  std::istringstream lines(read_file("web/tests/broken.txt"));
+  int designs = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(": ");
+    const std::size_t equals = line.find(" =");
+    if (line.starts_with('#') || colon == std::string::npos) continue;
+    SCOPED_TRACE(line);
+    ++designs;
+    std::string text = edited(template_text(line.substr(0, colon)),
+                              {line.substr(colon + 2, equals - colon - 2),
+                               line.substr(std::min(line.size(), equals + 3))});
+    bool passes = false;
+    for (int click = 0; click <= kClicksMost && !passes; ++click) {
+      const auto design = design::read_design(text, known().catalog);
+      const Verdict v = review(*design, known().catalog, known().models, {.spends = false});
+      passes = v.passes();
+      EXPECT_FALSE(click == 0 && passes) << "the edit breaks nothing";
+      const auto first = std::ranges::find_if(v.findings, [](const auto& f) { return !!f.edit; });
+      if (passes || first == v.findings.end()) break;
+      text = edited(text, {first->edit->path, first->edit->value});
+    }
+    EXPECT_TRUE(passes) << text;
+  }
+  EXPECT_GE(designs, 15);
+}
+
 // tests/pranks.txt with the places of a design filled in; those that it lacks are left out.
 std::vector<TextEdit> pranks_on(const std::string& text) {
   std::map<std::string, std::string> places;
