@@ -362,7 +362,7 @@ TEST(RecoveryRecorded, the_policy_decides_again_what_it_decided_live) {
 }
 
 // What happened to the cluster from outside between two recorded looks, done to the simulated one.
-void do_to(SimulatedSlurm& slurm, const FleetView& before, const JournalTick& tick) {
+void do_to(SimulatedSlurm& slurm, const ClusterLook& before, const JournalTick& tick) {
   for (std::size_t i = 0; i < before.nodes.size(); ++i) {
     const NodeView& was = before.nodes[i];
     const NodeView& is = tick.view.nodes[i];

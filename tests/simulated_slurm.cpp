@@ -172,8 +172,8 @@ void SimulatedSlurm::advance(Seconds span) {
   while (now_ < end) step();
 }
 
-FleetView SimulatedSlurm::look() const {
-  FleetView view{.now = now_};
+ClusterLook SimulatedSlurm::look() const {
+  ClusterLook view{.now = now_};
   for (const auto& [id, job] : jobs_) view.jobs.push_back(job.view);
   for (const auto& [name, node] : nodes_) view.nodes.push_back(node.view);
   return view;
@@ -227,7 +227,7 @@ Result<void> SimulatedSlurm::act(const RecoveryAction& action) {
 }
 
 RecoverPort SimulatedSlurm::port() {
-  return {.look = [this] { return Result<FleetView>(look()); },
+  return {.look = [this] { return Result<ClusterLook>(look()); },
           .act = [this](const RecoveryAction& action) { return act(action); },
           .now = [this] { return now_; }};
 }

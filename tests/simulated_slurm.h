@@ -48,7 +48,7 @@ class SimulatedSlurm {
   void advance(Seconds span);
   Seconds now() const { return now_; }
 
-  FleetView look() const;
+  ClusterLook look() const;
   Result<void> act(const RecoveryAction& action);
   RecoverPort port();
 

@@ -84,6 +84,8 @@ TEST(Tidy, headers_say_what_they_are) {
   EXPECT_EQ(complaints_of(code(), check_header_opening), "");
 }
 
+TEST(Tidy, a_type_has_a_name_of_its_own) { EXPECT_EQ(to_text(check_type_names(code())), ""); }
+
 TEST(Tidy, no_reminders_and_no_machine_paths) {
   std::vector<Source> all = sources_below(
       {"src", "tests", "bench", "tools", "cmake", "docs", "data", "examples", "web", ".ci"}, {""});
@@ -167,6 +169,24 @@ TEST(TidyRule, headers_without_an_opening_are_seen) {
   EXPECT_THAT(check_header_opening({"src/a/x.h", "#pragma once\n"}), SizeIs(1));
   EXPECT_THAT(check_header_opening({"src/a/x.h", "// What.\nint x;\n"}), SizeIs(1));
   EXPECT_THAT(check_header_opening({"src/a/x.h", "// What.\n#pragma once\n"}), IsEmpty());
+}
+
+TEST(TidyRule, two_types_of_one_name_are_seen) {
+  const auto header = [](const char* path, const std::string& line) {
+    return Source{path, "namespace orrery {\n" + line + "\n}\n"};
+  };
+  const Source first = header("src/a/x.h", "struct Fleet {");
+  for (const char* twin : {"class Fleet {", "enum class Fleet : int { a };", "using Fleet = int;",
+                           "class Fleet : public Other {"}) {
+    EXPECT_THAT(check_type_names({first, header("src/b/y.h", twin)}), SizeIs(1)) << twin;
+  }
+  for (const char* fine :
+       {"struct Fleet;", "struct Fleets {", "  struct Fleet {", "// class Fleet {"}) {
+    EXPECT_THAT(check_type_names({first, header("src/b/y.h", fine)}), IsEmpty()) << fine;
+  }
+  EXPECT_THAT(check_type_names({first, {"src/b/y.h", "namespace other {\nclass Fleet {\n"}}),
+              IsEmpty());
+  EXPECT_THAT(check_type_names({first, header("src/b/y.cpp", "struct Fleet {")}), IsEmpty());
 }
 
 TEST(TidyRule, words_that_do_not_belong_are_seen) {

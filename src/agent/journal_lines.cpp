@@ -293,7 +293,7 @@ std::string line_of(const RecoveryMemory& memory) {
   return dumped(json);
 }
 
-std::string line_of_change(const FleetView& before, const FleetView& now) {
+std::string line_of_change(const ClusterLook& before, const ClusterLook& now) {
   Json json = {{"kind", "seen"}, {"at_s", now.now.base()}};
   if (before.nodes.empty()) json["whole"] = true;
   put_change(json, "nodes", before.nodes, now.nodes, &NodeView::name);

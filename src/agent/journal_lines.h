@@ -20,14 +20,14 @@ namespace orrery {
 std::string line_of(const RecoveryEvent& event);
 std::string line_of(const RecoveryAction& action);
 std::string line_of(const RecoveryMemory& memory);
-std::string line_of_change(const FleetView& before, const FleetView& now);
+std::string line_of_change(const ClusterLook& before, const ClusterLook& now);
 
 // `file` is named in messages. A line that is no journal line is an error with its number.
 Result<RecoveryMemory> recall(std::string_view text, const std::string& file,
                               const RecoveryPolicy& policy);
 
 struct JournalTick {
-  FleetView view;
+  ClusterLook view;
   Decision decision;
   std::vector<RecoveryEvent> tried;  // how its actions went
 };

@@ -16,7 +16,7 @@
 namespace orrery {
 
 struct RecoverPort {
-  std::function<Result<FleetView>()> look;
+  std::function<Result<ClusterLook>()> look;
   std::function<Result<void>(const RecoveryAction&)> act;
   std::function<Seconds()> now;
 };
@@ -60,7 +60,7 @@ class RecoverAgent {
   AppendLines append_;
   RecoveryPolicy policy_;
   RecoveryMemory memory_;
-  FleetView journalled_;  // the view that the journal's last "seen" line ends in
+  ClusterLook journalled_;  // the view that the journal's last "seen" line ends in
 };
 
 }  // namespace orrery

@@ -56,7 +56,7 @@ class SlurmClient {
     return call(std::move(words), access_.timeout);
   }
 
-  Result<FleetView> look() const {
+  Result<ClusterLook> look() const {
     // Jobs before nodes: a node that fails between the two is seen failed with its job still on it,
     // never a job gone from a node that looks well.
     const auto jobs = call({"squeue", "-h", "-a", "-t", "all", "-O", kJobFields});
@@ -67,7 +67,7 @@ class SlurmClient {
     if (!parsed_jobs) return std::unexpected(parsed_jobs.error());
     auto parsed_nodes = parse_nodes(*nodes, access_.marks);
     if (!parsed_nodes) return std::unexpected(parsed_nodes.error());
-    return FleetView{
+    return ClusterLook{
         .now = wall_clock(), .jobs = std::move(*parsed_jobs), .nodes = std::move(*parsed_nodes)};
   }
 

@@ -5,7 +5,7 @@
 
 namespace orrery {
 
-Tornado tornado(std::span<const SensitivityInput> inputs, const Answer& answer) {
+Tornado tornado(std::span<const SensitivityInput> inputs, const ValueOf& answer) {
   std::vector<double> values;
   for (const SensitivityInput& in : inputs) values.push_back(in.value);
   Tornado result;

@@ -35,8 +35,8 @@ struct Tornado {
 };
 
 // `answer` gets one value an input, in the order given.
-using Answer = std::function<double(std::span<const double> values)>;
+using ValueOf = std::function<double(std::span<const double> values)>;
 
-Tornado tornado(std::span<const SensitivityInput> inputs, const Answer& answer);
+Tornado tornado(std::span<const SensitivityInput> inputs, const ValueOf& answer);
 
 }  // namespace orrery

@@ -11,7 +11,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-EmittedFiles kubernetes_of(const Reviewed& r) {
+EmittedFiles kubernetes_of(const ReviewedExample& r) {
   const auto files = emit_kubernetes(*r.review, r.source);
   EXPECT_TRUE(files.has_value()) << (files ? "" : to_text(files.error()));
   return files.value_or(EmittedFiles());

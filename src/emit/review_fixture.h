@@ -16,14 +16,14 @@
 namespace orrery {
 
 // The review points into the design, so both live at one address.
-struct Reviewed {
+struct ReviewedExample {
   design::Design design;
   std::unique_ptr<Review> review;
   EmitSource source;
 };
 
-inline std::unique_ptr<Reviewed> reviewed(design::Design design) {
-  auto r = std::make_unique<Reviewed>();
+inline std::unique_ptr<ReviewedExample> reviewed(design::Design design) {
+  auto r = std::make_unique<ReviewedExample>();
   r->design = std::move(design);
   r->review = std::make_unique<Review>(run_stages(r->design, known().catalog, known().models));
   r->source = {r->design.name, r->design.version, design::design_digest(r->design)};

@@ -14,7 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-EmittedFiles slurm_of(const Reviewed& r, const SlurmOptions& options = {}) {
+EmittedFiles slurm_of(const ReviewedExample& r, const SlurmOptions& options = {}) {
   const auto files = emit_slurm(*r.review, r.source, options);
   EXPECT_TRUE(files.has_value()) << (files ? "" : to_text(files.error()));
   return files.value_or(EmittedFiles());

@@ -20,7 +20,7 @@ constexpr int kRefusalsToTell = 5;
 
 class Actor {
  public:
-  Actor(const FleetView& view, RecoveryMemory& memory, const RecoveryPolicy& policy,
+  Actor(const ClusterLook& view, RecoveryMemory& memory, const RecoveryPolicy& policy,
         Decision& decision)
       : view_(view), memory_(memory), policy_(policy), decision_(decision) {
     for (const NodeView& node : view.nodes) {
@@ -261,7 +261,7 @@ class Actor {
     });
   }
 
-  const FleetView& view_;
+  const ClusterLook& view_;
   RecoveryMemory& memory_;
   const RecoveryPolicy& policy_;
   Decision& decision_;
@@ -280,7 +280,8 @@ const char* to_text(ActionKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-Decision decide(const FleetView& view, const RecoveryMemory& memory, const RecoveryPolicy& policy) {
+Decision decide(const ClusterLook& view, const RecoveryMemory& memory,
+                const RecoveryPolicy& policy) {
   RecoveryMemory now = memory;
   Decision decision;
   decision.events = observe(view, now, policy);

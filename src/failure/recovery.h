@@ -50,12 +50,12 @@ struct NodeView {
 };
 
 // As one look found it; jobs sorted by id, nodes by name.
-struct FleetView {
+struct ClusterLook {
   Seconds now;
   std::vector<JobView> jobs;
   std::vector<NodeView> nodes;
 
-  bool operator==(const FleetView&) const = default;
+  bool operator==(const ClusterLook&) const = default;
 };
 
 struct RecoveryPolicy {
@@ -107,6 +107,7 @@ struct Decision {
   bool operator==(const Decision&) const = default;
 };
 
-Decision decide(const FleetView& view, const RecoveryMemory& memory, const RecoveryPolicy& policy);
+Decision decide(const ClusterLook& view, const RecoveryMemory& memory,
+                const RecoveryPolicy& policy);
 
 }  // namespace orrery

@@ -14,7 +14,7 @@ bool is_bad(const NodeView& node) { return node.down || node.broken; }
 
 class Observer {
  public:
-  Observer(const FleetView& view, RecoveryMemory& memory, const RecoveryPolicy& policy)
+  Observer(const ClusterLook& view, RecoveryMemory& memory, const RecoveryPolicy& policy)
       : view_(view), memory_(memory), policy_(policy) {
     for (const NodeView& node : view.nodes) {
       if (is_bad(node)) bad_.insert(node.name);
@@ -175,7 +175,7 @@ class Observer {
     for (const std::string& id : gone) note({.kind = Kind::job_gone, .job = id});
   }
 
-  const FleetView& view_;
+  const ClusterLook& view_;
   RecoveryMemory& memory_;
   const RecoveryPolicy& policy_;
   std::set<std::string> bad_;
@@ -184,12 +184,12 @@ class Observer {
 
 }  // namespace
 
-std::vector<RecoveryEvent> observe(const FleetView& view, RecoveryMemory& memory,
+std::vector<RecoveryEvent> observe(const ClusterLook& view, RecoveryMemory& memory,
                                    const RecoveryPolicy& policy) {
   return Observer(view, memory, policy).run();
 }
 
-double lemon_odds_of(const std::string& node, const FleetView& view, const RecoveryMemory& memory,
+double lemon_odds_of(const std::string& node, const ClusterLook& view, const RecoveryMemory& memory,
                      const RecoveryPolicy& policy) {
   LemonEvidence evidence{.other_nodes = static_cast<double>(view.nodes.size()) - 1,
                          .watched = view.now - memory.since.value_or(view.now)};

@@ -7,11 +7,11 @@
 namespace orrery {
 
 // Applies every event it finds to `memory` and gives them back in order.
-std::vector<RecoveryEvent> observe(const FleetView& view, RecoveryMemory& memory,
+std::vector<RecoveryEvent> observe(const ClusterLook& view, RecoveryMemory& memory,
                                    const RecoveryPolicy& policy);
 
 // The odds that a node is a lemon, from what is remembered of it and of its fleet.
-double lemon_odds_of(const std::string& node, const FleetView& view, const RecoveryMemory& memory,
+double lemon_odds_of(const std::string& node, const ClusterLook& view, const RecoveryMemory& memory,
                      const RecoveryPolicy& policy);
 
 }  // namespace orrery

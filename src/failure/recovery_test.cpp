@@ -13,8 +13,8 @@ using testing::SizeIs;
 
 const Seconds kStart = seconds(1e9);
 
-FleetView fleet(int nodes, std::vector<JobView> jobs = {}) {
-  FleetView view{.now = kStart, .jobs = std::move(jobs)};
+ClusterLook fleet(int nodes, std::vector<JobView> jobs = {}) {
+  ClusterLook view{.now = kStart, .jobs = std::move(jobs)};
   for (int i = 0; i < nodes; ++i) view.nodes.push_back({.name = "n" + std::to_string(i)});
   return view;
 }
@@ -32,7 +32,7 @@ JobView waiting(int restarts) {
 }
 
 // One look of a driver that carries out nothing.
-std::vector<std::string> look(const FleetView& view, RecoveryMemory& memory,
+std::vector<std::string> look(const ClusterLook& view, RecoveryMemory& memory,
                               const RecoveryPolicy& policy = {}) {
   const Decision decision = decide(view, memory, policy);
   for (const RecoveryEvent& e : decision.events) apply(memory, e, policy.lemon.memory);
@@ -49,7 +49,7 @@ void tell(RecoveryMemory& memory, Seconds at, const std::string& key, bool good)
 
 TEST(RecoveryPolicy, the_worked_example) {
   RecoveryMemory memory;
-  FleetView view = fleet(8, {running({"n1", "n2"})});
+  ClusterLook view = fleet(8, {running({"n1", "n2"})});
   EXPECT_THAT(look(view, memory), IsEmpty());
   view.nodes[1].down = true;
   view.jobs[0].phase = JobPhase::completing;
@@ -68,7 +68,7 @@ TEST(RecoveryPolicy, the_worked_example) {
 
 TEST(RecoveryPolicy, an_action_that_is_refused_is_asked_for_ever_more_rarely) {
   RecoveryMemory memory;
-  FleetView view = fleet(8, {running({"n1"})});
+  ClusterLook view = fleet(8, {running({"n1"})});
   look(view, memory);
   view.jobs[0] = waiting(1);
   look(view, memory);  // lost, cause unseen
@@ -89,7 +89,7 @@ TEST(RecoveryPolicy, an_action_that_is_refused_is_asked_for_ever_more_rarely) {
 // A release that the scheduler took and then undid: the job must not wait for a doubled pause.
 TEST(RecoveryPolicy, an_action_that_was_taken_and_undone_is_asked_for_every_second) {
   RecoveryMemory memory;
-  FleetView view = fleet(8, {running({"n1"})});
+  ClusterLook view = fleet(8, {running({"n1"})});
   look(view, memory);
   view.jobs[0] = waiting(1);
   look(view, memory);
@@ -107,7 +107,7 @@ TEST(RecoveryPolicy, an_action_that_was_taken_and_undone_is_asked_for_every_seco
 
 TEST(RecoveryPolicy, a_job_that_may_not_be_requeued_is_told_of_once) {
   RecoveryMemory memory;
-  FleetView view = fleet(8, {running({"n1"})});
+  ClusterLook view = fleet(8, {running({"n1"})});
   view.jobs[0].requeueable = false;
   look(view, memory);
   view.nodes[1].drained = view.nodes[1].broken = true;
@@ -118,7 +118,7 @@ TEST(RecoveryPolicy, a_job_that_may_not_be_requeued_is_told_of_once) {
 // A node that is down while its job runs on is a job that asked for that (--no-kill).
 TEST(RecoveryPolicy, a_job_that_runs_on_without_its_node_is_left_running) {
   RecoveryMemory memory;
-  FleetView view = fleet(8, {running({"n1", "n2"})});
+  ClusterLook view = fleet(8, {running({"n1", "n2"})});
   look(view, memory);
   view.nodes[1].down = view.nodes[1].drained = true;
   EXPECT_THAT(look(view, memory), IsEmpty());
@@ -128,7 +128,7 @@ TEST(RecoveryPolicy, with_a_fence_a_job_waits_until_its_node_is_surely_off) {
   RecoveryPolicy policy;
   policy.fence = true;
   RecoveryMemory memory;
-  FleetView view = fleet(8, {running({"n1"})});
+  ClusterLook view = fleet(8, {running({"n1"})});
   look(view, memory, policy);
   view.nodes[1].down = view.nodes[1].drained = true;
   view.jobs[0] = waiting(1);
@@ -146,7 +146,7 @@ TEST(RecoveryPolicy, with_a_fence_a_job_waits_until_its_node_is_surely_off) {
 
 TEST(RecoveryPolicy, a_small_fleet_may_lose_one_node_and_the_share_counts_what_is_out_already) {
   RecoveryMemory memory;
-  FleetView view = fleet(5);
+  ClusterLook view = fleet(5);
   look(view, memory);
   view.nodes[0].down = true;
   EXPECT_THAT(look(view, memory), ElementsAre("drain_node drain/n0/1"));
@@ -158,7 +158,7 @@ TEST(RecoveryPolicy, a_small_fleet_may_lose_one_node_and_the_share_counts_what_i
 // What was out before anybody watched is somebody else's case: no drain, no weight as a failure.
 TEST(RecoveryPolicy, nodes_that_were_out_before_are_left_alone) {
   RecoveryMemory memory;
-  FleetView view = fleet(8);
+  ClusterLook view = fleet(8);
   view.nodes[3].down = true;
   EXPECT_THAT(look(view, memory), IsEmpty());
   EXPECT_EQ(memory.nodes.at("n3").weight.weight, 0);
@@ -166,7 +166,7 @@ TEST(RecoveryPolicy, nodes_that_were_out_before_are_left_alone) {
 
 TEST(RecoveryPolicy, decides_the_same_when_asked_twice) {
   RecoveryMemory memory;
-  FleetView view = fleet(8, {running({"n1", "n2"})});
+  ClusterLook view = fleet(8, {running({"n1", "n2"})});
   look(view, memory);
   view.nodes[1].down = true;
   view.jobs[0] = waiting(1);

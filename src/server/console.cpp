@@ -46,7 +46,7 @@ Response Console::answer(const Request& request, const AccessRules& rules) const
   if (refusal) {
     response = std::move(*refusal);
   } else {
-    Router::Answer answer = router_.answer(request);
+    RequestRouter::Answer answer = router_.answer(request);
     pattern = answer.pattern;
     response = std::move(answer.response);
   }

@@ -1,6 +1,6 @@
 // All that answers a request but the sockets: access, routes, counters.
 //
-//   Request -> check_access -> Router -> Response
+//   Request -> check_access -> RequestRouter -> Response
 // Routes stand by subject in routes_*.cpp and follow docs/api/openapi.yaml. They are functions of
 // the request and of what a Console holds, so a test asks them without a socket.
 #pragma once
@@ -58,7 +58,7 @@ class Console {
   Metrics& metrics() const { return metrics_; }
   OnceTexts& accuracy() const { return accuracy_; }
   ReviewShelf& reviews() const { return reviews_; }
-  const Router& router() const { return router_; }
+  const RequestRouter& router() const { return router_; }
 
  private:
   explicit Console(ConsoleSetting setting);
@@ -68,7 +68,7 @@ class Console {
   mutable Metrics metrics_;
   mutable OnceTexts accuracy_;
   mutable ReviewShelf reviews_;
-  const Router router_;
+  const RequestRouter router_;
   std::unique_ptr<JobBoard> jobs_;
 };
 

@@ -42,7 +42,7 @@ Response method_not_allowed(const std::string& allowed) {
 
 }  // namespace
 
-Router::Answer Router::answer(const Request& request) const {
+RequestRouter::Answer RequestRouter::answer(const Request& request) const {
   const std::string_view path = path_of(request);
   std::string_view method = request.method;
   if (method == "HEAD") method = "GET";

@@ -23,9 +23,9 @@ struct Route {
   std::function<Response(const Request&, const PathValues&)> answer;
 };
 
-class Router {
+class RequestRouter {
  public:
-  explicit Router(std::vector<Route> routes) : routes_(std::move(routes)) {}
+  explicit RequestRouter(std::vector<Route> routes) : routes_(std::move(routes)) {}
 
   struct Answer {
     Response response;

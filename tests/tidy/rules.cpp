@@ -354,6 +354,29 @@ Complaints check_header_opening(const Source& source) {
   return {};
 }
 
+Complaints check_type_names(const std::vector<Source>& sources) {
+  static const std::regex kNamespace(R"(^namespace ([\w:]+) \{)");
+  // A declaration ahead of its type ends in a semicolon and has no body.
+  static const std::regex kType(
+      R"(^(?:(?:struct|class|enum class|enum) (\w+)(?:[^;]*|.*\{.*)|using (\w+) =.*)$)");
+  Complaints complaints;
+  std::map<std::string, std::string> homes;  // a qualified name -> where it was seen first
+  for (const Source& source : sources) {
+    if (!is_header(source)) continue;
+    std::string outer;
+    each_line(blanked(source.text), [&](int number, const std::string& line) {
+      std::smatch match;
+      if (std::regex_search(line, match, kNamespace)) outer = match[1];
+      if (!std::regex_match(line, match, kType)) return;
+      const std::string name = outer + "::" + match[1].str() + match[2].str();
+      const auto [home, is_new] = homes.try_emplace(name, source.path);
+      if (is_new || home->second == source.path) return;
+      complaints.push_back({source.path, number, name + " is also in " + home->second});
+    });
+  }
+  return complaints;
+}
+
 Complaints check_words(const Source& source) {
   // Spelt in pieces, or this file would be its own first complaint.
   static const std::regex kReminder(std::string(R"(\b(TO)") + "DO|FIX" + "ME|XX" + R"(X)\b)");

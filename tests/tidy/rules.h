@@ -43,6 +43,8 @@ Complaints check_function_size(const Source& source);
 Complaints check_heavy_headers(const Source& source);
 Complaints check_pure_room(const Source& source);
 Complaints check_header_opening(const Source& source);
+// A type of one name in two headers of one namespace: the linker takes either's members for both.
+Complaints check_type_names(const std::vector<Source>& sources);
 Complaints check_words(const Source& source);  // reminders, machine paths, banners
 
 }  // namespace orrery::tidy
