@@ -8,10 +8,10 @@
 #include <barrier>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <thread>
 #include <vector>
 
+#include "agent/elapsed.h"
 #include "agent/probe_folder.h"
 #include "base/random.h"
 
@@ -23,15 +23,7 @@ using Clock = std::chrono::steady_clock;
 // Two equal pages would be one to a store that finds duplicates.
 constexpr std::size_t kPage = 4096;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-std::string failed(const std::string& path, const char* call) {
-  return fmt::format("{}: {}: {}", path, call, std::strerror(errno));
-}
-
-struct Writer {
+struct FileWriter {
   std::string part;   // the name while it is written
   std::string final;  // the name that says "whole"
   std::uint64_t bytes = 0;
@@ -51,7 +43,8 @@ std::string filled(std::size_t bytes, std::uint64_t seed, std::string_view name)
   return buffer;
 }
 
-void write_file(const BurstPlan& plan, Writer& w, std::string& buffer, Clock::time_point start) {
+void write_file(const BurstPlan& plan, FileWriter& w, std::string& buffer,
+                Clock::time_point start) {
   w.file = OpenFile(open(w.part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!w.file) return w.fault = failed(w.part, "open"), void();
   std::uint64_t stamp = 0;
@@ -67,7 +60,7 @@ void write_file(const BurstPlan& plan, Writer& w, std::string& buffer, Clock::ti
   w.handed_over_s = seconds_since(start);
 }
 
-void make_safe(Writer& w) {
+void make_safe(FileWriter& w) {
   if (!w.fault.empty()) return;
   if (fsync(w.file.get()) != 0) return w.fault = failed(w.part, "fsync"), void();
   if (std::rename(w.part.c_str(), w.final.c_str()) != 0) w.fault = failed(w.part, "rename");
@@ -82,7 +75,7 @@ std::string flush_folder(const std::string& folder) {
 }  // namespace
 
 BurstTimes run_burst(const BurstPlan& plan) {
-  std::vector<Writer> writers;
+  std::vector<FileWriter> writers;
   std::vector<std::string> buffers;
   for (int i = 0; i < plan.writers; ++i) {
     const std::string name = fmt::format("{}/rank-{}", plan.folder, i);
@@ -105,7 +98,7 @@ BurstTimes run_burst(const BurstPlan& plan) {
   for (std::thread& t : threads) t.join();
   BurstTimes times{.fault = flush_folder(plan.folder)};
   times.safe_s = seconds_since(start);
-  for (const Writer& w : writers) {
+  for (const FileWriter& w : writers) {
     times.stall_end_s = std::max(times.stall_end_s, w.handed_over_s);
     times.bytes += w.written;
     if (!w.fault.empty()) times.fault = w.fault;

@@ -71,9 +71,9 @@ double quantile(std::vector<double> values, double q) {
   return values[below] + (values[above] - values[below]) * (place - static_cast<double>(below));
 }
 
-class Writer {
+class FamiliesWriter {
  public:
-  explicit Writer(MetricFamilies families) : families_(std::move(families)) {}
+  explicit FamiliesWriter(MetricFamilies families) : families_(std::move(families)) {}
 
   void add(std::string_view name, std::vector<std::pair<std::string, std::string>> labels,
            double value) {
@@ -87,7 +87,7 @@ class Writer {
   MetricFamilies families_;
 };
 
-void add_nodes(Writer& out, const SlurmLook& look) {
+void add_nodes(FamiliesWriter& out, const SlurmLook& look) {
   std::map<std::string_view, double> by_state;
   for (const std::string_view s : kStates) by_state[s] = 0;
   std::set<std::string_view> seen;
@@ -121,7 +121,7 @@ const SlurmJob* head_of(const SlurmLook& look, const std::string& partition) {
   return head;
 }
 
-void add_head(Writer& out, const SlurmLook& look, const std::string& partition) {
+void add_head(FamiliesWriter& out, const SlurmLook& look, const std::string& partition) {
   const SlurmJob* head = head_of(look, partition);
   double fitting = 0;
   for (const SlurmNode& n : look.nodes) {
@@ -138,7 +138,7 @@ void add_head(Writer& out, const SlurmLook& look, const std::string& partition) 
   out.add("orrery_measured_queue_head_fitting_nodes", labels, fitting);
 }
 
-void add_gpus(Writer& out, const SlurmLook& look, const std::string& partition) {
+void add_gpus(FamiliesWriter& out, const SlurmLook& look, const std::string& partition) {
   double total = 0;
   double used = 0;
   double free = 0;
@@ -166,7 +166,8 @@ std::vector<double> waits_of(const SlurmLook& look, const std::string& partition
   return waits;
 }
 
-void add_jobs(Writer& out, const SlurmLook& look, const std::string& partition, Seconds now) {
+void add_jobs(FamiliesWriter& out, const SlurmLook& look, const std::string& partition,
+              Seconds now) {
   std::map<std::string, double> pending = {{"Resources", 0}, {"Priority", 0}};
   double running = 0;
   for (const SlurmJob& j : look.jobs) {
@@ -280,7 +281,7 @@ Result<SlurmLook> look_at_slurm(const SlurmQuestion& question, const CommandRunn
 Result<MetricFamilies> slurm_metrics(const SlurmLook& look, Seconds now) {
   auto families = metrics_from("slurm");
   if (!families) return std::unexpected(families.error());
-  Writer out(*std::move(families));
+  FamiliesWriter out(*std::move(families));
   add_nodes(out, look);
   std::set<std::string> partitions;
   for (const SlurmNode& n : look.nodes) partitions.insert(n.partition);

@@ -7,13 +7,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "agent/elapsed.h"
 #include "agent/probe_folder.h"
 #include "base/random.h"
 
@@ -21,14 +22,6 @@ namespace orrery {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-std::string failed(const std::string& path, const char* call) {
-  return fmt::format("{}: {}: {}", path, call, std::strerror(errno));
-}
 
 struct Tally {
   int done = 0;  // the first so many, since they are begun in order

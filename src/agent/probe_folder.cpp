@@ -45,6 +45,10 @@ constexpr long kTmpfs = 0x01021994;
 
 }  // namespace
 
+std::string failed(const std::string& path, const char* call) {
+  return fmt::format("{}: {}: {}", path, call, std::strerror(errno));
+}
+
 Diagnostic system_fault(const std::string& path, const std::string& what, int error) {
   return {.code = "probe.system",
           .place = {.file = path},

@@ -12,6 +12,9 @@
 
 namespace orrery {
 
+// What errno says of a call on a file: "PATH: CALL: why".
+std::string failed(const std::string& path, const char* call);
+
 class ProbeFolder {
  public:
   // Refuses what is no folder, cannot be written to, or has less than `needed_bytes` free.

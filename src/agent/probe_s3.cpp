@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "agent/elapsed.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -17,10 +18,6 @@ namespace orrery {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::string random_bytes(std::size_t count, std::string_view name) {
   RandomStream stream(1, name);

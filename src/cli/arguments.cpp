@@ -58,15 +58,6 @@ CLI::Option* bind_within(CLI::App& app, const std::string& name, const std::stri
   });
 }
 
-std::string joined(const std::vector<std::string>& words, std::string_view separator) {
-  std::string text;
-  for (const std::string& word : words) {
-    if (!text.empty()) text += separator;
-    text += word;
-  }
-  return text;
-}
-
 // The type name "text|json" is what --help shows and what the completion scripts split again.
 void limit_to(CLI::Option& option, const std::vector<std::string>& choices) {
   option.type_name(joined(choices, "|"));
@@ -81,6 +72,15 @@ void limit_to(CLI::Option& option, const std::vector<std::string>& choices) {
 }
 
 }  // namespace
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += separator;
+    text += word;
+  }
+  return text;
+}
 
 const char* to_text(Format f) {
   switch (f) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -21,6 +22,8 @@ namespace orrery {
 enum class Format { text, json, markdown, html, csv };
 
 const char* to_text(Format f);
+
+std::string joined(const std::vector<std::string>& words, std::string_view separator);
 
 class Arguments {
  public:

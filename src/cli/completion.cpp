@@ -3,19 +3,11 @@
 
 #include <memory>
 
+#include "cli/arguments.h"
 #include "cli/verb.h"
 
 namespace orrery {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, std::string_view separator) {
-  std::string text;
-  for (const std::string& word : words) {
-    if (!text.empty()) text += separator;
-    text += word;
-  }
-  return text;
-}
 
 // What may follow the words of a path: verbs or fixed choices, and options.
 std::string words_after(const VerbShape& shape) {

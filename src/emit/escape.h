@@ -43,6 +43,11 @@ struct NamedThing {
 // The name as it is, or "emit.name": why it cannot be written and what could.
 Result<std::string> checked_name(std::string_view text, NameRule rule, const NamedThing& thing);
 
+// All of a design's bad names are told at once.
+inline void gather(Diagnostics& to, const Diagnostics& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
 // A name of the rule's alphabet near the given one, for fixes and for text that is not a reference.
 std::string nearest_name(std::string_view text, NameRule rule);
 

@@ -18,10 +18,6 @@ namespace {
 // 80 GB from 94.
 constexpr double kMemoryPromised = 0.95;
 
-void gather(Diagnostics& to, const Diagnostics& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
 // The extended resource by which a vendor's device plugin counts whole devices.
 std::string resource_of(const Accelerator& part) {
   if (part.vendor == "NVIDIA") return "nvidia.com/gpu";

@@ -13,10 +13,6 @@
 namespace orrery {
 namespace {
 
-void gather(Diagnostics& to, const Diagnostics& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
 Result<std::vector<HostGres>> gres_of(const Review& review, const HostFleet& fleet) {
   const FleetView& view = *fleet.view;
   std::vector<HostGres> out;

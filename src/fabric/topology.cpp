@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "fabric/fault.h"
+
 namespace orrery {
 namespace {
 
@@ -22,15 +24,6 @@ constexpr std::array<std::pair<TopologyKind, const char*>, 6> kKinds = {{
 constexpr std::int64_t kMostEndpoints = 16'000'000;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-Diagnostic fault(std::string code, std::string what, std::string fix) {
-  return {.severity = Severity::error,
-          .code = std::move(code),
-          .place = {},
-          .what = std::move(what),
-          .why = {},
-          .fix = std::move(fix)};
-}
 
 // Ports of a leaf that face nodes, with the rest facing up: R/2 at 1:1, 32 of 56 at 4:3.
 struct LeafPorts {

@@ -4,21 +4,13 @@
 #include <cmath>
 #include <set>
 
+#include "fabric/fault.h"
 #include "fabric/traffic.h"
 
 namespace orrery {
 namespace {
 
 constexpr std::size_t kMostNamed = 64;
-
-Diagnostic fault(std::string code, std::string what, std::string fix) {
-  return {.severity = Severity::error,
-          .code = std::move(code),
-          .place = {},
-          .what = std::move(what),
-          .why = {},
-          .fix = std::move(fix)};
-}
 
 // Nodes exchange in pairs, whole leaves apart, so that a static route meets no collision before the
 // loss; nodes without a partner stand aside.

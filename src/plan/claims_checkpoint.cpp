@@ -176,7 +176,7 @@ ClaimFinding ckpt_fraction(const ClaimContext& c) {
   return f;
 }
 
-constexpr std::array kRules = {
+constexpr std::array kCheckpointClaims = {
     ClaimRule{"state-live", state_live},
     ClaimRule{"state-saved", state_saved},
     ClaimRule{"ckpt-70b", ckpt_70b},
@@ -188,6 +188,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const ClaimRule> checkpoint_claims() { return kRules; }
+std::span<const ClaimRule> checkpoint_claims() { return kCheckpointClaims; }
 
 }  // namespace orrery

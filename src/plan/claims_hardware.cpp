@@ -239,7 +239,7 @@ ClaimFinding dra_ga(const ClaimContext& c) {
   return f;
 }
 
-constexpr std::array kRules = {
+constexpr std::array kHardwareClaims = {
     ClaimRule{"hbm-a100", hbm_a100},
     ClaimRule{"hbm-h100", hbm_h100},
     ClaimRule{"nvlink3", nvlink3},
@@ -263,6 +263,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const ClaimRule> hardware_claims() { return kRules; }
+std::span<const ClaimRule> hardware_claims() { return kHardwareClaims; }
 
 }  // namespace orrery

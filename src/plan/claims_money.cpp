@@ -242,7 +242,7 @@ ClaimFinding inference_share(const ClaimContext& c) {
   return f;
 }
 
-constexpr std::array kRules = {
+constexpr std::array kMoneyClaims = {
     ClaimRule{"spot-discount", spot_discount},
     ClaimRule{"reserved-discount", reserved_discount_claim},
     ClaimRule{"power-share-opex", power_share_opex},
@@ -253,6 +253,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const ClaimRule> money_claims() { return kRules; }
+std::span<const ClaimRule> money_claims() { return kMoneyClaims; }
 
 }  // namespace orrery

@@ -170,7 +170,7 @@ ClaimFinding chat_pod(const ClaimContext& c) {
   return f;
 }
 
-constexpr std::array kRules = {
+constexpr std::array kServingClaims = {
     ClaimRule{"gqa-llama3", gqa_llama3},     ClaimRule{"quant", quant},
     ClaimRule{"lowprec-half", lowprec_half}, ClaimRule{"batch-3-10x", batch_3_10x},
     ClaimRule{"chat-pod", chat_pod},
@@ -178,6 +178,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const ClaimRule> serving_claims() { return kRules; }
+std::span<const ClaimRule> serving_claims() { return kServingClaims; }
 
 }  // namespace orrery

@@ -158,7 +158,7 @@ ClaimFinding campus_mw(const ClaimContext& c) {
   return f;
 }
 
-constexpr std::array kRules = {
+constexpr std::array kSiteClaims = {
     ClaimRule{"air-limit", air_limit},       ClaimRule{"air-30", air_30},
     ClaimRule{"rack-30-70", rack_30_70},     ClaimRule{"rack-100", rack_100},
     ClaimRule{"cooling-half", cooling_half}, ClaimRule{"campus-mw", campus_mw},
@@ -166,6 +166,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const ClaimRule> site_claims() { return kRules; }
+std::span<const ClaimRule> site_claims() { return kSiteClaims; }
 
 }  // namespace orrery

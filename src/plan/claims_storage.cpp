@@ -283,7 +283,7 @@ ClaimFinding storage_100(const ClaimContext& c) {
   return f;
 }
 
-constexpr std::array kRules = {
+constexpr std::array kStorageClaims = {
     ClaimRule{"util-4060", util_4060},         ClaimRule{"util-90", util_90},
     ClaimRule{"gpu-direct-us", gpu_direct_us}, ClaimRule{"hot-tier", hot_tier},
     ClaimRule{"scale-linear", scale_linear},   ClaimRule{"tcp-ceiling", tcp_ceiling},
@@ -292,6 +292,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const ClaimRule> storage_claims() { return kRules; }
+std::span<const ClaimRule> storage_claims() { return kStorageClaims; }
 
 }  // namespace orrery

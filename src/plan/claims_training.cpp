@@ -196,7 +196,7 @@ ClaimFinding av_cluster(const ClaimContext& c) {
   return f;
 }
 
-constexpr std::array kRules = {
+constexpr std::array kTrainingClaims = {
     ClaimRule{"gang-7of8", gang_7of8},   ClaimRule{"failures-weekly", failures_weekly},
     ClaimRule{"util-80", util_80},       ClaimRule{"net-above-8", net_above_8},
     ClaimRule{"av-cluster", av_cluster},
@@ -204,6 +204,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const ClaimRule> training_claims() { return kRules; }
+std::span<const ClaimRule> training_claims() { return kTrainingClaims; }
 
 }  // namespace orrery

@@ -18,8 +18,8 @@ constexpr double kExpertError = 0.35;
 // Published first tokens come later than steady arrivals explain, on most engines by a factor of
 // two to four (bursts, warm-up, routers), hardly ever sooner: the interval leans upwards.
 constexpr double kTtftAbove = 9.0;
-constexpr double kWattsError = 0.10;
-constexpr const char* kReference = "docs/models/serving.md";
+constexpr double kServingWattsError = 0.10;
+constexpr const char* kServingPage = "docs/models/serving.md";
 // Of a single step, whose kernels' errors average out: four fifths of 25 steps of one H200.
 constexpr double kStepError = 0.062;
 constexpr double kStepWattsError = 0.05;
@@ -43,7 +43,7 @@ Estimate about(double value, double width) {
           .low = value / (1 + width),
           .high = value * (1 + width),
           .basis = Basis::fitted,
-          .reference = kReference};
+          .reference = kServingPage};
 }
 
 Estimate first_token(double value, double width) {
@@ -60,7 +60,7 @@ ServingPrediction describe_point(const ServingMachine& machine, const ServingQue
                       .ttft_s = first_token(point.ttft.base(), width),
                       .tpot_s = about(point.tpot.base(), width),
                       .output_tokens_per_s = about(point.output_tokens_per_s, width),
-                      .watts = about(point.power.base(), kWattsError)};
+                      .watts = about(point.power.base(), kServingWattsError)};
   return p;
 }
 

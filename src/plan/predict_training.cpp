@@ -29,9 +29,9 @@ constexpr double kOpenLayoutError = 0.06;
 constexpr double kUnseenModelError = 0.08;    // dense
 constexpr double kUnseenMixtureError = 0.35;  // of experts
 constexpr double kMemoryError = 0.06;
-constexpr double kWattsError = 0.06;
+constexpr double kTrainingWattsError = 0.06;
 
-constexpr const char* kReference = "docs/models/training.md";
+constexpr const char* kTrainingPage = "docs/models/training.md";
 
 template <class T>
 std::vector<T> options(const std::optional<T>& given, std::vector<T> otherwise) {
@@ -203,13 +203,14 @@ TrainingPrediction describe(const TrainingModels& models, const TrainingQuery& q
   }
   const double width = std::sqrt(square);
   const Basis basis = models.training.knows_framework(q.framework) ? Basis::fitted : Basis::derived;
-  p.step_time_s = within(p.step.seconds, 1 - 1 / (1 + width), width, basis, kReference);
+  p.step_time_s = within(p.step.seconds, 1 - 1 / (1 + width), width, basis, kTrainingPage);
   const double tokens = q.sequence * q.batch / q.gpus;
   p.tokens_per_s_per_gpu =
-      within(tokens / p.step.seconds, 1 - 1 / (1 + width), width, basis, kReference);
+      within(tokens / p.step.seconds, 1 - 1 / (1 + width), width, basis, kTrainingPage);
   p.memory_bytes = within(p.memory.peak.base(), kMemoryError, kMemoryError, Basis::derived,
                           "docs/models/memory.md");
-  p.watts = within(p.step.watts, kWattsError, kWattsError, basis, "docs/models/clock-power.md");
+  p.watts = within(p.step.watts, kTrainingWattsError, kTrainingWattsError, basis,
+                   "docs/models/clock-power.md");
   const auto peak = q.accelerator->peak(product_dtype(q.precision));
   const double flops =
       training_flops_per_token(q.model, q.sequence, FlopConvention::causal_half).base();

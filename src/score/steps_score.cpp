@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-std::optional<ModelShape> shape_of(const std::string& id, const ScoreInputs& inputs) {
+std::optional<ModelShape> shape_named(const std::string& id, const ScoreInputs& inputs) {
   const ModelShape* known = inputs.catalog.model(id == "8b" ? "llama-3-8b" : id);
   if (known) return *known;
   return inputs.model ? inputs.model(id) : std::nullopt;
@@ -24,14 +24,14 @@ struct StepRow {
   Iteration iteration;
 };
 
-std::expected<StepRow, std::string> read_row(const CsvTable& t, const CsvRow& row,
-                                             const ScoreInputs& inputs) {
+std::expected<StepRow, std::string> read_step(const CsvTable& t, const CsvRow& row,
+                                              const ScoreInputs& inputs) {
   const std::string_view phase = t.text(row, "phase");
   const auto batch = t.number(row, "batch");
   const auto tokens = t.number(row, "tokens_or_context");
   if (!batch || !tokens) return std::unexpected("no batch or no tokens");
   if (phase != "prefill" && phase != "decode") return std::unexpected("unknown phase");
-  const auto model = shape_of(std::string(t.text(row, "model")), inputs);
+  const auto model = shape_named(std::string(t.text(row, "model")), inputs);
   if (!model) return std::unexpected("unknown model");
   const std::string_view named = t.text(row, "gpu");
   const Accelerator* gpu = inputs.catalog.accelerator(named.empty() ? "h200-sxm" : named);
@@ -59,7 +59,7 @@ Result<Score> score_steps(const CsvTable& table, const ScoreInputs& inputs) {
               .skipped = {}};
   for (const CsvRow& row : table.rows()) {
     const std::string id(table.text(row, "id"));
-    const auto read = read_row(table, row, inputs);
+    const auto read = read_step(table, row, inputs);
     if (!read) {
       score.skipped.push_back({id, read.error(), true});
       continue;

@@ -20,6 +20,9 @@
 namespace orrery {
 
 inline constexpr int kJsonDepthMax = 32;
+// The most a request may send of a design, and of a name.
+inline constexpr std::size_t kDesignBytes = 1'000'000;
+inline constexpr std::size_t kNameBytes = 200;
 
 // A number field's range; whole numbers and others alike.
 struct NumberRange {

@@ -12,8 +12,6 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kNameBytes = 200;
-constexpr std::size_t kDesignBytes = 1'000'000;
 constexpr NumberRange kAny{1, 1e9};
 
 struct LayoutRequest {

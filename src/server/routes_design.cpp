@@ -19,8 +19,6 @@
 namespace orrery {
 namespace {
 
-constexpr std::size_t kDesignBytes = 1'000'000;
-constexpr std::size_t kNameBytes = 200;
 constexpr const char* kFaults = "the design has errors";
 
 Result<design::Design> read(std::string_view text, const ConsoleSetting& setting) {

@@ -1,0 +1,12 @@
+// Time that has passed on the clock that nobody sets: what a probe measures with.
+#pragma once
+
+#include <chrono>
+
+namespace orrery {
+
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace orrery
