@@ -129,6 +129,7 @@ bool is_about_the_machine(const std::string& line) {
       "Trying backup state save file",
       "xcpuinfo_hwloc_topo_load",  // no saved topology yet
       "CANCELLED AT",              // scancel
+      "Lookup failed for",         // no /etc/hosts
   };
   for (const std::string& part : kParts) {
     if (line.find(part) != std::string::npos) return true;
@@ -142,7 +143,9 @@ std::string Cluster::missing() {
   for (const char* program : {"slurmctld", "slurmd", "munged", "sinfo", "sbatch", "scontrol"}) {
     if (!on_path(program)) return fmt::format("{} is not installed", program);
   }
-  return ::geteuid() == 0 ? "" : "slurmd starts jobs as their owner, which takes root";
+  if (::geteuid() != 0) return "slurmd starts jobs as their owner, which takes root";
+  if (fs::is_empty("/sys/fs/cgroup")) return "slurmd does not start without /sys/fs/cgroup";
+  return "";
 }
 
 std::expected<std::unique_ptr<Cluster>, std::string> Cluster::start(const ClusterOptions& options) {
