@@ -1,4 +1,4 @@
-// Runs the browser tests and ends with one counted line. They need node 20, a Chromium and the
+// Runs the browser tests and ends with one counted line. They need node 18, a Chromium and the
 // binary; where one is missing they are skipped, and the closing line says so.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -6,7 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { kChromium, kOrrery } from './where.mjs';
 
-const kNodeLeast = 20;
+const kNodeLeast = 18;
 const kLimit_ms = 10 * 60 * 1000; // nothing here may hang a build
 
 function missing() {
