@@ -144,7 +144,10 @@ std::string Cluster::missing() {
     if (!on_path(program)) return fmt::format("{} is not installed", program);
   }
   if (::geteuid() != 0) return "slurmd starts jobs as their owner, which takes root";
-  if (fs::is_empty("/sys/fs/cgroup")) return "slurmd does not start without /sys/fs/cgroup";
+  std::error_code absent;
+  if (fs::is_empty("/sys/fs/cgroup", absent) || absent) {
+    return "slurmd does not start without /sys/fs/cgroup";
+  }
   return "";
 }
 
