@@ -91,7 +91,7 @@ Result<double> search_175b() {
       const std::jthread other([&] { parts[1] = search_layouts(search, half, space.size()); });
       parts[0] = search_layouts(search, 0, half);
     }
-    if (merge(std::move(parts), 10).best.empty()) {
+    if (merge(parts, 10).best.empty()) {
       faults.push_back({.code = "bench.training", .what = "no layout fits"});
     }
   });

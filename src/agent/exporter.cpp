@@ -106,8 +106,8 @@ Result<MetricFamilies> probe_metrics(std::string_view csv, const ProbeFile& prob
 }
 
 Exporter::Exporter(ExporterSetup setup) : setup_(std::move(setup)) {
-  const auto add = [this](std::string name, auto look) {
-    sources_.push_back({.name = std::move(name),
+  const auto add = [this](const char* name, auto look) {
+    sources_.push_back({.name = name,
                         .look = [this, look](Diagnostics& f) { return (this->*look)(f); },
                         .said = {}});
   };

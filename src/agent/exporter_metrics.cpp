@@ -58,7 +58,7 @@ class LineReader {
     std::size_t end = 0;
     while (end < rest_.size() && (end == 0 ? is_name_start : is_name_char)(rest_[end])) ++end;
     if (end == 0) return std::nullopt;
-    const std::string found(rest_.substr(0, end));
+    std::string found(rest_.substr(0, end));
     rest_.remove_prefix(end);
     return found;
   }

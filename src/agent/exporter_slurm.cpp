@@ -77,9 +77,8 @@ class FamiliesWriter {
 
   void add(std::string_view name, std::vector<std::pair<std::string, std::string>> labels,
            double value) {
-    for (MetricFamily& f : families_) {
-      if (f.name == name) f.samples.push_back({std::move(labels), value});
-    }
+    const auto family = std::ranges::find(families_, name, &MetricFamily::name);
+    if (family != families_.end()) family->samples.push_back({std::move(labels), value});
   }
   MetricFamilies done() && { return std::move(families_); }
 

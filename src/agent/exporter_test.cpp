@@ -39,7 +39,7 @@ std::string line_of(const std::string& page, const std::string& series) {
   return page.substr(from, page.find('\n', from) - from);
 }
 
-CommandRunner recorded(std::string sinfo, std::string squeue) {
+CommandRunner recorded(const std::string& sinfo, const std::string& squeue) {
   return [=](const Command& c) -> Result<CommandResult> {
     return CommandResult{.out = c.words.front() == "sinfo" ? sinfo : squeue};
   };

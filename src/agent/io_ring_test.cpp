@@ -22,6 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
+constexpr std::uint64_t kBlock = 4096;
+
 // What is written is where it should be: every block once, with both engines.
 TEST(IoRing, sequential_writes_fill_the_file_and_reads_see_its_end) {
   const TestFolder folder(folder_on_disk());
@@ -34,22 +36,22 @@ TEST(IoRing, sequential_writes_fill_the_file_and_reads_see_its_end) {
                 .write = true,
                 .block_bytes = 4096,
                 .depth = 4,
-                .span_bytes = 64 * 4096,
+                .span_bytes = 64 * kBlock,
                 .seconds_max = 30,
-                .bytes_max = 64 * 4096};
+                .bytes_max = 64 * kBlock};
     const IoRun written = run_io(plan, engine);
     EXPECT_EQ(written.fault, "");
     EXPECT_EQ(written.operations, 64u);
-    EXPECT_EQ(fs::file_size(path), 64u * 4096);
+    EXPECT_EQ(fs::file_size(path), 64 * kBlock);
     plan.write = false;
     plan.random = true;
-    plan.bytes_max = 1000 * 4096;
+    plan.bytes_max = 1000 * kBlock;
     const IoRun read = run_io(plan, engine);
     EXPECT_EQ(read.operations, 1000u);
     EXPECT_LE(read.latency_p50_s, read.latency_p99_s);
-    plan.span_bytes = 65 * 4096;  // one block beyond the end
+    plan.span_bytes = 65 * kBlock;  // one block beyond the end
     plan.random = false;
-    plan.bytes_max = 65 * 4096;
+    plan.bytes_max = 65 * kBlock;
     EXPECT_THAT(run_io(plan, engine).fault, HasSubstr("0 of 4096 bytes")) << to_text(engine);
   }
 }

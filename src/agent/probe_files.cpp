@@ -167,7 +167,7 @@ CommitRate measure_commits(const FilesPlan& plan) {
   const Tally tally = spread(alone, plan.files, [&](int i) -> std::string {
     const std::string part = name_of(alone, i, "part");
     const std::string final = name_of(alone, i, "whole");
-    const std::string fault = write_whole(part, content);
+    std::string fault = write_whole(part, content);
     if (!fault.empty()) return fault;
     if (std::rename(part.c_str(), final.c_str()) != 0) return failed(part, "rename");
     return fsync(descriptor.get()) == 0 ? "" : failed(folder, "fsync");

@@ -40,10 +40,11 @@ struct TickReport {
 class RecoverAgent {
  public:
   // `memory` is what the journal gave (agent/journal_lines.h, recall).
-  RecoverAgent(RecoverPort port, AppendLines append, RecoveryPolicy policy, RecoveryMemory memory)
+  RecoverAgent(RecoverPort port, AppendLines append, const RecoveryPolicy& policy,
+               RecoveryMemory memory)
       : port_(std::move(port)),
         append_(std::move(append)),
-        policy_(std::move(policy)),
+        policy_(policy),
         memory_(std::move(memory)) {}
 
   // An error where the cluster could not be seen or the journal not written; then nothing was done.

@@ -44,7 +44,7 @@ TEST(SlurmPort, a_look_is_two_calls_in_utc_with_the_given_conf_and_no_filters) {
 TEST(SlurmPort, each_action_is_one_call) {
   Script script;
   const RecoverPort port = slurm_port({.fence = "power-off"}, script.runner());
-  const auto words_of = [&](RecoveryAction action) {
+  const auto words_of = [&](const RecoveryAction& action) {
     script.asked.clear();
     EXPECT_TRUE(port.act(action));
     return script.asked.back().words;

@@ -28,10 +28,9 @@ Diagnostic fault(const std::string& file, int line, std::string what, std::strin
 // Measurements by (step, rank), whatever order they came in.
 class Gatherer {
  public:
-  void add(double step, RankPlace place, double seconds) {
-    const int rank = place.rank;
-    places_.try_emplace(rank, std::move(place));
-    cells_[step][rank] = seconds;
+  void add(double step, const RankPlace& place, double seconds) {
+    places_.try_emplace(place.rank, place);
+    cells_[step][place.rank] = seconds;
   }
   std::size_t ranks() const { return places_.size(); }
 
