@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -260,24 +261,29 @@ void expect_mended(std::string text, const std::string& prank) {
   ADD_FAILURE() << "still not mended after " << kClicksMost << " edits:\n" << story;
 }
 
+std::vector<std::string> template_names() {
+  std::vector<std::string> names;
+  for (const design::Template& t : design::templates()) names.emplace_back(t.name);
+  return names;
+}
+
 class EveryTemplate : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryTemplate, is_mended_after_any_prank) {
   const std::string text = template_text(GetParam());
+  // A third of the pranks on each template, other ones on the next; a full run plays all on all.
+  const bool full = std::getenv("ORRERY_FULL") != nullptr;
+  const std::vector<std::string> names = template_names();
+  auto turn = static_cast<int>(std::ranges::find(names, GetParam()) - names.begin());
   int played = 0;
   for (const TextEdit& prank : pranks_on(text)) {
+    if (!full && ++turn % 3 != 0) continue;
     const auto broken = pranked(text, prank);
     if (!broken) continue;
     ++played;
     expect_mended(*broken, prank.path + " = " + prank.value);
   }
-  EXPECT_GT(played, 20);
-}
-
-std::vector<std::string> template_names() {
-  std::vector<std::string> names;
-  for (const design::Template& t : design::templates()) names.emplace_back(t.name);
-  return names;
+  EXPECT_GT(played, 6);
 }
 
 INSTANTIATE_TEST_SUITE_P(templates, EveryTemplate, testing::ValuesIn(template_names()),
