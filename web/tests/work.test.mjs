@@ -137,7 +137,7 @@ test('designs are compared, and the comparison is saved in every form', async ()
   for (const [name, pattern] of Object.entries(expected)) {
     const file = await saved(page, async () => {
       await page.getByText('Export', { exact: true }).click();
-      await page.locator(`[data-export="${name}"]`).click();
+      await page.locator(`[data-item="${name}"]`).click();
     });
     assert.match(readFileSync(file, 'utf8'), pattern);
   }
@@ -145,11 +145,30 @@ test('designs are compared, and the comparison is saved in every form', async ()
   await page.context().close();
 });
 
+test('a menu is walked with the arrow keys and closed with Escape', async () => {
+  const page = await h.page();
+  const menu = page.locator('details', { hasText: 'Report' });
+  const focused = () => page.evaluate(() => document.activeElement.dataset.item ?? 'the button');
+  await menu.locator('summary').focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await focused(), 'html');
+  await page.keyboard.press('ArrowUp');
+  assert.equal(await focused(), 'print', 'the list goes round');
+  await page.keyboard.press('Escape');
+  assert.equal(await menu.getAttribute('open'), null);
+  assert.equal(await focused(), 'the button');
+  await menu.locator('summary').click();
+  await page.getByTestId('summary').click();
+  assert.equal(await menu.getAttribute('open'), null, 'a click elsewhere closes it');
+  await page.context().close();
+});
+
 test('the report opens from disk without a server and prints to PDF', async () => {
   const page = await h.page();
   const file = await saved(page, async () => {
     await page.getByText('Report', { exact: true }).click();
-    await page.locator('[data-report=html]').click();
+    await page.locator('[data-item=html]').click();
   });
   const context = await h.browser.newContext({ offline: true });
   const report = await context.newPage();
