@@ -11,22 +11,13 @@ import { after, before, test } from 'node:test';
 import pixelmatch from 'pixelmatch';
 import { PNG } from 'pngjs';
 import { Harness, assert_figure } from './harness.mjs';
+import { kPages, show } from './pages.mjs';
 import { kGolden } from './where.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const kScale = 0.5; // pictures small enough to keep
 const kFrameMost_ms = 33;
 const kDifferentMost = 0.035; // share of the pixels
-const kPages = {
-  design: { query: '', ready: '.cm-content' },
-  fabric: { query: '?page=fabric', ready: 'canvas' },
-  hall: { query: '?page=hall', ready: '.facts' },
-  training: { query: '?page=training', ready: '[aria-label="Layout search"]' },
-  compare: { query: '?page=compare&with=superpod-h200', ready: '[data-testid=compare-summary]' },
-  calculators: { query: '?page=calculators&calc=checkpoint', ready: '.uplot canvas' },
-  catalog: { query: '?page=catalog&table=accelerators&id=h100-sxm', ready: 'tr[data-id]' },
-  accuracy: { query: '?page=accuracy&kind=training', ready: '[data-testid=totals]' },
-};
 
 let h;
 before(async () => (h = await Harness.start()));
@@ -45,13 +36,6 @@ function fonts() {
 const font_file = path.join(kGolden, 'fonts.txt');
 const same_fonts = existsSync(font_file) && readFileSync(font_file, 'utf8').trim() === fonts();
 
-async function show(page, { query, ready }) {
-  await h.open(page, query);
-  await page.locator(ready).first().waitFor({ timeout: 60_000 });
-  await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'));
-  await page.waitForTimeout(250);
-}
-
 function share_different(golden_file, shot) {
   const golden = PNG.sync.read(readFileSync(golden_file));
   const now = PNG.sync.read(shot);
@@ -65,7 +49,7 @@ for (const dark of [false, true]) {
     const title = `${name}, ${dark ? 'dark' : 'light'}`;
     test(`${title}: axe finds nothing serious; the picture is as it was`, async (t) => {
       const page = await h.page({ dark, width: 1280, height: 800, scale: kScale });
-      await show(page, where);
+      await show(h, page, where);
       await page.addScriptTag({ content: axe }).catch(() => page.evaluate(axe));
       const { violations } = await page.evaluate(() =>
         window.axe.run(document, { resultTypes: ['violations'] }),
@@ -99,11 +83,40 @@ for (const dark of [false, true]) {
 test('a narrow window scrolls down, not sideways', async () => {
   const page = await h.page({ width: 390, height: 844 });
   for (const where of Object.values(kPages)) {
-    await show(page, where);
+    await show(h, page, where);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(wide <= 1, `${where.query || 'design'} is ${wide} px too wide`);
   }
   await page.context().close();
+});
+
+test('a page as high as the window does not scroll beyond it', async () => {
+  const page = await h.page({ width: 1280, height: 800 });
+  for (const name of ['design', 'fabric', 'catalog']) {
+    await show(h, page, kPages[name]);
+    const more = await page.evaluate(() => document.documentElement.scrollHeight - innerHeight);
+    assert.ok(more <= 1, `${name} is ${more} px too high`);
+  }
+  await page.context().close();
+});
+
+test('a review in half a window, or in large text, is not cut off', async () => {
+  for (const [width, text] of [
+    [900, '100%'],
+    [1400, '125%'],
+  ]) {
+    const page = await h.page({ width, height: 900 });
+    await show(h, page, kPages.design);
+    await page.evaluate((size) => (document.documentElement.style.fontSize = size), text);
+    const cut = await page.evaluate(() => {
+      const room = document.querySelector('.review').getBoundingClientRect();
+      const all = [...document.querySelectorAll('.verdict > .card *')];
+      const over = (e) => e.getBoundingClientRect().right > room.right + 1;
+      return all.filter((e) => !e.closest('.scroll table') && over(e)).map((e) => e.outerHTML.slice(0, 80));
+    });
+    assert.deepEqual(cut, [], `${width} px, text at ${text}`);
+    await page.context().close();
+  }
 });
 
 test('16,384 endpoints are drawn and move smoothly', async (t) => {

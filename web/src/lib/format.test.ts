@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { difference, digits, quantity } from './format';
+import { catalog_text, difference, digits, price_text, quantity } from './format';
 
 describe('digits', () => {
   it('keeps three significant digits without an exponent', () => {
@@ -44,5 +44,22 @@ describe('difference', () => {
     expect(difference(1.2e6, 'usd_per_year')).toBe('+1.2 MUSD/y');
     expect(difference(-0.034, 'ratio')).toBe('−3.4 pp');
     expect(difference(0, 'usd')).toBe('±0 USD');
+  });
+});
+
+describe('price_text', () => {
+  const line = { section: '', item: '', part: '', count: 32, unit_power_w: 0, reference: '' };
+  it('is a range of all items together, one price, or says that none is public', () => {
+    const priced = { ...line, unit_price_low_usd: 25e3, unit_price_high_usd: 45e3 };
+    expect(price_text(priced)).toBe('800\u00a0kUSD –\u2060\u00a01.44\u00a0MUSD');
+    expect(price_text({ ...priced, unit_price_high_usd: 25e3 })).toBe('800\u00a0kUSD');
+    expect(price_text(line)).toBe('not public');
+  });
+});
+
+describe('catalog_text', () => {
+  it('keeps all digits of a published number', () => {
+    const texts = [22000, 1978.9, 2022, 'SXM5', null].map(catalog_text);
+    expect(texts).toEqual(['22,000', '1978.9', '2022', 'SXM5', '']);
   });
 });

@@ -1,5 +1,6 @@
 // Numbers as people read them, for axes and for values that come bare. A Figure brings its own
 // text (`shown`); this writes the same words: three significant digits, decimal prefixes.
+import type { BillLine, CatalogValue } from './types';
 
 const kPrefixes: [number, string][] = [
   [1e18, 'E'],
@@ -104,4 +105,23 @@ export function percent(ratio: number, significant = 3): string {
 // "price_low_usd" -> "price low usd"
 export function words(name: string): string {
   return name.replaceAll('_', ' ');
+}
+
+// A value of the catalog as it was published: all its digits, thousands told apart from 10,000 on.
+export function catalog_text(value: CatalogValue): string {
+  if (value === null) return '';
+  if (typeof value !== 'number') return String(value);
+  return value.toLocaleString('en-US', { maximumFractionDigits: 6, useGrouping: value >= 10_000 });
+}
+
+// "800 kUSD – 1.44 MUSD", which breaks before the dash only: the word joiner holds it to its right.
+export function usd_range(low: number, high: number): string {
+  const text = (value: number) => quantity(value, 'usd').replace(' ', '\u00a0');
+  return low === high ? text(low) : `${text(low)} –\u2060\u00a0${text(high)}`;
+}
+
+// What the items of a bill's line cost together.
+export function price_text({ count: items, unit_price_low_usd, unit_price_high_usd }: BillLine): string {
+  if (unit_price_low_usd === undefined || unit_price_high_usd === undefined) return 'not public';
+  return usd_range(unit_price_low_usd * items, unit_price_high_usd * items);
 }

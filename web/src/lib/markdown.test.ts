@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parse_markdown } from './markdown';
+import { parse_markdown, spans_of } from './markdown';
 
 describe('parse_markdown', () => {
   it('tells headings, paragraphs and tables apart', () => {
@@ -22,5 +22,16 @@ describe('parse_markdown', () => {
 
   it('gives nothing for nothing', () => {
     expect(parse_markdown('')).toEqual([]);
+  });
+});
+
+describe('spans_of', () => {
+  it('tells code from text', () => {
+    expect(spans_of('see `orrery plan`.')).toEqual([
+      { code: false, text: 'see ' },
+      { code: true, text: 'orrery plan' },
+      { code: false, text: '.' },
+    ]);
+    expect(spans_of('plain')).toEqual([{ code: false, text: 'plain' }]);
   });
 });

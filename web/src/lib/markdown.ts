@@ -21,6 +21,14 @@ function add_row(blocks: Block[], line: string) {
   else blocks.push({ kind: 'table', head: cells(line), rows: [] });
 }
 
+// "see `orrery plan`": the text between backticks is code.
+export function spans_of(text: string): { code: boolean; text: string }[] {
+  return text
+    .split('`')
+    .map((part, i) => ({ code: i % 2 === 1, text: part }))
+    .filter((span) => span.text !== '');
+}
+
 export function parse_markdown(text: string): Block[] {
   const blocks: Block[] = [];
   let open = false; // whether the last paragraph still takes lines

@@ -1,4 +1,4 @@
-// Light or dark: the system's choice until the person makes one, which is then kept.
+// Light or dark: the system's choice until the person makes one, which is then kept. Paper is light.
 
 type Choice = 'system' | 'light' | 'dark';
 const kKey = 'orrery.theme';
@@ -6,6 +6,7 @@ const kKey = 'orrery.theme';
 class Theme {
   choice = $state<Choice>('system');
   private system_dark = $state(false);
+  private paper = $state(false);
 
   start() {
     const kept = localStorage.getItem(kKey);
@@ -20,12 +21,18 @@ class Theme {
   }
 
   get dark(): boolean {
+    if (this.paper) return false;
     return this.choice === 'dark' || (this.choice === 'system' && this.system_dark);
   }
 
   toggle() {
     this.choice = this.dark ? 'light' : 'dark';
     localStorage.setItem(kKey, this.choice);
+    this.apply();
+  }
+
+  on_paper(printing: boolean) {
+    this.paper = printing;
     this.apply();
   }
 

@@ -12,7 +12,7 @@ export const highlight = HighlightStyle.define([
 ]);
 
 export const editor_theme = EditorView.theme({
-  '&': { height: '100%', fontSize: '12.5px', backgroundColor: 'var(--paper)', color: 'var(--ink)' },
+  '&': { height: '100%', fontSize: 'var(--code)', backgroundColor: 'var(--paper)', color: 'var(--ink)' },
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55' },
   '.cm-content': { caretColor: 'var(--accent)', paddingBottom: '40vh' },
@@ -49,7 +49,7 @@ export const editor_theme = EditorView.theme({
   },
   '.cm-diagnostic-error': { borderLeftColor: 'var(--bad)' },
   '.cm-diagnostic-warning': { borderLeftColor: 'var(--warn)' },
-  '.cm-diagnosticSource': { fontFamily: 'var(--mono)', fontSize: '11px', color: 'var(--ink-3)' },
+  '.cm-diagnosticSource': { fontFamily: 'var(--mono)', fontSize: 'var(--fine)', color: 'var(--ink-3)' },
   '.cm-lintRange-error': {
     backgroundImage: 'none',
     textDecoration: 'underline wavy var(--bad) 1px',

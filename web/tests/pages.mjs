@@ -1,0 +1,18 @@
+// Every page as the tests look at it: its address, and what is there when it is complete.
+export const kPages = {
+  design: { query: '', ready: '.cm-content' },
+  fabric: { query: '?page=fabric', ready: 'canvas' },
+  hall: { query: '?page=hall', ready: '.facts' },
+  training: { query: '?page=training', ready: '[aria-label="Layout search"]' },
+  compare: { query: '?page=compare&with=superpod-h200', ready: '[data-testid=compare-summary]' },
+  calculators: { query: '?page=calculators&calc=checkpoint', ready: '.uplot canvas' },
+  catalog: { query: '?page=catalog&table=accelerators&id=h100-sxm', ready: 'tr[data-id]' },
+  accuracy: { query: '?page=accuracy&kind=training', ready: '[data-testid=totals]' },
+};
+
+export async function show(h, page, { query, ready }) {
+  await h.open(page, query);
+  await page.locator(ready).first().waitFor({ timeout: 60_000 });
+  await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'));
+  await page.waitForTimeout(250);
+}
