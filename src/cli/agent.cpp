@@ -89,8 +89,9 @@ Result<RecoverSetup> setup_of(const RecoverOptions& o) {
 
 std::string clock_text(Seconds at) {
   const auto whole = static_cast<std::int64_t>(at.base());
+  const std::int64_t minute_start = whole - whole % 60;
   return fmt::format("{:02}:{:02}:{:06.3f}", whole / 3600 % 24, whole / 60 % 60,
-                     at.base() - static_cast<double>(whole / 60 * 60));
+                     at.base() - static_cast<double>(minute_start));
 }
 
 std::string sentence(const RecoveryEvent& e) {
@@ -196,7 +197,7 @@ ExitCode drive(RecoverAgent& agent, Journal* journal, const RecoverSetup& setup,
   return ExitCode::interrupted;
 }
 
-ExitCode run_dry(RecoverSetup setup, const RecoverOptions& o, Terminal& terminal) {
+ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& terminal) {
   RecoverPort port = slurm_port(setup.access);
   port.act = [](const RecoveryAction&) -> Result<void> { return {}; };
   RecoveryMemory memory;

@@ -34,7 +34,7 @@ std::optional<double> number_from(const std::string& given) {
 // base/text.h takes none of them.
 template <class T>
 CLI::Option* bind_number(CLI::App& app, const std::string& name, const std::string& help,
-                         std::function<void(T)> store) {
+                         const std::function<void(T)>& store) {
   return app.add_option_function<std::string>(
       name,
       [name, store](const std::string& given) {
@@ -48,7 +48,7 @@ CLI::Option* bind_number(CLI::App& app, const std::string& name, const std::stri
 
 CLI::Option* bind_within(CLI::App& app, const std::string& name, const std::string& help,
                          std::int64_t low, std::int64_t high,
-                         std::function<void(std::int64_t)> store) {
+                         const std::function<void(std::int64_t)>& store) {
   return bind_number<std::int64_t>(app, name, help, [=](std::int64_t given) {
     if (given < low || given > high) {
       throw CLI::ValidationError(name, std::to_string(given) + " is not between " +

@@ -16,7 +16,7 @@ struct BenchOptions {
 };
 
 Result<std::vector<SpeedFigure>> chosen(const std::vector<std::string>& wanted) {
-  const std::vector<SpeedFigure> all = all_figures();
+  std::vector<SpeedFigure> all = all_figures();
   if (wanted.empty()) return all;
   std::vector<std::string> known;
   for (const SpeedFigure& figure : all) known.push_back(figure.name);
@@ -50,7 +50,7 @@ ExitCode measure_all(const std::vector<SpeedFigure>& figures, Terminal& terminal
         .field("value", *value)
         .field("unit", figure.unit)
         .end_object();
-    terminal.out << json.text() << std::endl;
+    terminal.out << json.text() << '\n' << std::flush;
   }
   return ExitCode::good;
 }

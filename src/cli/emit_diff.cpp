@@ -58,7 +58,7 @@ class EditScript {
 
  private:
   // Row d holds diagonals -d-1 .. d+1.
-  static std::size_t at(int d, int k) { return static_cast<std::size_t>(k + d + 1); }
+  static std::size_t at(int d, int k) { return static_cast<std::size_t>(k + d) + 1; }
 
   static bool goes_down(const std::vector<int>& before, int d, int k) {
     if (k == -d) return true;

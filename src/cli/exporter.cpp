@@ -94,7 +94,8 @@ ExitCode serve_metrics(const ExporterOptions& options, Exporter& exporter, Termi
     return answer(request, exporter);
   });
   if (!server) return refuse(terminal, server.error());
-  terminal.out << fmt::format("http://127.0.0.1:{}/metrics", (*server)->port()) << std::endl;
+  terminal.out << fmt::format("http://127.0.0.1:{}/metrics", (*server)->port()) << '\n'
+               << std::flush;
   terminal.err << "Ctrl-C ends it.\n";
   (*server)->run(terminal.interrupted);
   return ExitCode::good;

@@ -411,15 +411,16 @@ void bind_compare(CompareOptions& o, Arguments& a) {
 }
 
 template <class Options>
-Verb sub_verb(std::string name, std::string summary, std::vector<std::string> examples,
-              void (*bind)(Options&, Arguments&), ExitCode (*run)(const Options&, Terminal&)) {
-  return {.name = std::move(name),
-          .summary = std::move(summary),
-          .examples = std::move(examples),
-          .prepare = [=](Arguments& arguments) -> Run {
+Verb sub_verb(const std::string& name, const std::string& summary,
+              const std::vector<std::string>& examples, void (*bind)(Options&, Arguments&),
+              ExitCode (*run)(const Options&, Terminal&)) {
+  return {.name = name,
+          .summary = summary,
+          .examples = examples,
+          .prepare = [bind, run](Arguments& arguments) -> Run {
             auto options = std::make_shared<Options>();
             bind(*options, arguments);
-            return [=](Terminal& terminal) { return run(*options, terminal); };
+            return [run, options](Terminal& terminal) { return run(*options, terminal); };
           }};
 }
 

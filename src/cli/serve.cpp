@@ -109,7 +109,7 @@ int handler_threads() {
 void greet(const ServeOptions& options, const AccessRules& rules, Terminal& terminal) {
   terminal.err << (has_console() ? "The console with " : "The review of ")
                << (options.design.empty() ? "the sample design" : options.design) << " is at\n";
-  terminal.out << first_url(rules) << std::endl;
+  terminal.out << first_url(rules) << '\n' << std::flush;
   terminal.err << "Ctrl-C ends it.\n";
 }
 

@@ -87,7 +87,7 @@ namespace {
 
 template <class T, class U>
 void lay_over(T& target, const std::optional<U>& given) {
-  if (given) target = *given;
+  if (given.has_value()) target = given.value();
 }
 
 void lay_over(FleetNode& n, const CustomNode& c) {
