@@ -95,8 +95,15 @@ struct Unit {
   double from_base(double v) const { return v * divide / multiply; }
 };
 
-// No quantity of ours is divided more often ("USD/GB/s/y" would be).
+// No quantity of ours is divided more often ("USD/GB/s/y" would be), in its own text or in base
+// units, where a watt is a joule divided by a second.
 constexpr int kDivisorsMost = 3;
+
+int divisors_of(const Dimension& dimension) {
+  int count = 0;
+  for (const int exponent : dimension) count -= std::min(exponent, 0);
+  return count;
+}
 
 std::optional<Unit> parse_unit(std::string_view text) {
   Unit unit;
@@ -120,6 +127,7 @@ std::optional<Unit> parse_unit(std::string_view text) {
   }
   // "4 s/s" is a bare number in disguise.
   if (has_dimension && unit.dimension == Dimension{}) return std::nullopt;
+  if (divisors_of(unit.dimension) > kDivisorsMost) return std::nullopt;
   return unit;
 }
 

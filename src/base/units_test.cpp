@@ -98,6 +98,7 @@ TEST(Units, tariffs_round_trip) {
 TEST(Units, RefusesWhatCancelsAndWhatIsDividedTooOften) {
   EXPECT_FALSE(parse_any_quantity("4 s/s"));
   EXPECT_FALSE(parse_any_quantity("20/s/s/s/s"));
+  EXPECT_FALSE(parse_any_quantity("1 W/GiB/s/s"));  // J/B/s/s/s
   EXPECT_TRUE(parse_any_quantity("20 USD/GB/s/s"));
 }
 
