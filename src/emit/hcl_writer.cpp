@@ -10,7 +10,7 @@ void HclWriter::flush() {
   std::size_t width = 0;
   for (const auto& [name, value] : arguments_) width = std::max(width, name.size());
   for (const auto& [name, value] : arguments_) {
-    out_.append(static_cast<std::size_t>(2 * depth_), ' ');
+    out_.append(2 * static_cast<std::size_t>(depth_), ' ');
     out_ += name + std::string(width - name.size(), ' ') + " = " + value + '\n';
   }
   if (!arguments_.empty()) fresh_ = false;
@@ -24,7 +24,7 @@ void HclWriter::blank_before_block() {
 
 HclWriter& HclWriter::begin(std::string_view type, const std::vector<std::string>& labels) {
   blank_before_block();
-  out_.append(static_cast<std::size_t>(2 * depth_), ' ');
+  out_.append(2 * static_cast<std::size_t>(depth_), ' ');
   out_ += type;
   for (const std::string& label : labels) out_ += ' ' + hcl_string(label);
   out_ += " {\n";
@@ -37,7 +37,7 @@ HclWriter& HclWriter::end() {
   flush();
   --depth_;
   // An empty block closes on its own line, as the others do.
-  out_.append(static_cast<std::size_t>(2 * depth_), ' ');
+  out_.append(2 * static_cast<std::size_t>(depth_), ' ');
   out_ += "}\n";
   fresh_ = false;
   return *this;

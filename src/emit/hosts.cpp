@@ -135,7 +135,8 @@ class TreeBuilder {
     for (const FleetView& v : review_.fleets) {
       if (!on_compute_network(v)) continue;
       const auto mine = std::ranges::find(hosts_.fleets, &v, &HostFleet::view);
-      const auto count = static_cast<std::size_t>(v.fleet->count + v.fleet->spares);
+      const auto count =
+          static_cast<std::size_t>(v.fleet->count) + static_cast<std::size_t>(v.fleet->spares);
       for (std::size_t n = 0; n < count && mine != hosts_.fleets.end(); ++n) {
         const int from = static_cast<int>(n) * mine->hosts_per_node + 1;
         units_[seats[node + n]].push_back(

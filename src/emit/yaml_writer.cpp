@@ -27,7 +27,7 @@ std::string yaml_text(std::string_view text) {
 }
 
 void YamlWriter::line(std::string_view text) {
-  if (!after_dash_) out_.append(static_cast<std::size_t>(2 * depth_), ' ');
+  if (!after_dash_) out_.append(2 * static_cast<std::size_t>(depth_), ' ');
   after_dash_ = false;
   out_.append(text);
   out_ += '\n';
@@ -45,7 +45,7 @@ YamlWriter& YamlWriter::end() {
 }
 
 YamlWriter& YamlWriter::item() {
-  out_.append(static_cast<std::size_t>(2 * depth_), ' ');
+  out_.append(2 * static_cast<std::size_t>(depth_), ' ');
   out_ += "- ";
   after_dash_ = true;
   ++depth_;

@@ -117,7 +117,7 @@ Bill fabric_bill(const Topology& t, const BillParts& parts, const std::string& s
              parts.cable);
   if (t.manager_links > 0) {
     add_cables(bill, section, "cable fabric manager", kManagerAppliances, parts.cable);
-    add_optics(bill, section, "fabric manager transceiver", 2 * kManagerAppliances,
+    add_optics(bill, section, "fabric manager transceiver", std::int64_t{2} * kManagerAppliances,
                parts.node_module);
   }
   if (!direct) {
