@@ -74,6 +74,9 @@ function(orrery_room name)
     # A failing assertion's line is worth more in a test than speed, and -O0 halves the build.
     target_compile_options(${name}_test PRIVATE -O0)
     orrery_precompile(${name}_test test)
+    if(ORRERY_UNITY)
+      set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    endif()
     gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
                          PROPERTIES TIMEOUT 300)
   endif()

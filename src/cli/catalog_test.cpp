@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "cli/answer_fixture.h"
 #include "cli/verb.h"
 
 namespace orrery {
@@ -17,13 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-struct Answer {
-  ExitCode code;
-  std::string out;
-  std::string err;
-};
-
-Answer ask(std::vector<std::string> words) {
+VerbAnswer ask_catalog(std::vector<std::string> words) {
   std::ostringstream out;
   std::ostringstream err;
   Terminal terminal{.out = out, .err = err, .read_file = read_text_file};
@@ -33,45 +28,45 @@ Answer ask(std::vector<std::string> words) {
 }
 
 TEST(CatalogVerb, ListsTheTablesWithTheirCounts) {
-  const Answer answer = ask({});
+  const VerbAnswer answer = ask_catalog({});
   EXPECT_EQ(answer.code, ExitCode::good);
   EXPECT_THAT(answer.out, AllOf(HasSubstr("accelerators"), HasSubstr("37"),
                                 HasSubstr("power_measured"), HasSubstr("export_controls")));
 }
 
 TEST(CatalogVerb, ListsRowsWithinTheLine) {
-  const Answer answer = ask({"nodes"});
+  const VerbAnswer answer = ask_catalog({"nodes"});
   EXPECT_THAT(answer.out, HasSubstr("dgx-h100"));
   std::istringstream lines(answer.out);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
 
 TEST(CatalogVerb, ShowsARowWithItsSource) {
-  const Answer answer = ask({"accelerators", "h100-sxm"});
+  const VerbAnswer answer = ask_catalog({"accelerators", "h100-sxm"});
   EXPECT_THAT(answer.out, AllOf(HasSubstr("989.4"), HasSubstr("NVIDIA H100 datasheet"),
                                 HasSubstr("seen"), HasSubstr("high (80 % interval of +-2 %)"),
                                 HasSubstr("2026-11"), HasSubstr("Not stated: fp4_tflops_dense")));
 }
 
 TEST(CatalogVerb, FindsARowByAliasInAnyCase) {
-  EXPECT_THAT(ask({"models", "Meta-Llama/Llama-3.1-70B"}).out, HasSubstr("llama-3-70b"));
-  EXPECT_EQ(ask({"optics-cables", "DAC-400-passive"}).code, ExitCode::good);
+  EXPECT_THAT(ask_catalog({"models", "Meta-Llama/Llama-3.1-70B"}).out, HasSubstr("llama-3-70b"));
+  EXPECT_EQ(ask_catalog({"optics-cables", "DAC-400-passive"}).code, ExitCode::good);
 }
 
 TEST(CatalogVerb, WritesJsonAndCsv) {
-  const Answer json = ask({"nodes", "dgx-h100", "--format", "json"});
+  const VerbAnswer json = ask_catalog({"nodes", "dgx-h100", "--format", "json"});
   EXPECT_THAT(json.out, AllOf(HasSubstr("\"max_power_kw\": 10.2"),
                               HasSubstr("\"table\": \"nodes\""), Not(HasSubstr("dgx-a100"))));
-  EXPECT_THAT(ask({"nodes", "--format", "csv"}).out, StartsWith("id,vendor,name,"));
-  EXPECT_THAT(ask({"nodes", "--format", "markdown"}).out, HasSubstr("| dgx-h100"));
+  EXPECT_THAT(ask_catalog({"nodes", "--format", "csv"}).out, StartsWith("id,vendor,name,"));
+  EXPECT_THAT(ask_catalog({"nodes", "--format", "markdown"}).out, HasSubstr("| dgx-h100"));
 }
 
 TEST(CatalogVerb, SuggestsTheNearest) {
-  const Answer table = ask({"acelerators"});
+  const VerbAnswer table = ask_catalog({"acelerators"});
   EXPECT_EQ(table.code, ExitCode::bad_input);
   EXPECT_THAT(table.err, HasSubstr("did you mean 'accelerators'?"));
-  EXPECT_THAT(ask({"nodes", "dgx-h10"}).err, HasSubstr("did you mean 'dgx-h100'?"));
-  EXPECT_THAT(ask({"h100-sxm"}).err, HasSubstr("orrery catalog accelerators h100-sxm"));
+  EXPECT_THAT(ask_catalog({"nodes", "dgx-h10"}).err, HasSubstr("did you mean 'dgx-h100'?"));
+  EXPECT_THAT(ask_catalog({"h100-sxm"}).err, HasSubstr("orrery catalog accelerators h100-sxm"));
 }
 
 }  // namespace

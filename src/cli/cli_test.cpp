@@ -12,6 +12,7 @@
 
 #include "agent/test_folder.h"
 #include "bench/figure.h"
+#include "cli/answer_fixture.h"
 #include "cli/verb.h"
 
 namespace orrery {
@@ -19,13 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Answer {
-  ExitCode code;
-  std::string out;
-  std::string err;
-};
-
-Answer ask(const std::vector<Verb>& verbs, const std::vector<std::string>& words) {
+VerbAnswer ask(const std::vector<Verb>& verbs, const std::vector<std::string>& words) {
   std::ostringstream out;
   std::ostringstream err;
   Terminal terminal{.out = out, .err = err, .read_file = read_text_file};
@@ -67,7 +62,7 @@ std::vector<Verb> echo_and_group() {
 }
 
 TEST(CommandLine, binds_options_and_gives_the_exit_code_of_the_verb) {
-  const Answer answer = ask({echo_verb()}, {"echo", "hi", "--format", "csv", "--seed", "7"});
+  const VerbAnswer answer = ask({echo_verb()}, {"echo", "hi", "--format", "csv", "--seed", "7"});
   EXPECT_EQ(answer.code, ExitCode::fails_rule);
   EXPECT_EQ(answer.out, "hi csv 7 -1\n");
   EXPECT_EQ(answer.err, "");
@@ -76,13 +71,13 @@ TEST(CommandLine, binds_options_and_gives_the_exit_code_of_the_verb) {
 
 TEST(CommandLine, reaches_a_verb_below_a_verb) {
   EXPECT_EQ(ask(echo_and_group(), {"calc", "echo", "deep"}).out, "deep text 1 -1\n");
-  const Answer group = ask(echo_and_group(), {"calc"});
+  const VerbAnswer group = ask(echo_and_group(), {"calc"});
   EXPECT_EQ(group.code, ExitCode::bad_input);
   EXPECT_THAT(group.err, HasSubstr("orrery calc: which one?"));
 }
 
 TEST(CommandLine, names_the_wrong_word_and_the_likely_one) {
-  const Answer verb = ask(echo_and_group(), {"ehco", "x"});
+  const VerbAnswer verb = ask(echo_and_group(), {"ehco", "x"});
   EXPECT_EQ(verb.code, ExitCode::bad_input);
   EXPECT_EQ(verb.out, "");
   EXPECT_THAT(verb.err, HasSubstr("no verb 'ehco'"));
@@ -95,7 +90,7 @@ TEST(CommandLine, names_the_wrong_word_and_the_likely_one) {
 
 TEST(CommandLine, takes_plain_numbers_only) {
   for (const char* bad : {"-1", "0x10", "1.5", "1e3", "99999999999999999999", "", "7 "}) {
-    const Answer answer = ask({echo_verb()}, {"echo", "x", "--seed", bad});
+    const VerbAnswer answer = ask({echo_verb()}, {"echo", "x", "--seed", bad});
     EXPECT_EQ(answer.code, ExitCode::bad_input) << bad;
   }
   EXPECT_EQ(ask({echo_verb()}, {"echo", "x", "--seed", "010"}).out, "x text 10 -1\n");
@@ -109,7 +104,7 @@ TEST(CommandLine, every_verb_has_a_summary_and_help_with_examples) {
   for (const Verb& verb : verbs) {
     EXPECT_FALSE(verb.summary.empty()) << verb.name;
     EXPECT_FALSE(verb.examples.empty()) << verb.name;
-    const Answer help = ask(verbs, {verb.name, "--help"});
+    const VerbAnswer help = ask(verbs, {verb.name, "--help"});
     EXPECT_EQ(help.code, ExitCode::good) << verb.name;
     EXPECT_THAT(help.out, HasSubstr("Usage: orrery " + verb.name + " ["));
     EXPECT_THAT(help.out, HasSubstr("Examples:\n  orrery " + verb.name));
@@ -126,7 +121,7 @@ TEST(CommandLine, does_not_pass_off_a_failed_write_as_success) {
 
 TEST(Completion, knows_the_verbs_their_options_and_their_choices) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
-    const Answer script = ask(all_verbs(), {"completion", shell});
+    const VerbAnswer script = ask(all_verbs(), {"completion", shell});
     EXPECT_EQ(script.code, ExitCode::good);
     EXPECT_THAT(script.out, HasSubstr("completion"));
     EXPECT_THAT(script.out, HasSubstr("format"));
@@ -143,7 +138,7 @@ TEST(Bench, names_are_unique_and_unknown_ones_are_refused) {
 }
 
 TEST(Bench, prints_one_json_object_a_line) {
-  const Answer answer = ask(all_verbs(), {"bench", "random_uniform"});
+  const VerbAnswer answer = ask(all_verbs(), {"bench", "random_uniform"});
   EXPECT_THAT(answer.out,
               testing::MatchesRegex(
                   "\\{\"name\":\"random_uniform\",\"value\":[0-9.e+]+,\"unit\":\"1/s\"\\}\n"));

@@ -10,6 +10,7 @@
 #include "agent/test_folder.h"
 #include "base/digest.h"
 #include "base/text.h"
+#include "cli/answer_fixture.h"
 #include "cli/emit_diff.h"
 #include "cli/emit_folder.h"
 #include "cli/emit_plan.h"
@@ -25,12 +26,6 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-struct Answer {
-  ExitCode code;
-  std::string out;
-  std::string err;
-};
 
 constexpr std::string_view kDesign = R"(
 orrery: 1
@@ -54,7 +49,7 @@ class Emit : public testing::Test {
   }
   static std::string get(const std::string& path) { return read_text_file(path).value_or("none"); }
 
-  Answer emit(std::vector<std::string> more = {}, const std::string& target = "slurm") const {
+  VerbAnswer emit(std::vector<std::string> more = {}, const std::string& target = "slurm") const {
     std::vector<std::string> words = {"emit", target, at("d.yaml"), at("out")};
     words.insert(words.end(), more.begin(), more.end());
     std::ostringstream text;
@@ -81,18 +76,18 @@ class Emit : public testing::Test {
 };
 
 TEST_F(Emit, ShowsTheDiffWritesAndThenHasNothingToDo) {
-  const Answer dry = emit({"--dry-run"});
+  const VerbAnswer dry = emit({"--dry-run"});
   EXPECT_EQ(dry.code, ExitCode::good);
   EXPECT_THAT(dry.out, AllOf(HasSubstr("--- /dev/null\n+++ b/slurm.conf\n"),
                              HasSubstr("+ClusterName=small\n")));
   EXPECT_FALSE(fs::exists(at("out")));
-  const Answer first = emit();
+  const VerbAnswer first = emit();
   EXPECT_EQ(first.code, ExitCode::good);
   EXPECT_EQ(first.out, dry.out);
   EXPECT_THAT(get(out("slurm.conf")), HasSubstr("ClusterName=small"));
   EXPECT_NE(fs::status(out("prolog.sh")).permissions() & fs::perms::owner_exec, fs::perms::none);
   const std::string before = state();
-  const Answer again = emit();
+  const VerbAnswer again = emit();
   EXPECT_EQ(again.code, ExitCode::good);
   EXPECT_EQ(again.out, "");
   EXPECT_THAT(again.err, HasSubstr("nothing to change"));
@@ -105,12 +100,12 @@ TEST_F(Emit, HandEditsAreFoundAndKept) {
   put(out("site.conf"), edited);
   std::string larger(kDesign);
   design(larger.replace(larger.find("count: 4"), 8, "count: 5"));
-  const Answer refused = emit();
+  const VerbAnswer refused = emit();
   EXPECT_EQ(refused.code, ExitCode::fails_rule);
   EXPECT_THAT(refused.err,
               AllOf(HasSubstr("site.conf: error: edited by hand"), HasSubstr("--keep")));
   EXPECT_THAT(get(out("nodes.conf")), HasSubstr("n-[1-4]"));
-  const Answer kept = emit({"--keep"});
+  const VerbAnswer kept = emit({"--keep"});
   EXPECT_EQ(kept.code, ExitCode::good);
   EXPECT_EQ(get(out("site.conf")), edited);
   EXPECT_THAT(get(out("nodes.conf")), HasSubstr("n-[1-5]"));
@@ -124,7 +119,7 @@ TEST_F(Emit, HandEditsAreFoundAndKept) {
 TEST_F(Emit, AFileThatWasNeverOursIsNotReplaced) {
   fs::create_directories(at("out"));
   put(out("slurm.conf"), "ClusterName=precious\n");
-  const Answer refused = emit();
+  const VerbAnswer refused = emit();
   EXPECT_EQ(refused.code, ExitCode::fails_rule);
   EXPECT_THAT(refused.err, HasSubstr("emit.foreign"));
   EXPECT_EQ(get(out("slurm.conf")), "ClusterName=precious\n");
@@ -137,7 +132,7 @@ TEST_F(Emit, WhatIsNoLongerEmittedGoesUnlessItWasEdited) {
   std::string plain(kDesign);
   plain.resize(plain.find("  quotas"));
   design(plain);
-  const Answer removed = emit();
+  const VerbAnswer removed = emit();
   EXPECT_THAT(removed.out, HasSubstr("--- a/accounting.sh\n+++ /dev/null\n"));
   EXPECT_FALSE(fs::exists(out("accounting.sh")));
   design(std::string(kDesign));
@@ -160,7 +155,7 @@ TEST_F(Emit, LinksLeadNowhere) {
   fs::create_directories(at("out"));
   put(at("victim"), "untouched\n");
   fs::create_symlink(at("victim"), out("slurm.conf"));
-  const Answer refused = emit({"--force"});
+  const VerbAnswer refused = emit({"--force"});
   EXPECT_EQ(refused.code, ExitCode::bad_input);
   EXPECT_THAT(refused.err, HasSubstr("emit.link"));
   EXPECT_EQ(get(at("victim")), "untouched\n");
@@ -172,7 +167,7 @@ TEST_F(Emit, AManifestThatPointsElsewhereIsRefused) {
   put(at("victim"), "untouched\n");
   const Manifest planted = {{"slurm", "../victim", sha256_hex("untouched\n"), "d"}};
   put(out(std::string(kManifestFile)), write_manifest(planted));
-  const Answer refused = emit({"--force"});
+  const VerbAnswer refused = emit({"--force"});
   EXPECT_EQ(refused.code, ExitCode::bad_input);
   EXPECT_THAT(refused.err, HasSubstr("emit.path"));
   EXPECT_EQ(get(at("victim")), "untouched\n");
@@ -187,7 +182,7 @@ TEST_F(Emit, ABrokenManifestIsSaid) {
 TEST_F(Emit, FaultsOfTheDesignAreDiagnostics) {
   std::string bad(kDesign);
   design(bad.replace(bad.find("name: n,"), 8, "name: \"n\\nX=1\","));
-  const Answer refused = emit();
+  const VerbAnswer refused = emit();
   EXPECT_EQ(refused.code, ExitCode::bad_input);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("emit.name"), HasSubstr("d.yaml:5")));
   EXPECT_FALSE(fs::exists(at("out")));

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "cli/answer_fixture.h"
 #include "cli/verb.h"
 #include "design/templates.h"
 
@@ -17,14 +18,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-struct Answer {
-  ExitCode code;
-  std::string out;
-  std::string err;
-};
-
 // One file is there: the design "my.yaml", the template of a single node.
-Answer ask(std::vector<std::string> words) {
+VerbAnswer ask_explain(std::vector<std::string> words) {
   std::ostringstream out;
   std::ostringstream err;
   Terminal terminal{
@@ -39,30 +34,30 @@ Answer ask(std::vector<std::string> words) {
 }
 
 TEST(Explain, ClaimsInShortAndOneInFull) {
-  const Answer all = ask({"claims"});
+  const VerbAnswer all = ask_explain({"claims"});
   EXPECT_EQ(all.code, ExitCode::good);
   EXPECT_THAT(all.out, HasSubstr("56 claims: "));
-  const Answer one = ask({"claims", "failures-weekly"});
+  const VerbAnswer one = ask_explain({"claims", "failures-weekly"});
   EXPECT_THAT(one.out, StartsWith("failures-weekly: holds only if"));
   EXPECT_THAT(one.out, HasSubstr("302 GPUs or more"));
-  const Answer json = ask({"claims", "hbm-h100", "--format", "json"});
+  const VerbAnswer json = ask_explain({"claims", "hbm-h100", "--format", "json"});
   EXPECT_THAT(json.out, HasSubstr("\"verdict\": \"holds\""));
 }
 
 TEST(Explain, RulesWithTheirSource) {
-  const Answer one = ask({"rules", "policy.residency"});
+  const VerbAnswer one = ask_explain({"rules", "policy.residency"});
   EXPECT_EQ(one.code, ExitCode::good);
   EXPECT_THAT(one.out, HasSubstr("Source: "));
-  EXPECT_THAT(ask({"rules"}).out, HasSubstr("policy.residency"));
+  EXPECT_THAT(ask_explain({"rules"}).out, HasSubstr("policy.residency"));
 }
 
 TEST(Explain, GlossaryInAnyCase) {
-  EXPECT_THAT(ask({"glossary", "TP"}).out, HasSubstr("tensor parallelism"));
-  EXPECT_THAT(ask({"glossary"}).out, HasSubstr("mean time between failures"));
+  EXPECT_THAT(ask_explain({"glossary", "TP"}).out, HasSubstr("tensor parallelism"));
+  EXPECT_THAT(ask_explain({"glossary"}).out, HasSubstr("mean time between failures"));
 }
 
 TEST(Explain, AFigureOfADesign) {
-  const Answer list = ask({"my.yaml"});
+  const VerbAnswer list = ask_explain({"my.yaml"});
   EXPECT_EQ(list.code, ExitCode::good) << list.err;
   EXPECT_THAT(list.out, HasSubstr("facility."));
   // The first figure listed is found again by its path, and by nothing near it.
@@ -71,23 +66,24 @@ TEST(Explain, AFigureOfADesign) {
   std::string path;
   std::getline(lines, head);
   lines >> path;
-  const Answer one = ask({"my.yaml", path});
+  const VerbAnswer one = ask_explain({"my.yaml", path});
   EXPECT_EQ(one.code, ExitCode::good) << one.err;
   EXPECT_THAT(one.out, StartsWith(path));
-  const Answer none = ask({"my.yaml", path + "x"});
+  const VerbAnswer none = ask_explain({"my.yaml", path + "x"});
   EXPECT_EQ(none.code, ExitCode::bad_input);
   EXPECT_THAT(none.err, HasSubstr("did you mean '" + path + "'?"));
 }
 
 TEST(Explain, UnknownNamesSuggestTheNearest) {
-  EXPECT_THAT(ask({"claims", "colling-half"}).err, HasSubstr("did you mean 'cooling-half'?"));
-  EXPECT_THAT(ask({"rules", "policy.residancy"}).err,
+  EXPECT_THAT(ask_explain({"claims", "colling-half"}).err,
+              HasSubstr("did you mean 'cooling-half'?"));
+  EXPECT_THAT(ask_explain({"rules", "policy.residancy"}).err,
               HasSubstr("did you mean 'policy.residency'?"));
-  EXPECT_THAT(ask({"glossary", "mtbff"}).err, HasSubstr("did you mean 'mtbf'?"));
-  const Answer topic = ask({"claim"});
+  EXPECT_THAT(ask_explain({"glossary", "mtbff"}).err, HasSubstr("did you mean 'mtbf'?"));
+  const VerbAnswer topic = ask_explain({"claim"});
   EXPECT_EQ(topic.code, ExitCode::bad_input);
   EXPECT_THAT(topic.err, HasSubstr("did you mean 'claims'?"));
-  const Answer file = ask({"gone.yaml"});
+  const VerbAnswer file = ask_explain({"gone.yaml"});
   EXPECT_EQ(file.code, ExitCode::bad_input);
   EXPECT_THAT(file.err, Not(HasSubstr("did you mean")));
 }

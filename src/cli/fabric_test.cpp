@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "cli/answer_fixture.h"
 #include "cli/verb.h"
 
 namespace orrery {
@@ -15,13 +16,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-struct Answer {
-  ExitCode code;
-  std::string out;
-  std::string err;
-};
-
-Answer ask(std::vector<std::string> words, const std::string& file = {}) {
+VerbAnswer ask_fabric(std::vector<std::string> words, const std::string& file = {}) {
   std::ostringstream out;
   std::ostringstream err;
   Terminal terminal{.out = out,
@@ -33,7 +28,7 @@ Answer ask(std::vector<std::string> words, const std::string& file = {}) {
 }
 
 TEST(FabricVerb, BillOfTheSample) {
-  const Answer a = ask({"bill", "--nodes", "127", "--nics", "8", "--format", "json"});
+  const VerbAnswer a = ask_fabric({"bill", "--nodes", "127", "--nics", "8", "--format", "json"});
   EXPECT_EQ(a.code, ExitCode::good);
   EXPECT_THAT(a.out, AllOf(HasSubstr("\"leaf\": 32"), HasSubstr("\"spine\": 16"),
                            HasSubstr("\"node_leaf_cables\": 1016"),
@@ -41,13 +36,13 @@ TEST(FabricVerb, BillOfTheSample) {
 }
 
 TEST(FabricVerb, PathNamesItsLinks) {
-  const Answer a = ask({"path", "--from", "0", "--to", "1000"});
+  const VerbAnswer a = ask_fabric({"path", "--from", "0", "--to", "1000"});
   EXPECT_THAT(a.out, AllOf(HasSubstr("node 0 rail 0 -> leaf 0"), HasSubstr("4 links")));
-  EXPECT_EQ(ask({"path", "--to", "99999999"}).code, ExitCode::bad_input);
+  EXPECT_EQ(ask_fabric({"path", "--to", "99999999"}).code, ExitCode::bad_input);
 }
 
 TEST(FabricVerb, WhatIfNamesTheLossAndWhoFeelsIt) {
-  const Answer a = ask({"what-if", "--lose", "link", "--number", "5"});
+  const VerbAnswer a = ask_fabric({"what-if", "--lose", "link", "--number", "5"});
   EXPECT_THAT(a.out, AllOf(HasSubstr("leaf 0 - spine 5"), HasSubstr("50 %"),
                            HasSubstr("leaf 0 -> spine 6")));
 }
@@ -55,9 +50,9 @@ TEST(FabricVerb, WhatIfNamesTheLossAndWhoFeelsIt) {
 TEST(FabricVerb, CountersAreJudged) {
   const std::string header =
       "switch,port,peer,seconds,tx_bytes,rx_bytes,speed_gbps,pause_rx,pause_tx,ecn_marked,drops\n";
-  EXPECT_EQ(ask({"counters", "c.csv"}, header + "a,1,b,10,1e9,0,400,0,0,9,0\n").code,
+  EXPECT_EQ(ask_fabric({"counters", "c.csv"}, header + "a,1,b,10,1e9,0,400,0,0,9,0\n").code,
             ExitCode::good);
-  const Answer bad = ask({"counters", "c.csv"}, header + "a,1,b,10,1e9,0,400,0,0,9,7\n");
+  const VerbAnswer bad = ask_fabric({"counters", "c.csv"}, header + "a,1,b,10,1e9,0,400,0,0,9,7\n");
   EXPECT_EQ(bad.code, ExitCode::fails_rule);
   EXPECT_THAT(bad.out, HasSubstr("counters.drops"));
 }
@@ -66,25 +61,26 @@ TEST(FabricVerb, ALogIsSetAgainstWhatIsExpected) {
   const std::string log =
       "# Collective test starting: all_reduce_perf\n"
       " 17179869184 4294967296 float sum -1 62648 274.23 479.90 0 62636 274.28 479.99 0\n";
-  const Answer a = ask({"log", "x.log"}, log);
+  const VerbAnswer a = ask_fabric({"log", "x.log"}, log);
   EXPECT_EQ(a.code, ExitCode::good);
   EXPECT_THAT(a.out, AllOf(HasSubstr("8 ranks"), HasSubstr("as expected")));
   const std::string slow =
       "# Collective test starting: all_reduce_perf\n"
       " 17179869184 4294967296 float sum -1 124000 138.5 242.4 0 124000 138.5 242.4 0\n";
-  EXPECT_THAT(ask({"log", "x.log"}, slow).out, AllOf(HasSubstr("slow"), HasSubstr("NVLink")));
-  EXPECT_EQ(ask({"log", "x.log"}, "nothing").code, ExitCode::bad_input);
+  EXPECT_THAT(ask_fabric({"log", "x.log"}, slow).out,
+              AllOf(HasSubstr("slow"), HasSubstr("NVLink")));
+  EXPECT_EQ(ask_fabric({"log", "x.log"}, "nothing").code, ExitCode::bad_input);
 }
 
 TEST(FabricVerb, ComparesInfiniBandAndRoce) {
-  EXPECT_THAT(ask({"compare"}).out,
+  EXPECT_THAT(ask_fabric({"compare"}).out,
               AllOf(HasSubstr("InfiniBand"), HasSubstr("RoCE, 4 queue pairs")));
 }
 
 TEST(FabricVerb, AnImpossibleNetworkIsRefused) {
-  EXPECT_EQ(ask({"bill", "--nodes", "0"}).code, ExitCode::bad_input);
-  EXPECT_EQ(ask({"bill", "--switch", "abacus"}).code, ExitCode::bad_input);
-  EXPECT_EQ(ask({"bill", "--nodes", "999999999"}).code, ExitCode::bad_input);
+  EXPECT_EQ(ask_fabric({"bill", "--nodes", "0"}).code, ExitCode::bad_input);
+  EXPECT_EQ(ask_fabric({"bill", "--switch", "abacus"}).code, ExitCode::bad_input);
+  EXPECT_EQ(ask_fabric({"bill", "--nodes", "999999999"}).code, ExitCode::bad_input);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "agent/test_folder.h"
+#include "cli/answer_fixture.h"
 #include "cli/verb.h"
 
 namespace orrery {
@@ -17,13 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-struct Answer {
-  ExitCode code;
-  std::string out;
-  std::string err;
-};
-
-Answer ask(std::vector<std::string> words) {
+VerbAnswer ask_init(std::vector<std::string> words) {
   std::ostringstream out;
   std::ostringstream err;
   Terminal terminal{.out = out, .err = err, .read_file = read_text_file};
@@ -33,49 +28,50 @@ Answer ask(std::vector<std::string> words) {
 }
 
 TEST(Init, ListsTheTemplates) {
-  const Answer answer = ask({"--list"});
+  const VerbAnswer answer = ask_init({"--list"});
   EXPECT_EQ(answer.code, ExitCode::good);
   EXPECT_THAT(answer.out, AllOf(HasSubstr("superpod-h100"), HasSubstr("fraud-cpu")));
-  EXPECT_THAT(ask({"--list", "--format", "json"}).out, HasSubstr("\"name\": \"single-node\""));
+  EXPECT_THAT(ask_init({"--list", "--format", "json"}).out, HasSubstr("\"name\": \"single-node\""));
 }
 
 TEST(Init, PrintsATemplate) {
-  const Answer answer = ask({"--template", "superpod-h100"});
+  const VerbAnswer answer = ask_init({"--template", "superpod-h100"});
   EXPECT_EQ(answer.code, ExitCode::good);
   EXPECT_THAT(answer.out, HasSubstr("name: superpod-h100-4su"));
 }
 
 TEST(Init, SuggestsTheNearestTemplate) {
-  const Answer answer = ask({"--template", "superpod-h10"});
+  const VerbAnswer answer = ask_init({"--template", "superpod-h10"});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
   EXPECT_THAT(answer.err, HasSubstr("did you mean `superpod-h100`?"));
   EXPECT_EQ(answer.out, "");
 }
 
 TEST(Init, PrintsTheSchema) {
-  const Answer answer = ask({"--schema"});
+  const VerbAnswer answer = ask_init({"--schema"});
   EXPECT_EQ(answer.code, ExitCode::good);
   EXPECT_THAT(answer.out, AllOf(StartsWith("{"), HasSubstr("draft/2020-12")));
-  EXPECT_EQ(ask({"--schema", "--list"}).code, ExitCode::bad_input);
+  EXPECT_EQ(ask_init({"--schema", "--list"}).code, ExitCode::bad_input);
 }
 
 TEST(InitFile, NeverReplacesWithoutForce) {
   const TestFolder folder;
   const std::string file = folder.at("my.yaml");
-  EXPECT_EQ(ask({"--template", "single-node", "-o", file}).code, ExitCode::good);
+  EXPECT_EQ(ask_init({"--template", "single-node", "-o", file}).code, ExitCode::good);
   const std::string first = read_text_file(file).value();
   EXPECT_THAT(first, HasSubstr("name: single-node"));
-  const Answer again = ask({"--template", "small-lab", "-o", file});
+  const VerbAnswer again = ask_init({"--template", "small-lab", "-o", file});
   EXPECT_EQ(again.code, ExitCode::bad_input);
   EXPECT_THAT(again.err, AllOf(HasSubstr("file.exists"), HasSubstr("--force")));
   EXPECT_EQ(read_text_file(file).value(), first);
-  EXPECT_EQ(ask({"--template", "small-lab", "-o", file, "--force"}).code, ExitCode::good);
+  EXPECT_EQ(ask_init({"--template", "small-lab", "-o", file, "--force"}).code, ExitCode::good);
   EXPECT_THAT(read_text_file(file).value(), HasSubstr("name: small-lab"));
 }
 
 TEST(InitFile, SaysWhyItCannotWrite) {
   const TestFolder folder;
-  const Answer answer = ask({"--template", "single-node", "-o", folder.at("no/such/folder.yaml")});
+  const VerbAnswer answer =
+      ask_init({"--template", "single-node", "-o", folder.at("no/such/folder.yaml")});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
   EXPECT_THAT(answer.err, HasSubstr("cannot write"));
 }

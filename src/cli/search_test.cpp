@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "cli/answer_fixture.h"
 #include "cli/verb.h"
 
 namespace orrery {
@@ -15,13 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Answer {
-  ExitCode code;
-  std::string out;
-  std::string err;
-};
-
-Answer ask(const std::vector<std::string>& words, bool interrupted = false) {
+VerbAnswer ask_search(const std::vector<std::string>& words, bool interrupted = false) {
   std::ostringstream out;
   std::ostringstream err;
   Terminal terminal{.out = out,
@@ -47,37 +42,39 @@ const std::vector<std::string> kSmall = {"search", "layout",   "llama-3-8b", "--
 TEST(SearchLayout, ThreadsDoNotChangeTheAnswer) {
   std::vector<std::string> many = kSmall;
   many.insert(many.end(), {"--jobs", "3"});
-  const Answer one = ask(kSmall);
+  const VerbAnswer one = ask_search(kSmall);
   EXPECT_EQ(one.code, ExitCode::good) << one.err;
-  EXPECT_EQ(one.out, ask(many).out);
+  EXPECT_EQ(one.out, ask_search(many).out);
   EXPECT_THAT(one.out, HasSubstr("\"why_slower\""));
   EXPECT_THAT(one.out, HasSubstr("\"evaluated\""));
 }
 
 TEST(SearchLayout, NothingThatFitsExitsWithFour) {
-  const Answer a = ask({"search", "layout", "llama-3.1-405b", "--gpus", "1", "--batch", "1"});
+  const VerbAnswer a =
+      ask_search({"search", "layout", "llama-3.1-405b", "--gpus", "1", "--batch", "1"});
   EXPECT_EQ(a.code, ExitCode::nothing_feasible);
   EXPECT_THAT(a.out, HasSubstr("nothing fits"));
 }
 
 TEST(SearchLayout, InterruptedGivesTheBestSoFar) {
-  EXPECT_EQ(ask(kSmall, true).code, ExitCode::interrupted);
+  EXPECT_EQ(ask_search(kSmall, true).code, ExitCode::interrupted);
 }
 
 TEST(SearchLayout, UnknownNamesAreRefused) {
-  EXPECT_EQ(ask({"search", "layout", "no-such-model"}).code, ExitCode::bad_input);
-  EXPECT_EQ(ask({"search", "layout", "llama-3-8b", "--accelerator", "x"}).code,
+  EXPECT_EQ(ask_search({"search", "layout", "no-such-model"}).code, ExitCode::bad_input);
+  EXPECT_EQ(ask_search({"search", "layout", "llama-3-8b", "--accelerator", "x"}).code,
             ExitCode::bad_input);
-  EXPECT_EQ(ask({"search", "layout", "llama-3-8b", "--nic", "400"}).code, ExitCode::bad_input);
+  EXPECT_EQ(ask_search({"search", "layout", "llama-3-8b", "--nic", "400"}).code,
+            ExitCode::bad_input);
 }
 
 TEST(ScoreVerb, PrintsTheContractAndThePredictions) {
-  const Answer json = ask({"score", "training", "rows.csv", "--format", "json"});
+  const VerbAnswer json = ask_search({"score", "training", "rows.csv", "--format", "json"});
   EXPECT_EQ(json.code, ExitCode::good) << json.err;
   EXPECT_THAT(json.out, HasSubstr("\"scored\": 1"));
-  const Answer csv = ask({"score", "training", "rows.csv", "--predict"});
+  const VerbAnswer csv = ask_search({"score", "training", "rows.csv", "--predict"});
   EXPECT_THAT(csv.out, HasSubstr("id,predicted,low,high,basis\na,"));
-  EXPECT_EQ(ask({"score", "training", "missing.csv"}).code, ExitCode::bad_input);
+  EXPECT_EQ(ask_search({"score", "training", "missing.csv"}).code, ExitCode::bad_input);
 }
 
 }  // namespace

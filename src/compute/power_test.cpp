@@ -10,7 +10,7 @@
 namespace orrery {
 namespace {
 
-DeviceModel device(std::string_view id) {
+DeviceModel usual_device(std::string_view id) {
   static const Catalog catalog = *load_embedded_catalog();
   static const Calibration calibration = *load_embedded_calibration();
   return device_model(*catalog.accelerator(id), calibration);
@@ -20,7 +20,8 @@ const Gemm kLarge{.m = 8192, .n = 8192, .k = 8192};
 
 // h200_gemm.csv: 70b_o at m = 8192 runs at 693 TFLOP/s, 70b_up at 694, at the 700 W limit.
 TEST(Power, ALargeProductSettlesNear700TflopsOnAnH200) {
-  const Throttled t = throttle(device("h200-sxm"), kernel_cost(device("h200-sxm"), kLarge));
+  const Throttled t =
+      throttle(usual_device("h200-sxm"), kernel_cost(usual_device("h200-sxm"), kLarge));
   const double tflops = flops_of(kLarge).base() / t.time.base() / 1e12;
   EXPECT_NEAR(tflops, 693, 0.05 * 693);
   EXPECT_LT(t.clock, 0.95);
@@ -29,7 +30,7 @@ TEST(Power, ALargeProductSettlesNear700TflopsOnAnH200) {
 
 // The controller was seen to hold 691 to 693 W of 700.
 TEST(Power, NothingDrawsMoreThanItsLimitAboveTheLowestClock) {
-  const DeviceModel d = device("h200-sxm");
+  const DeviceModel d = usual_device("h200-sxm");
   for (const double limit : {300.0, 400.0, 550.0, 700.0}) {
     const Throttled t = throttle(d, kernel_cost(d, kLarge), Seconds(0), Watts(limit));
     EXPECT_LE(t.power.base(), limit);
@@ -38,7 +39,7 @@ TEST(Power, NothingDrawsMoreThanItsLimitAboveTheLowestClock) {
 }
 
 TEST(Power, ALowerLimitNeverSpeedsUp) {
-  const DeviceModel d = device("h200-sxm");
+  const DeviceModel d = usual_device("h200-sxm");
   Seconds before(0);
   for (double limit = 800; limit >= 200; limit -= 25) {
     const Seconds time = throttle(d, kernel_cost(d, kLarge), Seconds(0), Watts(limit)).time;
@@ -50,7 +51,7 @@ TEST(Power, ALowerLimitNeverSpeedsUp) {
 // power_capping.csv: an H100 at 600 W of 700 trains in bf16 at 0.85 to 0.90 of its speed and serves
 // a memory-bound model at 0.92 to 0.95.
 TEST(Power, CapsAsPublished) {
-  const DeviceModel d = device("h100-sxm");
+  const DeviceModel d = usual_device("h100-sxm");
   const KernelCost product = kernel_cost(d, kLarge);
   const double capped =
       throttle(d, product).time / throttle(d, product, Seconds(0), Watts(600)).time;
@@ -63,7 +64,7 @@ TEST(Power, CapsAsPublished) {
 }
 
 TEST(Power, WaitingDrawsIdlePower) {
-  const DeviceModel d = device("h200-sxm");
+  const DeviceModel d = usual_device("h200-sxm");
   const Throttled t = throttle(d, KernelCost{}, seconds(1));
   EXPECT_EQ(t.power, d.power.idle);
   const KernelCost product = kernel_cost(d, kLarge);
@@ -72,15 +73,16 @@ TEST(Power, WaitingDrawsIdlePower) {
 
 // A 500 W part of the same silicon spends the same energy on a FLOP.
 TEST(Power, TheSameSiliconUnderALowerLimitClocksLower) {
-  const Throttled full = throttle(device("h100-sxm"), kernel_cost(device("h100-sxm"), kLarge));
-  const DeviceModel low = device("h100-96-500w");
+  const Throttled full =
+      throttle(usual_device("h100-sxm"), kernel_cost(usual_device("h100-sxm"), kLarge));
+  const DeviceModel low = usual_device("h100-96-500w");
   const Throttled capped = throttle(low, kernel_cost(low, kLarge));
   EXPECT_LT(capped.clock, full.clock);
   EXPECT_LT(capped.power.base(), 500);
 }
 
 TEST(Power, ADecodeStepDrawsLessThanAProduct) {
-  const DeviceModel d = device("h200-sxm");
+  const DeviceModel d = usual_device("h200-sxm");
   const Watts reading = kernel_power(d, Gemm{.m = 1, .n = 14336, .k = 4096});
   EXPECT_NEAR(reading.base(), 430, 60);  // h200_steps.csv: 424 to 442 W at batch 1
   EXPECT_LT(reading, kernel_power(d, kLarge));

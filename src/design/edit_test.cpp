@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "design/catalog_fixture.h"
 #include "design/edit_path.h"
 #include "design/templates.h"
 #include "design/write_design.h"
@@ -19,11 +20,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-const Catalog& catalog() {
-  static const Catalog* all = new Catalog(load_embedded_catalog().value());
-  return *all;
-}
 
 YamlNode tree_of(std::string_view text) {
   Diagnostics faults;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "design/catalog_fixture.h"
 #include "design/design.h"
 
 namespace orrery::design {
@@ -11,11 +12,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = load_embedded_catalog().value();
-  return kCatalog;
-}
 
 constexpr std::string_view kSample = R"(orrery: 1
 name: superpod-h100-4su

@@ -10,16 +10,12 @@
 #include <set>
 #include <sstream>
 
+#include "design/catalog_fixture.h"
 #include "design/design.h"
 #include "design/shape.h"
 
 namespace orrery::design {
 namespace {
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = load_embedded_catalog().value();
-  return kCatalog;
-}
 
 std::string file_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -3,17 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "design/catalog_fixture.h"
 #include "design/design.h"
 #include "design/goals.h"
 #include "design/templates.h"
 
 namespace orrery::design {
 namespace {
-
-const Catalog& catalog() {
-  static const Catalog kCatalog = load_embedded_catalog().value();
-  return kCatalog;
-}
 
 Design read(std::string_view text) {
   auto d = read_design(text, catalog(), {.file = "test.yaml"});

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const std::vector<std::string>& hostile_texts() {
+const std::vector<std::string>& hostile_pieces() {
   static const std::vector<std::string> kTexts = {"",
                                                   "a\nStorageHost=evil",
                                                   "a\r\nb",
@@ -44,7 +44,7 @@ bool is_one_printable_line(std::string_view text) {
 }
 
 TEST(Escape, NothingHostileOpensALine) {
-  for (const std::string& text : hostile_texts()) {
+  for (const std::string& text : hostile_pieces()) {
     EXPECT_TRUE(is_one_printable_line(comment_text(text))) << comment_text(text);
     EXPECT_TRUE(is_one_printable_line(yaml_string(text))) << yaml_string(text);
     EXPECT_TRUE(is_one_printable_line(hcl_string(text))) << hcl_string(text);
@@ -59,7 +59,7 @@ TEST(Escape, CommentsAreShortAscii) {
 
 // The reader of YAML gives back what went in, where that was UTF-8.
 TEST(Escape, YamlReadsBack) {
-  for (const std::string& text : hostile_texts()) {
+  for (const std::string& text : hostile_pieces()) {
     Diagnostics faults;
     const auto tree = design::parse_yaml("k: " + yaml_string(text) + "\nend: 1\n", "t", faults);
     ASSERT_TRUE(tree.has_value()) << text;
@@ -92,7 +92,7 @@ TEST(Escape, NamesFitOrAreRefused) {
   EXPECT_FALSE(is_name("train-", NameRule::dns_label));
   EXPECT_FALSE(is_name("1train", NameRule::hcl));
   EXPECT_FALSE(is_name(std::string(64, 'a'), NameRule::dns_label));
-  for (const std::string& text : hostile_texts()) {
+  for (const std::string& text : hostile_pieces()) {
     for (const NameRule rule : {NameRule::slurm, NameRule::dns_label, NameRule::hcl}) {
       EXPECT_FALSE(is_name(text, rule));
       EXPECT_TRUE(is_name(nearest_name(text, rule), rule)) << nearest_name(text, rule);
@@ -108,7 +108,7 @@ TEST(Stamp, NamesTheDesignOnOneLine) {
   const EmitSource source{.design = "a\nb", .version = "2", .digest = std::string(64, '0')};
   EXPECT_THAT(stamp(source, "#"),
               HasSubstr("# orrery-emit: design \"a\\nb\" version \"2\" digest"));
-  for (const std::string& text : hostile_texts()) {
+  for (const std::string& text : hostile_pieces()) {
     const std::string lines = stamp({.design = text, .version = text, .digest = "d"}, "#");
     EXPECT_EQ(std::ranges::count(lines, '\n'), 2);
     EXPECT_THAT(lines, Not(HasSubstr("\r")));

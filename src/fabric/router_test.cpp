@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-Topology made(const FabricSpec& spec) { return make_topology(spec).value_or(Topology{}); }
+Topology routed(const FabricSpec& spec) { return make_topology(spec).value_or(Topology{}); }
 
 // Every path is a chain of links that are up, from source to destination, without a loop.
 void expect_chain(const FabricGraph& g, const Router& router, VertexId from, VertexId to,
@@ -40,7 +40,7 @@ std::vector<FabricSpec> every_kind() {
 
 TEST(Router, EveryKindOfTopologyIsConnected) {
   for (const FabricSpec& spec : every_kind()) {
-    const Topology t = made(spec);
+    const Topology t = routed(spec);
     const FabricGraph g = build_graph(t);
     for (const RoutingKind kind : {RoutingKind::fixed, RoutingKind::ecmp, RoutingKind::adaptive}) {
       Router router(g, {.kind = kind});
@@ -62,7 +62,7 @@ TEST(Router, EveryKindOfTopologyIsConnected) {
 // The graph has the cables that the bill counts.
 TEST(Router, GraphAndBillAreOneObject) {
   for (const FabricSpec& spec : every_kind()) {
-    const Topology t = made(spec);
+    const Topology t = routed(spec);
     const FabricGraph g = build_graph(t);
     const std::int64_t counted = spec.kind == TopologyKind::scale_up
                                      ? t.endpoints
@@ -79,7 +79,7 @@ TEST(Router, GraphAndBillAreOneObject) {
 TEST(Router, PortsOfASwitchStayWithinItsRadix) {
   for (const FabricSpec& spec : every_kind()) {
     if (spec.kind == TopologyKind::torus || spec.kind == TopologyKind::scale_up) continue;
-    const FabricGraph g = build_graph(made(spec));
+    const FabricGraph g = build_graph(routed(spec));
     for (std::size_t v = static_cast<std::size_t>(g.endpoints); v < g.kinds.size(); ++v) {
       EXPECT_LE(g.out(static_cast<VertexId>(v)).size(), static_cast<std::size_t>(spec.radix))
           << to_text(spec.kind) << " " << g.vertex_name(static_cast<VertexId>(v));
@@ -158,7 +158,7 @@ TEST(Router, PolarisationHurts) {
 
 // Rail-optimised: with PXN a message to another rail crosses NVLink and stays on one leaf.
 TEST(Router, PxnKeepsToTheRail) {
-  const Topology t = made({.nodes = 32, .rails = 8, .radix = 64});
+  const Topology t = routed({.nodes = 32, .rails = 8, .radix = 64});
   const FabricGraph g = build_graph(t, {.scaleup_rate = gbytes_per_s(450)});
   Router plain(g, {}), pxn(g, {.pxn = true});
   std::vector<LinkId> path;

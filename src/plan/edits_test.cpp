@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-design::Design sample(std::string_view name) {
+design::Design template_named(std::string_view name) {
   return design::read_design(design::find_template(name)->text, known().catalog).value();
 }
 
@@ -35,7 +35,7 @@ TEST(edits, names_are_quoted_where_yaml_would_misread_them) {
 }
 
 TEST(edits, storage_gets_the_compute_networks_switches_and_keeps_its_own_words) {
-  design::Networks fabric = sample("av-vision").fabric;
+  design::Networks fabric = template_named("av-vision").fabric;
   fabric.storage = {.converged = true, .ports_per_node = 1};
   const design::Network own = separate_storage(fabric);
   EXPECT_FALSE(own.converged);
@@ -48,7 +48,7 @@ TEST(edits, storage_gets_the_compute_networks_switches_and_keeps_its_own_words) 
 }
 
 TEST(edits, the_nearest_batch_is_a_multiple_that_the_accelerators_share) {
-  design::Design d = sample("av-vision");  // a plain network on 512
+  design::Design d = template_named("av-vision");  // a plain network on 512
   auto& train = std::get<design::Train>(d.workloads[0].task);
   const auto nearest = [&](int batch) {
     train.batch = batch;
@@ -61,7 +61,7 @@ TEST(edits, the_nearest_batch_is_a_multiple_that_the_accelerators_share) {
 }
 
 TEST(edits, replicas_for_an_availability_are_the_least) {
-  design::Design d = sample("inference-pod");
+  design::Design d = template_named("inference-pod");
   std::get<design::Serve>(d.workloads[0].task).replicas.reset();
   const Review r = run_stages(d, known().catalog, known().models);
   const ServeView& v = r.serves.at(0);
@@ -76,7 +76,7 @@ TEST(edits, replicas_for_an_availability_are_the_least) {
 }
 
 TEST(edits, a_service_split_by_zones_rounds_halves_up_and_leaves_one_each) {
-  const design::Design d = sample("chatbot-zones");
+  const design::Design d = template_named("chatbot-zones");
   const Review r = run_stages(d, known().catalog, known().models);
   ASSERT_EQ(r.serves.size(), 3u);
   EXPECT_EQ(replicas_here(r.serves[0], 20), 8);

@@ -15,12 +15,12 @@ namespace {
 using testing::SizeIs;
 using Json = nlohmann::json;
 
-Json view(const std::vector<NamedDesign>& designs) {
+Json compare_view(const std::vector<NamedDesign>& designs) {
   return Json::parse(text_of(comparison_view_json(designs, known().catalog, known().models)));
 }
 
-NamedDesign sample_with(const std::string& name, const std::string& path,
-                        const std::string& value) {
+NamedDesign compare_sample(const std::string& name, const std::string& path,
+                           const std::string& value) {
   const auto edited = design::edit_text(design::find_template("superpod-h100")->text, {path, value},
                                         known().catalog);
   return {name, design_of(edited.value().text)};
@@ -40,7 +40,7 @@ TEST(view_compare, the_cost_tree_of_every_template_adds_up_to_its_year) {
   const NamedDesign first{"sample", template_design("superpod-h100")};
   for (const design::Template& t : design::templates()) {
     SCOPED_TRACE(t.name);
-    const Json v = view({first, {std::string(t.name), template_design(t.name)}});
+    const Json v = compare_view({first, {std::string(t.name), template_design(t.name)}});
     const Json& d = v["designs"][1];
     EXPECT_NEAR(d["cost"]["usd_per_year"].get<double>(), d["cost_usd_per_year"],
                 1e-6 * d["cost_usd_per_year"].get<double>());
@@ -52,8 +52,8 @@ TEST(view_compare, the_cost_tree_of_every_template_adds_up_to_its_year) {
 
 TEST(view_compare, differences_are_against_the_first_and_named_by_section) {
   const NamedDesign as_is{"as is", template_design("superpod-h100")};
-  const Json v = view({as_is, sample_with("slow", "storage[0].write", "10 GB/s"),
-                       sample_with("warm", "site.cooling", "air-contained")});
+  const Json v = compare_view({as_is, compare_sample("slow", "storage[0].write", "10 GB/s"),
+                               compare_sample("warm", "site.cooling", "air-contained")});
   ASSERT_THAT(v["differences"], SizeIs(2));
   EXPECT_EQ(v["differences"][0]["effects"][0]["section"], "storage");
   EXPECT_EQ(v["differences"][1]["effects"][0]["section"], "site");

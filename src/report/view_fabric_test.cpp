@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 using Json = nlohmann::json;
 
-Json view(const design::Design& d, const FabricViewQuestion& q = {}) {
+Json fabric_view(const design::Design& d, const FabricViewQuestion& q = {}) {
   return Json::parse(text_of(fabric_view_json(d, known().catalog, known().models, q)));
 }
 
@@ -80,7 +80,7 @@ TEST(view_fabric, every_network_of_every_template_is_whole) {
 }
 
 TEST(view_fabric, the_sample_is_the_published_superpod) {
-  const Json v = view(template_design("superpod-h100"));
+  const Json v = fabric_view(template_design("superpod-h100"));
   EXPECT_EQ(v["topology"], "rail-fat-tree");
   std::map<std::string, int> tiers;
   for (const Json& s : v["switches"]) ++tiers[s["tier"]];
@@ -97,8 +97,8 @@ TEST(view_fabric, the_sample_is_the_published_superpod) {
 
 TEST(view_fabric, a_ring_leaves_a_leaf_once_and_an_all_to_all_fills_its_uplinks) {
   const design::Design d = sample_with({{"fabric.compute.sharp", "false"}});
-  const Json a2a = view(d, {.collective = {.kind = Collective::all_to_all}});
-  const Json gather = view(d, {.collective = {.kind = Collective::all_gather}});
+  const Json a2a = fabric_view(d, {.collective = {.kind = Collective::all_to_all}});
+  const Json gather = fabric_view(d, {.collective = {.kind = Collective::all_gather}});
   const auto up = [](const Json& v) {
     return (*find(v["links"], "leaf-0:spine-1"))["load_up_ratio"].get<double>();
   };
@@ -111,7 +111,7 @@ TEST(view_fabric, a_lost_spine_slows_what_crosses_it_and_a_lost_leaf_cuts) {
   // Three quarters of an all_to_all leave their leaf: half of the spines are too few for it.
   std::vector<std::string> half;
   for (int i = 0; i < 8; ++i) half.push_back("spine-" + std::to_string(i));
-  const Json spine = view(d, {.collective = ask, .failed = half});
+  const Json spine = fabric_view(d, {.collective = ask, .failed = half});
   EXPECT_TRUE((*find(spine["switches"], "spine-0"))["failed"]);
   EXPECT_EQ((*find(spine["links"], "leaf-0:spine-0"))["failed"], 2);
   EXPECT_EQ((*find(spine["links"], "leaf-0:spine-0"))["capacity_bytes_per_s"], 0);
@@ -119,15 +119,15 @@ TEST(view_fabric, a_lost_spine_slows_what_crosses_it_and_a_lost_leaf_cuts) {
   EXPECT_GT(spine["collective"]["slowed"], 0);
   EXPECT_GT(spine["collective"]["after"]["time_s"], spine["collective"]["before"]["time_s"]);
 
-  const Json leaf = view(d, {.collective = ask, .failed = {"leaf-0"}});
+  const Json leaf = fabric_view(d, {.collective = ask, .failed = {"leaf-0"}});
   EXPECT_GT(leaf["collective"]["cut"], 0);
   EXPECT_THAT(leaf["collective"]["note"].get<std::string>(), HasSubstr("no way left"));
 }
 
 TEST(view_fabric, a_cable_named_twice_is_two_cables) {
   const design::Design d = template_design("superpod-h100");
-  const Json one = view(d, {.failed = {"leaf-0:spine-1"}});
-  const Json two = view(d, {.failed = {"leaf-0:spine-1", "leaf-0:spine-1"}});
+  const Json one = fabric_view(d, {.failed = {"leaf-0:spine-1"}});
+  const Json two = fabric_view(d, {.failed = {"leaf-0:spine-1", "leaf-0:spine-1"}});
   EXPECT_EQ((*find(one["links"], "leaf-0:spine-1"))["failed"], 1);
   EXPECT_EQ((*find(two["links"], "leaf-0:spine-1"))["failed"], 2);
   const auto r = fabric_view_json(
@@ -139,18 +139,18 @@ TEST(view_fabric, a_cable_named_twice_is_two_cables) {
 
 TEST(view_fabric, other_topologies_are_drawn_too) {
   const design::Design planes = sample_with({{"fabric.compute.topology", "twin-plane"}});
-  const Json twin = view(planes);
+  const Json twin = fabric_view(planes);
   expect_whole(twin);
   EXPECT_NE(find(twin["switches"], "p1-leaf-0"), nullptr);
-  const Json lost = view(planes, {.failed = {"p1-leaf-0"}});
+  const Json lost = fabric_view(planes, {.failed = {"p1-leaf-0"}});
   EXPECT_EQ(lost["collective"]["cut"], 0) << "the other plane is left";
 
-  expect_whole(view(sample_with({{"fabric.compute.topology", "dragonfly"}})));
-  expect_whole(
-      view(sample_with({{"fabric.compute.topology", "rail-only"}, {"fleet[0].count", "32"}})));
-  const Json torus = view(sample_with({{"fabric.compute.topology", "torus"},
-                                       {"fabric.compute.dimensions", "[8, 8, 16]"},
-                                       {"fleet[0].count", "128"}}));
+  expect_whole(fabric_view(sample_with({{"fabric.compute.topology", "dragonfly"}})));
+  expect_whole(fabric_view(
+      sample_with({{"fabric.compute.topology", "rail-only"}, {"fleet[0].count", "32"}})));
+  const Json torus = fabric_view(sample_with({{"fabric.compute.topology", "torus"},
+                                              {"fabric.compute.dimensions", "[8, 8, 16]"},
+                                              {"fleet[0].count", "128"}}));
   expect_whole(torus);
   EXPECT_THAT(torus["switches"], SizeIs(1024));
 }

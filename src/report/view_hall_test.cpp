@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json view(const design::Design& d) {
+Json hall_view(const design::Design& d) {
   return Json::parse(text_of(hall_view_json(d, known().catalog, known().models)));
 }
 
@@ -40,7 +40,7 @@ void expect_balanced(const Json& site) {
 TEST(view_hall, power_is_conserved_in_every_template) {
   for (const design::Template& t : design::templates()) {
     SCOPED_TRACE(t.name);
-    const Json v = view(template_design(t.name));
+    const Json v = hall_view(template_design(t.name));
     for (const Json& site : v["sites"]) {
       expect_balanced(site);
       double pue = 1;
@@ -61,7 +61,7 @@ TEST(view_hall, power_is_conserved_in_every_template) {
 }
 
 TEST(view_hall, the_sample_stands_in_thirty_two_racks) {
-  const Json v = view(template_design("superpod-h100"));
+  const Json v = hall_view(template_design("superpod-h100"));
   ASSERT_EQ(v["sites"].size(), 1U);
   const Json& site = v["sites"][0];
   // 127 nodes, four a rack: 31 full ones and one of three, at 10.2 kW a node.
@@ -74,7 +74,7 @@ TEST(view_hall, the_sample_stands_in_thirty_two_racks) {
 }
 
 TEST(view_hall, a_node_that_fits_no_rack_is_drawn_above_its_limit) {
-  const Json v = view(
+  const Json v = hall_view(
       design_of("orrery: 1\nname: hot\nsite: { region: usa, cooling: air-perimeter, rack: 8 kW }\n"
                 "fleet:\n  - { name: train, node: dgx-h100, count: 3 }\n"));
   EXPECT_EQ(v["sites"][0]["racks_total"], 3);

@@ -16,11 +16,11 @@ namespace {
 using testing::HasSubstr;
 using Json = nlohmann::json;
 
-Json view(const design::Design& d, const std::string& workload = "") {
+Json training_view(const design::Design& d, const std::string& workload = "") {
   return Json::parse(text_of(training_view_json(d, known().catalog, known().models, workload)));
 }
 
-design::Design sample_with(const design::TextEdit& edit) {
+design::Design training_sample(const design::TextEdit& edit) {
   return design_of(
       design::edit_text(design::find_template("superpod-h100")->text, edit, known().catalog)
           .value()
@@ -33,7 +33,7 @@ TEST(view_training, every_run_of_every_template_adds_up) {
     const design::Design d = template_design(t.name);
     for (const TrainView& train : run_stages(d, known().catalog, known().models).trains) {
       SCOPED_TRACE(std::string(t.name) + ' ' + train.label);
-      const Json v = view(d, train.label);
+      const Json v = training_view(d, train.label);
       ++runs;
       double parts = 0;
       for (const Json& p : v["step"]["parts"]) parts += p["time_s"].get<double>();
@@ -56,8 +56,8 @@ TEST(view_training, every_run_of_every_template_adds_up) {
 }
 
 TEST(view_training, stages_hold_less_towards_the_end_of_the_pipeline) {
-  const Json v = view(
-      sample_with({"workloads[0].train.layout", "{ tp: 4, pp: 8, mbs: 1, recompute: selective }"}));
+  const Json v = training_view(training_sample(
+      {"workloads[0].train.layout", "{ tp: 4, pp: 8, mbs: 1, recompute: selective }"}));
   const Json& stages = v["memory"]["stages"];
   ASSERT_EQ(stages.size(), 8U);
   EXPECT_EQ(v["layout"]["pp"], 8);
@@ -72,7 +72,8 @@ TEST(view_training, stages_hold_less_towards_the_end_of_the_pipeline) {
 }
 
 TEST(view_training, no_stage_does_two_things_at_once) {
-  const Json v = view(sample_with({"workloads[0].train.layout", "{ tp: 4, pp: 8, mbs: 1 }"}));
+  const Json v =
+      training_view(training_sample({"workloads[0].train.layout", "{ tp: 4, pp: 8, mbs: 1 }"}));
   std::map<int, double> free;
   for (const Json& b : v["timeline"]["blocks"]) {
     double& until = free[b["stage"]];
@@ -85,7 +86,7 @@ TEST(view_training, no_stage_does_two_things_at_once) {
 }
 
 TEST(view_training, what_does_not_fit_is_drawn_and_says_so) {
-  const Json v = view(sample_with({"workloads[0].train.layout", "{ tp: 1, pp: 1 }"}));
+  const Json v = training_view(training_sample({"workloads[0].train.layout", "{ tp: 1, pp: 1 }"}));
   EXPECT_FALSE(v["fits"]);
   EXPECT_GT(v["memory"]["stages"][0]["total_bytes"], v["memory"]["limit_bytes"]);
 }
@@ -108,7 +109,7 @@ TEST(view_training, refuses_what_does_not_train) {
   EXPECT_THAT(refused(template_design("inference-pod"), ""), HasSubstr("training.no-workload"));
   EXPECT_THAT(refused(template_design("superpod-h100"), "assistant"),
               HasSubstr("training.no-workload"));
-  EXPECT_THAT(refused(sample_with({"workloads[0].train.layout", "{ tp: 7, pp: 1 }"}), ""),
+  EXPECT_THAT(refused(training_sample({"workloads[0].train.layout", "{ tp: 7, pp: 1 }"}), ""),
               HasSubstr("training.infeasible"));
 }
 

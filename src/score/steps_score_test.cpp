@@ -9,7 +9,7 @@
 namespace orrery {
 namespace {
 
-Score score_of(std::string_view text) {
+Score steps_of(std::string_view text) {
   const Catalog catalog = *load_embedded_catalog();
   const ScoreInputs inputs{.catalog = catalog, .model = {}};
   return *score_steps(*CsvTable::parse(text, "steps.csv"), inputs);
@@ -17,7 +17,7 @@ Score score_of(std::string_view text) {
 
 // 25 prefill and decode steps of an 8B model on one H200; a 128-token prompt is bound by the host.
 TEST(StepsScore, OneH200) {
-  const Score score = score_of(embedded_text("validation/h200_steps.csv").value());
+  const Score score = steps_of(embedded_text("validation/h200_steps.csv").value());
   EXPECT_TRUE(score.skipped.empty());
   const ScoreSummary time = totals_of(score.series[0]);
   EXPECT_EQ(time.scored, 25);
@@ -30,7 +30,7 @@ TEST(StepsScore, OneH200) {
 }
 
 TEST(StepsScore, WhatItCannotPredictIsSkippedWithAReason) {
-  const Score score = score_of(
+  const Score score = steps_of(
       "id,model,phase,batch,tokens_or_context,seconds\n"
       "a,unheard-of,decode,1,512,0.005\n"
       "b,8b,dreaming,1,512,0.005\n"

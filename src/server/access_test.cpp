@@ -8,18 +8,18 @@ namespace orrery {
 namespace {
 
 constexpr int kPort = 8117;
-const AccessRules kRules{.port = kPort, .token = "0123456789abcdef"};
+const AccessRules kAccess{.port = kPort, .token = "0123456789abcdef"};
 
 Request ours(const std::string& target) { return {.target = target, .host = "127.0.0.1:8117"}; }
 
 int status_of(const Request& request) {
-  const std::optional<Response> answer = check_access(request, kRules);
+  const std::optional<Response> answer = check_access(request, kAccess);
   return answer ? answer->status : 200;
 }
 
 TEST(Access, the_first_url_trades_the_token_for_a_cookie) {
-  EXPECT_EQ(first_url(kRules), "http://127.0.0.1:8117/?token=0123456789abcdef");
-  const auto welcome = check_access(ours("/?token=0123456789abcdef"), kRules);
+  EXPECT_EQ(first_url(kAccess), "http://127.0.0.1:8117/?token=0123456789abcdef");
+  const auto welcome = check_access(ours("/?token=0123456789abcdef"), kAccess);
   ASSERT_TRUE(welcome);
   EXPECT_EQ(welcome->status, 303);
   Request next = ours("/");

@@ -7,7 +7,7 @@
 namespace orrery {
 namespace {
 
-const StorageDevice& device(const char* id) {
+const StorageDevice& device_of(const char* id) {
   static const Result<Catalog> catalog = load_embedded_catalog();
   static const StorageDevice none{};
   const StorageDevice* found = catalog ? catalog->storage_device(id) : nullptr;
@@ -20,14 +20,14 @@ const StorageDevice& device(const char* id) {
 TEST(TierSizing, CapacityOrBandwidthByHand) {
   TierDemand demand{
       .capacity = petabytes(10), .read = gbytes_per_s(50), .write = {}, .requests = {}};
-  TierSize s = size_tier(demand, device("hdd-cmr24"), {});
+  TierSize s = size_tier(demand, device_of("hdd-cmr24"), {});
   EXPECT_EQ(s.limit, TierLimit::capacity);
   EXPECT_EQ(s.devices, 652);  // 10000 / 15.36 = 651.04
   EXPECT_EQ(s.servers, 28);   // of 24 drives
   EXPECT_NEAR(s.by_read, 50 / 0.228, 0.01);
 
   demand.read = gbytes_per_s(500);
-  s = size_tier(demand, device("hdd-cmr24"), {});
+  s = size_tier(demand, device_of("hdd-cmr24"), {});
   EXPECT_EQ(s.limit, TierLimit::read);
   EXPECT_NEAR(s.devices, 2193, 1);
   EXPECT_GE(s.usable, demand.capacity);
@@ -37,7 +37,7 @@ TEST(TierSizing, CapacityOrBandwidthByHand) {
 TEST(TierSizing, WritesPayForParity) {
   const TierDemand demand{
       .capacity = terabytes(1), .read = {}, .write = gbytes_per_s(100), .requests = {}};
-  const TierSize s = size_tier(demand, device("qlc-61"), {});
+  const TierSize s = size_tier(demand, device_of("qlc-61"), {});
   EXPECT_EQ(s.limit, TierLimit::write);
   // 3.0 GB/s x 0.8 delivered / 1.25 for 8 + 2.
   EXPECT_EQ(s.devices, 53);
@@ -46,8 +46,8 @@ TEST(TierSizing, WritesPayForParity) {
 TEST(TierSizing, RequestsBindDisksNotFlash) {
   const TierDemand demand{
       .capacity = terabytes(100), .read = {}, .write = {}, .requests = PerSecond(20000)};
-  EXPECT_EQ(size_tier(demand, device("hdd-cmr24"), {}).limit, TierLimit::requests);
-  EXPECT_EQ(size_tier(demand, device("tlc-gen4"), {}).limit, TierLimit::capacity);
+  EXPECT_EQ(size_tier(demand, device_of("hdd-cmr24"), {}).limit, TierLimit::requests);
+  EXPECT_EQ(size_tier(demand, device_of("tlc-gen4"), {}).limit, TierLimit::capacity);
 }
 
 TEST(TierSizing, NetworkMayNeedMoreServersThanDrives) {
@@ -55,7 +55,7 @@ TEST(TierSizing, NetworkMayNeedMoreServersThanDrives) {
       .capacity = terabytes(100), .read = gbytes_per_s(200), .write = {}, .requests = {}};
   TierOptions options;
   options.server.network = gbits_per_s(100);
-  const TierSize s = size_tier(demand, device("tlc-gen5"), options);
+  const TierSize s = size_tier(demand, device_of("tlc-gen5"), options);
   EXPECT_TRUE(s.network_bound);
   EXPECT_EQ(s.servers, 16);
 }
@@ -66,23 +66,23 @@ TEST(TierSizing, AppliancesAreTakenAsSold) {
                           .read = gbytes_per_s(500),
                           .write = gbytes_per_s(250),
                           .requests = {}};
-  const TierSize s = size_tier(demand, device("pfs-ddn-ai400x2"), {});
+  const TierSize s = size_tier(demand, device_of("pfs-ddn-ai400x2"), {});
   EXPECT_EQ(s.devices, 6);
   EXPECT_EQ(s.servers, 6);
   EXPECT_EQ(s.limit, TierLimit::read);
 }
 
 TEST(TierSizing, FormsBySale) {
-  EXPECT_EQ(form_of(device("hdd-cmr24")), DeviceForm::drive);
-  EXPECT_EQ(form_of(device("lto9")), DeviceForm::drive);
-  EXPECT_EQ(form_of(device("pfs-vast-ebox")), DeviceForm::appliance);
-  EXPECT_EQ(form_of(device("ontap-a1k")), DeviceForm::appliance);
+  EXPECT_EQ(form_of(device_of("hdd-cmr24")), DeviceForm::drive);
+  EXPECT_EQ(form_of(device_of("lto9")), DeviceForm::drive);
+  EXPECT_EQ(form_of(device_of("pfs-vast-ebox")), DeviceForm::appliance);
+  EXPECT_EQ(form_of(device_of("ontap-a1k")), DeviceForm::appliance);
   // A node of 576 TB raw holds 576 x 0.8 x 8/11 usable under 8 + 3, and is a server by itself.
-  ASSERT_EQ(form_of(device("obj-hdd-node")), DeviceForm::server);
+  ASSERT_EQ(form_of(device_of("obj-hdd-node")), DeviceForm::server);
   TierOptions wide;
   wide.protection = {.data = 8, .parity = 3};
   const TierDemand demand{.capacity = petabytes(20), .read = {}, .write = {}, .requests = {}};
-  const TierSize s = size_tier(demand, device("obj-hdd-node"), wide);
+  const TierSize s = size_tier(demand, device_of("obj-hdd-node"), wide);
   EXPECT_EQ(s.devices, 60);  // 20000 / 335.1 = 59.7
   EXPECT_EQ(s.servers, 60);
 }
@@ -94,7 +94,7 @@ TEST(TierSizing, MoreDemandNeverNeedsLess) {
                             .read = gbytes_per_s(100) * scale,
                             .write = gbytes_per_s(20) * scale,
                             .requests = PerSecond(1000 * scale)};
-    const TierSize s = size_tier(demand, device("qlc-122"), {});
+    const TierSize s = size_tier(demand, device_of("qlc-122"), {});
     EXPECT_GE(s.devices, before);
     before = s.devices;
   }
@@ -108,7 +108,7 @@ TEST(TierSizing, DemandsAddOrTakeTheLarger) {
   EXPECT_EQ((a + b).read, gbytes_per_s(40));
   EXPECT_EQ(larger_of(a, b).read, gbytes_per_s(30));
   EXPECT_EQ(larger_of(a, b).capacity, terabytes(3));
-  EXPECT_GT(bandwidth_density(device("tlc-gen5")), bandwidth_density(device("hdd-cmr24")));
+  EXPECT_GT(bandwidth_density(device_of("tlc-gen5")), bandwidth_density(device_of("hdd-cmr24")));
 }
 
 }  // namespace

@@ -1,0 +1,13 @@
+// The catalog that the tests of this room read designs against, loaded once.
+#pragma once
+
+#include "catalog/catalog.h"
+
+namespace orrery::design {
+
+inline const Catalog& catalog() {
+  static const Catalog all = load_embedded_catalog().value();
+  return all;
+}
+
+}  // namespace orrery::design
