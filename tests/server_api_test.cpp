@@ -430,8 +430,9 @@ TEST(Api, every_address_answers_its_own_example_as_the_contract_says) {
       if (!yaml) {
         const Json& schema = contract().resolved(content["application/json"]["schema"]);
         Json made = schema.value("example", Json::object());
-        for (const Json& name : schema.value("required", Json::array())) {
-          const Json& field = contract().resolved(schema["properties"][name.get<std::string>()]);
+        for (const Json& required : schema.value("required", Json::array())) {
+          const auto name = required.get<std::string>();
+          const Json& field = contract().resolved(schema["properties"][name]);
           if (field.contains("enum")) made[name] = field["enum"][0];
           if (field.contains("example")) made[name] = field["example"];
           if (name == "designs") {

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = RecoveryEventKind;
 
-constexpr std::array<std::pair<Kind, const char*>, 14> kNames = {{
+constexpr std::array<std::pair<Kind, const char*>, 14> kKindNames = {{
     {Kind::watch_began, "watch_began"},
     {Kind::job_started, "job_started"},
     {Kind::job_lost, "job_lost"},
@@ -113,12 +113,13 @@ void apply_to_node(NodeMemory& node, const RecoveryEvent& e, Seconds memory) {
 }  // namespace
 
 const char* to_text(RecoveryEventKind kind) {
-  const auto found = std::ranges::find(kNames, kind, [](const auto& pair) { return pair.first; });
-  return found == kNames.end() ? "" : found->second;
+  const auto found =
+      std::ranges::find(kKindNames, kind, [](const auto& pair) { return pair.first; });
+  return found == kKindNames.end() ? "" : found->second;
 }
 
 std::optional<RecoveryEventKind> event_kind_from(std::string_view text) {
-  for (const auto& [kind, name] : kNames) {
+  for (const auto& [kind, name] : kKindNames) {
     if (text == name) return kind;
   }
   return std::nullopt;
