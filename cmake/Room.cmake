@@ -1,9 +1,10 @@
 # Precompiled standard headers, and what tests include (ORRERY_PCH), cut a build by a third or more,
-# and hide a missing #include. So the presets of `./test` have them and the clang preset of `./test --full` has not.
-# All rooms share one, all tests another.
+# and hide a missing #include. So the presets of `./test` have them and the clang preset of
+# `./test --full` has not. All rooms share one, all tests another.
 #
 # ORRERY_UNITY hands a room's files to the compiler ten at a time, which saves a quarter of a build
-# (emit/: 36 s for 81). So names in the unnamed namespaces of a room are unique in it. The clang preset compiles each file alone.
+# (emit/: 36 s for 81). So names in the unnamed namespaces of a room are unique in it. The clang
+# preset compiles each file alone.
 set(ORRERY_STD_HEADERS <algorithm> <expected> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <variant> <vector>)
 
