@@ -4,11 +4,10 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "design/value_reader.h"
+
 namespace orrery {
 namespace {
-
-// The largest count that a design file takes.
-constexpr std::int64_t kLargestBatch = 10'000'000;
 
 // What a batch must be a multiple of, one number for each split of `gpus` that the run could have.
 std::vector<std::int64_t> divisors(const TrainView& view, int gpus) {
@@ -62,7 +61,7 @@ std::optional<int> nearest_batch(const TrainView& view, int gpus) {
   const std::int64_t batch = view.train->batch;
   std::optional<int> best;
   const auto consider = [&](std::int64_t candidate) {
-    if (candidate < 1 || candidate > kLargestBatch) return;
+    if (candidate < 1 || candidate > design::kMostCount) return;
     if (best && std::abs(candidate - batch) > std::abs(*best - batch)) return;
     best = static_cast<int>(candidate);
   };

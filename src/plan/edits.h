@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/units.h"
+#include "design/value_reader.h"
 #include "plan/stages.h"
 #include "plan/verdict.h"
 
@@ -20,7 +21,7 @@ namespace orrery {
 using Edit = Finding::Edit;
 
 // The largest count that a design file takes.
-inline constexpr int kMostNodes = 10'000'000;
+inline constexpr int kMostNodes = static_cast<int>(design::kMostCount);
 
 // A fleet may lack nodes for a run this share of the time.
 inline constexpr double kShortfallAllowed = 0.01;
