@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <variant>
 
 #include "design/names.h"
 #include "design/write_value.h"
@@ -11,16 +12,6 @@ namespace orrery {
 namespace {
 
 constexpr int kDigits = 2;
-
-// Nodes that other workloads of the fleet have asked for by number.
-int nodes_of_others(const Review& r, const design::Workload& workload, const FleetView& fleet) {
-  int nodes = 0;
-  for (const design::Workload& w : r.design.workloads) {
-    if (&w == &workload || fleet_of(r.fleets, w) != &fleet) continue;
-    nodes = std::min(kMostNodes, nodes + w.terms.nodes.value_or(0));
-  }
-  return nodes;
-}
 
 }  // namespace
 
@@ -52,13 +43,36 @@ const SiteView& view_of(const Review& r, const design::Site& site) {
   return r.sites[static_cast<std::size_t>(&site - r.design.sites.data())];
 }
 
+NodesAsked nodes_asked_by_number(const Review& r, const FleetView& fleet) {
+  NodesAsked asked;
+  for (const design::Workload& w : r.design.workloads) {
+    const auto* serve = std::get_if<design::Serve>(&w.task);
+    const bool elsewhere = serve != nullptr && !serve->zones.empty();
+    if (elsewhere || !w.terms.nodes || fleet_of(r.fleets, w) != &fleet) continue;
+    asked.nodes += *w.terms.nodes;
+    if (!asked.largest || *w.terms.nodes > *asked.largest->terms.nodes) asked.largest = &w;
+  }
+  return asked;
+}
+
 Edit edit_nodes(const Review& r, const design::Workload& workload, const FleetView& fleet,
                 int nodes) {
-  const int others = workload.terms.nodes ? nodes_of_others(r, workload, fleet) : 0;
-  if (workload.terms.nodes && others + nodes <= fleet.fleet->count) {
+  const auto& own = workload.terms.nodes;
+  const std::int64_t wanted = own ? nodes_asked_by_number(r, fleet).nodes - *own + nodes : nodes;
+  if (own && wanted <= fleet.fleet->count) {
     return {path_of(r.design, workload) + ".nodes", std::to_string(nodes)};
   }
-  return {fleet.path + ".count", std::to_string(std::min(kMostNodes, others + nodes))};
+  return {fleet.path + ".count", std::to_string(std::min<std::int64_t>(kMostNodes, wanted))};
+}
+
+std::optional<Edit> edit_asked(const Review& r, const FleetView& fleet, const NodesAsked& asked) {
+  const int there = fleet.fleet->count;
+  if (asked.nodes <= kMostNodes && site_carries(r, fleet, static_cast<int>(asked.nodes) - there)) {
+    return Edit{fleet.path + ".count", std::to_string(asked.nodes)};
+  }
+  const std::int64_t left = there - (asked.nodes - *asked.largest->terms.nodes);
+  if (left <= 0) return std::nullopt;
+  return Edit{path_of(r.design, *asked.largest) + ".nodes", std::to_string(left)};
 }
 
 bool site_carries(const Review& r, const FleetView& fleet, int more_nodes) {

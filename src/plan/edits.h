@@ -7,6 +7,7 @@
 // (another model, another country) there is none, and the finding says what to weigh.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +42,15 @@ std::string list_text(std::span<const std::string> names);
 std::string path_of(const Review& review, const design::StorageTier& tier);
 const SiteView& view_of(const Review& review, const design::Site& site);
 
+// What the workloads of a fleet ask for with `nodes`, and which asks for most.
+struct NodesAsked {
+  std::int64_t nodes = 0;
+  const design::Workload* largest = nullptr;
+};
+NodesAsked nodes_asked_by_number(const Review& review, const FleetView& fleet);
+// As many nodes as are asked for where the site carries them, else fewer for the largest.
+std::optional<Edit> edit_asked(const Review& review, const FleetView& fleet,
+                               const NodesAsked& asked);
 // So many nodes of the fleet for a workload: its own `nodes` where the fleet has them to give, else
 // a larger fleet.
 Edit edit_nodes(const Review& review, const design::Workload& workload, const FleetView& fleet,

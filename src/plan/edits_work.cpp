@@ -97,11 +97,8 @@ std::string slices_text(std::span<const MigDemand> demand) {
 }  // namespace
 
 int nodes_asked(const Review& r, const FleetView& fleet) {
-  int nodes = 0;
-  for (const design::Workload& w : r.design.workloads) {
-    if (fleet_of(r.fleets, w) != &fleet) continue;
-    nodes = std::min(kMostNodes, nodes + w.terms.nodes.value_or(0));
-  }
+  auto nodes =
+      static_cast<int>(std::min<std::int64_t>(kMostNodes, nodes_asked_by_number(r, fleet).nodes));
   for (const ServeView& v : r.serves) {
     if (v.fleet != &fleet || !v.feasible()) continue;
     const auto& availability = v.workload->terms.availability;

@@ -176,6 +176,22 @@ void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   }
 }
 
+void check_nodes(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const FleetView& fleet : r.fleets) {
+    const NodesAsked asked = nodes_asked_by_number(r, fleet);
+    if (asked.nodes <= fleet.fleet->count) continue;
+    Finding f = finding_at(r, rule, path_of(r.design, *asked.largest) + ".nodes");
+    f.what = fmt::format("Workloads ask for {} nodes of fleet '{}', which has {}.",
+                         grouped(asked.nodes), fleet.fleet->name, grouped(fleet.fleet->count));
+    f.why =
+        "Nodes given to one workload are not there for another; its figures are those of the "
+        "nodes that exist.";
+    f.fix = "Ask for fewer nodes, or grow the fleet.";
+    f.edit = edit_asked(r, fleet, asked);
+    out.push_back(std::move(f));
+  }
+}
+
 void check_mig(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const MigView& v : r.mig) {
     if (v.fits) continue;
@@ -225,6 +241,8 @@ constexpr Rule kWorkloadRules[] = {
      "catalog accelerators (B300, GB300: 150-165 TOPS)", check_int8},
     {"cluster.gangs", Layer::cluster, Severity::error, "gangs can start, and queues end",
      "kube-batch issue 158, koordinator 872; docs/models/cluster.md", check_gangs},
+    {"cluster.nodes", Layer::cluster, Severity::error,
+     "a fleet has the nodes that its workloads ask for", "the workloads' own terms", check_nodes},
     {"cluster.mig-slices", Layer::cluster, Severity::error, "MIG slices fit their accelerator",
      "NVML placement rules; catalog mig_profiles", check_mig},
     {"failure.spares", Layer::failure, Severity::warning, "spares cover what is in repair",

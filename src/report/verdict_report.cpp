@@ -32,6 +32,7 @@ void add_findings(Document& d, const Verdict& v) {
     std::vector<std::string> more;
     if (!f.why.empty()) more.push_back("why: " + f.why);
     if (!f.fix.empty()) more.push_back("fix: " + f.fix);
+    if (f.edit) more.push_back(fmt::format("edit: {}: {}", f.edit->path, f.edit->value));
     if (!more.empty()) d.bullets(std::move(more));
   }
 }
