@@ -25,6 +25,8 @@ std::vector<RunVariable> run_variables(const TrainView& train) {
   all.push_back({"ORRERY_CHECKPOINT_INTERVAL_S", in_seconds(c.interval)});
   all.push_back({"ORRERY_CHECKPOINT_STEPS", std::to_string(steps)});
   all.push_back({"ORRERY_CHECKPOINT_MODE", c.async ? "async" : "sync"});
+  if (c.first) all.push_back({"ORRERY_CHECKPOINT_TIER", c.first->label});
+  if (c.safe) all.push_back({"ORRERY_CHECKPOINT_SAFE_TIER", c.safe->label});
   return all;
 }
 

@@ -14,8 +14,8 @@ struct RunVariable {
   std::string_view name;
   std::string value;
 };
-// The layout, the step and, where the plan saves, how often and how. The names are an interface:
-// the scripts of the people who train read them.
+// The layout, the step and, where the plan saves, how often, how and to which tiers. The names are
+// an interface (docs/guide/emit.md): the scripts of the people who train read them.
 std::vector<RunVariable> run_variables(const TrainView& train);
 
 Seconds time_to_save(const TrainView& train);

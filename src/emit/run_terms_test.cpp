@@ -24,7 +24,7 @@ TEST(RunTerms, AreTheSameUnderBothSchedulers) {
   const std::string job = text_of(emit_kubernetes(*kubernetes->review, kubernetes->source).value(),
                                   "job-" + train.label + ".yaml");
   const std::vector<RunVariable> variables = run_variables(train);
-  ASSERT_EQ(variables.size(), 5u);
+  ASSERT_EQ(variables.size(), 7u);
   for (const RunVariable& v : variables) {
     EXPECT_THAT(script,
                 HasSubstr("export " + std::string(v.name) + '=' + shell_word(v.value) + '\n'));

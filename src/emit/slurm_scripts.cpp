@@ -249,13 +249,9 @@ std::string sbatch_lines(const SlurmPlan& plan, const TrainView& train, const Ho
 
 std::string environment_lines(const TrainView& train) {
   std::string out;
-  const auto set = [&out](std::string_view name, const std::string& value) {
-    out += fmt::format("export {}={}\n", name, shell_word(value));
-  };
-  for (const RunVariable& v : run_variables(train)) set(v.name, v.value);
-  if (!train.checkpoint) return out;
-  if (train.checkpoint->first) set("ORRERY_CHECKPOINT_TIER", train.checkpoint->first->label);
-  if (train.checkpoint->safe) set("ORRERY_CHECKPOINT_SAFE_TIER", train.checkpoint->safe->label);
+  for (const RunVariable& v : run_variables(train)) {
+    out += fmt::format("export {}={}\n", v.name, shell_word(v.value));
+  }
   return out;
 }
 
