@@ -151,6 +151,14 @@ TEST_F(S3Client_, a_range_that_is_cut_short_is_asked_again) {
   EXPECT_EQ(client.retries(), 1);
 }
 
+TEST_F(S3Client_, a_range_wider_than_asked_for_is_cut) {
+  ASSERT_TRUE(client.put("k", S3Body::of(content(300))));
+  const auto part = client.get_range("k", 0, 1);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->bytes, content(300).substr(0, 1));
+  EXPECT_EQ(client.retries(), 0);
+}
+
 TEST_F(S3Client_, a_conditional_put_has_one_winner) {
   ASSERT_TRUE(client.put_new("commit", S3Body::of("first")));
   const auto second = client.put_new("commit", S3Body::of("second"));

@@ -322,7 +322,8 @@ S3FaultServer::Reply S3FaultServer::get(const Request& request) const {
   if (range.starts_with("bytes=")) {
     const auto ends = split(std::string_view(range).substr(6), '-');
     const auto from = static_cast<std::size_t>(parse_integer(ends.at(0)).value_or(0));
-    const auto to = static_cast<std::size_t>(parse_integer(ends.at(1)).value_or(0));
+    auto to = static_cast<std::size_t>(parse_integer(ends.at(1)).value_or(0));
+    if (to == 0 && !reply.body.empty()) to = reply.body.size() - 1;  // as s3rver reads `bytes=0-0`
     reply.headers.emplace_back("Content-Range",
                                fmt::format("bytes {}-{}/{}", from, to, reply.body.size()));
     reply.body = reply.body.substr(std::min(from, reply.body.size()), to - from + 1);

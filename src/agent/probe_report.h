@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json_writer.h"
+#include "storage/probe_sizes.h"
 
 namespace orrery {
 
@@ -33,6 +34,7 @@ struct ProbeFigure {
 struct ProbeReport {
   std::string target;                                           // as the user named it
   std::string kind;                                             // "folder", "file" or "bucket"
+  std::size_t object_bytes = kProbeObjectBytes;                 // of a bucket's large objects
   std::vector<std::pair<std::string, std::string>> conditions;  // "engine" -> "io_uring"
   std::vector<ProbeFigure> figures;
   std::vector<std::string> notices;

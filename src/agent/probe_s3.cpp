@@ -48,6 +48,7 @@ class BucketRun {
     }
     report_.target = probe.target;
     report_.kind = "bucket";
+    report_.object_bytes = probe.large_bytes;
   }
 
   Result<ProbeReport> run() {

@@ -190,7 +190,10 @@ Result<ProbeReport> measured(const StorageOptions& o, Terminal& terminal) {
 }
 
 StorageProbe in_scores_terms(const ProbeReport& report, int streams) {
-  StorageProbe probe{.target = report.target, .kind = report.kind, .streams = streams};
+  StorageProbe probe{.target = report.target,
+                     .kind = report.kind,
+                     .streams = streams,
+                     .object_bytes = report.object_bytes};
   for (const ProbeFigure& f : report.figures) {
     probe.figures.push_back({f.id, f.value(), f.low(), f.high()});
   }

@@ -59,7 +59,7 @@ ClientView client_of(const TierView& tier, const Review& review, int streams) {
   return {tier, tier.per_node ? BytesPerSecond(0) : network.per_node(), streams};
 }
 
-void plan_rates(const ClientView& c, bool bucket, std::vector<Planned>& all) {
+void plan_rates(const ClientView& c, const StorageProbe& probe, std::vector<Planned>& all) {
   const TierView& t = c.tier;
   const Basis basis = t.measured ? Basis::measured : Basis::vendor;
   const auto rate = [&](std::string id, std::string label, BytesPerSecond value) {
@@ -68,7 +68,9 @@ void plan_rates(const ClientView& c, bool bucket, std::vector<Planned>& all) {
                    within(value.base(), t.rate_error, t.rate_error, basis, t.rate_basis)});
   };
   const BytesPerSecond read =
-      bucket ? fetch_rate(bytes(kProbeObjectBytes), c.path()).rate : c.capped(t.read);
+      probe.kind == "bucket"
+          ? fetch_rate(bytes(static_cast<double>(probe.object_bytes)), c.path()).rate
+          : c.capped(t.read);
   rate("sequential_read", "sequential read", read);
   rate("sequential_write", "sequential write", c.capped(t.write));
   rate("stream_read", "one stream", t.stream_rate);
@@ -260,7 +262,7 @@ Result<StorageStanding> compare_storage(const StorageProbe& probe, const Review&
   if (view == nullptr) return fail(no_tier(review, tier));
   const ClientView client = client_of(*view, review, probe.streams);
   std::vector<Planned> planned;
-  plan_rates(client, probe.kind == "bucket", planned);
+  plan_rates(client, probe, planned);
   plan_requests(client, planned);
   plan_decode(review, planned);
   StorageStanding out{.tier = view->label};

@@ -14,6 +14,7 @@
 #include "base/csv.h"
 #include "base/diagnostic.h"
 #include "plan/tier_view.h"
+#include "storage/probe_sizes.h"
 
 namespace orrery {
 
@@ -26,8 +27,9 @@ struct MeasuredFigure {
 
 struct StorageProbe {
   std::string target;
-  std::string kind;  // "folder", "file", "bucket"
-  int streams = 4;   // of a bucket's figures
+  std::string kind;                              // "folder", "file", "bucket"
+  int streams = 4;                               // of a bucket's figures
+  std::size_t object_bytes = kProbeObjectBytes;  // of a bucket's large objects
   std::vector<MeasuredFigure> figures;
 
   const MeasuredFigure* figure(std::string_view id) const;  // nullptr where it was not measured

@@ -217,6 +217,17 @@ TEST(StorageCompare, a_bucket_is_the_object_tier_and_streams_are_its_wall) {
   EXPECT_THAT(of(*s, "sequential_read").why, HasSubstr("streams"));
 }
 
+TEST(StorageCompare, small_objects_are_planned_as_slow_as_their_first_byte_makes_them) {
+  const World world;
+  const Review r = world.review();
+  StorageProbe probe = probe_of("bucket", {{"sequential_read", 4e7}});
+  const auto large = compare_storage(probe, r, "");
+  probe.object_bytes = 65536;
+  const auto small = compare_storage(probe, r, "");
+  EXPECT_LT(of(*small, "sequential_read").planned.value,
+            0.5 * of(*large, "sequential_read").planned.value);
+}
+
 TEST(StorageCompare, an_unknown_tier_lists_the_known) {
   const World world;
   const auto s = compare_storage(probe_of("folder", {}), world.review(), "lukewarm");

@@ -166,7 +166,10 @@ const std::vector<HeavyHeader>& heavy_headers() {
       {"nlohmann/", {"catalog", "server", "score", "agent"}},
       {"boost/", {"src/server/http_server.cpp"}},
       {"CLI/", {"src/cli/arguments.cpp", "src/cli/command_line.cpp"}},
-      {"sqlite3", {"src/server/job_store.cpp"}}};
+      {"sqlite3", {"src/server/job_store.cpp"}},
+      {"curl/", {"src/agent/s3_transport.cpp"}},
+      {"jpeglib", {"src/agent/jpeg_decode.cpp"}},
+      {"liburing", {"src/agent/io_ring.cpp"}}};
   return kHeavy;
 }
 
