@@ -143,6 +143,11 @@ class TreeBuilder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     check_tag(mark, tag);
+    // The file is UTF-8; yaml-cpp turns `\_` and `\N` into bytes that are not.
+    if (!is_valid_utf8(value)) {
+      refuse(mark_of(mark), {"yaml.escape", "an escape in this text is not understood",
+                             "`\\_` and `\\N` are not", "write the character itself"});
+    }
     open({.kind = YamlNode::Kind::scalar,
           .mark = mark_of(mark),
           .text = value,
