@@ -249,7 +249,7 @@ void expect_mended(std::string text, const std::string& prank) {
     const auto first =
         std::ranges::find_if(findings, [](const Finding& f) { return f.edit.has_value(); });
     if (first == findings.end()) return;
-    const Finding clicked = *first;
+    Finding clicked = *first;  // a copy: the list is made anew
     story += as_text(clicked) + '\n';
     text = edited(text, {clicked.edit->path, clicked.edit->value});
     findings = findings_of(text);

@@ -45,7 +45,7 @@ struct Answer {
   std::string err;
 };
 
-Answer run(std::vector<std::string> words, const std::function<bool()>& interrupted = {}) {
+Answer run(const std::vector<std::string>& words, const std::function<bool()>& interrupted = {}) {
   std::ostringstream out;
   std::ostringstream err;
   Terminal terminal{.out = out, .err = err, .read_file = read_text_file};

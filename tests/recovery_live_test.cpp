@@ -57,6 +57,8 @@ bool wait_until(double limit_s, const std::function<bool()>& what) {
 
 bool is_full() { return std::getenv("ORRERY_FULL") != nullptr; }
 
+std::string binary() { return std::string(ORRERY_BINARY_DIR) + "/orrery"; }
+
 // `orrery agent recover` as a process of its own.
 class Agent {
  public:
@@ -70,21 +72,10 @@ class Agent {
   bool runs() const { return pid_ > 0; }
 
   void start() {
-    std::vector<std::string> words = {ORRERY_BINARY_DIR "/orrery",
-                                      "agent",
-                                      "recover",
-                                      "--conf",
-                                      cluster_.conf(),
-                                      "--journal",
-                                      journal(),
-                                      "--interval",
-                                      "300 ms",
-                                      "--out-max",
-                                      "0.5",
-                                      "--crash-loop",
-                                      "0",
-                                      "--losses-max",
-                                      "100000"};
+    std::vector<std::string> words = {
+        binary(),    "agent",        "recover",    "--conf",       cluster_.conf(),
+        "--journal", journal(),      "--interval", "300 ms",       "--out-max",
+        "0.5",       "--crash-loop", "0",          "--losses-max", "100000"};
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -269,7 +260,7 @@ class RecoveryLive : public testing::Test {
   Trial recover_once(const std::string& job, std::size_t which) {
     const auto nodes = yard_->nodes_of(job);
     if (nodes.empty()) return {};
-    const std::string node = nodes[which % nodes.size()];
+    const std::string& node = nodes[which % nodes.size()];
     const double struck = yard_->fail_node(node);
     double back = 0;
     wait_until(60, [&] { return (back = yard_->started_after(job, struck)) > 0; });
@@ -334,8 +325,8 @@ TEST_F(RecoveryLive, a_second_agent_with_the_same_journal_is_refused) {
   agent.start();
   ASSERT_TRUE(wait_until(10, [&] { return !read_text(agent.journal()).empty(); })) << agent.said();
   const CommandResult second =
-      cluster_->run({ORRERY_BINARY_DIR "/orrery", "agent", "recover", "--conf", cluster_->conf(),
-                     "--journal", agent.journal(), "--once"});
+      cluster_->run({binary(), "agent", "recover", "--conf", cluster_->conf(), "--journal",
+                     agent.journal(), "--once"});
   EXPECT_EQ(second.exit_code, 2);
   EXPECT_THAT(second.err, testing::HasSubstr("another agent writes this journal"));
 }

@@ -33,8 +33,8 @@ std::string words_of(const RecoveryAction& action) {
 // that were appended stay.
 class Bench {
  public:
-  explicit Bench(const SimulatedOptions& options = {}, RecoveryPolicy policy = {})
-      : slurm(options), policy_(std::move(policy)) {
+  explicit Bench(const SimulatedOptions& options = {}, const RecoveryPolicy& policy = {})
+      : slurm(options), policy_(policy) {
     restart();
   }
 
@@ -260,7 +260,10 @@ TEST(Recovery, killed_anywhere_it_goes_on) {
       // The agent dies somewhere inside a tick: after so many appends and actions.
       std::uint64_t left = random.below(12);
       RecoverPort port = bench.slurm.port();
-      const auto dies = [&left] { return left == 0 || --left == 0; };
+      const auto dies = [&left] {
+        if (left > 0) --left;
+        return left == 0;
+      };
       port.act = [&, act = port.act](const RecoveryAction& action) -> Result<void> {
         const bool before = random.below(2) == 0;
         if (dies() && before) return fail({.code = "killed"});

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-class S3Client_ : public testing::Test {
+class S3Store : public testing::Test {
  protected:
   S3Config config() const {
     return {.endpoint = server.endpoint(),
@@ -34,7 +34,7 @@ class S3Client_ : public testing::Test {
   S3Client client{config()};
 };
 
-TEST_F(S3Client_, what_was_put_comes_back_and_is_verified) {
+TEST_F(S3Store, what_was_put_comes_back_and_is_verified) {
   const std::string bytes = content(300'000);
   const auto etag = client.put("a/b c=ü+1", S3Body::of(bytes));
   ASSERT_TRUE(etag) << to_text(to_diagnostic(etag.error()));
@@ -55,12 +55,12 @@ TEST_F(S3Client_, what_was_put_comes_back_and_is_verified) {
   EXPECT_EQ(client.retries(), 0);
 }
 
-TEST_F(S3Client_, empty_objects_too) {
+TEST_F(S3Store, empty_objects_too) {
   ASSERT_TRUE(client.put("empty", S3Body::of("")));
   EXPECT_EQ(client.get("empty")->bytes, "");
 }
 
-TEST_F(S3Client_, lists_page_by_page_with_strange_keys) {
+TEST_F(S3Store, lists_page_by_page_with_strange_keys) {
   for (const char* key : {"p/1", "p/2<&>", "p/3 \"'", "q/4"}) {
     ASSERT_TRUE(client.put(key, S3Body::of("x")));
   }
@@ -76,7 +76,7 @@ TEST_F(S3Client_, lists_page_by_page_with_strange_keys) {
   EXPECT_THAT(keys, ElementsAre("p/1", "p/2<&>", "p/3 \"'"));
 }
 
-TEST_F(S3Client_, a_large_object_goes_in_parts) {
+TEST_F(S3Store, a_large_object_goes_in_parts) {
   const std::string bytes = content(1'000'000);
   const auto done = client.put_parts("large", bytes, 300'000);
   ASSERT_TRUE(done) << to_text(to_diagnostic(done.error()));
@@ -92,7 +92,7 @@ struct Case {
   StoreFault fault;
   const char* method;
 };
-class Mended : public S3Client_, public testing::WithParamInterface<Case> {};
+class Mended : public S3Store, public testing::WithParamInterface<Case> {};
 
 TEST_P(Mended, by_asking_again) {
   const std::string bytes = content(100'000);
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{StoreFault::slow_down, "HEAD"}, Case{StoreFault::drop_after, "DELETE"},
                     Case{StoreFault::internal_error, "DELETE"}));
 
-TEST_F(S3Client_, faults_without_end_are_reported) {
+TEST_F(S3Store, faults_without_end_are_reported) {
   ASSERT_TRUE(client.put("k", S3Body::of(content(1000))));
   server.inject(StoreFault::slow_down, 4, "PUT");
   const auto put = client.put("k", S3Body::of("x"));
@@ -142,7 +142,7 @@ TEST_F(S3Client_, faults_without_end_are_reported) {
   EXPECT_EQ(client.get("k").error().fault, S3Fault::unreachable);
 }
 
-TEST_F(S3Client_, a_range_that_is_cut_short_is_asked_again) {
+TEST_F(S3Store, a_range_that_is_cut_short_is_asked_again) {
   ASSERT_TRUE(client.put("k", S3Body::of(content(50'000))));
   server.inject(StoreFault::truncated, 1, "GET");
   const auto part = client.get_range("k", 100, 20'000);
@@ -151,7 +151,7 @@ TEST_F(S3Client_, a_range_that_is_cut_short_is_asked_again) {
   EXPECT_EQ(client.retries(), 1);
 }
 
-TEST_F(S3Client_, a_range_wider_than_asked_for_is_cut) {
+TEST_F(S3Store, a_range_wider_than_asked_for_is_cut) {
   ASSERT_TRUE(client.put("k", S3Body::of(content(300))));
   const auto part = client.get_range("k", 0, 1);
   ASSERT_TRUE(part);
@@ -159,7 +159,7 @@ TEST_F(S3Client_, a_range_wider_than_asked_for_is_cut) {
   EXPECT_EQ(client.retries(), 0);
 }
 
-TEST_F(S3Client_, a_conditional_put_has_one_winner) {
+TEST_F(S3Store, a_conditional_put_has_one_winner) {
   ASSERT_TRUE(client.put_new("commit", S3Body::of("first")));
   const auto second = client.put_new("commit", S3Body::of("second"));
   ASSERT_FALSE(second);
@@ -168,7 +168,7 @@ TEST_F(S3Client_, a_conditional_put_has_one_winner) {
 }
 
 // The answer is lost after the store acted: a blind repetition would be told "already there".
-TEST_F(S3Client_, a_conditional_put_whose_answer_was_lost_knows_its_own) {
+TEST_F(S3Store, a_conditional_put_whose_answer_was_lost_knows_its_own) {
   for (const StoreFault fault : {StoreFault::drop_after, StoreFault::error_after}) {
     const std::string key = "commit-" + std::to_string(static_cast<int>(fault));
     server.inject(fault, 1, "PUT");
@@ -178,7 +178,7 @@ TEST_F(S3Client_, a_conditional_put_whose_answer_was_lost_knows_its_own) {
   EXPECT_EQ(server.conditional_writes(), 2) << "each written once";
 }
 
-TEST_F(S3Client_, a_conditional_put_does_not_take_anothers_for_its_own) {
+TEST_F(S3Store, a_conditional_put_does_not_take_anothers_for_its_own) {
   S3Config other = config();
   other.writer = "other";
   ASSERT_TRUE(S3Client(other).put_new("commit", S3Body::of("same bytes")));
@@ -188,7 +188,7 @@ TEST_F(S3Client_, a_conditional_put_does_not_take_anothers_for_its_own) {
   EXPECT_EQ(lost.error().fault, S3Fault::precondition);
 }
 
-TEST_F(S3Client_, a_conditional_put_that_never_arrived_is_sent_again) {
+TEST_F(S3Store, a_conditional_put_that_never_arrived_is_sent_again) {
   for (const StoreFault fault :
        {StoreFault::drop_before, StoreFault::internal_error, StoreFault::slow_down}) {
     const std::string key = "new-" + std::to_string(static_cast<int>(fault));
@@ -198,7 +198,7 @@ TEST_F(S3Client_, a_conditional_put_that_never_arrived_is_sent_again) {
   }
 }
 
-TEST_F(S3Client_, completing_an_upload_survives_lost_answers) {
+TEST_F(S3Store, completing_an_upload_survives_lost_answers) {
   const std::string bytes = content(10'000);
   for (const StoreFault fault : {StoreFault::drop_after, StoreFault::error_after,
                                  StoreFault::drop_before, StoreFault::error_in_success}) {
@@ -216,7 +216,7 @@ TEST_F(S3Client_, completing_an_upload_survives_lost_answers) {
   EXPECT_EQ(server.open_uploads(), 0u);
 }
 
-TEST_F(S3Client_, an_upload_that_fails_leaves_no_parts) {
+TEST_F(S3Store, an_upload_that_fails_leaves_no_parts) {
   server.inject(StoreFault::slow_down, 4, "PUT");
   EXPECT_FALSE(client.put_parts("large", content(10'000), 4'000));
   EXPECT_EQ(server.open_uploads(), 0u);
@@ -226,7 +226,7 @@ TEST_F(S3Client_, an_upload_that_fails_leaves_no_parts) {
   EXPECT_EQ(server.objects(), 0u);
 }
 
-TEST_F(S3Client_, wrong_keys_are_refused_at_once_and_never_shown) {
+TEST_F(S3Store, wrong_keys_are_refused_at_once_and_never_shown) {
   S3Config wrong = config();
   wrong.credentials.secret_key = "not-the-secret";
   S3Client thief(wrong);
@@ -239,7 +239,7 @@ TEST_F(S3Client_, wrong_keys_are_refused_at_once_and_never_shown) {
   EXPECT_THAT(text, Not(HasSubstr(wrong.credentials.access_key)));
 }
 
-TEST_F(S3Client_, a_store_that_is_not_there_is_named) {
+TEST_F(S3Store, a_store_that_is_not_there_is_named) {
   S3Config nowhere = config();
   nowhere.endpoint = "http://127.0.0.1:1";
   const auto put = S3Client(nowhere).put("k", S3Body::of("x"));
@@ -250,7 +250,7 @@ TEST_F(S3Client_, a_store_that_is_not_there_is_named) {
 
 // A rain of faults over a mixed load: every operation succeeds, and every object is right at the
 // end.
-TEST_F(S3Client_, mixed_operations_in_a_rain_of_faults) {
+TEST_F(S3Store, mixed_operations_in_a_rain_of_faults) {
   RandomStream draw(7, "rain");
   constexpr StoreFault kRain[] = {StoreFault::drop_before, StoreFault::drop_after,
                                   StoreFault::internal_error, StoreFault::error_after,

@@ -101,7 +101,7 @@ S3FaultServer::~S3FaultServer() {
 std::string S3FaultServer::endpoint() const { return fmt::format("http://127.0.0.1:{}", port_); }
 S3Credentials S3FaultServer::credentials() { return {"TESTKEY", "test/secret", ""}; }
 
-void S3FaultServer::inject(StoreFault fault, int times, std::string method) {
+void S3FaultServer::inject(StoreFault fault, int times, const std::string& method) {
   const std::lock_guard lock(mutex_);
   for (int i = 0; i < times; ++i) faults_.push_back({fault, method});
 }

@@ -43,7 +43,7 @@ class S3FaultServer {
   static S3Credentials credentials();
 
   // `method` empty: any.
-  void inject(StoreFault fault, int times = 1, std::string method = "");
+  void inject(StoreFault fault, int times = 1, const std::string& method = "");
   int faults_left() const;
   int requests() const;
   int conditional_writes() const;  // that stored something

@@ -79,6 +79,8 @@ class Contract {
     return found;
   }
 
+  // What it gives may be the schema itself, so a temporary will not do.
+  const Json& resolved(Json&& schema) const = delete;
   const Json& resolved(const Json& schema) const {
     if (!schema.is_object() || !schema.contains("$ref")) return schema;
     std::string pointer = schema["$ref"].get<std::string>().substr(1);
@@ -436,8 +438,8 @@ TEST(Api, every_address_answers_its_own_example_as_the_contract_says) {
           if (field.contains("enum")) made[name] = field["enum"][0];
           if (field.contains("example")) made[name] = field["example"];
           if (name == "designs") {
-            const Json text =
-                contract().resolved({{"$ref", "#/components/schemas/Yaml"}})["example"];
+            const Json reference = {{"$ref", "#/components/schemas/Yaml"}};
+            const Json text = contract().resolved(reference)["example"];
             made[name] =
                 Json::array({{{"name", "a"}, {"text", text}}, {{"name", "b"}, {"text", text}}});
           }

@@ -192,7 +192,7 @@ TEST_F(SlurmHealth, AHealthyNodePasses) {
 }
 
 TEST_F(SlurmHealth, EachFaultIsFoundAndNamed) {
-  const std::vector<std::tuple<std::string, std::string, std::string>> kFaults = {
+  const std::vector<std::tuple<std::string, std::string, std::string>> faults = {
       {"LAST_GPU", "6", "7 of 8 GPUs answer"},
       {"ECC", "3", "GPU 0 has 3 uncorrected memory errors"},
       {"ROWS", "Yes, No", "waits for a reset to remap a row"},
@@ -202,7 +202,7 @@ TEST_F(SlurmHealth, EachFaultIsFoundAndNamed) {
        "fatal XID: Xid (PCI:0000:01:00): 79"},
       {"DISK_USED", "97", "/ is 97 % full"},
       {"SLURMD_NODENAME", "other-1", "other-1 is no host of this cluster"}};
-  for (const auto& [name, value, text] : kFaults) {
+  for (const auto& [name, value, text] : faults) {
     const CommandResult result = check({{name, value}});
     EXPECT_EQ(result.exit_code, 1) << name;
     EXPECT_THAT(result.err, HasSubstr(text));

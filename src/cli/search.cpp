@@ -88,7 +88,7 @@ FoundLayouts search_all(const LayoutSearch& search, int jobs, Terminal& terminal
     work(true);
   }
   if (terminal.err_is_tty) terminal.err << "\r\033[K";
-  return search.describe(search.join(std::move(parts)), done == chunks);
+  return search.describe(search.join(parts), done == chunks);
 }
 
 ExitCode run_search(const SearchOptions& o, Terminal& terminal) {

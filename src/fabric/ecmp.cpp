@@ -45,8 +45,8 @@ Trial run_trial(const FabricGraph& graph, const EcmpStudy& study, std::uint64_t 
     sum += rate;
     t.least_rate = std::min(t.least_rate, rate);
   }
-  const auto count = static_cast<double>(paths.size() / links_a_message);
-  t.mean_rate = count > 0 ? sum / count : 1;
+  const std::size_t routed = paths.size() / links_a_message;
+  t.mean_rate = routed > 0 ? sum / static_cast<double>(routed) : 1;
   t.worst_load = load.empty() ? 0 : *std::max_element(load.begin(), load.end());
   return t;
 }

@@ -248,7 +248,7 @@ FabricGraph build_tree(const TreeShape& s) {
 std::string FabricGraph::vertex_name(VertexId v) const {
   const auto i = static_cast<std::size_t>(v);
   if (i < names.size()) return names[i];
-  const std::string number = std::to_string(numbers[i]);
+  std::string number = std::to_string(numbers[i]);
   const std::string plane = planes > 1 ? "plane " + std::to_string(planes_of[i]) + " " : "";
   switch (kinds[i]) {
     case VertexKind::endpoint:

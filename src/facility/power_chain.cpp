@@ -1,6 +1,7 @@
 #include "facility/power_chain.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace orrery {
 
@@ -74,20 +75,20 @@ ChainResult run_chain(std::span<const StageCurve> stages, const ChainRequest& re
   ChainResult result;
   Watts design = request.design > Watts() ? request.design : request.load;
   Watts load = request.load;
-  for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
-    const Watts rated = design / kContinuousDerate * copies(*stage, request.capacity_multiplier);
+  for (const StageCurve& stage : std::views::reverse(stages)) {
+    const Watts rated = design / kContinuousDerate * copies(stage, request.capacity_multiplier);
     if (rated <= Watts()) continue;
     StageLoad s;
-    s.id = stage->id;
-    s.name = stage->name;
+    s.id = stage.id;
+    s.name = stage.name;
     s.output = load;
     s.rated = rated;
     s.unit_load = load / rated;
-    s.loss = rated * loss_share(*stage, s.unit_load);
-    s.efficiency = efficiency(*stage, s.unit_load);
+    s.loss = rated * loss_share(stage, s.unit_load);
+    s.efficiency = efficiency(stage, s.unit_load);
     s.overloaded = load > design;
-    s.reference = stage->reference;
-    design += rated * loss_share(*stage, design / rated);
+    s.reference = stage.reference;
+    design += rated * loss_share(stage, design / rated);
     load += s.loss;
     result.loss += s.loss;
     result.stages.push_back(std::move(s));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 #include "base/random.h"
 
@@ -94,8 +95,8 @@ std::vector<std::size_t> binding_path(const Before& before, const Pass& pass) {
 std::vector<Seconds> slacks(const Before& before, const std::vector<std::size_t>& order,
                             const std::vector<Seconds>& duration, const Pass& pass) {
   std::vector<Seconds> latest(before.size(), pass.finish[pass.last]);
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    for (std::size_t j : before[*it]) latest[j] = min(latest[j], latest[*it] - duration[*it]);
+  for (const std::size_t i : std::views::reverse(order)) {
+    for (const std::size_t j : before[i]) latest[j] = min(latest[j], latest[i] - duration[i]);
   }
   std::vector<Seconds> slack(before.size());
   for (std::size_t i = 0; i < slack.size(); ++i) slack[i] = latest[i] - pass.finish[i];

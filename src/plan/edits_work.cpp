@@ -187,7 +187,7 @@ Edit edit_sizes(const Review& r, const JobsView& j) {
   const int nodes = j.workload->terms.nodes
                         ? hosts
                         : whole(static_cast<double>(hosts) / hosts_per_node(*j.fleet));
-  const Edit grown = edit_nodes(r, *j.workload, *j.fleet, nodes);
+  Edit grown = edit_nodes(r, *j.workload, *j.fleet, nodes);
   if (grown.path.ends_with(".nodes") || !j.jobs->weights.empty()) return grown;
   const int there =
       per_host * std::min(j.fleet->hosts, j.workload->terms.nodes.value_or(j.fleet->hosts));
@@ -203,7 +203,7 @@ Edit edit_load(const Review& r, const JobsView& j) {
   const int count = j.fleet->fleet->count;
   const int now = std::min(count, j.workload->terms.nodes.value_or(count));
   const int nodes = whole(now * growth);
-  const Edit grown = edit_nodes(r, *j.workload, *j.fleet, nodes);
+  Edit grown = edit_nodes(r, *j.workload, *j.fleet, nodes);
   if (grown.path.ends_with(".nodes")) return grown;
   if (!j.workload->terms.nodes && site_carries(r, *j.fleet, nodes - count)) return grown;
   return {j.path + ".rate", significant((*j.jobs->rate / growth).base() * 3600, 2) + " /h"};

@@ -99,7 +99,7 @@ void read_layout(const MegatronArguments& a, const ModelShape& m, LayoutWish& w)
 
 }  // namespace
 
-Result<TrainingQuery> query_from_megatron(std::string_view text, std::string file) {
+Result<TrainingQuery> query_from_megatron(std::string_view text, const std::string& file) {
   const MegatronArguments a = arguments_of(text);
   Diagnostics faults;
   for (const char* name :

@@ -13,6 +13,6 @@
 namespace orrery {
 
 // Everything but accelerator, device count and network, which no argument tells.
-Result<TrainingQuery> query_from_megatron(std::string_view text, std::string file);
+Result<TrainingQuery> query_from_megatron(std::string_view text, const std::string& file);
 
 }  // namespace orrery

@@ -116,7 +116,7 @@ BillParts parts_of(const design::Network& wanted, const Switch* part, const Cata
   return parts;
 }
 
-NetworkView build(std::string name, const design::Network& wanted, const Catalog& catalog,
+NetworkView build(const std::string& name, const design::Network& wanted, const Catalog& catalog,
                   const Endpoints& e) {
   NetworkView v{.name = name, .path = "fabric." + name, .wanted = &wanted};
   v.switch_part = wanted.switch_part.empty() ? nullptr : catalog.switch_part(wanted.switch_part);

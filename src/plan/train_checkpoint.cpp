@@ -134,7 +134,7 @@ void fill_checkpoint(TrainView& view, const TrainContext& c) {
   fill_exposure(v, view);
   v.host_memory = v.async ? snapshot_memory(v.load.busiest_node, kSnapshotBuffers) : Bytes(0);
   if (v.safe) v.kept_on_safe = kept_on(*v.safe, v, wanted, view.run_time);
-  view.checkpoint = std::move(v);
+  view.checkpoint = v;
 }
 
 }  // namespace orrery

@@ -94,11 +94,11 @@ bool fit_touches(const TrainingFitParameter& p, const TrainingRow& row) {
   return false;
 }
 
-FitReport fit_training(std::vector<TrainingRow> rows,
+FitReport fit_training(const std::vector<TrainingRow>& rows,
                        const std::vector<TrainingFitParameter>& parameters,
                        const FitOptions& options, TrainingModels& models) {
   std::vector<FitRow> fixed;
-  for (TrainingRow& row : rows) {
+  for (const TrainingRow& row : rows) {
     const auto p = row.tokens_per_s_per_gpu
                        ? predict_training(models, row.query)
                        : Result<TrainingPrediction>(std::unexpected(Diagnostics{}));

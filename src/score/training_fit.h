@@ -48,7 +48,7 @@ double* fitted_field(TrainingCalibration& calibration, const TrainingFitParamete
 bool fit_touches(const TrainingFitParameter& parameter, const TrainingRow& row);
 
 // Rows whose layout is open keep the layout that the starting parameters choose.
-FitReport fit_training(std::vector<TrainingRow> rows,
+FitReport fit_training(const std::vector<TrainingRow>& rows,
                        const std::vector<TrainingFitParameter>& parameters,
                        const FitOptions& options, TrainingModels& models);
 

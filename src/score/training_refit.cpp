@@ -197,14 +197,14 @@ Result<std::vector<TrainingFitParameter>> training_fit_parameters() {
   return all;
 }
 
-TrainingModels refit_training(const TrainingModels& shipped, std::vector<TrainingRow> rows,
+TrainingModels refit_training(const TrainingModels& shipped, const std::vector<TrainingRow>& rows,
                               const std::vector<TrainingFitParameter>& parameters) {
   TrainingModels models = shipped;
   for (const TrainingFitParameter& p : parameters) {
     if (double* field = fitted_field(models.training, p)) *field = p.prior;
   }
   models.training.models = models_of(rows);
-  fit_training(std::move(rows), parameters, {}, models);
+  fit_training(rows, parameters, {}, models);
   return models;
 }
 

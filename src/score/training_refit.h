@@ -21,7 +21,7 @@ namespace orrery {
 Result<std::vector<TrainingFitParameter>> training_fit_parameters();
 
 // The shipped models with these parameters fitted anew to the rows given.
-TrainingModels refit_training(const TrainingModels& shipped, std::vector<TrainingRow> rows,
+TrainingModels refit_training(const TrainingModels& shipped, const std::vector<TrainingRow>& rows,
                               const std::vector<TrainingFitParameter>& parameters);
 
 // Every row predicted by a fit that saw no row with the same value in `column` ("model", "gpu",

@@ -113,7 +113,7 @@ std::string training_preface(const Score& score, const ScoreSummary& one_mfu) {
   return out + "\n";
 }
 
-Estimate in_gib(Estimate e) { return e * (1 / gib(1).base()); }
+Estimate in_gib(const Estimate& e) { return e * (1 / gib(1).base()); }
 
 }  // namespace
 

@@ -134,8 +134,8 @@ SearchResult LayoutSearch::search_chunk(std::int64_t chunk) const {
                         std::min(candidates(), (chunk + 1) * kChunk));
 }
 
-SearchResult LayoutSearch::join(std::vector<SearchResult> parts) const {
-  return merge(std::move(parts), keep());
+SearchResult LayoutSearch::join(const std::vector<SearchResult>& parts) const {
+  return merge(parts, keep());
 }
 
 LayoutProgress LayoutSearch::progress_of(const SearchResult& result, std::int64_t chunks) {

@@ -71,7 +71,7 @@ class LayoutSearch {
 
   // From any thread.
   SearchResult search_chunk(std::int64_t chunk) const;
-  SearchResult join(std::vector<SearchResult> parts) const;
+  SearchResult join(const std::vector<SearchResult>& parts) const;
 
   // A result as the few numbers that stand for it, and back: the layouts are estimated anew.
   static LayoutProgress progress_of(const SearchResult& result, std::int64_t chunks);

@@ -38,7 +38,7 @@ class LayoutSearches : public testing::Test {
     const LayoutSearch search(models.training, query(), 5);
     std::vector<SearchResult> parts;
     for (std::int64_t c = 0; c < search.chunks(); ++c) parts.push_back(search.search_chunk(c));
-    return told(search.describe(search.join(std::move(parts)), true));
+    return told(search.describe(search.join(parts), true));
   }
 
   const Catalog& catalog = known().catalog;

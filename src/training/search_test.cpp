@@ -66,7 +66,7 @@ TEST(Search, ASplitRangeGivesTheSameAnswer) {
   for (std::int64_t at = 0; at < s.space.size(); at += step) {
     parts.push_back(search_layouts(q, at, std::min(s.space.size(), at + step)));
   }
-  const SearchResult merged = merge(std::move(parts), q.keep);
+  const SearchResult merged = merge(parts, q.keep);
   ASSERT_EQ(whole.best.size(), merged.best.size());
   for (std::size_t i = 0; i < whole.best.size(); ++i) {
     EXPECT_EQ(whole.best[i].index, merged.best[i].index);
