@@ -44,14 +44,14 @@ class Scan {
   Scan(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
   std::optional<Diagnostic> run() {
-    for (std::size_t i = 0; i < text_.size(); ++i) {
-      if (auto fault = look_at(text_[i])) return fault;
-      if (text_[i] == '\n') {
+    for (const char c : text_) {
+      if (auto fault = look_at(c)) return fault;
+      if (c == '\n') {
         at_ = {at_.line + 1, 1};
         indenting_ = true;
         comment_ = false;
         significant_ = '\n';
-      } else if ((text_[i] & 0xc0) != 0x80) {
+      } else if ((c & 0xc0) != 0x80) {
         ++at_.column;
       }
     }
