@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "bench/figure.h"
-#include "plan/predict_training.h"
+#include "machine/predict_training.h"
 
 namespace orrery {
 namespace {

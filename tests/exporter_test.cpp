@@ -21,7 +21,7 @@
 #include "cli/verb.h"
 #include "design/templates.h"
 #include "emit/prometheus.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "plan/review.h"
 #include "slurm_cluster.h"
 

@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "design/edit.h"
 #include "design/templates.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "plan/review.h"
 #include "plan/rules.h"
 

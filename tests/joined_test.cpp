@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "plan/review.h"
 
 namespace orrery {

@@ -17,7 +17,7 @@
 #include "emit/alerts.h"
 #include "emit/alerts_yaml.h"
 #include "emit/grafana.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "plan/review.h"
 
 namespace orrery {

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "cli/verb.h"
 #include "design/templates.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "server/console.h"
 
 namespace orrery {

@@ -14,7 +14,7 @@
 #include "agent/test_folder.h"
 #include "design/write_design.h"
 #include "emit/slurm.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "plan/review.h"
 #include "slurm_cluster.h"
 

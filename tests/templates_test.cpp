@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "design/write_design.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "plan/review.h"
 #include "report/verdict_report.h"
 

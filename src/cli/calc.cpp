@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/session.h"
 #include "cli/verb.h"
-#include "plan/calculators.h"
+#include "calc/calculators.h"
 #include "report/calculation_report.h"
 
 namespace orrery {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/session.h"
 #include "cli/verb.h"
-#include "plan/claims.h"
+#include "calc/claims.h"
 #include "plan/review.h"
 #include "report/claims_report.h"
 #include "report/explain_report.h"

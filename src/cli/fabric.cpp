@@ -13,8 +13,8 @@
 #include "fabric/hazards.h"
 #include "fabric/nccl_log.h"
 #include "fabric/what_if.h"
-#include "plan/network_view.h"
-#include "plan/predict_collective.h"
+#include "machine/network.h"
+#include "machine/links.h"
 #include "report/document.h"
 
 namespace orrery {

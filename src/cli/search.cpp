@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "cli/verb.h"
-#include "plan/megatron_arguments.h"
+#include "emit/megatron_arguments.h"
 #include "report/layout_report.h"
 #include "search/layout_search.h"
 #include "training/trace.h"

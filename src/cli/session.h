@@ -8,7 +8,7 @@
 #include "catalog/catalog.h"
 #include "cli/terminal.h"
 #include "design/design.h"
-#include "plan/models.h"
+#include "machine/models.h"
 
 namespace orrery {
 

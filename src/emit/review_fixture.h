@@ -10,7 +10,7 @@
 #include "design/templates.h"
 #include "design/write_design.h"
 #include "emit/file.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "plan/review.h"
 
 namespace orrery {

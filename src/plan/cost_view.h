@@ -10,10 +10,10 @@
 #include "cost/ownership_sensitivity.h"
 #include "cost/rental.h"
 #include "design/design.h"
-#include "plan/fleet_view.h"
-#include "plan/network_view.h"
+#include "machine/fleet.h"
+#include "machine/network.h"
 #include "plan/site_view.h"
-#include "plan/tier_view.h"
+#include "machine/tier.h"
 #include "plan/train_view.h"
 
 namespace orrery {

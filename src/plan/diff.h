@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "design/design.h"
-#include "plan/models.h"
+#include "machine/models.h"
 #include "plan/stages.h"
 #include "plan/verdict.h"
 

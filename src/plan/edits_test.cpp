@@ -6,7 +6,7 @@
 
 #include "design/templates.h"
 #include "plan/batch_split.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "plan/review.h"
 #include "plan/serve_sizing.h"
 

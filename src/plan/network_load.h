@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "fabric/graph.h"
-#include "plan/models.h"
-#include "plan/network_view.h"
-#include "plan/predict_collective.h"
+#include "machine/models.h"
+#include "machine/network.h"
+#include "machine/links.h"
 
 namespace orrery {
 

@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 #include "facility/power_cap.h"
-#include "plan/predict_collective.h"
+#include "machine/links.h"
 
 namespace orrery {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "design/write_design.h"
-#include "plan/goals.h"
+#include "machine/goals.h"
 #include "plan/rules.h"
 #include "plan/sections.h"
 #include "plan/spend.h"
@@ -110,7 +110,7 @@ Verdict verdict_of(const Review& r, const Models& models, ReviewOptions options)
             .digest = design::design_digest(r.design)};
   v.sections = all_sections(r);
   v.findings = check_rules(r);
-  v.goals = check_goals(r, v.sections);
+  v.goals = judge_goals(r.design, v.sections);
   v.bill = r.cost.bill;
   v.coarse = coarse_layers(r);
   if (options.spends) v.spends = best_spends(r, models);

@@ -9,7 +9,7 @@
 
 #include "catalog/catalog.h"
 #include "design/design.h"
-#include "plan/models.h"
+#include "machine/models.h"
 #include "plan/stages.h"
 #include "plan/verdict.h"
 

@@ -8,8 +8,8 @@
 
 #include "design/goals.h"
 #include "design/templates.h"
-#include "plan/goals.h"
-#include "plan/known_fixture.h"
+#include "machine/goals.h"
+#include "machine/known_fixture.h"
 
 namespace orrery {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "plan/predict_collective.h"
+#include "machine/links.h"
 #include "plan/sections.h"
 
 namespace orrery {

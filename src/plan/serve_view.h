@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "design/design.h"
-#include "plan/fleet_view.h"
-#include "plan/models.h"
-#include "plan/predict_serving.h"
+#include "machine/fleet.h"
+#include "machine/models.h"
+#include "machine/predict_serving.h"
 
 namespace orrery {
 

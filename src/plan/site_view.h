@@ -17,9 +17,9 @@
 #include "facility/schedule.h"
 #include "facility/site_budget.h"
 #include "facility/swing.h"
-#include "plan/fleet_view.h"
-#include "plan/network_view.h"
-#include "plan/tier_view.h"
+#include "machine/fleet.h"
+#include "machine/network.h"
+#include "machine/tier.h"
 #include "plan/train_view.h"
 
 namespace orrery {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "plan/models.h"
+#include "machine/models.h"
 #include "plan/stages.h"
 #include "plan/verdict.h"
 

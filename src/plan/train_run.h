@@ -2,7 +2,7 @@
 // which a TrainView keeps what the rest of the review needs.
 #pragma once
 
-#include "plan/predict_training.h"
+#include "machine/predict_training.h"
 #include "plan/train_view.h"
 
 namespace orrery {

@@ -2,30 +2,6 @@
 
 namespace orrery {
 
-const char* to_text(Layer layer) {
-  switch (layer) {
-    case Layer::compute:
-      return "compute";
-    case Layer::training:
-      return "training";
-    case Layer::serving:
-      return "serving";
-    case Layer::fabric:
-      return "fabric";
-    case Layer::storage:
-      return "storage";
-    case Layer::cluster:
-      return "cluster";
-    case Layer::failure:
-      return "failure";
-    case Layer::facility:
-      return "facility";
-    case Layer::cost:
-      return "cost";
-  }
-  return "compute";
-}
-
 const Figure* Verdict::figure(Layer layer, std::string_view id, std::string_view section) const {
   for (const Section& s : sections) {
     if (s.layer != layer || (!section.empty() && s.name != section)) continue;

@@ -8,13 +8,10 @@
 
 #include "base/diagnostic.h"
 #include "catalog/bill.h"
-#include "plan/figure.h"
+#include "machine/goals.h"
+#include "machine/section.h"
 
 namespace orrery {
-
-enum class Layer { compute, training, serving, fabric, storage, cluster, failure, facility, cost };
-inline constexpr int kLayerCount = 9;
-const char* to_text(Layer layer);
 
 // A rule that the design breaks (error, warning) or something worth knowing (note).
 struct Finding {
@@ -32,27 +29,6 @@ struct Finding {
     std::string value;
   };
   std::optional<Edit> edit;
-};
-
-// What a section is about: a workload, a network, a tier, or the whole layer (empty name).
-struct Section {
-  Layer layer = Layer::compute;
-  std::string name;
-  std::string summary;  // one line: "127 x dgx-h100, tp 8 pp 1 dp 126"
-  std::vector<Figure> figures;
-  std::string limit;  // what binds here: "matrix work, 71 % of the step"
-};
-
-struct GoalOutcome {
-  std::string text;  // as written
-  Place place;
-  std::string metric;
-  Unit unit = Unit::ratio;
-  Estimate actual;
-  double bound = 0;
-  bool at_least = true;
-  bool met = false;
-  bool likely = false;  // met over the whole interval, not only at its middle
 };
 
 // One change worth money: what it adds to the yearly cost, and what a useful unit costs before and

@@ -10,8 +10,8 @@
 #include "cluster/mig.h"
 #include "cluster/queue_wait.h"
 #include "design/design.h"
-#include "plan/fleet_view.h"
-#include "plan/tier_view.h"
+#include "machine/fleet.h"
+#include "machine/tier.h"
 
 namespace orrery {
 

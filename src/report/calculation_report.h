@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/json_writer.h"
-#include "plan/calculation.h"
+#include "calc/calculation.h"
 #include "report/document.h"
 
 namespace orrery {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "plan/claims.h"
+#include "calc/claims.h"
 #include "report/document.h"
 
 namespace orrery {

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <set>
 
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "report/explain_report.h"
 
 namespace orrery {

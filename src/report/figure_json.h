@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/json_writer.h"
-#include "plan/figure.h"
+#include "machine/figure.h"
 
 namespace orrery {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/diagnostic.h"
-#include "plan/calculators.h"
+#include "calc/calculators.h"
 
 namespace orrery {
 

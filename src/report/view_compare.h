@@ -11,7 +11,7 @@
 
 #include "base/diagnostic.h"
 #include "design/design.h"
-#include "plan/models.h"
+#include "machine/models.h"
 
 namespace orrery {
 

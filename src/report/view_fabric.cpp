@@ -7,7 +7,7 @@
 
 #include "base/json_writer.h"
 #include "fabric/what_if.h"
-#include "plan/fleet_view.h"
+#include "machine/fleet.h"
 #include "report/bill_json.h"
 #include "report/view_fabric_drawing.h"
 

@@ -8,7 +8,7 @@
 
 #include "design/design.h"
 #include "design/templates.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 
 namespace orrery {
 

@@ -10,7 +10,7 @@
 
 #include "base/diagnostic.h"
 #include "design/design.h"
-#include "plan/models.h"
+#include "machine/models.h"
 
 namespace orrery {
 

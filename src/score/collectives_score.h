@@ -6,7 +6,7 @@
 // their own. The second series, "nccl_equations", is the time that NCCL's own tuner expects.
 #pragma once
 
-#include "plan/predict_collective.h"
+#include "machine/links.h"
 #include "score/score.h"
 
 namespace orrery {

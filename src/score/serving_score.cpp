@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "plan/predict_serving.h"
+#include "machine/predict_serving.h"
 
 namespace orrery {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "plan/predict_serving.h"
+#include "machine/predict_serving.h"
 
 namespace orrery {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/estimate.h"
 #include "base/json_writer.h"
-#include "plan/figure.h"
+#include "machine/figure.h"
 #include "plan/stages.h"
 #include "score/storage_probe.h"
 

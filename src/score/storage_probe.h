@@ -13,7 +13,7 @@
 
 #include "base/csv.h"
 #include "base/diagnostic.h"
-#include "plan/tier_view.h"
+#include "machine/tier.h"
 #include "storage/probe_sizes.h"
 
 namespace orrery {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/predict_training.h"
+#include "machine/predict_training.h"
 #include "score/training_rows.h"
 
 namespace orrery {

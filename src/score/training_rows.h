@@ -8,7 +8,7 @@
 #include <expected>
 #include <string>
 
-#include "plan/predict_training.h"
+#include "machine/predict_training.h"
 #include "score/score.h"
 
 namespace orrery {

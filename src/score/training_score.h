@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "plan/predict_training.h"
+#include "machine/predict_training.h"
 #include "score/score.h"
 #include "score/training_rows.h"
 

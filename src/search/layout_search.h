@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "plan/predict_training.h"
+#include "machine/predict_training.h"
 
 namespace orrery {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 
 namespace orrery {
 namespace {

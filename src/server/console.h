@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/models.h"
+#include "machine/models.h"
 #include "server/access.h"
 #include "server/http_server.h"
 #include "server/job_board.h"

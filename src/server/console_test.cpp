@@ -9,7 +9,7 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "design/templates.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 
 namespace orrery {
 namespace {

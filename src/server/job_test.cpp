@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "agent/test_folder.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "server/job_board.h"
 #include "server/job_store.h"
 #include "server/layout_job.h"

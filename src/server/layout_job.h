@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "plan/models.h"
+#include "machine/models.h"
 #include "server/job_board.h"
 
 namespace orrery {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "design/design.h"
-#include "plan/models.h"
+#include "machine/models.h"
 #include "plan/verdict.h"
 
 namespace orrery {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "design/templates.h"
-#include "plan/known_fixture.h"
+#include "machine/known_fixture.h"
 #include "plan/review.h"
 #include "report/verdict_report.h"
 

@@ -1,0 +1,97 @@
+#include "calc/calc_values.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace orrery {
+namespace {
+
+// Accelerators, nodes, ranks: no machine is larger, and sums of products stay whole numbers.
+constexpr double kMostWhole = 10'000'000;
+
+}  // namespace
+
+const std::string& CalcValues::word(std::string_view name) const {
+  static const std::string kNone;
+  const auto found = texts_.find(name);
+  return found == texts_.end() ? kNone : found->second;
+}
+
+void CalcValues::complain(std::string_view name, const std::string& wanted) {
+  faults_.push_back({.code = "usage.value",
+                     .what = "--" + std::string(name) + " is '" + word(name) + "'",
+                     .why = "expected " + wanted});
+}
+
+template <class T>
+void CalcValues::unknown(std::string_view name, const std::string& table,
+                         const std::vector<T>& rows) {
+  std::vector<std::string> known;
+  for (const T& r : rows) known.push_back(r.id);
+  const auto close = nearest(word(name), known);
+  faults_.push_back({.code = "usage.part",
+                     .what = "--" + std::string(name) + " names '" + word(name) +
+                             "', which the catalog does not have",
+                     .fix = close ? "did you mean '" + *close + "'?"
+                                  : "`orrery catalog " + table + "` lists them"});
+}
+
+bool CalcValues::flag(std::string_view name) {
+  if (!given(name) || word(name) == "false") return false;
+  if (word(name) != "true") complain(name, "true or false");
+  return true;
+}
+
+double CalcValues::count(std::string_view name) {
+  const auto n = parse_count(word(name));
+  if (n && *n > 0) return *n;
+  complain(name, "a number above zero, such as 1024, 70B or 2T");
+  return 1;
+}
+
+int CalcValues::whole(std::string_view name) {
+  const double n = count(name);
+  if (n <= kMostWhole && n == std::floor(n)) return static_cast<int>(n);
+  complain(name, "a whole number of at most ten million");
+  return 1;
+}
+
+double CalcValues::share(std::string_view name) {
+  const auto n = parse_number(word(name));
+  if (n && *n >= 0 && *n <= 1) return *n;
+  complain(name, "a share from 0 to 1");
+  return 1;
+}
+
+void CalcValues::check_choice(const CalcParameter& p) {
+  if (std::ranges::find(p.choices, word(p.name)) != p.choices.end()) return;
+  std::string all;
+  for (const std::string_view c : p.choices) all += (all.empty() ? "" : ", ") + std::string(c);
+  complain(p.name, "one of " + all);
+}
+
+const ModelShape* CalcValues::model(std::string_view name) {
+  const ModelShape* m = catalog_.model(word(name));
+  if (m == nullptr) unknown(name, "models", catalog_.models);
+  return m;
+}
+
+const Accelerator* CalcValues::accelerator(std::string_view name) {
+  const Accelerator* a = catalog_.accelerator(word(name));
+  if (a == nullptr) unknown(name, "accelerators", catalog_.accelerators);
+  return a;
+}
+
+const Node* CalcValues::node(std::string_view name) {
+  const Node* n = catalog_.node(word(name));
+  if (n == nullptr) unknown(name, "nodes", catalog_.nodes);
+  return n;
+}
+
+const CoolingMethod* CalcValues::cooling(std::string_view name) {
+  const CoolingMethod* c = catalog_.cooling(word(name));
+  if (c == nullptr) unknown(name, "cooling_methods", catalog_.cooling_methods);
+  return c;
+}
+
+}  // namespace orrery

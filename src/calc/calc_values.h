@@ -1,0 +1,64 @@
+// Parameters of a question read by the rules of the design file: a quantity has a unit, a part has
+// an id.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "catalog/catalog.h"
+#include "calc/calculators.h"
+
+namespace orrery {
+
+// Collects what is wrong, so that all of it is told at once. What cannot be read is answered with
+// something harmless; whoever asks looks at faults() before the answer is used.
+class CalcValues {
+ public:
+  CalcValues(const CalcTexts& texts, const Catalog& catalog) : texts_(texts), catalog_(catalog) {}
+
+  bool given(std::string_view name) const { return texts_.contains(name); }
+  const std::string& word(std::string_view name) const;
+  bool flag(std::string_view name);
+
+  template <class Q>
+  Q quantity(std::string_view name) {
+    const auto q = parse_quantity<Q>(word(name));
+    if (q && *q > Q(0)) return *q;
+    complain(name, "a quantity above zero with its unit, such as 40 " +
+                       example_units(DimensionOf<Q>::value));
+    return Q(1);
+  }
+  template <class Q>
+  std::optional<Q> quantity_if_given(std::string_view name) {
+    return given(name) ? std::optional<Q>(quantity<Q>(name)) : std::nullopt;
+  }
+  double count(std::string_view name);
+  int whole(std::string_view name);
+  double share(std::string_view name);  // 0 to 1
+
+  const ModelShape* model(std::string_view name);
+  const Accelerator* accelerator(std::string_view name);
+  const Node* node(std::string_view name);
+  const CoolingMethod* cooling(std::string_view name);
+
+  const Catalog& catalog() const { return catalog_; }
+  const Diagnostics& faults() const { return faults_; }
+  // Of the choices of a parameter; the table has checked none of them.
+  void check_choice(const CalcParameter& parameter);
+
+ private:
+  void complain(std::string_view name, const std::string& wanted);
+  template <class T>
+  void unknown(std::string_view name, const std::string& table, const std::vector<T>& rows);
+
+  const CalcTexts& texts_;
+  const Catalog& catalog_;
+  Diagnostics faults_;
+};
+
+}  // namespace orrery

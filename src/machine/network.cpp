@@ -1,0 +1,170 @@
+#include "machine/network.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fabric/bill.h"
+
+namespace orrery {
+namespace {
+
+// Storage ports of a node where neither the design nor the catalog gives them: one dual-port card.
+constexpr int kStoragePorts = 2;
+constexpr int kManagementPorts = 1;
+constexpr BytesPerSecond kManagementRate = gbits_per_s(1);
+// A pair of UFM-like managers takes four leaf ports of an InfiniBand fabric (DGX SuperPOD H100 RA).
+constexpr int kManagerPorts = 4;
+
+struct Endpoints {
+  int nodes = 0;
+  int ports_per_node = 0;
+  BytesPerSecond port_rate;
+};
+
+// Owned nodes of the largest kind set the ports; a rented fleet brings its provider's network.
+Endpoints compute_endpoints(const design::Network& wanted, const std::vector<FleetView>& fleets) {
+  Endpoints e;
+  for (const FleetView& f : fleets) {
+    if (f.rented() || f.node.part.compute_nics == 0) continue;
+    e.nodes += f.fleet->count + f.fleet->spares;
+    const int ports = wanted.ports_per_node.value_or(f.node.part.compute_nics);
+    if (ports > e.ports_per_node) {
+      e.ports_per_node = ports;
+      e.port_rate = wanted.port_rate.value_or(f.node.part.nic_rate);
+    }
+  }
+  return e;
+}
+
+Endpoints service_endpoints(const design::Network& wanted, const std::vector<FleetView>& fleets,
+                            int default_ports, BytesPerSecond default_rate) {
+  Endpoints e;
+  for (const FleetView& f : fleets) {
+    if (f.rented()) continue;
+    e.nodes +=
+        (f.fleet->count + f.fleet->spares) * std::max(1, f.hosts / std::max(1, f.fleet->count));
+    e.ports_per_node =
+        std::max(e.ports_per_node,
+                 wanted.ports_per_node.value_or(f.node.storage_nics.value_or(default_ports)));
+    const BytesPerSecond rate =
+        wanted.port_rate.value_or(f.node.storage_nic_rate.value_or(default_rate));
+    e.port_rate = max(e.port_rate, rate);
+  }
+  return e;
+}
+
+TopologyKind generator_kind(design::TopologyKind wanted) {
+  switch (wanted) {
+    case design::TopologyKind::none:
+    case design::TopologyKind::fat_tree:
+      return TopologyKind::fat_tree;
+    case design::TopologyKind::rail_fat_tree:
+    case design::TopologyKind::three_tier:
+    case design::TopologyKind::twin_plane:
+      return TopologyKind::rail_fat_tree;
+    case design::TopologyKind::dragonfly:
+      return TopologyKind::dragonfly;
+    case design::TopologyKind::torus:
+      return TopologyKind::torus;
+    case design::TopologyKind::rail_only:
+      return TopologyKind::rail_only;
+    case design::TopologyKind::nvl72:
+      return TopologyKind::scale_up;
+  }
+  return TopologyKind::fat_tree;
+}
+
+FabricSpec spec_of(const design::Network& wanted, const Switch* part, const Endpoints& e) {
+  const int planes = wanted.topology == design::TopologyKind::twin_plane
+                         ? std::max(2, wanted.planes)
+                         : wanted.planes;
+  FabricSpec spec{.kind = generator_kind(wanted.topology), .nodes = e.nodes};
+  spec.rails = wanted.rails.value_or(e.ports_per_node);
+  spec.planes = planes;
+  spec.link_rate = e.port_rate / planes;
+  spec.radix = part ? radix_at(*part, spec.link_rate) : spec.radix;
+  if (part && part->latency) spec.link_latency = *part->latency;
+  spec.oversubscription = wanted.oversubscription;
+  spec.tiers = wanted.topology == design::TopologyKind::three_tier ? 3 : 0;
+  spec.manager_ports = part && part->type.starts_with("InfiniBand") ? kManagerPorts : 0;
+  spec.torus = wanted.dimensions;
+  return spec;
+}
+
+// The optic whose rate is nearest above, among those with a price; twin-port modules carry two
+// links.
+const Optic* optic_for(const Catalog& catalog, BytesPerSecond rate, const std::string& asked) {
+  if (!asked.empty()) return catalog.optic(asked);
+  const Optic* best = nullptr;
+  for (const Optic& o : catalog.optics) {
+    const bool module = o.kind.starts_with("optic");
+    if (!module || !o.rate || *o.rate < rate || !o.price) continue;
+    if (!best || *o.rate < *best->rate) best = &o;
+  }
+  return best;
+}
+
+BillParts parts_of(const design::Network& wanted, const Switch* part, const Catalog& catalog,
+                   BytesPerSecond link_rate) {
+  BillParts parts{.leaf = part, .spine = part, .core = part};
+  parts.switch_module = optic_for(catalog, 2 * link_rate, wanted.link);
+  parts.node_module = optic_for(catalog, 2 * link_rate, wanted.node_link);
+  parts.cable = catalog.optic("mpo-trunk");
+  if (!wanted.nic.empty()) parts.nic = catalog.nic(wanted.nic);
+  return parts;
+}
+
+NetworkView build(const std::string& name, const design::Network& wanted, const Catalog& catalog,
+                  const Endpoints& e) {
+  NetworkView v{.name = name, .path = "fabric." + name, .wanted = &wanted};
+  v.switch_part = wanted.switch_part.empty() ? nullptr : catalog.switch_part(wanted.switch_part);
+  v.is_roce = speaks_roce(wanted, v.switch_part);
+  v.ports_per_node = e.ports_per_node;
+  v.port_rate = e.port_rate;
+  if (wanted.topology == design::TopologyKind::none || e.nodes == 0) return v;
+  const FabricSpec spec = spec_of(wanted, v.switch_part, e);
+  auto topology = make_topology(spec);
+  if (!topology) {
+    v.faults = std::move(topology.error());
+    return v;
+  }
+  v.topology = std::move(*topology);
+  if (v.switch_part) {
+    v.bill = fabric_bill(*v.topology, parts_of(wanted, v.switch_part, catalog, spec.link_rate),
+                         name + " fabric");
+  }
+  return v;
+}
+
+}  // namespace
+
+int radix_at(const Switch& part, BytesPerSecond rate) {
+  if (rate <= BytesPerSecond(0)) return part.ports;
+  const double split = std::max(1.0, std::floor(part.port_rate / rate + 1e-9));
+  return static_cast<int>(part.ports * split);
+}
+
+bool speaks_roce(const design::Network& network, const Switch* part) {
+  if (network.protocol) return *network.protocol == design::Protocol::roce;
+  return part != nullptr && part->type.starts_with("Ethernet") &&
+         network.topology != design::TopologyKind::none;
+}
+
+NetworkViews view_networks(const design::Design& design, const Catalog& catalog,
+                           const std::vector<FleetView>& fleets) {
+  const design::Networks& f = design.fabric;
+  NetworkViews views;
+  views.compute = build("compute", f.compute, catalog, compute_endpoints(f.compute, fleets));
+  const BytesPerSecond storage_rate =
+      views.compute.port_rate > BytesPerSecond(0) ? views.compute.port_rate : gbits_per_s(100);
+  views.storage = build("storage", f.storage, catalog,
+                        service_endpoints(f.storage, fleets, kStoragePorts, storage_rate));
+  views.management =
+      build("management", f.management, catalog,
+            service_endpoints(f.management, fleets, kManagementPorts, kManagementRate));
+  return views;
+}
+
+}  // namespace orrery

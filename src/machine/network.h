@@ -1,0 +1,45 @@
+// The three networks as built: topology, bill and what one node gets from each.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "catalog/catalog.h"
+#include "design/design.h"
+#include "fabric/topology.h"
+#include "machine/fleet.h"
+
+namespace orrery {
+
+struct NetworkView {
+  std::string name;  // "compute"
+  std::string path;  // "fabric.compute"
+  const design::Network* wanted = nullptr;
+  const Switch* switch_part = nullptr;
+  std::optional<Topology> topology;  // none where the network is not declared, or cannot be built
+  Diagnostics faults;                // why it cannot be built
+  Bill bill;
+  int ports_per_node = 0;
+  BytesPerSecond port_rate;  // of one port, per direction
+  bool is_roce = false;
+
+  BytesPerSecond per_node() const { return port_rate * ports_per_node; }
+};
+
+struct NetworkViews {
+  NetworkView compute;
+  NetworkView storage;
+  NetworkView management;
+};
+
+NetworkViews view_networks(const design::Design& design, const Catalog& catalog,
+                           const std::vector<FleetView>& fleets);
+
+// Ports of a switch when each serves an endpoint of `rate`: breakout doubles 64 x 800G to 128 x
+// 400G.
+int radix_at(const Switch& part, BytesPerSecond rate);
+bool speaks_roce(const design::Network& network, const Switch* part);
+
+}  // namespace orrery

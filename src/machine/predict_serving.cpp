@@ -1,0 +1,196 @@
+#include "machine/predict_serving.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "compute/power.h"
+#include "serving/graph_reduce.h"
+
+namespace orrery {
+namespace {
+
+// From the published rows of docs/models/serving.md: a dense model's TPOT, and what more a mixture
+// of experts and a first token add.
+constexpr double kDenseError = 0.20;
+constexpr double kExpertError = 0.35;
+// Published first tokens come later than steady arrivals explain, on most engines by a factor of
+// two to four (bursts, warm-up, routers), hardly ever sooner: the interval leans upwards.
+constexpr double kTtftAbove = 9.0;
+constexpr double kServingWattsError = 0.10;
+constexpr const char* kServingPage = "docs/models/serving.md";
+// Of a single step, whose kernels' errors average out: four fifths of 25 steps of one H200.
+constexpr double kStepError = 0.062;
+constexpr double kStepWattsError = 0.05;
+
+Diagnostic refusal(std::string code, std::string what, std::string fix = {}) {
+  return {.severity = Severity::error,
+          .code = std::move(code),
+          .place = {},
+          .what = std::move(what),
+          .why = {},
+          .fix = std::move(fix)};
+}
+
+double link_generation(const Accelerator& a) {
+  const char last = a.scaleup_link.empty() ? '0' : a.scaleup_link.back();
+  return a.scaleup_link.starts_with("NVLink") && last >= '0' && last <= '9' ? last - '0' : 0;
+}
+
+Estimate about(double value, double width) {
+  return {.value = value,
+          .low = value / (1 + width),
+          .high = value * (1 + width),
+          .basis = Basis::fitted,
+          .reference = kServingPage};
+}
+
+Estimate first_token(double value, double width) {
+  Estimate e = about(value, width);
+  e.high = value * (1 + kTtftAbove * width);
+  return e;
+}
+
+ServingPrediction describe_point(const ServingMachine& machine, const ServingQuery& query,
+                                 Replica replica, const ServingPoint& point) {
+  const double width = serving_error(machine.device(), query);
+  ServingPrediction p{.replica = std::move(replica),
+                      .point = point,
+                      .ttft_s = first_token(point.ttft.base(), width),
+                      .tpot_s = about(point.tpot.base(), width),
+                      .output_tokens_per_s = about(point.output_tokens_per_s, width),
+                      .watts = about(point.power.base(), kServingWattsError)};
+  return p;
+}
+
+}  // namespace
+
+ServingMachine::ServingMachine(const Calibration& kernels, const CollectiveParameters& collectives,
+                               const ServingQuery& query)
+    : accelerator_(*query.accelerator),
+      device_(device_model(*query.accelerator, kernels,
+                           {.products = query.own_kernels ? "vllm" : "pytorch",
+                            .attention = query.own_kernels ? "" : "pytorch"})),
+      links_(link_hierarchy({.accelerator = query.accelerator,
+                             .accelerators_per_host = 1,
+                             .nics_per_host = query.nics_per_accelerator,
+                             .nic_rate = query.nic_rate,
+                             .torch_timed = !query.own_kernels,
+                             .in_graph = query.own_kernels},
+                            collectives)),
+      own_kernels_(query.own_kernels) {}
+
+Seconds ServingMachine::collective(const CollectiveCall& asked) const {
+  CollectiveCall call = asked;
+  call.group = packed_group(asked.group.ranks, links_.domain);
+  const Seconds library = collective_time(links_, call).time;
+  const bool inside = call.group.per_domain >= call.group.ranks;
+  if (!own_kernels_ || !inside || call.kind != Collective::all_reduce) return library;
+  const BytesPerSecond link = accelerator_.scaleup_per_direction.value_or(BytesPerSecond(0));
+  if (link <= BytesPerSecond(0)) return library;
+  return min(library,
+             graph_all_reduce(call.bytes, call.group.ranks, link, link_generation(accelerator_)));
+}
+
+ServingCosts ServingMachine::costs() const {
+  return {.kernel =
+              [this](const Operation& op) {
+                const KernelCost c = kernel_cost(device_, op);
+                return ServingOpCost{c.time, c.clocked, c.core, c.memory};
+              },
+          .collective = [this](const CollectiveCall& call) { return collective(call); },
+          .settle =
+              [this](const ServingOpCost& c, Seconds waiting) {
+                const Throttled t =
+                    throttle(device_, {c.time, c.clocked, c.core, c.memory}, waiting);
+                return SettledWork{.time = t.time, .power = t.power};
+              }};
+}
+
+Result<Replica> replica_of(const ServingQuery& q) {
+  Diagnostics faults;
+  const Engine* engine = find_engine(q.engine);
+  if (!engine) faults.push_back(refusal("serving.engine", "no engine named " + q.engine));
+  if (q.model.state_space_layers > 0) {
+    faults.push_back(refusal("serving.state-space", "state-space layers are not modelled"));
+  }
+  const ServingSplit& s = q.split;
+  if (s.tp < 1 || s.pp < 1 || s.attention_dp < 1 || s.ep < 1 || q.model.heads % s.tp != 0) {
+    faults.push_back(refusal("serving.split",
+                             fmt::format("{} heads do not split over tp {}", q.model.heads, s.tp)));
+  }
+  for (const Dtype d : {q.precision.products, q.precision.experts}) {
+    if (!q.accelerator->peak(d)) {
+      faults.push_back(refusal(
+          "serving.format", fmt::format("{} has no {} products", q.accelerator->id, to_text(d))));
+    }
+  }
+  if (has_errors(faults)) return std::unexpected(faults);
+  Replica r{.model = q.model,
+            .split = q.split,
+            .precision = q.precision,
+            .engine = *engine,
+            .limits = q.limits.value_or(default_limits(q.accelerator->memory)),
+            .memory = {}};
+  r.memory = serving_memory(
+      q.model, q.split, q.precision, r.engine, q.accelerator->memory,
+      {.limits = r.limits, .least_tokens = q.request.input + q.request.output, .blocks = q.blocks});
+  if (!r.memory.fits) {
+    return fail(refusal("serving.memory",
+                        fmt::format("weights of {:.0f} GiB leave no room for a request on {}",
+                                    r.memory.weights / gib(1), q.accelerator->id),
+                        "raise tp, or quantise the weights"));
+  }
+  return r;
+}
+
+double serving_error(const DeviceModel& device, const ServingQuery& q) {
+  const double model = q.model.is_moe() ? kExpertError : kDenseError;
+  return std::hypot(model, relative_error(device, q.precision.products));
+}
+
+Result<ServingPrediction> predict_serving(const Calibration& kernels,
+                                          const CollectiveParameters& collectives,
+                                          const ServingQuery& query) {
+  auto replica = replica_of(query);
+  if (!replica) return std::unexpected(replica.error());
+  const ServingMachine machine(kernels, collectives, query);
+  const ServingPoint point =
+      closed_loop(*replica, query.request, query.concurrency, machine.costs());
+  return describe_point(machine, query, std::move(*replica), point);
+}
+
+Result<ServingPrediction> predict_capacity(const Calibration& kernels,
+                                           const CollectiveParameters& collectives,
+                                           const ServingQuery& query, const ServingTarget& target) {
+  auto replica = replica_of(query);
+  if (!replica) return std::unexpected(replica.error());
+  const ServingMachine machine(kernels, collectives, query);
+  const ServingPoint point = capacity(*replica, query.request, target, machine.costs());
+  return describe_point(machine, query, std::move(*replica), point);
+}
+
+Result<StepPrediction> predict_step(const Calibration& kernels,
+                                    const CollectiveParameters& collectives,
+                                    const ServingQuery& query, const Iteration& iteration) {
+  const auto replica = replica_of(query);
+  if (!replica) return std::unexpected(replica.error());
+  const ServingMachine machine(kernels, collectives, query);
+  const StepTime step = step_time(*replica, iteration, machine.costs());
+  const double borrowed = machine.device().borrowed_error;
+  return StepPrediction{.step = step,
+                        .seconds = about(step.total.base(), std::hypot(kStepError, borrowed)),
+                        .watts = about(step.power.base(), std::hypot(kStepWattsError, borrowed))};
+}
+
+std::optional<int> least_tp(const ServingQuery& query, int most) {
+  for (int tp = 1; tp <= most; tp *= 2) {
+    ServingQuery trial = query;
+    trial.split.tp = tp;
+    if (replica_of(trial)) return tp;
+  }
+  return std::nullopt;
+}
+
+}  // namespace orrery

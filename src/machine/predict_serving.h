@@ -1,0 +1,96 @@
+// Latency, throughput and memory of a serving replica: serving/ fed with compute's kernel times and
+// fabric's collective times.
+//
+// The interval of TTFT and TPOT is the error of the closed form on published rows (docs/models/
+// serving.md), wider where the accelerator's parameters are borrowed and where the model is a
+// mixture of experts, whose kernels differ most between engines.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/diagnostic.h"
+#include "base/estimate.h"
+#include "catalog/catalog.h"
+#include "compute/calibration.h"
+#include "fabric/collective_parameters.h"
+#include "machine/links.h"
+#include "serving/steady_state.h"
+
+namespace orrery {
+
+struct ServingQuery {
+  ModelShape model;
+  const Accelerator* accelerator = nullptr;
+  std::string engine = "vllm";
+  ServingSplit split;
+  ServingPrecision precision;
+  RequestShape request;
+  double concurrency = 1;
+  std::optional<double> blocks;  // of KV cache, as the engine printed it
+  std::optional<EngineLimits> limits;
+  double nics_per_accelerator = 1;  // a replica wider than the scale-up domain crosses them
+  BytesPerSecond nic_rate = gbits_per_s(400);
+  bool own_kernels = true;  // the engine's 8-bit kernels and graphed all-reduce; false: PyTorch's
+};
+
+// Device and links of one query. `costs()` refers to the object: it must stay where it is.
+class ServingMachine {
+ public:
+  ServingMachine(const Calibration& kernels, const CollectiveParameters& collectives,
+                 const ServingQuery& query);
+  ServingMachine(const ServingMachine&) = delete;
+  ServingMachine& operator=(const ServingMachine&) = delete;
+
+  ServingCosts costs() const;
+  const DeviceModel& device() const { return device_; }
+
+ private:
+  Seconds collective(const CollectiveCall& call) const;
+
+  const Accelerator& accelerator_;
+  DeviceModel device_;
+  LinkHierarchy links_;
+  bool own_kernels_ = true;
+};
+
+struct ServingPrediction {
+  Replica replica;
+  ServingPoint point;
+  Estimate ttft_s;
+  Estimate tpot_s;
+  Estimate output_tokens_per_s;  // of the replica
+  Estimate watts;                // of one device
+};
+
+// The replica that a query describes, or why there is none: unknown engine, a format or a layer
+// that is not supported, a split that does not divide, weights that do not fit.
+Result<Replica> replica_of(const ServingQuery& query);
+
+Result<ServingPrediction> predict_serving(const Calibration& kernels,
+                                          const CollectiveParameters& collectives,
+                                          const ServingQuery& query);
+
+// One step by itself.
+struct StepPrediction {
+  StepTime step;
+  Estimate seconds;
+  Estimate watts;
+};
+Result<StepPrediction> predict_step(const Calibration& kernels,
+                                    const CollectiveParameters& collectives,
+                                    const ServingQuery& query, const Iteration& iteration);
+
+// The most that one replica serves within `target`; query.concurrency is not read.
+Result<ServingPrediction> predict_capacity(const Calibration& kernels,
+                                           const CollectiveParameters& collectives,
+                                           const ServingQuery& query, const ServingTarget& target);
+
+// The least tp (a power of two that divides the heads) whose weights and one long request fit;
+// nullopt where none up to `most` does.
+std::optional<int> least_tp(const ServingQuery& query, int most);
+
+// Half-width of the 80 % interval of TPOT; TTFT's reaches further up.
+double serving_error(const DeviceModel& device, const ServingQuery& query);
+
+}  // namespace orrery

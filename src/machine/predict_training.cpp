@@ -1,0 +1,276 @@
+#include "machine/predict_training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "compute/power.h"
+#include "workload/model_math.h"
+
+namespace orrery {
+
+namespace {
+
+// Model chunks of a pipeline stage that a layout left open is tried with, at most.
+constexpr int kUsualChunks = 8;
+
+// What the driver, the context and the collective library keep of a device's memory. Assumption.
+constexpr double kUsableMemory = 0.96;
+// Rows of the fullest expert rank over the mean where routing is learned and not forced even:
+// assumption, from the 1.1 to 1.3 that load-balancing losses leave in published runs.
+constexpr double kLearnedImbalance = 1.15;
+// Added in quadrature where the framework, its release or the layout is not known.
+constexpr double kUnknownFrameworkError = 0.15;
+constexpr double kUnknownReleaseError = 0.06;
+constexpr double kOpenLayoutError = 0.06;
+constexpr double kUnseenModelError = 0.08;    // dense
+constexpr double kUnseenMixtureError = 0.35;  // of experts
+constexpr double kMemoryError = 0.06;
+constexpr double kTrainingWattsError = 0.06;
+
+constexpr const char* kTrainingPage = "docs/models/training.md";
+
+template <class T>
+std::vector<T> options(const std::optional<T>& given, std::vector<T> otherwise) {
+  return given ? std::vector<T>{*given} : std::move(otherwise);
+}
+
+}  // namespace
+
+struct MachineAnswers {
+  static OpCost kernel(const void* context, const Operation& op) {
+    const auto& m = *static_cast<const TrainingMachine*>(context);
+    const KernelCost c = kernel_cost(m.device_, op);
+    const double f = factor(m.tuning_, op);
+    const double energy = std::holds_alternative<MemoryPass>(op) ? m.tuning_.pass_energy : 1;
+    return {c.time.base() * f, c.clocked.base() * f, c.core.base(), c.memory.base() * energy};
+  }
+
+  static double factor(const AcceleratorTuning& t, const Operation& op) {
+    if (const Gemm* g = std::get_if<Gemm>(&op)) {
+      if (g->dtype == Dtype::fp8) return t.matrix_8bit;
+      if (g->dtype == Dtype::fp4) return t.matrix_4bit;
+      return t.matrix;
+    }
+    return std::holds_alternative<Attention>(op) ? t.attention : t.passes;
+  }
+
+  static double collective(const void* context, const CollectiveCall& call) {
+    const auto& m = *static_cast<const TrainingMachine*>(context);
+    const double seconds = collective_time(m.links_, call).time.base();
+    const bool inside = call.group.per_domain >= call.group.ranks;
+    return seconds * (inside ? m.tuning_.scaleup : m.tuning_.network);
+  }
+
+  static ClockAnswer clock(const void* context, const OpCost& busy, double waiting) {
+    const auto& m = *static_cast<const TrainingMachine*>(context);
+    const KernelCost cost{.time = Seconds(busy.seconds),
+                          .clocked = Seconds(busy.clocked),
+                          .core = Joules(busy.core_joules),
+                          .memory = Joules(busy.memory_joules)};
+    const Throttled t = throttle(m.device_, cost, Seconds(waiting));
+    return {t.clock, t.power.base()};
+  }
+};
+
+bool LayoutWish::complete() const { return tp && pp && microbatch && (*pp == 1 || vp); }
+
+LayoutWish wish_of(const Layout& l) {
+  return {.tp = l.tp,
+          .pp = l.pp,
+          .vp = l.vp,
+          .cp = l.cp,
+          .ep = l.ep,
+          .microbatch = l.microbatch,
+          .sharding = l.sharding,
+          .recompute = l.recompute,
+          .schedule = l.schedule,
+          .sequence_parallel = l.sequence_parallel,
+          .async_tp = l.async_tp};
+}
+
+Result<TrainingModels> load_training_models(const Catalog& catalog) {
+  auto kernels = load_embedded_calibration();
+  if (!kernels) return std::unexpected(kernels.error());
+  auto training = load_embedded_training_calibration();
+  if (!training) return std::unexpected(training.error());
+  auto collectives = embedded_collective_parameters();
+  if (!collectives) return std::unexpected(collectives.error());
+  return TrainingModels{&catalog, std::move(*kernels), std::move(*training),
+                        std::move(*collectives)};
+}
+
+namespace {
+
+// Which attention kernels a framework brings to a device. The devices that FlashAttention 2 leaves
+// half idle are those with 8-bit products: both came with asynchronous matrix units.
+DeviceOptions libraries_of(const TrainingModels& models, const TrainingQuery& q) {
+  const bool asynchronous = q.accelerator->peak(Dtype::fp8).has_value();
+  const bool flash2 = models.training.framework(q.framework, q.release).flash2;
+  return {.attention = flash2 && asynchronous ? "flash2" : ""};
+}
+
+}  // namespace
+
+TrainingMachine::TrainingMachine(const TrainingModels& models, const TrainingQuery& q)
+    : device_(device_model(*q.accelerator, models.kernels, libraries_of(models, q))),
+      tuning_(models.training.accelerator(q.accelerator->id)) {
+  links_ = link_hierarchy({.accelerator = q.accelerator,
+                           .domain = q.scaleup,
+                           .accelerators_per_host = 1,
+                           .nics_per_host = q.nic > BytesPerSecond(0) ? 1.0 : 0.0,
+                           .nic_rate = q.nic,
+                           .network = q.nic > BytesPerSecond(0) ? q.network : NetworkKind::none,
+                           .oversubscription = q.oversubscription},
+                          models.collectives);
+  if (q.power_limit > Watts(0)) device_.power.limit = min(device_.power.limit, q.power_limit);
+}
+
+CostSource TrainingMachine::source() const {
+  return {.context = this,
+          .kernel = &MachineAnswers::kernel,
+          .collective = &MachineAnswers::collective,
+          .clock = &MachineAnswers::clock};
+}
+
+TrainingJob job_of(const TrainingQuery& q) {
+  return {.model = q.model,
+          .sequence = q.sequence,
+          .batch = q.batch,
+          .gpus = q.gpus,
+          .scaleup = q.scaleup > 0 ? q.scaleup : q.accelerator->scaleup_domain,
+          .precision = q.precision,
+          .task = q.task,
+          .imbalance = q.balanced_experts || !q.model.is_moe() ? 1 : kLearnedImbalance,
+          .train_mtp = q.train_mtp,
+          .padded_experts = q.padded_experts,
+          .compiled = q.compiled,
+          .shard_group = q.shard_group};
+}
+
+Bytes usable_memory(const Accelerator& a) { return a.memory * kUsableMemory; }
+
+LayoutSpace narrowed(LayoutSpace s, const LayoutWish& w) {
+  s.tp = options(w.tp, std::move(s.tp));
+  s.pp = options(w.pp, std::move(s.pp));
+  s.vp = w.pp == 1 ? std::vector<int>{1} : options(w.vp, std::move(s.vp));
+  s.cp = options(w.cp, std::move(s.cp));
+  s.ep = options(w.ep, std::move(s.ep));
+  s.microbatch = options(w.microbatch, std::move(s.microbatch));
+  s.sharding = options(w.sharding, std::move(s.sharding));
+  s.recompute = options(w.recompute, std::move(s.recompute));
+  s.schedule = options(w.schedule, std::move(s.schedule));
+  s.sequence_parallel = options(w.sequence_parallel, std::move(s.sequence_parallel));
+  s.async_tp = w.async_tp;
+  s.partial_recompute = !w.recompute;
+  return s;
+}
+
+LayoutSpace space_of(const TrainingQuery& q, const TrainingJob& job) {
+  LayoutSpace usual = whole_space(job);
+  usual.cp = {1};
+  usual.sharding = {Sharding::zero1};
+  // More chunks a stage win next to nothing: the bubble goes with 1/vp, the transfers with vp.
+  std::erase_if(usual.vp, [](int vp) { return vp > kUsualChunks; });
+  usual.schedule = {Schedule::one_f_one_b};
+  usual.sequence_parallel = {true};
+  return narrowed(std::move(usual), q.layout);
+}
+
+TrainingPrediction describe(const TrainingModels& models, const TrainingQuery& q,
+                            const TrainingJob& job, const TrainingMachine& machine,
+                            const Layout& layout) {
+  const FrameworkModel framework = models.training.framework(q.framework, q.release);
+  StepScratch scratch;
+  TrainingPrediction p;
+  p.layout = layout;
+  p.step = estimate_step(job, layout, framework, machine.source(), scratch);
+  p.memory = estimate_memory(job, layout, framework, scratch);
+  p.memory_limit = usable_memory(*q.accelerator);
+  p.fits = p.memory.peak <= p.memory_limit;
+
+  const AcceleratorTuning tuning = models.training.accelerator(q.accelerator->id);
+  double square = framework.error * framework.error + tuning.error * tuning.error;
+  const auto widen = [&square](double e) { square += e * e; };
+  if (!models.training.knows_framework(q.framework)) widen(kUnknownFrameworkError);
+  if (!models.training.knows_release(q.framework, q.release)) widen(kUnknownReleaseError);
+  if (!q.layout.complete()) widen(kOpenLayoutError);
+  if (!models.training.saw_model(q.model.id)) {
+    widen(q.model.is_moe() ? kUnseenMixtureError : kUnseenModelError);
+  }
+  const double width = std::sqrt(square);
+  const Basis basis = models.training.knows_framework(q.framework) ? Basis::fitted : Basis::derived;
+  p.step_time_s = within(p.step.seconds, 1 - 1 / (1 + width), width, basis, kTrainingPage);
+  const double tokens = q.sequence * q.batch / q.gpus;
+  p.tokens_per_s_per_gpu =
+      within(tokens / p.step.seconds, 1 - 1 / (1 + width), width, basis, kTrainingPage);
+  p.memory_bytes = within(p.memory.peak.base(), kMemoryError, kMemoryError, Basis::derived,
+                          "docs/models/memory.md");
+  p.watts = within(p.step.watts, kTrainingWattsError, kTrainingWattsError, basis,
+                   "docs/models/clock-power.md");
+  const auto peak = q.accelerator->peak(product_dtype(q.precision));
+  const double flops =
+      training_flops_per_token(q.model, q.sequence, FlopConvention::causal_half).base();
+  if (peak) p.mfu = flops * tokens / p.step.seconds / peak->base();
+  p.energy_per_step = Joules(p.step.watts * p.step.seconds * q.gpus);
+  return p;
+}
+
+Result<TrainingPrediction> predict_training(const TrainingModels& models, const TrainingQuery& q) {
+  const auto refuse = [](std::string what, std::string why) {
+    return fail({.severity = Severity::error,
+                 .code = "training.layout",
+                 .place = {},
+                 .what = std::move(what),
+                 .why = std::move(why),
+                 .fix = ""});
+  };
+  if (q.model.state_space_layers > 0) {
+    return refuse("hybrid state-space layers are not modelled",
+                  "their scan has no operation here yet");
+  }
+  if (!q.accelerator->peak(product_dtype(q.precision))) {
+    return refuse(fmt::format("{} has no {} products", q.accelerator->id, to_text(q.precision)),
+                  "the catalog gives no such peak");
+  }
+  const TrainingJob job = job_of(q);
+  const TrainingMachine machine(models, q);
+  const LayoutSpace space = space_of(q, job);
+  const std::int64_t size = space.size();
+  if (size == 1) {
+    const Layout only = space.at(0, job.gpus);
+    if (const auto fault = refuse_layout(job, only)) return refuse(*fault, to_text(only));
+    return describe(models, q, job, machine, only);
+  }
+  const CostSource source = machine.source();
+  const FrameworkModel framework = models.training.framework(q.framework, q.release);
+  SearchQuery search{.job = job,
+                     .space = space,
+                     .framework = framework,
+                     .source = source,
+                     .memory_limit = usable_memory(*q.accelerator),
+                     .peak_flops = q.accelerator->peak(product_dtype(q.precision))->base()};
+  SearchResult found = search_layouts(search, 0, size);
+  const bool fits = !found.best.empty();
+  if (!fits) {
+    search.memory_limit = Bytes(std::numeric_limits<double>::infinity());
+    search.peak_flops = 0;
+    search.keep = static_cast<int>(std::min<std::int64_t>(size, 1000));
+    found = search_layouts(search, 0, size);
+    std::ranges::stable_sort(found.best, {}, &RankedLayout::memory);
+  }
+  if (found.best.empty()) {
+    const auto fault = refuse_layout(job, space.at(0, job.gpus));
+    return refuse(fault.value_or("no layout divides this job"), "no candidate can run");
+  }
+  TrainingPrediction p = describe(models, q, job, machine, found.best.front().layout);
+  p.layout_chosen = true;
+  p.counts = found.counts;
+  p.ranked = std::move(found.best);
+  return p;
+}
+
+}  // namespace orrery

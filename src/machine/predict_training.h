@@ -1,0 +1,126 @@
+// Step time, memory and draw of a training run: training/ fed with compute's kernel times and
+// fabric's collective times.
+//
+//   tokens/s per GPU = batch * sequence / (step time * GPUs)
+//   MFU              = model FLOPs (causal half, no recompute) / (step time * peak)
+// What the query leaves open (layout "auto", unpublished fields) is chosen: the fastest layout that
+// fits. The interval's width is the framework family's and the accelerator's error on the rows that
+// fixed their parameters, wider for a model that no such row is of, joined in quadrature
+// (docs/models/training.md).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/estimate.h"
+#include "catalog/catalog.h"
+#include "compute/calibration.h"
+#include "machine/links.h"
+#include "training/calibration.h"
+#include "training/search.h"
+
+namespace orrery {
+
+// What is fixed of a layout; the rest is chosen.
+struct LayoutWish {
+  std::optional<int> tp;
+  std::optional<int> pp;
+  std::optional<int> vp;
+  std::optional<int> cp;
+  std::optional<int> ep;
+  std::optional<int> microbatch;
+  std::optional<Sharding> sharding;
+  std::optional<Recompute> recompute;
+  std::optional<Schedule> schedule;
+  std::optional<bool> sequence_parallel;
+  bool async_tp = false;
+
+  bool complete() const;  // nothing but recompute and details of a single device group left open
+};
+
+LayoutWish wish_of(const Layout& layout);
+
+struct TrainingQuery {
+  ModelShape model;
+  const Accelerator* accelerator = nullptr;
+  int gpus = 1;
+  int scaleup = 0;     // devices that the scale-up link joins; 0: the accelerator's own figure
+  BytesPerSecond nic;  // of one device and direction; 0: none
+  double sequence = 0;
+  int batch = 0;  // sequences
+  LayoutWish layout;
+  Precision precision = Precision::bf16;
+  TrainingTask task = TrainingTask::pretrain;
+  std::string framework = "default";
+  std::string release;
+  bool balanced_experts = false;  // routing forced even; else the router's own imbalance
+  bool train_mtp = true;
+  bool padded_experts = false;  // tokens dropped or padded to equal shares
+  bool compiled = true;
+  double shard_group = 0;  // ranks that share one ZeRO-3 shard set; 0: all replicas
+  NetworkKind network = NetworkKind::infiniband;
+  double oversubscription = 1;  // of the fabric
+  Watts power_limit;            // of one device; 0: its own
+};
+
+struct TrainingPrediction {
+  Layout layout;
+  bool layout_chosen = false;  // some of it was left open
+  bool fits = true;            // false: no candidate fits, this is the one that needs least memory
+  StepEstimate step;
+  MemoryEstimate memory;
+  Bytes memory_limit;
+  Estimate step_time_s;
+  Estimate tokens_per_s_per_gpu;
+  Estimate memory_bytes;
+  Estimate watts;  // of one device; value 0 where nothing is known of its draw
+  double mfu = 0;
+  Joules energy_per_step;  // of all devices
+  SearchCounts counts;
+  std::vector<RankedLayout> ranked;  // fastest first, where something was chosen
+};
+
+struct TrainingModels {
+  const Catalog* catalog = nullptr;
+  Calibration kernels;
+  TrainingCalibration training;
+  CollectiveParameters collectives;
+};
+Result<TrainingModels> load_training_models(const Catalog& catalog);
+
+// Device, links and tuning of one query, ready to be asked hundreds of thousands of times a second.
+// `source()` points into the object: it must stay where it is.
+class TrainingMachine {
+ public:
+  TrainingMachine(const TrainingModels& models, const TrainingQuery& query);
+  TrainingMachine(const TrainingMachine&) = delete;
+  TrainingMachine& operator=(const TrainingMachine&) = delete;
+
+  CostSource source() const;
+  const DeviceModel& device() const { return device_; }
+  void retune(const AcceleratorTuning& tuning) { tuning_ = tuning; }  // while fitting
+
+ private:
+  friend struct MachineAnswers;
+  DeviceModel device_;
+  LinkHierarchy links_;
+  AcceleratorTuning tuning_;
+};
+
+TrainingJob job_of(const TrainingQuery& query);
+// The candidates that a wish leaves of a space.
+LayoutSpace narrowed(LayoutSpace space, const LayoutWish& wish);
+// What a prediction with open fields tries: the usual choices (ZeRO-1, 1F1B or interleaved, no
+// context parallelism). `orrery search layout` tries whole_space.
+LayoutSpace space_of(const TrainingQuery& query, const TrainingJob& job);
+Bytes usable_memory(const Accelerator& a);
+
+Result<TrainingPrediction> predict_training(const TrainingModels& models,
+                                            const TrainingQuery& query);
+// Of one layout that refuse_layout accepts; what search and predict_training share.
+TrainingPrediction describe(const TrainingModels& models, const TrainingQuery& query,
+                            const TrainingJob& job, const TrainingMachine& machine,
+                            const Layout& layout);
+
+}  // namespace orrery

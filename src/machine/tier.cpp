@@ -1,0 +1,175 @@
+#include "machine/tier.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "design/names.h"
+
+namespace orrery {
+namespace {
+
+// Creations a second of one metadata server of a parallel file system, and of an object store's
+// index as one client pool sees it. Assumed, of the order that vendors quote for small files; a
+// design that knows its own gives metadata.creates.
+constexpr PerSecond kCreatesParallelFs{20'000};
+constexpr PerSecond kCreatesObject{3'500};  // S3: 3,500 PUT a second and prefix
+constexpr PerSecond kCreatesNfs{5'000};
+constexpr PerSecond kCreatesLocal{50'000};
+
+// S3's first byte is recalled as 100 to 200 ms; our own gateway on loopback gave 2 ms.
+constexpr Seconds kFirstByteObject = milliseconds(100);
+constexpr Seconds kFirstByteFile = milliseconds(1);
+constexpr Seconds kFirstByteLocal = microseconds(100);
+
+// One stream of an object store, of a file system client, of a local drive.
+constexpr BytesPerSecond kStreamObject = gbytes_per_s(0.1);
+constexpr BytesPerSecond kStreamFile = gbytes_per_s(2);
+constexpr int kStreams = 64;
+
+// Half of the interval of a tier's rates: runs on one tier differ by 12 % (checkpoint_truth.csv);
+// what its devices would give is further off.
+constexpr double kErrorGiven = 0.12;
+constexpr double kErrorDevice = 0.25;
+
+// Drives in a node whose row gives only their capacity: U.2 of 3.84 TB, eight in a DGX.
+constexpr Bytes kNodeDrive = terabytes(3.84);
+// Rates of one such drive (Gen4 TLC, catalog tlc-gen4).
+constexpr const char* kNodeDevice = "tlc-gen4";
+
+PerSecond default_creates(design::TierKind kind) {
+  switch (kind) {
+    case design::TierKind::parallel_fs:
+      return kCreatesParallelFs;
+    case design::TierKind::object:
+      return kCreatesObject;
+    case design::TierKind::nfs:
+      return kCreatesNfs;
+    case design::TierKind::local_nvme:
+    case design::TierKind::block:
+      return kCreatesLocal;
+  }
+  return kCreatesNfs;
+}
+
+void fill_latency(TierView& v) {
+  const bool object = v.tier->kind == design::TierKind::object;
+  const bool local = v.tier->kind == design::TierKind::local_nvme;
+  v.first_byte = v.tier->first_byte.value_or(object  ? kFirstByteObject
+                                             : local ? kFirstByteLocal
+                                                     : kFirstByteFile);
+  v.stream_rate = v.tier->stream_rate.value_or(object ? kStreamObject : kStreamFile);
+  v.client_streams = v.tier->client_streams.value_or(kStreams);
+}
+
+// Rates of the tier: as given, else servers x devices x the device's own, never above the network
+// of the servers.
+void fill_rates(TierView& v) {
+  const design::StorageTier& t = *v.tier;
+  const int servers = std::max(1, t.servers.value_or(1));
+  const double devices = servers * std::max(1, t.devices_per_server.value_or(1));
+  v.devices = v.device ? devices : 0;
+  v.rates_given = t.read.has_value() || t.write.has_value();
+  if (v.device) {
+    v.read = v.device->read * devices;
+    v.write = v.device->write * devices;
+    v.rate_basis = v.device->provenance.reference;
+  }
+  if (t.server_network) {
+    v.read = min(v.read, *t.server_network * servers);
+    v.write = min(v.write, *t.server_network * servers);
+  }
+  if (t.read) v.read = *t.read;
+  if (t.write) v.write = *t.write;
+  if (t.read && !t.write && !v.device)
+    v.write = *t.read / 2;  // DGX guidance: half of the read rate
+  if (t.write && !t.read && !v.device) v.read = *t.write * 2;
+  if (v.rates_given) v.rate_basis = "the design";
+  v.rate_error = v.rates_given ? kErrorGiven : kErrorDevice;
+}
+
+void fill_node_drives(TierView& v, const std::vector<FleetView>& fleets, const Catalog& catalog) {
+  v.per_node = true;
+  if (v.device == nullptr) v.device = catalog.storage_device(kNodeDevice);
+  for (const FleetView& f : fleets) {
+    if (!f.node.part.local_nvme || v.device == nullptr) continue;
+    v.devices = std::max(1.0, *f.node.part.local_nvme / kNodeDrive);
+    v.capacity = max(v.capacity, *f.node.part.local_nvme);
+    v.read = max(v.read, v.device->read * v.devices);
+    v.write = max(v.write, v.device->write * v.devices);
+    v.rate_basis = v.device->provenance.reference;
+  }
+}
+
+// The drives of the nodes, where no entry of the design is about them.
+std::optional<TierView> implied_node_tier(const std::vector<TierView>& views,
+                                          const std::vector<FleetView>& fleets,
+                                          const Catalog& catalog) {
+  for (const TierView& v : views) {
+    if (v.tier->tier == design::Tier::node_nvme) return std::nullopt;
+  }
+  auto entry = std::make_shared<design::StorageTier>();
+  entry->tier = design::Tier::node_nvme;
+  entry->kind = design::TierKind::local_nvme;
+  TierView v{.tier = entry.get(), .implied = entry, .path = "fleet[0]"};
+  v.label = std::string(entry->label());
+  fill_latency(v);
+  fill_node_drives(v, fleets, catalog);
+  v.creates = kCreatesLocal;
+  if (v.capacity <= Bytes(0)) return std::nullopt;
+  return v;
+}
+
+}  // namespace
+
+std::vector<TierView> view_tiers(const design::Design& design, const Catalog& catalog,
+                                 const std::vector<FleetView>& fleets) {
+  std::vector<TierView> views;
+  for (std::size_t i = 0; i < design.storage.size(); ++i) {
+    const design::StorageTier& t = design.storage[i];
+    TierView v{.tier = &t, .path = fmt::format("storage[{}]", i), .label = std::string(t.label())};
+    v.device = t.device.empty() ? nullptr : catalog.storage_device(t.device);
+    fill_latency(v);
+    fill_rates(v);
+    if (t.tier == design::Tier::node_nvme && !v.rates_given) fill_node_drives(v, fleets, catalog);
+    v.per_node = t.tier == design::Tier::node_nvme;
+    if (t.capacity) v.capacity = *t.capacity;
+    if (!t.capacity && v.device && !v.per_node) {
+      v.capacity = v.device->capacity * v.devices * t.usable.value_or(1.0);
+    }
+    const PerSecond per_server = t.metadata.creates.value_or(default_creates(t.kind));
+    v.creates = per_server * std::max(1, t.metadata.servers.value_or(1));
+    views.push_back(std::move(v));
+  }
+  if (auto drives = implied_node_tier(views, fleets, catalog)) views.push_back(std::move(*drives));
+  return views;
+}
+
+void lay_over(std::vector<TierView>& tiers, const std::vector<TierMeasurement>& measured) {
+  for (const TierMeasurement& m : measured) {
+    const TierView* found = find_tier_view(tiers, m.tier);
+    if (found == nullptr) continue;
+    TierView& v = tiers[static_cast<std::size_t>(found - tiers.data())];
+    v.read = m.read.value_or(v.read);
+    v.write = m.write.value_or(v.write);
+    v.creates = m.creates.value_or(v.creates);
+    v.first_byte = m.first_byte.value_or(v.first_byte);
+    v.stream_rate = m.stream_rate.value_or(v.stream_rate);
+    if (!m.read && !m.write) continue;
+    v.measured = true;
+    v.rate_error = m.error;
+    v.rate_basis = m.source;
+  }
+}
+
+const TierView* find_tier_view(const std::vector<TierView>& tiers, const std::string& label) {
+  for (const TierView& v : tiers) {
+    if (v.label == label) return &v;
+  }
+  for (const TierView& v : tiers) {
+    if (design::word_of(v.tier->tier) == label) return &v;
+  }
+  return nullptr;
+}
+
+}  // namespace orrery

@@ -1,0 +1,61 @@
+// A storage tier as the review sees it: rates, what limits them, and what it is made of.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "design/design.h"
+#include "machine/fleet.h"
+
+namespace orrery {
+
+struct TierView {
+  const design::StorageTier* tier = nullptr;
+  // Drives that come with the nodes are a tier even where the design does not list them; their
+  // entry is made here and owned here.
+  std::shared_ptr<const design::StorageTier> implied;
+  const StorageDevice* device = nullptr;
+  std::string path;  // "storage[0]"
+  std::string label;
+  bool per_node = false;  // node-nvme: the rates below are of one node
+  BytesPerSecond read;
+  BytesPerSecond write;
+  std::string rate_basis;  // where the rates come from, for references
+  bool rates_given = false;
+  double rate_error = 0.25;  // half of the interval, as a fraction
+  bool measured = false;     // by the reader's own probe
+  Bytes capacity;
+  PerSecond creates;  // file creations of the whole tier
+  Seconds first_byte;
+  BytesPerSecond stream_rate;
+  int client_streams = 1;
+  double devices = 0;
+  Bytes used;  // by data sets and kept checkpoints, once training has been viewed
+
+  // A copy here survives the loss of the node that wrote it.
+  bool durable() const { return !per_node; }
+};
+
+// What a probe of the reader's own storage found of a tier, in the tier's own terms: of one node
+// where the tier is in the nodes, of all of it elsewhere. What was not measured stays as planned.
+struct TierMeasurement {
+  std::string tier;  // label or word of the tier: "scratch", "hot"
+  std::optional<BytesPerSecond> read;
+  std::optional<BytesPerSecond> write;
+  std::optional<PerSecond> creates;
+  std::optional<Seconds> first_byte;
+  std::optional<BytesPerSecond> stream_rate;
+  double error = 0.1;  // half of the interval of the rates, as a fraction
+  std::string source;
+};
+
+std::vector<TierView> view_tiers(const design::Design& design, const Catalog& catalog,
+                                 const std::vector<FleetView>& fleets);
+// Of measurements of one tier the last counts; those of tiers that are not here are left out.
+void lay_over(std::vector<TierView>& tiers, const std::vector<TierMeasurement>& measured);
+const TierView* find_tier_view(const std::vector<TierView>& tiers, const std::string& label);
+
+}  // namespace orrery

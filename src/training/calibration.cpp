@@ -1,0 +1,243 @@
+#include "training/calibration.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/csv.h"
+#include "catalog/embedded_table.h"
+
+namespace orrery {
+namespace {
+
+constexpr std::string_view kFrameworkFile = "calibration/training_frameworks.csv";
+constexpr std::string_view kAcceleratorFile = "calibration/training_accelerators.csv";
+constexpr std::string_view kReleaseFile = "calibration/training_releases.csv";
+constexpr std::string_view kModelFile = "calibration/training_models.csv";
+constexpr std::string_view kDefaultFamily = "default";
+
+using FrameworkMember = double FrameworkModel::*;
+using StyleMember = double KernelStyle::*;
+using TuningMember = double AcceleratorTuning::*;
+
+constexpr std::pair<std::string_view, FrameworkMember> kFrameworkMembers[] = {
+    {"kernel_factor", &FrameworkModel::kernel_factor},
+    {"eager_traffic", &FrameworkModel::eager_traffic},
+    {"attention_factor", &FrameworkModel::attention_factor},
+    {"grouped_16bit", &FrameworkModel::grouped_16bit},
+    {"grouped_8bit", &FrameworkModel::grouped_8bit},
+    {"overhead_factor", &FrameworkModel::overhead_factor},
+    {"expert_host_s", &FrameworkModel::expert_host_s},
+    {"host_launch_s", &FrameworkModel::host_launch_s},
+    {"step_overhead_s", &FrameworkModel::step_overhead_s},
+    {"straggler", &FrameworkModel::straggler},
+    {"tp_overlap", &FrameworkModel::tp_overlap},
+    {"async_tp_overlap", &FrameworkModel::async_tp_overlap},
+    {"cp_overlap", &FrameworkModel::cp_overlap},
+    {"ep_overlap", &FrameworkModel::ep_overlap},
+    {"ep_interleaved_overlap", &FrameworkModel::ep_interleaved_overlap},
+    {"pp_overlap", &FrameworkModel::pp_overlap},
+    {"dp_overlap", &FrameworkModel::dp_overlap},
+    {"contention", &FrameworkModel::contention},
+    {"weight_bytes", &FrameworkModel::weight_bytes},
+    {"gradient_bytes", &FrameworkModel::gradient_bytes},
+    {"optimizer_bytes", &FrameworkModel::optimizer_bytes},
+    {"reduce_bytes", &FrameworkModel::reduce_bytes},
+    {"gather_bytes", &FrameworkModel::gather_bytes},
+    {"update_traffic", &FrameworkModel::update_traffic},
+    {"update_gradient_bytes", &FrameworkModel::update_gradient_bytes},
+    {"logit_copies", &FrameworkModel::logit_copies},
+    {"workspace_bytes", &FrameworkModel::workspace_bytes},
+    {"error", &FrameworkModel::error},
+};
+constexpr std::pair<std::string_view, StyleMember> kStyleMembers[] = {
+    {"quantise_tensor", &KernelStyle::quantise_tensor},
+    {"quantise_row", &KernelStyle::quantise_row},
+    {"quantise_block", &KernelStyle::quantise_block},
+    {"quantise_mx", &KernelStyle::quantise_mx},
+    {"quantise_nv", &KernelStyle::quantise_nv},
+    {"pointwise_traffic", &KernelStyle::pointwise_traffic},
+    {"permute_traffic", &KernelStyle::permute_traffic},
+    {"loss_bytes", &KernelStyle::loss_bytes},
+};
+constexpr std::pair<std::string_view, TuningMember> kTuningMembers[] = {
+    {"matrix", &AcceleratorTuning::matrix},
+    {"matrix_8bit", &AcceleratorTuning::matrix_8bit},
+    {"matrix_4bit", &AcceleratorTuning::matrix_4bit},
+    {"attention", &AcceleratorTuning::attention},
+    {"passes", &AcceleratorTuning::passes},
+    {"pass_energy", &AcceleratorTuning::pass_energy},
+    {"scaleup", &AcceleratorTuning::scaleup},
+    {"network", &AcceleratorTuning::network},
+    {"error", &AcceleratorTuning::error},
+};
+
+// Switches are written as 0 and 1.
+bool set_switch(FrameworkModel& f, std::string_view name, double value) {
+  const bool on = value != 0;
+  if (name == "fused_attention") return f.style.fused_attention = on, true;
+  if (name == "fused_pointwise") return f.style.fused_pointwise = on, true;
+  if (name == "dropout") return f.style.dropout = on, true;
+  if (name == "flash2") return f.flash2 = on, true;
+  if (name == "early_stop") return f.early_stop = on, true;
+  if (name == "lazy_gradients") return f.lazy_gradients = on, true;
+  if (name == "selective_core" && on) return f.selective = Selective::attention_core, true;
+  if (name == "selective_passes" && on) return f.selective = Selective::passes, true;
+  if (name == "selective_alternate" && on) return f.selective = Selective::alternate_products, true;
+  return false;
+}
+
+Diagnostic bad_row(const CsvTable& table, const CsvRow& row, std::string what) {
+  return {.severity = Severity::error,
+          .code = "calibration.row",
+          .place = {.file = table.file(), .line = row.line, .column = 0},
+          .what = std::move(what),
+          .why = "a row names a subject, one of its parameters and a number",
+          .fix = ""};
+}
+
+template <class T>
+T& entry(std::vector<T>& all, std::string_view id, const T& start) {
+  const auto at = std::ranges::find(all, id, &T::id);
+  if (at != all.end()) return *at;
+  all.push_back(start);
+  all.back().id = std::string(id);
+  return all.back();
+}
+
+void read_frameworks(const CsvTable& t, TrainingCalibration& into, Diagnostics& faults) {
+  for (const CsvRow& row : t.rows()) {
+    const auto value = t.number(row, "value");
+    const std::string_view id = t.text(row, "framework");
+    const std::string_view name = t.text(row, "parameter");
+    // Families come after "default" in the file and start from it.
+    const FrameworkModel start = into.frameworks.empty() ? FrameworkModel{} : into.frameworks[0];
+    FrameworkModel& f = entry(into.frameworks, id, start);
+    if (!value) {
+      faults.push_back(bad_row(t, row, "no value"));
+    } else if (ParameterField field = framework_field(f, name)) {
+      *field = *value;
+    } else if (!set_switch(f, name, *value)) {
+      faults.push_back(bad_row(t, row, "no such parameter of a framework"));
+    }
+  }
+}
+
+void read_accelerators(const CsvTable& t, TrainingCalibration& into, Diagnostics& faults) {
+  for (const CsvRow& row : t.rows()) {
+    const auto value = t.number(row, "value");
+    const AcceleratorTuning start =
+        into.accelerators.empty() ? AcceleratorTuning{} : into.accelerators[0];
+    AcceleratorTuning& a = entry(into.accelerators, t.text(row, "accelerator"), start);
+    ParameterField field = accelerator_field(a, t.text(row, "parameter"));
+    if (!value || field == nullptr) {
+      faults.push_back(bad_row(t, row, "no value, or no such parameter of an accelerator"));
+    } else {
+      *field = *value;
+    }
+  }
+}
+
+void read_releases(const CsvTable& t, TrainingCalibration& into, Diagnostics& faults) {
+  for (const CsvRow& row : t.rows()) {
+    const auto value = t.number(row, "factor");
+    if (!value) {
+      faults.push_back(bad_row(t, row, "no factor"));
+      continue;
+    }
+    into.releases.push_back(
+        {std::string(t.text(row, "framework")), std::string(t.text(row, "release")), *value});
+  }
+}
+
+void read_models(const CsvTable& t, TrainingCalibration& into, Diagnostics&) {
+  for (const CsvRow& row : t.rows()) into.models.emplace_back(t.text(row, "model"));
+}
+
+}  // namespace
+
+ParameterField framework_field(FrameworkModel& f, std::string_view parameter) {
+  for (const auto& [name, member] : kFrameworkMembers) {
+    if (name == parameter) return &(f.*member);
+  }
+  for (const auto& [name, member] : kStyleMembers) {
+    if (name == parameter) return &(f.style.*member);
+  }
+  return nullptr;
+}
+
+ParameterField accelerator_field(AcceleratorTuning& a, std::string_view parameter) {
+  for (const auto& [name, member] : kTuningMembers) {
+    if (name == parameter) return &(a.*member);
+  }
+  return nullptr;
+}
+
+FrameworkModel TrainingCalibration::framework(std::string_view id, std::string_view release) const {
+  const auto at = std::ranges::find(frameworks, id, &FrameworkModel::id);
+  FrameworkModel f = at != frameworks.end() ? *at : frameworks.front();
+  f.overhead_factor *= release_factor(id, release);
+  return f;
+}
+
+bool TrainingCalibration::knows_framework(std::string_view id) const {
+  return std::ranges::find(frameworks, id, &FrameworkModel::id) != frameworks.end();
+}
+
+AcceleratorTuning TrainingCalibration::accelerator(std::string_view id) const {
+  const auto at = std::ranges::find(accelerators, id, &AcceleratorTuning::id);
+  if (at != accelerators.end()) return *at;
+  return accelerators.empty() ? AcceleratorTuning{} : accelerators.front();
+}
+
+double TrainingCalibration::release_factor(std::string_view framework,
+                                           std::string_view release) const {
+  for (const ReleaseFactor& r : releases) {
+    if (r.framework == framework && r.release == release) return r.factor;
+  }
+  return 1;
+}
+
+bool TrainingCalibration::knows_release(std::string_view framework,
+                                        std::string_view release) const {
+  return std::ranges::any_of(releases, [&](const ReleaseFactor& r) {
+    return r.framework == framework && r.release == release;
+  });
+}
+
+bool TrainingCalibration::saw_model(std::string_view id) const {
+  return std::ranges::find(models, id) != models.end();
+}
+
+Result<TrainingCalibration> load_training_calibration(const ReadFile& read) {
+  TrainingCalibration all;
+  Diagnostics faults;
+  const auto table = [&](std::string_view path, auto reader) {
+    const auto text = read(path);
+    if (!text) return faults.insert(faults.end(), text.error().begin(), text.error().end()), void();
+    const auto parsed = CsvTable::parse(*text, std::string(path));
+    if (!parsed) {
+      return faults.insert(faults.end(), parsed.error().begin(), parsed.error().end()), void();
+    }
+    reader(*parsed, all, faults);
+  };
+  table(kFrameworkFile, read_frameworks);
+  table(kAcceleratorFile, read_accelerators);
+  table(kReleaseFile, read_releases);
+  table(kModelFile, read_models);
+  if (all.frameworks.empty() || all.frameworks.front().id != kDefaultFamily) {
+    faults.push_back({.severity = Severity::error,
+                      .code = "calibration.default",
+                      .place = {.file = std::string(kFrameworkFile), .line = 0, .column = 0},
+                      .what = "the first framework must be \"default\"",
+                      .why = "every other family starts from it",
+                      .fix = ""});
+  }
+  if (has_errors(faults)) return std::unexpected(std::move(faults));
+  return all;
+}
+
+Result<TrainingCalibration> load_embedded_training_calibration() {
+  return load_training_calibration(embedded_text);
+}
+
+}  // namespace orrery
