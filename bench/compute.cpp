@@ -9,11 +9,9 @@ namespace {
 constexpr int kRounds = 40;
 
 Result<DeviceModel> h100() {
-  const auto catalog = load_embedded_catalog();
-  if (!catalog) return std::unexpected(catalog.error());
-  const auto calibration = load_embedded_calibration();
-  if (!calibration) return std::unexpected(calibration.error());
-  return device_model(*catalog->accelerator("h100-sxm"), *calibration);
+  const auto models = load_models(embedded_files());
+  if (!models) return std::unexpected(models.error());
+  return device_model(*models->catalog().accelerator("h100-sxm"), models->kernels);
 }
 
 // Nanoseconds of a call over `calls` of them; the sum keeps the calls from being dropped.
@@ -58,19 +56,15 @@ Result<double> attention_ns() {
 }
 
 Result<double> serving_points() {
-  const auto catalog = load_embedded_catalog();
-  if (!catalog) return std::unexpected(catalog.error());
-  const auto kernels = load_embedded_calibration();
-  if (!kernels) return std::unexpected(kernels.error());
-  const auto collectives = embedded_collective_parameters();
-  if (!collectives) return std::unexpected(collectives.error());
+  const auto models = load_models(embedded_files());
+  if (!models) return std::unexpected(models.error());
   ServingQuery query;
-  query.model = *catalog->model("llama-3-70b");
-  query.accelerator = catalog->accelerator("h200-sxm");
+  query.model = *models->catalog().model("llama-3-70b");
+  query.accelerator = models->catalog().accelerator("h200-sxm");
   query.split.tp = 4;
   const auto replica = replica_of(query);
   if (!replica) return std::unexpected(replica.error());
-  const ServingMachine machine(*kernels, *collectives, query);
+  const ServingMachine machine(*models, query);
   const ServingCosts costs = machine.costs();
   constexpr int kPoints = 2000;
   double sum = 0;

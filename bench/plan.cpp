@@ -14,15 +14,13 @@ constexpr const char* kSample = "templates/superpod-h100.yaml";
 constexpr int kTries = 7;
 
 Result<double> review_sample() {
-  const auto catalog = load_embedded_catalog();
-  if (!catalog) return std::unexpected(catalog.error());
-  const auto models = load_models(*catalog);
+  const auto models = load_models(embedded_files());
   if (!models) return std::unexpected(models.error());
-  const auto design = design::read_design(*embedded_file(kSample), *catalog);
+  const auto design = design::read_design(*embedded_file(kSample), models->catalog());
   if (!design) return std::unexpected(design.error());
   double least = 1e9;
   for (int i = 0; i < kTries; ++i) {
-    least = std::min(least, seconds_of([&] { review(*design, *catalog, *models); }));
+    least = std::min(least, seconds_of([&] { review(*design, *models); }));
   }
   return least;
 }
@@ -30,9 +28,8 @@ Result<double> review_sample() {
 Result<double> load_all() {
   Diagnostics faults;
   const double taken = seconds_of([&] {
-    const auto catalog = load_embedded_catalog();
-    if (!catalog) faults = catalog.error();
-    if (catalog && !load_models(*catalog)) faults.push_back({.code = "bench", .what = "no models"});
+    const auto models = load_models(embedded_files());
+    if (!models) faults = models.error();
   });
   if (!faults.empty()) return std::unexpected(faults);
   return taken;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bench/figure.h"
+#include "catalog/embedded.h"
 #include "design/templates.h"
 #include "server/console.h"
 
@@ -12,13 +13,11 @@ constexpr int kTries = 7;
 
 // The least of a few requests, each of a design that differs from those before it at `line`.
 Result<double> answer_plan(const std::string& line, const std::string& unit) {
-  const auto catalog = load_embedded_catalog();
-  if (!catalog) return std::unexpected(catalog.error());
-  const auto models = load_models(*catalog);
+  const auto models = load_models(embedded_files());
   if (!models) return std::unexpected(models.error());
   auto store = JobStore::open(kStoreInMemory);
   if (!store) return std::unexpected(store.error());
-  const auto console = Console::open({.catalog = *catalog, .models = *models}, std::move(*store));
+  const auto console = Console::open({.models = *models}, std::move(*store));
   if (!console) return std::unexpected(console.error());
   const std::string text(design::find_template("superpod-h100")->text);
   double least = 1e9;

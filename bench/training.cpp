@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "bench/figure.h"
+#include "catalog/embedded.h"
 #include "machine/predict_training.h"
 
 namespace orrery {
@@ -12,22 +13,18 @@ namespace {
 constexpr std::size_t kBlock = 2000;
 
 struct Bench {
-  Catalog catalog;
-  TrainingModels models;
+  Models models;
   TrainingQuery query;
 };
 
 Result<std::unique_ptr<Bench>> gpt3_on_a100() {
   auto bench = std::make_unique<Bench>();
-  auto catalog = load_embedded_catalog();
-  if (!catalog) return std::unexpected(catalog.error());
-  bench->catalog = std::move(*catalog);
-  auto models = load_training_models(bench->catalog);
+  auto models = load_models(embedded_files());
   if (!models) return std::unexpected(models.error());
   bench->models = std::move(*models);
   TrainingQuery& q = bench->query;
-  q.model = *bench->catalog.model("gpt3-175b");
-  q.accelerator = bench->catalog.accelerator("a100-80-sxm");
+  q.model = *bench->models.catalog().model("gpt3-175b");
+  q.accelerator = bench->models.catalog().accelerator("a100-80-sxm");
   q.gpus = 64;
   q.nic = gbits_per_s(200);
   q.sequence = 2048;

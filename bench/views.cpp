@@ -6,6 +6,7 @@
 #include "bench/figure.h"
 #include "catalog/embedded.h"
 #include "design/edit.h"
+#include "plan/review.h"
 #include "report/view_calc.h"
 #include "report/view_compare.h"
 #include "report/view_completions.h"
@@ -21,28 +22,23 @@ constexpr const char* kSample = "templates/superpod-h100.yaml";
 constexpr int kTries = 5;
 
 struct Ready {
-  Catalog catalog;
   Models models;
   std::string text;
   design::Design design;
 };
 
-// Models point at the catalog, so both stay where they are.
 Result<std::unique_ptr<Ready>> ready(const std::vector<design::TextEdit>& edits) {
   auto r = std::make_unique<Ready>();
-  auto catalog = load_embedded_catalog();
-  if (!catalog) return std::unexpected(catalog.error());
-  r->catalog = *std::move(catalog);
-  auto models = load_models(r->catalog);
+  auto models = load_models(embedded_files());
   if (!models) return std::unexpected(models.error());
   r->models = *std::move(models);
   r->text = *embedded_file(kSample);
   for (const design::TextEdit& e : edits) {
-    auto edited = design::edit_text(r->text, e, r->catalog);
+    auto edited = design::edit_text(r->text, e, r->models.catalog());
     if (!edited) return std::unexpected(edited.error());
     r->text = std::move(edited->text);
   }
-  auto design = design::read_design(r->text, r->catalog);
+  auto design = design::read_design(r->text, r->models.catalog());
   if (!design) return std::unexpected(design.error());
   r->design = *std::move(design);
   return r;
@@ -78,7 +74,7 @@ std::vector<design::TextEdit> sixteen_thousand_endpoints() {
 
 Result<std::string> fabric(const Ready& r, std::vector<std::string> failed) {
   return fabric_view_json(
-      r.design, r.catalog, r.models,
+      build_machine(r.design, r.models),
       {.collective = {.kind = Collective::all_to_all}, .failed = std::move(failed)});
 }
 
@@ -91,14 +87,14 @@ std::vector<SpeedFigure> views_figures() {
   return {
       figure("view_edit", "one value of the sample's text changed in place",
              least_of([](const Ready& r) -> Result<std::string> {
-               auto edited = design::edit_text(r.text, {"site.power", "3 MW"}, r.catalog);
+               auto edited = design::edit_text(r.text, {"site.power", "3 MW"}, r.models.catalog());
                if (!edited) return std::unexpected(edited.error());
                return std::move(edited->text);
              })),
       figure("view_calc_sweep", "memory calculator over 100 counts of accelerators",
              least_of([](const Ready& r) {
                return calculation_view_json("memory", {}, CalcSweep{"gpus", 8, 1024, 100, true},
-                                            r.catalog, r.models);
+                                            r.models);
              })),
       figure("view_fabric_sample", "compute network of the sample, all_to_all, a spine lost",
              least_of([](const Ready& r) { return fabric(r, {"spine-0"}); })),
@@ -107,23 +103,23 @@ std::vector<SpeedFigure> views_figures() {
       figure("view_fabric_16k_lost", "16,384 endpoints, all_to_all, a spine and a cable lost",
              least_of([](const Ready& r) { return fabric(r, {"spines-0", "leaf-0:spines-0"}); },
                       sixteen_thousand_endpoints())),
-      figure("view_hall", "racks, power chain and PUE of the sample", least_of([](const Ready& r) {
-               return hall_view_json(r.design, r.catalog, r.models);
+      figure("view_hall", "racks, power chain and PUE of the sample",
+             least_of([](const Ready& r) -> Result<std::string> {
+               return hall_view_json(run_stages(r.design, r.models));
              })),
       figure("view_training", "layout, step, memory and timeline of the sample's run",
              least_of([](const Ready& r) {
-               return training_view_json(r.design, r.catalog, r.models, "");
+               return training_view_json(run_stages(r.design, r.models), "");
              })),
       figure("view_compare", "the sample beside itself with other storage",
              least_of([](const Ready& r) -> Result<std::string> {
                NamedDesign other{"other", r.design};
                other.design.storage[0].write = gbytes_per_s(20);
-               return comparison_view_json({{"sample", r.design}, std::move(other)}, r.catalog,
-                                           r.models);
+               return comparison_view_json({{"sample", r.design}, std::move(other)}, r.models);
              })),
       figure("view_completions", "every field with its values",
              least_of([](const Ready& r) -> Result<std::string> {
-               return completions_json(r.catalog);
+               return completions_json(r.models.catalog());
              })),
   };
 }

@@ -118,8 +118,8 @@ std::string design_text() {
 
 // The emitted files with every second looked at, and only the exporter to scrape.
 void write_configuration(const TestFolder& folder, int exporter_port) {
-  const auto design = design::read_design(design_text(), known().catalog).value();
-  const Review review = run_stages(design, known().catalog, known().models);
+  const auto design = design::read_design(design_text(), known().catalog()).value();
+  const Review review = run_stages(design, known());
   std::string rules;
   const EmittedFiles files = emit_prometheus(review, {.design = design.name}).value();
   for (const EmittedFile& f : files) {

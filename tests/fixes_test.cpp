@@ -45,15 +45,15 @@ std::string template_text(std::string_view name) {
 
 // Findings alone: what a design costs is of no concern here.
 std::vector<Finding> findings_of(std::string_view text) {
-  const auto design = design::read_design(text, known().catalog);
+  const auto design = design::read_design(text, known().catalog());
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error())) << text;
   if (!design) return {};
-  return check_rules(run_stages(*design, known().catalog, known().models));
+  return check_rules(run_stages(*design, known()));
 }
 
 // As one click does it: in the author's own text, which keeps its form.
 std::string edited(const std::string& text, const TextEdit& edit) {
-  auto after = design::edit_text(text, edit, known().catalog);
+  auto after = design::edit_text(text, edit, known().catalog());
   EXPECT_TRUE(after.has_value()) << edit.path << " = " << edit.value << '\n'
                                  << (after ? "" : to_text(after.error()));
   if (!after) return text;
@@ -193,8 +193,8 @@ TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
                                line.substr(std::min(line.size(), equals + 3))});
     bool passes = false;
     for (int click = 0; click <= kClicksMost && !passes; ++click) {
-      const auto design = design::read_design(text, known().catalog);
-      const Verdict v = review(*design, known().catalog, known().models, {.spends = false});
+      const auto design = design::read_design(text, known().catalog());
+      const Verdict v = review(*design, known(), {.spends = false});
       passes = v.passes();
       EXPECT_FALSE(click == 0 && passes) << "the edit breaks nothing";
       const auto first = std::ranges::find_if(v.findings, [](const auto& f) { return !!f.edit; });
@@ -209,7 +209,7 @@ TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
 // tests/pranks.txt with the places of a design filled in; those that it lacks are left out.
 std::vector<TextEdit> pranks_on(const std::string& text) {
   std::map<std::string, std::string> places;
-  const auto design = design::read_design(text, known().catalog);
+  const auto design = design::read_design(text, known().catalog());
   places["{site}"] = design->places.given("site") ? "site" : "sites[0]";
   for (const design::Workload& w : design->workloads) {
     places.emplace("{" + std::string(kind_of(w)) + "}", path_of(*design, w));
@@ -233,8 +233,8 @@ std::vector<TextEdit> pranks_on(const std::string& text) {
 
 // The text after a prank; none where the file has no such place or is no design any more.
 std::optional<std::string> pranked(const std::string& text, const TextEdit& prank) {
-  const auto after = design::edit_text(text, prank, known().catalog);
-  if (!after || !design::read_design(after->text, known().catalog)) return std::nullopt;
+  const auto after = design::edit_text(text, prank, known().catalog());
+  if (!after || !design::read_design(after->text, known().catalog())) return std::nullopt;
   return after->text;
 }
 

@@ -25,7 +25,7 @@ design::Design read_pair(const std::string& name) {
   const std::string path = std::string(ORRERY_SOURCE_DIR) + "/examples/pairs/" + name + ".yaml";
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  auto design = design::read_design(text, known().catalog, {.file = path});
+  auto design = design::read_design(text, known().catalog(), {.file = path});
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error()));
   return design.value();
 }
@@ -38,8 +38,8 @@ struct Side {
 
   explicit Side(const std::string& name)
       : design(read_pair(name)),
-        stages(run_stages(design, known().catalog, known().models)),
-        verdict(review(design, known().catalog, known().models, {.spends = false})) {}
+        stages(run_stages(design, known())),
+        verdict(review(design, known(), {.spends = false})) {}
 
   double figure(Layer layer, std::string_view id) const {
     const Figure* f = verdict.figure(layer, id);
@@ -230,9 +230,9 @@ TEST(joined, a_converged_storage_network_slows_the_step_at_checkpoint_time) {
   EXPECT_FALSE(p.a.breaks("fabric.separate-storage"));
   // What is saved: the switches and optics of 4,128 ports, their hall and their energy.
   const double capex = p.a.figure(Layer::cost, "capex") - p.b.figure(Layer::cost, "capex");
-  const double kw = p.a.stages.networks.storage.bill.power().base() / 1000;
+  const double kw = p.a.stages.networks().storage.bill.power().base() / 1000;
   const double pue = p.a.figure(Layer::facility, "pue");
-  EXPECT_NEAR(capex, p.a.stages.networks.storage.bill.price().middle().base(), 1);
+  EXPECT_NEAR(capex, p.a.stages.networks().storage.bill.price().middle().base(), 1);
   const double saved =
       capex * yearly_share_of_capex() + kw * (kColocationPerKw + pue * kHours * kTariff);
   EXPECT_NEAR(p.a.annual() - p.b.annual(), saved, 0.01 * saved);

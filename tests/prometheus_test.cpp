@@ -33,14 +33,13 @@ struct Reviewed {
   design::Design design;
   Review review;
 
-  explicit Reviewed(design::Design d)
-      : design(std::move(d)), review(run_stages(design, known().catalog, known().models)) {}
+  explicit Reviewed(design::Design d) : design(std::move(d)), review(run_stages(design, known())) {}
   Reviewed(const Reviewed&) = delete;
 };
 
 design::Design template_design(std::string_view name) {
   const auto found = design::find_template(name);
-  auto design = design::read_design(found.value().text, known().catalog, {.file = "design.yaml"});
+  auto design = design::read_design(found.value().text, known().catalog(), {.file = "design.yaml"});
   EXPECT_TRUE(design.has_value()) << name;
   return *std::move(design);
 }

@@ -173,7 +173,7 @@ const Contract& contract() {
 class Served {
  public:
   Served() {
-    ConsoleSetting setting{.catalog = known().catalog, .models = known().models, .version = "0"};
+    ConsoleSetting setting{.models = known(), .version = "0"};
     setting.served = [] {
       return ServedDesign{.file = "sample.yaml",
                           .text = std::string(design::find_template("single-node")->text)};

@@ -21,6 +21,7 @@
 
 #include "base/text.h"
 #include "catalog/catalog.h"
+#include "catalog/embedded.h"
 #include "design/write_design.h"
 #include "emit/hosts.h"
 #include "emit/slurm.h"
@@ -199,12 +200,12 @@ std::expected<void, std::string> Cluster::start_munge() {
 }
 
 std::expected<void, std::string> Cluster::write_files(const ClusterOptions& options) {
-  const auto catalog = load_embedded_catalog();
-  const auto models = load_models(catalog.value());
+  const auto models = load_models(embedded_files());
+  if (!models) return std::unexpected(to_text(models.error()));
   const std::string text = options.design.empty() ? plain_design(options) : options.design;
-  const auto design = design::read_design(text, *catalog, {.file = "trial.yaml"});
+  const auto design = design::read_design(text, models->catalog(), {.file = "trial.yaml"});
   if (!design) return std::unexpected(to_text(design.error()));
-  const Review review = run_stages(*design, *catalog, models.value());
+  const Review review = run_stages(*design, *models);
   const auto hosts = hosts_of(review, HostsOf::slurm);
   if (!hosts) return std::unexpected(to_text(hosts.error()));
   for (const HostFleet& f : hosts->fleets) {

@@ -142,9 +142,9 @@ TEST_F(SlurmEmit, AnswersWhereAndWhenOn2048Nodes) {
 class SlurmHealth : public testing::Test {
  protected:
   void SetUp() override {
-    const auto design = design::read_design(design_of(8), known().catalog, {.file = "t.yaml"});
+    const auto design = design::read_design(design_of(8), known().catalog(), {.file = "t.yaml"});
     ASSERT_TRUE(design.has_value());
-    const Review review = run_stages(*design, known().catalog, known().models);
+    const Review review = run_stages(*design, known());
     const auto files = emit_slurm(review, {.design = "t", .digest = "d"});
     ASSERT_TRUE(files.has_value());
     for (const EmittedFile& f : *files) put(folder_.at(f.path), f.text);

@@ -20,13 +20,13 @@ std::string read_file(const std::string& path) {
 }
 
 design::Design read_text(std::string_view text, const std::string& name) {
-  auto design = design::read_design(text, known().catalog, {.file = name});
+  auto design = design::read_design(text, known().catalog(), {.file = name});
   EXPECT_TRUE(design.has_value()) << name << '\n' << (design ? "" : to_text(design.error()));
   return design ? *std::move(design) : design::Design{};
 }
 
 Verdict verdict_of(std::string_view text, const std::string& name) {
-  return review(read_text(text, name), known().catalog, known().models, {.spends = false});
+  return review(read_text(text, name), known(), {.spends = false});
 }
 
 std::string text_of(std::string_view name) {
@@ -55,12 +55,12 @@ TEST_P(EveryTemplate, passes_its_review) {
 
 TEST_P(EveryTemplate, gives_the_same_bytes_twice) {
   const design::Design design = read_text(text_of(GetParam()), GetParam());
-  const std::string once = json_of(review(design, known().catalog, known().models));
-  EXPECT_EQ(once, json_of(review(design, known().catalog, known().models)));
+  const std::string once = json_of(review(design, known()));
+  EXPECT_EQ(once, json_of(review(design, known())));
   // And from its canonical text; only places differ, which a passing design hardly shows.
   const design::Design again = read_text(write_design(design), "again");
-  EXPECT_EQ(run_stages(again, known().catalog, known().models).cost.annual.base(),
-            run_stages(design, known().catalog, known().models).cost.annual.base());
+  EXPECT_EQ(run_stages(again, known()).cost.annual.base(),
+            run_stages(design, known()).cost.annual.base());
 }
 
 INSTANTIATE_TEST_SUITE_P(templates, EveryTemplate, testing::ValuesIn(template_names()));

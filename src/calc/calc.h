@@ -8,9 +8,10 @@
 #include <string>
 
 #include "base/diagnostic.h"
-#include "catalog/catalog.h"
 #include "calc/calculation.h"
+#include "catalog/catalog.h"
 #include "machine/models.h"
+#include "machine/predict_training.h"
 
 namespace orrery {
 

@@ -5,13 +5,13 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "calc/calc.h"
 #include "cost/ownership.h"
 #include "facility/node_power.h"
 #include "facility/rack.h"
 #include "failure/effective_time.h"
 #include "failure/interval.h"
 #include "failure/spares.h"
-#include "calc/calc.h"
 #include "machine/links.h"
 
 namespace orrery {

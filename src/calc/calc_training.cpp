@@ -95,7 +95,7 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const Models& models) {
                  .what = fmt::format("a step of {} sequences is more than any run has", batch)});
   }
   query.batch = static_cast<int>(batch);
-  auto p = predict_training(models.training, query);
+  auto p = predict_training(models, query);
   if (!p) return std::unexpected(std::move(p.error()));
 
   const StageMemory& m = p->memory.stage;

@@ -10,8 +10,8 @@
 #include "base/diagnostic.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "catalog/catalog.h"
 #include "calc/calculators.h"
+#include "catalog/catalog.h"
 
 namespace orrery {
 

@@ -302,13 +302,12 @@ const CalcParameter* find_parameter(const Calculator& c, std::string_view name) 
   return found == c.parameters.end() ? nullptr : &*found;
 }
 
-Result<Calculation> calculate(const Calculator& c, const CalcTexts& given, const Catalog& catalog,
-                              const Models& models) {
+Result<Calculation> calculate(const Calculator& c, const CalcTexts& given, const Models& models) {
   if (Diagnostics faults = unknown_names(c, given); !faults.empty()) {
     return std::unexpected(std::move(faults));
   }
   const CalcTexts texts = with_presets(c, given);
-  CalcValues values(texts, catalog);
+  CalcValues values(texts, models.catalog());
   for (const CalcParameter& p : c.parameters) {
     if (p.kind == choice) values.check_choice(p);
   }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "catalog/catalog.h"
 #include "calc/calculation.h"
+#include "catalog/catalog.h"
 #include "machine/models.h"
 
 namespace orrery {
@@ -65,7 +65,7 @@ const CalcParameter* find_parameter(const Calculator& calculator, std::string_vi
 // at once: "calc.parameter" for names, "usage.value" and "usage.part" for values.
 using CalcTexts = std::map<std::string, std::string, std::less<>>;
 Result<Calculation> calculate(const Calculator& calculator, const CalcTexts& given,
-                              const Catalog& catalog, const Models& models);
+                              const Models& models);
 
 // The command line that asks this; presets are left out.
 std::string command_of(const Calculator& calculator, const CalcTexts& given);

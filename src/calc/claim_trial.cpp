@@ -78,14 +78,14 @@ const ClaimInput& ClaimContext::input(std::string_view id) const {
   return or_empty(it != inputs.end() ? &*it : nullptr);
 }
 const Accelerator& ClaimContext::accelerator(std::string_view id) const {
-  return or_empty(catalog.accelerator(id));
+  return or_empty(catalog().accelerator(id));
 }
-const Node& ClaimContext::node(std::string_view id) const { return or_empty(catalog.node(id)); }
+const Node& ClaimContext::node(std::string_view id) const { return or_empty(catalog().node(id)); }
 const ModelShape& ClaimContext::model(std::string_view id) const {
-  return or_empty(catalog.model(id));
+  return or_empty(catalog().model(id));
 }
 const CoolingMethod& ClaimContext::cooling(std::string_view id) const {
-  return or_empty(catalog.cooling(id));
+  return or_empty(catalog().cooling(id));
 }
 
 Estimate computed(double value, double width, std::string reference) {

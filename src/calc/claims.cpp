@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "base/csv.h"
-#include "catalog/embedded_table.h"
 #include "calc/claim_trial.h"
 
 namespace orrery {
@@ -33,8 +32,8 @@ Basis basis_from(std::string_view text) {
   return Basis::assumed;
 }
 
-Result<std::vector<ClaimInput>> published_inputs() {
-  auto table = embedded_table(kInputsFile);
+Result<std::vector<ClaimInput>> read_inputs(const Knowledge& knowledge) {
+  auto table = knowledge.table(kInputsFile);
   if (!table) return std::unexpected(std::move(table.error()));
   std::vector<ClaimInput> out;
   for (const CsvRow& row : table->rows()) {
@@ -111,8 +110,8 @@ ClaimVerdict verdict_of(const ClaimFinding& f) {
   return f.is_status ? ClaimVerdict::as_of : ClaimVerdict::holds;
 }
 
-Result<std::vector<Claim>> published_claims() {
-  auto table = embedded_table(kClaimsFile);
+Result<std::vector<Claim>> read_claims(const Knowledge& knowledge) {
+  auto table = knowledge.table(kClaimsFile);
   if (!table) return std::unexpected(std::move(table.error()));
   std::vector<Claim> out;
   Diagnostics faults;
@@ -137,12 +136,12 @@ Result<std::vector<Claim>> published_claims() {
   return out;
 }
 
-Result<std::vector<ClaimCheck>> check_claims(const Catalog& catalog, const Models& models) {
-  auto claims = published_claims();
+Result<std::vector<ClaimCheck>> check_claims(const Models& models) {
+  auto claims = read_claims(*models.knowledge);
   if (!claims) return std::unexpected(std::move(claims.error()));
-  auto inputs = published_inputs();
+  auto inputs = read_inputs(*models.knowledge);
   if (!inputs) return std::unexpected(std::move(inputs.error()));
-  const ClaimContext context{catalog, models, *inputs};
+  const ClaimContext context{models, *inputs};
   const std::vector<ClaimRule> rules = all_claim_rules();
   std::vector<ClaimCheck> out;
   Diagnostics faults;

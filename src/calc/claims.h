@@ -68,9 +68,9 @@ struct ClaimCheck {
 };
 
 // In the order of the file. A row with an unknown verdict is a fault.
-Result<std::vector<Claim>> published_claims();
+Result<std::vector<Claim>> read_claims(const Knowledge& knowledge);
 // Recomputes all of them. A claim without a check, or a check without a claim, is a fault.
-Result<std::vector<ClaimCheck>> check_claims(const Catalog& catalog, const Models& models);
+Result<std::vector<ClaimCheck>> check_claims(const Models& models);
 
 ClaimVerdict verdict_of(const ClaimFinding& finding);
 

@@ -41,7 +41,7 @@ ClaimFinding state_live(const ClaimContext& c) {
   };
   with_gradients("16-bit gradients", 2);
   with_gradients("fp32 gradients", 4);
-  const FrameworkModel m = c.models.training.training.framework("megatron-bridge", "");
+  const FrameworkModel m = c.models.training.framework("megatron-bridge", "");
   show_beside(f, "as Megatron keeps it", Unit::bytes,
               exact(m.weight_bytes + m.gradient_bytes + m.optimizer_bytes, Basis::derived,
                     "calibration/training_frameworks"),
@@ -83,15 +83,12 @@ struct SaveOf70b {
   BytesPerSecond server;
 };
 SaveOf70b save_of_70b(const ClaimContext& c) {
-  const auto guidance = published_storage_guidance();
-  BytesPerSecond server = gbytes_per_s(80);
-  if (guidance) {
-    server = guided_rate(*guidance, {.architecture = "SuperPOD H100",
-                                     .metric = "write",
-                                     .units = 4,
-                                     .level = GuidanceLevel::better})
-                 .value_or(server);
-  }
+  const BytesPerSecond server =
+      guided_rate(c.models.storage_guidance, {.architecture = "SuperPOD H100",
+                                              .metric = "write",
+                                              .units = 4,
+                                              .level = GuidanceLevel::better})
+          .value_or(gbytes_per_s(80));
   const double n = count_parameters(c.model("llama-3-70b")).total;
   const SaveLoad load = save_load(n, state_bytes(SavedState::adam_mixed),
                                   {.ranks = 1024, .model_shards = 8, .ranks_per_node = 8});
@@ -145,15 +142,14 @@ ClaimFinding ckpt_fraction(const ClaimContext& c) {
   q.layout = {.tp = 8, .pp = 2, .vp = 1, .cp = 1, .ep = 1, .microbatch = 1};
   q.layout.sharding = Sharding::zero1;
   q.layout.recompute = Recompute::selective;
-  const auto p = predict_training(c.models.training, q);
-  const auto guidance = published_storage_guidance();
-  if (!p || !guidance) return f;
+  const auto p = predict_training(c.models, q);
+  if (!p) return f;
   const Bytes size = checkpoint_size(count_parameters(q.model).total, SavedState::adam_mixed);
   const Seconds step(p->step_time_s.value);
   for (const GuidanceLevel level :
        {GuidanceLevel::good, GuidanceLevel::better, GuidanceLevel::best}) {
     const auto rate = guided_rate(
-        *guidance,
+        c.models.storage_guidance,
         {.architecture = "SuperPOD H100", .metric = "write", .units = 4, .level = level});
     if (!rate) continue;
     const Seconds write = size / *rate;

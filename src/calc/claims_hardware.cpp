@@ -111,7 +111,7 @@ ClaimFinding gpu_price(const ClaimContext& c) {
       {"h100-sxm", "h200-sxm", "b200-sxm", "b300-sxm", "gb200", "mi300x", "mi355x"}, price,
       "middle of the catalog's range");
   for (ClaimCase& k : f.cases) {
-    for (const Accelerator& a : c.catalog.accelerators) {
+    for (const Accelerator& a : c.catalog().accelerators) {
       if (a.name == k.figure.label && a.price) k.figure.estimate = fact(*a.price, a.provenance);
     }
   }
@@ -155,7 +155,7 @@ ClaimFinding nvl72_kw(const ClaimContext& c) {
 
 ClaimFinding node_10kw(const ClaimContext& c) {
   ClaimFinding f{.criterion = about(10e3, Unit::watts)};
-  for (const Node& n : c.catalog.nodes) {
+  for (const Node& n : c.catalog().nodes) {
     if (n.accelerator_id != "h100-sxm" || n.accelerators != 8 || !n.max_power) continue;
     try_case(f, fmt::format("{} ({})", n.name, n.cooling), fact(node_watts(n), n.provenance),
              "catalog row");
@@ -220,7 +220,7 @@ ClaimFinding node_net(const ClaimContext& c) {
 
 ClaimFinding tgi(const ClaimContext& c) {
   ClaimFinding f;
-  const ServingEngine* e = c.catalog.engine("tgi");
+  const ServingEngine* e = c.catalog().engine("tgi");
   try_fact(f, "in maintenance since", c.input("tgi-maintenance").value, "2025-12-11",
            "claims_inputs/tgi-maintenance");
   try_fact(f, "status", e ? to_text(e->status) : "", "archived", e ? e->provenance.reference : "");

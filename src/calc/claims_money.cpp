@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "calc/calc.h"
+#include "calc/claim_trial.h"
 #include "cost/ownership.h"
 #include "cost/rental.h"
 #include "cost/spend.h"
-#include "calc/calc.h"
-#include "calc/claim_trial.h"
 #include "machine/predict_serving.h"
 
 namespace orrery {
@@ -29,7 +29,7 @@ double accelerator_hours(const Calculation& c) {
 
 ClaimFinding spot_discount(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(0.60, 0.90, Unit::ratio)};
-  for (const CloudPrice& p : c.catalog.cloud_prices) {
+  for (const CloudPrice& p : c.catalog().cloud_prices) {
     const bool asked = p.accelerator_id == "h100-sxm" || p.accelerator_id == "h200-sxm" ||
                        p.accelerator_id == "a100-80-sxm" || p.accelerator_id == "b200-sxm";
     // A row without a discount repeats its on-demand price where no spot price was found.
@@ -53,7 +53,7 @@ ClaimFinding reserved_discount_claim(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(0.30, 0.50, Unit::ratio)};
   f.criterion.text = "middle of the range within 30 % to 50 %";
   std::string ranges;
-  for (const ReservedDiscount& r : c.catalog.reserved_discounts) {
+  for (const ReservedDiscount& r : c.catalog().reserved_discounts) {
     Estimate e = fact((r.low + r.high) / 2, r.provenance);
     e.low = r.low;
     e.high = r.high;
@@ -70,11 +70,11 @@ OwnershipInput owned_h100(const ClaimContext& c, bool owned_hall) {
   const Node& n = c.node("dgx-h100");
   constexpr int kNodes = 127;
   OwnershipInput in =
-      ownership_defaults(c.catalog, 8 * kNodes, n.typical_train_power.value_or(Watts()) * kNodes);
-  if (n.price) in.capex = capex_with_adders(c.catalog, n.price->middle() * kNodes);
+      ownership_defaults(c.catalog(), 8 * kNodes, n.typical_train_power.value_or(Watts()) * kNodes);
+  if (n.price) in.capex = capex_with_adders(c.catalog(), n.price->middle() * kNodes);
   in.contracted = n.max_power.value_or(Watts()) * kNodes;
   if (owned_hall) {
-    const TcoParameter* hall = c.catalog.tco("facility-capex");
+    const TcoParameter* hall = c.catalog().tco("facility-capex");
     in.colocation = UsdPerJoule();
     in.hall = UsdPerWatt(hall != nullptr ? hall->typical : 0);
   }
@@ -95,7 +95,7 @@ ClaimFinding power_share_opex(const ClaimContext& c) {
       "electricity / (electricity + staff + repair)");
   const double usual_kwh = owned_h100(c, true).electricity / usd_per_kwh(1);
   for (const char* id : {"usa", "deu", "gbr"}) {
-    const GridRegion* region = c.catalog.region(id);
+    const GridRegion* region = c.catalog().region(id);
     if (region == nullptr) continue;
     OwnershipInput in = owned_h100(c, true);
     in.electricity = (region->price_low + region->price_high) / 2;
@@ -136,11 +136,11 @@ ClaimFinding gpt4_cost(const ClaimContext& c) {
                          significant(price, 3)));
   };
   const Node& n = c.node("dgx-a100");
-  const auto owned = calc_tco({.node = &n, .count = 3125}, c.catalog);
+  const auto owned = calc_tco({.node = &n, .count = 3125}, c.catalog());
   if (owned && !owned->figures.empty()) {
     run("owned, at today's street price", owned->figures.back().estimate.value, kOwnershipPage);
   }
-  if (const auto m = market_price(c.catalog.cloud_prices, "a100-80-sxm", "", false)) {
+  if (const auto m = market_price(c.catalog().cloud_prices, "a100-80-sxm", "", false)) {
     run("rented at the market's lowest", usd_per_h(m->low), m->reference);
     run("rented at the market's median", usd_per_h(m->median), m->reference);
   }
@@ -181,8 +181,8 @@ LifeOf70b life_of_70b(const ClaimContext& c) {
   s.split.tp = 4;
   s.precision = {.products = Dtype::fp8, .experts = Dtype::fp8, .kv = Dtype::fp8};
   s.request = {.input = 1024, .output = 256};
-  const auto p = predict_capacity(c.models.training.kernels, c.models.collectives, s,
-                                  {.ttft_p99 = seconds(2), .tpot_p99 = milliseconds(60)});
+  const auto p =
+      predict_capacity(c.models, s, {.ttft_p99 = seconds(2), .tpot_p99 = milliseconds(60)});
   LifeOf70b life{.training_hours = accelerator_hours(calc_train_time(t))};
   if (p) {
     life.tokens_per_hour =

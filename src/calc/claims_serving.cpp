@@ -111,7 +111,7 @@ ClaimFinding batch_3_10x(const ClaimContext& c) {
   const ServingQuery q = chat_query(c, "llama-3-8b", "h100-sxm", 1);
   const auto replica = replica_of(q);
   if (!replica) return f;
-  const ServingMachine machine(c.models.training.kernels, c.models.collectives, q);
+  const ServingMachine machine(c.models, q);
   const double continuous =
       closed_loop(*replica, q.request, kConcurrency, machine.costs()).output_tokens_per_s;
   for (const double cv : {0.0, 0.5, 1.0}) {
@@ -147,13 +147,14 @@ ClaimFinding chat_pod(const ClaimContext& c) {
   };
   for (const Pod pod : {Pod{"70B on A100", "llama-3-70b", "a100-80-sxm", 4},
                         Pod{"8B on L40S", "llama-3-8b", "l40s", 1}}) {
-    const auto p = predict_capacity(c.models.training.kernels, c.models.collectives,
-                                    chat_query(c, pod.model, pod.accelerator, pod.tp), target);
+    const auto p =
+        predict_capacity(c.models, chat_query(c, pod.model, pod.accelerator, pod.tp), target);
     if (!p) continue;
     const PerSecond each = p->point.requests;
     for (const double rate : {1.0, 10.0, 100.0}) {
       const double gpus = pod.tp * replicas_needed(PerSecond(rate), each);
-      try_case(f, fmt::format("{}, {} requests/s", pod.label, rate), computed(gpus, 0.3, kServingPage),
+      try_case(f, fmt::format("{}, {} requests/s", pod.label, rate),
+               computed(gpus, 0.3, kServingPage),
                fmt::format("tp {} x replicas of {} requests/s at 80 % load", pod.tp,
                            significant(each.base(), 3)));
     }

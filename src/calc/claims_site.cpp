@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "calc/claim_trial.h"
 #include "catalog/fact_tables.h"
 #include "facility/rack.h"
 #include "facility/site_budget.h"
 #include "facility/site_power.h"
-#include "calc/claim_trial.h"
 
 namespace orrery {
 namespace {
@@ -48,11 +48,11 @@ ClaimFinding air_limit(const ClaimContext& c) {
 
 ClaimFinding air_30(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_most(30e3, Unit::watts)};
-  for (const CoolingMethod& m : c.catalog.cooling_methods) {
+  for (const CoolingMethod& m : c.catalog().cooling_methods) {
     if (m.liquid_heat_fraction > 0) continue;
     try_case(f, m.id, fact(m.rack_practical_max.base(), m.provenance), "practical limit of a rack");
   }
-  const CoolingMethod* next = method_needed(kilowatts(31), c.catalog.cooling_methods);
+  const CoolingMethod* next = method_needed(kilowatts(31), c.catalog().cooling_methods);
   if (next != nullptr) {
     show_beside(f, "next method up: " + next->id, Unit::watts,
                 fact(next->rack_practical_max.base(), next->provenance));
@@ -102,7 +102,7 @@ ClaimFinding cooling_half(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_least(0.5, Unit::ratio)};
   f.criterion.text = "overhead of at least 50 % of the site's power, which takes a PUE of 2.0";
   double mean = 0;  // of the latest survey, which the table lists first
-  if (const auto t = catalog_table("pue_published")) {
+  if (const auto t = catalog_table(*c.models.knowledge, "pue_published")) {
     for (const CsvRow& row : t->rows()) {
       const auto pue = t->number(row, "pue");
       const double year = t->number(row, "year").value_or(0);
@@ -114,10 +114,10 @@ ClaimFinding cooling_half(const ClaimContext& c) {
   }
   for (const char* climate : {"cool", "hot-humid"}) {
     for (const char* method : {"air-perimeter", "air-contained", "direct-to-chip-1p"}) {
-      const auto site = site_power(c.catalog, {.cooling_id = method,
-                                               .climate = climate,
-                                               .design = megawatts(2),
-                                               .mean = megawatts(1.5)});
+      const auto site = site_power(c.catalog(), {.cooling_id = method,
+                                                 .climate = climate,
+                                                 .design = megawatts(2),
+                                                 .mean = megawatts(1.5)});
       if (!site) continue;
       try_cooling_share(f, fmt::format("{}, {}", method, climate), site->pue.middle, kPuePage);
     }
@@ -134,7 +134,7 @@ ClaimFinding campus_mw(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(50e6, 100e6, Unit::watts)};
   const Node& n = c.node("dgx-h100");
   const auto site = site_power(
-      c.catalog,
+      c.catalog(),
       {.cooling_id = "rear-door-active", .climate = "temperate", .design = megawatts(50)});
   if (!site) return f;
   const double pue = site->pue.middle;

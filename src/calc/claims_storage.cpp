@@ -7,7 +7,6 @@
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "catalog/embedded_table.h"
 #include "calc/claim_trial.h"
 #include "storage/dataset.h"
 #include "storage/guidance.h"
@@ -35,10 +34,10 @@ struct Reader {
   BytesPerSecond demand() const { return ideal_read_rate(batch, sample, compute); }
 };
 
-Reader mlperf_reader(std::string_view workload, std::string_view accelerator,
+Reader mlperf_reader(const ClaimContext& c, std::string_view workload, std::string_view accelerator,
                      std::string_view kind) {
   Reader r{.label = fmt::format("{} on {}", workload, accelerator)};
-  if (const auto t = embedded_table("calibration/mlperf_storage_workloads.csv")) {
+  if (const auto t = c.models.knowledge->table("calibration/mlperf_storage_workloads.csv")) {
     for (const CsvRow& row : t->rows()) {
       if (t->text(row, "workload") != workload || t->text(row, "accelerator") != accelerator)
         continue;
@@ -47,8 +46,7 @@ Reader mlperf_reader(std::string_view workload, std::string_view accelerator,
       r.compute = seconds(t->number(row, "compute_s_per_step").value_or(0));
     }
   }
-  const auto kinds = published_dataset_kinds();
-  const DatasetKind* k = kinds ? find_dataset_kind(*kinds, kind) : nullptr;
+  const DatasetKind* k = find_dataset_kind(c.models.dataset_kinds, kind);
   if (k != nullptr) {
     r.decode = k->decode;
     r.decoded = k->decoded_sample;
@@ -68,8 +66,9 @@ Reader text_reader(const ClaimContext& c) {
 }
 
 std::vector<Reader> readers(const ClaimContext& c) {
-  return {mlperf_reader("resnet50", "a100", "image"), mlperf_reader("resnet50", "h100", "image"),
-          mlperf_reader("unet3d", "h100", "volume"), text_reader(c)};
+  return {mlperf_reader(c, "resnet50", "a100", "image"),
+          mlperf_reader(c, "resnet50", "h100", "image"),
+          mlperf_reader(c, "unet3d", "h100", "volume"), text_reader(c)};
 }
 
 LoaderRate loader(const ClaimContext& c, const Reader& r, BytesPerSecond fetch, double cores) {
@@ -85,18 +84,16 @@ LoaderRate loader(const ClaimContext& c, const Reader& r, BytesPerSecond fetch, 
 
 double cores_per_gpu(const ClaimContext& c) { return c.input("dgx-h100-cores").number() / 8; }
 
-BytesPerSecond guidance_read(double units, GuidanceLevel level) {
-  const auto all = published_storage_guidance();
-  if (!all) return {};
+BytesPerSecond guidance_read(const ClaimContext& c, double units, GuidanceLevel level) {
   return guided_rate(
-             *all,
+             c.models.storage_guidance,
              {.architecture = "SuperPOD H100", .metric = "read", .units = units, .level = level})
       .value_or(BytesPerSecond());
 }
 
 ClaimFinding util_4060(const ClaimContext& c) {
   ClaimFinding f{.criterion = between(0.40, 0.60, Unit::ratio)};
-  const BytesPerSecond store = guidance_read(1, GuidanceLevel::good);
+  const BytesPerSecond store = guidance_read(c, 1, GuidanceLevel::good);
   for (const Reader& r : readers(c)) {
     const LoaderRate rate = loader(c, r, store / kUnitGpus, cores_per_gpu(c));
     try_case(f, fmt::format("256 GPUs, {}", r.label), computed(rate.utilisation, 0.1, kLoaderPage),
@@ -115,7 +112,7 @@ ClaimFinding util_4060(const ClaimContext& c) {
 // Four PCIe 5 drives of a node, for its eight GPUs.
 ClaimFinding util_90(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_least(0.90, Unit::ratio)};
-  const StorageDevice* drive = c.catalog.storage_device("tlc-gen5");
+  const StorageDevice* drive = c.catalog().storage_device("tlc-gen5");
   if (drive == nullptr) return f;
   const BytesPerSecond fetch = drive->read * (4 * kDeliveredShare / 8);
   const auto run = [&](const Reader& r, double cores) {
@@ -125,9 +122,9 @@ ClaimFinding util_90(const ClaimContext& c) {
              fmt::format("{} a GPU of {} asked, limit {}", show(fetch.base(), Unit::bytes_per_s),
                          show(r.demand().base(), Unit::bytes_per_s), to_text(rate.limit)));
   };
-  const Reader images = mlperf_reader("resnet50", "h100", "image");
+  const Reader images = mlperf_reader(c, "resnet50", "h100", "image");
   run(images, cores_per_gpu(c));
-  run(mlperf_reader("unet3d", "h100", "volume"), cores_per_gpu(c));
+  run(mlperf_reader(c, "unet3d", "h100", "volume"), cores_per_gpu(c));
   run(images, 4);
   const double needed = 0.9 * decode_cores_needed(images.batch, images.decode, images.compute);
   f.only_if = fmt::format(
@@ -144,7 +141,7 @@ bool has_role(const StorageDevice& d, std::string_view role) {
 ClaimFinding gpu_direct_us(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_most(50e-6, Unit::seconds)};
   double least = 1;
-  for (const StorageDevice& d : c.catalog.storage_devices) {
+  for (const StorageDevice& d : c.catalog().storage_devices) {
     if (!has_role(d, "gpu-direct") || !d.read_latency) continue;
     try_case(f, d.name, fact(d.read_latency->base(), d.provenance), "read latency of the drive");
     least = std::min(least, d.read_latency->base());
@@ -158,7 +155,7 @@ ClaimFinding inference_latency(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_most(1e-3, Unit::seconds)};
   for (const char* id :
        {"tlc-gen5", "qlc-122", "pfs-weka-node", "pfs-vast-ebox", "hdd-cmr24", "obj-hdd-node"}) {
-    const StorageDevice* d = c.catalog.storage_device(id);
+    const StorageDevice* d = c.catalog().storage_device(id);
     if (d == nullptr || !d->read_latency) continue;
     try_case(f, d->name, fact(d->read_latency->base(), d->provenance), "catalog row");
   }
@@ -169,7 +166,7 @@ ClaimFinding inference_latency(const ClaimContext& c) {
 ClaimFinding hot_tier(const ClaimContext& c) {
   constexpr double kMulti = 2e12;
   ClaimFinding f{.criterion = at_least(kMulti, Unit::bytes_per_s)};
-  const BytesPerSecond unit = guidance_read(1, GuidanceLevel::best);
+  const BytesPerSecond unit = guidance_read(c, 1, GuidanceLevel::best);
   for (const double gpus : {256.0, 1024.0, 16384.0}) {
     try_case(f, fmt::format("{} H100", grouped(static_cast<std::int64_t>(gpus))),
              computed((unit * (gpus / kUnitGpus)).base(), 0.1, "refarch_storage"),
@@ -180,7 +177,7 @@ ClaimFinding hot_tier(const ClaimContext& c) {
   show_beside(f, "H100s that ask 2 TB/s at best guidance", Unit::count,
               computed(gpus, 0.1, "refarch_storage"));
   for (const char* id : {"pfs-ddn-ai400x3", "pfs-ess6000", "obj-hdd-node"}) {
-    const StorageDevice* d = c.catalog.storage_device(id);
+    const StorageDevice* d = c.catalog().storage_device(id);
     if (d == nullptr) continue;
     const TierSize size =
         size_tier({.read = BytesPerSecond(kMulti)}, *d, {.protection = kApplianceProtection});
@@ -193,10 +190,10 @@ ClaimFinding hot_tier(const ClaimContext& c) {
 }
 
 // Checkpoints of the 1T shape on 10, 15, 20 and 30 data nodes of one system.
-ClaimFinding scale_linear(const ClaimContext&) {
+ClaimFinding scale_linear(const ClaimContext& c) {
   ClaimFinding f{.criterion = about(1, Unit::factor)};
   f.criterion.text = "within 5 % of linear growth from the smallest system";
-  const auto t = embedded_table("validation/checkpoint_truth.csv");
+  const auto t = c.models.knowledge->table("validation/checkpoint_truth.csv");
   if (!t) return f;
   double first_nodes = 0;
   double first_rate = 0;

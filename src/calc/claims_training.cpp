@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/text.h"
+#include "calc/claim_trial.h"
 #include "cluster/gang.h"
 #include "design/templates.h"
 #include "failure/rates.h"
-#include "calc/claim_trial.h"
 #include "machine/predict_training.h"
 #include "plan/review.h"
 #include "training/pipeline.h"
@@ -46,11 +46,10 @@ ClaimFinding gang_7of8(const ClaimContext&) {
   return f;
 }
 
-ClaimFinding failures_weekly(const ClaimContext&) {
+ClaimFinding failures_weekly(const ClaimContext& c) {
   ClaimFinding f{.criterion = at_most(weeks(1).base(), Unit::seconds)};
   f.criterion.text = "a failure at least every week";
-  const auto rates = published_node_failure_rates();
-  const NodeFailureRate* r = rates ? find_rate(*rates, "llama3") : nullptr;
+  const NodeFailureRate* r = find_rate(c.models.failure_rates, "llama3");
   if (r == nullptr) return f;
   for (const double gpus : {64.0, 256.0, 1024.0, 4096.0, 16384.0}) {
     const Seconds mtbf = job_mtbf(gpus / 8, r->per_node);
@@ -123,7 +122,7 @@ double share_of(const ClaimContext& c, int gpus, BytesPerSecond nic) {
   q.layout = {.tp = 1, .pp = 1, .vp = 1, .cp = 1, .ep = 1, .microbatch = 1};
   q.layout.sharding = Sharding::zero3;
   q.layout.recompute = Recompute::selective;
-  const auto p = predict_training(c.models.training, q);
+  const auto p = predict_training(c.models, q);
   return p ? exposed_share(p->step) : 0;
 }
 
@@ -170,7 +169,7 @@ ClaimFinding av_cluster(const ClaimContext& c) {
   f.criterion.text = "goodput of the example design at least 90 %";
   const auto found = design::find_template("av-vision");
   if (!found) return f;
-  auto read = design::read_design(found->text, c.catalog, {.file = "av-vision.yaml"});
+  auto read = design::read_design(found->text, c.catalog(), {.file = "av-vision.yaml"});
   if (!read || read->fleet.empty()) return f;
   design::Design d = std::move(*read);
   d.fabric.compute.switch_part = "qm9700";
@@ -183,13 +182,13 @@ ClaimFinding av_cluster(const ClaimContext& c) {
       if (sample.storage[i].read) d.storage[i].read = *sample.storage[i].read * scale;
       if (sample.storage[i].write) d.storage[i].write = *sample.storage[i].write * scale;
     }
-    const Review r = run_stages(d, c.catalog, c.models);
+    const Review r = run_stages(d, c.models);
     if (r.trains.empty()) continue;
     const TrainView& t = r.trains[0];
     try_case(f, fmt::format("{} H100", grouped(gpus)),
              computed(t.goodput, 0.05, "data/templates/av-vision.yaml"),
              fmt::format("run of {}, NICs {} a node", show(t.run_time.base(), Unit::seconds),
-                         show(r.networks.compute.per_node().base(), Unit::bytes_per_s)));
+                         show(r.networks().compute.per_node().base(), Unit::bytes_per_s)));
   }
   f.only_if = "the store grows with the GPUs and the batch feeds them all: goodput holds at " +
               labels_of(f, true);

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "catalog/embedded.h"
-#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -12,9 +10,9 @@ namespace {
 constexpr std::string_view kFolder = "catalog/";
 constexpr std::string_view kEnding = ".csv";
 
-std::vector<std::string> table_names() {
+std::vector<std::string> table_names(const Knowledge& knowledge) {
   std::vector<std::string> names;
-  for (const EmbeddedFile& file : embedded_files()) {
+  for (const EmbeddedFile& file : knowledge.files) {
     if (!file.path.starts_with(kFolder) || !file.path.ends_with(kEnding)) continue;
     names.emplace_back(
         file.path.substr(kFolder.size(), file.path.size() - kFolder.size() - kEnding.size()));
@@ -24,8 +22,8 @@ std::vector<std::string> table_names() {
 
 }  // namespace
 
-Result<std::vector<TableTitle>> catalog_titles() {
-  const auto table = embedded_table("catalog_index.csv");
+Result<std::vector<TableTitle>> catalog_titles(const Knowledge& knowledge) {
+  const auto table = knowledge.table("catalog_index.csv");
   if (!table) return std::unexpected(table.error());
   std::vector<TableTitle> titles;
   for (const CsvRow& row : table->rows()) {
@@ -35,12 +33,12 @@ Result<std::vector<TableTitle>> catalog_titles() {
   return titles;
 }
 
-Result<CsvTable> catalog_table(std::string_view name) {
+Result<CsvTable> catalog_table(const Knowledge& knowledge, std::string_view name) {
   std::string id = lowered(name);
   std::ranges::replace(id, '-', '_');
   const std::string path = std::string(kFolder) + id + std::string(kEnding);
-  if (const auto text = embedded_file(path)) return CsvTable::parse(*text, path);
-  const auto close = nearest(id, table_names());
+  if (const auto text = knowledge.text(path)) return CsvTable::parse(*text, path);
+  const auto close = nearest(id, table_names(knowledge));
   return fail({.code = "catalog.table",
                .place = {},
                .what = "no table '" + std::string(name) + "'",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/csv.h"
+#include "catalog/knowledge.h"
 
 namespace orrery {
 
@@ -17,10 +18,10 @@ struct TableTitle {
 };
 
 // In the order of data/catalog_index.csv.
-Result<std::vector<TableTitle>> catalog_titles();
+Result<std::vector<TableTitle>> catalog_titles(const Knowledge& knowledge);
 
 // Hyphens and underscores are alike in `name`. An unknown name suggests the nearest.
-Result<CsvTable> catalog_table(std::string_view name);
+Result<CsvTable> catalog_table(const Knowledge& knowledge, std::string_view name);
 
 // The row whose id or alias is `id`, in any case; nullptr where there is none.
 const CsvRow* row_by_id(const CsvTable& table, std::string_view id);

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/text.h"
+#include "calc/calculators.h"
 #include "cli/session.h"
 #include "cli/verb.h"
-#include "calc/calculators.h"
 #include "report/calculation_report.h"
 
 namespace orrery {
@@ -63,10 +63,9 @@ CalcTexts texts_of(const CalcFields& fields) {
 }
 
 ExitCode answer(const Calculator& calculator, const CalcFields& fields, Terminal& terminal) {
-  const auto knowledge = load_knowledge();
-  if (!knowledge) return refuse(terminal, knowledge.error());
-  const Result<Calculation> c =
-      calculate(calculator, texts_of(fields), (*knowledge)->catalog, (*knowledge)->models);
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  const Result<Calculation> c = calculate(calculator, texts_of(fields), *models);
   if (!c) return refuse(terminal, c.error());
   switch (fields.format) {
     case Format::json:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/session.h"
 #include "cli/verb.h"
 #include "score/storage_probe.h"
 #include "score/training_refit.h"
@@ -71,8 +72,8 @@ ExitCode calibrate_tier(const CalibrateOptions& options, const std::string& text
 
 // The files of data/calibration that these rows give, one below the other; --part picks one.
 ExitCode calibrate_training(const CalibrateOptions& options, const CsvTable& rows,
-                            const Catalog& catalog, Terminal& terminal) {
-  const auto files = refitted_files(rows, {catalog, nullptr}, options.file);
+                            const Models& models, Terminal& terminal) {
+  const auto files = refitted_files(rows, {models, nullptr}, options.file);
   if (!files) return refuse(terminal, files.error());
   std::string parts;
   for (const CalibrationFile& file : *files) {
@@ -94,18 +95,16 @@ ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
   const auto text = terminal.read_file(options.file);
   if (!text) return refuse(terminal, text.error());
   if (looks_like_storage_probe(*text)) return calibrate_tier(options, *text, terminal);
-  const auto catalog = load_embedded_catalog();
-  if (!catalog) return refuse(terminal, catalog.error());
-  const auto shipped = load_embedded_calibration();
+  const auto shipped = shipped_models();
   if (!shipped) return refuse(terminal, shipped.error());
   const auto probe = CsvTable::parse(*text, options.file);
   if (!probe) return refuse(terminal, probe.error());
   if (probe->column("tokens_per_s_per_gpu")) {
-    return calibrate_training(options, *probe, *catalog, terminal);
+    return calibrate_training(options, *probe, *shipped, terminal);
   }
-  const auto accelerator = chosen(*catalog, options, *probe);
+  const auto accelerator = chosen(shipped->catalog(), options, *probe);
   if (!accelerator) return refuse(terminal, accelerator.error());
-  const auto report = calibrate(*probe, **accelerator, *shipped);
+  const auto report = calibrate(*probe, **accelerator, shipped->kernels);
   if (!report) return refuse(terminal, report.error());
   terminal.err << calibration_text(*report);
   terminal.out << calibration_csv(*report);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "catalog/fact_tables.h"
 #include "catalog/provenance.h"
+#include "cli/session.h"
 #include "cli/verb.h"
 #include "report/document.h"
 
@@ -163,13 +164,14 @@ Document page_of_row(const std::string& name, const CsvTable& table, const CsvRo
   return document;
 }
 
-ExitCode list_tables(const CatalogOptions& options, Terminal& terminal) {
-  const auto titles = catalog_titles();
+ExitCode list_tables(const CatalogOptions& options, const Knowledge& knowledge,
+                     Terminal& terminal) {
+  const auto titles = catalog_titles(knowledge);
   if (!titles) return refuse(terminal, titles.error());
   Table listed{
       .header = {"table", "rows", "about", "what"}, .rows = {}, .flush_right = {false, true}};
   for (const TableTitle& title : *titles) {
-    const auto table = catalog_table(title.id);
+    const auto table = catalog_table(knowledge, title.id);
     if (!table) return refuse(terminal, table.error());
     listed.rows.push_back(
         {title.id, std::to_string(table->rows().size()), title.group, title.title});
@@ -199,11 +201,12 @@ ExitCode list_tables(const CatalogOptions& options, Terminal& terminal) {
 }
 
 // "orrery catalog h100-sxm": say in which table it is, since that is what was meant.
-Diagnostics unknown_table(const CatalogOptions& options, Diagnostics faults) {
-  const auto titles = catalog_titles();
+Diagnostics unknown_table(const CatalogOptions& options, const Knowledge& knowledge,
+                          Diagnostics faults) {
+  const auto titles = catalog_titles(knowledge);
   if (!titles) return faults;
   for (const TableTitle& title : *titles) {
-    const auto table = catalog_table(title.id);
+    const auto table = catalog_table(knowledge, title.id);
     if (!table || !row_by_id(*table, options.table)) continue;
     faults.front().fix = fmt::format("it is a row: orrery catalog {} {}", title.id, options.table);
     break;
@@ -222,9 +225,11 @@ Diagnostics unknown_row(const std::string& name, const CsvTable& table, const st
 }
 
 ExitCode run_catalog(const CatalogOptions& options, Terminal& terminal) {
-  if (options.table.empty()) return list_tables(options, terminal);
-  const auto table = catalog_table(options.table);
-  if (!table) return refuse(terminal, unknown_table(options, table.error()));
+  const auto knowledge = shipped_knowledge();
+  if (!knowledge) return refuse(terminal, knowledge.error());
+  if (options.table.empty()) return list_tables(options, *knowledge, terminal);
+  const auto table = catalog_table(*knowledge, options.table);
+  if (!table) return refuse(terminal, unknown_table(options, *knowledge, table.error()));
   std::string name = lowered(options.table);
   std::ranges::replace(name, '-', '_');
   const CsvRow* row = nullptr;

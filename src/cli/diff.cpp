@@ -17,15 +17,15 @@ struct DiffOptions {
 };
 
 ExitCode run_diff(const DiffOptions& options, Terminal& terminal) {
-  const auto knowledge = load_knowledge();
-  if (!knowledge) return refuse(terminal, knowledge.error());
-  const auto before = load_design(options.before, (*knowledge)->catalog, terminal);
-  const auto after = load_design(options.after, (*knowledge)->catalog, terminal);
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  const auto before = load_design(options.before, models->catalog(), terminal);
+  const auto after = load_design(options.after, models->catalog(), terminal);
   Diagnostics faults;
   if (!before) faults.insert(faults.end(), before.error().begin(), before.error().end());
   if (!after) faults.insert(faults.end(), after.error().begin(), after.error().end());
   if (!faults.empty()) return refuse(terminal, faults);
-  const DesignDiff d = compare(*before, *after, (*knowledge)->catalog, (*knowledge)->models);
+  const DesignDiff d = compare(*before, *after, *models);
   switch (options.format) {
     case Format::json:
       terminal.out << json_of(d);

@@ -131,11 +131,11 @@ ExitCode run_emit(const std::string& target, const EmitOptions& options, const E
                               .what = "--force and --keep exclude each other",
                               .fix = "give one of them"}});
   }
-  const auto knowledge = load_knowledge();
-  if (!knowledge) return refuse(terminal, knowledge.error());
-  const auto design = load_design(options.design, (*knowledge)->catalog, terminal);
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  const auto design = load_design(options.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const Review review = run_stages(*design, (*knowledge)->catalog, (*knowledge)->models);
+  const Review review = run_stages(*design, *models);
   const EmitSource source{
       .design = design->name, .version = design->version, .digest = design::design_digest(*design)};
   const auto files = emitter(review, source);

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "base/text.h"
+#include "calc/claims.h"
 #include "cli/session.h"
 #include "cli/verb.h"
-#include "calc/claims.h"
 #include "plan/review.h"
 #include "report/claims_report.h"
 #include "report/explain_report.h"
@@ -36,9 +36,9 @@ ExitCode unknown(Terminal& terminal, const char* kind, const std::string& name,
 }
 
 ExitCode explain_claims(const ExplainOptions& o, Terminal& terminal) {
-  const auto knowledge = load_knowledge();
-  if (!knowledge) return refuse(terminal, knowledge.error());
-  auto checks = check_claims((*knowledge)->catalog, (*knowledge)->models);
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  auto checks = check_claims(*models);
   if (!checks) return refuse(terminal, checks.error());
   if (!o.name.empty()) {
     std::vector<std::string> ids;
@@ -74,7 +74,9 @@ ExitCode explain_rules(const ExplainOptions& o, Terminal& terminal) {
 }
 
 ExitCode explain_glossary(const ExplainOptions& o, Terminal& terminal) {
-  auto entries = published_glossary();
+  const auto knowledge = shipped_knowledge();
+  if (!knowledge) return refuse(terminal, knowledge.error());
+  auto entries = read_glossary(*knowledge);
   if (!entries) return refuse(terminal, entries.error());
   if (!o.name.empty()) {
     std::vector<std::string> words;
@@ -94,11 +96,11 @@ ExitCode explain_glossary(const ExplainOptions& o, Terminal& terminal) {
 
 // The review passes or fails elsewhere (`plan`); to explain it is always an answer.
 ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
-  const auto knowledge = load_knowledge();
-  if (!knowledge) return refuse(terminal, knowledge.error());
-  const auto design = load_design(o.topic, (*knowledge)->catalog, terminal);
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  const auto design = load_design(o.topic, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const Verdict v = review(*design, (*knowledge)->catalog, (*knowledge)->models, {.spends = false});
+  const Verdict v = review(*design, *models, {.spends = false});
   const std::vector<PlacedFigure> found = figures_named(v, o.name);
   if (found.empty()) {
     return unknown(terminal, "figure", o.name, figure_names(v), "orrery explain " + o.topic);

@@ -102,11 +102,11 @@ ExitCode serve_metrics(const ExporterOptions& options, Exporter& exporter, Termi
 }
 
 ExitCode run_exporter(const ExporterOptions& options, Terminal& terminal) {
-  const auto knowledge = load_knowledge();
-  if (!knowledge) return refuse(terminal, knowledge.error());
-  const auto design = load_design(options.design, (*knowledge)->catalog, terminal);
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  const auto design = load_design(options.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const Review review = run_stages(*design, (*knowledge)->catalog, (*knowledge)->models);
+  const Review review = run_stages(*design, *models);
   MetricFamilies plan = plan_families(planned_values(review));
   plan.push_back(info_family(*design));
   Exporter exporter(setup_of(options, std::move(plan), terminal));

@@ -13,8 +13,8 @@
 #include "fabric/hazards.h"
 #include "fabric/nccl_log.h"
 #include "fabric/what_if.h"
-#include "machine/network.h"
 #include "machine/links.h"
+#include "machine/machine.h"
 #include "report/document.h"
 
 namespace orrery {
@@ -72,15 +72,16 @@ Diagnostic usage(std::string what, std::string fix) {
           .fix = std::move(fix)};
 }
 
-Result<Built> from_design(const NetworkOptions& o, const Catalog& catalog, Terminal& terminal) {
-  auto design = load_design(*o.design, catalog, terminal);
+Result<Built> from_design(const NetworkOptions& o, const Models& models, Terminal& terminal) {
+  auto design = load_design(*o.design, models.catalog(), terminal);
   if (!design) return std::unexpected(design.error());
-  NetworkViews views = view_networks(*design, catalog, view_fleets(*design, catalog));
-  if (!views.compute.topology) {
-    if (!views.compute.faults.empty()) return std::unexpected(views.compute.faults);
+  const Machine machine = build_machine(std::move(*design), models);
+  const Network& compute = machine.networks.compute;
+  if (!compute.topology) {
+    if (!compute.faults.empty()) return std::unexpected(compute.faults);
     return fail(usage("the design has no compute network of its own", "describe fabric.compute"));
   }
-  return Built{std::move(*views.compute.topology), std::move(views.compute.bill)};
+  return Built{*compute.topology, compute.bill};
 }
 
 Result<Built> from_options(const NetworkOptions& o, const Catalog& catalog) {
@@ -117,8 +118,8 @@ Result<Built> from_options(const NetworkOptions& o, const Catalog& catalog) {
   return Built{std::move(*topology), std::move(bill)};
 }
 
-Result<Built> build(const NetworkOptions& o, const Catalog& catalog, Terminal& terminal) {
-  return o.design ? from_design(o, catalog, terminal) : from_options(o, catalog);
+Result<Built> build(const NetworkOptions& o, const Models& models, Terminal& terminal) {
+  return o.design ? from_design(o, models, terminal) : from_options(o, models.catalog());
 }
 
 void print(Terminal& terminal, Format format, const Document& d) {
@@ -148,9 +149,9 @@ std::string bill_json(const Built& b) {
 }
 
 ExitCode run_bill(const NetworkOptions& o, Terminal& terminal) {
-  const auto catalog = load_embedded_catalog();
-  if (!catalog) return refuse(terminal, catalog.error());
-  const auto b = build(o, *catalog, terminal);
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  const auto b = build(o, *models, terminal);
   if (!b) return refuse(terminal, b.error());
   if (o.format == Format::json) {
     terminal.out << bill_json(*b);
@@ -182,9 +183,9 @@ struct PathOptions : NetworkOptions {
 };
 
 ExitCode run_path(const PathOptions& o, Terminal& terminal) {
-  const auto catalog = load_embedded_catalog();
-  if (!catalog) return refuse(terminal, catalog.error());
-  const auto b = build(o, *catalog, terminal);
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  const auto b = build(o, *models, terminal);
   if (!b) return refuse(terminal, b.error());
   const FabricGraph g = build_graph(b->topology);
   if (o.from < 0 || o.to < 0 || o.from >= g.endpoints || o.to >= g.endpoints) {
@@ -231,9 +232,9 @@ std::string loss_json(const LossReport& r) {
 }
 
 ExitCode run_loss(const LossOptions& o, Terminal& terminal) {
-  const auto catalog = load_embedded_catalog();
-  if (!catalog) return refuse(terminal, catalog.error());
-  const auto b = build(o, *catalog, terminal);
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  const auto b = build(o, *models, terminal);
   if (!b) return refuse(terminal, b.error());
   if (o.number < 0 || o.number > 100'000'000) return refuse(terminal, {usage("no such part", "")});
   const auto r =
@@ -321,15 +322,13 @@ Document log_document(const std::vector<LogRow>& rows, const NcclLog& log, int r
 }
 
 ExitCode run_log(const LogOptions& o, Terminal& terminal) {
-  const auto catalog = load_embedded_catalog();
-  if (!catalog) return refuse(terminal, catalog.error());
-  const auto parameters = embedded_collective_parameters();
-  if (!parameters) return refuse(terminal, parameters.error());
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
   const auto text = terminal.read_file(o.file);
   if (!text) return refuse(terminal, text.error());
   const auto log = parse_nccl_log(*text, o.file);
   if (!log) return refuse(terminal, log.error());
-  const Accelerator* a = catalog->accelerator(o.gpu);
+  const Accelerator* a = models->catalog().accelerator(o.gpu);
   const auto rate = parse_quantity<BytesPerSecond>(o.rate);
   const auto ranks =
       static_cast<int>(o.ranks.value_or(log->ranks_solved.value_or(log->ranks_stated.value_or(0))));
@@ -349,13 +348,13 @@ ExitCode run_log(const LogOptions& o, Terminal& terminal) {
                                   .nic_rate = *rate,
                                   .network = network_kind_from(o.network, a->scaleup_link),
                                   .rccl = a->vendor == "AMD"};
-  const LinkHierarchy links = link_hierarchy(machine, *parameters);
+  const LinkHierarchy links = link_hierarchy(machine, models->collectives);
   std::vector<LogRow> rows;
   for (const NcclLine& line : log->lines) {
     if (line.bytes <= 0) continue;
     const CollectiveCall call{log->kind.value_or(Collective::all_reduce), Bytes(line.bytes),
                               packed_group(ranks, domain)};
-    rows.push_back({line, predict_collective(links, call, *parameters)});
+    rows.push_back({line, predict_collective(links, call, models->collectives)});
   }
   GapFacts facts{.leaves_domain = ranks > domain,
                  .roce = machine.network == NetworkKind::roce,

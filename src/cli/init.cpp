@@ -8,6 +8,7 @@
 
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "cli/session.h"
 #include "cli/verb.h"
 #include "design/schema.h"
 #include "design/templates.h"
@@ -97,12 +98,12 @@ ExitCode run_init(const InitOptions& options, Terminal& terminal) {
                               .fix = "give one of them"}});
   }
   if (options.schema) {
-    const auto catalog = load_embedded_catalog();
-    if (!catalog) {
-      refuse(terminal, catalog.error());
+    const auto knowledge = shipped_knowledge();
+    if (!knowledge) {
+      refuse(terminal, knowledge.error());
       return ExitCode::internal;
     }
-    return deliver(design::design_schema(*catalog), options, terminal);
+    return deliver(design::design_schema(knowledge->catalog), options, terminal);
   }
   if (options.name.empty()) {
     list_templates(options.format, terminal);

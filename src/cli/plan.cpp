@@ -48,12 +48,12 @@ void warn_of_unknown_tiers(const Models& models, const design::Design& design,
 }
 
 ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
-  const auto knowledge = load_knowledge(options.calibrations, terminal);
-  if (!knowledge) return refuse(terminal, knowledge.error());
-  const auto design = load_design(options.design, (*knowledge)->catalog, terminal);
+  const auto models = calibrated_models(options.calibrations, terminal);
+  if (!models) return refuse(terminal, models.error());
+  const auto design = load_design(options.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  warn_of_unknown_tiers((*knowledge)->models, *design, options.calibrations, terminal);
-  const Verdict verdict = review(*design, (*knowledge)->catalog, (*knowledge)->models);
+  warn_of_unknown_tiers(*models, *design, options.calibrations, terminal);
+  const Verdict verdict = review(*design, *models);
   terminal.out << rendered(verdict, options);
   return verdict.passes() ? ExitCode::good : ExitCode::fails_rule;
 }

@@ -239,11 +239,11 @@ ExitCode measure(const StorageOptions& o, const Review* plan, Terminal& terminal
 
 ExitCode run_storage(const StorageOptions& o, Terminal& terminal) {
   if (!o.design) return measure(o, nullptr, terminal);
-  const auto knowledge = load_knowledge();
-  if (!knowledge) return refuse(terminal, knowledge.error());
-  const auto design = load_design(*o.design, (*knowledge)->catalog, terminal);
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  const auto design = load_design(*o.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const Review review = run_stages(*design, (*knowledge)->catalog, (*knowledge)->models);
+  const Review review = run_stages(*design, *models);
   return measure(o, &review, terminal);
 }
 

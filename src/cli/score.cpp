@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "catalog/config_json.h"
+#include "cli/session.h"
 #include "cli/verb.h"
 #include "score/training_refit.h"
 
@@ -51,13 +52,13 @@ Result<Score> scored(const ScoreOptions& options, const CsvTable& table, const S
 }
 
 ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
-  const auto catalog = load_embedded_catalog();
-  if (!catalog) return refuse(terminal, catalog.error());
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
   const auto text = terminal.read_file(options.file);
   if (!text) return refuse(terminal, text.error());
   const auto table = CsvTable::parse(*text, options.file);
   if (!table) return refuse(terminal, table.error());
-  ScoreInputs inputs{*catalog, nullptr};
+  ScoreInputs inputs{*models, nullptr};
   if (options.models) {
     inputs.model = [&](std::string_view id) -> std::optional<ModelShape> {
       const auto config = terminal.read_file(model_path(*options.models, id));

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/units.h"
+#include "cli/session.h"
 #include "cli/verb.h"
 #include "emit/megatron_arguments.h"
 #include "report/layout_report.h"
@@ -92,11 +93,9 @@ FoundLayouts search_all(const LayoutSearch& search, int jobs, Terminal& terminal
 }
 
 ExitCode run_search(const SearchOptions& o, Terminal& terminal) {
-  const auto catalog = load_embedded_catalog();
-  if (!catalog) return refuse(terminal, catalog.error());
-  const auto models = load_training_models(*catalog);
+  const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
-  auto query = query_for(o, *catalog, terminal);
+  auto query = query_for(o, models->catalog(), terminal);
   if (!query) return refuse(terminal, query.error());
   std::vector<FoundLayouts> outcomes;
   for (int gpus : gpu_counts(query->gpus, o.pareto)) {

@@ -90,11 +90,10 @@ Result<std::unique_ptr<JobStore>> open_store(const ServeOptions& options, Termin
   return JobStore::open(kStoreInMemory);
 }
 
-ConsoleSetting setting_for(const ServeOptions& options, const Knowledge& knowledge,
+ConsoleSetting setting_for(const ServeOptions& options, const Models& models,
                            const Terminal& terminal) {
   const auto read_file = terminal.read_file;
-  return {.catalog = knowledge.catalog,
-          .models = knowledge.models,
+  return {.models = models,
           .version = kVersion,
           .served = [&terminal, file = options.design] { return served_design(file, terminal); },
           .read_file = [read_file](std::string_view path) { return read_file(std::string(path)); },
@@ -114,15 +113,15 @@ void greet(const ServeOptions& options, const AccessRules& rules, Terminal& term
 }
 
 ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
-  const auto knowledge = load_knowledge();
-  if (!knowledge) return refuse(terminal, knowledge.error());
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
   // A design with errors is served too, as the page that lists them; a missing file is not.
   if (const auto design = served_design(options.design, terminal); !design) {
     return refuse(terminal, design.error());
   }
   auto store = open_store(options, terminal);
   if (!store) return refuse(terminal, store.error());
-  auto console = Console::open(setting_for(options, **knowledge, terminal), std::move(*store));
+  auto console = Console::open(setting_for(options, *models, terminal), std::move(*store));
   if (!console) return refuse(terminal, console.error());
 
   auto rules = std::make_shared<AccessRules>(AccessRules{.port = 0, .token = random_token()});

@@ -1,6 +1,7 @@
 #include "cli/session.h"
 
 #include "base/csv.h"
+#include "catalog/embedded.h"
 #include "score/storage_probe.h"
 
 namespace orrery {
@@ -45,32 +46,22 @@ Diagnostics lay_over(const std::string& file, Terminal& terminal, Models& models
   }
   const auto values = read_values(*table);
   if (!values) return values.error();
-  for (const CalibrationValue& v : *values) models.training.kernels.set(v);
+  for (const CalibrationValue& v : *values) models.kernels.set(v);
   return {};
-}
-
-Result<std::unique_ptr<Knowledge>> load_shipped() {
-  auto catalog = load_embedded_catalog();
-  if (!catalog) return std::unexpected(std::move(catalog.error()));
-  auto all = std::make_unique<Knowledge>();
-  all->catalog = std::move(*catalog);
-  auto models = load_models(all->catalog);
-  if (!models) return std::unexpected(std::move(models.error()));
-  all->models = std::move(*models);
-  return all;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<const Knowledge>> load_knowledge() { return load_shipped(); }
+Result<Knowledge> shipped_knowledge() { return load_knowledge(embedded_files()); }
 
-Result<std::unique_ptr<const Knowledge>> load_knowledge(
-    const std::vector<std::string>& calibrations, Terminal& terminal) {
-  auto all = load_shipped();
+Result<Models> shipped_models() { return load_models(embedded_files()); }
+
+Result<Models> calibrated_models(const std::vector<std::string>& calibrations, Terminal& terminal) {
+  auto all = shipped_models();
   if (!all) return all;
   Diagnostics faults;
   for (const std::string& file : calibrations) {
-    const Diagnostics of_file = lay_over(file, terminal, (*all)->models);
+    const Diagnostics of_file = lay_over(file, terminal, *all);
     faults.insert(faults.end(), of_file.begin(), of_file.end());
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));

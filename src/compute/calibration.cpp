@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/csv.h"
-#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -220,14 +219,14 @@ const Relative* Calibration::relative(std::string_view accelerator) const {
   return nullptr;
 }
 
-Result<Calibration> load_calibration(const ReadFile& read) {
+Result<Calibration> read_calibration(const Knowledge& knowledge) {
   Calibration all;
   Diagnostics faults;
   const auto add = [&faults](const Diagnostics& more) {
     faults.insert(faults.end(), more.begin(), more.end());
   };
   const auto each = [&](std::string_view path, auto&& read_rows) {
-    const auto text = read(path);
+    const auto text = knowledge.text(path);
     if (!text) return add(text.error());
     const auto table = CsvTable::parse(*text, "data/" + std::string(path));
     if (!table) return add(table.error());
@@ -239,8 +238,6 @@ Result<Calibration> load_calibration(const ReadFile& read) {
   std::ranges::stable_sort(all.values, {}, key_of);
   return all;
 }
-
-Result<Calibration> load_embedded_calibration() { return load_calibration(embedded_text); }
 
 DeviceModel device_model(const Accelerator& a, const Calibration& calibration,
                          const DeviceOptions& options) {

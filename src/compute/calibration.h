@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "catalog/catalog.h"
+#include "catalog/knowledge.h"
 #include "compute/kernel.h"
 
 namespace orrery {
@@ -46,9 +46,7 @@ struct Calibration {
   const Relative* relative(std::string_view accelerator) const;
 };
 
-Result<Calibration> load_calibration(const ReadFile& read);
-// From the files in the binary.
-Result<Calibration> load_embedded_calibration();
+Result<Calibration> read_calibration(const Knowledge& knowledge);
 
 // Whose kernels run. `products` "vllm": the 8-bit GEMMs of that engine, which choose tiles by rows;
 // `attention` "flash2": FlashAttention 2, which older frameworks use on newer devices. "pytorch"

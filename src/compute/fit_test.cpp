@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "catalog/shipped_fixture.h"
+
 namespace orrery {
 namespace {
 
@@ -17,7 +19,7 @@ const CalibrationValue* value_of(const FitResult& r, std::string_view name) {
 // Times made by the model itself with known parameters are found again.
 TEST(Fit, FindsTheParametersThatMadeTheTimes) {
   const Catalog catalog = *load_embedded_catalog();
-  const Calibration base = *load_embedded_calibration();
+  const Calibration base = read_calibration(shipped()).value();
   const Accelerator h100 = *catalog.accelerator("h100-sxm");
   const Calibration known = with_values(base, {{.accelerator = "h100-sxm",
                                                 .library = "",
@@ -47,10 +49,16 @@ TEST(Fit, FindsTheParametersThatMadeTheTimes) {
 }
 
 TEST(Fit, ABadRowIsRefused) {
-  const auto loaded = load_calibration([](std::string_view path) -> Result<std::string> {
-    if (path.ends_with("relatives.csv")) return std::string("accelerator,measured,units\nx,,0\n");
-    return std::string("accelerator,library,dtype,parameter,value\nh100-sxm,,bf16,tail,much\n");
-  });
+  std::vector<EmbeddedFile> files;
+  for (EmbeddedFile file : embedded_files()) {
+    if (file.path.starts_with("calibration/")) {
+      file.text = file.path.ends_with("relatives.csv")
+                      ? "accelerator,measured,units\nx,,0\n"
+                      : "accelerator,library,dtype,parameter,value\nh100-sxm,,bf16,tail,much\n";
+    }
+    files.push_back(file);
+  }
+  const auto loaded = read_calibration(load_knowledge(files).value());
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().size(), 5u);  // one a file
   EXPECT_EQ(loaded.error()[0].code, "calibration.row");

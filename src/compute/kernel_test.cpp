@@ -9,6 +9,7 @@
 
 #include "base/csv.h"
 #include "catalog/embedded_table.h"
+#include "catalog/shipped_fixture.h"
 #include "compute/calibration.h"
 #include "compute/power.h"
 
@@ -21,7 +22,7 @@ const Catalog& catalog() {
 }
 
 const Calibration& calibration() {
-  static const Calibration loaded = *load_embedded_calibration();
+  static const Calibration loaded = read_calibration(shipped()).value();
   return loaded;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "catalog/shipped_fixture.h"
 #include "compute/calibration.h"
 
 namespace orrery {
@@ -12,7 +13,7 @@ namespace {
 
 DeviceModel usual_device(std::string_view id) {
   static const Catalog catalog = *load_embedded_catalog();
-  static const Calibration calibration = *load_embedded_calibration();
+  static const Calibration calibration = read_calibration(shipped()).value();
   return device_model(*catalog.accelerator(id), calibration);
 }
 

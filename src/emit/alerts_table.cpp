@@ -36,7 +36,7 @@ std::vector<std::string_view> separated(std::string_view text, std::string_view 
 
 Traits traits_of(const Review& review, const std::vector<PlannedValue>& plan) {
   Traits traits;
-  for (const FleetView& f : review.fleets) {
+  for (const Fleet& f : review.fleets()) {
     if (!has_dcgm(f)) continue;
     traits.insert("nvidia");
     if (f.accelerator()->scaleup_link.starts_with("NVLink")) traits.insert("nvlink");
@@ -44,7 +44,7 @@ Traits traits_of(const Review& review, const std::vector<PlannedValue>& plan) {
   for (const TrainView& t : review.trains) {
     if (t.feasible()) traits.insert("train");
   }
-  if (review.design.scheduler.kind != design::SchedulerKind::kubernetes) traits.insert("slurm");
+  if (review.design().scheduler.kind != design::SchedulerKind::kubernetes) traits.insert("slurm");
   if (!planned_of(plan, "cache_hit_ratio").empty()) traits.insert("cache");
   return traits;
 }

@@ -21,9 +21,9 @@ struct Seat {
 
 int digits_of(int n) { return static_cast<int>(std::to_string(std::max(1, n)).size()); }
 
-bool is_wanted(const Review& review, const FleetView& view, HostsOf which) {
+bool is_wanted(const Review& review, const Fleet& view, HostsOf which) {
   if (which == HostsOf::all) return true;
-  const auto kind = review.design.scheduler.kind;
+  const auto kind = review.design().scheduler.kind;
   const bool slurm = which == HostsOf::slurm;
   if (kind == design::SchedulerKind::both) {
     return (view.fleet->partition == design::Partition::slurm) == slurm;
@@ -34,11 +34,11 @@ bool is_wanted(const Review& review, const FleetView& view, HostsOf which) {
 Result<std::vector<HostFleet>> fleets_of(const Review& review, HostsOf which) {
   std::vector<HostFleet> out;
   Diagnostics faults;
-  for (const FleetView& view : review.fleets) {
+  for (const Fleet& view : review.fleets()) {
     if (!is_wanted(review, view, which)) continue;
     const auto name =
         checked_name(view.fleet->name, NameRule::dns_label,
-                     {"the fleet", design::place_of(review.design, view.path + ".name")});
+                     {"the fleet", design::place_of(review.design(), view.path + ".name")});
     if (!name) faults.insert(faults.end(), name.error().begin(), name.error().end());
     HostFleet f{.view = &view};
     f.hosts_per_node = std::max(1, view.hosts / std::max(1, view.fleet->count));
@@ -87,7 +87,7 @@ std::vector<Seat> rail_seats(const Topology& t) {
   return seats;
 }
 
-std::vector<Seat> seats_of(const NetworkView& network, int nodes) {
+std::vector<Seat> seats_of(const Network& network, int nodes) {
   std::vector<Seat> together(static_cast<std::size_t>(nodes));
   if (!network.topology) return together;
   const Topology& t = *network.topology;
@@ -103,7 +103,7 @@ std::vector<Seat> seats_of(const NetworkView& network, int nodes) {
   return plain ? plain_seats(t) : rail_seats(t);
 }
 
-bool on_compute_network(const FleetView& view) {
+bool on_compute_network(const Fleet& view) {
   return !view.rented() && view.node.part.compute_nics > 0;
 }
 
@@ -127,12 +127,12 @@ class TreeBuilder {
   // Nodes are counted over all fleets of the fabric, those of the other scheduler included.
   void seat_fabric_fleets() {
     int nodes = 0;
-    for (const FleetView& v : review_.fleets) {
+    for (const Fleet& v : review_.fleets()) {
       if (on_compute_network(v)) nodes += v.fleet->count + v.fleet->spares;
     }
-    const std::vector<Seat> seats = seats_of(review_.networks.compute, nodes);
+    const std::vector<Seat> seats = seats_of(review_.networks().compute, nodes);
     std::size_t node = 0;
-    for (const FleetView& v : review_.fleets) {
+    for (const Fleet& v : review_.fleets()) {
       if (!on_compute_network(v)) continue;
       const auto mine = std::ranges::find(hosts_.fleets, &v, &HostFleet::view);
       const auto count =

@@ -18,7 +18,7 @@ namespace orrery {
 
 // A fleet with the names of its hosts.
 struct HostFleet {
-  const FleetView* view = nullptr;
+  const Fleet* view = nullptr;
   int hosts_per_node = 1;
   int in_service = 0;
   int spares = 0;

@@ -30,7 +30,7 @@ std::string resource_of(const Accelerator& part) {
 
 KubeFleet fleet_of_hosts(const HostFleet& hosts) {
   KubeFleet fleet{.shape = host_shape(hosts)};
-  const FleetView& view = *hosts.view;
+  const Fleet& view = *hosts.view;
   const Accelerator* part = view.accelerator();
   if (part == nullptr) return fleet;
   fleet.nvidia = part->vendor == "NVIDIA";
@@ -53,13 +53,13 @@ int accelerators_of(const KubePlan& plan) {
 // Tenants with a quota, and `shared` for what no quota takes and for workloads without a tenant.
 Diagnostics plan_tenants(KubePlan& plan) {
   Diagnostics faults;
-  const auto& quotas = plan.review.design.scheduler.quotas;
+  const auto& quotas = plan.review.design().scheduler.quotas;
   double left = 1;
   for (std::size_t i = 0; i < quotas.size(); ++i) {
     const auto name = checked_name(
         quotas[i].tenant, NameRule::dns_label,
         {"the tenant",
-         design::place_of(plan.review.design, fmt::format("scheduler.quotas[{}].tenant", i))});
+         design::place_of(plan.review.design(), fmt::format("scheduler.quotas[{}].tenant", i))});
     if (!name) {
       gather(faults, name.error());
       continue;
@@ -89,7 +89,7 @@ Diagnostics check_profiles(const KubePlan& plan) {
     for (const design::MigSlices& s : f.view->fleet->mig) {
       const auto name = checked_name(
           s.profile, NameRule::slurm,
-          {"the MIG profile", design::place_of(plan.review.design, f.view->path + ".mig")});
+          {"the MIG profile", design::place_of(plan.review.design(), f.view->path + ".mig")});
       if (!name) gather(faults, name.error());
     }
   }
@@ -99,7 +99,7 @@ Diagnostics check_profiles(const KubePlan& plan) {
 Result<KubePlan> plan_of(const Review& review, const EmitSource& source) {
   auto hosts = hosts_of(review, HostsOf::kubernetes);
   if (!hosts) return std::unexpected(std::move(hosts.error()));
-  if (hosts->fleets.empty()) return not_kubernetes(review.design);
+  if (hosts->fleets.empty()) return not_kubernetes(review.design());
   KubePlan plan{.review = review, .source = source};
   plan.hosts = std::move(*hosts);
   Diagnostics faults = check_profiles(plan);
@@ -108,14 +108,14 @@ Result<KubePlan> plan_of(const Review& review, const EmitSource& source) {
     plan.domains = plan.domains || (f.hosts_per_node > 1 && plan.fleets.back().nvidia);
   }
   gather(faults, plan_tenants(plan));
-  const auto cohort = checked_name(review.design.name, NameRule::dns_label,
-                                   {"the cohort", design::place_of(review.design, "name")});
+  const auto cohort = checked_name(review.design().name, NameRule::dns_label,
+                                   {"the cohort", design::place_of(review.design(), "name")});
   if (cohort) {
     plan.cohort = *cohort;
   } else {
     gather(faults, cohort.error());
   }
-  plan.topology = review.design.scheduler.topology != design::PlacementTopology::none;
+  plan.topology = review.design().scheduler.topology != design::PlacementTopology::none;
   plan.pods = std::ranges::any_of(plan.hosts.tree,
                                   [](const TreeSwitch& s) { return s.name.starts_with("pod-"); });
   if (!faults.empty()) return std::unexpected(std::move(faults));

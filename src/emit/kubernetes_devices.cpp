@@ -44,7 +44,7 @@ void add_class(YamlWriter& yaml, const KubePlan& plan, const std::string& name,
 void add_classes(YamlWriter& yaml, const KubePlan& plan) {
   std::set<std::string> done;
   for (std::size_t f = 0; f < plan.fleets.size(); ++f) {
-    const FleetView& view = *plan.hosts.fleets[f].view;
+    const Fleet& view = *plan.hosts.fleets[f].view;
     if (!plan.fleets[f].nvidia) continue;
     for (const design::MigSlices& s : view.fleet->mig) {
       const std::string name = mig_class(s.profile);
@@ -137,10 +137,9 @@ std::string mig_yaml(const KubePlan& plan) {
 
 std::string operator_values(const KubePlan& plan) {
   YamlWriter yaml;
-  const bool direct = std::ranges::any_of(plan.review.tiers, [](const TierView& t) {
-    return t.tier->tier == design::Tier::gpu_direct;
-  });
-  const bool rdma = plan.review.networks.compute.topology.has_value();
+  const bool direct = std::ranges::any_of(
+      plan.review.tiers(), [](const Tier& t) { return t.tier->tier == design::Tier::gpu_direct; });
+  const bool rdma = plan.review.networks().compute.topology.has_value();
   yaml.begin("driver").flag("enabled", true).begin("rdma").flag("enabled", rdma).end().end();
   yaml.begin("toolkit").flag("enabled", true).end();
   yaml.begin("devicePlugin").flag("enabled", true).end();

@@ -20,7 +20,7 @@ constexpr std::string_view kProvisioners = "emit/kubernetes/provisioners.csv";
 constexpr double kRestartMargin = 2;
 constexpr int kRestartsLeast = 10;
 
-bool can_mount(const TierView& tier) { return tier.tier->kind != design::TierKind::object; }
+bool can_mount(const Tier& tier) { return tier.tier->kind != design::TierKind::object; }
 
 std::optional<std::string> provisioner_of(const design::StorageTier& tier) {
   const auto table = embedded_table(kProvisioners);
@@ -35,8 +35,7 @@ std::optional<std::string> provisioner_of(const design::StorageTier& tier) {
   return owned;
 }
 
-void add_tier(YamlWriter& yaml, const KubePlan& plan, const TierView& tier,
-              const std::string& name) {
+void add_tier(YamlWriter& yaml, const KubePlan& plan, const Tier& tier, const std::string& name) {
   const bool local = tier.per_node;
   const std::string provisioner =
       provisioner_of(*tier.tier).value_or("kubernetes.io/no-provisioner");
@@ -58,7 +57,7 @@ void add_tier(YamlWriter& yaml, const KubePlan& plan, const TierView& tier,
 // The tiers that a run reads from and saves to, each once.
 std::vector<std::string> tiers_of(const TrainView& train) {
   std::vector<std::string> out;
-  const auto add = [&out](const TierView* tier) {
+  const auto add = [&out](const Tier* tier) {
     const bool mounts =
         tier && can_mount(*tier) && !tier->per_node && tier->tier->kind != design::TierKind::block;
     if (mounts && std::ranges::find(out, tier->label) == out.end()) out.push_back(tier->label);
@@ -179,11 +178,11 @@ std::string job_yaml(const KubePlan& plan, const TrainView& train, const std::st
 Result<std::string> storage_yaml(const KubePlan& plan) {
   YamlWriter yaml;
   Diagnostics faults;
-  for (const TierView& tier : plan.review.tiers) {
+  for (const Tier& tier : plan.review.tiers()) {
     if (!can_mount(tier)) continue;
     const auto name =
         checked_name(tier.label, NameRule::dns_label,
-                     {"the tier", design::place_of(plan.review.design, tier.path + ".name")});
+                     {"the tier", design::place_of(plan.review.design(), tier.path + ".name")});
     if (!name) {
       faults.insert(faults.end(), name.error().begin(), name.error().end());
       continue;
@@ -201,9 +200,9 @@ Result<EmittedFiles> job_files(const KubePlan& plan) {
   for (const TrainView& train : plan.review.trains) {
     const auto fleet = std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view);
     if (!train.feasible() || fleet == plan.hosts.fleets.end()) continue;
-    const auto name =
-        checked_name(train.label, NameRule::dns_label,
-                     {"the workload", design::place_of(plan.review.design, train.path + ".name")});
+    const auto name = checked_name(
+        train.label, NameRule::dns_label,
+        {"the workload", design::place_of(plan.review.design(), train.path + ".name")});
     if (!name) {
       faults.insert(faults.end(), name.error().begin(), name.error().end());
       continue;

@@ -88,7 +88,7 @@ void add_quotas(YamlWriter& yaml, const KubePlan& plan, const Tenant& tenant) {
 }
 
 void add_queue(YamlWriter& yaml, const KubePlan& plan, const Tenant& tenant) {
-  const design::Scheduler& s = plan.review.design.scheduler;
+  const design::Scheduler& s = plan.review.design().scheduler;
   const bool preempts = s.preemption != design::Preemption::none;
   open_object(yaml, plan, {"v1", "Namespace", tenant.name});
   open_object(yaml, plan, {kKueue, "ClusterQueue", tenant.name});
@@ -112,7 +112,7 @@ void add_queue(YamlWriter& yaml, const KubePlan& plan, const Tenant& tenant) {
 
 void add_priorities(YamlWriter& yaml, const KubePlan& plan) {
   std::set<int> values = {0};
-  for (const design::Workload& w : plan.review.design.workloads) values.insert(w.terms.priority);
+  for (const design::Workload& w : plan.review.design().workloads) values.insert(w.terms.priority);
   for (const int value : values) {
     open_object(yaml, plan,
                 {kKueue, "WorkloadPriorityClass",

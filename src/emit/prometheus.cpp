@@ -152,7 +152,7 @@ Result<EmittedFiles> emit_prometheus(const Review& review, const EmitSource& sou
   const std::vector<std::string> rule_files = add_rules(files, *rules, head);
   files.push_back(
       {.path = "prometheus.yml", .text = head + kHeader + config_yaml(rule_files, dcgm, false)});
-  if (review.design.scheduler.kind != design::SchedulerKind::slurm) {
+  if (review.design().scheduler.kind != design::SchedulerKind::slurm) {
     files.push_back({.path = "prometheus-kubernetes.yml",
                      .text = head + kPodHeader + config_yaml(rule_files, dcgm, true)});
   }

@@ -55,7 +55,7 @@ class Values {
   std::vector<PlannedValue> all_;
 };
 
-void add_fleet(Values& values, const FleetView& f) {
+void add_fleet(Values& values, const Fleet& f) {
   const MetricLabels labels = {{"fleet", f.fleet->name}};
   const std::string reference = "the design";
   values.add("nodes", "Hosts of a fleet in service.", labels,
@@ -119,7 +119,7 @@ void add_train(Values& values, const TrainView& t) {
 
 // The tier between the data set and the run that has a planned hit rate.
 void add_caches(Values& values, const Review& review) {
-  for (const TierView& cache : review.tiers) {
+  for (const Tier& cache : review.tiers()) {
     if (cache.tier->caches.empty()) continue;
     double least = 0;
     for (const TrainView& t : review.trains) {
@@ -138,7 +138,7 @@ void add_caches(Values& values, const Review& review) {
   }
 }
 
-void add_tier(Values& values, const TierView& v) {
+void add_tier(Values& values, const Tier& v) {
   const MetricLabels labels = {{"tier", v.label}};
   const std::string section = v.label + " tier";
   values.figure("tier_read_bytes_per_second",
@@ -218,17 +218,17 @@ void add_site(Values& values, const SiteView& s) {
 
 }  // namespace
 
-bool has_dcgm(const FleetView& fleet) {
+bool has_dcgm(const Fleet& fleet) {
   return fleet.accelerator() != nullptr && lowered(fleet.accelerator()->vendor) == "nvidia";
 }
 
 std::vector<PlannedValue> planned_values(const Review& review) {
   Values values(review);
-  for (const FleetView& f : review.fleets) add_fleet(values, f);
+  for (const Fleet& f : review.fleets()) add_fleet(values, f);
   for (const TrainView& t : review.trains) {
     if (t.feasible()) add_train(values, t);
   }
-  for (const TierView& t : review.tiers) add_tier(values, t);
+  for (const Tier& t : review.tiers()) add_tier(values, t);
   add_caches(values, review);
   add_queue(values, review);
   add_spares(values, review);

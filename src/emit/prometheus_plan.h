@@ -33,6 +33,6 @@ std::vector<PlannedValue> planned_values(const Review& review);
 std::vector<PlannedValue> planned_of(const std::vector<PlannedValue>& all, std::string_view metric);
 
 // A fleet whose counters DCGM can give.
-bool has_dcgm(const FleetView& fleet);
+bool has_dcgm(const Fleet& fleet);
 
 }  // namespace orrery

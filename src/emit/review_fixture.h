@@ -15,7 +15,6 @@
 
 namespace orrery {
 
-// The review points into the design, so both live at one address.
 struct ReviewedExample {
   design::Design design;
   std::unique_ptr<Review> review;
@@ -25,13 +24,13 @@ struct ReviewedExample {
 inline std::unique_ptr<ReviewedExample> reviewed(design::Design design) {
   auto r = std::make_unique<ReviewedExample>();
   r->design = std::move(design);
-  r->review = std::make_unique<Review>(run_stages(r->design, known().catalog, known().models));
+  r->review = std::make_unique<Review>(run_stages(r->design, known()));
   r->source = {r->design.name, r->design.version, design::design_digest(r->design)};
   return r;
 }
 
 inline design::Design read_text(std::string_view text) {
-  auto design = design::read_design(text, known().catalog, {.file = "test.yaml"});
+  auto design = design::read_design(text, known().catalog(), {.file = "test.yaml"});
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error()));
   return design ? *std::move(design) : design::Design{};
 }

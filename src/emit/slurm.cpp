@@ -14,7 +14,7 @@ namespace orrery {
 namespace {
 
 Result<std::vector<HostGres>> gres_of(const Review& review, const HostFleet& fleet) {
-  const FleetView& view = *fleet.view;
+  const Fleet& view = *fleet.view;
   std::vector<HostGres> out;
   if (view.accelerators_per_host == 0) return out;
   if (view.fleet->mig.empty()) {
@@ -26,7 +26,7 @@ Result<std::vector<HostGres>> gres_of(const Review& review, const HostFleet& fle
   for (const design::MigSlices& slices : view.fleet->mig) {
     const auto name =
         checked_name(slices.profile, NameRule::slurm,
-                     {"the MIG profile", design::place_of(review.design, view.path + ".mig")});
+                     {"the MIG profile", design::place_of(review.design(), view.path + ".mig")});
     if (!name) gather(faults, name.error());
     out.push_back({slices.profile, slices.count * view.accelerators_per_host, true});
   }
@@ -40,7 +40,7 @@ class PartitionPlanner {
   explicit PartitionPlanner(SlurmPlan& plan) : plan_(plan) {}
 
   Diagnostics run() {
-    const auto& wanted = plan_.review.design.scheduler.partitions;
+    const auto& wanted = plan_.review.design().scheduler.partitions;
     for (std::size_t i = 0; i < wanted.size(); ++i) add(wanted[i], i);
     if (wanted.empty()) {
       for (std::size_t f = 0; f < plan_.hosts.fleets.size(); ++f) {
@@ -53,8 +53,8 @@ class PartitionPlanner {
 
  private:
   void add(const design::SchedulerPartition& p, std::size_t index) {
-    const Place place =
-        design::place_of(plan_.review.design, fmt::format("scheduler.partitions[{}].name", index));
+    const Place place = design::place_of(plan_.review.design(),
+                                         fmt::format("scheduler.partitions[{}].name", index));
     const auto name = checked_name(p.name, NameRule::slurm, {"the partition", place});
     if (!name) return gather(faults_, name.error());
     const auto& fleets = plan_.hosts.fleets;
@@ -83,7 +83,7 @@ class PartitionPlanner {
   void push(const std::string& name, HostRange hosts, std::optional<Seconds> limit) {
     constexpr int kFirst = 10;
     constexpr int kYielding = 1;
-    const bool preempts = plan_.review.design.scheduler.preemption != design::Preemption::none;
+    const bool preempts = plan_.review.design().scheduler.preemption != design::Preemption::none;
     plan_.partitions.push_back({.name = name,
                                 .hosts = {hosts},
                                 .time_limit = limit,
@@ -114,12 +114,12 @@ Result<SlurmPlan> plan_of(const Review& review, const EmitSource& source,
                           const SlurmOptions& options) {
   auto hosts = hosts_of(review, HostsOf::slurm);
   if (!hosts) return std::unexpected(std::move(hosts.error()));
-  if (hosts->fleets.empty()) return not_slurm(review.design);
+  if (hosts->fleets.empty()) return not_slurm(review.design());
   SlurmPlan plan{.review = review, .source = source, .options = options};
   plan.hosts = std::move(*hosts);
   Diagnostics faults;
-  const auto cluster = checked_name(review.design.name, NameRule::slurm,
-                                    {"the cluster", design::place_of(review.design, "name")});
+  const auto cluster = checked_name(review.design().name, NameRule::slurm,
+                                    {"the cluster", design::place_of(review.design(), "name")});
   if (cluster) {
     plan.cluster = lowered(*cluster);
   } else {
@@ -131,7 +131,7 @@ Result<SlurmPlan> plan_of(const Review& review, const EmitSource& source,
     plan.fleets.push_back({host_shape(fleet), gres.value_or(std::vector<HostGres>())});
   }
   gather(faults, PartitionPlanner(plan).run());
-  const design::Scheduler& scheduler = review.design.scheduler;
+  const design::Scheduler& scheduler = review.design().scheduler;
   plan.accounting = scheduler.fair_share || !scheduler.quotas.empty();
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return plan;

@@ -24,7 +24,7 @@ std::string key(std::string_view name, std::string_view value) {
 }
 
 std::string scheduler_lines(const SlurmPlan& plan) {
-  const design::Scheduler& s = plan.review.design.scheduler;
+  const design::Scheduler& s = plan.review.design().scheduler;
   if (s.backfill == design::Backfill::none) return key("SchedulerType", "sched/builtin");
   // The window must see the end of the longest job, or nothing is kept for a large one.
   Seconds longest = hours(24 * 7);
@@ -39,7 +39,7 @@ std::string scheduler_lines(const SlurmPlan& plan) {
 }
 
 std::string preemption_lines(const SlurmPlan& plan) {
-  switch (plan.review.design.scheduler.preemption) {
+  switch (plan.review.design().scheduler.preemption) {
     case design::Preemption::none:
       return key("PreemptMode", "OFF");
     case design::Preemption::requeue:
@@ -89,7 +89,7 @@ long long memory_mib(const HostShape& shape) {
 }
 
 std::string timeout_lines(const SlurmPlan& plan) {
-  const auto detect = plan.review.design.scheduler.recovery.detect;
+  const auto detect = plan.review.design().scheduler.recovery.detect;
   const double wanted = detect ? *detect / seconds(1) : kSlurmdTimeoutUsual;
   return key("SlurmdTimeout",
              std::to_string(static_cast<int>(std::ceil(std::max(kSlurmdTimeoutLeast, wanted))))) +
@@ -130,10 +130,10 @@ std::string partition_line(const SlurmPlan& plan, const SlurmPartitionPlan& p) {
   std::string line = fmt::format(
       "PartitionName={} Nodes={} Default={} MaxTime={} DefaultTime={} PriorityTier={}", p.name,
       hostlist(plan.hosts, p.hosts), p.is_default ? "YES" : "NO", limit, usual, p.tier);
-  if (plan.review.design.scheduler.preemption == design::Preemption::none) {
+  if (plan.review.design().scheduler.preemption == design::Preemption::none) {
     return line + " State=UP\n";
   }
-  const bool suspends = plan.review.design.scheduler.preemption == design::Preemption::suspend;
+  const bool suspends = plan.review.design().scheduler.preemption == design::Preemption::suspend;
   line += std::string(" PreemptMode=") + (!p.preemptible ? "OFF"
                                           : suspends     ? "SUSPEND"
                                                          : "REQUEUE");
@@ -184,7 +184,7 @@ std::string gres_lines(const SlurmPlan& plan, std::size_t f) {
 std::string slurm_conf(const SlurmPlan& plan) {
   const bool any_gres =
       std::ranges::any_of(plan.fleets, [](const SlurmFleet& f) { return !f.gres.empty(); });
-  const bool tree = plan.review.design.scheduler.topology != design::PlacementTopology::none;
+  const bool tree = plan.review.design().scheduler.topology != design::PlacementTopology::none;
   std::string out = stamp(plan.source, "#");
   out += key("ClusterName", plan.cluster) + "Include site.conf\n\n";
   out += key("SelectType", "select/cons_tres") +

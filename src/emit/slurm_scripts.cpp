@@ -145,7 +145,7 @@ struct FleetHealth {
 };
 
 FleetHealth health_of(const SlurmPlan& plan, std::size_t f) {
-  const FleetView& view = *plan.hosts.fleets[f].view;
+  const Fleet& view = *plan.hosts.fleets[f].view;
   const Accelerator* part = view.accelerator();
   // A trial has stand-in devices and no driver to ask.
   if (plan.options.trial || part == nullptr) return {};
@@ -178,13 +178,13 @@ std::string fleet_cases(const SlurmPlan& plan) {
 Result<std::string> mount_words(const SlurmPlan& plan) {
   std::string out;
   Diagnostics faults;
-  for (const TierView& tier : plan.review.tiers) {
+  for (const Tier& tier : plan.review.tiers()) {
     const bool mounts = !tier.per_node && (tier.tier->kind == design::TierKind::parallel_fs ||
                                            tier.tier->kind == design::TierKind::nfs);
     if (!mounts || plan.options.trial) continue;
     const auto name =
         checked_name(tier.label, NameRule::slurm,
-                     {"the tier", design::place_of(plan.review.design, tier.path + ".name")});
+                     {"the tier", design::place_of(plan.review.design(), tier.path + ".name")});
     if (!name) {
       faults.insert(faults.end(), name.error().begin(), name.error().end());
       continue;
@@ -258,7 +258,7 @@ std::string environment_lines(const TrainView& train) {
 }  // namespace
 
 Result<std::string> accounting_script(const SlurmPlan& plan) {
-  const design::Scheduler& s = plan.review.design.scheduler;
+  const design::Scheduler& s = plan.review.design().scheduler;
   if (s.quotas.empty()) return std::string();
   Diagnostics faults;
   std::string accounts;
@@ -266,7 +266,7 @@ Result<std::string> accounting_script(const SlurmPlan& plan) {
     const auto name = checked_name(
         s.quotas[i].tenant, NameRule::slurm,
         {"the tenant",
-         design::place_of(plan.review.design, fmt::format("scheduler.quotas[{}].tenant", i))});
+         design::place_of(plan.review.design(), fmt::format("scheduler.quotas[{}].tenant", i))});
     if (!name) faults.insert(faults.end(), name.error().begin(), name.error().end());
     accounts += account_lines(s.quotas[i], accelerators_of(plan));
   }
@@ -329,9 +329,9 @@ Result<EmittedFiles> submit_scripts(const SlurmPlan& plan) {
     const auto partition = std::ranges::find_if(plan.partitions, [f](const SlurmPartitionPlan& p) {
       return !p.preemptible && p.hosts.front().fleet == f;
     });
-    const auto name =
-        checked_name(train.label, NameRule::slurm,
-                     {"the workload", design::place_of(plan.review.design, train.path + ".name")});
+    const auto name = checked_name(
+        train.label, NameRule::slurm,
+        {"the workload", design::place_of(plan.review.design(), train.path + ".name")});
     if (!name) {
       faults.insert(faults.end(), name.error().begin(), name.error().end());
       continue;

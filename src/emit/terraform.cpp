@@ -45,7 +45,7 @@ struct InstanceChoice {
   std::string offered;  // what the table has for this provider, for the message
 };
 
-InstanceChoice instance_for(std::string_view provider, const FleetView& view) {
+InstanceChoice instance_for(std::string_view provider, const Fleet& view) {
   const auto table = embedded_table(kInstances);
   InstanceChoice choice;
   if (!table) return choice;
@@ -63,9 +63,9 @@ InstanceChoice instance_for(std::string_view provider, const FleetView& view) {
   return choice;
 }
 
-Result<RentedPart> part_of(const Review& review, const FleetView& view) {
+Result<RentedPart> part_of(const Review& review, const Fleet& view) {
   const auto place = [&](std::string_view field) {
-    return design::place_of(review.design, view.path + std::string(field));
+    return design::place_of(review.design(), view.path + std::string(field));
   };
   // A resource here and, with a number behind it, a machine there.
   for (const NameRule rule : {NameRule::dns_label, NameRule::hcl}) {
@@ -203,7 +203,7 @@ Result<EmittedFiles> emit_terraform(const Review& review, const EmitSource& sour
   std::vector<RentedPart> parts;
   std::set<std::string> providers;
   Diagnostics faults;
-  for (const FleetView& view : review.fleets) {
+  for (const Fleet& view : review.fleets()) {
     if (!view.rented()) continue;
     auto part = part_of(review, view);
     if (!part) {
@@ -214,7 +214,7 @@ Result<EmittedFiles> emit_terraform(const Review& review, const EmitSource& sour
     parts.push_back(std::move(*part));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
-  if (parts.empty()) return nothing_rented(review.design);
+  if (parts.empty()) return nothing_rented(review.design());
   EmittedFiles files = {{"outputs.tf", outputs_tf(source, parts)},
                         {"variables.tf", variables_tf(source, providers, parts)},
                         {"versions.tf", versions_tf(source, providers)}};

@@ -14,7 +14,7 @@ struct InstanceType {
 };
 
 struct RentedPart {
-  const FleetView* view = nullptr;
+  const Fleet* view = nullptr;
   std::string name;      // of the fleet, an HCL identifier
   std::string provider;  // aws, gcp or azure
   InstanceType instance;

@@ -5,12 +5,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
-
-constexpr const char* kPath = "calibration/collectives.csv";
 
 constexpr std::array<std::pair<NetworkKind, const char*>, 8> kKinds = {{
     {NetworkKind::none, "none"},
@@ -177,12 +174,6 @@ Result<CollectiveParameters> read_collective_parameters(const CsvTable& table) {
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return p;
-}
-
-Result<CollectiveParameters> embedded_collective_parameters() {
-  const auto table = embedded_table(kPath);
-  if (!table) return std::unexpected(table.error());
-  return read_collective_parameters(*table);
 }
 
 }  // namespace orrery

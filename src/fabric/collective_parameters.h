@@ -64,7 +64,5 @@ struct CollectiveParameters {
 };
 
 Result<CollectiveParameters> read_collective_parameters(const CsvTable& table);
-// From the file in the binary.
-Result<CollectiveParameters> embedded_collective_parameters();
 
 }  // namespace orrery

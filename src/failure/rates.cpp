@@ -3,15 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "catalog/embedded_table.h"
-
 namespace orrery {
-namespace {
-
-constexpr std::string_view kRatesFile = "calibration/node_failure_rates.csv";
-
-}  // namespace
-
 Result<std::vector<NodeFailureRate>> read_node_failure_rates(const CsvTable& table) {
   std::vector<NodeFailureRate> rates;
   Diagnostics faults;
@@ -39,12 +31,6 @@ Result<std::vector<NodeFailureRate>> read_node_failure_rates(const CsvTable& tab
   }
   if (!faults.empty()) return std::unexpected(faults);
   return rates;
-}
-
-Result<std::vector<NodeFailureRate>> published_node_failure_rates() {
-  const auto table = embedded_table(kRatesFile);
-  if (!table) return std::unexpected(table.error());
-  return read_node_failure_rates(*table);
 }
 
 const NodeFailureRate* find_rate(const std::vector<NodeFailureRate>& all, std::string_view id) {

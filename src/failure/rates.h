@@ -34,8 +34,6 @@ struct NodeFailureRate {
 };
 
 Result<std::vector<NodeFailureRate>> read_node_failure_rates(const CsvTable& table);
-// From the file in the binary.
-Result<std::vector<NodeFailureRate>> published_node_failure_rates();
 const NodeFailureRate* find_rate(const std::vector<NodeFailureRate>& all, std::string_view id);
 
 // A share of nodes that fail m times as often as the rest. share 0 is a uniform fleet.

@@ -4,11 +4,13 @@
 
 #include <cmath>
 
+#include "catalog/shipped_fixture.h"
+
 namespace orrery {
 namespace {
 
 std::vector<NodeFailureRate> published() {
-  auto all = published_node_failure_rates();
+  auto all = read_node_failure_rates(shipped().table("calibration/node_failure_rates.csv").value());
   EXPECT_TRUE(all.has_value());
   return all.value_or(std::vector<NodeFailureRate>{});
 }

@@ -6,11 +6,11 @@
 
 namespace orrery {
 
-std::vector<FleetView> view_fleets(const design::Design& design, const Catalog& catalog) {
-  std::vector<FleetView> views;
+std::vector<Fleet> build_fleets(const design::Design& design, const Catalog& catalog) {
+  std::vector<Fleet> views;
   for (std::size_t i = 0; i < design.fleet.size(); ++i) {
     const design::Fleet& fleet = design.fleet[i];
-    FleetView v{.fleet = &fleet, .path = fmt::format("fleet[{}]", i)};
+    Fleet v{.fleet = &fleet, .path = fmt::format("fleet[{}]", i)};
     v.site = find_site(design, fleet.site);
     v.region = v.site ? catalog.region(v.site->region) : nullptr;
     v.node = resolve_node(fleet, catalog);
@@ -26,15 +26,15 @@ std::vector<FleetView> view_fleets(const design::Design& design, const Catalog& 
   return views;
 }
 
-const FleetView* find_fleet_view(const std::vector<FleetView>& fleets, const std::string& name) {
-  for (const FleetView& v : fleets) {
+const Fleet* find_fleet(const std::vector<Fleet>& fleets, const std::string& name) {
+  for (const Fleet& v : fleets) {
     if (name.empty() || v.fleet->name == name) return &v;
   }
   return nullptr;
 }
 
-const FleetView* fleet_of(const std::vector<FleetView>& fleets, const design::Workload& workload) {
-  return find_fleet_view(fleets, workload.terms.fleet);
+const Fleet* fleet_of(const std::vector<Fleet>& fleets, const design::Workload& workload) {
+  return find_fleet(fleets, workload.terms.fleet);
 }
 
 std::string path_of(const design::Design& design, const design::Workload& workload) {

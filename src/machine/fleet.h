@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-struct FleetView {
+struct Fleet {
   const design::Fleet* fleet = nullptr;
   const design::Site* site = nullptr;
   const GridRegion* region = nullptr;  // of the site; nullptr where the catalog has none
@@ -23,10 +23,10 @@ struct FleetView {
   const Accelerator* accelerator() const { return node.accelerator; }
 };
 
-std::vector<FleetView> view_fleets(const design::Design& design, const Catalog& catalog);
+std::vector<Fleet> build_fleets(const design::Design& design, const Catalog& catalog);
 // The fleet a workload runs on: by name, or the first.
-const FleetView* find_fleet_view(const std::vector<FleetView>& fleets, const std::string& name);
-const FleetView* fleet_of(const std::vector<FleetView>& fleets, const design::Workload& workload);
+const Fleet* find_fleet(const std::vector<Fleet>& fleets, const std::string& name);
+const Fleet* fleet_of(const std::vector<Fleet>& fleets, const design::Workload& workload);
 
 // "workloads[1].serve": where a field of it stands in the file.
 std::string path_of(const design::Design& design, const design::Workload& workload);

@@ -1,22 +1,14 @@
-// For tests: the shipped catalog and models, loaded once a process.
+// For tests: the shipped knowledge and models, loaded once a process.
 #pragma once
 
+#include "catalog/embedded.h"
 #include "machine/models.h"
 
 namespace orrery {
 
-struct Known {
-  Catalog catalog;
-  Models models;
-};
-
-// Never freed: the models point into the catalog, and tests keep what points into both.
-inline const Known& known() {
-  static const Known* const kAll = [] {
-    auto* k = new Known{load_embedded_catalog().value(), {}};
-    k->models = load_models(k->catalog).value();
-    return k;
-  }();
+// Never freed: tests keep what points into it.
+inline const Models& known() {
+  static const Models* const kAll = new Models(load_models(embedded_files()).value());
   return *kAll;
 }
 

@@ -1,13 +1,52 @@
 #include "machine/models.h"
 
-namespace orrery {
+#include <utility>
 
-Result<Models> load_models(const Catalog& catalog) {
-  auto training = load_training_models(catalog);
-  if (!training) return std::unexpected(std::move(training.error()));
-  auto collectives = embedded_collective_parameters();
-  if (!collectives) return std::unexpected(std::move(collectives.error()));
-  return Models{std::move(*training), std::move(*collectives)};
+namespace orrery {
+namespace {
+
+// Takes what a reader gives, or notes why it gave nothing.
+template <class T>
+void take(Result<T> read, T& into, Diagnostics& faults) {
+  if (read) {
+    into = std::move(*read);
+  } else {
+    faults.insert(faults.end(), read.error().begin(), read.error().end());
+  }
+}
+
+template <class T>
+void take_table(const Knowledge& knowledge, std::string_view path,
+                Result<T> (*reader)(const CsvTable&), T& into, Diagnostics& faults) {
+  const auto table = knowledge.table(path);
+  if (table) {
+    take(reader(*table), into, faults);
+  } else {
+    faults.insert(faults.end(), table.error().begin(), table.error().end());
+  }
+}
+
+}  // namespace
+
+Result<Models> read_models(std::shared_ptr<const Knowledge> knowledge) {
+  const Knowledge& k = *knowledge;
+  Models m{.knowledge = std::move(knowledge)};
+  Diagnostics faults;
+  take(read_calibration(k), m.kernels, faults);
+  take(read_training_calibration(k), m.training, faults);
+  take_table(k, "calibration/collectives.csv", read_collective_parameters, m.collectives, faults);
+  take_table(k, "calibration/node_failure_rates.csv", read_node_failure_rates, m.failure_rates,
+             faults);
+  take_table(k, "calibration/dataset_kinds.csv", read_dataset_kinds, m.dataset_kinds, faults);
+  take_table(k, "catalog/refarch_storage.csv", read_storage_guidance, m.storage_guidance, faults);
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  return m;
+}
+
+Result<Models> load_models(std::span<const EmbeddedFile> files) {
+  auto knowledge = load_knowledge(files);
+  if (!knowledge) return std::unexpected(std::move(knowledge.error()));
+  return read_models(std::make_shared<const Knowledge>(std::move(*knowledge)));
 }
 
 }  // namespace orrery

@@ -1,22 +1,40 @@
-// The fitted parameters that a review needs beside the catalog, loaded once.
+// What the layers made of the tables in Knowledge: every parameter a machine, a review or a run
+// needs, each table parsed once by its layer's reader.
+//
+// One object is read at the start (cli/, server/, a test) and handed down. It owns the Knowledge it
+// was read from, so it can be copied and kept; pointers into the catalog live as long as any copy.
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "catalog/catalog.h"
+#include "catalog/knowledge.h"
+#include "compute/calibration.h"
 #include "fabric/collective_parameters.h"
-#include "machine/predict_training.h"
+#include "failure/rates.h"
 #include "machine/tier.h"
+#include "storage/dataset.h"
+#include "storage/guidance.h"
+#include "training/calibration.h"
 
 namespace orrery {
 
 struct Models {
-  TrainingModels training;
+  std::shared_ptr<const Knowledge> knowledge;
+  Calibration kernels;
+  TrainingCalibration training;
   CollectiveParameters collectives;
-  std::vector<TierMeasurement> tiers = {};  // of the reader's own storage; none as shipped
+  std::vector<NodeFailureRate> failure_rates;
+  std::vector<DatasetKind> dataset_kinds;
+  std::vector<StorageGuidance> storage_guidance;
+  std::vector<TierMeasurement> tiers;  // of the reader's own storage; none as shipped
+
+  const Catalog& catalog() const { return knowledge->catalog; }
 };
 
-// From the files in the binary. `catalog` must outlive the result.
-Result<Models> load_models(const Catalog& catalog);
+// Every fault of every table at once.
+Result<Models> read_models(std::shared_ptr<const Knowledge> knowledge);
+// From the files of data/, as embedded_files() has them.
+Result<Models> load_models(std::span<const EmbeddedFile> files);
 
 }  // namespace orrery

@@ -24,9 +24,9 @@ struct Endpoints {
 };
 
 // Owned nodes of the largest kind set the ports; a rented fleet brings its provider's network.
-Endpoints compute_endpoints(const design::Network& wanted, const std::vector<FleetView>& fleets) {
+Endpoints compute_endpoints(const design::Network& wanted, const std::vector<Fleet>& fleets) {
   Endpoints e;
-  for (const FleetView& f : fleets) {
+  for (const Fleet& f : fleets) {
     if (f.rented() || f.node.part.compute_nics == 0) continue;
     e.nodes += f.fleet->count + f.fleet->spares;
     const int ports = wanted.ports_per_node.value_or(f.node.part.compute_nics);
@@ -38,10 +38,10 @@ Endpoints compute_endpoints(const design::Network& wanted, const std::vector<Fle
   return e;
 }
 
-Endpoints service_endpoints(const design::Network& wanted, const std::vector<FleetView>& fleets,
+Endpoints service_endpoints(const design::Network& wanted, const std::vector<Fleet>& fleets,
                             int default_ports, BytesPerSecond default_rate) {
   Endpoints e;
-  for (const FleetView& f : fleets) {
+  for (const Fleet& f : fleets) {
     if (f.rented()) continue;
     e.nodes +=
         (f.fleet->count + f.fleet->spares) * std::max(1, f.hosts / std::max(1, f.fleet->count));
@@ -116,9 +116,9 @@ BillParts parts_of(const design::Network& wanted, const Switch* part, const Cata
   return parts;
 }
 
-NetworkView build(const std::string& name, const design::Network& wanted, const Catalog& catalog,
-                  const Endpoints& e) {
-  NetworkView v{.name = name, .path = "fabric." + name, .wanted = &wanted};
+Network build(const std::string& name, const design::Network& wanted, const Catalog& catalog,
+              const Endpoints& e) {
+  Network v{.name = name, .path = "fabric." + name, .wanted = &wanted};
   v.switch_part = wanted.switch_part.empty() ? nullptr : catalog.switch_part(wanted.switch_part);
   v.is_roce = speaks_roce(wanted, v.switch_part);
   v.ports_per_node = e.ports_per_node;
@@ -152,10 +152,10 @@ bool speaks_roce(const design::Network& network, const Switch* part) {
          network.topology != design::TopologyKind::none;
 }
 
-NetworkViews view_networks(const design::Design& design, const Catalog& catalog,
-                           const std::vector<FleetView>& fleets) {
+Networks build_networks(const design::Design& design, const Catalog& catalog,
+                        const std::vector<Fleet>& fleets) {
   const design::Networks& f = design.fabric;
-  NetworkViews views;
+  Networks views;
   views.compute = build("compute", f.compute, catalog, compute_endpoints(f.compute, fleets));
   const BytesPerSecond storage_rate =
       views.compute.port_rate > BytesPerSecond(0) ? views.compute.port_rate : gbits_per_s(100);

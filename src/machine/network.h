@@ -13,7 +13,7 @@
 
 namespace orrery {
 
-struct NetworkView {
+struct Network {
   std::string name;  // "compute"
   std::string path;  // "fabric.compute"
   const design::Network* wanted = nullptr;
@@ -28,14 +28,14 @@ struct NetworkView {
   BytesPerSecond per_node() const { return port_rate * ports_per_node; }
 };
 
-struct NetworkViews {
-  NetworkView compute;
-  NetworkView storage;
-  NetworkView management;
+struct Networks {
+  Network compute;
+  Network storage;
+  Network management;
 };
 
-NetworkViews view_networks(const design::Design& design, const Catalog& catalog,
-                           const std::vector<FleetView>& fleets);
+Networks build_networks(const design::Design& design, const Catalog& catalog,
+                        const std::vector<Fleet>& fleets);
 
 // Ports of a switch when each serves an endpoint of `rate`: breakout doubles 64 x 800G to 128 x
 // 400G.

@@ -66,10 +66,9 @@ ServingPrediction describe_point(const ServingMachine& machine, const ServingQue
 
 }  // namespace
 
-ServingMachine::ServingMachine(const Calibration& kernels, const CollectiveParameters& collectives,
-                               const ServingQuery& query)
+ServingMachine::ServingMachine(const Models& models, const ServingQuery& query)
     : accelerator_(*query.accelerator),
-      device_(device_model(*query.accelerator, kernels,
+      device_(device_model(*query.accelerator, models.kernels,
                            {.products = query.own_kernels ? "vllm" : "pytorch",
                             .attention = query.own_kernels ? "" : "pytorch"})),
       links_(link_hierarchy({.accelerator = query.accelerator,
@@ -78,7 +77,7 @@ ServingMachine::ServingMachine(const Calibration& kernels, const CollectiveParam
                              .nic_rate = query.nic_rate,
                              .torch_timed = !query.own_kernels,
                              .in_graph = query.own_kernels},
-                            collectives)),
+                            models.collectives)),
       own_kernels_(query.own_kernels) {}
 
 Seconds ServingMachine::collective(const CollectiveCall& asked) const {
@@ -150,33 +149,29 @@ double serving_error(const DeviceModel& device, const ServingQuery& q) {
   return std::hypot(model, relative_error(device, q.precision.products));
 }
 
-Result<ServingPrediction> predict_serving(const Calibration& kernels,
-                                          const CollectiveParameters& collectives,
-                                          const ServingQuery& query) {
+Result<ServingPrediction> predict_serving(const Models& models, const ServingQuery& query) {
   auto replica = replica_of(query);
   if (!replica) return std::unexpected(replica.error());
-  const ServingMachine machine(kernels, collectives, query);
+  const ServingMachine machine(models, query);
   const ServingPoint point =
       closed_loop(*replica, query.request, query.concurrency, machine.costs());
   return describe_point(machine, query, std::move(*replica), point);
 }
 
-Result<ServingPrediction> predict_capacity(const Calibration& kernels,
-                                           const CollectiveParameters& collectives,
-                                           const ServingQuery& query, const ServingTarget& target) {
+Result<ServingPrediction> predict_capacity(const Models& models, const ServingQuery& query,
+                                           const ServingTarget& target) {
   auto replica = replica_of(query);
   if (!replica) return std::unexpected(replica.error());
-  const ServingMachine machine(kernels, collectives, query);
+  const ServingMachine machine(models, query);
   const ServingPoint point = capacity(*replica, query.request, target, machine.costs());
   return describe_point(machine, query, std::move(*replica), point);
 }
 
-Result<StepPrediction> predict_step(const Calibration& kernels,
-                                    const CollectiveParameters& collectives,
-                                    const ServingQuery& query, const Iteration& iteration) {
+Result<StepPrediction> predict_step(const Models& models, const ServingQuery& query,
+                                    const Iteration& iteration) {
   const auto replica = replica_of(query);
   if (!replica) return std::unexpected(replica.error());
-  const ServingMachine machine(kernels, collectives, query);
+  const ServingMachine machine(models, query);
   const StepTime step = step_time(*replica, iteration, machine.costs());
   const double borrowed = machine.device().borrowed_error;
   return StepPrediction{.step = step,

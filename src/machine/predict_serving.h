@@ -12,9 +12,8 @@
 #include "base/diagnostic.h"
 #include "base/estimate.h"
 #include "catalog/catalog.h"
-#include "compute/calibration.h"
-#include "fabric/collective_parameters.h"
 #include "machine/links.h"
+#include "machine/models.h"
 #include "serving/steady_state.h"
 
 namespace orrery {
@@ -37,8 +36,7 @@ struct ServingQuery {
 // Device and links of one query. `costs()` refers to the object: it must stay where it is.
 class ServingMachine {
  public:
-  ServingMachine(const Calibration& kernels, const CollectiveParameters& collectives,
-                 const ServingQuery& query);
+  ServingMachine(const Models& models, const ServingQuery& query);
   ServingMachine(const ServingMachine&) = delete;
   ServingMachine& operator=(const ServingMachine&) = delete;
 
@@ -67,9 +65,7 @@ struct ServingPrediction {
 // that is not supported, a split that does not divide, weights that do not fit.
 Result<Replica> replica_of(const ServingQuery& query);
 
-Result<ServingPrediction> predict_serving(const Calibration& kernels,
-                                          const CollectiveParameters& collectives,
-                                          const ServingQuery& query);
+Result<ServingPrediction> predict_serving(const Models& models, const ServingQuery& query);
 
 // One step by itself.
 struct StepPrediction {
@@ -77,14 +73,12 @@ struct StepPrediction {
   Estimate seconds;
   Estimate watts;
 };
-Result<StepPrediction> predict_step(const Calibration& kernels,
-                                    const CollectiveParameters& collectives,
-                                    const ServingQuery& query, const Iteration& iteration);
+Result<StepPrediction> predict_step(const Models& models, const ServingQuery& query,
+                                    const Iteration& iteration);
 
 // The most that one replica serves within `target`; query.concurrency is not read.
-Result<ServingPrediction> predict_capacity(const Calibration& kernels,
-                                           const CollectiveParameters& collectives,
-                                           const ServingQuery& query, const ServingTarget& target);
+Result<ServingPrediction> predict_capacity(const Models& models, const ServingQuery& query,
+                                           const ServingTarget& target);
 
 // The least tp (a power of two that divides the heads) whose weights and one long request fit;
 // nullopt where none up to `most` does.

@@ -92,22 +92,11 @@ LayoutWish wish_of(const Layout& l) {
           .async_tp = l.async_tp};
 }
 
-Result<TrainingModels> load_training_models(const Catalog& catalog) {
-  auto kernels = load_embedded_calibration();
-  if (!kernels) return std::unexpected(kernels.error());
-  auto training = load_embedded_training_calibration();
-  if (!training) return std::unexpected(training.error());
-  auto collectives = embedded_collective_parameters();
-  if (!collectives) return std::unexpected(collectives.error());
-  return TrainingModels{&catalog, std::move(*kernels), std::move(*training),
-                        std::move(*collectives)};
-}
-
 namespace {
 
 // Which attention kernels a framework brings to a device. The devices that FlashAttention 2 leaves
 // half idle are those with 8-bit products: both came with asynchronous matrix units.
-DeviceOptions libraries_of(const TrainingModels& models, const TrainingQuery& q) {
+DeviceOptions libraries_of(const Models& models, const TrainingQuery& q) {
   const bool asynchronous = q.accelerator->peak(Dtype::fp8).has_value();
   const bool flash2 = models.training.framework(q.framework, q.release).flash2;
   return {.attention = flash2 && asynchronous ? "flash2" : ""};
@@ -115,7 +104,7 @@ DeviceOptions libraries_of(const TrainingModels& models, const TrainingQuery& q)
 
 }  // namespace
 
-TrainingMachine::TrainingMachine(const TrainingModels& models, const TrainingQuery& q)
+TrainingMachine::TrainingMachine(const Models& models, const TrainingQuery& q)
     : device_(device_model(*q.accelerator, models.kernels, libraries_of(models, q))),
       tuning_(models.training.accelerator(q.accelerator->id)) {
   links_ = link_hierarchy({.accelerator = q.accelerator,
@@ -180,9 +169,8 @@ LayoutSpace space_of(const TrainingQuery& q, const TrainingJob& job) {
   return narrowed(std::move(usual), q.layout);
 }
 
-TrainingPrediction describe(const TrainingModels& models, const TrainingQuery& q,
-                            const TrainingJob& job, const TrainingMachine& machine,
-                            const Layout& layout) {
+TrainingPrediction describe(const Models& models, const TrainingQuery& q, const TrainingJob& job,
+                            const TrainingMachine& machine, const Layout& layout) {
   const FrameworkModel framework = models.training.framework(q.framework, q.release);
   StepScratch scratch;
   TrainingPrediction p;
@@ -219,7 +207,7 @@ TrainingPrediction describe(const TrainingModels& models, const TrainingQuery& q
   return p;
 }
 
-Result<TrainingPrediction> predict_training(const TrainingModels& models, const TrainingQuery& q) {
+Result<TrainingPrediction> predict_training(const Models& models, const TrainingQuery& q) {
   const auto refuse = [](std::string what, std::string why) {
     return fail({.severity = Severity::error,
                  .code = "training.layout",

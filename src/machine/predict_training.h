@@ -15,9 +15,8 @@
 
 #include "base/estimate.h"
 #include "catalog/catalog.h"
-#include "compute/calibration.h"
 #include "machine/links.h"
-#include "training/calibration.h"
+#include "machine/models.h"
 #include "training/search.h"
 
 namespace orrery {
@@ -81,19 +80,11 @@ struct TrainingPrediction {
   std::vector<RankedLayout> ranked;  // fastest first, where something was chosen
 };
 
-struct TrainingModels {
-  const Catalog* catalog = nullptr;
-  Calibration kernels;
-  TrainingCalibration training;
-  CollectiveParameters collectives;
-};
-Result<TrainingModels> load_training_models(const Catalog& catalog);
-
 // Device, links and tuning of one query, ready to be asked hundreds of thousands of times a second.
 // `source()` points into the object: it must stay where it is.
 class TrainingMachine {
  public:
-  TrainingMachine(const TrainingModels& models, const TrainingQuery& query);
+  TrainingMachine(const Models& models, const TrainingQuery& query);
   TrainingMachine(const TrainingMachine&) = delete;
   TrainingMachine& operator=(const TrainingMachine&) = delete;
 
@@ -116,10 +107,9 @@ LayoutSpace narrowed(LayoutSpace space, const LayoutWish& wish);
 LayoutSpace space_of(const TrainingQuery& query, const TrainingJob& job);
 Bytes usable_memory(const Accelerator& a);
 
-Result<TrainingPrediction> predict_training(const TrainingModels& models,
-                                            const TrainingQuery& query);
+Result<TrainingPrediction> predict_training(const Models& models, const TrainingQuery& query);
 // Of one layout that refuse_layout accepts; what search and predict_training share.
-TrainingPrediction describe(const TrainingModels& models, const TrainingQuery& query,
+TrainingPrediction describe(const Models& models, const TrainingQuery& query,
                             const TrainingJob& job, const TrainingMachine& machine,
                             const Layout& layout);
 

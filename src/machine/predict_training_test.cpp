@@ -4,22 +4,15 @@
 
 #include <numeric>
 
+#include "machine/known_fixture.h"
+
 namespace orrery {
 namespace {
 
-const Catalog& catalog() {
-  static const Catalog c = *load_embedded_catalog();
-  return c;
-}
-const TrainingModels& models() {
-  static const TrainingModels m = *load_training_models(catalog());
-  return m;
-}
-
 TrainingQuery llama70b() {
   TrainingQuery q;
-  q.model = *catalog().model("llama-3-70b");
-  q.accelerator = catalog().accelerator("h100-sxm");
+  q.model = *known().catalog().model("llama-3-70b");
+  q.accelerator = known().catalog().accelerator("h100-sxm");
   q.gpus = 64;
   q.nic = gbits_per_s(400);
   q.sequence = 8192;
@@ -30,7 +23,7 @@ TrainingQuery llama70b() {
 }
 
 TEST(PredictTraining, OpenLayoutsAreChosenAndFit) {
-  const auto p = predict_training(models(), llama70b());
+  const auto p = predict_training(known(), llama70b());
   ASSERT_TRUE(p);
   EXPECT_TRUE(p->layout_chosen);
   EXPECT_TRUE(p->fits);
@@ -46,29 +39,29 @@ TEST(PredictTraining, OpenLayoutsAreChosenAndFit) {
 
 TEST(PredictTraining, MoreOfAnyResourceNeverSlowsTheBestLayout) {
   const TrainingQuery q = llama70b();
-  const double base = predict_training(models(), q)->step.seconds;
+  const double base = predict_training(known(), q)->step.seconds;
   Accelerator faster = *q.accelerator;
   faster.memory_bandwidth *= 1.5;
   faster.memory *= 1.2;
   TrainingQuery better = q;
   better.accelerator = &faster;
-  EXPECT_LE(predict_training(models(), better)->step.seconds, base);
+  EXPECT_LE(predict_training(known(), better)->step.seconds, base);
   better = q;
   better.nic = q.nic * 2;
-  EXPECT_LE(predict_training(models(), better)->step.seconds, base);
+  EXPECT_LE(predict_training(known(), better)->step.seconds, base);
 }
 
 TEST(PredictTraining, RefusesWhatCannotBeWithAReason) {
   TrainingQuery q = llama70b();
-  q.accelerator = catalog().accelerator("a100-80-sxm");
+  q.accelerator = known().catalog().accelerator("a100-80-sxm");
   q.precision = Precision::fp8;
-  EXPECT_FALSE(predict_training(models(), q));
+  EXPECT_FALSE(predict_training(known(), q));
   q = llama70b();
   q.model.state_space_layers = 10;
-  EXPECT_FALSE(predict_training(models(), q));
+  EXPECT_FALSE(predict_training(known(), q));
   q = llama70b();
   q.layout = {.tp = 7, .pp = 1, .vp = 1, .cp = 1, .ep = 1, .microbatch = 1};
-  const auto refused = predict_training(models(), q);
+  const auto refused = predict_training(known(), q);
   ASSERT_FALSE(refused);
   EXPECT_FALSE(refused.error().front().what.empty());
 }
@@ -76,24 +69,24 @@ TEST(PredictTraining, RefusesWhatCannotBeWithAReason) {
 TEST(PredictTraining, IntervalsWidenWithWhatIsNotKnown) {
   TrainingQuery q = llama70b();
   const auto width = [](const TrainingQuery& query) {
-    const Estimate e = predict_training(models(), query)->step_time_s;
+    const Estimate e = predict_training(known(), query)->step_time_s;
     return e.high / e.low;
   };
   q.layout = {.tp = 4, .pp = 8, .vp = 5, .cp = 1, .ep = 1, .microbatch = 1};
-  const double known = width(q);
+  const double published = width(q);
   q.release = "99.01";
   const double new_release = width(q);
-  EXPECT_GT(new_release, known);
+  EXPECT_GT(new_release, published);
   q.framework = "never-heard-of";
   EXPECT_GT(width(q), new_release);
   q = llama70b();
   q.layout = {.tp = 4, .pp = 8, .vp = 5, .cp = 1, .ep = 1, .microbatch = 1};
-  q.accelerator = catalog().accelerator("mi300x");
-  EXPECT_GT(width(q), known);
+  q.accelerator = known().catalog().accelerator("mi300x");
+  EXPECT_GT(width(q), published);
 }
 
 TEST(PredictTraining, PowerIsBetweenIdleAndTheLimit) {
-  const auto p = predict_training(models(), llama70b());
+  const auto p = predict_training(known(), llama70b());
   EXPECT_GT(p->watts.value, 300);
   EXPECT_LE(p->watts.value, 705);
   EXPECT_NEAR(p->energy_per_step.base(), p->watts.value * p->step.seconds * 64, 1);

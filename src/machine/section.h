@@ -1,5 +1,6 @@
 // The layers of a machine, and what is said of a part of one: figures under a name, and the limit
-// that binds there. The review says it in closed form, a run in simulated time; both in these words.
+// that binds there. The review says it in closed form, a run in simulated time; both in these
+// words.
 #pragma once
 
 #include <string>

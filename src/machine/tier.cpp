@@ -52,7 +52,7 @@ PerSecond default_creates(design::TierKind kind) {
   return kCreatesNfs;
 }
 
-void fill_latency(TierView& v) {
+void fill_latency(Tier& v) {
   const bool object = v.tier->kind == design::TierKind::object;
   const bool local = v.tier->kind == design::TierKind::local_nvme;
   v.first_byte = v.tier->first_byte.value_or(object  ? kFirstByteObject
@@ -64,7 +64,7 @@ void fill_latency(TierView& v) {
 
 // Rates of the tier: as given, else servers x devices x the device's own, never above the network
 // of the servers.
-void fill_rates(TierView& v) {
+void fill_rates(Tier& v) {
   const design::StorageTier& t = *v.tier;
   const int servers = std::max(1, t.servers.value_or(1));
   const double devices = servers * std::max(1, t.devices_per_server.value_or(1));
@@ -88,10 +88,10 @@ void fill_rates(TierView& v) {
   v.rate_error = v.rates_given ? kErrorGiven : kErrorDevice;
 }
 
-void fill_node_drives(TierView& v, const std::vector<FleetView>& fleets, const Catalog& catalog) {
+void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const Catalog& catalog) {
   v.per_node = true;
   if (v.device == nullptr) v.device = catalog.storage_device(kNodeDevice);
-  for (const FleetView& f : fleets) {
+  for (const Fleet& f : fleets) {
     if (!f.node.part.local_nvme || v.device == nullptr) continue;
     v.devices = std::max(1.0, *f.node.part.local_nvme / kNodeDrive);
     v.capacity = max(v.capacity, *f.node.part.local_nvme);
@@ -102,16 +102,15 @@ void fill_node_drives(TierView& v, const std::vector<FleetView>& fleets, const C
 }
 
 // The drives of the nodes, where no entry of the design is about them.
-std::optional<TierView> implied_node_tier(const std::vector<TierView>& views,
-                                          const std::vector<FleetView>& fleets,
-                                          const Catalog& catalog) {
-  for (const TierView& v : views) {
+std::optional<Tier> implied_node_tier(const std::vector<Tier>& views,
+                                      const std::vector<Fleet>& fleets, const Catalog& catalog) {
+  for (const Tier& v : views) {
     if (v.tier->tier == design::Tier::node_nvme) return std::nullopt;
   }
   auto entry = std::make_shared<design::StorageTier>();
   entry->tier = design::Tier::node_nvme;
   entry->kind = design::TierKind::local_nvme;
-  TierView v{.tier = entry.get(), .implied = entry, .path = "fleet[0]"};
+  Tier v{.tier = entry.get(), .implied = entry, .path = "fleet[0]"};
   v.label = std::string(entry->label());
   fill_latency(v);
   fill_node_drives(v, fleets, catalog);
@@ -122,12 +121,12 @@ std::optional<TierView> implied_node_tier(const std::vector<TierView>& views,
 
 }  // namespace
 
-std::vector<TierView> view_tiers(const design::Design& design, const Catalog& catalog,
-                                 const std::vector<FleetView>& fleets) {
-  std::vector<TierView> views;
+std::vector<Tier> build_tiers(const design::Design& design, const Catalog& catalog,
+                              const std::vector<Fleet>& fleets) {
+  std::vector<Tier> views;
   for (std::size_t i = 0; i < design.storage.size(); ++i) {
     const design::StorageTier& t = design.storage[i];
-    TierView v{.tier = &t, .path = fmt::format("storage[{}]", i), .label = std::string(t.label())};
+    Tier v{.tier = &t, .path = fmt::format("storage[{}]", i), .label = std::string(t.label())};
     v.device = t.device.empty() ? nullptr : catalog.storage_device(t.device);
     fill_latency(v);
     fill_rates(v);
@@ -145,11 +144,11 @@ std::vector<TierView> view_tiers(const design::Design& design, const Catalog& ca
   return views;
 }
 
-void lay_over(std::vector<TierView>& tiers, const std::vector<TierMeasurement>& measured) {
+void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured) {
   for (const TierMeasurement& m : measured) {
-    const TierView* found = find_tier_view(tiers, m.tier);
+    const Tier* found = find_tier(tiers, m.tier);
     if (found == nullptr) continue;
-    TierView& v = tiers[static_cast<std::size_t>(found - tiers.data())];
+    Tier& v = tiers[static_cast<std::size_t>(found - tiers.data())];
     v.read = m.read.value_or(v.read);
     v.write = m.write.value_or(v.write);
     v.creates = m.creates.value_or(v.creates);
@@ -162,11 +161,11 @@ void lay_over(std::vector<TierView>& tiers, const std::vector<TierMeasurement>& 
   }
 }
 
-const TierView* find_tier_view(const std::vector<TierView>& tiers, const std::string& label) {
-  for (const TierView& v : tiers) {
+const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label) {
+  for (const Tier& v : tiers) {
     if (v.label == label) return &v;
   }
-  for (const TierView& v : tiers) {
+  for (const Tier& v : tiers) {
     if (design::word_of(v.tier->tier) == label) return &v;
   }
   return nullptr;

@@ -12,7 +12,7 @@
 
 namespace orrery {
 
-struct TierView {
+struct Tier {
   const design::StorageTier* tier = nullptr;
   // Drives that come with the nodes are a tier even where the design does not list them; their
   // entry is made here and owned here.
@@ -33,7 +33,6 @@ struct TierView {
   BytesPerSecond stream_rate;
   int client_streams = 1;
   double devices = 0;
-  Bytes used;  // by data sets and kept checkpoints, once training has been viewed
 
   // A copy here survives the loss of the node that wrote it.
   bool durable() const { return !per_node; }
@@ -52,10 +51,10 @@ struct TierMeasurement {
   std::string source;
 };
 
-std::vector<TierView> view_tiers(const design::Design& design, const Catalog& catalog,
-                                 const std::vector<FleetView>& fleets);
+std::vector<Tier> build_tiers(const design::Design& design, const Catalog& catalog,
+                              const std::vector<Fleet>& fleets);
 // Of measurements of one tier the last counts; those of tiers that are not here are left out.
-void lay_over(std::vector<TierView>& tiers, const std::vector<TierMeasurement>& measured);
-const TierView* find_tier_view(const std::vector<TierView>& tiers, const std::string& label);
+void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured);
+const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label);
 
 }  // namespace orrery

@@ -33,7 +33,7 @@ std::vector<std::int64_t> divisors(const TrainView& view, int gpus) {
 }  // namespace
 
 int accelerators_for(const TrainView& view) {
-  const FleetView& fleet = *view.fleet;
+  const Fleet& fleet = *view.fleet;
   const int per_node = fleet.node.part.accelerators;
   return view.workload->terms.nodes
              ? std::min(fleet.accelerators, *view.workload->terms.nodes * per_node)

@@ -34,7 +34,7 @@ UsdPerByteSecond per_gb_month(double usd_amount) {
 
 }  // namespace
 
-BillLine fleet_line(const FleetView& f) {
+BillLine fleet_line(const Fleet& f) {
   const design::Fleet& fleet = *f.fleet;
   BillLine line{.section = "fleet", .item = fleet.name, .part_id = f.node.part.id};
   line.count = fleet.count + fleet.spares;
@@ -44,7 +44,7 @@ BillLine fleet_line(const FleetView& f) {
   return line;
 }
 
-std::optional<BillLine> tier_line(const TierView& t, const Catalog& catalog) {
+std::optional<BillLine> tier_line(const Tier& t, const Catalog& catalog) {
   if (t.per_node || !t.tier->provider.empty()) return std::nullopt;
   const StorageDevice* device = device_or_usual(t, catalog);
   if (device == nullptr) return std::nullopt;
@@ -65,9 +65,11 @@ std::optional<BillLine> tier_line(const TierView& t, const Catalog& catalog) {
   return line;
 }
 
-std::vector<TierRent> rents_of_tiers(const std::vector<TierView>& tiers, const Catalog& catalog) {
+std::vector<TierRent> rents_of_tiers(const std::vector<Tier>& tiers, const std::vector<Bytes>& used,
+                                     const Catalog& catalog) {
   std::vector<TierRent> rents;
-  for (const TierView& t : tiers) {
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
+    const Tier& t = tiers[i];
     if (t.tier->provider.empty()) continue;
     TierRent r{.tier = &t};
     const StorageCloudPrice* row = rent_row(*t.tier, catalog);
@@ -76,7 +78,7 @@ std::vector<TierRent> rents_of_tiers(const std::vector<TierView>& tiers, const C
     r.reference = "assumed: no row for " + t.tier->provider;
     if (row) price = per_gb_month(row->usd), r.reference = row->provenance.reference;
     if (t.tier->price) price = *t.tier->price, r.reference = "the design";
-    const Bytes held = t.used > Bytes(0) ? min(t.used, t.capacity) : t.capacity;
+    const Bytes held = used[i] > Bytes(0) ? min(used[i], t.capacity) : t.capacity;
     r.per_year = price * held * years(1);
     rents.push_back(std::move(r));
   }

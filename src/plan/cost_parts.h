@@ -8,10 +8,12 @@
 
 namespace orrery {
 
-BillLine fleet_line(const FleetView& fleet);
+BillLine fleet_line(const Fleet& fleet);
 // nullopt for a rented tier and for drives that come with their nodes.
-std::optional<BillLine> tier_line(const TierView& tier, const Catalog& catalog);
-std::vector<TierRent> rents_of_tiers(const std::vector<TierView>& tiers, const Catalog& catalog);
+std::optional<BillLine> tier_line(const Tier& tier, const Catalog& catalog);
+// `used` has an entry a tier.
+std::vector<TierRent> rents_of_tiers(const std::vector<Tier>& tiers, const std::vector<Bytes>& used,
+                                     const Catalog& catalog);
 double reserved_discount(const design::Rent& rent, const Catalog& catalog);
 Usd egress_of(const design::Design& design, const Catalog& catalog);
 

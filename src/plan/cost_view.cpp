@@ -15,14 +15,15 @@ namespace {
 constexpr UsdPerSecond kUnknownPrice = usd_per_hour(4);
 
 void add_bills(CostView& v, const CostContext& c) {
-  for (const FleetView& f : c.fleets) {
+  for (const Fleet& f : c.machine.fleets) {
     if (!f.rented()) v.bill.lines.push_back(fleet_line(f));
   }
-  for (const NetworkView* n : {&c.networks.compute, &c.networks.storage, &c.networks.management}) {
+  for (const Network* n :
+       {&c.machine.networks.compute, &c.machine.networks.storage, &c.machine.networks.management}) {
     v.bill.lines.insert(v.bill.lines.end(), n->bill.lines.begin(), n->bill.lines.end());
   }
-  for (const TierView& t : c.tiers) {
-    if (auto line = tier_line(t, c.catalog)) v.bill.lines.push_back(std::move(*line));
+  for (const Tier& t : c.machine.tiers) {
+    if (auto line = tier_line(t, c.machine.catalog())) v.bill.lines.push_back(std::move(*line));
   }
   const PriceRange price = v.bill.price();
   const Usd middle = price.middle();
@@ -62,7 +63,8 @@ struct Tariff {
 
 // The design's own price, or the middle of the site's region.
 Tariff tariff_of(const CostContext& c, const SiteView* site) {
-  if (c.design.economics.power_price) return {*c.design.economics.power_price, "the design"};
+  if (c.machine.design().economics.power_price)
+    return {*c.machine.design().economics.power_price, "the design"};
   if (site == nullptr || site->region == nullptr) return {};
   const GridRegion& r = *site->region;
   return {(r.price_low + r.price_high) / 2, r.provenance.reference};
@@ -70,7 +72,7 @@ Tariff tariff_of(const CostContext& c, const SiteView* site) {
 
 void fill_owned(CostView& v, const CostContext& c) {
   double owned = 0;
-  for (const FleetView& f : c.fleets) {
+  for (const Fleet& f : c.machine.fleets) {
     // A server without accelerators counts as one unit, so that CPU fleets have a price per hour
     // too.
     if (!f.rented()) owned += f.accelerators > 0 ? f.accelerators : f.hosts;
@@ -89,25 +91,25 @@ void fill_owned(CostView& v, const CostContext& c) {
     tariff = tariff_of(c, &s);
     owns_hall = owns_hall || !s.site->rented_hall;
   }
-  OwnershipInput in = ownership_defaults(c.catalog, owned, mean);
+  OwnershipInput in = ownership_defaults(c.machine.catalog(), owned, mean);
   in.capex = capex_of(std::vector<Bill>{v.bill});
   in.contracted = nameplate;
   in.pue = mean > Watts(0) ? pue_weighted / mean.base() : 1;
   in.electricity = tariff.price;
   in.electricity_reference = tariff.reference;
   if (owns_hall) {
-    const TcoParameter* hall = c.catalog.tco("facility-capex");
+    const TcoParameter* hall = c.machine.catalog().tco("facility-capex");
     in.colocation = UsdPerJoule(0);
     in.hall = UsdPerWatt(hall ? hall->typical : 11.7);
   }
-  apply(c.design.economics, in);
+  apply(c.machine.design().economics, in);
   in.goodput = v.goodput;
   v.utilisation = in.utilisation;
   v.input = in;
   v.owned = owned_cost(in);
 }
 
-RentedFleet rent_of(const FleetView& f, const CostView& v, const CostContext& c) {
+RentedFleet rent_of(const Fleet& f, const CostView& v, const CostContext& c) {
   const design::Rent& rent = *f.fleet->rent;
   RentedFleet r{.fleet = &f};
   r.input.kind = rent.contract == design::Contract::spot       ? RentalKind::spot
@@ -120,12 +122,15 @@ RentedFleet rent_of(const FleetView& f, const CostView& v, const CostContext& c)
     r.input.list = *rent.price;
     r.reference = "the design";
   } else if (f.accelerator()) {
-    auto market = market_price(c.catalog.cloud_prices, f.accelerator()->id, rent.provider, spot);
-    if (!market) market = market_price(c.catalog.cloud_prices, f.accelerator()->id, "", spot);
+    auto market =
+        market_price(c.machine.catalog().cloud_prices, f.accelerator()->id, rent.provider, spot);
+    if (!market)
+      market = market_price(c.machine.catalog().cloud_prices, f.accelerator()->id, "", spot);
     if (market) r.input.list = market->median, r.reference = market->reference;
   }
-  if (r.input.kind == RentalKind::reserved) r.input.discount = reserved_discount(rent, c.catalog);
-  r.input.utilisation = c.design.economics.utilisation.value_or(0.9);
+  if (r.input.kind == RentalKind::reserved)
+    r.input.discount = reserved_discount(rent, c.machine.catalog());
+  r.input.utilisation = c.machine.design().economics.utilisation.value_or(0.9);
   // The failure stage already counts interruptions in the goodput of what runs here.
   r.input.goodput = v.goodput;
   r.input.spot_goodput = [](Seconds) { return 1.0; };
@@ -148,11 +153,11 @@ void fill_runs(CostView& v, const CostContext& c) {
 
 void fill_market(CostView& v, const CostContext& c) {
   const Accelerator* accelerator = nullptr;
-  for (const FleetView& f : c.fleets) {
+  for (const Fleet& f : c.machine.fleets) {
     if (accelerator == nullptr) accelerator = f.accelerator();
   }
   if (accelerator == nullptr) return;
-  v.market = market_price(c.catalog.cloud_prices, accelerator->id, "", false);
+  v.market = market_price(c.machine.catalog().cloud_prices, accelerator->id, "", false);
   if (v.market && v.owned) {
     // A rented hour loses to failures what an owned one does.
     v.break_even_utilisation =
@@ -166,14 +171,14 @@ CostView view_cost(const CostContext& c) {
   CostView v;
   add_bills(v, c);
   v.goodput = mean_goodput(c.trains);
-  v.utilisation = c.design.economics.utilisation.value_or(v.utilisation);
+  v.utilisation = c.machine.design().economics.utilisation.value_or(v.utilisation);
   fill_owned(v, c);
-  for (const FleetView& f : c.fleets) {
+  for (const Fleet& f : c.machine.fleets) {
     v.accelerators += f.accelerators > 0 ? f.accelerators : f.hosts;
     if (f.rented()) v.rented.push_back(rent_of(f, v, c));
   }
-  v.tier_rents = rents_of_tiers(c.tiers, c.catalog);
-  v.egress_per_year = egress_of(c.design, c.catalog);
+  v.tier_rents = rents_of_tiers(c.machine.tiers, c.used, c.machine.catalog());
+  v.egress_per_year = egress_of(c.machine.design(), c.machine.catalog());
 
   v.annual = (v.owned ? v.owned->annual : Usd(0)) + v.egress_per_year;
   for (const RentedFleet& r : v.rented) v.annual += r.per_year;
@@ -183,8 +188,9 @@ CostView view_cost(const CostContext& c) {
   fill_runs(v, c);
   fill_market(v, c);
   if (v.owned) {
-    v.tornado = ownership_tornado(
-        v.input, c.catalog, {.capex_below = 1 - v.price_low, .capex_above = v.price_high - 1});
+    v.tornado =
+        ownership_tornado(v.input, c.machine.catalog(),
+                          {.capex_below = 1 - v.price_low, .capex_above = v.price_high - 1});
   }
   return v;
 }

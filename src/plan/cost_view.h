@@ -10,16 +10,14 @@
 #include "cost/ownership_sensitivity.h"
 #include "cost/rental.h"
 #include "design/design.h"
-#include "machine/fleet.h"
-#include "machine/network.h"
+#include "machine/machine.h"
 #include "plan/site_view.h"
-#include "machine/tier.h"
 #include "plan/train_view.h"
 
 namespace orrery {
 
 struct RentedFleet {
-  const FleetView* fleet = nullptr;
+  const Fleet* fleet = nullptr;
   RentalInput input;
   Rental rental;
   Usd per_year;  // billed, all year
@@ -27,7 +25,7 @@ struct RentedFleet {
 };
 
 struct TierRent {
-  const TierView* tier = nullptr;
+  const Tier* tier = nullptr;
   Usd per_year;
   Usd requests_per_year;
   std::string reference;
@@ -62,12 +60,9 @@ struct CostView {
 };
 
 struct CostContext {
-  const design::Design& design;
-  const Catalog& catalog;
-  const std::vector<FleetView>& fleets;
-  const NetworkViews& networks;
-  const std::vector<TierView>& tiers;
+  const Machine& machine;
   const std::vector<TrainView>& trains;
+  const std::vector<Bytes>& used;  // of each tier
   const std::vector<SiteView>& sites;
 };
 

@@ -97,8 +97,7 @@ constexpr SectionSwap kSections[] = {
 };
 
 std::vector<SectionEffect> attribute(const design::Design& before, const design::Design& after,
-                                     const Catalog& catalog, const Models& models,
-                                     const Totals& from, const Totals& to) {
+                                     const Models& models, const Totals& from, const Totals& to) {
   std::vector<SectionEffect> effects;
   SectionEffect rest{.section = "together",
                      .cost_usd_per_year = to.annual - from.annual,
@@ -108,7 +107,7 @@ std::vector<SectionEffect> attribute(const design::Design& before, const design:
     if (!s.differs(before, after)) continue;
     design::Design mixed = before;
     s.take(mixed, after);
-    const Totals alone = totals_of(run_stages(mixed, catalog, models));
+    const Totals alone = totals_of(run_stages(std::move(mixed), models));
     SectionEffect e{.section = s.name,
                     .cost_usd_per_year = alone.annual - from.annual,
                     .goodput = alone.goodput - from.goodput,
@@ -175,8 +174,8 @@ std::string verdict_line(const DesignDiff& d, const Totals& from, const Totals& 
 DesignDiff compare(const Reviewed& before, const Reviewed& after, const Models& models) {
   const Verdict& a = before.verdict;
   const Verdict& b = after.verdict;
-  const design::Design& from_design = before.stages.design;
-  const design::Design& to_design = after.stages.design;
+  const design::Design& from_design = before.stages.design();
+  const design::Design& to_design = after.stages.design();
   const Totals from = totals_of(before.stages);
   const Totals to = totals_of(after.stages);
   DesignDiff d{.before_name = from_design.name,
@@ -186,7 +185,7 @@ DesignDiff compare(const Reviewed& before, const Reviewed& after, const Models& 
   d.passed_before = a.passes();
   d.passes_after = b.passes();
   d.lines = line_diff(design::write_design(from_design), design::write_design(to_design));
-  d.effects = attribute(from_design, to_design, before.stages.catalog, models, from, to);
+  d.effects = attribute(from_design, to_design, models, from, to);
   d.figures = changed_figures(a, b);
   d.fixed = missing_in(a.findings, b.findings);
   d.broken = missing_in(b.findings, a.findings);
@@ -195,11 +194,11 @@ DesignDiff compare(const Reviewed& before, const Reviewed& after, const Models& 
 }
 
 DesignDiff compare(const design::Design& before, const design::Design& after,
-                   const Catalog& catalog, const Models& models) {
-  const Review a = run_stages(before, catalog, models);
-  const Review b = run_stages(after, catalog, models);
-  const Verdict before_verdict = verdict_of(a, models, {.spends = false});
-  const Verdict after_verdict = verdict_of(b, models, {.spends = false});
+                   const Models& models) {
+  const Review a = run_stages(before, models);
+  const Review b = run_stages(after, models);
+  const Verdict before_verdict = verdict_of(a, {.spends = false});
+  const Verdict after_verdict = verdict_of(b, {.spends = false});
   return compare({a, before_verdict}, {b, after_verdict}, models);
 }
 

@@ -51,8 +51,7 @@ struct DesignDiff {
   bool same() const { return before_digest == after_digest; }
 };
 
-DesignDiff compare(const design::Design& before, const design::Design& after,
-                   const Catalog& catalog, const Models& models);
+DesignDiff compare(const design::Design& before, const design::Design& after, const Models& models);
 
 // The same of designs that are reviewed already, with spends or without.
 struct Reviewed {

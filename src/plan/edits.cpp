@@ -36,46 +36,36 @@ std::string list_text(std::span<const std::string> names) {
 }
 
 std::string path_of(const Review& r, const design::StorageTier& tier) {
-  return fmt::format("storage[{}]", &tier - r.design.storage.data());
+  return fmt::format("storage[{}]", &tier - r.design().storage.data());
 }
 
 const SiteView& view_of(const Review& r, const design::Site& site) {
-  return r.sites[static_cast<std::size_t>(&site - r.design.sites.data())];
+  return r.sites[static_cast<std::size_t>(&site - r.design().sites.data())];
 }
 
-NodesAsked nodes_asked_by_number(const Review& r, const FleetView& fleet) {
-  NodesAsked asked;
-  for (const design::Workload& w : r.design.workloads) {
-    const auto* serve = std::get_if<design::Serve>(&w.task);
-    const bool elsewhere = serve != nullptr && !serve->zones.empty();
-    if (elsewhere || !w.terms.nodes || fleet_of(r.fleets, w) != &fleet) continue;
-    asked.nodes += *w.terms.nodes;
-    if (!asked.largest || *w.terms.nodes > *asked.largest->terms.nodes) asked.largest = &w;
-  }
-  return asked;
-}
-
-Edit edit_nodes(const Review& r, const design::Workload& workload, const FleetView& fleet,
-                int nodes) {
+Edit edit_nodes(const Review& r, const design::Workload& workload, const Fleet& fleet, int nodes) {
   const auto& own = workload.terms.nodes;
-  const std::int64_t wanted = own ? nodes_asked_by_number(r, fleet).nodes - *own + nodes : nodes;
+  const std::int64_t wanted = own ? r.machine->book_of(fleet).nodes() - *own + nodes : nodes;
   if (own && wanted <= fleet.fleet->count) {
-    return {path_of(r.design, workload) + ".nodes", std::to_string(nodes)};
+    return {path_of(r.design(), workload) + ".nodes", std::to_string(nodes)};
   }
   return {fleet.path + ".count", std::to_string(std::min<std::int64_t>(kMostNodes, wanted))};
 }
 
-std::optional<Edit> edit_asked(const Review& r, const FleetView& fleet, const NodesAsked& asked) {
+std::optional<Edit> edit_asked(const Review& r, const Fleet& fleet) {
+  const FleetBook& book = r.machine->book_of(fleet);
   const int there = fleet.fleet->count;
-  if (asked.nodes <= kMostNodes && site_carries(r, fleet, static_cast<int>(asked.nodes) - there)) {
-    return Edit{fleet.path + ".count", std::to_string(asked.nodes)};
+  const std::int64_t asked = book.nodes();
+  if (asked <= kMostNodes && site_carries(r, fleet, static_cast<int>(asked) - there)) {
+    return Edit{fleet.path + ".count", std::to_string(asked)};
   }
-  const std::int64_t left = there - (asked.nodes - *asked.largest->terms.nodes);
+  const Booking& largest = *book.largest();
+  const std::int64_t left = there - (asked - largest.nodes);
   if (left <= 0) return std::nullopt;
-  return Edit{path_of(r.design, *asked.largest) + ".nodes", std::to_string(left)};
+  return Edit{path_of(r.design(), *largest.workload) + ".nodes", std::to_string(left)};
 }
 
-bool site_carries(const Review& r, const FleetView& fleet, int more_nodes) {
+bool site_carries(const Review& r, const Fleet& fleet, int more_nodes) {
   if (fleet.rented() || fleet.site == nullptr) return true;
   const SiteView& v = view_of(r, *fleet.site);
   const auto power =
@@ -100,19 +90,19 @@ design::Network separate_storage(const design::Networks& fabric) {
   return own;
 }
 
-std::optional<Edit> edit_topology(const Review& r, const NetworkView& network) {
+std::optional<Edit> edit_topology(const Review& r, const Network& network) {
   using enum design::TopologyKind;
-  design::Design changed = r.design;
+  design::Design changed = r.design();
   design::Network& wanted = network.name == "compute"   ? changed.fabric.compute
                             : network.name == "storage" ? changed.fabric.storage
                                                         : changed.fabric.management;
   for (const design::TopologyKind kind : {rail_fat_tree, fat_tree, three_tier}) {
     if (kind == rail_fat_tree && network.name != "compute") continue;
     wanted.topology = kind;
-    const NetworkViews views = view_networks(changed, r.catalog, r.fleets);
-    const NetworkView& built = network.name == "compute"   ? views.compute
-                               : network.name == "storage" ? views.storage
-                                                           : views.management;
+    const Networks views = build_networks(changed, r.catalog(), r.fleets());
+    const Network& built = network.name == "compute"   ? views.compute
+                           : network.name == "storage" ? views.storage
+                                                       : views.management;
     if (built.topology) {
       return Edit{network.path + ".topology", std::string(design::word_of(kind))};
     }

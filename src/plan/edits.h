@@ -42,28 +42,22 @@ std::string list_text(std::span<const std::string> names);
 std::string path_of(const Review& review, const design::StorageTier& tier);
 const SiteView& view_of(const Review& review, const design::Site& site);
 
-// What the workloads of a fleet ask for with `nodes`, and which asks for most.
-struct NodesAsked {
-  std::int64_t nodes = 0;
-  const design::Workload* largest = nullptr;
-};
-NodesAsked nodes_asked_by_number(const Review& review, const FleetView& fleet);
-// As many nodes as are asked for where the site carries them, else fewer for the largest.
-std::optional<Edit> edit_asked(const Review& review, const FleetView& fleet,
-                               const NodesAsked& asked);
+// As many nodes of an over-booked fleet as its book asks for where the site carries them, else
+// fewer for the largest booking.
+std::optional<Edit> edit_asked(const Review& review, const Fleet& fleet);
 // So many nodes of the fleet for a workload: its own `nodes` where the fleet has them to give, else
 // a larger fleet.
-Edit edit_nodes(const Review& review, const design::Workload& workload, const FleetView& fleet,
+Edit edit_nodes(const Review& review, const design::Workload& workload, const Fleet& fleet,
                 int nodes);
 // Nodes of the fleet that its workloads ask for by number, or cannot do without.
-int nodes_asked(const Review& review, const FleetView& fleet);
+int nodes_asked(const Review& review, const Fleet& fleet);
 // Whether the fleet's site has power and positions for so many nodes more.
-bool site_carries(const Review& review, const FleetView& fleet, int more_nodes);
+bool site_carries(const Review& review, const Fleet& fleet, int more_nodes);
 
 // edits.cpp: networks.
 // Storage's own network, as the compute network is built: what the design says of it already stays.
 design::Network separate_storage(const design::Networks& fabric);
-std::optional<Edit> edit_topology(const Review& review, const NetworkView& network);
+std::optional<Edit> edit_topology(const Review& review, const Network& network);
 
 // edits_facility.cpp
 std::optional<Edit> edit_rack(const Review& review, const SiteView& site, const FleetPower& fleet);
@@ -72,7 +66,7 @@ Edit edit_positions(const Review& review, const SiteView& site);
 
 // edits_storage.cpp
 std::optional<Edit> edit_save_target(const Review& review, const TrainView& train);
-std::optional<Edit> edit_capacity(const Review& review, const TierView& tier);
+std::optional<Edit> edit_capacity(const Review& review, const Tier& tier);
 std::optional<Edit> edit_feed(const Review& review, const TrainView& train);
 
 // edits_work.cpp

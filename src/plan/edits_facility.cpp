@@ -43,7 +43,7 @@ std::optional<Edit> edit_packing(const SiteView& v, int positions) {
 
 // The cheapest method under which all the site's racks fit its positions.
 std::optional<Edit> edit_cooling(const Review& r, const SiteView& v, int positions) {
-  for (const CoolingMethod* m : methods_that_carry(Watts(0), r.catalog.cooling_methods)) {
+  for (const CoolingMethod* m : methods_that_carry(Watts(0), r.catalog().cooling_methods)) {
     if (m->rack_practical_max <= v.cooling->rack_practical_max) continue;
     int racks = 0;
     for (const FleetPower& p : v.fleets) {
@@ -62,7 +62,7 @@ std::optional<Edit> edit_rack(const Review& r, const SiteView& v, const FleetPow
   const bool only_cooling = !v.site->rack || rack_power(p) <= allowed;
   Watts most;
   for (const FleetPower& other : v.fleets) most = max(most, rack_power(other));
-  const CoolingMethod* method = method_needed(most, r.catalog.cooling_methods);
+  const CoolingMethod* method = method_needed(most, r.catalog().cooling_methods);
   if (only_cooling && method != nullptr) return Edit{v.path + ".cooling", method->id};
   const int fewer = nodes_under(min(allowed, v.cooling->rack_practical_max), p);
   if (fewer > 0) return Edit{p.fleet->path + ".nodes_per_rack", std::to_string(fewer)};
@@ -74,7 +74,7 @@ std::optional<Edit> edit_rack(const Review& r, const SiteView& v, const FleetPow
 }
 
 Edit edit_power(const Review& r, const SiteView& v) {
-  const FleetView& fleet = *v.fleets[v.budget_fleet].fleet;
+  const Fleet& fleet = *v.fleets[v.budget_fleet].fleet;
   const int fit = v.budget ? static_cast<int>(v.budget->nodes * kInStep) : 0;
   const int count = fit - fleet.fleet->spares;
   if (count > 0 && count >= nodes_asked(r, fleet)) {

@@ -18,30 +18,31 @@ constexpr int kKept = 3;
 // Where the node's row gives none: two sockets of 56, as train_feed.cpp assumes.
 constexpr int kHostCores = 112;
 
-bool keeps_by_rule(const design::Checkpoint& checkpoint, const TierView& tier) {
+bool keeps_by_rule(const design::Checkpoint& checkpoint, const Tier& tier) {
   return std::ranges::any_of(checkpoint.keep, [&](const design::KeepRule& rule) {
     return rule.tier == tier.label || rule.tier == design::word_of(tier.tier->tier);
   });
 }
 
 // The shared tier for checkpoints of a size: the nearest with room, else the nearest.
-const TierView* shared_tier(const Review& r, Bytes size) {
-  const TierView* nearest = nullptr;
-  for (const TierView& t : r.tiers) {
+const Tier* shared_tier(const Review& r, Bytes size) {
+  const Tier* nearest = nullptr;
+  for (const Tier& t : r.tiers()) {
     if (!t.durable() || t.write <= BytesPerSecond(0)) continue;
-    if (t.used + size * (kKept + 1) <= t.capacity) return &t;
+    if (r.used_of(t) + size * (kKept + 1) <= t.capacity) return &t;
     if (nearest == nullptr) nearest = &t;
   }
   return nearest;
 }
 
 // A run that keeps all it saves on the tier, where keeping the newest alone would make room.
-const TrainView* hoarder_on(const Review& r, const TierView& tier) {
+const TrainView* hoarder_on(const Review& r, const Tier& tier) {
   for (const TrainView& t : r.trains) {
     if (!t.checkpoint || t.checkpoint->safe != &tier || keeps_by_rule(*t.train->checkpoint, tier)) {
       continue;
     }
-    const Bytes after = tier.used - t.checkpoint->kept_on_safe + t.checkpoint->size * (kKept + 1);
+    const Bytes after =
+        r.used_of(tier) - t.checkpoint->kept_on_safe + t.checkpoint->size * (kKept + 1);
     if (after <= tier.capacity) return &t;
   }
   return nullptr;
@@ -53,15 +54,15 @@ bool is_word(const std::string& text) {
 }
 
 // `times` as many servers as the tier has.
-Edit edit_servers(const TierView& tier, double times) {
+Edit edit_servers(const Tier& tier, double times) {
   const double servers = std::max(1, tier.tier->servers.value_or(1)) * times;
   return {tier.path + ".servers",
           std::to_string(static_cast<int>(std::ceil(std::min(servers, 1e6))))};
 }
 
-bool is_cached(const Review& r, const TierView& tier) {
-  return std::ranges::any_of(r.tiers,
-                             [&](const TierView& t) { return t.tier->caches == tier.label; });
+bool is_cached(const Review& r, const Tier& tier) {
+  return std::ranges::any_of(r.tiers(),
+                             [&](const Tier& t) { return t.tier->caches == tier.label; });
 }
 
 std::optional<Edit> edit_loader_cores(const TrainView& t) {
@@ -73,7 +74,7 @@ std::optional<Edit> edit_loader_cores(const TrainView& t) {
 }
 
 std::optional<Edit> edit_reading(const TrainView& t) {
-  const TierView& tier = *t.feed.tier;
+  const Tier& tier = *t.feed.tier;
   const double short_by = t.feed.wanted / t.accelerators / t.feed.fetch.rate;
   switch (t.feed.fetch.limit) {
     case FetchLimit::server:
@@ -96,7 +97,7 @@ std::optional<Edit> edit_reading(const TrainView& t) {
 }  // namespace
 
 std::optional<Edit> edit_save_target(const Review& r, const TrainView& t) {
-  const TierView* tier = shared_tier(r, t.checkpoint ? t.checkpoint->size : Bytes(0));
+  const Tier* tier = shared_tier(r, t.checkpoint ? t.checkpoint->size : Bytes(0));
   if (tier == nullptr) return std::nullopt;
   const std::string path = t.path + ".checkpoint";
   if (!t.train->checkpoint) {
@@ -115,16 +116,17 @@ std::optional<Edit> edit_save_target(const Review& r, const TrainView& t) {
   return Edit{path, section_text(checkpoint)};
 }
 
-std::optional<Edit> edit_capacity(const Review& r, const TierView& tier) {
-  if (tier.implied) return Edit{tier.path + ".custom.local_nvme", at_least(tier.used * kRoom)};
+std::optional<Edit> edit_capacity(const Review& r, const Tier& tier) {
+  if (tier.implied)
+    return Edit{tier.path + ".custom.local_nvme", at_least(r.used_of(tier) * kRoom)};
   const TrainView* hoarder = is_word(tier.label) ? hoarder_on(r, tier) : nullptr;
   if (hoarder != nullptr) {
     return Edit{hoarder->path + ".checkpoint.keep." + tier.label, std::to_string(kKept)};
   }
   if (!tier.tier->capacity && !tier.per_node) {
-    return edit_servers(tier, tier.used * kRoom / tier.capacity);
+    return edit_servers(tier, r.used_of(tier) * kRoom / tier.capacity);
   }
-  return Edit{tier.path + ".capacity", at_least(tier.used * kRoom)};
+  return Edit{tier.path + ".capacity", at_least(r.used_of(tier) * kRoom)};
 }
 
 std::optional<Edit> edit_feed(const Review& r, const TrainView& t) {

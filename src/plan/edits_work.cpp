@@ -22,7 +22,7 @@ int whole(double v) {
   return static_cast<int>(std::ceil(std::min(v - 1e-9, static_cast<double>(kMostNodes))));
 }
 
-int hosts_per_node(const FleetView& fleet) {
+int hosts_per_node(const Fleet& fleet) {
   return std::max(1, fleet.hosts / std::max(1, fleet.fleet->count));
 }
 
@@ -96,13 +96,14 @@ std::string slices_text(std::span<const MigDemand> demand) {
 
 }  // namespace
 
-int nodes_asked(const Review& r, const FleetView& fleet) {
+int nodes_asked(const Review& r, const Fleet& fleet) {
   auto nodes =
-      static_cast<int>(std::min<std::int64_t>(kMostNodes, nodes_asked_by_number(r, fleet).nodes));
+      static_cast<int>(std::min<std::int64_t>(kMostNodes, r.machine->book_of(fleet).nodes()));
   for (const ServeView& v : r.serves) {
     if (v.fleet != &fleet || !v.feasible()) continue;
     const auto& availability = v.workload->terms.availability;
-    const auto up = availability ? replicas_for_availability(v, *availability) : std::nullopt;
+    const auto up =
+        availability ? replicas_for_availability(v, *availability, *r.machine) : std::nullopt;
     const double replicas = std::max(v.replicas_needed, static_cast<double>(up.value_or(0)));
     nodes += std::max(0, nodes_for(v, replicas) - v.workload->terms.nodes.value_or(0));
   }
@@ -161,7 +162,7 @@ std::optional<Edit> edit_availability(const Review& r, const ServeView& v) {
   int replicas = 1;
   for (const ServeView& zone : r.serves) {
     if (zone.serve != v.serve || !zone.feasible()) continue;
-    const auto here = replicas_for_availability(zone, *v.workload->terms.availability);
+    const auto here = replicas_for_availability(zone, *v.workload->terms.availability, *r.machine);
     if (!here) return std::nullopt;
     // First the machines to run them on.
     if (*here * zone.devices_per_replica > zone.devices_there) return edit_machines(r, zone, *here);
@@ -216,7 +217,7 @@ Edit edit_slices(const Review& r, const MigView& m) {
     if (std::ranges::find(unknown, s.profile) != unknown.end()) continue;
     demand.push_back({s.profile, std::min(s.count, kMostSlices)});
   }
-  const auto profiles = profiles_of(r.catalog.mig_profiles, m.fleet->accelerator()->id);
+  const auto profiles = profiles_of(r.catalog().mig_profiles, m.fleet->accelerator()->id);
   // One instance fewer of what there is most of, until they fit together.
   while (!demand.empty() && pack_mig(demand, profiles).gpus.size() > 1) {
     --std::ranges::max_element(demand, {}, &MigDemand::count)->count;

@@ -108,7 +108,7 @@ Pattern pattern_of(const FabricGraph& g, Collective kind, CollectiveAlgorithm al
   return std::move(s.pattern);
 }
 
-RoutingOptions routing_of(const NetworkView& v) {
+RoutingOptions routing_of(const Network& v) {
   switch (v.wanted->routing) {
     case design::Routing::ecmp:
       return {.kind = RoutingKind::ecmp};
@@ -210,13 +210,13 @@ Finished run_flows(const FabricGraph& g, const Routed& routed) {
   return std::move(arrivals.finished);
 }
 
-struct Machine {
+struct LoadedMachine {
   LinkHierarchy links;
   CollectiveCall call;
 };
 
-Machine machine_of(const NetworkView& v, const FleetView& fleet, const FabricGraph& g,
-                   const CollectiveAsk& ask, const Models& models) {
+LoadedMachine machine_of(const Network& v, const Fleet& fleet, const FabricGraph& g,
+                         const CollectiveAsk& ask, const Models& models) {
   const Node& node = fleet.node.part;
   const int per_node = std::max(1, node.accelerators);
   const int domain = std::min(fleet.accelerator()->scaleup_domain, per_node);
@@ -234,7 +234,7 @@ Machine machine_of(const NetworkView& v, const FleetView& fleet, const FabricGra
           {ask.kind, ask.bytes, packed_group(g.endpoints / lanes * per_node, domain)}};
 }
 
-LoadedTime by_closed_form(const Machine& m, const Models& models, double free,
+LoadedTime by_closed_form(const LoadedMachine& m, const Models& models, double free,
                           CollectiveTime& detail) {
   LinkHierarchy links = m.links;
   links.network_free = free;
@@ -275,21 +275,21 @@ void count_felt(const Finished& before, const Finished& after, const Routed& was
 
 }  // namespace
 
-const FleetView* widest_fleet(const std::vector<FleetView>& fleets) {
-  const FleetView* widest = nullptr;
-  for (const FleetView& f : fleets) {
+const Fleet* widest_fleet(const std::vector<Fleet>& fleets) {
+  const Fleet* widest = nullptr;
+  for (const Fleet& f : fleets) {
     if (f.rented() || f.accelerator() == nullptr || f.node.part.compute_nics == 0) continue;
     if (!widest || f.node.part.compute_nics > widest->node.part.compute_nics) widest = &f;
   }
   return widest;
 }
 
-NetworkLoad load_network(const NetworkView& v, const FleetView* fleet, const FabricGraph& g,
+NetworkLoad load_network(const Network& v, const Fleet* fleet, const FabricGraph& g,
                          const NetworkLoss& loss, const CollectiveAsk& ask, const Models& models) {
   NetworkLoad load;
   const int lanes = g.torus.empty() ? std::max(1, g.rails * g.planes) : 1;
   const int nodes = g.endpoints / lanes;
-  std::optional<Machine> machine;
+  std::optional<LoadedMachine> machine;
   CollectiveTime detail{.algorithm = CollectiveAlgorithm::ring};
   double nic_bytes = ring_bytes(ask, nodes, lanes / g.planes);
   load.ranks = nodes;

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "fabric/graph.h"
+#include "machine/links.h"
 #include "machine/models.h"
 #include "machine/network.h"
-#include "machine/links.h"
 
 namespace orrery {
 
@@ -54,11 +54,10 @@ struct NetworkLoad {
 
 // `fleet` is the one whose nodes carry the collective; nullptr: only flows. `graph` is build_graph
 // of the view's topology.
-NetworkLoad load_network(const NetworkView& network, const FleetView* fleet,
-                         const FabricGraph& graph, const NetworkLoss& loss,
-                         const CollectiveAsk& ask, const Models& models);
+NetworkLoad load_network(const Network& network, const Fleet* fleet, const FabricGraph& graph,
+                         const NetworkLoss& loss, const CollectiveAsk& ask, const Models& models);
 
 // The fleet whose nodes have the most ports on the compute network; nullptr where none has any.
-const FleetView* widest_fleet(const std::vector<FleetView>& fleets);
+const Fleet* widest_fleet(const std::vector<Fleet>& fleets);
 
 }  // namespace orrery

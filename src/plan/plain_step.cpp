@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "facility/power_cap.h"
 #include "machine/links.h"
+#include "machine/predict_training.h"
 
 namespace orrery {
 namespace {
@@ -60,7 +61,7 @@ EmbeddingCost embedding_cost(const design::Embeddings& e, const TrainView& view,
 }
 
 // What a power cap leaves of the matrix speed.
-double capped_share(const FleetView& fleet) {
+double capped_share(const Fleet& fleet) {
   const auto tdp = fleet.accelerator()->tdp;
   const auto cap = fleet.fleet->power_cap;
   return tdp && cap ? capped_speed(std::min(1.0, *cap / *tdp), Boundness::compute) : 1;
@@ -75,7 +76,7 @@ int even_split(int batch, int available, int per_host) {
 
 }  // namespace
 
-BytesPerSecond nic_of_device(const FleetView& fleet, const NetworkViews& networks) {
+BytesPerSecond nic_of_device(const Fleet& fleet, const Networks& networks) {
   const Node& part = fleet.node.part;
   if (part.accelerators == 0) return BytesPerSecond(0);
   const BytesPerSecond own = part.nic_rate * part.compute_nics / part.accelerators;
@@ -83,8 +84,8 @@ BytesPerSecond nic_of_device(const FleetView& fleet, const NetworkViews& network
   return networks.compute.per_node() / part.accelerators;
 }
 
-void fill_plain_step(TrainView& view, const TrainContext& c, int available) {
-  const FleetView& fleet = *view.fleet;
+void fill_plain_step(TrainView& view, const Machine& m, int available) {
+  const Fleet& fleet = *view.fleet;
   const Accelerator& a = *fleet.accelerator();
   const auto peak = peak_of(a, view.train->precision);
   if (!view.train->network || !peak || view.train->batch <= 0) {
@@ -99,10 +100,10 @@ void fill_plain_step(TrainView& view, const TrainContext& c, int available) {
       .domain = std::min(a.scaleup_domain, fleet.node.part.accelerators),
       .accelerators_per_host = std::max(1, fleet.accelerators_per_host),
       .nics_per_host = static_cast<double>(fleet.accelerators_per_host),
-      .nic_rate = nic_of_device(fleet, c.networks),
-      .network = c.networks.compute.is_roce ? NetworkKind::roce : NetworkKind::infiniband,
-      .oversubscription = c.design.fabric.compute.oversubscription};
-  const LinkHierarchy links = link_hierarchy(machine, c.models.collectives);
+      .nic_rate = nic_of_device(fleet, m.networks),
+      .network = m.networks.compute.is_roce ? NetworkKind::roce : NetworkKind::infiniband,
+      .oversubscription = m.design().fabric.compute.oversubscription};
+  const LinkHierarchy links = link_hierarchy(machine, m.models().collectives);
   const GroupShape group = packed_group(gpus, std::max(1, machine.domain));
 
   const double samples = static_cast<double>(view.train->batch) / gpus;

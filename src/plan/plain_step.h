@@ -11,9 +11,9 @@
 
 namespace orrery {
 
-void fill_plain_step(TrainView& view, const TrainContext& context, int available);
+void fill_plain_step(TrainView& view, const Machine& machine, int available);
 
 // NIC rate of one device, per direction; the provider's own where the fleet is rented.
-BytesPerSecond nic_of_device(const FleetView& fleet, const NetworkViews& networks);
+BytesPerSecond nic_of_device(const Fleet& fleet, const Networks& networks);
 
 }  // namespace orrery

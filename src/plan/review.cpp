@@ -15,10 +15,11 @@ namespace orrery {
 namespace {
 
 // What data sets and kept checkpoints occupy on each tier.
-void add_use(std::vector<TierView>& tiers, const std::vector<TrainView>& trains) {
-  const auto add = [&](const TierView* tier, Bytes amount) {
-    for (TierView& t : tiers) {
-      if (tier != nullptr && t.label == tier->label) t.used += amount;
+std::vector<Bytes> use_of_tiers(const Machine& m, const std::vector<TrainView>& trains) {
+  std::vector<Bytes> used(m.tiers.size());
+  const auto add = [&](const Tier* tier, Bytes amount) {
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (tier != nullptr && m.tiers[i].label == tier->label) used[i] += amount;
     }
   };
   for (const TrainView& t : trains) {
@@ -27,6 +28,7 @@ void add_use(std::vector<TierView>& tiers, const std::vector<TrainView>& trains)
     if (t.feed.known) add(t.feed.tier, d.size.value_or(t.feed.sample * d.samples.value_or(0)));
     if (t.checkpoint && t.checkpoint->safe) add(t.checkpoint->safe, t.checkpoint->kept_on_safe);
   }
+  return used;
 }
 
 std::string summary_of(const Verdict& v) {
@@ -74,23 +76,18 @@ std::vector<std::string> coarse_layers(const Review& r) {
 
 }  // namespace
 
-Review run_stages(const design::Design& design, const Catalog& catalog, const Models& models,
-                  const Review* same_steps) {
-  Review r{.design = design, .catalog = catalog};
-  r.fleets = view_fleets(design, catalog);
-  r.networks = view_networks(design, catalog, r.fleets);
-  r.tiers = view_tiers(design, catalog, r.fleets);
-  lay_over(r.tiers, models.tiers);
-  r.trains = view_trains({design, catalog, models, r.fleets, r.networks, r.tiers,
-                          same_steps ? &same_steps->trains : nullptr});
-  add_use(r.tiers, r.trains);
-  r.serves = same_steps ? same_steps->serves : view_serves(design, catalog, models, r.fleets);
-  r.jobs = view_jobs(design, r.fleets);
-  r.batches = view_batches(design, r.fleets, r.tiers);
-  r.mig = view_mig(catalog, r.fleets);
-  r.sites = view_sites({design, catalog, r.fleets, r.networks, r.tiers, r.trains,
-                        same_steps ? &same_steps->sites : nullptr});
-  r.cost = view_cost({design, catalog, r.fleets, r.networks, r.tiers, r.trains, r.sites});
+Review run_stages(design::Design design, const Models& models, const Review* same_steps) {
+  Review r;
+  r.machine = std::make_shared<const Machine>(build_machine(std::move(design), models));
+  const Machine& m = *r.machine;
+  r.trains = view_trains(m, same_steps ? &same_steps->trains : nullptr);
+  r.used = use_of_tiers(m, r.trains);
+  r.serves = view_serves(m, same_steps ? &same_steps->serves : nullptr);
+  r.jobs = view_jobs(m);
+  r.batches = view_batches(m);
+  r.mig = view_mig(m);
+  r.sites = view_sites({m, r.trains, same_steps ? &same_steps->sites : nullptr});
+  r.cost = view_cost({m, r.trains, r.used, r.sites});
   return r;
 }
 
@@ -104,23 +101,22 @@ std::vector<Section> all_sections(const Review& review) {
   return all;
 }
 
-Verdict verdict_of(const Review& r, const Models& models, ReviewOptions options) {
-  Verdict v{.design = r.design.name,
-            .version = r.design.version,
-            .digest = design::design_digest(r.design)};
+Verdict verdict_of(const Review& r, ReviewOptions options) {
+  Verdict v{.design = r.design().name,
+            .version = r.design().version,
+            .digest = design::design_digest(r.design())};
   v.sections = all_sections(r);
   v.findings = check_rules(r);
-  v.goals = judge_goals(r.design, v.sections);
+  v.goals = judge_goals(r.design(), v.sections);
   v.bill = r.cost.bill;
   v.coarse = coarse_layers(r);
-  if (options.spends) v.spends = best_spends(r, models);
+  if (options.spends) v.spends = best_spends(r);
   v.summary = summary_of(v);
   return v;
 }
 
-Verdict review(const design::Design& design, const Catalog& catalog, const Models& models,
-               ReviewOptions options) {
-  return verdict_of(run_stages(design, catalog, models), models, options);
+Verdict review(const design::Design& design, const Models& models, ReviewOptions options) {
+  return verdict_of(run_stages(design, models), options);
 }
 
 }  // namespace orrery

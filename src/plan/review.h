@@ -7,7 +7,6 @@
 // raises the price of a useful hour.
 #pragma once
 
-#include "catalog/catalog.h"
 #include "design/design.h"
 #include "machine/models.h"
 #include "plan/stages.h"
@@ -19,16 +18,13 @@ struct ReviewOptions {
   bool spends = true;  // try the changes of spend.cpp; each costs a review of its own
 };
 
-Verdict review(const design::Design& design, const Catalog& catalog, const Models& models,
-               ReviewOptions options = {});
+Verdict review(const design::Design& design, const Models& models, ReviewOptions options = {});
 
-// The stages alone, without rules, goals or spends. The result points into `design` and `catalog`.
-// `same_steps` is the review of a design that differs in nothing a training step, a service or the
-// build depends on.
-Review run_stages(const design::Design& design, const Catalog& catalog, const Models& models,
-                  const Review* same_steps = nullptr);
+// The stages alone, without rules, goals or spends. `same_steps` is the review of a design that
+// differs in nothing a training step, a service or the build depends on.
+Review run_stages(design::Design design, const Models& models, const Review* same_steps = nullptr);
 
 // What the stages come to: sections, rules, goals and spends.
-Verdict verdict_of(const Review& review, const Models& models, ReviewOptions options = {});
+Verdict verdict_of(const Review& review, ReviewOptions options = {});
 
 }  // namespace orrery

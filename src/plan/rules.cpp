@@ -26,7 +26,7 @@ std::vector<Finding> check_rules(const Review& review) {
 
 Finding finding_at(const Review& review, const Rule& rule, const std::string& path) {
   Finding f{.severity = rule.severity, .rule = rule.id, .layer = rule.layer};
-  f.place = place_of(review.design, path);
+  f.place = place_of(review.design(), path);
   return f;
 }
 

@@ -12,7 +12,8 @@ namespace orrery {
 namespace {
 
 void check_buildable(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const NetworkView* n : {&r.networks.compute, &r.networks.storage, &r.networks.management}) {
+  for (const Network* n :
+       {&r.networks().compute, &r.networks().storage, &r.networks().management}) {
     for (const Diagnostic& d : n->faults) {
       Finding f = finding_at(r, rule, n->path + ".topology");
       f.what = fmt::format("The {} network cannot be built: {}", n->name, d.what);
@@ -26,7 +27,7 @@ void check_buildable(const Review& r, const Rule& rule, std::vector<Finding>& ou
 }
 
 void check_separate(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  if (!r.design.fabric.storage.converged) return;
+  if (!r.design().fabric.storage.converged) return;
   double worst = 0;
   for (const TrainView& t : r.trains) worst = std::max(worst, t.contention);
   Finding f = finding_at(r, rule, "fabric.storage.converged");
@@ -37,9 +38,9 @@ void check_separate(const Review& r, const Rule& rule, std::vector<Finding>& out
       "A checkpoint drain and the collectives of the next step want the same wires at the same "
       "time.";
   f.fix = "Give storage a network of its own, or accept the loss.";
-  const bool declared = r.design.fabric.storage.topology != design::TopologyKind::none;
+  const bool declared = r.design().fabric.storage.topology != design::TopologyKind::none;
   f.edit = declared ? Edit{"fabric.storage.converged", "false"}
-                    : Edit{"fabric.storage", section_text(separate_storage(r.design.fabric))};
+                    : Edit{"fabric.storage", section_text(separate_storage(r.design().fabric))};
   out.push_back(std::move(f));
 }
 
@@ -64,7 +65,7 @@ constexpr ChecklistItem kChecklist[] = {
 };
 
 void check_roce(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const NetworkView* n : {&r.networks.compute, &r.networks.storage}) {
+  for (const Network* n : {&r.networks().compute, &r.networks().storage}) {
     if (!n->is_roce || !n->topology) continue;
     for (const ChecklistItem& item : kChecklist) {
       const std::optional<bool>& declared = n->wanted->roce.*item.field;
@@ -81,7 +82,7 @@ void check_roce(const Review& r, const Rule& rule, std::vector<Finding>& out) {
 }
 
 void check_twin_plane(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  const NetworkView& n = r.networks.compute;
+  const Network& n = r.networks().compute;
   if (!n.is_roce || !n.topology || n.port_rate <= gbits_per_s(400) || n.topology->spec.planes > 1)
     return;
   Finding f = finding_at(r, rule, "fabric.compute.topology");

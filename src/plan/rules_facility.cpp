@@ -17,7 +17,7 @@ void check_rack(const Review& r, const Rule& rule, std::vector<Finding>& out) {
       const bool above_limit = v.site->rack && p.rack.power > *v.site->rack;
       if (!none && !above && !above_limit) continue;
       const Watts power = none ? p.node.nameplate : p.rack.power;
-      const CoolingMethod* method = method_needed(power, r.catalog.cooling_methods);
+      const CoolingMethod* method = method_needed(power, r.catalog().cooling_methods);
       Finding f = finding_at(r, rule, v.path + (above || none ? ".cooling" : ".rack"));
       f.what = none ? fmt::format("Not one {} node ({}) fits a rack of site '{}'.",
                                   p.fleet->fleet->name, brief(p.node.nameplate), v.site->name)

@@ -28,9 +28,9 @@ bool inside(std::string_view residency, const GridRegion* region) {
 }
 
 const GridRegion* region_of(const Review& r, const design::StorageTier& tier) {
-  if (!tier.region.empty()) return r.catalog.region(tier.region);
-  const design::Site* site = find_site(r.design, tier.site);
-  return site ? r.catalog.region(site->region) : nullptr;
+  if (!tier.region.empty()) return r.catalog().region(tier.region);
+  const design::Site* site = find_site(r.design(), tier.site);
+  return site ? r.catalog().region(site->region) : nullptr;
 }
 
 std::string region_name(const GridRegion* region, std::string_view fallback) {
@@ -59,7 +59,7 @@ std::vector<std::string> tiers_used(const design::Workload& w) {
 // The first place where a workload names a tier, with another tier's name in its stead.
 std::optional<Edit> edit_tier(const Review& r, const design::Workload& w, const std::string& from,
                               const std::string& to) {
-  const std::string path = path_of(r.design, w);
+  const std::string path = path_of(r.design(), w);
   if (const auto* serve = std::get_if<design::Serve>(&w.task)) {
     return serve->weights_tier == from ? std::optional(Edit{path + ".weights_tier", name_text(to)})
                                        : std::nullopt;
@@ -85,7 +85,7 @@ template <class Allows>
 const design::StorageTier* other_tier(const Review& r, const design::StorageTier& tier,
                                       Allows allows) {
   const design::StorageTier* found = nullptr;
-  for (const design::StorageTier& t : r.design.storage) {
+  for (const design::StorageTier& t : r.design().storage) {
     if (&t == &tier || t.tier == design::Tier::node_nvme || !t.caches.empty() || !allows(t))
       continue;
     if (t.tier == tier.tier) return &t;
@@ -95,9 +95,8 @@ const design::StorageTier* other_tier(const Review& r, const design::StorageTier
 }
 
 // A fleet inside that has accelerators where the present one has.
-const FleetView* fleet_inside(const Review& r, const std::string& residency,
-                              const FleetView& present) {
-  for (const FleetView& v : r.fleets) {
+const Fleet* fleet_inside(const Review& r, const std::string& residency, const Fleet& present) {
+  for (const Fleet& v : r.fleets()) {
     const bool alike = (v.accelerator() != nullptr) == (present.accelerator() != nullptr);
     if (alike && inside(residency, v.region)) return &v;
   }
@@ -111,7 +110,7 @@ std::optional<Edit> edit_residency(const Review& r, const design::Workload& w,
   const design::StorageTier* other = other_tier(
       r, tier, [&](const design::StorageTier& t) { return inside(residency, region_of(r, t)); });
   if (other != nullptr) return edit_tier(r, w, label, std::string(other->label()));
-  const FleetView* fleet = fleet_of(r.fleets, w);
+  const Fleet* fleet = fleet_of(r.fleets(), w);
   if (fleet == nullptr || fleet->site == nullptr || !inside(residency, fleet->region)) {
     return std::nullopt;
   }
@@ -121,13 +120,13 @@ std::optional<Edit> edit_residency(const Review& r, const design::Workload& w,
 
 std::optional<Finding> residency_of_compute(const Review& r, const Rule& rule,
                                             const design::Workload& w, const std::string& residency,
-                                            const FleetView* fleet) {
+                                            const Fleet* fleet) {
   if (residency.empty() || fleet == nullptr || inside(residency, fleet->region)) {
     return std::nullopt;
   }
-  Finding f = finding_at(r, rule, path_of(r.design, w) + ".residency");
+  Finding f = finding_at(r, rule, path_of(r.design(), w) + ".residency");
   f.what =
-      fmt::format("'{}' must stay in {}, but fleet '{}' stands in {}.", label_of(r.design, w),
+      fmt::format("'{}' must stay in {}, but fleet '{}' stands in {}.", label_of(r.design(), w),
                   residency, fleet->fleet->name, region_name(fleet->region, "an unknown region"));
   f.why = "A workload tagged with a region may not be placed outside it.";
   f.fix = "Run it on a fleet of that region, or change the residency tag.";
@@ -138,27 +137,27 @@ void residency_of_zones(const Review& r, const Rule& rule, const design::Workloa
                         const design::Serve& serve, std::vector<Finding>& out) {
   for (std::size_t i = 0; i < serve.zones.size(); ++i) {
     design::Zone zone = serve.zones[i];
-    const FleetView* fleet = zone.fleet.empty() ? nullptr : find_fleet_view(r.fleets, zone.fleet);
-    for (const FleetView& v : r.fleets) {
+    const Fleet* fleet = zone.fleet.empty() ? nullptr : find_fleet(r.fleets(), zone.fleet);
+    for (const Fleet& v : r.fleets()) {
       if (fleet == nullptr && v.site && v.site->name == zone.site) fleet = &v;
     }
     auto f = residency_of_compute(r, rule, w, zone.residency, fleet);
     if (!f) continue;
-    if (const FleetView* there = fleet_inside(r, zone.residency, *fleet)) {
+    if (const Fleet* there = fleet_inside(r, zone.residency, *fleet)) {
       zone.site = there->site->name;
       zone.fleet = there->fleet->name;
-      f->edit = Edit{fmt::format("{}.zones[{}]", path_of(r.design, w), i), section_text(zone)};
+      f->edit = Edit{fmt::format("{}.zones[{}]", path_of(r.design(), w), i), section_text(zone)};
     }
     out.push_back(*std::move(f));
   }
 }
 
 void check_residency(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const design::Workload& w : r.design.workloads) {
-    const FleetView* fleet = fleet_of(r.fleets, w);
+  for (const design::Workload& w : r.design().workloads) {
+    const Fleet* fleet = fleet_of(r.fleets(), w);
     if (auto f = residency_of_compute(r, rule, w, w.terms.residency, fleet)) {
-      if (const FleetView* there = fleet_inside(r, w.terms.residency, *fleet)) {
-        f->edit = Edit{path_of(r.design, w) + ".fleet", name_text(there->fleet->name)};
+      if (const Fleet* there = fleet_inside(r, w.terms.residency, *fleet)) {
+        f->edit = Edit{path_of(r.design(), w) + ".fleet", name_text(there->fleet->name)};
       }
       out.push_back(*std::move(f));
     }
@@ -167,11 +166,11 @@ void check_residency(const Review& r, const Rule& rule, std::vector<Finding>& ou
     }
     if (w.terms.residency.empty()) continue;
     for (const std::string& label : tiers_used(w)) {
-      const design::StorageTier* tier = find_tier(r.design, label);
+      const design::StorageTier* tier = find_tier(r.design(), label);
       if (tier == nullptr || inside(w.terms.residency, region_of(r, *tier))) continue;
-      Finding f = finding_at(r, rule, path_of(r.design, w) + ".residency");
+      Finding f = finding_at(r, rule, path_of(r.design(), w) + ".residency");
       f.what = fmt::format("'{}' must stay in {}, but it stores on tier '{}' in {}.",
-                           label_of(r.design, w), w.terms.residency, label,
+                           label_of(r.design(), w), w.terms.residency, label,
                            region_name(region_of(r, *tier), tier->region));
       f.why = "Data of a workload tagged with a region may not lie outside it.";
       f.fix = "Use a tier in that region, or change the residency tag.";
@@ -182,9 +181,10 @@ void check_residency(const Review& r, const Rule& rule, std::vector<Finding>& ou
 }
 
 void check_export(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const FleetView& v : r.fleets) {
+  for (const Fleet& v : r.fleets()) {
     if (v.accelerator() == nullptr || v.region == nullptr || v.rented()) continue;
-    const ExportControl* control = r.catalog.export_control(v.accelerator()->id, v.region->country);
+    const ExportControl* control =
+        r.catalog().export_control(v.accelerator()->id, v.region->country);
     if (control == nullptr) continue;
     Finding f = finding_at(r, rule, v.path + ".node");
     f.what = fmt::format("{} may need an export licence for {} ({}).", v.accelerator()->name,
@@ -203,12 +203,12 @@ Finding outside_call(const Review& r, const Rule& rule, const std::string& path,
 }
 
 void check_air_gap(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const design::Workload& w : r.design.workloads) {
-    const FleetView* fleet = fleet_of(r.fleets, w);
+  for (const design::Workload& w : r.design().workloads) {
+    const Fleet* fleet = fleet_of(r.fleets(), w);
     if (fleet == nullptr || fleet->site == nullptr || !fleet->site->air_gapped) continue;
-    const std::string path = path_of(r.design, w);
-    const std::string where =
-        fmt::format("'{}' runs on air-gapped site '{}'", label_of(r.design, w), fleet->site->name);
+    const std::string path = path_of(r.design(), w);
+    const std::string where = fmt::format("'{}' runs on air-gapped site '{}'",
+                                          label_of(r.design(), w), fleet->site->name);
     if (!w.terms.external.empty()) {
       Finding f =
           outside_call(r, rule, path + ".external",
@@ -218,13 +218,13 @@ void check_air_gap(const Review& r, const Rule& rule, std::vector<Finding>& out)
       out.push_back(std::move(f));
     }
     for (const std::string& label : tiers_used(w)) {
-      const design::StorageTier* tier = find_tier(r.design, label);
+      const design::StorageTier* tier = find_tier(r.design(), label);
       if (tier == nullptr || tier->provider.empty()) continue;
       Finding f = outside_call(
           r, rule, path, fmt::format("{} but uses tier '{}' at {}.", where, label, tier->provider));
       f.fix = "Use a tier of the site, or drop air_gapped.";
       const design::StorageTier* own = other_tier(r, *tier, [&](const design::StorageTier& t) {
-        return t.provider.empty() && find_site(r.design, t.site) == fleet->site;
+        return t.provider.empty() && find_site(r.design(), t.site) == fleet->site;
       });
       if (own != nullptr) f.edit = edit_tier(r, w, label, std::string(own->label()));
       out.push_back(std::move(f));
@@ -233,16 +233,16 @@ void check_air_gap(const Review& r, const Rule& rule, std::vector<Finding>& out)
 }
 
 void check_encryption_at_rest(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const design::Workload& w : r.design.workloads) {
+  for (const design::Workload& w : r.design().workloads) {
     if (!w.terms.encrypt_at_rest) continue;
     for (const std::string& label : tiers_used(w)) {
-      const design::StorageTier* tier = find_tier(r.design, label);
+      const design::StorageTier* tier = find_tier(r.design(), label);
       if (tier == nullptr || tier->encrypted) continue;
-      const design::Site* site = find_site(r.design, tier->site);
+      const design::Site* site = find_site(r.design(), tier->site);
       if (tier->provider.empty() && site && site->encryption_at_rest) continue;
-      Finding f = finding_at(r, rule, path_of(r.design, w) + ".encrypt_at_rest");
+      Finding f = finding_at(r, rule, path_of(r.design(), w) + ".encrypt_at_rest");
       f.what = fmt::format("'{}' asks for encryption at rest; tier '{}' does not offer it.",
-                           label_of(r.design, w), label);
+                           label_of(r.design(), w), label);
       f.why = "Data would lie readable on drives that leave the hall when they fail.";
       f.fix = fmt::format("Set encrypted: true on tier '{}', or encryption_at_rest on the site.",
                           label);
@@ -253,17 +253,17 @@ void check_encryption_at_rest(const Review& r, const Rule& rule, std::vector<Fin
 }
 
 void check_encryption_in_transit(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const design::Workload& w : r.design.workloads) {
-    const FleetView* fleet = fleet_of(r.fleets, w);
+  for (const design::Workload& w : r.design().workloads) {
+    const Fleet* fleet = fleet_of(r.fleets(), w);
     if (!w.terms.encrypt_in_transit || fleet == nullptr) continue;
     const bool site_offers = fleet->site && fleet->site->encryption_in_transit;
     const bool networks_offer =
-        r.design.fabric.compute.encrypted && r.design.fabric.storage.encrypted;
+        r.design().fabric.compute.encrypted && r.design().fabric.storage.encrypted;
     if (site_offers || networks_offer) continue;
-    Finding f = finding_at(r, rule, path_of(r.design, w) + ".encrypt_in_transit");
+    Finding f = finding_at(r, rule, path_of(r.design(), w) + ".encrypt_in_transit");
     f.what = fmt::format(
         "'{}' asks for encryption in transit; neither site '{}' nor its networks offer it.",
-        label_of(r.design, w), fleet->site ? fleet->site->name : "");
+        label_of(r.design(), w), fleet->site ? fleet->site->name : "");
     f.why = "Traffic between nodes and storage would cross the fabric in the clear.";
     f.fix =
         "Set encryption_in_transit on the site, or encrypted: true on the compute and storage "
@@ -275,14 +275,14 @@ void check_encryption_in_transit(const Review& r, const Rule& rule, std::vector<
 }
 
 void check_tenants(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const design::Workload& w : r.design.workloads) {
-    const FleetView* fleet = fleet_of(r.fleets, w);
+  for (const design::Workload& w : r.design().workloads) {
+    const Fleet* fleet = fleet_of(r.fleets(), w);
     if (!w.terms.isolate_tenant || fleet == nullptr || fleet->site == nullptr) continue;
     if (fleet->site->tenant_isolation) continue;
-    Finding f = finding_at(r, rule, path_of(r.design, w) + ".isolate_tenant");
+    Finding f = finding_at(r, rule, path_of(r.design(), w) + ".isolate_tenant");
     f.what =
         fmt::format("'{}' must be kept apart from other tenants; site '{}' does not segment them.",
-                    label_of(r.design, w), fleet->site->name);
+                    label_of(r.design(), w), fleet->site->name);
     f.why = "Without partition keys or tenant networks one tenant's nodes can reach another's.";
     f.fix = "Set tenant_isolation on the site, or give the workload a site of its own.";
     f.edit = Edit{view_of(r, *fleet->site).path + ".tenant_isolation", "true"};
@@ -291,18 +291,18 @@ void check_tenants(const Review& r, const Rule& rule, std::vector<Finding>& out)
 }
 
 void check_engine(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const design::Workload& w : r.design.workloads) {
+  for (const design::Workload& w : r.design().workloads) {
     const auto* serve = std::get_if<design::Serve>(&w.task);
     if (serve == nullptr) continue;
-    const ServingEngine* engine = r.catalog.engine(serve->engine);
+    const ServingEngine* engine = r.catalog().engine(serve->engine);
     if (engine == nullptr || engine->status == EngineStatus::active) continue;
-    Finding f = finding_at(r, rule, path_of(r.design, w) + ".engine");
+    Finding f = finding_at(r, rule, path_of(r.design(), w) + ".engine");
     f.what = fmt::format("{} is {} since {}.", engine->name, to_text(engine->status),
                          engine->status_since);
     f.why = "It gets no fixes and no support for new models (" + engine->provenance.source + ").";
     const std::string next = engine->replaced_by.empty() ? "vllm" : engine->replaced_by;
     f.fix = fmt::format("Use {}.", next);
-    f.edit = Edit{path_of(r.design, w) + ".engine", next};
+    f.edit = Edit{path_of(r.design(), w) + ".engine", next};
     out.push_back(std::move(f));
   }
 }

@@ -13,7 +13,7 @@
 namespace orrery {
 namespace {
 
-std::string_view architecture_of(const FleetView& fleet) {
+std::string_view architecture_of(const Fleet& fleet) {
   if (fleet.accelerator() == nullptr) return {};
   const std::string_view id = fleet.accelerator()->id;
   if (id.starts_with("gb200") || id.starts_with("gb300")) return "SuperPOD GB200";
@@ -24,18 +24,17 @@ std::string_view architecture_of(const FleetView& fleet) {
   return {};
 }
 
-const TierView* hot_tier(const Review& r) {
-  for (const TierView& t : r.tiers) {
+const Tier* hot_tier(const Review& r) {
+  for (const Tier& t : r.tiers()) {
     if (t.tier->tier == design::Tier::hot || t.tier->tier == design::Tier::gpu_direct) return &t;
   }
   return nullptr;
 }
 
 void check_guidance(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  const auto guidance = published_storage_guidance();
-  const TierView* hot = hot_tier(r);
-  if (!guidance || hot == nullptr) return;
-  for (const FleetView& fleet : r.fleets) {
+  const Tier* hot = hot_tier(r);
+  if (hot == nullptr) return;
+  for (const Fleet& fleet : r.fleets()) {
     const std::string_view architecture = architecture_of(fleet);
     // A handful of nodes is below the smallest unit that the guidance speaks of.
     if (architecture.empty() || fleet.rented() || fleet.hosts < 16) continue;
@@ -45,7 +44,7 @@ void check_guidance(const Review& r, const Rule& rule, std::vector<Finding>& out
     for (const auto& [metric, rate] :
          {std::pair{"read", hot->read}, std::pair{"write", hot->write}}) {
       const auto wanted = guided_rate(
-          *guidance,
+          r.models().storage_guidance,
           {.architecture = architecture, .metric = metric, .units = units, .level = level});
       if (!wanted || rate >= *wanted * 0.98) continue;
       Finding f = finding_at(r, rule, hot->path + "." + metric);
@@ -63,9 +62,9 @@ void check_guidance(const Review& r, const Rule& rule, std::vector<Finding>& out
 }
 
 void check_gb200_ratio(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const FleetView& fleet : r.fleets) {
+  for (const Fleet& fleet : r.fleets()) {
     if (architecture_of(fleet) != "SuperPOD GB200" || fleet.rented()) continue;
-    const TierView* hot = hot_tier(r);
+    const Tier* hot = hot_tier(r);
     Finding f = finding_at(r, rule, hot ? hot->path : fleet.path);
     f.what = "GB200 storage guidance is 2.25 times lower per accelerator than H100's.";
     f.why =
@@ -79,14 +78,14 @@ void check_gb200_ratio(const Review& r, const Rule& rule, std::vector<Finding>& 
 void check_lru(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const TrainView& t : r.trains) {
     if (!t.feed.known || !t.train->dataset.shuffle || t.train->dataset.epochs <= 1) continue;
-    for (const TierView& cache : r.tiers) {
+    for (const Tier& cache : r.tiers()) {
       if (cache.tier->caches != t.feed.tier->label ||
           cache.tier->policy != design::CachePolicy::lru)
         continue;
+      const Bytes used = r.used_of(*t.feed.tier);
       const double share =
-          t.feed.tier->used > Bytes(0)
-              ? std::min(1.0, cache.capacity * (cache.per_node ? t.hosts : 1) / t.feed.tier->used)
-              : 0.5;
+          used > Bytes(0) ? std::min(1.0, cache.capacity * (cache.per_node ? t.hosts : 1) / used)
+                          : 0.5;
       if (share >= 1) continue;
       Finding f = finding_at(r, rule, cache.path + ".policy");
       f.what = fmt::format(
@@ -157,10 +156,10 @@ void check_targets(const Review& r, const Rule& rule, std::vector<Finding>& out)
 }
 
 void check_capacity(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const TierView& t : r.tiers) {
-    if (t.capacity <= Bytes(0) || t.used <= t.capacity) continue;
+  for (const Tier& t : r.tiers()) {
+    if (t.capacity <= Bytes(0) || r.used_of(t) <= t.capacity) continue;
     Finding f = finding_at(r, rule, t.path + ".capacity");
-    f.what = fmt::format("Tier '{}' must hold {} but has {}.", t.label, brief(t.used),
+    f.what = fmt::format("Tier '{}' must hold {} but has {}.", t.label, brief(r.used_of(t)),
                          brief(t.capacity));
     f.why =
         "Data sets and kept checkpoints together; without a `keep` rule a run keeps all it saves.";

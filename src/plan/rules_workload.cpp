@@ -57,7 +57,7 @@ void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out)
     }
     const double needed = v.replicas_needed * v.devices_per_replica;
     if (v.replicas >= v.replicas_needed && v.devices <= v.devices_there) continue;
-    f.place = place_of(r.design, v.path + ".replicas");
+    f.place = place_of(r.design(), v.path + ".replicas");
     f.what = v.devices > v.devices_there
                  ? fmt::format("'{}' occupies {} accelerators of {} there.", v.label,
                                significant(v.devices, 6), significant(v.devices_there, 6))
@@ -123,23 +123,23 @@ void check_deadline(const Review& r, const Rule& rule, std::vector<Finding>& out
 }
 
 void check_int8(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const design::Workload& w : r.design.workloads) {
+  for (const design::Workload& w : r.design().workloads) {
     const auto* serve = std::get_if<design::Serve>(&w.task);
-    const FleetView* fleet = fleet_of(r.fleets, w);
+    const Fleet* fleet = fleet_of(r.fleets(), w);
     if (serve == nullptr || fleet == nullptr || fleet->accelerator() == nullptr) continue;
     if (serve->precision != design::Precision::int8) continue;
     const Accelerator& a = *fleet->accelerator();
     const auto int8 = a.peak(Dtype::int8);
     const auto bf16 = a.peak(Dtype::bf16);
     if (int8 && bf16 && *int8 / *bf16 >= kLostInt8) continue;
-    Finding f = finding_at(r, rule, path_of(r.design, w) + ".precision");
-    f.what = fmt::format("'{}' serves in int8 on {}, which has {} of it.", label_of(r.design, w),
+    Finding f = finding_at(r, rule, path_of(r.design(), w) + ".precision");
+    f.what = fmt::format("'{}' serves in int8 on {}, which has {} of it.", label_of(r.design(), w),
                          a.name, int8 ? brief(*int8) : "none");
     f.why =
         "Blackwell Ultra and Rubin gave int8 up for fp4: the model would run far below its bf16 "
         "speed.";
     f.fix = "Quantise to fp8 instead.";
-    f.edit = Edit{path_of(r.design, w) + ".precision", "fp8"};
+    f.edit = Edit{path_of(r.design(), w) + ".precision", "fp8"};
     out.push_back(std::move(f));
   }
 }
@@ -166,7 +166,7 @@ void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
       out.push_back(std::move(f));
     }
   }
-  if (!r.design.scheduler.gang && !r.trains.empty()) {
+  if (!r.design().scheduler.gang && !r.trains.empty()) {
     Finding f = finding_at(r, rule, "scheduler.gang");
     f.what = "Training jobs are scheduled without gangs.";
     f.why = "Two jobs that each hold half of the nodes wait for each other for ever.";
@@ -177,17 +177,17 @@ void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
 }
 
 void check_nodes(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const FleetView& fleet : r.fleets) {
-    const NodesAsked asked = nodes_asked_by_number(r, fleet);
-    if (asked.nodes <= fleet.fleet->count) continue;
-    Finding f = finding_at(r, rule, path_of(r.design, *asked.largest) + ".nodes");
+  for (const Fleet& fleet : r.fleets()) {
+    const FleetBook& book = r.machine->book_of(fleet);
+    if (book.nodes() <= fleet.fleet->count) continue;
+    Finding f = finding_at(r, rule, path_of(r.design(), *book.largest()->workload) + ".nodes");
     f.what = fmt::format("Workloads ask for {} nodes of fleet '{}', which has {}.",
-                         grouped(asked.nodes), fleet.fleet->name, grouped(fleet.fleet->count));
+                         grouped(book.nodes()), fleet.fleet->name, grouped(fleet.fleet->count));
     f.why =
         "Nodes given to one workload are not there for another; its figures are those of the "
         "nodes that exist.";
     f.fix = "Ask for fewer nodes, or grow the fleet.";
-    f.edit = edit_asked(r, fleet, asked);
+    f.edit = edit_asked(r, fleet);
     out.push_back(std::move(f));
   }
 }

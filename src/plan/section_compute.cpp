@@ -15,7 +15,7 @@ constexpr double kPowerSpread = 0.06;
 // A step that draws this much of its limit is held back by it.
 constexpr double kAtLimit = 0.97;
 
-Watts limit_of(const FleetView& fleet) {
+Watts limit_of(const Fleet& fleet) {
   const Watts own = fleet.accelerator()->tdp.value_or(Watts(0));
   const Watts cap = fleet.fleet->power_cap.value_or(own);
   return own > Watts(0) ? min(own, cap) : cap;
@@ -42,7 +42,7 @@ void add_step(Section& s, const TrainView& t, Watts limit) {
   if (draw >= limit * kAtLimit) s.limit = fmt::format("power, in the step of {}", t.label);
 }
 
-Section compute_section(const FleetView& fleet, const Review& review) {
+Section compute_section(const Fleet& fleet, const Review& review) {
   const Accelerator& part = *fleet.accelerator();
   Section s{.layer = Layer::compute, .name = fleet.fleet->name};
   s.summary = fmt::format("{} x {}, {} a host", grouped(fleet.accelerators), part.name,
@@ -70,7 +70,7 @@ Section compute_section(const FleetView& fleet, const Review& review) {
 
 std::vector<Section> compute_sections(const Review& review) {
   std::vector<Section> sections;
-  for (const FleetView& f : review.fleets) {
+  for (const Fleet& f : review.fleets()) {
     if (f.accelerator() && f.accelerators > 0) sections.push_back(compute_section(f, review));
   }
   return sections;

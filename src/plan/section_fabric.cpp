@@ -33,7 +33,7 @@ void add_counts(Section& s, const Topology& t) {
                   grouped(t.leaf_spine_cables()), grouped(t.spine_core_cables()));
 }
 
-void add_rates(Section& s, const NetworkView& n) {
+void add_rates(Section& s, const Network& n) {
   s.figures.push_back(
       {.id = "per_node",
        .label = "rate of one node, per direction",
@@ -52,7 +52,7 @@ void add_rates(Section& s, const NetworkView& n) {
                 : "the node's own ports: the fabric does not block";
 }
 
-void add_money(Section& s, const NetworkView& n) {
+void add_money(Section& s, const Network& n) {
   const PriceRange price = n.bill.price();
   if (price.high > Usd(0)) {
     s.figures.push_back({.id = "price",
@@ -70,27 +70,26 @@ void add_money(Section& s, const NetworkView& n) {
 
 // The yardstick people know: a large all-reduce over everything.
 void add_all_reduce(Section& s, const Review& r) {
-  const FleetView* fleet = nullptr;
-  for (const FleetView& f : r.fleets) {
+  const Fleet* fleet = nullptr;
+  for (const Fleet& f : r.fleets()) {
     if (fleet == nullptr && f.accelerator() && !f.rented()) fleet = &f;
   }
   if (fleet == nullptr || fleet->accelerators < 2) return;
-  const auto parameters = embedded_collective_parameters();
-  if (!parameters) return;
+  const CollectiveParameters& parameters = r.models().collectives;
   CollectiveMachine machine{.accelerator = fleet->accelerator()};
   machine.domain = std::min(fleet->accelerator()->scaleup_domain, fleet->node.part.accelerators);
   machine.accelerators_per_host = std::max(1, fleet->accelerators_per_host);
-  machine.nics_per_host = static_cast<double>(r.networks.compute.ports_per_node) *
+  machine.nics_per_host = static_cast<double>(r.networks().compute.ports_per_node) *
                           machine.accelerators_per_host /
                           std::max(1, fleet->node.part.accelerators);
-  machine.nic_rate = r.networks.compute.port_rate;
-  machine.network = r.networks.compute.is_roce ? NetworkKind::roce : NetworkKind::infiniband;
-  machine.oversubscription = r.design.fabric.compute.oversubscription;
-  machine.sharp = r.design.fabric.compute.sharp;
-  const LinkHierarchy links = link_hierarchy(machine, *parameters);
+  machine.nic_rate = r.networks().compute.port_rate;
+  machine.network = r.networks().compute.is_roce ? NetworkKind::roce : NetworkKind::infiniband;
+  machine.oversubscription = r.design().fabric.compute.oversubscription;
+  machine.sharp = r.design().fabric.compute.sharp;
+  const LinkHierarchy links = link_hierarchy(machine, parameters);
   const CollectiveCall call{Collective::all_reduce, gib(1),
                             packed_group(fleet->accelerators, std::max(1, machine.domain))};
-  const CollectivePrediction p = predict_collective(links, call, *parameters);
+  const CollectivePrediction p = predict_collective(links, call, parameters);
   s.figures.push_back(
       {.id = "all_reduce_1gib",
        .label = fmt::format("all-reduce of 1 GiB over {} accelerators", grouped(call.group.ranks)),
@@ -105,8 +104,8 @@ void add_all_reduce(Section& s, const Review& r) {
 
 std::vector<Section> fabric_sections(const Review& review) {
   std::vector<Section> sections;
-  for (const NetworkView* n :
-       {&review.networks.compute, &review.networks.storage, &review.networks.management}) {
+  for (const Network* n :
+       {&review.networks().compute, &review.networks().storage, &review.networks().management}) {
     if (!n->topology) continue;
     Section s{.layer = Layer::fabric, .name = n->name + " network"};
     const Topology& t = *n->topology;
@@ -116,7 +115,7 @@ std::vector<Section> fabric_sections(const Review& review) {
     add_counts(s, t);
     add_rates(s, *n);
     add_money(s, *n);
-    if (n == &review.networks.compute) add_all_reduce(s, review);
+    if (n == &review.networks().compute) add_all_reduce(s, review);
     sections.push_back(std::move(s));
   }
   return sections;

@@ -8,7 +8,7 @@
 namespace orrery {
 namespace {
 
-Figure tier_rate(std::string id, std::string label, BytesPerSecond rate, const TierView& v) {
+Figure tier_rate(std::string id, std::string label, BytesPerSecond rate, const Tier& v) {
   const Basis basis = v.measured ? Basis::measured : Basis::vendor;
   return {.id = std::move(id),
           .label = std::move(label),
@@ -16,7 +16,7 @@ Figure tier_rate(std::string id, std::string label, BytesPerSecond rate, const T
           .estimate = within(rate.base(), v.rate_error, v.rate_error, basis, v.rate_basis)};
 }
 
-Section tier_section(const TierView& v) {
+Section tier_section(const Tier& v, Bytes used) {
   Section s{.layer = Layer::storage, .name = v.label + " tier"};
   s.summary = v.per_node                 ? "of one node"
               : v.tier->provider.empty() ? ""
@@ -29,14 +29,14 @@ Section tier_section(const TierView& v) {
                          .unit = Unit::bytes,
                          .estimate = exact(v.capacity.base(), Basis::vendor, v.rate_basis)});
   }
-  if (v.used > Bytes(0)) {
+  if (used > Bytes(0)) {
     s.figures.push_back(
         {.id = "used",
          .label = "held by data sets and kept checkpoints",
          .unit = Unit::bytes,
-         .estimate = within(v.used.base(), 0.05, 0.05, Basis::derived, "docs/models/storage.md")});
+         .estimate = within(used.base(), 0.05, 0.05, Basis::derived, "docs/models/storage.md")});
     s.limit =
-        v.capacity > Bytes(0) ? fmt::format("{} full", show(v.used / v.capacity, Unit::ratio)) : "";
+        v.capacity > Bytes(0) ? fmt::format("{} full", show(used / v.capacity, Unit::ratio)) : "";
   }
   return s;
 }
@@ -95,7 +95,7 @@ Section mig_section(const MigView& v) {
 
 std::vector<Section> storage_sections(const Review& review) {
   std::vector<Section> sections;
-  for (const TierView& v : review.tiers) sections.push_back(tier_section(v));
+  for (const Tier& v : review.tiers()) sections.push_back(tier_section(v, review.used_of(v)));
   return sections;
 }
 

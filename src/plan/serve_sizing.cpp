@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/probability.h"
-#include "failure/rates.h"
 
 namespace orrery {
 namespace {
@@ -35,15 +34,6 @@ Dtype weights_dtype(design::Precision p) {
       return Dtype::bf16;
   }
   return Dtype::bf16;
-}
-
-// How often a host of the service's fleet fails; never where no rate is known.
-PerSecond host_failures(const ServeView& v) {
-  if (v.fleet->fleet->failures.node_mtbf) return 1.0 / *v.fleet->fleet->failures.node_mtbf;
-  const auto rates = published_node_failure_rates();
-  const NodeFailureRate* published = rates ? find_rate(*rates, "llama3") : nullptr;
-  if (published == nullptr) return PerSecond(0);
-  return scaled_to_host(*published, std::max(1, v.fleet->accelerators_per_host));
 }
 
 double availability_at(const ServeView& v, double replicas, PerSecond host_rate) {
@@ -80,12 +70,12 @@ double replicas_here(const ServeView& v, int replicas) {
   return std::max(1.0, std::floor(replicas * share + 0.5 + kRounding));
 }
 
-double availability_with(const ServeView& v, double replicas) {
-  return availability_at(v, replicas, host_failures(v));
+double availability_with(const ServeView& v, double replicas, const Machine& m) {
+  return availability_at(v, replicas, m.failures_of(*v.fleet).base);
 }
 
-std::optional<int> replicas_for_availability(const ServeView& v, double wanted) {
-  const PerSecond host_rate = host_failures(v);
+std::optional<int> replicas_for_availability(const ServeView& v, double wanted, const Machine& m) {
+  const PerSecond host_rate = m.failures_of(*v.fleet).base;
   const auto have = static_cast<int>(std::ceil(std::min(v.replicas, 1e6)));
   // A large service is tried in steps of a few replicas in a thousand.
   const int step = 1 + have / 256;

@@ -21,9 +21,10 @@ int widest_split(const ServeView& view);
 // Of a service's replicas, those of this zone: by its share of the traffic, at least one.
 double replicas_here(const ServeView& view, int replicas);
 
-double availability_with(const ServeView& view, double replicas);
+double availability_with(const ServeView& view, double replicas, const Machine& machine);
 // The least replicas, from those it has on, that are up as often as wanted; none within twice as
 // many and a few.
-std::optional<int> replicas_for_availability(const ServeView& view, double wanted);
+std::optional<int> replicas_for_availability(const ServeView& view, double wanted,
+                                             const Machine& machine);
 
 }  // namespace orrery

@@ -91,7 +91,7 @@ void fill_transformer(ServeView& v, const Models& models) {
     v.infeasible = first_fault(replica.error());
     return;
   }
-  const ServingMachine machine(models.training.kernels, models.collectives, q);
+  const ServingMachine machine(models, q);
   const ServingCosts costs = machine.costs();
   ServingTarget target;
   if (v.serve->objective.ttft_p99) target.ttft_p99 = *v.serve->objective.ttft_p99;
@@ -139,7 +139,7 @@ void fill_plain(ServeView& v) {
   v.reference = "docs/models/plain-network.md";
 }
 
-void fill(ServeView& v, const Models& models) {
+void fill(ServeView& v, const Machine& m) {
   if (v.fleet == nullptr || v.fleet->accelerator() == nullptr) {
     v.infeasible = "no fleet with accelerators to run on";
     return;
@@ -150,16 +150,25 @@ void fill(ServeView& v, const Models& models) {
                         ? std::min(v.fleet->accelerators, *v.workload->terms.nodes * per_node)
                         : v.fleet->accelerators;
   if (v.model) {
-    fill_transformer(v, models);
+    fill_transformer(v, m.models());
   } else {
     fill_plain(v);
   }
-  if (v.feasible()) v.availability = availability_with(v, v.replicas);
+  if (v.feasible()) v.availability = availability_with(v, v.replicas, m);
 }
 
-const FleetView* fleet_of_zone(const std::vector<FleetView>& fleets, const design::Zone& zone) {
-  if (!zone.fleet.empty()) return find_fleet_view(fleets, zone.fleet);
-  for (const FleetView& f : fleets) {
+// The figures of an equal service, told of the design at hand.
+ServeView moved_to(const ServeView& here, ServeView earlier) {
+  earlier.workload = here.workload;
+  earlier.serve = here.serve;
+  earlier.path = here.path;
+  earlier.model = here.model;
+  return earlier;
+}
+
+const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone& zone) {
+  if (!zone.fleet.empty()) return find_fleet(fleets, zone.fleet);
+  for (const Fleet& f : fleets) {
     if (f.site && f.site->name == zone.site) return &f;
   }
   return nullptr;
@@ -167,27 +176,29 @@ const FleetView* fleet_of_zone(const std::vector<FleetView>& fleets, const desig
 
 }  // namespace
 
-std::vector<ServeView> view_serves(const design::Design& design, const Catalog& catalog,
-                                   const Models& models, const std::vector<FleetView>& fleets) {
+std::vector<ServeView> view_serves(const Machine& m, const std::vector<ServeView>* earlier) {
   std::vector<ServeView> views;
+  const design::Design& design = m.design();
   for (const design::Workload& w : design.workloads) {
     const auto* serve = std::get_if<design::Serve>(&w.task);
     if (serve == nullptr) continue;
     ServeView whole{.workload = &w, .serve = serve, .label = label_of(design, w)};
     whole.path = path_of(design, w);
-    whole.model = serve->model.empty() ? nullptr : find_model(design, catalog, serve->model);
-    const auto add = [&](std::string label, const FleetView* fleet, double share) {
-      ServeView v = whole;
+    whole.model = serve->model.empty() ? nullptr : find_model(design, m.catalog(), serve->model);
+    const auto add = [&](std::string label, const Fleet* fleet, double share) {
+      ServeView v = earlier ? moved_to(whole, (*earlier)[views.size()]) : whole;
       v.label = std::move(label);
       v.fleet = fleet;
-      v.rate = serve->arrivals.rate * share;
-      v.peak = v.rate * serve->arrivals.peak;
-      fill(v, models);
+      if (!earlier) {
+        v.rate = serve->arrivals.rate * share;
+        v.peak = v.rate * serve->arrivals.peak;
+        fill(v, m);
+      }
       views.push_back(std::move(v));
     };
-    if (serve->zones.empty()) add(whole.label, fleet_of(fleets, w), 1);
+    if (serve->zones.empty()) add(whole.label, fleet_of(m.fleets, w), 1);
     for (const design::Zone& z : serve->zones) {
-      add(whole.label + " in " + z.site, fleet_of_zone(fleets, z), z.share);
+      add(whole.label + " in " + z.site, fleet_of_zone(m.fleets, z), z.share);
     }
   }
   return views;

@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "design/design.h"
-#include "machine/fleet.h"
-#include "machine/models.h"
+#include "machine/machine.h"
 #include "machine/predict_serving.h"
 
 namespace orrery {
@@ -23,7 +22,7 @@ struct ServeView {
   const design::Serve* serve = nullptr;
   std::string label;  // "assistant", or "chatbot in europe" for a zone
   std::string path;
-  const FleetView* fleet = nullptr;
+  const Fleet* fleet = nullptr;
   const ModelShape* model = nullptr;
   std::string infeasible;
 
@@ -53,7 +52,8 @@ struct ServeView {
   bool feasible() const { return infeasible.empty(); }
 };
 
-std::vector<ServeView> view_serves(const design::Design& design, const Catalog& catalog,
-                                   const Models& models, const std::vector<FleetView>& fleets);
+// `earlier` are the views of a design whose services are the same.
+std::vector<ServeView> view_serves(const Machine& machine,
+                                   const std::vector<ServeView>* earlier = nullptr);
 
 }  // namespace orrery

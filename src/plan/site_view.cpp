@@ -16,7 +16,7 @@ constexpr const char* kUsualChain[] = {"utility-transformer-mv", "ups-double-con
 constexpr double kServingMemoryShare = 0.5;
 constexpr Seconds kYear = years(1);
 
-PhaseShares shares_on(const FleetView& fleet, const SiteContext& c) {
+PhaseShares shares_on(const Fleet& fleet, const SiteContext& c) {
   PhaseShares sum;
   double weight = 0;
   for (const TrainView& t : c.trains) {
@@ -55,7 +55,7 @@ void apply_cap(NodePower& node, Watts allowed) {
   if (node.accelerators > allowed) node.nameplate -= node.accelerators - allowed;
 }
 
-void add_fleet(SiteView& v, const FleetView& fleet, const SiteContext& c) {
+void add_fleet(SiteView& v, const Fleet& fleet, const SiteContext& c) {
   const auto power = node_power_of(fleet.node.part, fleet.accelerator());
   if (!power || v.cooling == nullptr) return;
   FleetPower p{.fleet = &fleet, .node = *power};
@@ -88,7 +88,7 @@ void add_fleet(SiteView& v, const FleetView& fleet, const SiteContext& c) {
 
 // Networks stand where the first owned fleet does.
 bool hosts_networks(const SiteView& v, const SiteContext& c) {
-  for (const FleetView& f : c.fleets) {
+  for (const Fleet& f : c.machine.fleets) {
     if (!f.rented()) return f.site == v.site;
   }
   return false;
@@ -170,31 +170,31 @@ void fill_schedule(SiteView& v, const Catalog& catalog) {
   if (auto schedule = plan_schedule(items)) v.schedule = std::move(*schedule);
 }
 
-SiteView view_site(const design::Site& site, std::string path, const SiteContext& c) {
-  SiteView v{.site = &site, .path = std::move(path)};
-  v.region = c.catalog.region(site.region);
-  v.cooling = c.catalog.cooling(site.cooling);
-  for (const FleetView& f : c.fleets) {
+SiteView view_site(const Site& built, const SiteContext& c) {
+  const design::Site& site = *built.site;
+  SiteView v{.site = &site, .path = built.path, .region = built.region, .cooling = built.cooling};
+  for (const Fleet& f : c.machine.fleets) {
     if (f.site == &site && !f.rented()) add_fleet(v, f, c);
   }
   if (v.fleets.empty()) return v;
   if (hosts_networks(v, c)) {
-    v.fabric = c.networks.compute.bill.power() + c.networks.storage.bill.power() +
-               c.networks.management.bill.power();
+    v.fabric = c.machine.networks.compute.bill.power() + c.machine.networks.storage.bill.power() +
+               c.machine.networks.management.bill.power();
   }
-  for (const TierView& t : c.tiers) {
-    if (find_site(c.design, t.tier->site) == &site && t.tier->provider.empty() && !t.per_node) {
-      v.storage += tier_power(t, c.catalog);
+  for (const Tier& t : c.machine.tiers) {
+    if (find_site(c.machine.design(), t.tier->site) == &site && t.tier->provider.empty() &&
+        !t.per_node) {
+      v.storage += tier_power(t, c.machine.catalog());
     }
   }
   v.it_nameplate = v.fleet_nameplate + v.fabric + v.storage;
   v.it_mean += v.fabric + v.storage;
-  fill_chain(v, c.catalog);
-  fill_pue(v, c.catalog);
+  fill_chain(v, c.machine.catalog());
+  fill_pue(v, c.machine.catalog());
   v.draw_peak = v.it_nameplate * v.pue.middle;
   v.draw_mean = v.it_mean * v.pue.middle;
   fill_budget(v);
-  fill_cooling(v, c.catalog);
+  fill_cooling(v, c.machine.catalog());
   v.year = footprint({.it_power = v.it_mean,
                       .duration = kYear,
                       .pue = v.pue.middle,
@@ -218,19 +218,13 @@ const char* usual_device(design::TierKind kind) {
   return "obj-hdd-node";
 }
 
-// A design that was not read from a file has the name that writing it would give.
-std::string path_of_site(const design::Design& design, std::size_t i) {
-  const bool listed = design.sites.size() > 1 || design.places.given("sites[0]");
-  return listed ? fmt::format("sites[{}]", i) : "site";
-}
-
 }  // namespace
 
-const StorageDevice* device_or_usual(const TierView& tier, const Catalog& catalog) {
+const StorageDevice* device_or_usual(const Tier& tier, const Catalog& catalog) {
   return tier.device ? tier.device : catalog.storage_device(usual_device(tier.tier->kind));
 }
 
-Watts tier_power(const TierView& tier, const Catalog& catalog) {
+Watts tier_power(const Tier& tier, const Catalog& catalog) {
   const StorageDevice* device = device_or_usual(tier, catalog);
   if (device == nullptr) return Watts(0);
   // Enough devices for the capacity where the design counts none.
@@ -240,12 +234,12 @@ Watts tier_power(const TierView& tier, const Catalog& catalog) {
 
 std::vector<SiteView> view_sites(const SiteContext& c) {
   std::vector<SiteView> views;
-  for (std::size_t i = 0; i < c.design.sites.size(); ++i) {
-    SiteView v = view_site(c.design.sites[i], path_of_site(c.design, i), c);
+  for (const Site& site : c.machine.sites) {
+    SiteView v = view_site(site, c);
     if (c.earlier != nullptr) {
-      v.schedule = (*c.earlier)[i].schedule;
+      v.schedule = (*c.earlier)[views.size()].schedule;
     } else if (v.has_machines()) {
-      fill_schedule(v, c.catalog);
+      fill_schedule(v, c.machine.catalog());
     }
     views.push_back(std::move(v));
   }

@@ -17,16 +17,14 @@
 #include "facility/schedule.h"
 #include "facility/site_budget.h"
 #include "facility/swing.h"
-#include "machine/fleet.h"
-#include "machine/network.h"
-#include "machine/tier.h"
+#include "machine/machine.h"
 #include "plan/train_view.h"
 
 namespace orrery {
 
 // An owned fleet in its hall. Rented ones draw somebody else's power.
 struct FleetPower {
-  const FleetView* fleet = nullptr;
+  const Fleet* fleet = nullptr;
   NodePower node;
   PhaseShares shares;  // of the wall time, over all that runs on it
   std::vector<PowerPhase> phases;
@@ -38,7 +36,7 @@ struct FleetPower {
 
 struct SiteView {
   const design::Site* site = nullptr;
-  std::string path;  // "site" or "sites[0]", as the file has it
+  std::string path;
   const GridRegion* region = nullptr;
   const CoolingMethod* cooling = nullptr;
   std::vector<FleetPower> fleets;
@@ -63,11 +61,7 @@ struct SiteView {
 };
 
 struct SiteContext {
-  const design::Design& design;
-  const Catalog& catalog;
-  const std::vector<FleetView>& fleets;
-  const NetworkViews& networks;
-  const std::vector<TierView>& tiers;
+  const Machine& machine;
   const std::vector<TrainView>& trains;
   // Views of a design whose build schedule is the same, so that it is not drawn again.
   const std::vector<SiteView>* earlier = nullptr;
@@ -76,8 +70,8 @@ struct SiteContext {
 std::vector<SiteView> view_sites(const SiteContext& context);
 
 // Typical draw of a tier's servers.
-Watts tier_power(const TierView& tier, const Catalog& catalog);
+Watts tier_power(const Tier& tier, const Catalog& catalog);
 // The device a tier is made of: its own, or the usual one of its kind where the design names none.
-const StorageDevice* device_or_usual(const TierView& tier, const Catalog& catalog);
+const StorageDevice* device_or_usual(const Tier& tier, const Catalog& catalog);
 
 }  // namespace orrery

@@ -71,17 +71,17 @@ std::vector<Change> changes_for(const Review& r) {
                    d.fleet.front().spares += 1;
                    return true;
                  }});
-  if (r.design.fabric.storage.converged) {
-    const design::Network own = separate_storage(r.design.fabric);
+  if (r.design().fabric.storage.converged) {
+    const design::Network own = separate_storage(r.design().fabric);
     all.push_back({"a storage network of its own", "fabric.storage", section_text(own),
                    [own](design::Design& d) {
                      d.fabric.storage = own;
                      return true;
                    }});
   }
-  for (std::size_t i = 0; i < r.design.storage.size(); ++i) {
-    const std::string tier = r.tiers[i].path;
-    all.push_back({"twice the servers of tier '" + r.tiers[i].label + "'", tier, "x2",
+  for (std::size_t i = 0; i < r.design().storage.size(); ++i) {
+    const std::string tier = r.tiers()[i].path;
+    all.push_back({"twice the servers of tier '" + r.tiers()[i].label + "'", tier, "x2",
                    [i](design::Design& d) {
                      design::StorageTier& t = d.storage[i];
                      if (t.tier == design::Tier::node_nvme || t.tier == design::Tier::cold)
@@ -98,13 +98,13 @@ std::vector<Change> changes_for(const Review& r) {
 
 }  // namespace
 
-std::vector<Spend> best_spends(const Review& r, const Models& models) {
+std::vector<Spend> best_spends(const Review& r) {
   std::vector<Spend> spends;
   const double before = r.cost.per_useful_hour.base() * 3600;
   for (const Change& change : changes_for(r)) {
-    design::Design changed = r.design;
+    design::Design changed = r.design();
     if (!change.apply(changed)) continue;
-    const Review after = run_stages(changed, r.catalog, models, &r);
+    const Review after = run_stages(std::move(changed), r.models(), &r);
     const double unit = after.cost.per_useful_hour.base() * 3600;
     // A change that hardly moves the price is not worth a line.
     if (unit >= before * 0.9995) continue;

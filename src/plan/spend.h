@@ -11,6 +11,6 @@ namespace orrery {
 
 // Those that lower the cost of a useful accelerator-hour, best first, at most kSpendsShown.
 inline constexpr std::size_t kSpendsShown = 5;
-std::vector<Spend> best_spends(const Review& review, const Models& models);
+std::vector<Spend> best_spends(const Review& review);
 
 }  // namespace orrery

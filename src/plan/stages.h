@@ -1,37 +1,43 @@
 // What the stages of a review find, in the order in which they run. Later stages read earlier ones.
+//
+// A review shares its machine, which nobody changes; views point into the machine and its design,
+// never into one another, so a review can be copied and outlives what it was made from. The Models
+// behind the machine must outlive it.
 #pragma once
 
-#include <optional>
-#include <string>
+#include <memory>
 #include <vector>
 
-#include "catalog/catalog.h"
-#include "design/design.h"
-#include "failure/interval.h"
+#include "machine/machine.h"
 #include "plan/cost_view.h"
-#include "machine/fleet.h"
-#include "machine/network.h"
 #include "plan/serve_view.h"
 #include "plan/site_view.h"
-#include "machine/tier.h"
 #include "plan/train_view.h"
 #include "plan/work_view.h"
 
 namespace orrery {
 
 struct Review {
-  const design::Design& design;
-  const Catalog& catalog;
-  std::vector<FleetView> fleets;
-  NetworkViews networks;
-  std::vector<TierView> tiers;  // in the design's order
+  std::shared_ptr<const Machine> machine;
   std::vector<TrainView> trains;
+  std::vector<Bytes> used;  // of each tier, by data sets and kept checkpoints
   std::vector<ServeView> serves;
   std::vector<JobsView> jobs;
   std::vector<BatchView> batches;
   std::vector<MigView> mig;
-  std::vector<SiteView> sites;
+  std::vector<SiteView> sites;  // one a site of the machine
   CostView cost;
+
+  const design::Design& design() const { return machine->design(); }
+  const Models& models() const { return machine->models(); }
+  const Catalog& catalog() const { return machine->catalog(); }
+  const std::vector<Fleet>& fleets() const { return machine->fleets; }
+  const Networks& networks() const { return machine->networks; }
+  const std::vector<Tier>& tiers() const { return machine->tiers; }
+  // `tier` is one of the machine's.
+  Bytes used_of(const Tier& tier) const {
+    return used[static_cast<std::size_t>(&tier - machine->tiers.data())];
+  }
 };
 
 }  // namespace orrery

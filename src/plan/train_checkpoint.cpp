@@ -36,13 +36,9 @@ SaveLayout layout_of(const TrainView& view) {
   return l;
 }
 
-const NetworkView& storage_wires(const TrainContext& c) {
-  return c.design.fabric.storage.converged ? c.networks.compute : c.networks.storage;
-}
-
-WritePath write_path(const TierView& tier, const TrainContext& c) {
+WritePath write_path(const Tier& tier, const Machine& m) {
   WritePath path{.serialise = kSerialise, .creates = tier.creates, .commit = kCommit};
-  const NetworkView& wires = storage_wires(c);
+  const Network& wires = m.storage_wires();
   if (tier.per_node) {
     path.node = tier.write;
     path.creates = kUnlimitedCreates;  // every node has a file system of its own
@@ -53,17 +49,17 @@ WritePath write_path(const TierView& tier, const TrainContext& c) {
   return path;
 }
 
-void find_tiers(CheckpointView& v, const design::Checkpoint& wanted, const TrainContext& c) {
+void find_tiers(CheckpointView& v, const design::Checkpoint& wanted, const Machine& m) {
   for (const std::string& label : wanted.to) {
-    const TierView* tier = find_tier_view(c.tiers, label);
+    const Tier* tier = find_tier(m.tiers, label);
     if (tier == nullptr) continue;
     if (v.first == nullptr) v.first = tier;
     if (v.safe == nullptr && tier->durable()) v.safe = tier;
   }
 }
 
-void fill_restore(CheckpointView& v, const TrainView& view, const TrainContext& c) {
-  const TierView& from = v.safe ? *v.safe : *v.first;
+void fill_restore(CheckpointView& v, const TrainView& view, const Machine& m) {
+  const Tier& from = v.safe ? *v.safe : *v.first;
   const RestoreLoad load =
       restore_load(view.parameters, saved_state(view), {.save = layout_of(view)});
   ReadPath path;
@@ -71,7 +67,7 @@ void fill_restore(CheckpointView& v, const TrainView& view, const TrainContext& 
     path.node = from.read;
   } else {
     if (from.read > BytesPerSecond(0)) path.server = from.read;
-    if (storage_wires(c).per_node() > BytesPerSecond(0)) path.node = storage_wires(c).per_node();
+    if (m.storage_wires().per_node() > BytesPerSecond(0)) path.node = m.storage_wires().per_node();
   }
   v.restore = restore_time(load, path);
 }
@@ -102,7 +98,7 @@ void fill_exposure(CheckpointView& v, const TrainView& view) {
                        .holders = view.train->checkpoint->replicas.value_or(1)});
 }
 
-Bytes kept_on(const TierView& tier, const CheckpointView& v, const design::Checkpoint& wanted,
+Bytes kept_on(const Tier& tier, const CheckpointView& v, const design::Checkpoint& wanted,
               Seconds run) {
   for (const design::KeepRule& rule : wanted.keep) {
     if (rule.tier != tier.label && rule.tier != design::word_of(tier.tier->tier)) continue;
@@ -115,20 +111,20 @@ Bytes kept_on(const TierView& tier, const CheckpointView& v, const design::Check
 
 }  // namespace
 
-void fill_checkpoint(TrainView& view, const TrainContext& c) {
+void fill_checkpoint(TrainView& view, const Machine& m) {
   if (!view.train->checkpoint) return;
   const design::Checkpoint& wanted = *view.train->checkpoint;
   CheckpointView v;
-  find_tiers(v, wanted, c);
+  find_tiers(v, wanted, m);
   if (v.first == nullptr) return;  // a rule says so
   v.async = wanted.mode == design::CheckpointMode::async;
   v.load = save_load(view.parameters, saved_state(view), layout_of(view));
   v.size = v.load.total;
   v.files = wanted.files ? *wanted.files : v.load.writers;
-  v.write = write_time(v.load, v.files, write_path(*v.first, c));
+  v.write = write_time(v.load, v.files, write_path(*v.first, m));
   v.drain =
-      v.safe && v.safe != v.first ? write_time(v.load, v.files, write_path(*v.safe, c)) : v.write;
-  fill_restore(v, view, c);
+      v.safe && v.safe != v.first ? write_time(v.load, v.files, write_path(*v.safe, m)) : v.write;
+  fill_restore(v, view, m);
   view.failure.restart += v.restore.total;
   fill_stall(v, view, view.failure.restart);
   fill_exposure(v, view);

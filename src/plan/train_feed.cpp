@@ -44,9 +44,9 @@ double cores_per_accelerator(const TrainView& view) {
 }
 
 // The tier named, else the nearest that could hold the data set.
-const TierView* source_tier(const TrainView& view, const TrainContext& c, Bytes size) {
-  if (!view.train->dataset.tier.empty()) return find_tier_view(c.tiers, view.train->dataset.tier);
-  for (const TierView& t : c.tiers) {
+const Tier* source_tier(const TrainView& view, const Machine& m, Bytes size) {
+  if (!view.train->dataset.tier.empty()) return find_tier(m.tiers, view.train->dataset.tier);
+  for (const Tier& t : m.tiers) {
     if (!t.per_node && t.capacity >= size) return &t;
   }
   return nullptr;
@@ -60,8 +60,8 @@ Bytes dataset_size(const design::Train& train, Bytes sample) {
   return Bytes(0);
 }
 
-const TierView* cache_of(const TrainContext& c, const TierView& tier) {
-  for (const TierView& t : c.tiers) {
+const Tier* cache_of(const Machine& m, const Tier& tier) {
+  for (const Tier& t : m.tiers) {
     if (t.tier->caches == tier.label) return &t;
   }
   return nullptr;
@@ -81,7 +81,7 @@ EvictionPolicy policy_of(design::CachePolicy p) {
   return EvictionPolicy::lru;
 }
 
-double cache_hit_rate(const TrainView& view, const TierView& cache, Bytes size, int hosts) {
+double cache_hit_rate(const TrainView& view, const Tier& cache, Bytes size, int hosts) {
   const Bytes capacity = cache.per_node ? cache.capacity * hosts : cache.capacity;
   const double share = size > Bytes(0) ? std::min(1.0, capacity / size) : 1;
   const EpochOrder order = view.train->dataset.shuffle ? EpochOrder::shuffled : EpochOrder::fixed;
@@ -89,11 +89,10 @@ double cache_hit_rate(const TrainView& view, const TierView& cache, Bytes size, 
                        view.train->dataset.epochs);
 }
 
-FetchPath path_to(const TierView& tier, const TrainView& view, const TrainContext& c) {
+FetchPath path_to(const Tier& tier, const TrainView& view, const Machine& m) {
   const double accelerators = std::max(1, view.accelerators);
   const double per_host = std::max(1, view.fleet->accelerators_per_host);
-  const NetworkView& network =
-      c.design.fabric.storage.converged ? c.networks.compute : c.networks.storage;
+  const Network& network = m.storage_wires();
   FetchPath path{.first_byte = tier.first_byte, .stream = tier.stream_rate};
   path.streams = tier.client_streams / per_host;
   path.server = tier.per_node ? tier.read / per_host : tier.read / accelerators;
@@ -107,11 +106,10 @@ FetchPath path_to(const TierView& tier, const TrainView& view, const TrainContex
 
 }  // namespace
 
-void fill_feed(TrainView& view, const TrainContext& c) {
+void fill_feed(TrainView& view, const Machine& m) {
   FeedView& feed = view.feed;
   const design::Dataset& data = view.train->dataset;
-  const auto kinds = published_dataset_kinds();
-  const DatasetKind* kind = kinds ? find_dataset_kind(*kinds, kind_word(data.kind)) : nullptr;
+  const DatasetKind* kind = find_dataset_kind(m.models().dataset_kinds, kind_word(data.kind));
   const bool text = view.model != nullptr;
   const double tokens = view.train->sequence;
   feed.sample = data.sample_size.value_or(text   ? Bytes(tokens * kBytesPerToken)
@@ -119,17 +117,17 @@ void fill_feed(TrainView& view, const TrainContext& c) {
                                                  : kilobytes(100));
   feed.decode = data.decode.value_or(kind && !text ? kind->decode : Seconds(0));
   const Bytes size = dataset_size(*view.train, feed.sample);
-  feed.tier = source_tier(view, c, size);
+  feed.tier = source_tier(view, m, size);
   if (feed.tier == nullptr) return;
   feed.known = true;
   feed.object = data.format == design::DataFormat::files ? feed.sample
                                                          : data.shard_size.value_or(kDefaultShard);
   feed.cores = cores_per_accelerator(view);
-  feed.fetch = fetch_rate(feed.object, path_to(*feed.tier, view, c));
+  feed.fetch = fetch_rate(feed.object, path_to(*feed.tier, view, m));
   BytesPerSecond rate = feed.fetch.rate;
-  if (const TierView* cache = cache_of(c, *feed.tier)) {
+  if (const Tier* cache = cache_of(m, *feed.tier)) {
     feed.hit_rate = cache_hit_rate(view, *cache, size, view.hosts);
-    rate = rate_through_cache(feed.hit_rate, fetch_rate(feed.object, path_to(*cache, view, c)).rate,
+    rate = rate_through_cache(feed.hit_rate, fetch_rate(feed.object, path_to(*cache, view, m)).rate,
                               feed.fetch.rate);
   }
   const double samples_per_step = static_cast<double>(view.train->batch) / view.accelerators;

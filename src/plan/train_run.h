@@ -14,6 +14,6 @@ struct TrainingRun {
 
 // On as many accelerators of the view's fleet as the batch spreads over; `view` has its fleet and
 // model. Faults where no layout divides the job.
-Result<TrainingRun> training_run(const TrainView& view, const TrainContext& context);
+Result<TrainingRun> training_run(const TrainView& view, const Machine& machine);
 
 }  // namespace orrery

@@ -72,18 +72,18 @@ LayoutWish wish_for(const design::Train& train) {
   return w;
 }
 
-TrainingQuery query_for(const TrainView& view, const TrainContext& c) {
-  const FleetView& fleet = *view.fleet;
+TrainingQuery query_for(const TrainView& view, const Machine& m) {
+  const Fleet& fleet = *view.fleet;
   TrainingQuery q{.model = *view.model, .accelerator = fleet.accelerator()};
   q.scaleup = std::min(fleet.accelerator()->scaleup_domain, fleet.node.part.accelerators);
-  q.nic = nic_of_device(fleet, c.networks);
+  q.nic = nic_of_device(fleet, m.networks);
   q.sequence = view.train->sequence;
   q.batch = view.train->batch;
   q.layout = wish_for(*view.train);
   q.precision = precision_of(view.train->precision);
   q.task = view.train->lora ? TrainingTask::lora : TrainingTask::pretrain;
-  q.oversubscription = c.design.fabric.compute.oversubscription;
-  if (c.networks.compute.is_roce) q.network = NetworkKind::roce;
+  q.oversubscription = m.design().fabric.compute.oversubscription;
+  if (m.networks.compute.is_roce) q.network = NetworkKind::roce;
   q.power_limit = fleet.fleet->power_cap.value_or(Watts(0));
   return q;
 }
@@ -141,8 +141,8 @@ std::unexpected<Diagnostics> no_run(std::string why) {
   return fail({.code = "training.infeasible", .what = std::move(why)});
 }
 
-void fill_transformer(TrainView& view, const TrainContext& c) {
-  const auto run = training_run(view, c);
+void fill_transformer(TrainView& view, const Machine& m) {
+  const auto run = training_run(view, m);
   if (!run) {
     view.infeasible = refusal(run.error());
     return;
@@ -159,7 +159,7 @@ void fill_transformer(TrainView& view, const TrainContext& c) {
 
 }  // namespace
 
-Result<TrainingRun> training_run(const TrainView& view, const TrainContext& c) {
+Result<TrainingRun> training_run(const TrainView& view, const Machine& m) {
   const int available = accelerators_for(view);
   const std::vector<int> counts = counts_to_try(view, available);
   if (counts.empty()) {
@@ -169,9 +169,9 @@ Result<TrainingRun> training_run(const TrainView& view, const TrainContext& c) {
   }
   Result<TrainingRun> last = no_run("no layout fits");
   for (const int gpus : counts) {
-    TrainingRun run{.query = query_for(view, c)};
+    TrainingRun run{.query = query_for(view, m)};
     run.query.gpus = gpus;
-    auto prediction = predict_training(c.models.training, run.query);
+    auto prediction = predict_training(m.models(), run.query);
     if (!prediction) {
       last = std::unexpected(std::move(prediction.error()));
       continue;
@@ -183,16 +183,16 @@ Result<TrainingRun> training_run(const TrainView& view, const TrainContext& c) {
   return last;
 }
 
-void fill_step(TrainView& view, const TrainContext& c) {
-  const FleetView& fleet = *view.fleet;
+void fill_step(TrainView& view, const Machine& m) {
+  const Fleet& fleet = *view.fleet;
   if (fleet.accelerator() == nullptr || fleet.accelerators == 0) {
     view.infeasible = "the fleet has no accelerators; a `batch` workload runs on CPUs";
     return;
   }
   if (view.model) {
-    fill_transformer(view, c);
+    fill_transformer(view, m);
   } else {
-    fill_plain_step(view, c, accelerators_for(view));
+    fill_plain_step(view, m, accelerators_for(view));
   }
   const int per_host = std::max(1, fleet.accelerators_per_host);
   view.hosts = (view.accelerators + per_host - 1) / per_host;

@@ -9,9 +9,9 @@ namespace orrery {
 namespace {
 
 // Of the compute network, per host: what the loaders read all the time, and what a drain adds.
-double contention_loss(const TrainView& view, const TrainContext& c) {
-  if (!c.design.fabric.storage.converged || view.hosts == 0) return 0;
-  const BytesPerSecond wire = c.networks.compute.per_node();
+double contention_loss(const TrainView& view, const Machine& m) {
+  if (!m.design().fabric.storage.converged || view.hosts == 0) return 0;
+  const BytesPerSecond wire = m.networks.compute.per_node();
   if (wire <= BytesPerSecond(0)) return 0;
   const BytesPerSecond feed = view.feed.wanted / view.hosts;
   const double while_feeding = 1 / free_share({.capacity = wire, .storage = feed}) - 1;
@@ -73,15 +73,15 @@ void copy_step(const TrainView& from, TrainView& to) {
   to.hosts = from.hosts;
 }
 
-void join(TrainView& view, const TrainContext& c) {
-  fill_feed(view, c);
+void join(TrainView& view, const Machine& m) {
+  fill_feed(view, m);
   const double fed = view.feed.known ? view.feed.loader.utilisation : 1;
   view.units = units_of_run(view);
   const double raw_rate = view.step.units_per_step / view.step.step.base();
   view.run_time = raw_rate > 0 ? Seconds(view.units / raw_rate) : Seconds(0);
-  fill_failure(view, c);
-  fill_checkpoint(view, c);
-  view.contention = contention_loss(view, c);
+  fill_failure(view, m);
+  fill_checkpoint(view, m);
+  view.contention = contention_loss(view, m);
   const EffectiveTimeInput times = times_of(view);
   view.failure.shares = time_shares(times);
   view.efficiency = exact_efficiency(times);
@@ -98,26 +98,26 @@ void join(TrainView& view, const TrainContext& c) {
 
 }  // namespace
 
-std::vector<TrainView> view_trains(const TrainContext& c) {
+std::vector<TrainView> view_trains(const Machine& m, const std::vector<TrainView>* earlier) {
   std::vector<TrainView> views;
-  for (const design::Workload& w : c.design.workloads) {
+  for (const design::Workload& w : m.design().workloads) {
     const auto* train = std::get_if<design::Train>(&w.task);
     if (train == nullptr) continue;
-    TrainView view{.workload = &w, .train = train, .label = label_of(c.design, w)};
-    view.path = path_of(c.design, w);
-    view.fleet = fleet_of(c.fleets, w);
-    view.model = train->model.empty() ? nullptr : find_model(c.design, c.catalog, train->model);
+    TrainView view{.workload = &w, .train = train, .label = label_of(m.design(), w)};
+    view.path = path_of(m.design(), w);
+    view.fleet = fleet_of(m.fleets, w);
+    view.model = train->model.empty() ? nullptr : find_model(m.design(), m.catalog(), train->model);
     view.parameters = view.model       ? count_parameters(*view.model).total
                       : train->network ? train->network->params
                                        : 0;
     if (view.fleet == nullptr) {
       view.infeasible = "no fleet to run on";
-    } else if (c.earlier != nullptr) {
-      copy_step((*c.earlier)[views.size()], view);
+    } else if (earlier != nullptr) {
+      copy_step((*earlier)[views.size()], view);
     } else {
-      fill_step(view, c);
+      fill_step(view, m);
     }
-    if (view.feasible()) join(view, c);
+    if (view.feasible()) join(view, m);
     views.push_back(std::move(view));
   }
   return views;

@@ -17,10 +17,8 @@
 #include "facility/node_power.h"
 #include "failure/effective_time.h"
 #include "failure/interval.h"
-#include "machine/models.h"
-#include "machine/network.h"
+#include "machine/machine.h"
 #include "plan/step_plan.h"
-#include "machine/tier.h"
 #include "storage/checkpoint.h"
 #include "storage/exposure.h"
 #include "storage/loader.h"
@@ -28,8 +26,8 @@
 namespace orrery {
 
 struct CheckpointView {
-  const TierView* first = nullptr;  // where a save goes first
-  const TierView* safe = nullptr;   // the first copy that outlives a node; nullptr: none
+  const Tier* first = nullptr;  // where a save goes first
+  const Tier* safe = nullptr;   // the first copy that outlives a node; nullptr: none
   Bytes size;
   SaveLoad load;
   double files = 0;
@@ -48,7 +46,7 @@ struct CheckpointView {
 
 struct FeedView {
   bool known = false;  // the design says what is read
-  const TierView* tier = nullptr;
+  const Tier* tier = nullptr;
   Bytes sample;
   Bytes object;
   Seconds decode;
@@ -81,7 +79,7 @@ struct TrainView {
   const design::Train* train = nullptr;
   std::string label;
   std::string path;
-  const FleetView* fleet = nullptr;
+  const Fleet* fleet = nullptr;
   const ModelShape* model = nullptr;  // nullptr for a plain network
   double parameters = 0;
 
@@ -106,23 +104,15 @@ struct TrainView {
   bool feasible() const { return infeasible.empty(); }
 };
 
-struct TrainContext {
-  const design::Design& design;
-  const Catalog& catalog;
-  const Models& models;
-  const std::vector<FleetView>& fleets;
-  const NetworkViews& networks;
-  const std::vector<TierView>& tiers;
-  // Views of a design whose steps are the same, so that they need not be searched again.
-  const std::vector<TrainView>* earlier = nullptr;
-};
-
-std::vector<TrainView> view_trains(const TrainContext& context);
+// `earlier` are the views of a design whose steps are the same, so that they need not be searched
+// again.
+std::vector<TrainView> view_trains(const Machine& machine,
+                                   const std::vector<TrainView>* earlier = nullptr);
 
 // The parts of it, in the order in which they are filled.
-void fill_step(TrainView& view, const TrainContext& context);        // train_step.cpp
-void fill_feed(TrainView& view, const TrainContext& context);        // train_feed.cpp
-void fill_checkpoint(TrainView& view, const TrainContext& context);  // train_checkpoint.cpp
-void fill_failure(TrainView& view, const TrainContext& context);     // train_failure.cpp
+void fill_step(TrainView& view, const Machine& machine);        // train_step.cpp
+void fill_feed(TrainView& view, const Machine& machine);        // train_feed.cpp
+void fill_checkpoint(TrainView& view, const Machine& machine);  // train_checkpoint.cpp
+void fill_failure(TrainView& view, const Machine& machine);     // train_failure.cpp
 
 }  // namespace orrery

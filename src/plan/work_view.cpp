@@ -21,11 +21,12 @@ double mean_size(const design::Jobs& jobs) {
   return weight > 0 ? sum / weight : 1;
 }
 
-JobsView jobs_view(const design::Design& design, const design::Workload& w,
-                   const design::Jobs& jobs, const std::vector<FleetView>& fleets) {
-  JobsView v{
-      .workload = &w, .jobs = &jobs, .label = label_of(design, w), .path = path_of(design, w)};
-  v.fleet = fleet_of(fleets, w);
+JobsView jobs_view(const Machine& m, const design::Workload& w, const design::Jobs& jobs) {
+  JobsView v{.workload = &w,
+             .jobs = &jobs,
+             .label = label_of(m.design(), w),
+             .path = path_of(m.design(), w),
+             .fleet = fleet_of(m.fleets, w)};
   v.from_trace = !jobs.trace.empty();
   v.mean_size = mean_size(jobs);
   v.largest = jobs.sizes.empty() ? 0 : *std::ranges::max_element(jobs.sizes);
@@ -47,19 +48,19 @@ JobsView jobs_view(const design::Design& design, const design::Workload& w,
 }
 
 // Tasks that need more memory than their share of a host leave cores idle.
-double usable_cores(const design::Batch& batch, const FleetView& fleet) {
+double usable_cores(const design::Batch& batch, const Fleet& fleet) {
   const double cores = fleet.node.cores.value_or(kServerCores);
   if (!batch.memory || !fleet.node.memory) return cores * fleet.hosts;
   const double by_memory = std::max(1.0, *fleet.node.memory / *batch.memory);
   return std::min(cores, by_memory) * fleet.hosts;
 }
 
-BatchView batch_view(const design::Design& design, const design::Workload& w,
-                     const design::Batch& batch, const std::vector<FleetView>& fleets,
-                     const std::vector<TierView>& tiers) {
-  BatchView v{
-      .workload = &w, .batch = &batch, .label = label_of(design, w), .path = path_of(design, w)};
-  v.fleet = fleet_of(fleets, w);
+BatchView batch_view(const Machine& m, const design::Workload& w, const design::Batch& batch) {
+  BatchView v{.workload = &w,
+              .batch = &batch,
+              .label = label_of(m.design(), w),
+              .path = path_of(m.design(), w),
+              .fleet = fleet_of(m.fleets, w)};
   if (v.fleet == nullptr) return v;
   v.on_cores = batch.core_hours.has_value();
   const double hours_of_work = v.on_cores ? *batch.core_hours : batch.accelerator_hours.value_or(0);
@@ -69,7 +70,7 @@ BatchView batch_view(const design::Design& design, const design::Workload& w,
   const double rounds = std::max(1.0, static_cast<double>(batch.tasks) / v.slots);
   const Seconds task = hours(hours_of_work / std::max(1, batch.tasks));
   v.compute = task * std::max(rounds, 1.0);
-  v.tier = batch.dataset.tier.empty() ? nullptr : find_tier_view(tiers, batch.dataset.tier);
+  v.tier = batch.dataset.tier.empty() ? nullptr : find_tier(m.tiers, batch.dataset.tier);
   if (v.tier && batch.dataset.size && v.tier->read > BytesPerSecond(0)) {
     v.read = *batch.dataset.size / v.tier->read;
   }
@@ -81,37 +82,34 @@ BatchView batch_view(const design::Design& design, const design::Workload& w,
 
 }  // namespace
 
-std::vector<JobsView> view_jobs(const design::Design& design,
-                                const std::vector<FleetView>& fleets) {
+std::vector<JobsView> view_jobs(const Machine& m) {
   std::vector<JobsView> views;
-  for (const design::Workload& w : design.workloads) {
+  for (const design::Workload& w : m.design().workloads) {
     if (const auto* jobs = std::get_if<design::Jobs>(&w.task)) {
-      views.push_back(jobs_view(design, w, *jobs, fleets));
+      views.push_back(jobs_view(m, w, *jobs));
     }
   }
   return views;
 }
 
-std::vector<BatchView> view_batches(const design::Design& design,
-                                    const std::vector<FleetView>& fleets,
-                                    const std::vector<TierView>& tiers) {
+std::vector<BatchView> view_batches(const Machine& m) {
   std::vector<BatchView> views;
-  for (const design::Workload& w : design.workloads) {
+  for (const design::Workload& w : m.design().workloads) {
     if (const auto* batch = std::get_if<design::Batch>(&w.task)) {
-      views.push_back(batch_view(design, w, *batch, fleets, tiers));
+      views.push_back(batch_view(m, w, *batch));
     }
   }
   return views;
 }
 
-std::vector<MigView> view_mig(const Catalog& catalog, const std::vector<FleetView>& fleets) {
+std::vector<MigView> view_mig(const Machine& m) {
   std::vector<MigView> views;
-  for (const FleetView& f : fleets) {
+  for (const Fleet& f : m.fleets) {
     if (f.fleet->mig.empty() || f.accelerator() == nullptr) continue;
     std::vector<MigDemand> demand;
-    for (const design::MigSlices& m : f.fleet->mig) demand.push_back({m.profile, m.count});
+    for (const design::MigSlices& s : f.fleet->mig) demand.push_back({s.profile, s.count});
     MigView v{.fleet = &f};
-    v.packing = pack_mig(demand, profiles_of(catalog.mig_profiles, f.accelerator()->id));
+    v.packing = pack_mig(demand, profiles_of(m.catalog().mig_profiles, f.accelerator()->id));
     v.fits = v.packing.unplaced.empty() && v.packing.gpus.size() <= 1;
     views.push_back(std::move(v));
   }

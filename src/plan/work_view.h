@@ -10,8 +10,7 @@
 #include "cluster/mig.h"
 #include "cluster/queue_wait.h"
 #include "design/design.h"
-#include "machine/fleet.h"
-#include "machine/tier.h"
+#include "machine/machine.h"
 
 namespace orrery {
 
@@ -20,7 +19,7 @@ struct JobsView {
   const design::Jobs* jobs = nullptr;
   std::string label;
   std::string path;
-  const FleetView* fleet = nullptr;
+  const Fleet* fleet = nullptr;
   bool from_trace = false;  // a trace is replayed in simulated time, not in closed form
   double mean_size = 0;     // accelerators of a job
   int largest = 0;
@@ -33,26 +32,24 @@ struct BatchView {
   const design::Batch* batch = nullptr;
   std::string label;
   std::string path;
-  const FleetView* fleet = nullptr;
+  const Fleet* fleet = nullptr;
   double slots = 0;  // cores or accelerators that work at once
   bool on_cores = false;
   Seconds compute;
   Seconds read;  // of the data set, beside the computing
   Seconds duration;
   std::optional<Seconds> bound;  // window or deadline
-  const TierView* tier = nullptr;
+  const Tier* tier = nullptr;
 };
 
 struct MigView {
-  const FleetView* fleet = nullptr;
+  const Fleet* fleet = nullptr;
   MigPacking packing;  // of one accelerator
   bool fits = false;
 };
 
-std::vector<JobsView> view_jobs(const design::Design& design, const std::vector<FleetView>& fleets);
-std::vector<BatchView> view_batches(const design::Design& design,
-                                    const std::vector<FleetView>& fleets,
-                                    const std::vector<TierView>& tiers);
-std::vector<MigView> view_mig(const Catalog& catalog, const std::vector<FleetView>& fleets);
+std::vector<JobsView> view_jobs(const Machine& machine);
+std::vector<BatchView> view_batches(const Machine& machine);
+std::vector<MigView> view_mig(const Machine& machine);
 
 }  // namespace orrery

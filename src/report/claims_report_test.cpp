@@ -30,7 +30,7 @@ void expect_page(const std::string& path, const std::string& printed) {
       << " is not what the tool prints; UPDATE_GOLDEN=1 rewrites it, to be reviewed as a diff";
 }
 
-std::vector<ClaimCheck> checks() { return check_claims(known().catalog, known().models).value(); }
+std::vector<ClaimCheck> checks() { return check_claims(known()).value(); }
 
 TEST(ClaimsReport, PageIsWhatTheToolPrints) {
   expect_page("docs/claims.md", to_markdown(document_of(checks(), ClaimsView{.details = true})));
@@ -48,12 +48,13 @@ TEST(ClaimsReport, TextNamesEveryClaimAndItsVerdict) {
 }
 
 TEST(Glossary, PageIsWhatTheToolPrints) {
-  expect_page("docs/guide/glossary.md", to_markdown(document_of(published_glossary().value())));
+  expect_page("docs/guide/glossary.md",
+              to_markdown(document_of(read_glossary(*known().knowledge).value())));
 }
 
 TEST(Glossary, HasTheShortWordsOnce) {
   std::set<std::string> words;
-  const auto entries = published_glossary();
+  const auto entries = read_glossary(*known().knowledge);
   ASSERT_TRUE(entries.has_value());
   for (const GlossaryEntry& e : *entries) {
     EXPECT_TRUE(words.insert(e.word).second) << e.word << " twice";

@@ -6,7 +6,6 @@
 
 #include "base/csv.h"
 #include "base/json_writer.h"
-#include "catalog/embedded_table.h"
 #include "report/figure_json.h"
 
 namespace orrery {
@@ -29,8 +28,8 @@ void add_in_full(Document& d, const PlacedFigure& p) {
 
 }  // namespace
 
-Result<std::vector<GlossaryEntry>> published_glossary() {
-  const auto table = embedded_table("glossary.csv");
+Result<std::vector<GlossaryEntry>> read_glossary(const Knowledge& knowledge) {
+  const auto table = knowledge.table("glossary.csv");
   if (!table) return std::unexpected(table.error());
   std::vector<GlossaryEntry> out;
   for (const CsvRow& row : table->rows()) {

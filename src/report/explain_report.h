@@ -20,7 +20,7 @@ struct GlossaryEntry {
   std::string stands_for;  // empty where the word is no abbreviation
   std::string meaning;
 };
-Result<std::vector<GlossaryEntry>> published_glossary();
+Result<std::vector<GlossaryEntry>> read_glossary(const Knowledge& knowledge);
 
 Document document_of(std::span<const GlossaryEntry> entries);
 std::string json_of(std::span<const GlossaryEntry> entries);

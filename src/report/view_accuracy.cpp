@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/json_writer.h"
-#include "catalog/embedded_table.h"
 #include "score/score.h"
 
 namespace orrery {
@@ -76,12 +75,12 @@ std::string json_of(const Score& score) {
 
 std::span<const AccuracyKind> accuracy_kinds() { return kKinds; }
 
-std::string accuracy_kinds_json() {
+std::string accuracy_kinds_json(const Knowledge& knowledge) {
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "accuracy-kinds");
   w.key("kinds").begin_array();
   for (const AccuracyKind& k : kKinds) {
-    const auto table = embedded_table(k.file);
+    const auto table = knowledge.table(k.file);
     w.begin_object().field("name", k.name).field("label", k.label);
     w.field("rows", table ? table->rows().size() : 0).end_object();
   }
@@ -89,18 +88,18 @@ std::string accuracy_kinds_json() {
   return w.text() + '\n';
 }
 
-Result<std::string> accuracy_view_json(std::string_view kind, const Catalog& catalog) {
+Result<std::string> accuracy_view_json(std::string_view kind, const Models& models) {
   const AccuracyKind* known = find_kind(kind);
   if (known == nullptr) {
     return fail({.code = "accuracy.unknown",
                  .what = "there are no measured rows of '" + std::string(kind.substr(0, 40)) + "'",
                  .fix = "GET /api/v1/accuracy lists the kinds"});
   }
-  const auto table = embedded_table(known->file);
+  const auto table = models.knowledge->table(known->file);
   if (!table) return std::unexpected(table.error());
   const auto kinds = score_kinds();
   const auto scorer = std::ranges::find(kinds, known->name, &ScoreKind::name);
-  const auto score = scorer->score(*table, {catalog, nullptr});
+  const auto score = scorer->score(*table, {models, nullptr});
   if (!score) return std::unexpected(score.error());
   return json_of(*score);
 }

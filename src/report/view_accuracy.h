@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/diagnostic.h"
-#include "catalog/catalog.h"
+#include "machine/models.h"
 
 namespace orrery {
 
@@ -21,8 +21,8 @@ struct AccuracyKind {
 };
 std::span<const AccuracyKind> accuracy_kinds();
 
-std::string accuracy_kinds_json();
+std::string accuracy_kinds_json(const Knowledge& knowledge);
 // Faults: "accuracy.unknown", and those of reading our own rows.
-Result<std::string> accuracy_view_json(std::string_view kind, const Catalog& catalog);
+Result<std::string> accuracy_view_json(std::string_view kind, const Models& models);
 
 }  // namespace orrery

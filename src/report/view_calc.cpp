@@ -109,7 +109,7 @@ std::string calculators_json() {
 
 Result<std::string> calculation_view_json(std::string_view name, const CalcTexts& given,
                                           const std::optional<CalcSweep>& sweep,
-                                          const Catalog& catalog, const Models& models) {
+                                          const Models& models) {
   const Calculator* calculator = find_calculator(name);
   if (calculator == nullptr) {
     return fail({.code = "calc.unknown",
@@ -120,7 +120,7 @@ Result<std::string> calculation_view_json(std::string_view name, const CalcTexts
   if (sweep) {
     if (auto fault = fault_of(*sweep, swept)) return fail(*std::move(fault));
   }
-  const Result<Calculation> answer = calculate(*calculator, given, catalog, models);
+  const Result<Calculation> answer = calculate(*calculator, given, models);
   if (!answer) return std::unexpected(answer.error());
   JsonWriter w(0);
   w.begin_object();
@@ -131,7 +131,7 @@ Result<std::string> calculation_view_json(std::string_view name, const CalcTexts
     CalcTexts texts = given;
     for (const double v : x) {
       texts[sweep->parameter] = text_at(*swept, v);
-      all.push_back(calculate(*calculator, texts, catalog, models));
+      all.push_back(calculate(*calculator, texts, models));
     }
     w.key("sweep").begin_object().field("parameter", swept->name).field("label", swept->label);
     w.field("unit", swept->unit).key("x").begin_array();

@@ -29,6 +29,6 @@ std::string calculators_json();
 // Faults: "calc.unknown", "calc.sweep", and those of calculate().
 Result<std::string> calculation_view_json(std::string_view calculator, const CalcTexts& given,
                                           const std::optional<CalcSweep>& sweep,
-                                          const Catalog& catalog, const Models& models);
+                                          const Models& models);
 
 }  // namespace orrery

@@ -16,13 +16,12 @@ using Json = nlohmann::json;
 
 Json answer(std::string_view name, const CalcTexts& given,
             const std::optional<CalcSweep>& sweep = std::nullopt) {
-  return Json::parse(
-      text_of(calculation_view_json(name, given, sweep, known().catalog, known().models)));
+  return Json::parse(text_of(calculation_view_json(name, given, sweep, known())));
 }
 
 std::string refused(std::string_view name, const CalcTexts& given,
                     const std::optional<CalcSweep>& sweep = std::nullopt) {
-  const auto r = calculation_view_json(name, given, sweep, known().catalog, known().models);
+  const auto r = calculation_view_json(name, given, sweep, known());
   return r ? "" : to_text(r.error());
 }
 

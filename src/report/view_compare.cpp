@@ -94,14 +94,14 @@ void write_side(JsonWriter& w, const Side& side) {
 }  // namespace
 
 Result<std::string> comparison_view_json(const std::vector<NamedDesign>& designs,
-                                         const Catalog& catalog, const Models& models) {
+                                         const Models& models) {
   if (designs.size() < 2 || designs.size() > kMostCompared) {
     return fail({.code = "compare.count", .what = "a comparison is of 2 to 8 designs"});
   }
   std::vector<Side> sides;
   for (const NamedDesign& d : designs) {
-    Review stages = run_stages(d.design, catalog, models);
-    Verdict verdict = verdict_of(stages, models, {.spends = false});
+    Review stages = run_stages(d.design, models);
+    Verdict verdict = verdict_of(stages, {.spends = false});
     sides.push_back({&d, std::move(stages), std::move(verdict)});
   }
   JsonWriter w(0);

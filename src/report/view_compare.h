@@ -25,6 +25,6 @@ inline constexpr std::size_t kMostCompared = 8;
 
 // Faults: "compare.count".
 Result<std::string> comparison_view_json(const std::vector<NamedDesign>& designs,
-                                         const Catalog& catalog, const Models& models);
+                                         const Models& models);
 
 }  // namespace orrery

@@ -16,13 +16,13 @@ using testing::SizeIs;
 using Json = nlohmann::json;
 
 Json compare_view(const std::vector<NamedDesign>& designs) {
-  return Json::parse(text_of(comparison_view_json(designs, known().catalog, known().models)));
+  return Json::parse(text_of(comparison_view_json(designs, known())));
 }
 
 NamedDesign compare_sample(const std::string& name, const std::string& path,
                            const std::string& value) {
   const auto edited = design::edit_text(design::find_template("superpod-h100")->text, {path, value},
-                                        known().catalog);
+                                        known().catalog());
   return {name, design_of(edited.value().text)};
 }
 
@@ -72,8 +72,7 @@ TEST(view_compare, a_star_means_that_no_source_stands_behind) {
 }
 
 TEST(view_compare, one_design_is_no_comparison) {
-  const auto r = comparison_view_json({{"a", template_design("single-node")}}, known().catalog,
-                                      known().models);
+  const auto r = comparison_view_json({{"a", template_design("single-node")}}, known());
   ASSERT_FALSE(r.has_value());
   EXPECT_EQ(r.error().front().code, "compare.count");
 }

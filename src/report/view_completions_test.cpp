@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 std::map<std::string, Json> fields() {
-  const Json all = Json::parse(completions_json(known().catalog));
+  const Json all = Json::parse(completions_json(known().catalog()));
   std::map<std::string, Json> by_path;
   for (const Json& f : all["fields"]) {
     EXPECT_TRUE(by_path.emplace(f["path"], f).second) << f["path"];
@@ -56,9 +56,9 @@ TEST(view_completions, every_offered_cooling_and_node_can_be_read) {
                                           {"site.redundancy", "site.redundancy"},
                                           {"fleet[].node", "fleet[0].node"}}) {
     for (const std::string& value : values_of(all.at(field))) {
-      const auto edited = design::edit_text(text, {path, value}, known().catalog);
+      const auto edited = design::edit_text(text, {path, value}, known().catalog());
       ASSERT_TRUE(edited.has_value());
-      EXPECT_TRUE(design::read_design(edited->text, known().catalog).has_value()) << value;
+      EXPECT_TRUE(design::read_design(edited->text, known().catalog()).has_value()) << value;
     }
   }
 }

@@ -14,8 +14,8 @@
 namespace orrery {
 namespace {
 
-const NetworkView* network_of(const NetworkViews& views, const std::string& name) {
-  for (const NetworkView* v : {&views.compute, &views.storage, &views.management}) {
+const Network* network_of(const Networks& views, const std::string& name) {
+  for (const Network* v : {&views.compute, &views.storage, &views.management}) {
     if (name.empty() ? v->topology.has_value() : v->name == name) return v;
   }
   return nullptr;
@@ -184,9 +184,9 @@ void write_collective(JsonWriter& w, const CollectiveAsk& ask, const FabricDrawi
   w.field("cut", load.cut).field("slowed", load.slowed).field("note", load.note).end_object();
 }
 
-void write_networks(JsonWriter& w, const NetworkViews& views) {
+void write_networks(JsonWriter& w, const Networks& views) {
   w.key("networks").begin_array();
-  for (const NetworkView* v : {&views.compute, &views.storage, &views.management}) {
+  for (const Network* v : {&views.compute, &views.storage, &views.management}) {
     if (v->topology) w.value(v->name);
   }
   w.end_array();
@@ -208,8 +208,8 @@ void write_bill_and_totals(JsonWriter& w, const Bill& bill) {
   w.field("unpriced", bill.unpriced().size()).end_object();
 }
 
-Result<const NetworkView*> built(const NetworkViews& views, const std::string& name) {
-  const NetworkView* v = network_of(views, name);
+Result<const Network*> built(const Networks& views, const std::string& name) {
+  const Network* v = network_of(views, name);
   if (v && !v->faults.empty()) return std::unexpected(v->faults);
   if (v == nullptr || !v->topology) {
     return fail({.code = "fabric.no-network",
@@ -227,13 +227,11 @@ Result<const NetworkView*> built(const NetworkViews& views, const std::string& n
 
 }  // namespace
 
-Result<std::string> fabric_view_json(const design::Design& design, const Catalog& catalog,
-                                     const Models& models, const FabricViewQuestion& q) {
-  const std::vector<FleetView> fleets = view_fleets(design, catalog);
-  const NetworkViews views = view_networks(design, catalog, fleets);
+Result<std::string> fabric_view_json(const Machine& machine, const FabricViewQuestion& q) {
+  const Networks& views = machine.networks;
   const auto network = built(views, q.network);
   if (!network) return std::unexpected(network.error());
-  const NetworkView& v = **network;
+  const Network& v = **network;
   const FabricGraph graph = build_graph(*v.topology);
   const FabricDrawing drawing =
       draw_fabric(graph, q.detail == FabricDetail::aggregated, q.detail == FabricDetail::full);
@@ -243,8 +241,8 @@ Result<std::string> fabric_view_json(const design::Design& design, const Catalog
   }
   const auto loss = loss_of(drawing, q.failed);
   if (!loss) return std::unexpected(loss.error());
-  const FleetView* fleet = &v == &views.compute ? widest_fleet(fleets) : nullptr;
-  const NetworkLoad load = load_network(v, fleet, graph, *loss, q.collective, models);
+  const Fleet* fleet = &v == &views.compute ? widest_fleet(machine.fleets) : nullptr;
+  const NetworkLoad load = load_network(v, fleet, graph, *loss, q.collective, machine.models());
 
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "fabric").field("network", v.name);

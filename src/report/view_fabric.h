@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "design/design.h"
-#include "machine/models.h"
+#include "machine/machine.h"
 #include "plan/network_load.h"
 
 namespace orrery {
@@ -31,7 +30,6 @@ inline constexpr std::size_t kMostFailed = 64;
 
 // Faults: "fabric.no-network", "fabric.no-such-part", "fabric.too-large", and those of a network
 // that cannot be built.
-Result<std::string> fabric_view_json(const design::Design& design, const Catalog& catalog,
-                                     const Models& models, const FabricViewQuestion& question);
+Result<std::string> fabric_view_json(const Machine& machine, const FabricViewQuestion& question);
 
 }  // namespace orrery

@@ -169,9 +169,7 @@ void write_site(JsonWriter& w, const SiteView& v) {
 
 }  // namespace
 
-Result<std::string> hall_view_json(const design::Design& design, const Catalog& catalog,
-                                   const Models& models) {
-  const Review review = run_stages(design, catalog, models);
+std::string hall_view_json(const Review& review) {
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "hall").key("sites").begin_array();
   for (const SiteView& v : review.sites) {

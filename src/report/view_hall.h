@@ -10,9 +10,7 @@
 
 #include <string>
 
-#include "base/diagnostic.h"
-#include "design/design.h"
-#include "machine/models.h"
+#include "plan/stages.h"
 
 namespace orrery {
 
@@ -21,7 +19,6 @@ inline constexpr int kMostRacksListed = 2000;
 // Positions of a row: assumption, for drawing only.
 inline constexpr int kRackPositions = 16;
 
-Result<std::string> hall_view_json(const design::Design& design, const Catalog& catalog,
-                                   const Models& models);
+std::string hall_view_json(const Review& review);
 
 }  // namespace orrery

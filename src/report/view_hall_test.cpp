@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "plan/review.h"
 #include "report/view_test_support.h"
 
 namespace orrery {
@@ -14,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 Json hall_view(const design::Design& d) {
-  return Json::parse(text_of(hall_view_json(d, known().catalog, known().models)));
+  return Json::parse(hall_view_json(run_stages(d, known())));
 }
 
 // A stage gives on what comes in, and the source feeds everything.

@@ -13,7 +13,7 @@
 namespace orrery {
 
 inline design::Design design_of(std::string_view text) {
-  auto d = design::read_design(text, known().catalog);
+  auto d = design::read_design(text, known().catalog());
   EXPECT_TRUE(d.has_value()) << (d ? "" : to_text(d.error()));
   return d ? *std::move(d) : design::Design{};
 }

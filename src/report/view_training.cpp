@@ -17,26 +17,23 @@ namespace orrery {
 namespace {
 
 struct Asked {
-  Review review;
   const TrainView* view = nullptr;
   std::optional<TrainingRun> run;  // none for a plain network
 };
 
-Result<TrainingRun> run_of(const Review& r, const TrainView& view, const Models& models) {
-  const TrainContext context{r.design, r.catalog, models, r.fleets, r.networks, r.tiers};
-  auto run = training_run(view, context);
+Result<TrainingRun> run_of(const Review& r, const TrainView& view) {
+  auto run = training_run(view, *r.machine);
   if (run) return run;
   return fail({.code = "training.infeasible",
-               .place = design::place_of(r.design, view.path),
+               .place = design::place_of(r.design(), view.path),
                .what = view.label + ": " + run.error().front().what,
                .why = run.error().front().why,
                .fix = "change batch, layout or nodes of this workload"});
 }
 
-Result<Asked> ask(const design::Design& design, const Catalog& catalog, const Models& models,
-                  const std::string& workload) {
-  Asked a{.review = run_stages(design, catalog, models)};
-  for (const TrainView& t : a.review.trains) {
+Result<Asked> ask(const Review& review, const std::string& workload) {
+  Asked a;
+  for (const TrainView& t : review.trains) {
     if (workload.empty() || t.label == workload) {
       a.view = &t;
       break;
@@ -52,7 +49,7 @@ Result<Asked> ask(const design::Design& design, const Catalog& catalog, const Mo
     return fail({.code = "training.infeasible", .what = a.view->infeasible});
   }
   if (a.view->model == nullptr) return a;
-  auto run = run_of(a.review, *a.view, models);
+  auto run = run_of(review, *a.view);
   if (!run) return std::unexpected(run.error());
   a.run = *std::move(run);
   return a;
@@ -111,7 +108,7 @@ void write_memory(JsonWriter& w, const TrainingRun& run, const Models& models) {
   const TrainingPrediction& p = run.prediction;
   StepScratch scratch;
   const FrameworkModel framework =
-      models.training.training.framework(run.query.framework, run.query.release);
+      models.training.framework(run.query.framework, run.query.release);
   const auto stages = memory_by_stage(job_of(run.query), p.layout, framework, scratch);
   w.key("memory").begin_object().field("limit_bytes", p.memory_limit.base());
   w.field("peak_stage", p.memory.peak_stage).key("stages").begin_array();
@@ -206,40 +203,38 @@ void write_transformer(JsonWriter& w, const TrainingRun& run, const Models& mode
 
 }  // namespace
 
-Result<std::string> training_view_json(const design::Design& design, const Catalog& catalog,
-                                       const Models& models, const std::string& workload) {
-  const auto asked = ask(design, catalog, models, workload);
+Result<std::string> training_view_json(const Review& review, const std::string& workload) {
+  const auto asked = ask(review, workload);
   if (!asked) return std::unexpected(asked.error());
   const TrainView& v = *asked->view;
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "training");
   w.key("workloads").begin_array();
-  for (const TrainView& t : asked->review.trains) w.value(t.label);
+  for (const TrainView& t : review.trains) w.value(t.label);
   w.end_array().field("workload", v.label);
   w.field("model", v.model ? v.model->id : "plain network");
   w.field("accelerator", v.fleet->accelerator()->id);
   w.field("gpus", asked->run ? asked->run->query.gpus : v.accelerators);
   if (asked->run) {
-    write_transformer(w, *asked->run, models);
+    write_transformer(w, *asked->run, review.models());
   } else {
     write_plain(w, v);
   }
-  write_figures(w, asked->review, v);
+  write_figures(w, review, v);
   w.end_object();
   return w.text() + '\n';
 }
 
-Result<std::string> training_trace_json(const design::Design& design, const Catalog& catalog,
-                                        const Models& models, const std::string& workload) {
-  const auto asked = ask(design, catalog, models, workload);
+Result<std::string> training_trace_json(const Review& review, const std::string& workload) {
+  const auto asked = ask(review, workload);
   if (!asked) return std::unexpected(asked.error());
   if (!asked->run) {
     return fail({.code = "training.no-trace",
                  .what = "a network that is no transformer has no timeline of its step"});
   }
   const TrainingPrediction& p = asked->run->prediction;
-  return step_trace_json(p.step,
-                         design.name + ", " + asked->view->label + ": " + to_text(p.layout));
+  return step_trace_json(
+      p.step, review.design().name + ", " + asked->view->label + ": " + to_text(p.layout));
 }
 
 }  // namespace orrery

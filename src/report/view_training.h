@@ -9,8 +9,7 @@
 #include <string>
 
 #include "base/diagnostic.h"
-#include "design/design.h"
-#include "machine/models.h"
+#include "plan/stages.h"
 
 namespace orrery {
 
@@ -19,11 +18,9 @@ inline constexpr int kMostTimelineBlocks = 4096;
 
 // `workload` by name; empty: the first that trains. Faults: "training.no-workload",
 // "training.infeasible" and those of the prediction.
-Result<std::string> training_view_json(const design::Design& design, const Catalog& catalog,
-                                       const Models& models, const std::string& workload);
+Result<std::string> training_view_json(const Review& review, const std::string& workload);
 
 // One step for Chrome's and Perfetto's viewers. A plain network has none: "training.no-trace".
-Result<std::string> training_trace_json(const design::Design& design, const Catalog& catalog,
-                                        const Models& models, const std::string& workload);
+Result<std::string> training_trace_json(const Review& review, const std::string& workload);
 
 }  // namespace orrery

@@ -17,12 +17,12 @@ using testing::HasSubstr;
 using Json = nlohmann::json;
 
 Json training_view(const design::Design& d, const std::string& workload = "") {
-  return Json::parse(text_of(training_view_json(d, known().catalog, known().models, workload)));
+  return Json::parse(text_of(training_view_json(run_stages(d, known()), workload)));
 }
 
 design::Design training_sample(const design::TextEdit& edit) {
   return design_of(
-      design::edit_text(design::find_template("superpod-h100")->text, edit, known().catalog)
+      design::edit_text(design::find_template("superpod-h100")->text, edit, known().catalog())
           .value()
           .text);
 }
@@ -31,7 +31,7 @@ TEST(view_training, every_run_of_every_template_adds_up) {
   int runs = 0;
   for (const design::Template& t : design::templates()) {
     const design::Design d = template_design(t.name);
-    for (const TrainView& train : run_stages(d, known().catalog, known().models).trains) {
+    for (const TrainView& train : run_stages(d, known()).trains) {
       SCOPED_TRACE(std::string(t.name) + ' ' + train.label);
       const Json v = training_view(d, train.label);
       ++runs;
@@ -92,8 +92,8 @@ TEST(view_training, what_does_not_fit_is_drawn_and_says_so) {
 }
 
 TEST(view_training, the_trace_is_one_that_viewers_read) {
-  const Json t = Json::parse(text_of(training_trace_json(
-      template_design("superpod-h100"), known().catalog, known().models, "pretrain")));
+  const Json t = Json::parse(text_of(
+      training_trace_json(run_stages(template_design("superpod-h100"), known()), "pretrain")));
   ASSERT_FALSE(t["traceEvents"].empty());
   for (const Json& e : t["traceEvents"]) {
     EXPECT_EQ(e["ph"], "X");
@@ -103,7 +103,7 @@ TEST(view_training, the_trace_is_one_that_viewers_read) {
 
 TEST(view_training, refuses_what_does_not_train) {
   const auto refused = [](const design::Design& d, const std::string& name) {
-    const auto r = training_view_json(d, known().catalog, known().models, name);
+    const auto r = training_view_json(run_stages(d, known()), name);
     return r ? "" : to_text(r.error());
   };
   EXPECT_THAT(refused(template_design("inference-pod"), ""), HasSubstr("training.no-workload"));

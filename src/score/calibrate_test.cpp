@@ -5,14 +5,14 @@
 #include <string>
 
 #include "catalog/embedded_table.h"
+#include "machine/known_fixture.h"
 
 namespace orrery {
 namespace {
 
 Result<CalibrationReport> calibrated(std::string_view text) {
-  const Catalog catalog = *load_embedded_catalog();
-  const Calibration shipped = *load_embedded_calibration();
-  return calibrate(*CsvTable::parse(text, "probe.csv"), *catalog.accelerator("h200-sxm"), shipped);
+  return calibrate(*CsvTable::parse(text, "probe.csv"), *known().catalog().accelerator("h200-sxm"),
+                   known().kernels);
 }
 
 // What tools/probe measured on one H200. The shipped bf16 parameters come from other machines, so
@@ -35,10 +35,11 @@ TEST(Calibrate, OneH200) {
   EXPECT_NE(csv.find("h200-sxm,,bf16,wgrad,"), std::string::npos);
   EXPECT_NE(calibration_text(*report).find("sustained"), std::string::npos);
   // The output is a calibration file: it loads where the shipped one does.
-  const auto loaded = load_calibration([&](std::string_view path) -> Result<std::string> {
-    if (path == "calibration/gemm.csv") return csv;
-    return embedded_text(path);
-  });
+  std::vector<EmbeddedFile> files(embedded_files().begin(), embedded_files().end());
+  for (EmbeddedFile& file : files) {
+    if (file.path == "calibration/gemm.csv") file.text = csv;
+  }
+  const auto loaded = read_calibration(load_knowledge(files).value());
   ASSERT_TRUE(loaded);
   EXPECT_NE(loaded->find("h200-sxm", "", "bf16", "efficiency"), nullptr);
 }

@@ -147,15 +147,13 @@ std::expected<CollectiveRow, std::string> read_collective_row(const CsvTable& ta
 }
 
 Result<Score> score_collectives(const CsvTable& table, const ScoreInputs& inputs) {
-  const auto parameters = embedded_collective_parameters();
-  if (!parameters) return std::unexpected(parameters.error());
   Score score{.kind = "collectives", .rows = static_cast<int>(table.rows().size())};
   score.series = {{.name = "time", .unit = "time_us_oop", .rows = {}},
                   {.name = "nccl_equations", .unit = "time_us_oop", .rows = {}}};
   for (const CsvRow& row : table.rows()) {
-    const auto read = read_collective_row(table, row, inputs.catalog);
+    const auto read = read_collective_row(table, row, inputs.catalog());
     if (read) {
-      score_row(*read, *parameters, score);
+      score_row(*read, inputs.models.collectives, score);
     } else {
       score.skipped.push_back({std::string(table.text(row, "id")), read.error()});
     }

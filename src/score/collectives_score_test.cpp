@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/embedded_table.h"
+#include "machine/known_fixture.h"
 
 namespace orrery {
 namespace {
@@ -17,11 +18,9 @@ const ScoreSummary* find(const std::vector<GroupSummary>& groups, std::string_vi
 // The gate: measured rows of quality A and B. Median error at most 10 % from 64 MiB, 20 % below;
 // coverage of the 80 % interval between 0.70 and 0.92; and better than NCCL's own equations.
 TEST(CollectivesScore, PublishedRowsWithinTheGate) {
-  const auto catalog = load_embedded_catalog();
-  ASSERT_TRUE(catalog.has_value());
   const auto table = embedded_table("validation/collectives.csv");
   ASSERT_TRUE(table.has_value());
-  const auto score = score_collectives(*table, {*catalog, nullptr});
+  const auto score = score_collectives(*table, {known(), nullptr});
   ASSERT_TRUE(score.has_value());
   EXPECT_EQ(score->rows, 413);
   const ScoreSummary all = totals_of(score->series[0]);
@@ -39,7 +38,6 @@ TEST(CollectivesScore, PublishedRowsWithinTheGate) {
 }
 
 TEST(CollectivesScore, RowsItCannotAskAreSkippedWithTheirReason) {
-  const auto catalog = load_embedded_catalog();
   const auto table = CsvTable::parse(
       "id,gpu,gpus_per_node,nodes,ranks,nic_per_node,fabric,collective,algo,bytes,quality\n"
       "a,abacus,8,1,8,-,NVLink4,all_reduce,auto,1024,A\n"
@@ -48,7 +46,7 @@ TEST(CollectivesScore, RowsItCannotAskAreSkippedWithTheirReason) {
       "d,h100-sxm,8,2,16,8x400G,IB,all_reduce,auto,,A\n"
       "e,h100-sxm,8,2,16,8x400G,IB,all_reduce,auto,1024,A\n",
       "t.csv");
-  const auto score = score_collectives(*table, {*catalog, nullptr});
+  const auto score = score_collectives(*table, {known(), nullptr});
   ASSERT_TRUE(score.has_value());
   EXPECT_EQ(score->skipped.size(), 4u);
   ASSERT_EQ(score->series[0].rows.size(), 1u);

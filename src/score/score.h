@@ -18,7 +18,7 @@
 #include "base/csv.h"
 #include "base/diagnostic.h"
 #include "base/estimate.h"
-#include "catalog/catalog.h"
+#include "machine/models.h"
 
 namespace orrery {
 
@@ -77,9 +77,11 @@ std::vector<GroupSummary> groups_of_series(const ScoredSeries& series);
 std::vector<const ScoredRow*> worst_rows(const ScoredSeries& series, int most);
 
 struct ScoreInputs {
-  const Catalog& catalog;
+  const Models& models;
   // The shape of a model that the catalog lacks: from `--models DIR`.
   std::function<std::optional<ModelShape>(std::string_view id)> model;
+
+  const Catalog& catalog() const { return models.catalog(); }
 };
 
 struct ScoreKind {

@@ -17,7 +17,7 @@ constexpr double kRequestsPerClient = 10;
 std::optional<ModelShape> shape_of(const std::string& path, const ScoreInputs& inputs) {
   const std::string low = lowered(path);
   for (const std::string& name : {path, low, low.substr(low.find('/') + 1)}) {
-    if (const ModelShape* known = inputs.catalog.model(name)) return *known;
+    if (const ModelShape* known = inputs.catalog().model(name)) return *known;
   }
   return inputs.model ? inputs.model(path) : std::nullopt;
 }
@@ -57,7 +57,7 @@ std::expected<ServingQuery, std::string> read_row(const CsvTable& t, const CsvRo
   const auto model = shape_of(std::string(t.text(row, "model_path")), inputs);
   if (!model) return std::unexpected("unknown model");
   q.model = *model;
-  q.accelerator = inputs.catalog.accelerator(accelerator_id(t.text(row, "system")));
+  q.accelerator = inputs.catalog().accelerator(accelerator_id(t.text(row, "system")));
   if (!q.accelerator) return std::unexpected("unknown accelerator");
   const std::string_view precision = t.text(row, "precision");
   const auto products = format_of(t.text(row, "gemm_quant_mode"), precision);
@@ -92,10 +92,6 @@ Estimate in_ms(const Estimate& seconds) { return seconds * 1e3; }
 }  // namespace
 
 Result<Score> score_serving(const CsvTable& table, const ScoreInputs& inputs) {
-  const auto kernels = load_embedded_calibration();
-  if (!kernels) return std::unexpected(kernels.error());
-  const auto collectives = embedded_collective_parameters();
-  if (!collectives) return std::unexpected(collectives.error());
   Score score{.kind = "serving",
               .rows = static_cast<int>(table.rows().size()),
               .series = {{"tpot", "silicon_tpot_ms", {}}, {"ttft", "silicon_ttft_ms", {}}},
@@ -107,7 +103,7 @@ Result<Score> score_serving(const CsvTable& table, const ScoreInputs& inputs) {
       score.skipped.push_back({id, query.error(), true});
       continue;
     }
-    const auto p = predict_serving(*kernels, *collectives, *query);
+    const auto p = predict_serving(inputs.models, *query);
     if (!p) {
       score.skipped.push_back({id, p.error().front().what, true});
       continue;

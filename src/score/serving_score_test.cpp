@@ -7,6 +7,8 @@
 #include <sstream>
 #include <string>
 
+#include "machine/known_fixture.h"
+
 namespace orrery {
 namespace {
 
@@ -18,8 +20,7 @@ TEST(ServingScore, DenseModelsOnPublishedRows) {
   if (!file) GTEST_SKIP() << "no " << kRows;
   std::stringstream text;
   text << file.rdbuf();
-  const Catalog catalog = *load_embedded_catalog();
-  const ScoreInputs inputs{.catalog = catalog, .model = {}};
+  const ScoreInputs inputs{.models = known(), .model = {}};
   const Score score = *score_serving(*CsvTable::parse(text.str(), "serving.csv"), inputs);
   std::map<std::string, ScoreSummary> tpot;
   for (const GroupSummary& g : groups_of_series(score.series[0])) tpot[g.name] = g.summary;
@@ -38,8 +39,7 @@ TEST(ServingScore, DenseModelsOnPublishedRows) {
 }
 
 TEST(ServingScore, RowsOutsideTheModelAreSkippedWithAReason) {
-  const Catalog catalog = *load_embedded_catalog();
-  const ScoreInputs inputs{.catalog = catalog, .model = {}};
+  const ScoreInputs inputs{.models = known(), .model = {}};
   const std::string_view text =
       "id,backend,model_path,system,precision,mode,isl,osl,gemm_quant_mode,moe_quant_mode,"
       "batch_size,tp_size,silicon_ttft_ms,silicon_tpot_ms\n"

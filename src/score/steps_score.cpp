@@ -9,7 +9,7 @@ namespace orrery {
 namespace {
 
 std::optional<ModelShape> shape_named(const std::string& id, const ScoreInputs& inputs) {
-  const ModelShape* known = inputs.catalog.model(id == "8b" ? "llama-3-8b" : id);
+  const ModelShape* known = inputs.catalog().model(id == "8b" ? "llama-3-8b" : id);
   if (known) return *known;
   return inputs.model ? inputs.model(id) : std::nullopt;
 }
@@ -34,7 +34,7 @@ std::expected<StepRow, std::string> read_step(const CsvTable& t, const CsvRow& r
   const auto model = shape_named(std::string(t.text(row, "model")), inputs);
   if (!model) return std::unexpected("unknown model");
   const std::string_view named = t.text(row, "gpu");
-  const Accelerator* gpu = inputs.catalog.accelerator(named.empty() ? "h200-sxm" : named);
+  const Accelerator* gpu = inputs.catalog().accelerator(named.empty() ? "h200-sxm" : named);
   if (!gpu) return std::unexpected("unknown accelerator");
   StepRow r;
   r.query.model = *model;
@@ -49,10 +49,6 @@ std::expected<StepRow, std::string> read_step(const CsvTable& t, const CsvRow& r
 }  // namespace
 
 Result<Score> score_steps(const CsvTable& table, const ScoreInputs& inputs) {
-  const auto kernels = load_embedded_calibration();
-  if (!kernels) return std::unexpected(kernels.error());
-  const auto collectives = embedded_collective_parameters();
-  if (!collectives) return std::unexpected(collectives.error());
   Score score{.kind = "steps",
               .rows = static_cast<int>(table.rows().size()),
               .series = {{"seconds", "seconds", {}}, {"watts", "watts", {}}},
@@ -64,7 +60,7 @@ Result<Score> score_steps(const CsvTable& table, const ScoreInputs& inputs) {
       score.skipped.push_back({id, read.error(), true});
       continue;
     }
-    const auto p = predict_step(*kernels, *collectives, read->query, read->iteration);
+    const auto p = predict_step(inputs.models, read->query, read->iteration);
     if (!p) {
       score.skipped.push_back({id, p.error().front().what, true});
       continue;

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "catalog/embedded_table.h"
+#include "machine/known_fixture.h"
 
 namespace orrery {
 namespace {
 
 Score steps_of(std::string_view text) {
-  const Catalog catalog = *load_embedded_catalog();
-  const ScoreInputs inputs{.catalog = catalog, .model = {}};
+  const ScoreInputs inputs{.models = known(), .model = {}};
   return *score_steps(*CsvTable::parse(text, "steps.csv"), inputs);
 }
 

@@ -36,7 +36,7 @@ struct Planned {
 
 // The tier as one client has it.
 struct ClientView {
-  const TierView& tier;
+  const Tier& tier;
   BytesPerSecond network;  // zero: none is declared, or the tier is in the node
   int streams = 1;
 
@@ -53,14 +53,14 @@ struct ClientView {
   }
 };
 
-ClientView client_of(const TierView& tier, const Review& review, int streams) {
-  const NetworkView& network =
-      review.design.fabric.storage.converged ? review.networks.compute : review.networks.storage;
+ClientView client_of(const Tier& tier, const Review& review, int streams) {
+  const Network& network = review.design().fabric.storage.converged ? review.networks().compute
+                                                                    : review.networks().storage;
   return {tier, tier.per_node ? BytesPerSecond(0) : network.per_node(), streams};
 }
 
 void plan_rates(const ClientView& c, const StorageProbe& probe, std::vector<Planned>& all) {
-  const TierView& t = c.tier;
+  const Tier& t = c.tier;
   const Basis basis = t.measured ? Basis::measured : Basis::vendor;
   const auto rate = [&](std::string id, std::string label, BytesPerSecond value) {
     if (value <= BytesPerSecond(0)) return;
@@ -81,7 +81,7 @@ void plan_rates(const ClientView& c, const StorageProbe& probe, std::vector<Plan
 }
 
 void plan_requests(const ClientView& c, std::vector<Planned>& all) {
-  const TierView& t = c.tier;
+  const Tier& t = c.tier;
   const double creates = t.tier->metadata.creates ? kErrorGiven : kErrorAssumed;
   const double latency = t.tier->first_byte ? kErrorGiven : kErrorAssumed;
   const std::string source = "docs/models/storage.md";
@@ -102,8 +102,7 @@ void plan_requests(const ClientView& c, std::vector<Planned>& all) {
 
 // Of the design's own image data set where it has one, else of the published kind.
 void plan_decode(const Review& review, std::vector<Planned>& all) {
-  const auto kinds = published_dataset_kinds();
-  const DatasetKind* image = kinds ? find_dataset_kind(*kinds, "image") : nullptr;
+  const DatasetKind* image = find_dataset_kind(review.models().dataset_kinds, "image");
   if (image == nullptr) return;
   Seconds decode = image->decode;
   std::string source = "calibration/dataset_kinds.csv";
@@ -195,9 +194,9 @@ Reason reason_of(const StorageComparison& c, const StorageProbe& probe, const Cl
   return transfer_reason(c, probe, client);
 }
 
-const TierView* tier_of(const Review& review, const StorageProbe& probe, const std::string& name) {
-  if (!name.empty()) return find_tier_view(review.tiers, name);
-  for (const TierView& t : review.tiers) {
+const Tier* tier_of(const Review& review, const StorageProbe& probe, const std::string& name) {
+  if (!name.empty()) return find_tier(review.tiers(), name);
+  for (const Tier& t : review.tiers()) {
     const bool object = t.tier->kind == design::TierKind::object;
     if (probe.kind == "bucket" ? object : t.per_node) return &t;
   }
@@ -206,7 +205,7 @@ const TierView* tier_of(const Review& review, const StorageProbe& probe, const s
 
 Diagnostic no_tier(const Review& review, const std::string& name) {
   std::string known;
-  for (const TierView& t : review.tiers) known += (known.empty() ? "" : ", ") + t.label;
+  for (const Tier& t : review.tiers()) known += (known.empty() ? "" : ", ") + t.label;
   return {.code = "probe.tier",
           .place = {},
           .what = name.empty() ? "which tier of the design this is cannot be told"
@@ -258,7 +257,7 @@ bool StorageStanding::as_planned() const {
 
 Result<StorageStanding> compare_storage(const StorageProbe& probe, const Review& review,
                                         const std::string& tier) {
-  const TierView* view = tier_of(review, probe, tier);
+  const Tier* view = tier_of(review, probe, tier);
   if (view == nullptr) return fail(no_tier(review, tier));
   const ClientView client = client_of(*view, review, probe.streams);
   std::vector<Planned> planned;

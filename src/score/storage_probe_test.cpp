@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "machine/known_fixture.h"
 #include "plan/review.h"
 #include "score/storage_compare.h"
 
@@ -42,11 +43,11 @@ economics: { horizon: 4 y, power_price: 0.1 USD/kWh }
 )";
 
 struct World {
-  Catalog catalog = *load_embedded_catalog();
-  Models models = *load_models(catalog);
-  design::Design design = *design::read_design(kDesign, catalog, {.file = "design.yaml"}, nullptr);
+  Models models = known();
+  design::Design design =
+      *design::read_design(kDesign, known().catalog(), {.file = "design.yaml"}, nullptr);
 
-  Review review() const { return run_stages(design, catalog, models); }
+  Review review() const { return run_stages(design, models); }
 };
 
 StorageProbe probe_of(std::string kind, std::vector<MeasuredFigure> figures) {
@@ -130,10 +131,10 @@ TEST(StorageProbe, rows_that_say_nothing_are_refused_with_their_line) {
 
 TEST(StorageProbe, a_plan_with_it_stands_on_what_was_measured) {
   World world;
-  const Verdict before = review(world.design, world.catalog, world.models, {.spends = false});
+  const Verdict before = review(world.design, world.models, {.spends = false});
   world.models.tiers = {
       {.tier = "hot", .write = BytesPerSecond(1e9), .error = 0.07, .source = "me"}};
-  const Verdict after = review(world.design, world.catalog, world.models, {.spends = false});
+  const Verdict after = review(world.design, world.models, {.spends = false});
   const Figure* write = after.figure(Layer::storage, "write", "hot tier");
   ASSERT_NE(write, nullptr);
   EXPECT_EQ(write->estimate.value, 1e9);
@@ -195,7 +196,7 @@ TEST(StorageCompare, a_checkpoint_waits_for_flushing_copying_or_the_device) {
 TEST(StorageCompare, one_client_of_a_shared_tier_is_held_to_its_network) {
   const World world;
   const Review r = world.review();
-  const double network = r.networks.storage.per_node().base();
+  const double network = r.networks().storage.per_node().base();
   ASSERT_GT(network, 0);
   ASSERT_LT(network, 200e9);
   const auto full = compare_storage(probe_of("folder", {{"sequential_read", network}}), r, "hot");

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/text.h"
-#include "catalog/embedded_table.h"
 #include "storage/checkpoint.h"
 #include "storage/loader.h"
 #include "storage/scale_out.h"
@@ -33,8 +32,8 @@ struct Workload {
 };
 using Workloads = std::map<std::string, Workload>;  // by "unet3d/h100"
 
-Result<Workloads> read_workloads() {
-  const auto table = embedded_table(kWorkloadsFile);
+Result<Workloads> read_workloads(const Knowledge& knowledge) {
+  const auto table = knowledge.table(kWorkloadsFile);
   if (!table) return std::unexpected(table.error());
   Workloads all;
   for (const CsvRow& row : table->rows()) {
@@ -174,7 +173,7 @@ void score_checkpoint_row(const CheckpointRow& row, const std::vector<Checkpoint
 }
 
 Result<Score> score_checkpoints(const CsvTable& table, const ScoreInputs& inputs, Score score) {
-  const auto reference = embedded_table(kCheckpointsFile);
+  const auto reference = inputs.models.knowledge->table(kCheckpointsFile);
   if (!reference) return std::unexpected(reference.error());
   std::vector<CheckpointRow> published;
   for (const CsvRow& row : reference->rows()) {
@@ -182,7 +181,7 @@ Result<Score> score_checkpoints(const CsvTable& table, const ScoreInputs& inputs
   }
   score.series = {{"write rate", "write_GiB_s", {}}, {"size", "checkpoint_GiB", {}}};
   for (const CsvRow& row : table.rows()) {
-    score_checkpoint_row(read_checkpoint_row(table, row), published, inputs.catalog, score);
+    score_checkpoint_row(read_checkpoint_row(table, row), published, inputs.catalog(), score);
   }
   return score;
 }
@@ -204,7 +203,7 @@ Result<Score> score_storage(const CsvTable& table, const ScoreInputs& inputs) {
                  .fix = "use the layout of data/validation/mlperf_storage_v1.0_training.csv or "
                         "data/validation/checkpoint_truth.csv"});
   }
-  const auto workloads = read_workloads();
+  const auto workloads = read_workloads(*inputs.models.knowledge);
   if (!workloads) return std::unexpected(workloads.error());
   for (const CsvRow& row : table.rows()) score_training_row(table, row, *workloads, score);
   return score;

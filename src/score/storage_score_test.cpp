@@ -3,16 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "catalog/embedded_table.h"
+#include "machine/known_fixture.h"
 
 namespace orrery {
 namespace {
 
 Result<Score> score_of(const std::string& text) {
-  static const Result<Catalog> catalog = load_embedded_catalog();
-  EXPECT_TRUE(catalog.has_value());
   const auto table = CsvTable::parse(text, "rows.csv");
   EXPECT_TRUE(table.has_value());
-  return score_storage(*table, {.catalog = *catalog, .model = {}});
+  return score_storage(*table, {.models = known(), .model = {}});
 }
 
 TEST(StorageScore, PublishedTrainingRows) {

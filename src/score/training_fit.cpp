@@ -19,7 +19,7 @@ struct FitRow {
 struct Fitter {
   std::vector<FitRow> rows;
   const FitOptions& options;
-  TrainingModels& models;
+  Models& models;
   std::vector<double> losses;  // of each row
   StepScratch scratch;
   int evaluations = 0;
@@ -96,7 +96,7 @@ bool fit_touches(const TrainingFitParameter& p, const TrainingRow& row) {
 
 FitReport fit_training(const std::vector<TrainingRow>& rows,
                        const std::vector<TrainingFitParameter>& parameters,
-                       const FitOptions& options, TrainingModels& models) {
+                       const FitOptions& options, Models& models) {
   std::vector<FitRow> fixed;
   for (const TrainingRow& row : rows) {
     const auto p = row.tokens_per_s_per_gpu

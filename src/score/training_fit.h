@@ -50,6 +50,6 @@ bool fit_touches(const TrainingFitParameter& parameter, const TrainingRow& row);
 // Rows whose layout is open keep the layout that the starting parameters choose.
 FitReport fit_training(const std::vector<TrainingRow>& rows,
                        const std::vector<TrainingFitParameter>& parameters,
-                       const FitOptions& options, TrainingModels& models);
+                       const FitOptions& options, Models& models);
 
 }  // namespace orrery

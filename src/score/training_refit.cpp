@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/csv.h"
-#include "catalog/embedded_table.h"
 #include "score/training_score.h"
 
 namespace orrery {
@@ -118,7 +117,7 @@ constexpr double kWidthQuantile = 0.85;
 constexpr double kLeastWidth = 0.03;
 
 // |ln(predicted / measured)| that most rows of each framework stay within.
-std::map<std::string, double, std::less<>> widths_of(const TrainingModels& models,
+std::map<std::string, double, std::less<>> widths_of(const Models& models,
                                                      const std::vector<TrainingRow>& rows) {
   std::map<std::string, std::vector<double>, std::less<>> misses;
   for (const TrainingRow& r : rows) {
@@ -174,13 +173,13 @@ struct FileWriter {
 
 }  // namespace
 
-Result<std::vector<TrainingFitParameter>> training_fit_parameters() {
-  const auto priors = embedded_table(kPriorFile);
+Result<std::vector<TrainingFitParameter>> training_fit_parameters(const Knowledge& knowledge) {
+  const auto priors = knowledge.table(kPriorFile);
   if (!priors) return std::unexpected(priors.error());
   std::vector<TrainingFitParameter> all;
   Diagnostics faults;
   for (const ParameterFile& file : kFiles) {
-    const auto table = embedded_table(file.path);
+    const auto table = knowledge.table(file.path);
     if (!table) return std::unexpected(table.error());
     for (const CsvRow& row : table->rows()) {
       if (!is_fitted(*table, row)) continue;
@@ -197,9 +196,9 @@ Result<std::vector<TrainingFitParameter>> training_fit_parameters() {
   return all;
 }
 
-TrainingModels refit_training(const TrainingModels& shipped, const std::vector<TrainingRow>& rows,
-                              const std::vector<TrainingFitParameter>& parameters) {
-  TrainingModels models = shipped;
+Models refit_training(const Models& shipped, const std::vector<TrainingRow>& rows,
+                      const std::vector<TrainingFitParameter>& parameters) {
+  Models models = shipped;
   for (const TrainingFitParameter& p : parameters) {
     if (double* field = fitted_field(models.training, p)) *field = p.prior;
   }
@@ -210,21 +209,19 @@ TrainingModels refit_training(const TrainingModels& shipped, const std::vector<T
 
 Result<Score> score_training_held_out(const CsvTable& table, const ScoreInputs& inputs,
                                       std::string_view column, const FoldProgress& progress) {
-  const auto shipped = load_training_models(inputs.catalog);
-  if (!shipped) return std::unexpected(shipped.error());
-  const auto parameters = training_fit_parameters();
+  const auto parameters = training_fit_parameters(*inputs.models.knowledge);
   if (!parameters) return std::unexpected(parameters.error());
   const std::vector<FoldedRow> rows = fit_rows(table, inputs, column);
-  std::map<std::string, TrainingModels, std::less<>> folds;
+  std::map<std::string, Models, std::less<>> folds;
   std::set<std::string> names;
   for (const FoldedRow& r : rows) names.insert(r.fold);
   for (const std::string& name : names) {
     if (progress) progress(static_cast<int>(folds.size()), static_cast<int>(names.size()));
-    folds.emplace(name, refit_training(*shipped, all_but(rows, name), *parameters));
+    folds.emplace(name, refit_training(inputs.models, all_but(rows, name), *parameters));
   }
-  Score score = score_training_with(table, inputs, [&](const CsvRow& row) -> const TrainingModels& {
+  Score score = score_training_with(table, inputs, [&](const CsvRow& row) -> const Models& {
     const auto at = folds.find(table.text(row, column));
-    return at != folds.end() ? at->second : *shipped;
+    return at != folds.end() ? at->second : inputs.models;
   });
   return score;
 }
@@ -232,16 +229,14 @@ Result<Score> score_training_held_out(const CsvTable& table, const ScoreInputs& 
 Result<std::vector<CalibrationFile>> refitted_files(const CsvTable& table,
                                                     const ScoreInputs& inputs,
                                                     std::string_view rows_name) {
-  const auto shipped = load_training_models(inputs.catalog);
-  if (!shipped) return std::unexpected(shipped.error());
-  const auto parameters = training_fit_parameters();
+  const auto parameters = training_fit_parameters(*inputs.models.knowledge);
   if (!parameters) return std::unexpected(parameters.error());
   const std::vector<TrainingRow> rows = all_but(fit_rows(table, inputs, "id"), "");
-  TrainingModels models = refit_training(*shipped, rows, *parameters);
+  Models models = refit_training(inputs.models, rows, *parameters);
   const auto widths = widths_of(models, rows);
   std::vector<CalibrationFile> files;
   for (const ParameterFile& file : kFiles) {
-    const auto old = embedded_table(file.path);
+    const auto old = inputs.models.knowledge->table(file.path);
     if (!old) return std::unexpected(old.error());
     const FileWriter writer{file, *old, rows, rows_name, models.training, widths};
     std::string text;

@@ -18,11 +18,11 @@
 namespace orrery {
 
 // In the order of the files.
-Result<std::vector<TrainingFitParameter>> training_fit_parameters();
+Result<std::vector<TrainingFitParameter>> training_fit_parameters(const Knowledge& knowledge);
 
 // The shipped models with these parameters fitted anew to the rows given.
-TrainingModels refit_training(const TrainingModels& shipped, const std::vector<TrainingRow>& rows,
-                              const std::vector<TrainingFitParameter>& parameters);
+Models refit_training(const Models& shipped, const std::vector<TrainingRow>& rows,
+                      const std::vector<TrainingFitParameter>& parameters);
 
 // Every row predicted by a fit that saw no row with the same value in `column` ("model", "gpu",
 // "framework"). `progress` is told folds done and their number.

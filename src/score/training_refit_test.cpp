@@ -7,16 +7,11 @@
 
 #include "catalog/embedded.h"
 #include "catalog/embedded_table.h"
+#include "machine/known_fixture.h"
 #include "score/training_score.h"
 
 namespace orrery {
 namespace {
-
-const Catalog& catalog() {
-  static const auto loaded = load_embedded_catalog();
-  if (!loaded) ADD_FAILURE() << to_text(loaded.error());
-  return *loaded;
-}
 
 const CsvTable& all_rows() {
   static const CsvTable table = embedded_table("validation/training.csv").value();
@@ -52,13 +47,12 @@ std::vector<TrainingRow> read(const CsvTable& table, const ScoreInputs& inputs) 
 }
 
 TEST(TrainingRefit, EveryFittedParameterHasAPriorAndKeepsItsBounds) {
-  const auto parameters = training_fit_parameters();
+  const auto parameters = training_fit_parameters(*known().knowledge);
   ASSERT_TRUE(parameters) << to_text(parameters.error());
   EXPECT_GT(parameters->size(), 100u);
-  auto models = load_training_models(catalog());
-  ASSERT_TRUE(models);
+  Models models = known();
   for (const TrainingFitParameter& p : *parameters) {
-    const double* field = fitted_field(models->training, p);
+    const double* field = fitted_field(models.training, p);
     ASSERT_NE(field, nullptr) << p.id << ' ' << p.name;
     EXPECT_GE(*field, p.least * 0.999) << p.id << ' ' << p.name;
     EXPECT_LE(*field, p.most * 1.001) << p.id << ' ' << p.name;
@@ -68,9 +62,8 @@ TEST(TrainingRefit, EveryFittedParameterHasAPriorAndKeepsItsBounds) {
 
 // A machine whose products take 30 % longer than the priors say is found out from its rows.
 TEST(TrainingRefit, FindsTheFactorThatMadeTheRows) {
-  const ScoreInputs inputs{catalog(), nullptr};
-  auto models = load_training_models(catalog());
-  ASSERT_TRUE(models);
+  const ScoreInputs inputs{known(), nullptr};
+  Models models = known();
   const TrainingFitParameter matrix{.subject = FitSubject::accelerator,
                                     .id = "h200-sxm",
                                     .name = "matrix",
@@ -78,18 +71,18 @@ TEST(TrainingRefit, FindsTheFactorThatMadeTheRows) {
                                     .width = 0.5,
                                     .least = 0.5,
                                     .most = 3};
-  *fitted_field(models->training, matrix) = 1.43;
+  *fitted_field(models.training, matrix) = 1.43;
   std::vector<TrainingRow> rows = read(h200_rows(), inputs);
   ASSERT_GE(rows.size(), 10u);
   for (TrainingRow& r : rows) {
-    r.tokens_per_s_per_gpu = predict_training(*models, r.query)->tokens_per_s_per_gpu.value;
+    r.tokens_per_s_per_gpu = predict_training(models, r.query)->tokens_per_s_per_gpu.value;
   }
-  TrainingModels fitted = refit_training(*models, rows, {matrix});
+  Models fitted = refit_training(models, rows, {matrix});
   EXPECT_NEAR(*fitted_field(fitted.training, matrix), 1.43, 0.03);
 }
 
 TEST(TrainingRefit, AModelLeftOutIsPredictedLessWellAndSaysSo) {
-  const ScoreInputs inputs{catalog(), nullptr};
+  const ScoreInputs inputs{known(), nullptr};
   const CsvTable table = h200_rows();
   std::vector<int> told;
   const auto held_out =
@@ -111,7 +104,7 @@ TEST(TrainingRefit, AModelLeftOutIsPredictedLessWellAndSaysSo) {
 // Half a minute with optimisation, so not in every run.
 TEST(TrainingRefit, TheShippedParametersAreWhatTheFitGives) {
   if (std::getenv("ORRERY_FULL") == nullptr) GTEST_SKIP() << "set ORRERY_FULL to fit all rows";
-  const ScoreInputs inputs{catalog(), nullptr};
+  const ScoreInputs inputs{known(), nullptr};
   const auto files = refitted_files(all_rows(), inputs, "data/validation/training.csv");
   ASSERT_TRUE(files) << to_text(files.error());
   for (const CalibrationFile& file : *files) {

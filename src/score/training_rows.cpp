@@ -40,7 +40,7 @@ void override_shape(const Fields& f, ModelShape& m) {
 std::expected<ModelShape, std::string> shape_of(const Fields& f, const ScoreInputs& inputs) {
   const std::string_view id = f.text("model");
   ModelShape m;
-  if (const ModelShape* known = inputs.catalog.model(id)) {
+  if (const ModelShape* known = inputs.catalog().model(id)) {
     m = *known;
   } else if (auto given = inputs.model ? inputs.model(id) : std::nullopt) {
     m = *given;
@@ -126,7 +126,7 @@ std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table,
   r.certainty = std::string(f.text("certainty"));
   r.counts = r.certainty.starts_with("read") || r.certainty.starts_with("measured");
   TrainingQuery& q = r.query;
-  q.accelerator = inputs.catalog.accelerator(f.text("gpu"));
+  q.accelerator = inputs.catalog().accelerator(f.text("gpu"));
   if (q.accelerator == nullptr) {
     return std::unexpected(fmt::format("accelerator {} is not in the catalog", f.text("gpu")));
   }

@@ -162,10 +162,8 @@ Score score_training_with(const CsvTable& table, const ScoreInputs& inputs,
 }
 
 Result<Score> score_training(const CsvTable& table, const ScoreInputs& inputs) {
-  const auto models = load_training_models(inputs.catalog);
-  if (!models) return std::unexpected(models.error());
-  Score score = score_training_with(
-      table, inputs, [&](const CsvRow&) -> const TrainingModels& { return *models; });
+  Score score = score_training_with(table, inputs,
+                                    [&](const CsvRow&) -> const Models& { return inputs.models; });
   score.preface = training_preface(score, score_one_mfu(table, inputs));
   return score;
 }

@@ -12,7 +12,7 @@ namespace orrery {
 
 Result<Score> score_training(const CsvTable& table, const ScoreInputs& inputs);
 // Each row with the parameters that the caller gives it: a held-out score has one set a fold.
-using ModelsOfRow = std::function<const TrainingModels&(const CsvRow&)>;
+using ModelsOfRow = std::function<const Models&(const CsvRow&)>;
 Score score_training_with(const CsvTable& table, const ScoreInputs& inputs,
                           const ModelsOfRow& models_of);
 

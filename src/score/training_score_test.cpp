@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "catalog/embedded_table.h"
+#include "machine/known_fixture.h"
 #include "score/one_mfu.h"
 
 namespace orrery {
@@ -14,8 +15,7 @@ const CsvTable& published_rows() {
 }
 
 const Score& published_score() {
-  static const Catalog catalog = *load_embedded_catalog();
-  static const Score score = *score_training(published_rows(), {catalog, nullptr});
+  static const Score score = *score_training(published_rows(), {known(), nullptr});
   return score;
 }
 
@@ -67,15 +67,13 @@ TEST(TrainingScore, SimumaxPeakMemoryWithinThreePercent) {
 }
 
 TEST(TrainingScore, BeatsTheSpreadsheetClearly) {
-  const Catalog catalog = *load_embedded_catalog();
-  const ScoreSummary one_mfu = score_one_mfu(published_rows(), {catalog, nullptr});
+  const ScoreSummary one_mfu = score_one_mfu(published_rows(), {known(), nullptr});
   const ScoreSummary all = totals_of(published_score().series[0]);
   EXPECT_LT(all.median_ape, 0.5 * one_mfu.median_ape);
   EXPECT_LT(all.p90_ape, 0.5 * one_mfu.p90_ape);
 }
 
 TEST(TrainingScore, RowsThatCannotBeAskedAreSkippedWithAReason) {
-  const Catalog catalog = *load_embedded_catalog();
   const auto table = CsvTable::parse(
       "id,gpu,n_gpus,model,seq,gbs,mbs,tp,pp,vp,dp,cp,ep,precision,framework,certainty\n"
       "a,h100-sxm,8,no-such-model,4096,8,1,1,1,1,8,1,1,bf16,default,read\n"
@@ -85,7 +83,7 @@ TEST(TrainingScore, RowsThatCannotBeAskedAreSkippedWithAReason) {
       "e,h100-sxm,8,llama-3-8b,4096,8,,,,,,,,bf16,never-heard-of,read\n",
       "rows.csv");
   ASSERT_TRUE(table);
-  const auto score = score_training(*table, {catalog, nullptr});
+  const auto score = score_training(*table, {known(), nullptr});
   ASSERT_TRUE(score);
   ASSERT_EQ(score->skipped.size(), 4u);
   for (const SkippedRow& row : score->skipped) EXPECT_FALSE(row.reason.empty()) << row.id;
@@ -97,13 +95,12 @@ TEST(TrainingScore, RowsThatCannotBeAskedAreSkippedWithAReason) {
 }
 
 TEST(TrainingScore, PredictionsNeedNoMeasuredColumn) {
-  const Catalog catalog = *load_embedded_catalog();
   const auto table = CsvTable::parse(
       "id,gpu,n_gpus,model,seq,gbs,mbs,tp,pp,vp,dp,cp,ep,precision,framework,certainty,"
       "tokens_per_s_per_gpu\n"
       "a,h100-sxm,8,llama-3-8b,4096,8,1,1,1,1,8,1,1,bf16,torchtitan,read,\n",
       "rows.csv");
-  const auto score = score_training(*table, {catalog, nullptr});
+  const auto score = score_training(*table, {known(), nullptr});
   ASSERT_TRUE(score);
   const std::string csv = score_predictions_csv(*score);
   EXPECT_TRUE(csv.starts_with("id,predicted,low,high,basis\na,")) << csv;

@@ -93,7 +93,7 @@ Result<TrainingQuery> query_of(const LayoutQuestion& o, const Catalog& catalog,
 
 // Members are built in this order, and `search` points at those before it.
 struct LayoutSearch::Parts {
-  const TrainingModels& models;
+  const Models& models;
   TrainingQuery query;
   TrainingJob job;
   TrainingMachine machine;
@@ -102,7 +102,7 @@ struct LayoutSearch::Parts {
   LayoutSpace space;
   SearchQuery search;
 
-  Parts(const TrainingModels& m, TrainingQuery q, int keep)
+  Parts(const Models& m, TrainingQuery q, int keep)
       : models(m),
         query(std::move(q)),
         job(job_of(query)),
@@ -121,7 +121,7 @@ struct LayoutSearch::Parts {
                .keep = keep} {}
 };
 
-LayoutSearch::LayoutSearch(const TrainingModels& models, TrainingQuery query, int keep)
+LayoutSearch::LayoutSearch(const Models& models, TrainingQuery query, int keep)
     : parts_(std::make_unique<Parts>(models, std::move(query), keep)) {}
 LayoutSearch::~LayoutSearch() = default;
 

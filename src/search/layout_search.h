@@ -60,7 +60,7 @@ class LayoutSearch {
   // A share of the candidates small enough to stop at, large enough to prune in.
   static constexpr std::int64_t kChunk = 4096;
 
-  LayoutSearch(const TrainingModels& models, TrainingQuery query, int keep);
+  LayoutSearch(const Models& models, TrainingQuery query, int keep);
   ~LayoutSearch();
   LayoutSearch(const LayoutSearch&) = delete;
   LayoutSearch& operator=(const LayoutSearch&) = delete;

@@ -35,26 +35,26 @@ class LayoutSearches : public testing::Test {
   TrainingQuery query() const { return query_of(small_question(), catalog, nullptr).value(); }
 
   std::string searched_in_one_go() const {
-    const LayoutSearch search(models.training, query(), 5);
+    const LayoutSearch search(models, query(), 5);
     std::vector<SearchResult> parts;
     for (std::int64_t c = 0; c < search.chunks(); ++c) parts.push_back(search.search_chunk(c));
     return told(search.describe(search.join(parts), true));
   }
 
-  const Catalog& catalog = known().catalog;
-  const Models& models = known().models;
+  const Catalog& catalog = known().catalog();
+  const Models& models = known();
 };
 
 TEST_F(LayoutSearches, taken_up_again_anywhere_gives_the_same_answer) {
   const std::string whole = searched_in_one_go();
-  const LayoutSearch first(models.training, query(), 5);
+  const LayoutSearch first(models, query(), 5);
   ASSERT_GT(first.chunks(), 3);
   for (const std::int64_t cut : {std::int64_t{0}, std::int64_t{1}, first.chunks() / 2}) {
     SearchResult so_far;
     for (std::int64_t c = 0; c < cut; ++c) so_far = first.join({so_far, first.search_chunk(c)});
     const LayoutProgress left = LayoutSearch::progress_of(so_far, cut);
 
-    const LayoutSearch second(models.training, query(), 5);
+    const LayoutSearch second(models, query(), 5);
     SearchResult result = second.result_of(left);
     for (std::int64_t c = left.chunks; c < second.chunks(); ++c) {
       result = second.join({result, second.search_chunk(c)});
@@ -64,7 +64,7 @@ TEST_F(LayoutSearches, taken_up_again_anywhere_gives_the_same_answer) {
 }
 
 TEST_F(LayoutSearches, progress_that_names_no_candidate_is_passed_over) {
-  const LayoutSearch search(models.training, query(), 5);
+  const LayoutSearch search(models, query(), 5);
   const SearchResult result = search.result_of({.best = {-1, search.candidates()}});
   EXPECT_TRUE(result.best.empty());
 }

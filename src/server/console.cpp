@@ -22,8 +22,8 @@ std::vector<Route> all_routes(const Console& console) {
 
 Console::Console(ConsoleSetting setting)
     : setting_(std::move(setting)),
-      layout_jobs_{.catalog = setting_.catalog, .models = setting_.models},
-      reviews_(setting_.catalog, setting_.models),
+      layout_jobs_{.models = setting_.models},
+      reviews_(setting_.models),
       router_(all_routes(*this)) {}
 
 Result<std::unique_ptr<Console>> Console::open(ConsoleSetting setting,

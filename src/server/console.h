@@ -33,7 +33,6 @@ struct ServedDesign {
 
 // What a console is given; all of it outlives the console.
 struct ConsoleSetting {
-  const Catalog& catalog;
   const Models& models;
   std::string version;
   std::function<Result<ServedDesign>()> served;
@@ -42,6 +41,8 @@ struct ConsoleSetting {
   // JSON of a table or row ("nodes/dgx-h100"); nullopt where there is none.
   std::function<std::optional<std::string>(std::string_view path)> catalog_json;
   std::shared_ptr<ServerLoad> load = std::make_shared<ServerLoad>();
+
+  const Catalog& catalog() const { return models.catalog(); }
 };
 
 class Console {

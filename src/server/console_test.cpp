@@ -22,8 +22,7 @@ const AccessRules kRules{.port = 8117, .token = "secret"};
 class Consoles : public testing::Test {
  protected:
   Consoles() {
-    ConsoleSetting setting{
-        .catalog = known().catalog, .models = known().models, .version = "1.2.3"};
+    ConsoleSetting setting{.models = known(), .version = "1.2.3"};
     setting.served = [this] { return served; };
     setting.catalog_json = [](std::string_view path) -> std::optional<std::string> {
       if (path != "nodes/dgx-h100" && !path.empty()) return std::nullopt;

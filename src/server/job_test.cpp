@@ -186,15 +186,15 @@ class LayoutJob : public testing::Test {
     if (!opened) throw std::runtime_error(to_text(opened.error()));
     return std::move(*opened);
   }
-  LayoutJobs jobs() const { return {.catalog = catalog, .models = models}; }
+  LayoutJobs jobs() const { return {.models = models}; }
 
   std::string fault_of(const std::string& request) const {
     const auto job = layout_job(jobs(), request);
     return job ? "none" : job.error().front().code;
   }
 
-  const Catalog& catalog = known().catalog;
-  const Models& models = known().models;
+  const Catalog& catalog = known().catalog();
+  const Models& models = known();
 };
 
 constexpr const char* kSearch =

@@ -47,13 +47,12 @@ LayoutQuestion read_question(JsonBody& body) {
 // What a workload of a design asks of its fleet, the layout left open but for what is fixed.
 Result<TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::string& text,
                                       const std::string& workload, const LayoutQuestion& fixed) {
-  const auto design = design::read_design(text, jobs.catalog);
+  const auto design = design::read_design(text, jobs.models.catalog());
   if (!design) return std::unexpected(design.error());
-  const Review r = run_stages(*design, jobs.catalog, jobs.models);
+  const Review r = run_stages(*design, jobs.models);
   for (const TrainView& train : r.trains) {
     if (train.model == nullptr || (!workload.empty() && train.label != workload)) continue;
-    auto run =
-        training_run(train, {*design, jobs.catalog, jobs.models, r.fleets, r.networks, r.tiers});
+    auto run = training_run(train, *r.machine);
     if (!run) return std::unexpected(run.error());
     run->query.layout = fixed_by(fixed);
     return std::move(run->query);
@@ -67,7 +66,7 @@ Result<TrainingQuery> query_asked(const LayoutJobs& jobs, const LayoutQuestion& 
                                   const std::optional<std::string>& design,
                                   const std::string& workload) {
   if (design && q.model.empty()) return query_of_design(jobs, *design, workload, q);
-  if (!design && !q.model.empty()) return query_of(q, jobs.catalog, nullptr);
+  if (!design && !q.model.empty()) return query_of(q, jobs.models.catalog(), nullptr);
   return fail({.code = "body.field",
                .what = "either `design` or `model` says what is searched",
                .fix = "\"model\": \"llama-3-70b\""});
@@ -143,9 +142,9 @@ std::vector<Leg> legs_of(const LayoutJobs& jobs, const LayoutRequest& request,
   for (const int gpus : gpu_counts(request.query.gpus, request.pareto)) {
     TrainingQuery query = request.query;
     query.gpus = gpus;
-    legs.push_back({.search = std::make_unique<LayoutSearch>(jobs.models.training, std::move(query),
-                                                             request.keep),
-                    .gpus = gpus});
+    legs.push_back(
+        {.search = std::make_unique<LayoutSearch>(jobs.models, std::move(query), request.keep),
+         .gpus = gpus});
   }
   std::size_t i = 0;
   for (const std::string_view line : split(checkpoint, '\n')) {

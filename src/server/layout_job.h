@@ -15,7 +15,6 @@ namespace orrery {
 inline constexpr const char* kLayoutTask = "search-layout";
 
 struct LayoutJobs {
-  const Catalog& catalog;
   const Models& models;
 };
 

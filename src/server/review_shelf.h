@@ -14,28 +14,32 @@
 
 #include "design/design.h"
 #include "machine/models.h"
+#include "plan/stages.h"
 #include "plan/verdict.h"
 
 namespace orrery {
 
 class ReviewShelf {
  public:
-  ReviewShelf(const Catalog& catalog, const Models& models) : catalog_(catalog), models_(models) {}
+  explicit ReviewShelf(const Models& models) : models_(models) {}
 
-  // As review(design, catalog, models); from any thread.
+  // As review(design, models) and run_stages(design, models); from any thread.
   Verdict review(design::Design design);
+  std::shared_ptr<const Review> stages(design::Design design);
 
  private:
-  struct Kept;  // a design and the stages of its review, which point into it
-  std::shared_ptr<const Kept> find(const std::string& key);
-  void keep(std::shared_ptr<const Kept> kept);
+  struct Kept {
+    std::string key;
+    std::shared_ptr<const Review> stages;
+  };
+  std::shared_ptr<const Review> find(const std::string& key);
+  void keep(Kept kept);
 
   static constexpr std::size_t kMost = 32;
 
-  const Catalog& catalog_;
   const Models& models_;
   std::mutex mutex_;
-  std::list<std::shared_ptr<const Kept>> kept_;  // asked about last first
+  std::list<Kept> kept_;  // asked about last first
 };
 
 }  // namespace orrery

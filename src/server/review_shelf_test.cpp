@@ -13,10 +13,9 @@ namespace {
 // Asked about again with other names, money, goals, machines or work, every template gets the
 // verdict that it would have got alone.
 TEST(ReviewShelf, gives_the_verdict_of_a_review_made_anew) {
-  const auto& [catalog, models] = known();
-  ReviewShelf shelf(catalog, models);
+  ReviewShelf shelf(known());
   for (const design::Template& t : design::templates()) {
-    const design::Design plain = design::read_design(t.text, catalog).value();
+    const design::Design plain = design::read_design(t.text, known().catalog()).value();
     std::vector<design::Design> asked(6, plain);
     asked[1].name = "another";
     asked[1].economics.power_price = usd_per_kwh(0.31);
@@ -25,7 +24,7 @@ TEST(ReviewShelf, gives_the_verdict_of_a_review_made_anew) {
     asked[3].fleet[0].count += 1;
     if (!asked[4].workloads.empty()) asked[4].workloads.pop_back();
     for (const design::Design& d : asked) {
-      EXPECT_EQ(json_of(shelf.review(d)), json_of(review(d, catalog, models))) << t.name;
+      EXPECT_EQ(json_of(shelf.review(d)), json_of(review(d, known()))) << t.name;
     }
   }
 }

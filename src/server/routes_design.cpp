@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kFaults = "the design has errors";
 
 Result<design::Design> read(std::string_view text, const ConsoleSetting& setting) {
-  return design::read_design(text, setting.catalog, {.file = "design.yaml"});
+  return design::read_design(text, setting.catalog(), {.file = "design.yaml"});
 }
 
 Result<Verdict> reviewed(std::string_view text, const Console& console) {
@@ -49,7 +49,7 @@ Result<std::string> edited(const Request& request, const ConsoleSetting& setting
   const design::TextEdit change{.path = body->text("path", 500),
                                 .value = body->text("value", 10'000)};
   if (Diagnostics faults = body->faults(); !faults.empty()) return std::unexpected(faults);
-  const auto after = design::edit_text(text, change, setting.catalog);
+  const auto after = design::edit_text(text, change, setting.catalog());
   if (!after) return std::unexpected(after.error());
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "edit").field("text", after->text);
@@ -61,8 +61,8 @@ Result<std::string> edited(const Request& request, const ConsoleSetting& setting
   return w.text() + '\n';
 }
 
-Response edit(const Request& request, const ConsoleSetting& setting) {
-  return json_or_faults(edited(request, setting), "the edit has errors");
+Response edit(const Request& request, const Console& console) {
+  return json_or_faults(edited(request, console.setting()), "the edit has errors");
 }
 
 CalcSweep read_sweep(JsonBody& body) {
@@ -84,7 +84,7 @@ Response calculate(const Request& request, const std::string& name, const Consol
   std::optional<CalcSweep> sweep;
   body->object("sweep", [&sweep](JsonBody& inner) { sweep = read_sweep(inner); });
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
-  return json_or_faults(calculation_view_json(name, given, sweep, setting.catalog, setting.models),
+  return json_or_faults(calculation_view_json(name, given, sweep, setting.models),
                         "the question has errors");
 }
 
@@ -115,7 +115,7 @@ Response report(const Request& request, const Console& console) {
 }
 
 // A body that is a design and the answer to one question about it.
-using DesignView = std::function<Result<std::string>(const design::Design& design)>;
+using DesignView = std::function<Result<std::string>(design::Design design)>;
 // Reads what else the body has and gives the question it asks.
 using ReadView = std::function<DesignView(JsonBody& body)>;
 
@@ -125,9 +125,9 @@ Response view(const Request& request, const ConsoleSetting& setting, const ReadV
   const std::string text = body->text("design", kDesignBytes);
   const DesignView ask = read_view(*body);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
-  const Result<design::Design> design = read(text, setting);
+  Result<design::Design> design = read(text, setting);
   if (!design) return refused_body(design.error(), kFaults);
-  return json_or_faults(ask(*design), "the question has errors");
+  return json_or_faults(ask(std::move(*design)), "the question has errors");
 }
 
 // The kinds have one name in the file format, the JSON and the command line.
@@ -157,34 +157,35 @@ FabricViewQuestion read_fabric(JsonBody& body) {
   return q;
 }
 
-Response fabric(const Request& request, const ConsoleSetting& setting) {
-  return view(request, setting, [&setting](JsonBody& body) -> DesignView {
-    return [&setting, question = read_fabric(body)](const design::Design& design) {
-      return fabric_view_json(design, setting.catalog, setting.models, question);
+Response fabric(const Request& request, const Console& console) {
+  return view(request, console.setting(), [&console](JsonBody& body) -> DesignView {
+    return [&console, question = read_fabric(body)](design::Design design) {
+      return fabric_view_json(build_machine(std::move(design), console.setting().models), question);
     };
   });
 }
 
-Response hall(const Request& request, const ConsoleSetting& setting) {
-  return view(request, setting, [&setting](JsonBody&) -> DesignView {
-    return [&setting](const design::Design& design) {
-      return hall_view_json(design, setting.catalog, setting.models);
+Response hall(const Request& request, const Console& console) {
+  return view(request, console.setting(), [&console](JsonBody&) -> DesignView {
+    return [&console](design::Design design) {
+      return hall_view_json(*console.reviews().stages(std::move(design)));
     };
   });
 }
 
-Response training(const Request& request, const ConsoleSetting& setting,
+Response training(const Request& request, const Console& console,
                   decltype(&training_view_json) answer) {
-  return view(request, setting, [&setting, answer](JsonBody& body) -> DesignView {
+  return view(request, console.setting(), [&console, answer](JsonBody& body) -> DesignView {
     const std::string workload = body.optional_text("workload", kNameBytes).value_or("");
-    return [&setting, answer, workload](const design::Design& design) {
-      return answer(design, setting.catalog, setting.models, workload);
+    return [&console, answer, workload](design::Design design) {
+      return answer(*console.reviews().stages(std::move(design)), workload);
     };
   });
 }
 
 // The file of a fault is the name under which its design was sent.
-Response compare(const Request& request, const ConsoleSetting& setting) {
+Response compare(const Request& request, const Console& console) {
+  const Models& models = console.setting().models;
   auto body = JsonBody::parse(request.body);
   if (!body) return refused_body(body.error(), "");
   std::vector<std::pair<std::string, std::string>> sent;
@@ -196,7 +197,7 @@ Response compare(const Request& request, const ConsoleSetting& setting) {
   std::vector<NamedDesign> designs;
   Diagnostics faults;
   for (const auto& [name, text] : sent) {
-    Result<design::Design> design = design::read_design(text, setting.catalog, {.file = name});
+    Result<design::Design> design = design::read_design(text, models.catalog(), {.file = name});
     if (design) {
       designs.push_back({.name = name, .design = std::move(*design)});
     } else {
@@ -204,41 +205,37 @@ Response compare(const Request& request, const ConsoleSetting& setting) {
     }
   }
   if (!faults.empty()) return refused_body(faults, "the designs have errors");
-  return json_or_faults(comparison_view_json(designs, setting.catalog, setting.models));
+  return json_or_faults(comparison_view_json(designs, models));
 }
 
 }  // namespace
 
 std::vector<Route> design_routes(const Console& console) {
-  const ConsoleSetting& setting = console.setting();
-  // A route whose answer depends on the request and the setting alone.
-  const auto post = [&setting](std::string pattern, auto answer) -> Route {
+  const auto post = [&console](std::string pattern, auto answer) -> Route {
     return {"POST", std::move(pattern),
-            [&setting, answer](const Request& request, const PathValues&) {
-              return answer(request, setting);
+            [&console, answer](const Request& request, const PathValues&) {
+              return answer(request, console);
             }};
   };
   return {
-      {"POST", "/api/v1/plan",
-       [&console](const Request& request, const PathValues&) { return plan(request, console); }},
-      {"POST", "/api/v1/report",
-       [&console](const Request& request, const PathValues&) { return report(request, console); }},
+      post("/api/v1/plan", plan),
+      post("/api/v1/report", report),
       post("/api/v1/edit", edit),
       post("/api/v1/fabric", fabric),
       post("/api/v1/hall", hall),
       post("/api/v1/compare", compare),
       post("/api/v1/training",
-           [](const Request& request, const ConsoleSetting& s) {
-             return training(request, s, training_view_json);
+           [](const Request& request, const Console& c) {
+             return training(request, c, training_view_json);
            }),
       post("/api/v1/training/trace",
-           [](const Request& request, const ConsoleSetting& s) {
-             return training(request, s, training_trace_json);
+           [](const Request& request, const Console& c) {
+             return training(request, c, training_trace_json);
            }),
       {"GET", "/api/v1/calc",
        [](const Request&, const PathValues&) { return json_response(calculators_json()); }},
-      {"POST", "/api/v1/calc/{name}", [&setting](const Request& request, const PathValues& values) {
-         return calculate(request, values[0], setting);
+      {"POST", "/api/v1/calc/{name}", [&console](const Request& request, const PathValues& values) {
+         return calculate(request, values[0], console.setting());
        }}};
 }
 

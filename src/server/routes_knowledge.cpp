@@ -23,7 +23,7 @@ Response session(const ConsoleSetting& setting) {
   if (!served) return problem(422, "the served design cannot be read", served.error());
   // A design with faults is a session too: the page shows the text and asks for its review.
   const Result<design::Design> design = design::read_design(
-      served->text, setting.catalog, {.file = served->file, .read_file = setting.read_file});
+      served->text, setting.catalog(), {.file = served->file, .read_file = setting.read_file});
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "session");
   w.field("version", setting.version).field("sample", served->sample);
@@ -61,8 +61,8 @@ Response catalog(const ConsoleSetting& setting, const PathValues& values) {
                : problem(404, "the catalog has nothing of this name");
 }
 
-Response glossary() {
-  const auto entries = published_glossary();
+Response glossary(const ConsoleSetting& setting) {
+  const auto entries = read_glossary(*setting.models.knowledge);
   return entries ? json_response(json_of(*entries))
                  : problem(500, "the glossary cannot be read", entries.error());
 }
@@ -74,8 +74,7 @@ Response accuracy(const Console& console, const std::string& kind) {
     return problem(404, "no rows of this kind are published");
   }
   const auto text = console.accuracy().get(
-      kind,
-      [&catalog = console.setting().catalog, kind] { return accuracy_view_json(kind, catalog); },
+      kind, [&models = console.setting().models, kind] { return accuracy_view_json(kind, models); },
       kPatience);
   if (text && *text) return json_response(**text);
   if (text) return problem(500, "the rows cannot be scored", text->error());
@@ -103,7 +102,7 @@ std::vector<Route> knowledge_routes(const Console& console) {
        [&setting](const Request&, const PathValues&) { return session(setting); }},
       {"GET", "/api/v1/schema",
        [&setting](const Request&, const PathValues&) {
-         return json_response(design::design_schema(setting.catalog));
+         return json_response(design::design_schema(setting.catalog()));
        }},
       {"GET", "/api/v1/templates", [](const Request&, const PathValues&) { return templates(); }},
       {"GET", "/api/v1/templates/{name}",
@@ -113,13 +112,16 @@ std::vector<Route> knowledge_routes(const Console& console) {
       {"GET", "/api/v1/catalog/{table}/{id}", of_catalog},
       {"GET", "/api/v1/rules",
        [](const Request&, const PathValues&) { return json_response(json_of(all_rules())); }},
-      {"GET", "/api/v1/glossary", [](const Request&, const PathValues&) { return glossary(); }},
+      {"GET", "/api/v1/glossary",
+       [&setting](const Request&, const PathValues&) { return glossary(setting); }},
       {"GET", "/api/v1/completions",
        [&setting](const Request&, const PathValues&) {
-         return json_response(completions_json(setting.catalog));
+         return json_response(completions_json(setting.catalog()));
        }},
       {"GET", "/api/v1/accuracy",
-       [](const Request&, const PathValues&) { return json_response(accuracy_kinds_json()); }},
+       [&setting](const Request&, const PathValues&) {
+         return json_response(accuracy_kinds_json(*setting.models.knowledge));
+       }},
       {"GET", "/api/v1/accuracy/{kind}", [&console](const Request&, const PathValues& values) {
          return accuracy(console, values[0]);
        }}};

@@ -25,9 +25,9 @@ Response plain_page(const ConsoleSetting& setting) {
   const Result<ServedDesign> served = setting.served();
   if (!served) return fault_page(served.error());
   const Result<design::Design> design = design::read_design(
-      served->text, setting.catalog, {.file = served->file, .read_file = setting.read_file});
+      served->text, setting.catalog(), {.file = served->file, .read_file = setting.read_file});
   if (!design) return fault_page(design.error());
-  const Verdict verdict = review(*design, setting.catalog, setting.models);
+  const Verdict verdict = review(*design, setting.models);
   return {.status = 200, .content_type = kHtml, .body = to_html(document_of(verdict))};
 }
 

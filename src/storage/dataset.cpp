@@ -3,15 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "catalog/embedded_table.h"
-
 namespace orrery {
-namespace {
-
-constexpr std::string_view kKindsFile = "calibration/dataset_kinds.csv";
-
-}  // namespace
-
 Result<std::vector<DatasetKind>> read_dataset_kinds(const CsvTable& table) {
   std::vector<DatasetKind> kinds;
   Diagnostics faults;
@@ -39,12 +31,6 @@ Result<std::vector<DatasetKind>> read_dataset_kinds(const CsvTable& table) {
   }
   if (!faults.empty()) return std::unexpected(faults);
   return kinds;
-}
-
-Result<std::vector<DatasetKind>> published_dataset_kinds() {
-  const auto table = embedded_table(kKindsFile);
-  if (!table) return std::unexpected(table.error());
-  return read_dataset_kinds(*table);
 }
 
 const DatasetKind* find_dataset_kind(const std::vector<DatasetKind>& all, std::string_view id) {

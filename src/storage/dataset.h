@@ -27,7 +27,6 @@ struct DatasetKind {
 };
 
 Result<std::vector<DatasetKind>> read_dataset_kinds(const CsvTable& table);
-Result<std::vector<DatasetKind>> published_dataset_kinds();  // from the file in the binary
 const DatasetKind* find_dataset_kind(const std::vector<DatasetKind>& all, std::string_view id);
 
 struct DatasetDemand {

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "catalog/shipped_fixture.h"
+
 namespace orrery {
 namespace {
 
 TEST(Dataset, KindsAreThereAndDiffer) {
-  const auto kinds = published_dataset_kinds();
+  const auto kinds = read_dataset_kinds(shipped().table("calibration/dataset_kinds.csv").value());
   ASSERT_TRUE(kinds.has_value());
   const DatasetKind* image = find_dataset_kind(*kinds, "image");
   const DatasetKind* video = find_dataset_kind(*kinds, "video");

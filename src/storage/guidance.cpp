@@ -3,12 +3,9 @@
 #include <array>
 #include <cmath>
 
-#include "catalog/embedded_table.h"
-
 namespace orrery {
 namespace {
 
-constexpr std::string_view kGuidanceFile = "catalog/refarch_storage.csv";
 constexpr std::array kLevels = {GuidanceLevel::best, GuidanceLevel::better, GuidanceLevel::good};
 
 std::optional<BytesPerSecond> rate_in(const CsvTable& table, const CsvRow& row,
@@ -52,7 +49,7 @@ std::optional<BytesPerSecond> StorageGuidance::at(GuidanceLevel level) const {
   return std::nullopt;
 }
 
-std::vector<StorageGuidance> read_storage_guidance(const CsvTable& table) {
+Result<std::vector<StorageGuidance>> read_storage_guidance(const CsvTable& table) {
   std::vector<StorageGuidance> all;
   for (const CsvRow& row : table.rows()) {
     if (table.text(row, "unit") != "GB/s") continue;
@@ -65,12 +62,6 @@ std::vector<StorageGuidance> read_storage_guidance(const CsvTable& table) {
                    .source = std::string(table.text(row, "source"))});
   }
   return all;
-}
-
-Result<std::vector<StorageGuidance>> published_storage_guidance() {
-  const auto table = embedded_table(kGuidanceFile);
-  if (!table) return std::unexpected(table.error());
-  return read_storage_guidance(*table);
 }
 
 int gpus_per_unit(std::string_view architecture) {

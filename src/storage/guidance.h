@@ -34,8 +34,7 @@ struct StorageGuidance {
 };
 
 // Rows in other units (ports, formulas) are left out; they are guidance for other questions.
-std::vector<StorageGuidance> read_storage_guidance(const CsvTable& table);
-Result<std::vector<StorageGuidance>> published_storage_guidance();  // from the file in the binary
+Result<std::vector<StorageGuidance>> read_storage_guidance(const CsvTable& table);
 
 // GPUs of one scalable unit: 256 for H100 and its successors in 8-GPU nodes (32 nodes), 576 for
 // GB200 (8 racks of 72), 160 for A100 (20 nodes).

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "catalog/shipped_fixture.h"
+
 namespace orrery {
 namespace {
 
 std::vector<StorageGuidance> published() {
-  auto all = published_storage_guidance();
+  auto all = read_storage_guidance(shipped().table("catalog/refarch_storage.csv").value());
   EXPECT_TRUE(all.has_value());
   return all.value_or(std::vector<StorageGuidance>{});
 }

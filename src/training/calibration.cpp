@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/csv.h"
-#include "catalog/embedded_table.h"
 
 namespace orrery {
 namespace {
@@ -208,13 +207,11 @@ bool TrainingCalibration::saw_model(std::string_view id) const {
   return std::ranges::find(models, id) != models.end();
 }
 
-Result<TrainingCalibration> load_training_calibration(const ReadFile& read) {
+Result<TrainingCalibration> read_training_calibration(const Knowledge& knowledge) {
   TrainingCalibration all;
   Diagnostics faults;
   const auto table = [&](std::string_view path, auto reader) {
-    const auto text = read(path);
-    if (!text) return faults.insert(faults.end(), text.error().begin(), text.error().end()), void();
-    const auto parsed = CsvTable::parse(*text, std::string(path));
+    const auto parsed = knowledge.table(path);
     if (!parsed) {
       return faults.insert(faults.end(), parsed.error().begin(), parsed.error().end()), void();
     }
@@ -234,10 +231,6 @@ Result<TrainingCalibration> load_training_calibration(const ReadFile& read) {
   }
   if (has_errors(faults)) return std::unexpected(std::move(faults));
   return all;
-}
-
-Result<TrainingCalibration> load_embedded_training_calibration() {
-  return load_training_calibration(embedded_text);
 }
 
 }  // namespace orrery

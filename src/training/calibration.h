@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "catalog/catalog.h"
+#include "catalog/knowledge.h"
 #include "training/framework.h"
 
 namespace orrery {
@@ -60,7 +60,6 @@ using ParameterField = double*;
 ParameterField framework_field(FrameworkModel& f, std::string_view parameter);
 ParameterField accelerator_field(AcceleratorTuning& a, std::string_view parameter);
 
-Result<TrainingCalibration> load_training_calibration(const ReadFile& read);
-Result<TrainingCalibration> load_embedded_training_calibration();
+Result<TrainingCalibration> read_training_calibration(const Knowledge& knowledge);
 
 }  // namespace orrery

@@ -1,0 +1,28 @@
+// How often a host of a fleet fails, and who says so.
+//
+//   rate = base ((1 - p) + p m) + spot      p lemons at m times the base rate
+// The base rate is the design's own node_mtbf, else the published one of Llama 3's fleet, by
+// accelerators of a host; spot interruptions come on top where the fleet is rented so.
+#pragma once
+
+#include <string>
+
+#include "base/quantity.h"
+#include "machine/fleet.h"
+#include "machine/models.h"
+
+namespace orrery {
+
+struct FailureSource {
+  PerSecond base;  // of one host of the common kind; no lemons, no spot
+  PerSecond rate;  // of a host drawn at random, spot interruptions included
+  PerSecond spot;  // of it
+  // The interval of the base rate, as factors of it; 0 where nothing is published.
+  double low = 0;
+  double high = 0;
+  std::string reference;
+};
+
+FailureSource failure_source(const Fleet& fleet, const Models& models);
+
+}  // namespace orrery

@@ -1,0 +1,49 @@
+// The machine as it would stand: a design with its catalog rows, counted out and wired up.
+//
+//   Design + Models -> sites, fleets, networks, tiers, failure sources, ledger
+// plan/ reviews it in closed form and twin/ runs it in time; both start here, so that neither
+// counts a node or a link in a way of its own. A machine is built once and never changed: whoever
+// wants another design builds another machine. It owns its design, and copies share it; the Models
+// it was built from must outlive it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "design/design.h"
+#include "machine/failure_source.h"
+#include "machine/fleet.h"
+#include "machine/ledger.h"
+#include "machine/models.h"
+#include "machine/network.h"
+#include "machine/site.h"
+#include "machine/tier.h"
+
+namespace orrery {
+
+struct Machine {
+  std::shared_ptr<const design::Design> wanted;
+  const Models* knows = nullptr;
+  std::vector<Site> sites;  // in the design's order, as fleets and tiers
+  std::vector<Fleet> fleets;
+  Networks networks;
+  std::vector<Tier> tiers;
+  std::vector<FailureSource> failures;  // of a host, one a fleet
+  Ledger ledger;
+
+  const design::Design& design() const { return *wanted; }
+  const Models& models() const { return *knows; }
+  const Catalog& catalog() const { return knows->catalog(); }
+  // `fleet` is one of this machine's.
+  std::size_t index_of(const Fleet& fleet) const;
+  const FailureSource& failures_of(const Fleet& fleet) const { return failures[index_of(fleet)]; }
+  const FleetBook& book_of(const Fleet& fleet) const { return ledger.fleets[index_of(fleet)]; }
+  // The wires between the nodes and the shared tiers: the storage network, or the compute network
+  // where they are one.
+  const Network& storage_wires() const;
+};
+
+Machine build_machine(design::Design design, const Models& models);
+
+}  // namespace orrery
