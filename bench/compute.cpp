@@ -64,8 +64,8 @@ Result<double> serving_points() {
   query.split.tp = 4;
   const auto replica = replica_of(query);
   if (!replica) return std::unexpected(replica.error());
-  const ServingMachine machine(*models, query);
-  const ServingCosts costs = machine.costs();
+  const Costs device_costs = serving_costs(*models, query);
+  const ServingCosts costs = serving_source(device_costs);
   constexpr int kPoints = 2000;
   double sum = 0;
   const double seconds = seconds_of([&] {

@@ -47,8 +47,8 @@ Result<double> estimates_per_s() {
     if (l.dp > 0 && layout_fault(job, l) == LayoutFault::none) layouts.push_back(l);
   }
   const FrameworkModel framework = (*bench)->models.training.framework(q.framework, q.release);
-  const TrainingMachine machine((*bench)->models, q);
-  const CostSource source = machine.source();
+  const Costs costs = training_costs((*bench)->models, q);
+  const CostSource source = training_source(costs);
   StepScratch scratch;
   double sum = 0;
   double best = 0;
@@ -75,8 +75,8 @@ Result<double> search_175b() {
     const TrainingJob job = job_of(q);
     const LayoutSpace space = whole_space(job);
     const FrameworkModel framework = (*bench)->models.training.framework(q.framework, q.release);
-    const TrainingMachine machine((*bench)->models, q);
-    const CostSource source = machine.source();
+    const Costs costs = training_costs((*bench)->models, q);
+    const CostSource source = training_source(costs);
     const SearchQuery search{.job = job,
                              .space = space,
                              .framework = framework,

@@ -178,21 +178,20 @@ Result<Calculation> calc_collective(const CollectiveQuestion& q, const Models& m
   const int domain = std::min(q.accelerator->scaleup_domain, std::max(1, q.node->accelerators));
   const int per_host = std::max(
       1, q.node->accelerators_per_host > 0 ? q.node->accelerators_per_host : q.node->accelerators);
-  CollectiveMachine machine{
-      .accelerator = q.accelerator, .domain = domain, .accelerators_per_host = per_host};
-  machine.nics_per_host =
+  Wiring wiring{.accelerator = q.accelerator, .domain = domain, .accelerators_per_host = per_host};
+  wiring.nics_per_host =
       static_cast<double>(q.node->compute_nics) * per_host / std::max(1, q.node->accelerators);
-  machine.nic_rate = q.node->nic_rate;
-  machine.network = q.roce ? NetworkKind::roce : NetworkKind::infiniband;
-  if (q.ranks > domain && machine.nics_per_host <= 0) {
+  wiring.nic_rate = q.node->nic_rate;
+  wiring.network = q.roce ? NetworkKind::roce : NetworkKind::infiniband;
+  if (q.ranks > domain && wiring.nics_per_host <= 0) {
     return fail(
         {.code = "calc.collective",
          .what = fmt::format("{} ranks leave the scale-up domain of {}, and {} has no compute NIC",
                              q.ranks, domain, q.node->id)});
   }
-  const LinkHierarchy links = link_hierarchy(machine, models.collectives);
-  const CollectiveCall call{q.kind, q.bytes, packed_group(q.ranks, domain)};
-  const CollectivePrediction p = predict_collective(links, call, models.collectives);
+  const Links links(wiring, models.collectives);
+  const CollectiveCall call{q.kind, q.bytes, links.group_of(q.ranks)};
+  const CollectivePrediction p = links.predict(call);
   Calculation c{.question = fmt::format("How long does {} of {} take over {} ranks?",
                                         to_text(q.kind), brief(q.bytes), q.ranks)};
   c.answer = fmt::format("{} by {}, bus bandwidth {}, limited by the {}.",
@@ -218,7 +217,7 @@ Result<Calculation> calc_collective(const CollectiveQuestion& q, const Models& m
   rate("scaleup_rate", "payload of one scale-up port", p.detail.scaleup_rate, "");
   c.assumptions = {
       fmt::format("{} ranks a scale-up domain, {} NICs a host at {}", call.group.per_domain,
-                  significant(machine.nics_per_host, 3), brief(machine.nic_rate)),
+                  significant(wiring.nics_per_host, 3), brief(wiring.nic_rate)),
       "sizes as nccl-tests counts them; no other traffic"};
   return c;
 }

@@ -111,18 +111,18 @@ ClaimFinding batch_3_10x(const ClaimContext& c) {
   const ServingQuery q = chat_query(c, "llama-3-8b", "h100-sxm", 1);
   const auto replica = replica_of(q);
   if (!replica) return f;
-  const ServingMachine machine(c.models, q);
+  const Costs costs = serving_costs(c.models, q);
   const double continuous =
-      closed_loop(*replica, q.request, kConcurrency, machine.costs()).output_tokens_per_s;
+      closed_loop(*replica, q.request, kConcurrency, serving_source(costs)).output_tokens_per_s;
   for (const double cv : {0.0, 0.5, 1.0}) {
     const StaticBatch s =
-        static_batching(*replica, q.request, cv, kLongest, kConcurrency, machine.costs());
+        static_batching(*replica, q.request, cv, kLongest, kConcurrency, serving_source(costs));
     try_case(f, fmt::format("output lengths vary by {} of their mean", cv),
              computed(continuous / s.output_tokens_per_s, 0.3, kServingPage),
              fmt::format("{} / {} in batches of {}", show(continuous, Unit::tokens_per_s),
                          show(s.output_tokens_per_s, Unit::tokens_per_s), s.batch));
   }
-  const double one = closed_loop(*replica, q.request, 1, machine.costs()).output_tokens_per_s;
+  const double one = closed_loop(*replica, q.request, 1, serving_source(costs)).output_tokens_per_s;
   show_beside(f, "against no batching at all", Unit::factor,
               computed(continuous / one, 0.3, kServingPage));
   f.only_if = fmt::format("outputs differ in length: {}. Equal outputs gain {} over static batches",

@@ -13,9 +13,9 @@
 #include "fabric/hazards.h"
 #include "fabric/nccl_log.h"
 #include "fabric/what_if.h"
-#include "machine/links.h"
 #include "machine/machine.h"
 #include "report/document.h"
+#include "score/log_standing.h"
 
 namespace orrery {
 namespace {
@@ -85,37 +85,31 @@ Result<Built> from_design(const NetworkOptions& o, const Models& models, Termina
 }
 
 Result<Built> from_options(const NetworkOptions& o, const Catalog& catalog) {
-  const Switch* part = catalog.switch_part(o.switch_id);
   const auto rate = parse_quantity<BytesPerSecond>(o.rate);
   Diagnostics faults;
-  if (!part) faults.push_back(usage("no switch " + o.switch_id, "see orrery catalog switches"));
+  if (!catalog.switch_part(o.switch_id)) {
+    faults.push_back(usage("no switch " + o.switch_id, "see orrery catalog switches"));
+  }
   if (!rate || !(rate->base() > 0)) faults.push_back(usage("not a rate: " + o.rate, "400 Gb/s"));
   constexpr std::int64_t kMost = 1'000'000;
   if (o.nodes > kMost || o.nics > kMost || o.planes > 8 || o.radix.value_or(2) > kMost) {
     faults.push_back(usage("a number is out of range", "at most a million nodes"));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
-  FabricSpec spec{.kind = topology_kind_from(o.topology).value_or(TopologyKind::rail_fat_tree),
-                  .nodes = static_cast<int>(o.nodes),
-                  .rails = static_cast<int>(o.nics)};
-  spec.planes = static_cast<int>(o.planes);
-  spec.link_rate = *rate / std::max(1, spec.planes);
-  spec.radix = o.radix ? static_cast<int>(*o.radix) : radix_at(*part, spec.link_rate);
-  spec.oversubscription = o.oversubscription;
-  if (part->latency) spec.link_latency = *part->latency;
-  if (part->type.starts_with("InfiniBand")) spec.manager_ports = 4;
+  PlainNetwork wanted{.kind = topology_kind_from(o.topology).value_or(TopologyKind::rail_fat_tree),
+                      .nodes = static_cast<int>(o.nodes),
+                      .ports_per_node = static_cast<int>(o.nics),
+                      .switch_part = catalog.switch_part(o.switch_id),
+                      .port_rate = *rate,
+                      .planes = static_cast<int>(o.planes),
+                      .oversubscription = o.oversubscription};
+  if (o.radix) wanted.radix = static_cast<int>(*o.radix);
   for (const std::string_view k : split(o.torus, 'x')) {
-    if (const auto size = parse_integer(k)) spec.torus.push_back(static_cast<int>(*size));
+    if (const auto size = parse_integer(k)) wanted.torus.push_back(static_cast<int>(*size));
   }
-  auto topology = make_topology(spec);
-  if (!topology) return std::unexpected(topology.error());
-  const BillParts parts{.leaf = part,
-                        .nic = catalog.nic("cx7"),
-                        .switch_module = catalog.optic("800g-2xdr4"),
-                        .node_module = catalog.optic("800g-2xdr4"),
-                        .cable = catalog.optic("mpo-trunk")};
-  Bill bill = fabric_bill(*topology, parts, "compute fabric");
-  return Built{std::move(*topology), std::move(bill)};
+  auto built = build_network(wanted, catalog);
+  if (!built) return std::unexpected(std::move(built.error()));
+  return Built{std::move(built->topology), std::move(built->bill)};
 }
 
 Result<Built> build(const NetworkOptions& o, const Models& models, Terminal& terminal) {
@@ -288,34 +282,29 @@ struct LogOptions : FileOptions {
   std::optional<std::int64_t> ranks;
 };
 
-struct LogRow {
-  NcclLine line;
-  CollectivePrediction expected;
-};
-
-Document log_document(const std::vector<LogRow>& rows, const NcclLog& log, int ranks,
-                      const std::vector<GapReason>& reasons) {
+Document log_document(const LogStanding& standing, const NcclLog& log, int ranks) {
   Document d;
   d.heading(1, fmt::format("{} over {} ranks: measured against expected",
                            log.kind ? to_text(*log.kind) : "collective", ranks));
   for (const Diagnostic& n : log.notes) d.paragraph(n.what + ". " + n.fix + ".");
   Table t{.header = {"size", "measured", "expected", "80 % interval", "bus GB/s", "verdict"},
           .flush_right = {true, true, true, true, true, false}};
-  for (const LogRow& r : rows) {
-    const double us = r.line.time_us * 1e-6;
-    const Estimate& e = r.expected.seconds;
-    t.rows.push_back({brief(Bytes(r.line.bytes)), brief(Seconds(us)), brief(Seconds(e.value)),
+  for (const LogLine& line : standing.lines) {
+    const Estimate& e = line.expected.seconds;
+    t.rows.push_back({brief(Bytes(line.measured.bytes)), brief(Seconds(line.seconds())),
+                      brief(Seconds(e.value)),
                       brief(Seconds(e.low)) + " .. " + brief(Seconds(e.high)),
-                      significant(r.line.busbw, 4),
-                      us > e.high  ? "slow"
-                      : us < e.low ? "fast"
-                                   : "as expected"});
+                      significant(line.measured.busbw, 4),
+                      line.slow()   ? "slow"
+                      : line.fast() ? "fast"
+                                    : "as expected"});
   }
   d.table(std::move(t));
-  if (!reasons.empty()) {
+  if (!standing.reasons.empty()) {
     d.heading(2, "Likely reasons");
     std::vector<std::string> items;
-    for (const GapReason& r : reasons) items.push_back(r.reason + ". Check: " + r.check + ".");
+    for (const GapReason& r : standing.reasons)
+      items.push_back(r.reason + ". Check: " + r.check + ".");
     d.bullets(std::move(items));
   }
   return d;
@@ -338,32 +327,15 @@ ExitCode run_log(const LogOptions& o, Terminal& terminal) {
   if (ranks < 2) faults.push_back(usage("the log does not tell the ranks", "give --ranks"));
   if (o.per_node < 1 || o.per_node > 1024) faults.push_back(usage("--gpus-per-node", "8"));
   if (!faults.empty()) return refuse(terminal, faults);
-  const int domain =
-      std::min(a->scaleup_domain > 8 ? a->scaleup_domain : 8,
-               a->scaleup_domain > 8 ? a->scaleup_domain : static_cast<int>(o.per_node));
-  const CollectiveMachine machine{.accelerator = a,
-                                  .domain = domain,
-                                  .accelerators_per_host = static_cast<int>(o.per_node),
-                                  .nics_per_host = static_cast<double>(o.nics),
-                                  .nic_rate = *rate,
-                                  .network = network_kind_from(o.network, a->scaleup_link),
-                                  .rccl = a->vendor == "AMD"};
-  const LinkHierarchy links = link_hierarchy(machine, models->collectives);
-  std::vector<LogRow> rows;
-  for (const NcclLine& line : log->lines) {
-    if (line.bytes <= 0) continue;
-    const CollectiveCall call{log->kind.value_or(Collective::all_reduce), Bytes(line.bytes),
-                              packed_group(ranks, domain)};
-    rows.push_back({line, predict_collective(links, call, models->collectives)});
-  }
-  GapFacts facts{.leaves_domain = ranks > domain,
-                 .roce = machine.network == NetworkKind::roce,
-                 .nics = static_cast<int>(o.nics)};
-  if (!rows.empty()) {
-    facts.large_ratio = rows.back().expected.seconds.value / (rows.back().line.time_us * 1e-6);
-    facts.small_ratio = rows.front().expected.seconds.value / (rows.front().line.time_us * 1e-6);
-  }
-  print(terminal, o.format, log_document(rows, *log, ranks, likely_reasons(facts)));
+  const auto per_host = static_cast<int>(o.per_node);
+  const Wiring wiring{.accelerator = a,
+                      .domain = domain_of_host(*a, per_host),
+                      .accelerators_per_host = per_host,
+                      .nics_per_host = static_cast<double>(o.nics),
+                      .nic_rate = *rate,
+                      .network = network_kind_from(o.network, a->scaleup_link)};
+  const LogStanding standing = stand_log(*log, ranks, wiring, models->collectives);
+  print(terminal, o.format, log_document(standing, *log, ranks));
   return ExitCode::good;
 }
 

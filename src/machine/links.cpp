@@ -12,29 +12,45 @@ BytesPerSecond pcie_rate(int generation) {
   return gbytes_per_s(gen5 * std::exp2(generation - 5));
 }
 
-}  // namespace
-
-LinkHierarchy link_hierarchy(const CollectiveMachine& m, const CollectiveParameters& parameters) {
+LinkHierarchy link_hierarchy(const Wiring& w, const CollectiveParameters& parameters) {
   LinkHierarchy l;
-  const Accelerator& a = *m.accelerator;
+  const Accelerator& a = *w.accelerator;
   l.scaleup_rate = a.scaleup_per_direction.value_or(BytesPerSecond(0));
-  l.domain = m.domain > 0 ? m.domain : a.scaleup_domain;
+  l.domain = w.domain > 0 ? w.domain : a.scaleup_domain;
   l.scaleup = parameters.scaleup(a.scaleup_link).curve;
   l.protocol = parameters.protocol;
-  if (m.network != NetworkKind::none && m.accelerators_per_host > 0) {
-    l.network = parameters.network(m.network).curve;
-    l.network.has_tree = !m.rccl || parameters.rccl_tree;
-    l.nics_per_rank = m.nics_per_host / m.accelerators_per_host;
+  if (w.network != NetworkKind::none && w.accelerators_per_host > 0) {
+    l.network = parameters.network(w.network).curve;
+    // AMD's library, RCCL, has its own choice of algorithms.
+    l.network.has_tree = a.vendor != "AMD" || parameters.rccl_tree;
+    l.nics_per_rank = w.nics_per_host / w.accelerators_per_host;
     const BytesPerSecond port = pcie_rate(a.pcie_generation);
-    const BytesPerSecond wanted = m.nic_rate * l.nics_per_rank;
+    const BytesPerSecond wanted = w.nic_rate * l.nics_per_rank;
     l.nic_rate = l.nics_per_rank > 0 ? min(wanted, port) / l.nics_per_rank : BytesPerSecond(0);
   }
-  l.oversubscription = m.oversubscription;
-  l.network_free = m.network_free;
-  l.sharp = m.sharp;
-  l.in_graph = m.in_graph;
-  if (m.torch_timed) l.host_launch = parameters.torch_launch;
+  l.oversubscription = w.oversubscription;
+  l.sharp = w.sharp;
+  l.in_graph = w.in_graph;
+  if (w.torch_timed) l.host_launch = parameters.torch_launch;
   return l;
+}
+
+}  // namespace
+
+Wiring wiring_of(const Fleet& fleet, const Networks& networks) {
+  const Node& part = fleet.node.part;
+  const Network& network = networks.compute;
+  const bool own_network = !fleet.rented() && network.topology;
+  const double ports = own_network ? network.ports_per_node : part.compute_nics;
+  Wiring w{.accelerator = fleet.accelerator(),
+           .domain = std::min(fleet.accelerator()->scaleup_domain, part.accelerators),
+           .accelerators_per_host = std::max(1, fleet.accelerators_per_host)};
+  w.nics_per_host = ports * w.accelerators_per_host / std::max(1, part.accelerators);
+  w.nic_rate = own_network ? network.port_rate : part.nic_rate;
+  w.network = network.is_roce ? NetworkKind::roce : NetworkKind::infiniband;
+  w.oversubscription = network.wanted->oversubscription;
+  w.sharp = network.wanted->sharp;
+  return w;
 }
 
 GroupShape packed_group(int ranks, int domain) {
@@ -46,18 +62,18 @@ GroupShape packed_group(int ranks, int domain) {
   return {.ranks = ranks, .per_domain = most};
 }
 
-bool is_fitted(const CollectiveMachine& m, const CollectiveParameters& parameters) {
-  return parameters.scaleup(m.accelerator->scaleup_link).fitted &&
-         (m.network == NetworkKind::none || parameters.network(m.network).fitted);
-}
+Links::Links(const Wiring& wiring, const CollectiveParameters& parameters)
+    : parameters_(&parameters),
+      built_(link_hierarchy(wiring, parameters)),
+      fitted_(parameters.scaleup(wiring.accelerator->scaleup_link).fitted &&
+              (wiring.network == NetworkKind::none || parameters.network(wiring.network).fitted)) {}
 
-CollectivePrediction predict_collective(const LinkHierarchy& links, const CollectiveCall& call,
-                                        const CollectiveParameters& parameters,
-                                        CollectiveAlgorithm algorithm) {
+CollectivePrediction Links::predict(const CollectiveCall& call,
+                                    CollectiveAlgorithm algorithm) const {
   CollectivePrediction p;
-  p.detail = collective_time(links, call, algorithm);
+  p.detail = time(call, algorithm);
   const bool network = p.detail.nic_rate > BytesPerSecond(0);
-  const CollectiveParameters::Interval i = parameters.interval(network, call.bytes);
+  const CollectiveParameters::Interval i = parameters_->interval(network, call.bytes);
   const double t = p.detail.time.base();
   p.seconds = {.value = t,
                .low = t * std::exp(-i.low),
@@ -65,6 +81,12 @@ CollectivePrediction predict_collective(const LinkHierarchy& links, const Collec
                .basis = Basis::fitted,
                .reference = "docs/models/collectives.md"};
   return p;
+}
+
+Links Links::left(double share) const {
+  Links less = *this;
+  less.built_.network_free = share;
+  return less;
 }
 
 }  // namespace orrery

@@ -1,37 +1,35 @@
-// How long a collective takes on a machine of the catalog, as an Estimate: joins the accelerator's
-// scale-up link, the node's NICs and the fitted parameters of the fabric room.
+// How accelerators are joined, and how long a collective takes over that: the one place where the
+// links of a machine are built.
 //
-// A rank's NICs give it no more than its PCIe port does: 55.4 GB/s were measured on generation 5
-// x16 (nvbandwidth, H200), the others are scaled by generation. The interval comes from the
-// residuals of the rows the parameters were fitted on (docs/models/collectives.md), by size and by
-// whether NICs take part, and is widened for links that no row covers.
+// A Wiring says what stands (of a design, of a measured row, of a question's options); Links are
+// made of it with the fitted parameters of the fabric room. A rank's NICs give it no more than its
+// PCIe port does: 55.4 GB/s were measured on generation 5 x16 (nvbandwidth, H200), the others are
+// scaled by generation. The interval of a prediction comes from the residuals of the rows the
+// parameters were fitted on (docs/models/collectives.md), by size and by whether NICs take part.
 #pragma once
-
-#include <string>
 
 #include "base/estimate.h"
 #include "catalog/parts.h"
 #include "fabric/collective_parameters.h"
+#include "machine/network.h"
 
 namespace orrery {
 
-struct CollectiveMachine {
+struct Wiring {
   const Accelerator* accelerator = nullptr;
   int domain = 0;  // accelerators joined by the scale-up link; 0: the catalog's
   int accelerators_per_host = 8;
   double nics_per_host = 0;
   BytesPerSecond nic_rate;  // each, per direction
   NetworkKind network = NetworkKind::infiniband;
-  bool rccl = false;  // AMD's library
   double oversubscription = 1;
-  double network_free = 1;
-  bool sharp = false;
+  bool sharp = false;        // switches reduce
   bool torch_timed = false;  // timed from PyTorch, launch included
-  bool in_graph = false;
+  bool in_graph = false;     // launched from a captured graph
 };
 
-LinkHierarchy link_hierarchy(const CollectiveMachine& machine,
-                             const CollectiveParameters& parameters);
+// A fleet with accelerators on the compute network as built, or on its provider's.
+Wiring wiring_of(const Fleet& fleet, const Networks& networks);
 
 // How `ranks` ranks lie when whole domains are filled in order: the largest even split.
 GroupShape packed_group(int ranks, int domain);
@@ -41,11 +39,31 @@ struct CollectivePrediction {
   CollectiveTime detail;
 };
 
-CollectivePrediction predict_collective(
-    const LinkHierarchy& links, const CollectiveCall& call, const CollectiveParameters& parameters,
-    CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic);
+class Links {
+ public:
+  // `parameters` outlives it.
+  Links(const Wiring& wiring, const CollectiveParameters& parameters);
 
-// Whether rows fixed the parameters of both levels; else the Estimate is `assumed`.
-bool is_fitted(const CollectiveMachine& machine, const CollectiveParameters& parameters);
+  CollectiveTime time(const CollectiveCall& call,
+                      CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic) const {
+    return collective_time(built_, call, algorithm);
+  }
+  CollectivePrediction predict(
+      const CollectiveCall& call,
+      CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic) const;
+  // Packed as the domain allows.
+  GroupShape group_of(int ranks) const { return packed_group(ranks, std::max(1, built_.domain)); }
+
+  // With this share of the NICs and uplinks left by other traffic, or by what was lost.
+  Links left(double share) const;
+  // Whether rows fixed the parameters of both levels; else a prediction is `assumed`.
+  bool fitted() const { return fitted_; }
+  const LinkHierarchy& built() const { return built_; }
+
+ private:
+  const CollectiveParameters* parameters_;
+  LinkHierarchy built_;
+  bool fitted_ = false;
+};
 
 }  // namespace orrery

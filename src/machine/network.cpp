@@ -167,4 +167,25 @@ Networks build_networks(const design::Design& design, const Catalog& catalog,
   return views;
 }
 
+Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const Catalog& catalog) {
+  const Switch& part = *wanted.switch_part;
+  FabricSpec spec{.kind = wanted.kind, .nodes = wanted.nodes, .rails = wanted.ports_per_node};
+  spec.planes = wanted.planes;
+  spec.link_rate = wanted.port_rate / std::max(1, wanted.planes);
+  spec.radix = wanted.radix.value_or(radix_at(part, spec.link_rate));
+  spec.oversubscription = wanted.oversubscription;
+  if (part.latency) spec.link_latency = *part.latency;
+  if (part.type.starts_with("InfiniBand")) spec.manager_ports = kManagerPorts;
+  spec.torus = wanted.torus;
+  auto topology = make_topology(spec);
+  if (!topology) return std::unexpected(std::move(topology.error()));
+  const BillParts parts{.leaf = &part,
+                        .nic = catalog.nic("cx7"),
+                        .switch_module = catalog.optic("800g-2xdr4"),
+                        .node_module = catalog.optic("800g-2xdr4"),
+                        .cable = catalog.optic("mpo-trunk")};
+  Bill bill = fabric_bill(*topology, parts, "compute fabric");
+  return BuiltNetwork{std::move(*topology), std::move(bill)};
+}
+
 }  // namespace orrery

@@ -37,6 +37,24 @@ struct Networks {
 Networks build_networks(const design::Design& design, const Catalog& catalog,
                         const std::vector<Fleet>& fleets);
 
+// One network by itself, without a design: InfiniBand's managers and the usual optics with it.
+struct PlainNetwork {
+  TopologyKind kind = TopologyKind::rail_fat_tree;
+  int nodes = 0;
+  int ports_per_node = 1;
+  const Switch* switch_part = nullptr;  // never nullptr
+  std::optional<int> radix;             // where the catalog's is not meant
+  BytesPerSecond port_rate;
+  int planes = 1;
+  double oversubscription = 1;
+  std::vector<int> torus;
+};
+struct BuiltNetwork {
+  Topology topology;
+  Bill bill;
+};
+Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const Catalog& catalog);
+
 // Ports of a switch when each serves an endpoint of `rate`: breakout doubles 64 x 800G to 128 x
 // 400G.
 int radix_at(const Switch& part, BytesPerSecond rate);

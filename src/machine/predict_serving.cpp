@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "compute/power.h"
-#include "serving/graph_reduce.h"
 
 namespace orrery {
 namespace {
@@ -33,11 +32,6 @@ Diagnostic refusal(std::string code, std::string what, std::string fix = {}) {
           .fix = std::move(fix)};
 }
 
-double link_generation(const Accelerator& a) {
-  const char last = a.scaleup_link.empty() ? '0' : a.scaleup_link.back();
-  return a.scaleup_link.starts_with("NVLink") && last >= '0' && last <= '9' ? last - '0' : 0;
-}
-
 Estimate about(double value, double width) {
   return {.value = value,
           .low = value / (1 + width),
@@ -52,9 +46,9 @@ Estimate first_token(double value, double width) {
   return e;
 }
 
-ServingPrediction describe_point(const ServingMachine& machine, const ServingQuery& query,
-                                 Replica replica, const ServingPoint& point) {
-  const double width = serving_error(machine.device(), query);
+ServingPrediction describe_point(const Costs& costs, const ServingQuery& query, Replica replica,
+                                 const ServingPoint& point) {
+  const double width = serving_error(costs.device(), query);
   ServingPrediction p{.replica = std::move(replica),
                       .point = point,
                       .ttft_s = first_token(point.ttft.base(), width),
@@ -66,45 +60,17 @@ ServingPrediction describe_point(const ServingMachine& machine, const ServingQue
 
 }  // namespace
 
-ServingMachine::ServingMachine(const Models& models, const ServingQuery& query)
-    : accelerator_(*query.accelerator),
-      device_(device_model(*query.accelerator, models.kernels,
-                           {.products = query.own_kernels ? "vllm" : "pytorch",
-                            .attention = query.own_kernels ? "" : "pytorch"})),
-      links_(link_hierarchy({.accelerator = query.accelerator,
-                             .accelerators_per_host = 1,
-                             .nics_per_host = query.nics_per_accelerator,
-                             .nic_rate = query.nic_rate,
-                             .torch_timed = !query.own_kernels,
-                             .in_graph = query.own_kernels},
-                            models.collectives)),
-      own_kernels_(query.own_kernels) {}
-
-Seconds ServingMachine::collective(const CollectiveCall& asked) const {
-  CollectiveCall call = asked;
-  call.group = packed_group(asked.group.ranks, links_.domain);
-  const Seconds library = collective_time(links_, call).time;
-  const bool inside = call.group.per_domain >= call.group.ranks;
-  if (!own_kernels_ || !inside || call.kind != Collective::all_reduce) return library;
-  const BytesPerSecond link = accelerator_.scaleup_per_direction.value_or(BytesPerSecond(0));
-  if (link <= BytesPerSecond(0)) return library;
-  return min(library,
-             graph_all_reduce(call.bytes, call.group.ranks, link, link_generation(accelerator_)));
-}
-
-ServingCosts ServingMachine::costs() const {
-  return {.kernel =
-              [this](const Operation& op) {
-                const KernelCost c = kernel_cost(device_, op);
-                return ServingOpCost{c.time, c.clocked, c.core, c.memory};
-              },
-          .collective = [this](const CollectiveCall& call) { return collective(call); },
-          .settle =
-              [this](const ServingOpCost& c, Seconds waiting) {
-                const Throttled t =
-                    throttle(device_, {c.time, c.clocked, c.core, c.memory}, waiting);
-                return SettledWork{.time = t.time, .power = t.power};
-              }};
+Costs serving_costs(const Models& models, const ServingQuery& q) {
+  return Costs(models,
+               {.accelerator = q.accelerator,
+                .accelerators_per_host = 1,
+                .nics_per_host = q.nics_per_accelerator,
+                .nic_rate = q.nic_rate,
+                .torch_timed = !q.own_kernels,
+                .in_graph = q.own_kernels},
+               {.libraries = {.products = q.own_kernels ? "vllm" : "pytorch",
+                              .attention = q.own_kernels ? "" : "pytorch"},
+                .graph_reduce = q.own_kernels});
 }
 
 Result<Replica> replica_of(const ServingQuery& q) {
@@ -152,28 +118,28 @@ double serving_error(const DeviceModel& device, const ServingQuery& q) {
 Result<ServingPrediction> predict_serving(const Models& models, const ServingQuery& query) {
   auto replica = replica_of(query);
   if (!replica) return std::unexpected(replica.error());
-  const ServingMachine machine(models, query);
+  const Costs costs = serving_costs(models, query);
   const ServingPoint point =
-      closed_loop(*replica, query.request, query.concurrency, machine.costs());
-  return describe_point(machine, query, std::move(*replica), point);
+      closed_loop(*replica, query.request, query.concurrency, serving_source(costs));
+  return describe_point(costs, query, std::move(*replica), point);
 }
 
 Result<ServingPrediction> predict_capacity(const Models& models, const ServingQuery& query,
                                            const ServingTarget& target) {
   auto replica = replica_of(query);
   if (!replica) return std::unexpected(replica.error());
-  const ServingMachine machine(models, query);
-  const ServingPoint point = capacity(*replica, query.request, target, machine.costs());
-  return describe_point(machine, query, std::move(*replica), point);
+  const Costs costs = serving_costs(models, query);
+  const ServingPoint point = capacity(*replica, query.request, target, serving_source(costs));
+  return describe_point(costs, query, std::move(*replica), point);
 }
 
 Result<StepPrediction> predict_step(const Models& models, const ServingQuery& query,
                                     const Iteration& iteration) {
   const auto replica = replica_of(query);
   if (!replica) return std::unexpected(replica.error());
-  const ServingMachine machine(models, query);
-  const StepTime step = step_time(*replica, iteration, machine.costs());
-  const double borrowed = machine.device().borrowed_error;
+  const Costs costs = serving_costs(models, query);
+  const StepTime step = step_time(*replica, iteration, serving_source(costs));
+  const double borrowed = costs.device().borrowed_error;
   return StepPrediction{.step = step,
                         .seconds = about(step.total.base(), std::hypot(kStepError, borrowed)),
                         .watts = about(step.power.base(), std::hypot(kStepWattsError, borrowed))};

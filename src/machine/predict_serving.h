@@ -12,8 +12,7 @@
 #include "base/diagnostic.h"
 #include "base/estimate.h"
 #include "catalog/catalog.h"
-#include "machine/links.h"
-#include "machine/models.h"
+#include "machine/costs.h"
 #include "serving/steady_state.h"
 
 namespace orrery {
@@ -33,24 +32,8 @@ struct ServingQuery {
   bool own_kernels = true;  // the engine's 8-bit kernels and graphed all-reduce; false: PyTorch's
 };
 
-// Device and links of one query. `costs()` refers to the object: it must stay where it is.
-class ServingMachine {
- public:
-  ServingMachine(const Models& models, const ServingQuery& query);
-  ServingMachine(const ServingMachine&) = delete;
-  ServingMachine& operator=(const ServingMachine&) = delete;
-
-  ServingCosts costs() const;
-  const DeviceModel& device() const { return device_; }
-
- private:
-  Seconds collective(const CollectiveCall& call) const;
-
-  const Accelerator& accelerator_;
-  DeviceModel device_;
-  LinkHierarchy links_;
-  bool own_kernels_ = true;
-};
+// Device and links of one query.
+Costs serving_costs(const Models& models, const ServingQuery& query);
 
 struct ServingPrediction {
   Replica replica;

@@ -40,42 +40,6 @@ std::vector<T> options(const std::optional<T>& given, std::vector<T> otherwise) 
 
 }  // namespace
 
-struct MachineAnswers {
-  static OpCost kernel(const void* context, const Operation& op) {
-    const auto& m = *static_cast<const TrainingMachine*>(context);
-    const KernelCost c = kernel_cost(m.device_, op);
-    const double f = factor(m.tuning_, op);
-    const double energy = std::holds_alternative<MemoryPass>(op) ? m.tuning_.pass_energy : 1;
-    return {c.time.base() * f, c.clocked.base() * f, c.core.base(), c.memory.base() * energy};
-  }
-
-  static double factor(const AcceleratorTuning& t, const Operation& op) {
-    if (const Gemm* g = std::get_if<Gemm>(&op)) {
-      if (g->dtype == Dtype::fp8) return t.matrix_8bit;
-      if (g->dtype == Dtype::fp4) return t.matrix_4bit;
-      return t.matrix;
-    }
-    return std::holds_alternative<Attention>(op) ? t.attention : t.passes;
-  }
-
-  static double collective(const void* context, const CollectiveCall& call) {
-    const auto& m = *static_cast<const TrainingMachine*>(context);
-    const double seconds = collective_time(m.links_, call).time.base();
-    const bool inside = call.group.per_domain >= call.group.ranks;
-    return seconds * (inside ? m.tuning_.scaleup : m.tuning_.network);
-  }
-
-  static ClockAnswer clock(const void* context, const OpCost& busy, double waiting) {
-    const auto& m = *static_cast<const TrainingMachine*>(context);
-    const KernelCost cost{.time = Seconds(busy.seconds),
-                          .clocked = Seconds(busy.clocked),
-                          .core = Joules(busy.core_joules),
-                          .memory = Joules(busy.memory_joules)};
-    const Throttled t = throttle(m.device_, cost, Seconds(waiting));
-    return {t.clock, t.power.base()};
-  }
-};
-
 bool LayoutWish::complete() const { return tp && pp && microbatch && (*pp == 1 || vp); }
 
 LayoutWish wish_of(const Layout& l) {
@@ -104,25 +68,20 @@ DeviceOptions libraries_of(const Models& models, const TrainingQuery& q) {
 
 }  // namespace
 
-TrainingMachine::TrainingMachine(const Models& models, const TrainingQuery& q)
-    : device_(device_model(*q.accelerator, models.kernels, libraries_of(models, q))),
-      tuning_(models.training.accelerator(q.accelerator->id)) {
-  links_ = link_hierarchy({.accelerator = q.accelerator,
-                           .domain = q.scaleup,
-                           .accelerators_per_host = 1,
-                           .nics_per_host = q.nic > BytesPerSecond(0) ? 1.0 : 0.0,
-                           .nic_rate = q.nic,
-                           .network = q.nic > BytesPerSecond(0) ? q.network : NetworkKind::none,
-                           .oversubscription = q.oversubscription},
-                          models.collectives);
-  if (q.power_limit > Watts(0)) device_.power.limit = min(device_.power.limit, q.power_limit);
-}
-
-CostSource TrainingMachine::source() const {
-  return {.context = this,
-          .kernel = &MachineAnswers::kernel,
-          .collective = &MachineAnswers::collective,
-          .clock = &MachineAnswers::clock};
+Costs training_costs(const Models& models, const TrainingQuery& q) {
+  const bool alone = q.nic <= BytesPerSecond(0);
+  // In-network sums stay out: the libraries of training leave them off unless told.
+  return Costs(models,
+               {.accelerator = q.accelerator,
+                .domain = q.scaleup,
+                .accelerators_per_host = 1,
+                .nics_per_host = alone ? 0.0 : 1.0,
+                .nic_rate = q.nic,
+                .network = alone ? NetworkKind::none : q.network,
+                .oversubscription = q.oversubscription},
+               {.libraries = libraries_of(models, q),
+                .tuning = models.training.accelerator(q.accelerator->id),
+                .power_limit = q.power_limit});
 }
 
 TrainingJob job_of(const TrainingQuery& q) {
@@ -170,12 +129,12 @@ LayoutSpace space_of(const TrainingQuery& q, const TrainingJob& job) {
 }
 
 TrainingPrediction describe(const Models& models, const TrainingQuery& q, const TrainingJob& job,
-                            const TrainingMachine& machine, const Layout& layout) {
+                            const Costs& costs, const Layout& layout) {
   const FrameworkModel framework = models.training.framework(q.framework, q.release);
   StepScratch scratch;
   TrainingPrediction p;
   p.layout = layout;
-  p.step = estimate_step(job, layout, framework, machine.source(), scratch);
+  p.step = estimate_step(job, layout, framework, training_source(costs), scratch);
   p.memory = estimate_memory(job, layout, framework, scratch);
   p.memory_limit = usable_memory(*q.accelerator);
   p.fits = p.memory.peak <= p.memory_limit;
@@ -225,15 +184,15 @@ Result<TrainingPrediction> predict_training(const Models& models, const Training
                   "the catalog gives no such peak");
   }
   const TrainingJob job = job_of(q);
-  const TrainingMachine machine(models, q);
+  const Costs costs = training_costs(models, q);
   const LayoutSpace space = space_of(q, job);
   const std::int64_t size = space.size();
   if (size == 1) {
     const Layout only = space.at(0, job.gpus);
     if (const auto fault = refuse_layout(job, only)) return refuse(*fault, to_text(only));
-    return describe(models, q, job, machine, only);
+    return describe(models, q, job, costs, only);
   }
-  const CostSource source = machine.source();
+  const CostSource source = training_source(costs);
   const FrameworkModel framework = models.training.framework(q.framework, q.release);
   SearchQuery search{.job = job,
                      .space = space,
@@ -254,7 +213,7 @@ Result<TrainingPrediction> predict_training(const Models& models, const Training
     const auto fault = refuse_layout(job, space.at(0, job.gpus));
     return refuse(fault.value_or("no layout divides this job"), "no candidate can run");
   }
-  TrainingPrediction p = describe(models, q, job, machine, found.best.front().layout);
+  TrainingPrediction p = describe(models, q, job, costs, found.best.front().layout);
   p.layout_chosen = true;
   p.counts = found.counts;
   p.ranked = std::move(found.best);

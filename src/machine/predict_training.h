@@ -15,8 +15,7 @@
 
 #include "base/estimate.h"
 #include "catalog/catalog.h"
-#include "machine/links.h"
-#include "machine/models.h"
+#include "machine/costs.h"
 #include "training/search.h"
 
 namespace orrery {
@@ -80,24 +79,8 @@ struct TrainingPrediction {
   std::vector<RankedLayout> ranked;  // fastest first, where something was chosen
 };
 
-// Device, links and tuning of one query, ready to be asked hundreds of thousands of times a second.
-// `source()` points into the object: it must stay where it is.
-class TrainingMachine {
- public:
-  TrainingMachine(const Models& models, const TrainingQuery& query);
-  TrainingMachine(const TrainingMachine&) = delete;
-  TrainingMachine& operator=(const TrainingMachine&) = delete;
-
-  CostSource source() const;
-  const DeviceModel& device() const { return device_; }
-  void retune(const AcceleratorTuning& tuning) { tuning_ = tuning; }  // while fitting
-
- private:
-  friend struct MachineAnswers;
-  DeviceModel device_;
-  LinkHierarchy links_;
-  AcceleratorTuning tuning_;
-};
+// Device, links and factors of one query.
+Costs training_costs(const Models& models, const TrainingQuery& query);
 
 TrainingJob job_of(const TrainingQuery& query);
 // The candidates that a wish leaves of a space.
@@ -110,7 +93,6 @@ Bytes usable_memory(const Accelerator& a);
 Result<TrainingPrediction> predict_training(const Models& models, const TrainingQuery& query);
 // Of one layout that refuse_layout accepts; what search and predict_training share.
 TrainingPrediction describe(const Models& models, const TrainingQuery& query,
-                            const TrainingJob& job, const TrainingMachine& machine,
-                            const Layout& layout);
+                            const TrainingJob& job, const Costs& costs, const Layout& layout);
 
 }  // namespace orrery

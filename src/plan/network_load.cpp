@@ -210,35 +210,22 @@ Finished run_flows(const FabricGraph& g, const Routed& routed) {
   return std::move(arrivals.finished);
 }
 
-struct LoadedMachine {
-  LinkHierarchy links;
+struct LoadedLinks {
+  Links links;
   CollectiveCall call;
 };
 
-LoadedMachine machine_of(const Network& v, const Fleet& fleet, const FabricGraph& g,
-                         const CollectiveAsk& ask, const Models& models) {
-  const Node& node = fleet.node.part;
-  const int per_node = std::max(1, node.accelerators);
-  const int domain = std::min(fleet.accelerator()->scaleup_domain, per_node);
+LoadedLinks links_of(const Machine& m, const Fleet& fleet, const FabricGraph& g,
+                     const CollectiveAsk& ask) {
   const int lanes = g.torus.empty() ? std::max(1, g.rails * g.planes) : 1;
-  CollectiveMachine m{.accelerator = fleet.accelerator(),
-                      .domain = domain,
-                      .accelerators_per_host = per_node,
-                      .nics_per_host = static_cast<double>(v.ports_per_node)};
-  m.nic_rate = v.port_rate;
-  m.network = v.is_roce ? NetworkKind::roce : NetworkKind::infiniband;
-  m.rccl = fleet.accelerator()->vendor == "AMD";
-  m.oversubscription = v.wanted->oversubscription;
-  m.sharp = v.wanted->sharp;
-  return {link_hierarchy(m, models.collectives),
-          {ask.kind, ask.bytes, packed_group(g.endpoints / lanes * per_node, domain)}};
+  const int ranks = g.endpoints / lanes * std::max(1, fleet.node.part.accelerators);
+  Links links(wiring_of(fleet, m.networks), m.models().collectives);
+  const GroupShape group = links.group_of(ranks);
+  return {std::move(links), {ask.kind, ask.bytes, group}};
 }
 
-LoadedTime by_closed_form(const LoadedMachine& m, const Models& models, double free,
-                          CollectiveTime& detail) {
-  LinkHierarchy links = m.links;
-  links.network_free = free;
-  const CollectivePrediction p = predict_collective(links, m.call, models.collectives);
+LoadedTime by_closed_form(const LoadedLinks& loaded, double free, CollectiveTime& detail) {
+  const CollectivePrediction p = loaded.links.left(free).predict(loaded.call);
   detail = p.detail;
   return {.seconds = p.seconds,
           .bus_bandwidth = p.detail.bus_bandwidth,
@@ -284,19 +271,20 @@ const Fleet* widest_fleet(const std::vector<Fleet>& fleets) {
   return widest;
 }
 
-NetworkLoad load_network(const Network& v, const Fleet* fleet, const FabricGraph& g,
-                         const NetworkLoss& loss, const CollectiveAsk& ask, const Models& models) {
+NetworkLoad load_network(const Machine& m, const Network& v, const FabricGraph& g,
+                         const NetworkLoss& loss, const CollectiveAsk& ask) {
   NetworkLoad load;
+  const Fleet* fleet = &v == &m.networks.compute ? widest_fleet(m.fleets) : nullptr;
   const int lanes = g.torus.empty() ? std::max(1, g.rails * g.planes) : 1;
   const int nodes = g.endpoints / lanes;
-  std::optional<LoadedMachine> machine;
+  std::optional<LoadedLinks> loaded;
   CollectiveTime detail{.algorithm = CollectiveAlgorithm::ring};
   double nic_bytes = ring_bytes(ask, nodes, lanes / g.planes);
   load.ranks = nodes;
   if (fleet) {
-    machine = machine_of(v, *fleet, g, ask, models);
-    load.ranks = machine->call.group.ranks;
-    load.before = by_closed_form(*machine, models, 1, detail);
+    loaded = links_of(m, *fleet, g, ask);
+    load.ranks = loaded->call.group.ranks;
+    load.before = by_closed_form(*loaded, 1, detail);
     nic_bytes = detail.nic_rate.base() * load.before.seconds.value;
   }
   const Pattern pattern = pattern_of(g, ask.kind, detail.algorithm, nic_bytes);
@@ -318,7 +306,7 @@ NetworkLoad load_network(const Network& v, const Fleet* fleet, const FabricGraph
   const Finished after = run_flows(g, broken);
   count_felt(*before, after, whole, broken, load);
   const double share = after.last > 0 && before->last > 0 ? before->last / after.last : 1;
-  load.after = fleet ? by_closed_form(*machine, models, std::min(1.0, share), detail)
+  load.after = fleet ? by_closed_form(*loaded, std::min(1.0, share), detail)
                      : by_flows(after.last, ask, std::max(2, nodes));
   load.after->bytes = std::move(broken.bytes);
   if (load.cut > 0) {

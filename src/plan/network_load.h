@@ -18,8 +18,7 @@
 
 #include "fabric/graph.h"
 #include "machine/links.h"
-#include "machine/models.h"
-#include "machine/network.h"
+#include "machine/machine.h"
 
 namespace orrery {
 
@@ -52,10 +51,10 @@ struct NetworkLoad {
   std::string note;
 };
 
-// `fleet` is the one whose nodes carry the collective; nullptr: only flows. `graph` is build_graph
-// of the view's topology.
-NetworkLoad load_network(const Network& network, const Fleet* fleet, const FabricGraph& graph,
-                         const NetworkLoss& loss, const CollectiveAsk& ask, const Models& models);
+// `network` is one of the machine's, `graph` is build_graph of its topology. On the compute network
+// the widest fleet carries the collective; elsewhere there are only flows.
+NetworkLoad load_network(const Machine& machine, const Network& network, const FabricGraph& graph,
+                         const NetworkLoss& loss, const CollectiveAsk& ask);
 
 // The fleet whose nodes have the most ports on the compute network; nullptr where none has any.
 const Fleet* widest_fleet(const std::vector<Fleet>& fleets);

@@ -46,14 +46,14 @@ struct EmbeddingCost {
 };
 
 EmbeddingCost embedding_cost(const design::Embeddings& e, const TrainView& view, int gpus,
-                             const LinkHierarchy& links, const GroupShape& group) {
+                             const Links& links, const GroupShape& group) {
   const double row = e.width * bytes_of(e.precision);
   const double samples = static_cast<double>(view.train->batch) / gpus;
   const Bytes touched(samples * e.lookups * row);
   // Forward reads a row; backward reads and writes it with its moment.
   const Seconds memory = touched * 4 / view.fleet->accelerator()->memory_bandwidth;
   const CollectiveCall exchange{Collective::all_to_all, touched, group};
-  EmbeddingCost cost{.time = memory + 2 * collective_time(links, exchange).time};
+  EmbeddingCost cost{.time = memory + 2 * links.time(exchange).time};
   if (e.placement == design::EmbeddingPlacement::device) {
     cost.per_device = Bytes(e.rows * row * 2 / gpus);  // weights and one moment a row
   }
@@ -76,14 +76,6 @@ int even_split(int batch, int available, int per_host) {
 
 }  // namespace
 
-BytesPerSecond nic_of_device(const Fleet& fleet, const Networks& networks) {
-  const Node& part = fleet.node.part;
-  if (part.accelerators == 0) return BytesPerSecond(0);
-  const BytesPerSecond own = part.nic_rate * part.compute_nics / part.accelerators;
-  if (fleet.rented() || !networks.compute.topology) return own;
-  return networks.compute.per_node() / part.accelerators;
-}
-
 void fill_plain_step(TrainView& view, const Machine& m, int available) {
   const Fleet& fleet = *view.fleet;
   const Accelerator& a = *fleet.accelerator();
@@ -95,16 +87,9 @@ void fill_plain_step(TrainView& view, const Machine& m, int available) {
   }
   const int gpus =
       even_split(view.train->batch, available, std::max(1, fleet.accelerators_per_host));
-  const CollectiveMachine machine{
-      .accelerator = &a,
-      .domain = std::min(a.scaleup_domain, fleet.node.part.accelerators),
-      .accelerators_per_host = std::max(1, fleet.accelerators_per_host),
-      .nics_per_host = static_cast<double>(fleet.accelerators_per_host),
-      .nic_rate = nic_of_device(fleet, m.networks),
-      .network = m.networks.compute.is_roce ? NetworkKind::roce : NetworkKind::infiniband,
-      .oversubscription = m.design().fabric.compute.oversubscription};
-  const LinkHierarchy links = link_hierarchy(machine, m.models().collectives);
-  const GroupShape group = packed_group(gpus, std::max(1, machine.domain));
+  const Wiring wiring = wiring_of(fleet, m.networks);
+  const Links links(wiring, m.models().collectives);
+  const GroupShape group = links.group_of(gpus);
 
   const double samples = static_cast<double>(view.train->batch) / gpus;
   const double speed = capped_share(fleet);
@@ -112,8 +97,7 @@ void fill_plain_step(TrainView& view, const Machine& m, int available) {
       3 * samples * view.train->network->forward / (*peak * kEfficiency * speed);
   const CollectiveCall reduce{Collective::all_reduce, Bytes(view.parameters * kGradientBytes),
                               group};
-  const Seconds exposed =
-      gpus > 1 ? collective_time(links, reduce).time * (1 - kHidden) : Seconds(0);
+  const Seconds exposed = gpus > 1 ? links.time(reduce).time * (1 - kHidden) : Seconds(0);
   EmbeddingCost embeddings;
   if (view.train->embeddings) {
     embeddings = embedding_cost(*view.train->embeddings, view, gpus, links, group);
@@ -133,7 +117,7 @@ void fill_plain_step(TrainView& view, const Machine& m, int available) {
   plan.matrix_share = compute / plan.step;
   plan.memory_share = embeddings.time / plan.step;
   plan.exposed_share = exposed / plan.step;
-  plan.exposed_network_share = gpus > machine.domain ? plan.exposed_share : 0;
+  plan.exposed_network_share = gpus > wiring.domain ? plan.exposed_share : 0;
   plan.error = kError;
   plan.basis = Basis::assumed;
   plan.reference = "docs/models/plain-network.md";

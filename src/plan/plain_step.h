@@ -13,7 +13,4 @@ namespace orrery {
 
 void fill_plain_step(TrainView& view, const Machine& machine, int available);
 
-// NIC rate of one device, per direction; the provider's own where the fleet is rented.
-BytesPerSecond nic_of_device(const Fleet& fleet, const Networks& networks);
-
 }  // namespace orrery

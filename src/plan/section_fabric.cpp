@@ -75,21 +75,9 @@ void add_all_reduce(Section& s, const Review& r) {
     if (fleet == nullptr && f.accelerator() && !f.rented()) fleet = &f;
   }
   if (fleet == nullptr || fleet->accelerators < 2) return;
-  const CollectiveParameters& parameters = r.models().collectives;
-  CollectiveMachine machine{.accelerator = fleet->accelerator()};
-  machine.domain = std::min(fleet->accelerator()->scaleup_domain, fleet->node.part.accelerators);
-  machine.accelerators_per_host = std::max(1, fleet->accelerators_per_host);
-  machine.nics_per_host = static_cast<double>(r.networks().compute.ports_per_node) *
-                          machine.accelerators_per_host /
-                          std::max(1, fleet->node.part.accelerators);
-  machine.nic_rate = r.networks().compute.port_rate;
-  machine.network = r.networks().compute.is_roce ? NetworkKind::roce : NetworkKind::infiniband;
-  machine.oversubscription = r.design().fabric.compute.oversubscription;
-  machine.sharp = r.design().fabric.compute.sharp;
-  const LinkHierarchy links = link_hierarchy(machine, parameters);
-  const CollectiveCall call{Collective::all_reduce, gib(1),
-                            packed_group(fleet->accelerators, std::max(1, machine.domain))};
-  const CollectivePrediction p = predict_collective(links, call, parameters);
+  const Links links(wiring_of(*fleet, r.networks()), r.models().collectives);
+  const CollectiveCall call{Collective::all_reduce, gib(1), links.group_of(fleet->accelerators)};
+  const CollectivePrediction p = links.predict(call);
   s.figures.push_back(
       {.id = "all_reduce_1gib",
        .label = fmt::format("all-reduce of 1 GiB over {} accelerators", grouped(call.group.ranks)),

@@ -91,8 +91,8 @@ void fill_transformer(ServeView& v, const Models& models) {
     v.infeasible = first_fault(replica.error());
     return;
   }
-  const ServingMachine machine(models, q);
-  const ServingCosts costs = machine.costs();
+  const Costs device_costs = serving_costs(models, q);
+  const ServingCosts costs = serving_source(device_costs);
   ServingTarget target;
   if (v.serve->objective.ttft_p99) target.ttft_p99 = *v.serve->objective.ttft_p99;
   if (v.serve->objective.tpot_p99) target.tpot_p99 = *v.serve->objective.tpot_p99;
@@ -106,7 +106,7 @@ void fill_transformer(ServeView& v, const Models& models) {
   v.kv_tokens = replica->memory.kv_tokens;
   count_replicas(v);
   fill_point(v, point_at(*replica, v.request, v.peak / v.replicas, most_served.concurrency, costs));
-  v.error = serving_error(machine.device(), q);
+  v.error = serving_error(device_costs.device(), q);
   v.basis = Basis::fitted;
 }
 

@@ -75,15 +75,16 @@ LayoutWish wish_for(const design::Train& train) {
 TrainingQuery query_for(const TrainView& view, const Machine& m) {
   const Fleet& fleet = *view.fleet;
   TrainingQuery q{.model = *view.model, .accelerator = fleet.accelerator()};
-  q.scaleup = std::min(fleet.accelerator()->scaleup_domain, fleet.node.part.accelerators);
-  q.nic = nic_of_device(fleet, m.networks);
+  const Wiring wiring = wiring_of(fleet, m.networks);
+  q.scaleup = wiring.domain;
+  q.nic = wiring.nic_rate * (wiring.nics_per_host / wiring.accelerators_per_host);
   q.sequence = view.train->sequence;
   q.batch = view.train->batch;
   q.layout = wish_for(*view.train);
   q.precision = precision_of(view.train->precision);
   q.task = view.train->lora ? TrainingTask::lora : TrainingTask::pretrain;
-  q.oversubscription = m.design().fabric.compute.oversubscription;
-  if (m.networks.compute.is_roce) q.network = NetworkKind::roce;
+  q.oversubscription = wiring.oversubscription;
+  q.network = wiring.network;
   q.power_limit = fleet.fleet->power_cap.value_or(Watts(0));
   return q;
 }

@@ -242,7 +242,7 @@ Result<std::string> fabric_view_json(const Machine& machine, const FabricViewQue
   const auto loss = loss_of(drawing, q.failed);
   if (!loss) return std::unexpected(loss.error());
   const Fleet* fleet = &v == &views.compute ? widest_fleet(machine.fleets) : nullptr;
-  const NetworkLoad load = load_network(v, fleet, graph, *loss, q.collective, machine.models());
+  const NetworkLoad load = load_network(machine, v, graph, *loss, q.collective);
 
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "fabric").field("network", v.name);

@@ -50,18 +50,18 @@ GpuGeneration generation_of(std::string_view link) {
 std::vector<std::string> groups_of(const CollectiveRow& r, const CollectiveTime& detail) {
   const bool large = r.call.bytes >= mib(64);
   return {large ? "size=from 64 MiB" : "size=below 64 MiB",
-          fmt::format("gpu={}", r.machine.accelerator->id),
-          fmt::format("network={}", to_text(r.machine.network)),
+          fmt::format("gpu={}", r.wiring.accelerator->id),
+          fmt::format("network={}", to_text(r.wiring.network)),
           fmt::format("collective={}", to_text(r.call.kind)),
           fmt::format("limit={}", to_text(detail.limit)),
           fmt::format("quality={}", r.quality)};
 }
 
 void score_row(const CollectiveRow& r, const CollectiveParameters& parameters, Score& score) {
-  const LinkHierarchy links = link_hierarchy(r.machine, parameters);
-  CollectivePrediction p = predict_collective(links, r.call, parameters, r.algorithm);
+  const Links links(r.wiring, parameters);
+  const CollectivePrediction p = links.predict(r.call, r.algorithm);
   Estimate us = p.seconds * 1e6;
-  us.basis = is_fitted(r.machine, parameters) ? Basis::fitted : Basis::assumed;
+  us.basis = links.fitted() ? Basis::fitted : Basis::assumed;
   const auto groups = groups_of(r, p.detail);
   score.series[0].rows.push_back({.id = r.id,
                                   .predicted = us,
@@ -69,9 +69,9 @@ void score_row(const CollectiveRow& r, const CollectiveParameters& parameters, S
                                   .counts = r.counts,
                                   .groups = groups,
                                   .note = {}});
-  const NcclMachine nccl{.generation = generation_of(r.machine.accelerator->scaleup_link),
-                         .nic_per_rank = links.nic_rate * links.nics_per_rank,
-                         .nvls = links.scaleup.nvls_share > 0};
+  const NcclMachine nccl{.generation = generation_of(r.wiring.accelerator->scaleup_link),
+                         .nic_per_rank = links.built().nic_rate * links.built().nics_per_rank,
+                         .nvls = links.built().scaleup.nvls_share > 0};
   if (r.call.kind == Collective::all_to_all || r.call.kind == Collective::send_recv) return;
   const double believed = nccl_choice(nccl, r.call, r.algorithm).time.base() * 1e6;
   score.series[1].rows.push_back({.id = r.id,
@@ -125,22 +125,21 @@ std::expected<CollectiveRow, std::string> read_collective_row(const CsvTable& ta
   const auto n = static_cast<int>(*ranks);
   const int hosts = nodes && *nodes > 0 ? static_cast<int>(std::min<std::int64_t>(*nodes, n)) : 1;
   const int per_node = static_cast<int>(table.integer(row, "gpus_per_node").value_or(n / hosts));
-  r.machine = {.accelerator = a,
-               .domain = domain_of(*a, std::max(1, per_node), text("fabric")),
-               .accelerators_per_host = std::max(1, per_node),
-               .network = NetworkKind::none,
-               .rccl = a->vendor == "AMD",
-               .torch_timed = text("quality").find("handbook") != std::string_view::npos};
-  r.call = {.kind = *kind, .bytes = Bytes(*size), .group = packed_group(n, r.machine.domain)};
-  if (n > r.machine.domain) {
+  r.wiring = {.accelerator = a,
+              .domain = domain_of(*a, std::max(1, per_node), text("fabric")),
+              .accelerators_per_host = std::max(1, per_node),
+              .network = NetworkKind::none,
+              .torch_timed = text("quality").find("handbook") != std::string_view::npos};
+  r.call = {.kind = *kind, .bytes = Bytes(*size), .group = packed_group(n, r.wiring.domain)};
+  if (n > r.wiring.domain) {
     const auto nics = parse_nics(text("nic_per_node"));
-    r.machine.network = network_kind_from(text("fabric"), a->scaleup_link);
+    r.wiring.network = network_kind_from(text("fabric"), a->scaleup_link);
     if (!nics) return std::unexpected("ranks in several domains, and the NICs are not stated");
-    if (r.machine.network == NetworkKind::none) {
+    if (r.wiring.network == NetworkKind::none) {
       return std::unexpected(fmt::format("no network kind in \"{}\"", text("fabric")));
     }
-    r.machine.nics_per_host = nics->count;
-    r.machine.nic_rate = nics->rate;
+    r.wiring.nics_per_host = nics->count;
+    r.wiring.nic_rate = nics->rate;
   }
   r.algorithm = collective_algorithm_from(text("algo")).value_or(CollectiveAlgorithm::automatic);
   return r;

@@ -16,7 +16,7 @@ Result<Score> score_collectives(const CsvTable& table, const ScoreInputs& inputs
 // The machine and call of a row; the reason in words where it cannot be asked.
 struct CollectiveRow {
   std::string id;
-  CollectiveMachine machine;
+  Wiring wiring;
   CollectiveCall call;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
   std::optional<double> measured_us;

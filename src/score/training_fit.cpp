@@ -13,7 +13,7 @@ struct FitRow {
   TrainingRow row;
   TrainingJob job;
   Layout layout;
-  std::unique_ptr<TrainingMachine> machine;
+  std::unique_ptr<Costs> costs;
 };
 
 struct Fitter {
@@ -27,9 +27,10 @@ struct Fitter {
   double row_loss(const FitRow& r) {
     ++evaluations;
     const TrainingQuery& q = r.row.query;
-    r.machine->retune(models.training.accelerator(q.accelerator->id));
+    r.costs->retune(models.training.accelerator(q.accelerator->id));
     const FrameworkModel framework = models.training.framework(q.framework, q.release);
-    const StepEstimate e = estimate_step(r.job, r.layout, framework, r.machine->source(), scratch);
+    const StepEstimate e =
+        estimate_step(r.job, r.layout, framework, training_source(*r.costs), scratch);
     const double tokens = q.sequence * q.batch / q.gpus / e.seconds;
     const double x = std::abs(std::log(tokens / *r.row.tokens_per_s_per_gpu));
     return x * x / (x + options.knee);
@@ -103,8 +104,8 @@ FitReport fit_training(const std::vector<TrainingRow>& rows,
                        ? predict_training(models, row.query)
                        : Result<TrainingPrediction>(std::unexpected(Diagnostics{}));
     if (!p) continue;
-    auto machine = std::make_unique<TrainingMachine>(models, row.query);
-    fixed.push_back({row, job_of(row.query), p->layout, std::move(machine)});
+    auto costs = std::make_unique<Costs>(training_costs(models, row.query));
+    fixed.push_back({row, job_of(row.query), p->layout, std::move(costs)});
   }
   Fitter fitter{std::move(fixed), options, models, {}, {}};
   for (const FitRow& row : fitter.rows) fitter.losses.push_back(fitter.row_loss(row));

@@ -96,7 +96,7 @@ struct LayoutSearch::Parts {
   const Models& models;
   TrainingQuery query;
   TrainingJob job;
-  TrainingMachine machine;
+  Costs costs;
   CostSource source;
   FrameworkModel framework;
   LayoutSpace space;
@@ -106,8 +106,8 @@ struct LayoutSearch::Parts {
       : models(m),
         query(std::move(q)),
         job(job_of(query)),
-        machine(models, query),
-        source(machine.source()),
+        costs(training_costs(models, query)),
+        source(training_source(costs)),
         framework(models.training.framework(query.framework, query.release)),
         space(narrowed(whole_space(job), query.layout)),
         search{.job = job,
@@ -159,7 +159,7 @@ FoundLayouts LayoutSearch::describe(SearchResult result, bool whole) const {
   FoundLayouts found{.gpus = parts_->query.gpus, .found = std::move(result), .whole = whole};
   for (const RankedLayout& r : found.found.best) {
     found.described.push_back(
-        orrery::describe(parts_->models, parts_->query, parts_->job, parts_->machine, r.layout));
+        orrery::describe(parts_->models, parts_->query, parts_->job, parts_->costs, r.layout));
   }
   return found;
 }

@@ -1,0 +1,55 @@
+// What things cost on one kind of accelerator, joined in one way: a kernel, a collective (a send
+// among them), and the clock and power that a stretch of work settles at. What a transfer to a
+// storage tier may take is the Machine's: its wires join hosts, not accelerators.
+//
+//   kernel      compute/'s time of it alone, times the accelerator's factor inside a step
+//   collective  Links' time of it, times the factor of the level it crosses
+// Training and serving take costs in shapes of their own, built for hundreds of thousands of
+// questions a second; training_source and serving_source give them. Both point at the Costs, which
+// must stay where they are.
+#pragma once
+
+#include "compute/calibration.h"
+#include "compute/power.h"
+#include "machine/links.h"
+#include "machine/models.h"
+#include "serving/costs.h"
+#include "training/costs.h"
+
+namespace orrery {
+
+struct CostOptions {
+  DeviceOptions libraries;    // whose kernels run
+  AcceleratorTuning tuning;   // factors inside a step; none: kernels alone
+  Watts power_limit;          // of one device; 0: its own
+  bool graph_reduce = false;  // an engine's own all-reduce, captured, where it beats the library's
+};
+
+class Costs {
+ public:
+  Costs(const Models& models, const Wiring& wiring, const CostOptions& options);
+
+  KernelCost kernel(const Operation& op) const;
+  Seconds collective(const CollectiveCall& call) const;
+  Throttled settle(const KernelCost& busy, Seconds waiting) const {
+    return throttle(device_, busy, waiting);
+  }
+
+  const Accelerator& accelerator() const { return *accelerator_; }
+  const DeviceModel& device() const { return device_; }
+  const Links& links() const { return links_; }
+  void retune(const AcceleratorTuning& tuning) { tuning_ = tuning; }  // while fitting
+
+ private:
+  const Accelerator* accelerator_;
+  DeviceModel device_;
+  Links links_;
+  AcceleratorTuning tuning_;
+  bool graph_reduce_ = false;
+};
+
+CostSource training_source(const Costs& costs);
+// Groups are packed anew, as an engine places the ranks of a replica.
+ServingCosts serving_source(const Costs& costs);
+
+}  // namespace orrery
