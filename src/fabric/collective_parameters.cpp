@@ -1,8 +1,6 @@
 #include "fabric/collective_parameters.h"
 
-#include <array>
 #include <limits>
-#include <utility>
 
 #include "base/text.h"
 #include "catalog/embedded_table.h"
@@ -11,17 +9,6 @@ namespace orrery {
 namespace {
 
 constexpr const char* kPath = "calibration/collectives.csv";
-
-constexpr std::array<std::pair<NetworkKind, const char*>, 8> kKinds = {{
-    {NetworkKind::none, "none"},
-    {NetworkKind::infiniband, "infiniband"},
-    {NetworkKind::roce, "roce"},
-    {NetworkKind::efa, "efa"},
-    {NetworkKind::efa_first, "efa1"},
-    {NetworkKind::tcpxo, "tcpxo"},
-    {NetworkKind::tcpx, "tcpx"},
-    {NetworkKind::ethernet, "ethernet"},
-}};
 
 struct Row {
   std::string_view group, name, parameter;
@@ -93,13 +80,6 @@ bool set(CollectiveParameters& p, const Row& r) {
 }
 
 }  // namespace
-
-const char* to_text(NetworkKind kind) {
-  for (const auto& [k, text] : kKinds) {
-    if (k == kind) return text;
-  }
-  return "none";
-}
 
 NetworkKind network_kind_from(std::string_view text, std::string_view scaleup_link) {
   const std::string t = lowered(text);

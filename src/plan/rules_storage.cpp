@@ -80,8 +80,7 @@ void check_lru(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const TrainView& t : r.trains) {
     if (!t.feed.known || !t.train->dataset.shuffle || t.train->dataset.epochs <= 1) continue;
     for (const TierView& cache : r.tiers) {
-      if (cache.tier->caches != t.feed.tier->label ||
-          cache.tier->policy != design::CachePolicy::lru)
+      if (cache.tier->caches != t.feed.tier->label || cache.tier->policy != EvictionPolicy::lru)
         continue;
       const double share =
           t.feed.tier->used > Bytes(0)

@@ -15,23 +15,23 @@ constexpr Seconds kReplicaBack = minutes(10);
 // Halves round up, whatever the last bit of a share says.
 constexpr double kRounding = 1e-9;
 
-Dtype weights_dtype(design::Precision p) {
+Dtype weights_dtype(Precision p) {
   switch (p) {
-    case design::Precision::fp8:
-    case design::Precision::fp8_row:
-    case design::Precision::fp8_block:
-    case design::Precision::mxfp8:
+    case Precision::fp8:
+    case Precision::fp8_row:
+    case Precision::fp8_block:
+    case Precision::mxfp8:
       return Dtype::fp8;
-    case design::Precision::nvfp4:
-    case design::Precision::int4:
+    case Precision::nvfp4:
+    case Precision::int4:
       return Dtype::fp4;
-    case design::Precision::int8:
+    case Precision::int8:
       return Dtype::int8;
-    case design::Precision::fp16:
+    case Precision::fp16:
       return Dtype::fp16;
-    case design::Precision::fp32:
-    case design::Precision::tf32:
-    case design::Precision::bf16:
+    case Precision::fp32:
+    case Precision::tf32:
+    case Precision::bf16:
       return Dtype::bf16;
   }
   return Dtype::bf16;

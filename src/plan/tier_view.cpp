@@ -167,7 +167,7 @@ const TierView* find_tier_view(const std::vector<TierView>& tiers, const std::st
     if (v.label == label) return &v;
   }
   for (const TierView& v : tiers) {
-    if (design::word_of(v.tier->tier) == label) return &v;
+    if (word_of(v.tier->tier) == label) return &v;
   }
   return nullptr;
 }

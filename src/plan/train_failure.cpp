@@ -58,7 +58,7 @@ void fill_rates(FailureView& f, const TrainView& view, const TrainContext& c) {
   f.node_rate = mean_node_rate(
       base, {.share = own.lemon_share.value_or(0), .multiplier = own.lemon_factor.value_or(1)});
   const auto& rent = view.fleet->fleet->rent;
-  if (rent && rent->contract == design::Contract::spot && view.fleet->accelerator()) {
+  if (rent && rent->contract == Contract::spot && view.fleet->accelerator()) {
     f.spot_rate = spot_rate_of(*rent, c.catalog, view.fleet->accelerator()->id);
     f.node_rate += f.spot_rate;
   }

@@ -20,22 +20,6 @@ constexpr double kLoaderShare = 0.75;
 constexpr BytesPerSecond kHostToDevice = gbytes_per_s(55);
 constexpr Bytes kDefaultShard = megabytes(256);
 
-std::string_view kind_word(design::DataKind kind) {
-  switch (kind) {
-    case design::DataKind::text:
-      return "text";
-    case design::DataKind::image:
-      return "image";
-    case design::DataKind::video:
-      return "video";
-    case design::DataKind::tabular:
-      return "tabular";
-    case design::DataKind::volume:
-      return "volume";
-  }
-  return "text";
-}
-
 double cores_per_accelerator(const TrainView& view) {
   if (view.train->dataset.loader_cores) return *view.train->dataset.loader_cores;
   const auto& node = view.fleet->node;
@@ -67,26 +51,11 @@ const TierView* cache_of(const TrainContext& c, const TierView& tier) {
   return nullptr;
 }
 
-EvictionPolicy policy_of(design::CachePolicy p) {
-  switch (p) {
-    case design::CachePolicy::lru:
-      return EvictionPolicy::lru;
-    case design::CachePolicy::random:
-      return EvictionPolicy::random;
-    case design::CachePolicy::pin:
-      return EvictionPolicy::pin;
-    case design::CachePolicy::belady:
-      return EvictionPolicy::belady;
-  }
-  return EvictionPolicy::lru;
-}
-
 double cache_hit_rate(const TrainView& view, const TierView& cache, Bytes size, int hosts) {
   const Bytes capacity = cache.per_node ? cache.capacity * hosts : cache.capacity;
   const double share = size > Bytes(0) ? std::min(1.0, capacity / size) : 1;
   const EpochOrder order = view.train->dataset.shuffle ? EpochOrder::shuffled : EpochOrder::fixed;
-  return mean_hit_rate(hit_rate(policy_of(cache.tier->policy), order, share),
-                       view.train->dataset.epochs);
+  return mean_hit_rate(hit_rate(cache.tier->policy, order, share), view.train->dataset.epochs);
 }
 
 FetchPath path_to(const TierView& tier, const TrainView& view, const TrainContext& c) {
@@ -111,7 +80,7 @@ void fill_feed(TrainView& view, const TrainContext& c) {
   FeedView& feed = view.feed;
   const design::Dataset& data = view.train->dataset;
   const auto kinds = published_dataset_kinds();
-  const DatasetKind* kind = kinds ? find_dataset_kind(*kinds, kind_word(data.kind)) : nullptr;
+  const DatasetKind* kind = kinds ? find_dataset_kind(*kinds, word_of(data.kind)) : nullptr;
   const bool text = view.model != nullptr;
   const double tokens = view.train->sequence;
   feed.sample = data.sample_size.value_or(text   ? Bytes(tokens * kBytesPerToken)
