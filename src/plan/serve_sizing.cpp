@@ -15,28 +15,6 @@ constexpr Seconds kReplicaBack = minutes(10);
 // Halves round up, whatever the last bit of a share says.
 constexpr double kRounding = 1e-9;
 
-Dtype weights_dtype(Precision p) {
-  switch (p) {
-    case Precision::fp8:
-    case Precision::fp8_row:
-    case Precision::fp8_block:
-    case Precision::mxfp8:
-      return Dtype::fp8;
-    case Precision::nvfp4:
-    case Precision::int4:
-      return Dtype::fp4;
-    case Precision::int8:
-      return Dtype::int8;
-    case Precision::fp16:
-      return Dtype::fp16;
-    case Precision::fp32:
-    case Precision::tf32:
-    case Precision::bf16:
-      return Dtype::bf16;
-  }
-  return Dtype::bf16;
-}
-
 // How often a host of the service's fleet fails; never where no rate is known.
 PerSecond host_failures(const ServeView& v) {
   if (v.fleet->fleet->failures.node_mtbf) return 1.0 / *v.fleet->fleet->failures.node_mtbf;
@@ -62,9 +40,9 @@ double availability_at(const ServeView& v, double replicas, PerSecond host_rate)
 ServingQuery serving_query(const ServeView& v) {
   ServingQuery q{
       .model = *v.model, .accelerator = v.fleet->accelerator(), .engine = v.serve->engine};
-  q.precision.products = weights_dtype(v.serve->precision);
+  q.precision.products = product_dtype(v.serve->precision);
   q.precision.experts = q.precision.products;
-  q.precision.kv = weights_dtype(v.serve->kv_precision);
+  q.precision.kv = product_dtype(v.serve->kv_precision);
   q.request = v.request;
   q.split.pp = v.serve->pp;
   return q;

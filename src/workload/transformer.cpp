@@ -304,12 +304,18 @@ Dtype product_dtype(Precision p) {
     case Precision::mxfp8:
       return Dtype::fp8;
     case Precision::nvfp4:
+    case Precision::int4:
       return Dtype::fp4;
+    case Precision::int8:
+      return Dtype::int8;
     case Precision::fp16:
       return Dtype::fp16;
-    default:
+    case Precision::fp32:
+    case Precision::tf32:
+    case Precision::bf16:
       return Dtype::bf16;
   }
+  return Dtype::bf16;
 }
 
 bool is_quantised(Precision p) { return modelled(p) != Precision::bf16 && p != Precision::fp16; }

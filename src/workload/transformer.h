@@ -27,7 +27,8 @@ namespace orrery {
 Precision modelled(Precision p);
 // One that is modelled, as rows and the command line write it: "fp8_row".
 std::optional<Precision> precision_from(std::string_view text);
-// Number format of the products of linear layers.
+// Number format of weights and of the products of linear layers. Wider ones count as bf16, int4 as
+// fp4: half a byte.
 Dtype product_dtype(Precision p);
 bool is_quantised(Precision p);
 

@@ -99,7 +99,7 @@ TEST(Transformer, APrecisionThatIsNotModelledCountsAsBf16) {
   for (const Precision p :
        {Precision::fp32, Precision::tf32, Precision::int8, Precision::int4, Precision::bf16}) {
     EXPECT_EQ(modelled(p), Precision::bf16);
-    EXPECT_EQ(product_dtype(p), Dtype::bf16);
+    EXPECT_EQ(product_dtype(modelled(p)), Dtype::bf16);
     EXPECT_FALSE(is_quantised(p));
   }
   EXPECT_EQ(modelled(Precision::mxfp8), Precision::mxfp8);
