@@ -86,6 +86,9 @@ TEST(Tidy, headers_say_what_they_are) {
 
 TEST(Tidy, a_type_has_a_name_of_its_own) { EXPECT_EQ(to_text(check_type_names(code())), ""); }
 
+TEST(Tidy, an_enumeration_has_one_home) { EXPECT_EQ(to_text(check_enumerations(code())), ""); }
+TEST(Tidy, words_are_in_tables) { EXPECT_EQ(complaints_of(code(), check_word_tables), ""); }
+
 TEST(Tidy, no_reminders_and_no_machine_paths) {
   std::vector<Source> all = sources_below(
       {"src", "tests", "bench", "tools", "cmake", "docs", "data", "examples", "web", ".ci"}, {""});
@@ -163,6 +166,27 @@ TEST(TidyRule, pure_rooms_refuse_the_outside_world) {
         "const char* s = \"throw\";\n", "static const std::regex kWord(\"x\");\n"}) {
     EXPECT_THAT(check_pure_room({"src/fabric/x.cpp", fine}), IsEmpty()) << fine;
   }
+}
+
+TEST(TidyRule, an_enumeration_written_twice_is_seen) {
+  const Source first{"src/design/x.h", "enum class Shape { ring, tree, mesh };\n"};
+  const auto with = [&first](const std::string& path, const std::string& text) {
+    return check_enumerations({first, {path, text}});
+  };
+  EXPECT_THAT(with("src/fabric/y.h", "\nenum class Shape { line };\n"), SizeIs(1));
+  const Complaints same =
+      with("src/fabric/y.h", "\nenum class Form : int {\n  ring,\n  tree,\n  mesh\n};\n");
+  ASSERT_THAT(same, SizeIs(1));
+  EXPECT_EQ(same.front().line, 2);
+  EXPECT_THAT(with("src/fabric/y.h", "enum class Form { ring, tree };\n"), IsEmpty());
+  EXPECT_THAT(with("tests/y.h", "enum class Shape { ring, tree, mesh };\n"), IsEmpty());
+}
+
+TEST(TidyRule, words_in_a_switch_are_seen) {
+  const std::string bad = "const char* to_text(Shape s) {\n  switch (s) {\n  }\n}\n";
+  EXPECT_THAT(check_word_tables({"src/design/x.cpp", bad}), SizeIs(1));
+  EXPECT_THAT(check_word_tables({"src/design/x.cpp", "int area(Shape s) {\n  switch (s) {\n"}),
+              IsEmpty());
 }
 
 TEST(TidyRule, headers_without_an_opening_are_seen) {

@@ -2,18 +2,6 @@
 
 namespace orrery {
 
-std::string_view to_text(Severity s) {
-  switch (s) {
-    case Severity::error:
-      return "error";
-    case Severity::warning:
-      return "warning";
-    case Severity::note:
-      return "note";
-  }
-  return "error";
-}
-
 std::string to_text(const Diagnostic& d) {
   std::string out;
   if (!d.place.file.empty()) {

@@ -11,10 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/words.h"
+
 namespace orrery {
 
 enum class Severity { error, warning, note };
-std::string_view to_text(Severity s);
+inline constexpr Word<Severity> kSeverityWords[] = {
+    {Severity::error, "error"}, {Severity::warning, "warning"}, {Severity::note, "note"}};
+constexpr WordTable<Severity> words_of(Severity) { return kSeverityWords; }
+constexpr std::string_view to_text(Severity s) { return word_of(s); }
 
 // Line and column count from 1; 0 means "the file as a whole".
 struct Place {

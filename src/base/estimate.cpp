@@ -49,24 +49,6 @@ Estimate with_origin(Estimate e, const Estimate& a, const Estimate& b) {
 
 }  // namespace
 
-const char* to_text(Basis b) {
-  switch (b) {
-    case Basis::measured:
-      return "measured";
-    case Basis::fitted:
-      return "fitted";
-    case Basis::vendor:
-      return "vendor";
-    case Basis::paper:
-      return "paper";
-    case Basis::derived:
-      return "derived";
-    case Basis::assumed:
-      return "assumed";
-  }
-  return "assumed";
-}
-
 Estimate exact(double value, Basis basis, std::string reference) {
   return {value, value, value, basis, std::move(reference)};
 }

@@ -13,13 +13,19 @@
 
 #include <string>
 
+#include "base/words.h"
+
 namespace orrery {
 
 // Strongest first. measured: on a system like this one; fitted: a parameter set by our own fit;
 // vendor: a datasheet; paper: published by others; derived: computed; assumed: a default of ours.
 enum class Basis { measured, fitted, vendor, paper, derived, assumed };
 
-const char* to_text(Basis b);
+inline constexpr Word<Basis> kBasisWords[] = {
+    {Basis::measured, "measured"}, {Basis::fitted, "fitted"},   {Basis::vendor, "vendor"},
+    {Basis::paper, "paper"},       {Basis::derived, "derived"}, {Basis::assumed, "assumed"}};
+constexpr WordTable<Basis> words_of(Basis) { return kBasisWords; }
+constexpr std::string_view to_text(Basis b) { return word_of(b); }
 
 struct Estimate {
   double value = 0;

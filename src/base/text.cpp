@@ -25,6 +25,14 @@ std::vector<std::string_view> split(std::string_view s, char separator) {
   }
 }
 
+std::vector<std::string_view> split_at_blanks(std::string_view s) {
+  std::vector<std::string_view> parts;
+  for (const std::string_view part : split(s, ' ')) {
+    if (!trimmed(part).empty()) parts.push_back(trimmed(part));
+  }
+  return parts;
+}
+
 std::string lowered(std::string_view s) {
   std::string out(s);
   for (char& c : out) {

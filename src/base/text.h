@@ -12,6 +12,7 @@ namespace orrery {
 
 std::string_view trimmed(std::string_view s);
 std::vector<std::string_view> split(std::string_view s, char separator);
+std::vector<std::string_view> split_at_blanks(std::string_view s);  // none of the parts is empty
 std::string lowered(std::string_view s);
 bool is_valid_utf8(std::string_view s);
 

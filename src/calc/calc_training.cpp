@@ -76,13 +76,8 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const Models& models) {
   TrainingQuery query{.model = *q.model, .accelerator = q.accelerator, .gpus = q.gpus};
   query.sequence = q.sequence;
   query.layout = {.tp = q.tp, .pp = q.pp, .vp = 1, .cp = 1, .ep = 1, .microbatch = q.microbatch};
-  query.layout.sharding = q.sharding == "zero3"   ? Sharding::zero3
-                          : q.sharding == "zero2" ? Sharding::zero2
-                          : q.sharding == "none"  ? Sharding::none
-                                                  : Sharding::zero1;
-  query.layout.recompute = q.recompute == "full"        ? Recompute::full
-                           : q.recompute == "selective" ? Recompute::selective
-                                                        : Recompute::none;
+  query.layout.sharding = from_word<Sharding>(q.sharding).value_or(Sharding::zero1);
+  query.layout.recompute = from_word<Recompute>(q.recompute).value_or(Recompute::none);
   const std::int64_t shards = std::int64_t{q.tp} * q.pp;
   if (shards <= 0 || q.gpus % shards != 0) {
     return fail({.code = "calc.layout",

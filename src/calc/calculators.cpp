@@ -55,7 +55,7 @@ Result<Calculation> ask_train_time(CalcValues& v, const Models&) {
 Result<Calculation> ask_kv_cache(CalcValues& v, const Models&) {
   KvCacheQuestion q{.model = v.model("model"), .context = v.count("context")};
   q.requests = v.count("requests");
-  q.dtype = dtype_from(v.word("dtype")).value_or(Dtype::bf16);
+  q.dtype = from_word<Dtype>(v.word("dtype")).value_or(Dtype::bf16);
   if (!v.faults().empty()) return unread();
   return calc_kv_cache(q);
 }
@@ -105,9 +105,7 @@ Result<Calculation> ask_collective(CalcValues& v, const Models& models) {
   q.ranks = v.whole("ranks");
   q.roce = v.flag("roce");
   if (!v.faults().empty()) return unread();
-  for (int i = 0; i <= static_cast<int>(Collective::send_recv); ++i) {
-    if (v.word("kind") == to_text(static_cast<Collective>(i))) q.kind = static_cast<Collective>(i);
-  }
+  q.kind = from_word<Collective>(v.word("kind")).value_or(q.kind);
   q.accelerator = v.catalog().accelerator(q.node->accelerator_id);
   if (q.accelerator == nullptr) {
     return fail({.code = "calc.collective", .what = v.word("node") + " has no accelerators"});
@@ -120,10 +118,15 @@ CalcParameter part(std::string_view name, std::string_view table, std::string_vi
   return {name, label, id, preset, "ID", {}, 0, 0, false, {}, table};
 }
 
-CalcParameter one_of(std::string_view name, std::vector<std::string_view> choices,
+CalcParameter one_of(std::string_view name, std::span<const std::string_view> choices,
                      std::string_view preset, std::string_view label) {
-  return {name, label, choice, preset, {}, {}, 0, 0, false, std::move(choices)};
+  return {name, label, choice, preset, {}, {}, 0, 0, false, {choices.begin(), choices.end()}};
 }
+
+// Formats that engines keep a KV cache in.
+constexpr std::string_view kCacheFormats[] = {word_of(Dtype::bf16), word_of(Dtype::fp16),
+                                              word_of(Dtype::fp8), word_of(Dtype::int8),
+                                              word_of(Dtype::fp4)};
 
 const CalcParameter kModel = part("model", "models", "llama-3-70b", "catalog id of the model");
 const CalcParameter kParams = {
@@ -153,8 +156,8 @@ std::vector<Calculator> training_calculators() {
         {"pp", "pipeline parallel", integer, "1", "N", "", 1, 64, true},
         {"mbs", "sequences of a microbatch", integer, "1", "N", "", 1, 64, true},
         {"sequence", "tokens of a sequence", count, "4096", "COUNT", "", 512, 262144, true},
-        one_of("sharding", {"none", "zero1", "zero2", "zero3"}, "zero1", "what replicas share out"),
-        one_of("recompute", {"none", "selective", "full"}, "none", "activations computed again")},
+        one_of("sharding", word_list<Sharding>(), "zero1", "what replicas share out"),
+        one_of("recompute", word_list<Recompute>(), "none", "activations computed again")},
        ask_memory},
       {"train-time",
        "Time of a training run from FLOPs",
@@ -179,16 +182,12 @@ std::vector<Calculator> machine_calculators() {
        {kModel,
         {"context", "tokens of a request", count, "8192", "COUNT", "", 256, 1048576, true},
         {"requests", "requests at once", count, "1", "COUNT", "", 1, 4096, true},
-        one_of("dtype", {"bf16", "fp16", "fp8", "int8", "fp4"}, "bf16",
-               "number format of the cache")},
+        one_of("dtype", kCacheFormats, "bf16", "number format of the cache")},
        ask_kv_cache},
       {"collective",
        "Time and bus bandwidth of a collective",
        "orrery calc collective --kind all_reduce --size \"1 GiB\" --ranks 64",
-       {one_of(
-            "kind",
-            {"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send_recv"},
-            "all_reduce", "which collective"),
+       {one_of("kind", word_list<Collective>(), "all_reduce", "which collective"),
         {"size", "bytes, as nccl-tests counts them", quantity, "1 GiB", "SIZE", "MiB", 0.001, 16384,
          true},
         part("node", "nodes", "dgx-h100", "catalog id of the nodes"),

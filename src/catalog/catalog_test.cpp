@@ -120,9 +120,9 @@ TEST(Bill, CountsPowerAndPrice) {
 TEST(Dtype, NamesRoundTrip) {
   for (int i = 0; i < kDtypeCount; ++i) {
     const auto d = static_cast<Dtype>(i);
-    EXPECT_EQ(dtype_from(to_text(d)), d);
+    EXPECT_EQ(from_word<Dtype>(to_text(d)), d);
   }
-  EXPECT_EQ(dtype_from("BF16"), std::nullopt);
+  EXPECT_EQ(from_word<Dtype>("BF16"), std::nullopt);
   EXPECT_DOUBLE_EQ(bytes_per_element(Dtype::fp4), 0.5);
 }
 

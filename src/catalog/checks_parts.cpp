@@ -44,7 +44,7 @@ void check_dense_ratios(const Catalog& c, const Accelerator& a, Diagnostics& fau
     const DenseRatio* rule = ratio_rule(c, a, dtype, of);
     if (rule && near(ratio, rule->ratio, kRatioTolerance)) continue;
     const std::string what =
-        std::string(to_text(dtype)) + " is " + number(ratio) + " x " + to_text(of);
+        std::string(to_text(dtype)) + " is " + number(ratio) + " x " + std::string(to_text(of));
     if (!rule) {
       faults.push_back(row_fault(a.provenance, "catalog.ratio-unknown",
                                  what + " and dense_ratios.csv has no rule for " + a.vendor,

@@ -8,10 +8,10 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/quantity.h"
+#include "base/words.h"
 #include "catalog/provenance.h"
 
 namespace orrery {
@@ -19,8 +19,11 @@ namespace orrery {
 enum class Dtype { fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4 };
 inline constexpr int kDtypeCount = 8;
 
-const char* to_text(Dtype d);
-std::optional<Dtype> dtype_from(std::string_view text);
+inline constexpr Word<Dtype> kDtypeWords[] = {
+    {Dtype::fp64, "fp64"}, {Dtype::fp32, "fp32"}, {Dtype::tf32, "tf32"}, {Dtype::bf16, "bf16"},
+    {Dtype::fp16, "fp16"}, {Dtype::fp8, "fp8"},   {Dtype::int8, "int8"}, {Dtype::fp4, "fp4"}};
+constexpr WordTable<Dtype> words_of(Dtype) { return kDtypeWords; }
+constexpr std::string_view to_text(Dtype d) { return word_of(d); }
 // Bytes of one element as stored: fp4 is half a byte.
 double bytes_per_element(Dtype d);
 

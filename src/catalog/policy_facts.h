@@ -6,13 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "base/words.h"
 #include "catalog/provenance.h"
 
 namespace orrery {
 
 enum class EngineStatus { active, maintenance, archived };
 
-const char* to_text(EngineStatus s);
+inline constexpr Word<EngineStatus> kEngineStatusWords[] = {
+    {EngineStatus::active, "active"},
+    {EngineStatus::maintenance, "maintenance"},
+    {EngineStatus::archived, "archived"}};
+constexpr WordTable<EngineStatus> words_of(EngineStatus) { return kEngineStatusWords; }
+constexpr std::string_view to_text(EngineStatus s) { return word_of(s); }
 
 struct ServingEngine {
   std::string id;

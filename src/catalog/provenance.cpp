@@ -20,32 +20,6 @@ Basis basis_of(FactBasis b) {
 
 }  // namespace
 
-const char* to_text(FactBasis b) {
-  switch (b) {
-    case FactBasis::seen:
-      return "seen";
-    case FactBasis::recall:
-      return "recall";
-    case FactBasis::derived:
-      return "derived";
-    case FactBasis::measured:
-      return "measured";
-  }
-  return "?";
-}
-
-const char* to_text(Confidence c) {
-  switch (c) {
-    case Confidence::high:
-      return "high";
-    case Confidence::medium:
-      return "medium";
-    case Confidence::low:
-      return "low";
-  }
-  return "?";
-}
-
 double half_width(Confidence c) {
   switch (c) {
     case Confidence::high:

@@ -5,6 +5,7 @@
 
 #include "base/estimate.h"
 #include "base/quantity.h"
+#include "base/words.h"
 
 namespace orrery {
 
@@ -13,8 +14,17 @@ namespace orrery {
 enum class FactBasis { seen, recall, derived, measured };
 enum class Confidence { high, medium, low };
 
-const char* to_text(FactBasis b);
-const char* to_text(Confidence c);
+inline constexpr Word<FactBasis> kFactBasisWords[] = {{FactBasis::seen, "seen"},
+                                                      {FactBasis::recall, "recall"},
+                                                      {FactBasis::derived, "derived"},
+                                                      {FactBasis::measured, "measured"}};
+constexpr WordTable<FactBasis> words_of(FactBasis) { return kFactBasisWords; }
+constexpr std::string_view to_text(FactBasis b) { return word_of(b); }
+
+inline constexpr Word<Confidence> kConfidenceWords[] = {
+    {Confidence::high, "high"}, {Confidence::medium, "medium"}, {Confidence::low, "low"}};
+constexpr WordTable<Confidence> words_of(Confidence) { return kConfidenceWords; }
+constexpr std::string_view to_text(Confidence c) { return word_of(c); }
 
 struct Provenance {
   std::string reference;  // "accelerators/h100-sxm": table and row, as `orrery catalog` prints it

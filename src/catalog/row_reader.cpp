@@ -104,15 +104,14 @@ PriceRange RowReader::need_price(std::string_view low, std::string_view high) {
 
 Confidence RowReader::confidence(std::string_view column) {
   const std::string_view given = text(column);
-  if (given == "high") return Confidence::high;
-  if (given == "medium") return Confidence::medium;
-  if (given != "low") {
+  const auto confidence = from_word<Confidence>(given);
+  if (!confidence) {
     fault("catalog.confidence",
           "column '" + std::string(column) + "' must be high, medium or low, not '" +
               std::string(given) + "'",
           "the confidence of a fact sets the interval of every figure that uses it");
   }
-  return Confidence::low;
+  return confidence.value_or(Confidence::low);
 }
 
 Provenance RowReader::provenance() {
@@ -123,13 +122,8 @@ Provenance RowReader::provenance() {
   p.source = str("source");
   p.date = str("date");
   const std::string_view basis = text("basis");
-  if (basis == "seen") {
-    p.basis = FactBasis::seen;
-  } else if (basis == "derived") {
-    p.basis = FactBasis::derived;
-  } else if (basis == "measured") {
-    p.basis = FactBasis::measured;
-  } else if (basis != "recall") {
+  p.basis = from_word<FactBasis>(basis).value_or(FactBasis::recall);
+  if (word_of(p.basis) != basis) {
     fault("catalog.basis",
           "basis must be seen, recall, derived or measured, not '" + std::string(basis) + "'");
   }

@@ -4,7 +4,7 @@ namespace orrery {
 namespace {
 
 Dtype read_dtype(RowReader& r, std::string_view column) {
-  const auto dtype = dtype_from(r.text(column));
+  const auto dtype = from_word<Dtype>(r.text(column));
   if (!dtype) r.fault("catalog.dtype", "column '" + std::string(column) + "' names no dtype");
   return dtype.value_or(Dtype::bf16);
 }

@@ -62,14 +62,9 @@ void read_row(RowReader& r, TcoParameter& out) {
 void read_row(RowReader& r, ServingEngine& out) {
   out.id = r.id();
   out.name = r.str("name");
-  const std::string_view status = r.text("status");
-  if (status == "maintenance") {
-    out.status = EngineStatus::maintenance;
-  } else if (status == "archived") {
-    out.status = EngineStatus::archived;
-  } else if (status != "active") {
-    r.fault("catalog.status", "status must be active, maintenance or archived");
-  }
+  const auto status = from_word<EngineStatus>(r.text("status"));
+  if (!status) r.fault("catalog.status", "status must be active, maintenance or archived");
+  out.status = status.value_or(EngineStatus::active);
   out.status_since = r.str("status_since");
   out.replaced_by = r.str("replaced_by");
   out.note = r.str("note");

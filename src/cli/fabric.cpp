@@ -38,10 +38,16 @@ struct NetworkOptions {
   Format format = Format::text;
 };
 
+std::vector<std::string> routing_words() {
+  std::vector<std::string> words;
+  for (const auto& row : words_of(RoutingKind{}).rows()) words.emplace_back(row.other_or_word());
+  return words;
+}
+
 void bind_network(NetworkOptions& o, Arguments& a) {
   a.option("--design", o.design, "take the compute network of a design instead", "FILE");
-  a.choice("--topology", o.topology,
-           {"rail-fat-tree", "fat-tree", "rail-only", "dragonfly", "torus", "scale-up"}, "kind");
+  const auto kinds = word_list<TopologyKind>();
+  a.choice("--topology", o.topology, {kinds.begin(), kinds.end()}, "kind");
   a.option("--nodes", o.nodes, "nodes");
   a.option("--nics", o.nics, "NICs of a node on this network");
   a.option("--switch", o.switch_id, "catalog id of the switch", "ID");
@@ -50,14 +56,13 @@ void bind_network(NetworkOptions& o, Arguments& a) {
   a.option("--planes", o.planes, "planes");
   a.option("--oversubscription", o.oversubscription, "down over up at the leaf");
   a.option("--torus", o.torus, "sizes of a torus, as 16x16x4", "SIZES");
-  a.choice("--routing", o.routing, {"fixed", "ecmp", "adaptive"}, "how paths are chosen");
+  a.choice("--routing", o.routing, routing_words(), "how paths are chosen");
   a.seed(o.seed);
   a.format(o.format, {Format::text, Format::json, Format::markdown});
 }
 
 RoutingKind routing_of(const std::string& text) {
-  if (text == "ecmp") return RoutingKind::ecmp;
-  return text == "adaptive" ? RoutingKind::adaptive : RoutingKind::fixed;
+  return from_any_word<RoutingKind>(text).value_or(RoutingKind::fixed);
 }
 
 struct Built {
@@ -96,7 +101,7 @@ Result<Built> from_options(const NetworkOptions& o, const Catalog& catalog) {
     faults.push_back(usage("a number is out of range", "at most a million nodes"));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
-  PlainNetwork wanted{.kind = topology_kind_from(o.topology).value_or(TopologyKind::rail_fat_tree),
+  PlainNetwork wanted{.kind = from_word<TopologyKind>(o.topology).value_or(TopologyKind::rail_fat_tree),
                       .nodes = static_cast<int>(o.nodes),
                       .ports_per_node = static_cast<int>(o.nics),
                       .switch_part = catalog.switch_part(o.switch_id),

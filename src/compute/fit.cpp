@@ -187,7 +187,7 @@ FitResult fit_kernels(const Accelerator& accelerator, const Calibration& base,
 }
 
 std::vector<FitParameter> gemm_parameters(Dtype dtype) {
-  const std::string d = to_text(dtype);
+  const std::string d(to_text(dtype));
   return {
       {.dtype = d, .name = "launch_us", .start = 2.5, .step = 0.5, .low = 0.3, .high = 30},
       {.dtype = d, .name = "efficiency", .start = 0.85, .step = 0.05, .low = 0.05, .high = 1},

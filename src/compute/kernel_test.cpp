@@ -53,7 +53,7 @@ std::vector<Row> h200_products(std::string_view dtype) {
     rows.push_back({.op = Gemm{.m = *t.number(r, "m"),
                                .n = *t.number(r, "n"),
                                .k = *t.number(r, "k"),
-                               .dtype = *dtype_from(dtype)},
+                               .dtype = *from_word<Dtype>(dtype)},
                     .seconds = *t.number(r, "seconds")});
   }
   return rows;

@@ -17,18 +17,6 @@ PerSecond gang_hazard(const Gang& gang) {
 
 }  // namespace
 
-const char* to_text(RentalKind k) {
-  switch (k) {
-    case RentalKind::on_demand:
-      return "on demand";
-    case RentalKind::reserved:
-      return "reserved";
-    case RentalKind::spot:
-      return "spot";
-  }
-  return "";
-}
-
 PerSecond spot_hazard(double monthly_share) {
   const double p = std::clamp(monthly_share, 0.0, 1 - 1e-12);
   return -std::log1p(-p) / hours(kHoursPerMonth);
@@ -54,10 +42,10 @@ GoodputAt simple_goodput(const SimpleRestart& r) {
 
 Rental rented_cost(const RentalInput& input) {
   Rental rental;
-  const double discount = input.kind == RentalKind::on_demand ? 0 : input.discount;
+  const double discount = input.kind == Contract::on_demand ? 0 : input.discount;
   rental.billed = input.list * (1 - discount) * (1 + input.support);
   rental.goodput = input.goodput;
-  if (input.kind == RentalKind::spot) {
+  if (input.kind == Contract::spot) {
     rental.between_interruptions = mean_time_between_interruptions(input.gang);
     const GoodputAt goodput = input.spot_goodput ? input.spot_goodput : simple_goodput({});
     rental.goodput *= goodput(*rental.between_interruptions);
@@ -69,9 +57,9 @@ Rental rented_cost(const RentalInput& input) {
 
 double spot_discount_to_break_even(const RentalInput& spot) {
   RentalInput on_demand = spot;
-  on_demand.kind = RentalKind::on_demand;
+  on_demand.kind = Contract::on_demand;
   RentalInput undiscounted = spot;
-  undiscounted.kind = RentalKind::spot;
+  undiscounted.kind = Contract::spot;
   undiscounted.discount = 0;
   const UsdPerSecond dear = rented_cost(undiscounted).useful;
   return dear > UsdPerSecond() ? 1 - rented_cost(on_demand).useful / dear : 0;

@@ -20,6 +20,7 @@
 
 #include "base/quantity.h"
 #include "catalog/prices.h"
+#include "catalog/vocabulary.h"
 
 namespace orrery {
 
@@ -47,12 +48,8 @@ struct SimpleRestart {
 };
 GoodputAt simple_goodput(const SimpleRestart& restart);
 
-enum class RentalKind { on_demand, reserved, spot };
-
-const char* to_text(RentalKind k);
-
 struct RentalInput {
-  RentalKind kind = RentalKind::on_demand;
+  Contract kind = Contract::on_demand;
   UsdPerSecond list;       // per accelerator, on demand
   double discount = 0;     // reserved or spot, off the list price
   double support = 0.03;   // uplift of the bill (catalog: 0 to 10 %)

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "catalog/vocabulary.h"
 
 namespace orrery::design {
 
-enum class Contract { on_demand, reserved, spot };
 enum class Partition { slurm, kubernetes };
 
 // A node that the catalog lacks, or changes to the one that `node` names: only what is given

@@ -1,11 +1,9 @@
-// The words of the design file for each closed set, in one table a set: reader, writer, schema and
-// reports use the same ones.
+// The words of the design file for the closed sets that are its own, in one table a set
+// (base/words.h): reader, writer, schema and reports use the same ones. The sets that it shares
+// with the layers stand in catalog/vocabulary.h.
 #pragma once
 
-#include <optional>
-#include <span>
-#include <string_view>
-
+#include "base/words.h"
 #include "design/economics.h"
 #include "design/fleet.h"
 #include "design/networks.h"
@@ -15,40 +13,88 @@
 
 namespace orrery::design {
 
-// In the order of the enumerators.
-std::span<const std::string_view> words(Contract);
-std::span<const std::string_view> words(Partition);
-std::span<const std::string_view> words(TopologyKind);
-std::span<const std::string_view> words(Routing);
-std::span<const std::string_view> words(Protocol);
-std::span<const std::string_view> words(Tier);
-std::span<const std::string_view> words(TierKind);
-std::span<const std::string_view> words(CachePolicy);
-std::span<const std::string_view> words(SchedulerKind);
-std::span<const std::string_view> words(Backfill);
-std::span<const std::string_view> words(PlacementTopology);
-std::span<const std::string_view> words(Preemption);
-std::span<const std::string_view> words(Precision);
-std::span<const std::string_view> words(Sharding);
-std::span<const std::string_view> words(Recompute);
-std::span<const std::string_view> words(CheckpointMode);
-std::span<const std::string_view> words(DataKind);
-std::span<const std::string_view> words(DataFormat);
-std::span<const std::string_view> words(EmbeddingPlacement);
-std::span<const std::string_view> words(Comparison);
+inline constexpr Word<Partition> kPartitionWords[] = {{Partition::slurm, "slurm"},
+                                                      {Partition::kubernetes, "kubernetes"}};
+constexpr WordTable<Partition> words_of(Partition) { return kPartitionWords; }
 
-template <class E>
-std::string_view word_of(E e) {
-  return words(e)[static_cast<std::size_t>(e)];
-}
+inline constexpr Word<NamedTopology> kNamedTopologyWords[] = {
+    {NamedTopology::none, "none"},
+    {NamedTopology::rail_fat_tree, word_of(TopologyKind::rail_fat_tree)},
+    {NamedTopology::fat_tree, word_of(TopologyKind::fat_tree)},
+    {NamedTopology::three_tier, "three-tier"},
+    {NamedTopology::twin_plane, "twin-plane"},
+    {NamedTopology::dragonfly, word_of(TopologyKind::dragonfly)},
+    {NamedTopology::torus, word_of(TopologyKind::torus)},
+    {NamedTopology::rail_only, word_of(TopologyKind::rail_only)},
+    {NamedTopology::nvl72, "nvl72"}};
+constexpr WordTable<NamedTopology> words_of(NamedTopology) { return kNamedTopologyWords; }
 
-template <class E>
-std::optional<E> from_word(std::string_view word) {
-  const auto all = words(E{});
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i] == word) return static_cast<E>(i);
-  }
-  return std::nullopt;
-}
+inline constexpr Word<Protocol> kProtocolWords[] = {
+    {Protocol::infiniband, word_of(NetworkKind::infiniband)},
+    {Protocol::roce, word_of(NetworkKind::roce)},
+    {Protocol::ethernet, word_of(NetworkKind::ethernet)}};
+constexpr WordTable<Protocol> words_of(Protocol) { return kProtocolWords; }
+
+inline constexpr Word<Tier> kTierWords[] = {{Tier::gpu_direct, "gpu-direct"},
+                                            {Tier::node_nvme, "node-nvme"},
+                                            {Tier::hot, "hot"},
+                                            {Tier::warm, "warm"},
+                                            {Tier::cold, "cold"}};
+constexpr WordTable<Tier> words_of(Tier) { return kTierWords; }
+
+inline constexpr Word<TierKind> kTierKindWords[] = {{TierKind::parallel_fs, "parallel-fs"},
+                                                    {TierKind::object, "object"},
+                                                    {TierKind::nfs, "nfs"},
+                                                    {TierKind::local_nvme, "local-nvme"},
+                                                    {TierKind::block, "block"}};
+constexpr WordTable<TierKind> words_of(TierKind) { return kTierKindWords; }
+
+inline constexpr Word<SchedulerKind> kSchedulerWords[] = {{SchedulerKind::slurm, "slurm"},
+                                                          {SchedulerKind::kubernetes, "kubernetes"},
+                                                          {SchedulerKind::both, "both"}};
+constexpr WordTable<SchedulerKind> words_of(SchedulerKind) { return kSchedulerWords; }
+
+inline constexpr Word<Backfill> kBackfillWords[] = {{Backfill::none, "none"},
+                                                    {Backfill::easy, "easy"},
+                                                    {Backfill::conservative, "conservative"},
+                                                    {Backfill::slurm, "slurm"}};
+constexpr WordTable<Backfill> words_of(Backfill) { return kBackfillWords; }
+
+inline constexpr Word<PlacementTopology> kPlacementWords[] = {{PlacementTopology::none, "none"},
+                                                              {PlacementTopology::tree, "tree"},
+                                                              {PlacementTopology::block, "block"},
+                                                              {PlacementTopology::rail, "rail"}};
+constexpr WordTable<PlacementTopology> words_of(PlacementTopology) { return kPlacementWords; }
+
+inline constexpr Word<Preemption> kPreemptionWords[] = {
+    {Preemption::none, "none"}, {Preemption::requeue, "requeue"}, {Preemption::suspend, "suspend"}};
+constexpr WordTable<Preemption> words_of(Preemption) { return kPreemptionWords; }
+
+inline constexpr Word<CheckpointMode> kCheckpointWords[] = {{CheckpointMode::sync, "sync"},
+                                                            {CheckpointMode::async, "async"}};
+constexpr WordTable<CheckpointMode> words_of(CheckpointMode) { return kCheckpointWords; }
+
+inline constexpr Word<DataKind> kDataKindWords[] = {{DataKind::text, "text"},
+                                                    {DataKind::image, "image"},
+                                                    {DataKind::video, "video"},
+                                                    {DataKind::tabular, "tabular"},
+                                                    {DataKind::volume, "volume"}};
+constexpr WordTable<DataKind> words_of(DataKind) { return kDataKindWords; }
+
+inline constexpr Word<DataFormat> kDataFormatWords[] = {{DataFormat::shards, "shards"},
+                                                        {DataFormat::files, "files"}};
+constexpr WordTable<DataFormat> words_of(DataFormat) { return kDataFormatWords; }
+
+inline constexpr Word<EmbeddingPlacement> kEmbeddingWords[] = {
+    {EmbeddingPlacement::device, "device"},
+    {EmbeddingPlacement::host, "host"},
+    {EmbeddingPlacement::ssd, "ssd"}};
+constexpr WordTable<EmbeddingPlacement> words_of(EmbeddingPlacement) { return kEmbeddingWords; }
+
+inline constexpr Word<Comparison> kComparisonWords[] = {{Comparison::less, "<"},
+                                                        {Comparison::at_most, "<="},
+                                                        {Comparison::at_least, ">="},
+                                                        {Comparison::greater, ">"}};
+constexpr WordTable<Comparison> words_of(Comparison) { return kComparisonWords; }
 
 }  // namespace orrery::design

@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "catalog/vocabulary.h"
 
 namespace orrery::design {
 
-enum class TopologyKind {
+// The networks a file can ask for, by the names they go by. Some are a generator's network with
+// its parameters set: topology_terms says which.
+enum class NamedTopology {
   none,
   rail_fat_tree,
   fat_tree,
@@ -20,7 +23,16 @@ enum class TopologyKind {
   rail_only,
   nvl72
 };
-enum class Routing { fixed, ecmp, adaptive };
+
+// What the generator of fabric/ is told of a named network.
+struct TopologyTerms {
+  TopologyKind kind = TopologyKind::fat_tree;
+  int tiers = 0;   // 0: as many as are needed
+  int planes = 1;  // at least
+};
+TopologyTerms topology_terms(NamedTopology name);
+
+// What a network can be declared to speak; collectives know more kinds (NetworkKind).
 enum class Protocol { infiniband, roce, ethernet };
 
 // What a lossless Ethernet needs to be safe. Undeclared is not the same as false: the review asks.
@@ -36,12 +48,12 @@ struct RoceChecklist {
 };
 
 struct Network {
-  TopologyKind topology = TopologyKind::none;
+  NamedTopology topology = NamedTopology::none;
   std::string switch_part;  // catalog id; `switch` in the file
   std::string nic;          // catalog id; empty: the node's own
   std::string link;         // optic or cable between switches; empty: chosen by rate and reach
   std::string node_link;    // optic or cable at the node; empty: as `link`
-  Routing routing = Routing::ecmp;
+  RoutingKind routing = RoutingKind::ecmp;
   std::optional<Protocol> protocol;  // none: what the switch speaks
   double oversubscription = 1;       // down over up bandwidth at the leaf
   std::optional<int> rails;          // none: the node's compute NICs

@@ -53,8 +53,8 @@ TEST(ReadDesign, reads_the_sample_of_the_guide) {
   EXPECT_EQ(d->name, "superpod-h100-4su");
   EXPECT_EQ(d->sites.at(0).power, megawatts(2));
   EXPECT_EQ(d->fleet.at(0).count, 127);
-  EXPECT_EQ(d->fabric.compute.topology, TopologyKind::rail_fat_tree);
-  EXPECT_EQ(d->fabric.compute.routing, Routing::adaptive);
+  EXPECT_EQ(d->fabric.compute.topology, NamedTopology::rail_fat_tree);
+  EXPECT_EQ(d->fabric.compute.routing, RoutingKind::adaptive);
   EXPECT_EQ(d->storage.at(0).read, gbytes_per_s(40));
   const auto& train = std::get<Train>(d->workloads.at(0).task);
   EXPECT_EQ(train.tokens, 2e12);

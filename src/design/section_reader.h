@@ -79,7 +79,7 @@ class SectionReader {
   template <class T>
     requires std::is_enum_v<T>
   void read(const YamlNode& n, T& out, const Field&, std::string_view key) {
-    if (const auto i = c_.values.word(n, key, words(T{}))) out = static_cast<T>(*i);
+    if (const auto i = c_.values.word(n, key, word_list<T>())) out = static_cast<T>(*i);
   }
   template <class T>
   void read(const YamlNode& n, std::optional<T>& out, const Field& f, std::string_view key) {

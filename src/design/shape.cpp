@@ -104,7 +104,7 @@ class ShapeMaker {
     requires std::is_enum_v<T>
   void describe(T v, const Field&, FieldShape& s) {
     s.kind = ValueKind::word;
-    s.words = words(v);
+    s.words = word_list<T>();
     s.default_text = word_of(v);
   }
   template <class T>

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "catalog/vocabulary.h"
 
 namespace orrery::design {
 
 enum class Tier { gpu_direct, node_nvme, hot, warm, cold };
 enum class TierKind { parallel_fs, object, nfs, local_nvme, block };
-enum class CachePolicy { lru, random, pin, belady };
 
 struct Metadata {
   std::optional<int> servers;
@@ -39,13 +39,13 @@ struct StorageTier {
   Metadata metadata;
   std::optional<int> client_streams;  // parallel requests of one node
   std::optional<BytesPerSecond> stream_rate;
-  std::optional<Seconds> first_byte;      // latency of a request
-  CachePolicy policy = CachePolicy::lru;  // where the tier caches another
-  std::string caches;                     // name of the tier it caches; empty: none
-  bool encrypted = false;                 // at rest
-  bool versioned = false;                 // copies that deletion cannot reach
-  std::optional<UsdPerByteSecond> price;  // rent
-  std::optional<UsdPerByte> capex;        // purchase
+  std::optional<Seconds> first_byte;            // latency of a request
+  EvictionPolicy policy = EvictionPolicy::lru;  // where the tier caches another
+  std::string caches;                           // name of the tier it caches; empty: none
+  bool encrypted = false;                       // at rest
+  bool versioned = false;                       // copies that deletion cannot reach
+  std::optional<UsdPerByteSecond> price;        // rent
+  std::optional<UsdPerByte> capex;              // purchase
   std::optional<UsdPerByte> egress_price;
 
   std::string_view label() const;  // the name, or the tier's word

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "base/words.h"
 
 namespace orrery::design {
 namespace {
@@ -33,12 +34,6 @@ std::string_view how_to_write(YamlNode::Kind kind) {
     default:
       return "write one value after the colon";
   }
-}
-
-std::string list_of(std::span<const std::string_view> words) {
-  std::string out;
-  for (const std::string_view w : words) out += (out.empty() ? "" : ", ") + std::string(w);
-  return out;
 }
 
 // 0777 and 0x1f mean one number to a programmer, another to a reader of the file.
@@ -275,7 +270,7 @@ std::optional<std::size_t> ValueReader::word(const YamlNode& node, std::string_v
   const auto close = nearest(node.text, known);
   complain(node.mark,
            {"design.unknown-word", fmt::format("`{}` cannot be `{}`", key, shown(node.text)),
-            "it is one of " + list_of(words),
+            "it is one of " + listed(words),
             close ? "did you mean `" + *close + "`?" : "write one of these words"});
   return std::nullopt;
 }

@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "catalog/vocabulary.h"
 #include "design/tiers.h"
 
 namespace orrery::design {
 
-enum class Precision { fp32, tf32, bf16, fp16, fp8, fp8_row, fp8_block, mxfp8, nvfp4, int8, int4 };
-enum class Sharding { none, zero1, zero2, zero3 };
-enum class Recompute { none, selective, full };
 enum class CheckpointMode { sync, async };
 enum class DataKind { text, image, video, tabular, volume };  // volume: CT and MRI studies
 enum class DataFormat { shards, files };

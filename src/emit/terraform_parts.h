@@ -19,7 +19,7 @@ struct RentedPart {
   std::string provider;  // aws, gcp or azure
   InstanceType instance;
   int hosts = 0;  // spares included
-  design::Contract contract = design::Contract::on_demand;
+  Contract contract = Contract::on_demand;
   bool capacity_block = false;  // bought at aws for a fixed time
 };
 

@@ -1,24 +1,12 @@
 #include "fabric/collective_parameters.h"
 
-#include <array>
 #include <limits>
-#include <utility>
 
 #include "base/text.h"
 
 namespace orrery {
 namespace {
 
-constexpr std::array<std::pair<NetworkKind, const char*>, 8> kKinds = {{
-    {NetworkKind::none, "none"},
-    {NetworkKind::infiniband, "infiniband"},
-    {NetworkKind::roce, "roce"},
-    {NetworkKind::efa, "efa"},
-    {NetworkKind::efa_first, "efa1"},
-    {NetworkKind::tcpxo, "tcpxo"},
-    {NetworkKind::tcpx, "tcpx"},
-    {NetworkKind::ethernet, "ethernet"},
-}};
 
 struct Row {
   std::string_view group, name, parameter;
@@ -90,13 +78,6 @@ bool set(CollectiveParameters& p, const Row& r) {
 }
 
 }  // namespace
-
-const char* to_text(NetworkKind kind) {
-  for (const auto& [k, text] : kKinds) {
-    if (k == kind) return text;
-  }
-  return "none";
-}
 
 NetworkKind network_kind_from(std::string_view text, std::string_view scaleup_link) {
   const std::string t = lowered(text);

@@ -10,23 +10,11 @@
 
 #include "base/csv.h"
 #include "base/diagnostic.h"
+#include "catalog/vocabulary.h"
 #include "fabric/collective_model.h"
 
 namespace orrery {
 
-// efa_first: the adapters of A100 machines (AWS p4); efa: those since.
-enum class NetworkKind : std::uint8_t {
-  none,
-  infiniband,
-  roce,
-  efa,
-  efa_first,
-  tcpxo,
-  tcpx,
-  ethernet
-};
-
-const char* to_text(NetworkKind kind);
 // From a free text as logs and tables have it: "RoCEv2", "IB NDR", "EFA/SRD", "GPUDirect-TCPXO".
 // `scaleup_link` tells the generations of EFA apart.
 NetworkKind network_kind_from(std::string_view text, std::string_view scaleup_link);

@@ -24,15 +24,6 @@ struct EdgeFile {
   Diagnostics faults;
 };
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (const std::string_view w : split(line, ' ')) {
-    const std::string_view t = trimmed(w);
-    if (!t.empty()) words.push_back(t);
-  }
-  return words;
-}
-
 void read_edge(EdgeFile& out, const std::vector<std::string_view>& words, Place place) {
   const auto bad = [&](std::string code, std::string what, std::string fix) {
     out.faults.push_back({.severity = Severity::error,
@@ -67,7 +58,7 @@ EdgeFile read_lines(std::string_view text, const std::string& file) {
   int number = 0;
   for (const std::string_view raw : split(text, '\n')) {
     ++number;
-    const auto words = words_of(raw.substr(0, raw.find('#')));
+    const auto words = split_at_blanks(raw.substr(0, raw.find('#')));
     if (words.empty()) continue;
     if (words[0] == "endpoint" || words[0] == "switch") {
       for (std::size_t i = 1; i < words.size(); ++i) {

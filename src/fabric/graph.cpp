@@ -249,24 +249,13 @@ std::string FabricGraph::vertex_name(VertexId v) const {
   const auto i = static_cast<std::size_t>(v);
   if (i < names.size()) return names[i];
   std::string number = std::to_string(numbers[i]);
-  const std::string plane = planes > 1 ? "plane " + std::to_string(planes_of[i]) + " " : "";
-  switch (kinds[i]) {
-    case VertexKind::endpoint:
-      if (rails <= 1) return plane + "node " + number;
-      return plane + "node " + std::to_string(numbers[i] / rails) + " rail " +
-             std::to_string(numbers[i] % rails);
-    case VertexKind::leaf:
-      return plane + "leaf " + number;
-    case VertexKind::spine:
-      return plane + "spine " + number;
-    case VertexKind::core:
-      return plane + "core " + number;
-    case VertexKind::router:
-      return "router " + number;
-    case VertexKind::node_switch:
-      return "scale-up switch " + number;
+  const VertexKind kind = kinds[i];
+  if (kind == VertexKind::endpoint && rails > 1) {
+    number = std::to_string(numbers[i] / rails) + " rail " + std::to_string(numbers[i] % rails);
   }
-  return number;
+  const bool in_plane = planes > 1 && kind != VertexKind::router && kind != VertexKind::node_switch;
+  const std::string plane = in_plane ? "plane " + std::to_string(planes_of[i]) + " " : "";
+  return plane + std::string(other_word_of(kind)) + ' ' + number;
 }
 
 std::string FabricGraph::link_name(LinkId l) const {

@@ -17,6 +17,7 @@
 
 #include "base/diagnostic.h"
 #include "base/quantity.h"
+#include "base/words.h"
 #include "fabric/topology.h"
 
 namespace orrery {
@@ -25,6 +26,12 @@ using VertexId = std::int32_t;
 using LinkId = std::int32_t;
 
 enum class VertexKind : std::uint8_t { endpoint, leaf, spine, core, router, node_switch };
+inline constexpr Word<VertexKind> kVertexWords[] = {
+    {VertexKind::endpoint, "node"}, {VertexKind::leaf, "leaf"},
+    {VertexKind::spine, "spine"},   {VertexKind::core, "core"},
+    {VertexKind::router, "router"}, {VertexKind::node_switch, "node-switch", "scale-up switch"},
+};
+constexpr WordTable<VertexKind> words_of(VertexKind) { return kVertexWords; }
 
 struct GraphLink {
   VertexId from = 0;

@@ -12,15 +12,6 @@ namespace {
 constexpr double kTellingBandwidth = 20;
 constexpr std::size_t kMostLines = 10'000;
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  std::vector<std::string_view> words;
-  for (const std::string_view w : split(line, ' ')) {
-    const std::string_view t = trimmed(w);
-    if (!t.empty()) words.push_back(t);
-  }
-  return words;
-}
-
 std::optional<Collective> kind_in(std::string_view text) {
   const auto has = [&](const char* word) { return text.find(word) != std::string_view::npos; };
   if (has("all_reduce")) return Collective::all_reduce;
@@ -34,7 +25,7 @@ std::optional<Collective> kind_in(std::string_view text) {
 
 // size count type redop root time algbw busbw wrong time algbw busbw wrong
 std::optional<NcclLine> table_line(std::string_view line) {
-  const auto words = words_of(line);
+  const auto words = split_at_blanks(line);
   if (words.size() < 8) return std::nullopt;
   const auto size = parse_number(words[0]);
   if (!size || !parse_number(words[1]) || parse_number(words[2])) return std::nullopt;
@@ -74,7 +65,7 @@ Result<NcclLog> parse_nccl_log(std::string_view text, const std::string& file,
     const std::string_view t = trimmed(line);
     if (t.starts_with("#")) {
       if (!log.kind) log.kind = kind_in(t);
-      const auto words = words_of(t);
+      const auto words = split_at_blanks(t);
       ranks += words.size() > 2 && (words[1] == "Rank" || words[0] == "#Rank");
       continue;
     }

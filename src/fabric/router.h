@@ -15,11 +15,10 @@
 #include <optional>
 #include <vector>
 
+#include "catalog/vocabulary.h"
 #include "fabric/graph.h"
 
 namespace orrery {
-
-enum class RoutingKind : std::uint8_t { fixed, ecmp, adaptive };
 
 struct RoutingOptions {
   RoutingKind kind = RoutingKind::fixed;

@@ -1,24 +1,13 @@
 #include "fabric/topology.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "fabric/fault.h"
 
 namespace orrery {
 namespace {
-
-constexpr std::array<std::pair<TopologyKind, const char*>, 6> kKinds = {{
-    {TopologyKind::fat_tree, "fat-tree"},
-    {TopologyKind::rail_fat_tree, "rail-fat-tree"},
-    {TopologyKind::rail_only, "rail-only"},
-    {TopologyKind::dragonfly, "dragonfly"},
-    {TopologyKind::torus, "torus"},
-    {TopologyKind::scale_up, "scale-up"},
-}};
 
 // Above this the counts stop meaning a building and arithmetic in int could overflow.
 constexpr std::int64_t kMostEndpoints = 16'000'000;
@@ -278,20 +267,6 @@ Topology build_scale_up(Topology t) {
 }
 
 }  // namespace
-
-const char* to_text(TopologyKind kind) {
-  for (const auto& [k, text] : kKinds) {
-    if (k == kind) return text;
-  }
-  return "fat-tree";
-}
-
-std::optional<TopologyKind> topology_kind_from(std::string_view text) {
-  for (const auto& [k, name] : kKinds) {
-    if (text == name) return k;
-  }
-  return std::nullopt;
-}
 
 std::int64_t two_tier_limit(int radix) { return std::int64_t{radix} * radix / 2; }
 std::int64_t three_tier_limit(int radix) { return std::int64_t{radix} * radix * radix / 4; }

@@ -13,20 +13,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/diagnostic.h"
 #include "base/quantity.h"
+#include "catalog/vocabulary.h"
 
 namespace orrery {
-
-enum class TopologyKind { fat_tree, rail_fat_tree, rail_only, dragonfly, torus, scale_up };
-
-const char* to_text(TopologyKind kind);
-std::optional<TopologyKind> topology_kind_from(std::string_view text);  // "rail-fat-tree" ...
 
 struct FabricSpec {
   TopologyKind kind = TopologyKind::rail_fat_tree;

@@ -55,39 +55,17 @@ Endpoints service_endpoints(const design::Network& wanted, const std::vector<Fle
   return e;
 }
 
-TopologyKind generator_kind(design::TopologyKind wanted) {
-  switch (wanted) {
-    case design::TopologyKind::none:
-    case design::TopologyKind::fat_tree:
-      return TopologyKind::fat_tree;
-    case design::TopologyKind::rail_fat_tree:
-    case design::TopologyKind::three_tier:
-    case design::TopologyKind::twin_plane:
-      return TopologyKind::rail_fat_tree;
-    case design::TopologyKind::dragonfly:
-      return TopologyKind::dragonfly;
-    case design::TopologyKind::torus:
-      return TopologyKind::torus;
-    case design::TopologyKind::rail_only:
-      return TopologyKind::rail_only;
-    case design::TopologyKind::nvl72:
-      return TopologyKind::scale_up;
-  }
-  return TopologyKind::fat_tree;
-}
-
 FabricSpec spec_of(const design::Network& wanted, const Switch* part, const Endpoints& e) {
-  const int planes = wanted.topology == design::TopologyKind::twin_plane
-                         ? std::max(2, wanted.planes)
-                         : wanted.planes;
-  FabricSpec spec{.kind = generator_kind(wanted.topology), .nodes = e.nodes};
+  const design::TopologyTerms terms = design::topology_terms(wanted.topology);
+  const int planes = std::max(terms.planes, wanted.planes);
+  FabricSpec spec{.kind = terms.kind, .nodes = e.nodes};
   spec.rails = wanted.rails.value_or(e.ports_per_node);
   spec.planes = planes;
   spec.link_rate = e.port_rate / planes;
   spec.radix = part ? radix_at(*part, spec.link_rate) : spec.radix;
   if (part && part->latency) spec.link_latency = *part->latency;
   spec.oversubscription = wanted.oversubscription;
-  spec.tiers = wanted.topology == design::TopologyKind::three_tier ? 3 : 0;
+  spec.tiers = terms.tiers;
   spec.manager_ports = part && part->type.starts_with("InfiniBand") ? kManagerPorts : 0;
   spec.torus = wanted.dimensions;
   return spec;
@@ -123,7 +101,7 @@ Network build(const std::string& name, const design::Network& wanted, const Cata
   v.is_roce = speaks_roce(wanted, v.switch_part);
   v.ports_per_node = e.ports_per_node;
   v.port_rate = e.port_rate;
-  if (wanted.topology == design::TopologyKind::none || e.nodes == 0) return v;
+  if (wanted.topology == design::NamedTopology::none || e.nodes == 0) return v;
   const FabricSpec spec = spec_of(wanted, v.switch_part, e);
   auto topology = make_topology(spec);
   if (!topology) {
@@ -149,7 +127,7 @@ int radix_at(const Switch& part, BytesPerSecond rate) {
 bool speaks_roce(const design::Network& network, const Switch* part) {
   if (network.protocol) return *network.protocol == design::Protocol::roce;
   return part != nullptr && part->type.starts_with("Ethernet") &&
-         network.topology != design::TopologyKind::none;
+         network.topology != design::NamedTopology::none;
 }
 
 Networks build_networks(const design::Design& design, const Catalog& catalog,

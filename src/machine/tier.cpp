@@ -166,7 +166,7 @@ const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label) 
     if (v.label == label) return &v;
   }
   for (const Tier& v : tiers) {
-    if (design::word_of(v.tier->tier) == label) return &v;
+    if (word_of(v.tier->tier) == label) return &v;
   }
   return nullptr;
 }

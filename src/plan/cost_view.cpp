@@ -112,12 +112,10 @@ void fill_owned(CostView& v, const CostContext& c) {
 RentedFleet rent_of(const Fleet& f, const CostView& v, const CostContext& c) {
   const design::Rent& rent = *f.fleet->rent;
   RentedFleet r{.fleet = &f};
-  r.input.kind = rent.contract == design::Contract::spot       ? RentalKind::spot
-                 : rent.contract == design::Contract::reserved ? RentalKind::reserved
-                                                               : RentalKind::on_demand;
+  r.input.kind = rent.contract;
   r.input.list = kUnknownPrice;
   r.reference = "assumed: no row in the price table";
-  const bool spot = r.input.kind == RentalKind::spot;
+  const bool spot = r.input.kind == Contract::spot;
   if (rent.price) {
     r.input.list = *rent.price;
     r.reference = "the design";
@@ -128,7 +126,7 @@ RentedFleet rent_of(const Fleet& f, const CostView& v, const CostContext& c) {
       market = market_price(c.machine.catalog().cloud_prices, f.accelerator()->id, "", spot);
     if (market) r.input.list = market->median, r.reference = market->reference;
   }
-  if (r.input.kind == RentalKind::reserved)
+  if (r.input.kind == Contract::reserved)
     r.input.discount = reserved_discount(rent, c.machine.catalog());
   r.input.utilisation = c.machine.design().economics.utilisation.value_or(0.9);
   // The failure stage already counts interruptions in the goodput of what runs here.

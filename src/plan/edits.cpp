@@ -79,8 +79,8 @@ bool site_carries(const Review& r, const Fleet& fleet, int more_nodes) {
 design::Network separate_storage(const design::Networks& fabric) {
   design::Network own = fabric.storage;
   own.converged = false;
-  if (own.topology != design::TopologyKind::none) return own;
-  own.topology = design::TopologyKind::fat_tree;
+  if (own.topology != design::NamedTopology::none) return own;
+  own.topology = design::NamedTopology::fat_tree;
   own.routing = fabric.compute.routing;
   if (own.switch_part.empty()) {
     own.switch_part = fabric.compute.switch_part;
@@ -91,12 +91,12 @@ design::Network separate_storage(const design::Networks& fabric) {
 }
 
 std::optional<Edit> edit_topology(const Review& r, const Network& network) {
-  using enum design::TopologyKind;
+  using enum design::NamedTopology;
   design::Design changed = r.design();
   design::Network& wanted = network.name == "compute"   ? changed.fabric.compute
                             : network.name == "storage" ? changed.fabric.storage
                                                         : changed.fabric.management;
-  for (const design::TopologyKind kind : {rail_fat_tree, fat_tree, three_tier}) {
+  for (const design::NamedTopology kind : {rail_fat_tree, fat_tree, three_tier}) {
     if (kind == rail_fat_tree && network.name != "compute") continue;
     wanted.topology = kind;
     const Networks views = build_networks(changed, r.catalog(), r.fleets());
@@ -104,7 +104,7 @@ std::optional<Edit> edit_topology(const Review& r, const Network& network) {
                            : network.name == "storage" ? views.storage
                                                        : views.management;
     if (built.topology) {
-      return Edit{network.path + ".topology", std::string(design::word_of(kind))};
+      return Edit{network.path + ".topology", std::string(word_of(kind))};
     }
   }
   return std::nullopt;

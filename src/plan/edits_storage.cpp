@@ -20,7 +20,7 @@ constexpr int kHostCores = 112;
 
 bool keeps_by_rule(const design::Checkpoint& checkpoint, const Tier& tier) {
   return std::ranges::any_of(checkpoint.keep, [&](const design::KeepRule& rule) {
-    return rule.tier == tier.label || rule.tier == design::word_of(tier.tier->tier);
+    return rule.tier == tier.label || rule.tier == word_of(tier.tier->tier);
   });
 }
 

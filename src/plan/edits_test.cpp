@@ -39,12 +39,12 @@ TEST(edits, storage_gets_the_compute_networks_switches_and_keeps_its_own_words) 
   fabric.storage = {.converged = true, .ports_per_node = 1};
   const design::Network own = separate_storage(fabric);
   EXPECT_FALSE(own.converged);
-  EXPECT_EQ(own.topology, design::TopologyKind::fat_tree);
+  EXPECT_EQ(own.topology, design::NamedTopology::fat_tree);
   EXPECT_EQ(own.switch_part, fabric.compute.switch_part);
   EXPECT_TRUE(own.roce == fabric.compute.roce) << "the same switches, set up alike";
   EXPECT_EQ(own.ports_per_node, 1);
-  fabric.storage = {.topology = design::TopologyKind::three_tier, .converged = true};
-  EXPECT_EQ(separate_storage(fabric).topology, design::TopologyKind::three_tier);
+  fabric.storage = {.topology = design::NamedTopology::three_tier, .converged = true};
+  EXPECT_EQ(separate_storage(fabric).topology, design::NamedTopology::three_tier);
 }
 
 TEST(edits, the_nearest_batch_is_a_multiple_that_the_accelerators_share) {

@@ -108,18 +108,6 @@ Pattern pattern_of(const FabricGraph& g, Collective kind, CollectiveAlgorithm al
   return std::move(s.pattern);
 }
 
-RoutingOptions routing_of(const Network& v) {
-  switch (v.wanted->routing) {
-    case design::Routing::ecmp:
-      return {.kind = RoutingKind::ecmp};
-    case design::Routing::adaptive:
-      return {.kind = RoutingKind::adaptive};
-    case design::Routing::fixed:
-      break;
-  }
-  return {.kind = RoutingKind::fixed};
-}
-
 void take_out(Router& router, const NetworkLoss& loss) {
   for (const VertexId v : loss.switches) router.fail_vertex(v);
   for (const LinkId l : loss.cables) router.fail_cable(l);
@@ -290,7 +278,7 @@ NetworkLoad load_network(const Machine& m, const Network& v, const FabricGraph& 
   const Pattern pattern = pattern_of(g, ask.kind, detail.algorithm, nic_bytes);
   load.note = fmt::format("Drawn as {}.", pattern.name);
   const int queue_pairs = std::clamp(v.wanted->queue_pairs, 1, kMostQueuePairs);
-  Router router(g, routing_of(v));
+  Router router(g, {.kind = v.wanted->routing});
   Routed whole = route_all(g, router, queue_pairs, pattern.messages);
   std::optional<Finished> before;
   if (!fleet || !loss.empty()) before = run_flows(g, whole);

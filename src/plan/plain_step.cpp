@@ -19,23 +19,23 @@ constexpr double kGradientBytes = 4;
 constexpr double kHidden = 0.7;
 constexpr double kAdamBytesPerParam = 16;
 
-double bytes_of(design::Precision p) {
+double bytes_of(Precision p) {
   switch (p) {
-    case design::Precision::fp32:
-    case design::Precision::tf32:
+    case Precision::fp32:
+    case Precision::tf32:
       return 4;
-    case design::Precision::bf16:
-    case design::Precision::fp16:
+    case Precision::bf16:
+    case Precision::fp16:
       return 2;
     default:
       return 1;
   }
 }
 
-std::optional<FlopsPerSecond> peak_of(const Accelerator& a, design::Precision p) {
-  const Dtype wanted = p == design::Precision::fp32   ? Dtype::fp32
-                       : p == design::Precision::tf32 ? Dtype::tf32
-                                                      : Dtype::bf16;
+std::optional<FlopsPerSecond> peak_of(const Accelerator& a, Precision p) {
+  const Dtype wanted = p == Precision::fp32   ? Dtype::fp32
+                       : p == Precision::tf32 ? Dtype::tf32
+                                              : Dtype::bf16;
   if (a.peak(wanted)) return a.peak(wanted);
   return a.peak(Dtype::fp16);
 }

@@ -45,7 +45,7 @@ TEST(networks, a_switch_splits_its_ports_for_slower_endpoints) {
 
 TEST(networks, ethernet_without_a_protocol_is_taken_for_roce) {
   const Switch* ethernet = known().catalog().switch_part("sn5600");
-  design::Network n{.topology = design::TopologyKind::fat_tree};
+  design::Network n{.topology = design::NamedTopology::fat_tree};
   EXPECT_TRUE(speaks_roce(n, ethernet));
   EXPECT_FALSE(speaks_roce(n, known().catalog().switch_part("qm9700")));
   n.protocol = design::Protocol::ethernet;

@@ -38,7 +38,7 @@ void check_separate(const Review& r, const Rule& rule, std::vector<Finding>& out
       "A checkpoint drain and the collectives of the next step want the same wires at the same "
       "time.";
   f.fix = "Give storage a network of its own, or accept the loss.";
-  const bool declared = r.design().fabric.storage.topology != design::TopologyKind::none;
+  const bool declared = r.design().fabric.storage.topology != design::NamedTopology::none;
   f.edit = declared ? Edit{"fabric.storage.converged", "false"}
                     : Edit{"fabric.storage", section_text(separate_storage(r.design().fabric))};
   out.push_back(std::move(f));

@@ -80,7 +80,7 @@ void check_lru(const Review& r, const Rule& rule, std::vector<Finding>& out) {
     if (!t.feed.known || !t.train->dataset.shuffle || t.train->dataset.epochs <= 1) continue;
     for (const Tier& cache : r.tiers()) {
       if (cache.tier->caches != t.feed.tier->label ||
-          cache.tier->policy != design::CachePolicy::lru)
+          cache.tier->policy != EvictionPolicy::lru)
         continue;
       const Bytes used = r.used_of(*t.feed.tier);
       const double share =

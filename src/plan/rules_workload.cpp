@@ -127,7 +127,7 @@ void check_int8(const Review& r, const Rule& rule, std::vector<Finding>& out) {
     const auto* serve = std::get_if<design::Serve>(&w.task);
     const Fleet* fleet = fleet_of(r.fleets(), w);
     if (serve == nullptr || fleet == nullptr || fleet->accelerator() == nullptr) continue;
-    if (serve->precision != design::Precision::int8) continue;
+    if (serve->precision != Precision::int8) continue;
     const Accelerator& a = *fleet->accelerator();
     const auto int8 = a.peak(Dtype::int8);
     const auto bf16 = a.peak(Dtype::bf16);

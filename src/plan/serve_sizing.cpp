@@ -14,28 +14,6 @@ constexpr Seconds kReplicaBack = minutes(10);
 // Halves round up, whatever the last bit of a share says.
 constexpr double kRounding = 1e-9;
 
-Dtype weights_dtype(design::Precision p) {
-  switch (p) {
-    case design::Precision::fp8:
-    case design::Precision::fp8_row:
-    case design::Precision::fp8_block:
-    case design::Precision::mxfp8:
-      return Dtype::fp8;
-    case design::Precision::nvfp4:
-    case design::Precision::int4:
-      return Dtype::fp4;
-    case design::Precision::int8:
-      return Dtype::int8;
-    case design::Precision::fp16:
-      return Dtype::fp16;
-    case design::Precision::fp32:
-    case design::Precision::tf32:
-    case design::Precision::bf16:
-      return Dtype::bf16;
-  }
-  return Dtype::bf16;
-}
-
 double availability_at(const ServeView& v, double replicas, PerSecond host_rate) {
   const double devices = replicas * v.devices_per_replica;
   const double hosts = std::max(1.0, devices / std::max(1, v.fleet->accelerators_per_host));
@@ -52,9 +30,9 @@ double availability_at(const ServeView& v, double replicas, PerSecond host_rate)
 ServingQuery serving_query(const ServeView& v) {
   ServingQuery q{
       .model = *v.model, .accelerator = v.fleet->accelerator(), .engine = v.serve->engine};
-  q.precision.products = weights_dtype(v.serve->precision);
+  q.precision.products = product_dtype(v.serve->precision);
   q.precision.experts = q.precision.products;
-  q.precision.kv = weights_dtype(v.serve->kv_precision);
+  q.precision.kv = product_dtype(v.serve->kv_precision);
   q.request = v.request;
   q.split.pp = v.serve->pp;
   return q;

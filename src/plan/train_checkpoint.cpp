@@ -101,7 +101,7 @@ void fill_exposure(CheckpointView& v, const TrainView& view) {
 Bytes kept_on(const Tier& tier, const CheckpointView& v, const design::Checkpoint& wanted,
               Seconds run) {
   for (const design::KeepRule& rule : wanted.keep) {
-    if (rule.tier != tier.label && rule.tier != design::word_of(tier.tier->tier)) continue;
+    if (rule.tier != tier.label && rule.tier != word_of(tier.tier->tier)) continue;
     if (rule.newest) return v.size * (*rule.newest + 1);  // and the one in flight
     return v.size * (1 + run / wanted.milestone.value_or(kMilestone));
   }

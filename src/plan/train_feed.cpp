@@ -20,22 +20,6 @@ constexpr double kLoaderShare = 0.75;
 constexpr BytesPerSecond kHostToDevice = gbytes_per_s(55);
 constexpr Bytes kDefaultShard = megabytes(256);
 
-std::string_view kind_word(design::DataKind kind) {
-  switch (kind) {
-    case design::DataKind::text:
-      return "text";
-    case design::DataKind::image:
-      return "image";
-    case design::DataKind::video:
-      return "video";
-    case design::DataKind::tabular:
-      return "tabular";
-    case design::DataKind::volume:
-      return "volume";
-  }
-  return "text";
-}
-
 double cores_per_accelerator(const TrainView& view) {
   if (view.train->dataset.loader_cores) return *view.train->dataset.loader_cores;
   const auto& node = view.fleet->node;
@@ -67,26 +51,11 @@ const Tier* cache_of(const Machine& m, const Tier& tier) {
   return nullptr;
 }
 
-EvictionPolicy policy_of(design::CachePolicy p) {
-  switch (p) {
-    case design::CachePolicy::lru:
-      return EvictionPolicy::lru;
-    case design::CachePolicy::random:
-      return EvictionPolicy::random;
-    case design::CachePolicy::pin:
-      return EvictionPolicy::pin;
-    case design::CachePolicy::belady:
-      return EvictionPolicy::belady;
-  }
-  return EvictionPolicy::lru;
-}
-
 double cache_hit_rate(const TrainView& view, const Tier& cache, Bytes size, int hosts) {
   const Bytes capacity = cache.per_node ? cache.capacity * hosts : cache.capacity;
   const double share = size > Bytes(0) ? std::min(1.0, capacity / size) : 1;
   const EpochOrder order = view.train->dataset.shuffle ? EpochOrder::shuffled : EpochOrder::fixed;
-  return mean_hit_rate(hit_rate(policy_of(cache.tier->policy), order, share),
-                       view.train->dataset.epochs);
+  return mean_hit_rate(hit_rate(cache.tier->policy, order, share), view.train->dataset.epochs);
 }
 
 FetchPath path_to(const Tier& tier, const TrainView& view, const Machine& m) {
@@ -109,7 +78,7 @@ FetchPath path_to(const Tier& tier, const TrainView& view, const Machine& m) {
 void fill_feed(TrainView& view, const Machine& m) {
   FeedView& feed = view.feed;
   const design::Dataset& data = view.train->dataset;
-  const DatasetKind* kind = find_dataset_kind(m.models().dataset_kinds, kind_word(data.kind));
+  const DatasetKind* kind = find_dataset_kind(m.models().dataset_kinds, word_of(data.kind));
   const bool text = view.model != nullptr;
   const double tokens = view.train->sequence;
   feed.sample = data.sample_size.value_or(text   ? Bytes(tokens * kBytesPerToken)

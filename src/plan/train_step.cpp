@@ -13,62 +13,12 @@
 namespace orrery {
 namespace {
 
-Precision precision_of(design::Precision p) {
-  switch (p) {
-    case design::Precision::fp16:
-      return Precision::fp16;
-    case design::Precision::fp8:
-      return Precision::fp8;
-    case design::Precision::fp8_row:
-      return Precision::fp8_row;
-    case design::Precision::fp8_block:
-      return Precision::fp8_block;
-    case design::Precision::mxfp8:
-      return Precision::mxfp8;
-    case design::Precision::nvfp4:
-      return Precision::nvfp4;
-    case design::Precision::fp32:
-    case design::Precision::tf32:
-    case design::Precision::bf16:
-    case design::Precision::int8:
-    case design::Precision::int4:
-      return Precision::bf16;
-  }
-  return Precision::bf16;
-}
-
-Sharding sharding_of(design::Sharding s) {
-  switch (s) {
-    case design::Sharding::none:
-      return Sharding::none;
-    case design::Sharding::zero1:
-      return Sharding::zero1;
-    case design::Sharding::zero2:
-      return Sharding::zero2;
-    case design::Sharding::zero3:
-      return Sharding::zero3;
-  }
-  return Sharding::zero1;
-}
-
-Recompute recompute_of(design::Recompute r) {
-  switch (r) {
-    case design::Recompute::none:
-      return Recompute::none;
-    case design::Recompute::selective:
-      return Recompute::selective;
-    case design::Recompute::full:
-      return Recompute::full;
-  }
-  return Recompute::none;
-}
-
 LayoutWish wish_for(const design::Train& train) {
   if (!train.layout) return {};
   const design::Layout& l = *train.layout;
   LayoutWish w{.tp = l.tp, .pp = l.pp, .vp = l.vp, .cp = l.cp, .ep = l.ep, .microbatch = l.mbs};
-  w.sharding = sharding_of(l.sharding);
-  w.recompute = recompute_of(l.recompute);
+  w.sharding = l.sharding;
+  w.recompute = l.recompute;
   return w;
 }
 
@@ -81,7 +31,7 @@ TrainingQuery query_for(const TrainView& view, const Machine& m) {
   q.sequence = view.train->sequence;
   q.batch = view.train->batch;
   q.layout = wish_for(*view.train);
-  q.precision = precision_of(view.train->precision);
+  q.precision = modelled(view.train->precision);
   q.task = view.train->lora ? TrainingTask::lora : TrainingTask::pretrain;
   q.oversubscription = wiring.oversubscription;
   q.network = wiring.network;
@@ -125,7 +75,7 @@ StepPlan plan_of(const TrainingPrediction& p, const TrainingQuery& q) {
   plan.device_power = Watts(p.watts.value);
   for (int i = 0; i < kStepPhaseCount; ++i) {
     const auto part = static_cast<StepPhase>(i);
-    plan.parts.push_back({to_text(part), Seconds(p.step.part(part))});
+    plan.parts.push_back({std::string(to_text(part)), Seconds(p.step.part(part))});
   }
   fill_shares(plan, p.step, q, p.layout);
   plan.error = p.step_time_s.value > 0 ? p.step_time_s.high / p.step_time_s.value - 1 : 0.2;

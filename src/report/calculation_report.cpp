@@ -12,7 +12,7 @@ Document document_of(const Calculation& c) {
   Table t{.flush_right = {false, true, false, false}};
   for (const Figure& f : c.figures) {
     t.rows.push_back({f.label, show(f.estimate.value, f.unit), show_interval(f.estimate, f.unit),
-                      to_text(f.estimate.basis)});
+                      std::string(to_text(f.estimate.basis))});
   }
   d.table(std::move(t));
   d.heading(2, "The arithmetic");

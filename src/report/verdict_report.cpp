@@ -81,7 +81,7 @@ void add_section(Document& d, const Section& s, VerdictView view) {
   Table t{.flush_right = {false, true, false, false, false}};
   for (const Figure& f : s.figures) {
     t.rows.push_back({f.label, show(f.estimate.value, f.unit), show_interval(f.estimate, f.unit),
-                      to_text(f.estimate.basis), f.estimate.reference});
+                      std::string(to_text(f.estimate.basis)), f.estimate.reference});
   }
   if (!t.rows.empty()) d.table(std::move(t));
   if (!s.limit.empty()) d.paragraph("limit: " + s.limit);

@@ -66,8 +66,8 @@ void add_owned(std::vector<CostNode>& top, const CostView& cost) {
 void add_rents(std::vector<CostNode>& top, const CostView& cost) {
   std::vector<CostNode> rents;
   for (const RentedFleet& r : cost.rented) {
-    rents.push_back(
-        leaf(r.fleet->fleet->name + ", " + to_text(r.input.kind), r.per_year, r.reference));
+    rents.push_back(leaf(r.fleet->fleet->name + ", " + std::string(to_text(r.input.kind)),
+                         r.per_year, r.reference));
   }
   for (const TierRent& t : cost.tier_rents) {
     rents.push_back(leaf("tier " + t.tier->label, t.per_year + t.requests_per_year, t.reference));

@@ -21,21 +21,9 @@ const Network* network_of(const Networks& views, const std::string& name) {
   return nullptr;
 }
 
+// An endpoint that is drawn among the switches is a torus's: it routes.
 std::string_view tier_of(VertexKind kind) {
-  switch (kind) {
-    case VertexKind::leaf:
-      return "leaf";
-    case VertexKind::spine:
-      return "spine";
-    case VertexKind::core:
-      return "core";
-    case VertexKind::node_switch:
-      return "node-switch";
-    case VertexKind::endpoint:
-    case VertexKind::router:
-      break;
-  }
-  return "router";
+  return word_of(kind == VertexKind::endpoint ? VertexKind::router : kind);
 }
 
 Diagnostic no_such_part(const std::string& id) {

@@ -20,27 +20,9 @@ struct Bundle {
   auto operator<=>(const Bundle&) const = default;
 };
 
-std::string_view noun_of(VertexKind kind) {
-  switch (kind) {
-    case VertexKind::endpoint:
-      return "nodes";
-    case VertexKind::leaf:
-      return "leaf";
-    case VertexKind::spine:
-      return "spine";
-    case VertexKind::core:
-      return "core";
-    case VertexKind::router:
-      return "router";
-    case VertexKind::node_switch:
-      return "node-switch";
-  }
-  return "switch";
-}
-
 std::string id_of(const Bundle& b, int planes) {
   std::string id = planes > 1 ? "p" + std::to_string(b.plane) + "-" : "";
-  id += noun_of(b.kind);
+  id += b.kind == VertexKind::endpoint ? "nodes" : word_of(b.kind);
   if (b.many) id += b.kind == VertexKind::node_switch ? "es" : "s";
   if (b.many && b.group < 0 && b.number == 0) return id;
   return id + '-' + std::to_string(b.number);

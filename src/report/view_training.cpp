@@ -63,13 +63,6 @@ void write_layout(JsonWriter& w, const Layout& l, const std::string& text) {
   w.field("sequence_parallel", l.sequence_parallel).end_object();
 }
 
-std::string_view id_of(StepPhase phase) {
-  static constexpr std::string_view kIds[kStepPhaseCount] = {
-      "matrix", "attention", "passes", "recompute", "host",      "tp",       "cp",
-      "ep",     "pp",        "bubble", "dp",        "optimizer", "overhead", "straggler"};
-  return kIds[static_cast<std::size_t>(phase)];
-}
-
 void write_part(JsonWriter& w, std::string_view id, std::string_view label, double seconds,
                 double whole) {
   if (seconds <= 0) return;
@@ -83,7 +76,7 @@ void write_step(JsonWriter& w, const TrainingPrediction& p) {
   w.key("parts").begin_array();
   for (int i = 0; i < kStepPhaseCount; ++i) {
     const auto phase = static_cast<StepPhase>(i);
-    write_part(w, id_of(phase), to_text(phase), p.step.part(phase), p.step.seconds);
+    write_part(w, word_of(phase), to_text(phase), p.step.part(phase), p.step.seconds);
   }
   w.end_array().end_object();
 }

@@ -38,7 +38,7 @@ std::optional<GemmPass> pass_from(std::string_view text) {
 }
 
 std::optional<ProbeRow> read_gemm(const CsvTable& t, const CsvRow& row) {
-  const auto dtype = dtype_from(t.text(row, "dtype"));
+  const auto dtype = from_word<Dtype>(t.text(row, "dtype"));
   const auto pass = pass_from(t.text(row, "pass"));
   const auto m = t.number(row, "m");
   const auto n = t.number(row, "n");
@@ -96,7 +96,7 @@ std::vector<FitParameter> parameters_of(const std::string& part,
   if (part == "backward attention") return attention_parameters(AttentionKernel::backward);
   if (part == "decode attention") return attention_parameters(AttentionKernel::decode);
   const std::string dtype = part.substr(0, part.find(' '));
-  std::vector<FitParameter> all = gemm_parameters(*dtype_from(dtype));
+  std::vector<FitParameter> all = gemm_parameters(*from_word<Dtype>(dtype));
   for (const auto& [pass, name] :
        {std::pair{GemmPass::dgrad, "dgrad"}, std::pair{GemmPass::wgrad, "wgrad"}}) {
     if (!has_pass(samples, pass)) continue;

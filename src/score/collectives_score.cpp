@@ -13,17 +13,6 @@ namespace {
 
 constexpr double kEfaAdapterGbits = 400;  // where a row counts adapters only: those of p6
 
-std::optional<Collective> collective_from(std::string_view text) {
-  const std::string t = lowered(text);
-  if (t == "all_reduce" || t == "allreduce") return Collective::all_reduce;
-  if (t == "all_gather" || t == "allgather") return Collective::all_gather;
-  if (t == "reduce_scatter" || t == "reducescatter") return Collective::reduce_scatter;
-  if (t == "alltoall" || t == "all_to_all") return Collective::all_to_all;
-  if (t == "broadcast") return Collective::broadcast;
-  if (t == "sendrecv" || t == "send_recv") return Collective::send_recv;
-  return std::nullopt;
-}
-
 // Ranks that share a scale-up domain: the rack's where the row says NVLink spans hosts, else the
 // host's.
 int domain_of(const Accelerator& a, int per_node, std::string_view fabric) {
@@ -115,7 +104,7 @@ std::expected<CollectiveRow, std::string> read_collective_row(const CsvTable& ta
   r.measured_us = measured_time(table, row);
   const Accelerator* a = catalog.accelerator(text("gpu"));
   if (!a) return std::unexpected(fmt::format("no accelerator {} in the catalog", text("gpu")));
-  const auto kind = collective_from(text("collective"));
+  const auto kind = from_any_word<Collective>(lowered(text("collective")));
   const auto size = table.number(row, "bytes");
   const auto ranks = table.integer(row, "ranks"), nodes = table.integer(row, "nodes");
   if (!kind) return std::unexpected(fmt::format("no collective {}", text("collective")));

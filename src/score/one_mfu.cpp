@@ -34,7 +34,7 @@ ScoreSummary score_one_mfu(const CsvTable& table, const ScoreInputs& inputs) {
     const auto peak = q.accelerator->peak(product_dtype(q.precision));
     if (!peak) continue;
     const Flops token = training_flops_per_token(q.model, q.sequence, FlopConvention::causal_half);
-    groups[q.accelerator->id + to_text(q.precision)].push_back(
+    groups[q.accelerator->id + std::string(to_text(q.precision))].push_back(
         {r->id, peak->base() / token.base(), *r->tokens_per_s_per_gpu});
   }
   std::vector<ScoredRow> rows;

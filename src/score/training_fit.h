@@ -11,12 +11,19 @@
 #include <string>
 #include <vector>
 
+#include "base/words.h"
 #include "machine/predict_training.h"
 #include "score/training_rows.h"
 
 namespace orrery {
 
 enum class FitSubject { framework, accelerator, release };
+inline constexpr Word<FitSubject> kFitSubjectWords[] = {
+    {FitSubject::framework, "framework"},
+    {FitSubject::accelerator, "accelerator"},
+    {FitSubject::release, "release"},
+};
+constexpr WordTable<FitSubject> words_of(FitSubject) { return kFitSubjectWords; }
 
 struct TrainingFitParameter {
   FitSubject subject = FitSubject::framework;

@@ -16,24 +16,18 @@ namespace {
 
 constexpr std::string_view kModelFile = "calibration/training_models.csv";
 constexpr std::string_view kPriorFile = "calibration/training_priors.csv";
-constexpr std::string_view kFitted = "fit on";
-constexpr std::string_view kWidth = "80 % half-width";
-constexpr std::string_view kCarried = "carried over from ";
 
 // A calibration file and what its rows are of.
 struct ParameterFile {
   std::string_view path;
   FitSubject subject;
-  std::string_view subject_name;  // in the priors
   std::string_view id_column;
   std::string_view value_column;
 };
 constexpr ParameterFile kFiles[] = {
-    {"calibration/training_frameworks.csv", FitSubject::framework, "framework", "framework",
-     "value"},
-    {"calibration/training_accelerators.csv", FitSubject::accelerator, "accelerator", "accelerator",
-     "value"},
-    {"calibration/training_releases.csv", FitSubject::release, "release", "framework", "factor"}};
+    {"calibration/training_frameworks.csv", FitSubject::framework, "framework", "value"},
+    {"calibration/training_accelerators.csv", FitSubject::accelerator, "accelerator", "value"},
+    {"calibration/training_releases.csv", FitSubject::release, "framework", "factor"}};
 
 // As TrainingCalibration names it; a release goes by family and version.
 std::string id_in(const ParameterFile& file, const CsvTable& table, const CsvRow& row) {
@@ -46,14 +40,25 @@ std::string parameter_in(const ParameterFile& file, const CsvTable& table, const
   return file.subject == FitSubject::release ? "factor" : std::string(table.text(row, "parameter"));
 }
 
-bool is_fitted(const CsvTable& table, const CsvRow& row) {
-  return table.text(row, "source").starts_with(kFitted);
+std::optional<ParameterOrigin> origin_in(const CsvTable& table, const CsvRow& row) {
+  return from_word<ParameterOrigin>(table.text(row, "origin"));
+}
+
+Place place_of(const CsvTable& table, const CsvRow& row) {
+  return {.file = table.file(), .line = row.line, .column = 0};
+}
+
+Diagnostic no_origin(const CsvTable& table, const CsvRow& row) {
+  return {.code = "calibration.origin",
+          .place = place_of(table, row),
+          .what = "'" + std::string(table.text(row, "origin")) + "' is no origin of a parameter",
+          .why = "a fit must know which values it may move",
+          .fix = "write one of " + listed(word_list<ParameterOrigin>())};
 }
 
 Diagnostic no_prior(const CsvTable& table, const CsvRow& row) {
-  return {.severity = Severity::error,
-          .code = "calibration.prior",
-          .place = {.file = table.file(), .line = row.line, .column = 0},
+  return {.code = "calibration.prior",
+          .place = place_of(table, row),
           .what = "a fitted parameter has no prior",
           .why = "a fit holds every parameter at one unless rows ask otherwise",
           .fix = "add it to data/calibration/training_priors.csv"};
@@ -62,7 +67,7 @@ Diagnostic no_prior(const CsvTable& table, const CsvRow& row) {
 std::optional<TrainingFitParameter> with_prior(const CsvTable& priors, const ParameterFile& file,
                                                const std::string& parameter) {
   for (const CsvRow& row : priors.rows()) {
-    if (priors.text(row, "subject") != file.subject_name) continue;
+    if (priors.text(row, "subject") != word_of(file.subject)) continue;
     if (priors.text(row, "parameter") != parameter) continue;
     return TrainingFitParameter{.subject = file.subject,
                                 .id = {},
@@ -151,23 +156,39 @@ struct FileWriter {
     return fitted_field(fitted, p);
   }
 
-  std::string line(const CsvRow& row) const {
-    std::string value(table.text(row, file.value_column));
-    std::string source(table.text(row, "source"));
-    const std::string id = id_in(file, table, row);
-    if (is_fitted(table, row)) {
-      value = fmt::format("{:.4g}", *field(row, id));
-      const TrainingFitParameter p{.subject = file.subject, .id = id, .name = {}};
-      source = fmt::format("{} its {} rows of {}", kFitted, rows_of(rows, p), rows_name);
-    } else if (source.starts_with(kWidth) && widths.contains(id)) {
-      value = fmt::format("{:.3f}", widths.find(id)->second);
-    } else if (source.starts_with(kCarried)) {
-      value = fmt::format("{:.4g}", *field(row, source.substr(kCarried.size())));
+  std::string value(const CsvRow& row, const std::string& id) const {
+    switch (origin_in(table, row).value_or(ParameterOrigin::known)) {
+      case ParameterOrigin::fitted:
+        return fmt::format("{:.4g}", *field(row, id));
+      case ParameterOrigin::carried:
+        return fmt::format("{:.4g}", *field(row, table.text(row, "relative")));
+      case ParameterOrigin::width:
+        if (widths.contains(id)) return fmt::format("{:.3f}", widths.find(id)->second);
+        break;
+      case ParameterOrigin::known:
+        break;
     }
-    const std::string second =
-        std::string(table.text(row, file.subject == FitSubject::release ? "release" : "parameter"));
-    return fmt::format("{},{},{},{}\n", csv_field(table.text(row, file.id_column)),
-                       csv_field(second), value, csv_field(source));
+    return std::string(table.text(row, file.value_column));
+  }
+
+  std::string source(const CsvRow& row, const std::string& id) const {
+    if (origin_in(table, row) != ParameterOrigin::fitted) {
+      return std::string(table.text(row, "source"));
+    }
+    const TrainingFitParameter p{.subject = file.subject, .id = id, .name = {}};
+    return fmt::format("fit on its {} rows of {}", rows_of(rows, p), rows_name);
+  }
+
+  std::string line(const CsvRow& row) const {
+    const std::string id = id_in(file, table, row);
+    std::string text;
+    for (const std::string& column : table.columns()) {
+      if (&column != &table.columns().front()) text += ',';
+      text += csv_field(column == file.value_column ? value(row, id)
+                        : column == "source"        ? source(row, id)
+                                                    : std::string(table.text(row, column)));
+    }
+    return text + '\n';
   }
 };
 
@@ -182,7 +203,9 @@ Result<std::vector<TrainingFitParameter>> training_fit_parameters(const Knowledg
     const auto table = knowledge.table(file.path);
     if (!table) return std::unexpected(table.error());
     for (const CsvRow& row : table->rows()) {
-      if (!is_fitted(*table, row)) continue;
+      const auto origin = origin_in(*table, row);
+      if (!origin) faults.push_back(no_origin(*table, row));
+      if (origin != ParameterOrigin::fitted) continue;
       auto p = with_prior(*priors, file, parameter_in(file, *table, row));
       if (!p) {
         faults.push_back(no_prior(*table, row));

@@ -1,10 +1,10 @@
 // The fit behind data/calibration/training_*.csv, and how it does on what it has not seen.
 //
-// Which parameters move: the rows of the three files whose source begins with "fit on"; what a
-// framework is known to do (bytes it keeps, overlaps it lacks) stays. Where each starts and how
-// firmly it is held: data/calibration/training_priors.csv, one row a parameter for all families,
-// accelerators and releases alike. Every fit starts at the priors, so a fold that leaves rows out
-// knows nothing of them.
+// Which parameters move: the rows of the three files whose `origin` is fitted; what a framework is
+// known to do (bytes it keeps, overlaps it lacks) stays. Where each starts and how firmly it is
+// held: data/calibration/training_priors.csv, one row a parameter for all families, accelerators
+// and releases alike. Every fit starts at the priors, so a fold that leaves rows out knows nothing
+// of them.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,29 @@
 #include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "score/score.h"
 #include "score/training_fit.h"
 
 namespace orrery {
 
-// In the order of the files.
+// Where the value of a row of the three files comes from: the column `origin`. The column `source`
+// tells it to people and decides nothing.
+enum class ParameterOrigin {
+  known,    // read, measured or assumed: a fit leaves it alone
+  fitted,   // moved by a fit
+  carried,  // that of the row's `relative`, an accelerator that has rows of its own
+  width     // 80 % half-width of the framework's rows
+};
+inline constexpr Word<ParameterOrigin> kParameterOriginWords[] = {
+    {ParameterOrigin::known, "known"},
+    {ParameterOrigin::fitted, "fitted"},
+    {ParameterOrigin::carried, "carried"},
+    {ParameterOrigin::width, "width"},
+};
+constexpr WordTable<ParameterOrigin> words_of(ParameterOrigin) { return kParameterOriginWords; }
+
+// In the order of the files. Faults: "calibration.origin", "calibration.prior".
 Result<std::vector<TrainingFitParameter>> training_fit_parameters(const Knowledge& knowledge);
 
 // The shipped models with these parameters fitted anew to the rows given.

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <set>
+#include <map>
 
 #include "catalog/embedded.h"
 #include "catalog/embedded_table.h"
@@ -99,6 +99,67 @@ TEST(TrainingRefit, AModelLeftOutIsPredictedLessWellAndSaysSo) {
   for (std::size_t i = 0; i < out.rows.size(); ++i) {
     EXPECT_GT(width(out.rows[i]), width(in.rows[i])) << out.rows[i].id;
   }
+}
+
+TEST(TrainingRefit, ACarriedValueNamesARelativeWithAFittedOrKnownOne) {
+  const auto table = embedded_table("calibration/training_accelerators.csv");
+  ASSERT_TRUE(table) << to_text(table.error());
+  const auto origin_of = [&](std::string_view accelerator, std::string_view parameter) {
+    for (const CsvRow& row : table->rows()) {
+      const bool same = table->text(row, "accelerator") == accelerator &&
+                        table->text(row, "parameter") == parameter;
+      if (same) return from_word<ParameterOrigin>(table->text(row, "origin"));
+    }
+    return std::optional<ParameterOrigin>();
+  };
+  int carried = 0;
+  for (const CsvRow& row : table->rows()) {
+    const bool is_carried =
+        from_word<ParameterOrigin>(table->text(row, "origin")) == ParameterOrigin::carried;
+    EXPECT_EQ(is_carried, !table->text(row, "relative").empty()) << row.line;
+    if (!is_carried) continue;
+    ++carried;
+    const auto origin = origin_of(table->text(row, "relative"), table->text(row, "parameter"));
+    EXPECT_TRUE(origin && origin != ParameterOrigin::carried) << row.line;
+  }
+  EXPECT_GT(carried, 50);
+}
+
+// What the origin says decides, whatever the source tells: known rows stay as they are, fitted and
+// carried ones take the fit's values, and no row is lost.
+TEST(TrainingRefit, AFitRewritesTheRowsWhoseOriginSaysSo) {
+  const ScoreInputs inputs{catalog(), nullptr};
+  const auto files = refitted_files(h200_rows(), inputs, "h200.csv");
+  ASSERT_TRUE(files) << to_text(files.error());
+  const CalibrationFile& file = (*files)[1];
+  ASSERT_EQ(file.path, "calibration/training_accelerators.csv");
+  const CsvTable before = embedded_table(file.path).value();
+  const auto after = CsvTable::parse(file.text, file.path);
+  ASSERT_TRUE(after) << to_text(after.error());
+  ASSERT_EQ(after->columns(), before.columns());
+  ASSERT_EQ(after->rows().size(), before.rows().size());
+  std::map<std::string, std::string> values;  // of accelerator and parameter
+  for (const CsvRow& row : after->rows()) {
+    values[std::string(after->text(row, "accelerator")) + ' ' +
+           std::string(after->text(row, "parameter"))] = after->text(row, "value");
+  }
+  int moved = 0;
+  for (std::size_t i = 0; i < before.rows().size(); ++i) {
+    const CsvRow& row = after->rows()[i];
+    const auto origin = from_word<ParameterOrigin>(after->text(row, "origin"));
+    if (origin == ParameterOrigin::known) {
+      EXPECT_EQ(row.fields, before.rows()[i].fields);
+    } else if (origin == ParameterOrigin::fitted) {
+      moved += after->text(row, "value") != before.text(before.rows()[i], "value");
+      EXPECT_TRUE(after->text(row, "source").starts_with("fit on its ")) << row.line;
+      EXPECT_TRUE(after->text(row, "source").ends_with(" rows of h200.csv")) << row.line;
+    } else if (origin == ParameterOrigin::carried) {
+      const std::string of = std::string(after->text(row, "relative")) + ' ' +
+                             std::string(after->text(row, "parameter"));
+      EXPECT_DOUBLE_EQ(*after->number(row, "value"), std::stod(values.at(of))) << row.line;
+    }
+  }
+  EXPECT_GT(moved, 20);
 }
 
 // Half a minute with optimisation, so not in every run.

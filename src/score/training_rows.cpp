@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
-
 namespace orrery {
 namespace {
 
@@ -64,37 +62,6 @@ std::expected<ModelShape, std::string> shape_of(const Fields& f, const ScoreInpu
   return m;
 }
 
-std::optional<Recompute> recompute_of(std::string_view t) {
-  if (t == "none") return Recompute::none;
-  if (t == "selective") return Recompute::selective;
-  if (t == "full") return Recompute::full;
-  return std::nullopt;
-}
-
-std::optional<Sharding> sharding_of(std::string_view t) {
-  if (t == "none") return Sharding::none;
-  if (t == "zero1") return Sharding::zero1;
-  if (t == "zero2") return Sharding::zero2;
-  if (t == "zero3" || t == "fsdp") return Sharding::zero3;
-  return std::nullopt;
-}
-
-std::optional<Schedule> schedule_of(std::string_view t) {
-  if (t == "1f1b") return Schedule::one_f_one_b;
-  if (t == "interleaved") return Schedule::interleaved;
-  if (t == "zero-bubble" || t == "zb") return Schedule::zero_bubble;
-  return std::nullopt;
-}
-
-// "FSDP group of 64 GPUs".
-double shard_group_of(std::string_view note) {
-  constexpr std::string_view kLead = "FSDP group of ";
-  const auto at = note.find(kLead);
-  if (at == std::string_view::npos) return 0;
-  const std::string_view rest = note.substr(at + kLead.size());
-  return parse_number(rest.substr(0, rest.find(' '))).value_or(0);
-}
-
 LayoutWish wish_of_row(const Fields& f, const ModelShape& m) {
   LayoutWish w;
   w.tp = f.whole("tp");
@@ -104,9 +71,9 @@ LayoutWish wish_of_row(const Fields& f, const ModelShape& m) {
   w.ep = f.whole("ep");
   if (!w.ep && !m.is_moe()) w.ep = 1;
   w.microbatch = f.whole("mbs");
-  w.sharding = sharding_of(f.text("sharding"));
-  w.recompute = recompute_of(f.text("recompute"));
-  w.schedule = schedule_of(f.text("schedule"));
+  w.sharding = from_any_word<Sharding>(f.text("sharding"));
+  w.recompute = from_any_word<Recompute>(f.text("recompute"));
+  w.schedule = from_any_word<Schedule>(f.text("schedule"));
   w.sequence_parallel = f.flag("sequence_parallel");
   w.async_tp = f.flag("async_tp").value_or(false);
   const bool told = w.tp && w.pp && w.microbatch;
@@ -160,7 +127,7 @@ std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table,
   q.train_mtp = f.flag("mtp").value_or(false);
   q.padded_experts = f.flag("token_drop").value_or(false);
   q.compiled = f.flag("compile").value_or(true);
-  q.shard_group = shard_group_of(f.text("note"));
+  q.shard_group = f.number("shard_group").value_or(0);
   r.tokens_per_s_per_gpu = f.number("tokens_per_s_per_gpu");
   r.peak_gib = f.number("peak_gib");
   r.watts = f.number("watts");

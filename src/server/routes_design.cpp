@@ -130,21 +130,12 @@ Response view(const Request& request, const ConsoleSetting& setting, const ReadV
   return json_or_faults(ask(std::move(*design)), "the question has errors");
 }
 
-// The kinds have one name in the file format, the JSON and the command line.
-Collective collective_of(std::string_view name) {
-  constexpr int kLast = static_cast<int>(Collective::send_recv);
-  int kind = 0;
-  while (kind < kLast && name != to_text(static_cast<Collective>(kind))) ++kind;
-  return static_cast<Collective>(kind);
-}
-
 FabricViewQuestion read_fabric(JsonBody& body) {
   FabricViewQuestion q;
   q.network = body.optional_choice("network", {"compute", "storage", "management"}).value_or("");
-  q.collective.kind = collective_of(
-      body.optional_choice("collective", {"all_reduce", "all_gather", "reduce_scatter",
-                                          "all_to_all", "broadcast", "send_recv"})
-          .value_or("all_reduce"));
+  const auto kinds = word_list<Collective>();
+  const auto kind = body.optional_choice("collective", {kinds.begin(), kinds.end()});
+  if (kind) q.collective.kind = from_word<Collective>(*kind).value_or(q.collective.kind);
   if (const auto bytes = body.optional_number("bytes", {1, 1e13})) {
     q.collective.bytes = Bytes(*bytes);
   }

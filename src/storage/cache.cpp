@@ -33,20 +33,6 @@ double random_rate(EpochOrder order, double c) {
 
 }  // namespace
 
-const char* to_text(EvictionPolicy p) {
-  switch (p) {
-    case EvictionPolicy::lru:
-      return "lru";
-    case EvictionPolicy::random:
-      return "random";
-    case EvictionPolicy::pin:
-      return "pin";
-    case EvictionPolicy::belady:
-      return "belady";
-  }
-  return "";
-}
-
 double hit_rate(EvictionPolicy policy, EpochOrder order, double cache_share) {
   const double c = std::clamp(cache_share, 0.0, 1.0);
   if (c <= 0) return 0;

@@ -12,12 +12,11 @@
 // the error of that simulation. The limit of many items; wrong for a first, cold epoch.
 #pragma once
 
+#include "catalog/vocabulary.h"
+
 namespace orrery {
 
-enum class EvictionPolicy { lru, random, pin, belady };
 enum class EpochOrder { shuffled, fixed };
-
-const char* to_text(EvictionPolicy p);
 
 // In a warm epoch; `cache_share` is cut to [0, 1].
 double hit_rate(EvictionPolicy policy, EpochOrder order, double cache_share);

@@ -23,44 +23,6 @@ int usable_domain(const TrainingJob& job) {
 
 }  // namespace
 
-const char* to_text(Sharding s) {
-  switch (s) {
-    case Sharding::none:
-      return "none";
-    case Sharding::zero1:
-      return "zero1";
-    case Sharding::zero2:
-      return "zero2";
-    case Sharding::zero3:
-      return "zero3";
-  }
-  return "none";
-}
-
-const char* to_text(Recompute r) {
-  switch (r) {
-    case Recompute::none:
-      return "none";
-    case Recompute::selective:
-      return "selective";
-    case Recompute::full:
-      return "full";
-  }
-  return "none";
-}
-
-const char* to_text(Schedule s) {
-  switch (s) {
-    case Schedule::one_f_one_b:
-      return "1f1b";
-    case Schedule::interleaved:
-      return "interleaved";
-    case Schedule::zero_bubble:
-      return "zero-bubble";
-  }
-  return "1f1b";
-}
-
 std::string to_text(const Layout& l) {
   std::string text = fmt::format("tp{} pp{}", l.tp, l.pp);
   if (l.vp > 1) text += fmt::format(" vp{}", l.vp);

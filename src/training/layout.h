@@ -10,19 +10,13 @@
 #include <string_view>
 
 #include "catalog/model_shape.h"
+#include "catalog/vocabulary.h"
 #include "workload/message.h"
 #include "workload/transformer.h"
 
 namespace orrery {
 
-enum class Sharding { none, zero1, zero2, zero3 };
-enum class Recompute { none, selective, full };
-enum class Schedule { one_f_one_b, interleaved, zero_bubble };
 enum class TrainingTask { pretrain, finetune, lora };
-
-const char* to_text(Sharding s);
-const char* to_text(Recompute r);
-const char* to_text(Schedule s);
 
 struct Layout {
   int tp = 1;

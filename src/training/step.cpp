@@ -246,14 +246,6 @@ StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer&
 
 }  // namespace
 
-const char* to_text(StepPhase p) {
-  constexpr std::array<const char*, kStepPhaseCount> kNames = {
-      "matrix products", "attention",  "memory passes", "recompute",       "host launch",
-      "exposed tp",      "exposed cp", "exposed ep",    "stage transfers", "pipeline bubble",
-      "exposed dp",      "optimizer",  "step overhead", "stragglers"};
-  return kNames[static_cast<std::size_t>(p)];
-}
-
 StepEstimate estimate_step(const TrainingJob& job, const Layout& layout,
                            const FrameworkModel& framework, const CostSource& source,
                            StepScratch& scratch) {

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <array>
+#include <iterator>
 
+#include "base/words.h"
 #include "training/costs.h"
 #include "training/framework.h"
 #include "training/layer_cost.h"
@@ -36,8 +38,26 @@ enum class StepPhase {
   overhead,
   straggler,
 };
-inline constexpr int kStepPhaseCount = 14;
-const char* to_text(StepPhase p);
+// The id of the JSON, then what a reader is told.
+inline constexpr Word<StepPhase> kStepPhaseWords[] = {
+    {StepPhase::matrix, "matrix", "matrix products"},
+    {StepPhase::attention, "attention"},
+    {StepPhase::passes, "passes", "memory passes"},
+    {StepPhase::recompute, "recompute"},
+    {StepPhase::host, "host", "host launch"},
+    {StepPhase::tp, "tp", "exposed tp"},
+    {StepPhase::cp, "cp", "exposed cp"},
+    {StepPhase::ep, "ep", "exposed ep"},
+    {StepPhase::pp, "pp", "stage transfers"},
+    {StepPhase::bubble, "bubble", "pipeline bubble"},
+    {StepPhase::dp, "dp", "exposed dp"},
+    {StepPhase::optimizer, "optimizer"},
+    {StepPhase::overhead, "overhead", "step overhead"},
+    {StepPhase::straggler, "straggler", "stragglers"},
+};
+constexpr WordTable<StepPhase> words_of(StepPhase) { return kStepPhaseWords; }
+constexpr std::string_view to_text(StepPhase p) { return other_word_of(p); }
+inline constexpr int kStepPhaseCount = std::size(kStepPhaseWords);
 
 struct StepEstimate {
   double seconds = 0;

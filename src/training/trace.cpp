@@ -15,8 +15,7 @@ const StageTimes& stage_times(const PipelineStages& s, int stage) {
   return stage == s.count - 1 ? s.last : s.middle;
 }
 
-void write_event(JsonWriter& w, const std::string& name, int track, double start_s,
-                 double seconds) {
+void write_event(JsonWriter& w, std::string_view name, int track, double start_s, double seconds) {
   w.begin_object()
       .field("name", name)
       .field("ph", "X")

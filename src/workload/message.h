@@ -6,12 +6,22 @@
 #pragma once
 
 #include "base/quantity.h"
+#include "base/words.h"
 
 namespace orrery {
 
 enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv };
 
-const char* to_text(Collective c);
+inline constexpr Word<Collective> kCollectiveWords[] = {
+    {Collective::all_reduce, "all_reduce", "allreduce"},
+    {Collective::all_gather, "all_gather", "allgather"},
+    {Collective::reduce_scatter, "reduce_scatter", "reducescatter"},
+    {Collective::all_to_all, "all_to_all", "alltoall"},
+    {Collective::broadcast, "broadcast"},
+    {Collective::send_recv, "send_recv", "sendrecv"},
+};
+constexpr WordTable<Collective> words_of(Collective) { return kCollectiveWords; }
+constexpr std::string_view to_text(Collective c) { return word_of(c); }
 
 // How a group of ranks lies on the machine: how many, and how many of them share a scale-up domain
 // (NVLink). ranks = 16, per_domain = 8 is two full 8-GPU nodes; per_domain = 1 is one rank a node.

@@ -51,22 +51,4 @@ struct BytesOf {
 Flops flops_of(const Operation& op) { return std::visit(FlopsOf{}, op); }
 Bytes bytes_of(const Operation& op) { return std::visit(BytesOf{}, op); }
 
-const char* to_text(Collective c) {
-  switch (c) {
-    case Collective::all_reduce:
-      return "all_reduce";
-    case Collective::all_gather:
-      return "all_gather";
-    case Collective::reduce_scatter:
-      return "reduce_scatter";
-    case Collective::all_to_all:
-      return "all_to_all";
-    case Collective::broadcast:
-      return "broadcast";
-    case Collective::send_recv:
-      return "send_recv";
-  }
-  return "all_reduce";
-}
-
 }  // namespace orrery

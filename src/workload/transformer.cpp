@@ -8,25 +8,14 @@ namespace {
 constexpr double kHalf = 2;    // bytes of a 16-bit element
 constexpr double kSingle = 4;  // bytes of an fp32 element
 
-struct PrecisionFact {
-  const char* name;
-  Precision precision;
-  Dtype dtype;
-};
-constexpr std::array<PrecisionFact, 7> kPrecisions = {{
-    {"bf16", Precision::bf16, Dtype::bf16},
-    {"fp16", Precision::fp16, Dtype::fp16},
-    {"fp8", Precision::fp8, Dtype::fp8},
-    {"fp8_row", Precision::fp8_row, Dtype::fp8},
-    {"fp8_block", Precision::fp8_block, Dtype::fp8},
-    {"mxfp8", Precision::mxfp8, Dtype::fp8},
-    {"nvfp4", Precision::nvfp4, Dtype::fp4},
-}};
-
 double quantise_traffic(Precision p, const KernelStyle& style) {
   switch (p) {
+    case Precision::fp32:
+    case Precision::tf32:
     case Precision::bf16:
     case Precision::fp16:
+    case Precision::int8:
+    case Precision::int4:
       return 0;
     case Precision::fp8:
       return style.quantise_tensor;
@@ -41,8 +30,6 @@ double quantise_traffic(Precision p, const KernelStyle& style) {
   }
   return 0;
 }
-
-const PrecisionFact& fact_of(Precision p) { return kPrecisions[static_cast<std::size_t>(p)]; }
 
 // Fills the lists of one layer or end; knows the rank's share of tokens.
 struct Builder {
@@ -75,8 +62,7 @@ struct Builder {
         dgrad_passes(&d) {
     tokens = s.microbatch * s.sequence / s.cp;
     local_tokens = s.sequence_parallel ? tokens / s.tp : tokens;
-    const PrecisionFact& fact = fact_of(s.precision);
-    dtype = fact.dtype;
+    dtype = product_dtype(s.precision);
     wide = s.precision == Precision::fp16 ? Dtype::fp16 : Dtype::bf16;
     copy_bytes = is_quantised(s.precision) ? bytes_per_element(dtype) : 0;
     saved_element = is_quantised(s.precision) ? copy_bytes : kHalf;
@@ -293,16 +279,46 @@ void experts(Builder& b, LayerWork& work) {
 
 }  // namespace
 
-const char* to_text(Precision p) { return fact_of(p).name; }
-Dtype product_dtype(Precision p) { return fact_of(p).dtype; }
-bool is_quantised(Precision p) { return p != Precision::bf16 && p != Precision::fp16; }
+Precision modelled(Precision p) {
+  switch (p) {
+    case Precision::fp32:
+    case Precision::tf32:
+    case Precision::int8:
+    case Precision::int4:
+      return Precision::bf16;
+    default:
+      return p;
+  }
+}
 
 std::optional<Precision> precision_from(std::string_view text) {
-  for (const PrecisionFact& f : kPrecisions) {
-    if (text == f.name) return f.precision;
-  }
-  return std::nullopt;
+  const auto p = from_any_word<Precision>(text);
+  return p && modelled(*p) == *p && to_text(*p) == text ? p : std::nullopt;
 }
+
+Dtype product_dtype(Precision p) {
+  switch (p) {
+    case Precision::fp8:
+    case Precision::fp8_row:
+    case Precision::fp8_block:
+    case Precision::mxfp8:
+      return Dtype::fp8;
+    case Precision::nvfp4:
+    case Precision::int4:
+      return Dtype::fp4;
+    case Precision::int8:
+      return Dtype::int8;
+    case Precision::fp16:
+      return Dtype::fp16;
+    case Precision::fp32:
+    case Precision::tf32:
+    case Precision::bf16:
+      return Dtype::bf16;
+  }
+  return Dtype::bf16;
+}
+
+bool is_quantised(Precision p) { return modelled(p) != Precision::bf16 && p != Precision::fp16; }
 
 const char* to_text(Saved s) {
   constexpr std::array<const char*, kSavedCount> kNames = {

@@ -18,15 +18,17 @@
 #include <string_view>
 
 #include "catalog/model_shape.h"
+#include "catalog/vocabulary.h"
 #include "workload/operation.h"
 
 namespace orrery {
 
-enum class Precision { bf16, fp16, fp8, fp8_row, fp8_block, mxfp8, nvfp4 };
-
-const char* to_text(Precision p);
+// The nearest precision whose products are modelled here: wider and integer ones count as bf16.
+Precision modelled(Precision p);
+// One that is modelled, as rows and the command line write it: "fp8_row".
 std::optional<Precision> precision_from(std::string_view text);
-// Number format of the products of linear layers.
+// Number format of weights and of the products of linear layers. Wider ones count as bf16, int4 as
+// fp4: half a byte.
 Dtype product_dtype(Precision p);
 bool is_quantised(Precision p);
 

@@ -91,6 +91,19 @@ TEST(Transformer, PrecisionNamesRoundTrip) {
     EXPECT_EQ(precision_from(to_text(p)), p);
   }
   EXPECT_EQ(precision_from("fp6"), std::nullopt);
+  EXPECT_EQ(precision_from("fp8-row"), std::nullopt);  // the design file's spelling
+  EXPECT_EQ(precision_from("int8"), std::nullopt);     // no products of it are modelled
+}
+
+TEST(Transformer, APrecisionThatIsNotModelledCountsAsBf16) {
+  for (const Precision p :
+       {Precision::fp32, Precision::tf32, Precision::int8, Precision::int4, Precision::bf16}) {
+    EXPECT_EQ(modelled(p), Precision::bf16);
+    EXPECT_EQ(product_dtype(modelled(p)), Dtype::bf16);
+    EXPECT_FALSE(is_quantised(p));
+  }
+  EXPECT_EQ(modelled(Precision::mxfp8), Precision::mxfp8);
+  EXPECT_TRUE(is_quantised(Precision::nvfp4));
 }
 
 }  // namespace

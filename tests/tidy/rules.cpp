@@ -380,6 +380,51 @@ Complaints check_type_names(const std::vector<Source>& sources) {
   return complaints;
 }
 
+Complaints check_enumerations(const std::vector<Source>& sources) {
+  static const std::regex kEnumeration(R"(\benum class (\w+)[^{;]*\{([^}]*)\})");
+  static const std::regex kEnumerator(R"((\w+)\s*(?:=[^,]*)?(?:,|$))");
+  constexpr std::ptrdiff_t kTelling = 3;  // fewer enumerators may agree by chance: none, some
+  Complaints complaints;
+  std::map<std::string, std::string> homes;  // a name, or a list of enumerators -> its header
+  for (const Source& source : sources) {
+    if (!is_header(source) || !source.path.starts_with("src/")) continue;
+    const std::string code = blanked(source.text);
+    for (std::sregex_iterator at(code.begin(), code.end(), kEnumeration), end; at != end; ++at) {
+      const std::string name = (*at)[1], body = (*at)[2];
+      std::string list;
+      std::ptrdiff_t count = 0;
+      for (std::sregex_iterator e(body.begin(), body.end(), kEnumerator), last; e != last; ++e) {
+        list += (*e)[1].str() + ' ';
+        ++count;
+      }
+      const auto line = 1 + std::ranges::count(code.substr(0, at->position()), '\n');
+      std::vector<std::string> keys = {name};
+      if (count >= kTelling) keys.push_back("{ " + list + "}");
+      for (const std::string& key : keys) {
+        const auto [home, is_new] = homes.try_emplace(key, source.path);
+        if (is_new || home->second == source.path) continue;
+        complaints.push_back({source.path, static_cast<int>(line),
+                              "the enumeration " + key + " is also in " + home->second});
+      }
+    }
+  }
+  return complaints;
+}
+
+Complaints check_word_tables(const Source& source) {
+  static const std::set<std::string> kRooms = {"base", "catalog", "design", "training", "workload"};
+  static const std::regex kSwitch(R"(\bto_text\(\w+ \w+\) \{\n\s*switch \()");
+  if (!kRooms.contains(room_of(source.path))) return {};
+  const std::string code = blanked(source.text);
+  Complaints complaints;
+  for (std::sregex_iterator at(code.begin(), code.end(), kSwitch), end; at != end; ++at) {
+    const auto line = 1 + std::ranges::count(code.substr(0, at->position()), '\n');
+    complaints.push_back({source.path, static_cast<int>(line),
+                          "words in a switch: give them a table (base/words.h)"});
+  }
+  return complaints;
+}
+
 Complaints check_words(const Source& source) {
   // Spelt in pieces, or this file would be its own first complaint.
   static const std::regex kReminder(std::string(R"(\b(TO)") + "DO|FIX" + "ME|XX" + R"(X)\b)");

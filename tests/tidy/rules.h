@@ -45,6 +45,11 @@ Complaints check_pure_room(const Source& source);
 Complaints check_header_opening(const Source& source);
 // A type of one name in two headers of one namespace: the linker takes either's members for both.
 Complaints check_type_names(const std::vector<Source>& sources);
+// An enumeration of one name, or of the same enumerators, in two headers of src/: what two rooms
+// name stands once, below both.
+Complaints check_enumerations(const std::vector<Source>& sources);
+// Rooms whose enumerations have a table of words (base/words.h) spell none of them in a switch.
+Complaints check_word_tables(const Source& source);
 Complaints check_words(const Source& source);  // reminders, machine paths, banners
 
 }  // namespace orrery::tidy

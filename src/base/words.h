@@ -1,0 +1,134 @@
+// The words of an enumeration, in one table beside it: who reads, writes, lists or prints a value
+// takes the word from there, so that no two of them can disagree.
+//
+//   enum class Recompute { none, selective, full };
+//   inline constexpr Word<Recompute> kRecomputeWords[] = {{Recompute::none, "none"}, ...};
+//   constexpr WordTable<Recompute> words_of(Recompute) { return kRecomputeWords; }
+//
+// The table is checked where it is handed out, by the compiler: every enumerator has its row, in
+// the order of the enumeration, and no spelling stands for two values. Enumerators count from 0.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace orrery {
+
+template <class E>
+struct Word {
+  E value;
+  std::string_view word;
+  std::string_view other = {};  // how the command line, published rows or reports spell it instead
+
+  constexpr std::string_view other_or_word() const { return other.empty() ? word : other; }
+};
+
+// What a compiler calls a value: a name, or a number in a cast where it is no enumerator. The one
+// way to notice a table that was not told of a new value.
+template <auto kValue>
+constexpr bool is_enumerator() {
+  std::string_view name = __PRETTY_FUNCTION__;
+  name = name.substr(0, name.rfind(']'));
+  const char first = name[name.find_last_of("):") + 1];
+  return first < '0' || first > '9';
+}
+
+// Why a table cannot serve; empty where it can.
+template <class E>
+constexpr std::string_view words_fault(std::span<const Word<E>> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (static_cast<std::size_t>(rows[i].value) != i) return "a row is missing or out of order";
+    if (rows[i].word.empty()) return "a value has no word";
+    for (std::size_t j = 0; j < i; ++j) {
+      for (const std::string_view spelling : {rows[i].word, rows[i].other}) {
+        if (spelling.empty()) continue;
+        if (spelling == rows[j].word || spelling == rows[j].other) {
+          return "one spelling stands for two values";
+        }
+      }
+    }
+  }
+  return {};
+}
+
+// Never defined and no constant: a call in a constant expression stops the build with this name.
+void the_table_is_at_fault();
+
+template <class E>
+class WordTable {
+ public:
+  template <std::size_t N>
+  consteval WordTable(const Word<E> (&rows)[N]) : rows_(rows) {
+    static_assert(!is_enumerator<static_cast<E>(N)>(), "the last values have no words");
+    if (!words_fault(rows_).empty()) the_table_is_at_fault();
+  }
+
+  constexpr std::span<const Word<E>> rows() const { return rows_; }
+  constexpr const Word<E>& row(E value) const { return rows_[static_cast<std::size_t>(value)]; }
+
+ private:
+  std::span<const Word<E>> rows_;
+};
+
+template <class E>
+concept Worded = std::is_enum_v<E> && requires(E e) {
+  { words_of(e) } -> std::same_as<WordTable<E>>;
+};
+
+template <Worded E>
+constexpr std::string_view word_of(E value) {
+  return words_of(value).row(value).word;
+}
+
+template <Worded E>
+constexpr std::string_view other_word_of(E value) {
+  return words_of(value).row(value).other_or_word();
+}
+
+template <Worded E>
+constexpr std::optional<E> from_word(std::string_view text) {
+  for (const Word<E>& row : words_of(E{}).rows()) {
+    if (row.word == text) return row.value;
+  }
+  return std::nullopt;
+}
+
+// By either spelling.
+template <Worded E>
+constexpr std::optional<E> from_any_word(std::string_view text) {
+  for (const Word<E>& row : words_of(E{}).rows()) {
+    if (row.word == text || (!text.empty() && row.other == text)) return row.value;
+  }
+  return std::nullopt;
+}
+
+template <Worded E>
+inline constexpr auto kWordList = [] {
+  std::array<std::string_view, words_of(E{}).rows().size()> list;
+  for (std::size_t i = 0; i < list.size(); ++i) list[i] = words_of(E{}).rows()[i].word;
+  return list;
+}();
+
+// In the order of the enumeration.
+template <Worded E>
+constexpr std::span<const std::string_view> word_list() {
+  return kWordList<E>;
+}
+
+// "none, selective, full": to tell what would have been understood.
+inline std::string listed(std::span<const std::string_view> words) {
+  std::string text;
+  for (const std::string_view word : words) {
+    if (!text.empty()) text += ", ";
+    text += word;
+  }
+  return text;
+}
+
+}  // namespace orrery

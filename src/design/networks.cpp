@@ -1,0 +1,28 @@
+#include "design/networks.h"
+
+namespace orrery::design {
+
+TopologyTerms topology_terms(NamedTopology name) {
+  switch (name) {
+    case NamedTopology::none:
+    case NamedTopology::fat_tree:
+      return {.kind = TopologyKind::fat_tree};
+    case NamedTopology::rail_fat_tree:
+      return {.kind = TopologyKind::rail_fat_tree};
+    case NamedTopology::three_tier:
+      return {.kind = TopologyKind::rail_fat_tree, .tiers = 3};
+    case NamedTopology::twin_plane:
+      return {.kind = TopologyKind::rail_fat_tree, .planes = 2};
+    case NamedTopology::dragonfly:
+      return {.kind = TopologyKind::dragonfly};
+    case NamedTopology::torus:
+      return {.kind = TopologyKind::torus};
+    case NamedTopology::rail_only:
+      return {.kind = TopologyKind::rail_only};
+    case NamedTopology::nvl72:
+      return {.kind = TopologyKind::scale_up};
+  }
+  return {};
+}
+
+}  // namespace orrery::design
