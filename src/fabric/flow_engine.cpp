@@ -16,9 +16,6 @@ constexpr double kSameRate = 1e-9;
 constexpr std::size_t kLeftToDivide = 4;
 constexpr std::uint32_t kUnused = 0xffffffff;
 
-// FlowState::active. A flow that waits for its latency, has ended or was never used is at rest.
-constexpr std::uint8_t kAtRest = 0, kActive = 1, kCancelled = 2;
-
 std::uint64_t packed(FlowGroupId id) { return std::uint64_t{id.generation} << 32 | id.slot; }
 FlowGroupId unpacked(std::uint64_t data) {
   return {static_cast<std::uint32_t>(data), static_cast<std::uint32_t>(data >> 32)};
@@ -33,12 +30,14 @@ FlowEngine::FlowEngine(Kernel& kernel, std::vector<double> capacities, FlowOptio
       solver_ids_(capacity_.size(), kUnused) {}
 
 std::uint32_t FlowEngine::solver_link(LinkId link) {
-  std::uint32_t& id = solver_ids_[static_cast<std::size_t>(link)];
-  if (id == kUnused) {
-    id = solver_.add_link(capacity_[static_cast<std::size_t>(link)]);
-    groups_.add_link();
-  }
-  return id;
+  const std::uint32_t id = solver_ids_[static_cast<std::size_t>(link)];
+  return id == kUnused ? new_solver_link(link) : id;
+}
+
+std::uint32_t FlowEngine::new_solver_link(LinkId link) {
+  groups_.add_link();
+  return solver_ids_[static_cast<std::size_t>(link)] =
+             solver_.add_link(capacity_[static_cast<std::size_t>(link)]);
 }
 
 void FlowEngine::reserve(std::size_t flows, std::size_t hops) {
@@ -90,7 +89,7 @@ FlowId FlowEngine::start(const FlowRequest& request) {
   state.remaining = moves ? std::max(0.0, request.bytes) : 0;
   state.rate = 0;
   state.priority = request.priority;
-  state.active = kAtRest;
+  state.active = FlowState::kAtRest;
   finished_[f] = -1;
   tags_[f] = request.tag;
   set_terms(f, request);
@@ -117,7 +116,7 @@ void FlowEngine::wait(FlowId flow, SimTime until) {
 void FlowEngine::drop_cancelled(std::vector<FlowId>& arrived) {
   if (cancelled_waiting_ == 0) return;
   std::erase_if(arrived, [&](FlowId f) {
-    const bool gone = table_.flows[f].active == kCancelled;
+    const bool gone = table_.flows[f].active == FlowState::kCancelled;
     if (gone) recycle(f), --cancelled_waiting_;
     return gone;
   });
@@ -131,7 +130,6 @@ void FlowEngine::activate(SimTime at) {
   last_due_at_ = -1;
   drop_cancelled(arrival.flows);
   if (arrival.flows.empty()) return;
-  for (const FlowId f : arrival.flows) table_.flows[f].active = kActive;
   waiting_ -= arrival.flows.size();
   active_ += arrival.flows.size();
   std::vector<FlowGroupId> met, all;
@@ -171,9 +169,9 @@ FlowGroupId FlowEngine::group_of(FlowId flow) {
 
 Bytes FlowEngine::cancel(FlowId flow) {
   FlowState& state = table_.flows[flow];
-  if (is_done(flow) || state.active == kCancelled) return {};
+  if (is_done(flow) || state.active == FlowState::kCancelled) return {};
   double left = state.remaining;
-  if (state.active == kActive) {
+  if (state.active == FlowState::kActive) {
     const FlowGroupId id = group_of(flow);
     FlowGroup& group = groups_[id];
     left -= state.rate * (kernel_.now() - group.advanced_to).seconds().base();
@@ -186,7 +184,7 @@ Bytes FlowEngine::cancel(FlowId flow) {
     --waiting_;
     ++cancelled_waiting_;
   }
-  state.active = kCancelled;
+  state.active = FlowState::kCancelled;
   state.rate = 0;
   return Bytes(std::max(0.0, left));
 }
@@ -221,27 +219,31 @@ void FlowEngine::advance(FlowGroup& group) {
 
 void FlowEngine::finish(FlowId flow, std::int64_t at_ns) {
   FlowState& state = table_.flows[flow];
-  state.active = kAtRest;
+  state.active = FlowState::kAtRest;
   state.rate = 0;
   finished_[flow] = at_ns;
   last_finish_ = std::max(last_finish_, SimTime::nanoseconds(at_ns));
 }
 
-// Ends every flow with nothing left; a flow that ran dry within a batch ended at its own time. The
-// group is gone where none is left. Gives the number of flows that ended.
+// Advances the flows and ends every one with nothing left; a flow that ran dry within a batch ended
+// at its own time. The group is gone where none is left. Gives the number of flows that ended.
 std::size_t FlowEngine::end_finished(FlowGroupId id) {
   FlowGroup& group = groups_[id];
   const std::int64_t now = kernel_.now().ns();
+  const double dt = (kernel_.now() - group.advanced_to).seconds().base();
+  group.advanced_to = kernel_.now();
   visits_ += group.flows.size();
-  std::vector<FlowId> ended;
+  std::vector<FlowId> ended = std::exchange(ended_, {});
+  ended.clear();
   std::size_t kept = 0;
   for (const std::uint32_t f : group.flows) {
     FlowState& state = table_.flows[f];
+    state.remaining -= state.rate * dt;
     if (state.remaining > state.rate * kGrain) {
       group.flows[kept++] = f;
       continue;
     }
-    if (state.active != kActive) continue;
+    if (state.active != FlowState::kActive) continue;
     const double over = state.rate > 0 ? -state.remaining / state.rate * kNsPerSecond : 0;
     finish(f, now - (over >= 1 ? std::llround(over) : 0));
     ended.push_back(f);
@@ -254,7 +256,9 @@ std::size_t FlowEngine::end_finished(FlowGroupId id) {
     groups_.remove(id);
   }
   tell_ended(ended);
-  return ended.size();
+  const std::size_t count = ended.size();
+  ended_ = std::move(ended);
+  return count;
 }
 
 FlowObserver* FlowEngine::observer_of(FlowId flow) const {
@@ -284,13 +288,15 @@ void FlowEngine::settle_group(FlowGroupId id) {
   group.is_touched = false;
   if (std::exchange(group.has_cancelled, false)) {
     visits_ += group.flows.size();
-    std::erase_if(group.flows, [&](FlowId f) { return table_.flows[f].active == kCancelled; });
+    std::erase_if(group.flows,
+                  [&](FlowId f) { return table_.flows[f].active == FlowState::kCancelled; });
   }
   kernel_.cancel(group.next_finish);
   if (group.flows.empty()) return groups_.remove(id);
   advance(group);
   // Within a batch some may have run dry before an arrival brought the clock here.
-  if (options_.tolerance > 0 && end_finished(id) > 0 && !groups_.is_living(id)) return;
+  if (options_.tolerance > 0) end_finished(id);
+  if (!groups_.is_living(id)) return;
   const bool is_fresh = std::exchange(group.is_fresh, false);
   const bool may_fall_apart =
       !group.is_component || group.left * kLeftToDivide >= group.flows.size();
@@ -318,7 +324,7 @@ void FlowEngine::tell_rates() {
   for (const auto& [f, rate] : before) {
     const FlowState& state = table_.flows[f];
     const bool same = std::abs(state.rate - rate) <= kSameRate * std::max(state.rate, rate);
-    if (state.active != kActive || same) continue;
+    if (state.active != FlowState::kActive || same) continue;
     observers_[f]->on_flow_rate(kernel_, f, tags_[f], BytesPerSecond(state.rate));
   }
 }
@@ -345,7 +351,6 @@ void FlowEngine::schedule_next(FlowGroupId id) {
 }
 
 void FlowEngine::on_finish(FlowGroupId id) {
-  advance(groups_[id]);
   if (end_finished(id) > 0) return touch(id);
   // The clock's grain ended just before the flow did: look again a grain later.
   groups_[id].next_finish = kernel_.schedule(kernel_.now() + SimTime::nanoseconds(1),
@@ -355,7 +360,7 @@ void FlowEngine::on_finish(FlowGroupId id) {
 double FlowEngine::violation() const {
   std::vector<std::uint32_t> flows;
   for (std::uint32_t f = 0; f < table_.flows.size(); ++f) {
-    if (table_.flows[f].active == kActive) flows.push_back(f);
+    if (table_.flows[f].active == FlowState::kActive) flows.push_back(f);
   }
   return max_min_violation(table_, flows, solver_.capacities());
 }

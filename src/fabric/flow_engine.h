@@ -132,6 +132,7 @@ class FlowEngine final : public EventHandler {
   void tell_rates();
   void schedule_next(FlowGroupId id);
   std::uint32_t solver_link(LinkId link);
+  std::uint32_t new_solver_link(LinkId link);
 
   Kernel& kernel_;
   FlowOptions options_;
@@ -152,6 +153,7 @@ class FlowEngine final : public EventHandler {
   std::int64_t last_due_at_ = -1;
   std::vector<std::vector<FlowId>> free_by_hops_;
   std::vector<FlowId> cancelled_;  // at this instant: still in their groups' lists
+  std::vector<FlowId> ended_;      // room for those of an instant
   std::vector<RateBefore> rates_before_;
   std::size_t active_ = 0;
   std::size_t waiting_ = 0;

@@ -38,15 +38,19 @@ void FlowGroups::label(const FlowTable& table, std::span<const std::uint32_t> fl
   }
 }
 
-FlowGroupId FlowGroups::begin(const FlowTable& table, std::vector<std::uint32_t> flows,
+FlowGroupId FlowGroups::begin(FlowTable& table, std::vector<std::uint32_t> flows,
                               std::vector<FlowGroupId>& met) {
   const FlowGroupId id = add();
   visits_ += flows.size();
   for (const std::uint32_t f : flows) {
+    table.flows[f].active = FlowState::kActive;
     for (const std::uint32_t l : table.path(f)) {
-      const FlowGroupId other = std::exchange(labels_[l], id);
-      if (other == id || !is_living(other)) continue;
-      if (!std::exchange((*this)[other].is_met, true)) met.push_back(other);
+      const FlowGroupId other = labels_[l];
+      if (other == id) continue;
+      labels_[l] = id;
+      if (is_living(other) && !std::exchange((*this)[other].is_met, true)) {
+        met.push_back(other);
+      }
     }
   }
   for (const FlowGroupId other : met) (*this)[other].is_met = false;
@@ -82,16 +86,20 @@ FlowGroupId FlowGroups::join(const FlowTable& table, FlowGroupId begun,
     if (group.flows.size() > (*this)[host].flows.size()) host = id;
   }
   std::vector<std::uint32_t> flows;
-  const auto append = [&](FlowGroupId id) {
-    const auto& more = (*this)[id].flows;
-    flows.insert(flows.end(), more.begin(), more.end());
-    if (id != host) absorb(table, host, id);
-  };
   if (host != begun) flows = std::move((*this)[host].flows);
   for (const FlowGroupId id : met) {
-    if (id != host) append(id);
+    if (id == host) continue;
+    flows.insert(flows.end(), (*this)[id].flows.begin(), (*this)[id].flows.end());
+    absorb(table, host, id);
   }
-  append(begun);
+  std::vector<std::uint32_t>& last = (*this)[begun].flows;
+  if (host == begun) {
+    last.insert(last.begin(), flows.begin(), flows.end());
+    flows = std::move(last);
+  } else {
+    flows.insert(flows.end(), last.begin(), last.end());
+    absorb(table, host, begun);
+  }
   FlowGroup& group = (*this)[host];
   group.flows = std::move(flows);
   group.is_fresh = undivided <= came;

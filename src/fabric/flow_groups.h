@@ -58,9 +58,9 @@ class FlowGroups {
   FlowGroupId of_link(std::uint32_t link) const { return labels_[link]; }
   std::vector<FlowGroupId> all() const;
 
-  // Begins a group of these flows, and gives it; `met` are the groups that share a link with them,
-  // each once, as yet untouched.
-  FlowGroupId begin(const FlowTable& table, std::vector<std::uint32_t> flows,
+  // Begins a group of these flows, now active, and gives it; `met` are the groups that share a link
+  // with them, each once, as yet untouched.
+  FlowGroupId begin(FlowTable& table, std::vector<std::uint32_t> flows,
                     std::vector<FlowGroupId>& met);
   // Joins the groups met to the one begun. All but the largest end, and that one is given; those
   // that came are the last in its list.
