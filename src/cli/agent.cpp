@@ -8,6 +8,7 @@
 
 #include "agent/journal.h"
 #include "agent/journal_lines.h"
+#include "agent/recover.h"
 #include "agent/slurm_port.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -197,9 +198,20 @@ ExitCode drive(RecoverAgent& agent, Journal* journal, const RecoverSetup& setup,
   return ExitCode::interrupted;
 }
 
+// Looks, and does nothing.
+class DryPort final : public RecoveryPort {
+ public:
+  explicit DryPort(const SlurmAccess& access) : slurm_(access) {}
+  Result<ClusterLook> look() override { return slurm_.look(); }
+  Result<void> act(const RecoveryAction&) override { return {}; }
+  Seconds now() const override { return slurm_.now(); }
+
+ private:
+  SlurmPort slurm_;
+};
+
 ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& terminal) {
-  RecoverPort port = slurm_port(setup.access);
-  port.act = [](const RecoveryAction&) -> Result<void> { return {}; };
+  DryPort port(setup.access);
   RecoveryMemory memory;
   if (const auto text = terminal.read_file(o.journal)) {
     const auto recalled = recall(*text, o.journal, setup.policy);
@@ -207,7 +219,7 @@ ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& t
     memory = *recalled;
   }
   const auto keep_nothing = [](const std::vector<std::string>&) -> Result<void> { return {}; };
-  RecoverAgent agent(std::move(port), keep_nothing, setup.policy, std::move(memory));
+  RecoverAgent agent(port, keep_nothing, setup.policy, std::move(memory));
   terminal.err << "dry run: nothing is done and nothing is journalled\n";
   return drive(agent, nullptr, setup, o, terminal);
 }
@@ -226,9 +238,9 @@ ExitCode run_recover(const RecoverOptions& o, Terminal& terminal) {
   if (journal->torn_bytes() > 0) terminal.err << "note: the journal's torn last line was cut\n";
   const auto memory = recall(journal->text(), o.journal, setup->policy);
   if (!memory) return refuse(terminal, memory.error());
+  SlurmPort port(setup->access);
   RecoverAgent agent(
-      slurm_port(setup->access),
-      [&journal](const std::vector<std::string>& lines) { return journal->append(lines); },
+      port, [&journal](const std::vector<std::string>& lines) { return journal->append(lines); },
       setup->policy, *memory);
   return drive(agent, &*journal, *setup, o, terminal);
 }
