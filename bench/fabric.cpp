@@ -1,6 +1,7 @@
 // The flow engine and the fabric generator against the figures of docs/models/fabric.md.
 #include <array>
 #include <cmath>
+#include <deque>
 #include <string>
 
 #include "base/random.h"
@@ -126,6 +127,83 @@ Result<double> ring_steps() {
   return checked(seconds, last, 100 * (100e6 / 50e9 + 4e-6), 1e-3);
 }
 
+// A job that all-reduces by rings, one each way, over the hosts of its leaf, step by step.
+class LeafRing final : public EventHandler, public FlowObserver {
+ public:
+  LeafRing(FlowEngine& engine, const FabricGraph& graph, Router& router, int leaf, double part)
+      : engine_(engine), graph_(graph), part_(part) {
+    for (int h = 0; h < kHosts; ++h) {
+      for (const int other : {(h + 1) % kHosts, (h + kHosts - 1) % kHosts}) {
+        router.route(leaf * kHosts + h, leaf * kHosts + other, 0, paths_.emplace_back());
+      }
+    }
+  }
+
+  void on_event(Kernel&, std::uint32_t, std::uint64_t) override {
+    if (++step_ > 2 * (kHosts - 1)) return;
+    flying_ = paths_.size();
+    for (const auto& path : paths_) {
+      engine_.start(
+          {.path = path, .bytes = part_, .latency = path_latency(graph_, path), .observer = this});
+    }
+  }
+  void on_flow_done(Kernel& kernel, FlowId, std::uint64_t) override {
+    if (--flying_ == 0) on_event(kernel, 0, 0);
+  }
+  static constexpr int kHosts = 8;
+
+ private:
+  FlowEngine& engine_;
+  const FabricGraph& graph_;
+  double part_;
+  std::vector<std::vector<LinkId>> paths_;
+  std::size_t flying_ = 0;
+  int step_ = 0;
+};
+
+struct LeafRings {
+  double seconds = 0;
+  double last = 0;
+  std::uint64_t visits = 0;
+};
+
+LeafRings run_leaf_rings() {
+  constexpr int kJobs = 1024;
+  LeafRings out;
+  out.seconds = seconds_of([&] {
+    const FabricGraph graph = build_tree({.hosts_per_leaf = LeafRing::kHosts,
+                                          .leaves_per_group = kJobs,
+                                          .leaf_uplinks = LeafRing::kHosts,
+                                          .spines_per_group = LeafRing::kHosts});
+    Router router(graph, {});
+    Kernel kernel;
+    FlowEngine engine(kernel, capacities_of(graph));
+    engine.keep_finished(false);
+    std::deque<LeafRing> jobs;
+    for (int j = 0; j < kJobs; ++j) {
+      LeafRing& job = jobs.emplace_back(engine, graph, router, j, 1e6 + 1e3 * j);
+      kernel.schedule(SimTime::nanoseconds(37 * j), EventRank::start, job);
+    }
+    kernel.run();
+    out.last = kernel.now().seconds().base();
+    out.visits = engine.visits();
+  });
+  return out;
+}
+
+// The last job's 14 steps: two flows a link, 2 us of latency.
+constexpr double kLeafRingsEnd = 37e-9 * 1023 + 14 * (2 * 2.023e6 / 50e9 + 2e-6);
+
+Result<double> leaf_rings() {
+  const LeafRings run = run_leaf_rings();
+  return checked(run.seconds, run.last, kLeafRingsEnd, 1e-6);
+}
+
+Result<double> leaf_rings_visits() {
+  const LeafRings run = run_leaf_rings();
+  return checked(static_cast<double>(run.visits), run.last, kLeafRingsEnd, 1e-6);
+}
+
 Result<double> build_100k() {
   std::size_t hops = 0;
   const double seconds = seconds_of([&] {
@@ -149,7 +227,7 @@ class Hopper final : public EventHandler {
   explicit Hopper(std::uint64_t seed) : random_(seed, "bench/events") {}
   void on_event(Kernel& kernel, std::uint32_t, std::uint64_t data) override {
     if (++run_ > kEvents) return;
-    const auto ahead = SimTime::picoseconds(static_cast<std::int64_t>(random_.next() >> 44));
+    const auto ahead = SimTime::nanoseconds(static_cast<std::int64_t>(random_.next() >> 44));
     kernel.schedule(kernel.now() + ahead, EventRank::control, *this, 0, data);
   }
   static constexpr std::uint64_t kEvents = 4'000'000;
@@ -163,7 +241,7 @@ Result<double> events_per_second() {
   Kernel kernel;
   Hopper hopper(1);
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    kernel.schedule(SimTime::picoseconds(static_cast<std::int64_t>(i)), EventRank::control, hopper,
+    kernel.schedule(SimTime::nanoseconds(static_cast<std::int64_t>(i)), EventRank::control, hopper,
                     0, i);
   }
   const double seconds = seconds_of([&] { kernel.run(); });
@@ -181,6 +259,9 @@ std::vector<SpeedFigure> fabric_figures() {
       {"flow_permutation_8192", "s", "random permutation of 100 MB, three levels",
        permutation_8192},
       {"flow_ring_1024x100", "s", "100 ring steps of 1,024 hosts", ring_steps},
+      {"flow_rings_1024_jobs", "s", "1,024 jobs, each a ring all-reduce on its own leaf of 8 hosts",
+       leaf_rings},
+      {"flow_rings_1024_jobs_visits", "visits", "flow records walked in it", leaf_rings_visits},
       {"fabric_build_100k", "s", "100,000 endpoints built and routed", build_100k},
       {"sim_events_per_s", "1/s", "events with 1,000 pending", events_per_second},
   };

@@ -11,7 +11,7 @@
 #include "agent/journal_lines.h"
 #include "agent/recover.h"
 #include "base/random.h"
-#include "simulated_slurm.h"
+#include "twin/simulated_slurm.h"
 
 namespace orrery {
 namespace {
@@ -20,8 +20,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-using testing_slurm::SimulatedOptions;
-using testing_slurm::SimulatedSlurm;
+using twin::SimulatedOptions;
+using twin::SimulatedSlurm;
 
 const Seconds kInterval = seconds(0.5);
 
@@ -29,12 +29,29 @@ std::string words_of(const RecoveryAction& action) {
   return fmt::format("{} {}{}", to_text(action.kind), action.job, fmt::join(action.nodes, ","));
 }
 
-// An agent with a journal in memory; kill() is what SIGKILL does to it: the memory goes, the lines
-// that were appended stay.
+// The simulated Slurm, with what was asked of it.
+class NotedPort final : public RecoveryPort {
+ public:
+  explicit NotedPort(SimulatedSlurm& slurm) : slurm_(slurm) {}
+  Result<ClusterLook> look() override { return slurm_.look(); }
+  Result<void> act(const RecoveryAction& action) override {
+    actions.push_back(words_of(action));
+    return slurm_.act(action);
+  }
+  Seconds now() const override { return slurm_.now(); }
+
+  std::vector<std::string> actions;
+
+ private:
+  SimulatedSlurm& slurm_;
+};
+
+// An agent with a journal in memory; restart() after SIGKILL: the memory goes, the lines that were
+// appended stay.
 class Bench {
  public:
   explicit Bench(const SimulatedOptions& options = {}, const RecoveryPolicy& policy = {})
-      : slurm(options), policy_(policy) {
+      : slurm(kernel, options), policy_(policy) {
     restart();
   }
 
@@ -43,14 +60,8 @@ class Bench {
     for (const std::string& line : journal) text += line + "\n";
     auto memory = recall(text, "journal", policy_);
     ASSERT_TRUE(memory) << to_text(memory.error());
-    RecoverPort port = slurm.port();
-    port.act = [this](const RecoveryAction& action) {
-      auto done = slurm.act(action);
-      actions.push_back(words_of(action));
-      return done;
-    };
     agent = std::make_unique<RecoverAgent>(
-        std::move(port),
+        port,
         [this](const std::vector<std::string>& lines) -> Result<void> {
           journal.insert(journal.end(), lines.begin(), lines.end());
           return {};
@@ -58,23 +69,29 @@ class Bench {
         policy_, *memory);
   }
 
+  void advance(Seconds span) { kernel.run(kernel.now().after(span)); }
+
   // Ticks for `span`; gives the alerts.
   std::vector<std::string> run(Seconds span) {
     std::vector<std::string> alerts;
     for (const Seconds end = slurm.now() + span; slurm.now() < end;) {
       const auto report = agent->tick();
-      EXPECT_TRUE(report);
-      for (const ActionOutcome& o : report->outcomes) {
-        if (o.action.kind == ActionKind::alert) alerts.push_back(o.action.why);
+      EXPECT_EQ(report.has_value(), slurm.look().has_value());
+      if (report) {
+        for (const ActionOutcome& o : report->outcomes) {
+          if (o.action.kind == ActionKind::alert) alerts.push_back(o.action.why);
+        }
       }
-      slurm.advance(kInterval);
+      advance(kInterval);
     }
     return alerts;
   }
 
+  Kernel kernel;
   SimulatedSlurm slurm;
   std::vector<std::string> journal;
-  std::vector<std::string> actions;
+  NotedPort port{slurm};
+  std::vector<std::string>& actions = port.actions;
   std::unique_ptr<RecoverAgent> agent;
 
  private:
@@ -97,13 +114,14 @@ TEST(Recovery, a_job_runs_again_on_healthy_nodes_in_seconds) {
 }
 
 TEST(Recovery, without_it_the_hold_is_waited_out) {
-  SimulatedSlurm slurm({});
+  Kernel kernel;
+  SimulatedSlurm slurm(kernel, {});
   const std::string job = slurm.submit(2);
-  slurm.advance(seconds(3));
+  kernel.run(SimTime::from(seconds(3)));
   slurm.fail_node("n1");
-  slurm.advance(seconds(100));
+  kernel.run(SimTime::from(seconds(103)));
   EXPECT_FALSE(slurm.is_running(job));
-  slurm.advance(seconds(30));
+  kernel.run(SimTime::from(seconds(133)));
   EXPECT_TRUE(slurm.is_running(job));
 }
 
@@ -240,6 +258,57 @@ TEST(Recovery, a_node_that_fails_again_and_again_is_drained_as_a_lemon) {
   EXPECT_THAT(bench.actions, IsEmpty());
 }
 
+// A driver's end, before or after an action takes effect.
+class DyingPort final : public RecoveryPort {
+ public:
+  DyingPort(SimulatedSlurm& slurm, std::uint64_t& left, RandomStream& random)
+      : slurm_(slurm), left_(left), random_(random) {}
+  Result<ClusterLook> look() override { return slurm_.look(); }
+  Result<void> act(const RecoveryAction& action) override {
+    const bool before = random_.below(2) == 0;
+    if (dies() && before) return fail({.code = "killed"});
+    return slurm_.act(action);
+  }
+  Seconds now() const override { return slurm_.now(); }
+
+  bool dies() {
+    if (left_ > 0) --left_;
+    return left_ == 0;
+  }
+
+ private:
+  SimulatedSlurm& slurm_;
+  std::uint64_t& left_;
+  RandomStream& random_;
+};
+
+TEST(Recovery, while_the_controller_is_away_it_waits_and_then_goes_on) {
+  Bench bench;
+  const std::string job = bench.slurm.submit(2);
+  bench.run(seconds(3));
+  bench.slurm.fail_node("n1");
+  bench.slurm.lose_controller(seconds(20));
+  bench.run(seconds(19));
+  EXPECT_FALSE(bench.slurm.is_running(job));
+  EXPECT_THAT(bench.actions, IsEmpty());
+  bench.run(seconds(6));
+  EXPECT_TRUE(bench.slurm.is_running(job));
+  EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
+}
+
+TEST(Recovery, an_answer_that_was_lost_does_no_harm) {
+  Bench bench({.nodes = 4});
+  bench.slurm.make_spare("n4");
+  const std::string job = bench.slurm.submit(3);
+  bench.run(seconds(3));
+  bench.slurm.fail_node("n1");
+  bench.slurm.lose_answers(3);
+  bench.run(seconds(10));
+  EXPECT_TRUE(bench.slurm.is_running(job));
+  EXPECT_THAT(bench.slurm.runs(job), SizeIs(2));
+  EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
+}
+
 // Killed before or after any journalled line and any action, at random, while nodes fail: every job
 // runs in the end, none ran twice at once, and no action was left out.
 TEST(Recovery, killed_anywhere_it_goes_on) {
@@ -259,32 +328,23 @@ TEST(Recovery, killed_anywhere_it_goes_on) {
       bench.slurm.fail_node(runs.back().nodes.front());
       // The agent dies somewhere inside a tick: after so many appends and actions.
       std::uint64_t left = random.below(12);
-      RecoverPort port = bench.slurm.port();
-      const auto dies = [&left] {
-        if (left > 0) --left;
-        return left == 0;
-      };
-      port.act = [&, act = port.act](const RecoveryAction& action) -> Result<void> {
-        const bool before = random.below(2) == 0;
-        if (dies() && before) return fail({.code = "killed"});
-        return act(action);
-      };
+      DyingPort port(bench.slurm, left, random);
       RecoverAgent doomed(
           port,
           [&](const std::vector<std::string>& lines) -> Result<void> {
-            if (dies()) return fail({.code = "journal.killed"});
+            if (port.dies()) return fail({.code = "journal.killed"});
             bench.journal.insert(bench.journal.end(), lines.begin(), lines.end());
             return {};
           },
           policy, bench.agent->memory());
       for (int i = 0; i < 8 && left > 0; ++i) {
         if (!doomed.tick()) break;
-        bench.slurm.advance(kInterval);
+        bench.advance(kInterval);
       }
-      bench.slurm.advance(seconds(static_cast<double>(random.below(5))));
+      bench.advance(seconds(static_cast<double>(random.below(5))));
       bench.restart();
       bench.run(seconds(6));
-      for (const auto& node : bench.slurm.look().nodes) {
+      for (const auto& node : bench.slurm.look()->nodes) {
         if (node.down) bench.slurm.repair_node(node.name);
       }
     }

@@ -1,9 +1,8 @@
 // Drives the recovery policy (failure/recovery.h) against a cluster, real or simulated.
 //
 // A tick is: look, decide, journal the findings and the intended actions (on disk before anything
-// is done), apply the findings to the memory, carry out the actions, journal how each went. The
-// port is the whole difference between the two drivers: agent/slurm_port.h and
-// tests/simulated_slurm.h.
+// is done), apply the findings to the memory, carry out the actions, journal how each went. What
+// the cluster is, and which of its faults a tick survives, is the port's (failure/recovery_port.h).
 #pragma once
 
 #include <functional>
@@ -11,15 +10,9 @@
 #include <vector>
 
 #include "base/diagnostic.h"
-#include "failure/recovery.h"
+#include "failure/recovery_port.h"
 
 namespace orrery {
-
-struct RecoverPort {
-  std::function<Result<ClusterLook>()> look;
-  std::function<Result<void>(const RecoveryAction&)> act;
-  std::function<Seconds()> now;
-};
 
 // Appends the lines as one piece and returns when they are safe.
 using AppendLines = std::function<Result<void>(const std::vector<std::string>&)>;
@@ -39,13 +32,10 @@ struct TickReport {
 
 class RecoverAgent {
  public:
-  // `memory` is what the journal gave (agent/journal_lines.h, recall).
-  RecoverAgent(RecoverPort port, AppendLines append, const RecoveryPolicy& policy,
+  // The port outlives the agent; `memory` is what the journal gave (agent/journal_lines.h, recall).
+  RecoverAgent(RecoveryPort& port, AppendLines append, const RecoveryPolicy& policy,
                RecoveryMemory memory)
-      : port_(std::move(port)),
-        append_(std::move(append)),
-        policy_(policy),
-        memory_(std::move(memory)) {}
+      : port_(port), append_(std::move(append)), policy_(policy), memory_(std::move(memory)) {}
 
   // An error where the cluster could not be seen or the journal not written; then nothing was done.
   Result<TickReport> tick();
@@ -57,7 +47,7 @@ class RecoverAgent {
  private:
   Result<void> remember(const std::vector<RecoveryEvent>& events);
 
-  RecoverPort port_;
+  RecoveryPort& port_;
   AppendLines append_;
   RecoveryPolicy policy_;
   RecoveryMemory memory_;

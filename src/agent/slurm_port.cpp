@@ -13,11 +13,6 @@ namespace {
 // Reasons are shown in tables; Slurm itself takes more.
 constexpr std::size_t kReasonBytesMax = 200;
 
-Seconds wall_clock() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return seconds(std::chrono::duration<double>(since).count());
-}
-
 bool is_name(const std::string& text) {
   return !text.empty() && text.size() < 256 &&
          std::ranges::all_of(
@@ -47,115 +42,107 @@ std::unexpected<Diagnostics> refused(const Command& command, const CommandResult
                .fix = "check that slurmctld runs and that this user may operate it"});
 }
 
-class SlurmClient {
- public:
-  SlurmClient(SlurmAccess access, CommandRunner runner)
-      : access_(std::move(access)), runner_(std::move(runner)) {}
+Result<std::string> call(const SlurmAccess& access, const CommandRunner& runner,
+                         std::vector<std::string> words, Seconds timeout) {
+  Command command{.words = std::move(words), .timeout = timeout};
+  command.environment = {{"TZ", "UTC"}, {"SLURM_TIME_FORMAT", "standard"}};
+  if (!access.conf.empty()) command.environment.emplace_back("SLURM_CONF", access.conf);
+  command.environment_without = {"SQUEUE_", "SINFO_", "SLURM_CLUSTERS=", "SLURM_BITSTR_LEN="};
+  auto result = runner(command);
+  if (!result) return std::unexpected(result.error());
+  if (!result->good()) return refused(command, *result);
+  return std::move(result->out);
+}
 
-  Result<std::string> call(std::vector<std::string> words) const {
-    return call(std::move(words), access_.timeout);
+Result<std::string> call(const SlurmAccess& access, const CommandRunner& runner,
+                         std::vector<std::string> words) {
+  return call(access, runner, std::move(words), access.timeout);
+}
+
+// Added to what the job already avoids, which may be its owner's wish.
+Result<std::vector<std::string>> exclusion(const SlurmAccess& access, const CommandRunner& runner,
+                                           const RecoveryAction& action) {
+  const auto before = call(access, runner, {"squeue", "-h", "-j", action.job, "-o", "%x"});
+  if (!before) return std::unexpected(before.error());
+  const auto named = expand_hosts(*before);
+  if (!named) return std::unexpected(named.error());
+  std::set<std::string> all(named->begin(), named->end());
+  all.insert(action.nodes.begin(), action.nodes.end());
+  std::string list;
+  for (const std::string& node : all) list += (list.empty() ? "" : ",") + node;
+  return std::vector<std::string>{"scontrol", "update", "JobId=" + action.job,
+                                  "ExcNodeList=" + list};
+}
+
+Result<std::vector<std::string>> words_of(const SlurmAccess& access, const CommandRunner& runner,
+                                          const RecoveryAction& action) {
+  const std::string node = action.nodes.empty() ? "" : "NodeName=" + action.nodes.front();
+  const std::string job = "JobId=" + action.job;
+  const std::string reason = "Reason=" + plain_reason(action.why);
+  switch (action.kind) {
+    case ActionKind::drain_node:
+      return std::vector<std::string>{"scontrol", "update", node, "State=DRAIN", reason};
+    case ActionKind::down_node:
+      return std::vector<std::string>{"scontrol", "update", node, "State=DOWN", reason};
+    case ActionKind::resume_spare:
+      return std::vector<std::string>{"scontrol", "update", node, "State=RESUME"};
+    case ActionKind::fence_node:
+      return std::vector<std::string>{access.fence.value_or("false"), action.nodes.front()};
+    case ActionKind::requeue_job:
+      return std::vector<std::string>{"scontrol", "requeue", action.job};
+    case ActionKind::exclude_nodes:
+      return exclusion(access, runner, action);
+    case ActionKind::release_job:
+      return std::vector<std::string>{"scontrol", "update", job, "StartTime=now"};
+    case ActionKind::hold_job:
+      return std::vector<std::string>{"scontrol", "hold", action.job};
+    case ActionKind::alert:
+      break;
   }
-
-  Result<ClusterLook> look() const {
-    // Jobs before nodes: a node that fails between the two is seen failed with its job still on it,
-    // never a job gone from a node that looks well.
-    const auto jobs = call({"squeue", "-h", "-a", "-t", "all", "-O", kJobFields});
-    if (!jobs) return std::unexpected(jobs.error());
-    const auto nodes = call({"sinfo", "-h", "-a", "-N", "-O", kNodeFields});
-    if (!nodes) return std::unexpected(nodes.error());
-    auto parsed_jobs = parse_jobs(*jobs);
-    if (!parsed_jobs) return std::unexpected(parsed_jobs.error());
-    auto parsed_nodes = parse_nodes(*nodes, access_.marks);
-    if (!parsed_nodes) return std::unexpected(parsed_nodes.error());
-    return ClusterLook{
-        .now = wall_clock(), .jobs = std::move(*parsed_jobs), .nodes = std::move(*parsed_nodes)};
-  }
-
-  Result<void> act(const RecoveryAction& action) const {
-    const bool names_fit =
-        std::ranges::all_of(action.nodes, is_name) && (action.job.empty() || is_name(action.job));
-    if (!names_fit) {
-      return fail({.code = "slurm.name",
-                   .what = "a name that Slurm cannot have given: " + action.job,
-                   .why = {},
-                   .fix = {}});
-    }
-    auto words = words_of(action);
-    if (!words) return std::unexpected(words.error());
-    const bool fences = action.kind == ActionKind::fence_node;
-    const auto said = call(std::move(*words), fences ? access_.fence_timeout : access_.timeout);
-    if (!said) return std::unexpected(said.error());
-    return {};
-  }
-
- private:
-  Result<std::string> call(std::vector<std::string> words, Seconds timeout) const {
-    Command command{.words = std::move(words), .timeout = timeout};
-    command.environment = {{"TZ", "UTC"}, {"SLURM_TIME_FORMAT", "standard"}};
-    if (!access_.conf.empty()) command.environment.emplace_back("SLURM_CONF", access_.conf);
-    command.environment_without = {"SQUEUE_", "SINFO_", "SLURM_CLUSTERS=", "SLURM_BITSTR_LEN="};
-    auto result = runner_(command);
-    if (!result) return std::unexpected(result.error());
-    if (!result->good()) return refused(command, *result);
-    return std::move(result->out);
-  }
-
-  Result<std::vector<std::string>> words_of(const RecoveryAction& action) const {
-    const std::string node = action.nodes.empty() ? "" : "NodeName=" + action.nodes.front();
-    const std::string job = "JobId=" + action.job;
-    const std::string reason = "Reason=" + plain_reason(action.why);
-    switch (action.kind) {
-      case ActionKind::drain_node:
-        return std::vector<std::string>{"scontrol", "update", node, "State=DRAIN", reason};
-      case ActionKind::down_node:
-        return std::vector<std::string>{"scontrol", "update", node, "State=DOWN", reason};
-      case ActionKind::resume_spare:
-        return std::vector<std::string>{"scontrol", "update", node, "State=RESUME"};
-      case ActionKind::fence_node:
-        return std::vector<std::string>{access_.fence.value_or("false"), action.nodes.front()};
-      case ActionKind::requeue_job:
-        return std::vector<std::string>{"scontrol", "requeue", action.job};
-      case ActionKind::exclude_nodes:
-        return exclusion(action);
-      case ActionKind::release_job:
-        return std::vector<std::string>{"scontrol", "update", job, "StartTime=now"};
-      case ActionKind::hold_job:
-        return std::vector<std::string>{"scontrol", "hold", action.job};
-      case ActionKind::alert:
-        break;
-    }
-    return std::vector<std::string>{"true"};
-  }
-
-  // Added to what the job already avoids, which may be its owner's wish.
-  Result<std::vector<std::string>> exclusion(const RecoveryAction& action) const {
-    const auto before = call({"squeue", "-h", "-j", action.job, "-o", "%x"}, access_.timeout);
-    if (!before) return std::unexpected(before.error());
-    const auto named = expand_hosts(*before);
-    if (!named) return std::unexpected(named.error());
-    std::set<std::string> all(named->begin(), named->end());
-    all.insert(action.nodes.begin(), action.nodes.end());
-    std::string list;
-    for (const std::string& node : all) list += (list.empty() ? "" : ",") + node;
-    return std::vector<std::string>{"scontrol", "update", "JobId=" + action.job,
-                                    "ExcNodeList=" + list};
-  }
-
-  SlurmAccess access_;
-  CommandRunner runner_;
-};
+  return std::vector<std::string>{"true"};
+}
 
 }  // namespace
 
-RecoverPort slurm_port(const SlurmAccess& access, CommandRunner runner) {
-  const SlurmClient client(access, std::move(runner));
-  return {.look = [client] { return client.look(); },
-          .act = [client](const RecoveryAction& action) { return client.act(action); },
-          .now = wall_clock};
+Seconds SlurmPort::now() const {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return seconds(std::chrono::duration<double>(since).count());
+}
+
+// Jobs before nodes, as the port promises.
+Result<ClusterLook> SlurmPort::look() {
+  const auto jobs = call(access_, runner_, {"squeue", "-h", "-a", "-t", "all", "-O", kJobFields});
+  if (!jobs) return std::unexpected(jobs.error());
+  const auto nodes = call(access_, runner_, {"sinfo", "-h", "-a", "-N", "-O", kNodeFields});
+  if (!nodes) return std::unexpected(nodes.error());
+  auto parsed_jobs = parse_jobs(*jobs);
+  if (!parsed_jobs) return std::unexpected(parsed_jobs.error());
+  auto parsed_nodes = parse_nodes(*nodes, access_.marks);
+  if (!parsed_nodes) return std::unexpected(parsed_nodes.error());
+  return ClusterLook{
+      .now = now(), .jobs = std::move(*parsed_jobs), .nodes = std::move(*parsed_nodes)};
+}
+
+Result<void> SlurmPort::act(const RecoveryAction& action) {
+  const bool names_fit =
+      std::ranges::all_of(action.nodes, is_name) && (action.job.empty() || is_name(action.job));
+  if (!names_fit) {
+    return fail({.code = "slurm.name",
+                 .what = "a name that Slurm cannot have given: " + action.job,
+                 .why = {},
+                 .fix = {}});
+  }
+  auto words = words_of(access_, runner_, action);
+  if (!words) return std::unexpected(words.error());
+  const bool fences = action.kind == ActionKind::fence_node;
+  const auto said =
+      call(access_, runner_, std::move(*words), fences ? access_.fence_timeout : access_.timeout);
+  if (!said) return std::unexpected(said.error());
+  return {};
 }
 
 Result<SlurmHabits> slurm_habits(const SlurmAccess& access, CommandRunner runner) {
-  const auto text = SlurmClient(access, std::move(runner)).call({"scontrol", "show", "config"});
+  const auto text = call(access, runner, {"scontrol", "show", "config"});
   if (!text) return std::unexpected(text.error());
   SlurmHabits habits;
   for (const std::string_view line : split(*text, '\n')) {

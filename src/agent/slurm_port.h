@@ -7,10 +7,11 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "agent/command.h"
-#include "agent/recover.h"
 #include "agent/slurm_parse.h"
+#include "failure/recovery_port.h"
 
 namespace orrery {
 
@@ -22,8 +23,20 @@ struct SlurmAccess {
   Seconds fence_timeout = seconds(120);
 };
 
-// The runner outlives the port; run_command unless a test answers in its place.
-RecoverPort slurm_port(const SlurmAccess& access, CommandRunner runner = run_command);
+// run_command unless a test answers in its place.
+class SlurmPort final : public RecoveryPort {
+ public:
+  explicit SlurmPort(SlurmAccess access, CommandRunner runner = run_command)
+      : access_(std::move(access)), runner_(std::move(runner)) {}
+
+  Result<ClusterLook> look() override;
+  Result<void> act(const RecoveryAction& action) override;
+  Seconds now() const override;
+
+ private:
+  SlurmAccess access_;
+  CommandRunner runner_;
+};
 
 // What the configuration means for recovery, asked once at the start.
 struct SlurmHabits {

@@ -30,7 +30,7 @@ struct Script {
 
 TEST(SlurmPort, a_look_is_two_calls_in_utc_with_the_given_conf_and_no_filters) {
   Script script{.asked = {}, .answer = {.out = "1;RUNNING;0;1;N/A;N/A;n1;None;\n"}};
-  const auto view = slurm_port({.conf = "/etc/x.conf"}, script.runner()).look();
+  const auto view = SlurmPort({.conf = "/etc/x.conf"}, script.runner()).look();
   ASSERT_TRUE(view);
   EXPECT_EQ(view->jobs.size(), 1u);
   EXPECT_EQ(view->nodes.size(), 1u);
@@ -43,7 +43,7 @@ TEST(SlurmPort, a_look_is_two_calls_in_utc_with_the_given_conf_and_no_filters) {
 
 TEST(SlurmPort, each_action_is_one_call) {
   Script script;
-  const RecoverPort port = slurm_port({.fence = "power-off"}, script.runner());
+  SlurmPort port({.fence = "power-off"}, script.runner());
   const auto words_of = [&](const RecoveryAction& action) {
     script.asked.clear();
     EXPECT_TRUE(port.act(action));
@@ -68,7 +68,7 @@ TEST(SlurmPort, each_action_is_one_call) {
 
 TEST(SlurmPort, a_name_that_is_none_never_becomes_an_argument) {
   Script script;
-  const RecoverPort port = slurm_port({}, script.runner());
+  SlurmPort port({}, script.runner());
   for (const char* bad : {"n1,n2", "-all", "n1 State=DOWN", "n\n", "$(x)", "ALL;"}) {
     EXPECT_FALSE(port.act({.kind = ActionKind::drain_node, .nodes = {bad}})) << bad;
     EXPECT_FALSE(port.act({.kind = ActionKind::requeue_job, .job = bad})) << bad;
@@ -78,10 +78,10 @@ TEST(SlurmPort, a_name_that_is_none_never_becomes_an_argument) {
 
 TEST(SlurmPort, what_the_program_said_is_in_the_error) {
   Script script{.asked = {}, .answer = {.exit_code = 1, .err = "Invalid job id\n"}};
-  const auto done = slurm_port({}, script.runner()).act({.kind = ActionKind::hold_job, .job = "7"});
+  const auto done = SlurmPort({}, script.runner()).act({.kind = ActionKind::hold_job, .job = "7"});
   ASSERT_FALSE(done);
   EXPECT_THAT(done.error().front().what, HasSubstr("Invalid job id"));
-  EXPECT_FALSE(slurm_port({}, script.runner()).look());
+  EXPECT_FALSE(SlurmPort({}, script.runner()).look());
 }
 
 TEST(SlurmPort, habits_are_read_from_the_configuration) {

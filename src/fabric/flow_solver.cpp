@@ -48,8 +48,9 @@ void MaxMinSolver::count_flows(const FlowTable& table, std::span<const std::uint
   capped_.clear();
   const bool weighted = !table.weights.empty(), has_caps = !table.caps.empty();
   for (const std::uint32_t f : flows) {
-    frozen_[f] = 0;
     const double w = weighted ? table.weights[f] : 1;
+    const bool is_capped = has_caps && table.caps[f] < kUncapped;
+    frozen_[f] = table.flows[f].hops == 0 && !is_capped;  // nothing holds it: it is left alone
     for (const std::uint32_t l : table.path(f)) {
       LinkState& link = links_[l];
       if (link.count == 0) {
@@ -63,7 +64,7 @@ void MaxMinSolver::count_flows(const FlowTable& table, std::span<const std::uint
       ++link.count;
       link.weight += w;
     }
-    if (has_caps && table.caps[f] < kUncapped) capped_.emplace_back(table.caps[f] / w, f);
+    if (is_capped) capped_.emplace_back(table.caps[f] / w, f);
   }
   std::sort(capped_.begin(), capped_.end(), std::greater<>());
 }
@@ -207,8 +208,8 @@ void MaxMinSolver::solve_class(FlowTable& table, std::span<const std::uint32_t> 
 
 void MaxMinSolver::solve(FlowTable& table, std::span<const std::uint32_t> active, bool grown) {
   ++epoch_;
-  // Flows of the index that are no longer listed stay marked, and so are passed over.
-  frozen_.assign(table.flows.size(), 1);
+  // Between solves all are marked: flows of the index that are no longer listed are passed over.
+  frozen_.resize(table.flows.size(), 1);
   if (!table.has_priorities) {
     const auto indexed = static_cast<double>(indexed_flows_);
     if (grown) skip_rounds_ = 0;

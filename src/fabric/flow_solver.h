@@ -23,12 +23,15 @@ inline constexpr double kUncapped = std::numeric_limits<double>::infinity();
 
 // One record a flow, kept small: a million of them are walked at every change.
 struct FlowState {
+  // At rest: waits for its latency, has ended, or was never used.
+  static constexpr std::uint8_t kAtRest = 0, kActive = 1, kCancelled = 2;
+
   double remaining = 0;  // bytes
   double rate = 0;       // bytes per second
   std::uint32_t path_begin = 0;
   std::uint16_t hops = 0;
   std::uint8_t priority = 0;  // higher goes first
-  std::uint8_t active = 0;
+  std::uint8_t active = kAtRest;
 };
 
 // Flows by number; weights and caps only where some flow has its own. Paths are in the numbers of

@@ -42,7 +42,7 @@ FailureSource failure_source(const Fleet& fleet, const Models& models) {
   s.rate = mean_node_rate(
       s.base, {.share = own.lemon_share.value_or(0), .multiplier = own.lemon_factor.value_or(1)});
   const auto& rent = fleet.fleet->rent;
-  if (rent && rent->contract == design::Contract::spot && fleet.accelerator()) {
+  if (rent && rent->contract == Contract::spot && fleet.accelerator()) {
     s.spot = spot_rate_of(*rent, models.catalog(), fleet.accelerator()->id);
     s.rate += s.spot;
   }

@@ -25,7 +25,7 @@ TimerId Kernel::schedule(SimTime at, EventRank rank, EventHandler& handler, std:
   s.data = data;
   s.kind = kind;
   const std::uint64_t order = static_cast<std::uint64_t>(rank) << kRankShift | scheduled_++;
-  push({.time = std::max(at, now_).ps(), .order = order, .slot = slot, .generation = s.generation});
+  push({.time = std::max(at, now_).ns(), .order = order, .slot = slot, .generation = s.generation});
   return {slot, s.generation};
 }
 
@@ -48,6 +48,12 @@ void Kernel::cancel(TimerId timer) {
   // Entries of cancelled timers stay in the heap until they surface; a heap full of them is
   // rebuilt.
   if (cancelled_ > 64 && cancelled_ > heap_.size() / 2) compact();
+}
+
+void Kernel::forget(const EventHandler& handler) {
+  for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+    if (slots_[slot].handler == &handler) cancel({slot, slots_[slot].generation});
+  }
 }
 
 void Kernel::compact() {
@@ -93,11 +99,11 @@ void Kernel::pop_top() {
   if (!heap_.empty()) sift_down(0, last);
 }
 
-// Leaves a live event on top; false when none is left.
+// Leaves a live event on top; false when none is left that will run.
 bool Kernel::drop_cancelled() {
   while (!heap_.empty()) {
     const Entry& top = heap_.front();
-    if (slots_[top.slot].generation == top.generation) return true;
+    if (slots_[top.slot].generation == top.generation) return top.time != SimTime::never().ns();
     pop_top();
     --cancelled_;
   }
@@ -110,7 +116,7 @@ bool Kernel::step() {
   pop_top();
   const Slot slot = slots_[top.slot];
   release(top.slot);
-  now_ = SimTime::picoseconds(top.time);
+  now_ = SimTime::nanoseconds(top.time);
   ++events_run_;
   slot.handler->on_event(*this, slot.kind, slot.data);
   return true;
@@ -118,13 +124,9 @@ bool Kernel::step() {
 
 std::uint64_t Kernel::run(SimTime until) {
   const std::uint64_t before = events_run_;
-  while (drop_cancelled()) {
-    if (heap_.front().time > until.ps()) {
-      now_ = until;
-      break;
-    }
-    step();
-  }
+  stopped_ = false;
+  while (!stopped_ && drop_cancelled() && heap_.front().time <= until.ns()) step();
+  if (!stopped_ && !until.is_never()) now_ = std::max(now_, until);
   return events_run_ - before;
 }
 

@@ -41,8 +41,26 @@ struct TimerId {
 // at the same instant or later; an event for the past is moved to the present. An event scheduled
 // during an instant runs in that instant if its time is now, after all events already pending with
 // the same rank, and before any of a higher rank. So the order of events depends on nothing but
-// the calls made: not on addresses, hashing, threads or the order of equal keys in a heap.
-// A cancelled timer never reaches its handler; cancelling one that has fired does nothing.
+// the calls made: not on addresses, hashing, threads or the order of equal keys in a heap. An event
+// at never() stays pending and does not run.
+//
+// What cancelling means. A cancelled timer never reaches its handler, also where it is due at this
+// very instant. A timer has fired when its handler is called: inside the handler it is pending no
+// more, and cancelling it, then or later, does nothing.
+//
+// What a handler that fails means. It cannot tell the kernel, which knows no errors: it keeps its
+// failure where its owner looks for it, and either schedules nothing more, so that the others run
+// on without it, or calls stop(). Then run() returns after this event, the clock at its time, all
+// other events pending as they were, those of the same instant too; a further run() goes on. Nobody
+// throws through the kernel. Should an exception pass (out of memory), the event counts as run and
+// the kernel is as it would be after stop().
+//
+// What a handler that dies means. The kernel holds references: a handler must outlive its timers.
+// Whoever may die with timers pending calls forget(*this) in its destructor; what was due to it,
+// now or later, is then cancelled. It may die in its own event, for the kernel does not touch a
+// handler after the call, and in another's. A handler that lives on without a part of itself, such
+// as a job that is cancelled, cancels that part's timers by their ids.
+// step() and run() are not called from inside an event.
 class Kernel {
  public:
   explicit Kernel(std::uint64_t seed = 1, TraceSink* trace = nullptr)
@@ -56,12 +74,16 @@ class Kernel {
                    std::uint64_t data = 0);
   void cancel(TimerId timer);
   bool is_pending(TimerId timer) const;
+  // Cancels all timers of a handler; walks all that are pending.
+  void forget(const EventHandler& handler);
 
   // Runs one event; false when none is left.
   bool step();
-  // Runs all events up to and including `until`; the clock ends at the last event's time, or at
-  // `until` where events remain. Gives the number of events run.
+  // Runs all events up to and including `until`, where the clock then stands; without a limit it
+  // stands at the last event's time, and after stop() at that event's. Gives the number of events.
   std::uint64_t run(SimTime until = SimTime::never());
+  // Called by a handler: run() returns after its event.
+  void stop() { stopped_ = true; }
 
   std::uint64_t events_run() const { return events_run_; }
   std::size_t pending() const { return heap_.size() - cancelled_; }
@@ -101,6 +123,7 @@ class Kernel {
   TraceSink* trace_;
   std::uint64_t scheduled_ = 0;
   std::uint64_t events_run_ = 0;
+  bool stopped_ = false;
   std::size_t cancelled_ = 0;  // entries still in the heap whose timer is gone
   std::vector<Entry> heap_;    // four children a parent: fewer levels, one cache line of children
   std::vector<Slot> slots_;

@@ -18,8 +18,8 @@ const std::set<std::string> kLayers = {"compute", "fabric",  "storage",  "traini
 
 // Rooms that must run anywhere, a browser included: no threads, files, sockets, clocks, exceptions.
 bool is_pure(const std::string& room) {
-  static const std::set<std::string> kCore = {"base",     "sim",    "catalog",
-                                              "workload", "design", "plan"};
+  static const std::set<std::string> kCore = {"base",   "sim",  "catalog", "workload",
+                                              "design", "plan", "twin"};
   return kCore.contains(room) || kLayers.contains(room);
 }
 
@@ -203,9 +203,9 @@ RoomTable architecture() {
   table["plan"] = with({"design"}, layers);
   table["search"] = table["score"] = table["emit"] = with({"plan", "design"}, layers);
   table["report"] = with({"search", "score", "plan", "design"}, layers);
-  table["agent"] = layers;
+  table["agent"] = table["twin"] = layers;
   table["server"] = with({"report", "emit", "agent", "search", "score", "plan", "design"}, layers);
-  table["cli"] = with({"server"}, table["server"]);
+  table["cli"] = with({"server", "twin"}, table["server"]);
   return table;
 }
 

@@ -4,18 +4,36 @@
 // What it copies was seen on Slurm 22.05: a job whose node goes down completes on its other nodes,
 // then waits for a begin time 121 s ahead; a begin time set while it completes is lost; with
 // ReturnToService=2 a node that still answers is back at once. Jobs take the lowest free nodes.
-// It keeps every run of every job, so that a test can ask whether two ever overlapped.
+// It keeps every run of every job, so that one can ask whether two ever overlapped. It is a process
+// on the kernel's clock; its scheduler wakes for ever, so run the kernel with a limit.
+//
+// The faults that can be injected, and what a driver of failure/recovery.h must make of them.
+// Survivable: every job runs again, and none twice at once.
+//   fail_node        while the fleet has nodes left that the job may take
+//   flap_node        the same; nobody sees the node down, so all nodes of the run are suspect
+//   break_node       its daemon lives: the job has to be moved
+//   crash_job        followed by its node's failure within RecoveryPolicy::blame
+//   silence_node     with a fence; the job moves after the node is surely off
+//   lose_controller  looks and orders fail for a while, jobs run on; recovery waits as long
+//   lose_answers     an order is carried out and reported as failed; it may come again
+//   the driver dies between any two calls and starts again from its journal
+// Survivable without the job: the driver must say so and leave the rest well.
+//   a job that breaks every node it lands on is held; a job that crashes alone stays failed;
+//   more nodes out than out_share_max: jobs move, no node is drained; fewer nodes than a job wants.
+// Not survivable, and therefore never to be risked: silence_node without a fence, for the job may
+// still run there. A driver that starts it elsewhere is found in overlaps().
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "agent/recover.h"
+#include "failure/recovery_port.h"
+#include "sim/kernel.h"
 
-namespace orrery::testing_slurm {
+namespace orrery::twin {
 
 struct SimulatedOptions {
   int nodes = 8;
@@ -26,9 +44,12 @@ struct SimulatedOptions {
   Seconds epoch = seconds(1'700'000'000);
 };
 
-class SimulatedSlurm {
+class SimulatedSlurm final : public RecoveryPort, public EventHandler {
  public:
-  explicit SimulatedSlurm(const SimulatedOptions& options);
+  SimulatedSlurm(Kernel& kernel, const SimulatedOptions& options);
+  ~SimulatedSlurm() override { kernel_.forget(*this); }
+  SimulatedSlurm(const SimulatedSlurm&) = delete;
+  SimulatedSlurm& operator=(const SimulatedSlurm&) = delete;
 
   std::string submit(int nodes);
   // Where its next run goes, instead of the lowest free nodes.
@@ -45,12 +66,13 @@ class SimulatedSlurm {
   void finish_job(const std::string& job);   // completes
   void requeue_job(const std::string& job);  // by a person
 
-  void advance(Seconds span);
-  Seconds now() const { return now_; }
+  void lose_controller(Seconds span);  // looks and orders fail until then
+  void lose_answers(int orders);       // the next so many are carried out and reported as failed
 
-  ClusterLook look() const;
-  Result<void> act(const RecoveryAction& action);
-  RecoverPort port();
+  Result<ClusterLook> look() override;
+  Result<void> act(const RecoveryAction& action) override;
+  Seconds now() const override { return options_.epoch + kernel_.now().seconds(); }
+  void on_event(Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
   struct Run {
     Seconds start;
@@ -60,16 +82,19 @@ class SimulatedSlurm {
   const std::vector<Run>& runs(const std::string& job) const { return jobs_.at(job).runs; }
   bool knows(const std::string& job) const { return jobs_.contains(job); }
   bool is_running(const std::string& job) const;
+  std::vector<std::string> jobs() const;  // in the order they were submitted
   // A run that began while another of the same job was alive somewhere, or on a node of two jobs.
   const std::vector<std::string>& overlaps() const { return overlaps_; }
 
  private:
+  enum Kind : std::uint32_t { kPass, kSettled };
   struct Job {
     JobView view;
+    int number = 0;
     int wanted = 1;
     bool requeue_after = false;  // completing: pending next, else failed or ended
     JobPhase after = JobPhase::ended;
-    Seconds until;  // completing or starting
+    TimerId settled;  // completing or starting ends
     std::set<std::string> avoids;
     std::vector<std::string> next_place;
     std::vector<Run> runs;
@@ -80,20 +105,24 @@ class SimulatedSlurm {
     std::string zombie_job;  // silent: a job that may still run there
   };
 
-  void step();
-  void schedule();
+  void schedule_pass();
+  void start_job(Job& job, const std::vector<std::string>& nodes);
+  void settle(Job& job);
+  void settle_after(Job& job, Seconds span);
   void end_run(Job& job, bool requeue, JobPhase after);
   void lose_jobs_on(const std::string& node);
+  Result<void> carry_out(const RecoveryAction& action);
+  Result<void> carry_out(const RecoveryAction& action, Job& job);
   std::vector<std::string> free_nodes(const Job& job) const;
 
+  Kernel& kernel_;
   SimulatedOptions options_;
-  Seconds now_;
-  Seconds next_pass_;
-  int last_id_ = 0;
+  Seconds away_until_;
+  int answers_to_lose_ = 0;
   std::map<std::string, Job> jobs_;
   std::map<std::string, Node> nodes_;
   std::vector<std::string> order_;  // of the nodes, by number
   std::vector<std::string> overlaps_;
 };
 
-}  // namespace orrery::testing_slurm
+}  // namespace orrery::twin

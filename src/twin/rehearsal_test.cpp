@@ -1,0 +1,117 @@
+#include "twin/rehearsal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace orrery::twin {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Does what the policy says, with its memory and no journal.
+class PlainDriver final : public RehearsalDriver {
+ public:
+  explicit PlainDriver(RecoveryPort& port) : port_(port) {}
+  std::optional<Seconds> tick() override {
+    if (ticks_left-- == 0) return std::nullopt;
+    const auto view = port_.look();
+    if (!view) return seconds(1);
+    const Decision decision = decide(*view, memory_, policy);
+    for (const RecoveryEvent& e : decision.events) apply(memory_, e, policy.lemon.memory);
+    for (const RecoveryAction& a : decision.actions) {
+      if (a.kind == ActionKind::alert) continue;
+      const bool good = port_.act(a).has_value();
+      const RecoveryEvent tried{.kind = RecoveryEventKind::tried,
+                                .at = port_.now(),
+                                .node = a.nodes.empty() ? "" : a.nodes.front(),
+                                .key = a.key,
+                                .good = good};
+      apply(memory_, tried, policy.lemon.memory);
+    }
+    return seconds(0.5);
+  }
+  void on_fault(const InjectedFault& fault) override { faults.push_back(to_text(fault)); }
+
+  RecoveryPolicy policy;
+  std::vector<std::string> faults;
+  int ticks_left = 1'000'000;
+
+ private:
+  RecoveryPort& port_;
+  RecoveryMemory memory_;
+};
+
+// Looks and does nothing.
+struct Idle final : RehearsalDriver {
+  std::optional<Seconds> tick() override { return seconds(10); }
+  void on_fault(const InjectedFault&) override {}
+};
+
+TEST(Rehearsal, with_the_policy_jobs_are_back_in_seconds_and_without_it_in_minutes) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const RehearsalOptions options{.nodes = 16,
+                                   .jobs = 6,
+                                   .faults = 6,
+                                   .length = minutes(15),
+                                   .repair = minutes(2),
+                                   .seed = seed};
+    Rehearsal rehearsal(options);
+    PlainDriver driver(rehearsal.port());
+    const RehearsalResult with = rehearsal.run(driver);
+    EXPECT_THAT(with.faults, SizeIs(6));
+    EXPECT_THAT(driver.faults, SizeIs(6));
+    ASSERT_FALSE(with.outages.empty());
+    EXPECT_LT(with.outages.back(), seconds(5));
+    EXPECT_THAT(with.waiting, IsEmpty());
+    EXPECT_THAT(with.overlaps, IsEmpty());
+
+    Rehearsal alone(options);
+    Idle idle;
+    const RehearsalResult without = alone.run(idle);
+    ASSERT_FALSE(without.outages.empty());
+    EXPECT_GT(without.outages.front(), seconds(120));
+  }
+}
+
+TEST(Rehearsal, with_a_fence_nodes_fall_silent_and_no_job_runs_twice) {
+  int silent = 0;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    Rehearsal rehearsal({.nodes = 16,
+                         .spares = 2,
+                         .jobs = 5,
+                         .faults = 10,
+                         .length = minutes(20),
+                         .repair = minutes(2),
+                         .has_fence = true,
+                         .seed = seed});
+    PlainDriver driver(rehearsal.port());
+    driver.policy.fence = true;
+    const RehearsalResult result = rehearsal.run(driver);
+    for (const InjectedFault& f : result.faults) silent += f.kind == FaultKind::silent;
+    EXPECT_THAT(result.waiting, IsEmpty()) << seed;
+    EXPECT_THAT(result.overlaps, IsEmpty()) << seed;
+  }
+  EXPECT_GT(silent, 0);
+}
+
+TEST(Rehearsal, the_same_seed_gives_the_same_run) {
+  const auto run = [](std::uint64_t seed) {
+    Rehearsal rehearsal({.nodes = 8, .jobs = 2, .faults = 4, .length = minutes(5), .seed = seed});
+    PlainDriver driver(rehearsal.port());
+    rehearsal.run(driver);
+    return driver.faults;
+  };
+  EXPECT_EQ(run(3), run(3));
+  EXPECT_NE(run(3), run(4));
+}
+
+TEST(Rehearsal, a_driver_that_cannot_go_on_ends_it) {
+  Rehearsal rehearsal({.faults = 0, .length = hours(1)});
+  PlainDriver driver(rehearsal.port());
+  driver.ticks_left = 3;
+  EXPECT_FALSE(rehearsal.run(driver).is_complete);
+}
+
+}  // namespace
+}  // namespace orrery::twin

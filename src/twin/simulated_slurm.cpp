@@ -1,0 +1,270 @@
+#include "twin/simulated_slurm.h"
+
+#include <algorithm>
+
+namespace orrery::twin {
+namespace {
+
+std::unexpected<Diagnostics> refused(const std::string& what) {
+  return fail({.code = "slurm.refused", .what = what, .why = {}, .fix = {}});
+}
+
+}  // namespace
+
+SimulatedSlurm::SimulatedSlurm(Kernel& kernel, const SimulatedOptions& options)
+    : kernel_(kernel), options_(options) {
+  for (int i = 1; i <= options.nodes; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    nodes_[name].view.name = name;
+    order_.push_back(name);
+  }
+  kernel_.schedule(kernel_.now(), EventRank::control, *this, kPass);
+}
+
+std::string SimulatedSlurm::submit(int nodes) {
+  const int number = static_cast<int>(jobs_.size()) + 1;
+  const std::string id = std::to_string(number);
+  Job& job = jobs_[id];
+  job.view = {.id = id, .eligible = now()};
+  job.number = number;
+  job.wanted = nodes;
+  return id;
+}
+
+std::vector<std::string> SimulatedSlurm::jobs() const {
+  std::vector<std::string> ids;
+  for (std::size_t i = 1; i <= jobs_.size(); ++i) ids.push_back(std::to_string(i));
+  return ids;
+}
+
+void SimulatedSlurm::lose_controller(Seconds span) { away_until_ = now() + span; }
+void SimulatedSlurm::lose_answers(int orders) { answers_to_lose_ = orders; }
+
+void SimulatedSlurm::place(const std::string& job, std::vector<std::string> nodes) {
+  jobs_.at(job).next_place = std::move(nodes);
+}
+
+bool SimulatedSlurm::is_running(const std::string& job) const {
+  return jobs_.at(job).view.phase == JobPhase::running;
+}
+
+// The job leaves its nodes; those that answer take a moment to clean up.
+void SimulatedSlurm::end_run(Job& job, bool requeue, JobPhase after) {
+  const bool alive = job.view.phase == JobPhase::running || job.view.phase == JobPhase::starting;
+  if (!alive) return;
+  if (!job.runs.empty() && job.runs.back().end == Seconds()) job.runs.back().end = now();
+  job.view.phase = JobPhase::completing;
+  job.requeue_after = requeue && job.view.requeueable;
+  job.after = requeue ? JobPhase::failed : after;
+  if (job.requeue_after) ++job.view.restarts;
+  job.view.ended = now();
+  settle_after(job, options_.completing);
+}
+
+void SimulatedSlurm::lose_jobs_on(const std::string& node) {
+  for (auto& [id, job] : jobs_) {
+    if (std::ranges::find(job.view.nodes, node) != job.view.nodes.end()) {
+      end_run(job, true, JobPhase::failed);
+    }
+  }
+}
+
+void SimulatedSlurm::fail_node(const std::string& name) {
+  Node& node = nodes_.at(name);
+  node.dead = true;
+  node.view.down = true;
+  lose_jobs_on(name);
+}
+
+void SimulatedSlurm::flap_node(const std::string& name) { lose_jobs_on(name); }
+
+void SimulatedSlurm::silence_node(const std::string& name) {
+  Node& node = nodes_.at(name);
+  node.view.silent = true;
+  for (const auto& [id, job] : jobs_) {
+    const bool here = std::ranges::find(job.view.nodes, name) != job.view.nodes.end();
+    if (here && job.view.phase == JobPhase::running) node.zombie_job = id;
+  }
+}
+
+void SimulatedSlurm::break_node(const std::string& name) {
+  nodes_.at(name).view.drained = true;
+  nodes_.at(name).view.broken = true;
+}
+
+void SimulatedSlurm::repair_node(const std::string& name) {
+  nodes_.at(name) = {.view = {.name = name}};
+}
+
+void SimulatedSlurm::return_node(const std::string& name) {
+  Node& node = nodes_.at(name);
+  node.dead = node.view.down = node.view.silent = false;
+}
+
+void SimulatedSlurm::make_spare(const std::string& name) {
+  nodes_.at(name).view = {.name = name, .drained = true, .spare = true};
+}
+
+void SimulatedSlurm::crash_job(const std::string& job) {
+  end_run(jobs_.at(job), false, JobPhase::failed);
+}
+void SimulatedSlurm::finish_job(const std::string& job) {
+  end_run(jobs_.at(job), false, JobPhase::ended);
+}
+void SimulatedSlurm::requeue_job(const std::string& job) {
+  end_run(jobs_.at(job), true, JobPhase::failed);
+}
+
+std::vector<std::string> SimulatedSlurm::free_nodes(const Job& job) const {
+  std::set<std::string> taken;
+  for (const auto& [id, other] : jobs_) {
+    if (other.view.phase == JobPhase::pending || other.view.phase == JobPhase::ended) continue;
+    if (other.view.phase == JobPhase::failed) continue;
+    taken.insert(other.view.nodes.begin(), other.view.nodes.end());
+  }
+  std::vector<std::string> out;
+  for (const std::string& name : job.next_place.empty() ? order_ : job.next_place) {
+    const NodeView& node = nodes_.at(name).view;
+    const bool fit = !node.down && !node.drained && !node.silent && !taken.contains(name);
+    if (fit && !job.avoids.contains(name)) out.push_back(name);
+  }
+  return out;
+}
+
+void SimulatedSlurm::start_job(Job& job, const std::vector<std::string>& nodes) {
+  const std::string& id = job.view.id;
+  for (const std::string& name : nodes) {
+    if (!nodes_.at(name).zombie_job.empty()) overlaps_.push_back(name + " still runs a job");
+  }
+  for (const auto& [name, node] : nodes_) {
+    if (node.zombie_job == id) overlaps_.push_back("job " + id + " may still run on " + name);
+  }
+  if (!job.runs.empty() && job.runs.back().end == Seconds()) {
+    overlaps_.push_back("job " + id + " runs twice");
+  }
+  job.next_place.clear();
+  job.view.nodes = nodes;
+  job.view.phase = JobPhase::starting;
+  job.runs.push_back({.start = now(), .end = {}, .nodes = nodes});
+  settle_after(job, options_.starting);
+}
+
+// One pass of the scheduler.
+void SimulatedSlurm::schedule_pass() {
+  for (auto& [id, job] : jobs_) {
+    JobView& view = job.view;
+    if (view.phase != JobPhase::pending || view.held) continue;
+    view.waits_for_time = view.eligible > now();
+    if (view.waits_for_time) continue;
+    std::vector<std::string> free = free_nodes(job);
+    if (static_cast<int>(free.size()) < job.wanted) continue;
+    free.resize(static_cast<std::size_t>(job.wanted));
+    start_job(job, free);
+  }
+}
+
+void SimulatedSlurm::settle_after(Job& job, Seconds span) {
+  kernel_.cancel(job.settled);
+  job.settled = kernel_.schedule(kernel_.now().after(span), EventRank::finish, *this, kSettled,
+                                 static_cast<std::uint64_t>(job.number));
+}
+
+// What it was at is over: it runs, or has left its nodes.
+void SimulatedSlurm::settle(Job& job) {
+  JobView& view = job.view;
+  if (view.phase == JobPhase::starting) {
+    view.phase = JobPhase::running;
+  } else if (job.requeue_after) {
+    view.nodes.clear();
+    view.phase = JobPhase::pending;
+    view.ended = {};
+    view.eligible = now() + options_.hold;
+    view.waits_for_time = true;
+  } else {
+    view.phase = job.after;
+  }
+}
+
+void SimulatedSlurm::on_event(Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
+  if (kind == kSettled) return settle(jobs_.at(std::to_string(data)));
+  schedule_pass();
+  kernel.schedule(kernel.now().after(options_.scheduling), EventRank::control, *this, kPass);
+}
+
+Result<ClusterLook> SimulatedSlurm::look() {
+  if (now() < away_until_) return refused("no answer in time");
+  ClusterLook view{.now = now()};
+  for (const auto& [id, job] : jobs_) view.jobs.push_back(job.view);
+  for (const auto& [name, node] : nodes_) view.nodes.push_back(node.view);
+  return view;
+}
+
+Result<void> SimulatedSlurm::act(const RecoveryAction& action) {
+  if (now() < away_until_) return refused("no answer in time");
+  const Result<void> done = carry_out(action);
+  if (answers_to_lose_ == 0) return done;
+  --answers_to_lose_;
+  return refused("the answer was lost");
+}
+
+Result<void> SimulatedSlurm::carry_out(const RecoveryAction& action) {
+  if (!action.job.empty()) {
+    const auto job = jobs_.find(action.job);
+    return job == jobs_.end() ? refused("no such job") : carry_out(action, job->second);
+  }
+  if (action.nodes.empty()) return {};
+  const auto found = nodes_.find(action.nodes.front());
+  if (found == nodes_.end()) return refused("no such node");
+  Node& node = found->second;
+  switch (action.kind) {
+    case ActionKind::drain_node:
+      node.view.drained = true;
+      break;
+    case ActionKind::fence_node:
+      node.dead = true;
+      node.zombie_job.clear();
+      break;
+    case ActionKind::down_node:
+      fail_node(found->first);
+      break;
+    case ActionKind::resume_spare:
+      node.view.drained = node.view.spare = false;
+      break;
+    default:
+      break;  // about a job
+  }
+  return {};
+}
+
+Result<void> SimulatedSlurm::carry_out(const RecoveryAction& action, Job& job) {
+  JobView& view = job.view;
+  switch (action.kind) {
+    case ActionKind::requeue_job:
+      if (view.phase == JobPhase::failed) {
+        view = {.id = action.job,
+                .restarts = view.restarts + 1,
+                .waits_for_time = true,
+                .eligible = now() + options_.hold};
+        return {};
+      }
+      if (view.phase != JobPhase::running) return refused("job is not running");
+      requeue_job(action.job);
+      return {};
+    case ActionKind::exclude_nodes:
+      if (view.phase != JobPhase::pending) return refused("no longer pending");
+      job.avoids.insert(action.nodes.begin(), action.nodes.end());
+      return {};
+    case ActionKind::release_job:
+      if (view.phase == JobPhase::running) return refused("no longer pending");
+      // While it completes the new time is taken and then overwritten by the requeue's own.
+      view.eligible = now();
+      return {};
+    case ActionKind::hold_job:
+      view.held = true;
+      return {};
+    default:
+      return {};  // about a node
+  }
+}
+
+}  // namespace orrery::twin
