@@ -103,9 +103,6 @@ NetFault fault_of(CURLcode code) {
   }
 }
 
-struct HandleEnd {
-  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
-};
 struct ListEnd {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
@@ -130,8 +127,11 @@ bool is_loopback(std::string_view url) {
 }  // namespace
 
 struct Client::Parts {
+  struct HandleEnd {
+    void operator()(CURL* ended) const { curl_easy_cleanup(ended); }
+  };
   ClientOptions options;
-  std::unique_ptr<CURL, HandleEnd> handle;
+  std::unique_ptr<CURL, HandleEnd> handle = nullptr;
   bool connected = false;  // a kept connection should be there
 
   template <class T>
