@@ -146,7 +146,8 @@ TEST(Streams, a_large_body_goes_up_and_down_in_little_memory) {
   EXPECT_TRUE(down.right);
   EXPECT_EQ(down.bytes, kLarge);
   EXPECT_EQ(reply.header("Content-Length"), std::to_string(kLarge));
-  EXPECT_LT(resident_mb() - before, 16);
+  // A few MB; the sanitizers keep what was freed for a while. Either body held would be 67.
+  EXPECT_LT(resident_mb() - before, 48);
   EXPECT_EQ(log.finished, 2);
 }
 
