@@ -24,8 +24,7 @@ Result<double> answer_plan(const std::string& line, const std::string& unit) {
   for (int i = 0; i < kTries; ++i) {
     Request request{.method = "POST",
                     .target = "/api/v1/plan",
-                    .host = "127.0.0.1:1",
-                    .authorization = "Bearer t",
+                    .headers = {{"Host", "127.0.0.1:1"}, {"Authorization", "Bearer t"}},
                     .body = text};
     request.body.replace(text.find(line), line.size() + unit.size(),
                          line + std::to_string(i) + unit);

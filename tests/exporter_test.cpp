@@ -1,11 +1,9 @@
 // `orrery exporter` beside the real programs: a Prometheus that scrapes it and evaluates the
 // emitted rules, and a Slurm that it asks.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +20,7 @@
 #include "design/templates.h"
 #include "emit/prometheus.h"
 #include "machine/known_fixture.h"
+#include "net/test_socket.h"
 #include "plan/review.h"
 #include "slurm_cluster.h"
 
@@ -30,21 +29,12 @@ extern char** environ;
 namespace orrery {
 namespace {
 
+using net::free_port;
 using testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPatience = std::chrono::seconds(40);  // a second suffices on a quiet machine
 constexpr auto kPause = std::chrono::milliseconds(200);
-
-int free_port() {
-  const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in a{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  socklen_t size = sizeof a;
-  EXPECT_EQ(::bind(s, reinterpret_cast<sockaddr*>(&a), size), 0);
-  EXPECT_EQ(::getsockname(s, reinterpret_cast<sockaddr*>(&a), &size), 0);
-  ::close(s);
-  return ntohs(a.sin_port);
-}
 
 // A program that runs beside the test and is ended with it, by its own id.
 class Process {

@@ -1,18 +1,10 @@
 #include "http_client.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <optional>
 
 namespace orrery {
 namespace {
-
-constexpr timeval kPatience{.tv_sec = 20, .tv_usec = 0};
 
 std::optional<std::size_t> length_in(std::string_view head) {
   constexpr std::string_view kName = "\r\nContent-Length: ";
@@ -26,32 +18,7 @@ std::optional<std::size_t> length_in(std::string_view head) {
 }  // namespace
 
 HttpClient::HttpClient(int port, std::string token)
-    : port_(port), token_(std::move(token)), socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int at_once = 1;
-  ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-  ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
-  if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-    ::close(socket_);
-    socket_ = -1;
-  }
-}
-
-HttpClient::~HttpClient() {
-  if (socket_ >= 0) ::close(socket_);
-}
-
-bool HttpClient::send(std::string_view bytes) const {
-  while (!bytes.empty()) {
-    const auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return true;
-}
+    : port_(port), token_(std::move(token)), socket_(net::TestSocket::to(port)) {}
 
 std::string HttpClient::request(std::string_view method, std::string_view target,
                                 std::string_view body) const {
@@ -64,7 +31,6 @@ std::string HttpClient::request(std::string_view method, std::string_view target
 }
 
 HttpAnswer HttpClient::receive() {
-  char chunk[65536];
   std::size_t head_end = 0;
   std::optional<std::size_t> length;
   while (true) {
@@ -73,14 +39,11 @@ HttpAnswer HttpClient::receive() {
       length = length_in(std::string_view(rest_).substr(0, head_end));
     }
     if (head_end > 0 && length && rest_.size() >= head_end + *length) break;
-    const auto got = ::recv(socket_, chunk, sizeof chunk, 0);
-    if (got < 0 || (got == 0 && head_end == 0)) return {};
-    if (got == 0) {  // a body that ends with its connection, or one that was cut
-      if (length) return {};
-      length = rest_.size() - head_end;
-      break;
-    }
-    rest_.append(chunk, static_cast<std::size_t>(got));
+    if (socket_.receive(rest_)) continue;
+    // A body that ends with its connection, or one that was cut or did not come in time.
+    if (head_end == 0 || length) return {};
+    length = rest_.size() - head_end;
+    break;
   }
   HttpAnswer answer{.head = rest_.substr(0, head_end), .body = rest_.substr(head_end, *length)};
   if (answer.head.size() > 12) answer.status = std::atoi(answer.head.c_str() + 9);
@@ -90,7 +53,7 @@ HttpAnswer HttpClient::receive() {
 
 HttpAnswer HttpClient::ask(std::string_view method, std::string_view target,
                            std::string_view body) {
-  if (socket_ < 0 || !send(request(method, target, body))) return {};
+  if (!socket_.connected() || !send(request(method, target, body))) return {};
   return receive();
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "net/test_socket.h"
+
 namespace orrery {
 
 struct HttpAnswer {
@@ -19,15 +21,12 @@ class HttpClient {
  public:
   // Nothing is sent yet; `token` goes with every request of ask().
   HttpClient(int port, std::string token);
-  ~HttpClient();
-  HttpClient(const HttpClient&) = delete;
-  HttpClient& operator=(const HttpClient&) = delete;
 
   HttpAnswer ask(std::string_view method, std::string_view target, std::string_view body = {});
 
   // For clients that mean harm, and for waiting on many at once.
-  int socket() const { return socket_; }
-  bool send(std::string_view bytes) const;
+  int socket() const { return socket_.fd(); }
+  bool send(std::string_view bytes) const { return socket_.send(bytes); }
   HttpAnswer receive();
   std::string request(std::string_view method, std::string_view target,
                       std::string_view body) const;
@@ -35,7 +34,7 @@ class HttpClient {
  private:
   int port_;
   std::string token_;
-  int socket_ = -1;
+  net::TestSocket socket_;
   std::string rest_;  // received beyond the last answer
 };
 

@@ -70,7 +70,7 @@ std::vector<std::string> probe(const std::string& place, std::vector<std::string
 class Keys {
  public:
   Keys() {
-    const S3Credentials c = S3FaultServer::credentials();
+    const s3::Credentials c = S3FaultServer::credentials();
     setenv("AWS_ACCESS_KEY_ID", c.access_key.c_str(), 1);
     setenv("AWS_SECRET_ACCESS_KEY", c.secret_key.c_str(), 1);
     unsetenv("AWS_SESSION_TOKEN");

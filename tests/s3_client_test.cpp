@@ -1,14 +1,14 @@
 // The S3 client against a store that fails on demand: every injected fault is mended by asking
 // again or reported, none is silent, and what must happen once happens once.
-#include "agent/s3_client.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/digest.h"
+#include "s3/client.h"
+#include "s3/hash.h"
 #include "s3_fault_server.h"
 
-namespace orrery {
+namespace orrery::s3 {
 namespace {
 
 using testing::ElementsAre;
@@ -17,7 +17,7 @@ using testing::Not;
 
 class S3Store : public testing::Test {
  protected:
-  S3Config config() const {
+  Config config() const {
     return {.endpoint = server.endpoint(),
             .bucket = "bucket",
             .credentials = S3FaultServer::credentials(),
@@ -31,12 +31,12 @@ class S3Store : public testing::Test {
   }
 
   S3FaultServer server;
-  S3Client client{config()};
+  Client client{config()};
 };
 
 TEST_F(S3Store, what_was_put_comes_back_and_is_verified) {
   const std::string bytes = content(300'000);
-  const auto etag = client.put("a/b c=ü+1", S3Body::of(bytes));
+  const auto etag = client.put("a/b c=ü+1", Body::of(bytes));
   ASSERT_TRUE(etag) << to_text(to_diagnostic(etag.error()));
   EXPECT_EQ(*etag, to_hex(md5(bytes)));
   const auto back = client.get("a/b c=ü+1");
@@ -51,18 +51,18 @@ TEST_F(S3Store, what_was_put_comes_back_and_is_verified) {
   EXPECT_EQ(range->bytes, bytes.substr(1000, 500));
   EXPECT_TRUE(client.remove("a/b c=ü+1"));
   EXPECT_TRUE(client.remove("a/b c=ü+1"));
-  EXPECT_EQ(client.get("a/b c=ü+1").error().fault, S3Fault::absent);
+  EXPECT_EQ(client.get("a/b c=ü+1").error().fault, Fault::absent);
   EXPECT_EQ(client.retries(), 0);
 }
 
 TEST_F(S3Store, empty_objects_too) {
-  ASSERT_TRUE(client.put("empty", S3Body::of("")));
+  ASSERT_TRUE(client.put("empty", Body::of("")));
   EXPECT_EQ(client.get("empty")->bytes, "");
 }
 
 TEST_F(S3Store, lists_page_by_page_with_strange_keys) {
   for (const char* key : {"p/1", "p/2<&>", "p/3 \"'", "q/4"}) {
-    ASSERT_TRUE(client.put(key, S3Body::of("x")));
+    ASSERT_TRUE(client.put(key, Body::of("x")));
   }
   std::vector<std::string> keys;
   std::string token;
@@ -70,7 +70,7 @@ TEST_F(S3Store, lists_page_by_page_with_strange_keys) {
   do {
     const auto page = client.list("p/", token, 2);
     ASSERT_TRUE(page);
-    for (const S3Entry& e : page->entries) keys.push_back(e.key);
+    for (const Entry& e : page->entries) keys.push_back(e.key);
     token = page->next;
   } while (!token.empty() && ++pages < 10);
   EXPECT_THAT(keys, ElementsAre("p/1", "p/2<&>", "p/3 \"'"));
@@ -78,7 +78,7 @@ TEST_F(S3Store, lists_page_by_page_with_strange_keys) {
 
 TEST_F(S3Store, a_large_object_goes_in_parts) {
   const std::string bytes = content(1'000'000);
-  const auto done = client.put_parts("large", bytes, 300'000);
+  const auto done = client.put_parts("large", bytes.size(), net::source_of(bytes), 300'000);
   ASSERT_TRUE(done) << to_text(to_diagnostic(done.error()));
   EXPECT_EQ(server.object("large"), bytes);
   const auto back = client.get("large");
@@ -96,10 +96,10 @@ class Mended : public S3Store, public testing::WithParamInterface<Case> {};
 
 TEST_P(Mended, by_asking_again) {
   const std::string bytes = content(100'000);
-  ASSERT_TRUE(client.put("k", S3Body::of(bytes)));
+  ASSERT_TRUE(client.put("k", Body::of(bytes)));
   server.inject(GetParam().fault, 2, GetParam().method);
   if (std::string(GetParam().method) == "PUT") {
-    ASSERT_TRUE(client.put("k", S3Body::of(bytes + "!")));
+    ASSERT_TRUE(client.put("k", Body::of(bytes + "!")));
     EXPECT_EQ(server.object("k"), bytes + "!");
   } else if (std::string(GetParam().method) == "GET") {
     const auto back = client.get("k");
@@ -127,23 +127,23 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{StoreFault::internal_error, "DELETE"}));
 
 TEST_F(S3Store, faults_without_end_are_reported) {
-  ASSERT_TRUE(client.put("k", S3Body::of(content(1000))));
+  ASSERT_TRUE(client.put("k", Body::of(content(1000))));
   server.inject(StoreFault::slow_down, 4, "PUT");
-  const auto put = client.put("k", S3Body::of("x"));
+  const auto put = client.put("k", Body::of("x"));
   ASSERT_FALSE(put);
   EXPECT_EQ(put.error().code, "SlowDown");
   EXPECT_EQ(put.error().attempts, 4);
   server.inject(StoreFault::wrong_bytes, 4, "GET");
   const auto get = client.get("k");
   ASSERT_FALSE(get);
-  EXPECT_EQ(get.error().fault, S3Fault::corrupt);
+  EXPECT_EQ(get.error().fault, Fault::corrupt);
   EXPECT_THAT(to_text(to_diagnostic(get.error())), HasSubstr("s3.corrupt"));
   server.inject(StoreFault::truncated, 4, "GET");
-  EXPECT_EQ(client.get("k").error().fault, S3Fault::unreachable);
+  EXPECT_EQ(client.get("k").error().fault, Fault::unreachable);
 }
 
 TEST_F(S3Store, a_range_that_is_cut_short_is_asked_again) {
-  ASSERT_TRUE(client.put("k", S3Body::of(content(50'000))));
+  ASSERT_TRUE(client.put("k", Body::of(content(50'000))));
   server.inject(StoreFault::truncated, 1, "GET");
   const auto part = client.get_range("k", 100, 20'000);
   ASSERT_TRUE(part);
@@ -152,7 +152,7 @@ TEST_F(S3Store, a_range_that_is_cut_short_is_asked_again) {
 }
 
 TEST_F(S3Store, a_range_wider_than_asked_for_is_cut) {
-  ASSERT_TRUE(client.put("k", S3Body::of(content(300))));
+  ASSERT_TRUE(client.put("k", Body::of(content(300))));
   const auto part = client.get_range("k", 0, 1);
   ASSERT_TRUE(part);
   EXPECT_EQ(part->bytes, content(300).substr(0, 1));
@@ -160,10 +160,10 @@ TEST_F(S3Store, a_range_wider_than_asked_for_is_cut) {
 }
 
 TEST_F(S3Store, a_conditional_put_has_one_winner) {
-  ASSERT_TRUE(client.put_new("commit", S3Body::of("first")));
-  const auto second = client.put_new("commit", S3Body::of("second"));
+  ASSERT_TRUE(client.put_new("commit", Body::of("first")));
+  const auto second = client.put_new("commit", Body::of("second"));
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().fault, S3Fault::precondition);
+  EXPECT_EQ(second.error().fault, Fault::precondition);
   EXPECT_EQ(server.object("commit"), "first");
 }
 
@@ -172,20 +172,20 @@ TEST_F(S3Store, a_conditional_put_whose_answer_was_lost_knows_its_own) {
   for (const StoreFault fault : {StoreFault::drop_after, StoreFault::error_after}) {
     const std::string key = "commit-" + std::to_string(static_cast<int>(fault));
     server.inject(fault, 1, "PUT");
-    const auto done = client.put_new(key, S3Body::of("mine"));
+    const auto done = client.put_new(key, Body::of("mine"));
     EXPECT_TRUE(done) << to_text(to_diagnostic(done.error()));
   }
   EXPECT_EQ(server.conditional_writes(), 2) << "each written once";
 }
 
 TEST_F(S3Store, a_conditional_put_does_not_take_anothers_for_its_own) {
-  S3Config other = config();
+  Config other = config();
   other.writer = "other";
-  ASSERT_TRUE(S3Client(other).put_new("commit", S3Body::of("same bytes")));
+  ASSERT_TRUE(Client(other).put_new("commit", Body::of("same bytes")));
   server.inject(StoreFault::drop_before, 1, "PUT");
-  const auto lost = client.put_new("commit", S3Body::of("same bytes"));
+  const auto lost = client.put_new("commit", Body::of("same bytes"));
   ASSERT_FALSE(lost);
-  EXPECT_EQ(lost.error().fault, S3Fault::precondition);
+  EXPECT_EQ(lost.error().fault, Fault::precondition);
 }
 
 TEST_F(S3Store, a_conditional_put_that_never_arrived_is_sent_again) {
@@ -193,7 +193,7 @@ TEST_F(S3Store, a_conditional_put_that_never_arrived_is_sent_again) {
        {StoreFault::drop_before, StoreFault::internal_error, StoreFault::slow_down}) {
     const std::string key = "new-" + std::to_string(static_cast<int>(fault));
     server.inject(fault, 2, "PUT");
-    EXPECT_TRUE(client.put_new(key, S3Body::of("mine")));
+    EXPECT_TRUE(client.put_new(key, Body::of("mine")));
     EXPECT_EQ(server.object(key), "mine");
   }
 }
@@ -205,7 +205,7 @@ TEST_F(S3Store, completing_an_upload_survives_lost_answers) {
     const std::string key = "large-" + std::to_string(static_cast<int>(fault));
     const auto upload = client.create_upload(key, {bytes.size(), crc32c(bytes)});
     ASSERT_TRUE(upload);
-    const auto etag = client.upload_part(key, *upload, 1, S3Body::of(bytes));
+    const auto etag = client.upload_part(key, *upload, 1, Body::of(bytes));
     ASSERT_TRUE(etag);
     server.inject(fault, 1, "POST");
     const auto done =
@@ -218,21 +218,23 @@ TEST_F(S3Store, completing_an_upload_survives_lost_answers) {
 
 TEST_F(S3Store, an_upload_that_fails_leaves_no_parts) {
   server.inject(StoreFault::slow_down, 4, "PUT");
-  EXPECT_FALSE(client.put_parts("large", content(10'000), 4'000));
+  const std::string bytes = content(10'000);
+  EXPECT_FALSE(client.put_parts("large", bytes.size(), net::source_of(bytes), 4'000));
   EXPECT_EQ(server.open_uploads(), 0u);
   int asked = 0;
-  EXPECT_FALSE(client.put_parts("large", content(10'000), 4'000, [&] { return ++asked > 2; }));
+  EXPECT_FALSE(client.put_parts("large", bytes.size(), net::source_of(bytes), 4'000,
+                                [&] { return ++asked > 2; }));
   EXPECT_EQ(server.open_uploads(), 0u);
   EXPECT_EQ(server.objects(), 0u);
 }
 
 TEST_F(S3Store, wrong_keys_are_refused_at_once_and_never_shown) {
-  S3Config wrong = config();
+  Config wrong = config();
   wrong.credentials.secret_key = "not-the-secret";
-  S3Client thief(wrong);
-  const auto put = thief.put("k", S3Body::of("x"));
+  Client thief(wrong);
+  const auto put = thief.put("k", Body::of("x"));
   ASSERT_FALSE(put);
-  EXPECT_EQ(put.error().fault, S3Fault::refused);
+  EXPECT_EQ(put.error().fault, Fault::refused);
   EXPECT_EQ(put.error().attempts, 1);
   const std::string text = to_text(to_diagnostic(put.error()));
   EXPECT_THAT(text, Not(HasSubstr("not-the-secret")));
@@ -240,11 +242,11 @@ TEST_F(S3Store, wrong_keys_are_refused_at_once_and_never_shown) {
 }
 
 TEST_F(S3Store, a_store_that_is_not_there_is_named) {
-  S3Config nowhere = config();
+  Config nowhere = config();
   nowhere.endpoint = "http://127.0.0.1:1";
-  const auto put = S3Client(nowhere).put("k", S3Body::of("x"));
+  const auto put = Client(nowhere).put("k", Body::of("x"));
   ASSERT_FALSE(put);
-  EXPECT_EQ(put.error().fault, S3Fault::unreachable);
+  EXPECT_EQ(put.error().fault, Fault::unreachable);
   EXPECT_THAT(to_text(to_diagnostic(put.error())), HasSubstr("--endpoint"));
 }
 
@@ -266,7 +268,7 @@ TEST_F(S3Store, mixed_operations_in_a_rain_of_faults) {
     const std::uint64_t kind = draw.below(4);
     if (kind == 0) {
       truth[key] = content(1 + draw.below(20'000));
-      ASSERT_TRUE(client.put(key, S3Body::of(truth[key])));
+      ASSERT_TRUE(client.put(key, Body::of(truth[key])));
     } else if (kind == 1 && truth.contains(key)) {
       const auto back = client.get(key);
       ASSERT_TRUE(back);
@@ -285,11 +287,123 @@ TEST_F(S3Store, mixed_operations_in_a_rain_of_faults) {
   EXPECT_GE(client.retries() + client.reconnects(), injected - server.faults_left());
 }
 
+// A source that is never held whole: byte n of the object is a function of n.
+net::BodySource counted(std::uint64_t bytes) {
+  return [bytes](std::uint64_t offset, std::span<char> into) {
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), bytes - offset));
+    for (std::size_t i = 0; i < n; ++i) into[i] = static_cast<char>('a' + (offset + i) % 23);
+    return std::optional(n);
+  };
+}
+
+// What a writer was given, attempt by attempt.
+struct Taken {
+  std::string bytes;
+  int restarts = 0;
+  Writer writer() {
+    return {.take =
+                [this](std::string_view piece) {
+                  bytes += piece;
+                  return true;
+                },
+            .restart =
+                [this] {
+                  bytes.clear();
+                  ++restarts;
+                  return true;
+                }};
+  }
+};
+
+TEST_F(S3Store, bodies_are_streamed_both_ways) {
+  const std::uint64_t bytes = 3'000'000;
+  const auto body = Body::of(bytes, counted(bytes));
+  ASSERT_TRUE(body);
+  ASSERT_TRUE(client.put("streamed", *body));
+  EXPECT_EQ(server.object("streamed"), content(bytes));
+  Taken taken;
+  const auto got = client.get("streamed", taken.writer());
+  ASSERT_TRUE(got);
+  EXPECT_TRUE(got->verified);
+  EXPECT_EQ(got->bytes, "");
+  EXPECT_EQ(taken.bytes, content(bytes));
+  EXPECT_EQ(got->head.bytes, bytes);
+  Taken range;
+  ASSERT_TRUE(client.get_range("streamed", 1'000'000, 1'500'000, range.writer()));
+  EXPECT_EQ(range.bytes, content(bytes).substr(1'000'000, 1'500'000));
+  ASSERT_TRUE(client.put_parts("parts", bytes, counted(bytes), 700'000));
+  EXPECT_EQ(server.object("parts"), content(bytes));
+  EXPECT_EQ(client.retries() + taken.restarts + range.restarts, 0);
+}
+
+TEST_F(S3Store, a_streamed_body_that_breaks_half_way_is_begun_again) {
+  const std::string bytes = content(2'000'000);
+  ASSERT_TRUE(client.put("k", Body::of(bytes)));
+  for (const StoreFault fault :
+       {StoreFault::truncated, StoreFault::reset_body, StoreFault::wrong_bytes, StoreFault::slow,
+        StoreFault::internal_error, StoreFault::slow_down}) {
+    server.inject(fault, 1, "GET");
+    Taken taken;
+    const auto got = client.get("k", taken.writer());
+    ASSERT_TRUE(got) << to_text(to_diagnostic(got.error()));
+    EXPECT_EQ(taken.bytes, bytes);
+    const bool began = fault == StoreFault::truncated || fault == StoreFault::reset_body ||
+                       fault == StoreFault::wrong_bytes;
+    EXPECT_EQ(taken.restarts, began ? 1 : 0) << static_cast<int>(fault);
+  }
+  EXPECT_EQ(client.retries(), 5);
+}
+
+TEST_F(S3Store, a_store_that_stalls_half_way_is_left) {
+  ASSERT_TRUE(client.put("k", Body::of(content(500'000))));
+  Client impatient(config(), {.slow_bytes_per_s = 1000, .slow_s = 1});
+  server.inject(StoreFault::stall, 1, "GET");
+  Taken taken;
+  ASSERT_TRUE(impatient.get("k", taken.writer()));
+  EXPECT_EQ(taken.bytes, content(500'000));
+  EXPECT_EQ(taken.restarts, 1);
+}
+
+TEST_F(S3Store, an_upload_that_is_reset_is_sent_again) {
+  const std::uint64_t bytes = 4'000'000;
+  const auto body = Body::of(bytes, counted(bytes));
+  ASSERT_TRUE(body);
+  server.inject(StoreFault::reset_upload, 2, "PUT");
+  const auto put = client.put("k", *body);
+  ASSERT_TRUE(put) << to_text(to_diagnostic(put.error()));
+  EXPECT_EQ(server.object("k"), content(bytes));
+  EXPECT_EQ(client.retries() + client.reconnects(), 2);
+}
+
+TEST_F(S3Store, our_own_faults_are_not_asked_again) {
+  const auto gone = [](std::uint64_t, std::span<char>) { return std::optional<std::size_t>(); };
+  EXPECT_FALSE(Body::of(10, gone));
+  EXPECT_FALSE(Body::of(10, counted(9)));
+  const auto parts = client.put_parts("k", 10, gone, 5);
+  ASSERT_FALSE(parts);
+  EXPECT_EQ(parts.error().fault, Fault::local);
+  Body lost = Body::of("digested, then lost");
+  lost.read = gone;
+  const auto put = client.put("k", lost);
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().fault, Fault::local);
+  EXPECT_EQ(put.error().attempts, 1);
+  ASSERT_TRUE(client.put("k", Body::of(content(1000))));
+  const Writer full{.take = [](std::string_view) { return false; }, .restart = [] { return true; }};
+  const auto got = client.get("k", full);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().fault, Fault::local);
+  server.inject(StoreFault::truncated, 1, "GET");
+  const Writer once{.take = [](std::string_view) { return true; }, .restart = [] { return false; }};
+  EXPECT_EQ(client.get("k", once).error().fault, Fault::local);
+  EXPECT_EQ(client.retries(), 1);
+}
+
 TEST(S3Words, places_endpoints_and_keys_are_checked) {
-  EXPECT_EQ(parse_s3_place("s3://my-bucket/a/b/")->prefix, "a/b");
-  EXPECT_EQ(parse_s3_place("s3://my-bucket")->prefix, "");
+  EXPECT_EQ(parse_location("s3://my-bucket/a/b/")->prefix, "a/b");
+  EXPECT_EQ(parse_location("s3://my-bucket")->prefix, "");
   for (const char* bad : {"s3://", "s3://A_B/x", "/tmp", "s3://ab", "s3://bucket\n/x"}) {
-    EXPECT_FALSE(parse_s3_place(bad)) << bad;
+    EXPECT_FALSE(parse_location(bad)) << bad;
   }
   EXPECT_EQ(*checked_endpoint("http://127.0.0.1:9000/"), "http://127.0.0.1:9000");
   for (const char* bad :
@@ -315,12 +429,12 @@ TEST(S3Words, waiting_grows_to_its_cap_and_follows_the_seed) {
   }
 }
 
-TEST(S3Words, documents_are_read_as_text) {
-  EXPECT_EQ(xml_text("<a><Key>x&amp;&lt;&#xD;&#10;y</Key></a>", "Key"), "x&<\r\ny");
-  EXPECT_EQ(xml_text("<a><Key>x</a>", "Key"), std::nullopt);
+TEST(S3Words, errors_are_read_from_their_document) {
   EXPECT_EQ(error_code("<Error><Code>SlowDown</Code></Error>"), "SlowDown");
   EXPECT_EQ(error_code("<Code>SlowDown</Code>"), "");
+  EXPECT_EQ(error_code("<html>"), "");
+  EXPECT_EQ(error_message("<Error><Message>a &amp; b</Message></Error>"), "a & b");
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::s3

@@ -1,23 +1,25 @@
 #include "s3_fault_server.h"
 
-#include <arpa/inet.h>
 #include <fmt/core.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <stdexcept>
+#include <chrono>
 
-#include "agent/s3_retry.h"
 #include "base/digest.h"
 #include "base/text.h"
+#include "s3/hash.h"
+#include "s3/xml.h"
 
 namespace orrery {
 namespace {
 
+using net::HeaderList;
+using s3::md5;
+using s3::XmlElement;
+using namespace std::chrono_literals;
+
 constexpr int kPatienceSeconds = 5;
+constexpr std::size_t kSlowPieces = 20;
 
 std::string decoded(std::string_view text) {
   std::string out;
@@ -38,15 +40,6 @@ std::string value_of(const HeaderList& query, std::string_view name) {
 }
 bool has(const HeaderList& query, std::string_view name) {
   return std::ranges::find(query, name, &HeaderList::value_type::first) != query.end();
-}
-
-bool send_all(int socket, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = send(socket, text.data(), text.size(), MSG_NOSIGNAL);
-    if (n <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
 }
 
 std::string error_document(std::string_view code) {
@@ -71,35 +64,23 @@ HeaderList metadata_in(const std::map<std::string, std::string>& headers) {
 
 }  // namespace
 
-S3FaultServer::S3FaultServer() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (listener_ < 0 || bind(listener_, generic, size) != 0 || listen(listener_, 64) != 0 ||
-      getsockname(listener_, generic, &size) != 0) {
-    throw std::runtime_error("no port on loopback");
-  }
-  port_ = ntohs(address.sin_port);
-  acceptor_ = std::thread([this] { accept_all(); });
-}
+S3FaultServer::S3FaultServer() : acceptor_([this] { accept_all(); }) {}
 
 S3FaultServer::~S3FaultServer() {
   ending_ = true;
-  shutdown(listener_, SHUT_RDWR);
+  listener_.shut();
   acceptor_.join();
-  close(listener_);
   {
     const std::lock_guard lock(mutex_);
-    for (const int s : sockets_) shutdown(s, SHUT_RDWR);
+    for (const net::TestSocket& s : sockets_) s.shut();
   }
   for (std::thread& w : workers_) w.join();
-  for (const int s : sockets_) close(s);
 }
 
-std::string S3FaultServer::endpoint() const { return fmt::format("http://127.0.0.1:{}", port_); }
-S3Credentials S3FaultServer::credentials() { return {"TESTKEY", "test/secret", ""}; }
+std::string S3FaultServer::endpoint() const {
+  return fmt::format("http://127.0.0.1:{}", listener_.port());
+}
+s3::Credentials S3FaultServer::credentials() { return {"TESTKEY", "test/secret", ""}; }
 
 void S3FaultServer::inject(StoreFault fault, int times, const std::string& method) {
   const std::lock_guard lock(mutex_);
@@ -137,35 +118,32 @@ void S3FaultServer::ignore_conditions() {
 
 void S3FaultServer::accept_all() {
   while (!ending_) {
-    const int s = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (s < 0) continue;
-    const int on = 1;
-    const timeval patience{kPatienceSeconds, 0};
-    setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    net::TestSocket socket = listener_.accept(kPatienceSeconds);
+    if (!socket.connected()) continue;
     const std::lock_guard lock(mutex_);
-    sockets_.push_back(s);
-    workers_.emplace_back([this, s] { serve(s); });
+    net::TestSocket& kept = sockets_.emplace_back(std::move(socket));
+    workers_.emplace_back([this, &kept] { serve(kept); });
   }
 }
 
-void S3FaultServer::serve(int socket) {
+void S3FaultServer::serve(net::TestSocket& socket) {
   std::string buffer;
   while (!ending_) {
     const auto request = read_request(socket, buffer);
     if (!request || !answer(socket, *request)) break;
   }
-  shutdown(socket, SHUT_RDWR);
+  if (socket.connected()) socket.shut();
 }
 
-std::optional<S3FaultServer::Request> S3FaultServer::read_request(int socket,
-                                                                  std::string& buffer) const {
-  const auto more = [&] {
-    char part[65536];
-    const ssize_t n = recv(socket, part, sizeof part, 0);
-    if (n > 0) buffer.append(part, static_cast<std::size_t>(n));
-    return n > 0;
-  };
+bool S3FaultServer::takes_reset(const Request& request) {
+  const std::lock_guard lock(mutex_);
+  const bool next = !faults_.empty() && faults_.front().fault == StoreFault::reset_upload;
+  return next && fault_for(request) == StoreFault::reset_upload;
+}
+
+std::optional<S3FaultServer::Request> S3FaultServer::read_request(net::TestSocket& socket,
+                                                                  std::string& buffer) {
+  const auto more = [&] { return socket.receive(buffer); };
   std::size_t end = 0;
   while ((end = buffer.find("\r\n\r\n")) == buffer.npos) {
     if (!more()) return std::nullopt;
@@ -196,6 +174,11 @@ std::optional<S3FaultServer::Request> S3FaultServer::read_request(int socket,
   const auto length = static_cast<std::size_t>(
       parse_integer(header_or(request.headers, "content-length")).value_or(0));
   buffer.erase(0, end + 4);
+  if (takes_reset(request)) {
+    const std::lock_guard lock(mutex_);
+    socket.reset();
+    return std::nullopt;
+  }
   while (buffer.size() < length) {
     if (!more()) return std::nullopt;
   }
@@ -215,12 +198,12 @@ std::optional<StoreFault> S3FaultServer::fault_for(const Request& request) {
 
 bool S3FaultServer::signature_holds(const Request& request) const {
   const std::string given = header_or(request.headers, "authorization");
-  SignatureInput input{.method = request.method,
-                       .path = request.path,
-                       .query = request.query,
-                       .payload = header_or(request.headers, "x-amz-content-sha256"),
-                       .time = header_or(request.headers, "x-amz-date"),
-                       .region = "us-east-1"};
+  s3::SignatureInput input{.method = request.method,
+                           .path = request.path,
+                           .query = request.query,
+                           .payload = header_or(request.headers, "x-amz-content-sha256"),
+                           .time = header_or(request.headers, "x-amz-date"),
+                           .region = "us-east-1"};
   const auto begin = given.find("SignedHeaders=");
   if (begin == given.npos || input.time.size() != 16) return false;
   const std::string_view names = std::string_view(given).substr(begin + 14);
@@ -228,21 +211,21 @@ bool S3FaultServer::signature_holds(const Request& request) const {
     input.headers.emplace_back(name, header_or(request.headers, std::string(name)));
   }
   const std::string md5_given = header_or(request.headers, "content-md5");
-  return authorization(input, credentials()) == given &&
-         input.payload == sha256_hex(request.body) &&
+  return s3::authorization(input, credentials()) == given &&
+         input.payload == s3::sha256_hex(request.body) &&
          (md5_given.empty() || md5_given == to_base64(md5(request.body)));
 }
 
-bool S3FaultServer::answer(int socket, const Request& request) {
+bool S3FaultServer::answer(net::TestSocket& socket, const Request& request) {
   Reply reply;
   std::optional<StoreFault> fault;
   {
     const std::lock_guard lock(mutex_);
     ++requests_;
     fault = fault_for(request);
-    const bool acts = !fault || *fault == StoreFault::drop_after ||
-                      *fault == StoreFault::error_after || *fault == StoreFault::truncated ||
-                      *fault == StoreFault::wrong_bytes || *fault == StoreFault::wrong_etag;
+    static constexpr StoreFault kIdle[] = {StoreFault::drop_before, StoreFault::internal_error,
+                                           StoreFault::slow_down, StoreFault::error_in_success};
+    const bool acts = !fault || std::ranges::find(kIdle, *fault) == std::end(kIdle);
     if (acts) {
       reply = signature_holds(request) ? act(request)
                                        : Reply{403, error_document("SignatureDoesNotMatch")};
@@ -264,11 +247,33 @@ bool S3FaultServer::answer(int socket, const Request& request) {
   if (request.method != "HEAD") head += fmt::format("Content-Length: {}\r\n", reply.body.size());
   for (const auto& [name, value] : reply.headers) head += name + ": " + value + "\r\n";
   head += "\r\n";
-  const bool half = fault == StoreFault::truncated;
-  if (request.method == "HEAD") return send_all(socket, head);
-  return send_all(socket,
-                  head + (half ? reply.body.substr(0, reply.body.size() / 2) : reply.body)) &&
-         !half;
+  if (request.method == "HEAD") return socket.send(head);
+  return socket.send(head) && send_body(socket, reply.body, fault);
+}
+
+// False where nothing more may come over this connection.
+bool S3FaultServer::send_body(net::TestSocket& socket, std::string_view body,
+                              std::optional<StoreFault> fault) {
+  const bool half = fault == StoreFault::truncated || fault == StoreFault::reset_body ||
+                    fault == StoreFault::stall;
+  if (half) body = body.substr(0, body.size() / 2);
+  if (fault == StoreFault::slow) {
+    const std::size_t piece = body.size() / kSlowPieces + 1;
+    for (; !body.empty(); body.remove_prefix(std::min(piece, body.size()))) {
+      if (!socket.send(body.substr(0, piece))) return false;
+      std::this_thread::sleep_for(5ms);
+    }
+    return true;
+  }
+  const bool sent = socket.send(body);
+  std::string ignored;
+  if (fault == StoreFault::stall) socket.receive(ignored);  // until the client has had enough
+  if (fault == StoreFault::reset_body) {
+    std::this_thread::sleep_for(20ms);  // or the reset overtakes what was sent
+    const std::lock_guard lock(mutex_);
+    socket.reset();
+  }
+  return sent && !half;
 }
 
 S3FaultServer::Reply S3FaultServer::act(const Request& request) {
@@ -336,7 +341,7 @@ S3FaultServer::Reply S3FaultServer::list(const Request& request) const {
   const std::string prefix = value_of(request.query, "prefix");
   const std::string token = value_of(request.query, "continuation-token");
   const auto keys_max = parse_integer(value_of(request.query, "max-keys")).value_or(1000);
-  std::string body = "<ListBucketResult>";
+  XmlElement body{.name = "ListBucketResult"};
   std::string last;
   bool truncated = false;
   std::int64_t count = 0;
@@ -346,13 +351,14 @@ S3FaultServer::Reply S3FaultServer::list(const Request& request) const {
     if (truncated) break;
     ++count;
     last = key;
-    body += fmt::format("<Contents><Key>{}</Key><Size>{}</Size></Contents>", xml_escaped(key),
-                        object.bytes.size());
+    body.children.push_back(
+        {.name = "Contents",
+         .children = {{.name = "Key", .text = key},
+                      {.name = "Size", .text = std::to_string(object.bytes.size())}}});
   }
-  if (truncated) {
-    body += "<NextContinuationToken>" + xml_escaped(last) + "</NextContinuationToken>";
-  }
-  return {200, body + fmt::format("<IsTruncated>{}</IsTruncated></ListBucketResult>", truncated)};
+  if (truncated) body.children.push_back({.name = "NextContinuationToken", .text = last});
+  body.children.push_back({.name = "IsTruncated", .text = truncated ? "true" : "false"});
+  return {200, s3::write_xml(body)};
 }
 
 S3FaultServer::Reply S3FaultServer::complete(const Request& request, const std::string& upload) {

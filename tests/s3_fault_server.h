@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -16,7 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "agent/sigv4.h"
+#include "net/test_socket.h"
+#include "s3/sigv4.h"
 
 namespace orrery {
 
@@ -26,7 +28,11 @@ enum class StoreFault {
   internal_error,   // 500, nothing was done
   error_after,      // done, then 500
   slow_down,        // 503 SlowDown, nothing was done
+  reset_upload,     // the connection is reset while the request's body is on its way
   truncated,        // half of the body that was announced
+  reset_body,       // half of it, then a reset
+  stall,            // half of it, then silence
+  slow,             // all of it, piece by piece
   wrong_bytes,      // a flipped bit in the body
   wrong_etag,       // stored, but with another ETag
   error_in_success  // 200 with an error document in it, nothing was done
@@ -40,7 +46,7 @@ class S3FaultServer {
   S3FaultServer& operator=(const S3FaultServer&) = delete;
 
   std::string endpoint() const;
-  static S3Credentials credentials();
+  static s3::Credentials credentials();
 
   // `method` empty: any.
   void inject(StoreFault fault, int times = 1, const std::string& method = "");
@@ -57,33 +63,35 @@ class S3FaultServer {
     std::string method;
     std::string path;  // encoded, as it came
     std::string key;
-    HeaderList query;
+    net::HeaderList query;
     std::map<std::string, std::string> headers;
     std::string body;
   };
   struct Reply {
     int status = 200;
     std::string body;
-    HeaderList headers = {};
+    net::HeaderList headers = {};
   };
   struct Object {
     std::string bytes;
     std::string etag;
-    HeaderList metadata;
+    net::HeaderList metadata;
   };
   struct Pending {
     StoreFault fault;
     std::string method;
   };
   struct Parts {
-    HeaderList metadata;
+    net::HeaderList metadata;
     std::map<int, std::string> bytes;
   };
 
   void accept_all();
-  void serve(int socket);
-  std::optional<Request> read_request(int socket, std::string& buffer) const;
-  bool answer(int socket, const Request& request);
+  void serve(net::TestSocket& socket);
+  std::optional<Request> read_request(net::TestSocket& socket, std::string& buffer);
+  bool answer(net::TestSocket& socket, const Request& request);
+  bool send_body(net::TestSocket& socket, std::string_view body, std::optional<StoreFault> fault);
+  bool takes_reset(const Request& request);
   std::optional<StoreFault> fault_for(const Request& request);
   bool signature_holds(const Request& request) const;
   Reply act(const Request& request);
@@ -92,13 +100,12 @@ class S3FaultServer {
   Reply list(const Request& request) const;
   Reply complete(const Request& request, const std::string& upload);
 
-  int listener_ = -1;
-  int port_ = 0;
+  net::TestListener listener_;
   std::atomic<bool> ending_ = false;
   std::thread acceptor_;
   mutable std::mutex mutex_;
   std::vector<std::thread> workers_;
-  std::vector<int> sockets_;
+  std::list<net::TestSocket> sockets_;
   std::deque<Pending> faults_;
   std::map<std::string, Object> objects_;
   std::map<std::string, Parts> uploads_;

@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "agent/s3_client.h"
 #include "base/digest.h"
+#include "s3/client.h"
 
 namespace orrery {
 namespace {
@@ -22,7 +22,7 @@ constexpr int kKeys = 40;  // of each thread
 
 // What one thread did, and what its objects must hold.
 struct Worker {
-  S3Client client;
+  s3::Client client;
   RandomStream draw;
   std::string prefix;
   std::map<std::string, std::string> truth = {};
@@ -34,7 +34,7 @@ struct Worker {
     if (!good) failures.push_back(what);
   }
   template <class T>
-  void check(const S3Result<T>& result, const std::string& what) {
+  void check(const s3::Outcome<T>& result, const std::string& what) {
     ++counts[what];
     if (!result) failures.push_back(to_text(to_diagnostic(result.error())));
   }
@@ -47,14 +47,14 @@ struct Worker {
 
   void write(const std::string& key) {
     const std::string content = bytes(draw.below(draw.below(8) == 0 ? 300'000 : 8'000));
-    const auto put = client.put(key, S3Body::of(content));
+    const auto put = client.put(key, s3::Body::of(content));
     check(put, "put");
     truth[key] = content;
   }
 
   void write_parts(const std::string& key) {
     const std::string content = bytes(5'300'000 + draw.below(1000));  // S3's smallest part: 5 MiB
-    check(client.put_parts(key, content, 5 << 20), "multipart");
+    check(client.put_parts(key, content.size(), net::source_of(content), 5 << 20), "multipart");
     truth[key] = content;
   }
 
@@ -81,7 +81,7 @@ struct Worker {
       const auto page = client.list(prefix, token, 60);
       check(page, "list");
       if (!page) return;
-      for (const S3Entry& e : page->entries) {
+      for (const s3::Entry& e : page->entries) {
         const auto at = truth.find(e.key);
         check(at != truth.end() && at->second.size() == e.bytes, "listed");
       }
@@ -117,10 +117,11 @@ struct Worker {
   }
 };
 
-S3Config config_of_environment() {
-  S3Config config{.endpoint = std::getenv("ORRERY_S3_ENDPOINT"), .bucket = "orrery-check"};
-  config.credentials =
-      credentials_of([](const char* name) { return std::getenv(name); }).value_or(S3Credentials{});
+s3::Config config_of_environment() {
+  s3::Config config{.endpoint = std::getenv("ORRERY_S3_ENDPOINT"), .bucket = "orrery-check"};
+  config.credentials = s3::credentials_of([](const char* name) {
+                         return std::getenv(name);
+                       }).value_or(s3::Credentials{});
   return config;
 }
 
@@ -130,7 +131,7 @@ class S3Servers : public testing::Test {
     if (!std::getenv("ORRERY_S3_ENDPOINT")) {
       GTEST_SKIP() << "no server: ORRERY_S3_ENDPOINT is not set (tools/check_s3 starts some)";
     }
-    const auto made = S3Client(config_of_environment()).create_bucket();
+    const auto made = s3::Client(config_of_environment()).create_bucket();
     ASSERT_TRUE(made) << to_text(to_diagnostic(made.error()));
   }
 };
@@ -138,10 +139,10 @@ class S3Servers : public testing::Test {
 TEST_F(S3Servers, ten_thousand_mixed_operations) {
   std::vector<Worker> workers;
   for (int i = 0; i < kThreads; ++i) {
-    S3Config config = config_of_environment();
+    s3::Config config = config_of_environment();
     config.writer = fmt::format("check-{}", i);
     workers.push_back(
-        {S3Client(config), RandomStream(11, config.writer), fmt::format("mixed/{}/", i)});
+        {s3::Client(config), RandomStream(11, config.writer), fmt::format("mixed/{}/", i)});
   }
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::thread> threads;
@@ -168,34 +169,35 @@ TEST_F(S3Servers, ten_thousand_mixed_operations) {
 }
 
 TEST_F(S3Servers, a_conditional_put_is_honoured_or_seen_to_be_ignored) {
-  S3Client client(config_of_environment());
+  s3::Client client(config_of_environment());
   ASSERT_TRUE(client.remove("commit"));
-  ASSERT_TRUE(client.put_new("commit", S3Body::of("first")));
-  const auto second = client.put_new("commit", S3Body::of("second"));
+  ASSERT_TRUE(client.put_new("commit", s3::Body::of("first")));
+  const auto second = client.put_new("commit", s3::Body::of("second"));
   const auto now = client.get("commit");
   ASSERT_TRUE(now);
   EXPECT_EQ(now->bytes, second ? "second" : "first");
   if (!second) {
-    EXPECT_EQ(second.error().fault, S3Fault::precondition);
+    EXPECT_EQ(second.error().fault, s3::Fault::precondition);
   }
   fmt::print("If-None-Match is {}\n", second ? "ignored" : "honoured");
   EXPECT_TRUE(client.remove("commit"));
 }
 
 TEST_F(S3Servers, an_abandoned_upload_leaves_nothing) {
-  S3Client client(config_of_environment());
+  s3::Client client(config_of_environment());
   int asked = 0;
-  EXPECT_FALSE(client.put_parts("abandoned", std::string(11 << 20, 'x'), 5 << 20,
+  const std::string large(11 << 20, 'x');
+  EXPECT_FALSE(client.put_parts("abandoned", large.size(), net::source_of(large), 5 << 20,
                                 [&] { return ++asked > 1; }));
-  EXPECT_EQ(client.head("abandoned").error().fault, S3Fault::absent);
+  EXPECT_EQ(client.head("abandoned").error().fault, s3::Fault::absent);
 }
 
 TEST_F(S3Servers, wrong_keys_are_refused) {
-  S3Config wrong = config_of_environment();
+  s3::Config wrong = config_of_environment();
   wrong.credentials.secret_key += "x";
-  const auto put = S3Client(wrong).put("k", S3Body::of("x"));
+  const auto put = s3::Client(wrong).put("k", s3::Body::of("x"));
   if (put) {
-    ASSERT_TRUE(S3Client(wrong).remove("k"));
+    ASSERT_TRUE(s3::Client(wrong).remove("k"));
     GTEST_SKIP() << "this server does not check signatures (s3rver does not)";
   }
   EXPECT_EQ(put.error().status, 403);

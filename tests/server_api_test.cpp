@@ -186,8 +186,7 @@ class Served {
                const std::string& body = {}) const {
     return console->answer({.method = method,
                             .target = target,
-                            .host = "127.0.0.1:1",
-                            .authorization = "Bearer t",
+                            .headers = {{"Host", "127.0.0.1:1"}, {"Authorization", "Bearer t"}},
                             .body = body},
                            {.port = 1, .token = "t"});
   }

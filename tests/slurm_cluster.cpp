@@ -1,11 +1,8 @@
 #include "slurm_cluster.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -25,6 +22,7 @@
 #include "design/write_design.h"
 #include "emit/hosts.h"
 #include "emit/slurm.h"
+#include "net/test_socket.h"
 #include "plan/review.h"
 
 namespace orrery::testing_slurm {
@@ -55,18 +53,6 @@ bool on_path(const std::string& program) {
   return false;
 }
 
-bool is_free(int port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  const bool free = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  ::close(fd);
-  return free;
-}
-
 // The first of `count` free ports in a row. Where the search starts depends on the process, so that
 // two tests at once do not race for the same ones.
 int free_ports(int count) {
@@ -78,7 +64,7 @@ int free_ports(int count) {
       at = kFirstPort;
       found = 0;
     }
-    if (is_free(at + found)) {
+    if (net::is_free(at + found)) {
       ++found;
     } else {
       at += found + 1;

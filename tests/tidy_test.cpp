@@ -153,6 +153,19 @@ TEST(TidyRule, heavy_headers_are_seen_away_from_home) {
               SizeIs(1));
 }
 
+TEST(TidyRule, sockets_have_one_home) {
+  for (const char* header : {"sys/socket.h", "netinet/in.h", "arpa/inet.h", "netdb.h", "sys/un.h",
+                             "boost/beast/http.hpp", "curl/curl.h"}) {
+    const std::string line = "#include <" + std::string(header) + ">\n";
+    for (const char* path : {"src/agent/x.cpp", "src/net/x.h", "tests/x_test.cpp", "tests/x.h"}) {
+      EXPECT_THAT(check_heavy_headers({path, line}), SizeIs(1)) << path << ' ' << header;
+    }
+  }
+  EXPECT_THAT(check_heavy_headers({"src/net/x.cpp", "#include <sys/socket.h>\n"}), IsEmpty());
+  EXPECT_THAT(check_heavy_headers({"src/net/test_socket.h", "#include <netinet/in.h>\n"}),
+              IsEmpty());
+}
+
 TEST(TidyRule, pure_rooms_refuse_the_outside_world) {
   for (const char* bad :
        {"std::thread t;\n", "std::ifstream in(path);\n", "throw 1;\n", "static int count = 0;\n",

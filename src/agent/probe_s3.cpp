@@ -36,13 +36,13 @@ class BucketRun {
  public:
   explicit BucketRun(const BucketProbe& probe)
       : probe_(probe),
-        small_(S3Body::of(random_bytes(probe.small_bytes, "s3/small"))),
-        large_(S3Body::of(random_bytes(probe.large_bytes, "s3/large"))) {
+        small_(s3::Body::of(random_bytes(probe.small_bytes, "s3/small"))),
+        large_(s3::Body::of(random_bytes(probe.large_bytes, "s3/large"))) {
     const auto ticks = Clock::now().time_since_epoch().count();
     const std::string token = fmt::format("orrery-probe-{}-{:x}", getpid(), ticks);
     prefix_ = (probe.prefix.empty() ? "" : probe.prefix + '/') + token + '/';
     for (int i = 0; i < probe.streams; ++i) {
-      S3Config config = probe.config;
+      s3::Config config = probe.config;
       config.writer = fmt::format("{}-{}", token, i);
       clients_.emplace_back(std::move(config), probe.limits);
     }
@@ -65,7 +65,7 @@ class BucketRun {
 
  private:
   template <class T>
-  bool take(const S3Result<T>& result) {
+  bool take(const s3::Outcome<T>& result) {
     if (result) return true;
     const std::lock_guard lock(mutex_);
     if (faults_.empty()) faults_ = {to_diagnostic(result.error())};
@@ -79,7 +79,7 @@ class BucketRun {
   }
 
   // `step` is called with a client and a number from 0 on, until `count` or the time is reached.
-  Rate spread(int streams, int count, const std::function<bool(S3Client&, int)>& step) {
+  Rate spread(int streams, int count, const std::function<bool(s3::Client&, int)>& step) {
     std::atomic<int> next = 0;
     std::atomic<int> done = 0;
     const auto start = Clock::now();
@@ -101,7 +101,7 @@ class BucketRun {
     return fmt::format("{}{}-{}", prefix_, kind, i);
   }
 
-  bool put(S3Client& client, const std::string& name, const S3Body& body) {
+  bool put(s3::Client& client, const std::string& name, const s3::Body& body) {
     {
       const std::lock_guard lock(mutex_);
       written_.insert(name);  // before it is sent: an answer may be lost
@@ -112,10 +112,10 @@ class BucketRun {
   void look_at_conditions() {
     const std::string name = key("commit", 0);
     written_.insert(name);
-    S3Client& client = clients_[0];
-    if (!take(client.put_new(name, S3Body::of("first")))) return;
-    const auto second = client.put_new(name, S3Body::of("second"));
-    const bool honoured = !second && second.error().fault == S3Fault::precondition;
+    s3::Client& client = clients_[0];
+    if (!take(client.put_new(name, s3::Body::of("first")))) return;
+    const auto second = client.put_new(name, s3::Body::of("second"));
+    const bool honoured = !second && second.error().fault == s3::Fault::precondition;
     if (!second && !honoured) return take(second), void();
     report_.conditions.emplace_back("conditional_put", honoured ? "honoured" : "ignored");
     if (!honoured) {
@@ -144,16 +144,17 @@ class BucketRun {
 
   void small() {
     const std::string how = fmt::format(" of {} B, {} streams", probe_.small_bytes, probe_.streams);
-    const Rate puts = spread(probe_.streams, probe_.small_objects, [this](S3Client& c, int i) {
+    const Rate puts = spread(probe_.streams, probe_.small_objects, [this](s3::Client& c, int i) {
       return put(c, key("small", i), small_);
     });
     add({"creates", "PUT" + how, ProbeUnit::per_s}, puts.per_s());
-    const Rate gets = spread(probe_.streams, puts.done, [this](S3Client& c, int i) {
+    const Rate gets = spread(probe_.streams, puts.done, [this](s3::Client& c, int i) {
       return take(c.get(key("small", i), probe_.small_bytes));
     });
     add({"small_reads", "GET" + how, ProbeUnit::per_s}, gets.per_s());
-    const Rate heads = spread(probe_.streams, puts.done,
-                              [this](S3Client& c, int i) { return take(c.head(key("small", i))); });
+    const Rate heads = spread(probe_.streams, puts.done, [this](s3::Client& c, int i) {
+      return take(c.head(key("small", i)));
+    });
     add({"stats", "HEAD" + how, ProbeUnit::per_s}, heads.per_s());
     if (ended()) return;
     const auto start = Clock::now();
@@ -162,7 +163,7 @@ class BucketRun {
       add({"list", "keys listed, one stream", ProbeUnit::per_s},
           static_cast<double>(page->entries.size()) / seconds_since(start));
     }
-    const Rate removed = spread(probe_.streams, puts.done, [this](S3Client& c, int i) {
+    const Rate removed = spread(probe_.streams, puts.done, [this](s3::Client& c, int i) {
       return take(c.remove(key("small", i)));
     });
     add({"unlinks", "DELETE" + how, ProbeUnit::per_s}, removed.per_s());
@@ -172,11 +173,11 @@ class BucketRun {
     const auto bytes = static_cast<double>(probe_.large_bytes);
     const std::string how =
         fmt::format(" of {} MB, {} streams", significant(bytes / 1e6, 3), probe_.streams);
-    const Rate puts = spread(probe_.streams, probe_.large_objects, [this](S3Client& c, int i) {
+    const Rate puts = spread(probe_.streams, probe_.large_objects, [this](s3::Client& c, int i) {
       return put(c, key("large", i), large_);
     });
     add({"sequential_write", "PUT" + how}, puts.per_s() * bytes);
-    const Rate gets = spread(probe_.streams, puts.done, [this](S3Client& c, int i) {
+    const Rate gets = spread(probe_.streams, puts.done, [this](s3::Client& c, int i) {
       return take(c.get(key("large", i), probe_.large_bytes));
     });
     add({"sequential_read", "GET" + how}, gets.per_s() * bytes);
@@ -185,7 +186,7 @@ class BucketRun {
   void one_stream() {
     std::vector<double> first_byte;
     if (!put(clients_[0], key("small", 0), small_)) return;
-    spread(1, 20, [&](S3Client& c, int) {
+    spread(1, 20, [&](s3::Client& c, int) {
       const auto got = c.get(key("small", 0), probe_.small_bytes);
       if (got) first_byte.push_back(got->first_byte_s);
       return take(got);
@@ -196,13 +197,13 @@ class BucketRun {
     add({"first_byte", "first byte of a small GET, half are faster", ProbeUnit::seconds},
         first_byte[first_byte.size() / 2]);
     if (!put(clients_[0], key("large", 0), large_)) return;
-    const Rate gets = spread(1, 2, [this](S3Client& c, int) {
+    const Rate gets = spread(1, 2, [this](s3::Client& c, int) {
       return take(c.get(key("large", 0), probe_.large_bytes));
     });
     add({"stream_read", "GET of one large object, one stream"},
         gets.per_s() * static_cast<double>(probe_.large_bytes));
     const std::uint64_t piece = std::max<std::uint64_t>(1, probe_.large_bytes / 16);
-    const Rate ranges = spread(probe_.streams, 16, [this, piece](S3Client& c, int i) {
+    const Rate ranges = spread(probe_.streams, 16, [this, piece](s3::Client& c, int i) {
       return take(c.get_range(key("large", 0), static_cast<std::uint64_t>(i) * piece, piece));
     });
     add({"range_read", fmt::format("range GET of {} kB, {} streams", piece / 1000, probe_.streams)},
@@ -213,14 +214,14 @@ class BucketRun {
   // the store has answered, so both clocks show the same time.
   void checkpoint() {
     const auto start = Clock::now();
-    const Rate saved = spread(probe_.streams, probe_.streams, [this](S3Client& c, int i) {
+    const Rate saved = spread(probe_.streams, probe_.streams, [this](s3::Client& c, int i) {
       const std::string name = key("checkpoint", i);
       {
         const std::lock_guard lock(mutex_);
         written_.insert(name);
       }
       const auto stop = [this] { return probe_.stop() || failed_; };
-      const auto done = c.put_parts(name, large_.bytes, probe_.part_bytes, stop);
+      const auto done = c.put_parts(name, large_.bytes, large_.read, probe_.part_bytes, stop);
       if (!done && done.error().detail == "interrupted") return false;
       return take(done);
     });
@@ -255,7 +256,7 @@ class BucketRun {
   void count_retries() {
     int retries = 0;
     int reconnects = 0;
-    for (const S3Client& c : clients_) {
+    for (const s3::Client& c : clients_) {
       retries += c.retries();
       reconnects += c.reconnects();
     }
@@ -269,10 +270,10 @@ class BucketRun {
   }
 
   const BucketProbe& probe_;
-  S3Body small_;
-  S3Body large_;
+  s3::Body small_;
+  s3::Body large_;
   std::string prefix_;
-  std::vector<S3Client> clients_;
+  std::vector<s3::Client> clients_;
   ProbeReport report_;
   std::mutex mutex_;
   std::set<std::string> written_;

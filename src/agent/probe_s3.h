@@ -14,13 +14,13 @@
 
 #include "agent/probe_report.h"
 #include "agent/probe_storage.h"
-#include "agent/s3_client.h"
+#include "s3/client.h"
 #include "storage/probe_sizes.h"
 
 namespace orrery {
 
 struct BucketProbe {
-  S3Config config;
+  s3::Config config;
   std::string target;  // as the user named it
   std::string prefix;
   bool create_bucket = false;
@@ -32,7 +32,7 @@ struct BucketProbe {
   std::size_t part_bytes = std::size_t{8} << 20;
   double seconds = 10;  // of one measurement at the most
   int repeats = 5;
-  HttpLimits limits;
+  net::ClientOptions limits;
   std::function<bool()> stop = [] { return false; };
   ProbeProgress progress = [](std::string_view, double) {};
 };

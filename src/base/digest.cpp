@@ -45,59 +45,18 @@ void compress(State& state, std::string_view block) {
 }
 
 // The message's last part, padded to whole blocks: a one bit, zeros, the length in bits.
-std::string padded_tail(std::string_view text, bool big_endian) {
+std::string padded_tail(std::string_view text) {
   std::string tail(text.substr(text.size() / 64 * 64));
   tail += '\x80';
   while (tail.size() % 64 != 56) tail += '\0';
   const std::uint64_t bits = static_cast<std::uint64_t>(text.size()) * 8;
-  for (int i = 0; i < 8; ++i) {
-    tail += static_cast<char>(bits >> 8 * (big_endian ? 7 - i : i) & 0xff);
-  }
+  for (int i = 0; i < 8; ++i) tail += static_cast<char>(bits >> 8 * (7 - i) & 0xff);
   return tail;
 }
 
-using Md5State = std::array<std::uint32_t, 4>;
-
-// floor(2^32 |sin(i + 1)|)
-constexpr std::array<std::uint32_t, 64> kMd5Sine = {
-    0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
-    0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821,
-    0xf61e2562, 0xc040b340, 0x265e5a51, 0xe9b6c7aa, 0xd62f105d, 0x02441453, 0xd8a1e681, 0xe7d3fbc8,
-    0x21e1cde6, 0xc33707d6, 0xf4d50d87, 0x455a14ed, 0xa9e3e905, 0xfcefa3f8, 0x676f02d9, 0x8d2a4c8a,
-    0xfffa3942, 0x8771f681, 0x6d9d6122, 0xfde5380c, 0xa4beea44, 0x4bdecfa9, 0xf6bb4b60, 0xbebfbc70,
-    0x289b7ec6, 0xeaa127fa, 0xd4ef3085, 0x04881d05, 0xd9d4d039, 0xe6db99e5, 0x1fa27cf8, 0xc4ac5665,
-    0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
-    0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391};
-constexpr std::array<std::array<int, 4>, 4> kMd5Shift = {
-    {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}}};
-
-void compress(Md5State& state, std::string_view block) {
-  std::array<std::uint32_t, 16> m{};
-  for (std::size_t i = 0; i < 64; ++i) {
-    m[i / 4] |= std::uint32_t{static_cast<unsigned char>(block[i])} << 8 * (i % 4);
-  }
-  auto [a, b, c, d] = state;
-  for (std::size_t i = 0; i < 64; ++i) {
-    const std::size_t round = i / 16;
-    const std::uint32_t mixed = round == 0   ? (b & c) | (~b & d)
-                                : round == 1 ? (d & b) | (~d & c)
-                                : round == 2 ? b ^ c ^ d
-                                             : c ^ (b | ~d);
-    const std::size_t word = round == 0   ? i
-                             : round == 1 ? (5 * i + 1) % 16
-                             : round == 2 ? (3 * i + 5) % 16
-                                          : 7 * i % 16;
-    const std::uint32_t sum = a + mixed + kMd5Sine[i] + m[word];
-    a = d, d = c, c = b, b += std::rotl(sum, kMd5Shift[round][i % 4]);
-  }
-  const Md5State mixed = {a, b, c, d};
-  for (std::size_t i = 0; i < 4; ++i) state[i] += mixed[i];
-}
-
-template <class S>
-void compress_all(S& state, std::string_view text, bool big_endian) {
+void compress_all(State& state, std::string_view text) {
   for (std::size_t at = 0; at + 64 <= text.size(); at += 64) compress(state, text.substr(at, 64));
-  const std::string tail = padded_tail(text, big_endian);
+  const std::string tail = padded_tail(text);
   for (std::size_t at = 0; at < tail.size(); at += 64) {
     compress(state, std::string_view(tail).substr(at, 64));
   }
@@ -127,7 +86,7 @@ constexpr CrcTables kCrc = crc32c_tables();
 std::string sha256(std::string_view text) {
   State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  compress_all(state, text, true);
+  compress_all(state, text);
   std::string out;
   for (const std::uint32_t word : state) {
     for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(word >> shift & 0xff);
@@ -136,26 +95,6 @@ std::string sha256(std::string_view text) {
 }
 
 std::string sha256_hex(std::string_view text) { return to_hex(sha256(text)); }
-
-std::string hmac_sha256(std::string_view key, std::string_view text) {
-  std::string block = key.size() > 64 ? sha256(key) : std::string(key);
-  block.resize(64, '\0');
-  std::string inner = block;
-  std::string outer = block;
-  for (char& c : inner) c = static_cast<char>(c ^ 0x36);
-  for (char& c : outer) c = static_cast<char>(c ^ 0x5c);
-  return sha256(outer + sha256(inner.append(text)));
-}
-
-std::string md5(std::string_view text) {
-  Md5State state = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};
-  compress_all(state, text, false);
-  std::string out;
-  for (const std::uint32_t word : state) {
-    for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(word >> shift & 0xff);
-  }
-  return out;
-}
 
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t before) {
   std::uint32_t c = ~before;

@@ -1,8 +1,7 @@
-// Digests: SHA-256 (FIPS 180-4), the identity of a design; HMAC-SHA-256 (RFC 2104), which signs
-// requests to object stores; MD5 (RFC 1321) and CRC-32C, with which such stores check a transfer.
+// Digests: SHA-256 (FIPS 180-4), the identity of a design, and CRC-32C, which checks a transfer.
 //
-// Raw digests are strings of bytes; to_hex and to_base64 write them. MD5 and CRC-32C find
-// accidents, not attackers.
+// Raw digests are strings of bytes; to_hex and to_base64 write them. CRC-32C finds accidents, not
+// attackers. What signs requests and streams through live rooms is s3/hash.h's.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +10,8 @@
 
 namespace orrery {
 
-std::string sha256(std::string_view text);                             // 32 bytes
-std::string sha256_hex(std::string_view text);                         // 64 hexadecimal digits
-std::string hmac_sha256(std::string_view key, std::string_view text);  // 32 bytes
-std::string md5(std::string_view text);                                // 16 bytes
+std::string sha256(std::string_view text);      // 32 bytes
+std::string sha256_hex(std::string_view text);  // 64 hexadecimal digits
 // Of `bytes` after what gave `before`: parts may be fed one by one.
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0);
 

@@ -13,7 +13,7 @@
 #include "emit/prometheus.h"
 #include "emit/prometheus_plan.h"
 #include "plan/review.h"
-#include "server/http_server.h"
+#include "server/message.h"
 
 namespace orrery {
 namespace {
@@ -90,9 +90,10 @@ ExporterSetup setup_of(const ExporterOptions& options, MetricFamilies plan, Term
 }
 
 ExitCode serve_metrics(const ExporterOptions& options, Exporter& exporter, Terminal& terminal) {
-  auto server = HttpServer::listen({.port = options.port}, [&exporter](const Request& request) {
-    return answer(request, exporter);
-  });
+  net::ServerOptions listening = browser_options();
+  listening.port = options.port;
+  auto server = net::Server::listen(
+      listening, [&exporter](const Request& request) { return answer(request, exporter); });
   if (!server) return refuse(terminal, server.error());
   terminal.out << fmt::format("http://127.0.0.1:{}/metrics", (*server)->port()) << '\n'
                << std::flush;

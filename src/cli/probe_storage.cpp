@@ -147,15 +147,15 @@ std::string region_of(const StorageOptions& o) {
 }
 
 Result<BucketProbe> bucket_probe(const StorageOptions& o, Terminal& terminal) {
-  const auto place = parse_s3_place(o.place);
+  const auto place = s3::parse_location(o.place);
   if (!place) return std::unexpected(place.error());
-  const auto keys = credentials_of([](const char* name) { return std::getenv(name); });
+  const auto keys = s3::credentials_of([](const char* name) { return std::getenv(name); });
   if (!keys) return std::unexpected(keys.error());
   const std::string region = region_of(o);
   const bool plain = std::ranges::all_of(
       region, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
   const auto endpoint =
-      checked_endpoint(o.endpoint.value_or("https://s3." + region + ".amazonaws.com"));
+      s3::checked_endpoint(o.endpoint.value_or("https://s3." + region + ".amazonaws.com"));
   if (!endpoint) return std::unexpected(endpoint.error());
   Numbers numbers;
   if (!plain) numbers.faults.push_back(bad_option("--region", "no name of a region", ""));

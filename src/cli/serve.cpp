@@ -20,7 +20,6 @@
 #include "design/templates.h"
 #include "server/assets.h"
 #include "server/console.h"
-#include "server/http_server.h"
 
 namespace orrery {
 namespace {
@@ -125,11 +124,13 @@ ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
   if (!console) return refuse(terminal, console.error());
 
   auto rules = std::make_shared<AccessRules>(AccessRules{.port = 0, .token = random_token()});
-  auto server = HttpServer::listen(
-      {.port = options.port,
-       .handler_threads = handler_threads(),
-       .load = (*console)->setting().load},
-      [rules, &console](const Request& request) { return (*console)->answer(request, *rules); });
+  net::ServerOptions listening = browser_options();
+  listening.port = options.port;
+  listening.handler_threads = handler_threads();
+  listening.load = (*console)->setting().load;
+  auto server = net::Server::listen(listening, [rules, &console](const Request& request) {
+    return (*console)->answer(request, *rules);
+  });
   if (!server) return refuse(terminal, server.error());
   rules->port = (*server)->port();
   greet(options, *rules, terminal);

@@ -51,12 +51,12 @@ std::string_view cookie_value(std::string_view cookies, std::string_view name) {
 
 bool knows_secret(const Request& request, const AccessRules& rules) {
   constexpr std::string_view kBearer = "Bearer ";
-  const std::string_view authorization = request.authorization;
+  const std::string_view authorization = request.header("authorization");
   if (authorization.starts_with(kBearer) &&
       same_secret(authorization.substr(kBearer.size()), rules.token)) {
     return true;
   }
-  return same_secret(cookie_value(request.cookie, cookie_name(rules.port)), rules.token);
+  return same_secret(cookie_value(request.header("cookie"), cookie_name(rules.port)), rules.token);
 }
 
 Response welcome(const AccessRules& rules) {
@@ -68,10 +68,11 @@ Response welcome(const AccessRules& rules) {
 }  // namespace
 
 std::optional<Response> check_access(const Request& request, const AccessRules& rules) {
-  if (!is_our_host(request.host, rules.port)) {
+  if (!is_our_host(request.header("host"), rules.port)) {
     return problem(421, "this server answers to 127.0.0.1 and localhost only");
   }
-  if (!request.origin.empty() && !is_our_origin(request.origin, rules.port)) {
+  const std::string_view origin = request.header("origin");
+  if (!origin.empty() && !is_our_origin(origin, rules.port)) {
     return problem(403, "requests from other sites are refused");
   }
   if (path_of(request) == "/healthz") return std::nullopt;

@@ -47,7 +47,7 @@ std::string_view media_type(std::string_view name) {
 }
 
 bool takes_gzip(const Request& request) {
-  for (const std::string_view part : split(request.accept_encoding, ',')) {
+  for (const std::string_view part : split(request.header("accept-encoding"), ',')) {
     const std::string_view coding = trimmed(part.substr(0, part.find(';')));
     const bool refused =
         part.find("q=0") != std::string_view::npos && part.find("q=0.") == std::string_view::npos;

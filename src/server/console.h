@@ -14,9 +14,9 @@
 
 #include "machine/models.h"
 #include "server/access.h"
-#include "server/http_server.h"
 #include "server/job_board.h"
 #include "server/layout_job.h"
+#include "server/message.h"
 #include "server/metrics.h"
 #include "server/once.h"
 #include "server/review_shelf.h"

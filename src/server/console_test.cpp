@@ -34,12 +34,12 @@ class Consoles : public testing::Test {
 
   Response ask(const std::string& method, const std::string& target,
                const std::string& body = {}) const {
-    return console->answer({.method = method,
-                            .target = target,
-                            .host = "127.0.0.1:8117",
-                            .authorization = "Bearer secret",
-                            .body = body},
-                           kRules);
+    return console->answer(
+        {.method = method,
+         .target = target,
+         .headers = {{"Host", "127.0.0.1:8117"}, {"Authorization", "Bearer secret"}},
+         .body = body},
+        kRules);
   }
   Response get(const std::string& target) const { return ask("GET", target); }
   Response post(const std::string& target, const std::string& body) const {

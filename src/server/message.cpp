@@ -1,27 +1,28 @@
 #include "server/message.h"
 
-#include "base/text.h"
+#include "server/problem.h"
 
 namespace orrery {
+namespace {
 
-std::string_view path_of(const Request& request) {
-  return std::string_view(request.target).substr(0, request.target.find('?'));
-}
+// A response that does not say otherwise may do nothing in a browser but style itself.
+constexpr const char* kNoScript =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'";
 
-std::string_view query_value(const Request& request, std::string_view name) {
-  const std::size_t mark = request.target.find('?');
-  if (mark == std::string::npos) return {};
-  for (const std::string_view pair :
-       split(std::string_view(request.target).substr(mark + 1), '&')) {
-    const std::size_t equals = pair.find('=');
-    if (pair.substr(0, equals) != name) continue;
-    return equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1);
-  }
-  return {};
-}
+}  // namespace
 
 Response json_response(std::string body, int status) {
   return {.status = status, .content_type = "application/json", .body = std::move(body)};
+}
+
+net::ServerOptions browser_options() {
+  return {
+      .default_headers = {{"Content-Security-Policy", kNoScript}, {"Cache-Control", "no-store"}},
+      .fixed_headers = {{"X-Content-Type-Options", "nosniff"},
+                        {"Referrer-Policy", "no-referrer"},
+                        {"Cross-Origin-Resource-Policy", "same-origin"}},
+      .refusal = [](int status, std::string_view what) { return problem(status, what); }};
 }
 
 }  // namespace orrery

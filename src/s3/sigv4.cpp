@@ -1,11 +1,12 @@
-#include "agent/sigv4.h"
+#include "s3/sigv4.h"
 
 #include <algorithm>
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "s3/hash.h"
 
-namespace orrery {
+namespace orrery::s3 {
 namespace {
 
 // Lower-case names in order, values trimmed.
@@ -69,17 +70,29 @@ std::string canonical_request(const SignatureInput& input) {
   return out + '\n' + signed_names(headers) + '\n' + input.payload;
 }
 
-std::string authorization(const SignatureInput& input, const S3Credentials& credentials) {
-  const std::string scope = scope_of(input);
-  const std::string to_sign = "AWS4-HMAC-SHA256\n" + input.time + '\n' + scope + '\n' +
-                              sha256_hex(canonical_request(input));
-  std::string key = hmac_sha256("AWS4" + credentials.secret_key, input.time.substr(0, 8));
-  key = hmac_sha256(key, input.region);
-  key = hmac_sha256(key, input.service);
-  key = hmac_sha256(key, "aws4_request");
-  return "AWS4-HMAC-SHA256 Credential=" + credentials.access_key + '/' + scope +
-         ", SignedHeaders=" + signed_names(canonical_headers(input.headers)) +
-         ", Signature=" + to_hex(hmac_sha256(key, to_sign));
+std::string string_to_sign(const SignatureInput& input) {
+  return "AWS4-HMAC-SHA256\n" + input.time + '\n' + scope_of(input) + '\n' +
+         sha256_hex(canonical_request(input));
 }
 
-}  // namespace orrery
+std::string signing_key(std::string_view secret, std::string_view day, std::string_view region,
+                        std::string_view service) {
+  std::string key = hmac_sha256("AWS4" + std::string(secret), day);
+  key = hmac_sha256(key, region);
+  key = hmac_sha256(key, service);
+  return hmac_sha256(key, "aws4_request");
+}
+
+std::string signature(const SignatureInput& input, std::string_view key) {
+  return to_hex(hmac_sha256(key, string_to_sign(input)));
+}
+
+std::string authorization(const SignatureInput& input, const Credentials& credentials) {
+  const std::string key =
+      signing_key(credentials.secret_key, input.time.substr(0, 8), input.region, input.service);
+  return "AWS4-HMAC-SHA256 Credential=" + credentials.access_key + '/' + scope_of(input) +
+         ", SignedHeaders=" + signed_names(canonical_headers(input.headers)) +
+         ", Signature=" + signature(input, key);
+}
+
+}  // namespace orrery::s3

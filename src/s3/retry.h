@@ -11,10 +11,10 @@
 #include <string>
 #include <string_view>
 
-#include "agent/s3_transport.h"
 #include "base/random.h"
+#include "net/client.h"
 
-namespace orrery {
+namespace orrery::s3 {
 
 struct RetryPolicy {
   int attempts_max = 7;
@@ -24,7 +24,7 @@ struct RetryPolicy {
 
 double backoff_s(const RetryPolicy& policy, int failures, RandomStream& jitter);
 // The server's own wish in seconds, where the answer has one.
-std::optional<double> retry_after_s(const HttpReply& reply);
+std::optional<double> retry_after_s(const net::Reply& reply);
 
 enum class Fate {
   done,       // an answer to be read by the caller, 2xx
@@ -32,15 +32,11 @@ enum class Fate {
   not_acted,  // the server surely did not act: no connection, 429, 503
   unknown     // it may have: broken connection, time-out, 500, 502, 504
 };
-Fate fate_of(const HttpReply& reply);
+Fate fate_of(const net::Reply& reply);
 
 // <Code>SlowDown</Code> of an error document; empty where there is none.
 std::string error_code(std::string_view body);
-// The text of the first <name> element, entities resolved; none where it is absent.
-std::optional<std::string> xml_text(std::string_view xml, std::string_view name);
-// The first element of that name after `from`, with its place; moves `from` behind it.
-std::optional<std::string_view> next_element(std::string_view xml, std::string_view name,
-                                             std::size_t& from);
-std::string xml_escaped(std::string_view text);
+// Its <Message>.
+std::string error_message(std::string_view body);
 
-}  // namespace orrery
+}  // namespace orrery::s3

@@ -1,21 +1,22 @@
 // The examples of Amazon's S3 API reference ("Signature calculations for the Authorization
 // header"): same key, same time, same signatures.
-#include "agent/sigv4.h"
+#include "s3/sigv4.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/digest.h"
+#include "s3/hash.h"
 
-namespace orrery {
+namespace orrery::s3 {
 namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
 
-const S3Credentials kExample{.access_key = "AKIAIOSFODNN7EXAMPLE",
-                             .secret_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-                             .session_token = ""};
+const Credentials kExample{.access_key = "AKIAIOSFODNN7EXAMPLE",
+                           .secret_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+                           .session_token = ""};
 constexpr const char* kHost = "examplebucket.s3.amazonaws.com";
 
 SignatureInput example(std::string path, HeaderList query, HeaderList headers,
@@ -74,9 +75,26 @@ TEST(SigV4, everything_signed_moves_the_signature) {
   other = base;
   other.headers[0].second += 'x';
   EXPECT_NE(authorization(other, kExample), was);
-  S3Credentials thief = kExample;
+  Credentials thief = kExample;
   thief.secret_key += 'x';
   EXPECT_NE(authorization(base, thief), was);
+}
+
+// The example of a signing key in Amazon's General Reference ("Deriving the signing key").
+TEST(SigV4, the_signing_key_as_published) {
+  EXPECT_EQ(to_hex(signing_key("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "20120215", "us-east-1",
+                               "iam")),
+            "f4780e2d9f65fa895f9c67b32ce1baf0b0d8a43505a000a1a9e090d414db404d");
+}
+
+// A server has the scope and its own key, and finds the signature that the client sent.
+TEST(SigV4, a_server_finds_the_same_signature) {
+  const auto input = example("/test.txt", {}, {{"Range", "bytes=0-9"}});
+  const std::string key = signing_key(kExample.secret_key, "20130524", "us-east-1");
+  EXPECT_EQ(signature(input, key),
+            "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
+  EXPECT_THAT(string_to_sign(input), testing::StartsWith("AWS4-HMAC-SHA256\n20130524T000000Z\n"
+                                                         "20130524/us-east-1/s3/aws4_request\n"));
 }
 
 TEST(SigV4, names_are_encoded_byte_by_byte) {
@@ -91,4 +109,4 @@ TEST(SigV4, the_secret_is_not_in_what_is_sent) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::s3

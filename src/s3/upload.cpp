@@ -3,18 +3,37 @@
 
 #include <algorithm>
 
-#include "agent/s3_client.h"
 #include "base/digest.h"
 #include "base/text.h"
+#include "s3/client.h"
 
-namespace orrery {
+namespace orrery::s3 {
 namespace {
 
 // S3's own: at most 10,000 parts.
 constexpr std::size_t kPartsMax = 10'000;
 
-S3Error stopped(const std::string& key) {
-  return {.fault = S3Fault::refused, .operation = "PUT " + key, .detail = "interrupted"};
+Error stopped(const std::string& key) {
+  return {.fault = Fault::refused, .operation = "PUT " + key, .detail = "interrupted"};
+}
+
+Error unread(const std::string& key) {
+  return {.fault = Fault::local,
+          .operation = "PUT " + key,
+          .detail = "the bytes to be sent could not be read"};
+}
+
+std::optional<std::string> bytes_at(std::uint64_t from, std::uint64_t count,
+                                    const net::BodySource& read) {
+  std::string bytes;
+  bytes.reserve(count);
+  const auto shifted = [&](std::uint64_t offset, std::span<char> into) {
+    return read(from + offset, into);
+  };
+  if (!each_piece(count, shifted, [&](std::string_view piece) { bytes += piece; })) {
+    return std::nullopt;
+  }
+  return bytes;
 }
 
 Diagnostic place_fault(std::string_view text, std::string why) {
@@ -25,23 +44,24 @@ Diagnostic place_fault(std::string_view text, std::string why) {
           .fix = "write s3://BUCKET/PREFIX"};
 }
 
-std::string fix_of(const S3Error& e) {
+std::string fix_of(const Error& e) {
   if (e.detail == "interrupted") return "";
   if (e.code == "RequestTimeTooSkewed") return "set this machine's clock";
   if (e.code == "NoSuchBucket") return "make the bucket, or give --create-bucket";
   if (e.status == 403) return "check the keys in the environment, the region and the policy";
   if (e.status == 301 || e.status == 307) return "give --region as the bucket has it";
   switch (e.fault) {
-    case S3Fault::unreachable:
+    case Fault::unreachable:
       return "check --endpoint and that the store answers there";
-    case S3Fault::server:
+    case Fault::server:
       return "the store is overloaded or broken; ask again later with fewer --streams";
-    case S3Fault::corrupt:
+    case Fault::corrupt:
       return "something between here and the store changes bytes; do not trust it with data";
-    case S3Fault::precondition:
+    case Fault::precondition:
       return "choose another name; another writer has this one";
-    case S3Fault::refused:
-    case S3Fault::absent:
+    case Fault::refused:
+    case Fault::absent:
+    case Fault::local:
       return "";
   }
   return "";
@@ -49,24 +69,31 @@ std::string fix_of(const S3Error& e) {
 
 }  // namespace
 
-S3Result<bool> S3Client::put_parts(const std::string& key, const std::string& bytes,
-                                   std::size_t part_bytes, const std::function<bool()>& stop) {
-  part_bytes = std::max(part_bytes, (bytes.size() + kPartsMax - 1) / kPartsMax);
-  const S3Whole whole{bytes.size(), crc32c(bytes)};
+Outcome<bool> Client::put_parts(const std::string& key, std::uint64_t bytes,
+                                const net::BodySource& read, std::size_t part_bytes,
+                                const std::function<bool()>& stop) {
+  const std::uint64_t part =
+      std::max<std::uint64_t>({part_bytes, (bytes + kPartsMax - 1) / kPartsMax, 1});
+  Whole whole{.bytes = bytes};
+  const bool all = each_piece(
+      bytes, read, [&](std::string_view piece) { whole.crc32c = crc32c(piece, whole.crc32c); });
+  if (!all) return std::unexpected(unread(key));
   const auto upload = create_upload(key, whole);
   if (!upload) return std::unexpected(upload.error());
-  std::vector<S3Part> parts;
+  std::vector<Part> parts;
   // Parts left behind cost money until somebody finds them, so every way out but one aborts.
-  const auto give_up = [&](S3Error error) -> S3Result<bool> {
+  const auto give_up = [&](Error error) -> Outcome<bool> {
     if (const auto aborted = abort_upload(key, *upload); !aborted) {
       error.detail += "; and its parts could not be removed: " + aborted.error().detail;
     }
     return std::unexpected(std::move(error));
   };
-  for (std::size_t at = 0; at < bytes.size() || parts.empty(); at += part_bytes) {
+  for (std::uint64_t at = 0; at < bytes || parts.empty(); at += part) {
     if (stop && stop()) return give_up(stopped(key));
+    const auto piece = bytes_at(at, std::min(part, bytes - at), read);
+    if (!piece) return give_up(unread(key));
     const int number = static_cast<int>(parts.size()) + 1;
-    const auto etag = upload_part(key, *upload, number, S3Body::of(bytes.substr(at, part_bytes)));
+    const auto etag = upload_part(key, *upload, number, Body::of(*piece));
     if (!etag) return give_up(etag.error());
     parts.push_back({number, *etag});
   }
@@ -75,11 +102,11 @@ S3Result<bool> S3Client::put_parts(const std::string& key, const std::string& by
   return true;
 }
 
-Diagnostic to_diagnostic(const S3Error& e) {
+Diagnostic to_diagnostic(const Error& e) {
   std::string why = e.code;
   if (!e.detail.empty()) why += (why.empty() ? "" : ": ") + e.detail;
   const std::string answer = e.status > 0 ? fmt::format("answered {}", e.status) : "gave no answer";
-  return {.code = e.fault == S3Fault::corrupt ? "s3.corrupt" : "s3.failed",
+  return {.code = e.fault == Fault::corrupt ? "s3.corrupt" : "s3.failed",
           .place = {.file = e.operation},
           .what = fmt::format("the store {} after {} attempt{}", answer, e.attempts,
                               e.attempts == 1 ? "" : "s"),
@@ -106,7 +133,7 @@ Result<std::string> checked_endpoint(const std::string& text) {
                .fix = "write --endpoint https://HOST:PORT"});
 }
 
-Result<S3Place> parse_s3_place(std::string_view text) {
+Result<Location> parse_location(std::string_view text) {
   if (!text.starts_with("s3://")) return fail(place_fault(text, "it does not begin with s3://"));
   const std::string_view rest = text.substr(5);
   const std::string_view bucket = rest.substr(0, rest.find('/'));
@@ -121,16 +148,16 @@ Result<S3Place> parse_s3_place(std::string_view text) {
   if (prefix.size() > 900 || !is_valid_utf8(prefix)) {
     return fail(place_fault(text, "a prefix is at most 900 bytes of UTF-8: a key has 1,024"));
   }
-  return S3Place{std::string(bucket), std::string(prefix)};
+  return Location{std::string(bucket), std::string(prefix)};
 }
 
-Result<S3Credentials> credentials_of(const std::function<const char*(const char*)>& environment) {
+Result<Credentials> credentials_of(const std::function<const char*(const char*)>& environment) {
   const auto value = [&](const char* name) {
     const char* text = environment(name);
     return std::string(text ? text : "");
   };
-  S3Credentials c{value("AWS_ACCESS_KEY_ID"), value("AWS_SECRET_ACCESS_KEY"),
-                  value("AWS_SESSION_TOKEN")};
+  Credentials c{value("AWS_ACCESS_KEY_ID"), value("AWS_SECRET_ACCESS_KEY"),
+                value("AWS_SESSION_TOKEN")};
   // They become header lines: a line break in one would begin another.
   const auto graphic = [](const std::string& text) {
     return std::ranges::all_of(text, [](char ch) { return ch > ' ' && ch < '\x7f'; });
@@ -151,4 +178,4 @@ Result<S3Credentials> credentials_of(const std::function<const char*(const char*
        .fix = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"});
 }
 
-}  // namespace orrery
+}  // namespace orrery::s3

@@ -1,0 +1,561 @@
+// One connection of a server, plain or over TLS.
+#include <sys/socket.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
+
+#include "net/body_pump.h"
+#include "net/transport.h"
+
+namespace orrery::net {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using tcp = asio::ip::tcp;
+using boost::system::error_code;
+using PlainStream = beast::tcp_stream;
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+
+constexpr std::chrono::seconds kLinger{1};
+constexpr std::size_t kSwallowBytes = 64u << 10;
+constexpr std::size_t kFirstBytes = 4u << 10;
+// A stream with nothing to say says so now and then, or a client behind a proxy gives up on it.
+constexpr std::chrono::seconds kHeartbeat{15};
+constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
+
+// An answer and, where its body is streamed, what pumps it; the first piece is made already.
+struct Answer {
+  Response response;
+  std::shared_ptr<BodyPump> pump = nullptr;
+};
+
+// A streamed body on its way in: one piece is received while the one before it is taken.
+struct Inflow {
+  using Header = http::request_parser<http::empty_body>;
+  Inflow(std::unique_ptr<BodySink> s, std::size_t piece, Header&& header)
+      : sink(std::move(s)), incoming(piece, '\0'), taken(piece, '\0'), parser(std::move(header)) {}
+
+  std::unique_ptr<BodySink> sink;
+  std::string incoming;
+  std::string taken;
+  http::request_parser<http::buffer_body> parser;
+  std::size_t got = 0;   // in `incoming`
+  bool ready = false;    // `incoming` waits to be taken
+  bool taking = false;   // `taken` is in the sink's hands
+  bool reading = false;  // `incoming` is being filled
+  bool last = false;     // nothing comes after the piece received last
+};
+
+// One connection: read, handle, write, again. All its members are touched on the I/O thread only.
+template <class Stream>
+class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
+ public:
+  Session(Stream stream, std::string peer, ServerParts& server)
+      : stream_(std::move(stream)),
+        peer_(std::move(peer)),
+        server_(server),
+        timer_(server.io),
+        tally_(server.options.load, &ServerLoad::connections) {}
+
+  void start() override {
+    if constexpr (std::is_same_v<Stream, TlsStream>) {
+      waiting_since_ = Clock::now();
+      tcp_stream().expires_after(server_.options.request_time_max);
+      stream_.async_handshake(asio::ssl::stream_base::server,
+                              [self = this->shared_from_this()](const error_code& error) {
+                                if (error) return self->close();
+                                self->wait_for_request(self->server_.options.request_time_max);
+                              });
+    } else {
+      wait_for_request(server_.options.request_time_max);
+    }
+  }
+
+  std::optional<Clock::time_point> waiting_since() const override { return waiting_since_; }
+
+  bool has_request() const override { return pending_ != nullptr; }
+
+  void close() override {
+    error_code ignored;
+    closed_ = true;
+    waiting_since_.reset();
+    events_tally_.reset();
+    room_.reset();
+    inflow_.reset();
+    pump_.reset();
+    if (pending_) *pending_->gone = true;
+    timer_.cancel();
+    tcp_stream().socket().shutdown(tcp::socket::shutdown_both, ignored);
+    tcp_stream().socket().close(ignored);
+  }
+
+ private:
+  beast::tcp_stream& tcp_stream() { return beast::get_lowest_layer(stream_); }
+
+  // The first byte of a request may take as long as `limit`; from then on its own deadline counts.
+  void wait_for_request(std::chrono::milliseconds limit) {
+    pending_.reset();
+    room_.reset();
+    waiting_since_ = Clock::now();
+    if (buffer_.size() > 0) return read_header();
+    tcp_stream().expires_after(limit);
+    stream_.async_read_some(
+        buffer_.prepare(kFirstBytes),
+        [self = this->shared_from_this()](const error_code& error, std::size_t got) {
+          if (error) return self->close();
+          self->buffer_.commit(got);
+          self->read_header();
+        });
+  }
+
+  void read_header() {
+    parser_.emplace();
+    parser_->header_limit(server_.options.header_bytes_max);
+    const std::uint64_t whole = server_.options.body_bytes_max;
+    parser_->body_limit(server_.service.plan ? std::max(whole, server_.options.stream_bytes_max)
+                                             : whole);
+    // One deadline for the whole request: a byte now and then does not extend it.
+    tcp_stream().expires_after(server_.options.request_time_max);
+    http::async_read_header(stream_, buffer_, *parser_,
+                            [self = this->shared_from_this()](
+                                const error_code& error, std::size_t) { self->on_header(error); });
+  }
+
+  void on_header(const error_code& error) {
+    if (error) return on_fault(error);
+    pending_ = std::make_shared<Pending>(pending_of(parser_->get(), peer_));
+    if (const auto length = parser_->content_length()) pending_->length = *length;
+    const int most = server_.options.requests_per_connection_max;
+    if (most > 0 && ++served_ >= most) pending_->keep_alive = false;
+    pending_->received = parser_->is_done();
+    if (pending_->received) return answer();
+    if (!server_.service.plan) return gather();
+    plan();
+  }
+
+  void on_fault(const error_code& error) {
+    const auto answer = answer_to_fault(error);
+    if (!answer) return close();
+    ++server_.options.load->malformed;
+    inflow_.reset();
+    pending_.reset();
+    refuse(answer->status, answer->what);
+  }
+
+  // The server's own word. What the client still sends is not read as a request.
+  void refuse(int status, std::string_view what) {
+    waiting_since_.reset();
+    if (pending_ && !pending_->received) pending_->keep_alive = false;
+    Response response = server_.options.refusal(status, what);
+    if (status == 503) response.headers.emplace_back("Retry-After", "1");
+    write(std::move(response));
+  }
+
+  // Runs `work` on a handler's thread and `then` with what it returned back here.
+  template <class Work, class Then>
+  void in_turn(Work work, Then then) {
+    auto tally = std::make_shared<Tally<int>>(server_.options.load, &ServerLoad::requests);
+    asio::post(server_.pool, [self = this->shared_from_this(), tally, work = std::move(work),
+                              then = std::move(then)]() mutable {
+      auto result = work();
+      asio::post(self->stream_.get_executor(),
+                 [self, tally, then = std::move(then), result = std::move(result)]() mutable {
+                   if (!self->closed_) then(std::move(result));
+                 });
+    });
+  }
+
+  bool is_full() const { return server_.options.load->requests >= server_.options.requests_max; }
+
+  // A fault in a service is ours: the client gets 500 and the server goes on.
+  template <class Make>
+  static Answer made(const ServerOptions& options, const Pending& pending, Make make) {
+    Answer answer;
+    try {
+      answer.response = make();
+    } catch (const std::exception&) {
+      answer.response = options.refusal(500, "internal error");
+    }
+    Response& response = answer.response;
+    if (!response.source || pending.head) return answer;
+    const bool chunked = !response.length && pending.version >= 11;
+    answer.pump = std::make_shared<BodyPump>(std::move(response.source), response.length, chunked,
+                                             options.piece_bytes);
+    answer.pump->make();
+    if (answer.pump->failed()) answer = {options.refusal(500, "internal error")};
+    return answer;
+  }
+
+  void answer() {
+    if (is_full()) return refuse(503, "too many requests are waiting");
+    waiting_since_.reset();
+    tcp_stream().expires_never();  // the answer takes what it takes; writing it has a limit again
+    watch_for_departure();
+    in_turn(
+        [&server = server_, pending = pending_]() -> std::optional<Answer> {
+          if (!*pending->gone) {
+            return made(server.options, *pending,
+                        [&] { return server.service.answer(pending->request); });
+          }
+          ++server.options.load->abandoned;
+          return std::nullopt;
+        },
+        [this](std::optional<Answer> answer) {
+          if (!answer) return close();
+          on_answer(std::move(*answer));
+        });
+  }
+
+  void plan() {
+    if (is_full()) return refuse(503, "too many requests are waiting");
+    waiting_since_.reset();
+    in_turn(
+        [&server = server_, pending = pending_]() -> BodyPlan {
+          try {
+            return server.service.plan(pending->request);
+          } catch (const std::exception&) {
+            return server.options.refusal(500, "internal error");
+          }
+        },
+        [this](BodyPlan plan) { on_plan(std::move(plan)); });
+  }
+
+  void on_plan(BodyPlan plan) {
+    if (auto* refusal = std::get_if<Response>(&plan)) {
+      pending_->keep_alive = false;
+      return write(std::move(*refusal));
+    }
+    tcp_stream().expires_after(server_.options.request_time_max);
+    waiting_since_ = Clock::now();
+    auto* sink = std::get_if<std::unique_ptr<BodySink>>(&plan);
+    if (!sink || !*sink) return gather();
+    pour(std::move(*sink));
+  }
+
+  // Room for a body among those of all connections.
+  bool reserve(std::uint64_t bytes) {
+    const std::int64_t held = server_.options.load->body_bytes;
+    if (static_cast<std::uint64_t>(held) + bytes > server_.options.bodies_bytes_max) return false;
+    room_.emplace(server_.options.load, &ServerLoad::body_bytes, static_cast<std::int64_t>(bytes));
+    return true;
+  }
+
+  template <class Next>
+  void go_on(Next next) {
+    if (!pending_->go_on || buffer_.size() > 0) return (this->*next)();
+    asio::async_write(
+        stream_, asio::buffer(kGoOn.data(), kGoOn.size()),
+        [self = this->shared_from_this(), next](const error_code& error, std::size_t) {
+          if (error) return self->close();
+          (self.get()->*next)();
+        });
+  }
+
+  void gather() {
+    const std::uint64_t most = server_.options.body_bytes_max;
+    if (pending_->length.value_or(0) > most) return on_fault(http::error::body_limit);
+    if (!reserve(pending_->length.value_or(most))) return refuse(503, "no room for the body");
+    go_on(&Session::read_whole);
+  }
+
+  void read_whole() {
+    whole_.emplace(std::move(*parser_));
+    whole_->body_limit(server_.options.body_bytes_max);
+    http::async_read(stream_, buffer_, *whole_,
+                     [self = this->shared_from_this()](const error_code& error, std::size_t) {
+                       if (error) return self->on_fault(error);
+                       self->pending_->request.body = std::move(self->whole_->get().body());
+                       self->pending_->received = true;
+                       self->answer();
+                     });
+  }
+
+  void pour(std::unique_ptr<BodySink> sink) {
+    const std::size_t piece = static_cast<std::size_t>(std::clamp<std::uint64_t>(
+        pending_->length.value_or(server_.options.piece_bytes), 1, server_.options.piece_bytes));
+    if (!reserve(2 * piece)) return refuse(503, "no room for the body");
+    inflow_ = std::make_shared<Inflow>(std::move(sink), piece, std::move(*parser_));
+    inflow_->parser.body_limit(server_.options.stream_bytes_max);
+    go_on(&Session::read_piece);
+  }
+
+  // A piece has one deadline, so a client that drips is cut off however long it goes on.
+  void read_piece() {
+    waiting_since_ = Clock::now();
+    inflow_->reading = true;
+    auto& body = inflow_->parser.get().body();
+    body.data = inflow_->incoming.data();
+    body.size = inflow_->incoming.size();
+    tcp_stream().expires_after(server_.options.piece_time_max);
+    http::async_read(
+        stream_, buffer_, inflow_->parser,
+        [self = this->shared_from_this(), inflow = inflow_](const error_code& error, std::size_t) {
+          inflow->reading = false;
+          if (self->closed_) return;
+          if (self->inflow_) return self->on_piece(error);
+          if (self->lingers_) self->swallow();
+        });
+  }
+
+  void on_piece(const error_code& error) {
+    waiting_since_.reset();
+    if (error && error != http::error::need_buffer) return on_fault(error);
+    inflow_->got = inflow_->incoming.size() - inflow_->parser.get().body().size;
+    inflow_->last = inflow_->parser.is_done();
+    inflow_->ready = true;
+    hand_over();
+  }
+
+  void hand_over() {
+    Inflow& in = *inflow_;
+    if (!in.ready || in.taking) return;
+    std::swap(in.incoming, in.taken);
+    in.ready = false;
+    in.taking = true;
+    in_turn(
+        [&server = server_, pending = pending_, inflow = inflow_, got = in.got,
+         last = in.last]() -> std::optional<Answer> {
+          std::optional<Response> refusal;
+          bool more = false;
+          Answer answer = made(server.options, *pending, [&]() -> Response {
+            const std::string_view piece = std::string_view(inflow->taken).substr(0, got);
+            if (!piece.empty()) refusal = inflow->sink->take(piece);
+            more = !refusal && !last;
+            if (more) return {};
+            return refusal ? std::move(*refusal) : inflow->sink->finish();
+          });
+          return more ? std::nullopt : std::optional(std::move(answer));
+        },
+        [this](std::optional<Answer> answer) { on_taken(std::move(answer)); });
+    if (!in.last) read_piece();
+  }
+
+  void on_taken(std::optional<Answer> answer) {
+    if (!inflow_) return;  // the rest of the body had a fault, which was answered
+    inflow_->taking = false;
+    if (!answer) return hand_over();
+    pending_->received = inflow_->last;
+    if (!inflow_->last) pending_->keep_alive = false;
+    reads_ = inflow_->reading ? inflow_ : nullptr;
+    inflow_.reset();
+    on_answer(std::move(*answer));
+  }
+
+  void on_answer(Answer answer) {
+    if (answer.pump) return start_stream(std::move(answer));
+    if (!answer.response.events) return write(std::move(answer.response));
+    if (server_.options.load->streams >= server_.options.streams_max) {
+      return refuse(503, "too many streams of events are open");
+    }
+    start_events(std::move(answer.response));
+  }
+
+  // While the answer is made, the only thing a client can tell us is that it has gone.
+  void watch_for_departure() {
+    if (watching_) return;
+    watching_ = true;
+    tcp_stream().socket().async_wait(tcp::socket::wait_read,
+                                     [self = this->shared_from_this()](const error_code& error) {
+                                       self->watching_ = false;
+                                       if (!error && self->pending_) self->look_for_departure();
+                                     });
+  }
+
+  void look_for_departure() {
+    char byte = 0;
+    const auto got =
+        ::recv(tcp_stream().socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (got > 0) return;  // its next request, already on the way
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return watch_for_departure();
+    *pending_->gone = true;
+  }
+
+  TextResponse head_for(const Response& response, bool keep_alive) const {
+    const unsigned version = pending_ ? pending_->version : 11;
+    return response_head(response, server_.options, version, keep_alive && !server_.stopping);
+  }
+
+  void write(Response from) {
+    response_ = head_for(from, pending_ && pending_->keep_alive);
+    const bool head = pending_ && pending_->head;
+    const bool bare = from.status == 204 || from.status == 304;  // they have no body
+    if ((head || bare) && from.length) {
+      response_.content_length(*from.length);
+    } else if (!bare && !from.source) {
+      response_.content_length(from.body.size());
+    }
+    if (!head && !bare) response_.body() = std::move(from.body);
+    tcp_stream().expires_after(server_.options.response_time_max);
+    http::async_write(stream_, response_,
+                      [self = this->shared_from_this()](const error_code& error, std::size_t) {
+                        if (error) return self->close();
+                        self->on_written(self->response_.keep_alive());
+                      });
+  }
+
+  void on_written(bool keep_alive) {
+    room_.reset();
+    if (!keep_alive) return close_gently();
+    wait_for_request(server_.options.idle_time_max);
+  }
+
+  void start_stream(Answer answer) {
+    pump_ = std::move(answer.pump);
+    const bool chunked = !answer.response.length && pending_->version >= 11;
+    const bool framed = answer.response.length || chunked;
+    TextResponse head = head_for(answer.response, pending_->keep_alive && framed);
+    if (answer.response.length) head.content_length(*answer.response.length);
+    if (chunked) head.chunked(true);
+    stream_keeps_ = head.keep_alive();
+    text_ = text_of(head);
+    send_piece();
+  }
+
+  // The next piece is made while this one is sent.
+  void send_piece() {
+    pump_->turn();
+    steps_ = pump_->last() ? 1 : 2;
+    if (!pump_->last()) {
+      in_turn([pump = pump_] { return pump->make(), 0; }, [this](int) { on_step(); });
+    }
+    // One buffer: Beast's TLS takes an empty one ahead of another for the end of both.
+    asio::const_buffer buffer(pump_->piece().data(), pump_->piece().size());
+    if (!text_.empty()) buffer = asio::buffer(text_ += pump_->piece());
+    tcp_stream().expires_after(server_.options.response_time_max);
+    asio::async_write(
+        stream_, buffer,
+        [self = this->shared_from_this(), pump = pump_](const error_code& error, std::size_t) {
+          if (error || self->closed_) return self->close();
+          self->text_ = {};
+          self->on_step();
+        });
+  }
+
+  void on_step() {
+    if (--steps_ > 0) return;
+    if (pump_->failed()) return close();
+    if (!pump_->last()) return send_piece();
+    pump_.reset();
+    on_written(stream_keeps_);
+  }
+
+  // The length of a stream is not known before, so it ends with the connection.
+  void start_events(Response answer) {
+    events_tally_.emplace(server_.options.load, &ServerLoad::streams);
+    events_ = std::move(answer.events);
+    send_events(text_of(head_for(answer, false)));
+  }
+
+  void send_events(std::string text) {
+    silent_since_ = Clock::now();
+    text_ = std::move(text);
+    tcp_stream().expires_after(server_.options.response_time_max);
+    asio::async_write(stream_, asio::buffer(text_),
+                      [self = this->shared_from_this()](const error_code& error, std::size_t) {
+                        if (error) return self->close();
+                        self->tcp_stream().expires_never();
+                        self->next_events();
+                      });
+  }
+
+  void next_events() {
+    timer_.expires_after(server_.options.event_period);
+    timer_.async_wait([self = this->shared_from_this()](const error_code& error) {
+      if (error || self->server_.stopping || *self->pending_->gone) return self->close();
+      std::optional<std::string> text = self->events_();
+      if (!text) return self->end_events();
+      const auto now = Clock::now();
+      if (text->empty() && now - self->silent_since_ >= kHeartbeat) text = ":\n\n";
+      if (text->empty()) return self->next_events();
+      self->send_events(std::move(*text));
+    });
+  }
+
+  void end_events() {
+    events_tally_.reset();
+    close_gently();
+  }
+
+  // Closing at once while the client still sends would reset the connection and lose the answer
+  // on its way: say we are done, and swallow what comes until it stops or a moment has passed.
+  void close_gently() {
+    timer_.expires_after(kLinger);
+    timer_.async_wait([self = this->shared_from_this()](const error_code& error) {
+      if (!error) self->close();
+    });
+    lingers_ = true;
+    if constexpr (std::is_same_v<Stream, TlsStream>) {
+      if (reads_ && reads_->reading) return shut_sending();
+      stream_.async_shutdown([self = this->shared_from_this()](const error_code&) {
+        if (!self->closed_) self->shut_sending();
+      });
+    } else {
+      shut_sending();
+    }
+  }
+
+  void shut_sending() {
+    error_code error;
+    tcp_stream().socket().shutdown(tcp::socket::shutdown_send, error);
+    if (error) return close();
+    if (!reads_ || !reads_->reading) swallow();  // else the read under way goes first
+  }
+
+  void swallow() {
+    buffer_.clear();
+    tcp_stream().expires_never();  // the timer ends it
+    tcp_stream().async_read_some(
+        buffer_.prepare(kSwallowBytes),
+        [self = this->shared_from_this()](const error_code& error, std::size_t) {
+          if (error) return self->close();
+          self->swallow();
+        });
+  }
+
+  Stream stream_;
+  std::string peer_;
+  ServerParts& server_;
+  beast::flat_buffer buffer_;
+  std::optional<http::request_parser<http::empty_body>> parser_;
+  std::optional<http::request_parser<http::string_body>> whole_;
+  TextResponse response_;
+  std::shared_ptr<Pending> pending_;  // the request that is being answered
+  std::shared_ptr<Inflow> inflow_;    // its body, where a sink takes it
+  std::shared_ptr<Inflow> reads_;     // a body refused while its next piece is on its way
+  std::shared_ptr<BodyPump> pump_;    // its answer, where a source gives it
+  int steps_ = 0;                     // of a piece: to be sent, and the next to be made
+  bool stream_keeps_ = false;
+  int served_ = 0;
+  std::optional<Clock::time_point> waiting_since_;
+  bool watching_ = false;
+  bool lingers_ = false;
+  bool closed_ = false;
+  asio::steady_timer timer_;
+  NextEvents events_;
+  std::string text_;  // a head or events, while they are written
+  Clock::time_point silent_since_;
+  std::optional<Tally<std::int64_t>> room_;  // for the body
+  std::optional<Tally<int>> events_tally_;
+  Tally<int> tally_;
+};
+
+}  // namespace
+
+std::shared_ptr<Connection> make_session(TcpSocket socket, ServerParts& server) {
+  error_code ignored;
+  // Pieces are written as they are made; waiting to fill a segment would hold up the last.
+  socket.set_option(tcp::no_delay(true), ignored);
+  const std::string peer = socket.remote_endpoint(ignored).address().to_string();
+  PlainStream stream(std::move(socket));
+  if (!server.tls) {
+    return std::make_shared<Session<PlainStream>>(std::move(stream), peer, server);
+  }
+  return std::make_shared<Session<TlsStream>>(TlsStream(std::move(stream), *server.tls), peer,
+                                              server);
+}
+
+}  // namespace orrery::net

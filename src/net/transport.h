@@ -1,0 +1,105 @@
+// What the files of the server's transport share: the parts of a server, a request on its way, and
+// the turning of Beast's messages into ours. No other file includes it; it brings Asio and Beast.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/beast/http.hpp>
+#include <chrono>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "net/server.h"
+
+namespace orrery::net {
+
+using Clock = std::chrono::steady_clock;
+using TcpSocket = boost::asio::ip::tcp::socket;
+using HeaderOnly = boost::beast::http::request<boost::beast::http::empty_body>;
+using TextResponse = boost::beast::http::response<boost::beast::http::string_body>;
+
+// More of something for as long as it lives.
+template <class Count>
+class Tally {
+ public:
+  Tally(std::shared_ptr<ServerLoad> load, std::atomic<Count> ServerLoad::* of, Count count = 1)
+      : load_(std::move(load)), of_(of), count_(count) {
+    *load_.*of_ += count_;
+  }
+  ~Tally() { *load_.*of_ -= count_; }
+  Tally(const Tally&) = delete;
+  Tally& operator=(const Tally&) = delete;
+
+ private:
+  std::shared_ptr<ServerLoad> load_;
+  std::atomic<Count> ServerLoad::* of_;
+  Count count_;
+};
+
+// A request on its way through the handlers, on whichever thread that is.
+struct Pending {
+  Request request;
+  unsigned version = 11;
+  bool keep_alive = true;
+  bool head = false;
+  bool go_on = false;                        // the client waits for a word before it sends its body
+  bool received = false;                     // to its last byte
+  std::optional<std::uint64_t> length = {};  // of the body, as announced
+  std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
+};
+Pending pending_of(const HeaderOnly& from, const std::string& peer);
+
+// All of a response but its body and what says how long that is.
+TextResponse response_head(const Response& from, const ServerOptions& options, unsigned version,
+                           bool keep_alive);
+std::string text_of(const TextResponse& head);
+
+// What a request that never became one gets; nullopt where the client is gone or silent.
+struct Refusal {
+  int status = 400;
+  std::string_view what;
+};
+std::optional<Refusal> answer_to_fault(const boost::system::error_code& error);
+
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  virtual void start() = 0;
+  virtual void close() = 0;
+  // Since when this client owes us something; nullopt while we owe it an answer.
+  virtual std::optional<Clock::time_point> waiting_since() const = 0;
+  virtual bool has_request() const = 0;
+};
+
+struct ServerParts {
+  ServerOptions options;
+  Service service;
+  std::optional<boost::asio::ssl::context> tls;
+  boost::asio::io_context io{1};
+  boost::asio::ip::tcp::acceptor acceptor{io};
+  boost::asio::thread_pool pool;
+  boost::asio::steady_timer stop_timer{io};
+  boost::asio::steady_timer accept_timer{io};
+  std::list<std::weak_ptr<Connection>> connections;  // in the order they came
+  bool stopping = false;
+
+  ServerParts(const ServerOptions& options, Service service);
+
+  void accept();
+  void admit(TcpSocket socket);
+  bool make_room();
+  void watch(const std::function<bool()>& stop);
+  void close_idle();
+  void drain(Clock::time_point deadline);
+};
+
+// A connection over TLS where the server has an identity; nothing is read before start().
+std::shared_ptr<Connection> make_session(TcpSocket socket, ServerParts& server);
+
+}  // namespace orrery::net
