@@ -191,7 +191,7 @@ void write_plain(JsonWriter& w, const TrainView& v) {
   w.field("microbatches_drawn", 0).field("end_s", plan.step.base());
   w.field("note", "A network that is no transformer has no pipeline.");
   w.key("blocks").begin_array().end_array().end_object();
-  w.key("search").begin_object().end_object();
+  w.key("search").null();
 }
 
 void write_transformer(JsonWriter& w, const TrainingRun& run, const Models& models) {

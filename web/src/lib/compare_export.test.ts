@@ -60,6 +60,8 @@ const comparison = {
       lines: [],
     },
   ],
+  schema_version: 1,
+  kind: 'comparison',
 } as Comparison;
 
 describe('exports of a comparison', () => {
