@@ -22,6 +22,8 @@ type Body<Operation> = Operation extends { requestBody: infer B } ? Content<B, '
 
 export type GetPath = keyof Gets;
 export type Got<P extends GetPath> = Answer<Gets[P]>;
+export type PostPath = keyof Posts;
+export type Sent<P extends PostPath> = Body<Posts[P]>;
 
 export class ApiProblem extends Error {
   constructor(
@@ -67,18 +69,18 @@ export async function get<P extends GetPath>(path: P, signal?: AbortSignal): Pro
   return (await send(path, { signal })).json();
 }
 
-export async function post<P extends keyof Posts>(
+export async function post<P extends PostPath>(
   path: P,
-  body: Body<Posts[P]>,
+  body: Sent<P>,
   signal?: AbortSignal,
 ): Promise<Answer<Posts[P]>> {
   return (await post_raw(path, body, signal)).json();
 }
 
 // For answers that are files.
-export function post_raw<P extends keyof Posts>(
+export function post_raw<P extends PostPath>(
   path: P,
-  body: Body<Posts[P]>,
+  body: Sent<P>,
   signal?: AbortSignal,
 ): Promise<Response> {
   const headers = { 'content-type': 'application/json' };
