@@ -47,7 +47,8 @@ void write_design(JsonWriter& w, const ComparedDesign& d) {
   w.field("cost_usd_per_year", cost.annual.base()).field("goodput_ratio", cost.goodput);
   w.field("unit_cost_usd_per_hour", cost.per_useful_hour.base() * 3600);
   w.key("cost");
-  write_cost_tree(w, cost_tree(cost));
+  const CostNode year = cost_tree(cost);
+  write_cost_tree(w, year, year.per_year);
   w.key("tornado");
   write_tornado(w, cost);
   w.end_object();

@@ -7,6 +7,7 @@ const node = (id: string, power_w: number, kind: ChainNode['kind'] = 'stage') =>
   label: id,
   kind,
   power_w,
+  share_ratio: power_w / 100,
 });
 
 describe('draw_chain', () => {
@@ -73,6 +74,6 @@ describe('draw_chain', () => {
 
   it('survives an empty chain and leaves what it was given alone', () => {
     expect(draw_chain({ nodes: [], links: [] }, size).nodes).toEqual([]);
-    expect(Object.keys(nodes[0])).toEqual(['id', 'label', 'kind', 'power_w']);
+    expect(Object.keys(nodes[0])).toEqual(['id', 'label', 'kind', 'power_w', 'share_ratio']);
   });
 });
