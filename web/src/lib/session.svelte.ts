@@ -43,6 +43,8 @@ class Session {
       this.served = info.design?.text ?? '';
     } catch (error) {
       this.failure = describe(error);
+      // A page that is left while it asks would keep an empty text for the one that comes after it.
+      if ((shared ?? kept) === null) return;
     }
     const same_origin = sessionStorage.getItem(kOriginKey) !== null;
     this.origin = shared ?? (same_origin ? sessionStorage.getItem(kOriginKey)! : this.served);
