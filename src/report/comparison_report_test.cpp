@@ -92,7 +92,8 @@ TEST(comparison_report, csv_has_a_cell_for_every_value_of_every_design) {
   for (std::size_t i = 0; i < c.figures.size(); ++i) {
     const auto value = table->number(table->rows()[i], "a|b");
     ASSERT_EQ(value.has_value(), c.figures[i].values[0].has_value());
-    if (value) EXPECT_EQ(*value, c.figures[i].values[0]->value);
+    if (!value) continue;
+    EXPECT_EQ(*value, c.figures[i].values[0]->value);
   }
 }
 
