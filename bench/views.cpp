@@ -115,7 +115,10 @@ std::vector<SpeedFigure> views_figures() {
              least_of([](const Ready& r) -> Result<std::string> {
                NamedDesign other{"other", r.design};
                other.design.storage[0].write = gbytes_per_s(20);
-               return comparison_view_json({{"sample", r.design}, std::move(other)}, r.models);
+               auto c =
+                   compare_designs({{"sample", r.design}, std::move(other)}, r.models);
+               if (!c) return std::unexpected(c.error());
+               return comparison_view_json(*c);
              })),
       figure("view_completions", "every field with its values",
              least_of([](const Ready& r) -> Result<std::string> {

@@ -36,7 +36,13 @@ struct Verbatim {
   std::string text;
 };
 
-using Block = std::variant<Heading, Paragraph, Bullets, Table, Verbatim>;
+// An SVG that stands alone. Text and Markdown have no place for it, so what it shows is a picture
+// of something, never the only place where it is said.
+struct Drawing {
+  std::string svg;
+};
+
+using Block = std::variant<Heading, Paragraph, Bullets, Table, Verbatim, Drawing>;
 
 struct Document {
   std::vector<Block> blocks;
@@ -46,6 +52,7 @@ struct Document {
   void bullets(std::vector<std::string> items) { blocks.push_back(Bullets{std::move(items)}); }
   void table(Table t) { blocks.push_back(std::move(t)); }
   void verbatim(std::string text) { blocks.push_back(Verbatim{std::move(text)}); }
+  void drawing(std::string svg) { blocks.push_back(Drawing{std::move(svg)}); }
 };
 
 inline constexpr std::size_t kTextWidth = 100;

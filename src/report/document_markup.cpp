@@ -25,6 +25,7 @@ struct MarkdownRenderer {
     out += '\n';
   }
   void operator()(const Verbatim& v) { out += "```\n" + v.text + "\n```\n\n"; }
+  void operator()(const Drawing&) {}
   void operator()(const Table& t) {
     const std::size_t columns = t.rows.empty() ? t.header.size() : t.rows.front().size();
     row(t.header.empty() ? std::vector<std::string>(columns) : t.header);
@@ -81,6 +82,7 @@ struct HtmlRenderer {
     out += "</ul>\n";
   }
   void operator()(const Verbatim& v) { out += "<pre>" + html_escaped(v.text) + "</pre>\n"; }
+  void operator()(const Drawing& d) { out += d.svg; }
   void operator()(const Table& t) {
     out += "<div class=\"wide\"><table>\n";
     if (!t.header.empty()) row(t, t.header, "th");

@@ -49,6 +49,7 @@ struct TextRenderer {
   void operator()(const Bullets& b) {
     for (const std::string& item : b.items) out += wrapped(item, "  - ", "    ");
   }
+  void operator()(const Drawing&) {}
   void operator()(const Verbatim& v) {
     for (const std::string_view line : split(v.text, '\n'))
       out += "    " + std::string(line) + '\n';

@@ -9,22 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "base/diagnostic.h"
-#include "design/design.h"
-#include "machine/models.h"
+#include "report/comparison.h"
 
 namespace orrery {
 
-struct NamedDesign {
-  std::string name;  // as the page calls it
-  design::Design design;
-};
-
-// Side by side on a page; each is reviewed and each but the first attributed.
-inline constexpr std::size_t kMostCompared = 8;
-
-// Faults: "compare.count".
-Result<std::string> comparison_view_json(const std::vector<NamedDesign>& designs,
-                                         const Models& models);
+std::string comparison_view_json(const Comparison& c);
 
 }  // namespace orrery

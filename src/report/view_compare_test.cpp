@@ -16,7 +16,8 @@ using testing::SizeIs;
 using Json = nlohmann::json;
 
 Json compare_view(const std::vector<NamedDesign>& designs) {
-  return Json::parse(text_of(comparison_view_json(designs, known())));
+  const auto compared = compare_designs(designs, known());
+  return Json::parse(comparison_view_json(compared.value()));
 }
 
 NamedDesign compare_sample(const std::string& name, const std::string& path,
@@ -62,6 +63,23 @@ TEST(view_compare, differences_are_against_the_first_and_named_by_section) {
   EXPECT_THAT(v["designs"], SizeIs(3));
   EXPECT_EQ(v["designs"][2]["errors"], 1);
   EXPECT_FALSE(v["designs"][0]["tornado"]["bars"].empty());
+  EXPECT_EQ(v["summary"][0]["shown"], Json({"passes", "passes", "fails"}));
+  EXPECT_EQ(v["summary"][1]["shown"], Json({"0", "0", "1"}));
+}
+
+TEST(view_compare, a_figure_says_whether_and_how_far_it_differs) {
+  const Json v = compare_view({{"as is", template_design("superpod-h100")},
+                               compare_sample("slow", "storage[0].write", "10 GB/s")});
+  int moved = 0;
+  for (const Json& f : v["figures"]) {
+    const Json& before = f["values"][0];
+    const Json& after = f["values"][1];
+    EXPECT_EQ(f["differs"], before["shown"] != after["shown"]) << f["key"];
+    EXPECT_EQ(before["change"], "");
+    moved += after["change"] != "";
+  }
+  EXPECT_GT(moved, 2);
+  EXPECT_LT(moved, static_cast<int>(v["figures"].size()) / 2);
 }
 
 TEST(view_compare, a_star_means_that_no_source_stands_behind) {
@@ -72,7 +90,8 @@ TEST(view_compare, a_star_means_that_no_source_stands_behind) {
 }
 
 TEST(view_compare, one_design_is_no_comparison) {
-  const auto r = comparison_view_json({{"a", template_design("single-node")}}, known());
+  const auto r =
+      compare_designs({{"a", template_design("single-node")}}, known());
   ASSERT_FALSE(r.has_value());
   EXPECT_EQ(r.error().front().code, "compare.count");
 }

@@ -92,11 +92,12 @@ CostNode cost_tree(const CostView& cost) {
   return branch("cost of a year", std::move(top));
 }
 
-void write_cost_tree(JsonWriter& w, const CostNode& node) {
+void write_cost_tree(JsonWriter& w, const CostNode& node, Usd whole) {
   w.begin_object().field("name", node.name).field("usd_per_year", node.per_year.base());
+  w.field("share_ratio", whole > Usd(0) ? node.per_year / whole : 0.0);
   w.field("assumed", node.assumed).field("reference", node.reference);
   w.key("children").begin_array();
-  for (const CostNode& c : node.children) write_cost_tree(w, c);
+  for (const CostNode& c : node.children) write_cost_tree(w, c, whole);
   w.end_array().end_object();
 }
 

@@ -21,7 +21,8 @@ CostNode cost_tree(const CostView& cost);
 // Whether a reference says that no source stands behind the number.
 bool is_assumed(std::string_view reference);
 
-void write_cost_tree(JsonWriter& w, const CostNode& node);
+// Each node with its share of `whole`, the year.
+void write_cost_tree(JsonWriter& w, const CostNode& node, Usd whole);
 void write_tornado(JsonWriter& w, const CostView& cost);
 
 }  // namespace orrery

@@ -61,6 +61,22 @@ Result<NetworkLoss> loss_of(const FabricDrawing& d, const std::vector<std::strin
   return loss;
 }
 
+// How many switches a tier has, in the order in which the tiers are drawn.
+void write_tiers(JsonWriter& w, const FabricDrawing& d) {
+  std::vector<std::pair<std::string_view, std::size_t>> counts;
+  for (const DrawnVertex& v : d.vertices) {
+    if (v.kind == VertexKind::endpoint) continue;
+    auto at = std::ranges::find(counts, tier_of(v.kind), [](const auto& c) { return c.first; });
+    if (at == counts.end()) at = counts.emplace(at, tier_of(v.kind), 0);
+    at->second += v.members.size();
+  }
+  w.key("switch_counts").begin_array();
+  for (const auto& [tier, count] : counts) {
+    w.begin_object().field("tier", tier).field("count", count).end_object();
+  }
+  w.end_array();
+}
+
 void write_switches(JsonWriter& w, const FabricDrawing& d, const NetworkLoss& loss) {
   const std::set<VertexId> lost(loss.switches.begin(), loss.switches.end());
   w.key("switches").begin_array();
@@ -74,7 +90,9 @@ void write_switches(JsonWriter& w, const FabricDrawing& d, const NetworkLoss& lo
         std::ranges::any_of(v.members, [&](VertexId m) { return lost.contains(m); });
     w.field("failed", failed).end_object();
   }
-  w.end_array().key("endpoint_groups").begin_array();
+  w.end_array();
+  write_tiers(w, d);
+  w.key("endpoint_groups").begin_array();
   for (const DrawnVertex& v : d.vertices) {
     if (v.kind != VertexKind::endpoint) continue;
     w.begin_object().field("id", v.id);
@@ -169,6 +187,8 @@ void write_collective(JsonWriter& w, const CollectiveAsk& ask, const FabricDrawi
   } else {
     w.null();
   }
+  const bool slower = load.after && load.before.seconds.value > 0;
+  w.field("slower_ratio", slower ? load.after->seconds.value / load.before.seconds.value - 1 : 0.0);
   w.field("cut", load.cut).field("slowed", load.slowed).field("note", load.note).end_object();
 }
 

@@ -118,6 +118,9 @@ TEST(view_fabric, a_lost_spine_slows_what_crosses_it_and_a_lost_leaf_cuts) {
   EXPECT_EQ(spine["collective"]["cut"], 0);
   EXPECT_GT(spine["collective"]["slowed"], 0);
   EXPECT_GT(spine["collective"]["after"]["time_s"], spine["collective"]["before"]["time_s"]);
+  EXPECT_NEAR(spine["collective"]["before"]["time_s"].get<double>() *
+                  (1 + spine["collective"]["slower_ratio"].get<double>()),
+              spine["collective"]["after"]["time_s"], 1e-12);
 
   const Json leaf = fabric_view(d, {.collective = ask, .failed = {"leaf-0"}});
   EXPECT_GT(leaf["collective"]["cut"], 0);

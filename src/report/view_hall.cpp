@@ -120,10 +120,12 @@ Sankey sankey_of(const SiteView& v) {
 
 void write_chain(JsonWriter& w, const SiteView& v) {
   const Sankey s = sankey_of(v);
+  const Watts source = s.nodes.front().power;
   w.key("chain").begin_object().key("nodes").begin_array();
   for (const Sankey::Node& n : s.nodes) {
     w.begin_object().field("id", n.id).field("label", n.label).field("kind", n.kind);
     w.field("power_w", n.power.base());
+    w.field("share_ratio", source > Watts(0) ? n.power / source : 0.0);
     if (n.stage) {
       w.field("efficiency_ratio", n.stage->efficiency).field("load_ratio", n.stage->unit_load);
     }
@@ -159,6 +161,8 @@ void write_site(JsonWriter& w, const SiteView& v) {
   w.begin_object().field("name", v.site->name).field("region", v.site->region);
   w.field("cooling", v.site->cooling).key("power_limit_w");
   v.site->power ? w.value(v.site->power->base()) : w.null();
+  w.key("peak_share_ratio");
+  v.site->power ? w.value(v.draw_peak / *v.site->power) : w.null();
   w.field("it_nameplate_w", v.it_nameplate.base()).field("it_mean_w", v.it_mean.base());
   w.field("draw_peak_w", v.draw_peak.base()).field("draw_mean_w", v.draw_mean.base());
   write_racks(w, v);

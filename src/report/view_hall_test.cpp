@@ -24,6 +24,7 @@ void expect_balanced(const Json& site) {
   std::map<std::string, std::string> kind;
   for (const Json& n : site["chain"]["nodes"]) {
     EXPECT_TRUE(power.emplace(n["id"], n["power_w"]).second) << n["id"];
+    EXPECT_NEAR(n["share_ratio"].get<double>() * power["utility"], n["power_w"], 1e-6);
     kind[n["id"]] = n["kind"];
   }
   for (const Json& l : site["chain"]["links"]) {

@@ -81,12 +81,12 @@ void write_step(JsonWriter& w, const TrainingPrediction& p) {
   w.end_array().end_object();
 }
 
-void write_stage(JsonWriter& w, int index, const StageMemory& m) {
+void write_stage(JsonWriter& w, int index, const StageMemory& m, Bytes limit) {
   w.begin_object().field("stage", index).field("total_bytes", m.total().base());
   w.key("parts").begin_array();
   const auto part = [&](std::string_view id, std::string_view label, Bytes bytes) {
     w.begin_object().field("id", id).field("label", label).field("bytes", bytes.base());
-    w.end_object();
+    w.field("limit_share_ratio", limit > Bytes(0) ? bytes / limit : 0.0).end_object();
   };
   part("weights", "weights", m.weights);
   part("gradients", "gradients", m.gradients);
@@ -105,7 +105,9 @@ void write_memory(JsonWriter& w, const TrainingRun& run, const Models& models) {
   const auto stages = memory_by_stage(job_of(run.query), p.layout, framework, scratch);
   w.key("memory").begin_object().field("limit_bytes", p.memory_limit.base());
   w.field("peak_stage", p.memory.peak_stage).key("stages").begin_array();
-  for (std::size_t i = 0; i < stages.size(); ++i) write_stage(w, static_cast<int>(i), stages[i]);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    write_stage(w, static_cast<int>(i), stages[i], p.memory_limit);
+  }
   w.end_array().end_object();
 }
 
@@ -181,7 +183,7 @@ void write_plain(JsonWriter& w, const TrainView& v) {
   w.field("microbatches_drawn", 0).field("end_s", plan.step.base());
   w.field("note", "A network that is no transformer has no pipeline.");
   w.key("blocks").begin_array().end_array().end_object();
-  w.key("search").begin_object().end_object();
+  w.key("search").null();
 }
 
 void write_transformer(JsonWriter& w, const TrainingRun& run, const Models& models) {

@@ -55,6 +55,11 @@ TEST(view_training, every_run_of_every_template_adds_up) {
   EXPECT_GT(runs, 8);
 }
 
+TEST(view_training, only_a_model_with_layouts_offers_a_search) {
+  EXPECT_EQ(training_view(template_design("superpod-h100"))["search"]["kind"], "search-layout");
+  EXPECT_TRUE(training_view(template_design("av-vision"))["search"].is_null());
+}
+
 TEST(view_training, stages_hold_less_towards_the_end_of_the_pipeline) {
   const Json v = training_view(training_sample(
       {"workloads[0].train.layout", "{ tp: 4, pp: 8, mbs: 1, recompute: selective }"}));

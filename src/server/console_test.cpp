@@ -165,6 +165,29 @@ TEST_F(Consoles, report_comes_in_every_format) {
   EXPECT_EQ(post("/api/v1/report", with_design(",\"format\":\"pdf\"")).status, 400);
 }
 
+TEST_F(Consoles, a_comparison_comes_as_a_file_in_every_format) {
+  const auto compared = [this](const std::string& more) {
+    const std::string text = json_escaped(sample());
+    return post("/api/v1/compare/report", R"({"designs":[{"name":"a","text":)" + text +
+                                              R"(},{"name":"b","text":)" + text + "}]" + more +
+                                              "}");
+  };
+  const std::set<std::pair<std::string, std::string>> kinds = {
+      {"html", "<!doctype html>"},
+      {"markdown", "# Comparison"},
+      {"csv", "layer,section,figure,unit,a,"},
+      {"svg", "<svg "}};
+  for (const auto& [format, start] : kinds) {
+    const Response file = compared(R"(,"format":")" + format + '"');
+    EXPECT_EQ(file.status, 200) << format;
+    EXPECT_THAT(file.content_type, HasSubstr(format)) << "the type names its format";
+    EXPECT_THAT(file.body, testing::StartsWith(start));
+  }
+  EXPECT_EQ(compared(R"(,"format":"svg","drawn":1)").status, 200);
+  EXPECT_EQ(compared(R"(,"format":"svg","drawn":2)").status, 400);
+  EXPECT_EQ(compared(R"(,"format":"pdf")").status, 400);
+}
+
 TEST_F(Consoles, jobs_from_start_to_removal) {
   const Response started =
       post("/api/v1/jobs", R"({"kind":"search-layout","model":"llama-3-8b","gpus":8,"batch":8})");

@@ -6,6 +6,8 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "design/edit.h"
+#include "report/comparison_report.h"
+#include "report/tornado_svg.h"
 #include "report/verdict_report.h"
 #include "report/view_calc.h"
 #include "report/view_compare.h"
@@ -174,29 +176,79 @@ Response training(const Request& request, const Console& console,
   });
 }
 
-// The file of a fault is the name under which its design was sent.
-Response compare(const Request& request, const Console& console) {
-  const Models& models = console.setting().models;
-  auto body = JsonBody::parse(request.body);
-  if (!body) return refused_body(body.error(), "");
-  std::vector<std::pair<std::string, std::string>> sent;
-  body->objects("designs", 2, kMostCompared, [&sent](JsonBody& inner) {
+struct SentDesign {
+  std::string name;
+  std::string text;
+};
+
+std::vector<SentDesign> sent_designs(JsonBody& body) {
+  std::vector<SentDesign> sent;
+  body.objects("designs", 2, kMostCompared, [&sent](JsonBody& inner) {
     std::string name = inner.text("name", kNameBytes);
-    sent.emplace_back(std::move(name), inner.text("text", kDesignBytes));
+    sent.push_back({std::move(name), inner.text("text", kDesignBytes)});
   });
-  if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
+  return sent;
+}
+
+// The file of a fault is the name under which its design was sent.
+Result<std::vector<NamedDesign>> read_designs(const std::vector<SentDesign>& sent,
+                                              const ConsoleSetting& setting) {
   std::vector<NamedDesign> designs;
   Diagnostics faults;
   for (const auto& [name, text] : sent) {
-    Result<design::Design> design = design::read_design(text, models.catalog(), {.file = name});
+    Result<design::Design> design = design::read_design(text, setting.catalog(), {.file = name});
     if (design) {
       designs.push_back({.name = name, .design = std::move(*design)});
     } else {
       std::ranges::move(design.error(), std::back_inserter(faults));
     }
   }
-  if (!faults.empty()) return refused_body(faults, "the designs have errors");
-  return json_or_faults(comparison_view_json(designs, models));
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  return designs;
+}
+
+// A comparison of the designs sent, answered with what is made of it.
+Response compared(const std::vector<SentDesign>& sent, const ConsoleSetting& setting,
+                  const std::function<Response(const Comparison&)>& answer) {
+  auto designs = read_designs(sent, setting);
+  if (!designs) return refused_body(designs.error(), "the designs have errors");
+  const auto comparison = compare_designs(std::move(*designs), setting.models);
+  return comparison ? answer(*comparison) : refused_body(comparison.error(), kFaults);
+}
+
+Response compare_view(const Request& request, const Console& console) {
+  auto body = JsonBody::parse(request.body);
+  if (!body) return refused_body(body.error(), "");
+  const std::vector<SentDesign> sent = sent_designs(*body);
+  if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
+  return compared(sent, console.setting(),
+                  [](const Comparison& c) { return json_response(comparison_view_json(c)); });
+}
+
+Response file_of(const Comparison& c, const std::string& format, std::size_t drawn) {
+  if (format == "csv") return {.content_type = "text/csv; charset=utf-8", .body = csv_of(c)};
+  if (format == "markdown") {
+    return {.content_type = "text/markdown; charset=utf-8", .body = to_markdown(document_of(c))};
+  }
+  if (format == "html") {
+    return {.content_type = "text/html; charset=utf-8",
+            .body = to_html(document_of(c, {.whole = true}))};
+  }
+  return {.content_type = "image/svg+xml",
+          .body = tornado_svg(c.designs[drawn].stages.cost.tornado, Unit::usd_per_hour)};
+}
+
+Response compare_report(const Request& request, const Console& console) {
+  auto body = JsonBody::parse(request.body);
+  if (!body) return refused_body(body.error(), "");
+  const std::vector<SentDesign> sent = sent_designs(*body);
+  const std::string format = body->choice("format", {"html", "markdown", "csv", "svg"});
+  const double last = sent.empty() ? 0 : static_cast<double>(sent.size() - 1);
+  const auto drawn = body->optional_integer("drawn", {0, last}).value_or(0);
+  if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
+  return compared(sent, console.setting(), [&](const Comparison& c) {
+    return file_of(c, format, static_cast<std::size_t>(drawn));
+  });
 }
 
 }  // namespace
@@ -214,7 +266,8 @@ std::vector<Route> design_routes(const Console& console) {
       post("/api/v1/edit", edit),
       post("/api/v1/fabric", fabric),
       post("/api/v1/hall", hall),
-      post("/api/v1/compare", compare),
+      post("/api/v1/compare", compare_view),
+      post("/api/v1/compare/report", compare_report),
       post("/api/v1/training",
            [](const Request& request, const Console& c) {
              return training(request, c, training_view_json);

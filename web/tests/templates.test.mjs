@@ -29,7 +29,7 @@ async function page_shows(page, id) {
   const content = {
     fabric: 'canvas, [role=alert]',
     hall: '.facts, .page > p, [role=alert]',
-    training: '[aria-label="Layout search"], [role=alert]',
+    training: '.page .layout, [role=alert]',
     compare: '[data-testid=compare-summary], .empty, [role=alert]',
     calculators: '[data-testid=answer]',
     catalog: 'tr[data-id]',

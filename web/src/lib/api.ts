@@ -1,6 +1,29 @@
 // Requests to /api/v1. A refusal of the server comes as an ApiProblem with its diagnostics; a
 // request that a newer one made stale is aborted and throws `AbortError`.
-import type { Diagnostic, Problem } from './types';
+//
+// The contract says which address takes what and answers with what: a path that it does not have, a
+// body of another shape, an answer read wrongly do not compile.
+import type { Diagnostic, Problem, paths } from './types';
+
+type Method = 'get' | 'post';
+// "/api/v1/catalog/{table}" as it is asked for: `catalog/${string}`.
+type Filled<P> = P extends `${infer Before}{${string}}${infer After}` ? `${Before}${string}${Filled<After>}` : P;
+type Asked<P> = P extends `/api/v1/${infer Rest}` ? Filled<Rest> : never;
+type Operations<M extends Method> = {
+  [P in keyof paths as paths[P] extends Record<M, object> ? Asked<P> : never]: paths[P][M];
+};
+type Gets = Operations<'get'>;
+type Posts = Operations<'post'>;
+
+type Content<T, Type extends string> = T extends { content: Record<Type, infer Shape> } ? Shape : never;
+type Good<Responses> = Responses[keyof Responses & (200 | 202)];
+type Answer<Operation> = Operation extends { responses: infer R } ? Content<Good<R>, 'application/json'> : never;
+type Body<Operation> = Operation extends { requestBody: infer B } ? Content<B, 'application/json'> : never;
+
+export type GetPath = keyof Gets;
+export type Got<P extends GetPath> = Answer<Gets[P]>;
+export type PostPath = keyof Posts;
+export type Sent<P extends PostPath> = Body<Posts[P]>;
 
 export class ApiProblem extends Error {
   constructor(
@@ -10,7 +33,7 @@ export class ApiProblem extends Error {
     super(problem.title);
   }
   get diagnostics(): Diagnostic[] {
-    return this.problem.diagnostics ?? [];
+    return this.problem.diagnostics;
   }
 }
 
@@ -32,7 +55,7 @@ async function problem_of(response: Response): Promise<ApiProblem> {
   const is_problem = response.headers.get('content-type')?.includes('json');
   const problem: Problem = is_problem
     ? await response.json()
-    : { title: `${response.status} ${response.statusText}`, status: response.status };
+    : { title: `${response.status} ${response.statusText}`, status: response.status, diagnostics: [] };
   return new ApiProblem(response.status, problem);
 }
 
@@ -42,22 +65,31 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   return response;
 }
 
-export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+export async function get<P extends GetPath>(path: P, signal?: AbortSignal): Promise<Got<P>> {
   return (await send(path, { signal })).json();
 }
 
-export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+export async function post<P extends PostPath>(
+  path: P,
+  body: Sent<P>,
+  signal?: AbortSignal,
+): Promise<Answer<Posts[P]>> {
   return (await post_raw(path, body, signal)).json();
 }
 
-export function post_raw(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+// For answers that are files.
+export function post_raw<P extends PostPath>(
+  path: P,
+  body: Sent<P>,
+  signal?: AbortSignal,
+): Promise<Response> {
   const headers = { 'content-type': 'application/json' };
   return send(path, { method: 'POST', headers, body: JSON.stringify(body), signal });
 }
 
-export async function post_text<T>(path: string, body: string, signal?: AbortSignal): Promise<T> {
+export async function review(design: string, signal?: AbortSignal): Promise<Answer<Posts['plan']>> {
   const headers = { 'content-type': 'application/yaml' };
-  return (await send(path, { method: 'POST', headers, body, signal })).json();
+  return (await send('plan', { method: 'POST', headers, body: design, signal })).json();
 }
 
 export async function remove(path: string): Promise<void> {

@@ -2,11 +2,7 @@
 // names: "origin" (before the edits), a template, or "file:NAME" (opened from disk, kept in this tab).
 import { template } from './knowledge';
 import { session } from './session.svelte';
-
-export interface NamedDesign {
-  name: string;
-  text: string;
-}
+import type { NamedDesign } from './types';
 
 const kFilePrefix = 'orrery.file.';
 export const kDesignsMost = 8;

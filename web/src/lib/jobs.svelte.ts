@@ -1,6 +1,6 @@
 // Jobs of the server: started, followed by server-sent events, by polling where those fail.
 import { describe, get, post, remove } from './api';
-import type { Job } from './types';
+import type { Job, JobRequest } from './types';
 
 const kPoll_ms = 700;
 
@@ -14,11 +14,11 @@ export class JobFollower {
   private events: EventSource | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  async start(request: unknown): Promise<Job | null> {
+  async start(request: JobRequest): Promise<Job | null> {
     this.stop();
     this.failure = '';
     try {
-      const job = await post<Job>('jobs', request);
+      const job = await post('jobs', request);
       this.job = job;
       this.follow(job.id);
       return job;
@@ -79,7 +79,7 @@ export class JobFollower {
 
   private async look(id: string) {
     try {
-      this.job = await get<Job>(`jobs/${id}`);
+      this.job = await get(`jobs/${id}`);
     } catch (error) {
       this.failure = describe(error);
     }

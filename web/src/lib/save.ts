@@ -1,23 +1,23 @@
 // Files to the person's disk, and text to the clipboard.
+import { describe, post_raw, type PostPath, type Sent } from './api';
 
-const kMediaTypes: Record<string, string> = {
-  yaml: 'application/yaml',
-  html: 'text/html',
-  md: 'text/markdown',
-  csv: 'text/csv',
-  json: 'application/json',
-  txt: 'text/plain',
-  svg: 'image/svg+xml',
-};
-
-export function save_file(name: string, content: string | Blob) {
-  const type = kMediaTypes[name.split('.').at(-1)!] ?? 'application/octet-stream';
-  const blob = typeof content === 'string' ? new Blob([content], { type }) : content;
+export function save_file(name: string, content: Blob) {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
+  link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+// What the server answers with as a file; gives back why there is none, or nothing.
+export async function save_answer<P extends PostPath>(name: string, path: P, body: Sent<P>): Promise<string> {
+  try {
+    const response = await post_raw(path, body);
+    save_file(name, await response.blob());
+    return '';
+  } catch (error) {
+    return describe(error);
+  }
 }
 
 // The clipboard may be closed to a page; an invisible field and the old command still work then.

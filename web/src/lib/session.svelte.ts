@@ -2,10 +2,10 @@
 //
 // The text comes, in this order, from the address (a shared link), from this tab (a reload keeps
 // the edits), or from the server (the design that `orrery serve` was given).
-import { ApiProblem, describe, get, is_abort, post, post_text } from './api';
+import { ApiProblem, describe, get, is_abort, post, review } from './api';
 import { Latest } from './latest';
 import { from_fragment } from './share';
-import type { Diagnostic, Edit, EditResult, SessionInfo, Verdict } from './types';
+import type { Diagnostic, Edit, Verdict } from './types';
 
 const kTextKey = 'orrery.design';
 const kOriginKey = 'orrery.origin';
@@ -28,7 +28,7 @@ class Session {
   private retries = 0;
 
   private readonly live = new Latest<string, Verdict>(
-    (text, signal) => post_text<Verdict>('plan', text, signal),
+    (text, signal) => review(text, signal),
     (_, verdict) => this.settle(() => this.accept(verdict)),
     (_, error) => this.settle(() => this.refuse(error)),
   );
@@ -37,12 +37,14 @@ class Session {
     const shared = await from_fragment(window.location.hash);
     const kept = sessionStorage.getItem(kTextKey);
     try {
-      const info = await get<SessionInfo>('session');
+      const info = await get('session');
       this.version = info.version;
       this.file = info.design?.file ?? '';
       this.served = info.design?.text ?? '';
     } catch (error) {
       this.failure = describe(error);
+      // A page that is left while it asks would keep an empty text for the one that comes after it.
+      if ((shared ?? kept) === null) return;
     }
     const same_origin = sessionStorage.getItem(kOriginKey) !== null;
     this.origin = shared ?? (same_origin ? sessionStorage.getItem(kOriginKey)! : this.served);
@@ -74,7 +76,7 @@ class Session {
   // A fix that the review offered, applied by the server so that comments and layout stay.
   async apply({ path, value }: Edit) {
     try {
-      const answer = await post<EditResult>('edit', { design: this.text, path, value });
+      const answer = await post('edit', { design: this.text, path, value });
       this.put(answer.text, 0);
     } catch (error) {
       this.failure = describe(error);

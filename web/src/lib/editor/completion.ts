@@ -1,7 +1,7 @@
 // What may stand at the cursor, from the fields that /api/v1/completions lists.
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
 import type { CompletionField } from '../types';
-import { spot_at, type Spot } from '../yaml_path';
+import { spot_at, type Spot } from './spot';
 
 // The keys below a path: "fleet[]" has "name", "node" ... from "fleet[].name", "fleet[].node".
 export function keys_below(fields: CompletionField[], path: string): Map<string, string> {
@@ -43,7 +43,7 @@ export function options_at(fields: CompletionField[], spot: Spot): Completion[] 
 export function completion_source(fields: () => Promise<CompletionField[]>) {
   return async (context: CompletionContext): Promise<CompletionResult | null> => {
     const spot = spot_at(context.state.doc.toString(), context.pos);
-    if (spot.typed === '' && spot.kind === 'key' && !context.explicit) return null;
+    if (!spot || (spot.typed === '' && spot.kind === 'key' && !context.explicit)) return null;
     const options = options_at(await fields(), spot);
     if (options.length === 0) return null;
     return { from: context.pos - spot.typed.length, options, validFor: /^[\w.:+-]*$/ };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { spot_at } from './yaml_path';
+import { spot_at } from './spot';
 
 // The caret is written as "|".
 function spot(text: string) {
   const offset = text.indexOf('|');
-  const { kind, path, typed } = spot_at(text.replace('|', ''), offset);
-  return `${kind} ${path} <${typed}>`;
+  const found = spot_at(text.replace('|', ''), offset);
+  return found && `${found.kind} ${found.path} <${found.typed}>`;
 }
 
 describe('spot_at', () => {
@@ -31,12 +31,26 @@ describe('spot_at', () => {
     ['site:\n  region: x # a comment\n  cool|', 'key site <cool>'],
     ['storage:\n  - tier: hot\n    metadata: { servers: 4 }\n    ki|', 'key storage[] <ki>'],
     ['goals: [ good|', 'value goals[] <good>'],
+    ['goals: [ a >= 1, |', 'value goals[] <>'],
+    ['goals:\n  - good|', 'key goals[] <good>'],
+    ['site:\n  region: x\n|', 'key  <>'],
+    ['fleet:\n  - name: a\n  - n|', 'key fleet[] <n>'],
+    ['site: { region: a,\n  cooling: air|', 'value site.cooling <air>'],
+    // The caret in a text that goes on: what follows is not its concern.
+    ['site: { region: a, co| }\nfleet:\n  - name: b', 'key site <co>'],
+    ['site:\n  |\n  region: x', 'key site <>'],
+    ['site:\n  re|gion: x', 'key site <re>'],
+    ['orrery: 1\n\n|\n\nfleet: []', 'key  <>'],
+    // Nothing to complete in a comment, where a value goes on over the lines, behind a bracket.
+    ['fabric:\n  compute: { topology: torus }|', null],
+    ['# a des|', null],
+    ['site:\n  region: gcp # in V|', null],
+    ['site:\n  region: gcp\n     ea|', null],
   ])('%j', (text, expected) => {
     expect(spot(text)).toBe(expected);
   });
 
-  it('knows the keys that a flow map already has', () => {
-    const text = 'site: { region: a, cool';
-    expect(spot_at(text, text.length).present).toEqual(['region']);
+  it.each(['site: { region: a, cool', 'site:\n  region: a\n  cool'])('knows the keys that are there: %j', (text) => {
+    expect(spot_at(text, text.length)?.present).toEqual(['region']);
   });
 });

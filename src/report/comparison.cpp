@@ -1,0 +1,105 @@
+#include "report/comparison.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "plan/verdict.h"
+
+namespace orrery {
+namespace {
+
+// Of exactly this section: Verdict::figure takes an empty name for any.
+std::optional<Estimate> value_in(const Verdict& v, const ComparedFigure& row) {
+  for (const Section& s : v.sections) {
+    if (s.layer != row.layer || s.name != row.section) continue;
+    const auto found = std::ranges::find(s.figures, row.id, &Figure::id);
+    if (found != s.figures.end()) return found->estimate;
+  }
+  return std::nullopt;
+}
+
+// In the order of the first design that has each; later designs add theirs to the end of a layer.
+std::vector<ComparedFigure> figures_of(const std::vector<ComparedDesign>& designs) {
+  std::vector<ComparedFigure> rows;
+  for (const ComparedDesign& d : designs) {
+    for (const Section& s : d.verdict.sections) {
+      for (const Figure& f : s.figures) {
+        const bool there = std::ranges::any_of(rows, [&](const ComparedFigure& r) {
+          return r.layer == s.layer && r.section == s.name && r.id == f.id;
+        });
+        if (!there) rows.push_back({s.layer, s.name, f.id, f.label, f.unit, {}});
+      }
+    }
+  }
+  std::ranges::stable_sort(rows, {}, &ComparedFigure::layer);
+  for (ComparedFigure& row : rows) {
+    for (const ComparedDesign& d : designs) row.values.push_back(value_in(d.verdict, row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+bool ComparedFigure::differs() const {
+  const auto text = [this](const std::optional<Estimate>& v) {
+    return v ? show(v->value, unit) : "";
+  };
+  return std::ranges::any_of(values, [&](const auto& v) { return text(v) != text(values[0]); });
+}
+
+std::string ComparedFigure::change(std::size_t design) const {
+  const std::optional<Estimate>& first = values[0];
+  const std::optional<Estimate>& other = values[design];
+  if (!first || !other || first->value == 0) return "";
+  const double percent = (other->value / first->value - 1) * 100;
+  const double size = std::fabs(percent);
+  if (size < 0.05) return "";
+  return fmt::format("{}{:.{}f} %", percent > 0 ? "+" : "−", size, size < 10 ? 1 : 0);
+}
+
+std::vector<SummaryRow> Comparison::summary() const {
+  const auto row = [this](std::string label, auto text) {
+    SummaryRow made{std::move(label), {}};
+    for (const ComparedDesign& d : designs) made.shown.push_back(text(d));
+    return made;
+  };
+  const auto found = [](Severity severity) {
+    return [severity](const ComparedDesign& d) {
+      return std::to_string(std::ranges::count(d.verdict.findings, severity, &Finding::severity));
+    };
+  };
+  return {row("verdict", [](const auto& d) { return d.verdict.passes() ? "passes" : "fails"; }),
+          row("rules broken", found(Severity::error)),
+          row("warnings", found(Severity::warning)),
+          row("cost",
+              [](const auto& d) { return show(d.stages.cost.annual.base(), Unit::usd_per_year); }),
+          row("goodput", [](const auto& d) { return show(d.stages.cost.goodput, Unit::ratio); }),
+          row("useful GPU-hour", [](const auto& d) {
+            return show(d.stages.cost.per_useful_hour.base() * 3600, Unit::usd_per_hour);
+          })};
+}
+
+Result<Comparison> compare_designs(std::vector<NamedDesign> designs, const Models& models) {
+  if (designs.size() < 2 || designs.size() > kMostCompared) {
+    return fail({.code = "compare.count", .what = "a comparison is of 2 to 8 designs"});
+  }
+  Comparison c;
+  for (NamedDesign& d : designs) {
+    Review stages = run_stages(std::move(d.design), models);
+    Verdict verdict = verdict_of(stages, {.spends = false});
+    c.designs.push_back({std::move(d.name), std::move(stages), std::move(verdict)});
+  }
+  c.figures = figures_of(c.designs);
+  const ComparedDesign& first = c.designs[0];
+  for (std::size_t i = 1; i < c.designs.size(); ++i) {
+    const ComparedDesign& other = c.designs[i];
+    c.differences.push_back(
+        compare({first.stages, first.verdict}, {other.stages, other.verdict}, models));
+  }
+  return c;
+}
+
+}  // namespace orrery

@@ -1,0 +1,17 @@
+// What an answer hangs on, as a drawing: one bar an input, from the answer with it low to the
+// answer with it high, widest first.
+//
+// The SVG stands alone and also fits into a page: its text has the colour of what is around it, so
+// that it is read on light and dark paper.
+#pragma once
+
+#include <string>
+
+#include "cost/sensitivity.h"
+#include "machine/figure.h"
+
+namespace orrery {
+
+std::string tornado_svg(const Tornado& t, Unit unit);
+
+}  // namespace orrery
