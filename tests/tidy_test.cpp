@@ -80,6 +80,7 @@ TEST(Tidy, files_are_short) { EXPECT_EQ(complaints_of(code(), check_file_size), 
 TEST(Tidy, functions_are_short) { EXPECT_EQ(complaints_of(code(), check_function_size), ""); }
 TEST(Tidy, heavy_headers_stay_home) { EXPECT_EQ(complaints_of(code(), check_heavy_headers), ""); }
 TEST(Tidy, pure_rooms_are_pure) { EXPECT_EQ(complaints_of(code(), check_pure_room), ""); }
+TEST(Tidy, libm_has_one_caller) { EXPECT_EQ(complaints_of(code(), check_libm), ""); }
 TEST(Tidy, headers_say_what_they_are) {
   EXPECT_EQ(complaints_of(code(), check_header_opening), "");
 }
@@ -162,6 +163,18 @@ TEST(TidyRule, pure_rooms_refuse_the_outside_world) {
        {"// never throw here\n", "static constexpr int kMax = 3;\n", "static int helper(int a) {\n",
         "const char* s = \"throw\";\n", "static const std::regex kWord(\"x\");\n"}) {
     EXPECT_THAT(check_pure_room({"src/fabric/x.cpp", fine}), IsEmpty()) << fine;
+  }
+}
+
+TEST(TidyRule, libm_is_seen_outside_its_home) {
+  for (const char* bad : {"x = std::exp(y);\n", "return log1p(-p);\n", "a = 2 * ::pow(b, 2);\n",
+                          "const double c = (cosf(d));\n", "std::atan2(y, x);\n"}) {
+    EXPECT_THAT(check_libm({"src/cost/x.cpp", bad}), SizeIs(1)) << bad;
+    EXPECT_THAT(check_libm({"src/cost/x_test.cpp", bad}), IsEmpty()) << bad;
+  }
+  for (const char* fine : {"x = math::exp(y);\n", "setup.log(faults);\n", "std::sqrt(log2_k);\n",
+                           "// 1 - exp(-t)\n", "journal->log(line);\n", "expand(x);\n"}) {
+    EXPECT_THAT(check_libm({"src/cost/x.cpp", fine}), IsEmpty()) << fine;
   }
 }
 

@@ -1,8 +1,8 @@
 #include "agent/s3_retry.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/math.h"
 #include "base/text.h"
 
 namespace orrery {
@@ -57,7 +57,7 @@ std::string unescaped(std::string_view text) {
 }  // namespace
 
 double backoff_s(const RetryPolicy& policy, int failures, RandomStream& jitter) {
-  const double full = std::min(policy.cap_s, policy.base_s * std::exp2(std::min(failures, 30)));
+  const double full = std::min(policy.cap_s, policy.base_s * math::exp2(std::min(failures, 30)));
   return full * (0.5 + 0.5 * jitter.uniform());
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <numeric>
 
+#include "base/math.h"
 #include "base/random.h"
 
 namespace orrery {
@@ -168,7 +169,7 @@ FitResult fit_kernels(const Accelerator& accelerator, const Calibration& base,
     double sum = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (held_out[i]) continue;
-      sum += outlier_shy(std::log(predicted(device, samples[i]) / samples[i].measured.base()));
+      sum += outlier_shy(math::log(predicted(device, samples[i]) / samples[i].measured.base()));
     }
     return sum / static_cast<double>(samples.size());
   };

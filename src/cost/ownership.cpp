@@ -1,7 +1,8 @@
 #include "cost/ownership.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/math.h"
 
 namespace orrery {
 
@@ -58,7 +59,7 @@ double annuity(double rate, double years, double residual) {
   if (years <= 0) return 0;
   // The limit of the formula as the rate goes to zero: straight-line depreciation.
   if (rate < 1e-9) return (1 - residual) / years;
-  const double discount = std::pow(1 + rate, -years);
+  const double discount = math::pow(1 + rate, -years);
   return (1 - residual * discount) * rate / (1 - discount);
 }
 

@@ -1,9 +1,10 @@
 #include "cost/rental.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <vector>
+
+#include "base/math.h"
 
 namespace orrery {
 
@@ -31,11 +32,11 @@ const char* to_text(RentalKind k) {
 
 PerSecond spot_hazard(double monthly_share) {
   const double p = std::clamp(monthly_share, 0.0, 1 - 1e-12);
-  return -std::log1p(-p) / hours(kHoursPerMonth);
+  return -math::log1p(-p) / hours(kHoursPerMonth);
 }
 
 double gang_survival(const Gang& gang, Seconds duration) {
-  return std::exp(-(gang_hazard(gang) * duration));
+  return math::exp(-(gang_hazard(gang) * duration));
 }
 
 Seconds mean_time_between_interruptions(const Gang& gang) {

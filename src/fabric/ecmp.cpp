@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/math.h"
 #include "fabric/traffic.h"
 
 namespace orrery {
@@ -83,7 +84,7 @@ EcmpSpread ecmp_spread(const EcmpStudy& study) {
 }
 
 double expected_worst_load(double links, double queue_pairs) {
-  return 1 + std::sqrt(2 * std::log(std::max(1.0, links)) / std::max(1.0, queue_pairs));
+  return 1 + std::sqrt(2 * math::log(std::max(1.0, links)) / std::max(1.0, queue_pairs));
 }
 
 }  // namespace orrery

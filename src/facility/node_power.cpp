@@ -1,7 +1,8 @@
 #include "facility/node_power.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/math.h"
 
 namespace orrery {
 
@@ -25,7 +26,7 @@ std::optional<NodePower> node_power_of(const Node& node, const Accelerator* acce
 
 Watts power_at_utilisation(const NodePower& node, double utilisation, double exponent) {
   const double u = std::clamp(utilisation, 0.0, 1.0);
-  return node.idle + (node.peak - node.idle) * std::pow(u, exponent);
+  return node.idle + (node.peak - node.idle) * math::pow(u, exponent);
 }
 
 std::vector<PowerPhase> power_phases(const NodePower& node, const PhaseShares& shares) {

@@ -8,6 +8,8 @@
 #include <numeric>
 #include <set>
 
+#include "base/math.h"
+
 namespace orrery {
 namespace {
 
@@ -118,7 +120,7 @@ Straggler judge(const Track& track, double shrink, double width, double log_boun
   const double better = std::min(steady, bursts);
   if (better > log_bound) return found;
   // Both tests were made on every rank, so both count in the bound on a false alarm.
-  found.confidence = 1 - std::min(1.0, 2 * judged_ranks * std::exp(better));
+  found.confidence = 1 - std::min(1.0, 2 * judged_ranks * math::exp(better));
   const double typical = median(track.excess);
   if (steady <= log_bound && typical > 0) {
     found.excess = typical;
@@ -224,7 +226,7 @@ double log_uniform_mean_bound(double steps, double mean) {
   if (mean >= 1) return -std::numeric_limits<double>::infinity();
   // The exponent a x - ln((e^a - 1)/a) is concave in a; its top lies where a is about 1/(1 - x).
   const auto exponent = [mean](double a) {
-    return a * mean - (a + std::log1p(-std::exp(-a)) - std::log(a));
+    return a * mean - (a + math::log1p(-math::exp(-a)) - math::log(a));
   };
   double low = 1e-6, high = 4 / (1 - mean) + 12;
   for (int i = 0; i < 200; ++i) {
@@ -236,8 +238,8 @@ double log_uniform_mean_bound(double steps, double mean) {
 
 double log_binomial_bound(double steps, double share, double chance) {
   if (share <= chance || steps <= 0 || chance <= 0 || chance >= 1) return 0;
-  double divergence = share * std::log(share / chance);
-  if (share < 1) divergence += (1 - share) * std::log((1 - share) / (1 - chance));
+  double divergence = share * math::log(share / chance);
+  if (share < 1) divergence += (1 - share) * math::log((1 - share) / (1 - chance));
   return -steps * divergence;
 }
 
@@ -253,7 +255,7 @@ StragglerReport find_stragglers(const StepTimes& times, const StragglerTest& tes
                          .steps = static_cast<std::size_t>(tracks.steps),
                          .steps_effective = tracks.steps * shrink};
   if (judged == 0) return report;
-  const double log_bound = std::log(test.false_positives / (2 * judged));
+  const double log_bound = math::log(test.false_positives / (2 * judged));
   std::map<std::size_t, Straggler> slow;
   for (std::size_t i = 0; i < tracks.ranks.size(); ++i) {
     if (!is_judged(tracks.ranks[i])) continue;

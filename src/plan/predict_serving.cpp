@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
+#include "base/math.h"
 #include "compute/power.h"
 #include "serving/graph_reduce.h"
 
@@ -147,7 +147,7 @@ Result<Replica> replica_of(const ServingQuery& q) {
 
 double serving_error(const DeviceModel& device, const ServingQuery& q) {
   const double model = q.model.is_moe() ? kExpertError : kDenseError;
-  return std::hypot(model, relative_error(device, q.precision.products));
+  return math::hypot(model, relative_error(device, q.precision.products));
 }
 
 Result<ServingPrediction> predict_serving(const Calibration& kernels,
@@ -180,8 +180,8 @@ Result<StepPrediction> predict_step(const Calibration& kernels,
   const StepTime step = step_time(*replica, iteration, machine.costs());
   const double borrowed = machine.device().borrowed_error;
   return StepPrediction{.step = step,
-                        .seconds = about(step.total.base(), std::hypot(kStepError, borrowed)),
-                        .watts = about(step.power.base(), std::hypot(kStepWattsError, borrowed))};
+                        .seconds = about(step.total.base(), math::hypot(kStepError, borrowed)),
+                        .watts = about(step.power.base(), math::hypot(kStepWattsError, borrowed))};
 }
 
 std::optional<int> least_tp(const ServingQuery& query, int most) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/csv.h"
+#include "base/math.h"
 #include "catalog/embedded_table.h"
 #include "score/training_score.h"
 
@@ -125,7 +126,7 @@ std::map<std::string, double, std::less<>> widths_of(const TrainingModels& model
     const auto p = predict_training(models, r.query);
     if (!p) continue;
     misses[r.query.framework].push_back(
-        std::abs(std::log(p->tokens_per_s_per_gpu.value / *r.tokens_per_s_per_gpu)));
+        std::abs(math::log(p->tokens_per_s_per_gpu.value / *r.tokens_per_s_per_gpu)));
   }
   std::map<std::string, double, std::less<>> widths;
   for (auto& [framework, all] : misses) {

@@ -42,6 +42,8 @@ Complaints check_file_size(const Source& source);
 Complaints check_function_size(const Source& source);
 Complaints check_heavy_headers(const Source& source);
 Complaints check_pure_room(const Source& source);
+// exp, log, pow and their kin are called through base/math.h alone, by the product and its figures.
+Complaints check_libm(const Source& source);
 Complaints check_header_opening(const Source& source);
 // A type of one name in two headers of one namespace: the linker takes either's members for both.
 Complaints check_type_names(const std::vector<Source>& sources);
