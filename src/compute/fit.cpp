@@ -8,6 +8,7 @@
 
 #include "base/math.h"
 #include "base/random.h"
+#include "base/statistics.h"
 
 namespace orrery {
 namespace {
@@ -117,15 +118,6 @@ std::vector<bool> held_out_of(std::size_t samples) {
   std::vector<bool> held(samples);
   for (std::size_t i = 0; i < samples; ++i) held[i] = draw.uniform() < kHeldOut;
   return held;
-}
-
-double quantile(std::vector<double> v, double q) {
-  if (v.empty()) return 0;
-  std::sort(v.begin(), v.end());
-  const double place = q * static_cast<double>(v.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const auto above = std::min(below + 1, v.size() - 1);
-  return v[below] + (place - static_cast<double>(below)) * (v[above] - v[below]);
 }
 
 }  // namespace

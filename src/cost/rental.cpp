@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/math.h"
+#include "base/statistics.h"
 
 namespace orrery {
 
@@ -88,19 +90,16 @@ std::optional<MarketPrice> market_price(std::span<const CloudPrice> prices,
     if (!provider.empty() && p.provider != provider) continue;
     const auto& wanted = spot ? p.spot_median : p.on_demand_median;
     if (!wanted || *wanted <= UsdPerSecond()) continue;
-    const UsdPerSecond median = *wanted;
-    const UsdPerSecond low = (spot ? p.spot_low : p.on_demand_low).value_or(median);
-    const UsdPerSecond high = (spot ? p.spot_high : p.on_demand_high).value_or(median);
+    const UsdPerSecond low = (spot ? p.spot_low : p.on_demand_low).value_or(*wanted);
+    const UsdPerSecond high = (spot ? p.spot_high : p.on_demand_high).value_or(*wanted);
     market.low = medians.empty() ? low : min(market.low, low);
     market.high = medians.empty() ? high : max(market.high, high);
     if (medians.empty()) market.reference = p.provenance.reference;
-    medians.push_back(median);
+    medians.push_back(*wanted);
   }
   if (medians.empty()) return std::nullopt;
-  std::sort(medians.begin(), medians.end());
-  const std::size_t n = medians.size();
-  market.median = n % 2 == 1 ? medians[n / 2] : (medians[n / 2 - 1] + medians[n / 2]) / 2;
-  market.rows = static_cast<int>(n);
+  market.rows = static_cast<int>(medians.size());
+  market.median = median(std::move(medians));
   return market;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/math.h"
+#include "base/statistics.h"
 
 namespace orrery {
 
@@ -43,13 +44,9 @@ std::vector<PowerPhase> power_phases(const NodePower& node, const PhaseShares& s
 }
 
 Watts mean_power(std::span<const PowerPhase> phases) {
-  Watts sum;
-  double time = 0;
-  for (const PowerPhase& p : phases) {
-    sum += p.node_power * p.share;
-    time += p.share;
-  }
-  return time > 0 ? sum / time : Watts();
+  WeightedMean<Watts> mean;
+  for (const PowerPhase& p : phases) mean.add(p.node_power, p.share);
+  return mean.value_or(Watts());
 }
 
 Watts peak_power(std::span<const PowerPhase> phases) {

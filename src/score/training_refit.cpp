@@ -10,6 +10,7 @@
 
 #include "base/csv.h"
 #include "base/math.h"
+#include "base/statistics.h"
 #include "catalog/embedded_table.h"
 #include "score/training_score.h"
 
@@ -130,9 +131,8 @@ std::map<std::string, double, std::less<>> widths_of(const TrainingModels& model
   }
   std::map<std::string, double, std::less<>> widths;
   for (auto& [framework, all] : misses) {
-    std::ranges::sort(all);
-    const auto at = static_cast<std::size_t>(kWidthQuantile * static_cast<double>(all.size() - 1));
-    widths[framework] = std::max(kLeastWidth, all[at]);
+    widths[framework] =
+        std::max(kLeastWidth, quantile(std::move(all), kWidthQuantile, Between::lower));
   }
   return widths;
 }
