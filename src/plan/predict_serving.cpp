@@ -110,7 +110,9 @@ ServingCosts ServingMachine::costs() const {
 
 Result<Replica> replica_of(const ServingQuery& q) {
   Diagnostics faults;
-  const Engine* engine = find_engine(q.engine);
+  const auto& engines = shipped_engines();
+  if (!engines) return std::unexpected(engines.error());
+  const Engine* engine = find_engine(*engines, q.engine);
   if (!engine) faults.push_back(refusal("serving.engine", "no engine named " + q.engine));
   if (q.model.state_space_layers > 0) {
     faults.push_back(refusal("serving.state-space", "state-space layers are not modelled"));

@@ -39,7 +39,7 @@ Replica replica(std::string_view model, int tp, Bytes memory, Dtype format = Dty
   Replica r{.model = *catalog().model(model),
             .split = {.tp = tp},
             .precision = {.products = format, .experts = format, .kv = Dtype::bf16},
-            .engine = *find_engine("vllm"),
+            .engine = *find_engine(shipped_engines().value(), "vllm"),
             .limits = default_limits(memory),
             .memory = {}};
   r.memory = serving_memory(r.model, r.split, r.precision, r.engine, memory, {.limits = r.limits});
@@ -77,13 +77,34 @@ TEST(ServingMemory, ThePrintedBlockCountWins) {
 }
 
 TEST(Engine, KnownByTheNamesOfTheDesignFile) {
-  EXPECT_NE(find_engine("vllm"), nullptr);
-  EXPECT_EQ(find_engine("trtllm"), find_engine("tensorrt-llm"));
-  EXPECT_FALSE(find_engine("tgi")->ended.empty());
-  EXPECT_EQ(find_engine("abacus"), nullptr);
+  const auto& engines = shipped_engines();
+  ASSERT_TRUE(engines) << (engines ? "" : to_text(engines.error()));
+  const Engine* vllm = find_engine(*engines, "vllm");
+  ASSERT_NE(vllm, nullptr);
+  EXPECT_EQ(vllm->memory_share, 0.92);
+  EXPECT_EQ(vllm->reserve, gib(3));
+  EXPECT_EQ(vllm->host_step, microseconds(300));
+  EXPECT_FALSE(vllm->keeps_all_output);
+  EXPECT_EQ(find_engine(*engines, "trtllm"), find_engine(*engines, "tensorrt-llm"));
+  EXPECT_EQ(find_engine(*engines, "abacus"), nullptr);
+  EXPECT_EQ(find_engine(*engines, ""), nullptr);
   EXPECT_EQ(default_limits(gib(80)).token_budget, 8192);
   EXPECT_EQ(default_limits(gib(180)).token_budget, 16384);
   EXPECT_EQ(default_limits(gib(24)).max_sequences, 256);
+}
+
+TEST(Engine, EveryBadValueOfATableIsTold) {
+  const auto table = CsvTable::parse(
+      "id,also,memory_share,block_tokens,reserve_gib,host_step_us,eager_layer_us,first_token_ms,"
+      "kernels_hidden,keeps_all_output\n"
+      "a,,1.2,16,3,300,0,20,0.3,0\n"
+      "a,,0.9,0,3,300,0,,0.3,0\n",
+      "engines.csv");
+  ASSERT_TRUE(table);
+  const auto engines = read_engines(*table);
+  ASSERT_FALSE(engines);
+  EXPECT_EQ(engines.error().size(), 4u);  // share, blocks, first token, the second a
+  EXPECT_EQ(engines.error().front().place.line, 2);
 }
 
 // At batch 1 a dense model reads each weight once: 2 N bytes over the bandwidth.
