@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tidy/callers.h"
 #include "tidy/rules.h"
 
 namespace orrery::tidy {
@@ -86,6 +88,11 @@ TEST(Tidy, headers_say_what_they_are) {
 }
 
 TEST(Tidy, a_type_has_a_name_of_its_own) { EXPECT_EQ(to_text(check_type_names(code())), ""); }
+
+TEST(Tidy, code_has_a_caller) {
+  const std::string list = "tests/tidy/unwired.txt";
+  EXPECT_EQ(to_text(check_callers(code(), {list, read(kRoot / list)})), "");
+}
 
 TEST(Tidy, no_reminders_and_no_machine_paths) {
   std::vector<Source> all = sources_below(
@@ -200,6 +207,32 @@ TEST(TidyRule, two_types_of_one_name_are_seen) {
   EXPECT_THAT(check_type_names({first, {"src/b/y.h", "namespace other {\nclass Fleet {\n"}}),
               IsEmpty());
   EXPECT_THAT(check_type_names({first, header("src/b/y.cpp", "struct Fleet {")}), IsEmpty());
+}
+
+TEST(TidyRule, code_without_a_caller_is_seen) {
+  const std::vector<Source> tree = {
+      {"src/a/used.h", "int used(int a);\nint lonely(int a);\nint inner();\n"},
+      {"src/a/used.cpp",
+       "#include \"a/used.h\"\nint used(int a) { return inner(); }\nint lonely(int a) {\n}\n"},
+      {"src/a/used_test.cpp", "#include \"a/shelf.h\"\n  lonely(1);\n"},
+      {"src/a/shelf.h", "int shelf();\n"},
+      {"src/a/behind.h", "int behind();\n"},
+      {"src/a/shelf.cpp", "#include \"a/shelf.h\"\n#include \"a/behind.h\"\n  behind();\n"},
+      {"src/cli/main.cpp", "#include \"a/used.h\"\n  return used(0);  // lonely\n"},
+      {"src/a/known_fixture.h", "int known();\n"}};
+  const auto found = [&tree](const std::string& list) {
+    std::string names;
+    for (const Complaint& c : check_callers(tree, {"list", list})) {
+      names += c.path + ":" + std::to_string(c.line) + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(found(""), "src/a/behind.h:1 src/a/shelf.h:1 src/a/used.h:2 ");
+  EXPECT_EQ(found("# why\nsrc/a/behind.h | x\nsrc/a/shelf.h | y\nsrc/a/used.h lonely | z\n"), "");
+  EXPECT_EQ(found("src/a/behind.h | x\nsrc/a/shelf.h | y\nsrc/a/used.h * | z\n"), "");
+  // A row that nothing needs any more, and one that is none.
+  EXPECT_THAT(found("src/a/used.h used | x\n"), HasSubstr("list:1 "));
+  EXPECT_THAT(found("src/a/used.h lonely\n"), HasSubstr("list:1 "));
 }
 
 TEST(TidyRule, words_that_do_not_belong_are_seen) {

@@ -54,19 +54,6 @@ double log_factorial(std::int64_t n) {
   return x * math::log(x) - x + 0.5 * math::log(2 * std::numbers::pi * x) + series;
 }
 
-double poisson_mass(std::int64_t k, double mean) {
-  if (k < 0) return 0;
-  if (mean <= 0) return k == 0 ? 1 : 0;
-  return math::exp(log_mass(k, mean));
-}
-
-double poisson_at_most(std::int64_t k, double mean) {
-  if (k < 0) return 0;
-  if (mean <= 0) return 1;
-  if (static_cast<double>(k) < mean) return std::min(1.0, sum_down(k, mean));
-  return 1 - sum_up(k + 1, mean);
-}
-
 double poisson_above(std::int64_t k, double mean) {
   if (k < 0) return 1;
   if (mean <= 0) return 0;

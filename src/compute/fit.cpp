@@ -199,13 +199,6 @@ std::vector<FitParameter> gemm_parameters(Dtype dtype) {
   };
 }
 
-std::vector<FitParameter> grouped_parameters(Dtype dtype) {
-  std::vector<FitParameter> all = gemm_parameters(dtype);
-  std::erase_if(all, [](const FitParameter& p) { return p.name.starts_with("split"); });
-  for (FitParameter& p : all) p.name = "grouped." + p.name;
-  return all;
-}
-
 std::vector<FitParameter> attention_parameters(AttentionKernel kernel) {
   constexpr std::array<const char*, kAttentionKernels> kNames = {"prefill", "backward", "decode"};
   const std::string k = std::string(kNames[static_cast<std::size_t>(kernel)]) + ".";

@@ -90,16 +90,6 @@ std::vector<CapexItem> capex_of(std::span<const Bill> bills) {
   return items;
 }
 
-std::vector<std::string> unpriced_lines(std::span<const Bill> bills) {
-  std::vector<std::string> names;
-  for (const Bill& bill : bills) {
-    for (const BillLine& line : bill.lines) {
-      if (!line.unit_price && line.count > 0) names.push_back(line.section + ": " + line.item);
-    }
-  }
-  return names;
-}
-
 std::vector<OwnershipRange> ownership_ranges(const Catalog& catalog) {
   std::vector<OwnershipRange> ranges;
   const auto row = [&](const char* name, const char* id) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "base/math.h"
 #include "fabric/traffic.h"
 
 namespace orrery {
@@ -81,10 +80,6 @@ EcmpSpread ecmp_spread(const EcmpStudy& study) {
   out.mean_rate /= n;
   out.least_rate /= n;
   return out;
-}
-
-double expected_worst_load(double links, double queue_pairs) {
-  return 1 + std::sqrt(2 * math::log(std::max(1.0, links)) / std::max(1.0, queue_pairs));
 }
 
 }  // namespace orrery

@@ -46,11 +46,6 @@ Seconds exact_interval(Seconds save_stall, Seconds mtbf) {
   return mtbf * solve_fraction(c);
 }
 
-Seconds availability_interval(Seconds save_stall, Seconds mtbf, Seconds restart) {
-  const double w = save_stall.base();
-  return Seconds(w + std::sqrt(2 * (mtbf + restart).base() * w + w * w));
-}
-
 IntervalChoice choose_interval(const IntervalProblem& problem) {
   const Seconds best = exact_interval(problem.save_stall, problem.mtbf);
   const bool held = problem.drain > best;

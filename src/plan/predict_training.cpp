@@ -78,20 +78,6 @@ struct MachineAnswers {
 
 bool LayoutWish::complete() const { return tp && pp && microbatch && (*pp == 1 || vp); }
 
-LayoutWish wish_of(const Layout& l) {
-  return {.tp = l.tp,
-          .pp = l.pp,
-          .vp = l.vp,
-          .cp = l.cp,
-          .ep = l.ep,
-          .microbatch = l.microbatch,
-          .sharding = l.sharding,
-          .recompute = l.recompute,
-          .schedule = l.schedule,
-          .sequence_parallel = l.sequence_parallel,
-          .async_tp = l.async_tp};
-}
-
 Result<TrainingModels> load_training_models(const Catalog& catalog) {
   auto kernels = load_embedded_calibration();
   if (!kernels) return std::unexpected(kernels.error());

@@ -222,10 +222,5 @@ TEST(GraphReduce, AsMeasured) {
   EXPECT_EQ(graph_all_reduce(mib(2), 1, link, 4).base(), 0);
 }
 
-TEST(Money, PerMillionTokens) {
-  const UsdPerSecond rate = cost_rate_of(8, usd_per_hour(2));
-  EXPECT_NEAR(usd_per_million_tokens(rate, 4000).base(), 16.0 / 3600 * 250, 1e-9);
-}
-
 }  // namespace
 }  // namespace orrery

@@ -37,6 +37,9 @@ RoomTable rooms_of_build(std::string_view cmake_text);
 // Comments, string and character literals replaced by blanks, lines kept.
 std::string blanked(std::string_view code);
 
+// A source of the program or its speed figures: no test, fixture or test_*.h.
+bool is_product(std::string_view path);
+
 Complaints check_room_order(const Source& source, const RoomTable& rooms);
 Complaints check_file_size(const Source& source);
 Complaints check_function_size(const Source& source);
