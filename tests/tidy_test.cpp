@@ -80,6 +80,12 @@ TEST(Tidy, no_layer_includes_another) {
 
 TEST(Tidy, files_are_short) { EXPECT_EQ(complaints_of(code(), check_file_size), ""); }
 TEST(Tidy, functions_are_short) { EXPECT_EQ(complaints_of(code(), check_function_size), ""); }
+TEST(Tidy, rooms_are_small) {
+  std::set<std::string> exempt;
+  exempt.insert("plan");  // goes when plan/ is split
+  EXPECT_EQ(to_text(check_room_sizes(code(), exempt)), "");
+}
+
 TEST(Tidy, heavy_headers_stay_home) { EXPECT_EQ(complaints_of(code(), check_heavy_headers), ""); }
 TEST(Tidy, pure_rooms_are_pure) { EXPECT_EQ(complaints_of(code(), check_pure_room), ""); }
 TEST(Tidy, libm_has_one_caller) { EXPECT_EQ(complaints_of(code(), check_libm), ""); }
@@ -148,6 +154,19 @@ TEST(TidyRule, sizes_are_measured) {
   // A brace inside a literal or a comment opens nothing.
   EXPECT_THAT(check_function_size({"x.cpp", "const char* k = \"f() {\"; // {\n" + body}),
               IsEmpty());
+}
+
+TEST(TidyRule, a_room_that_is_two_is_seen) {
+  std::vector<Source> files;
+  for (int i = 0; i < 60; ++i) files.push_back({"src/a/f" + std::to_string(i) + ".h", "\n"});
+  files.push_back({"src/a/x_test.cpp", std::string(9000, '\n')});
+  files.push_back({"src/a/known_fixture.h", ""});
+  files.push_back({"src/b/x.cpp", std::string(8000, '\n')});
+  EXPECT_THAT(check_room_sizes(files), IsEmpty());
+  files.push_back({"src/a/more.h", ""});
+  files.push_back({"src/b/y.cpp", "\n"});
+  EXPECT_THAT(check_room_sizes(files), SizeIs(2));
+  EXPECT_THAT(check_room_sizes(files, {"a"}), SizeIs(1));
 }
 
 TEST(TidyRule, heavy_headers_are_seen_away_from_home) {

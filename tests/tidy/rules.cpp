@@ -10,6 +10,8 @@ namespace {
 
 constexpr int kFileLinesMax = 600;
 constexpr int kFunctionLinesMax = 70;
+constexpr int kRoomFilesMax = 60;
+constexpr std::ptrdiff_t kRoomLinesMax = 8000;
 // A line of data can be long, and std::regex recurses by the character.
 constexpr std::size_t kLineBytesMax = 2000;
 
@@ -325,6 +327,29 @@ Complaints check_function_size(const Source& source) {
       head.clear();  // a preprocessor line ends with its line
     }
     if (head == " ") head.clear();
+  }
+  return complaints;
+}
+
+Complaints check_room_sizes(const std::vector<Source>& sources,
+                            const std::set<std::string>& exempt) {
+  struct Size {
+    int files = 0;
+    std::ptrdiff_t lines = 0;
+  };
+  std::map<std::string, Size> rooms;
+  for (const Source& source : sources) {
+    const std::string room = room_of(source.path);
+    if (room.empty() || exempt.contains(room) || !is_product(source.path)) continue;
+    rooms[room].files += 1;
+    rooms[room].lines += std::ranges::count(source.text, '\n');
+  }
+  Complaints complaints;
+  for (const auto& [room, size] : rooms) {
+    if (size.files <= kRoomFilesMax && size.lines <= kRoomLinesMax) continue;
+    complaints.push_back({"src/" + room, 1,
+                          std::to_string(size.files) + " files and " + std::to_string(size.lines) +
+                              " lines; 60 and 8,000 at the most: it is two rooms"});
   }
   return complaints;
 }

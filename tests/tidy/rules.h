@@ -43,6 +43,9 @@ bool is_product(std::string_view path);
 Complaints check_room_order(const Source& source, const RoomTable& rooms);
 Complaints check_file_size(const Source& source);
 Complaints check_function_size(const Source& source);
+// A room that has grown beyond one head: 60 files or 8,000 lines, tests apart.
+Complaints check_room_sizes(const std::vector<Source>& sources,
+                            const std::set<std::string>& exempt = {});
 Complaints check_heavy_headers(const Source& source);
 Complaints check_pure_room(const Source& source);
 // exp, log, pow and their kin are called through base/math.h alone, by the product and its figures.
