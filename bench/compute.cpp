@@ -62,7 +62,7 @@ Result<double> serving_points() {
   query.model = *models->catalog().model("llama-3-70b");
   query.accelerator = models->catalog().accelerator("h200-sxm");
   query.split.tp = 4;
-  const auto replica = replica_of(query);
+  const auto replica = replica_of(*models, query);
   if (!replica) return std::unexpected(replica.error());
   const Costs device_costs = serving_costs(*models, query);
   const ServingCosts costs = serving_source(device_costs);

@@ -138,6 +138,27 @@ TEST_F(SlurmEmit, AnswersWhereAndWhenOn2048Nodes) {
   EXPECT_THAT(c.complaints(), IsEmpty());
 }
 
+TEST(SlurmScripts, ShellcheckFindsNothing) {
+  auto design = design::read_design(design_of(8), known().catalog, {.file = "t.yaml"});
+  ASSERT_TRUE(design.has_value());
+  // Tenants have a script of their own.
+  design->scheduler.quotas = {{.tenant = "a", .accelerators = 8}, {.tenant = "b", .share = 0.5}};
+  const Review review = run_stages(*design, known().catalog, known().models);
+  const auto files = emit_slurm(review, {.design = "t", .digest = "d"});
+  ASSERT_TRUE(files.has_value());
+  const TestFolder folder;
+  Command shellcheck{.words = {"shellcheck", "--severity=warning"}};
+  for (const EmittedFile& f : *files) {
+    if (!f.path.ends_with(".sh")) continue;
+    put(folder.at(f.path), f.text);
+    shellcheck.words.push_back(folder.at(f.path));
+  }
+  EXPECT_EQ(shellcheck.words.size(), 2u + 5u);
+  const auto result = run_command(shellcheck);
+  if (!result || result->exit_code == 127) GTEST_SKIP() << "shellcheck is not installed";
+  EXPECT_EQ(result->out + result->err, "");
+}
+
 // The health checks of the real files, on a node whose driver is a script.
 class SlurmHealth : public testing::Test {
  protected:

@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tidy/callers.h"
 #include "tidy/rules.h"
 
 namespace orrery::tidy {
@@ -78,8 +80,11 @@ TEST(Tidy, no_layer_includes_another) {
 
 TEST(Tidy, files_are_short) { EXPECT_EQ(complaints_of(code(), check_file_size), ""); }
 TEST(Tidy, functions_are_short) { EXPECT_EQ(complaints_of(code(), check_function_size), ""); }
+TEST(Tidy, rooms_are_small) { EXPECT_EQ(to_text(check_room_sizes(code())), ""); }
+
 TEST(Tidy, heavy_headers_stay_home) { EXPECT_EQ(complaints_of(code(), check_heavy_headers), ""); }
 TEST(Tidy, pure_rooms_are_pure) { EXPECT_EQ(complaints_of(code(), check_pure_room), ""); }
+TEST(Tidy, libm_has_one_caller) { EXPECT_EQ(complaints_of(code(), check_libm), ""); }
 TEST(Tidy, headers_say_what_they_are) {
   EXPECT_EQ(complaints_of(code(), check_header_opening), "");
 }
@@ -88,6 +93,11 @@ TEST(Tidy, a_type_has_a_name_of_its_own) { EXPECT_EQ(to_text(check_type_names(co
 
 TEST(Tidy, an_enumeration_has_one_home) { EXPECT_EQ(to_text(check_enumerations(code())), ""); }
 TEST(Tidy, words_are_in_tables) { EXPECT_EQ(complaints_of(code(), check_word_tables), ""); }
+
+TEST(Tidy, code_has_a_caller) {
+  const std::string list = "tests/tidy/unwired.txt";
+  EXPECT_EQ(to_text(check_callers(code(), {list, read(kRoot / list)})), "");
+}
 
 TEST(Tidy, no_reminders_and_no_machine_paths) {
   std::vector<Source> all = sources_below(
@@ -143,6 +153,18 @@ TEST(TidyRule, sizes_are_measured) {
   // A brace inside a literal or a comment opens nothing.
   EXPECT_THAT(check_function_size({"x.cpp", "const char* k = \"f() {\"; // {\n" + body}),
               IsEmpty());
+}
+
+TEST(TidyRule, a_room_that_is_two_is_seen) {
+  std::vector<Source> files;
+  for (int i = 0; i < 60; ++i) files.push_back({"src/a/f" + std::to_string(i) + ".h", "\n"});
+  files.push_back({"src/a/x_test.cpp", std::string(9000, '\n')});
+  files.push_back({"src/a/known_fixture.h", ""});
+  files.push_back({"src/b/x.cpp", std::string(8000, '\n')});
+  EXPECT_THAT(check_room_sizes(files), IsEmpty());
+  files.push_back({"src/a/more.h", ""});
+  files.push_back({"src/b/y.cpp", "\n"});
+  EXPECT_THAT(check_room_sizes(files), SizeIs(2));
 }
 
 TEST(TidyRule, heavy_headers_are_seen_away_from_home) {
@@ -202,6 +224,18 @@ TEST(TidyRule, words_in_a_switch_are_seen) {
               IsEmpty());
 }
 
+TEST(TidyRule, libm_is_seen_outside_its_home) {
+  for (const char* bad : {"x = std::exp(y);\n", "return log1p(-p);\n", "a = 2 * ::pow(b, 2);\n",
+                          "const double c = (cosf(d));\n", "std::atan2(y, x);\n"}) {
+    EXPECT_THAT(check_libm({"src/cost/x.cpp", bad}), SizeIs(1)) << bad;
+    EXPECT_THAT(check_libm({"src/cost/x_test.cpp", bad}), IsEmpty()) << bad;
+  }
+  for (const char* fine : {"x = math::exp(y);\n", "setup.log(faults);\n", "std::sqrt(log2_k);\n",
+                           "// 1 - exp(-t)\n", "journal->log(line);\n", "expand(x);\n"}) {
+    EXPECT_THAT(check_libm({"src/cost/x.cpp", fine}), IsEmpty()) << fine;
+  }
+}
+
 TEST(TidyRule, headers_without_an_opening_are_seen) {
   EXPECT_THAT(check_header_opening({"src/a/x.h", "#pragma once\n"}), SizeIs(1));
   EXPECT_THAT(check_header_opening({"src/a/x.h", "// What.\nint x;\n"}), SizeIs(1));
@@ -224,6 +258,32 @@ TEST(TidyRule, two_types_of_one_name_are_seen) {
   EXPECT_THAT(check_type_names({first, {"src/b/y.h", "namespace other {\nclass Fleet {\n"}}),
               IsEmpty());
   EXPECT_THAT(check_type_names({first, header("src/b/y.cpp", "struct Fleet {")}), IsEmpty());
+}
+
+TEST(TidyRule, code_without_a_caller_is_seen) {
+  const std::vector<Source> tree = {
+      {"src/a/used.h", "int used(int a);\nint lonely(int a);\nint inner();\n"},
+      {"src/a/used.cpp",
+       "#include \"a/used.h\"\nint used(int a) { return inner(); }\nint lonely(int a) {\n}\n"},
+      {"src/a/used_test.cpp", "#include \"a/shelf.h\"\n  lonely(1);\n"},
+      {"src/a/shelf.h", "int shelf();\n"},
+      {"src/a/behind.h", "int behind();\n"},
+      {"src/a/shelf.cpp", "#include \"a/shelf.h\"\n#include \"a/behind.h\"\n  behind();\n"},
+      {"src/cli/main.cpp", "#include \"a/used.h\"\n  return used(0);  // lonely\n"},
+      {"src/a/known_fixture.h", "int known();\n"}};
+  const auto found = [&tree](const std::string& list) {
+    std::string names;
+    for (const Complaint& c : check_callers(tree, {"list", list})) {
+      names += c.path + ":" + std::to_string(c.line) + " ";
+    }
+    return names;
+  };
+  EXPECT_EQ(found(""), "src/a/behind.h:1 src/a/shelf.h:1 src/a/used.h:2 ");
+  EXPECT_EQ(found("# why\nsrc/a/behind.h | x\nsrc/a/shelf.h | y\nsrc/a/used.h lonely | z\n"), "");
+  EXPECT_EQ(found("src/a/behind.h | x\nsrc/a/shelf.h | y\nsrc/a/used.h * | z\n"), "");
+  // A row that nothing needs any more, and one that is none.
+  EXPECT_THAT(found("src/a/used.h used | x\n"), HasSubstr("list:1 "));
+  EXPECT_THAT(found("src/a/used.h lonely\n"), HasSubstr("list:1 "));
 }
 
 TEST(TidyRule, words_that_do_not_belong_are_seen) {

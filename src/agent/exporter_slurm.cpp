@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <set>
 
 #include "agent/slurm_parse.h"
+#include "base/statistics.h"
 #include "base/text.h"
 
 namespace orrery {
@@ -60,15 +60,6 @@ void each_line(std::string_view text, std::size_t count, const char* program, Di
     for (std::string_view& f : fields) f = trimmed(f);
     if (fields.size() < count || !each(fields)) faults.push_back(bad_line(program, line));
   }
-}
-
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const double place = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (values[above] - values[below]) * (place - static_cast<double>(below));
 }
 
 class FamiliesWriter {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/statistics.h"
 
 namespace orrery {
 namespace {
@@ -75,13 +76,7 @@ class Latencies {
   void join(const Latencies& other) {
     for (const float l : other.kept_) add(l);
   }
-  double at(double share) {
-    if (kept_.empty()) return 0;
-    const auto place = static_cast<std::size_t>(share * static_cast<double>(kept_.size() - 1));
-    std::nth_element(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(place),
-                     kept_.end());
-    return kept_[place];
-  }
+  double at(double share) const { return quantile(kept_, share, Between::lower); }
 
  private:
   std::vector<float> kept_;

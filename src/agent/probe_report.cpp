@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/csv.h"
+#include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -13,16 +13,6 @@ namespace orrery {
 namespace {
 
 constexpr int kSchemaVersion = 1;
-
-double quantile(std::vector<double> samples, double share) {
-  if (samples.empty()) return 0;
-  std::ranges::sort(samples);
-  const double place = share * static_cast<double>(samples.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(place));
-  const std::size_t above = std::min(below + 1, samples.size() - 1);
-  const double part = place - std::floor(place);
-  return samples[below] + part * (samples[above] - samples[below]);
-}
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 
 #include "agent/elapsed.h"
 #include "base/random.h"
+#include "base/statistics.h"
 #include "base/text.h"
 
 namespace orrery {
@@ -192,10 +193,8 @@ class BucketRun {
       return take(got);
     });
     if (first_byte.empty()) return;
-    std::ranges::nth_element(
-        first_byte, first_byte.begin() + static_cast<std::ptrdiff_t>(first_byte.size() / 2));
     add({"first_byte", "first byte of a small GET, half are faster", ProbeUnit::seconds},
-        first_byte[first_byte.size() / 2]);
+        quantile(first_byte, 0.5, Between::higher));
     if (!put(clients_[0], key("large", 0), large_)) return;
     const Rate gets = spread(1, 2, [this](s3::Client& c, int) {
       return take(c.get(key("large", 0), probe_.large_bytes));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/math.h"
+
 namespace orrery {
 namespace {
 
@@ -32,13 +34,13 @@ struct LogWidths {
 LogWidths log_widths(const Estimate& e) {
   const bool positive = e.value > 0 && e.low > 0;
   if (!positive) return {};
-  return {std::log(e.value / e.low), std::log(e.high / e.value)};
+  return {math::log(e.value / e.low), math::log(e.high / e.value)};
 }
 
 Estimate product(double value, LogWidths a, LogWidths b) {
   return {.value = value,
-          .low = value * std::exp(-quadrature(a.down, b.down)),
-          .high = value * std::exp(quadrature(a.up, b.up))};
+          .low = value * math::exp(-quadrature(a.down, b.down)),
+          .high = value * math::exp(quadrature(a.up, b.up))};
 }
 
 Estimate with_origin(Estimate e, const Estimate& a, const Estimate& b) {

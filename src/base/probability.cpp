@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/math.h"
+
 namespace orrery {
 namespace {
 
@@ -12,12 +14,12 @@ constexpr std::int64_t kStirlingFrom = 16;
 constexpr double kNegligible = 1e-18;
 
 double log_mass(std::int64_t k, double mean) {
-  return static_cast<double>(k) * std::log(mean) - mean - log_factorial(k);
+  return static_cast<double>(k) * math::log(mean) - mean - log_factorial(k);
 }
 
 // mass(k) + mass(k-1) + ...; falls at least geometrically where k <= mean.
 double sum_down(std::int64_t k, double mean) {
-  double term = std::exp(log_mass(k, mean));
+  double term = math::exp(log_mass(k, mean));
   double sum = 0;
   for (; k >= 0; --k) {
     sum += term;
@@ -28,7 +30,7 @@ double sum_down(std::int64_t k, double mean) {
 }
 
 double sum_up(std::int64_t k, double mean) {
-  double term = std::exp(log_mass(k, mean));
+  double term = math::exp(log_mass(k, mean));
   double sum = 0;
   while (term > sum * kNegligible) {
     sum += term;
@@ -44,25 +46,12 @@ double log_factorial(std::int64_t n) {
   if (n < kStirlingFrom) {
     double product = 1;
     for (std::int64_t i = 2; i <= n; ++i) product *= static_cast<double>(i);
-    return std::log(product);
+    return math::log(product);
   }
   const double x = static_cast<double>(n);
   const double i = 1 / x;
   const double series = i * (1.0 / 12 - i * i * (1.0 / 360 - i * i * (1.0 / 1260 - i * i / 1680)));
-  return x * std::log(x) - x + 0.5 * std::log(2 * std::numbers::pi * x) + series;
-}
-
-double poisson_mass(std::int64_t k, double mean) {
-  if (k < 0) return 0;
-  if (mean <= 0) return k == 0 ? 1 : 0;
-  return std::exp(log_mass(k, mean));
-}
-
-double poisson_at_most(std::int64_t k, double mean) {
-  if (k < 0) return 0;
-  if (mean <= 0) return 1;
-  if (static_cast<double>(k) < mean) return std::min(1.0, sum_down(k, mean));
-  return 1 - sum_up(k + 1, mean);
+  return x * math::log(x) - x + 0.5 * math::log(2 * std::numbers::pi * x) + series;
 }
 
 double poisson_above(std::int64_t k, double mean) {
@@ -72,9 +61,11 @@ double poisson_above(std::int64_t k, double mean) {
   return sum_up(k + 1, mean);
 }
 
-double normal_density(double z) { return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi); }
+double normal_density(double z) {
+  return math::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi);
+}
 
-double normal_above(double z) { return 0.5 * std::erfc(z / std::numbers::sqrt2); }
+double normal_above(double z) { return 0.5 * math::erfc(z / std::numbers::sqrt2); }
 
 double normal_excess(double mean, double deviation, double level) {
   if (deviation <= 0) return std::max(0.0, mean - level);

@@ -93,7 +93,6 @@ constexpr Bytes petabytes(double v) { return Bytes(v * 1e15); }
 constexpr Bytes kib(double v) { return Bytes(v * 1024.0); }
 constexpr Bytes mib(double v) { return Bytes(v * 1048576.0); }
 constexpr Bytes gib(double v) { return Bytes(v * 1073741824.0); }
-constexpr Bytes tib(double v) { return Bytes(v * 1099511627776.0); }
 
 constexpr BytesPerSecond gbytes_per_s(double v) { return BytesPerSecond(v * 1e9); }
 constexpr BytesPerSecond gbits_per_s(double v) { return BytesPerSecond(v * 1e9 / 8.0); }

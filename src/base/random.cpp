@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/math.h"
+
 namespace orrery {
 namespace {
 
@@ -39,12 +41,12 @@ std::uint64_t RandomStream::below(std::uint64_t bound) {
   }
 }
 
-double RandomStream::exponential(double mean) { return -mean * std::log1p(-uniform()); }
+double RandomStream::exponential(double mean) { return -mean * math::log1p(-uniform()); }
 
 double RandomStream::normal() {
   // Box and Muller; the second value is dropped to keep a stream's state one number.
-  const double radius = std::sqrt(-2.0 * std::log1p(-uniform()));
-  return radius * std::cos(6.283185307179586 * uniform());
+  const double radius = std::sqrt(-2.0 * math::log1p(-uniform()));
+  return radius * math::cos(6.283185307179586 * uniform());
 }
 
 }  // namespace orrery

@@ -109,7 +109,7 @@ ClaimFinding batch_3_10x(const ClaimContext& c) {
   constexpr double kConcurrency = 256;
   constexpr double kLongest = 2048;
   const ServingQuery q = chat_query(c, "llama-3-8b", "h100-sxm", 1);
-  const auto replica = replica_of(q);
+  const auto replica = replica_of(c.models, q);
   if (!replica) return f;
   const Costs costs = serving_costs(c.models, q);
   const double continuous =

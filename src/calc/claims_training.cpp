@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/math.h"
 #include "base/text.h"
 #include "calc/claim_trial.h"
 #include "cluster/gang.h"
@@ -128,13 +129,13 @@ double share_of(const ClaimContext& c, int gpus, BytesPerSecond nic) {
 
 // The NIC rate of a GPU below which the share passes `wanted`, by bisection in the exponent.
 BytesPerSecond rate_for_share(const ClaimContext& c, int gpus, double wanted) {
-  double low = std::log(gbits_per_s(1).base());
-  double high = std::log(gbits_per_s(1600).base());
+  double low = math::log(gbits_per_s(1).base());
+  double high = math::log(gbits_per_s(1600).base());
   for (int i = 0; i < 30; ++i) {
     const double middle = (low + high) / 2;
-    (share_of(c, gpus, BytesPerSecond(std::exp(middle))) > wanted ? low : high) = middle;
+    (share_of(c, gpus, BytesPerSecond(math::exp(middle))) > wanted ? low : high) = middle;
   }
-  return BytesPerSecond(std::exp((low + high) / 2));
+  return BytesPerSecond(math::exp((low + high) / 2));
 }
 
 ClaimFinding net_above_8(const ClaimContext& c) {

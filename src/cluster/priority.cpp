@@ -1,9 +1,10 @@
 #include "cluster/priority.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
+
+#include "base/math.h"
 
 namespace orrery {
 namespace {
@@ -36,12 +37,12 @@ double size_factor(double nodes, double fleet_nodes) {
 }
 
 double decayed_use(double use, Seconds elapsed, Seconds half_life) {
-  return use * std::exp2(-(elapsed / half_life));
+  return use * math::exp2(-(elapsed / half_life));
 }
 
 double classic_fair_share(double use_share, double owned_share, double dampening) {
   if (owned_share <= 0) return 0;
-  return std::exp2(-(use_share / owned_share) / dampening);
+  return math::exp2(-(use_share / owned_share) / dampening);
 }
 
 std::vector<double> fair_tree(std::span<const FairUser> users) {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "base/csv.h"
+#include "base/math.h"
 
 namespace orrery {
 namespace {
@@ -265,10 +265,10 @@ DeviceModel device_model(const Accelerator& a, const Calibration& calibration,
     device.grouped[index] = gemm_model(a, look, dtype, true);
     device.attention_rate[index] = dtype == Dtype::fp8 ? look("fp8", "attention_rate", 1) : 1;
     const double own = look(to_text(dtype), "error", look("bf16", "error", 0.15));
-    device.error[index] = std::hypot(own, relative.error);
+    device.error[index] = math::hypot(own, relative.error);
   }
   device.borrowed_error = relative.error;
-  device.memory_error = std::hypot(look("", "memory_error", 0.08), relative.error);
+  device.memory_error = math::hypot(look("", "memory_error", 0.08), relative.error);
   device.attention = {attention_model(a, attention, "prefill"),
                       attention_model(a, attention, "backward"),
                       attention_model(a, attention, "decode")};

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <numeric>
 
+#include "base/math.h"
 #include "base/random.h"
+#include "base/statistics.h"
 
 namespace orrery {
 namespace {
@@ -118,15 +120,6 @@ std::vector<bool> held_out_of(std::size_t samples) {
   return held;
 }
 
-double quantile(std::vector<double> v, double q) {
-  if (v.empty()) return 0;
-  std::sort(v.begin(), v.end());
-  const double place = q * static_cast<double>(v.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const auto above = std::min(below + 1, v.size() - 1);
-  return v[below] + (place - static_cast<double>(below)) * (v[above] - v[below]);
-}
-
 }  // namespace
 
 Calibration with_values(Calibration base, const std::vector<CalibrationValue>& values) {
@@ -168,7 +161,7 @@ FitResult fit_kernels(const Accelerator& accelerator, const Calibration& base,
     double sum = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (held_out[i]) continue;
-      sum += outlier_shy(std::log(predicted(device, samples[i]) / samples[i].measured.base()));
+      sum += outlier_shy(math::log(predicted(device, samples[i]) / samples[i].measured.base()));
     }
     return sum / static_cast<double>(samples.size());
   };
@@ -204,13 +197,6 @@ std::vector<FitParameter> gemm_parameters(Dtype dtype) {
       {.dtype = d, .name = "split_cost", .start = 1, .step = 1, .low = 0, .high = 10},
       {.dtype = d, .name = "latency_ns", .start = 0.2, .step = 0.3, .low = 0, .high = 5},
   };
-}
-
-std::vector<FitParameter> grouped_parameters(Dtype dtype) {
-  std::vector<FitParameter> all = gemm_parameters(dtype);
-  std::erase_if(all, [](const FitParameter& p) { return p.name.starts_with("split"); });
-  for (FitParameter& p : all) p.name = "grouped." + p.name;
-  return all;
 }
 
 std::vector<FitParameter> attention_parameters(AttentionKernel kernel) {

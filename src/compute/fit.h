@@ -47,7 +47,6 @@ FitResult fit_kernels(const Accelerator& accelerator, const Calibration& base,
 
 // The parameters worth fitting for products of one format, and for passes over memory.
 std::vector<FitParameter> gemm_parameters(Dtype dtype);
-std::vector<FitParameter> grouped_parameters(Dtype dtype);
 std::vector<FitParameter> attention_parameters(AttentionKernel kernel);
 std::vector<FitParameter> pass_parameters();
 

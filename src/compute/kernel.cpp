@@ -209,10 +209,6 @@ Seconds kernel_time(const DeviceModel& device, const Operation& op) {
   return kernel_cost(device, op).time;
 }
 
-bool supports(const DeviceModel& device, Dtype dtype) {
-  return device.gemm[static_cast<std::size_t>(dtype)].peak > 0;
-}
-
 double relative_error(const DeviceModel& device, Dtype dtype) {
   return device.error[static_cast<std::size_t>(dtype)];
 }

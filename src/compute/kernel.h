@@ -118,13 +118,11 @@ KernelCost kernel_cost(const DeviceModel& device, const Attention& attention);
 KernelCost kernel_cost(const DeviceModel& device, const MemoryPass& pass);
 KernelCost kernel_cost(const DeviceModel& device, const Operation& op);
 
-// Infinite where the device lacks the number format: ask supports() first.
+// Infinite where the device lacks the number format.
 Seconds kernel_time(const DeviceModel& device, const Gemm& gemm);
 Seconds kernel_time(const DeviceModel& device, const Attention& attention);
 Seconds kernel_time(const DeviceModel& device, const MemoryPass& pass);
 Seconds kernel_time(const DeviceModel& device, const Operation& op);
-
-bool supports(const DeviceModel& device, Dtype dtype);
 
 // Half-width of the 80 % interval of a kernel's time, as a fraction.
 double relative_error(const DeviceModel& device, Dtype dtype);

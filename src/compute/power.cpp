@@ -36,8 +36,4 @@ Throttled throttle(const DeviceModel& device, const KernelCost& cost, Seconds wa
   return throttle(device, cost, waiting, device.power.limit);
 }
 
-Watts kernel_power(const DeviceModel& device, const Operation& op) {
-  return throttle(device, kernel_cost(device, op)).power;
-}
-
 }  // namespace orrery

@@ -26,7 +26,4 @@ struct Throttled {
 Throttled throttle(const DeviceModel& device, const KernelCost& cost, Seconds waiting, Watts limit);
 Throttled throttle(const DeviceModel& device, const KernelCost& cost, Seconds waiting = Seconds(0));
 
-// Mean power of one kernel repeated for long, under the device's own limit.
-Watts kernel_power(const DeviceModel& device, const Operation& op);
-
 }  // namespace orrery

@@ -1,7 +1,8 @@
 #include "cost/ownership.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/math.h"
 
 namespace orrery {
 
@@ -58,7 +59,7 @@ double annuity(double rate, double years, double residual) {
   if (years <= 0) return 0;
   // The limit of the formula as the rate goes to zero: straight-line depreciation.
   if (rate < 1e-9) return (1 - residual) / years;
-  const double discount = std::pow(1 + rate, -years);
+  const double discount = math::pow(1 + rate, -years);
   return (1 - residual * discount) * rate / (1 - discount);
 }
 
@@ -87,16 +88,6 @@ std::vector<CapexItem> capex_of(std::span<const Bill> bills) {
     }
   }
   return items;
-}
-
-std::vector<std::string> unpriced_lines(std::span<const Bill> bills) {
-  std::vector<std::string> names;
-  for (const Bill& bill : bills) {
-    for (const BillLine& line : bill.lines) {
-      if (!line.unit_price && line.count > 0) names.push_back(line.section + ": " + line.item);
-    }
-  }
-  return names;
 }
 
 std::vector<OwnershipRange> ownership_ranges(const Catalog& catalog) {

@@ -72,8 +72,6 @@ Ownership owned_cost(const OwnershipInput& input);
 
 // Capital cost by section of the bills, at the middle of the price ranges.
 std::vector<CapexItem> capex_of(std::span<const Bill> bills);
-// Lines without a price, so that a total that misses them can say so.
-std::vector<std::string> unpriced_lines(std::span<const Bill> bills);
 
 struct OwnershipRange {
   std::string name;  // of the field

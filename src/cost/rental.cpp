@@ -1,9 +1,12 @@
 #include "cost/rental.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
+
+#include "base/math.h"
+#include "base/statistics.h"
 
 namespace orrery {
 
@@ -19,11 +22,11 @@ PerSecond gang_hazard(const Gang& gang) {
 
 PerSecond spot_hazard(double monthly_share) {
   const double p = std::clamp(monthly_share, 0.0, 1 - 1e-12);
-  return -std::log1p(-p) / hours(kHoursPerMonth);
+  return -math::log1p(-p) / hours(kHoursPerMonth);
 }
 
 double gang_survival(const Gang& gang, Seconds duration) {
-  return std::exp(-(gang_hazard(gang) * duration));
+  return math::exp(-(gang_hazard(gang) * duration));
 }
 
 Seconds mean_time_between_interruptions(const Gang& gang) {
@@ -75,19 +78,16 @@ std::optional<MarketPrice> market_price(std::span<const CloudPrice> prices,
     if (!provider.empty() && p.provider != provider) continue;
     const auto& wanted = spot ? p.spot_median : p.on_demand_median;
     if (!wanted || *wanted <= UsdPerSecond()) continue;
-    const UsdPerSecond median = *wanted;
-    const UsdPerSecond low = (spot ? p.spot_low : p.on_demand_low).value_or(median);
-    const UsdPerSecond high = (spot ? p.spot_high : p.on_demand_high).value_or(median);
+    const UsdPerSecond low = (spot ? p.spot_low : p.on_demand_low).value_or(*wanted);
+    const UsdPerSecond high = (spot ? p.spot_high : p.on_demand_high).value_or(*wanted);
     market.low = medians.empty() ? low : min(market.low, low);
     market.high = medians.empty() ? high : max(market.high, high);
     if (medians.empty()) market.reference = p.provenance.reference;
-    medians.push_back(median);
+    medians.push_back(*wanted);
   }
   if (medians.empty()) return std::nullopt;
-  std::sort(medians.begin(), medians.end());
-  const std::size_t n = medians.size();
-  market.median = n % 2 == 1 ? medians[n / 2] : (medians[n / 2 - 1] + medians[n / 2]) / 2;
-  market.rows = static_cast<int>(n);
+  market.rows = static_cast<int>(medians.size());
+  market.median = median(std::move(medians));
   return market;
 }
 

@@ -33,23 +33,11 @@ Place place_of(const Design& design, std::string_view path) {
   return {design.file, mark.line, mark.column};
 }
 
-namespace {
-
-template <class T>
-const T* named(const std::vector<T>& all, std::string_view name) {
-  if (name.empty()) return all.empty() ? nullptr : &all.front();
-  const auto at = std::ranges::find(all, name, &T::name);
-  return at == all.end() ? nullptr : &*at;
-}
-
-}  // namespace
-
 const Site* find_site(const Design& design, std::string_view name) {
-  return named(design.sites, name);
-}
-
-const Fleet* find_fleet(const Design& design, std::string_view name) {
-  return named(design.fleet, name);
+  const std::vector<Site>& all = design.sites;
+  if (name.empty()) return all.empty() ? nullptr : &all.front();
+  const auto at = std::ranges::find(all, name, &Site::name);
+  return at == all.end() ? nullptr : &*at;
 }
 
 std::string_view StorageTier::label() const {

@@ -71,7 +71,6 @@ Place place_of(const Design& design, std::string_view path);
 
 // By name; the first one where the name is empty; nullptr where there is none.
 const Site* find_site(const Design& design, std::string_view name);
-const Fleet* find_fleet(const Design& design, std::string_view name);
 // By label (name or tier word); nullptr where there is none. An empty label finds nothing.
 const StorageTier* find_tier(const Design& design, std::string_view label);
 // Catalog id, alias, or path of a config.json that was read.

@@ -16,12 +16,6 @@ void add_aliases(std::vector<std::string>& ids, const Rows& rows) {
   for (const auto& row : rows) ids.insert(ids.end(), row.aliases.begin(), row.aliases.end());
 }
 
-// Member states in 2026, ISO 3166 alpha-3.
-constexpr std::array<std::string_view, 27> kEuropeanUnion = {
-    "aut", "bel", "bgr", "cyp", "cze", "deu", "dnk", "esp", "est",
-    "fin", "fra", "grc", "hrv", "hun", "irl", "ita", "ltu", "lux",
-    "lva", "mlt", "nld", "pol", "prt", "rou", "svk", "svn", "swe"};
-
 }  // namespace
 
 std::vector<std::string> part_ids(const Catalog& c, Part part) {
@@ -99,15 +93,6 @@ std::string_view noun_of(Part part) {
       "provider",
   };
   return kNouns[static_cast<std::size_t>(part)];
-}
-
-bool lies_within(const GridRegion& region, std::string_view residency, const Catalog& catalog) {
-  if (residency == "eu") {
-    return std::ranges::find(kEuropeanUnion, region.country) != kEuropeanUnion.end();
-  }
-  if (region.country == residency) return true;
-  const GridRegion* demanded = catalog.region(residency);
-  return demanded && demanded->id == region.id;
 }
 
 bool is_residency(std::string_view residency, const Catalog& catalog) {

@@ -14,9 +14,8 @@ namespace orrery::design {
 std::vector<std::string> part_ids(const Catalog& catalog, Part part);
 std::string_view noun_of(Part part);  // "switch"
 
-// Whether a region lies inside a residency: a region id or alias, a country (ISO 3166 alpha-3,
-// lower case), or `eu` for the member states of the European Union.
-bool lies_within(const GridRegion& region, std::string_view residency, const Catalog& catalog);
+// A region id or alias, a country (ISO 3166 alpha-3, lower case), or `eu` for the member states of
+// the European Union.
 bool is_residency(std::string_view residency, const Catalog& catalog);
 
 }  // namespace orrery::design

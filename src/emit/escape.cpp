@@ -120,6 +120,12 @@ std::string comment_text(std::string_view text, std::size_t most) {
   return out;
 }
 
+std::string comment_words(std::string_view text) {
+  std::string out(text);
+  std::erase_if(out, is_control);
+  return out;
+}
+
 std::string yaml_string(std::string_view text) {
   return quoted(text, [](std::uint32_t code, std::size_t) { return named_escape(code); });
 }

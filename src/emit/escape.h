@@ -19,6 +19,10 @@ namespace orrery {
 inline constexpr std::size_t kCommentChars = 80;
 std::string comment_text(std::string_view text, std::size_t most = kCommentChars);
 
+// For comments too, but a few words of our own rather than a name: as they are, without control
+// characters, so that they stay on their line.
+std::string comment_words(std::string_view text);
+
 // A YAML double-quoted scalar. Line breaks of YAML 1.1 (U+0085, U+2028, U+2029) are escaped too.
 std::string yaml_string(std::string_view text);
 // One word for bash: bare where that is safe, else '...', or $'...' where there are control

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/math.h"
 #include "base/probability.h"
 #include "base/text.h"
 #include "plan/sections.h"
@@ -160,7 +161,7 @@ void add_tier(Values& values, const Tier& v) {
 // M/M/c. With C below a tenth one job in ten does not wait at all; the mean stands in.
 Estimate wait_p90(const QueueWait& q) {
   const double wait = q.mean_wait_of_waiting.base();
-  const double tail = q.wait_chance > kTail ? wait * std::log(q.wait_chance / kTail) : 0;
+  const double tail = q.wait_chance > kTail ? wait * math::log(q.wait_chance / kTail) : 0;
   return within(std::max(tail, q.mean_wait.base()), 0.5, 1.0, Basis::assumed,
                 "docs/models/cluster.md");
 }

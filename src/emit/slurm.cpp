@@ -176,21 +176,19 @@ Result<EmittedFiles> emit_slurm(const Review& review, const EmitSource& source,
   }
   const auto plan = plan_of(review, source, options);
   if (!plan) return std::unexpected(plan.error());
-  EmittedFiles files = {{"cgroup.conf", cgroup_conf(*plan)},
-                        {"epilog.sh", hook_script(*plan, "epilog"), true},
-                        {"gres.conf", gres_conf(*plan)},
-                        {"nodes.conf", nodes_conf(*plan)},
-                        {"prolog.sh", hook_script(*plan, "prolog"), true},
-                        {"site.conf", site_conf(*plan)},
-                        {"slurm.conf", slurm_conf(*plan)},
-                        {"topology.conf", topology_conf(*plan)}};
+  EmittedFiles files = {
+      {"cgroup.conf", cgroup_conf(*plan)}, {"gres.conf", gres_conf(*plan)},
+      {"nodes.conf", nodes_conf(*plan)},   {"site.conf", site_conf(*plan)},
+      {"slurm.conf", slurm_conf(*plan)},   {"topology.conf", topology_conf(*plan)}};
   Diagnostics faults;
   const auto add = [&](std::string path, Result<std::string> text) {
     if (!text) return gather(faults, text.error());
     if (!text->empty()) files.push_back({std::move(path), std::move(*text), true});
   };
   add("accounting.sh", accounting_script(*plan));
+  add("epilog.sh", hook_script(*plan, "epilog"));
   add("health.sh", health_script(*plan));
+  add("prolog.sh", hook_script(*plan, "prolog"));
   const auto submits = submit_scripts(*plan);
   if (!submits) gather(faults, submits.error());
   if (!faults.empty()) return std::unexpected(std::move(faults));

@@ -51,7 +51,8 @@ std::string cgroup_conf(const SlurmPlan& plan);
 // Empty text where the design has no tenants.
 Result<std::string> accounting_script(const SlurmPlan& plan);
 Result<std::string> health_script(const SlurmPlan& plan);
-std::string hook_script(const SlurmPlan& plan, std::string_view when);
+// `when` is "prolog" or "epilog".
+Result<std::string> hook_script(const SlurmPlan& plan, std::string_view when);
 Result<EmittedFiles> submit_scripts(const SlurmPlan& plan);
 
 // "1-04:30:00" for Slurm's time limits, rounded up to a minute.

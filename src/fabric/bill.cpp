@@ -153,20 +153,6 @@ StorageNetwork storage_network(const StorageNetworkSpec& spec) {
   return n;
 }
 
-Bill storage_network_bill(const StorageNetwork& n, const BillParts& parts) {
-  Bill bill;
-  const std::string section = "storage fabric";
-  add_switches(bill, section, "leaf switch (nodes)", n.node_leaves, parts.leaf);
-  add_switches(bill, section, "leaf switch (storage)", n.storage_leaves, parts.leaf);
-  add_switches(bill, section, "spine switch", n.spines, parts.spine ? parts.spine : parts.leaf);
-  add_cables(bill, section, "cable node-leaf", n.node_links, parts.cable);
-  add_cables(bill, section, "cable leaf-spine", n.leaf_spine_links, parts.cable);
-  add_cables(bill, section, "cable leaf-storage", n.storage_links, parts.cable);
-  add_optics(bill, section, "switch optics (twin-port)", n.switch_modules, parts.switch_module);
-  add_optics(bill, section, "node optics", n.node_modules, parts.node_module);
-  return bill;
-}
-
 ManagementNetwork management_network(const ManagementSpec& spec) {
   // SN4600C: 64 ports, 4 of them up. SN2201: 48 RJ45 ports and 4 x 100G.
   constexpr int kInbandPorts = 60, kUplinks = 4, kOutbandPorts = 48, kOutbandUplinks = 2;
@@ -182,19 +168,6 @@ ManagementNetwork management_network(const ManagementSpec& spec) {
   n.outband_switches = 2 * ceil_div(n.outband_drops, 2 * kOutbandPorts);
   n.outband_uplinks = n.outband_switches * kOutbandUplinks;
   return n;
-}
-
-Bill management_bill(const ManagementNetwork& n, const Switch* inband, const Switch* outband) {
-  Bill bill;
-  add_switches(bill, "in-band network", "leaf switch", n.inband_leaves, inband);
-  add_switches(bill, "in-band network", "core switch", n.inband_cores, inband);
-  add_cables(bill, "in-band network", "cable node", n.inband_node_cables, nullptr);
-  add_cables(bill, "in-band network", "cable management, NFS and leaf-core", n.inband_other_cables,
-             nullptr);
-  add_switches(bill, "out-of-band network", "switch", n.outband_switches, outband);
-  add_cables(bill, "out-of-band network", "cable RJ45", n.outband_drops, nullptr);
-  add_cables(bill, "out-of-band network", "cable uplink", n.outband_uplinks, nullptr);
-  return bill;
 }
 
 Bill scale_up_bill(const Topology& t, const Switch* tray, int chips_per_tray) {

@@ -65,7 +65,6 @@ struct StorageNetwork {
 };
 
 StorageNetwork storage_network(const StorageNetworkSpec& spec);
-Bill storage_network_bill(const StorageNetwork& n, const BillParts& parts);
 
 // In-band and out-of-band Ethernet. In-band leaves come in pairs (each node is bonded to two), with
 // four uplinks each to two cores; out-of-band switches come in pairs with two 100G uplinks each.
@@ -93,7 +92,6 @@ struct ManagementNetwork {
 };
 
 ManagementNetwork management_network(const ManagementSpec& spec);
-Bill management_bill(const ManagementNetwork& n, const Switch* inband, const Switch* outband);
 
 // Scale-up switches of rack-size domains (NVL72: 18 chips on 9 trays a rack).
 Bill scale_up_bill(const Topology& t, const Switch* tray, int chips_per_tray);

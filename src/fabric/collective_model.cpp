@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/math.h"
+
 namespace orrery {
 namespace {
 
@@ -173,7 +175,7 @@ Shape shape_of(const LinkHierarchy& l, const CollectiveCall& call) {
   s.k = std::ceil(s.n / s.g);
   s.g = s.n / s.k;  // ranks need not divide evenly; the mean is what the NICs see
   s.bytes = std::max(0.0, call.bytes.base());
-  s.log2_k = s.k > 1 ? std::log2(s.k) : 0;
+  s.log2_k = s.k > 1 ? math::log2(s.k) : 0;
   s.past_step = s.bytes > 0 ? s.bytes / (s.bytes + l.protocol.at.base()) : 0;
   return s;
 }

@@ -82,8 +82,4 @@ EcmpSpread ecmp_spread(const EcmpStudy& study) {
   return out;
 }
 
-double expected_worst_load(double links, double queue_pairs) {
-  return 1 + std::sqrt(2 * std::log(std::max(1.0, links)) / std::max(1.0, queue_pairs));
-}
-
 }  // namespace orrery

@@ -36,6 +36,4 @@ struct EcmpSpread {
 
 EcmpSpread ecmp_spread(const EcmpStudy& study);
 
-double expected_worst_load(double links, double queue_pairs);
-
 }  // namespace orrery

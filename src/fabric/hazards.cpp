@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
+#include "base/math.h"
 #include "fabric/ecmp.h"
 
 namespace orrery {
@@ -81,7 +81,7 @@ IncastBound incast_bound(const IncastSpec& s) {
   const BytesPerSecond inflow = s.sender_rate * s.senders;
   const BytesPerSecond excess = max(inflow - s.port_rate, BytesPerSecond(0));
   b.queued = excess * s.round_trip;
-  b.cuts = inflow > s.port_rate ? std::log2(inflow / s.port_rate) : 0;
+  b.cuts = inflow > s.port_rate ? math::log2(inflow / s.port_rate) : 0;
   const bool grows = excess > BytesPerSecond(0);
   b.fill_time = grows ? s.pause_threshold / excess : Seconds(HUGE_VAL);
   b.pauses = grows && b.fill_time < s.round_trip;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/math.h"
+
 namespace orrery {
 namespace {
 
@@ -83,7 +85,7 @@ double tree_us(const NcclMachine& m, const Tables& t, const Case& c, std::size_t
   }
   const double latency =
       kTreeBase[p] + 2 * ((c.g - 1) * kTreeHop[p] +
-                          (c.k > 1 ? std::log2(c.k) * net_latency(m, kTreeNet[p], p) : 0));
+                          (c.k > 1 ? math::log2(c.k) * net_latency(m, kTreeNet[p], p) : 0));
   return latency + c.bytes / (1e3 * bus / 2);
 }
 
@@ -93,7 +95,7 @@ double nvls_us(const NcclMachine& m, const Tables& t, const Case& c) {
   double latency = kNvlsHop;
   if (c.k > 1) {
     bus = std::min(bus, c.nic_bus * (c.k <= 2 ? 2 : 1));
-    latency += c.k > 2 ? 2 * std::log2(c.k) * net_latency(m, kNvlsTreeNet, 2)
+    latency += c.k > 2 ? 2 * math::log2(c.k) * net_latency(m, kNvlsTreeNet, 2)
                        : net_latency(m, kNvlsNet, 2);
   }
   return latency + c.bytes / (1e3 * bus * c.n / c.steps);

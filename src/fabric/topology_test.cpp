@@ -3,10 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/csv.h"
-#include "catalog/embedded_table.h"
-#include "fabric/published.h"
-
 namespace orrery {
 namespace {
 
@@ -16,50 +12,12 @@ Topology made(const FabricSpec& spec) {
   return t.value_or(Topology{});
 }
 
-// SuperPOD reference architectures: 27 rows of the catalog with counts and 11 re-read ones.
-TEST(Topology, GivesEveryPublishedCountExactly) {
-  const CsvTable counts = embedded_table("validation/fabric_counts.csv").value();
-  EXPECT_EQ(counts.rows().size(), 38u);
-  EXPECT_EQ(to_text(check_published_counts(counts)), "");
-}
-
-TEST(Topology, CheckerSeesAWrongCount) {
-  const auto table = CsvTable::parse(
-      "design,nodes,gpus,radix,planes,manager_ports,leaf,spine,core,node_leaf_cables,"
-      "leaf_spine_cables,spine_core_cables\nx,95,760,64,1,4,24,12,0,764,768,0\n",
-      "t.csv");
-  const Diagnostics found = check_published_counts(*table);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0].what, testing::HasSubstr("spine printed 12, the rule gives 16"));
-}
-
 // Of the recalled A100 rows only the first is doubtful: 4 spines by rule, 5 by memory. Five divide
 // the 20 uplinks of a leaf as well, so both could be built; four suffice.
 TEST(Topology, RecalledA100FirstUnitNeedsFourSpines) {
   const Topology t = made({.nodes = 20, .rails = 8, .radix = 40});
   EXPECT_EQ(t.spines, 4);
   EXPECT_EQ(20 % 5, 0);
-}
-
-TEST(Topology, ReportsThePublishedMisprints) {
-  const CsvTable errata = embedded_table("validation/fabric_errata.csv").value();
-  const Diagnostics found = check_published_errata(errata);
-  ASSERT_EQ(found.size(), 6u);
-  EXPECT_EQ(found[0].code, "published.misprint");
-  EXPECT_EQ(found[0].fix, "read 10368");
-  EXPECT_EQ(found[1].fix, "read 64");
-  EXPECT_EQ(found[2].fix, "read 0");
-  EXPECT_EQ(found[3].code, "published.editions");
-  EXPECT_EQ(found[4].code, "published.editions");
-  EXPECT_EQ(found[5].fix, "read 270");
-}
-
-TEST(Topology, ARightFigureIsNoErratum) {
-  const auto table = CsvTable::parse(
-      "document,item,check,nodes,gpus_per_node,su_nodes,radix,printed,other_edition\n"
-      "d,GPUs,gpus,1296,8,72,144,10368,\n",
-      "t.csv");
-  EXPECT_TRUE(check_published_errata(*table).empty());
 }
 
 TEST(Topology, TiersChangeWhereTheDocumentsChange) {

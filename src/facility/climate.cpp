@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+
+#include "base/math.h"
 
 namespace orrery {
 
@@ -32,7 +33,7 @@ std::vector<WeatherPoint> weather_of(const Climate& climate) {
   double total = 0;
   for (int i = 0; i < kPoints; ++i) {
     const double z = -kSpan + 2 * kSpan * i / (kPoints - 1);
-    const double weight = std::exp(-z * z / 2);
+    const double weight = math::exp(-z * z / 2);
     const double dry = climate.dry_mean_c + z * climate.dry_deviation;
     const double wet = std::min(dry, climate.wet_mean_c + z * climate.wet_deviation);
     points.push_back({.share = weight, .dry_c = dry, .wet_c = wet});

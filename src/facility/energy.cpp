@@ -11,8 +11,4 @@ Footprint footprint(const FootprintRequest& request) {
   return f;
 }
 
-Joules tdp_method_energy(double accelerator_hours, Watts tdp) {
-  return tdp * hours(accelerator_hours);
-}
-
 }  // namespace orrery

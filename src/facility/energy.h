@@ -3,8 +3,8 @@
 //   site energy = IT power * time * PUE;  carbon = site energy * grid intensity (location based)
 //   water       = IT energy * WUE (litres per kWh of IT, on site)
 //
-// The TDP method (accelerator-hours times TDP, no host, no PUE) is what model cards publish; it is
-// here to reproduce them. Grid intensity is a yearly mean: an hourly match can differ by half.
+// Model cards publish accelerator-hours times TDP, with no host and no PUE. Grid intensity is a
+// yearly mean: an hourly match can differ by half.
 #pragma once
 
 #include "base/quantity.h"
@@ -27,7 +27,5 @@ struct Footprint {
 };
 
 Footprint footprint(const FootprintRequest& request);
-
-Joules tdp_method_energy(double accelerator_hours, Watts tdp);
 
 }  // namespace orrery

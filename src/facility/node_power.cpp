@@ -1,7 +1,9 @@
 #include "facility/node_power.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/math.h"
+#include "base/statistics.h"
 
 namespace orrery {
 
@@ -25,7 +27,7 @@ std::optional<NodePower> node_power_of(const Node& node, const Accelerator* acce
 
 Watts power_at_utilisation(const NodePower& node, double utilisation, double exponent) {
   const double u = std::clamp(utilisation, 0.0, 1.0);
-  return node.idle + (node.peak - node.idle) * std::pow(u, exponent);
+  return node.idle + (node.peak - node.idle) * math::pow(u, exponent);
 }
 
 std::vector<PowerPhase> power_phases(const NodePower& node, const PhaseShares& shares) {
@@ -42,13 +44,9 @@ std::vector<PowerPhase> power_phases(const NodePower& node, const PhaseShares& s
 }
 
 Watts mean_power(std::span<const PowerPhase> phases) {
-  Watts sum;
-  double time = 0;
-  for (const PowerPhase& p : phases) {
-    sum += p.node_power * p.share;
-    time += p.share;
-  }
-  return time > 0 ? sum / time : Watts();
+  WeightedMean<Watts> mean;
+  for (const PowerPhase& p : phases) mean.add(p.node_power, p.share);
+  return mean.value_or(Watts());
 }
 
 Watts peak_power(std::span<const PowerPhase> phases) {

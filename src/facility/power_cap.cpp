@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/math.h"
+
 namespace orrery {
 
 namespace {
@@ -56,7 +58,7 @@ std::vector<Watts> wants(std::span<const Feed> feeds) {
 
 double capped_speed(double cap_share, Boundness bound) {
   const double cut = 1 - std::clamp(cap_share, 0.0, 1.0);
-  const double lost = bound == Boundness::compute ? 0.9 * std::pow(cut, 1.6) : 0.45 * cut * cut;
+  const double lost = bound == Boundness::compute ? 0.9 * math::pow(cut, 1.6) : 0.45 * cut * cut;
   return std::clamp(1 - lost, 0.0, 1.0);
 }
 

@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "base/random.h"
+#include "base/statistics.h"
 
 namespace orrery {
 
@@ -124,10 +125,9 @@ void add_draws(BuildSchedule& schedule, std::span<const ScheduleItem> items, con
     ends.push_back(pass.finish[pass.last]);
     for (std::size_t i : binding_path(before, pass)) ++on_path[i];
   }
-  std::sort(ends.begin(), ends.end());
-  schedule.low = ends[kDraws / 10];
-  schedule.middle = ends[kDraws / 2];
-  schedule.high = ends[kDraws * 9 / 10];
+  schedule.low = quantile(ends, 0.1, Between::higher);
+  schedule.middle = quantile(ends, 0.5, Between::higher);
+  schedule.high = quantile(ends, 0.9, Between::higher);
   for (std::size_t i = 0; i < items.size(); ++i) {
     schedule.items[i].criticality = static_cast<double>(on_path[i]) / kDraws;
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/math.h"
 #include "facility/node_power.h"
 
 namespace orrery {
@@ -15,7 +16,7 @@ constexpr double kNoticeable = 0.01;
 
 double sinc(double x) {
   const double a = std::numbers::pi * x;
-  return std::abs(a) < 1e-12 ? 1 : std::sin(a) / a;
+  return std::abs(a) < 1e-12 ? 1 : math::sin(a) / a;
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ Swing swing_of(const SwingRequest& r) {
   swing.hz = seconds(1) / r.period;
   for (int k = 1; k <= kHarmonics; ++k) {
     const double shape =
-        std::abs(std::sin(std::numbers::pi * k * duty)) * 2 / (std::numbers::pi * k);
+        std::abs(math::sin(std::numbers::pi * k * duty)) * 2 / (std::numbers::pi * k);
     const double smoothed = shape * std::abs(sinc(k * (r.edge / r.period)));
     const Harmonic h{swing.hz * k, swing.amplitude * smoothed};
     swing.in_band = swing.in_band || (h.hz >= kBandLowHz && h.hz <= kBandHighHz &&

@@ -58,6 +58,11 @@ TEST(Swing, a_flat_job_does_not_swing) {
   EXPECT_NEAR(r.duty, 0.7, 1e-9);
 }
 
+// As model cards count: no host, no PUE.
+Joules tdp_method_energy(double accelerator_hours, Watts tdp) {
+  return tdp * hours(accelerator_hours);
+}
+
 // Luccioni et al., JMLR 2023: 1,082,990 A100-hours at 400 W are 433 MWh dynamic, and 24.7 t at the
 // 57 g/kWh of the French grid that they use.
 TEST(Energy, bloom) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/math.h"
+
 namespace orrery {
 namespace {
 
@@ -15,7 +17,7 @@ Seconds whole_restart(const EffectiveTimeInput& in) {
 double ratio(const EffectiveTimeInput& in, double restart_factor) {
   if (in.interval.base() <= 0) return 0;
   if (std::isinf(in.interval.base())) return std::isinf(in.mtbf.base()) ? 1 : 0;
-  const double cycle = std::expm1((in.interval + in.save_stall) / in.mtbf);
+  const double cycle = math::expm1((in.interval + in.save_stall) / in.mtbf);
   if (cycle <= 0) return in.interval / (in.interval + in.save_stall);
   return in.interval / in.mtbf / (restart_factor * cycle);
 }
@@ -24,7 +26,7 @@ double ratio(const EffectiveTimeInput& in, double restart_factor) {
 
 // Redoing the work of the unsafe window takes as long as the window did, like a longer restart.
 double exact_efficiency(const EffectiveTimeInput& in) {
-  return ratio(in, std::exp(whole_restart(in) / in.mtbf));
+  return ratio(in, math::exp(whole_restart(in) / in.mtbf));
 }
 
 double safe_restart_efficiency(const EffectiveTimeInput& in) {

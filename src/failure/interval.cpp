@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/math.h"
 #include "failure/effective_time.h"
 
 namespace orrery {
@@ -15,9 +16,9 @@ constexpr int kNewtonRounds = 60;
 // x + ln(1 - x) = -c for 0 < x < 1. Both starts lie right of the root, where the function is
 // concave and falling, so Newton comes down on the root without passing it.
 double solve_fraction(double c) {
-  double x = std::min(std::sqrt(2 * c), 1 - std::exp(-1 - c));
+  double x = std::min(std::sqrt(2 * c), 1 - math::exp(-1 - c));
   for (int round = 0; round < kNewtonRounds; ++round) {
-    const double g = x + std::log1p(-x) + c;
+    const double g = x + math::log1p(-x) + c;
     const double next = x + g * (1 - x) / x;
     if (!(next < x) || next <= 0) break;
     x = next;
@@ -43,11 +44,6 @@ Seconds exact_interval(Seconds save_stall, Seconds mtbf) {
   // Failures so rare that the ratio vanishes: Young's form is exact there, and endless at the end.
   if (!(c > 0)) return young_interval(save_stall, mtbf);
   return mtbf * solve_fraction(c);
-}
-
-Seconds availability_interval(Seconds save_stall, Seconds mtbf, Seconds restart) {
-  const double w = save_stall.base();
-  return Seconds(w + std::sqrt(2 * (mtbf + restart).base() * w + w * w));
 }
 
 IntervalChoice choose_interval(const IntervalProblem& problem) {

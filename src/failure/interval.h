@@ -5,7 +5,6 @@
 //   Young 1974        tau = sqrt(2 C M)
 //   Daly 2006         tau = sqrt(2 C M) (1 + sqrt(C/2M)/3 + C/18M) - C      for C < 2M, else M
 //   exact             tau = M x,  x + ln(1 - x) = -C/M   (the maximum of the efficiency below)
-//   availability      tau = C + sqrt(2 (M + R) C + C^2)                  (arXiv 2410.18124)
 //   efficiency        tau / (M e^(R/M) (e^((tau + C)/M) - 1))
 // The exact optimum does not depend on R; the efficiency does. Wrong where failures cluster (a
 // Weibull shape below 1, a rack at once) or where a save may itself fail.
@@ -18,7 +17,6 @@ namespace orrery {
 Seconds young_interval(Seconds save_stall, Seconds mtbf);
 Seconds daly_interval(Seconds save_stall, Seconds mtbf);
 Seconds exact_interval(Seconds save_stall, Seconds mtbf);
-Seconds availability_interval(Seconds save_stall, Seconds mtbf, Seconds restart);
 
 struct IntervalProblem {
   Seconds save_stall;

@@ -62,11 +62,6 @@ TEST(Interval, ALongDrainHoldsTheInterval) {
   EXPECT_STREQ(to_text(choice.limit), "drain");
 }
 
-TEST(Interval, AvailabilityOptimumIsNearYoungForShortSaves) {
-  const Seconds tau = availability_interval(seconds(1), hours(10), minutes(5));
-  EXPECT_NEAR(tau / young_interval(seconds(1), hours(10)), 1, 0.01);
-}
-
 TEST(Interval, WithoutFailuresThereIsNothingToSaveFor) {
   const Seconds never(std::numeric_limits<double>::infinity());
   const IntervalChoice choice = choose_interval(

@@ -1,7 +1,8 @@
 #include "failure/rates.h"
 
-#include <cmath>
 #include <limits>
+
+#include "base/math.h"
 
 namespace orrery {
 Result<std::vector<NodeFailureRate>> read_node_failure_rates(const CsvTable& table) {
@@ -65,17 +66,17 @@ PerSecond scaled_to_host(const NodeFailureRate& rate, int gpus_per_host) {
 }
 
 PerSecond hazard(const Weibull& w, Seconds age) {
-  return PerSecond(w.shape / w.scale.base() * std::pow(age / w.scale, w.shape - 1));
+  return PerSecond(w.shape / w.scale.base() * math::pow(age / w.scale, w.shape - 1));
 }
 
 PerSecond mean_hazard(const Weibull& w, Seconds age) {
-  return PerSecond(std::pow(age / w.scale, w.shape) / age.base());
+  return PerSecond(math::pow(age / w.scale, w.shape) / age.base());
 }
 
 double lemon_odds(const LemonMix& mix, PerSecond base, double failures, Seconds node_time) {
   const double prior = mix.share / (1 - mix.share);
   const double expected = base * node_time;
-  return prior * std::exp(failures * std::log(mix.multiplier) - (mix.multiplier - 1) * expected);
+  return prior * math::exp(failures * math::log(mix.multiplier) - (mix.multiplier - 1) * expected);
 }
 
 }  // namespace orrery

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <set>
 #include <utility>
 
+#include "base/math.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "failure/recovery_observe.h"
@@ -53,7 +53,7 @@ class Actor {
     if (!a) return true;
     // Taken but without effect so far: the cluster may have undone it, and the job waits.
     if (a->good) return view_.now - a->last >= policy_.settle;
-    const Seconds wait = policy_.settle * std::exp2(std::min(a->count - 1, 20));
+    const Seconds wait = policy_.settle * math::exp2(std::min(a->count - 1, 20));
     return view_.now - a->last >= min(wait, policy_.settle_max);
   }
 

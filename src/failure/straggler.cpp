@@ -1,8 +1,8 @@
 #include "failure/straggler.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/math.h"
 #include "base/probability.h"
 
 namespace orrery {
@@ -15,15 +15,15 @@ constexpr int kSteps = 1800;  // even
 
 // P(max of n > z), less 1 left of zero, so that its integral is the mean of the maximum.
 double integrand(double z, double n) {
-  const double below = std::exp(n * std::log1p(-normal_above(z)));
+  const double below = math::exp(n * math::log1p(-normal_above(z)));
   return z < 0 ? -below : 1 - below;
 }
 
 double simpson(double from, double to, double n) {
   const double h = (to - from) / kSteps;
   // The jump at zero belongs to neither half: each takes its own limit there.
-  const double first = from == 0 ? 1 - std::exp(-n * std::log(2.0)) : integrand(from, n);
-  const double last = to == 0 ? -std::exp(-n * std::log(2.0)) : integrand(to, n);
+  const double first = from == 0 ? 1 - math::exp(-n * math::log(2.0)) : integrand(from, n);
+  const double last = to == 0 ? -math::exp(-n * math::log(2.0)) : integrand(to, n);
   double sum = first + last;
   for (int i = 1; i < kSteps; ++i) sum += integrand(from + i * h, n) * (i % 2 == 1 ? 4 : 2);
   return sum * h / 3;
@@ -38,7 +38,7 @@ double expected_max_normal(double n) {
 
 double straggler_factor(const StepSpread& spread) {
   const double noise = 1 + spread.deviation * expected_max_normal(spread.ranks);
-  const double struck = -std::expm1(spread.ranks * std::log1p(-std::min(spread.slow_share, 1.0)));
+  const double struck = -math::expm1(spread.ranks * math::log1p(-std::min(spread.slow_share, 1.0)));
   return noise * (1 + (spread.slow_factor - 1) * (spread.slow_share > 0 ? struck : 0));
 }
 

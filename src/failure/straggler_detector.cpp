@@ -5,8 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
+
+#include "base/math.h"
+#include "base/statistics.h"
 
 namespace orrery {
 namespace {
@@ -15,14 +17,6 @@ namespace {
 constexpr double kGroupShare = 0.75;
 // Twice as slow at the end as at the beginning is heat building up.
 constexpr double kGrowth = 2;
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 // What one rank did over the run.
 struct Track {
@@ -89,11 +83,10 @@ double lag_one(const Tracks& tracks) {
   for (const Track& track : tracks.ranks) {
     const std::size_t n = track.u.size();
     if (n < 3) continue;
-    const double mean =
-        std::accumulate(track.u.begin(), track.u.end(), 0.0) / static_cast<double>(n);
+    const double middle = mean(track.u);
     for (std::size_t i = 0; i < n; ++i) {
-      square += (track.u[i] - mean) * (track.u[i] - mean);
-      if (i > 0) product += (track.u[i] - mean) * (track.u[i - 1] - mean);
+      square += (track.u[i] - middle) * (track.u[i] - middle);
+      if (i > 0) product += (track.u[i] - middle) * (track.u[i - 1] - middle);
     }
   }
   return square > 0 ? std::clamp(product / square, 0.0, 0.99) : 0;
@@ -102,8 +95,8 @@ double lag_one(const Tracks& tracks) {
 bool grows(const Track& track) {
   const auto third = static_cast<std::ptrdiff_t>(track.excess.size() / 3);
   if (third < 3) return false;
-  const double early = median({track.excess.begin(), track.excess.begin() + third});
-  const double late = median({track.excess.end() - third, track.excess.end()});
+  const double early = median<double>({track.excess.begin(), track.excess.begin() + third});
+  const double late = median<double>({track.excess.end() - third, track.excess.end()});
   return late > 0 && late > kGrowth * std::max(early, 0.0) && late - early > 0.01;
 }
 
@@ -112,13 +105,12 @@ Straggler judge(const Track& track, double shrink, double width, double log_boun
                 double judged_ranks) {
   Straggler found;
   const auto steps = static_cast<double>(track.u.size());
-  const double mean = std::accumulate(track.u.begin(), track.u.end(), 0.0) / steps;
-  const double steady = log_uniform_mean_bound(steps * shrink, mean);
+  const double steady = log_uniform_mean_bound(steps * shrink, mean(track.u));
   const double bursts = log_binomial_bound(steps * shrink, track.bursts / steps, 1 / width);
   const double better = std::min(steady, bursts);
   if (better > log_bound) return found;
   // Both tests were made on every rank, so both count in the bound on a false alarm.
-  found.confidence = 1 - std::min(1.0, 2 * judged_ranks * std::exp(better));
+  found.confidence = 1 - std::min(1.0, 2 * judged_ranks * math::exp(better));
   const double typical = median(track.excess);
   if (steady <= log_bound && typical > 0) {
     found.excess = typical;
@@ -224,7 +216,7 @@ double log_uniform_mean_bound(double steps, double mean) {
   if (mean >= 1) return -std::numeric_limits<double>::infinity();
   // The exponent a x - ln((e^a - 1)/a) is concave in a; its top lies where a is about 1/(1 - x).
   const auto exponent = [mean](double a) {
-    return a * mean - (a + std::log1p(-std::exp(-a)) - std::log(a));
+    return a * mean - (a + math::log1p(-math::exp(-a)) - math::log(a));
   };
   double low = 1e-6, high = 4 / (1 - mean) + 12;
   for (int i = 0; i < 200; ++i) {
@@ -236,8 +228,8 @@ double log_uniform_mean_bound(double steps, double mean) {
 
 double log_binomial_bound(double steps, double share, double chance) {
   if (share <= chance || steps <= 0 || chance <= 0 || chance >= 1) return 0;
-  double divergence = share * std::log(share / chance);
-  if (share < 1) divergence += (1 - share) * std::log((1 - share) / (1 - chance));
+  double divergence = share * math::log(share / chance);
+  if (share < 1) divergence += (1 - share) * math::log((1 - share) / (1 - chance));
   return -steps * divergence;
 }
 
@@ -253,7 +245,7 @@ StragglerReport find_stragglers(const StepTimes& times, const StragglerTest& tes
                          .steps = static_cast<std::size_t>(tracks.steps),
                          .steps_effective = tracks.steps * shrink};
   if (judged == 0) return report;
-  const double log_bound = std::log(test.false_positives / (2 * judged));
+  const double log_bound = math::log(test.false_positives / (2 * judged));
   std::map<std::size_t, Straggler> slow;
   for (std::size_t i = 0; i < tracks.ranks.size(); ++i) {
     if (!is_judged(tracks.ranks[i])) continue;

@@ -1,7 +1,8 @@
 #include "machine/links.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/math.h"
 
 namespace orrery {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 // Usable rate of a x16 port, one direction.
 BytesPerSecond pcie_rate(int generation) {
   const double gen5 = 55.4;
-  return gbytes_per_s(gen5 * std::exp2(generation - 5));
+  return gbytes_per_s(gen5 * math::exp2(generation - 5));
 }
 
 LinkHierarchy link_hierarchy(const Wiring& w, const CollectiveParameters& parameters) {
@@ -76,8 +77,8 @@ CollectivePrediction Links::predict(const CollectiveCall& call,
   const CollectiveParameters::Interval i = parameters_->interval(network, call.bytes);
   const double t = p.detail.time.base();
   p.seconds = {.value = t,
-               .low = t * std::exp(-i.low),
-               .high = t * std::exp(i.high),
+               .low = t * math::exp(-i.low),
+               .high = t * math::exp(i.high),
                .basis = Basis::fitted,
                .reference = "docs/models/collectives.md"};
   return p;

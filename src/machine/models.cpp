@@ -39,6 +39,7 @@ Result<Models> read_models(std::shared_ptr<const Knowledge> knowledge) {
              faults);
   take_table(k, "calibration/dataset_kinds.csv", read_dataset_kinds, m.dataset_kinds, faults);
   take_table(k, "catalog/refarch_storage.csv", read_storage_guidance, m.storage_guidance, faults);
+  take_table(k, "calibration/serving_engines.csv", read_engines, m.engines, faults);
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return m;
 }

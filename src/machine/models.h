@@ -13,6 +13,7 @@
 #include "fabric/collective_parameters.h"
 #include "failure/rates.h"
 #include "machine/tier.h"
+#include "serving/engine.h"
 #include "storage/dataset.h"
 #include "storage/guidance.h"
 #include "training/calibration.h"
@@ -27,6 +28,7 @@ struct Models {
   std::vector<NodeFailureRate> failure_rates;
   std::vector<DatasetKind> dataset_kinds;
   std::vector<StorageGuidance> storage_guidance;
+  std::vector<Engine> engines;
   std::vector<TierMeasurement> tiers;  // of the reader's own storage; none as shipped
 
   const Catalog& catalog() const { return knowledge->catalog; }

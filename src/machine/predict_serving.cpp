@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
+#include "base/math.h"
 #include "compute/power.h"
 
 namespace orrery {
@@ -73,9 +73,9 @@ Costs serving_costs(const Models& models, const ServingQuery& q) {
                 .graph_reduce = q.own_kernels});
 }
 
-Result<Replica> replica_of(const ServingQuery& q) {
+Result<Replica> replica_of(const Models& models, const ServingQuery& q) {
   Diagnostics faults;
-  const Engine* engine = find_engine(q.engine);
+  const Engine* engine = find_engine(models.engines, q.engine);
   if (!engine) faults.push_back(refusal("serving.engine", "no engine named " + q.engine));
   if (q.model.state_space_layers > 0) {
     faults.push_back(refusal("serving.state-space", "state-space layers are not modelled"));
@@ -112,11 +112,11 @@ Result<Replica> replica_of(const ServingQuery& q) {
 
 double serving_error(const DeviceModel& device, const ServingQuery& q) {
   const double model = q.model.is_moe() ? kExpertError : kDenseError;
-  return std::hypot(model, relative_error(device, q.precision.products));
+  return math::hypot(model, relative_error(device, q.precision.products));
 }
 
 Result<ServingPrediction> predict_serving(const Models& models, const ServingQuery& query) {
-  auto replica = replica_of(query);
+  auto replica = replica_of(models, query);
   if (!replica) return std::unexpected(replica.error());
   const Costs costs = serving_costs(models, query);
   const ServingPoint point =
@@ -126,7 +126,7 @@ Result<ServingPrediction> predict_serving(const Models& models, const ServingQue
 
 Result<ServingPrediction> predict_capacity(const Models& models, const ServingQuery& query,
                                            const ServingTarget& target) {
-  auto replica = replica_of(query);
+  auto replica = replica_of(models, query);
   if (!replica) return std::unexpected(replica.error());
   const Costs costs = serving_costs(models, query);
   const ServingPoint point = capacity(*replica, query.request, target, serving_source(costs));
@@ -135,21 +135,21 @@ Result<ServingPrediction> predict_capacity(const Models& models, const ServingQu
 
 Result<StepPrediction> predict_step(const Models& models, const ServingQuery& query,
                                     const Iteration& iteration) {
-  const auto replica = replica_of(query);
+  const auto replica = replica_of(models, query);
   if (!replica) return std::unexpected(replica.error());
   const Costs costs = serving_costs(models, query);
   const StepTime step = step_time(*replica, iteration, serving_source(costs));
   const double borrowed = costs.device().borrowed_error;
   return StepPrediction{.step = step,
-                        .seconds = about(step.total.base(), std::hypot(kStepError, borrowed)),
-                        .watts = about(step.power.base(), std::hypot(kStepWattsError, borrowed))};
+                        .seconds = about(step.total.base(), math::hypot(kStepError, borrowed)),
+                        .watts = about(step.power.base(), math::hypot(kStepWattsError, borrowed))};
 }
 
-std::optional<int> least_tp(const ServingQuery& query, int most) {
+std::optional<int> least_tp(const Models& models, const ServingQuery& query, int most) {
   for (int tp = 1; tp <= most; tp *= 2) {
     ServingQuery trial = query;
     trial.split.tp = tp;
-    if (replica_of(trial)) return tp;
+    if (replica_of(models, trial)) return tp;
   }
   return std::nullopt;
 }

@@ -46,7 +46,7 @@ struct ServingPrediction {
 
 // The replica that a query describes, or why there is none: unknown engine, a format or a layer
 // that is not supported, a split that does not divide, weights that do not fit.
-Result<Replica> replica_of(const ServingQuery& query);
+Result<Replica> replica_of(const Models& models, const ServingQuery& query);
 
 Result<ServingPrediction> predict_serving(const Models& models, const ServingQuery& query);
 
@@ -65,7 +65,7 @@ Result<ServingPrediction> predict_capacity(const Models& models, const ServingQu
 
 // The least tp (a power of two that divides the heads) whose weights and one long request fit;
 // nullopt where none up to `most` does.
-std::optional<int> least_tp(const ServingQuery& query, int most);
+std::optional<int> least_tp(const Models& models, const ServingQuery& query, int most);
 
 // Half-width of the 80 % interval of TPOT; TTFT's reaches further up.
 double serving_error(const DeviceModel& device, const ServingQuery& query);

@@ -42,20 +42,6 @@ std::vector<T> options(const std::optional<T>& given, std::vector<T> otherwise) 
 
 bool LayoutWish::complete() const { return tp && pp && microbatch && (*pp == 1 || vp); }
 
-LayoutWish wish_of(const Layout& l) {
-  return {.tp = l.tp,
-          .pp = l.pp,
-          .vp = l.vp,
-          .cp = l.cp,
-          .ep = l.ep,
-          .microbatch = l.microbatch,
-          .sharding = l.sharding,
-          .recompute = l.recompute,
-          .schedule = l.schedule,
-          .sequence_parallel = l.sequence_parallel,
-          .async_tp = l.async_tp};
-}
-
 namespace {
 
 // Which attention kernels a framework brings to a device. The devices that FlashAttention 2 leaves

@@ -37,8 +37,6 @@ struct LayoutWish {
   bool complete() const;  // nothing but recompute and details of a single device group left open
 };
 
-LayoutWish wish_of(const Layout& layout);
-
 struct TrainingQuery {
   ModelShape model;
   const Accelerator* accelerator = nullptr;

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "net/running_server.h"
+#include "net/running_server_fixture.h"
 #include "net/test_socket.h"
 
 namespace orrery::net {

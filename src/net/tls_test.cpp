@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "net/client.h"
-#include "net/running_server.h"
+#include "net/running_server_fixture.h"
 #include "net/test_socket.h"
 
 namespace orrery::net {

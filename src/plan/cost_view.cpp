@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/statistics.h"
 #include "cost/break_even.h"
 #include "cost/spend.h"
 #include "plan/cost_parts.h"
@@ -35,14 +36,11 @@ void add_bills(CostView& v, const CostContext& c) {
 }
 
 double mean_goodput(const std::vector<TrainView>& trains) {
-  double sum = 0;
-  double weight = 0;
+  WeightedMean<double> mean;
   for (const TrainView& t : trains) {
-    if (!t.feasible()) continue;
-    sum += t.goodput * t.accelerators;
-    weight += t.accelerators;
+    if (t.feasible()) mean.add(t.goodput, t.accelerators);
   }
-  return weight > 0 ? sum / weight : 1;
+  return mean.value_or(1);
 }
 
 void apply(const design::Economics& e, OwnershipInput& in) {

@@ -72,7 +72,7 @@ std::optional<Edit> edit_feed(const Review& review, const TrainView& train);
 // edits_work.cpp
 std::optional<Edit> edit_step(const TrainView& train);
 std::optional<Edit> edit_batch(const TrainView& train);
-std::optional<Edit> edit_split(const ServeView& serve);
+std::optional<Edit> edit_split(const Review& review, const ServeView& serve);
 Edit edit_service(const Review& review, const ServeView& serve);
 std::optional<Edit> edit_availability(const Review& review, const ServeView& serve);
 std::optional<Edit> edit_window(const Review& review, const BatchView& batch);

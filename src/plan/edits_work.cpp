@@ -131,19 +131,19 @@ std::optional<Edit> edit_batch(const TrainView& t) {
   return Edit{t.path + ".batch", std::to_string(*batch)};
 }
 
-std::optional<Edit> edit_split(const ServeView& v) {
+std::optional<Edit> edit_split(const Review& r, const ServeView& v) {
   if (v.fleet == nullptr || v.fleet->accelerator() == nullptr || v.model == nullptr) {
     return std::nullopt;
   }
   ServingQuery query = serving_query(v);
-  const auto split = least_tp(query, widest_split(v));
+  const auto split = least_tp(r.models(), query, widest_split(v));
   if (split && v.serve->tp && *v.serve->tp < *split) {
     return Edit{v.path + ".tp", std::to_string(*split)};
   }
   if (split || !v.fleet->accelerator()->peak(Dtype::fp8)) return std::nullopt;
   query.precision.products = Dtype::fp8;
   query.precision.experts = Dtype::fp8;
-  if (!least_tp(query, widest_split(v))) return std::nullopt;
+  if (!least_tp(r.models(), query, widest_split(v))) return std::nullopt;
   return Edit{v.path + ".precision", "fp8"};
 }
 

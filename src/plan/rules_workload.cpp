@@ -51,7 +51,7 @@ void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out)
       f.what = fmt::format("'{}' cannot be served: {}.", v.label, v.infeasible);
       f.why = "Weights, cache and objective must fit one replica.";
       f.fix = "Use more accelerators a replica, a smaller number format, or a looser objective.";
-      f.edit = edit_split(v);
+      f.edit = edit_split(r, v);
       out.push_back(std::move(f));
       continue;
     }

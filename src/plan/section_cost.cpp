@@ -15,14 +15,16 @@ struct Spread {
   double above = 0;
 };
 
+double square(double x) { return x * x; }
+
 // The bars of the tornado in quadrature, each side by itself.
 Spread spread_of(const Tornado& t) {
   Spread s;
   for (const SensitivityBar& b : t.bars) {
     const double low = std::min(b.at_low, b.at_high);
     const double high = std::max(b.at_low, b.at_high);
-    s.below += std::pow(std::max(0.0, t.value - low), 2);
-    s.above += std::pow(std::max(0.0, high - t.value), 2);
+    s.below += square(std::max(0.0, t.value - low));
+    s.above += square(std::max(0.0, high - t.value));
   }
   if (t.value <= 0) return {0.2, 0.2};
   return {std::min(0.9, std::sqrt(s.below) / t.value), std::sqrt(s.above) / t.value};

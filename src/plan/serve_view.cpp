@@ -78,7 +78,7 @@ void fill_point(ServeView& v, const ServingPoint& p) {
 void fill_transformer(ServeView& v, const Models& models) {
   ServingQuery q = serving_query(v);
   const int most = widest_split(v);
-  const auto tp = v.serve->tp ? v.serve->tp : least_tp(q, most);
+  const auto tp = v.serve->tp ? v.serve->tp : least_tp(models, q, most);
   if (!tp) {
     v.infeasible = fmt::format("weights and one request do not fit {} accelerators of {}", most,
                                brief(v.fleet->accelerator()->memory));
@@ -86,7 +86,7 @@ void fill_transformer(ServeView& v, const Models& models) {
   }
   q.split.tp = *tp;
   v.devices_per_replica = q.split.devices();
-  const auto replica = replica_of(q);
+  const auto replica = replica_of(models, q);
   if (!replica) {
     v.infeasible = first_fault(replica.error());
     return;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/statistics.h"
+
 namespace orrery {
 namespace {
 
@@ -11,14 +13,11 @@ constexpr double kServiceVariation = 3;
 constexpr int kServerCores = 64;
 
 double mean_size(const design::Jobs& jobs) {
-  double sum = 0;
-  double weight = 0;
+  WeightedMean<double> mean;
   for (std::size_t i = 0; i < jobs.sizes.size(); ++i) {
-    const double w = i < jobs.weights.size() ? jobs.weights[i] : 1.0 / jobs.sizes[i];
-    sum += w * jobs.sizes[i];
-    weight += w;
+    mean.add(jobs.sizes[i], i < jobs.weights.size() ? jobs.weights[i] : 1.0 / jobs.sizes[i]);
   }
-  return weight > 0 ? sum / weight : 1;
+  return mean.value_or(1);
 }
 
 JobsView jobs_view(const Machine& m, const design::Workload& w, const design::Jobs& jobs) {

@@ -5,7 +5,7 @@
 
 #include "base/csv.h"
 #include "report/tornado_svg.h"
-#include "report/view_test_support.h"
+#include "report/view_fixture.h"
 
 namespace orrery {
 namespace {

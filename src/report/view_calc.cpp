@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json_writer.h"
+#include "base/math.h"
 #include "base/text.h"
 #include "report/calculation_report.h"
 #include "report/figure_json.h"
@@ -55,7 +56,7 @@ std::vector<double> points_of(const CalcSweep& s, const CalcParameter& p) {
   std::vector<double> x;
   for (int i = 0; i < s.points; ++i) {
     const double t = static_cast<double>(i) / (s.points - 1);
-    double v = s.log ? s.from * std::pow(s.to / s.from, t) : s.from + (s.to - s.from) * t;
+    double v = s.log ? s.from * math::pow(s.to / s.from, t) : s.from + (s.to - s.from) * t;
     // Ends are as given, whatever the power rounds to.
     if (i == s.points - 1) v = s.to;
     if (p.kind == ParameterKind::integer) v = std::round(v);

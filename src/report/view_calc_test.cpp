@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/view_test_support.h"
+#include "report/view_fixture.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "design/edit.h"
 #include "report/view_cost.h"
-#include "report/view_test_support.h"
+#include "report/view_fixture.h"
 
 namespace orrery {
 namespace {
@@ -90,8 +90,7 @@ TEST(view_compare, a_star_means_that_no_source_stands_behind) {
 }
 
 TEST(view_compare, one_design_is_no_comparison) {
-  const auto r =
-      compare_designs({{"a", template_design("single-node")}}, known());
+  const auto r = compare_designs({{"a", template_design("single-node")}}, known());
   ASSERT_FALSE(r.has_value());
   EXPECT_EQ(r.error().front().code, "compare.count");
 }

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "design/edit.h"
-#include "report/view_test_support.h"
+#include "report/view_fixture.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/review.h"
-#include "report/view_test_support.h"
+#include "report/view_fixture.h"
 
 namespace orrery {
 namespace {

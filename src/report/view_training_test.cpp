@@ -8,7 +8,7 @@
 
 #include "design/edit.h"
 #include "plan/review.h"
-#include "report/view_test_support.h"
+#include "report/view_fixture.h"
 
 namespace orrery {
 namespace {

@@ -1,8 +1,8 @@
 #include "s3/retry.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/math.h"
 #include "base/text.h"
 #include "s3/xml.h"
 
@@ -17,7 +17,7 @@ std::string word_of_error(std::string_view body, std::string_view name) {
 }  // namespace
 
 double backoff_s(const RetryPolicy& policy, int failures, RandomStream& jitter) {
-  const double full = std::min(policy.cap_s, policy.base_s * std::exp2(std::min(failures, 30)));
+  const double full = std::min(policy.cap_s, policy.base_s * math::exp2(std::min(failures, 30)));
   return full * (0.5 + 0.5 * jitter.uniform());
 }
 

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <utility>
 
+#include "base/statistics.h"
 #include "base/text.h"
 #include "compute/power.h"
 
@@ -24,10 +26,9 @@ struct ProbeRow {
   bool sustained = false;
 };
 
-double median(std::vector<double> v) {
-  if (v.empty()) return 0;
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
+// A miss that a row really has, not one between two.
+double middle_miss(std::vector<double> misses) {
+  return quantile(std::move(misses), 0.5, Between::higher);
 }
 
 std::optional<GemmPass> pass_from(std::string_view text) {
@@ -111,7 +112,7 @@ double median_error(const DeviceModel& device, const std::vector<KernelSample>& 
     const Seconds predicted = kernel_time(device, s.kernels.front());
     errors.push_back(std::abs(predicted / s.measured - 1));
   }
-  return median(errors);
+  return middle_miss(std::move(errors));
 }
 
 void check_sustained(const DeviceModel& device, const std::vector<ProbeRow>& rows,
@@ -125,8 +126,8 @@ void check_sustained(const DeviceModel& device, const std::vector<ProbeRow>& row
     if (r.power > Watts(0)) power.push_back(std::abs(t.power / r.power - 1));
   }
   report.sustained = static_cast<int>(time.size());
-  report.sustained_time_error = median(time);
-  report.sustained_watts_error = median(power);
+  report.sustained_time_error = middle_miss(std::move(time));
+  report.sustained_watts_error = middle_miss(std::move(power));
 }
 
 Diagnostic nothing_to_fit(const CsvTable& probe) {

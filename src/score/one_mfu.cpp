@@ -1,8 +1,9 @@
 #include "score/one_mfu.h"
 
-#include <algorithm>
 #include <map>
+#include <utility>
 
+#include "base/statistics.h"
 #include "score/training_rows.h"
 #include "workload/model_math.h"
 
@@ -18,9 +19,7 @@ struct MfuRow {
 double median_mfu(const std::vector<MfuRow>& rows) {
   std::vector<double> all;
   for (const MfuRow& r : rows) all.push_back(r.measured / r.ideal);
-  std::ranges::sort(all);
-  const std::size_t half = all.size() / 2;
-  return all.size() % 2 == 1 ? all[half] : (all[half - 1] + all[half]) / 2;
+  return median(std::move(all));
 }
 
 }  // namespace

@@ -7,22 +7,13 @@
 #include <map>
 
 #include "base/json_writer.h"
+#include "base/statistics.h"
 #include "base/text.h"
 
 namespace orrery {
 namespace {
 
 constexpr int kWorstRows = 20;
-
-// The value below which `share` of the sorted values lie, between neighbours.
-double quantile(const std::vector<double>& sorted, double share) {
-  if (sorted.empty()) return 0;
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = at - static_cast<double>(below);
-  return sorted[below] * (1 - part) + sorted[above] * part;
-}
 
 void write_summary(JsonWriter& w, const ScoreSummary& s) {
   w.field("scored", s.scored)
@@ -70,21 +61,18 @@ bool ScoredRow::covered() const {
 ScoreSummary summarise(std::span<const ScoredRow* const> rows) {
   std::vector<double> errors;
   ScoreSummary s;
-  double sum = 0;
   int covered = 0;
   for (const ScoredRow* row : rows) {
     if (!row->measured) continue;
     errors.push_back(row->ape());
-    sum += errors.back();
     covered += row->covered() ? 1 : 0;
   }
   if (errors.empty()) return s;
-  std::ranges::sort(errors);
   const auto n = static_cast<double>(errors.size());
   s.scored = static_cast<int>(errors.size());
-  s.median_ape = quantile(errors, 0.5);
-  s.mean_ape = sum / n;
-  s.p90_ape = quantile(errors, 0.9);
+  s.median_ape = quantile(errors, 0.5, Between::mixed);
+  s.mean_ape = mean(errors);
+  s.p90_ape = quantile(errors, 0.9, Between::mixed);
   s.coverage = covered / n;
   return s;
 }

@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/math.h"
+
 namespace orrery {
 namespace {
 
@@ -32,11 +34,11 @@ struct Fitter {
     const StepEstimate e =
         estimate_step(r.job, r.layout, framework, training_source(*r.costs), scratch);
     const double tokens = q.sequence * q.batch / q.gpus / e.seconds;
-    const double x = std::abs(std::log(tokens / *r.row.tokens_per_s_per_gpu));
+    const double x = std::abs(math::log(tokens / *r.row.tokens_per_s_per_gpu));
     return x * x / (x + options.knee);
   }
   static double penalty(const TrainingFitParameter& p, double value) {
-    const double x = std::log(value / p.prior) / p.width;
+    const double x = math::log(value / p.prior) / p.width;
     return x * x;
   }
   double total() const {
@@ -117,7 +119,7 @@ FitReport fit_training(const std::vector<TrainingRow>& rows,
       double* field = fitted_field(models.training, p);
       if (field == nullptr) continue;
       for (const double direction : {1.0, -1.0}) {
-        while (fitter.try_value(p, field, *field * std::exp(direction * step))) {
+        while (fitter.try_value(p, field, *field * math::exp(direction * step))) {
         }
       }
     }

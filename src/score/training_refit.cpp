@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/csv.h"
+#include "base/math.h"
+#include "base/statistics.h"
 #include "score/training_score.h"
 
 namespace orrery {
@@ -129,13 +131,12 @@ std::map<std::string, double, std::less<>> widths_of(const Models& models,
     const auto p = predict_training(models, r.query);
     if (!p) continue;
     misses[r.query.framework].push_back(
-        std::abs(std::log(p->tokens_per_s_per_gpu.value / *r.tokens_per_s_per_gpu)));
+        std::abs(math::log(p->tokens_per_s_per_gpu.value / *r.tokens_per_s_per_gpu)));
   }
   std::map<std::string, double, std::less<>> widths;
   for (auto& [framework, all] : misses) {
-    std::ranges::sort(all);
-    const auto at = static_cast<std::size_t>(kWidthQuantile * static_cast<double>(all.size() - 1));
-    widths[framework] = std::max(kLeastWidth, all[at]);
+    widths[framework] =
+        std::max(kLeastWidth, quantile(std::move(all), kWidthQuantile, Between::lower));
   }
   return widths;
 }

@@ -128,7 +128,7 @@ TEST(TrainingRefit, ACarriedValueNamesARelativeWithAFittedOrKnownOne) {
 // What the origin says decides, whatever the source tells: known rows stay as they are, fitted and
 // carried ones take the fit's values, and no row is lost.
 TEST(TrainingRefit, AFitRewritesTheRowsWhoseOriginSaysSo) {
-  const ScoreInputs inputs{catalog(), nullptr};
+  const ScoreInputs inputs{known(), nullptr};
   const auto files = refitted_files(h200_rows(), inputs, "h200.csv");
   ASSERT_TRUE(files) << to_text(files.error());
   const CalibrationFile& file = (*files)[1];

@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "net/client.h"
-#include "net/running_server.h"
+#include "net/running_server_fixture.h"
 
 namespace orrery {
 namespace {

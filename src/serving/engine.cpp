@@ -1,80 +1,78 @@
 #include "serving/engine.h"
 
-#include <array>
+#include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace orrery {
 namespace {
 
-const std::array<Engine, 5>& engines() {
-  static const std::array<Engine, 5> kAll = {{
-      {.id = "vllm",
-       .memory_share = 0.92,
-       .block_tokens = 16,
-       .reserve = gib(3),
-       .host_step = microseconds(300),
-       .eager_layer = {},
-       .first_token = milliseconds(20),
-       .kernels_hidden = 0.3,
-       .keeps_all_output = false,
-       .ended = ""},
-      {.id = "sglang",
-       .memory_share = 0.88,
-       .block_tokens = 1,
-       .reserve = gib(3),
-       .host_step = microseconds(300),
-       .eager_layer = {},
-       .first_token = milliseconds(20),
-       .kernels_hidden = 0.3,
-       .keeps_all_output = false,
-       .ended = ""},
-      {.id = "tensorrt-llm",
-       .memory_share = 0.90,
-       .block_tokens = 32,
-       .reserve = gib(3),
-       .host_step = microseconds(200),
-       .eager_layer = {},
-       .first_token = milliseconds(20),
-       .kernels_hidden = 0.5,
-       .keeps_all_output = true,
-       .ended = ""},
-      {.id = "tgi",
-       .memory_share = 0.90,
-       .block_tokens = 1,
-       .reserve = gib(3),
-       .host_step = microseconds(600),
-       .eager_layer = {},
-       .first_token = milliseconds(20),
-       .kernels_hidden = 0.0,
-       .keeps_all_output = false,
-       .ended = "archived in March 2026"},
-      {.id = "pytorch",
-       .memory_share = 0.95,
-       .block_tokens = 1,
-       .reserve = gib(1),
-       .host_step = microseconds(300),
-       .eager_layer = microseconds(350),
-       .first_token = {},
-       .kernels_hidden = 0,
-       .keeps_all_output = true,
-       .ended = ""},
-  }};
-  return kAll;
+constexpr std::string_view kEnginesFile = "calibration/serving_engines.csv";
+
+// The numbers of one row; what is missing or out of range is told once a column.
+class EngineRow {
+ public:
+  EngineRow(const CsvTable& table, const CsvRow& row, Diagnostics& faults)
+      : table_(table), row_(row), faults_(faults) {}
+
+  std::string word(std::string_view column) const { return std::string(table_.text(row_, column)); }
+
+  double number(std::string_view column, double least,
+                double most = std::numeric_limits<double>::max()) {
+    const auto value = table_.number(row_, column);
+    if (value && *value >= least && *value <= most) return *value;
+    refuse(word("id") + ": '" + word(column) + "' is no " + std::string(column));
+    return least;
+  }
+
+  void refuse(std::string what) {
+    faults_.push_back({.severity = Severity::error,
+                       .code = "serving.engine-row",
+                       .place = {table_.file(), row_.line, 0},
+                       .what = std::move(what),
+                       .why = "every engine is asked for the same values",
+                       .fix = "give the value, in the unit that the column's name ends in"});
+  }
+
+ private:
+  const CsvTable& table_;
+  const CsvRow& row_;
+  Diagnostics& faults_;
+};
+
+Engine engine_of(EngineRow row) {
+  return {.id = row.word("id"),
+          .also = row.word("also"),
+          .memory_share = row.number("memory_share", 0.01, 1),
+          .block_tokens = row.number("block_tokens", 1),
+          .reserve = gib(row.number("reserve_gib", 0)),
+          .host_step = microseconds(row.number("host_step_us", 0)),
+          .eager_layer = microseconds(row.number("eager_layer_us", 0)),
+          .first_token = milliseconds(row.number("first_token_ms", 0)),
+          .kernels_hidden = row.number("kernels_hidden", 0, 1),
+          .keeps_all_output = row.number("keeps_all_output", 0, 1) > 0};
 }
 
 }  // namespace
 
-const Engine* find_engine(std::string_view id) {
-  if (id == "trtllm") id = "tensorrt-llm";
-  for (const Engine& e : engines()) {
-    if (e.id == id) return &e;
+Result<std::vector<Engine>> read_engines(const CsvTable& table) {
+  std::vector<Engine> engines;
+  Diagnostics faults;
+  for (const CsvRow& row : table.rows()) {
+    Engine engine = engine_of({table, row, faults});
+    if (engine.id.empty() || find_engine(engines, engine.id) != nullptr) {
+      EngineRow(table, row, faults).refuse("an engine needs an id of its own");
+    }
+    engines.push_back(std::move(engine));
   }
-  return nullptr;
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  return engines;
 }
 
-std::vector<std::string_view> engine_ids() {
-  std::vector<std::string_view> ids;
-  for (const Engine& e : engines()) ids.push_back(e.id);
-  return ids;
+const Engine* find_engine(const std::vector<Engine>& engines, std::string_view id) {
+  const auto at = std::ranges::find_if(
+      engines, [id](const Engine& e) { return e.id == id || (!e.also.empty() && e.also == id); });
+  return at == engines.end() ? nullptr : &*at;
 }
 
 EngineLimits default_limits(Bytes device_memory) {

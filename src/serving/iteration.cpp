@@ -1,8 +1,8 @@
 #include "serving/iteration.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/math.h"
 #include "workload/model_math.h"
 
 namespace orrery {
@@ -134,7 +134,7 @@ void add_experts(Layer& l) {
   const double local = m.experts / static_cast<double>(l.split.ep);
   const double pairs = all_tokens * m.top_k / l.split.ep;
   // Group sizes are at least a row, and a grouped kernel stays one for a single expert.
-  const double missed = std::pow(1 - m.top_k / static_cast<double>(m.experts), all_tokens);
+  const double missed = math::pow(1 - m.top_k / static_cast<double>(m.experts), all_tokens);
   const double touched = std::clamp(local * (1 - missed), 1.0, std::max(1.0, pairs));
   const double groups = std::max(touched, 1 + 1e-9);
   const double width = m.expert_ffn / l.split.expert_tp();

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "catalog/catalog.h"
+#include "catalog/shipped_fixture.h"
 #include "serving/engine.h"
 #include "serving/graph_reduce.h"
 #include "serving/memory.h"
@@ -35,11 +35,17 @@ ServingCosts plain_costs() {
               }};
 }
 
+const std::vector<Engine>& engines() {
+  static const std::vector<Engine> all =
+      read_engines(shipped().table("calibration/serving_engines.csv").value()).value();
+  return all;
+}
+
 Replica replica(std::string_view model, int tp, Bytes memory, Dtype format = Dtype::bf16) {
   Replica r{.model = *catalog().model(model),
             .split = {.tp = tp},
             .precision = {.products = format, .experts = format, .kv = Dtype::bf16},
-            .engine = *find_engine("vllm"),
+            .engine = *find_engine(engines(), "vllm"),
             .limits = default_limits(memory),
             .memory = {}};
   r.memory = serving_memory(r.model, r.split, r.precision, r.engine, memory, {.limits = r.limits});
@@ -77,13 +83,32 @@ TEST(ServingMemory, ThePrintedBlockCountWins) {
 }
 
 TEST(Engine, KnownByTheNamesOfTheDesignFile) {
-  EXPECT_NE(find_engine("vllm"), nullptr);
-  EXPECT_EQ(find_engine("trtllm"), find_engine("tensorrt-llm"));
-  EXPECT_FALSE(find_engine("tgi")->ended.empty());
-  EXPECT_EQ(find_engine("abacus"), nullptr);
+  const Engine* vllm = find_engine(engines(), "vllm");
+  ASSERT_NE(vllm, nullptr);
+  EXPECT_EQ(vllm->memory_share, 0.92);
+  EXPECT_EQ(vllm->reserve, gib(3));
+  EXPECT_EQ(vllm->host_step, microseconds(300));
+  EXPECT_FALSE(vllm->keeps_all_output);
+  EXPECT_EQ(find_engine(engines(), "trtllm"), find_engine(engines(), "tensorrt-llm"));
+  EXPECT_EQ(find_engine(engines(), "abacus"), nullptr);
+  EXPECT_EQ(find_engine(engines(), ""), nullptr);
   EXPECT_EQ(default_limits(gib(80)).token_budget, 8192);
   EXPECT_EQ(default_limits(gib(180)).token_budget, 16384);
   EXPECT_EQ(default_limits(gib(24)).max_sequences, 256);
+}
+
+TEST(Engine, EveryBadValueOfATableIsTold) {
+  const auto table = CsvTable::parse(
+      "id,also,memory_share,block_tokens,reserve_gib,host_step_us,eager_layer_us,first_token_ms,"
+      "kernels_hidden,keeps_all_output\n"
+      "a,,1.2,16,3,300,0,20,0.3,0\n"
+      "a,,0.9,0,3,300,0,,0.3,0\n",
+      "engines.csv");
+  ASSERT_TRUE(table);
+  const auto engines = read_engines(*table);
+  ASSERT_FALSE(engines);
+  EXPECT_EQ(engines.error().size(), 4u);  // share, blocks, first token, the second a
+  EXPECT_EQ(engines.error().front().place.line, 2);
 }
 
 // At batch 1 a dense model reads each weight once: 2 N bytes over the bandwidth.
@@ -199,11 +224,6 @@ TEST(GraphReduce, AsMeasured) {
   EXPECT_NEAR(graph_all_reduce(mib(2), 8, link, 4).base(), 18.1e-6, 0.15 * 18.1e-6);
   EXPECT_NEAR(graph_all_reduce(mib(8), 8, link, 4).base(), 48.4e-6, 0.25 * 48.4e-6);
   EXPECT_EQ(graph_all_reduce(mib(2), 1, link, 4).base(), 0);
-}
-
-TEST(Money, PerMillionTokens) {
-  const UsdPerSecond rate = cost_rate_of(8, usd_per_hour(2));
-  EXPECT_NEAR(usd_per_million_tokens(rate, 4000).base(), 16.0 / 3600 * 250, 1e-9);
 }
 
 }  // namespace

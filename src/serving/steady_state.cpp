@@ -180,8 +180,6 @@ double replicas_needed(PerSecond arrivals, PerSecond per_replica, double load) {
   return std::ceil(arrivals / (per_replica * load));
 }
 
-double prefill_replicas_per_decode(const ServingPoint& p) { return p.requests * p.prefill; }
-
 StaticBatch static_batching(const Replica& replica, const RequestShape& r, double output_cv,
                             double output_limit, double concurrency, const ServingCosts& costs) {
   const double in_cache = replica.memory.requests(r.input + output_limit);
@@ -199,14 +197,6 @@ StaticBatch static_batching(const Replica& replica, const RequestShape& r, doubl
       step_time(replica, iteration_of(replica, r, 0, 1, chunks.tokens, chunks.cached), costs);
   const Seconds drained = prefill.total * (chunks.count * batch) + decode.total * longest;
   return {.batch = batch, .output_tokens_per_s = batch * r.output / drained.base()};
-}
-
-UsdPerSecond cost_rate_of(double devices, UsdPerSecond device_rate) {
-  return device_rate * devices;
-}
-
-Usd usd_per_million_tokens(UsdPerSecond rate, double output_tokens_per_s) {
-  return rate * Seconds(1e6 / output_tokens_per_s);
 }
 
 }  // namespace orrery

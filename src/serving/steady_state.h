@@ -89,10 +89,6 @@ ServingPoint capacity(const Replica& replica, const RequestShape& request,
 // bursts).
 double replicas_needed(PerSecond arrivals, PerSecond per_replica, double load = 0.8);
 
-// Prefill and decode on replicas of their own: n_p r_p = n_d r_d. Gives prefill replicas for one of
-// decode.
-double prefill_replicas_per_decode(const ServingPoint& point);
-
 // Static batching: a batch is formed, padded to its longest output and drained before the next. Its
 // cache is reserved for the longest output from the start.
 struct StaticBatch {
@@ -101,9 +97,5 @@ struct StaticBatch {
 };
 StaticBatch static_batching(const Replica& replica, const RequestShape& request, double output_cv,
                             double output_limit, double concurrency, const ServingCosts& costs);
-
-UsdPerSecond cost_rate_of(double devices, UsdPerSecond device_rate);
-// For one million output tokens.
-Usd usd_per_million_tokens(UsdPerSecond rate, double output_tokens_per_s);
 
 }  // namespace orrery

@@ -1,7 +1,8 @@
 #include "storage/cache.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/math.h"
 
 namespace orrery {
 namespace {
@@ -9,20 +10,20 @@ namespace {
 // Halving an interval of length 1 this often leaves the last bit of a double.
 constexpr int kBisections = 60;
 
-double lru_shuffled(double c) { return c + (1 - c) * std::log1p(-c); }
+double lru_shuffled(double c) { return c + (1 - c) * math::log1p(-c); }
 
 // 1 - c ln(c + (1 - c) e^(1/c)), with e^(1/c) taken out of the logarithm: it overflows below
 // 0.0014.
-double random_shuffled(double c) { return -c * std::log((1 - c) + c * std::exp(-1 / c)); }
+double random_shuffled(double c) { return -c * math::log((1 - c) + c * math::exp(-1 / c)); }
 
 // The root below 1 of h = e^(-(1-h)/c); h = 1 is always another. f(h) = h - e^(-(1-h)/c) is
 // negative at 0 and positive just below 1, since its slope there is 1 - 1/c < 0.
 double random_fixed(double c) {
   double low = 0;
-  double high = 1 + c * std::log(c);  // where f is largest: right of the root, left of 1
+  double high = 1 + c * math::log(c);  // where f is largest: right of the root, left of 1
   for (int i = 0; i < kBisections; ++i) {
     const double h = (low + high) / 2;
-    (h < std::exp(-(1 - h) / c) ? low : high) = h;
+    (h < math::exp(-(1 - h) / c) ? low : high) = h;
   }
   return (low + high) / 2;
 }

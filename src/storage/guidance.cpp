@@ -81,13 +81,6 @@ std::optional<BytesPerSecond> guided_rate(const std::vector<StorageGuidance>& al
   return *rate * (ask.units / (four ? 4 : 1));
 }
 
-std::optional<BytesPerSecond> guided_rate_per_gpu(const std::vector<StorageGuidance>& all,
-                                                  const GuidanceAsk& ask) {
-  const auto rate = guided_rate(all, ask);
-  if (!rate) return std::nullopt;
-  return *rate / (ask.units * gpus_per_unit(ask.architecture));
-}
-
 std::optional<GuidanceLevel> level_reached(const std::vector<StorageGuidance>& all,
                                            std::string_view architecture, std::string_view metric,
                                            double units, BytesPerSecond rate) {

@@ -50,8 +50,6 @@ struct GuidanceAsk {
 // and within 7 % elsewhere. None where the architecture or the level is not published.
 std::optional<BytesPerSecond> guided_rate(const std::vector<StorageGuidance>& all,
                                           const GuidanceAsk& ask);
-std::optional<BytesPerSecond> guided_rate_per_gpu(const std::vector<StorageGuidance>& all,
-                                                  const GuidanceAsk& ask);
 
 // The best level that a rate reaches for so many units; none below good (or the lowest published).
 std::optional<GuidanceLevel> level_reached(const std::vector<StorageGuidance>& all,

@@ -32,14 +32,6 @@ TEST(Guidance, PublishedRows) {
   EXPECT_FALSE(guided_rate(all, {"Colossus", "read", 1, GuidanceLevel::best}).has_value());
 }
 
-TEST(Guidance, Gb200AsksFarLessForEachGpu) {
-  const auto all = published();
-  const auto h100 = guided_rate_per_gpu(all, {"SuperPOD H100", "read", 1, GuidanceLevel::best});
-  const auto gb200 = guided_rate_per_gpu(all, {"SuperPOD GB200", "read", 1, GuidanceLevel::best});
-  ASSERT_TRUE(h100.has_value() && gb200.has_value());
-  EXPECT_NEAR(*h100 / *gb200, 2.25, 1e-12);
-}
-
 TEST(Guidance, LevelReached) {
   const auto all = published();
   const auto level = [&](double rate_gbs) {

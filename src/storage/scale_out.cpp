@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/math.h"
 #include "base/probability.h"
 
 namespace orrery {
@@ -20,7 +21,7 @@ constexpr double kTail = 1e-12;
 double busiest_server_estimate(double stripes, double servers) {
   if (servers <= 1) return stripes;
   const double mean = stripes / servers;
-  return std::min(stripes, mean + std::sqrt(2 * mean * std::log(servers)));
+  return std::min(stripes, mean + std::sqrt(2 * mean * math::log(servers)));
 }
 
 double busiest_server(double stripes, double servers) {
@@ -32,7 +33,7 @@ double busiest_server(double stripes, double servers) {
   auto x = static_cast<std::int64_t>(std::max(0.0, std::floor(mean - 8 * spread)));
   double sum = static_cast<double>(x);
   for (; static_cast<double>(x) < stripes; ++x) {
-    const double above = -std::expm1(servers * std::log1p(-poisson_above(x, mean)));
+    const double above = -math::expm1(servers * math::log1p(-poisson_above(x, mean)));
     if (above < kTail) break;
     sum += above;
   }

@@ -1,8 +1,8 @@
 #include "training/layer_cost.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/math.h"
 #include "workload/model_math.h"
 
 namespace orrery {
@@ -45,7 +45,7 @@ double crossing_share(const LayerQuery& q) {
   if (domains <= 1) return 1;
   const double k = q.job.model.top_k;
   const double others = (domains - 1) / domains;
-  const double reached = (domains - 1) * (1 - std::pow(others, k));
+  const double reached = (domains - 1) * (1 - math::pow(others, k));
   return reached / (k * others);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/math.h"
 #include "training/stages.h"
 #include "workload/model_math.h"
 
@@ -236,7 +237,7 @@ StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer&
   set(StepPhase::overhead, q.framework.step_overhead_s);
   const double before = pipeline.seconds + dp + optimizer + q.framework.step_overhead_s;
   const double spread =
-      q.framework.straggler * std::sqrt(2 * std::log(std::max(1.0, q.job.gpus / 8.0)));
+      q.framework.straggler * std::sqrt(2 * math::log(std::max(1.0, q.job.gpus / 8.0)));
   set(StepPhase::straggler, before * spread);
   e.seconds = before * (1 + spread);
   e.communication_s = e.part(StepPhase::tp) + e.part(StepPhase::cp) + e.part(StepPhase::ep) +

@@ -10,6 +10,8 @@ namespace {
 
 constexpr int kFileLinesMax = 600;
 constexpr int kFunctionLinesMax = 70;
+constexpr int kRoomFilesMax = 60;
+constexpr std::ptrdiff_t kRoomLinesMax = 8000;
 // A line of data can be long, and std::regex recurses by the character.
 constexpr std::size_t kLineBytesMax = 2000;
 
@@ -30,6 +32,13 @@ std::string room_of(const std::string& path) {
 
 bool is_header(const Source& s) { return s.path.ends_with(".h"); }
 bool is_test(const Source& s) { return s.path.ends_with("_test.cpp"); }
+
+// The identifier that the text ends in; empty where it ends in something else.
+std::string_view word_ending(std::string_view text) {
+  constexpr std::string_view kIdentifier =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  return text.substr(text.find_last_not_of(kIdentifier) + 1);  // npos + 1 is 0: all of it
+}
 
 template <class Visit>
 void each_line(std::string_view text, Visit visit) {
@@ -269,6 +278,13 @@ std::string blanked(std::string_view code) {
   return out;
 }
 
+bool is_product(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const bool ours = path.starts_with("src/") || path.starts_with("bench/");
+  return ours && !name.ends_with("_test.cpp") && !name.contains("_fixture.") &&
+         !name.starts_with("test_");
+}
+
 Complaints check_room_order(const Source& source, const RoomTable& rooms) {
   const std::string room = room_of(source.path);
   Complaints complaints;
@@ -332,6 +348,28 @@ Complaints check_function_size(const Source& source) {
   return complaints;
 }
 
+Complaints check_room_sizes(const std::vector<Source>& sources) {
+  struct Size {
+    int files = 0;
+    std::ptrdiff_t lines = 0;
+  };
+  std::map<std::string, Size> rooms;
+  for (const Source& source : sources) {
+    const std::string room = room_of(source.path);
+    if (room.empty() || !is_product(source.path)) continue;
+    rooms[room].files += 1;
+    rooms[room].lines += std::ranges::count(source.text, '\n');
+  }
+  Complaints complaints;
+  for (const auto& [room, size] : rooms) {
+    if (size.files <= kRoomFilesMax && size.lines <= kRoomLinesMax) continue;
+    complaints.push_back({"src/" + room, 1,
+                          std::to_string(size.files) + " files and " + std::to_string(size.lines) +
+                              " lines; 60 and 8,000 at the most: it is two rooms"});
+  }
+  return complaints;
+}
+
 Complaints check_heavy_headers(const Source& source) {
   Complaints complaints;
   each_line(source.text, [&](int number, const std::string& line) {
@@ -359,6 +397,35 @@ Complaints check_pure_room(const Source& source) {
         ban.words, [&code](const char* word) { return code.find(word) != std::string::npos; });
     if (!named || (leaves_a_parser && ban.words.front() == std::string_view("throw"))) continue;
     append(complaints, matching(source.path, code, ban.pattern, ban.what));
+  }
+  return complaints;
+}
+
+Complaints check_libm(const Source& source) {
+  static const std::set<std::string, std::less<>> kInexact = {
+      "exp",    "exp2", "exp10", "expm1", "log",   "log2",  "log10", "log1p", "pow",
+      "erf",    "erfc", "sin",   "cos",   "tan",   "asin",  "acos",  "atan",  "atan2",
+      "sinh",   "cosh", "tanh",  "asinh", "acosh", "atanh", "cbrt",  "hypot", "lgamma",
+      "tgamma", "beta", "expf",  "logf",  "powf",  "sinf",  "cosf",  "expint"};
+  const bool home = source.path == "src/base/math.h" || source.path == "src/base/math.cpp";
+  if (home || !is_product(source.path)) return {};
+  Complaints complaints;
+  const std::string code = blanked(source.text);
+  for (std::size_t at = code.find('('); at != std::string::npos; at = code.find('(', at + 1)) {
+    const std::string_view before = std::string_view(code).substr(0, at);
+    const std::string_view name = word_ending(before);
+    if (!kInexact.contains(name)) continue;
+    // A member of that name (`journal.log(`) and math:: itself are no calls of libm.
+    std::string_view owner = before.substr(0, before.size() - name.size());
+    if (owner.ends_with('.') || owner.ends_with("->")) continue;
+    if (owner.ends_with("::")) {
+      owner.remove_suffix(2);
+      const std::string_view scope = word_ending(owner);
+      if (!scope.empty() && scope != "std") continue;
+    }
+    complaints.push_back(
+        {source.path, 1 + static_cast<int>(std::ranges::count(before, '\n')),
+         std::string(name) + ": its last digit is the library's: call it through base/math.h"});
   }
   return complaints;
 }

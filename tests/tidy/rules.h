@@ -37,11 +37,18 @@ RoomTable rooms_of_build(std::string_view cmake_text);
 // Comments, string and character literals replaced by blanks, lines kept.
 std::string blanked(std::string_view code);
 
+// A source of the program or its speed figures: no test, fixture or test_*.h.
+bool is_product(std::string_view path);
+
 Complaints check_room_order(const Source& source, const RoomTable& rooms);
 Complaints check_file_size(const Source& source);
 Complaints check_function_size(const Source& source);
+// A room that has grown beyond one head: 60 files or 8,000 lines, tests apart.
+Complaints check_room_sizes(const std::vector<Source>& sources);
 Complaints check_heavy_headers(const Source& source);
 Complaints check_pure_room(const Source& source);
+// exp, log, pow and their kin are called through base/math.h alone, by the product and its figures.
+Complaints check_libm(const Source& source);
 Complaints check_header_opening(const Source& source);
 // A type of one name in two headers of one namespace: the linker takes either's members for both.
 Complaints check_type_names(const std::vector<Source>& sources);

@@ -1,9 +1,22 @@
-#include "fabric/published.h"
+// Published reference tables held against the generator: where they agree, and which printed
+// figures are wrong.
+//
+// fabric_counts.csv: rows of the SuperPOD documents. A row whose counts the rules do not give is a
+// finding "published.counts". fabric_errata.csv: figures known to be misprinted or to differ
+// between editions; each is recomputed here and reported as "published.misprint" or
+// "published.editions" with the right figure, or not at all if it turns out to be right.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "base/csv.h"
+#include "base/diagnostic.h"
+#include "catalog/embedded_table.h"
+#include "fabric/topology.h"
 
 namespace orrery {
 namespace {
@@ -20,6 +33,17 @@ Diagnostic finding(const CsvTable& t, const CsvRow& r, std::string code, std::st
           .what = std::move(what),
           .why = std::move(why),
           .fix = std::move(fix)};
+}
+
+// The spec that a row of fabric_counts.csv describes.
+FabricSpec published_spec(const CsvTable& table, const CsvRow& row) {
+  const int nodes = whole(table, row, "nodes");
+  return {.kind = TopologyKind::rail_fat_tree,
+          .nodes = nodes,
+          .rails = 8,
+          .radix = whole(table, row, "radix"),
+          .planes = whole(table, row, "planes"),
+          .manager_ports = whole(table, row, "manager_ports")};
 }
 
 Diagnostics check_row(const CsvTable& t, const CsvRow& r) {
@@ -82,18 +106,7 @@ Right right_figure(const CsvTable& t, const CsvRow& r) {
   return {"", "another edition of the document says " + other};
 }
 
-}  // namespace
-
-FabricSpec published_spec(const CsvTable& table, const CsvRow& row) {
-  const int nodes = whole(table, row, "nodes");
-  return {.kind = TopologyKind::rail_fat_tree,
-          .nodes = nodes,
-          .rails = 8,
-          .radix = whole(table, row, "radix"),
-          .planes = whole(table, row, "planes"),
-          .manager_ports = whole(table, row, "manager_ports")};
-}
-
+// One finding a row and count that differs; empty where all rows are given exactly.
 Diagnostics check_published_counts(const CsvTable& counts) {
   Diagnostics out;
   for (const CsvRow& row : counts.rows()) {
@@ -118,4 +131,43 @@ Diagnostics check_published_errata(const CsvTable& errata) {
   return out;
 }
 
+// SuperPOD reference architectures: 27 rows of the catalog with counts and 11 re-read ones.
+TEST(Published, GivesEveryPublishedCountExactly) {
+  const CsvTable counts = embedded_table("validation/fabric_counts.csv").value();
+  EXPECT_EQ(counts.rows().size(), 38u);
+  EXPECT_EQ(to_text(check_published_counts(counts)), "");
+}
+
+TEST(Published, CheckerSeesAWrongCount) {
+  const auto table = CsvTable::parse(
+      "design,nodes,gpus,radix,planes,manager_ports,leaf,spine,core,node_leaf_cables,"
+      "leaf_spine_cables,spine_core_cables\nx,95,760,64,1,4,24,12,0,764,768,0\n",
+      "t.csv");
+  const Diagnostics found = check_published_counts(*table);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].what, testing::HasSubstr("spine printed 12, the rule gives 16"));
+}
+
+TEST(Published, ReportsThePublishedMisprints) {
+  const CsvTable errata = embedded_table("validation/fabric_errata.csv").value();
+  const Diagnostics found = check_published_errata(errata);
+  ASSERT_EQ(found.size(), 6u);
+  EXPECT_EQ(found[0].code, "published.misprint");
+  EXPECT_EQ(found[0].fix, "read 10368");
+  EXPECT_EQ(found[1].fix, "read 64");
+  EXPECT_EQ(found[2].fix, "read 0");
+  EXPECT_EQ(found[3].code, "published.editions");
+  EXPECT_EQ(found[4].code, "published.editions");
+  EXPECT_EQ(found[5].fix, "read 270");
+}
+
+TEST(Published, ARightFigureIsNoErratum) {
+  const auto table = CsvTable::parse(
+      "document,item,check,nodes,gpus_per_node,su_nodes,radix,printed,other_edition\n"
+      "d,GPUs,gpus,1296,8,72,144,10368,\n",
+      "t.csv");
+  EXPECT_TRUE(check_published_errata(*table).empty());
+}
+
+}  // namespace
 }  // namespace orrery

@@ -1,0 +1,16 @@
+#!/bin/bash
+#@stamp@
+# Tenants, their quotas and the qualities of service, in slurmdbd. Run it once slurmdbd
+# is up, and again after a change: what is there is only brought up to date.
+set -u
+run() { sacctmgr --immediate "$@" || echo "sacctmgr $* failed" >&2; }
+# Adding what is there says "nothing new" and fails, which is no fault here.
+ensure() { sacctmgr --immediate add "$@" >/dev/null 2>&1; true; }
+
+ensure cluster @cluster@
+ensure qos high
+run modify qos high set Priority=100
+ensure qos normal
+run modify qos normal set Priority=50
+#@preemption@
+#@tenants@
