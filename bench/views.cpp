@@ -27,13 +27,13 @@ struct Ready {
   design::Design design;
 };
 
-Result<std::unique_ptr<Ready>> ready(const std::vector<design::TextEdit>& edits) {
+Result<std::unique_ptr<Ready>> ready(const std::vector<design::Change>& edits) {
   auto r = std::make_unique<Ready>();
   auto models = load_models(embedded_files());
   if (!models) return std::unexpected(models.error());
   r->models = *std::move(models);
   r->text = *embedded_file(kSample);
-  for (const design::TextEdit& e : edits) {
+  for (const design::Change& e : edits) {
     auto edited = design::edit_text(r->text, e, r->models.catalog());
     if (!edited) return std::unexpected(edited.error());
     r->text = std::move(edited->text);
@@ -46,7 +46,7 @@ Result<std::unique_ptr<Ready>> ready(const std::vector<design::TextEdit>& edits)
 
 using View = std::function<Result<std::string>(const Ready&)>;
 
-std::function<Result<double>()> least_of(View view, std::vector<design::TextEdit> edits = {}) {
+std::function<Result<double>()> least_of(View view, std::vector<design::Change> edits = {}) {
   return [view = std::move(view), edits = std::move(edits)]() -> Result<double> {
     const auto r = ready(edits);
     if (!r) return std::unexpected(r.error());
@@ -65,7 +65,7 @@ std::function<Result<double>()> least_of(View view, std::vector<design::TextEdit
 }
 
 // 2,048 nodes of eight ports.
-std::vector<design::TextEdit> sixteen_thousand_endpoints() {
+std::vector<design::Change> sixteen_thousand_endpoints() {
   return {{"fleet[0].count", "2048"},
           {"fabric.compute.topology", "three-tier"},
           {"workloads", ""},

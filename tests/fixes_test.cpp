@@ -24,7 +24,7 @@
 namespace orrery {
 namespace {
 
-using design::TextEdit;
+using design::Change;
 
 // Rules whose findings say what to know, not what to change.
 const std::map<std::string, std::string> kNoEdit = {
@@ -52,7 +52,7 @@ std::vector<Finding> findings_of(std::string_view text) {
 }
 
 // As one click does it: in the author's own text, which keeps its form.
-std::string edited(const std::string& text, const TextEdit& edit) {
+std::string edited(const std::string& text, const Change& edit) {
   auto after = design::edit_text(text, edit, known().catalog());
   EXPECT_TRUE(after.has_value()) << edit.path << " = " << edit.value << '\n'
                                  << (after ? "" : to_text(after.error()));
@@ -61,8 +61,8 @@ std::string edited(const std::string& text, const TextEdit& edit) {
   return std::move(after->text);
 }
 
-std::string all_edited(std::string text, const std::vector<TextEdit>& edits) {
-  for (const TextEdit& e : edits) text = edited(text, e);
+std::string all_edited(std::string text, const std::vector<Change>& edits) {
+  for (const Change& e : edits) text = edited(text, e);
   return text;
 }
 
@@ -81,7 +81,7 @@ struct Mutation {
   std::string rule;
   std::string name;     // of the template
   std::string no_edit;  // why its finding offers none
-  std::vector<TextEdit> edits;
+  std::vector<Change> edits;
 };
 
 // A line at the margin opens a mutation, indented ones are its edits, `!` gives a reason.
@@ -207,19 +207,19 @@ TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
 }
 
 // tests/pranks.txt with the places of a design filled in; those that it lacks are left out.
-std::vector<TextEdit> pranks_on(const std::string& text) {
+std::vector<Change> pranks_on(const std::string& text) {
   std::map<std::string, std::string> places;
   const auto design = design::read_design(text, known().catalog());
   places["{site}"] = design->places.given("site") ? "site" : "sites[0]";
   for (const design::Workload& w : design->workloads) {
     places.emplace("{" + std::string(kind_of(w)) + "}", path_of(*design, w));
   }
-  std::vector<TextEdit> pranks;
+  std::vector<Change> pranks;
   std::istringstream lines(read_file("tests/pranks.txt"));
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line.starts_with('#')) continue;
     const std::size_t equals = line.find(" =");
-    TextEdit prank{line.substr(0, equals), line.substr(std::min(line.size(), equals + 3))};
+    Change prank{line.substr(0, equals), line.substr(std::min(line.size(), equals + 3))};
     const std::size_t close = prank.path.find('}');
     if (close != std::string::npos) {
       const auto place = places.find(prank.path.substr(0, close + 1));
@@ -232,7 +232,7 @@ std::vector<TextEdit> pranks_on(const std::string& text) {
 }
 
 // The text after a prank; none where the file has no such place or is no design any more.
-std::optional<std::string> pranked(const std::string& text, const TextEdit& prank) {
+std::optional<std::string> pranked(const std::string& text, const Change& prank) {
   const auto after = design::edit_text(text, prank, known().catalog());
   if (!after || !design::read_design(after->text, known().catalog())) return std::nullopt;
   return after->text;
@@ -276,7 +276,7 @@ TEST_P(EveryTemplate, is_mended_after_any_prank) {
   const std::vector<std::string> names = template_names();
   auto turn = static_cast<int>(std::ranges::find(names, GetParam()) - names.begin());
   int played = 0;
-  for (const TextEdit& prank : pranks_on(text)) {
+  for (const Change& prank : pranks_on(text)) {
     if (!full && ++turn % 3 != 0) continue;
     const auto broken = pranked(text, prank);
     if (!broken) continue;

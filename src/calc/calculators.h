@@ -56,7 +56,9 @@ struct Calculator {
   Result<Calculation> (*ask)(CalcValues& values, const Models& models);
 };
 
-// In the order of the work.
+// In the order of the work; the rows are in calculator_table.cpp.
+std::vector<Calculator> every_calculator();
+// The same, made once.
 std::span<const Calculator> calculators();
 const Calculator* find_calculator(std::string_view name);  // nullptr where there is none
 const CalcParameter* find_parameter(const Calculator& calculator, std::string_view name);

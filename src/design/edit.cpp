@@ -313,7 +313,7 @@ Result<std::optional<YamlNode>> read_value(const std::string& value) {
 
 }  // namespace
 
-Result<EditedText> edit_text(std::string_view text, const TextEdit& edit, const Catalog& catalog,
+Result<EditedText> edit_text(std::string_view text, const Change& change, const Catalog& catalog,
                              const ReadDesignOptions& options) {
   Diagnostics faults;
   const auto root = parse_yaml(text, options.file, faults);
@@ -324,15 +324,15 @@ Result<EditedText> edit_text(std::string_view text, const TextEdit& edit, const 
                  .what = "there is no design to edit",
                  .fix = "start from a template: orrery init --template single-node"});
   }
-  const auto path = steps_of(edit.path, *root);
+  const auto path = steps_of(change.path, *root);
   if (!path) return std::unexpected(path.error());
-  const auto value = read_value(edit.value);
+  const auto value = read_value(change.value);
   if (!value) return std::unexpected(value.error());
   auto expected = tree_with(*root, *path, *value);
   if (!expected) return std::unexpected(expected.error());
 
   const Spans spans(text);
-  Edited edited = in_place(spans, *root, *path, std::string(trimmed(edit.value)));
+  Edited edited = in_place(spans, *root, *path, std::string(trimmed(change.value)));
   if (comes_to(edited, *expected)) return EditedText{*std::move(edited), false};
   if (*value && (*value)->kind == Kind::scalar) {
     const std::string quoted = guarded(**value);

@@ -12,16 +12,10 @@
 #include <string_view>
 
 #include "base/diagnostic.h"
+#include "design/change.h"
 #include "design/design.h"
 
 namespace orrery::design {
-
-struct TextEdit {
-  // "site.cooling", "fleet[0].count", "workloads[0].train.checkpoint.every". `sites[0]` finds
-  // `site` where the file has a single one, and the other way round.
-  std::string path;
-  std::string value;  // YAML of one line; empty takes the key or the entry away
-};
 
 struct EditedText {
   std::string text;
@@ -30,7 +24,7 @@ struct EditedText {
 
 // The design that comes out may still have faults: an edit is one step of several. Faults of the
 // edit itself: "edit.path", "edit.value", and those of a file that is no YAML.
-Result<EditedText> edit_text(std::string_view text, const TextEdit& edit, const Catalog& catalog,
+Result<EditedText> edit_text(std::string_view text, const Change& change, const Catalog& catalog,
                              const ReadDesignOptions& options = {});
 
 }  // namespace orrery::design

@@ -28,7 +28,7 @@ YamlNode tree_of(std::string_view text) {
   return tree.value_or(YamlNode{});
 }
 
-std::string by_oracle(const std::string& text, const TextEdit& edit) {
+std::string by_oracle(const std::string& text, const Change& edit) {
   YAML::Node root = YAML::Load(text);
   YAML::Node at = root;
   const auto steps = steps_of(edit.path, tree_of(text)).value();
@@ -115,7 +115,7 @@ class EveryTemplate : public testing::TestWithParam<std::string> {
     return all;
   }();
 
-  EditedText edited(const TextEdit& e) const {
+  EditedText edited(const Change& e) const {
     auto r = edit_text(text, e, catalog());
     EXPECT_TRUE(r.has_value()) << e.path << " = " << e.value << '\n'
                                << (r ? "" : to_text(r.error()));
@@ -163,7 +163,7 @@ TEST_P(EveryTemplate, a_value_taken_away_leaves_the_rest) {
 TEST_P(EveryTemplate, a_key_is_added_in_the_style_of_its_map) {
   for (const auto& [path, node] : nodes) {
     if (node->kind != YamlNode::Kind::map) continue;
-    const TextEdit edit{path + ".added", "[1, { b: 2 s }]"};
+    const Change edit{path + ".added", "[1, { b: 2 s }]"};
     const EditedText now = edited(edit);
     EXPECT_FALSE(now.rewritten) << path;
     EXPECT_EQ(comments_of(now.text), comments_of(text)) << path;
@@ -190,7 +190,7 @@ std::vector<std::string> template_names() {
 }
 INSTANTIATE_TEST_SUITE_P(templates, EveryTemplate, testing::ValuesIn(template_names()));
 
-std::string after(std::string_view text, const TextEdit& edit) {
+std::string after(std::string_view text, const Change& edit) {
   const auto r = edit_text(text, edit, catalog());
   return r ? r->text : to_text(r.error());
 }

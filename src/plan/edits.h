@@ -9,34 +9,25 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
-#include "base/units.h"
+#include "design/change.h"
 #include "design/value_reader.h"
 #include "plan/stages.h"
 #include "plan/verdict.h"
 
 namespace orrery {
 
-using Edit = Finding::Edit;
+using Edit = design::Change;
+using design::at_least;
+using design::list_text;
+using design::name_text;
 
 // The largest count that a design file takes.
 inline constexpr int kMostNodes = static_cast<int>(design::kMostCount);
 
 // A fleet may lack nodes for a run this share of the time.
 inline constexpr double kShortfallAllowed = 0.01;
-
-// Two significant digits, not below the amount: 12.83 TB is "13 TB".
-std::string rounded_up(double base_units, const Dimension& dimension);
-template <int... E>
-std::string at_least(Quantity<E...> q) {
-  return rounded_up(q.base(), {E...});
-}
-
-// A name as the file writes it, quoted where YAML would misread it; and "[node-nvme, hot]".
-std::string name_text(std::string_view name);
-std::string list_text(std::span<const std::string> names);
 
 // The entry that a pointer into the design's lists stands for: "storage[1]", "site".
 std::string path_of(const Review& review, const design::StorageTier& tier);

@@ -219,11 +219,11 @@ TEST(spends, are_better_than_nothing_and_best_first) {
   d.storage[0].write = gbytes_per_s(5);
   const Verdict v = review(d, known());
   ASSERT_FALSE(v.spends.empty());
-  EXPECT_EQ(v.spends[0].change, "checkpoint asynchronously");
+  EXPECT_EQ(v.spends[0].what, "checkpoint asynchronously");
   double last = 0;
   for (const Spend& s : v.spends) {
-    EXPECT_LT(s.unit_cost_after_usd, s.unit_cost_before_usd) << s.change;
-    EXPECT_GE(s.unit_cost_after_usd, last) << s.change;
+    EXPECT_LT(s.unit_cost_after_usd, s.unit_cost_before_usd) << s.what;
+    EXPECT_GE(s.unit_cost_after_usd, last) << s.what;
     last = s.unit_cost_after_usd;
   }
 }

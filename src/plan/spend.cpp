@@ -1,10 +1,9 @@
 #include "plan/spend.h"
 
 #include <algorithm>
-#include <functional>
-#include <string>
+#include <optional>
+#include <utility>
 
-#include "base/units.h"
 #include "design/write_design.h"
 #include "plan/edits.h"
 #include "plan/review.h"
@@ -12,87 +11,103 @@
 namespace orrery {
 namespace {
 
-struct Change {
-  std::string text;
-  std::string path;
-  std::string value;
-  std::function<bool(design::Design&)> apply;  // false: it changes nothing here
+// A price that falls by less than this share is not worth a line.
+constexpr double kLeastGain = 0.0005;
+
+// A change that a platform team can buy or switch on, and the design with it made. The design is
+// changed as a value, because reading the file again for each would take as long as the review;
+// spend_test.cpp holds it against the change applied to the text.
+struct Trial {
+  std::string what;
+  design::Change change;
+  design::Design design;
 };
 
-design::Train* first_train(design::Design& d) {
-  for (design::Workload& w : d.workloads) {
-    if (auto* t = std::get_if<design::Train>(&w.task)) return t;
-  }
-  return nullptr;
+design::Train* train_at(design::Design& d, const Review& r, const TrainView& view) {
+  const auto index = view.workload - r.design().workloads.data();
+  return std::get_if<design::Train>(&d.workloads[static_cast<std::size_t>(index)].task);
 }
 
-// What a platform team can buy or switch on. Each is a change of the design, reviewed like any
-// other.
-std::vector<Change> changes_for(const Review& r) {
-  std::vector<Change> all;
-  const TrainView* train = nullptr;
-  for (const TrainView& t : r.trains) {
-    if (train == nullptr && t.feasible()) train = &t;
-  }
-  if (train == nullptr) return all;
-  const std::string path = train->path;
+std::optional<Trial> asynchronous(const Review& r, const TrainView& view) {
+  Trial t{"checkpoint asynchronously", {view.path + ".checkpoint.mode", "async"}, r.design()};
+  auto& checkpoint = train_at(t.design, r, view)->checkpoint;
+  if (!checkpoint || checkpoint->mode == design::CheckpointMode::async) return std::nullopt;
+  checkpoint->mode = design::CheckpointMode::async;
+  return t;
+}
 
-  all.push_back(
-      {"checkpoint asynchronously", path + ".checkpoint.mode", "async", [](design::Design& d) {
-         design::Train* t = first_train(d);
-         if (!t->checkpoint || t->checkpoint->mode == design::CheckpointMode::async) return false;
-         t->checkpoint->mode = design::CheckpointMode::async;
-         return true;
-       }});
-  all.push_back({"let the interval follow the failures", path + ".checkpoint.every", "auto",
-                 [](design::Design& d) {
-                   design::Train* t = first_train(d);
-                   if (!t->checkpoint || !t->checkpoint->every) return false;
-                   t->checkpoint->every.reset();
-                   return true;
-                 }});
-  all.push_back({"restart in seconds: drain, requeue and release by an agent",
-                 "scheduler.recovery.requeue", "2 s", [](design::Design& d) {
-                   design::Recovery& rec = d.scheduler.recovery;
-                   if (rec.requeue && *rec.requeue <= seconds(2)) return false;
-                   rec.requeue = seconds(2);
-                   rec.automatic = true;
-                   return true;
-                 }});
-  all.push_back(
-      {"notice a fault in 10 s", "scheduler.recovery.detect", "10 s", [](design::Design& d) {
-         design::Recovery& rec = d.scheduler.recovery;
-         if (rec.detect && *rec.detect <= seconds(10)) return false;
-         rec.detect = seconds(10);
-         return true;
-       }});
-  all.push_back({"one more spare node", train->fleet->path + ".spares",
-                 std::to_string(train->fleet->fleet->spares + 1), [](design::Design& d) {
-                   d.fleet.front().spares += 1;
-                   return true;
-                 }});
-  if (r.design().fabric.storage.converged) {
-    const design::Network own = separate_storage(r.design().fabric);
-    all.push_back({"a storage network of its own", "fabric.storage", section_text(own),
-                   [own](design::Design& d) {
-                     d.fabric.storage = own;
-                     return true;
-                   }});
+std::optional<Trial> interval_by_failures(const Review& r, const TrainView& view) {
+  Trial t{"let the interval follow the failures",
+          {view.path + ".checkpoint.every", "auto"},
+          r.design()};
+  auto& checkpoint = train_at(t.design, r, view)->checkpoint;
+  if (!checkpoint || !checkpoint->every) return std::nullopt;
+  checkpoint->every.reset();
+  return t;
+}
+
+std::optional<Trial> quick_restart(const Review& r, const TrainView&) {
+  Trial t{"restart in seconds: drain, requeue and release by an agent",
+          {"scheduler.recovery.requeue", "2 s"},
+          r.design()};
+  design::Recovery& recovery = t.design.scheduler.recovery;
+  if (recovery.requeue && *recovery.requeue <= seconds(2)) return std::nullopt;
+  recovery.requeue = seconds(2);
+  recovery.automatic = true;
+  return t;
+}
+
+std::optional<Trial> quick_notice(const Review& r, const TrainView&) {
+  Trial t{"notice a fault in 10 s", {"scheduler.recovery.detect", "10 s"}, r.design()};
+  design::Recovery& recovery = t.design.scheduler.recovery;
+  if (recovery.detect && *recovery.detect <= seconds(10)) return std::nullopt;
+  recovery.detect = seconds(10);
+  return t;
+}
+
+std::optional<Trial> one_more_spare(const Review& r, const TrainView& view) {
+  const int spares = view.fleet->fleet->spares + 1;
+  Trial t{
+      "one more spare node", {view.fleet->path + ".spares", std::to_string(spares)}, r.design()};
+  t.design.fleet[r.machine->index_of(*view.fleet)].spares = spares;
+  return t;
+}
+
+std::optional<Trial> own_storage_network(const Review& r, const TrainView&) {
+  if (!r.design().fabric.storage.converged) return std::nullopt;
+  const design::Network own = separate_storage(r.design().fabric);
+  Trial t{
+      "a storage network of its own", {"fabric.storage", design::section_text(own)}, r.design()};
+  t.design.fabric.storage = own;
+  return t;
+}
+
+// Servers, rates and capacity together: more than one line of the file, so the change names the
+// tier alone.
+std::optional<Trial> twice_the_servers(const Review& r, std::size_t tier) {
+  const Tier& built = r.tiers()[tier];
+  Trial t{"twice the servers of tier '" + built.label + "'", {built.path, "x2"}, r.design()};
+  design::StorageTier& s = t.design.storage[tier];
+  if (s.tier == design::Tier::node_nvme || s.tier == design::Tier::cold) return std::nullopt;
+  if (s.read) s.read = *s.read * 2;
+  if (s.write) s.write = *s.write * 2;
+  if (s.servers) s.servers = *s.servers * 2;
+  if (s.capacity) s.capacity = *s.capacity * 2;
+  return t;
+}
+
+std::vector<Trial> trials_of(const Review& r) {
+  const auto train = std::ranges::find_if(r.trains, &TrainView::feasible);
+  if (train == r.trains.end()) return {};
+  std::vector<Trial> all;
+  const auto add = [&all](std::optional<Trial> trial) {
+    if (trial) all.push_back(std::move(*trial));
+  };
+  for (const auto make : {asynchronous, interval_by_failures, quick_restart, quick_notice,
+                          one_more_spare, own_storage_network}) {
+    add(make(r, *train));
   }
-  for (std::size_t i = 0; i < r.design().storage.size(); ++i) {
-    const std::string tier = r.tiers()[i].path;
-    all.push_back({"twice the servers of tier '" + r.tiers()[i].label + "'", tier, "x2",
-                   [i](design::Design& d) {
-                     design::StorageTier& t = d.storage[i];
-                     if (t.tier == design::Tier::node_nvme || t.tier == design::Tier::cold)
-                       return false;
-                     if (t.read) t.read = *t.read * 2;
-                     if (t.write) t.write = *t.write * 2;
-                     if (t.servers) t.servers = *t.servers * 2;
-                     if (t.capacity) t.capacity = *t.capacity * 2;
-                     return true;
-                   }});
-  }
+  for (std::size_t i = 0; i < r.design().storage.size(); ++i) add(twice_the_servers(r, i));
   return all;
 }
 
@@ -101,16 +116,12 @@ std::vector<Change> changes_for(const Review& r) {
 std::vector<Spend> best_spends(const Review& r) {
   std::vector<Spend> spends;
   const double before = r.cost.per_useful_hour.base() * 3600;
-  for (const Change& change : changes_for(r)) {
-    design::Design changed = r.design();
-    if (!change.apply(changed)) continue;
-    const Review after = run_stages(std::move(changed), r.models(), &r);
+  for (Trial& trial : trials_of(r)) {
+    const Review after = run_stages(std::move(trial.design), r.models(), &r);
     const double unit = after.cost.per_useful_hour.base() * 3600;
-    // A change that hardly moves the price is not worth a line.
-    if (unit >= before * 0.9995) continue;
-    spends.push_back({.change = change.text,
-                      .path = change.path,
-                      .value = change.value,
+    if (unit >= before * (1 - kLeastGain)) continue;
+    spends.push_back({.what = std::move(trial.what),
+                      .change = std::move(trial.change),
                       .cost_usd_per_year = (after.cost.annual - r.cost.annual).base(),
                       .goodput_before = r.cost.goodput,
                       .goodput_after = after.cost.goodput,

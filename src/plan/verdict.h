@@ -8,6 +8,7 @@
 
 #include "base/diagnostic.h"
 #include "catalog/bill.h"
+#include "design/change.h"
 #include "machine/goals.h"
 #include "machine/section.h"
 
@@ -22,21 +23,14 @@ struct Finding {
   std::string what;
   std::string why;
   std::string fix;
-  // A change of the design that cures it: the text to put at a path ("site.cooling"), for one
-  // click.
-  struct Edit {
-    std::string path;
-    std::string value;
-  };
-  std::optional<Edit> edit;
+  std::optional<design::Change> edit;  // that cures it, for one click
 };
 
 // One change worth money: what it adds to the yearly cost, and what a useful unit costs before and
 // after.
 struct Spend {
-  std::string change;  // "checkpoint asynchronously"
-  std::string path;    // of the design
-  std::string value;
+  std::string what;  // "checkpoint asynchronously"
+  design::Change change;
   double cost_usd_per_year = 0;
   double goodput_before = 0;
   double goodput_after = 0;

@@ -55,7 +55,7 @@ void add_spends(Document& d, const Verdict& v) {
   Table t{.header = {"change", "adds", "goodput", "USD per useful GPU-hour"},
           .flush_right = {false, true, true, true}};
   for (const Spend& s : v.spends) {
-    t.rows.push_back({s.change, show(s.cost_usd_per_year, Unit::usd_per_year),
+    t.rows.push_back({s.what, show(s.cost_usd_per_year, Unit::usd_per_year),
                       fmt::format("{} -> {}", show(s.goodput_before, Unit::ratio),
                                   show(s.goodput_after, Unit::ratio)),
                       fmt::format("{} -> {}", significant(s.unit_cost_before_usd, 4),
@@ -143,7 +143,10 @@ void write_goals_and_spends(JsonWriter& w, const Verdict& v) {
   }
   w.end_array().key("spends").begin_array();
   for (const Spend& s : v.spends) {
-    w.begin_object().field("change", s.change).field("path", s.path).field("value", s.value);
+    w.begin_object()
+        .field("change", s.what)
+        .field("path", s.change.path)
+        .field("value", s.change.value);
     w.field("cost_usd_per_year", s.cost_usd_per_year);
     w.field("goodput_before_ratio", s.goodput_before);
     w.field("goodput_after_ratio", s.goodput_after);

@@ -22,16 +22,16 @@ Json fabric_view(const design::Design& d, const FabricViewQuestion& q = {}) {
   return Json::parse(text_of(fabric_view_json(build_machine(d, known()), q)));
 }
 
-std::string edited(std::string text, const std::vector<design::TextEdit>& edits) {
-  for (const design::TextEdit& e : edits) {
+std::string edited(std::string text, const std::vector<design::Change>& edits) {
+  for (const design::Change& e : edits) {
     text = design::edit_text(text, e, known().catalog()).value().text;
   }
   return text;
 }
 
 // The sample with another compute network.
-design::Design sample_with(const std::vector<design::TextEdit>& edits) {
-  std::vector<design::TextEdit> all = {{"workloads", ""}, {"goals", ""}};
+design::Design sample_with(const std::vector<design::Change>& edits) {
+  std::vector<design::Change> all = {{"workloads", ""}, {"goals", ""}};
   all.insert(all.end(), edits.begin(), edits.end());
   return design_of(edited(std::string(design::find_template("superpod-h100")->text), all));
 }

@@ -20,7 +20,7 @@ Json training_view(const design::Design& d, const std::string& workload = "") {
   return Json::parse(text_of(training_view_json(run_stages(d, known()), workload)));
 }
 
-design::Design training_sample(const design::TextEdit& edit) {
+design::Design training_sample(const design::Change& edit) {
   return design_of(
       design::edit_text(design::find_template("superpod-h100")->text, edit, known().catalog())
           .value()

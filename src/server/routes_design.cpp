@@ -48,7 +48,7 @@ Result<std::string> edited(const Request& request, const ConsoleSetting& setting
   auto body = JsonBody::parse(request.body);
   if (!body) return std::unexpected(body.error());
   const std::string text = body->text("design", kDesignBytes);
-  const design::TextEdit change{.path = body->text("path", 500),
+  const design::Change change{.path = body->text("path", 500),
                                 .value = body->text("value", 10'000)};
   if (Diagnostics faults = body->faults(); !faults.empty()) return std::unexpected(faults);
   const auto after = design::edit_text(text, change, setting.catalog());
