@@ -139,11 +139,11 @@ TEST_F(SlurmEmit, AnswersWhereAndWhenOn2048Nodes) {
 }
 
 TEST(SlurmScripts, ShellcheckFindsNothing) {
-  auto design = design::read_design(design_of(8), known().catalog, {.file = "t.yaml"});
+  auto design = design::read_design(design_of(8), known().catalog(), {.file = "t.yaml"});
   ASSERT_TRUE(design.has_value());
   // Tenants have a script of their own.
   design->scheduler.quotas = {{.tenant = "a", .accelerators = 8}, {.tenant = "b", .share = 0.5}};
-  const Review review = run_stages(*design, known().catalog, known().models);
+  const Review review = run_stages(*design, known());
   const auto files = emit_slurm(review, {.design = "t", .digest = "d"});
   ASSERT_TRUE(files.has_value());
   const TestFolder folder;
