@@ -12,7 +12,7 @@ std::vector<SpeedFigure> catalog_figures() {
            .measure = []() -> Result<double> {
              Diagnostics faults;
              const double taken = seconds_of([&] {
-               const auto loaded = load_embedded_catalog();
+               const auto loaded = catalog::load_embedded_catalog();
                if (!loaded) faults = loaded.error();
              });
              if (!faults.empty()) return std::unexpected(faults);

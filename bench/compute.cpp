@@ -8,15 +8,15 @@ namespace {
 
 constexpr int kRounds = 40;
 
-Result<DeviceModel> h100() {
-  const auto models = load_models(embedded_files());
+Result<compute::DeviceModel> h100() {
+  const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
   return device_model(*models->catalog().accelerator("h100-sxm"), models->kernels);
 }
 
 // Nanoseconds of a call over `calls` of them; the sum keeps the calls from being dropped.
 template <class Call>
-Result<double> nanoseconds_a_call(const DeviceModel& device, const Call& call) {
+Result<double> nanoseconds_a_call(const compute::DeviceModel& device, const Call& call) {
   double sum = 0;
   int calls = 0;
   const double seconds = seconds_of([&] {
@@ -35,37 +35,37 @@ Result<double> nanoseconds_a_call(const DeviceModel& device, const Call& call) {
 Result<double> gemm_ns() {
   const auto device = h100();
   if (!device) return std::unexpected(device.error());
-  return nanoseconds_a_call(*device, [](const DeviceModel& d, int i, int j) {
-    return kernel_time(d, Gemm{.m = 64.0 * i, .n = 128.0 * j, .k = 4096});
+  return nanoseconds_a_call(*device, [](const compute::DeviceModel& d, int i, int j) {
+    return kernel_time(d, workload::Gemm{.m = 64.0 * i, .n = 128.0 * j, .k = 4096});
   });
 }
 
 Result<double> attention_ns() {
   const auto device = h100();
   if (!device) return std::unexpected(device.error());
-  return nanoseconds_a_call(*device, [](const DeviceModel& d, int i, int j) {
-    const Attention a{.batch = 1.0 * i,
-                      .q_heads = 32,
-                      .kv_heads = 8,
-                      .qk_dim = 128,
-                      .v_dim = 128,
-                      .q_len = 128.0 * j,
-                      .kv_len = 128.0 * j};
+  return nanoseconds_a_call(*device, [](const compute::DeviceModel& d, int i, int j) {
+    const workload::Attention a{.batch = 1.0 * i,
+                                .q_heads = 32,
+                                .kv_heads = 8,
+                                .qk_dim = 128,
+                                .v_dim = 128,
+                                .q_len = 128.0 * j,
+                                .kv_len = 128.0 * j};
     return kernel_time(d, a);
   });
 }
 
 Result<double> serving_points() {
-  const auto models = load_models(embedded_files());
+  const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
-  ServingQuery query;
+  machine::ServingQuery query;
   query.model = *models->catalog().model("llama-3-70b");
   query.accelerator = models->catalog().accelerator("h200-sxm");
   query.split.tp = 4;
   const auto replica = replica_of(*models, query);
   if (!replica) return std::unexpected(replica.error());
-  const Costs device_costs = serving_costs(*models, query);
-  const ServingCosts costs = serving_source(device_costs);
+  const machine::Costs device_costs = serving_costs(*models, query);
+  const serving::ServingCosts costs = serving_source(device_costs);
   constexpr int kPoints = 2000;
   double sum = 0;
   const double seconds = seconds_of([&] {

@@ -14,7 +14,7 @@ namespace orrery {
 namespace {
 
 // 32 leaves x 32 hosts, 32 spines, 50 GB/s and 1 us a link.
-TreeShape thousand_hosts() { return {}; }
+fabric::TreeShape thousand_hosts() { return {}; }
 
 std::unexpected<Diagnostics> wrong(std::string what) {
   return fail({.severity = Severity::error, .code = "bench.wrong", .what = std::move(what)});
@@ -27,36 +27,36 @@ Result<double> checked(double seconds, double got, double expected, double toler
 }
 
 Result<double> all_to_all_even() {
-  TrafficResult result;
+  fabric::TrafficResult result;
   const double seconds = seconds_of([&] {
-    const FabricGraph graph = build_tree(thousand_hosts());
-    Router router(graph, {});
-    result = run_traffic(graph, router, all_to_all(graph.endpoints, megabytes(1)));
+    const fabric::FabricGraph graph = build_tree(thousand_hosts());
+    fabric::Router router(graph, {});
+    result = run_traffic(graph, router, fabric::all_to_all(graph.endpoints, megabytes(1)));
   });
   return checked(seconds, result.last, 1023 * 1e6 / 50e9 + 4e-6, 1e-3);
 }
 
 // Leaf 0 loses its cable to spine 5: its traffic moves to the next spine, which carries twice.
 Result<double> all_to_all_failed() {
-  TrafficResult result;
+  fabric::TrafficResult result;
   const double seconds = seconds_of([&] {
-    const FabricGraph graph = build_tree(thousand_hosts());
-    Router router(graph, {});
+    const fabric::FabricGraph graph = build_tree(thousand_hosts());
+    fabric::Router router(graph, {});
     router.fail_cable(graph.trees.front().leaf_up(0, 5));
-    result = run_traffic(graph, router, all_to_all(graph.endpoints, megabytes(1)));
+    result = run_traffic(graph, router, fabric::all_to_all(graph.endpoints, megabytes(1)));
   });
   return checked(seconds, result.last, 2 * 992 * 1e6 / 50e9, 1e-2);
 }
 
 Result<double> all_to_all_random() {
-  TrafficResult result;
+  fabric::TrafficResult result;
   double busiest = 0;
   const double seconds = seconds_of([&] {
-    const FabricGraph graph = build_tree(thousand_hosts());
-    Router router(graph, {});
-    std::vector<Message> messages = all_to_all(graph.endpoints, megabytes(1));
+    const fabric::FabricGraph graph = build_tree(thousand_hosts());
+    fabric::Router router(graph, {});
+    std::vector<fabric::Message> messages = fabric::all_to_all(graph.endpoints, megabytes(1));
     RandomStream random(1, "bench/sizes");
-    for (Message& m : messages) m.bytes *= 0.5 + random.uniform();
+    for (fabric::Message& m : messages) m.bytes *= 0.5 + random.uniform();
     result = run_traffic(graph, router, messages, {.tolerance = 0.004});
     busiest = result.limiting_seconds;
   });
@@ -66,27 +66,29 @@ Result<double> all_to_all_random() {
 }
 
 Result<double> permutation_8192() {
-  TrafficResult result;
+  fabric::TrafficResult result;
   const double seconds = seconds_of([&] {
-    const FabricGraph graph = build_tree({.hosts_per_leaf = 32,
-                                          .leaves_per_group = 16,
-                                          .groups = 16,
-                                          .leaf_uplinks = 32,
-                                          .spines_per_group = 32,
-                                          .spine_uplinks = 16,
-                                          .cores = 512});
-    Router router(graph, {});
-    result = run_traffic(graph, router, random_permutation(graph.endpoints, megabytes(100), 42));
+    const fabric::FabricGraph graph = fabric::build_tree({.hosts_per_leaf = 32,
+                                                          .leaves_per_group = 16,
+                                                          .groups = 16,
+                                                          .leaf_uplinks = 32,
+                                                          .spines_per_group = 32,
+                                                          .spine_uplinks = 16,
+                                                          .cores = 512});
+    fabric::Router router(graph, {});
+    result =
+        run_traffic(graph, router, fabric::random_permutation(graph.endpoints, megabytes(100), 42));
   });
   if (result.unreachable > 0 || result.last < 0.002) return wrong("impossible finish");
   return seconds;
 }
 
 // 100 steps; each begins when the last message of the one before has arrived.
-class RingSteps final : public FlowObserver {
+class RingSteps final : public fabric::FlowObserver {
  public:
-  RingSteps(FlowEngine& engine, const FabricGraph& graph) : engine_(engine), graph_(graph) {
-    Router router(graph, {});
+  RingSteps(fabric::FlowEngine& engine, const fabric::FabricGraph& graph)
+      : engine_(engine), graph_(graph) {
+    fabric::Router router(graph, {});
     for (int e = 0; e < graph.endpoints; ++e) {
       router.route(e, (e + 1) % graph.endpoints, 0, paths_.emplace_back());
     }
@@ -99,14 +101,14 @@ class RingSteps final : public FlowObserver {
     }
   }
 
-  void on_flow_done(Kernel&, FlowId, std::uint64_t) override {
+  void on_flow_done(sim::Kernel&, fabric::FlowId, std::uint64_t) override {
     if (--left_ == 0 && ++done_ < 100) start_step();
   }
 
  private:
-  FlowEngine& engine_;
-  const FabricGraph& graph_;
-  std::vector<std::vector<LinkId>> paths_;
+  fabric::FlowEngine& engine_;
+  const fabric::FabricGraph& graph_;
+  std::vector<std::vector<fabric::LinkId>> paths_;
   std::size_t left_ = 0;
   int done_ = 0;
 };
@@ -114,9 +116,9 @@ class RingSteps final : public FlowObserver {
 Result<double> ring_steps() {
   double last = 0;
   const double seconds = seconds_of([&] {
-    const FabricGraph graph = build_tree(thousand_hosts());
-    Kernel kernel;
-    FlowEngine engine(kernel, capacities_of(graph));
+    const fabric::FabricGraph graph = build_tree(thousand_hosts());
+    sim::Kernel kernel;
+    fabric::FlowEngine engine(kernel, capacities_of(graph));
     engine.keep_finished(false);
     RingSteps steps(engine, graph);
     engine.observe(&steps);
@@ -128,9 +130,10 @@ Result<double> ring_steps() {
 }
 
 // A job that all-reduces by rings, one each way, over the hosts of its leaf, step by step.
-class LeafRing final : public EventHandler, public FlowObserver {
+class LeafRing final : public sim::EventHandler, public fabric::FlowObserver {
  public:
-  LeafRing(FlowEngine& engine, const FabricGraph& graph, Router& router, int leaf, double part)
+  LeafRing(fabric::FlowEngine& engine, const fabric::FabricGraph& graph, fabric::Router& router,
+           int leaf, double part)
       : engine_(engine), graph_(graph), part_(part) {
     for (int h = 0; h < kHosts; ++h) {
       for (const int other : {(h + 1) % kHosts, (h + kHosts - 1) % kHosts}) {
@@ -139,7 +142,7 @@ class LeafRing final : public EventHandler, public FlowObserver {
     }
   }
 
-  void on_event(Kernel&, std::uint32_t, std::uint64_t) override {
+  void on_event(sim::Kernel&, std::uint32_t, std::uint64_t) override {
     if (++step_ > 2 * (kHosts - 1)) return;
     flying_ = paths_.size();
     for (const auto& path : paths_) {
@@ -147,16 +150,16 @@ class LeafRing final : public EventHandler, public FlowObserver {
           {.path = path, .bytes = part_, .latency = path_latency(graph_, path), .observer = this});
     }
   }
-  void on_flow_done(Kernel& kernel, FlowId, std::uint64_t) override {
+  void on_flow_done(sim::Kernel& kernel, fabric::FlowId, std::uint64_t) override {
     if (--flying_ == 0) on_event(kernel, 0, 0);
   }
   static constexpr int kHosts = 8;
 
  private:
-  FlowEngine& engine_;
-  const FabricGraph& graph_;
+  fabric::FlowEngine& engine_;
+  const fabric::FabricGraph& graph_;
   double part_;
-  std::vector<std::vector<LinkId>> paths_;
+  std::vector<std::vector<fabric::LinkId>> paths_;
   std::size_t flying_ = 0;
   int step_ = 0;
 };
@@ -171,18 +174,18 @@ LeafRings run_leaf_rings() {
   constexpr int kJobs = 1024;
   LeafRings out;
   out.seconds = seconds_of([&] {
-    const FabricGraph graph = build_tree({.hosts_per_leaf = LeafRing::kHosts,
-                                          .leaves_per_group = kJobs,
-                                          .leaf_uplinks = LeafRing::kHosts,
-                                          .spines_per_group = LeafRing::kHosts});
-    Router router(graph, {});
-    Kernel kernel;
-    FlowEngine engine(kernel, capacities_of(graph));
+    const fabric::FabricGraph graph = fabric::build_tree({.hosts_per_leaf = LeafRing::kHosts,
+                                                          .leaves_per_group = kJobs,
+                                                          .leaf_uplinks = LeafRing::kHosts,
+                                                          .spines_per_group = LeafRing::kHosts});
+    fabric::Router router(graph, {});
+    sim::Kernel kernel;
+    fabric::FlowEngine engine(kernel, capacities_of(graph));
     engine.keep_finished(false);
     std::deque<LeafRing> jobs;
     for (int j = 0; j < kJobs; ++j) {
       LeafRing& job = jobs.emplace_back(engine, graph, router, j, 1e6 + 1e3 * j);
-      kernel.schedule(SimTime::nanoseconds(37 * j), EventRank::start, job);
+      kernel.schedule(sim::SimTime::nanoseconds(37 * j), sim::EventRank::start, job);
     }
     kernel.run();
     out.last = kernel.now().seconds().base();
@@ -207,12 +210,12 @@ Result<double> leaf_rings_visits() {
 Result<double> build_100k() {
   std::size_t hops = 0;
   const double seconds = seconds_of([&] {
-    const auto topology = make_topology({.nodes = 12500, .rails = 8, .radix = 128});
+    const auto topology = fabric::make_topology({.nodes = 12500, .rails = 8, .radix = 128});
     if (!topology) return;
-    const FabricGraph graph = build_graph(*topology);
-    Router router(graph, {});
-    std::vector<LinkId> path;
-    for (const Message& m : random_permutation(graph.endpoints, megabytes(1), 1)) {
+    const fabric::FabricGraph graph = build_graph(*topology);
+    fabric::Router router(graph, {});
+    std::vector<fabric::LinkId> path;
+    for (const fabric::Message& m : fabric::random_permutation(graph.endpoints, megabytes(1), 1)) {
       path.clear();
       if (router.route(m.source, m.destination, 0, path)) hops += path.size();
     }
@@ -222,13 +225,13 @@ Result<double> build_100k() {
 }
 
 // Every handler schedules its successor a random while later: 1,000 timers are always pending.
-class Hopper final : public EventHandler {
+class Hopper final : public sim::EventHandler {
  public:
   explicit Hopper(std::uint64_t seed) : random_(seed, "bench/events") {}
-  void on_event(Kernel& kernel, std::uint32_t, std::uint64_t data) override {
+  void on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t data) override {
     if (++run_ > kEvents) return;
-    const auto ahead = SimTime::nanoseconds(static_cast<std::int64_t>(random_.next() >> 44));
-    kernel.schedule(kernel.now() + ahead, EventRank::control, *this, 0, data);
+    const auto ahead = sim::SimTime::nanoseconds(static_cast<std::int64_t>(random_.next() >> 44));
+    kernel.schedule(kernel.now() + ahead, sim::EventRank::control, *this, 0, data);
   }
   static constexpr std::uint64_t kEvents = 4'000'000;
 
@@ -238,11 +241,11 @@ class Hopper final : public EventHandler {
 };
 
 Result<double> events_per_second() {
-  Kernel kernel;
+  sim::Kernel kernel;
   Hopper hopper(1);
   for (std::uint64_t i = 0; i < 1000; ++i) {
-    kernel.schedule(SimTime::nanoseconds(static_cast<std::int64_t>(i)), EventRank::control, hopper,
-                    0, i);
+    kernel.schedule(sim::SimTime::nanoseconds(static_cast<std::int64_t>(i)),
+                    sim::EventRank::control, hopper, 0, i);
   }
   const double seconds = seconds_of([&] { kernel.run(); });
   return static_cast<double>(kernel.events_run()) / seconds;

@@ -14,13 +14,13 @@ constexpr const char* kSample = "templates/superpod-h100.yaml";
 constexpr int kTries = 7;
 
 Result<double> review_sample() {
-  const auto models = load_models(embedded_files());
+  const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
-  const auto design = design::read_design(*embedded_file(kSample), models->catalog());
+  const auto design = design::read_design(*catalog::embedded_file(kSample), models->catalog());
   if (!design) return std::unexpected(design.error());
   double least = 1e9;
   for (int i = 0; i < kTries; ++i) {
-    least = std::min(least, seconds_of([&] { review(*design, *models); }));
+    least = std::min(least, seconds_of([&] { plan::review(*design, *models); }));
   }
   return least;
 }
@@ -28,7 +28,7 @@ Result<double> review_sample() {
 Result<double> load_all() {
   Diagnostics faults;
   const double taken = seconds_of([&] {
-    const auto models = load_models(embedded_files());
+    const auto models = machine::load_models(catalog::embedded_files());
     if (!models) faults = models.error();
   });
   if (!faults.empty()) return std::unexpected(faults);

@@ -13,22 +13,22 @@ constexpr int kTries = 7;
 
 // The least of a few requests, each of a design that differs from those before it at `line`.
 Result<double> answer_plan(const std::string& line, const std::string& unit) {
-  const auto models = load_models(embedded_files());
+  const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
-  auto store = JobStore::open(kStoreInMemory);
+  auto store = server::JobStore::open(server::kStoreInMemory);
   if (!store) return std::unexpected(store.error());
-  const auto console = Console::open({.models = *models}, std::move(*store));
+  const auto console = server::Console::open({.models = *models}, std::move(*store));
   if (!console) return std::unexpected(console.error());
   const std::string text(design::find_template("superpod-h100")->text);
   double least = 1e9;
   for (int i = 0; i < kTries; ++i) {
-    Request request{.method = "POST",
-                    .target = "/api/v1/plan",
-                    .headers = {{"Host", "127.0.0.1:1"}, {"Authorization", "Bearer t"}},
-                    .body = text};
+    net::Request request{.method = "POST",
+                         .target = "/api/v1/plan",
+                         .headers = {{"Host", "127.0.0.1:1"}, {"Authorization", "Bearer t"}},
+                         .body = text};
     request.body.replace(text.find(line), line.size() + unit.size(),
                          line + std::to_string(i) + unit);
-    Response response;
+    net::Response response;
     const double taken =
         seconds_of([&] { response = (*console)->answer(request, {.port = 1, .token = "t"}); });
     if (response.status != 200) return fail({.code = "bench", .what = response.body});

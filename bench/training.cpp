@@ -13,23 +13,23 @@ namespace {
 constexpr std::size_t kBlock = 2000;
 
 struct Bench {
-  Models models;
-  TrainingQuery query;
+  machine::Models models;
+  machine::TrainingQuery query;
 };
 
 Result<std::unique_ptr<Bench>> gpt3_on_a100() {
   auto bench = std::make_unique<Bench>();
-  auto models = load_models(embedded_files());
+  auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
   bench->models = std::move(*models);
-  TrainingQuery& q = bench->query;
+  machine::TrainingQuery& q = bench->query;
   q.model = *bench->models.catalog().model("gpt3-175b");
   q.accelerator = bench->models.catalog().accelerator("a100-80-sxm");
   q.gpus = 64;
   q.nic = gbits_per_s(200);
   q.sequence = 2048;
   q.batch = 64;
-  q.precision = Precision::fp16;
+  q.precision = catalog::Precision::fp16;
   q.framework = "megatron-lm";
   return bench;
 }
@@ -38,18 +38,19 @@ Result<std::unique_ptr<Bench>> gpt3_on_a100() {
 Result<double> estimates_per_s() {
   const auto bench = gpt3_on_a100();
   if (!bench) return std::unexpected(bench.error());
-  const TrainingQuery& q = (*bench)->query;
-  const TrainingJob job = job_of(q);
-  const LayoutSpace space = whole_space(job);
-  std::vector<Layout> layouts;
+  const machine::TrainingQuery& q = (*bench)->query;
+  const training::TrainingJob job = job_of(q);
+  const training::LayoutSpace space = whole_space(job);
+  std::vector<training::Layout> layouts;
   for (std::int64_t i = 0; i < space.size(); ++i) {
-    const Layout l = space.at(i, job.gpus);
-    if (l.dp > 0 && layout_fault(job, l) == LayoutFault::none) layouts.push_back(l);
+    const training::Layout l = space.at(i, job.gpus);
+    if (l.dp > 0 && layout_fault(job, l) == training::LayoutFault::none) layouts.push_back(l);
   }
-  const FrameworkModel framework = (*bench)->models.training.framework(q.framework, q.release);
-  const Costs costs = training_costs((*bench)->models, q);
-  const CostSource source = training_source(costs);
-  StepScratch scratch;
+  const training::FrameworkModel framework =
+      (*bench)->models.training.framework(q.framework, q.release);
+  const machine::Costs costs = training_costs((*bench)->models, q);
+  const training::CostSource source = training_source(costs);
+  training::StepScratch scratch;
   double sum = 0;
   double best = 0;
   // The best of blocks of a few milliseconds: what a core does while nobody else takes it.
@@ -71,18 +72,19 @@ Result<double> search_175b() {
   const double seconds = seconds_of([&faults] {
     const auto bench = gpt3_on_a100();
     if (!bench) return void(faults = bench.error());
-    const TrainingQuery& q = (*bench)->query;
-    const TrainingJob job = job_of(q);
-    const LayoutSpace space = whole_space(job);
-    const FrameworkModel framework = (*bench)->models.training.framework(q.framework, q.release);
-    const Costs costs = training_costs((*bench)->models, q);
-    const CostSource source = training_source(costs);
-    const SearchQuery search{.job = job,
-                             .space = space,
-                             .framework = framework,
-                             .source = source,
-                             .memory_limit = usable_memory(*q.accelerator)};
-    std::vector<SearchResult> parts(2);
+    const machine::TrainingQuery& q = (*bench)->query;
+    const training::TrainingJob job = job_of(q);
+    const training::LayoutSpace space = whole_space(job);
+    const training::FrameworkModel framework =
+        (*bench)->models.training.framework(q.framework, q.release);
+    const machine::Costs costs = training_costs((*bench)->models, q);
+    const training::CostSource source = training_source(costs);
+    const training::SearchQuery search{.job = job,
+                                       .space = space,
+                                       .framework = framework,
+                                       .source = source,
+                                       .memory_limit = machine::usable_memory(*q.accelerator)};
+    std::vector<training::SearchResult> parts(2);
     const std::int64_t half = space.size() / 2;
     {
       const std::jthread other([&] { parts[1] = search_layouts(search, half, space.size()); });

@@ -22,17 +22,17 @@ constexpr const char* kSample = "templates/superpod-h100.yaml";
 constexpr int kTries = 5;
 
 struct Ready {
-  Models models;
+  machine::Models models;
   std::string text;
   design::Design design;
 };
 
 Result<std::unique_ptr<Ready>> ready(const std::vector<design::Change>& edits) {
   auto r = std::make_unique<Ready>();
-  auto models = load_models(embedded_files());
+  auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(models.error());
   r->models = *std::move(models);
-  r->text = *embedded_file(kSample);
+  r->text = *catalog::embedded_file(kSample);
   for (const design::Change& e : edits) {
     auto edited = design::edit_text(r->text, e, r->models.catalog());
     if (!edited) return std::unexpected(edited.error());
@@ -72,10 +72,10 @@ std::vector<design::Change> sixteen_thousand_endpoints() {
           {"goals", ""}};
 }
 
-Result<std::string> fabric(const Ready& r, std::vector<std::string> failed) {
-  return fabric_view_json(
+Result<std::string> fabric_page(const Ready& r, std::vector<std::string> failed) {
+  return report::fabric_view_json(
       build_machine(r.design, r.models),
-      {.collective = {.kind = Collective::all_to_all}, .failed = std::move(failed)});
+      {.collective = {.kind = workload::Collective::all_to_all}, .failed = std::move(failed)});
 }
 
 }  // namespace
@@ -93,36 +93,37 @@ std::vector<SpeedFigure> views_figures() {
              })),
       figure("view_calc_sweep", "memory calculator over 100 counts of accelerators",
              least_of([](const Ready& r) {
-               return calculation_view_json("memory", {}, CalcSweep{"gpus", 8, 1024, 100, true},
-                                            r.models);
+               return calculation_view_json(
+                   "memory", {}, report::CalcSweep{"gpus", 8, 1024, 100, true}, r.models);
              })),
       figure("view_fabric_sample", "compute network of the sample, all_to_all, a spine lost",
-             least_of([](const Ready& r) { return fabric(r, {"spine-0"}); })),
+             least_of([](const Ready& r) { return fabric_page(r, {"spine-0"}); })),
       figure("view_fabric_16k", "16,384 endpoints, all_to_all",
-             least_of([](const Ready& r) { return fabric(r, {}); }, sixteen_thousand_endpoints())),
-      figure("view_fabric_16k_lost", "16,384 endpoints, all_to_all, a spine and a cable lost",
-             least_of([](const Ready& r) { return fabric(r, {"spines-0", "leaf-0:spines-0"}); },
+             least_of([](const Ready& r) { return fabric_page(r, {}); },
                       sixteen_thousand_endpoints())),
+      figure(
+          "view_fabric_16k_lost", "16,384 endpoints, all_to_all, a spine and a cable lost",
+          least_of([](const Ready& r) { return fabric_page(r, {"spines-0", "leaf-0:spines-0"}); },
+                   sixteen_thousand_endpoints())),
       figure("view_hall", "racks, power chain and PUE of the sample",
              least_of([](const Ready& r) -> Result<std::string> {
-               return hall_view_json(run_stages(r.design, r.models));
+               return report::hall_view_json(plan::run_stages(r.design, r.models));
              })),
       figure("view_training", "layout, step, memory and timeline of the sample's run",
              least_of([](const Ready& r) {
-               return training_view_json(run_stages(r.design, r.models), "");
+               return report::training_view_json(plan::run_stages(r.design, r.models), "");
              })),
       figure("view_compare", "the sample beside itself with other storage",
              least_of([](const Ready& r) -> Result<std::string> {
-               NamedDesign other{"other", r.design};
+               report::NamedDesign other{"other", r.design};
                other.design.storage[0].write = gbytes_per_s(20);
-               auto c =
-                   compare_designs({{"sample", r.design}, std::move(other)}, r.models);
+               auto c = report::compare_designs({{"sample", r.design}, std::move(other)}, r.models);
                if (!c) return std::unexpected(c.error());
                return comparison_view_json(*c);
              })),
       figure("view_completions", "every field with its values",
              least_of([](const Ready& r) -> Result<std::string> {
-               return completions_json(r.models.catalog());
+               return report::completions_json(r.models.catalog());
              })),
   };
 }

@@ -13,14 +13,14 @@ set(console_files ${PROJECT_BINARY_DIR}/console_files.cpp)
 add_custom_command(
   OUTPUT ${console_files}
   COMMAND ${PROJECT_SOURCE_DIR}/tools/build_console ${ORRERY_WEB} ${console_stage}
-  COMMAND embed ${console_stage} ${console_files} console_files
+  COMMAND embed ${console_stage} ${console_files} server console_files
   DEPENDS embed ${PROJECT_SOURCE_DIR}/tools/build_console ${console_sources} ${console_settings}
   COMMENT "Building the console")
 
 set(api_files ${PROJECT_BINARY_DIR}/api_files.cpp)
 add_custom_command(
   OUTPUT ${api_files}
-  COMMAND embed ${PROJECT_SOURCE_DIR}/docs/api ${api_files} api_files
+  COMMAND embed ${PROJECT_SOURCE_DIR}/docs/api ${api_files} server api_files
   DEPENDS embed ${PROJECT_SOURCE_DIR}/docs/api/openapi.yaml
   COMMENT "Embedding docs/api")
 

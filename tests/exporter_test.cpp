@@ -63,29 +63,29 @@ class Process {
 class ExporterThread {
  public:
   explicit ExporterThread(std::vector<std::string> words)
-      : terminal_{.out = out_, .err = err_, .read_file = read_text_file} {
+      : terminal_{.out = out_, .err = err_, .read_file = cli::read_text_file} {
     terminal_.interrupted = [this] { return stop_.load(); };
     thread_ = std::thread([this, words = std::move(words)] {
-      code_ = run_command_line(all_verbs(), words, terminal_);
+      code_ = run_command_line(cli::all_verbs(), words, terminal_);
     });
   }
   ~ExporterThread() {
     stop_ = true;
     thread_.join();
-    EXPECT_EQ(code_, ExitCode::good) << err_.str();
+    EXPECT_EQ(code_, cli::ExitCode::good) << err_.str();
   }
 
  private:
   std::atomic<bool> stop_ = false;
   std::ostringstream out_;
   std::ostringstream err_;
-  Terminal terminal_;
-  ExitCode code_ = ExitCode::internal;
+  cli::Terminal terminal_;
+  cli::ExitCode code_ = cli::ExitCode::internal;
   std::thread thread_;
 };
 
 bool has_program(const std::string& name) {
-  const auto found = run_command({.words = {name, "--version"}, .timeout = seconds(20)});
+  const auto found = agent::run_command({.words = {name, "--version"}, .timeout = seconds(20)});
   return found && found->good();
 }
 
@@ -93,7 +93,7 @@ bool has_program(const std::string& name) {
 std::string queried(const std::string& server, const std::string& expr) {
   std::string said;
   for (const auto end = Clock::now() + kPatience; Clock::now() < end;) {
-    const auto result = run_command(
+    const auto result = agent::run_command(
         {.words = {"promtool", "query", "instant", server, expr}, .timeout = seconds(10)});
     said = result ? result->out + result->err : "not started";
     if (result && result->good() && result->out.find("=>") != std::string::npos) return said;
@@ -107,12 +107,12 @@ std::string design_text() {
 }
 
 // The emitted files with every second looked at, and only the exporter to scrape.
-void write_configuration(const TestFolder& folder, int exporter_port) {
-  const auto design = design::read_design(design_text(), known().catalog()).value();
-  const Review review = run_stages(design, known());
+void write_configuration(const agent::TestFolder& folder, int exporter_port) {
+  const auto design = design::read_design(design_text(), machine::known().catalog()).value();
+  const plan::Review review = plan::run_stages(design, machine::known());
   std::string rules;
-  const EmittedFiles files = emit_prometheus(review, {.design = design.name}).value();
-  for (const EmittedFile& f : files) {
+  const emit::EmittedFiles files = emit::emit_prometheus(review, {.design = design.name}).value();
+  for (const emit::EmittedFile& f : files) {
     if (!f.path.starts_with("rules/")) continue;
     folder.write(f.path, f.text);
     rules += "  - " + f.path + "\n";
@@ -128,7 +128,7 @@ TEST(Exporter, a_real_prometheus_scrapes_it_and_the_rules_see_the_values) {
   if (!has_program("prometheus") || !has_program("promtool")) {
     GTEST_SKIP() << "prometheus is not installed";
   }
-  const TestFolder folder;
+  const agent::TestFolder folder;
   const int exporter_port = free_port();
   const int server_port = free_port();
   write_configuration(folder, exporter_port);
@@ -170,7 +170,7 @@ TEST(Exporter, a_real_slurm_is_read_as_it_is) {
   cluster.ask({"sbatch", "-N2", "--gres=gpu:5", "-o", "/dev/null", "--wrap", "sleep 600"});
   cluster.ask({"sbatch", "-N4", "--gres=gpu:8", "-o", "/dev/null", "--wrap", "sleep 600"});
   EXPECT_TRUE(cluster.wait_for({"squeue", "-h", "-t", "R", "-o", "%D"}, "2", 30));
-  const auto look = look_at_slurm({.conf = cluster.conf()}, run_command);
+  const auto look = look_at_slurm({.conf = cluster.conf()}, agent::run_command);
   ASSERT_TRUE(look.has_value()) << to_text(look.error());
   EXPECT_TRUE(look->faults.empty()) << to_text(look->faults);
   const double now =

@@ -44,16 +44,16 @@ std::string template_text(std::string_view name) {
 }
 
 // Findings alone: what a design costs is of no concern here.
-std::vector<Finding> findings_of(std::string_view text) {
-  const auto design = design::read_design(text, known().catalog());
+std::vector<plan::Finding> findings_of(std::string_view text) {
+  const auto design = design::read_design(text, machine::known().catalog());
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error())) << text;
   if (!design) return {};
-  return check_rules(run_stages(*design, known()));
+  return check_rules(plan::run_stages(*design, machine::known()));
 }
 
 // As one click does it: in the author's own text, which keeps its form.
 std::string edited(const std::string& text, const Change& edit) {
-  auto after = design::edit_text(text, edit, known().catalog());
+  auto after = design::edit_text(text, edit, machine::known().catalog());
   EXPECT_TRUE(after.has_value()) << edit.path << " = " << edit.value << '\n'
                                  << (after ? "" : to_text(after.error()));
   if (!after) return text;
@@ -66,13 +66,13 @@ std::string all_edited(std::string text, const std::vector<Change>& edits) {
   return text;
 }
 
-std::set<std::string> rules_in(const std::vector<Finding>& findings) {
+std::set<std::string> rules_in(const std::vector<plan::Finding>& findings) {
   std::set<std::string> ids;
-  for (const Finding& f : findings) ids.insert(f.rule);
+  for (const plan::Finding& f : findings) ids.insert(f.rule);
   return ids;
 }
 
-std::string as_text(const Finding& f) {
+std::string as_text(const plan::Finding& f) {
   return f.rule + ": " + f.what +
          (f.edit ? "\n  " + f.edit->path + " = " + f.edit->value : "\n  no edit");
 }
@@ -106,7 +106,7 @@ std::vector<Mutation> read_mutations() {
 
 TEST(Fixes, every_rule_has_a_design_that_breaks_it) {
   std::set<std::string> missing;
-  for (const Rule& r : all_rules()) missing.insert(r.id);
+  for (const plan::Rule& r : plan::all_rules()) missing.insert(r.id);
   for (const Mutation& m : read_mutations()) missing.erase(m.rule);
   EXPECT_EQ(missing, std::set<std::string>{});
 }
@@ -120,13 +120,13 @@ TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
   ASSERT_FALSE(before.contains(m.rule));
 
   const std::string broken = all_edited(text, m.edits);
-  const std::vector<Finding> findings = findings_of(broken);
+  const std::vector<plan::Finding> findings = findings_of(broken);
   std::set<std::string> expected = before;
   expected.insert(m.rule);
   EXPECT_EQ(rules_in(findings), expected);
 
   std::string cured = broken;
-  for (const Finding& f : findings) {
+  for (const plan::Finding& f : findings) {
     if (f.rule != m.rule) continue;
     EXPECT_FALSE(f.what.empty());
     EXPECT_FALSE(f.why.empty());
@@ -136,7 +136,7 @@ TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
     if (f.edit) cured = edited(cured, {f.edit->path, f.edit->value});
   }
   if (cured == broken) return;
-  for (const Finding& f : findings_of(cured)) {
+  for (const plan::Finding& f : findings_of(cured)) {
     EXPECT_TRUE(before.contains(f.rule)) << as_text(f) << '\n' << cured;
   }
 }
@@ -156,7 +156,7 @@ TEST(Fixes, the_examples_findings_offer_edits) {
   int designs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     ++designs;
-    for (const Finding& f : findings_of(read_file(entry.path()))) {
+    for (const plan::Finding& f : findings_of(read_file(entry.path()))) {
       EXPECT_TRUE(f.edit || kNoEdit.contains(f.rule)) << entry.path() << '\n' << as_text(f);
     }
   }
@@ -165,8 +165,9 @@ TEST(Fixes, the_examples_findings_offer_edits) {
 
 TEST(Fixes, paths_name_the_site_as_the_file_does) {
   const auto path_of_fix = [](const std::string& text) {
-    const std::vector<Finding> findings = findings_of(text);
-    const auto found = std::ranges::find(findings, "facility.rack-above-cooling", &Finding::rule);
+    const std::vector<plan::Finding> findings = findings_of(text);
+    const auto found =
+        std::ranges::find(findings, "facility.rack-above-cooling", &plan::Finding::rule);
     return found != findings.end() && found->edit ? found->edit->path : "none";
   };
   const std::string one = edited(template_text("superpod-h100"), {"site.cooling", "air-perimeter"});
@@ -193,8 +194,8 @@ TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
                                line.substr(std::min(line.size(), equals + 3))});
     bool passes = false;
     for (int click = 0; click <= kClicksMost && !passes; ++click) {
-      const auto design = design::read_design(text, known().catalog());
-      const Verdict v = review(*design, known(), {.spends = false});
+      const auto design = design::read_design(text, machine::known().catalog());
+      const plan::Verdict v = plan::review(*design, machine::known(), {.spends = false});
       passes = v.passes();
       EXPECT_FALSE(click == 0 && passes) << "the edit breaks nothing";
       const auto first = std::ranges::find_if(v.findings, [](const auto& f) { return !!f.edit; });
@@ -209,10 +210,10 @@ TEST(Fixes, lead_from_a_broken_edit_to_a_design_that_passes) {
 // tests/pranks.txt with the places of a design filled in; those that it lacks are left out.
 std::vector<Change> pranks_on(const std::string& text) {
   std::map<std::string, std::string> places;
-  const auto design = design::read_design(text, known().catalog());
+  const auto design = design::read_design(text, machine::known().catalog());
   places["{site}"] = design->places.given("site") ? "site" : "sites[0]";
   for (const design::Workload& w : design->workloads) {
-    places.emplace("{" + std::string(kind_of(w)) + "}", path_of(*design, w));
+    places.emplace("{" + std::string(kind_of(w)) + "}", machine::path_of(*design, w));
   }
   std::vector<Change> pranks;
   std::istringstream lines(read_file("tests/pranks.txt"));
@@ -233,8 +234,8 @@ std::vector<Change> pranks_on(const std::string& text) {
 
 // The text after a prank; none where the file has no such place or is no design any more.
 std::optional<std::string> pranked(const std::string& text, const Change& prank) {
-  const auto after = design::edit_text(text, prank, known().catalog());
-  if (!after || !design::read_design(after->text, known().catalog())) return std::nullopt;
+  const auto after = design::edit_text(text, prank, machine::known().catalog());
+  if (!after || !design::read_design(after->text, machine::known().catalog())) return std::nullopt;
   return after->text;
 }
 
@@ -244,16 +245,16 @@ void expect_mended(std::string text, const std::string& prank) {
   constexpr int kClicksMost = 16;
   SCOPED_TRACE(prank);
   std::string story;
-  std::vector<Finding> findings = findings_of(text);
+  std::vector<plan::Finding> findings = findings_of(text);
   for (int click = 0; click < kClicksMost; ++click) {
     const auto first =
-        std::ranges::find_if(findings, [](const Finding& f) { return f.edit.has_value(); });
+        std::ranges::find_if(findings, [](const plan::Finding& f) { return f.edit.has_value(); });
     if (first == findings.end()) return;
-    Finding clicked = *first;  // a copy: the list is made anew
+    plan::Finding clicked = *first;  // a copy: the list is made anew
     story += as_text(clicked) + '\n';
     text = edited(text, {clicked.edit->path, clicked.edit->value});
     findings = findings_of(text);
-    for (const Finding& f : findings) {
+    for (const plan::Finding& f : findings) {
       const bool same = f.rule == clicked.rule && f.edit && f.edit->path == clicked.edit->path;
       ASSERT_FALSE(same) << "not cured: " << as_text(f) << "\nafter\n" << story;
     }

@@ -25,7 +25,7 @@ design::Design read_pair(const std::string& name) {
   const std::string path = std::string(ORRERY_SOURCE_DIR) + "/examples/pairs/" + name + ".yaml";
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  auto design = design::read_design(text, known().catalog(), {.file = path});
+  auto design = design::read_design(text, machine::known().catalog(), {.file = path});
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error()));
   return design.value();
 }
@@ -33,25 +33,26 @@ design::Design read_pair(const std::string& name) {
 // Both designs of a pair with what the stages and the review say of them.
 struct Side {
   design::Design design;
-  Review stages;
-  Verdict verdict;
+  plan::Review stages;
+  plan::Verdict verdict;
 
   explicit Side(const std::string& name)
       : design(read_pair(name)),
-        stages(run_stages(design, known())),
-        verdict(review(design, known(), {.spends = false})) {}
+        stages(plan::run_stages(design, machine::known())),
+        verdict(plan::review(design, machine::known(), {.spends = false})) {}
 
-  double figure(Layer layer, std::string_view id) const {
-    const Figure* f = verdict.figure(layer, id);
+  double figure(machine::Layer layer, std::string_view id) const {
+    const machine::Figure* f = verdict.figure(layer, id);
     EXPECT_NE(f, nullptr) << to_text(layer) << " has no figure " << id;
     return f ? f->estimate.value : NAN;
   }
-  double goodput() const { return figure(Layer::failure, "goodput"); }
-  double useful_hour() const { return figure(Layer::cost, "useful_hour"); }
-  double annual() const { return figure(Layer::cost, "annual"); }
-  const TrainView& train() const { return stages.trains.at(0); }
+  double goodput() const { return figure(machine::Layer::failure, "goodput"); }
+  double useful_hour() const { return figure(machine::Layer::cost, "useful_hour"); }
+  double annual() const { return figure(machine::Layer::cost, "annual"); }
+  const plan::TrainView& train() const { return stages.trains.at(0); }
   bool breaks(std::string_view rule) const {
-    return std::ranges::any_of(verdict.findings, [&](const Finding& f) { return f.rule == rule; });
+    return std::ranges::any_of(verdict.findings,
+                               [&](const plan::Finding& f) { return f.rule == rule; });
   }
 };
 
@@ -61,7 +62,7 @@ struct Pair {
 
   explicit Pair(const std::string& layer) : a(layer + "-a"), b(layer + "-b") {}
 
-  double ratio(Layer layer, std::string_view id) const {
+  double ratio(machine::Layer layer, std::string_view id) const {
     return b.figure(layer, id) / a.figure(layer, id);
   }
 };
@@ -127,7 +128,7 @@ TEST(pairs, differ_in_one_place_only) {
       {"facility", [](auto& to, auto& from) { to.sites[0].cooling = from.sites[0].cooling; }},
       {"cost", [](auto& to, auto& from) { to.fleet[0].rent = from.fleet[0].rent; }},
   };
-  EXPECT_EQ(std::size(places), static_cast<std::size_t>(kLayerCount));
+  EXPECT_EQ(std::size(places), static_cast<std::size_t>(machine::kLayerCount));
   for (const Place& p : places) {
     design::Design a = read_pair(p.layer + "-a");
     const design::Design b = read_pair(p.layer + "-b");
@@ -141,28 +142,29 @@ TEST(joined, a_power_cap_slows_the_step_and_shrinks_the_contract) {
   const Pair p("compute");
   // 250 W less on 8 accelerators of 2,064 nodes, exactly.
   const double less_kw = 0.250 * 8 * 2064;
-  EXPECT_NEAR(
-      p.a.figure(Layer::facility, "it_nameplate") - p.b.figure(Layer::facility, "it_nameplate"),
-      less_kw * 1000, 1);
+  EXPECT_NEAR(p.a.figure(machine::Layer::facility, "it_nameplate") -
+                  p.b.figure(machine::Layer::facility, "it_nameplate"),
+              less_kw * 1000, 1);
   // 450 of 700 W is a cap of 0.64. Power goes with the cube of the clock, so work that does nothing
   // but draw its limit keeps the cube root of that, 0.863. A100 training at 0.625, which draws less
   // and waits more, keeps 0.88 to 0.93 (catalog power_capping, MIT LLSC study): the upper end.
-  const double speed = 1 / p.ratio(Layer::training, "step_time");
+  const double speed = 1 / p.ratio(machine::Layer::training, "step_time");
   EXPECT_GE(speed, std::cbrt(450.0 / 700));
   EXPECT_LE(speed, 0.93);
   // compute: the cap binds, and the step draws what it allows.
-  EXPECT_LT(p.a.figure(Layer::compute, "draw_pretrain"), 700);
-  EXPECT_GT(p.a.figure(Layer::compute, "draw_pretrain"), 450);
-  EXPECT_NEAR(p.b.figure(Layer::compute, "draw_pretrain"), 450, 0.03 * 450);
+  EXPECT_LT(p.a.figure(machine::Layer::compute, "draw_pretrain"), 700);
+  EXPECT_GT(p.a.figure(machine::Layer::compute, "draw_pretrain"), 450);
+  EXPECT_NEAR(p.b.figure(machine::Layer::compute, "draw_pretrain"), 450, 0.03 * 450);
   // The year costs less by the contracted kW and by the energy: hand calculation, 0.1 %.
-  const double mean_kw =
-      (p.a.figure(Layer::facility, "it_mean") - p.b.figure(Layer::facility, "it_mean")) / 1000;
-  const double pue = p.a.figure(Layer::facility, "pue");
+  const double mean_kw = (p.a.figure(machine::Layer::facility, "it_mean") -
+                          p.b.figure(machine::Layer::facility, "it_mean")) /
+                         1000;
+  const double pue = p.a.figure(machine::Layer::facility, "pue");
   const double saved = less_kw * kColocationPerKw + mean_kw * pue * kHours * kTariff;
   EXPECT_NEAR(p.a.annual() - p.b.annual(), saved, 0.01 * saved);
   // A run takes longer and pays less an hour.
-  EXPECT_NEAR(p.ratio(Layer::cost, "run_pretrain"),
-              p.ratio(Layer::training, "step_time") * p.b.annual() / p.a.annual(), 1e-6);
+  EXPECT_NEAR(p.ratio(machine::Layer::cost, "run_pretrain"),
+              p.ratio(machine::Layer::training, "step_time") * p.b.annual() / p.a.annual(), 1e-6);
 }
 
 TEST(joined, recomputing_all_lengthens_the_run_and_raises_its_price) {
@@ -170,41 +172,41 @@ TEST(joined, recomputing_all_lengthens_the_run_and_raises_its_price) {
   // One forward pass more over a forward and a backward of twice that: at most 4/3. Korthikanti et
   // al. (arXiv 2205.05198) measured 30 to 40 % with full recompute, of steps whose communication
   // is doubled too; the optimizer and the exposed reduction do not grow.
-  const double longer = p.ratio(Layer::training, "step_time");
+  const double longer = p.ratio(machine::Layer::training, "step_time");
   EXPECT_GE(longer, 1.28);
   EXPECT_LE(longer, 4.0 / 3 + 0.01);
   // The loaders read 2,048 sequences of 8,192 tokens of 4 B a step.
   for (const Side* s : {&p.a, &p.b}) {
-    EXPECT_NEAR(s->figure(Layer::storage, "read_rate"),
-                2048.0 * 8192 * 4 / s->figure(Layer::training, "step_time"), 1);
+    EXPECT_NEAR(s->figure(machine::Layer::storage, "read_rate"),
+                2048.0 * 8192 * 4 / s->figure(machine::Layer::training, "step_time"), 1);
   }
   // Goodput stays, so the run costs as much more as it takes longer; the year's energy moves the
   // rest, under 0.1 %.
   EXPECT_NEAR(p.b.goodput(), p.a.goodput(), 1e-6);
-  EXPECT_NEAR(p.ratio(Layer::cost, "run_pretrain"), longer, 0.001 * longer);
+  EXPECT_NEAR(p.ratio(machine::Layer::cost, "run_pretrain"), longer, 0.001 * longer);
 }
 
 TEST(joined, fp8_weights_need_fewer_hosts_and_a_token_costs_less) {
   const Pair p("serving");
   // Half the bytes of the weights and twice the peak: at most twice the requests, and no fewer.
-  const double faster = p.ratio(Layer::serving, "capacity");
+  const double faster = p.ratio(machine::Layer::serving, "capacity");
   EXPECT_GT(faster, 1.2);
   EXPECT_LT(faster, 2.0);
   for (const Side* s : {&p.a, &p.b}) {
     // 60 requests a second at peak, replicas filled to 80 %, four accelerators each.
-    const double replicas = std::ceil(60 / (0.8 * s->figure(Layer::serving, "capacity")));
-    EXPECT_EQ(s->figure(Layer::serving, "accelerators"), replicas * 4);
+    const double replicas = std::ceil(60 / (0.8 * s->figure(machine::Layer::serving, "capacity")));
+    EXPECT_EQ(s->figure(machine::Layer::serving, "accelerators"), replicas * 4);
     // failure: a host (two replicas) is away for 10 min after each of 3.79 failures in 1,000
     // host-days (Llama 3, arXiv 2407.21783), and no replica is to spare.
     const double hosts = replicas / 2;
     const double away = 1 - std::exp(-hosts * 3.79 / 1000 / 86400 * 600);
-    EXPECT_NEAR(1 - s->figure(Layer::serving, "availability"), away, 0.01 * away);
+    EXPECT_NEAR(1 - s->figure(machine::Layer::serving, "availability"), away, 0.01 * away);
     // cost: the hours of those accelerators over 30 x 129 output tokens a second.
     const double hour = s->annual() / 64 / kHours;
-    EXPECT_NEAR(s->figure(Layer::serving, "usd_per_mtoken"),
+    EXPECT_NEAR(s->figure(machine::Layer::serving, "usd_per_mtoken"),
                 replicas * 4 * hour / (30 * 129 * 3600.0) * 1e6, 1e-6);
   }
-  EXPECT_LT(p.ratio(Layer::serving, "usd_per_mtoken"), 0.85);
+  EXPECT_LT(p.ratio(machine::Layer::serving, "usd_per_mtoken"), 0.85);
 }
 
 TEST(joined, a_converged_storage_network_slows_the_step_at_checkpoint_time) {
@@ -229,9 +231,10 @@ TEST(joined, a_converged_storage_network_slows_the_step_at_checkpoint_time) {
   EXPECT_TRUE(p.b.breaks("fabric.separate-storage"));
   EXPECT_FALSE(p.a.breaks("fabric.separate-storage"));
   // What is saved: the switches and optics of 4,128 ports, their hall and their energy.
-  const double capex = p.a.figure(Layer::cost, "capex") - p.b.figure(Layer::cost, "capex");
+  const double capex =
+      p.a.figure(machine::Layer::cost, "capex") - p.b.figure(machine::Layer::cost, "capex");
   const double kw = p.a.stages.networks().storage.bill.power().base() / 1000;
-  const double pue = p.a.figure(Layer::facility, "pue");
+  const double pue = p.a.figure(machine::Layer::facility, "pue");
   EXPECT_NEAR(capex, p.a.stages.networks().storage.bill.price().middle().base(), 1);
   const double saved =
       capex * yearly_share_of_capex() + kw * (kColocationPerKw + pue * kHours * kTariff);
@@ -246,11 +249,11 @@ TEST(joined, fewer_metadata_servers_lengthen_the_stall) {
   for (int i = 0; i < 2; ++i) {
     // 196,608 files at 1,000 creations a second and server, after 5.68 TB at 1 TB/s; 2 s of commit.
     const double stall = kParameters * 14 / 1e12 + 196608 / (1000 * servers[i]) + 2;
-    EXPECT_NEAR(sides[i]->figure(Layer::storage, "stall"), stall, 0.01);
+    EXPECT_NEAR(sides[i]->figure(machine::Layer::storage, "stall"), stall, 0.01);
     // Back after 60 + 30 + 120 s and 5.68 TB at 2 TB/s.
     const double restart = 210 + kParameters * 14 / 2e12;
     const double interval = best_interval(stall, kMtbf);
-    EXPECT_NEAR(sides[i]->figure(Layer::storage, "interval"), interval, 1);
+    EXPECT_NEAR(sides[i]->figure(machine::Layer::storage, "interval"), interval, 1);
     expected[i] = efficiency(interval, stall, kMtbf, restart);
     EXPECT_NEAR(sides[i]->goodput(), expected[i], 1e-4);
   }
@@ -262,7 +265,8 @@ TEST(joined, fewer_metadata_servers_lengthen_the_stall) {
 TEST(joined, a_requeue_at_once_saves_the_hold_of_slurm_after_every_failure) {
   const Pair p("cluster");
   // Measured on Slurm with 64 nodes: 147.7 s by default, 1.73 s with drain, requeue and release.
-  EXPECT_NEAR(p.a.figure(Layer::failure, "restart") - p.b.figure(Layer::failure, "restart"),
+  EXPECT_NEAR(p.a.figure(machine::Layer::failure, "restart") -
+                  p.b.figure(machine::Layer::failure, "restart"),
               147.7 - 1.73, 1e-6);
   const double gain = std::exp((147.7 - 1.73) / kMtbf);  // 1.47 % of the time of 16,384 GPUs
   EXPECT_NEAR(p.b.goodput() / p.a.goodput(), gain, 1e-5);
@@ -273,36 +277,39 @@ TEST(joined, a_slower_restart_lowers_goodput) {
   const Pair p("failure");
   // A 1T model on 100,000 GPUs that is struck every 1,800 s: 600 s to restart leave 68.33 %, 60 s
   // leave 92.23 % (published with Daly's formula). The ratio does not depend on the stall.
-  EXPECT_NEAR(p.a.figure(Layer::failure, "mtbf"), 1800, 0.1);
+  EXPECT_NEAR(p.a.figure(machine::Layer::failure, "mtbf"), 1800, 0.1);
   EXPECT_NEAR(p.b.goodput() / p.a.goodput(), 0.9223 / 0.6833, 0.001);
   EXPECT_NEAR(p.b.goodput() / p.a.goodput(), std::exp(540.0 / 1800), 1e-4);
   // More of the time is spent computing, so the energy bill rises while the hour gets cheaper:
   // electricity is 4 % of the year.
-  EXPECT_GT(p.b.figure(Layer::facility, "energy_year"), p.a.figure(Layer::facility, "energy_year"));
+  EXPECT_GT(p.b.figure(machine::Layer::facility, "energy_year"),
+            p.a.figure(machine::Layer::facility, "energy_year"));
   EXPECT_NEAR(p.a.useful_hour() / p.b.useful_hour(), std::exp(540.0 / 1800), 0.01);
 }
 
 TEST(joined, air_cooling_shrinks_the_fleet_that_fits) {
   const Pair p("facility");
-  const double a = p.a.figure(Layer::facility, "pue");
-  const double b = p.b.figure(Layer::facility, "pue");
+  const double a = p.a.figure(machine::Layer::facility, "pue");
+  const double b = p.b.figure(machine::Layer::facility, "pue");
   // The climate table for Virginia: 1.10 to 1.22 with cold plates, 1.20 to 1.45 with air.
   EXPECT_GE(a, 1.10);
   EXPECT_LE(a, 1.22);
   EXPECT_GE(b, 1.20);
   EXPECT_LE(b, 1.45);
   // 28 MW / PUE less storage, over 10.2 kW a node and its share of 1.74 + 0.44 MW of switches.
-  const SiteView& site = p.a.stages.sites.at(0);
+  const plan::SiteView& site = p.a.stages.sites.at(0);
   const double node = 10.2e3 + site.fabric.base() / 2064;
   const double storage = site.storage.base();
-  EXPECT_EQ(p.a.figure(Layer::facility, "nodes_that_fit"), std::floor((28e6 / a - storage) / node));
-  EXPECT_EQ(p.b.figure(Layer::facility, "nodes_that_fit"), std::floor((28e6 / b - storage) / node));
-  EXPECT_GE(p.a.figure(Layer::facility, "nodes_that_fit"), 2064);
-  EXPECT_LT(p.b.figure(Layer::facility, "nodes_that_fit"), 2064);
+  EXPECT_EQ(p.a.figure(machine::Layer::facility, "nodes_that_fit"),
+            std::floor((28e6 / a - storage) / node));
+  EXPECT_EQ(p.b.figure(machine::Layer::facility, "nodes_that_fit"),
+            std::floor((28e6 / b - storage) / node));
+  EXPECT_GE(p.a.figure(machine::Layer::facility, "nodes_that_fit"), 2064);
+  EXPECT_LT(p.b.figure(machine::Layer::facility, "nodes_that_fit"), 2064);
   EXPECT_FALSE(p.a.breaks("facility.power-above-site"));
   EXPECT_TRUE(p.b.breaks("facility.power-above-site"));
   // cost: the same IT energy at a higher PUE.
-  const double kw = p.a.figure(Layer::facility, "it_mean") / 1000;
+  const double kw = p.a.figure(machine::Layer::facility, "it_mean") / 1000;
   EXPECT_NEAR(p.b.annual() - p.a.annual(), kw * (b - a) * kHours * kTariff, 100);
 }
 
@@ -314,8 +321,8 @@ TEST(joined, spot_raises_the_price_of_a_useful_hour) {
   EXPECT_NEAR(taken_back, 69.2, 0.1);
   const double before = 264.0 * 24 / 64;
   const double after = 1 / (1 / before + 1 / taken_back);
-  EXPECT_NEAR(p.a.figure(Layer::failure, "mtbf"), before * 3600, 1);
-  EXPECT_NEAR(p.b.figure(Layer::failure, "mtbf"), after * 3600, 1);
+  EXPECT_NEAR(p.a.figure(machine::Layer::failure, "mtbf"), before * 3600, 1);
+  EXPECT_NEAR(p.b.figure(machine::Layer::failure, "mtbf"), after * 3600, 1);
   // 70.55e9 parameters: 988 GB at 40 GB/s to drain, at 80 GB/s to read back; an hour between saves.
   const double size = 70.55e9 * 14;
   const double drain = size / 40e9 + 512 / 20000.0 + 2;

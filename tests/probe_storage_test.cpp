@@ -26,9 +26,9 @@ using testing::IsEmpty;
 using testing::Not;
 
 // On the disk of the build and not in a tmpfs.
-class DiskFolder : public TestFolder {
+class DiskFolder : public agent::TestFolder {
  public:
-  DiskFolder() : TestFolder(ORRERY_BINARY_DIR) {}
+  DiskFolder() : agent::TestFolder(ORRERY_BINARY_DIR) {}
 
   std::vector<std::string> names() const {
     std::vector<std::string> all;
@@ -40,7 +40,7 @@ class DiskFolder : public TestFolder {
 };
 
 struct Answer {
-  ExitCode code;
+  cli::ExitCode code;
   std::string out;
   std::string err;
 };
@@ -48,9 +48,9 @@ struct Answer {
 Answer run(const std::vector<std::string>& words, const std::function<bool()>& interrupted = {}) {
   std::ostringstream out;
   std::ostringstream err;
-  Terminal terminal{.out = out, .err = err, .read_file = read_text_file};
+  cli::Terminal terminal{.out = out, .err = err, .read_file = cli::read_text_file};
   if (interrupted) terminal.interrupted = interrupted;
-  const ExitCode code = run_command_line(all_verbs(), words, terminal);
+  const cli::ExitCode code = run_command_line(cli::all_verbs(), words, terminal);
   return {code, out.str(), err.str()};
 }
 
@@ -86,7 +86,7 @@ class Keys {
 TEST(ProbeStorage, a_folder_gives_every_figure_and_is_left_as_it_was) {
   const DiskFolder folder;
   const Answer a = run(probe(folder.path(), {"--size", "8 MiB", "--format", "json"}));
-  ASSERT_EQ(a.code, ExitCode::good) << a.err;
+  ASSERT_EQ(a.code, cli::ExitCode::good) << a.err;
   const auto json = nlohmann::json::parse(a.out);
   EXPECT_EQ(json["schema_version"], 1);
   EXPECT_EQ(json["kind"], "storage-probe");
@@ -127,7 +127,7 @@ TEST(ProbeStorage, threads_and_the_page_cache_do_it_too_and_say_so) {
   const DiskFolder folder;
   const Answer a = run(probe(folder.path(), {"--size", "4 MiB", "--only", "sequential", "--only",
                                              "random", "--engine", "threads", "--buffered"}));
-  ASSERT_EQ(a.code, ExitCode::good) << a.err;
+  ASSERT_EQ(a.code, cli::ExitCode::good) << a.err;
   EXPECT_THAT(a.out, AllOf(HasSubstr("engine: threads"), HasSubstr("page cache"),
                            HasSubstr("without O_DIRECT")));
 }
@@ -138,7 +138,7 @@ TEST(ProbeStorage, a_file_is_only_read) {
   std::ofstream(path) << std::string(4 << 20, 'x');
   const auto before = fs::last_write_time(path);
   const Answer a = run(probe(path, {"--format", "csv"}));
-  ASSERT_EQ(a.code, ExitCode::good) << a.err;
+  ASSERT_EQ(a.code, cli::ExitCode::good) << a.err;
   EXPECT_THAT(a.out, AllOf(HasSubstr("sequential_read"), HasSubstr("random_read"),
                            Not(HasSubstr("write"))));
   EXPECT_EQ(fs::last_write_time(path), before);
@@ -155,7 +155,7 @@ TEST(ProbeStorage, what_cannot_be_measured_is_refused_before_anything_is_written
   EXPECT_THAT(run(probe(folder.path(), {"--only", "poetry"})).err, HasSubstr("checkpoint"));
   const Answer many = run(probe(folder.path(), {"--depth", "0", "--streams", "9999999"}));
   EXPECT_THAT(many.err, AllOf(HasSubstr("--depth"), HasSubstr("--streams")));
-  EXPECT_EQ(many.code, ExitCode::bad_input);
+  EXPECT_EQ(many.code, cli::ExitCode::bad_input);
   folder.write("tiny", "x");
   EXPECT_THAT(run(probe(folder.at("tiny"), {})).err, HasSubstr("probe.short"));
   EXPECT_THAT(folder.names(), ElementsAre("tiny"));
@@ -166,7 +166,7 @@ TEST(ProbeStorage, ctrl_c_gives_the_figures_so_far_and_leaves_nothing) {
   int asked = 0;
   const Answer a = run(probe(folder.path(), {"--size", "8 MiB", "--seconds", "1"}),
                        [&asked] { return ++asked > 200; });
-  EXPECT_EQ(a.code, ExitCode::interrupted);
+  EXPECT_EQ(a.code, cli::ExitCode::interrupted);
   EXPECT_THAT(a.out, HasSubstr("interrupted"));
   EXPECT_THAT(folder.names(), IsEmpty());
 }
@@ -176,7 +176,7 @@ TEST(ProbeStorage, beside_a_plan_it_says_which_wall_and_fails) {
   const std::string design = std::string(ORRERY_SOURCE_DIR) + "/data/templates/single-node.yaml";
   const Answer a = run(probe(folder.path(), {"--size", "2 MiB", "--only", "sequential", "--design",
                                              design, "--format", "json"}));
-  ASSERT_EQ(a.code, ExitCode::fails_rule) << a.err;  // no test machine reads 40 GB/s
+  ASSERT_EQ(a.code, cli::ExitCode::fails_rule) << a.err;  // no test machine reads 40 GB/s
   const auto plan = nlohmann::json::parse(a.out)["plan"];
   EXPECT_EQ(plan["tier"], "node-nvme");
   EXPECT_EQ(plan["as_planned"], false);
@@ -191,7 +191,7 @@ TEST(ProbeStorage, a_bucket_gives_its_figures_and_is_left_empty) {
   S3FaultServer server;
   const Answer a = run(probe("s3://bucket/below/here", {"--endpoint", server.endpoint(), "--size",
                                                         "256 KiB", "--format", "json"}));
-  ASSERT_EQ(a.code, ExitCode::good) << a.err;
+  ASSERT_EQ(a.code, cli::ExitCode::good) << a.err;
   const auto json = nlohmann::json::parse(a.out);
   EXPECT_EQ(json["conditions"]["conditional_put"], "honoured");
   EXPECT_EQ(json["conditions"]["retries"], "0");
@@ -212,7 +212,7 @@ TEST(ProbeStorage, a_bucket_with_faults_tells_of_them) {
   server.inject(StoreFault::slow_down, 3, "GET");
   const Answer a = run(probe(
       "s3://bucket", {"--endpoint", server.endpoint(), "--size", "64 KiB", "--repeats", "1"}));
-  ASSERT_EQ(a.code, ExitCode::good) << a.err;
+  ASSERT_EQ(a.code, cli::ExitCode::good) << a.err;
   EXPECT_THAT(a.out, AllOf(HasSubstr("retries: 3"), HasSubstr("3 requests were sent again"),
                            HasSubstr("If-None-Match")));
 }
@@ -223,7 +223,7 @@ TEST(ProbeStorage, a_bucket_that_fails_for_good_is_an_error_and_is_cleaned) {
   server.inject(StoreFault::wrong_bytes, 1000, "GET");
   const Answer a = run(probe(
       "s3://bucket", {"--endpoint", server.endpoint(), "--size", "64 KiB", "--streams", "1"}));
-  EXPECT_EQ(a.code, ExitCode::bad_input);
+  EXPECT_EQ(a.code, cli::ExitCode::bad_input);
   EXPECT_THAT(a.err, HasSubstr("s3.corrupt"));
   EXPECT_EQ(server.objects(), 0u);
 }
@@ -234,7 +234,7 @@ TEST(ProbeStorage, an_interrupted_bucket_is_left_empty) {
   std::atomic<int> asked = 0;
   const Answer a = run(probe("s3://bucket", {"--endpoint", server.endpoint(), "--size", "64 KiB"}),
                        [&asked] { return ++asked > 300; });
-  EXPECT_EQ(a.code, ExitCode::interrupted);
+  EXPECT_EQ(a.code, cli::ExitCode::interrupted);
   EXPECT_EQ(server.objects(), 0u);
   EXPECT_EQ(server.open_uploads(), 0u);
 }
@@ -251,13 +251,13 @@ TEST(ProbeStorage, from_probe_through_calibrate_to_plan) {
   const DiskFolder folder;
   const Answer a = run(probe(folder.path(), {"--size", "4 MiB", "--only", "sequential", "--only",
                                              "metadata", "--format", "json"}));
-  ASSERT_EQ(a.code, ExitCode::good) << a.err;
+  ASSERT_EQ(a.code, cli::ExitCode::good) << a.err;
   const std::string report = folder.at("probe.json");
   const std::string mine = folder.at("mine.csv");
   std::ofstream(report) << a.out;
   EXPECT_THAT(run({"calibrate", report}).err, HasSubstr("--tier"));
   const Answer calibrated = run({"calibrate", report, "--tier", "node-nvme"});
-  ASSERT_EQ(calibrated.code, ExitCode::good) << calibrated.err;
+  ASSERT_EQ(calibrated.code, cli::ExitCode::good) << calibrated.err;
   std::ofstream(mine) << calibrated.out;
   const std::string design = std::string(ORRERY_SOURCE_DIR) + "/data/templates/single-node.yaml";
   const Answer plan = run({"plan", design, "--calibration", mine, "--format", "json"});

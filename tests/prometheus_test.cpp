@@ -26,20 +26,22 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const EmitSource kSource{.design = "test", .version = "1", .digest = std::string(64, 'a')};
+const emit::EmitSource kSource{.design = "test", .version = "1", .digest = std::string(64, 'a')};
 
 // A review points into its design; both live here.
 struct Reviewed {
   design::Design design;
-  Review review;
+  plan::Review review;
 
-  explicit Reviewed(design::Design d) : design(std::move(d)), review(run_stages(design, known())) {}
+  explicit Reviewed(design::Design d)
+      : design(std::move(d)), review(plan::run_stages(design, machine::known())) {}
   Reviewed(const Reviewed&) = delete;
 };
 
 design::Design template_design(std::string_view name) {
   const auto found = design::find_template(name);
-  auto design = design::read_design(found.value().text, known().catalog(), {.file = "design.yaml"});
+  auto design =
+      design::read_design(found.value().text, machine::known().catalog(), {.file = "design.yaml"});
   EXPECT_TRUE(design.has_value()) << name;
   return *std::move(design);
 }
@@ -61,27 +63,27 @@ const Reviewed& superpod() {
   return *all;
 }
 
-void write_all(const EmittedFiles& files, const TestFolder& folder) {
-  for (const EmittedFile& f : files) folder.write(f.path, f.text);
+void write_all(const emit::EmittedFiles& files, const agent::TestFolder& folder) {
+  for (const emit::EmittedFile& f : files) folder.write(f.path, f.text);
 }
 
 bool full() { return std::getenv("ORRERY_FULL") != nullptr; }
 
 bool has_program(const std::string& name) {
-  const auto found = run_command({.words = {name, "--version"}, .timeout = seconds(20)});
+  const auto found = agent::run_command({.words = {name, "--version"}, .timeout = seconds(20)});
   return found && found->good();
 }
 
-CommandResult promtool(std::vector<std::string> words) {
+agent::CommandResult promtool(std::vector<std::string> words) {
   words.insert(words.begin(), "promtool");
-  const auto result = run_command({.words = std::move(words), .timeout = seconds(240)});
-  return result ? *result : CommandResult{.exit_code = 127};
+  const auto result = agent::run_command({.words = std::move(words), .timeout = seconds(240)});
+  return result ? *result : agent::CommandResult{.exit_code = 127};
 }
 
-std::vector<std::string> paths_below(const TestFolder& folder, const EmittedFiles& files,
-                                     std::string_view prefix) {
+std::vector<std::string> paths_below(const agent::TestFolder& folder,
+                                     const emit::EmittedFiles& files, std::string_view prefix) {
   std::vector<std::string> paths;
-  for (const EmittedFile& f : files) {
+  for (const emit::EmittedFile& f : files) {
     if (f.path.starts_with(prefix)) paths.push_back(folder.at(f.path));
   }
   return paths;
@@ -101,7 +103,7 @@ void expect_accepted(const Reviewed& reviewed, const std::string& name,
                      std::string_view unit_tests) {
   const auto files = emit_prometheus(reviewed.review, kSource);
   ASSERT_TRUE(files.has_value()) << name << '\n' << to_text(files.error());
-  const TestFolder folder;
+  const agent::TestFolder folder;
   write_all(*files, folder);
   const auto config = promtool({"check", "config", folder.at("prometheus.yml")});
   EXPECT_TRUE(config.good()) << name << '\n' << config.out << config.err;
@@ -122,8 +124,8 @@ TEST(Prometheus, promtool_accepts_what_every_template_emits) {
   expect_accepted(superpod(), "superpod-h100 with a cache", kAllTests);
 }
 
-std::string text_of(const EmittedFiles& files, std::string_view path) {
-  for (const EmittedFile& f : files) {
+std::string text_of(const emit::EmittedFiles& files, std::string_view path) {
+  for (const emit::EmittedFile& f : files) {
     if (f.path == path) return f.text;
   }
   ADD_FAILURE() << "no file " << path;
@@ -145,10 +147,10 @@ TEST(Prometheus, the_counters_file_and_the_rules_name_the_same_fields) {
   const auto files = emit_prometheus(superpod().review, kSource).value();
   const auto dashboards = emit_grafana(superpod().review, kSource).value();
   std::set<std::string> read;
-  for (const EmittedFile& f : files) {
+  for (const emit::EmittedFile& f : files) {
     if (f.path.starts_with("rules/")) read.merge(dcgm_fields_in(f.text));
   }
-  for (const EmittedFile& f : dashboards) read.merge(dcgm_fields_in(f.text));
+  for (const emit::EmittedFile& f : dashboards) read.merge(dcgm_fields_in(f.text));
   std::set<std::string> listed = dcgm_fields_in(text_of(files, "dcgm_counters.csv"));
   EXPECT_EQ(listed, read);
   EXPECT_GT(listed.size(), 15u);
@@ -156,31 +158,31 @@ TEST(Prometheus, the_counters_file_and_the_rules_name_the_same_fields) {
 
 TEST(Prometheus, every_metric_of_the_table_is_read_and_every_metric_read_is_in_the_table) {
   std::set<std::string> read;
-  const auto plan = planned_values(superpod().review);
+  const auto plan = emit::planned_values(superpod().review);
   const auto rules = watch_rules(superpod().review, plan).value();
   std::vector<std::string> exprs = dashboard_expressions(superpod().review, plan).value();
-  for (const RecordingRule& rule : rules.recording) exprs.push_back(rule.expr);
-  for (const Alert& a : rules.alerts) exprs.push_back(expression_of(a));
+  for (const emit::RecordingRule& rule : rules.recording) exprs.push_back(rule.expr);
+  for (const emit::Alert& a : rules.alerts) exprs.push_back(expression_of(a));
   for (const std::string& expr : exprs) {
-    for (const std::string& s : selectors_of(expr)) {
-      if (!s.starts_with("orrery:")) read.emplace(metric_of(s));
+    for (const std::string& s : emit::selectors_of(expr)) {
+      if (!s.starts_with("orrery:")) read.emplace(emit::metric_of(s));
     }
   }
   std::set<std::string> listed;
-  const std::vector<Metric> metrics = known_metrics().value();
-  for (const Metric& m : metrics) listed.insert(m.name);
+  const std::vector<emit::Metric> metrics = emit::known_metrics().value();
+  for (const emit::Metric& m : metrics) listed.insert(m.name);
   EXPECT_EQ(listed, read);
 }
 
 TEST(Prometheus, every_selector_that_a_rule_reads_has_its_guard) {
-  const auto plan = planned_values(superpod().review);
+  const auto plan = emit::planned_values(superpod().review);
   const auto rules = watch_rules(superpod().review, plan).value();
   std::string guards;
-  for (const Alert& a : rules.alerts) {
+  for (const emit::Alert& a : rules.alerts) {
     if (a.name == "MetricMissing") guards += expression_of(a) + '\n';
   }
-  const std::vector<Metric> metrics = known_metrics().value();
-  for (const Metric& m : metrics) {
+  const std::vector<emit::Metric> metrics = emit::known_metrics().value();
+  for (const emit::Metric& m : metrics) {
     if (!m.guard || m.name == "orrery_measured_jobs" || m.name == "orrery_measured_cluster_gpus") {
       continue;  // of panels only
     }
@@ -191,10 +193,10 @@ TEST(Prometheus, every_selector_that_a_rule_reads_has_its_guard) {
 }
 
 TEST(Prometheus, every_row_of_the_alert_table_is_tried) {
-  const auto plan = planned_values(superpod().review);
+  const auto plan = emit::planned_values(superpod().review);
   const auto rules = watch_rules(superpod().review, plan).value();
   std::set<std::string> made;
-  for (const Alert& a : rules.alerts) {
+  for (const emit::Alert& a : rules.alerts) {
     made.insert(a.name);
     ASSERT_GE(a.cases.size(), 2u) << a.name;
     EXPECT_FALSE(a.cases.front().expected.empty()) << a.name;
@@ -206,11 +208,11 @@ TEST(Prometheus, every_row_of_the_alert_table_is_tried) {
 }
 
 TEST(Prometheus, thresholds_are_figures_of_the_plan) {
-  const auto plan = planned_values(superpod().review);
+  const auto plan = emit::planned_values(superpod().review);
   const auto rules = watch_rules(superpod().review, plan).value();
-  const TrainView& run = superpod().review.trains.front();
+  const plan::TrainView& run = superpod().review.trains.front();
   std::map<std::string, double> threshold;
-  for (const Alert& a : rules.alerts) threshold.emplace(a.name, a.threshold);
+  for (const emit::Alert& a : rules.alerts) threshold.emplace(a.name, a.threshold);
   const double interval = run.checkpoint->interval.base();
   EXPECT_NEAR(threshold.at("CheckpointTooOld"), 2 * interval, interval * 1e-5);
   EXPECT_NEAR(threshold.at("GoodputBelowPlan"), run.goodput_low, 1e-6);
@@ -221,7 +223,7 @@ TEST(Prometheus, thresholds_are_figures_of_the_plan) {
 TEST(Prometheus, designs_without_gpus_or_training_get_no_rules_about_them) {
   const Reviewed cpu(template_design("fraud-cpu"));
   const auto files = emit_prometheus(cpu.review, kSource).value();
-  for (const EmittedFile& f : files) {
+  for (const emit::EmittedFile& f : files) {
     EXPECT_THAT(f.text, Not(HasSubstr("DCGM_"))) << f.path;
     EXPECT_NE(f.path, "dcgm_counters.csv");
   }
@@ -236,9 +238,10 @@ TEST(Prometheus, equal_reviews_give_equal_bytes) {
 }
 
 TEST(Prometheus, selectors_are_found_and_strings_are_passed_over) {
-  EXPECT_THAT(selectors_of("rate(up{job='a}b'}[5m]) / on (x) DCGM_A > 3 and f('DCGM_B') == up"),
-              testing::ElementsAre("up{job='a}b'}", "DCGM_A", "up"));
-  EXPECT_EQ(promql_escaped("a'b\\c\n$x{t}"), "a\\'b\\\\c\\x0a\\x24x\\x7bt\\x7d");
+  EXPECT_THAT(
+      emit::selectors_of("rate(up{job='a}b'}[5m]) / on (x) DCGM_A > 3 and f('DCGM_B') == up"),
+      testing::ElementsAre("up{job='a}b'}", "DCGM_A", "up"));
+  EXPECT_EQ(emit::promql_escaped("a'b\\c\n$x{t}"), "a\\'b\\\\c\\x0a\\x24x\\x7bt\\x7d");
 }
 
 // Debian's build has no Kubernetes discovery and says so of its fields; it must say nothing else.
@@ -246,7 +249,7 @@ TEST(Prometheus, the_configuration_for_pods_has_no_other_fault) {
   if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
   const Reviewed reviewed(template_design("small-lab"));
   const auto files = emit_prometheus(reviewed.review, kSource).value();
-  const TestFolder folder;
+  const agent::TestFolder folder;
   write_all(files, folder);
   const auto result = promtool({"check", "config", folder.at("prometheus-kubernetes.yml")});
   std::istringstream lines(result.out + result.err);
@@ -292,7 +295,7 @@ TEST(Prometheus, a_fleet_whose_name_is_no_host_name_is_refused) {
 // Ways to break an alert: each must fail the alert's own test.
 struct Mutant {
   std::string how;
-  Alert alert;
+  emit::Alert alert;
 };
 
 // The comparison with the threshold, turned round.
@@ -309,7 +312,7 @@ std::string negated(std::string pattern) {
   return pattern;
 }
 
-std::vector<Mutant> mutants_of(const Alert& alert) {
+std::vector<Mutant> mutants_of(const emit::Alert& alert) {
   std::vector<Mutant> all;
   const auto add = [&](const std::string& how, auto change) {
     Mutant m{alert.name + ": " + how, alert};
@@ -317,23 +320,23 @@ std::vector<Mutant> mutants_of(const Alert& alert) {
     all.push_back(std::move(m));
   };
   const bool zero = alert.threshold == 0;
-  add("negated", [](Alert& a) { a.pattern = negated(a.pattern); });
-  add("threshold raised", [&](Alert& a) { a.threshold = zero ? 1 : a.threshold * 1.1; });
-  add("threshold lowered", [&](Alert& a) { a.threshold = zero ? -1 : a.threshold * 0.9; });
-  add("for raised", [](Alert& a) { a.for_minutes += 1; });
-  if (alert.for_minutes > 0) add("for lowered", [](Alert& a) { a.for_minutes -= 1; });
+  add("negated", [](emit::Alert& a) { a.pattern = negated(a.pattern); });
+  add("threshold raised", [&](emit::Alert& a) { a.threshold = zero ? 1 : a.threshold * 1.1; });
+  add("threshold lowered", [&](emit::Alert& a) { a.threshold = zero ? -1 : a.threshold * 0.9; });
+  add("for raised", [](emit::Alert& a) { a.for_minutes += 1; });
+  if (alert.for_minutes > 0) add("for lowered", [](emit::Alert& a) { a.for_minutes -= 1; });
   return all;
 }
 
 TEST(Prometheus, an_alert_that_is_broken_fails_its_own_test) {
   if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
-  const auto plan = planned_values(superpod().review);
+  const auto plan = emit::planned_values(superpod().review);
   const auto rules = watch_rules(superpod().review, plan).value();
-  const TestFolder folder;
+  const agent::TestFolder folder;
   folder.write("recording.yml", recording_yaml(rules.recording));
   std::map<std::string, std::string> how;  // by test file
   std::set<std::string> seen;
-  for (const Alert& a : rules.alerts) {
+  for (const emit::Alert& a : rules.alerts) {
     // One of each name: siblings differ in subject and threshold alone.
     if (!seen.insert(a.name).second) continue;
     const std::vector<Mutant> mutants = mutants_of(a);
@@ -342,14 +345,14 @@ TEST(Prometheus, an_alert_that_is_broken_fails_its_own_test) {
       if (!full() && i != seen.size() % mutants.size()) continue;
       const Mutant& m = mutants[i];
       const std::string id = "m" + std::to_string(how.size());
-      folder.write(id + ".yml", alerts_yaml(a.group, {m.alert}));
-      folder.write(id + "_test.yml", alert_tests_yaml({"recording.yml", id + ".yml"}, {a}));
+      folder.write(id + ".yml", emit::alerts_yaml(a.group, {m.alert}));
+      folder.write(id + "_test.yml", emit::alert_tests_yaml({"recording.yml", id + ".yml"}, {a}));
       how[folder.at(id + "_test.yml")] = m.how;
     }
   }
   std::vector<std::string> words = {"test", "rules"};
   for (const auto& [file, unused] : how) words.push_back(file);
-  const CommandResult result = promtool(words);
+  const agent::CommandResult result = promtool(words);
   // "Unit Testing:  FILE" and then "SUCCESS" or "FAILED:" with details, on either stream.
   for (const auto& [file, what] : how) {
     const std::size_t at = result.out.find("Unit Testing:  " + file);
@@ -401,10 +404,10 @@ TEST(Grafana, the_rows_of_a_training_cluster_are_all_there) {
 }
 
 // The expressions of all panels as recording rules: promtool parses them without a server.
-void expect_panels_parse(const Reviewed& reviewed, const TestFolder& folder) {
+void expect_panels_parse(const Reviewed& reviewed, const agent::TestFolder& folder) {
   const auto files = emit_grafana(reviewed.review, kSource).value();
   const auto dashboard = nlohmann::json::parse(text_of(files, "dashboards/orrery.json"));
-  std::vector<RecordingRule> rules;
+  std::vector<emit::RecordingRule> rules;
   for (const auto& panel : dashboard.at("panels")) {
     if (panel.at("type") == "row") continue;
     for (const auto& target : panel.at("targets")) {
@@ -420,7 +423,7 @@ void expect_panels_parse(const Reviewed& reviewed, const TestFolder& folder) {
 
 TEST(Grafana, every_expression_parses) {
   if (!has_program("promtool")) GTEST_SKIP() << "promtool is not installed";
-  const TestFolder folder;
+  const agent::TestFolder folder;
   expect_panels_parse(superpod(), folder);
   expect_panels_parse(Reviewed(hostile_design()), folder);
 }

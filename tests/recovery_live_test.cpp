@@ -129,9 +129,9 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
   }
 
   std::string submit(int nodes) {
-    const CommandResult r = cluster_.run({"sbatch", "--parsable", "--requeue", "-N",
-                                          std::to_string(nodes), "--exclusive", "-o", "/dev/null",
-                                          "-e", "/dev/null", "-D", dir_, dir_ + "/job"});
+    const agent::CommandResult r = cluster_.run(
+        {"sbatch", "--parsable", "--requeue", "-N", std::to_string(nodes), "--exclusive", "-o",
+         "/dev/null", "-e", "/dev/null", "-D", dir_, dir_ + "/job"});
     EXPECT_TRUE(r.good()) << r.err;
     return std::string(trimmed(r.out));
   }
@@ -168,7 +168,7 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
 
   std::vector<std::string> nodes_of(const std::string& job) const {
     const auto hosts =
-        expand_hosts(cluster_.ask({"squeue", "-h", "-j", job, "-t", "R", "-o", "%N"}));
+        agent::expand_hosts(cluster_.ask({"squeue", "-h", "-j", job, "-t", "R", "-o", "%N"}));
     return hosts ? *hosts : std::vector<std::string>();
   }
 
@@ -316,7 +316,7 @@ TEST_F(RecoveryLive, two_nodes_die_and_their_jobs_run_again_in_seconds) {
   check_the_books(jobs);
   agent.kill(SIGINT);
   EXPECT_TRUE(WIFEXITED(agent.status()) && WEXITSTATUS(agent.status()) == 130) << agent.said();
-  EXPECT_TRUE(recall(read_text(agent.journal()), agent.journal(), {}));
+  EXPECT_TRUE(agent::recall(read_text(agent.journal()), agent.journal(), {}));
 }
 
 TEST_F(RecoveryLive, a_second_agent_with_the_same_journal_is_refused) {
@@ -324,7 +324,7 @@ TEST_F(RecoveryLive, a_second_agent_with_the_same_journal_is_refused) {
   Agent agent(*cluster_);
   agent.start();
   ASSERT_TRUE(wait_until(10, [&] { return !read_text(agent.journal()).empty(); })) << agent.said();
-  const CommandResult second =
+  const agent::CommandResult second =
       cluster_->run({binary(), "agent", "recover", "--conf", cluster_->conf(), "--journal",
                      agent.journal(), "--once"});
   EXPECT_EQ(second.exit_code, 2);
@@ -417,7 +417,7 @@ TEST_F(RecoveryLive, two_hundred_kills_of_agent_and_nodes_lose_and_double_nothin
   EXPECT_TRUE(all_run(jobs, 200)) << cluster_->ask({"squeue"}) << agent.said();
   fmt::print("{} kills of the agent, {} of nodes\n", agent_kills, node_kills);
   check_the_books(jobs);
-  EXPECT_TRUE(recall(read_text(agent.journal()), agent.journal(), {}));
+  EXPECT_TRUE(agent::recall(read_text(agent.journal()), agent.journal(), {}));
 }
 
 }  // namespace

@@ -25,16 +25,16 @@ using twin::SimulatedSlurm;
 
 const Seconds kInterval = seconds(0.5);
 
-std::string words_of(const RecoveryAction& action) {
+std::string words_of(const failure::RecoveryAction& action) {
   return fmt::format("{} {}{}", to_text(action.kind), action.job, fmt::join(action.nodes, ","));
 }
 
 // The simulated Slurm, with what was asked of it.
-class NotedPort final : public RecoveryPort {
+class NotedPort final : public failure::RecoveryPort {
  public:
   explicit NotedPort(SimulatedSlurm& slurm) : slurm_(slurm) {}
-  Result<ClusterLook> look() override { return slurm_.look(); }
-  Result<void> act(const RecoveryAction& action) override {
+  Result<failure::ClusterLook> look() override { return slurm_.look(); }
+  Result<void> act(const failure::RecoveryAction& action) override {
     actions.push_back(words_of(action));
     return slurm_.act(action);
   }
@@ -50,7 +50,7 @@ class NotedPort final : public RecoveryPort {
 // appended stay.
 class Bench {
  public:
-  explicit Bench(const SimulatedOptions& options = {}, const RecoveryPolicy& policy = {})
+  explicit Bench(const SimulatedOptions& options = {}, const failure::RecoveryPolicy& policy = {})
       : slurm(kernel, options), policy_(policy) {
     restart();
   }
@@ -58,9 +58,9 @@ class Bench {
   void restart() {
     std::string text;
     for (const std::string& line : journal) text += line + "\n";
-    auto memory = recall(text, "journal", policy_);
+    auto memory = agent::recall(text, "journal", policy_);
     ASSERT_TRUE(memory) << to_text(memory.error());
-    agent = std::make_unique<RecoverAgent>(
+    agent = std::make_unique<agent::RecoverAgent>(
         port,
         [this](const std::vector<std::string>& lines) -> Result<void> {
           journal.insert(journal.end(), lines.begin(), lines.end());
@@ -78,8 +78,8 @@ class Bench {
       const auto report = agent->tick();
       EXPECT_EQ(report.has_value(), slurm.look().has_value());
       if (report) {
-        for (const ActionOutcome& o : report->outcomes) {
-          if (o.action.kind == ActionKind::alert) alerts.push_back(o.action.why);
+        for (const agent::ActionOutcome& o : report->outcomes) {
+          if (o.action.kind == failure::ActionKind::alert) alerts.push_back(o.action.why);
         }
       }
       advance(kInterval);
@@ -87,15 +87,15 @@ class Bench {
     return alerts;
   }
 
-  Kernel kernel;
+  sim::Kernel kernel;
   SimulatedSlurm slurm;
   std::vector<std::string> journal;
   NotedPort port{slurm};
   std::vector<std::string>& actions = port.actions;
-  std::unique_ptr<RecoverAgent> agent;
+  std::unique_ptr<agent::RecoverAgent> agent;
 
  private:
-  RecoveryPolicy policy_;
+  failure::RecoveryPolicy policy_;
 };
 
 TEST(Recovery, a_job_runs_again_on_healthy_nodes_in_seconds) {
@@ -114,14 +114,14 @@ TEST(Recovery, a_job_runs_again_on_healthy_nodes_in_seconds) {
 }
 
 TEST(Recovery, without_it_the_hold_is_waited_out) {
-  Kernel kernel;
+  sim::Kernel kernel;
   SimulatedSlurm slurm(kernel, {});
   const std::string job = slurm.submit(2);
-  kernel.run(SimTime::from(seconds(3)));
+  kernel.run(sim::SimTime::from(seconds(3)));
   slurm.fail_node("n1");
-  kernel.run(SimTime::from(seconds(103)));
+  kernel.run(sim::SimTime::from(seconds(103)));
   EXPECT_FALSE(slurm.is_running(job));
-  kernel.run(SimTime::from(seconds(133)));
+  kernel.run(sim::SimTime::from(seconds(133)));
   EXPECT_TRUE(slurm.is_running(job));
 }
 
@@ -183,7 +183,7 @@ TEST(Recovery, a_silent_node_is_left_alone_without_a_fence_and_taken_off_with_on
   ASSERT_THAT(alerts, SizeIs(1));
   EXPECT_THAT(alerts.front(), HasSubstr("n1 does not answer"));
 
-  RecoveryPolicy policy;
+  failure::RecoveryPolicy policy;
   policy.fence = true;
   Bench fenced({}, policy);
   const std::string job = fenced.slurm.submit(1);
@@ -223,7 +223,7 @@ TEST(Recovery, a_mass_failure_is_told_and_not_drained) {
 }
 
 TEST(Recovery, a_job_that_breaks_every_node_it_lands_on_is_held) {
-  RecoveryPolicy policy;
+  failure::RecoveryPolicy policy;
   policy.out_share_max = 1;
   Bench bench({.nodes = 16}, policy);
   const std::string killer = bench.slurm.submit(1);
@@ -239,7 +239,7 @@ TEST(Recovery, a_job_that_breaks_every_node_it_lands_on_is_held) {
 }
 
 TEST(Recovery, a_node_that_fails_again_and_again_is_drained_as_a_lemon) {
-  RecoveryPolicy policy;
+  failure::RecoveryPolicy policy;
   policy.crash_loop = 0;
   Bench bench({}, policy);
   bench.slurm.submit(1);
@@ -259,12 +259,12 @@ TEST(Recovery, a_node_that_fails_again_and_again_is_drained_as_a_lemon) {
 }
 
 // A driver's end, before or after an action takes effect.
-class DyingPort final : public RecoveryPort {
+class DyingPort final : public failure::RecoveryPort {
  public:
   DyingPort(SimulatedSlurm& slurm, std::uint64_t& left, RandomStream& random)
       : slurm_(slurm), left_(left), random_(random) {}
-  Result<ClusterLook> look() override { return slurm_.look(); }
-  Result<void> act(const RecoveryAction& action) override {
+  Result<failure::ClusterLook> look() override { return slurm_.look(); }
+  Result<void> act(const failure::RecoveryAction& action) override {
     const bool before = random_.below(2) == 0;
     if (dies() && before) return fail({.code = "killed"});
     return slurm_.act(action);
@@ -314,7 +314,7 @@ TEST(Recovery, an_answer_that_was_lost_does_no_harm) {
 TEST(Recovery, killed_anywhere_it_goes_on) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RandomStream random(seed, "recovery/kills");
-    RecoveryPolicy policy;
+    failure::RecoveryPolicy policy;
     policy.crash_loop = 0;
     policy.losses_max = 1000;
     policy.out_share_max = 0.5;
@@ -329,7 +329,7 @@ TEST(Recovery, killed_anywhere_it_goes_on) {
       // The agent dies somewhere inside a tick: after so many appends and actions.
       std::uint64_t left = random.below(12);
       DyingPort port(bench.slurm, left, random);
-      RecoverAgent doomed(
+      agent::RecoverAgent doomed(
           port,
           [&](const std::vector<std::string>& lines) -> Result<void> {
             if (port.dies()) return fail({.code = "journal.killed"});
@@ -364,11 +364,11 @@ TEST(Recovery, the_journal_is_the_memory) {
   bench.run(seconds(1));
   bench.slurm.silence_node("n9");
   bench.run(seconds(20));
-  const RecoveryMemory before = bench.agent->memory();
+  const failure::RecoveryMemory before = bench.agent->memory();
   EXPECT_FALSE(before.jobs.empty());
   bench.restart();
   EXPECT_EQ(bench.agent->memory(), before);
-  bench.journal = {line_of(before)};
+  bench.journal = {agent::line_of(before)};
   bench.restart();
   EXPECT_EQ(bench.agent->memory(), before);
 }
@@ -386,28 +386,29 @@ TEST(Recovery, asked_again_what_it_saw_it_decides_the_same) {
   bench.slurm.fail_node("n3");
   bench.slurm.flap_node("n1");
   bench.run(seconds(20));
-  const auto ticks = replay(text_of(bench.journal), "journal");
+  const auto ticks = agent::replay(text_of(bench.journal), "journal");
   ASSERT_TRUE(ticks) << to_text(ticks.error());
-  RecoveryMemory memory;
-  const RecoveryPolicy policy;
-  for (const JournalTick& tick : *ticks) {
+  failure::RecoveryMemory memory;
+  const failure::RecoveryPolicy policy;
+  for (const agent::JournalTick& tick : *ticks) {
     EXPECT_EQ(decide(tick.view, memory, policy), tick.decision);
-    for (const RecoveryEvent& e : tick.decision.events) apply(memory, e, policy.lemon.memory);
-    for (const RecoveryEvent& e : tick.tried) apply(memory, e, policy.lemon.memory);
+    for (const failure::RecoveryEvent& e : tick.decision.events)
+      apply(memory, e, policy.lemon.memory);
+    for (const failure::RecoveryEvent& e : tick.tried) apply(memory, e, policy.lemon.memory);
   }
   EXPECT_EQ(memory, bench.agent->memory());
 }
 
-std::vector<JournalTick> recorded() {
+std::vector<agent::JournalTick> recorded() {
   std::ifstream in(ORRERY_SOURCE_DIR "/tests/data/recovery_live.jsonl");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const auto ticks = replay(text, "recovery_live.jsonl");
+  const auto ticks = agent::replay(text, "recovery_live.jsonl");
   EXPECT_TRUE(ticks) << to_text(ticks.error());
-  return ticks ? *ticks : std::vector<JournalTick>();
+  return ticks ? *ticks : std::vector<agent::JournalTick>();
 }
 
-RecoveryPolicy recorded_policy() {
-  RecoveryPolicy policy;
+failure::RecoveryPolicy recorded_policy() {
+  failure::RecoveryPolicy policy;
   policy.out_share_max = 0.5;
   return policy;
 }
@@ -415,34 +416,36 @@ RecoveryPolicy recorded_policy() {
 TEST(RecoveryRecorded, the_policy_decides_again_what_it_decided_live) {
   const auto ticks = recorded();
   ASSERT_THAT(ticks, SizeIs(testing::Gt(5u)));
-  RecoveryMemory memory;
-  const RecoveryPolicy policy = recorded_policy();
-  for (const JournalTick& tick : ticks) {
+  failure::RecoveryMemory memory;
+  const failure::RecoveryPolicy policy = recorded_policy();
+  for (const agent::JournalTick& tick : ticks) {
     EXPECT_EQ(decide(tick.view, memory, policy), tick.decision);
-    for (const RecoveryEvent& e : tick.decision.events) apply(memory, e, policy.lemon.memory);
-    for (const RecoveryEvent& e : tick.tried) apply(memory, e, policy.lemon.memory);
+    for (const failure::RecoveryEvent& e : tick.decision.events)
+      apply(memory, e, policy.lemon.memory);
+    for (const failure::RecoveryEvent& e : tick.tried) apply(memory, e, policy.lemon.memory);
   }
 }
 
 // What happened to the cluster from outside between two recorded looks, done to the simulated one.
-void do_to(SimulatedSlurm& slurm, const ClusterLook& before, const JournalTick& tick) {
+void do_to(SimulatedSlurm& slurm, const failure::ClusterLook& before,
+           const agent::JournalTick& tick) {
   for (std::size_t i = 0; i < before.nodes.size(); ++i) {
-    const NodeView& was = before.nodes[i];
-    const NodeView& is = tick.view.nodes[i];
+    const failure::NodeView& was = before.nodes[i];
+    const failure::NodeView& is = tick.view.nodes[i];
     if (is.down && !was.down) slurm.fail_node(is.name);
     if (is.broken && !was.broken) slurm.break_node(is.name);
     if (was.down && !is.down) slurm.return_node(is.name);
   }
-  for (const JobView& job : tick.view.jobs) {
-    if (job.phase == JobPhase::ended) slurm.finish_job(job.id);
+  for (const failure::JobView& job : tick.view.jobs) {
+    if (job.phase == failure::JobPhase::ended) slurm.finish_job(job.id);
   }
 }
 
 // Each job's next run goes where its next recorded run went.
-void place_next(SimulatedSlurm& slurm, const std::vector<JournalTick>& ticks) {
-  for (const JournalTick& tick : ticks) {
-    for (const RecoveryEvent& e : tick.decision.events) {
-      if (e.kind == RecoveryEventKind::job_started && slurm.knows(e.job) &&
+void place_next(SimulatedSlurm& slurm, const std::vector<agent::JournalTick>& ticks) {
+  for (const agent::JournalTick& tick : ticks) {
+    for (const failure::RecoveryEvent& e : tick.decision.events) {
+      if (e.kind == failure::RecoveryEventKind::job_started && slurm.knows(e.job) &&
           slurm.runs(e.job).size() == static_cast<std::size_t>(e.restarts)) {
         slurm.place(e.job, e.nodes);
       }
@@ -463,14 +466,14 @@ TEST(RecoveryRecorded, the_same_failures_give_the_same_actions_in_the_simulation
       bench.run(seconds(0.1));
       place_next(bench.slurm, ticks);
     }
-    for (const RecoveryEvent& e : ticks[i].decision.events) {
-      if (e.kind != RecoveryEventKind::job_started) continue;
+    for (const failure::RecoveryEvent& e : ticks[i].decision.events) {
+      if (e.kind != failure::RecoveryEventKind::job_started) continue;
       if (e.restarts > 0) continue;
       EXPECT_EQ(bench.slurm.submit(static_cast<int>(e.nodes.size())), e.job);
     }
     place_next(bench.slurm, ticks);
     do_to(bench.slurm, ticks[i - 1].view, ticks[i]);
-    for (const RecoveryAction& a : ticks[i].decision.actions) live.push_back(words_of(a));
+    for (const failure::RecoveryAction& a : ticks[i].decision.actions) live.push_back(words_of(a));
   }
   bench.run(seconds(5));
   EXPECT_THAT(bench.actions, testing::ElementsAreArray(live));
@@ -478,12 +481,12 @@ TEST(RecoveryRecorded, the_same_failures_give_the_same_actions_in_the_simulation
 }
 
 TEST(RecoveryJournal, a_line_that_is_none_is_named) {
-  const auto memory =
-      recall("{\"kind\":\"watch_began\",\"at_s\":1}\n{\"kind\":\"nonsense\"}\n", "j.jsonl", {});
+  const auto memory = agent::recall(
+      "{\"kind\":\"watch_began\",\"at_s\":1}\n{\"kind\":\"nonsense\"}\n", "j.jsonl", {});
   ASSERT_FALSE(memory);
   EXPECT_EQ(memory.error().front().place.line, 2);
-  EXPECT_FALSE(recall("[1", "j", {}));
-  EXPECT_FALSE(recall("{\"kind\":7}", "j", {}));
+  EXPECT_FALSE(agent::recall("[1", "j", {}));
+  EXPECT_FALSE(agent::recall("{\"kind\":7}", "j", {}));
 }
 
 }  // namespace

@@ -175,17 +175,19 @@ const Contract& contract() {
 class Served {
  public:
   Served() {
-    ConsoleSetting setting{.models = known(), .version = "0"};
+    server::ConsoleSetting setting{.models = machine::known(), .version = "0"};
     setting.served = [] {
-      return ServedDesign{.file = "sample.yaml",
-                          .text = std::string(design::find_template("single-node")->text)};
+      return server::ServedDesign{.file = "sample.yaml",
+                                  .text = std::string(design::find_template("single-node")->text)};
     };
     setting.catalog_json = catalog_json;
-    console = Console::open(std::move(setting), JobStore::open(kStoreInMemory).value()).value();
+    console = server::Console::open(std::move(setting),
+                                    server::JobStore::open(server::kStoreInMemory).value())
+                  .value();
   }
 
-  Response ask(const std::string& method, const std::string& target,
-               const std::string& body = {}) const {
+  net::Response ask(const std::string& method, const std::string& target,
+                    const std::string& body = {}) const {
     return console->answer({.method = method,
                             .target = target,
                             .headers = {{"Host", "127.0.0.1:1"}, {"Authorization", "Bearer t"}},
@@ -202,13 +204,14 @@ class Served {
     words.insert(words.end(), {"--format", "json"});
     std::ostringstream out;
     std::ostringstream talk;
-    Terminal terminal{.out = out, .err = talk, .read_file = read_text_file};
-    if (run_command_line(all_verbs(), words, terminal) != ExitCode::good) return std::nullopt;
+    cli::Terminal terminal{.out = out, .err = talk, .read_file = cli::read_text_file};
+    if (run_command_line(cli::all_verbs(), words, terminal) != cli::ExitCode::good)
+      return std::nullopt;
     return out.str();
   }
 
  public:
-  std::unique_ptr<Console> console;
+  std::unique_ptr<server::Console> console;
 };
 
 const Served& served() {
@@ -218,7 +221,7 @@ const Served& served() {
 
 // What the contract says of this answer; empty where it agrees. Refusals that every address shares
 // (a path that names nothing, a body that is no JSON) need not be listed at each.
-std::string disagreement(const Operation& operation, const Response& response) {
+std::string disagreement(const Operation& operation, const net::Response& response) {
   const Json& responses = operation.what["responses"];
   const std::string status = std::to_string(response.status);
   if (response.status >= 500 && response.status != 503) return "a fault of ours: " + response.body;
@@ -408,7 +411,7 @@ TEST(Api, routes_and_contract_name_the_same_addresses) {
   std::set<std::string> written;
   for (const Operation& o : contract().operations()) written.insert(o.method + ' ' + o.path);
   std::set<std::string> routed;
-  for (const Route& r : served().console->router().routes()) {
+  for (const server::Route& r : served().console->router().routes()) {
     routed.insert(r.method + ' ' + r.pattern);
   }
   EXPECT_EQ(written, routed);
@@ -448,7 +451,7 @@ TEST(Api, every_address_answers_its_own_example_as_the_contract_says) {
         body = made.dump();
       }
     }
-    const Response response = served().ask(o.method, target, body);
+    const net::Response response = served().ask(o.method, target, body);
     EXPECT_EQ(disagreement(o, response), "") << o.method << ' ' << target;
     const bool no_such_asset = o.path == "/assets/{name}";
     EXPECT_LT(response.status, no_such_asset ? 405 : 300) << target << '\n' << response.body;
@@ -466,7 +469,7 @@ TEST(Api, every_view_of_every_template_is_of_its_schema) {
       if (!takes_design) continue;
       const std::string text(t.text);
       const bool yaml = o.path == "/api/v1/plan";
-      const Response response =
+      const net::Response response =
           served().ask("POST", o.path, yaml ? text : Json{{"design", text}}.dump());
       EXPECT_EQ(disagreement(o, response), "") << t.name << ' ' << o.path;
     }
@@ -484,7 +487,7 @@ TEST(Api, requests_made_from_the_contract_never_find_a_fault_of_ours) {
     const Operation& o = maker.one_of(operations);
     const std::string target = maker.target(o);
     const std::string body = maker.body(o);
-    Response response = served().ask(o.method, target, body);
+    net::Response response = served().ask(o.method, target, body);
     if (response.events) response = {.content_type = "text/event-stream"};
     ++by_status[response.status];
     // A wild path may be another address, whose answers are its own.

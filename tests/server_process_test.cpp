@@ -121,7 +121,7 @@ constexpr const char* kLongSearch =
     R"({"kind":"search-layout","model":"deepseek-v3","gpus":8192,"batch":16384,"pareto":true})";
 
 TEST(Serve, a_killed_server_goes_on_with_its_jobs) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   Server undisturbed(":memory:");
   ASSERT_GT(undisturbed.port, 0);
   ASSERT_EQ(undisturbed.ask("POST", "/api/v1/jobs", kLongSearch).status, 202);
@@ -158,7 +158,7 @@ TEST(Serve, a_killed_server_goes_on_with_its_jobs) {
 }
 
 TEST(Serve, ends_cleanly_on_interrupt_with_a_job_on_its_way) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   const std::string state = folder.at("jobs.db");
   {
     Server server(state);
@@ -173,7 +173,7 @@ TEST(Serve, ends_cleanly_on_interrupt_with_a_job_on_its_way) {
 }
 
 TEST(Serve, two_servers_do_not_share_a_state_file) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   const std::string state = folder.at("jobs.db");
   const Server first(state);
   ASSERT_GT(first.port, 0);

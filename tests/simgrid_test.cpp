@@ -36,8 +36,8 @@ void configure() {
   }
 }
 
-void build_platform(const FabricGraph& graph, const std::vector<Message>& messages,
-                    Router& router) {
+void build_platform(const fabric::FabricGraph& graph, const std::vector<fabric::Message>& messages,
+                    fabric::Router& router) {
   sg::NetZone* zone = sg::create_full_zone("net");
   std::vector<sg::Host*> hosts;
   for (int h = 0; h < graph.endpoints; ++h) {
@@ -49,12 +49,12 @@ void build_platform(const FabricGraph& graph, const std::vector<Message>& messag
                         ->set_latency(graph.links[l].latency)
                         ->seal());
   }
-  std::vector<LinkId> path;
-  for (const Message& m : messages) {
+  std::vector<fabric::LinkId> path;
+  for (const fabric::Message& m : messages) {
     path.clear();
     router.route(m.source, m.destination, 0, path);
     std::vector<sg::LinkInRoute> route;
-    for (const LinkId l : path) route.emplace_back(links[static_cast<std::size_t>(l)]);
+    for (const fabric::LinkId l : path) route.emplace_back(links[static_cast<std::size_t>(l)]);
     zone->add_route(hosts[static_cast<std::size_t>(m.source)]->get_netpoint(),
                     hosts[static_cast<std::size_t>(m.destination)]->get_netpoint(), nullptr,
                     nullptr, route, false);
@@ -63,8 +63,8 @@ void build_platform(const FabricGraph& graph, const std::vector<Message>& messag
 }
 
 // Messages sorted by start; their finish times in that order.
-std::vector<double> simulate(const FabricGraph& graph, const std::vector<Message>& messages,
-                             Router& router) {
+std::vector<double> simulate(const fabric::FabricGraph& graph,
+                             const std::vector<fabric::Message>& messages, fabric::Router& router) {
   // Stacks of its own making confuse the address sanitizer; threads do not.
   char name[] = "simgrid_test", contexts[] = "--cfg=contexts/factory:thread";
   char* argv[] = {name, contexts, nullptr};
@@ -75,7 +75,7 @@ std::vector<double> simulate(const FabricGraph& graph, const std::vector<Message
   std::vector<double> finish(messages.size());
   sg::Actor::create("sender", sg::Host::by_name("h0"), [&] {
     std::vector<sg::CommPtr> comms;
-    for (const Message& m : messages) {
+    for (const fabric::Message& m : messages) {
       if (m.start > sg::Engine::get_clock()) sg::this_actor::sleep_until(m.start);
       comms.push_back(sg::Comm::sendto_async(sg::Host::by_name("h" + std::to_string(m.source)),
                                              sg::Host::by_name("h" + std::to_string(m.destination)),
@@ -91,8 +91,9 @@ std::vector<double> simulate(const FabricGraph& graph, const std::vector<Message
 }
 
 // In a child process; empty where it failed.
-std::vector<double> run_simgrid(const FabricGraph& graph, const std::vector<Message>& messages,
-                                Router& router) {
+std::vector<double> run_simgrid(const fabric::FabricGraph& graph,
+                                const std::vector<fabric::Message>& messages,
+                                fabric::Router& router) {
   int ends[2];
   if (pipe(ends) != 0) return {};
   const pid_t child = fork();
@@ -127,12 +128,15 @@ std::vector<double> run_simgrid(const FabricGraph& graph, const std::vector<Mess
   return finish;
 }
 
-void expect_same(const FabricGraph& graph, std::vector<Message> messages, Router router) {
-  std::stable_sort(messages.begin(), messages.end(),
-                   [](const Message& a, const Message& b) { return a.start < b.start; });
-  for (Message& m : messages) m.bytes = std::floor(m.bytes);
-  Router ours_router = router;
-  const TrafficResult ours = run_traffic(graph, ours_router, messages, {.weigh_by_latency = true});
+void expect_same(const fabric::FabricGraph& graph, std::vector<fabric::Message> messages,
+                 fabric::Router router) {
+  std::stable_sort(
+      messages.begin(), messages.end(),
+      [](const fabric::Message& a, const fabric::Message& b) { return a.start < b.start; });
+  for (fabric::Message& m : messages) m.bytes = std::floor(m.bytes);
+  fabric::Router ours_router = router;
+  const fabric::TrafficResult ours =
+      run_traffic(graph, ours_router, messages, {.weigh_by_latency = true});
   const std::vector<double> theirs = run_simgrid(graph, messages, router);
   ASSERT_EQ(theirs.size(), messages.size()) << "SimGrid did not finish";
   double worst = 0;
@@ -156,87 +160,94 @@ class SimGrid : public testing::Test {
 
 #ifdef ORRERY_HAS_SIMGRID
 
-FabricGraph leaf_spine(int leaves, int hosts = 32) {
-  return build_tree({.hosts_per_leaf = hosts,
-                     .leaves_per_group = leaves,
-                     .leaf_uplinks = hosts,
-                     .spines_per_group = hosts});
+fabric::FabricGraph leaf_spine(int leaves, int hosts = 32) {
+  return fabric::build_tree({.hosts_per_leaf = hosts,
+                             .leaves_per_group = leaves,
+                             .leaf_uplinks = hosts,
+                             .spines_per_group = hosts});
 }
 
 TEST_F(SimGrid, PermutationsOfSeveralSeeds) {
-  const FabricGraph graph = leaf_spine(8);
+  const fabric::FabricGraph graph = leaf_spine(8);
   for (const std::uint64_t seed : {1, 2, 42}) {
-    expect_same(graph, random_permutation(256, megabytes(100), seed), Router(graph, {}));
+    expect_same(graph, fabric::random_permutation(256, megabytes(100), seed),
+                fabric::Router(graph, {}));
   }
 }
 
 TEST_F(SimGrid, RingAndIncast) {
-  const FabricGraph graph = leaf_spine(8);
-  expect_same(graph, ring_shift(256, 1, megabytes(100)), Router(graph, {}));
-  expect_same(graph, ring_shift(256, 77, megabytes(10)), Router(graph, {}));
-  expect_same(graph, incast(256, 200, 17, megabytes(5)), Router(graph, {}));
+  const fabric::FabricGraph graph = leaf_spine(8);
+  expect_same(graph, fabric::ring_shift(256, 1, megabytes(100)), fabric::Router(graph, {}));
+  expect_same(graph, fabric::ring_shift(256, 77, megabytes(10)), fabric::Router(graph, {}));
+  expect_same(graph, fabric::incast(256, 200, 17, megabytes(5)), fabric::Router(graph, {}));
 }
 
 TEST_F(SimGrid, AllToAll) {
   for (const int leaves : {1, 2, 4}) {
-    const FabricGraph graph = leaf_spine(leaves);
-    expect_same(graph, all_to_all(32 * leaves, megabytes(1)), Router(graph, {}));
+    const fabric::FabricGraph graph = leaf_spine(leaves);
+    expect_same(graph, fabric::all_to_all(32 * leaves, megabytes(1)), fabric::Router(graph, {}));
   }
 }
 
 // 65,280 flows take SimGrid minutes: only in the long run of the tests.
 TEST_F(SimGrid, LargeAllToAll) {
   if (std::getenv("ORRERY_FULL") == nullptr) GTEST_SKIP() << "long: set ORRERY_FULL to run it";
-  const FabricGraph graph = leaf_spine(8);
-  expect_same(graph, all_to_all(256, megabytes(1)), Router(graph, {}));
+  const fabric::FabricGraph graph = leaf_spine(8);
+  expect_same(graph, fabric::all_to_all(256, megabytes(1)), fabric::Router(graph, {}));
 }
 
 TEST_F(SimGrid, RandomCapacitiesSizesAndStarts) {
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
-    FabricGraph graph = leaf_spine(4);
+    fabric::FabricGraph graph = leaf_spine(4);
     RandomStream random(seed, "simgrid");
-    for (GraphLink& l : graph.links) l.capacity *= 0.2 + random.uniform();
-    std::vector<Message> messages = random_permutation(128, megabytes(50), seed);
+    for (fabric::GraphLink& l : graph.links) l.capacity *= 0.2 + random.uniform();
+    std::vector<fabric::Message> messages = fabric::random_permutation(128, megabytes(50), seed);
     for (int extra = 0; extra < 128; ++extra) {
-      const auto a = static_cast<VertexId>(random.below(128));
-      const auto b = static_cast<VertexId>((a + 1 + random.below(126)) % 128);
+      const auto a = static_cast<fabric::VertexId>(random.below(128));
+      const auto b = static_cast<fabric::VertexId>((a + 1 + random.below(126)) % 128);
       bool fresh = true;
-      for (const Message& m : messages) fresh = fresh && (m.source != a || m.destination != b);
+      for (const fabric::Message& m : messages)
+        fresh = fresh && (m.source != a || m.destination != b);
       if (fresh) messages.push_back({a, b, 50e6});
     }
-    for (Message& m : messages) {
+    for (fabric::Message& m : messages) {
       m.bytes *= 0.05 + random.uniform();
       m.start = random.below(3) == 0 ? 0 : 3e-3 * random.uniform();
     }
-    expect_same(graph, messages, Router(graph, {.kind = RoutingKind::ecmp, .seed = seed}));
+    expect_same(graph, messages,
+                fabric::Router(graph, {.kind = catalog::RoutingKind::ecmp, .seed = seed}));
   }
 }
 
 TEST_F(SimGrid, OneFailedLink) {
-  const FabricGraph graph = leaf_spine(8);
-  Router router(graph, {});
+  const fabric::FabricGraph graph = leaf_spine(8);
+  fabric::Router router(graph, {});
   router.fail_cable(graph.trees[0].leaf_up(0, 5));
-  expect_same(graph, random_permutation(256, megabytes(100), 9), router);
-  const FabricGraph small = leaf_spine(2);
-  Router broken(small, {});
+  expect_same(graph, fabric::random_permutation(256, megabytes(100), 9), router);
+  const fabric::FabricGraph small = leaf_spine(2);
+  fabric::Router broken(small, {});
   broken.fail_cable(small.trees[0].leaf_up(1, 3));
-  expect_same(small, all_to_all(64, megabytes(1)), broken);
+  expect_same(small, fabric::all_to_all(64, megabytes(1)), broken);
 }
 
 TEST_F(SimGrid, ThreeLevelsTorusAndDragonfly) {
-  const FabricGraph tree = build_tree({.hosts_per_leaf = 4,
-                                       .leaves_per_group = 4,
-                                       .groups = 8,
-                                       .leaf_uplinks = 4,
-                                       .spines_per_group = 4,
-                                       .spine_uplinks = 4,
-                                       .cores = 16});
-  expect_same(tree, random_permutation(tree.endpoints, megabytes(20), 3), Router(tree, {}));
-  for (const FabricSpec& spec :
-       {FabricSpec{.kind = TopologyKind::torus, .nodes = 64, .rails = 1, .torus = {4, 4, 4}},
-        FabricSpec{.kind = TopologyKind::dragonfly, .nodes = 72, .rails = 1, .radix = 7}}) {
-    const FabricGraph graph = build_graph(*make_topology(spec));
-    expect_same(graph, random_permutation(graph.endpoints, megabytes(20), 3), Router(graph, {}));
+  const fabric::FabricGraph tree = fabric::build_tree({.hosts_per_leaf = 4,
+                                                       .leaves_per_group = 4,
+                                                       .groups = 8,
+                                                       .leaf_uplinks = 4,
+                                                       .spines_per_group = 4,
+                                                       .spine_uplinks = 4,
+                                                       .cores = 16});
+  expect_same(tree, fabric::random_permutation(tree.endpoints, megabytes(20), 3),
+              fabric::Router(tree, {}));
+  for (const fabric::FabricSpec& spec :
+       {fabric::FabricSpec{
+            .kind = catalog::TopologyKind::torus, .nodes = 64, .rails = 1, .torus = {4, 4, 4}},
+        fabric::FabricSpec{
+            .kind = catalog::TopologyKind::dragonfly, .nodes = 72, .rails = 1, .radix = 7}}) {
+    const fabric::FabricGraph graph = build_graph(*make_topology(spec));
+    expect_same(graph, fabric::random_permutation(graph.endpoints, megabytes(20), 3),
+                fabric::Router(graph, {}));
   }
 }
 

@@ -177,7 +177,7 @@ std::expected<void, std::string> Cluster::start_munge() {
   random.read(secret.data(), static_cast<std::streamsize>(secret.size()));
   write_text(key, secret);
   ::chmod(key.c_str(), 0400);
-  const CommandResult result =
+  const agent::CommandResult result =
       run({"munged", "--force", "--key-file=" + key, "--socket=" + dir_ + "/munge.sock",
            "--pid-file=" + dir_ + "/munge.pid", "--log-file=" + dir_ + "/munge.log",
            "--seed-file=" + dir_ + "/munge.seed"});
@@ -186,29 +186,29 @@ std::expected<void, std::string> Cluster::start_munge() {
 }
 
 std::expected<void, std::string> Cluster::write_files(const ClusterOptions& options) {
-  const auto models = load_models(embedded_files());
+  const auto models = machine::load_models(catalog::embedded_files());
   if (!models) return std::unexpected(to_text(models.error()));
   const std::string text = options.design.empty() ? plain_design(options) : options.design;
   const auto design = design::read_design(text, models->catalog(), {.file = "trial.yaml"});
   if (!design) return std::unexpected(to_text(design.error()));
-  const Review review = run_stages(*design, *models);
-  const auto hosts = hosts_of(review, HostsOf::slurm);
+  const plan::Review review = plan::run_stages(*design, *models);
+  const auto hosts = hosts_of(review, emit::HostsOf::slurm);
   if (!hosts) return std::unexpected(to_text(hosts.error()));
-  for (const HostFleet& f : hosts->fleets) {
+  for (const emit::HostFleet& f : hosts->fleets) {
     for (int i = 1; i <= f.hosts(); ++i) nodes_.push_back(host_name(f, i));
     spares_ += f.spares;
   }
   port_ = free_ports(static_cast<int>(nodes_.size()) + 1);
-  const SlurmTrial trial{.dir = dir_,
-                         .munge_socket = dir_ + "/munge.sock",
-                         .controller_port = port_,
-                         .cloud = options.cloud};
-  const auto files = emit_slurm(
+  const emit::SlurmTrial trial{.dir = dir_,
+                               .munge_socket = dir_ + "/munge.sock",
+                               .controller_port = port_,
+                               .cloud = options.cloud};
+  const auto files = emit::emit_slurm(
       review,
       {.design = design->name, .version = design->version, .digest = design_digest(*design)},
       {.conf_dir = dir_ + "/conf", .trial = trial});
   if (!files) return std::unexpected(to_text(files.error()));
-  for (const EmittedFile& f : *files) {
+  for (const emit::EmittedFile& f : *files) {
     const std::string path = dir_ + "/conf/" + f.path;
     write_text(path, f.path == "site.conf" ? f.text + options.site_lines : f.text);
     if (f.executable) ::chmod(path.c_str(), 0755);
@@ -217,7 +217,7 @@ std::expected<void, std::string> Cluster::write_files(const ClusterOptions& opti
 }
 
 std::expected<void, std::string> Cluster::start_daemons(const ClusterOptions& options) {
-  const CommandResult controller = run({"slurmctld", "-c", "-f", conf()});
+  const agent::CommandResult controller = run({"slurmctld", "-c", "-f", conf()});
   if (!controller.good()) return std::unexpected("slurmctld: " + controller.err);
   if (options.cloud) {
     if (wait_for({"scontrol", "ping"}, "UP", kStartSeconds, true)) return {};
@@ -241,15 +241,15 @@ std::expected<void, std::string> Cluster::start_daemons(const ClusterOptions& op
   return std::unexpected("the nodes did not come up:\n" + ask({"sinfo", "-N", "-o", "%N %T %E"}));
 }
 
-CommandResult Cluster::run(const std::vector<std::string>& words, double timeout_s) const {
-  const auto result = run_command(
+agent::CommandResult Cluster::run(const std::vector<std::string>& words, double timeout_s) const {
+  const auto result = agent::run_command(
       {.words = words, .timeout = Seconds(timeout_s), .environment = {{"SLURM_CONF", conf()}}});
   if (result) return *result;
   return {.exit_code = 127, .err = to_text(result.error())};
 }
 
 std::string Cluster::ask(const std::vector<std::string>& words) const {
-  const CommandResult result = run(words);
+  const agent::CommandResult result = run(words);
   if (!result.good()) return fmt::format("[{}] {}", result.exit_code, result.err);
   std::string out = result.out;
   while (out.ends_with('\n')) out.pop_back();

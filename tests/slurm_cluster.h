@@ -42,7 +42,7 @@ class Cluster {
   const std::vector<std::string>& nodes() const { return nodes_; }
 
   // Runs a Slurm client program against this cluster (SLURM_CONF is set): {"squeue", "-h"}.
-  CommandResult run(const std::vector<std::string>& words, double timeout_s = 30) const;
+  agent::CommandResult run(const std::vector<std::string>& words, double timeout_s = 30) const;
   // Its standard output without the last newline; a failure is put in the text.
   std::string ask(const std::vector<std::string>& words) const;
   // Polls `ask(words)` until it equals or, with `part`, contains the text.

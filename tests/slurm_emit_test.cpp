@@ -59,7 +59,7 @@ void expect_gang_in_one_leaf(const Cluster& c) {
   const std::string blocker = c.ask({"sbatch", "--parsable", "--output=/dev/null", "-w",
                                      c.nodes()[1], "--exclusive", "--wrap", "sleep 60"});
   ASSERT_TRUE(c.wait_for({"squeue", "-h", "-o", "%t"}, "R", 20)) << blocker;
-  const CommandResult gang =
+  const agent::CommandResult gang =
       c.run({"srun", "-N4", "--ntasks-per-node=1", "--gres=gpu:h100-sxm:8", "--exclusive",
              "--immediate=20", "sh", "-c", "echo $SLURM_TOPOLOGY_ADDR $CUDA_VISIBLE_DEVICES"});
   ASSERT_TRUE(gang.good()) << gang.err;
@@ -116,8 +116,8 @@ TEST_F(SlurmEmit, SlicesAreGivenByProfile) {
                  "scheduler: { kind: slurm, topology: none }\n"});
   ASSERT_TRUE(cluster.has_value()) << cluster.error();
   const Cluster& c = **cluster;
-  const CommandResult slice = c.run({"srun", "--immediate=20", "--gres=gpu:2g.20gb:2", "-n1", "sh",
-                                     "-c", "echo $CUDA_VISIBLE_DEVICES"});
+  const agent::CommandResult slice = c.run({"srun", "--immediate=20", "--gres=gpu:2g.20gb:2", "-n1",
+                                            "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"});
   EXPECT_TRUE(slice.good()) << slice.err;
   EXPECT_EQ(slice.out, "24,25\n");
   EXPECT_THAT(c.complaints(), IsEmpty());
@@ -128,7 +128,7 @@ TEST_F(SlurmEmit, AnswersWhereAndWhenOn2048Nodes) {
   ASSERT_TRUE(cluster.has_value()) << cluster.error();
   const Cluster& c = **cluster;
   const auto start = std::chrono::steady_clock::now();
-  const CommandResult answer =
+  const agent::CommandResult answer =
       c.run({"sbatch", "--test-only", "-N256", "--gres=gpu:h100-sxm:8", "--wrap", "true"});
   const double took =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -139,16 +139,16 @@ TEST_F(SlurmEmit, AnswersWhereAndWhenOn2048Nodes) {
 }
 
 TEST(SlurmScripts, ShellcheckFindsNothing) {
-  auto design = design::read_design(design_of(8), known().catalog(), {.file = "t.yaml"});
+  auto design = design::read_design(design_of(8), machine::known().catalog(), {.file = "t.yaml"});
   ASSERT_TRUE(design.has_value());
   // Tenants have a script of their own.
   design->scheduler.quotas = {{.tenant = "a", .accelerators = 8}, {.tenant = "b", .share = 0.5}};
-  const Review review = run_stages(*design, known());
-  const auto files = emit_slurm(review, {.design = "t", .digest = "d"});
+  const plan::Review review = plan::run_stages(*design, machine::known());
+  const auto files = emit::emit_slurm(review, {.design = "t", .digest = "d"});
   ASSERT_TRUE(files.has_value());
-  const TestFolder folder;
-  Command shellcheck{.words = {"shellcheck", "--severity=warning"}};
-  for (const EmittedFile& f : *files) {
+  const agent::TestFolder folder;
+  agent::Command shellcheck{.words = {"shellcheck", "--severity=warning"}};
+  for (const emit::EmittedFile& f : *files) {
     if (!f.path.ends_with(".sh")) continue;
     put(folder.at(f.path), f.text);
     shellcheck.words.push_back(folder.at(f.path));
@@ -163,12 +163,13 @@ TEST(SlurmScripts, ShellcheckFindsNothing) {
 class SlurmHealth : public testing::Test {
  protected:
   void SetUp() override {
-    const auto design = design::read_design(design_of(8), known().catalog(), {.file = "t.yaml"});
+    const auto design =
+        design::read_design(design_of(8), machine::known().catalog(), {.file = "t.yaml"});
     ASSERT_TRUE(design.has_value());
-    const Review review = run_stages(*design, known());
-    const auto files = emit_slurm(review, {.design = "t", .digest = "d"});
+    const plan::Review review = plan::run_stages(*design, machine::known());
+    const auto files = emit::emit_slurm(review, {.design = "t", .digest = "d"});
     ASSERT_TRUE(files.has_value());
-    for (const EmittedFile& f : *files) put(folder_.at(f.path), f.text);
+    for (const emit::EmittedFile& f : *files) put(folder_.at(f.path), f.text);
     put(folder_.at("df"), "#!/bin/sh\necho F B U A P M\necho x 1 1 1 $DISK_USED% /\n");
     put(folder_.at("logger"), "#!/bin/sh\n");
     put(folder_.at("journalctl"), "#!/bin/sh\necho \"$KERNEL_LINE\"\n");
@@ -183,7 +184,7 @@ class SlurmHealth : public testing::Test {
 
   using Environment = std::vector<std::pair<std::string, std::string>>;
 
-  CommandResult check(const Environment& changes) const {
+  agent::CommandResult check(const Environment& changes) const {
     Environment all = {{"PATH", folder_.path() + ":/usr/bin:/bin"},
                        {"SLURMD_NODENAME", "n-3"},
                        {"DISK_USED", "40"},
@@ -198,16 +199,16 @@ class SlurmHealth : public testing::Test {
       }
     }
     const auto result =
-        run_command({.words = {"bash", folder_.at("health.sh")}, .environment = all});
-    return result.value_or(CommandResult{.exit_code = 127});
+        agent::run_command({.words = {"bash", folder_.at("health.sh")}, .environment = all});
+    return result.value_or(agent::CommandResult{.exit_code = 127});
   }
 
  private:
-  TestFolder folder_;
+  agent::TestFolder folder_;
 };
 
 TEST_F(SlurmHealth, AHealthyNodePasses) {
-  const CommandResult result = check({});
+  const agent::CommandResult result = check({});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
 }
@@ -224,7 +225,7 @@ TEST_F(SlurmHealth, EachFaultIsFoundAndNamed) {
       {"DISK_USED", "97", "/ is 97 % full"},
       {"SLURMD_NODENAME", "other-1", "other-1 is no host of this cluster"}};
   for (const auto& [name, value, text] : faults) {
-    const CommandResult result = check({{name, value}});
+    const agent::CommandResult result = check({{name, value}});
     EXPECT_EQ(result.exit_code, 1) << name;
     EXPECT_THAT(result.err, HasSubstr(text));
   }

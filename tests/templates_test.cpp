@@ -20,13 +20,13 @@ std::string read_file(const std::string& path) {
 }
 
 design::Design read_text(std::string_view text, const std::string& name) {
-  auto design = design::read_design(text, known().catalog(), {.file = name});
+  auto design = design::read_design(text, machine::known().catalog(), {.file = name});
   EXPECT_TRUE(design.has_value()) << name << '\n' << (design ? "" : to_text(design.error()));
   return design ? *std::move(design) : design::Design{};
 }
 
-Verdict verdict_of(std::string_view text, const std::string& name) {
-  return review(read_text(text, name), known(), {.spends = false});
+plan::Verdict verdict_of(std::string_view text, const std::string& name) {
+  return plan::review(read_text(text, name), machine::known(), {.spends = false});
 }
 
 std::string text_of(std::string_view name) {
@@ -44,23 +44,23 @@ std::vector<std::string> template_names() {
 class EveryTemplate : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryTemplate, passes_its_review) {
-  const Verdict v = verdict_of(text_of(GetParam()), GetParam());
+  const plan::Verdict v = verdict_of(text_of(GetParam()), GetParam());
   EXPECT_TRUE(v.passes()) << v.summary;
-  for (const Finding& f : v.findings) {
+  for (const plan::Finding& f : v.findings) {
     EXPECT_EQ(f.severity, Severity::note) << f.rule << ": " << f.what;
   }
-  for (const GoalOutcome& g : v.goals) EXPECT_TRUE(g.met) << g.text;
+  for (const machine::GoalOutcome& g : v.goals) EXPECT_TRUE(g.met) << g.text;
   EXPECT_FALSE(v.goals.empty()) << "a template shows what a goal is";
 }
 
 TEST_P(EveryTemplate, gives_the_same_bytes_twice) {
   const design::Design design = read_text(text_of(GetParam()), GetParam());
-  const std::string once = json_of(review(design, known()));
-  EXPECT_EQ(once, json_of(review(design, known())));
+  const std::string once = report::json_of(plan::review(design, machine::known()));
+  EXPECT_EQ(once, report::json_of(plan::review(design, machine::known())));
   // And from its canonical text; only places differ, which a passing design hardly shows.
   const design::Design again = read_text(write_design(design), "again");
-  EXPECT_EQ(run_stages(again, known()).cost.annual.base(),
-            run_stages(design, known()).cost.annual.base());
+  EXPECT_EQ(plan::run_stages(again, machine::known()).cost.annual.base(),
+            plan::run_stages(design, machine::known()).cost.annual.base());
 }
 
 INSTANTIATE_TEST_SUITE_P(templates, EveryTemplate, testing::ValuesIn(template_names()));

@@ -15,7 +15,7 @@
 #include "agent/probe_folder.h"
 #include "base/random.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -108,4 +108,4 @@ BurstTimes run_burst(const BurstPlan& plan) {
   return times;
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

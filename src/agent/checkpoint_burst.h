@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-namespace orrery {
+namespace orrery::agent {
 
 struct BurstPlan {
   std::string folder;  // must be there; files of the burst are removed afterwards
@@ -31,4 +31,4 @@ struct BurstTimes {
 
 BurstTimes run_burst(const BurstPlan& plan);
 
-}  // namespace orrery
+}  // namespace orrery::agent

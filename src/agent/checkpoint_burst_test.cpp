@@ -7,7 +7,7 @@
 
 #include "agent/test_folder.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 TEST(CheckpointBurst, both_clocks_and_nothing_left) {
@@ -23,4 +23,4 @@ TEST(CheckpointBurst, both_clocks_and_nothing_left) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::agent

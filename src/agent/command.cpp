@@ -17,7 +17,7 @@
 
 extern char** environ;
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -215,4 +215,4 @@ std::string to_text(const Command& command) {
   return line;
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

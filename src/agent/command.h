@@ -16,7 +16,7 @@
 #include "base/diagnostic.h"
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 struct Command {
   std::vector<std::string>
@@ -48,4 +48,4 @@ using CommandRunner = std::function<Result<CommandResult>(const Command&)>;
 // shells.
 std::string to_text(const Command& command);
 
-}  // namespace orrery
+}  // namespace orrery::agent

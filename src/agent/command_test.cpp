@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 using testing::HasSubstr;
@@ -96,4 +96,4 @@ TEST(Command, as_text_shows_odd_words_quoted) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::agent

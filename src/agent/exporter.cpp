@@ -9,7 +9,7 @@
 #include "base/csv.h"
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 namespace fs = std::filesystem;
@@ -218,4 +218,4 @@ std::string Exporter::page() {
   return page_;
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -19,7 +19,7 @@
 #include "agent/exporter_slurm.h"
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 struct ProbeFile {
   std::string tier;  // that it measured
@@ -77,4 +77,4 @@ class Exporter {
   double looks_ = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::agent

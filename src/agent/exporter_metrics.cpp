@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "catalog/embedded_table.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 constexpr const char* kMetricTable = "emit/prometheus/metrics.csv";
@@ -192,7 +192,7 @@ ParsedMetrics parse_metrics(std::string_view text, const std::string& file,
 }
 
 Result<MetricFamilies> metrics_from(std::string_view origin) {
-  const auto table = embedded_table(kMetricTable);
+  const auto table = catalog::embedded_table(kMetricTable);
   if (!table) return std::unexpected(table.error());
   MetricFamilies families;
   for (const CsvRow& row : table->rows()) {
@@ -205,4 +205,4 @@ Result<MetricFamilies> metrics_from(std::string_view origin) {
   return families;
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

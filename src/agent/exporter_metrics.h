@@ -11,7 +11,7 @@
 
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 struct MetricSample {
   std::vector<std::pair<std::string, std::string>> labels;
@@ -41,4 +41,4 @@ ParsedMetrics parse_metrics(std::string_view text, const std::string& file,
 // The metrics of data/emit/prometheus/metrics.csv that come from `origin`, without samples.
 Result<MetricFamilies> metrics_from(std::string_view origin);
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -11,7 +11,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 constexpr std::size_t kNodeFieldCount = 6;
@@ -283,4 +283,4 @@ Result<MetricFamilies> slurm_metrics(const SlurmLook& look, Seconds now) {
   return std::move(out).done();
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

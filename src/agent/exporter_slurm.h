@@ -16,7 +16,7 @@
 #include "agent/exporter_metrics.h"
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 inline constexpr const char* kExporterNodeFields =
     "NodeList:;,PartitionName:;,StateComplete:;,Gres:;,GresUsed:;,Reason:;";
@@ -71,4 +71,4 @@ Result<SlurmLook> look_at_slurm(const SlurmQuestion& question, const CommandRunn
 // Every metric for every partition, 0 where there is nothing, so that absence means a fault.
 Result<MetricFamilies> slurm_metrics(const SlurmLook& look, Seconds now);
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -5,7 +5,7 @@
 
 #include <map>
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 using testing::ElementsAre;
@@ -217,4 +217,4 @@ TEST(ExporterProbe, figures_of_a_probe_become_metrics_of_its_tier) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::agent

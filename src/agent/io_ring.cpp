@@ -20,7 +20,7 @@
 #include "base/random.h"
 #include "base/statistics.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -318,4 +318,4 @@ IoRun run_io(const IoPlan& plan, IoEngine engine) {
   return RingRun(plan, std::move(buffer)).run();
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-namespace orrery {
+namespace orrery::agent {
 
 enum class IoEngine { io_uring, threads };
 const char* to_text(IoEngine engine);
@@ -47,4 +47,4 @@ struct IoRun {
 
 IoRun run_io(const IoPlan& plan, IoEngine engine);
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -16,7 +16,7 @@
 #include "agent/probe_folder.h"
 #include "agent/test_folder.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 namespace fs = std::filesystem;
@@ -161,4 +161,4 @@ TEST(IoRing, agrees_with_fio_on_the_same_file) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::agent

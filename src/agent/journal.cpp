@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <utility>
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 // Journals are rewritten at a few MiB; a file of this size is not one.
@@ -146,4 +146,4 @@ Result<void> Journal::rewrite(const std::vector<std::string>& lines) {
   return {};
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -12,7 +12,7 @@
 
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 class Journal {
  public:
@@ -43,4 +43,4 @@ class Journal {
   int lock_ = -1;
 };
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 // Keys in the order written, so that a line reads well and equal values give equal bytes.
@@ -38,13 +38,13 @@ void put(Json& json, const char* key, bool flag) {
 constexpr std::array<const char*, 6> kPhases = {"pending",    "starting", "running",
                                                 "completing", "failed",   "ended"};
 
-JobPhase phase_from(const std::string& text) {
+failure::JobPhase phase_from(const std::string& text) {
   const auto found = std::ranges::find(kPhases, text);
   if (found == kPhases.end()) throw Json::other_error::create(501, "no such phase", nullptr);
-  return static_cast<JobPhase>(found - kPhases.begin());
+  return static_cast<failure::JobPhase>(found - kPhases.begin());
 }
 
-Json json_of(const JobView& job) {
+Json json_of(const failure::JobView& job) {
   Json json = {{"id", job.id}, {"phase", kPhases[static_cast<std::size_t>(job.phase)]}};
   put(json, "restarts", job.restarts);
   if (!job.requeueable) json["requeueable"] = false;
@@ -56,7 +56,7 @@ Json json_of(const JobView& job) {
   return json;
 }
 
-JobView job_from(const Json& json) {
+failure::JobView job_from(const Json& json) {
   return {.id = json.at("id").get<std::string>(),
           .phase = phase_from(json.at("phase").get<std::string>()),
           .restarts = json.value("restarts", 0),
@@ -68,7 +68,7 @@ JobView job_from(const Json& json) {
           .nodes = json.value("nodes", Names())};
 }
 
-Json json_of(const NodeView& node) {
+Json json_of(const failure::NodeView& node) {
   Json json = {{"name", node.name}};
   put(json, "down", node.down);
   put(json, "silent", node.silent);
@@ -78,7 +78,7 @@ Json json_of(const NodeView& node) {
   return json;
 }
 
-NodeView node_from(const Json& json) {
+failure::NodeView node_from(const Json& json) {
   return {.name = json.at("name").get<std::string>(),
           .down = json.value("down", false),
           .silent = json.value("silent", false),
@@ -121,7 +121,7 @@ void take_change(const Json& json, const std::string& name, std::vector<View>& v
   for (auto& [id, view] : all) views.push_back(std::move(view));
 }
 
-RecoveryEvent event_from(const Json& json, RecoveryEventKind kind) {
+failure::RecoveryEvent event_from(const Json& json, failure::RecoveryEventKind kind) {
   return {.kind = kind,
           .at = seconds(json.at("at_s").get<double>()),
           .node = json.value("node", ""),
@@ -134,21 +134,21 @@ RecoveryEvent event_from(const Json& json, RecoveryEventKind kind) {
           .good = json.value("good", false)};
 }
 
-RecoveryAction action_from(const Json& json) {
-  RecoveryAction action{.job = json.value("job", ""),
-                        .nodes = json.value("nodes", Names()),
-                        .why = json.value("why", ""),
-                        .key = json.value("key", "")};
+failure::RecoveryAction action_from(const Json& json) {
+  failure::RecoveryAction action{.job = json.value("job", ""),
+                                 .nodes = json.value("nodes", Names()),
+                                 .why = json.value("why", ""),
+                                 .key = json.value("key", "")};
   const std::string name = json.at("action").get<std::string>();
-  for (int k = 0; k <= static_cast<int>(ActionKind::alert); ++k) {
-    if (name != to_text(static_cast<ActionKind>(k))) continue;
-    action.kind = static_cast<ActionKind>(k);
+  for (int k = 0; k <= static_cast<int>(failure::ActionKind::alert); ++k) {
+    if (name != to_text(static_cast<failure::ActionKind>(k))) continue;
+    action.kind = static_cast<failure::ActionKind>(k);
     return action;
   }
   throw Json::other_error::create(501, "no such action", nullptr);
 }
 
-Json json_of(const NodeMemory& m) {
+Json json_of(const failure::NodeMemory& m) {
   Json json = {{"failures", m.failures}};
   put(json, "out", m.out);
   put(json, "wants_drain", m.wants_drain);
@@ -161,7 +161,7 @@ Json json_of(const NodeMemory& m) {
   return json;
 }
 
-NodeMemory node_memory_from(const Json& json) {
+failure::NodeMemory node_memory_from(const Json& json) {
   return {.out = json.value("out", false),
           .wants_drain = json.value("wants_drain", false),
           .lemon = json.value("lemon", false),
@@ -173,12 +173,12 @@ NodeMemory node_memory_from(const Json& json) {
           .stood_in_for = json.value("stood_in_for", "")};
 }
 
-Json json_of(const JobMemory& m) {
+Json json_of(const failure::JobMemory& m) {
   Json json = {{"restarts", m.restarts}, {"started_s", m.started.base()}};
   put(json, "nodes", m.nodes);
   put(json, "losses_total", m.losses_total);
   put(json, "blamed", m.blamed);
-  for (const PastLoss& past : m.losses) {
+  for (const failure::PastLoss& past : m.losses) {
     json["losses"].push_back({{"node", past.node}, {"ran_s", past.ran.base()}});
   }
   if (m.loss) {
@@ -190,28 +190,28 @@ Json json_of(const JobMemory& m) {
   return json;
 }
 
-JobMemory job_memory_from(const Json& json) {
-  JobMemory m{.restarts = json.at("restarts").get<int>(),
-              .started = seconds(json.at("started_s").get<double>()),
-              .nodes = json.value("nodes", Names()),
-              .losses_total = json.value("losses_total", 0),
-              .blamed = json.value("blamed", false)};
+failure::JobMemory job_memory_from(const Json& json) {
+  failure::JobMemory m{.restarts = json.at("restarts").get<int>(),
+                       .started = seconds(json.at("started_s").get<double>()),
+                       .nodes = json.value("nodes", Names()),
+                       .losses_total = json.value("losses_total", 0),
+                       .blamed = json.value("blamed", false)};
   for (const Json& past : json.value("losses", Json::array())) {
     m.losses.push_back({.node = past.at("node").get<std::string>(),
                         .ran = seconds(past.at("ran_s").get<double>())});
   }
   if (json.contains("loss")) {
     const Json& loss = json.at("loss");
-    m.loss = JobLoss{.at = seconds(loss.at("at_s").get<double>()),
-                     .restarts = loss.at("restarts").get<int>(),
-                     .nodes = loss.at("nodes").get<Names>(),
-                     .ran_on = loss.at("ran_on").get<Names>()};
+    m.loss = failure::JobLoss{.at = seconds(loss.at("at_s").get<double>()),
+                              .restarts = loss.at("restarts").get<int>(),
+                              .nodes = loss.at("nodes").get<Names>(),
+                              .ran_on = loss.at("ran_on").get<Names>()};
   }
   return m;
 }
 
-RecoveryMemory memory_from(const Json& json) {
-  RecoveryMemory memory;
+failure::RecoveryMemory memory_from(const Json& json) {
+  failure::RecoveryMemory memory;
   if (json.contains("since_s")) memory.since = seconds(json.at("since_s").get<double>());
   for (const auto& [name, entry] : json.at("nodes").items()) {
     memory.nodes[name] = node_memory_from(entry);
@@ -248,15 +248,15 @@ Diagnostics each_line(std::string_view text, const std::string& file, Each each)
   return {};
 }
 
-RecoveryEventKind known_kind(const std::string& name) {
-  const auto kind = event_kind_from(name);
+failure::RecoveryEventKind known_kind(const std::string& name) {
+  const auto kind = failure::event_kind_from(name);
   if (!kind) throw Json::other_error::create(501, "no such kind: " + name, nullptr);
   return *kind;
 }
 
 }  // namespace
 
-std::string line_of(const RecoveryEvent& event) {
+std::string line_of(const failure::RecoveryEvent& event) {
   Json json = {{"kind", to_text(event.kind)}, {"at_s", event.at.base()}};
   put(json, "node", event.node);
   put(json, "job", event.job);
@@ -269,7 +269,7 @@ std::string line_of(const RecoveryEvent& event) {
   return dumped(json);
 }
 
-std::string line_of(const RecoveryAction& action) {
+std::string line_of(const failure::RecoveryAction& action) {
   Json json = {{"kind", "act"}, {"action", to_text(action.kind)}};
   put(json, "job", action.job);
   put(json, "nodes", action.nodes);
@@ -278,7 +278,7 @@ std::string line_of(const RecoveryAction& action) {
   return dumped(json);
 }
 
-std::string line_of(const RecoveryMemory& memory) {
+std::string line_of(const failure::RecoveryMemory& memory) {
   Json json = {{"kind", "memory"}};
   if (memory.since) json["since_s"] = memory.since->base();
   json["nodes"] = Json::object();
@@ -293,17 +293,17 @@ std::string line_of(const RecoveryMemory& memory) {
   return dumped(json);
 }
 
-std::string line_of_change(const ClusterLook& before, const ClusterLook& now) {
+std::string line_of_change(const failure::ClusterLook& before, const failure::ClusterLook& now) {
   Json json = {{"kind", "seen"}, {"at_s", now.now.base()}};
   if (before.nodes.empty()) json["whole"] = true;
-  put_change(json, "nodes", before.nodes, now.nodes, &NodeView::name);
-  put_change(json, "jobs", before.jobs, now.jobs, &JobView::id);
+  put_change(json, "nodes", before.nodes, now.nodes, &failure::NodeView::name);
+  put_change(json, "jobs", before.jobs, now.jobs, &failure::JobView::id);
   return dumped(json);
 }
 
-Result<RecoveryMemory> recall(std::string_view text, const std::string& file,
-                              const RecoveryPolicy& policy) {
-  RecoveryMemory memory;
+Result<failure::RecoveryMemory> recall(std::string_view text, const std::string& file,
+                                       const failure::RecoveryPolicy& policy) {
+  failure::RecoveryMemory memory;
   const auto take = [&](const std::string& kind, const Json& json) {
     if (kind == "seen" || kind == "act") return;
     if (kind == "memory") {
@@ -326,8 +326,8 @@ Result<std::vector<JournalTick>> replay(std::string_view text, const std::string
       JournalTick tick;
       if (!ticks.empty() && !json.value("whole", false)) tick.view = ticks.back().view;
       tick.view.now = seconds(json.at("at_s").get<double>());
-      take_change(json, "nodes", tick.view.nodes, &NodeView::name, node_from);
-      take_change(json, "jobs", tick.view.jobs, &JobView::id, job_from);
+      take_change(json, "nodes", tick.view.nodes, &failure::NodeView::name, node_from);
+      take_change(json, "jobs", tick.view.jobs, &failure::JobView::id, job_from);
       ticks.push_back(std::move(tick));
       return;
     }
@@ -336,8 +336,8 @@ Result<std::vector<JournalTick>> replay(std::string_view text, const std::string
       ticks.back().decision.actions.push_back(action_from(json));
       return;
     }
-    const RecoveryEvent event = event_from(json, known_kind(kind));
-    const bool outcome = event.kind == RecoveryEventKind::tried;
+    const failure::RecoveryEvent event = event_from(json, known_kind(kind));
+    const bool outcome = event.kind == failure::RecoveryEventKind::tried;
     (outcome ? ticks.back().tried : ticks.back().decision.events).push_back(event);
   };
   if (Diagnostics faults = each_line(text, file, take); !faults.empty()) {
@@ -346,4 +346,4 @@ Result<std::vector<JournalTick>> replay(std::string_view text, const std::string
   return ticks;
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

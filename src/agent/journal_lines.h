@@ -15,22 +15,22 @@
 #include "base/diagnostic.h"
 #include "failure/recovery.h"
 
-namespace orrery {
+namespace orrery::agent {
 
-std::string line_of(const RecoveryEvent& event);
-std::string line_of(const RecoveryAction& action);
-std::string line_of(const RecoveryMemory& memory);
-std::string line_of_change(const ClusterLook& before, const ClusterLook& now);
+std::string line_of(const failure::RecoveryEvent& event);
+std::string line_of(const failure::RecoveryAction& action);
+std::string line_of(const failure::RecoveryMemory& memory);
+std::string line_of_change(const failure::ClusterLook& before, const failure::ClusterLook& now);
 
 // `file` is named in messages. A line that is no journal line is an error with its number.
-Result<RecoveryMemory> recall(std::string_view text, const std::string& file,
-                              const RecoveryPolicy& policy);
+Result<failure::RecoveryMemory> recall(std::string_view text, const std::string& file,
+                                       const failure::RecoveryPolicy& policy);
 
 struct JournalTick {
-  ClusterLook view;
-  Decision decision;
-  std::vector<RecoveryEvent> tried;  // how its actions went
+  failure::ClusterLook view;
+  failure::Decision decision;
+  std::vector<failure::RecoveryEvent> tried;  // how its actions went
 };
 Result<std::vector<JournalTick>> replay(std::string_view text, const std::string& file);
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -8,7 +8,7 @@
 
 #include "agent/test_folder.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,4 +85,4 @@ TEST_F(JournalFile, what_is_no_file_is_refused) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 constexpr int kChannels = 3;
@@ -169,4 +169,4 @@ DecodeRate measure_decode(std::string_view jpeg, int threads, double seconds,
   return rate;
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

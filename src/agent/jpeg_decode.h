@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orrery {
+namespace orrery::agent {
 
 struct JpegPicture {
   int width = 500;
@@ -32,4 +32,4 @@ struct DecodeRate {
 DecodeRate measure_decode(std::string_view jpeg, int threads, double seconds,
                           const std::function<bool()>& stop);
 
-}  // namespace orrery
+}  // namespace orrery::agent

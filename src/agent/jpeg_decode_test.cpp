@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 TEST(Jpeg, a_picture_survives_and_rubbish_does_not_end_the_process) {
@@ -33,4 +33,4 @@ TEST(Jpeg, decoding_is_counted_by_core_and_by_clock) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::agent

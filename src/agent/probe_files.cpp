@@ -18,7 +18,7 @@
 #include "agent/probe_folder.h"
 #include "base/random.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -193,4 +193,4 @@ SampleRates measure_samples(const SamplesPlan& plan) {
   return rates;
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -12,7 +12,7 @@
 
 #include "storage/probe_sizes.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 struct FilesPlan {
   std::string folder;  // empty of the names used here
@@ -39,8 +39,8 @@ CommitRate measure_commits(const FilesPlan& plan);
 
 struct SamplesPlan {
   FilesPlan files;  // `files` is the number of samples
-  std::size_t sample_bytes = kProbeSampleBytes;
-  std::size_t shard_bytes = kProbeShardBytes;
+  std::size_t sample_bytes = storage::kProbeSampleBytes;
+  std::size_t shard_bytes = storage::kProbeShardBytes;
 };
 struct SampleRates {
   double file_write_bytes_per_s = 0;  // until flushed
@@ -52,4 +52,4 @@ struct SampleRates {
 // The same samples as one file each, and packed into shards.
 SampleRates measure_samples(const SamplesPlan& plan);
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -15,7 +15,7 @@
 
 #include "base/units.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 namespace fs = std::filesystem;
@@ -127,4 +127,4 @@ Result<NamelessFile> open_nameless(const ProbeFolder& folder, bool direct) {
   return NamelessFile{OpenFile(descriptor), is_direct};
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -10,7 +10,7 @@
 
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 // What errno says of a call on a file: "PATH: CALL: why".
 std::string failed(const std::string& path, const char* call);
@@ -63,4 +63,4 @@ Result<FileSystem> file_system_of(const std::string& path);
 // What the operating system said of `path`, as a Diagnostic.
 Diagnostic system_fault(const std::string& path, const std::string& what, int error);
 
-}  // namespace orrery
+}  // namespace orrery::agent

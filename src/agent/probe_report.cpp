@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 constexpr int kSchemaVersion = 1;
@@ -109,4 +109,4 @@ std::string probe_csv(const ProbeReport& report) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -14,7 +14,7 @@
 #include "base/json_writer.h"
 #include "storage/probe_sizes.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 enum class ProbeUnit { bytes_per_s, per_s, seconds, bytes, factor };
 // "bytes_per_s", "per_s", ...: what a JSON key ends in.
@@ -34,7 +34,7 @@ struct ProbeFigure {
 struct ProbeReport {
   std::string target;                                           // as the user named it
   std::string kind;                                             // "folder", "file" or "bucket"
-  std::size_t object_bytes = kProbeObjectBytes;                 // of a bucket's large objects
+  std::size_t object_bytes = storage::kProbeObjectBytes;        // of a bucket's large objects
   std::vector<std::pair<std::string, std::string>> conditions;  // "engine" -> "io_uring"
   std::vector<ProbeFigure> figures;
   std::vector<std::string> notices;
@@ -53,4 +53,4 @@ std::string probe_csv(const ProbeReport& report);
 // "1.23 GB/s", "812 /s".
 std::string show_probe(double value, ProbeUnit unit);
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -15,7 +15,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -285,4 +285,4 @@ class BucketRun {
 
 Result<ProbeReport> probe_bucket(const BucketProbe& probe) { return BucketRun(probe).run(); }
 
-}  // namespace orrery
+}  // namespace orrery::agent

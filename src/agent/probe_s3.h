@@ -17,7 +17,7 @@
 #include "s3/client.h"
 #include "storage/probe_sizes.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 struct BucketProbe {
   s3::Config config;
@@ -28,7 +28,7 @@ struct BucketProbe {
   int small_objects = 200;
   std::size_t small_bytes = 4096;
   int large_objects = 8;
-  std::size_t large_bytes = kProbeObjectBytes;
+  std::size_t large_bytes = storage::kProbeObjectBytes;
   std::size_t part_bytes = std::size_t{8} << 20;
   double seconds = 10;  // of one measurement at the most
   int repeats = 5;
@@ -39,4 +39,4 @@ struct BucketProbe {
 
 Result<ProbeReport> probe_bucket(const BucketProbe& probe);
 
-}  // namespace orrery
+}  // namespace orrery::agent

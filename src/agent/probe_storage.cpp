@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "storage/probe_sizes.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 struct PartName {
@@ -71,8 +71,9 @@ class FolderRun {
     std::uint64_t most = wants_blocks() ? probe_.file_bytes : 0;
     most += std::max<std::uint64_t>(
         wants(ProbePart::checkpoint) ? probe_.checkpoint_bytes : 0,
-        wants(ProbePart::samples) ? kProbeSampleBytes * static_cast<std::uint64_t>(probe_.samples)
-                                  : 0);
+        wants(ProbePart::samples)
+            ? storage::kProbeSampleBytes * static_cast<std::uint64_t>(probe_.samples)
+            : 0);
     return most;
   }
 
@@ -282,7 +283,7 @@ class FolderRun {
   void samples() {
     const SampleRates rates = measure_samples({.files = files_plan(probe_.samples)});
     if (!keep(rates.fault)) return;
-    const std::string files = fmt::format("as files of {} kB, ", kProbeSampleBytes / 1000);
+    const std::string files = fmt::format("as files of {} kB, ", storage::kProbeSampleBytes / 1000);
     report_.add({"small_file_read", "read " + files + "cold"}, rates.file_read_bytes_per_s);
     report_.add({"shard_read", "read as shards of the same bytes"}, rates.shard_read_bytes_per_s);
     report_.add({"small_file_write", "written " + files + "flushed"}, rates.file_write_bytes_per_s);
@@ -359,4 +360,4 @@ std::vector<ProbePart> all_probe_parts() {
 
 Result<ProbeReport> probe_folder(const FolderProbe& probe) { return FolderRun(probe).run(); }
 
-}  // namespace orrery
+}  // namespace orrery::agent

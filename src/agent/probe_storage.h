@@ -17,7 +17,7 @@
 #include "agent/probe_report.h"
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 enum class ProbePart { sequential, random, metadata, samples, decode, checkpoint };
 std::string_view to_text(ProbePart part);
@@ -51,4 +51,4 @@ struct FolderProbe {
 
 Result<ProbeReport> probe_folder(const FolderProbe& probe);
 
-}  // namespace orrery
+}  // namespace orrery::agent

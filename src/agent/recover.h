@@ -12,20 +12,20 @@
 #include "base/diagnostic.h"
 #include "failure/recovery_port.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 // Appends the lines as one piece and returns when they are safe.
 using AppendLines = std::function<Result<void>(const std::vector<std::string>&)>;
 
 struct ActionOutcome {
-  RecoveryAction action;
+  failure::RecoveryAction action;
   bool good = true;
   std::string said;  // why it failed
 };
 
 struct TickReport {
   Seconds at;
-  std::vector<RecoveryEvent> events;
+  std::vector<failure::RecoveryEvent> events;
   std::vector<ActionOutcome> outcomes;
   int jobs_waiting = 0;  // lost and not running again yet
 };
@@ -33,25 +33,25 @@ struct TickReport {
 class RecoverAgent {
  public:
   // The port outlives the agent; `memory` is what the journal gave (agent/journal_lines.h, recall).
-  RecoverAgent(RecoveryPort& port, AppendLines append, const RecoveryPolicy& policy,
-               RecoveryMemory memory)
+  RecoverAgent(failure::RecoveryPort& port, AppendLines append,
+               const failure::RecoveryPolicy& policy, failure::RecoveryMemory memory)
       : port_(port), append_(std::move(append)), policy_(policy), memory_(std::move(memory)) {}
 
   // An error where the cluster could not be seen or the journal not written; then nothing was done.
   Result<TickReport> tick();
 
-  const RecoveryMemory& memory() const { return memory_; }
+  const failure::RecoveryMemory& memory() const { return memory_; }
   // The journal was cut to the memory: its next look must be whole.
   void journal_was_cut() { journalled_ = {}; }
 
  private:
-  Result<void> remember(const std::vector<RecoveryEvent>& events);
+  Result<void> remember(const std::vector<failure::RecoveryEvent>& events);
 
-  RecoveryPort& port_;
+  failure::RecoveryPort& port_;
   AppendLines append_;
-  RecoveryPolicy policy_;
-  RecoveryMemory memory_;
-  ClusterLook journalled_;  // the view that the journal's last "seen" line ends in
+  failure::RecoveryPolicy policy_;
+  failure::RecoveryMemory memory_;
+  failure::ClusterLook journalled_;  // the view that the journal's last "seen" line ends in
 };
 
-}  // namespace orrery
+}  // namespace orrery::agent

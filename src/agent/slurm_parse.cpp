@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 std::unexpected<Diagnostics> malformed(std::string_view program, std::string_view line) {
@@ -22,24 +22,24 @@ std::unexpected<Diagnostics> malformed(std::string_view program, std::string_vie
 }
 
 // Left out: states in which the scheduler itself is at work; nothing is done for those.
-const std::map<std::string_view, JobPhase>& phases() {
-  static const std::map<std::string_view, JobPhase> kPhases = {
-      {"PENDING", JobPhase::pending},      {"REQUEUE_HOLD", JobPhase::pending},
-      {"SPECIAL_EXIT", JobPhase::pending}, {"CONFIGURING", JobPhase::starting},
-      {"RUNNING", JobPhase::running},      {"SUSPENDED", JobPhase::running},
-      {"STOPPED", JobPhase::running},      {"SIGNALING", JobPhase::running},
-      {"RESIZING", JobPhase::running},     {"FAILED", JobPhase::failed},
-      {"NODE_FAIL", JobPhase::failed},     {"BOOT_FAIL", JobPhase::failed},
-      {"COMPLETED", JobPhase::ended},      {"CANCELLED", JobPhase::ended},
-      {"TIMEOUT", JobPhase::ended},        {"DEADLINE", JobPhase::ended},
-      {"PREEMPTED", JobPhase::ended},      {"REVOKED", JobPhase::ended},
-      {"OUT_OF_MEMORY", JobPhase::ended}};
+const std::map<std::string_view, failure::JobPhase>& phases() {
+  static const std::map<std::string_view, failure::JobPhase> kPhases = {
+      {"PENDING", failure::JobPhase::pending},      {"REQUEUE_HOLD", failure::JobPhase::pending},
+      {"SPECIAL_EXIT", failure::JobPhase::pending}, {"CONFIGURING", failure::JobPhase::starting},
+      {"RUNNING", failure::JobPhase::running},      {"SUSPENDED", failure::JobPhase::running},
+      {"STOPPED", failure::JobPhase::running},      {"SIGNALING", failure::JobPhase::running},
+      {"RESIZING", failure::JobPhase::running},     {"FAILED", failure::JobPhase::failed},
+      {"NODE_FAIL", failure::JobPhase::failed},     {"BOOT_FAIL", failure::JobPhase::failed},
+      {"COMPLETED", failure::JobPhase::ended},      {"CANCELLED", failure::JobPhase::ended},
+      {"TIMEOUT", failure::JobPhase::ended},        {"DEADLINE", failure::JobPhase::ended},
+      {"PREEMPTED", failure::JobPhase::ended},      {"REVOKED", failure::JobPhase::ended},
+      {"OUT_OF_MEMORY", failure::JobPhase::ended}};
   return kPhases;
 }
 
-JobPhase phase_of(std::string_view state) {
+failure::JobPhase phase_of(std::string_view state) {
   const auto found = phases().find(state);
-  return found == phases().end() ? JobPhase::completing : found->second;
+  return found == phases().end() ? failure::JobPhase::completing : found->second;
 }
 
 bool is_held(std::string_view state, std::string_view reason) {
@@ -52,22 +52,22 @@ bool begins_with_digits(std::string_view line) {
   return end != 0 && end != std::string_view::npos && line[end] == ';';
 }
 
-std::optional<JobView> job_of(std::string_view line) {
+std::optional<failure::JobView> job_of(std::string_view line) {
   const auto fields = split(line, ';');
   constexpr std::size_t kFields = 8;
   if (fields.size() < kFields) return std::nullopt;
   const auto restarts = parse_integer(fields[2]);
   const auto nodes = expand_hosts(fields[6]);
   if (!restarts || *restarts < 0 || *restarts > 1'000'000'000 || !nodes) return std::nullopt;
-  JobView job{.id = std::string(fields[0]),
-              .phase = phase_of(fields[1]),
-              .restarts = static_cast<int>(*restarts),
-              .requeueable = fields[3] != "0",
-              .held = is_held(fields[1], fields[7]),
-              .waits_for_time = fields[7] == "BeginTime",
-              .eligible = parse_slurm_time(fields[4])};
-  if (job.phase == JobPhase::failed) job.ended = parse_slurm_time(fields[5]);
-  if (job.phase != JobPhase::pending) job.nodes = *nodes;
+  failure::JobView job{.id = std::string(fields[0]),
+                       .phase = phase_of(fields[1]),
+                       .restarts = static_cast<int>(*restarts),
+                       .requeueable = fields[3] != "0",
+                       .held = is_held(fields[1], fields[7]),
+                       .waits_for_time = fields[7] == "BeginTime",
+                       .eligible = parse_slurm_time(fields[4])};
+  if (job.phase == failure::JobPhase::failed) job.ended = parse_slurm_time(fields[5]);
+  if (job.phase != failure::JobPhase::pending) job.nodes = *nodes;
   return job;
 }
 
@@ -92,8 +92,8 @@ NodeState state_of(std::string_view text) {
   return state;
 }
 
-NodeView node_of(std::string_view name, std::string_view text, std::string_view reason,
-                 const SlurmMarks& marks) {
+failure::NodeView node_of(std::string_view name, std::string_view text, std::string_view reason,
+                          const SlurmMarks& marks) {
   const NodeState state = state_of(text);
   const auto any = [&state](std::initializer_list<std::string_view> words) {
     return std::ranges::any_of(words, [&](std::string_view w) { return state.has(w); });
@@ -101,7 +101,7 @@ NodeView node_of(std::string_view name, std::string_view text, std::string_view 
   // A node that was taken off on purpose has not failed.
   const bool planned = any({"reboot", "reboot_issued", "reboot_requested", "maint", "powered_down",
                             "powering_down", "powering_up", "power_down", "power_up"});
-  NodeView node{.name = std::string(name)};
+  failure::NodeView node{.name = std::string(name)};
   node.down = state.has("down") && !planned;
   node.silent = (state.marked_silent || state.has("not_responding")) && !planned;
   node.drained = any({"drain", "drained", "draining", "fail", "failing"});
@@ -196,20 +196,20 @@ Seconds parse_slurm_time(std::string_view text) {
          seconds(number(17, 2));
 }
 
-Result<std::vector<JobView>> parse_jobs(std::string_view text) {
-  std::vector<JobView> jobs;
+Result<std::vector<failure::JobView>> parse_jobs(std::string_view text) {
+  std::vector<failure::JobView> jobs;
   for (const std::string_view line : split(text, '\n')) {
     if (!begins_with_digits(line)) continue;
     auto job = job_of(line);
     if (!job) return malformed("squeue", line);
     jobs.push_back(std::move(*job));
   }
-  sort_and_unite(jobs, &JobView::id);
+  sort_and_unite(jobs, &failure::JobView::id);
   return jobs;
 }
 
-Result<std::vector<NodeView>> parse_nodes(std::string_view text, const SlurmMarks& marks) {
-  std::vector<NodeView> nodes;
+Result<std::vector<failure::NodeView>> parse_nodes(std::string_view text, const SlurmMarks& marks) {
+  std::vector<failure::NodeView> nodes;
   for (const std::string_view line : split(text, '\n')) {
     const auto fields = split(line, ';');
     if (fields.size() < 3 || fields[0].empty()) continue;
@@ -217,8 +217,8 @@ Result<std::vector<NodeView>> parse_nodes(std::string_view text, const SlurmMark
     nodes.push_back(node_of(fields[0], fields[1], trimmed(fields[2]), marks));
   }
   if (nodes.empty()) return malformed("sinfo", text.empty() ? "(no nodes)" : text);
-  sort_and_unite(nodes, &NodeView::name);
+  sort_and_unite(nodes, &failure::NodeView::name);
   return nodes;
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -12,7 +12,7 @@
 #include "base/diagnostic.h"
 #include "failure/recovery.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 inline constexpr const char* kJobFields =
     "JobID:;,State:;,RestartCnt:;,Requeue:;,EligibleTime:;,EndTime:;,NodeList:;,Reason:;";
@@ -25,8 +25,9 @@ struct SlurmMarks {
 
 // Lines that continue a reason with a line break in it are passed over; a line that begins like a
 // row and is not one makes the whole look an error, since a job that is not seen counts as gone.
-Result<std::vector<JobView>> parse_jobs(std::string_view text);
-Result<std::vector<NodeView>> parse_nodes(std::string_view text, const SlurmMarks& marks = {});
+Result<std::vector<failure::JobView>> parse_jobs(std::string_view text);
+Result<std::vector<failure::NodeView>> parse_nodes(std::string_view text,
+                                                   const SlurmMarks& marks = {});
 
 // "n[1-3,07],m9" -> n1 n2 n3 n07 m9, at most kHostsMax names.
 inline constexpr std::size_t kHostsMax = 200'000;
@@ -35,4 +36,4 @@ Result<std::vector<std::string>> expand_hosts(std::string_view list);
 // "2026-11-15T05:28:59" as seconds since 1970 in UTC; 0 for "N/A", "NONE", "Unknown".
 Seconds parse_slurm_time(std::string_view text);
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 using testing::ElementsAre;
@@ -23,28 +23,28 @@ TEST(SlurmParse, jobs_as_squeue_prints_them) {
   const auto jobs = parse_jobs(kJobs);
   ASSERT_TRUE(jobs);
   ASSERT_THAT(*jobs, SizeIs(6));
-  const JobView& running = (*jobs)[0];  // "12" sorts first
+  const failure::JobView& running = (*jobs)[0];  // "12" sorts first
   EXPECT_EQ(running.id, "12");
-  EXPECT_EQ(running.phase, JobPhase::running);
+  EXPECT_EQ(running.phase, failure::JobPhase::running);
   EXPECT_THAT(running.nodes, ElementsAre("n1", "n2", "n05"));
-  const JobView& waiting = jobs->back();
+  const failure::JobView& waiting = jobs->back();
   EXPECT_EQ(waiting.id, "7");
   EXPECT_EQ(waiting.restarts, 1);
   EXPECT_TRUE(waiting.waits_for_time);
   EXPECT_EQ(waiting.eligible, seconds(1794720539));
   EXPECT_THAT(waiting.nodes, IsEmpty());
-  EXPECT_EQ((*jobs)[1].phase, JobPhase::completing);
-  EXPECT_EQ((*jobs)[2].phase, JobPhase::failed);
+  EXPECT_EQ((*jobs)[1].phase, failure::JobPhase::completing);
+  EXPECT_EQ((*jobs)[2].phase, failure::JobPhase::failed);
   EXPECT_FALSE((*jobs)[2].requeueable);
   EXPECT_EQ((*jobs)[2].ended, seconds(1794720600));
-  EXPECT_EQ((*jobs)[3].phase, JobPhase::ended);
+  EXPECT_EQ((*jobs)[3].phase, failure::JobPhase::ended);
   EXPECT_TRUE((*jobs)[4].held);
 }
 
 TEST(SlurmParse, a_state_of_a_later_slurm_is_left_alone) {
   const auto jobs = parse_jobs("1;NEW_STATE;0;1;N/A;N/A;n1;None;\n");
   ASSERT_TRUE(jobs);
-  EXPECT_EQ(jobs->front().phase, JobPhase::completing);
+  EXPECT_EQ(jobs->front().phase, failure::JobPhase::completing);
 }
 
 TEST(SlurmParse, half_a_row_makes_the_look_an_error) {
@@ -65,15 +65,15 @@ TEST(SlurmParse, nodes_as_sinfo_prints_them) {
   ASSERT_TRUE(nodes);
   ASSERT_THAT(*nodes, SizeIs(9));
   const auto& n = *nodes;
-  EXPECT_EQ(n[0], (NodeView{.name = "n1"}));
-  EXPECT_EQ(n[1], (NodeView{.name = "n2", .down = true, .drained = true}));
-  EXPECT_EQ(n[2], (NodeView{.name = "n3", .silent = true}));
-  EXPECT_EQ(n[3], (NodeView{.name = "n4", .drained = true, .broken = true}));
-  EXPECT_EQ(n[4], (NodeView{.name = "n5", .drained = true, .spare = true}));
-  EXPECT_EQ(n[5], (NodeView{.name = "n6", .down = true, .silent = true}));
-  EXPECT_EQ(n[6], (NodeView{.name = "n7"}));  // taken off on purpose
+  EXPECT_EQ(n[0], (failure::NodeView{.name = "n1"}));
+  EXPECT_EQ(n[1], (failure::NodeView{.name = "n2", .down = true, .drained = true}));
+  EXPECT_EQ(n[2], (failure::NodeView{.name = "n3", .silent = true}));
+  EXPECT_EQ(n[3], (failure::NodeView{.name = "n4", .drained = true, .broken = true}));
+  EXPECT_EQ(n[4], (failure::NodeView{.name = "n5", .drained = true, .spare = true}));
+  EXPECT_EQ(n[5], (failure::NodeView{.name = "n6", .down = true, .silent = true}));
+  EXPECT_EQ(n[6], (failure::NodeView{.name = "n7"}));  // taken off on purpose
   EXPECT_TRUE(n[7].spare);
-  EXPECT_EQ(n[8], (NodeView{.name = "n9"}));
+  EXPECT_EQ(n[8], (failure::NodeView{.name = "n9"}));
   EXPECT_FALSE(parse_nodes(""));
   EXPECT_FALSE(parse_nodes("n1;;none;\n"));
 }
@@ -97,4 +97,4 @@ TEST(SlurmParse, times_that_are_none_are_zero) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 // Reasons are shown in tables; Slurm itself takes more.
@@ -61,7 +61,7 @@ Result<std::string> call(const SlurmAccess& access, const CommandRunner& runner,
 
 // Added to what the job already avoids, which may be its owner's wish.
 Result<std::vector<std::string>> exclusion(const SlurmAccess& access, const CommandRunner& runner,
-                                           const RecoveryAction& action) {
+                                           const failure::RecoveryAction& action) {
   const auto before = call(access, runner, {"squeue", "-h", "-j", action.job, "-o", "%x"});
   if (!before) return std::unexpected(before.error());
   const auto named = expand_hosts(*before);
@@ -75,28 +75,28 @@ Result<std::vector<std::string>> exclusion(const SlurmAccess& access, const Comm
 }
 
 Result<std::vector<std::string>> words_of(const SlurmAccess& access, const CommandRunner& runner,
-                                          const RecoveryAction& action) {
+                                          const failure::RecoveryAction& action) {
   const std::string node = action.nodes.empty() ? "" : "NodeName=" + action.nodes.front();
   const std::string job = "JobId=" + action.job;
   const std::string reason = "Reason=" + plain_reason(action.why);
   switch (action.kind) {
-    case ActionKind::drain_node:
+    case failure::ActionKind::drain_node:
       return std::vector<std::string>{"scontrol", "update", node, "State=DRAIN", reason};
-    case ActionKind::down_node:
+    case failure::ActionKind::down_node:
       return std::vector<std::string>{"scontrol", "update", node, "State=DOWN", reason};
-    case ActionKind::resume_spare:
+    case failure::ActionKind::resume_spare:
       return std::vector<std::string>{"scontrol", "update", node, "State=RESUME"};
-    case ActionKind::fence_node:
+    case failure::ActionKind::fence_node:
       return std::vector<std::string>{access.fence.value_or("false"), action.nodes.front()};
-    case ActionKind::requeue_job:
+    case failure::ActionKind::requeue_job:
       return std::vector<std::string>{"scontrol", "requeue", action.job};
-    case ActionKind::exclude_nodes:
+    case failure::ActionKind::exclude_nodes:
       return exclusion(access, runner, action);
-    case ActionKind::release_job:
+    case failure::ActionKind::release_job:
       return std::vector<std::string>{"scontrol", "update", job, "StartTime=now"};
-    case ActionKind::hold_job:
+    case failure::ActionKind::hold_job:
       return std::vector<std::string>{"scontrol", "hold", action.job};
-    case ActionKind::alert:
+    case failure::ActionKind::alert:
       break;
   }
   return std::vector<std::string>{"true"};
@@ -110,7 +110,7 @@ Seconds SlurmPort::now() const {
 }
 
 // Jobs before nodes, as the port promises.
-Result<ClusterLook> SlurmPort::look() {
+Result<failure::ClusterLook> SlurmPort::look() {
   const auto jobs = call(access_, runner_, {"squeue", "-h", "-a", "-t", "all", "-O", kJobFields});
   if (!jobs) return std::unexpected(jobs.error());
   const auto nodes = call(access_, runner_, {"sinfo", "-h", "-a", "-N", "-O", kNodeFields});
@@ -119,11 +119,11 @@ Result<ClusterLook> SlurmPort::look() {
   if (!parsed_jobs) return std::unexpected(parsed_jobs.error());
   auto parsed_nodes = parse_nodes(*nodes, access_.marks);
   if (!parsed_nodes) return std::unexpected(parsed_nodes.error());
-  return ClusterLook{
+  return failure::ClusterLook{
       .now = now(), .jobs = std::move(*parsed_jobs), .nodes = std::move(*parsed_nodes)};
 }
 
-Result<void> SlurmPort::act(const RecoveryAction& action) {
+Result<void> SlurmPort::act(const failure::RecoveryAction& action) {
   const bool names_fit =
       std::ranges::all_of(action.nodes, is_name) && (action.job.empty() || is_name(action.job));
   if (!names_fit) {
@@ -134,7 +134,7 @@ Result<void> SlurmPort::act(const RecoveryAction& action) {
   }
   auto words = words_of(access_, runner_, action);
   if (!words) return std::unexpected(words.error());
-  const bool fences = action.kind == ActionKind::fence_node;
+  const bool fences = action.kind == failure::ActionKind::fence_node;
   const auto said =
       call(access_, runner_, std::move(*words), fences ? access_.fence_timeout : access_.timeout);
   if (!said) return std::unexpected(said.error());
@@ -159,4 +159,4 @@ Result<SlurmHabits> slurm_habits(const SlurmAccess& access, CommandRunner runner
   return habits;
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -13,7 +13,7 @@
 #include "agent/slurm_parse.h"
 #include "failure/recovery_port.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 struct SlurmAccess {
   std::string conf;                  // slurm.conf; empty: where the programs look themselves
@@ -24,13 +24,13 @@ struct SlurmAccess {
 };
 
 // run_command unless a test answers in its place.
-class SlurmPort final : public RecoveryPort {
+class SlurmPort final : public failure::RecoveryPort {
  public:
   explicit SlurmPort(SlurmAccess access, CommandRunner runner = run_command)
       : access_(std::move(access)), runner_(std::move(runner)) {}
 
-  Result<ClusterLook> look() override;
-  Result<void> act(const RecoveryAction& action) override;
+  Result<failure::ClusterLook> look() override;
+  Result<void> act(const failure::RecoveryAction& action) override;
   Seconds now() const override;
 
  private:
@@ -46,4 +46,4 @@ struct SlurmHabits {
 };
 Result<SlurmHabits> slurm_habits(const SlurmAccess& access, CommandRunner runner = run_command);
 
-}  // namespace orrery
+}  // namespace orrery::agent

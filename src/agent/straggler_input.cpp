@@ -9,7 +9,7 @@
 #include "base/csv.h"
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 using Json = nlohmann::json;
@@ -28,14 +28,14 @@ Diagnostic fault(const std::string& file, int line, std::string what, std::strin
 // Measurements by (step, rank), whatever order they came in.
 class Gatherer {
  public:
-  void add(double step, const RankPlace& place, double seconds) {
+  void add(double step, const failure::RankPlace& place, double seconds) {
     places_.try_emplace(place.rank, place);
     cells_[step][place.rank] = seconds;
   }
   std::size_t ranks() const { return places_.size(); }
 
-  StepTimes table() {
-    StepTimes times;
+  failure::StepTimes table() {
+    failure::StepTimes times;
     std::map<int, std::size_t> column;
     for (auto& [rank, place] : places_) {
       column[rank] = times.ranks.size();
@@ -50,7 +50,7 @@ class Gatherer {
   }
 
  private:
-  std::map<int, RankPlace> places_;
+  std::map<int, failure::RankPlace> places_;
   std::map<double, std::map<int, double>> cells_;
 };
 
@@ -82,8 +82,9 @@ std::string label(const Json& metric, std::initializer_list<const char*> names) 
   return {};
 }
 
-RankPlace place_of(const Json& metric, int rank) {
-  RankPlace place{.rank = rank, .host = label(metric, {"host", "Hostname", "node", "instance"})};
+failure::RankPlace place_of(const Json& metric, int rank) {
+  failure::RankPlace place{.rank = rank,
+                           .host = label(metric, {"host", "Hostname", "node", "instance"})};
   if (label(metric, {"host", "Hostname", "node"}).empty()) {
     place.host = place.host.substr(0, place.host.rfind(':'));
   }
@@ -111,7 +112,7 @@ Diagnostics take_series(const Json& result, const std::string& file, Gatherer& a
   return faults;
 }
 
-Result<StepTimes> finished(Gatherer& all, Diagnostics faults, const std::string& file) {
+Result<failure::StepTimes> finished(Gatherer& all, Diagnostics faults, const std::string& file) {
   if (all.ranks() > kStragglerRanksMax) {
     faults.push_back(fault(file, 0, "more than 100,000 ranks", "give one job at a time"));
   } else if (all.ranks() < 2 && faults.empty()) {
@@ -123,7 +124,7 @@ Result<StepTimes> finished(Gatherer& all, Diagnostics faults, const std::string&
 
 }  // namespace
 
-Result<StepTimes> step_times_from_csv(std::string_view text, const std::string& file) {
+Result<failure::StepTimes> step_times_from_csv(std::string_view text, const std::string& file) {
   const auto table = CsvTable::parse(text, file);
   if (!table) return std::unexpected(table.error());
   Diagnostics faults;
@@ -155,7 +156,8 @@ Result<StepTimes> step_times_from_csv(std::string_view text, const std::string& 
   return finished(all, std::move(faults), file);
 }
 
-Result<StepTimes> step_times_from_prometheus(std::string_view text, const std::string& file) {
+Result<failure::StepTimes> step_times_from_prometheus(std::string_view text,
+                                                      const std::string& file) {
   const auto no_answer = [&file](const std::string& why) {
     Diagnostic d =
         fault(file, 0, "not the answer of a Prometheus range query",
@@ -179,9 +181,9 @@ Result<StepTimes> step_times_from_prometheus(std::string_view text, const std::s
   }
 }
 
-Result<StepTimes> read_step_times(std::string_view text, const std::string& file) {
+Result<failure::StepTimes> read_step_times(std::string_view text, const std::string& file) {
   return trimmed(text).starts_with('{') ? step_times_from_prometheus(text, file)
                                         : step_times_from_csv(text, file);
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -13,14 +13,15 @@
 #include "base/diagnostic.h"
 #include "failure/straggler_detector.h"
 
-namespace orrery {
+namespace orrery::agent {
 
 // More is refused: a fleet is judged a job at a time.
 inline constexpr std::size_t kStragglerRanksMax = 100'000;
 
 // By its first character: JSON begins with '{'.
-Result<StepTimes> read_step_times(std::string_view text, const std::string& file);
-Result<StepTimes> step_times_from_csv(std::string_view text, const std::string& file);
-Result<StepTimes> step_times_from_prometheus(std::string_view text, const std::string& file);
+Result<failure::StepTimes> read_step_times(std::string_view text, const std::string& file);
+Result<failure::StepTimes> step_times_from_csv(std::string_view text, const std::string& file);
+Result<failure::StepTimes> step_times_from_prometheus(std::string_view text,
+                                                      const std::string& file);
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::agent {
 namespace {
 
 using testing::ElementsAre;
@@ -56,4 +56,4 @@ TEST(StragglerInput, what_is_no_range_answer_is_refused) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::agent

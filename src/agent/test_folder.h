@@ -12,7 +12,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace orrery {
+namespace orrery::agent {
 
 class TestFolder {
  public:
@@ -49,4 +49,4 @@ inline std::filesystem::path folder_on_disk() {
   return chosen != nullptr ? std::filesystem::path(chosen) : std::filesystem::temp_directory_path();
 }
 
-}  // namespace orrery
+}  // namespace orrery::agent

@@ -13,11 +13,11 @@
 #include "machine/models.h"
 #include "machine/predict_training.h"
 
-namespace orrery {
+namespace orrery::calc {
 
 // A model by shape, or only by its number of parameters.
 struct ModelQuestion {
-  const ModelShape* shape = nullptr;
+  const catalog::ModelShape* shape = nullptr;
   double parameters = 0;  // where there is no shape
 
   double count() const;
@@ -34,8 +34,8 @@ struct CheckpointQuestion {
 Calculation calc_checkpoint(const CheckpointQuestion& q);
 
 struct MemoryQuestion {
-  const ModelShape* model = nullptr;
-  const Accelerator* accelerator = nullptr;
+  const catalog::ModelShape* model = nullptr;
+  const catalog::Accelerator* accelerator = nullptr;
   int gpus = 8;
   int tp = 1;
   int pp = 1;
@@ -44,12 +44,12 @@ struct MemoryQuestion {
   std::string sharding = "zero1";
   std::string recompute = "none";
 };
-Result<Calculation> calc_memory(const MemoryQuestion& q, const Models& models);
+Result<Calculation> calc_memory(const MemoryQuestion& q, const machine::Models& models);
 
 struct TrainTimeQuestion {
   ModelQuestion model;
   double tokens = 0;
-  const Accelerator* accelerator = nullptr;
+  const catalog::Accelerator* accelerator = nullptr;
   int gpus = 8;
   double mfu = 0.4;
   double goodput = 0.95;
@@ -58,10 +58,10 @@ struct TrainTimeQuestion {
 Calculation calc_train_time(const TrainTimeQuestion& q);
 
 struct KvCacheQuestion {
-  const ModelShape* model = nullptr;
+  const catalog::ModelShape* model = nullptr;
   double context = 8192;
   double requests = 1;
-  Dtype dtype = Dtype::bf16;
+  catalog::Dtype dtype = catalog::Dtype::bf16;
 };
 Calculation calc_kv_cache(const KvCacheQuestion& q);
 
@@ -82,34 +82,34 @@ struct SparesQuestion {
 Calculation calc_spares(const SparesQuestion& q);
 
 struct PowerQuestion {
-  const Node* node = nullptr;
-  const Accelerator* accelerator = nullptr;
+  const catalog::Node* node = nullptr;
+  const catalog::Accelerator* accelerator = nullptr;
   int count = 1;
   double matrix = 0.75;  // shares of the time
   double communication = 0.15;
   double pue = 1.25;
-  const CoolingMethod* cooling = nullptr;
+  const catalog::CoolingMethod* cooling = nullptr;
 };
 Result<Calculation> calc_power(const PowerQuestion& q);
 
 struct TcoQuestion {
-  const Node* node = nullptr;
+  const catalog::Node* node = nullptr;
   int count = 1;
   double pue = 1.25;
   UsdPerJoule electricity = usd_per_kwh(0.08);
   double goodput = 1;
   double utilisation = 0.9;
 };
-Result<Calculation> calc_tco(const TcoQuestion& q, const Catalog& catalog);
+Result<Calculation> calc_tco(const TcoQuestion& q, const catalog::Catalog& catalog);
 
 struct CollectiveQuestion {
-  Collective kind = Collective::all_reduce;
+  workload::Collective kind = workload::Collective::all_reduce;
   Bytes bytes = gib(1);
-  const Node* node = nullptr;
-  const Accelerator* accelerator = nullptr;
+  const catalog::Node* node = nullptr;
+  const catalog::Accelerator* accelerator = nullptr;
   int ranks = 8;
   bool roce = false;
 };
-Result<Calculation> calc_collective(const CollectiveQuestion& q, const Models& models);
+Result<Calculation> calc_collective(const CollectiveQuestion& q, const machine::Models& models);
 
-}  // namespace orrery
+}  // namespace orrery::calc

@@ -8,7 +8,7 @@
 #include "training/layout.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::calc {
 
 namespace {
 
@@ -17,7 +17,9 @@ constexpr std::int64_t kMostSequences = 100'000'000;
 
 }  // namespace
 
-double ModelQuestion::count() const { return shape ? count_parameters(*shape).total : parameters; }
+double ModelQuestion::count() const {
+  return shape ? workload::count_parameters(*shape).total : parameters;
+}
 
 std::string ModelQuestion::name() const {
   return shape ? shape->id : count_to_brief(parameters, 4) + " parameters";
@@ -38,14 +40,14 @@ Calculation calc_checkpoint(const CheckpointQuestion& q) {
   c.figures.push_back(
       {.id = "size",
        .label = "size",
-       .unit = Unit::bytes,
+       .unit = machine::Unit::bytes,
        .estimate = derived(size.base(), 0.005),
        .formula = fmt::format("{} parameters x {} B = {}", count_to_brief(parameters, 5),
                               significant(q.bytes_per_param, 4), brief(size, 5))});
   c.figures.push_back(
       {.id = "write_time",
        .label = "write time, servers alone",
-       .unit = Unit::seconds,
+       .unit = machine::Unit::seconds,
        .estimate = derived(write.base(), 0.12),
        .formula = fmt::format("{} / {} = {}", brief(size, 5), brief(q.write), brief(write))});
   if (q.stall) {
@@ -53,14 +55,14 @@ Calculation calc_checkpoint(const CheckpointQuestion& q) {
     c.figures.push_back(
         {.id = "bandwidth_needed",
          .label = "bandwidth that ends the write in " + brief(*q.stall),
-         .unit = Unit::bytes_per_s,
+         .unit = machine::Unit::bytes_per_s,
          .estimate = derived(needed.base(), 0.005),
          .formula = fmt::format("{} / {} = {}", brief(size, 5), brief(*q.stall), brief(needed))});
   }
   const Bytes daily = size * (days(1) / q.interval);
   c.figures.push_back({.id = "written_per_day",
                        .label = "written in a day",
-                       .unit = Unit::bytes,
+                       .unit = machine::Unit::bytes,
                        .estimate = derived(daily.base(), 0.005),
                        .formula = fmt::format("{} x (1 d / {}) = {}", brief(size, 5),
                                               brief(q.interval), brief(daily))});
@@ -72,12 +74,14 @@ Calculation calc_checkpoint(const CheckpointQuestion& q) {
   return c;
 }
 
-Result<Calculation> calc_memory(const MemoryQuestion& q, const Models& models) {
-  TrainingQuery query{.model = *q.model, .accelerator = q.accelerator, .gpus = q.gpus};
+Result<Calculation> calc_memory(const MemoryQuestion& q, const machine::Models& models) {
+  machine::TrainingQuery query{.model = *q.model, .accelerator = q.accelerator, .gpus = q.gpus};
   query.sequence = q.sequence;
   query.layout = {.tp = q.tp, .pp = q.pp, .vp = 1, .cp = 1, .ep = 1, .microbatch = q.microbatch};
-  query.layout.sharding = from_word<Sharding>(q.sharding).value_or(Sharding::zero1);
-  query.layout.recompute = from_word<Recompute>(q.recompute).value_or(Recompute::none);
+  query.layout.sharding =
+      from_word<catalog::Sharding>(q.sharding).value_or(catalog::Sharding::zero1);
+  query.layout.recompute =
+      from_word<catalog::Recompute>(q.recompute).value_or(catalog::Recompute::none);
   const std::int64_t shards = std::int64_t{q.tp} * q.pp;
   if (shards <= 0 || q.gpus % shards != 0) {
     return fail({.code = "calc.layout",
@@ -93,7 +97,7 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const Models& models) {
   auto p = predict_training(models, query);
   if (!p) return std::unexpected(std::move(p.error()));
 
-  const StageMemory& m = p->memory.stage;
+  const training::StageMemory& m = p->memory.stage;
   Calculation c{.question = fmt::format("How much memory does training {} take on {} {}?",
                                         q.model->id, q.gpus, q.accelerator->name)};
   c.answer = fmt::format("{} of {} on the fullest accelerator: it {}.", brief(p->memory.peak),
@@ -102,12 +106,12 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const Models& models) {
     c.figures.push_back(
         {.id = std::move(id),
          .label = std::move(label),
-         .unit = Unit::bytes,
+         .unit = machine::Unit::bytes,
          .estimate = within(v.base(), 0.05, 0.05, Basis::fitted, "docs/models/memory.md"),
          .formula = std::move(formula)});
   };
   part("peak", "peak of the fullest stage", p->memory.peak, "sum of the parts below");
-  const double n = count_parameters(*q.model).total / static_cast<double>(shards);
+  const double n = workload::count_parameters(*q.model).total / static_cast<double>(shards);
   part("weights", "weights", m.weights,
        fmt::format("{} parameters a model shard", count_to_brief(n, 4)));
   part("gradients", "gradients", m.gradients, "");
@@ -123,13 +127,15 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const Models& models) {
 }
 
 Calculation calc_train_time(const TrainTimeQuestion& q) {
-  const double n = q.model.shape ? count_parameters(*q.model.shape).active : q.model.parameters;
-  const Flops per_token = q.model.shape ? training_flops_per_token(*q.model.shape, q.sequence,
-                                                                   FlopConvention::causal_half)
-                                        : Flops(6 * n);
+  const double n =
+      q.model.shape ? workload::count_parameters(*q.model.shape).active : q.model.parameters;
+  const Flops per_token = q.model.shape
+                              ? training_flops_per_token(*q.model.shape, q.sequence,
+                                                         workload::FlopConvention::causal_half)
+                              : Flops(6 * n);
   const FlopsPerSecond peak =
-      q.accelerator->peak(Dtype::bf16)
-          .value_or(q.accelerator->peak(Dtype::fp16).value_or(tflops_per_s(1)));
+      q.accelerator->peak(catalog::Dtype::bf16)
+          .value_or(q.accelerator->peak(catalog::Dtype::fp16).value_or(tflops_per_s(1)));
   const Seconds time = per_token * q.tokens / (peak * (q.gpus * q.mfu * q.goodput));
   Calculation c{.question =
                     fmt::format("How long does {} on {} tokens take on {} {}?", q.model.name(),
@@ -139,7 +145,7 @@ Calculation calc_train_time(const TrainTimeQuestion& q) {
   c.figures.push_back(
       {.id = "flops_per_token_tflop",
        .label = "TFLOP for a token, forward and backward",
-       .unit = Unit::count,
+       .unit = machine::Unit::count,
        .estimate = exact(per_token.base() / 1e12, Basis::derived, "docs/models/workload.md"),
        .formula = q.model.shape
                       ? fmt::format("6 x matrix parameters + causal attention at {}", q.sequence)
@@ -147,14 +153,14 @@ Calculation calc_train_time(const TrainTimeQuestion& q) {
   c.figures.push_back(
       {.id = "time",
        .label = "time",
-       .unit = Unit::seconds,
+       .unit = machine::Unit::seconds,
        .estimate = within(time.base(), 0.2, 0.3, Basis::assumed, "docs/models/training.md"),
        .formula = fmt::format("{} x {} / ({} x {} x MFU {} x goodput {})", brief(per_token),
                               count_to_brief(q.tokens), q.gpus, brief(peak), q.mfu, q.goodput)});
   c.figures.push_back(
       {.id = "accelerator_hours",
        .label = "accelerator-hours",
-       .unit = Unit::count,
+       .unit = machine::Unit::count,
        .estimate = within(gpu_hours, 0.2, 0.3, Basis::assumed, "docs/models/training.md")});
   c.assumptions = {
       fmt::format("MFU {} and goodput {} as given; `orrery plan` computes both for a design", q.mfu,
@@ -164,41 +170,41 @@ Calculation calc_train_time(const TrainTimeQuestion& q) {
 }
 
 Calculation calc_kv_cache(const KvCacheQuestion& q) {
-  const Bytes per_token = kv_bytes_per_token(*q.model, q.dtype);
-  const Bytes one = kv_bytes(*q.model, q.context, q.dtype);
+  const Bytes per_token = workload::kv_bytes_per_token(*q.model, q.dtype);
+  const Bytes one = workload::kv_bytes(*q.model, q.context, q.dtype);
   const Bytes all = one * q.requests;
   Calculation c{.question = fmt::format("How large is the KV cache of {} at {} tokens?",
                                         q.model->id, q.context)};
   c.answer = fmt::format("{} a request, {} for {} requests.", brief(one), brief(all), q.requests);
   const auto exactly = [](double v) { return exact(v, Basis::derived, "docs/models/workload.md"); };
   std::string formula =
-      q.model->attention == AttentionKind::mla
+      q.model->attention == catalog::AttentionKind::mla
           ? fmt::format("{} layers x ({} + {}) x {} B", q.model->layers, q.model->kv_lora_rank,
                         q.model->qk_rope_dim, bytes_per_element(q.dtype))
           : fmt::format("2 x {} layers x {} KV heads x {} x {} B", q.model->layers,
                         q.model->kv_heads, q.model->head_dim, bytes_per_element(q.dtype));
   c.figures.push_back({.id = "per_token",
                        .label = "for one token",
-                       .unit = Unit::bytes,
+                       .unit = machine::Unit::bytes,
                        .estimate = exactly(per_token.base()),
                        .formula = formula + " = " + brief(per_token, 6)});
   c.figures.push_back(
       {.id = "per_request",
        .label = "for one request",
-       .unit = Unit::bytes,
+       .unit = machine::Unit::bytes,
        .estimate = exactly(one.base()),
        .formula = fmt::format(
            "{} x {} tokens{}", brief(per_token, 6), q.context,
            q.model->sliding_window > 0 ? ", windowed layers cut at their window" : "")});
   c.figures.push_back({.id = "all",
                        .label = "for all requests",
-                       .unit = Unit::bytes,
+                       .unit = machine::Unit::bytes,
                        .estimate = exactly(all.base())});
-  if (q.model->attention == AttentionKind::gqa && q.model->kv_heads < q.model->heads) {
+  if (q.model->attention == catalog::AttentionKind::gqa && q.model->kv_heads < q.model->heads) {
     const double factor = static_cast<double>(q.model->heads) / q.model->kv_heads;
     c.figures.push_back({.id = "gqa_saving",
                          .label = "smaller than with one KV head for each query head",
-                         .unit = Unit::factor,
+                         .unit = machine::Unit::factor,
                          .estimate = exactly(factor),
                          .formula = fmt::format("{} / {}", q.model->heads, q.model->kv_heads)});
   }
@@ -207,4 +213,4 @@ Calculation calc_kv_cache(const KvCacheQuestion& q) {
   return c;
 }
 
-}  // namespace orrery
+}  // namespace orrery::calc

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace orrery {
+namespace orrery::calc {
 namespace {
 
 // Accelerators, nodes, ranks: no machine is larger, and sums of products stay whole numbers.
@@ -70,28 +70,28 @@ void CalcValues::check_choice(const CalcParameter& p) {
   complain(p.name, "one of " + all);
 }
 
-const ModelShape* CalcValues::model(std::string_view name) {
-  const ModelShape* m = catalog_.model(word(name));
+const catalog::ModelShape* CalcValues::model(std::string_view name) {
+  const catalog::ModelShape* m = catalog_.model(word(name));
   if (m == nullptr) unknown(name, "models", catalog_.models);
   return m;
 }
 
-const Accelerator* CalcValues::accelerator(std::string_view name) {
-  const Accelerator* a = catalog_.accelerator(word(name));
+const catalog::Accelerator* CalcValues::accelerator(std::string_view name) {
+  const catalog::Accelerator* a = catalog_.accelerator(word(name));
   if (a == nullptr) unknown(name, "accelerators", catalog_.accelerators);
   return a;
 }
 
-const Node* CalcValues::node(std::string_view name) {
-  const Node* n = catalog_.node(word(name));
+const catalog::Node* CalcValues::node(std::string_view name) {
+  const catalog::Node* n = catalog_.node(word(name));
   if (n == nullptr) unknown(name, "nodes", catalog_.nodes);
   return n;
 }
 
-const CoolingMethod* CalcValues::cooling(std::string_view name) {
-  const CoolingMethod* c = catalog_.cooling(word(name));
+const catalog::CoolingMethod* CalcValues::cooling(std::string_view name) {
+  const catalog::CoolingMethod* c = catalog_.cooling(word(name));
   if (c == nullptr) unknown(name, "cooling_methods", catalog_.cooling_methods);
   return c;
 }
 
-}  // namespace orrery
+}  // namespace orrery::calc

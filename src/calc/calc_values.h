@@ -13,13 +13,14 @@
 #include "calc/calculators.h"
 #include "catalog/catalog.h"
 
-namespace orrery {
+namespace orrery::calc {
 
 // Collects what is wrong, so that all of it is told at once. What cannot be read is answered with
 // something harmless; whoever asks looks at faults() before the answer is used.
 class CalcValues {
  public:
-  CalcValues(const CalcTexts& texts, const Catalog& catalog) : texts_(texts), catalog_(catalog) {}
+  CalcValues(const CalcTexts& texts, const catalog::Catalog& catalog)
+      : texts_(texts), catalog_(catalog) {}
 
   bool given(std::string_view name) const { return texts_.contains(name); }
   const std::string& word(std::string_view name) const;
@@ -41,12 +42,12 @@ class CalcValues {
   int whole(std::string_view name);
   double share(std::string_view name);  // 0 to 1
 
-  const ModelShape* model(std::string_view name);
-  const Accelerator* accelerator(std::string_view name);
-  const Node* node(std::string_view name);
-  const CoolingMethod* cooling(std::string_view name);
+  const catalog::ModelShape* model(std::string_view name);
+  const catalog::Accelerator* accelerator(std::string_view name);
+  const catalog::Node* node(std::string_view name);
+  const catalog::CoolingMethod* cooling(std::string_view name);
 
-  const Catalog& catalog() const { return catalog_; }
+  const catalog::Catalog& catalog() const { return catalog_; }
   const Diagnostics& faults() const { return faults_; }
   // Of the choices of a parameter; the table has checked none of them.
   void check_choice(const CalcParameter& parameter);
@@ -57,8 +58,8 @@ class CalcValues {
   void unknown(std::string_view name, const std::string& table, const std::vector<T>& rows);
 
   const CalcTexts& texts_;
-  const Catalog& catalog_;
+  const catalog::Catalog& catalog_;
   Diagnostics faults_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::calc

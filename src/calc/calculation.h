@@ -6,14 +6,14 @@
 
 #include "machine/figure.h"
 
-namespace orrery {
+namespace orrery::calc {
 
 struct Calculation {
   std::string question;  // "How large is a checkpoint, and how long does it take to write?"
   std::string answer;    // one sentence
-  std::vector<Figure> figures;
+  std::vector<machine::Figure> figures;
   std::vector<std::string> assumptions;
   std::string command;  // the command line that asks this again
 };
 
-}  // namespace orrery
+}  // namespace orrery::calc

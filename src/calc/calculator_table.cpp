@@ -3,7 +3,7 @@
 #include "calc/calc_values.h"
 #include "calc/calculators.h"
 
-namespace orrery {
+namespace orrery::calc {
 namespace {
 
 using enum ParameterKind;
@@ -16,7 +16,7 @@ ModelQuestion model_of(CalcValues& v) {
   return {.shape = v.model("model")};
 }
 
-Result<Calculation> ask_checkpoint(CalcValues& v, const Models&) {
+Result<Calculation> ask_checkpoint(CalcValues& v, const machine::Models&) {
   CheckpointQuestion q{.model = model_of(v), .bytes_per_param = v.count("bytes-per-param")};
   q.write = v.quantity<BytesPerSecond>("write");
   q.stall = v.quantity_if_given<Seconds>("stall");
@@ -25,7 +25,7 @@ Result<Calculation> ask_checkpoint(CalcValues& v, const Models&) {
   return calc_checkpoint(q);
 }
 
-Result<Calculation> ask_memory(CalcValues& v, const Models& models) {
+Result<Calculation> ask_memory(CalcValues& v, const machine::Models& models) {
   MemoryQuestion q{.model = v.model("model"), .accelerator = v.accelerator("accelerator")};
   q.gpus = v.whole("gpus");
   q.tp = v.whole("tp");
@@ -38,7 +38,7 @@ Result<Calculation> ask_memory(CalcValues& v, const Models& models) {
   return calc_memory(q, models);
 }
 
-Result<Calculation> ask_train_time(CalcValues& v, const Models&) {
+Result<Calculation> ask_train_time(CalcValues& v, const machine::Models&) {
   TrainTimeQuestion q{.model = model_of(v), .tokens = v.count("tokens")};
   q.accelerator = v.accelerator("accelerator");
   q.gpus = v.whole("gpus");
@@ -49,15 +49,15 @@ Result<Calculation> ask_train_time(CalcValues& v, const Models&) {
   return calc_train_time(q);
 }
 
-Result<Calculation> ask_kv_cache(CalcValues& v, const Models&) {
+Result<Calculation> ask_kv_cache(CalcValues& v, const machine::Models&) {
   KvCacheQuestion q{.model = v.model("model"), .context = v.count("context")};
   q.requests = v.count("requests");
-  q.dtype = from_word<Dtype>(v.word("dtype")).value_or(Dtype::bf16);
+  q.dtype = from_word<catalog::Dtype>(v.word("dtype")).value_or(catalog::Dtype::bf16);
   if (!v.faults().empty()) return unread();
   return calc_kv_cache(q);
 }
 
-Result<Calculation> ask_goodput(CalcValues& v, const Models&) {
+Result<Calculation> ask_goodput(CalcValues& v, const machine::Models&) {
   GoodputQuestion q{.mtbf = v.quantity<Seconds>("mtbf")};
   q.stall = v.quantity<Seconds>("stall");
   q.restart = v.quantity<Seconds>("restart");
@@ -66,7 +66,7 @@ Result<Calculation> ask_goodput(CalcValues& v, const Models&) {
   return calc_goodput(q);
 }
 
-Result<Calculation> ask_spares(CalcValues& v, const Models&) {
+Result<Calculation> ask_spares(CalcValues& v, const machine::Models&) {
   SparesQuestion q{.nodes = v.count("nodes")};
   q.node_mtbf = v.quantity<Seconds>("node-mtbf");
   q.repair = v.quantity<Seconds>("repair");
@@ -75,7 +75,7 @@ Result<Calculation> ask_spares(CalcValues& v, const Models&) {
   return calc_spares(q);
 }
 
-Result<Calculation> ask_power(CalcValues& v, const Models&) {
+Result<Calculation> ask_power(CalcValues& v, const machine::Models&) {
   PowerQuestion q{.node = v.node("node"), .cooling = v.cooling("cooling")};
   q.count = v.whole("count");
   q.matrix = v.share("matrix");
@@ -86,7 +86,7 @@ Result<Calculation> ask_power(CalcValues& v, const Models&) {
   return calc_power(q);
 }
 
-Result<Calculation> ask_tco(CalcValues& v, const Models&) {
+Result<Calculation> ask_tco(CalcValues& v, const machine::Models&) {
   TcoQuestion q{.node = v.node("node")};
   q.count = v.whole("count");
   q.pue = v.count("pue");
@@ -97,12 +97,12 @@ Result<Calculation> ask_tco(CalcValues& v, const Models&) {
   return calc_tco(q, v.catalog());
 }
 
-Result<Calculation> ask_collective(CalcValues& v, const Models& models) {
+Result<Calculation> ask_collective(CalcValues& v, const machine::Models& models) {
   CollectiveQuestion q{.bytes = v.quantity<Bytes>("size"), .node = v.node("node")};
   q.ranks = v.whole("ranks");
   q.roce = v.flag("roce");
   if (!v.faults().empty()) return unread();
-  q.kind = from_word<Collective>(v.word("kind")).value_or(q.kind);
+  q.kind = from_word<workload::Collective>(v.word("kind")).value_or(q.kind);
   q.accelerator = v.catalog().accelerator(q.node->accelerator_id);
   if (q.accelerator == nullptr) {
     return fail({.code = "calc.collective", .what = v.word("node") + " has no accelerators"});
@@ -126,9 +126,9 @@ CalcParameter one_of(std::string_view name, std::span<const std::string_view> ch
 }
 
 // Formats that engines keep a KV cache in.
-constexpr std::string_view kCacheFormats[] = {word_of(Dtype::bf16), word_of(Dtype::fp16),
-                                              word_of(Dtype::fp8), word_of(Dtype::int8),
-                                              word_of(Dtype::fp4)};
+constexpr std::string_view kCacheFormats[] = {
+    word_of(catalog::Dtype::bf16), word_of(catalog::Dtype::fp16), word_of(catalog::Dtype::fp8),
+    word_of(catalog::Dtype::int8), word_of(catalog::Dtype::fp4)};
 
 const CalcParameter kModel = part("model", "models", "llama-3-70b", "catalog id of the model");
 const CalcParameter kParams = {.name = "params",
@@ -191,56 +191,56 @@ Calculator checkpoint_calculator() {
 }
 
 Calculator memory_calculator() {
-  return {
-      .name = "memory",
-      .summary = "Memory of the fullest accelerator in training",
-      .example = "orrery calc memory --model llama-3-8b --gpus 8 --tp 2 --mbs 1",
-      .parameters = {part("model", "models", "llama-3-8b", "catalog id of the model"),
-                     part("accelerator", "accelerators", "h100-sxm"),
-                     {.name = "gpus",
-                      .label = "accelerators",
-                      .kind = integer,
-                      .preset = "8",
-                      .shown = "N",
-                      .low = 1,
-                      .high = 16384,
-                      .log = true},
-                     {.name = "tp",
-                      .label = "tensor parallel",
-                      .kind = integer,
-                      .preset = "1",
-                      .shown = "N",
-                      .low = 1,
-                      .high = 64,
-                      .log = true},
-                     {.name = "pp",
-                      .label = "pipeline parallel",
-                      .kind = integer,
-                      .preset = "1",
-                      .shown = "N",
-                      .low = 1,
-                      .high = 64,
-                      .log = true},
-                     {.name = "mbs",
-                      .label = "sequences of a microbatch",
-                      .kind = integer,
-                      .preset = "1",
-                      .shown = "N",
-                      .low = 1,
-                      .high = 64,
-                      .log = true},
-                     {.name = "sequence",
-                      .label = "tokens of a sequence",
-                      .kind = count,
-                      .preset = "4096",
-                      .shown = "COUNT",
-                      .low = 512,
-                      .high = 262144,
-                      .log = true},
-                     one_of("sharding", word_list<Sharding>(), "zero1", "what replicas share out"),
-                     one_of("recompute", word_list<Recompute>(), "none",
-                            "activations computed again")},
-      .ask = ask_memory};
+  return {.name = "memory",
+          .summary = "Memory of the fullest accelerator in training",
+          .example = "orrery calc memory --model llama-3-8b --gpus 8 --tp 2 --mbs 1",
+          .parameters = {part("model", "models", "llama-3-8b", "catalog id of the model"),
+                         part("accelerator", "accelerators", "h100-sxm"),
+                         {.name = "gpus",
+                          .label = "accelerators",
+                          .kind = integer,
+                          .preset = "8",
+                          .shown = "N",
+                          .low = 1,
+                          .high = 16384,
+                          .log = true},
+                         {.name = "tp",
+                          .label = "tensor parallel",
+                          .kind = integer,
+                          .preset = "1",
+                          .shown = "N",
+                          .low = 1,
+                          .high = 64,
+                          .log = true},
+                         {.name = "pp",
+                          .label = "pipeline parallel",
+                          .kind = integer,
+                          .preset = "1",
+                          .shown = "N",
+                          .low = 1,
+                          .high = 64,
+                          .log = true},
+                         {.name = "mbs",
+                          .label = "sequences of a microbatch",
+                          .kind = integer,
+                          .preset = "1",
+                          .shown = "N",
+                          .low = 1,
+                          .high = 64,
+                          .log = true},
+                         {.name = "sequence",
+                          .label = "tokens of a sequence",
+                          .kind = count,
+                          .preset = "4096",
+                          .shown = "COUNT",
+                          .low = 512,
+                          .high = 262144,
+                          .log = true},
+                         one_of("sharding", word_list<catalog::Sharding>(), "zero1",
+                                "what replicas share out"),
+                         one_of("recompute", word_list<catalog::Recompute>(), "none",
+                                "activations computed again")},
+          .ask = ask_memory};
 }
 
 Calculator train_time_calculator() {
@@ -320,7 +320,8 @@ Calculator collective_calculator() {
   return {.name = "collective",
           .summary = "Time and bus bandwidth of a collective",
           .example = "orrery calc collective --kind all_reduce --size \"1 GiB\" --ranks 64",
-          .parameters = {one_of("kind", word_list<Collective>(), "all_reduce", "which collective"),
+          .parameters = {one_of("kind", word_list<workload::Collective>(), "all_reduce",
+                                "which collective"),
                          {.name = "size",
                           .label = "bytes, as nccl-tests counts them",
                           .kind = quantity,
@@ -509,4 +510,4 @@ std::vector<Calculator> every_calculator() {
           spares_calculator(),     power_calculator(),      tco_calculator()};
 }
 
-}  // namespace orrery
+}  // namespace orrery::calc

@@ -5,7 +5,7 @@
 
 #include "calc/calc_values.h"
 
-namespace orrery {
+namespace orrery::calc {
 namespace {
 
 Diagnostics unknown_names(const Calculator& c, const CalcTexts& given) {
@@ -56,7 +56,8 @@ const CalcParameter* find_parameter(const Calculator& c, std::string_view name) 
   return found == c.parameters.end() ? nullptr : &*found;
 }
 
-Result<Calculation> calculate(const Calculator& c, const CalcTexts& given, const Models& models) {
+Result<Calculation> calculate(const Calculator& c, const CalcTexts& given,
+                              const machine::Models& models) {
   if (Diagnostics faults = unknown_names(c, given); !faults.empty()) {
     return std::unexpected(std::move(faults));
   }
@@ -68,7 +69,7 @@ Result<Calculation> calculate(const Calculator& c, const CalcTexts& given, const
   Result<Calculation> answer = c.ask(values, models);
   if (!values.faults().empty()) return std::unexpected(values.faults());
   if (!answer) return answer;
-  for (const Figure& f : answer->figures) {
+  for (const machine::Figure& f : answer->figures) {
     if (std::isfinite(f.estimate.value)) continue;
     return fail({.code = "calc.range",
                  .what = f.label + " is beyond any number here",
@@ -93,4 +94,4 @@ std::string command_of(const Calculator& c, const CalcTexts& given) {
   return line;
 }
 
-}  // namespace orrery
+}  // namespace orrery::calc

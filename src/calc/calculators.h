@@ -16,7 +16,7 @@
 #include "catalog/catalog.h"
 #include "machine/models.h"
 
-namespace orrery {
+namespace orrery::calc {
 
 enum class ParameterKind {
   number,    // bare: 0.4
@@ -53,7 +53,7 @@ struct Calculator {
   std::string_view summary;
   std::string_view example;  // a whole command line
   std::vector<CalcParameter> parameters;
-  Result<Calculation> (*ask)(CalcValues& values, const Models& models);
+  Result<Calculation> (*ask)(CalcValues& values, const machine::Models& models);
 };
 
 // In the order of the work; the rows are in calculator_table.cpp.
@@ -67,9 +67,9 @@ const CalcParameter* find_parameter(const Calculator& calculator, std::string_vi
 // at once: "calc.parameter" for names, "usage.value" and "usage.part" for values.
 using CalcTexts = std::map<std::string, std::string, std::less<>>;
 Result<Calculation> calculate(const Calculator& calculator, const CalcTexts& given,
-                              const Models& models);
+                              const machine::Models& models);
 
 // The command line that asks this; presets are left out.
 std::string command_of(const Calculator& calculator, const CalcTexts& given);
 
-}  // namespace orrery
+}  // namespace orrery::calc

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::calc {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
@@ -27,7 +27,7 @@ std::string slug(std::string_view label) {
   return out;
 }
 
-Figure figure_of(std::string label, Unit unit, Estimate e, std::string formula) {
+machine::Figure figure_of(std::string label, machine::Unit unit, Estimate e, std::string formula) {
   return {.id = slug(label),
           .label = std::move(label),
           .unit = unit,
@@ -44,26 +44,26 @@ const T& or_empty(const T* row) {
 
 }  // namespace
 
-Criterion about(double claimed, Unit unit, double tolerance) {
-  return {
-      .low = claimed * (1 - tolerance),
-      .high = claimed * (1 + tolerance),
-      .unit = unit,
-      .text = fmt::format("within {} of {}", show(tolerance, Unit::ratio), show(claimed, unit))};
+Criterion about(double claimed, machine::Unit unit, double tolerance) {
+  return {.low = claimed * (1 - tolerance),
+          .high = claimed * (1 + tolerance),
+          .unit = unit,
+          .text = fmt::format("within {} of {}", show(tolerance, machine::Unit::ratio),
+                              show(claimed, unit))};
 }
 
-Criterion between(double low, double high, Unit unit) {
+Criterion between(double low, double high, machine::Unit unit) {
   return {.low = low,
           .high = high,
           .unit = unit,
           .text = fmt::format("{} to {}", show(low, unit), show(high, unit))};
 }
 
-Criterion at_least(double low, Unit unit) {
+Criterion at_least(double low, machine::Unit unit) {
   return {.low = low, .high = kNone, .unit = unit, .text = "at least " + show(low, unit)};
 }
 
-Criterion at_most(double high, Unit unit) {
+Criterion at_most(double high, machine::Unit unit) {
   return {.low = -kNone, .high = high, .unit = unit, .text = "at most " + show(high, unit)};
 }
 
@@ -77,14 +77,16 @@ const ClaimInput& ClaimContext::input(std::string_view id) const {
   const auto it = std::ranges::find(inputs, id, &ClaimInput::id);
   return or_empty(it != inputs.end() ? &*it : nullptr);
 }
-const Accelerator& ClaimContext::accelerator(std::string_view id) const {
+const catalog::Accelerator& ClaimContext::accelerator(std::string_view id) const {
   return or_empty(catalog().accelerator(id));
 }
-const Node& ClaimContext::node(std::string_view id) const { return or_empty(catalog().node(id)); }
-const ModelShape& ClaimContext::model(std::string_view id) const {
+const catalog::Node& ClaimContext::node(std::string_view id) const {
+  return or_empty(catalog().node(id));
+}
+const catalog::ModelShape& ClaimContext::model(std::string_view id) const {
   return or_empty(catalog().model(id));
 }
-const CoolingMethod& ClaimContext::cooling(std::string_view id) const {
+const catalog::CoolingMethod& ClaimContext::cooling(std::string_view id) const {
   return or_empty(catalog().cooling(id));
 }
 
@@ -98,7 +100,8 @@ void try_case(ClaimFinding& f, std::string label, Estimate e, std::string formul
       {figure_of(std::move(label), f.criterion.unit, std::move(e), std::move(formula)), meets});
 }
 
-void show_beside(ClaimFinding& f, std::string label, Unit unit, Estimate e, std::string formula) {
+void show_beside(ClaimFinding& f, std::string label, machine::Unit unit, Estimate e,
+                 std::string formula) {
   f.beside.push_back(figure_of(std::move(label), unit, std::move(e), std::move(formula)));
 }
 
@@ -106,7 +109,7 @@ void try_fact(ClaimFinding& f, const std::string& label, std::string_view fact,
               std::string_view claimed, std::string reference) {
   f.is_status = true;
   const bool agrees = !fact.empty() && fact.starts_with(claimed);
-  f.criterion = at_least(1, Unit::count);
+  f.criterion = at_least(1, machine::Unit::count);
   f.criterion.text = "the catalog's dated fact says the same";
   try_case(f, fmt::format("{} {}", label, fact),
            exact(agrees ? 1 : 0, Basis::derived, std::move(reference)),
@@ -126,4 +129,4 @@ std::string labels_of(const ClaimFinding& f, bool meets, std::string_view joined
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::calc

@@ -12,14 +12,14 @@
 #include "base/quantity.h"
 #include "calc/claims.h"
 
-namespace orrery {
+namespace orrery::calc {
 
 inline constexpr double kAbout = 0.05;
 
-Criterion about(double claimed, Unit unit, double tolerance = kAbout);
-Criterion between(double low, double high, Unit unit);
-Criterion at_least(double low, Unit unit);
-Criterion at_most(double high, Unit unit);
+Criterion about(double claimed, machine::Unit unit, double tolerance = kAbout);
+Criterion between(double low, double high, machine::Unit unit);
+Criterion at_least(double low, machine::Unit unit);
+Criterion at_most(double high, machine::Unit unit);
 
 // A fact that a check needs and the catalog has no table for.
 struct ClaimInput {
@@ -34,16 +34,16 @@ struct ClaimInput {
 };
 
 struct ClaimContext {
-  const Models& models;
+  const machine::Models& models;
   std::span<const ClaimInput> inputs;
 
   // An empty row where there is none: its figures fail the criterion and the test names the claim.
-  const Catalog& catalog() const { return models.catalog(); }
+  const catalog::Catalog& catalog() const { return models.catalog(); }
   const ClaimInput& input(std::string_view id) const;
-  const Accelerator& accelerator(std::string_view id) const;
-  const Node& node(std::string_view id) const;
-  const ModelShape& model(std::string_view id) const;
-  const CoolingMethod& cooling(std::string_view id) const;
+  const catalog::Accelerator& accelerator(std::string_view id) const;
+  const catalog::Node& node(std::string_view id) const;
+  const catalog::ModelShape& model(std::string_view id) const;
+  const catalog::CoolingMethod& cooling(std::string_view id) const;
 };
 
 // Computed here, with a half-width as a fraction.
@@ -52,7 +52,7 @@ Estimate computed(double value, double width, std::string reference);
 // One more case, held against the finding's criterion.
 void try_case(ClaimFinding& f, std::string label, Estimate e, std::string formula = {});
 // A figure in any unit that is shown and not tried.
-void show_beside(ClaimFinding& f, std::string label, Unit unit, Estimate e,
+void show_beside(ClaimFinding& f, std::string label, machine::Unit unit, Estimate e,
                  std::string formula = {});
 // A fact of a dated row against what the claim says: meets where it begins with it.
 void try_fact(ClaimFinding& f, const std::string& label, std::string_view fact,
@@ -74,4 +74,4 @@ std::span<const ClaimRule> serving_claims();
 std::span<const ClaimRule> site_claims();
 std::span<const ClaimRule> money_claims();
 
-}  // namespace orrery
+}  // namespace orrery::calc

@@ -9,7 +9,7 @@
 #include "base/csv.h"
 #include "calc/claim_trial.h"
 
-namespace orrery {
+namespace orrery::calc {
 namespace {
 
 constexpr std::string_view kClaimsFile = "claims.csv";
@@ -32,7 +32,7 @@ Basis basis_from(std::string_view text) {
   return Basis::assumed;
 }
 
-Result<std::vector<ClaimInput>> read_inputs(const Knowledge& knowledge) {
+Result<std::vector<ClaimInput>> read_inputs(const catalog::Knowledge& knowledge) {
   auto table = knowledge.table(kInputsFile);
   if (!table) return std::unexpected(std::move(table.error()));
   std::vector<ClaimInput> out;
@@ -110,7 +110,7 @@ ClaimVerdict verdict_of(const ClaimFinding& f) {
   return f.is_status ? ClaimVerdict::as_of : ClaimVerdict::holds;
 }
 
-Result<std::vector<Claim>> read_claims(const Knowledge& knowledge) {
+Result<std::vector<Claim>> read_claims(const catalog::Knowledge& knowledge) {
   auto table = knowledge.table(kClaimsFile);
   if (!table) return std::unexpected(std::move(table.error()));
   std::vector<Claim> out;
@@ -136,7 +136,7 @@ Result<std::vector<Claim>> read_claims(const Knowledge& knowledge) {
   return out;
 }
 
-Result<std::vector<ClaimCheck>> check_claims(const Models& models) {
+Result<std::vector<ClaimCheck>> check_claims(const machine::Models& models) {
   auto claims = read_claims(*models.knowledge);
   if (!claims) return std::unexpected(std::move(claims.error()));
   auto inputs = read_inputs(*models.knowledge);
@@ -167,4 +167,4 @@ Result<std::vector<ClaimCheck>> check_claims(const Models& models) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::calc

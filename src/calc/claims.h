@@ -19,7 +19,7 @@
 #include "machine/figure.h"
 #include "machine/models.h"
 
-namespace orrery {
+namespace orrery::calc {
 
 enum class ClaimVerdict { holds, holds_only_if, wrong, as_of };
 const char* to_text(ClaimVerdict v);  // "holds-only-if", as the file writes it
@@ -38,14 +38,14 @@ struct Claim {
 struct Criterion {
   double low = 0;
   double high = 0;
-  Unit unit = Unit::count;
+  machine::Unit unit = machine::Unit::count;
   std::string text;  // "within 5 % of 2 TB/s"
 
   bool meets(double value) const { return value >= low && value <= high; }
 };
 
 struct ClaimCase {
-  Figure figure;
+  machine::Figure figure;
   bool meets = false;
 };
 
@@ -53,11 +53,11 @@ struct ClaimCase {
 struct ClaimFinding {
   Criterion criterion;
   std::vector<ClaimCase> cases = {};
-  std::vector<Figure> beside = {};  // thresholds and context, not tried
-  std::string only_if = {};         // the condition, where some cases meet the criterion
-  std::string instead = {};         // the right figure, where none does
-  std::string remark = {};          // worth knowing in any case
-  bool is_status = false;           // about the state of a project at a date
+  std::vector<machine::Figure> beside = {};  // thresholds and context, not tried
+  std::string only_if = {};                  // the condition, where some cases meet the criterion
+  std::string instead = {};                  // the right figure, where none does
+  std::string remark = {};                   // worth knowing in any case
+  bool is_status = false;                    // about the state of a project at a date
 };
 
 struct ClaimCheck {
@@ -68,10 +68,10 @@ struct ClaimCheck {
 };
 
 // In the order of the file. A row with an unknown verdict is a fault.
-Result<std::vector<Claim>> read_claims(const Knowledge& knowledge);
+Result<std::vector<Claim>> read_claims(const catalog::Knowledge& knowledge);
 // Recomputes all of them. A claim without a check, or a check without a claim, is a fault.
-Result<std::vector<ClaimCheck>> check_claims(const Models& models);
+Result<std::vector<ClaimCheck>> check_claims(const machine::Models& models);
 
 ClaimVerdict verdict_of(const ClaimFinding& finding);
 
-}  // namespace orrery
+}  // namespace orrery::calc

@@ -12,56 +12,57 @@
 #include "facility/site_budget.h"
 #include "facility/site_power.h"
 
-namespace orrery {
+namespace orrery::calc {
 namespace {
 
 constexpr const char* kCoolingPage = "docs/models/cooling.md";
 constexpr const char* kPuePage = "docs/models/pue.md";
 
-std::string kw(Watts w) { return show(w.base(), Unit::watts); }
+std::string kw(Watts w) { return show(w.base(), machine::Unit::watts); }
 
-RackFit full_rack(const ClaimContext& c, const char* node, const char* cooling) {
-  const Node& n = c.node(node);
-  return fit_rack({.node_power = n.max_power.value_or(Watts()),
-                   .node_units = static_cast<double>(n.rack_units.value_or(0))},
-                  c.cooling(cooling));
+facility::RackFit full_rack(const ClaimContext& c, const char* node, const char* cooling) {
+  const catalog::Node& n = c.node(node);
+  return facility::fit_rack({.node_power = n.max_power.value_or(Watts()),
+                             .node_units = static_cast<double>(n.rack_units.value_or(0))},
+                            c.cooling(cooling));
 }
 
 void try_rack(ClaimFinding& f, const ClaimContext& c, const char* node, const char* cooling) {
-  const RackFit fit = full_rack(c, node, cooling);
-  const Node& n = c.node(node);
+  const facility::RackFit fit = full_rack(c, node, cooling);
+  const catalog::Node& n = c.node(node);
   try_case(f, fmt::format("{}, {}", n.name, cooling), fact(fit.power.base(), n.provenance),
            fmt::format("{} x {}, bound by {}", fit.nodes, kw(n.max_power.value_or(Watts())),
                        to_text(fit.bound)));
 }
 
 ClaimFinding air_limit(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(20e3, 30e3, Unit::watts)};
-  const CoolingMethod& m = c.cooling("air-contained");
+  ClaimFinding f{.criterion = between(20e3, 30e3, machine::Unit::watts)};
+  const catalog::CoolingMethod& m = c.cooling("air-contained");
   try_case(f, "practical limit with containment", fact(m.rack_practical_max.base(), m.provenance),
            "catalog row");
-  const RackFit fit = full_rack(c, "dgx-h100", "air-contained");
-  show_beside(f, "DGX H100 a rack within it", Unit::count,
+  const facility::RackFit fit = full_rack(c, "dgx-h100", "air-contained");
+  show_beside(f, "DGX H100 a rack within it", machine::Unit::count,
               exact(fit.nodes, Basis::derived, kCoolingPage), kw(fit.power));
   return f;
 }
 
 ClaimFinding air_30(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_most(30e3, Unit::watts)};
-  for (const CoolingMethod& m : c.catalog().cooling_methods) {
+  ClaimFinding f{.criterion = at_most(30e3, machine::Unit::watts)};
+  for (const catalog::CoolingMethod& m : c.catalog().cooling_methods) {
     if (m.liquid_heat_fraction > 0) continue;
     try_case(f, m.id, fact(m.rack_practical_max.base(), m.provenance), "practical limit of a rack");
   }
-  const CoolingMethod* next = method_needed(kilowatts(31), c.catalog().cooling_methods);
+  const catalog::CoolingMethod* next =
+      facility::method_needed(kilowatts(31), c.catalog().cooling_methods);
   if (next != nullptr) {
-    show_beside(f, "next method up: " + next->id, Unit::watts,
+    show_beside(f, "next method up: " + next->id, machine::Unit::watts,
                 fact(next->rack_practical_max.base(), next->provenance));
   }
   return f;
 }
 
 ClaimFinding rack_30_70(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(30e3, 70e3, Unit::watts)};
+  ClaimFinding f{.criterion = between(30e3, 70e3, machine::Unit::watts)};
   try_rack(f, c, "dgx-h100", "rear-door-active");
   try_rack(f, c, "dgx-b200", "rear-door-active");
   try_rack(f, c, "dgx-h100", "air-contained");
@@ -75,13 +76,13 @@ ClaimFinding rack_30_70(const ClaimContext& c) {
 }
 
 ClaimFinding rack_100(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_least(100e3, Unit::watts)};
+  ClaimFinding f{.criterion = at_least(100e3, machine::Unit::watts)};
   try_rack(f, c, "gb200-nvl72", "direct-to-chip-1p");
   try_rack(f, c, "gb300-nvl72", "direct-to-chip-1p");
   try_rack(f, c, "dgx-h100", "rear-door-active");
   try_rack(f, c, "dgx-b200", "rear-door-active");
-  const CoolingMethod& legacy = c.cooling("air-perimeter");
-  show_beside(f, "conventional hall, practical limit", Unit::watts,
+  const catalog::CoolingMethod& legacy = c.cooling("air-perimeter");
+  show_beside(f, "conventional hall, practical limit", machine::Unit::watts,
               fact(legacy.rack_practical_max.base(), legacy.provenance));
   f.only_if = fmt::format(
       "the rack is a scale-up domain of its own ({}); racks of 8-GPU nodes stay "
@@ -99,7 +100,7 @@ void try_cooling_share(ClaimFinding& f, const std::string& label, double pue,
 }
 
 ClaimFinding cooling_half(const ClaimContext& c) {
-  ClaimFinding f{.criterion = at_least(0.5, Unit::ratio)};
+  ClaimFinding f{.criterion = at_least(0.5, machine::Unit::ratio)};
   f.criterion.text = "overhead of at least 50 % of the site's power, which takes a PUE of 2.0";
   double mean = 0;  // of the latest survey, which the table lists first
   if (const auto t = catalog_table(*c.models.knowledge, "pue_published")) {
@@ -114,10 +115,10 @@ ClaimFinding cooling_half(const ClaimContext& c) {
   }
   for (const char* climate : {"cool", "hot-humid"}) {
     for (const char* method : {"air-perimeter", "air-contained", "direct-to-chip-1p"}) {
-      const auto site = site_power(c.catalog(), {.cooling_id = method,
-                                                 .climate = climate,
-                                                 .design = megawatts(2),
-                                                 .mean = megawatts(1.5)});
+      const auto site = facility::site_power(c.catalog(), {.cooling_id = method,
+                                                           .climate = climate,
+                                                           .design = megawatts(2),
+                                                           .mean = megawatts(1.5)});
       if (!site) continue;
       try_cooling_share(f, fmt::format("{}, {}", method, climate), site->pue.middle, kPuePage);
     }
@@ -125,32 +126,34 @@ ClaimFinding cooling_half(const ClaimContext& c) {
   f.only_if = fmt::format(
       "the PUE is 2.0 or more, as in the {}; at today's mean of {} all overhead "
       "is {}, power losses included, and computed halls are lower",
-      labels_of(f, true), significant(mean, 3), show(1 - 1 / mean, Unit::ratio));
+      labels_of(f, true), significant(mean, 3), show(1 - 1 / mean, machine::Unit::ratio));
   f.instead = f.only_if;
   return f;
 }
 
 ClaimFinding campus_mw(const ClaimContext& c) {
-  ClaimFinding f{.criterion = between(50e6, 100e6, Unit::watts)};
-  const Node& n = c.node("dgx-h100");
-  const auto site = site_power(
+  ClaimFinding f{.criterion = between(50e6, 100e6, machine::Unit::watts)};
+  const catalog::Node& n = c.node("dgx-h100");
+  const auto site = facility::site_power(
       c.catalog(),
       {.cooling_id = "rear-door-active", .climate = "temperate", .design = megawatts(50)});
   if (!site) return f;
   const double pue = site->pue.middle;
   const Watts each = n.max_power.value_or(Watts()) * (1 + c.input("other-it").number());
   for (const int gpus : {16384, 40000, 100000}) {
-    const Watts draw = site_draw({.pue = pue, .power_per_node = each}, gpus / 8);
+    const Watts draw = facility::site_draw({.pue = pue, .power_per_node = each}, gpus / 8);
     try_case(
         f, grouped(gpus) + " H100", computed(draw.base(), 0.15, n.provenance.reference),
         fmt::format("{} nodes x {} x PUE {}", grouped(gpus / 8), kw(each), significant(pue, 3)));
   }
   const auto fits = [&](double mw) {
-    return 8 * site_budget({.site_power = megawatts(mw), .pue = pue, .power_per_node = each}).nodes;
+    return 8 *
+           facility::site_budget({.site_power = megawatts(mw), .pue = pue, .power_per_node = each})
+               .nodes;
   };
-  show_beside(f, "H100 that fit 50 MW", Unit::count,
+  show_beside(f, "H100 that fit 50 MW", machine::Unit::count,
               computed(fits(50), 0.15, n.provenance.reference));
-  show_beside(f, "H100 that fit 100 MW", Unit::count,
+  show_beside(f, "H100 that fit 100 MW", machine::Unit::count,
               computed(fits(100), 0.15, n.provenance.reference));
   f.only_if =
       fmt::format("the site holds {} to {} H100 at nameplate; 16,384 need less, 100,000 more",
@@ -168,4 +171,4 @@ constexpr std::array kSiteClaims = {
 
 std::span<const ClaimRule> site_claims() { return kSiteClaims; }
 
-}  // namespace orrery
+}  // namespace orrery::calc

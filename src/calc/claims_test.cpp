@@ -8,12 +8,12 @@
 #include "calc/claim_trial.h"
 #include "machine/known_fixture.h"
 
-namespace orrery {
+namespace orrery::calc {
 namespace {
 
 // Computed once: some claims predict training steps and serving replicas.
 const std::vector<ClaimCheck>& checks() {
-  static const std::vector<ClaimCheck> all = check_claims(known()).value();
+  static const std::vector<ClaimCheck> all = check_claims(machine::known()).value();
   return all;
 }
 
@@ -26,7 +26,7 @@ const ClaimCheck& check(std::string_view id) {
 }
 
 double beside(const ClaimCheck& c, std::string_view label) {
-  for (const Figure& f : c.finding.beside) {
+  for (const machine::Figure& f : c.finding.beside) {
     if (f.label == label) return f.estimate.value;
   }
   ADD_FAILURE() << c.claim.id << " shows no '" << label << "'";
@@ -49,26 +49,26 @@ TEST(Claims, SayWhatWasTriedAndWhereItCameFrom) {
     EXPECT_FALSE(c.statement.empty());
     EXPECT_FALSE(c.finding.criterion.text.empty());
     std::set<std::string> ids;
-    const auto look = [&](const Figure& f) {
+    const auto look = [&](const machine::Figure& f) {
       EXPECT_TRUE(ids.insert(f.id).second) << f.id << " twice";
       EXPECT_FALSE(f.estimate.reference.empty()) << f.label;
       EXPECT_TRUE(std::isfinite(f.estimate.value)) << f.label;
     };
     for (const ClaimCase& k : c.finding.cases) look(k.figure);
-    for (const Figure& f : c.finding.beside) look(f);
+    for (const machine::Figure& f : c.finding.beside) look(f);
   }
 }
 
 TEST(Claims, FollowTheCatalogAndNotAList) {
-  auto changed = std::make_shared<Knowledge>(*known().knowledge);
-  for (Accelerator& a : changed->catalog.accelerators) {
+  auto changed = std::make_shared<catalog::Knowledge>(*machine::known().knowledge);
+  for (catalog::Accelerator& a : changed->catalog.accelerators) {
     if (a.id == "h100-sxm") a.memory_bandwidth = gbytes_per_s(2500);
     if (a.id == "mi300x") a.memory = gigabytes(128);
   }
-  for (ServingEngine& e : changed->catalog.engines) {
-    if (e.id == "tgi") e.status = EngineStatus::active;
+  for (catalog::ServingEngine& e : changed->catalog.engines) {
+    if (e.id == "tgi") e.status = catalog::EngineStatus::active;
   }
-  Models models = known();
+  machine::Models models = machine::known();
   models.knowledge = changed;
   const auto checks = check_claims(models);
   ASSERT_TRUE(checks.has_value());
@@ -83,7 +83,7 @@ TEST(Claims, FollowTheCatalogAndNotAList) {
 }
 
 TEST(Claims, VerdictIsAllSomeOrNone) {
-  ClaimFinding f{.criterion = about(100, Unit::count)};
+  ClaimFinding f{.criterion = about(100, machine::Unit::count)};
   try_case(f, "near", exact(104, Basis::derived, "test"));
   EXPECT_EQ(verdict_of(f), ClaimVerdict::holds);
   try_case(f, "far", exact(106, Basis::derived, "test"));
@@ -117,4 +117,4 @@ TEST(Claims, PcieIsTheLinkNotTheCopy) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::calc

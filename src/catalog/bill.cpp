@@ -1,6 +1,6 @@
 #include "catalog/bill.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 double Bill::count(const std::string& section, const std::string& item) const {
   double sum = 0;
@@ -34,4 +34,4 @@ std::vector<std::string> Bill::unpriced() const {
   return names;
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -8,7 +8,7 @@
 
 #include "catalog/provenance.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 struct BillLine {
   std::string section;  // "compute fabric", "storage", "fleet"
@@ -36,4 +36,4 @@ struct PowerPhase {
   Watts node_power;
 };
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -7,7 +7,7 @@
 #include "catalog/embedded_table.h"
 #include "catalog/tables.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 template <class Row>
@@ -131,4 +131,4 @@ Result<Catalog> load_catalog(const ReadFile& read) {
 
 Result<Catalog> load_embedded_catalog() { return load_catalog(embedded_text); }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

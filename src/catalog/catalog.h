@@ -19,7 +19,7 @@
 #include "catalog/prices.h"
 #include "catalog/site_facts.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 struct Catalog {
   std::vector<Accelerator> accelerators;
@@ -76,4 +76,4 @@ Result<Catalog> load_catalog(const ReadFile& read);
 // From the files in the binary. A fault here is ours, not the user's; tests/ checks there is none.
 Result<Catalog> load_embedded_catalog();
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -5,7 +5,7 @@
 #include "catalog/embedded.h"
 #include "catalog/embedded_table.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 const Catalog& shipped() {
@@ -145,4 +145,4 @@ TEST(Embedded, ATableIsReadOrTheFileNamed) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -7,7 +7,7 @@
 #include "catalog/parts.h"
 #include "catalog/provenance.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 // Dense peak of `dtype` over that of `of`, for a vendor or, where accelerator_id is given, for one
 // part that does not follow its vendor's rule.
@@ -42,4 +42,4 @@ struct LinkRate {
   Provenance provenance;
 };
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "catalog/row_reader.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 Diagnostic row_fault(const Provenance& row, std::string code, std::string what, std::string why) {
   const auto slash = row.reference.find('/');
@@ -109,4 +109,4 @@ Diagnostics check_table_form(std::string_view text, const std::string& file) {
   return faults;
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

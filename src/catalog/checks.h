@@ -14,7 +14,7 @@
 #include "base/csv.h"
 #include "catalog/catalog.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 // Dense 16-bit TFLOP/s a watt; from H20 (0.37) to H100 PCIe and Rubin (2.2), with room on each
 // side.
@@ -56,4 +56,4 @@ Diagnostics check_table_form(std::string_view text, const std::string& file);
 // A fault of a row that has been read: its file and line follow from where it came from.
 Diagnostic row_fault(const Provenance& row, std::string code, std::string what, std::string why);
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "catalog/checks.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 void need(bool holds, const Provenance& row, const char* code, std::string what, const char* why,
@@ -187,4 +187,4 @@ void check_prices(const Catalog& catalog, Diagnostics& faults) {
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

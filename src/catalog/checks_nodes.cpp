@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "catalog/checks.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 std::string kilowatts_of(Watts w) { return significant(w / kilowatts(1), 4) + " kW"; }
@@ -134,4 +134,4 @@ void check_nodes(const Catalog& catalog, Diagnostics& faults) {
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

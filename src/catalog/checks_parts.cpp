@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "catalog/checks.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 std::string number(double v) { return significant(v, 4); }
@@ -180,4 +180,4 @@ void check_accelerators(const Catalog& catalog, Diagnostics& faults) {
   for (const MigProfile& m : catalog.mig_profiles) check_mig(catalog, m, faults);
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -6,7 +6,7 @@
 #include "catalog/embedded.h"
 #include "catalog/embedded_table.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 using testing::Contains;
@@ -195,4 +195,4 @@ TEST(Checks, TableFormFindsADuplicateAndAMissingSource) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 using Json = nlohmann::json;
@@ -442,4 +442,4 @@ Result<ModelShape> model_from_config_json(std::string_view text, const std::stri
   return m;
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -18,7 +18,7 @@
 #include "base/diagnostic.h"
 #include "catalog/model_shape.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 // The longest published config.json is some 100 kB; the deepest nests 6 levels.
 inline constexpr std::size_t kConfigBytesMax = std::size_t{4} << 20;
@@ -27,4 +27,4 @@ inline constexpr int kConfigDepthMax = 64;
 // All faults at once; their place names `id` and, for faults of syntax, line and column.
 Result<ModelShape> model_from_config_json(std::string_view text, const std::string& id);
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -9,7 +9,7 @@
 
 #include "catalog/catalog.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 using testing::Contains;
@@ -225,4 +225,4 @@ TEST(ConfigJson, PublishedFilesAgreeWithTheCatalog) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::catalog

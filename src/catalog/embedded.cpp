@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::catalog {
 
 std::optional<std::string_view> embedded_file(std::string_view path) {
   const auto files = embedded_files();
@@ -11,4 +11,4 @@ std::optional<std::string_view> embedded_file(std::string_view path) {
   return at->text;
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace orrery {
+namespace orrery::catalog {
 
 struct EmbeddedFile {
   std::string_view path;  // below data/, with '/': "catalog/accelerators.csv"
@@ -16,4 +16,4 @@ struct EmbeddedFile {
 std::span<const EmbeddedFile> embedded_files();
 std::optional<std::string_view> embedded_file(std::string_view path);
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -3,7 +3,7 @@
 #include "catalog/embedded.h"
 #include "catalog/missing_file.h"
 
-namespace orrery {
+namespace orrery::catalog {
 Result<std::string> embedded_text(std::string_view path) {
   if (const auto text = embedded_file(path)) return std::string(*text);
   return missing_file(path);
@@ -14,4 +14,4 @@ Result<CsvTable> embedded_table(std::string_view path) {
   return missing_file(path);
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

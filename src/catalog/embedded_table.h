@@ -9,10 +9,10 @@
 
 #include "base/csv.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 // `path` as in EmbeddedFile: "catalog/nodes.csv".
 Result<std::string> embedded_text(std::string_view path);
 Result<CsvTable> embedded_table(std::string_view path);
 
-}  // namespace orrery
+}  // namespace orrery::catalog

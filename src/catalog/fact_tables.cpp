@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 constexpr std::string_view kFolder = "catalog/";
@@ -70,4 +70,4 @@ std::vector<std::string> row_ids(const CsvTable& table) {
   return ids;
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -9,7 +9,7 @@
 #include "base/csv.h"
 #include "catalog/knowledge.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 struct TableTitle {
   std::string id;     // the file's name: "optics_cables"
@@ -27,4 +27,4 @@ Result<CsvTable> catalog_table(const Knowledge& knowledge, std::string_view name
 const CsvRow* row_by_id(const CsvTable& table, std::string_view id);
 std::vector<std::string> row_ids(const CsvTable& table);
 
-}  // namespace orrery
+}  // namespace orrery::catalog

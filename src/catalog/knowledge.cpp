@@ -5,7 +5,7 @@
 
 #include "catalog/missing_file.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 Result<std::string_view> Knowledge::text(std::string_view path) const {
   const auto at = std::ranges::lower_bound(files, path, {}, &EmbeddedFile::path);
@@ -31,4 +31,4 @@ Result<Knowledge> load_knowledge(std::span<const EmbeddedFile> files) {
   return all;
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -13,7 +13,7 @@
 #include "catalog/catalog.h"
 #include "catalog/embedded.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 struct Knowledge {
   Catalog catalog;
@@ -27,4 +27,4 @@ struct Knowledge {
 // `files` sorted by path, as embedded_files() has them.
 Result<Knowledge> load_knowledge(std::span<const EmbeddedFile> files);
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -6,7 +6,7 @@
 
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 inline std::unexpected<Diagnostics> missing_file(std::string_view path) {
   return fail({.code = "data.missing",
@@ -16,4 +16,4 @@ inline std::unexpected<Diagnostics> missing_file(std::string_view path) {
                .fix = "build again"});
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

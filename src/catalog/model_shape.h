@@ -9,7 +9,7 @@
 
 #include "catalog/provenance.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 enum class AttentionKind { gqa, mla };  // gqa covers full (kv_heads = heads) and multi-query (1)
 
@@ -53,4 +53,4 @@ struct ModelShape {
   bool is_moe() const { return experts > 0; }
 };
 
-}  // namespace orrery
+}  // namespace orrery::catalog

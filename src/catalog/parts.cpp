@@ -1,6 +1,6 @@
 #include "catalog/parts.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 // In the order of the enumeration.
@@ -10,4 +10,4 @@ constexpr std::array<double, kDtypeCount> kBytes = {8, 4, 4, 2, 2, 1, 1, 0.5};
 
 double bytes_per_element(Dtype d) { return kBytes[static_cast<std::size_t>(d)]; }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -14,7 +14,7 @@
 #include "base/words.h"
 #include "catalog/provenance.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 enum class Dtype { fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4 };
 inline constexpr int kDtypeCount = 8;
@@ -173,4 +173,4 @@ struct MigProfile {
   Provenance provenance;
 };
 
-}  // namespace orrery
+}  // namespace orrery::catalog

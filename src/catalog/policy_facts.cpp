@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::catalog {
 
 bool ExportControl::covers(const std::string& country) const {
   return std::ranges::find(countries, country) != countries.end();
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

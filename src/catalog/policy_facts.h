@@ -9,7 +9,7 @@
 #include "base/words.h"
 #include "catalog/provenance.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 enum class EngineStatus { active, maintenance, archived };
 
@@ -41,4 +41,4 @@ struct ExportControl {
   bool covers(const std::string& country) const;
 };
 
-}  // namespace orrery
+}  // namespace orrery::catalog

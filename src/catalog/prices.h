@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 #include "catalog/provenance.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 // Per accelerator and hour. A part that is sold only on spot has no on-demand price, and the other
 // way round.
@@ -69,4 +69,4 @@ struct TcoParameter {
   Provenance provenance;
 };
 
-}  // namespace orrery
+}  // namespace orrery::catalog

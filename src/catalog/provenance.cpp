@@ -1,6 +1,6 @@
 #include "catalog/provenance.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 // What a reader of an Estimate is told: a figure we read or recall is its vendor's word, one we
@@ -42,4 +42,4 @@ Estimate fact(const PriceRange& price, const Provenance& p) {
           p.reference};
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -7,7 +7,7 @@
 #include "base/quantity.h"
 #include "base/words.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 // seen: read in the named document; recall: well-known figure, not re-opened; derived: computed
 // from other rows; measured: read off a machine by us.
@@ -53,4 +53,4 @@ struct PriceRange {
 // The middle with the range as its interval.
 Estimate fact(const PriceRange& price, const Provenance& p);
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 std::string_view RowReader::field(std::string_view column) {
   const std::vector<std::string>& columns = row_.columns;
@@ -143,4 +143,4 @@ void RowReader::fault(std::string code, std::string what, std::string why) {
                      .why = std::move(why)});
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -14,7 +14,7 @@
 #include "base/quantity.h"
 #include "catalog/provenance.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 class RowReader {
  public:
@@ -68,4 +68,4 @@ auto in_unit(std::optional<double> v, Factory unit) -> std::optional<decltype(un
   return unit(*v);
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

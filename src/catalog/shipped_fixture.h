@@ -3,7 +3,7 @@
 
 #include "catalog/knowledge.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 // Never freed: tests keep what points into it.
 inline const Knowledge& shipped() {
@@ -11,4 +11,4 @@ inline const Knowledge& shipped() {
   return *kAll;
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 #include "catalog/provenance.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 struct CoolingMethod {
   std::string id;  // "direct-to-chip-1p": hyphens, as in the design file
@@ -91,4 +91,4 @@ struct LeadTime {
   Provenance provenance;
 };
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -4,7 +4,7 @@
 #include "catalog/catalog.h"
 #include "catalog/row_reader.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 void read_row(RowReader& r, Accelerator& out);
 void read_row(RowReader& r, Node& out);
@@ -33,4 +33,4 @@ void read_row(RowReader& r, DenseRatio& out);
 void read_row(RowReader& r, DenseCeiling& out);
 void read_row(RowReader& r, LinkRate& out);
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -1,6 +1,6 @@
 #include "catalog/tables.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 Dtype read_dtype(RowReader& r, std::string_view column) {
@@ -40,4 +40,4 @@ void read_row(RowReader& r, LinkRate& out) {
   out.provenance = r.provenance();
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

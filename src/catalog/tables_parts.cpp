@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "catalog/tables.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 void read_row(RowReader& r, Accelerator& out) {
   out.id = r.id();
@@ -189,4 +189,4 @@ void read_row(RowReader& r, ModelShape& out) {
   out.provenance = r.provenance();
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -1,6 +1,6 @@
 #include "catalog/tables.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 void read_row(RowReader& r, CloudPrice& out) {
   out.id = r.id();
@@ -80,4 +80,4 @@ void read_row(RowReader& r, ExportControl& out) {
   out.provenance = r.provenance();
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

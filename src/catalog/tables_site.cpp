@@ -1,6 +1,6 @@
 #include "catalog/tables.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 void read_row(RowReader& r, CoolingMethod& out) {
   out.id = r.id();
@@ -84,4 +84,4 @@ void read_row(RowReader& r, LeadTime& out) {
   out.provenance = r.provenance();
 }
 
-}  // namespace orrery
+}  // namespace orrery::catalog

@@ -10,7 +10,7 @@
 
 #include "base/words.h"
 
-namespace orrery {
+namespace orrery::catalog {
 
 // How a run's products are computed, or how weights and caches are kept. The fp8 kinds differ in
 // what shares a scale: a tensor, a row, a block, 32 elements (MX); nvfp4 has one for 16.
@@ -128,4 +128,4 @@ inline constexpr Word<Contract> kContractWords[] = {
 constexpr WordTable<Contract> words_of(Contract) { return kContractWords; }
 constexpr std::string_view to_text(Contract c) { return other_word_of(c); }  // as reports have it
 
-}  // namespace orrery
+}  // namespace orrery::catalog

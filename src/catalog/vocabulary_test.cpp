@@ -15,7 +15,7 @@
 #include "catalog/parts.h"
 #include "catalog/policy_facts.h"
 
-namespace orrery {
+namespace orrery::catalog {
 namespace {
 
 using testing::UnorderedElementsAreArray;
@@ -60,4 +60,4 @@ TEST(VocabularyOfTheApi, IsTheSame) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::catalog

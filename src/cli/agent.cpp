@@ -10,7 +10,7 @@
 #include "cli/recover_policy.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 Verb rehearse_verb();
 Verb stragglers_verb();
@@ -35,8 +35,8 @@ struct RecoverOptions {
 };
 
 struct RecoverSetup {
-  SlurmAccess access;
-  RecoveryPolicy policy;
+  agent::SlurmAccess access;
+  failure::RecoveryPolicy policy;
   Seconds interval;
 };
 
@@ -61,8 +61,8 @@ void pause(Seconds length, const Terminal& terminal) {
 }
 
 // A configuration that makes recovery slower or blames the wrong nodes is said at the start.
-void fit_habits(const SlurmHabits& habits, const RecoverOptions& o, RecoveryPolicy& policy,
-                Terminal& terminal) {
+void fit_habits(const agent::SlurmHabits& habits, const RecoverOptions& o,
+                failure::RecoveryPolicy& policy, Terminal& terminal) {
   if (habits.preempts && !o.policy.avoid_share_max) {
     policy.avoid_share_max = 0;
     terminal.err << "note: this Slurm preempts, so a job requeued without a node seen down avoids "
@@ -76,7 +76,7 @@ void fit_habits(const SlurmHabits& habits, const RecoverOptions& o, RecoveryPoli
   }
 }
 
-ExitCode drive(RecoverAgent& agent, Journal* journal, const RecoverSetup& setup,
+ExitCode drive(agent::RecoverAgent& agent, agent::Journal* journal, const RecoverSetup& setup,
                const RecoverOptions& o, Terminal& terminal) {
   std::string trouble;
   while (!terminal.interrupted()) {
@@ -95,7 +95,7 @@ ExitCode drive(RecoverAgent& agent, Journal* journal, const RecoverSetup& setup,
       wait = max(wait, seconds(1));
     }
     if (journal && journal->size() > kJournalBytesMax) {
-      const auto cut = journal->rewrite({line_of(agent.memory())});
+      const auto cut = journal->rewrite({agent::line_of(agent.memory())});
       if (!cut) return refuse(terminal, cut.error());
       agent.journal_was_cut();
     }
@@ -107,27 +107,27 @@ ExitCode drive(RecoverAgent& agent, Journal* journal, const RecoverSetup& setup,
 }
 
 // Looks, and does nothing.
-class DryPort final : public RecoveryPort {
+class DryPort final : public failure::RecoveryPort {
  public:
-  explicit DryPort(const SlurmAccess& access) : slurm_(access) {}
-  Result<ClusterLook> look() override { return slurm_.look(); }
-  Result<void> act(const RecoveryAction&) override { return {}; }
+  explicit DryPort(const agent::SlurmAccess& access) : slurm_(access) {}
+  Result<failure::ClusterLook> look() override { return slurm_.look(); }
+  Result<void> act(const failure::RecoveryAction&) override { return {}; }
   Seconds now() const override { return slurm_.now(); }
 
  private:
-  SlurmPort slurm_;
+  agent::SlurmPort slurm_;
 };
 
 ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& terminal) {
   DryPort port(setup.access);
-  RecoveryMemory memory;
+  failure::RecoveryMemory memory;
   if (const auto text = terminal.read_file(o.journal)) {
-    const auto recalled = recall(*text, o.journal, setup.policy);
+    const auto recalled = agent::recall(*text, o.journal, setup.policy);
     if (!recalled) return refuse(terminal, recalled.error());
     memory = *recalled;
   }
   const auto keep_nothing = [](const std::vector<std::string>&) -> Result<void> { return {}; };
-  RecoverAgent agent(port, keep_nothing, setup.policy, std::move(memory));
+  agent::RecoverAgent agent(port, keep_nothing, setup.policy, std::move(memory));
   terminal.err << "dry run: nothing is done and nothing is journalled\n";
   return drive(agent, nullptr, setup, o, terminal);
 }
@@ -141,13 +141,13 @@ ExitCode run_recover(const RecoverOptions& o, Terminal& terminal) {
     return refuse(terminal, habits.error());
   }
   if (o.dry_run) return run_dry(*setup, o, terminal);
-  auto journal = Journal::open(o.journal);
+  auto journal = agent::Journal::open(o.journal);
   if (!journal) return refuse(terminal, journal.error());
   if (journal->torn_bytes() > 0) terminal.err << "note: the journal's torn last line was cut\n";
-  const auto memory = recall(journal->text(), o.journal, setup->policy);
+  const auto memory = agent::recall(journal->text(), o.journal, setup->policy);
   if (!memory) return refuse(terminal, memory.error());
-  SlurmPort port(setup->access);
-  RecoverAgent agent(
+  agent::SlurmPort port(setup->access);
+  agent::RecoverAgent agent(
       port, [&journal](const std::vector<std::string>& lines) { return journal->append(lines); },
       setup->policy, *memory);
   return drive(agent, &*journal, *setup, o, terminal);
@@ -192,4 +192,4 @@ Verb agent_verb() {
           .verbs = {recover_verb(), rehearse_verb(), stragglers_verb()}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

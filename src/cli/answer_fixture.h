@@ -5,7 +5,7 @@
 
 #include "cli/terminal.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 struct VerbAnswer {
   ExitCode code;
@@ -13,4 +13,4 @@ struct VerbAnswer {
   std::string err;
 };
 
-}  // namespace orrery
+}  // namespace orrery::cli

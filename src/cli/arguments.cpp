@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 constexpr int kJobsMax = 1024;
@@ -212,4 +212,4 @@ void Arguments::port(int& field) {
   last_->type_name("N")->default_str(std::to_string(field));
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -17,7 +17,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace orrery {
+namespace orrery::cli {
 
 enum class Format { text, json, markdown, html, csv };
 
@@ -72,4 +72,4 @@ class Arguments {
   CLI::Option* last_ = nullptr;
 };
 
-}  // namespace orrery
+}  // namespace orrery::cli

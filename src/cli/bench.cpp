@@ -7,7 +7,7 @@
 #include "bench/figure.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct BenchOptions {
@@ -79,4 +79,4 @@ Verb bench_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

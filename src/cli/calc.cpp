@@ -9,7 +9,7 @@
 #include "cli/verb.h"
 #include "report/calculation_report.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 // What CLI11 fills, by the name of the parameter; the nodes of a map stay where they are.
@@ -22,25 +22,25 @@ struct CalcFields {
   Format format = Format::text;
 };
 
-void bind(const CalcParameter& p, CalcFields& fields, Arguments& a) {
+void bind(const calc::CalcParameter& p, CalcFields& fields, Arguments& a) {
   const std::string name(p.name), option = "--" + name, label(p.label), shown(p.shown);
   const std::string preset(p.preset);
   switch (p.kind) {
-    case ParameterKind::integer:
+    case calc::ParameterKind::integer:
       a.option(option, fields.integers[name] = *parse_integer(preset), label);
       return;
-    case ParameterKind::number:
+    case calc::ParameterKind::number:
       a.option(option, fields.numbers[name] = *parse_number(preset), label);
       return;
-    case ParameterKind::flag:
+    case calc::ParameterKind::flag:
       a.flag(option, fields.flags[name], label);
       return;
-    case ParameterKind::choice:
+    case calc::ParameterKind::choice:
       a.choice(option, fields.texts[name] = preset, {p.choices.begin(), p.choices.end()}, label);
       return;
-    case ParameterKind::count:
-    case ParameterKind::quantity:
-    case ParameterKind::id:
+    case calc::ParameterKind::count:
+    case calc::ParameterKind::quantity:
+    case calc::ParameterKind::id:
       break;
   }
   if (p.optional()) {
@@ -50,8 +50,8 @@ void bind(const CalcParameter& p, CalcFields& fields, Arguments& a) {
   }
 }
 
-CalcTexts texts_of(const CalcFields& fields) {
-  CalcTexts all;
+calc::CalcTexts texts_of(const CalcFields& fields) {
+  calc::CalcTexts all;
   for (const auto& [name, v] : fields.texts) all[name] = v;
   for (const auto& [name, v] : fields.integers) all[name] = std::to_string(v);
   for (const auto& [name, v] : fields.numbers) all[name] = shortest(v);
@@ -62,34 +62,34 @@ CalcTexts texts_of(const CalcFields& fields) {
   return all;
 }
 
-ExitCode answer(const Calculator& calculator, const CalcFields& fields, Terminal& terminal) {
+ExitCode answer(const calc::Calculator& calculator, const CalcFields& fields, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
-  const Result<Calculation> c = calculate(calculator, texts_of(fields), *models);
+  const Result<calc::Calculation> c = calculate(calculator, texts_of(fields), *models);
   if (!c) return refuse(terminal, c.error());
   switch (fields.format) {
     case Format::json:
-      terminal.out << json_of(*c);
+      terminal.out << report::json_of(*c);
       break;
     case Format::markdown:
-      terminal.out << to_markdown(document_of(*c));
+      terminal.out << to_markdown(report::document_of(*c));
       break;
     case Format::html:
-      terminal.out << to_html(document_of(*c));
+      terminal.out << to_html(report::document_of(*c));
       break;
     default:
-      terminal.out << to_text(document_of(*c));
+      terminal.out << to_text(report::document_of(*c));
   }
   return ExitCode::good;
 }
 
-Verb question(const Calculator& calculator) {
+Verb question(const calc::Calculator& calculator) {
   return {.name = std::string(calculator.name),
           .summary = std::string(calculator.summary),
           .examples = {std::string(calculator.example)},
           .prepare = [&calculator](Arguments& arguments) -> Run {
             auto fields = std::make_shared<CalcFields>();
-            for (const CalcParameter& p : calculator.parameters) bind(p, *fields, arguments);
+            for (const calc::CalcParameter& p : calculator.parameters) bind(p, *fields, arguments);
             arguments.format(fields->format,
                              {Format::text, Format::json, Format::markdown, Format::html});
             return [fields, &calculator](Terminal& terminal) {
@@ -105,8 +105,8 @@ Verb calc_verb() {
             .summary = "Answer one question with the arithmetic shown",
             .examples = {"orrery calc checkpoint --model llama-3-70b --write \"40 GB/s\"",
                          "orrery calc goodput --mtbf \"3 h\" --restart \"10 min\""}};
-  for (const Calculator& c : calculators()) verb.verbs.push_back(question(c));
+  for (const calc::Calculator& c : calc::calculators()) verb.verbs.push_back(question(c));
   return verb;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

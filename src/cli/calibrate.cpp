@@ -11,7 +11,7 @@
 #include "score/storage_probe.h"
 #include "score/training_refit.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct CalibrateOptions {
@@ -23,21 +23,22 @@ struct CalibrateOptions {
 };
 
 // "NVIDIA H200" is h200-sxm: the catalog's id of that silicon, the SXM board first.
-const Accelerator* accelerator_named(const Catalog& catalog, std::string_view gpu) {
+const catalog::Accelerator* accelerator_named(const catalog::Catalog& catalog,
+                                              std::string_view gpu) {
   std::string name = lowered(gpu);
   if (name.starts_with("nvidia ")) name.erase(0, 7);
   const std::string word = name.substr(0, name.find_first_of(" -"));
   if (word.empty()) return nullptr;
-  if (const Accelerator* sxm = catalog.accelerator(word + "-sxm")) return sxm;
-  for (const Accelerator& a : catalog.accelerators) {
+  if (const catalog::Accelerator* sxm = catalog.accelerator(word + "-sxm")) return sxm;
+  for (const catalog::Accelerator& a : catalog.accelerators) {
     if (a.id == word || a.id.starts_with(word + "-")) return &a;
   }
   return nullptr;
 }
 
-Result<const Accelerator*> chosen(const Catalog& catalog, const CalibrateOptions& options,
-                                  const CsvTable& probe) {
-  const Accelerator* found = nullptr;
+Result<const catalog::Accelerator*> chosen(const catalog::Catalog& catalog,
+                                           const CalibrateOptions& options, const CsvTable& probe) {
+  const catalog::Accelerator* found = nullptr;
   if (options.accelerator) {
     found = catalog.accelerator(*options.accelerator);
   } else if (!probe.rows().empty()) {
@@ -54,7 +55,7 @@ Result<const Accelerator*> chosen(const Catalog& catalog, const CalibrateOptions
 
 ExitCode calibrate_tier(const CalibrateOptions& options, const std::string& text,
                         Terminal& terminal) {
-  const auto probe = read_storage_probe(text, options.file);
+  const auto probe = score::read_storage_probe(text, options.file);
   if (!probe) return refuse(terminal, probe.error());
   if (!options.tier) {
     return refuse(terminal, {{.code = "calibrate.tier",
@@ -65,18 +66,18 @@ ExitCode calibrate_tier(const CalibrateOptions& options, const std::string& text
   }
   const auto tier = tier_measurement(*probe, {*options.tier, options.whole_tier});
   if (!tier) return refuse(terminal, tier.error());
-  terminal.err << tier_calibration_text(*tier);
-  terminal.out << tier_calibration_csv(*tier);
+  terminal.err << score::tier_calibration_text(*tier);
+  terminal.out << score::tier_calibration_csv(*tier);
   return ExitCode::good;
 }
 
 // The files of data/calibration that these rows give, one below the other; --part picks one.
 ExitCode calibrate_training(const CalibrateOptions& options, const CsvTable& rows,
-                            const Models& models, Terminal& terminal) {
-  const auto files = refitted_files(rows, {models, nullptr}, options.file);
+                            const machine::Models& models, Terminal& terminal) {
+  const auto files = score::refitted_files(rows, {models, nullptr}, options.file);
   if (!files) return refuse(terminal, files.error());
   std::string parts;
-  for (const CalibrationFile& file : *files) {
+  for (const score::CalibrationFile& file : *files) {
     const std::string part = file.path.substr(file.path.find('_') + 1);
     if (options.part && part == *options.part + ".csv") {
       terminal.out << file.text;
@@ -94,7 +95,7 @@ ExitCode calibrate_training(const CalibrateOptions& options, const CsvTable& row
 ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
   const auto text = terminal.read_file(options.file);
   if (!text) return refuse(terminal, text.error());
-  if (looks_like_storage_probe(*text)) return calibrate_tier(options, *text, terminal);
+  if (score::looks_like_storage_probe(*text)) return calibrate_tier(options, *text, terminal);
   const auto shipped = shipped_models();
   if (!shipped) return refuse(terminal, shipped.error());
   const auto probe = CsvTable::parse(*text, options.file);
@@ -104,7 +105,7 @@ ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
   }
   const auto accelerator = chosen(shipped->catalog(), options, *probe);
   if (!accelerator) return refuse(terminal, accelerator.error());
-  const auto report = calibrate(*probe, **accelerator, shipped->kernels);
+  const auto report = score::calibrate(*probe, **accelerator, shipped->kernels);
   if (!report) return refuse(terminal, report.error());
   terminal.err << calibration_text(*report);
   terminal.out << calibration_csv(*report);
@@ -140,4 +141,4 @@ Verb calibrate_verb() {
       }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -12,7 +12,7 @@
 #include "cli/verb.h"
 #include "report/document.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct CatalogOptions {
@@ -26,7 +26,7 @@ constexpr std::size_t kWidestListed = 30;
 // Between columns of a text table.
 constexpr std::size_t kGap = 2;
 
-void print(Terminal& terminal, const Document& document, Format format) {
+void print(Terminal& terminal, const report::Document& document, Format format) {
   terminal.out << (format == Format::markdown ? to_markdown(document) : to_text(document));
 }
 
@@ -107,7 +107,7 @@ std::vector<std::size_t> listed_columns(const CsvTable& table) {
     const std::size_t width = width_of(table, i);
     const bool told_elsewhere = name == "source" || name == "date" || name == "aliases";
     if (i == confidence || told_elsewhere || width > kWidestListed) continue;
-    if (used + kGap + width > kTextWidth) break;
+    if (used + kGap + width > report::kTextWidth) break;
     chosen.push_back(i);
     used += kGap + width;
   }
@@ -115,10 +115,10 @@ std::vector<std::size_t> listed_columns(const CsvTable& table) {
   return chosen;
 }
 
-Document list_of_rows(const std::string& name, const CsvTable& table) {
+report::Document list_of_rows(const std::string& name, const CsvTable& table) {
   const std::vector<std::size_t> columns = listed_columns(table);
   const std::vector<bool> numeric = numeric_columns(table);
-  Table listed;
+  report::Table listed;
   for (const std::size_t c : columns) {
     listed.header.push_back(table.columns()[c]);
     listed.flush_right.push_back(numeric[c]);
@@ -127,7 +127,7 @@ Document list_of_rows(const std::string& name, const CsvTable& table) {
     std::vector<std::string>& cells = listed.rows.emplace_back();
     for (const std::size_t c : columns) cells.emplace_back(trimmed(row.fields[c]));
   }
-  Document document;
+  report::Document document;
   document.heading(1, fmt::format("{}: {} rows", name, table.rows().size()));
   document.table(std::move(listed));
   document.paragraph(
@@ -138,16 +138,16 @@ Document list_of_rows(const std::string& name, const CsvTable& table) {
 }
 
 std::string meaning_of(std::string_view confidence) {
-  const double width = confidence == "high"     ? kHighConfidenceWidth
-                       : confidence == "medium" ? kMediumConfidenceWidth
-                                                : kLowConfidenceWidth;
+  const double width = confidence == "high"     ? catalog::kHighConfidenceWidth
+                       : confidence == "medium" ? catalog::kMediumConfidenceWidth
+                                                : catalog::kLowConfidenceWidth;
   return fmt::format("{} (80 % interval of +-{:.0f} %)", confidence, width * 100);
 }
 
-Document page_of_row(const std::string& name, const CsvTable& table, const CsvRow& row) {
-  Document document;
+report::Document page_of_row(const std::string& name, const CsvTable& table, const CsvRow& row) {
+  report::Document document;
   document.heading(1, fmt::format("{}/{}", name, table.text(row, "id")));
-  Table facts;
+  report::Table facts;
   for (std::size_t i = 1; i < table.columns().size(); ++i) {
     const std::string_view field = trimmed(row.fields[i]);
     if (field.empty()) continue;
@@ -164,13 +164,13 @@ Document page_of_row(const std::string& name, const CsvTable& table, const CsvRo
   return document;
 }
 
-ExitCode list_tables(const CatalogOptions& options, const Knowledge& knowledge,
+ExitCode list_tables(const CatalogOptions& options, const catalog::Knowledge& knowledge,
                      Terminal& terminal) {
   const auto titles = catalog_titles(knowledge);
   if (!titles) return refuse(terminal, titles.error());
-  Table listed{
+  report::Table listed{
       .header = {"table", "rows", "about", "what"}, .rows = {}, .flush_right = {false, true}};
-  for (const TableTitle& title : *titles) {
+  for (const catalog::TableTitle& title : *titles) {
     const auto table = catalog_table(knowledge, title.id);
     if (!table) return refuse(terminal, table.error());
     listed.rows.push_back(
@@ -191,7 +191,7 @@ ExitCode list_tables(const CatalogOptions& options, const Knowledge& knowledge,
       terminal.out << fmt::format("{},{},{},{}\n", row[0], row[1], row[2], csv_field(row[3]));
     }
   } else {
-    Document document;
+    report::Document document;
     document.heading(1, "Catalog");
     document.table(std::move(listed));
     document.paragraph("`orrery catalog TABLE` lists a table, `orrery catalog TABLE ID` one row.");
@@ -201,13 +201,13 @@ ExitCode list_tables(const CatalogOptions& options, const Knowledge& knowledge,
 }
 
 // "orrery catalog h100-sxm": say in which table it is, since that is what was meant.
-Diagnostics unknown_table(const CatalogOptions& options, const Knowledge& knowledge,
+Diagnostics unknown_table(const CatalogOptions& options, const catalog::Knowledge& knowledge,
                           Diagnostics faults) {
   const auto titles = catalog_titles(knowledge);
   if (!titles) return faults;
-  for (const TableTitle& title : *titles) {
+  for (const catalog::TableTitle& title : *titles) {
     const auto table = catalog_table(knowledge, title.id);
-    if (!table || !row_by_id(*table, options.table)) continue;
+    if (!table || !catalog::row_by_id(*table, options.table)) continue;
     faults.front().fix = fmt::format("it is a row: orrery catalog {} {}", title.id, options.table);
     break;
   }
@@ -215,7 +215,7 @@ Diagnostics unknown_table(const CatalogOptions& options, const Knowledge& knowle
 }
 
 Diagnostics unknown_row(const std::string& name, const CsvTable& table, const std::string& id) {
-  const auto close = nearest(id, row_ids(table));
+  const auto close = nearest(id, catalog::row_ids(table));
   return {{.code = "catalog.row",
            .place = {},
            .what = fmt::format("no row '{}' in {}", id, name),
@@ -234,7 +234,7 @@ ExitCode run_catalog(const CatalogOptions& options, Terminal& terminal) {
   std::ranges::replace(name, '-', '_');
   const CsvRow* row = nullptr;
   if (!options.id.empty()) {
-    row = row_by_id(*table, options.id);
+    row = catalog::row_by_id(*table, options.id);
     if (!row) return refuse(terminal, unknown_row(name, *table, options.id));
   }
   if (options.format == Format::json) {
@@ -265,4 +265,4 @@ Verb catalog_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

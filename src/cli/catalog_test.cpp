@@ -7,7 +7,7 @@
 #include "cli/answer_fixture.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 Verb catalog_verb();
 
@@ -70,4 +70,4 @@ TEST(CatalogVerb, SuggestsTheNearest) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -15,7 +15,7 @@
 #include "cli/answer_fixture.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -149,14 +149,14 @@ std::string code_of(const Result<std::string>& result) {
 }
 
 TEST(ReadTextFile, gives_the_text_of_a_file) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   folder.write("plain", "name: x\n");
   EXPECT_EQ(read_text_file(folder.at("plain")).value_or("?"), "name: x\n");
 }
 
 TEST(ReadTextFile, refuses_what_is_not_a_readable_text) {
   EXPECT_EQ(code_of(read_text_file("/no/such/file")), "file.unreadable");
-  const TestFolder folder;
+  const agent::TestFolder folder;
   EXPECT_EQ(code_of(read_text_file(folder.path())), "file.directory");
   folder.write("latin1", "name: x\nsite: caf\xe9\n");
   const Result<std::string> text = read_text_file(folder.at("latin1"));
@@ -169,7 +169,7 @@ TEST(ReadTextFile, stops_at_the_limit_of_an_endless_file) {
 }
 
 TEST(ReadTextFile, stops_at_the_limit_of_an_endless_pipe) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   const std::string path = folder.at("pipe");
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&path] {
@@ -185,4 +185,4 @@ TEST(ReadTextFile, stops_at_the_limit_of_an_endless_pipe) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 std::string examples_text(const std::vector<std::string>& examples) {
@@ -190,4 +190,4 @@ std::vector<VerbShape> shapes_of(const std::vector<Verb>& verbs) {
   return shapes;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

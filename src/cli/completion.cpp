@@ -6,7 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 // What may follow the words of a path: verbs or fixed choices, and options.
@@ -120,4 +120,4 @@ Verb completion_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

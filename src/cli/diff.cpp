@@ -7,7 +7,7 @@
 #include "cli/verb.h"
 #include "report/diff_report.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct DiffOptions {
@@ -25,19 +25,19 @@ ExitCode run_diff(const DiffOptions& options, Terminal& terminal) {
   if (!before) faults.insert(faults.end(), before.error().begin(), before.error().end());
   if (!after) faults.insert(faults.end(), after.error().begin(), after.error().end());
   if (!faults.empty()) return refuse(terminal, faults);
-  const DesignDiff d = compare(*before, *after, *models);
+  const plan::DesignDiff d = plan::compare(*before, *after, *models);
   switch (options.format) {
     case Format::json:
-      terminal.out << json_of(d);
+      terminal.out << report::json_of(d);
       break;
     case Format::markdown:
-      terminal.out << to_markdown(document_of(d));
+      terminal.out << to_markdown(report::document_of(d));
       break;
     case Format::html:
-      terminal.out << to_html(document_of(d));
+      terminal.out << to_html(report::document_of(d));
       break;
     default:
-      terminal.out << to_text(document_of(d));
+      terminal.out << to_text(report::document_of(d));
   }
   return d.passes_after ? ExitCode::good : ExitCode::fails_rule;
 }
@@ -59,4 +59,4 @@ Verb diff_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

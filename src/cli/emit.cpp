@@ -16,7 +16,7 @@
 #include "emit/terraform.h"
 #include "plan/review.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct EmitOptions {
@@ -27,7 +27,8 @@ struct EmitOptions {
   bool keep = false;
 };
 
-using Emitter = std::function<Result<EmittedFiles>(const Review&, const EmitSource&)>;
+using Emitter =
+    std::function<Result<emit::EmittedFiles>(const plan::Review&, const emit::EmitSource&)>;
 
 const char* verb_of(ChangeKind kind) {
   switch (kind) {
@@ -53,16 +54,17 @@ Diagnostic refusal(const Change& c, const std::string& dir) {
           .fix = "--keep leaves it and writes the rest, --force replaces it"};
 }
 
-Result<Manifest> manifest_in(const EmitFolder& folder, const std::string& dir) {
-  const std::string path(kManifestFile);
+Result<emit::Manifest> manifest_in(const EmitFolder& folder, const std::string& dir) {
+  const std::string path(emit::kManifestFile);
   const auto disk = folder.read(path);
   if (!disk) return std::unexpected(disk.error());
-  if (!*disk) return Manifest();
-  return read_manifest((*disk)->text, dir + '/' + path);
+  if (!*disk) return emit::Manifest();
+  return emit::read_manifest((*disk)->text, dir + '/' + path);
 }
 
-Result<void> carry_out(const EmitPlan& plan, const Manifest& before, const EmitFolder& folder) {
-  const std::string path(kManifestFile);
+Result<void> carry_out(const EmitPlan& plan, const emit::Manifest& before,
+                       const EmitFolder& folder) {
+  const std::string path(emit::kManifestFile);
   if (auto done = folder.write({path, write_manifest(manifest_between(before, plan.manifest))});
       !done) {
     return done;
@@ -87,7 +89,8 @@ void say_what_changed(const EmitPlan& plan, const EmitOptions& options, Terminal
 }
 
 ExitCode write_files(const std::string& target, const EmitOptions& options,
-                     const EmittedFiles& files, const std::string& digest, Terminal& terminal) {
+                     const emit::EmittedFiles& files, const std::string& digest,
+                     Terminal& terminal) {
   const auto folder = EmitFolder::open(options.dir, !options.dry_run);
   if (!folder) return refuse(terminal, folder.error());
   const auto before = manifest_in(**folder, options.dir);
@@ -135,8 +138,8 @@ ExitCode run_emit(const std::string& target, const EmitOptions& options, const E
   if (!models) return refuse(terminal, models.error());
   const auto design = load_design(options.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const Review review = run_stages(*design, *models);
-  const EmitSource source{
+  const plan::Review review = plan::run_stages(*design, *models);
+  const emit::EmitSource source{
       .design = design->name, .version = design->version, .digest = design::design_digest(*design)};
   const auto files = emitter(review, source);
   if (!files) return refuse(terminal, files.error());
@@ -166,7 +169,7 @@ Verb plain_verb(const std::string& name, const std::string& summary, const Emitt
 }
 
 struct SlurmVerbOptions : EmitOptions {
-  SlurmOptions slurm;
+  emit::SlurmOptions slurm;
   std::optional<std::string> trial;
   std::int64_t trial_port = 6817;
   bool cloud = false;
@@ -179,14 +182,15 @@ ExitCode run_slurm(SlurmVerbOptions options, Terminal& terminal) {
                               .fix = "add --trial DIR"}});
   }
   if (options.trial) {
-    options.slurm.trial = SlurmTrial{.dir = std::filesystem::absolute(*options.trial).string(),
-                                     .controller_port = static_cast<int>(options.trial_port),
-                                     .cloud = options.cloud};
+    options.slurm.trial =
+        emit::SlurmTrial{.dir = std::filesystem::absolute(*options.trial).string(),
+                         .controller_port = static_cast<int>(options.trial_port),
+                         .cloud = options.cloud};
     options.slurm.conf_dir = std::filesystem::absolute(options.dir).lexically_normal().string();
   }
   return run_emit(
       "slurm", options,
-      [&options](const Review& review, const EmitSource& source) {
+      [&options](const plan::Review& review, const emit::EmitSource& source) {
         return emit_slurm(review, source, options.slurm);
       },
       terminal);
@@ -227,7 +231,7 @@ Verb kubernetes_verb() {
             return [options](Terminal& terminal) {
               const ExitCode code = run_emit(
                   "kubernetes", *options,
-                  [&terminal](const Review& review, const EmitSource& source) {
+                  [&terminal](const plan::Review& review, const emit::EmitSource& source) {
                     auto files = emit_kubernetes(review, source);
                     if (files) terminal.err << kubernetes_check_text(*files);
                     return files;
@@ -249,17 +253,17 @@ Verb emit_verb() {
           .verbs = {
               slurm_verb(), kubernetes_verb(),
               plain_verb("prometheus", "Recording and alert rules with their tests, dcgm counters",
-                         [](const Review& review, const EmitSource& source) {
+                         [](const plan::Review& review, const emit::EmitSource& source) {
                            return emit_prometheus(review, source);
                          }),
               plain_verb("grafana", "Dashboards with the planned value in every panel",
-                         [](const Review& review, const EmitSource& source) {
+                         [](const plan::Review& review, const emit::EmitSource& source) {
                            return emit_grafana(review, source);
                          }),
               plain_verb("terraform", "Instances of a rented fleet on AWS, GCP or Azure",
-                         [](const Review& review, const EmitSource& source) {
+                         [](const plan::Review& review, const emit::EmitSource& source) {
                            return emit_terraform(review, source);
                          })}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 constexpr int kContext = 3;
@@ -162,4 +162,4 @@ std::string unified_diff(const TextPair& pair) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "cli/terminal.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 constexpr std::string_view kTemporary = ".orrery-tmp-";
@@ -149,7 +149,7 @@ Result<std::optional<FileOnDisk>> EmitFolder::read(const std::string& path) cons
   return FileOnDisk{std::move(*text), (status.st_mode & S_IXUSR) != 0};
 }
 
-Result<void> EmitFolder::write(const EmittedFile& file) const {
+Result<void> EmitFolder::write(const emit::EmittedFile& file) const {
   const auto steps = steps_of(file.path, path_);
   if (!steps) return std::unexpected(steps.error());
   const std::string name = path_ + '/' + file.path;
@@ -187,4 +187,4 @@ Result<void> EmitFolder::remove(const std::string& path) const {
   return {};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -12,7 +12,7 @@
 
 #include "cli/emit_plan.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 class EmitFolder {
  public:
@@ -24,7 +24,7 @@ class EmitFolder {
 
   // nullopt where there is no such file; anything but a plain file is "emit.not-a-file".
   Result<std::optional<FileOnDisk>> read(const std::string& path) const;
-  Result<void> write(const EmittedFile& file) const;
+  Result<void> write(const emit::EmittedFile& file) const;
   Result<void> remove(const std::string& path) const;  // and folders that it leaves empty
 
  private:
@@ -34,4 +34,4 @@ class EmitFolder {
   int fd_ = -1;  // -1: a folder that is not there
 };
 
-}  // namespace orrery
+}  // namespace orrery::cli

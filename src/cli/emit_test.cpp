@@ -16,7 +16,7 @@
 #include "cli/emit_plan.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 Verb emit_verb();
 
@@ -72,7 +72,7 @@ class Emit : public testing::Test {
   }
 
  private:
-  TestFolder folder_;
+  agent::TestFolder folder_;
 };
 
 TEST_F(Emit, ShowsTheDiffWritesAndThenHasNothingToDo) {
@@ -165,8 +165,8 @@ TEST_F(Emit, LinksLeadNowhere) {
 TEST_F(Emit, AManifestThatPointsElsewhereIsRefused) {
   emit();
   put(at("victim"), "untouched\n");
-  const Manifest planted = {{"slurm", "../victim", sha256_hex("untouched\n"), "d"}};
-  put(out(std::string(kManifestFile)), write_manifest(planted));
+  const emit::Manifest planted = {{"slurm", "../victim", sha256_hex("untouched\n"), "d"}};
+  put(out(std::string(emit::kManifestFile)), write_manifest(planted));
   const VerbAnswer refused = emit({"--force"});
   EXPECT_EQ(refused.code, ExitCode::bad_input);
   EXPECT_THAT(refused.err, HasSubstr("emit.path"));
@@ -175,7 +175,7 @@ TEST_F(Emit, AManifestThatPointsElsewhereIsRefused) {
 
 TEST_F(Emit, ABrokenManifestIsSaid) {
   emit();
-  put(out(std::string(kManifestFile)), "{");
+  put(out(std::string(emit::kManifestFile)), "{");
   EXPECT_EQ(emit().code, ExitCode::bad_input);
 }
 
@@ -190,19 +190,19 @@ TEST_F(Emit, FaultsOfTheDesignAreDiagnostics) {
 
 // A run killed between two files: old and new ones lie side by side, and neither is a hand edit.
 TEST(EmitPlan, AHalfWrittenFolderIsNoHandEdit) {
-  const EmittedFiles old_files = {{"a", "old a"}, {"b", "old b"}};
-  const EmittedFiles new_files = {{"a", "new a"}, {"b", "new b"}};
-  const auto entry = [](const EmittedFile& f) {
-    return ManifestEntry{"t", f.path, sha256_hex(f.text), "d"};
+  const emit::EmittedFiles old_files = {{"a", "old a"}, {"b", "old b"}};
+  const emit::EmittedFiles new_files = {{"a", "new a"}, {"b", "new b"}};
+  const auto entry = [](const emit::EmittedFile& f) {
+    return emit::ManifestEntry{"t", f.path, sha256_hex(f.text), "d"};
   };
-  const Manifest before = {entry(old_files[0]), entry(old_files[1])};
-  const Manifest after = {entry(new_files[0]), entry(new_files[1])};
-  const auto round = read_manifest(write_manifest(manifest_between(before, after)), "m");
+  const emit::Manifest before = {entry(old_files[0]), entry(old_files[1])};
+  const emit::Manifest after = {entry(new_files[0]), entry(new_files[1])};
+  const auto round = emit::read_manifest(write_manifest(manifest_between(before, after)), "m");
   ASSERT_TRUE(round.has_value());
   const auto disk = [&](const std::string& path) -> Result<std::optional<FileOnDisk>> {
     return FileOnDisk{path == "a" ? "new a" : "old b"};
   };
-  const EmittedFiles third = {{"a", "third a"}, {"b", "third b"}};
+  const emit::EmittedFiles third = {{"a", "third a"}, {"b", "third b"}};
   const auto plan = plan_emit({"t", "d", third}, *round, disk);
   ASSERT_TRUE(plan.has_value());
   ASSERT_EQ(plan->changes.size(), 2U);
@@ -211,7 +211,7 @@ TEST(EmitPlan, AHalfWrittenFolderIsNoHandEdit) {
 }
 
 TEST(EmitFolder, WritesOverWhatAKilledRunLeft) {
-  const TestFolder dir;
+  const agent::TestFolder dir;
   dir.write(".orrery-tmp-a", "half");
   {
     const auto folder = EmitFolder::open(dir.path(), true);
@@ -254,4 +254,4 @@ TEST(UnifiedDiff, FarApartTextsAreReplaced) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cli

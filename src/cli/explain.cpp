@@ -13,7 +13,7 @@
 #include "report/claims_report.h"
 #include "report/explain_report.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct ExplainOptions {
@@ -22,7 +22,7 @@ struct ExplainOptions {
   Format format = Format::text;
 };
 
-void print(Terminal& terminal, const Document& document, Format format) {
+void print(Terminal& terminal, const report::Document& document, Format format) {
   terminal.out << (format == Format::markdown ? to_markdown(document) : to_text(document));
 }
 
@@ -38,37 +38,37 @@ ExitCode unknown(Terminal& terminal, const char* kind, const std::string& name,
 ExitCode explain_claims(const ExplainOptions& o, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
-  auto checks = check_claims(*models);
+  auto checks = calc::check_claims(*models);
   if (!checks) return refuse(terminal, checks.error());
   if (!o.name.empty()) {
     std::vector<std::string> ids;
-    for (const ClaimCheck& c : *checks) ids.push_back(c.claim.id);
-    std::erase_if(*checks, [&](const ClaimCheck& c) { return c.claim.id != o.name; });
+    for (const calc::ClaimCheck& c : *checks) ids.push_back(c.claim.id);
+    std::erase_if(*checks, [&](const calc::ClaimCheck& c) { return c.claim.id != o.name; });
     if (checks->empty()) return unknown(terminal, "claim", o.name, ids, "orrery explain claims");
   }
   if (o.format == Format::json) {
-    terminal.out << json_of(*checks);
+    terminal.out << report::json_of(*checks);
   } else if (!o.name.empty()) {
-    print(terminal, document_of(checks->front()), o.format);
+    print(terminal, report::document_of(checks->front()), o.format);
   } else {
     const bool details = o.format == Format::markdown;
-    print(terminal, document_of(*checks, ClaimsView{.details = details}), o.format);
+    print(terminal, document_of(*checks, report::ClaimsView{.details = details}), o.format);
   }
   return ExitCode::good;
 }
 
 ExitCode explain_rules(const ExplainOptions& o, Terminal& terminal) {
-  std::vector<Rule> rules = all_rules();
+  std::vector<plan::Rule> rules = plan::all_rules();
   if (!o.name.empty()) {
     std::vector<std::string> ids;
-    for (const Rule& r : rules) ids.emplace_back(r.id);
-    std::erase_if(rules, [&](const Rule& r) { return r.id != o.name; });
+    for (const plan::Rule& r : rules) ids.emplace_back(r.id);
+    std::erase_if(rules, [&](const plan::Rule& r) { return r.id != o.name; });
     if (rules.empty()) return unknown(terminal, "rule", o.name, ids, "orrery explain rules");
   }
   if (o.format == Format::json) {
-    terminal.out << json_of(rules);
+    terminal.out << report::json_of(rules);
   } else {
-    print(terminal, document_of(rules), o.format);
+    print(terminal, report::document_of(rules), o.format);
   }
   return ExitCode::good;
 }
@@ -76,13 +76,14 @@ ExitCode explain_rules(const ExplainOptions& o, Terminal& terminal) {
 ExitCode explain_glossary(const ExplainOptions& o, Terminal& terminal) {
   const auto knowledge = shipped_knowledge();
   if (!knowledge) return refuse(terminal, knowledge.error());
-  auto entries = read_glossary(*knowledge);
+  auto entries = report::read_glossary(*knowledge);
   if (!entries) return refuse(terminal, entries.error());
   if (!o.name.empty()) {
     std::vector<std::string> words;
-    for (const GlossaryEntry& e : *entries) words.push_back(lowered(e.word));
+    for (const report::GlossaryEntry& e : *entries) words.push_back(lowered(e.word));
     const std::string wanted = lowered(o.name);
-    std::erase_if(*entries, [&](const GlossaryEntry& e) { return lowered(e.word) != wanted; });
+    std::erase_if(*entries,
+                  [&](const report::GlossaryEntry& e) { return lowered(e.word) != wanted; });
     if (entries->empty())
       return unknown(terminal, "word", o.name, words, "orrery explain glossary");
   }
@@ -100,16 +101,18 @@ ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const auto design = load_design(o.topic, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const Verdict v = review(*design, *models, {.spends = false});
-  const std::vector<PlacedFigure> found = figures_named(v, o.name);
+  const plan::Verdict v = plan::review(*design, *models, {.spends = false});
+  const std::vector<report::PlacedFigure> found = report::figures_named(v, o.name);
   if (found.empty()) {
-    return unknown(terminal, "figure", o.name, figure_names(v), "orrery explain " + o.topic);
+    return unknown(terminal, "figure", o.name, report::figure_names(v),
+                   "orrery explain " + o.topic);
   }
   if (o.format == Format::json) {
     terminal.out << json_of(found);
   } else {
-    const bool one_name = std::ranges::all_of(
-        found, [&](const PlacedFigure& p) { return p.figure->id == found.front().figure->id; });
+    const bool one_name = std::ranges::all_of(found, [&](const report::PlacedFigure& p) {
+      return p.figure->id == found.front().figure->id;
+    });
     print(terminal, document_of(found, !o.name.empty() && one_name), o.format);
   }
   return ExitCode::good;
@@ -148,4 +151,4 @@ Verb explain_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

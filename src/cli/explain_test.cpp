@@ -8,7 +8,7 @@
 #include "cli/verb.h"
 #include "design/templates.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 Verb explain_verb();
 
@@ -89,4 +89,4 @@ TEST(Explain, UnknownNamesSuggestTheNearest) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -15,7 +15,7 @@
 #include "plan/review.h"
 #include "server/message.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 // Prometheus's own text format, as its clients announce it.
@@ -23,7 +23,7 @@ constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 struct ExporterOptions {
   std::string design;
-  int port = kOrreryExporterPort;
+  int port = emit::kOrreryExporterPort;
   bool slurm = false;
   std::string slurm_conf;
   std::string node_files;
@@ -32,9 +32,9 @@ struct ExporterOptions {
 };
 
 // orrery_plan_NAME with one sample a bound, so that a panel can draw the band.
-MetricFamilies plan_families(const std::vector<PlannedValue>& plan) {
-  MetricFamilies families;
-  for (const PlannedValue& v : plan) {
+agent::MetricFamilies plan_families(const std::vector<emit::PlannedValue>& plan) {
+  agent::MetricFamilies families;
+  for (const emit::PlannedValue& v : plan) {
     const std::string name = "orrery_plan_" + v.metric;
     if (families.empty() || families.back().name != name) {
       families.push_back({.name = name, .help = v.help + " As planned.", .samples = {}});
@@ -50,7 +50,7 @@ MetricFamilies plan_families(const std::vector<PlannedValue>& plan) {
   return families;
 }
 
-MetricFamily info_family(const design::Design& design) {
+agent::MetricFamily info_family(const design::Design& design) {
   return {.name = "orrery_exporter_info",
           .help = "The design whose plan this is.",
           .samples = {{{{"design", design.name},
@@ -64,8 +64,8 @@ Seconds wall_clock() {
   return Seconds(std::chrono::duration<double>(since).count());
 }
 
-Response answer(const Request& request, Exporter& exporter) {
-  const std::string_view path = path_of(request);
+net::Response answer(const net::Request& request, agent::Exporter& exporter) {
+  const std::string_view path = net::path_of(request);
   if (path != "/metrics" && path != "/") {
     return {.status = 404, .body = "Only /metrics is served here.\n"};
   }
@@ -76,24 +76,28 @@ Response answer(const Request& request, Exporter& exporter) {
   return {.content_type = kMetricsType, .body = exporter.page()};
 }
 
-ExporterSetup setup_of(const ExporterOptions& options, MetricFamilies plan, Terminal& terminal) {
-  ExporterSetup setup{.plan = std::move(plan),
-                      .slurm = options.slurm,
-                      .question = {.conf = options.slurm_conf},
-                      .node_files = options.node_files,
-                      .probes = {},
-                      .read_file = terminal.read_file,
-                      .now = wall_clock,
-                      .log = [&terminal](const Diagnostics& all) { terminal.err << to_text(all); }};
-  for (const std::string& probe : options.probes) setup.probes.push_back(probe_file_of(probe));
+agent::ExporterSetup setup_of(const ExporterOptions& options, agent::MetricFamilies plan,
+                              Terminal& terminal) {
+  agent::ExporterSetup setup{
+      .plan = std::move(plan),
+      .slurm = options.slurm,
+      .question = {.conf = options.slurm_conf},
+      .node_files = options.node_files,
+      .probes = {},
+      .read_file = terminal.read_file,
+      .now = wall_clock,
+      .log = [&terminal](const Diagnostics& all) { terminal.err << to_text(all); }};
+  for (const std::string& probe : options.probes)
+    setup.probes.push_back(agent::probe_file_of(probe));
   return setup;
 }
 
-ExitCode serve_metrics(const ExporterOptions& options, Exporter& exporter, Terminal& terminal) {
-  net::ServerOptions listening = browser_options();
+ExitCode serve_metrics(const ExporterOptions& options, agent::Exporter& exporter,
+                       Terminal& terminal) {
+  net::ServerOptions listening = server::browser_options();
   listening.port = options.port;
   auto server = net::Server::listen(
-      listening, [&exporter](const Request& request) { return answer(request, exporter); });
+      listening, [&exporter](const net::Request& request) { return answer(request, exporter); });
   if (!server) return refuse(terminal, server.error());
   terminal.out << fmt::format("http://127.0.0.1:{}/metrics", (*server)->port()) << '\n'
                << std::flush;
@@ -107,10 +111,10 @@ ExitCode run_exporter(const ExporterOptions& options, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const auto design = load_design(options.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const Review review = run_stages(*design, *models);
-  MetricFamilies plan = plan_families(planned_values(review));
+  const plan::Review review = plan::run_stages(*design, *models);
+  agent::MetricFamilies plan = plan_families(emit::planned_values(review));
   plan.push_back(info_family(*design));
-  Exporter exporter(setup_of(options, std::move(plan), terminal));
+  agent::Exporter exporter(setup_of(options, std::move(plan), terminal));
   if (!options.once) return serve_metrics(options, exporter, terminal);
   terminal.out << exporter.page();
   return ExitCode::good;
@@ -144,4 +148,4 @@ Verb exporter_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

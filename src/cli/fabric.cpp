@@ -17,7 +17,7 @@
 #include "report/document.h"
 #include "score/log_standing.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 // Which network: the compute network of a design, or one described by options.
@@ -40,13 +40,14 @@ struct NetworkOptions {
 
 std::vector<std::string> routing_words() {
   std::vector<std::string> words;
-  for (const auto& row : words_of(RoutingKind{}).rows()) words.emplace_back(row.other_or_word());
+  for (const auto& row : words_of(catalog::RoutingKind{}).rows())
+    words.emplace_back(row.other_or_word());
   return words;
 }
 
 void bind_network(NetworkOptions& o, Arguments& a) {
   a.option("--design", o.design, "take the compute network of a design instead", "FILE");
-  const auto kinds = word_list<TopologyKind>();
+  const auto kinds = word_list<catalog::TopologyKind>();
   a.choice("--topology", o.topology, {kinds.begin(), kinds.end()}, "kind");
   a.option("--nodes", o.nodes, "nodes");
   a.option("--nics", o.nics, "NICs of a node on this network");
@@ -61,13 +62,13 @@ void bind_network(NetworkOptions& o, Arguments& a) {
   a.format(o.format, {Format::text, Format::json, Format::markdown});
 }
 
-RoutingKind routing_of(const std::string& text) {
-  return from_any_word<RoutingKind>(text).value_or(RoutingKind::fixed);
+catalog::RoutingKind routing_of(const std::string& text) {
+  return from_any_word<catalog::RoutingKind>(text).value_or(catalog::RoutingKind::fixed);
 }
 
 struct Built {
-  Topology topology;
-  Bill bill;
+  fabric::Topology topology;
+  catalog::Bill bill;
 };
 
 Diagnostic usage(std::string what, std::string fix) {
@@ -77,11 +78,12 @@ Diagnostic usage(std::string what, std::string fix) {
           .fix = std::move(fix)};
 }
 
-Result<Built> from_design(const NetworkOptions& o, const Models& models, Terminal& terminal) {
+Result<Built> from_design(const NetworkOptions& o, const machine::Models& models,
+                          Terminal& terminal) {
   auto design = load_design(*o.design, models.catalog(), terminal);
   if (!design) return std::unexpected(design.error());
-  const Machine machine = build_machine(std::move(*design), models);
-  const Network& compute = machine.networks.compute;
+  const machine::Machine machine = build_machine(std::move(*design), models);
+  const machine::Network& compute = machine.networks.compute;
   if (!compute.topology) {
     if (!compute.faults.empty()) return std::unexpected(compute.faults);
     return fail(usage("the design has no compute network of its own", "describe fabric.compute"));
@@ -89,7 +91,7 @@ Result<Built> from_design(const NetworkOptions& o, const Models& models, Termina
   return Built{*compute.topology, compute.bill};
 }
 
-Result<Built> from_options(const NetworkOptions& o, const Catalog& catalog) {
+Result<Built> from_options(const NetworkOptions& o, const catalog::Catalog& catalog) {
   const auto rate = parse_quantity<BytesPerSecond>(o.rate);
   Diagnostics faults;
   if (!catalog.switch_part(o.switch_id)) {
@@ -101,13 +103,14 @@ Result<Built> from_options(const NetworkOptions& o, const Catalog& catalog) {
     faults.push_back(usage("a number is out of range", "at most a million nodes"));
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
-  PlainNetwork wanted{.kind = from_word<TopologyKind>(o.topology).value_or(TopologyKind::rail_fat_tree),
-                      .nodes = static_cast<int>(o.nodes),
-                      .ports_per_node = static_cast<int>(o.nics),
-                      .switch_part = catalog.switch_part(o.switch_id),
-                      .port_rate = *rate,
-                      .planes = static_cast<int>(o.planes),
-                      .oversubscription = o.oversubscription};
+  machine::PlainNetwork wanted{.kind = from_word<catalog::TopologyKind>(o.topology)
+                                           .value_or(catalog::TopologyKind::rail_fat_tree),
+                               .nodes = static_cast<int>(o.nodes),
+                               .ports_per_node = static_cast<int>(o.nics),
+                               .switch_part = catalog.switch_part(o.switch_id),
+                               .port_rate = *rate,
+                               .planes = static_cast<int>(o.planes),
+                               .oversubscription = o.oversubscription};
   if (o.radix) wanted.radix = static_cast<int>(*o.radix);
   for (const std::string_view k : split(o.torus, 'x')) {
     if (const auto size = parse_integer(k)) wanted.torus.push_back(static_cast<int>(*size));
@@ -117,16 +120,16 @@ Result<Built> from_options(const NetworkOptions& o, const Catalog& catalog) {
   return Built{std::move(built->topology), std::move(built->bill)};
 }
 
-Result<Built> build(const NetworkOptions& o, const Models& models, Terminal& terminal) {
+Result<Built> build(const NetworkOptions& o, const machine::Models& models, Terminal& terminal) {
   return o.design ? from_design(o, models, terminal) : from_options(o, models.catalog());
 }
 
-void print(Terminal& terminal, Format format, const Document& d) {
+void print(Terminal& terminal, Format format, const report::Document& d) {
   terminal.out << (format == Format::markdown ? to_markdown(d) : to_text(d));
 }
 
 std::string bill_json(const Built& b) {
-  const Topology& t = b.topology;
+  const fabric::Topology& t = b.topology;
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("topology", to_text(t.spec.kind));
   w.field("tiers", t.tiers).field("endpoints", t.endpoints).field("leaf", t.leaves);
@@ -138,7 +141,7 @@ std::string bill_json(const Built& b) {
   w.field("price_low_usd", b.bill.price().low.base());
   w.field("price_high_usd", b.bill.price().high.base());
   w.key("lines").begin_array();
-  for (const BillLine& line : b.bill.lines) {
+  for (const catalog::BillLine& line : b.bill.lines) {
     w.begin_object().field("item", line.item).field("part", line.part_id);
     w.field("count", line.count).field("unit_power_w", line.unit_power.base());
     w.field("reference", line.reference).end_object();
@@ -156,8 +159,8 @@ ExitCode run_bill(const NetworkOptions& o, Terminal& terminal) {
     terminal.out << bill_json(*b);
     return ExitCode::good;
   }
-  const Topology& t = b->topology;
-  Document d;
+  const fabric::Topology& t = b->topology;
+  report::Document d;
   d.heading(1, fmt::format("{} of {} endpoints", to_text(t.spec.kind), t.endpoints));
   d.paragraph(fmt::format(
       "{} tiers, {} leaves, {} spines, {} cores; {} links across at most; bisection {} ({} % of "
@@ -165,9 +168,9 @@ ExitCode run_bill(const NetworkOptions& o, Terminal& terminal) {
       t.tiers, t.leaves, t.spines, t.cores, diameter_links(t), brief(bisection(t)),
       significant(100 * bisection_share(t), 3), brief(b->bill.power()), brief(b->bill.price().low),
       brief(b->bill.price().high)));
-  Table table{.header = {"item", "part", "count", "W each"},
-              .flush_right = {false, false, true, true}};
-  for (const BillLine& line : b->bill.lines) {
+  report::Table table{.header = {"item", "part", "count", "W each"},
+                      .flush_right = {false, false, true, true}};
+  for (const catalog::BillLine& line : b->bill.lines) {
     table.rows.push_back({line.item, line.part_id, grouped(static_cast<std::int64_t>(line.count)),
                           significant(line.unit_power.base(), 3)});
   }
@@ -186,28 +189,28 @@ ExitCode run_path(const PathOptions& o, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const auto b = build(o, *models, terminal);
   if (!b) return refuse(terminal, b.error());
-  const FabricGraph g = build_graph(b->topology);
+  const fabric::FabricGraph g = build_graph(b->topology);
   if (o.from < 0 || o.to < 0 || o.from >= g.endpoints || o.to >= g.endpoints) {
     return refuse(terminal, {usage(fmt::format("endpoints are 0 to {}", g.endpoints - 1), "")});
   }
-  Router router(g, {.kind = routing_of(o.routing), .seed = o.seed});
-  std::vector<LinkId> path;
-  const bool found =
-      router.route(static_cast<VertexId>(o.from), static_cast<VertexId>(o.to), 0, path);
+  fabric::Router router(g, {.kind = routing_of(o.routing), .seed = o.seed});
+  std::vector<fabric::LinkId> path;
+  const bool found = router.route(static_cast<fabric::VertexId>(o.from),
+                                  static_cast<fabric::VertexId>(o.to), 0, path);
   if (!found) return refuse(terminal, {usage("no path: ends in different planes?", "")});
   if (o.format == Format::json) {
     JsonWriter w;
     w.begin_object().field("schema_version", 1).field("latency_s", path_latency(g, path));
     w.key("links").begin_array();
-    for (const LinkId l : path) w.value(g.link_name(l));
+    for (const fabric::LinkId l : path) w.value(g.link_name(l));
     terminal.out << w.end_array().end_object().text() << '\n';
     return ExitCode::good;
   }
-  Document d;
-  d.heading(1, fmt::format("{} to {}", g.vertex_name(static_cast<VertexId>(o.from)),
-                           g.vertex_name(static_cast<VertexId>(o.to))));
+  report::Document d;
+  d.heading(1, fmt::format("{} to {}", g.vertex_name(static_cast<fabric::VertexId>(o.from)),
+                           g.vertex_name(static_cast<fabric::VertexId>(o.to))));
   std::vector<std::string> links;
-  for (const LinkId l : path) links.push_back(g.link_name(l));
+  for (const fabric::LinkId l : path) links.push_back(g.link_name(l));
   d.bullets(std::move(links));
   d.paragraph(fmt::format("{} links, {} of latency, {} routing.", path.size(),
                           brief(Seconds(path_latency(g, path))), o.routing));
@@ -220,7 +223,7 @@ struct LossOptions : NetworkOptions {
   std::int64_t number = 0;
 };
 
-std::string loss_json(const LossReport& r) {
+std::string loss_json(const fabric::LossReport& r) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("lost", r.lost);
   w.field("before_s", r.before.base()).field("after_s", r.after.base()).field("share", r.share);
@@ -236,16 +239,16 @@ ExitCode run_loss(const LossOptions& o, Terminal& terminal) {
   const auto b = build(o, *models, terminal);
   if (!b) return refuse(terminal, b.error());
   if (o.number < 0 || o.number > 100'000'000) return refuse(terminal, {usage("no such part", "")});
-  const auto r =
-      study_loss(b->topology, {.loss = loss_from(o.lose).value_or(Loss::leaf_uplink),
-                               .number = static_cast<int>(o.number),
-                               .routing = {.kind = routing_of(o.routing), .seed = o.seed}});
+  const auto r = study_loss(b->topology,
+                            {.loss = fabric::loss_from(o.lose).value_or(fabric::Loss::leaf_uplink),
+                             .number = static_cast<int>(o.number),
+                             .routing = {.kind = routing_of(o.routing), .seed = o.seed}});
   if (!r) return refuse(terminal, r.error());
   if (o.format == Format::json) {
     terminal.out << loss_json(*r);
     return ExitCode::good;
   }
-  Document d;
+  report::Document d;
   d.heading(1, "Without " + r->lost);
   d.paragraph(
       r->cut > 0
@@ -272,7 +275,7 @@ ExitCode run_counters(const FileOptions& o, Terminal& terminal) {
   if (!text) return refuse(terminal, text.error());
   const auto table = CsvTable::parse(*text, o.file);
   if (!table) return refuse(terminal, table.error());
-  const Diagnostics found = judge_counters(*table);
+  const Diagnostics found = fabric::judge_counters(*table);
   if (has_errors(found)) return refuse(terminal, found);
   terminal.out << (found.empty() ? "The counters show nothing wrong.\n" : to_text(found) + "\n");
   return found.empty() ? ExitCode::good : ExitCode::fails_rule;
@@ -287,14 +290,16 @@ struct LogOptions : FileOptions {
   std::optional<std::int64_t> ranks;
 };
 
-Document log_document(const LogStanding& standing, const NcclLog& log, int ranks) {
-  Document d;
+report::Document log_document(const score::LogStanding& standing, const fabric::NcclLog& log,
+                              int ranks) {
+  report::Document d;
   d.heading(1, fmt::format("{} over {} ranks: measured against expected",
                            log.kind ? to_text(*log.kind) : "collective", ranks));
   for (const Diagnostic& n : log.notes) d.paragraph(n.what + ". " + n.fix + ".");
-  Table t{.header = {"size", "measured", "expected", "80 % interval", "bus GB/s", "verdict"},
-          .flush_right = {true, true, true, true, true, false}};
-  for (const LogLine& line : standing.lines) {
+  report::Table t{
+      .header = {"size", "measured", "expected", "80 % interval", "bus GB/s", "verdict"},
+      .flush_right = {true, true, true, true, true, false}};
+  for (const score::LogLine& line : standing.lines) {
     const Estimate& e = line.expected.seconds;
     t.rows.push_back({brief(Bytes(line.measured.bytes)), brief(Seconds(line.seconds())),
                       brief(Seconds(e.value)),
@@ -308,7 +313,7 @@ Document log_document(const LogStanding& standing, const NcclLog& log, int ranks
   if (!standing.reasons.empty()) {
     d.heading(2, "Likely reasons");
     std::vector<std::string> items;
-    for (const GapReason& r : standing.reasons)
+    for (const fabric::GapReason& r : standing.reasons)
       items.push_back(r.reason + ". Check: " + r.check + ".");
     d.bullets(std::move(items));
   }
@@ -320,9 +325,9 @@ ExitCode run_log(const LogOptions& o, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const auto text = terminal.read_file(o.file);
   if (!text) return refuse(terminal, text.error());
-  const auto log = parse_nccl_log(*text, o.file);
+  const auto log = fabric::parse_nccl_log(*text, o.file);
   if (!log) return refuse(terminal, log.error());
-  const Accelerator* a = models->catalog().accelerator(o.gpu);
+  const catalog::Accelerator* a = models->catalog().accelerator(o.gpu);
   const auto rate = parse_quantity<BytesPerSecond>(o.rate);
   const auto ranks =
       static_cast<int>(o.ranks.value_or(log->ranks_solved.value_or(log->ranks_stated.value_or(0))));
@@ -333,13 +338,13 @@ ExitCode run_log(const LogOptions& o, Terminal& terminal) {
   if (o.per_node < 1 || o.per_node > 1024) faults.push_back(usage("--gpus-per-node", "8"));
   if (!faults.empty()) return refuse(terminal, faults);
   const auto per_host = static_cast<int>(o.per_node);
-  const Wiring wiring{.accelerator = a,
-                      .domain = domain_of_host(*a, per_host),
-                      .accelerators_per_host = per_host,
-                      .nics_per_host = static_cast<double>(o.nics),
-                      .nic_rate = *rate,
-                      .network = network_kind_from(o.network, a->scaleup_link)};
-  const LogStanding standing = stand_log(*log, ranks, wiring, models->collectives);
+  const machine::Wiring wiring{.accelerator = a,
+                               .domain = score::domain_of_host(*a, per_host),
+                               .accelerators_per_host = per_host,
+                               .nics_per_host = static_cast<double>(o.nics),
+                               .nic_rate = *rate,
+                               .network = fabric::network_kind_from(o.network, a->scaleup_link)};
+  const score::LogStanding standing = score::stand_log(*log, ranks, wiring, models->collectives);
   print(terminal, o.format, log_document(standing, *log, ranks));
   return ExitCode::good;
 }
@@ -357,11 +362,11 @@ ExitCode run_compare(const CompareOptions& o, Terminal& terminal) {
   for (const std::int64_t n : {o.leaves, o.hosts, o.spines, o.queue_pairs}) {
     if (n < 1 || n > kMost) return refuse(terminal, {usage("counts are 1 to 256", "")});
   }
-  const FabricComparison c =
-      compare_fabrics(static_cast<int>(o.leaves), static_cast<int>(o.hosts),
-                      static_cast<int>(o.spines), static_cast<int>(o.queue_pairs), 3);
+  const fabric::FabricComparison c =
+      fabric::compare_fabrics(static_cast<int>(o.leaves), static_cast<int>(o.hosts),
+                              static_cast<int>(o.spines), static_cast<int>(o.queue_pairs), 3);
   const auto percent = [](double share) { return significant(100 * share, 3) + " %"; };
-  Document d;
+  report::Document d;
   d.heading(1, "InfiniBand against RoCE on one leaf-spine network");
   d.table(
       {.header = {"", "wire left to a permutation", "switch latency of 3 hops"},
@@ -458,4 +463,4 @@ Verb fabric_verb() {
   return v;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

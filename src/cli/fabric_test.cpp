@@ -7,7 +7,7 @@
 #include "cli/answer_fixture.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 Verb fabric_verb();
 
@@ -84,4 +84,4 @@ TEST(FabricVerb, AnImpossibleNetworkIsRefused) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cli

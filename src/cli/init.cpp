@@ -13,7 +13,7 @@
 #include "design/schema.h"
 #include "design/templates.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct InitOptions {
@@ -136,4 +136,4 @@ Verb init_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -8,7 +8,7 @@
 #include "cli/answer_fixture.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 Verb init_verb();
 
@@ -55,7 +55,7 @@ TEST(Init, PrintsTheSchema) {
 }
 
 TEST(InitFile, NeverReplacesWithoutForce) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   const std::string file = folder.at("my.yaml");
   EXPECT_EQ(ask_init({"--template", "single-node", "-o", file}).code, ExitCode::good);
   const std::string first = read_text_file(file).value();
@@ -69,7 +69,7 @@ TEST(InitFile, NeverReplacesWithoutForce) {
 }
 
 TEST(InitFile, SaysWhyItCannotWrite) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   const VerbAnswer answer =
       ask_init({"--template", "single-node", "-o", folder.at("no/such/folder.yaml")});
   EXPECT_EQ(answer.code, ExitCode::bad_input);
@@ -77,4 +77,4 @@ TEST(InitFile, SaysWhyItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cli

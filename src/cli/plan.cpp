@@ -6,7 +6,7 @@
 #include "plan/review.h"
 #include "report/verdict_report.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct PlanOptions {
@@ -16,8 +16,8 @@ struct PlanOptions {
   std::vector<std::string> calibrations;
 };
 
-std::string rendered(const Verdict& v, const PlanOptions& options) {
-  const Document document = document_of(v, {.explain = options.explain});
+std::string rendered(const plan::Verdict& v, const PlanOptions& options) {
+  const report::Document document = report::document_of(v, {.explain = options.explain});
   switch (options.format) {
     case Format::text:
       return to_text(document);
@@ -26,17 +26,17 @@ std::string rendered(const Verdict& v, const PlanOptions& options) {
     case Format::html:
       return to_html(document);
     case Format::json:
-      return json_of(v);
+      return report::json_of(v);
     case Format::csv:
-      return csv_of(v);
+      return report::csv_of(v);
   }
   return {};
 }
 
 // A calibration of a tier that this design does not have changes nothing: worth saying.
-void warn_of_unknown_tiers(const Models& models, const design::Design& design,
+void warn_of_unknown_tiers(const machine::Models& models, const design::Design& design,
                            const std::vector<std::string>& files, Terminal& terminal) {
-  for (const TierMeasurement& m : models.tiers) {
+  for (const machine::TierMeasurement& m : models.tiers) {
     if (m.tier == "node-nvme" || design::find_tier(design, m.tier)) continue;
     terminal.err << to_text(Diagnostic{.severity = Severity::warning,
                                        .code = "calibration.tier",
@@ -53,7 +53,7 @@ ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
   const auto design = load_design(options.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
   warn_of_unknown_tiers(*models, *design, options.calibrations, terminal);
-  const Verdict verdict = review(*design, *models);
+  const plan::Verdict verdict = plan::review(*design, *models);
   terminal.out << rendered(verdict, options);
   return verdict.passes() ? ExitCode::good : ExitCode::fails_rule;
 }
@@ -81,4 +81,4 @@ Verb plan_verb() {
       }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

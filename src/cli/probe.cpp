@@ -12,7 +12,7 @@
 
 extern char** environ;
 
-namespace orrery {
+namespace orrery::cli {
 
 Verb probe_storage_verb();
 
@@ -76,4 +76,4 @@ Verb probe_verb() {
           .verbs = {gpu_verb(), probe_storage_verb()}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -18,7 +18,7 @@
 #include "plan/review.h"
 #include "score/storage_compare.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 // What --quick lowers: half a minute instead of some, and wider intervals.
@@ -86,7 +86,7 @@ class Numbers {
 };
 
 // One line that writes over itself, on terminals alone.
-ProbeProgress progress_on(Terminal& terminal) {
+agent::ProbeProgress progress_on(Terminal& terminal) {
   if (!terminal.err_is_tty) return [](std::string_view, double) {};
   const auto start = std::chrono::steady_clock::now();
   return [&terminal, start](std::string_view what, double done) {
@@ -99,8 +99,8 @@ ProbeProgress progress_on(Terminal& terminal) {
   };
 }
 
-Result<FolderProbe> folder_probe(const StorageOptions& o, Terminal& terminal) {
-  FolderProbe p{.path = o.place, .seed = o.seed, .stop = terminal.interrupted};
+Result<agent::FolderProbe> folder_probe(const StorageOptions& o, Terminal& terminal) {
+  agent::FolderProbe p{.path = o.place, .seed = o.seed, .stop = terminal.interrupted};
   Numbers numbers;
   const std::string size = o.size.value_or(o.quick ? "128 MiB" : "1 GiB");
   p.block_bytes =
@@ -119,16 +119,17 @@ Result<FolderProbe> folder_probe(const StorageOptions& o, Terminal& terminal) {
   p.samples = o.quick ? 100 : 500;
   p.checkpoint_bytes = std::min<std::uint64_t>(p.file_bytes / 2, std::uint64_t{8} << 30);
   p.direct = !o.buffered;
-  if (o.engine == "io_uring") p.engine = IoEngine::io_uring;
-  if (o.engine == "threads") p.engine = IoEngine::threads;
+  if (o.engine == "io_uring") p.engine = agent::IoEngine::io_uring;
+  if (o.engine == "threads") p.engine = agent::IoEngine::threads;
   if (!o.only.empty()) p.parts.clear();
   for (const std::string& word : o.only) {
-    if (const auto part = probe_part(word)) {
+    if (const auto part = agent::probe_part(word)) {
       p.parts.push_back(*part);
       continue;
     }
     std::string known;
-    for (const ProbePart each : all_probe_parts()) known += fmt::format(" {}", to_text(each));
+    for (const agent::ProbePart each : agent::all_probe_parts())
+      known += fmt::format(" {}", to_text(each));
     numbers.faults.push_back(
         bad_option("--only", fmt::format("\"{}\" is no part of the probe", word.substr(0, 40)),
                    "write one of" + known));
@@ -146,7 +147,7 @@ std::string region_of(const StorageOptions& o) {
   return "us-east-1";
 }
 
-Result<BucketProbe> bucket_probe(const StorageOptions& o, Terminal& terminal) {
+Result<agent::BucketProbe> bucket_probe(const StorageOptions& o, Terminal& terminal) {
   const auto place = s3::parse_location(o.place);
   if (!place) return std::unexpected(place.error());
   const auto keys = s3::credentials_of([](const char* name) { return std::getenv(name); });
@@ -159,7 +160,8 @@ Result<BucketProbe> bucket_probe(const StorageOptions& o, Terminal& terminal) {
   if (!endpoint) return std::unexpected(endpoint.error());
   Numbers numbers;
   if (!plain) numbers.faults.push_back(bad_option("--region", "no name of a region", ""));
-  BucketProbe p{.target = o.place, .prefix = place->prefix, .create_bucket = o.create_bucket};
+  agent::BucketProbe p{
+      .target = o.place, .prefix = place->prefix, .create_bucket = o.create_bucket};
   p.config = {.endpoint = *endpoint,
               .bucket = place->bucket,
               .region = region,
@@ -178,7 +180,7 @@ Result<BucketProbe> bucket_probe(const StorageOptions& o, Terminal& terminal) {
   return p;
 }
 
-Result<ProbeReport> measured(const StorageOptions& o, Terminal& terminal) {
+Result<agent::ProbeReport> measured(const StorageOptions& o, Terminal& terminal) {
   if (o.place.starts_with("s3://")) {
     const auto probe = bucket_probe(o, terminal);
     if (!probe) return std::unexpected(probe.error());
@@ -189,19 +191,19 @@ Result<ProbeReport> measured(const StorageOptions& o, Terminal& terminal) {
   return probe_folder(*probe);
 }
 
-StorageProbe in_scores_terms(const ProbeReport& report, int streams) {
-  StorageProbe probe{.target = report.target,
-                     .kind = report.kind,
-                     .streams = streams,
-                     .object_bytes = report.object_bytes};
-  for (const ProbeFigure& f : report.figures) {
+score::StorageProbe in_scores_terms(const agent::ProbeReport& report, int streams) {
+  score::StorageProbe probe{.target = report.target,
+                            .kind = report.kind,
+                            .streams = streams,
+                            .object_bytes = report.object_bytes};
+  for (const agent::ProbeFigure& f : report.figures) {
     probe.figures.push_back({f.id, f.value(), f.low(), f.high()});
   }
   return probe;
 }
 
-void show(const ProbeReport& report, const std::optional<StorageStanding>& standing, Format format,
-          Terminal& terminal) {
+void show(const agent::ProbeReport& report, const std::optional<score::StorageStanding>& standing,
+          Format format, Terminal& terminal) {
   switch (format) {
     case Format::json:
       terminal.out << probe_json(report, [&](JsonWriter& json) {
@@ -216,17 +218,17 @@ void show(const ProbeReport& report, const std::optional<StorageStanding>& stand
   }
 }
 
-ExitCode measure(const StorageOptions& o, const Review* plan, Terminal& terminal) {
+ExitCode measure(const StorageOptions& o, const plan::Review* plan, Terminal& terminal) {
   const int streams = static_cast<int>(o.streams);
   if (plan) {  // which tier is meant is settled before minutes are spent
-    const ProbeReport none{.target = o.place,
-                           .kind = o.place.starts_with("s3://") ? "bucket" : "folder"};
+    const agent::ProbeReport none{.target = o.place,
+                                  .kind = o.place.starts_with("s3://") ? "bucket" : "folder"};
     const auto known = compare_storage(in_scores_terms(none, streams), *plan, o.tier);
     if (!known) return refuse(terminal, known.error());
   }
   const auto report = measured(o, terminal);
   if (!report) return refuse(terminal, report.error());
-  std::optional<StorageStanding> standing;
+  std::optional<score::StorageStanding> standing;
   if (plan) {
     auto compared = compare_storage(in_scores_terms(*report, streams), *plan, o.tier);
     if (!compared) return refuse(terminal, compared.error());
@@ -243,7 +245,7 @@ ExitCode run_storage(const StorageOptions& o, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   const auto design = load_design(*o.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
-  const Review review = run_stages(*design, *models);
+  const plan::Review review = plan::run_stages(*design, *models);
   return measure(o, &review, terminal);
 }
 
@@ -297,4 +299,4 @@ Verb probe_storage_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

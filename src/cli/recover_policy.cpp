@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 constexpr Seconds kBusyInterval = milliseconds(200);
@@ -49,7 +49,7 @@ Result<PolicyRead> policy_of(const PolicyOptions& o) {
   if (!is_share(o.out_share_max) || !is_share(o.avoid_share_max.value_or(0))) {
     faults.push_back(agent_usage("a share is not between 0 and 1", "0.1 is a tenth of the fleet"));
   }
-  if (o.crash_loop < 0 || o.crash_loop > static_cast<std::int64_t>(kLossesKept) ||
+  if (o.crash_loop < 0 || o.crash_loop > static_cast<std::int64_t>(failure::kLossesKept) ||
       o.losses_max < 1 || o.losses_max > 1'000'000) {
     faults.push_back(
         agent_usage("a count is out of range", "--crash-loop 0 (off) to 8, --losses-max from 1"));
@@ -64,7 +64,7 @@ Result<PolicyRead> policy_of(const PolicyOptions& o) {
   return read;
 }
 
-Seconds next_look(const TickReport& report, Seconds interval) {
+Seconds next_look(const agent::TickReport& report, Seconds interval) {
   return report.jobs_waiting > 0 ? min(interval, kBusyInterval) : interval;
 }
 
@@ -77,8 +77,8 @@ std::string clock_text(Seconds at) {
 
 namespace {
 
-std::string sentence(const RecoveryEvent& e) {
-  using Kind = RecoveryEventKind;
+std::string sentence(const failure::RecoveryEvent& e) {
+  using Kind = failure::RecoveryEventKind;
   const std::string nodes = fmt::format("{}", fmt::join(e.nodes, " "));
   switch (e.kind) {
     case Kind::node_failed:
@@ -99,9 +99,10 @@ std::string sentence(const RecoveryEvent& e) {
   }
 }
 
-std::string sentence(const ActionOutcome& o) {
-  std::string text = o.action.kind == ActionKind::alert ? "ALERT" : to_text(o.action.kind);
-  if (!o.action.job.empty() && o.action.kind != ActionKind::alert) text += " " + o.action.job;
+std::string sentence(const agent::ActionOutcome& o) {
+  std::string text = o.action.kind == failure::ActionKind::alert ? "ALERT" : to_text(o.action.kind);
+  if (!o.action.job.empty() && o.action.kind != failure::ActionKind::alert)
+    text += " " + o.action.job;
   for (const std::string& node : o.action.nodes) text += " " + node;
   text += ": " + o.action.why;
   return o.good ? text : text + " -- refused: " + o.said;
@@ -109,17 +110,17 @@ std::string sentence(const ActionOutcome& o) {
 
 }  // namespace
 
-void show(const TickReport& report, Format format, Terminal& terminal) {
-  for (const RecoveryEvent& event : report.events) {
+void show(const agent::TickReport& report, Format format, Terminal& terminal) {
+  for (const failure::RecoveryEvent& event : report.events) {
     if (format == Format::json) {
-      terminal.out << line_of(event) << '\n';
+      terminal.out << agent::line_of(event) << '\n';
     } else if (const std::string text = sentence(event); !text.empty()) {
       terminal.out << clock_text(report.at) << "  " << text << '\n';
     }
   }
-  for (const ActionOutcome& outcome : report.outcomes) {
+  for (const agent::ActionOutcome& outcome : report.outcomes) {
     if (format == Format::json) {
-      terminal.out << line_of(outcome.action) << '\n';
+      terminal.out << agent::line_of(outcome.action) << '\n';
     } else {
       terminal.out << clock_text(report.at) << "  " << sentence(outcome) << '\n';
     }
@@ -127,4 +128,4 @@ void show(const TickReport& report, Format format, Terminal& terminal) {
   terminal.out.flush();
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -10,7 +10,7 @@
 #include "cli/verb.h"
 #include "twin/rehearsal.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 // Beyond these a rehearsal takes minutes of real time and says nothing more.
@@ -63,7 +63,7 @@ Result<twin::RehearsalOptions> rehearsal_of(const RehearseOptions& o) {
 // The agent itself, its journal in memory, told as a live run is.
 class Rehearsed final : public twin::RehearsalDriver {
  public:
-  Rehearsed(RecoveryPort& port, const PolicyRead& read, Format format, Terminal& terminal)
+  Rehearsed(failure::RecoveryPort& port, const PolicyRead& read, Format format, Terminal& terminal)
       : agent_(port, keep_nothing, read.policy, {}),
         interval_(read.interval),
         format_(format),
@@ -85,7 +85,7 @@ class Rehearsed final : public twin::RehearsalDriver {
  private:
   static Result<void> keep_nothing(const std::vector<std::string>&) { return {}; }
 
-  RecoverAgent agent_;
+  agent::RecoverAgent agent_;
   Seconds interval_;
   Format format_;
   Terminal& terminal_;
@@ -175,4 +175,4 @@ Verb rehearse_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

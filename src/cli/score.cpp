@@ -10,7 +10,7 @@
 #include "cli/verb.h"
 #include "score/training_refit.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct ScoreOptions {
@@ -36,11 +36,11 @@ std::string model_path(const std::string& directory, std::string_view id) {
 }
 
 // One fit a fold takes seconds: a person waiting sees them pass.
-Result<Score> scored(const ScoreOptions& options, const CsvTable& table, const ScoreInputs& inputs,
-                     Terminal& terminal) {
+Result<score::Score> scored(const ScoreOptions& options, const CsvTable& table,
+                            const score::ScoreInputs& inputs, Terminal& terminal) {
   if (options.leave_out.empty()) {
-    const auto kinds = score_kinds();
-    return std::ranges::find(kinds, std::string_view(options.kind), &ScoreKind::name)
+    const auto kinds = score::score_kinds();
+    return std::ranges::find(kinds, std::string_view(options.kind), &score::ScoreKind::name)
         ->score(table, inputs);
   }
   const auto progress = [&](int done, int all) {
@@ -58,12 +58,12 @@ ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
   if (!text) return refuse(terminal, text.error());
   const auto table = CsvTable::parse(*text, options.file);
   if (!table) return refuse(terminal, table.error());
-  ScoreInputs inputs{*models, nullptr};
+  score::ScoreInputs inputs{*models, nullptr};
   if (options.models) {
-    inputs.model = [&](std::string_view id) -> std::optional<ModelShape> {
+    inputs.model = [&](std::string_view id) -> std::optional<catalog::ModelShape> {
       const auto config = terminal.read_file(model_path(*options.models, id));
       if (!config) return std::nullopt;
-      auto shape = model_from_config_json(*config, std::string(id));
+      auto shape = catalog::model_from_config_json(*config, std::string(id));
       if (!shape) {
         terminal.err << to_text(shape.error()) << '\n';
         return std::nullopt;
@@ -95,7 +95,7 @@ Verb score_verb() {
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<ScoreOptions>();
             std::vector<std::string> names;
-            for (const ScoreKind& kind : score_kinds()) names.emplace_back(kind.name);
+            for (const score::ScoreKind& kind : score::score_kinds()) names.emplace_back(kind.name);
             arguments.positional_choice("KIND", options->kind, names, "what the rows measure");
             arguments.positional("FILE", options->file, "rows in the layout of data/validation");
             arguments.option("--models", options->models,
@@ -109,4 +109,4 @@ Verb score_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

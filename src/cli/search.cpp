@@ -14,11 +14,11 @@
 #include "search/layout_search.h"
 #include "training/trace.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct SearchOptions {
-  LayoutQuestion question;
+  search::LayoutQuestion question;
   std::int64_t keep = 10;
   bool pareto = false;
   bool megatron = false;
@@ -37,11 +37,11 @@ Diagnostics unknown(const std::string& what, const std::string& fix) {
 }
 
 // A launch script gives model, batch, precision and layout; flags give the machine.
-Result<TrainingQuery> megatron_query(const LayoutQuestion& o, const Catalog& catalog,
-                                     Terminal& terminal) {
+Result<machine::TrainingQuery> megatron_query(const search::LayoutQuestion& o,
+                                              const catalog::Catalog& catalog, Terminal& terminal) {
   const auto text = terminal.read_file(o.model);
   if (!text) return std::unexpected(text.error());
-  auto q = query_from_megatron(*text, o.model);
+  auto q = emit::query_from_megatron(*text, o.model);
   if (!q) return q;
   q->accelerator = catalog.accelerator(o.accelerator);
   const auto nic = parse_quantity<BytesPerSecond>(o.nic);
@@ -54,8 +54,8 @@ Result<TrainingQuery> megatron_query(const LayoutQuestion& o, const Catalog& cat
   return q;
 }
 
-Result<TrainingQuery> query_for(const SearchOptions& o, const Catalog& catalog,
-                                Terminal& terminal) {
+Result<machine::TrainingQuery> query_for(const SearchOptions& o, const catalog::Catalog& catalog,
+                                         Terminal& terminal) {
   if (o.keep < 1) return std::unexpected(unknown("at least one layout is kept", "--keep 10"));
   return o.megatron ? megatron_query(o.question, catalog, terminal)
                     : query_of(o.question, catalog, terminal.read_file);
@@ -70,9 +70,9 @@ void show_progress(Terminal& terminal, std::int64_t done, std::int64_t all) {
 }
 
 // Chunks are searched in any order and joined in theirs, so threads do not change the answer.
-FoundLayouts search_all(const LayoutSearch& search, int jobs, Terminal& terminal) {
+search::FoundLayouts search_all(const search::LayoutSearch& search, int jobs, Terminal& terminal) {
   const std::int64_t chunks = search.chunks();
-  std::vector<SearchResult> parts(static_cast<std::size_t>(chunks));
+  std::vector<training::SearchResult> parts(static_cast<std::size_t>(chunks));
   std::atomic<std::int64_t> next = 0;
   std::atomic<std::int64_t> done = 0;
   const auto work = [&](bool shows) {
@@ -80,7 +80,8 @@ FoundLayouts search_all(const LayoutSearch& search, int jobs, Terminal& terminal
       parts[static_cast<std::size_t>(c)] = search.search_chunk(c);
       ++done;
       if (shows)
-        show_progress(terminal, done * LayoutSearch::kChunk, chunks * LayoutSearch::kChunk);
+        show_progress(terminal, done * search::LayoutSearch::kChunk,
+                      chunks * search::LayoutSearch::kChunk);
     }
   };
   {
@@ -97,20 +98,20 @@ ExitCode run_search(const SearchOptions& o, Terminal& terminal) {
   if (!models) return refuse(terminal, models.error());
   auto query = query_for(o, models->catalog(), terminal);
   if (!query) return refuse(terminal, query.error());
-  std::vector<FoundLayouts> outcomes;
-  for (int gpus : gpu_counts(query->gpus, o.pareto)) {
+  std::vector<search::FoundLayouts> outcomes;
+  for (int gpus : search::gpu_counts(query->gpus, o.pareto)) {
     query->gpus = gpus;
-    const LayoutSearch search(*models, *query, static_cast<int>(o.keep));
+    const search::LayoutSearch search(*models, *query, static_cast<int>(o.keep));
     outcomes.push_back(search_all(search, o.jobs, terminal));
     if (!outcomes.back().whole || outcomes.back().described.empty()) break;
   }
   if (o.format == Format::json) {
-    terminal.out << json_of(o.question.model, outcomes);
+    terminal.out << report::json_of(o.question.model, outcomes);
   } else {
-    for (const FoundLayouts& outcome : outcomes) terminal.out << text_of(outcome);
+    for (const search::FoundLayouts& outcome : outcomes) terminal.out << report::text_of(outcome);
   }
   if (o.trace && !outcomes.front().described.empty()) {
-    const TrainingPrediction& best = outcomes.front().described.front();
+    const machine::TrainingPrediction& best = outcomes.front().described.front();
     std::ofstream file(*o.trace, std::ios::binary);
     file << step_trace_json(best.step, o.question.model + " " + to_text(best.layout));
     if (!file) return refuse(terminal, unknown("cannot write " + *o.trace, ""));
@@ -166,4 +167,4 @@ Verb search_verb() {
           .verbs = {layout_verb()}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

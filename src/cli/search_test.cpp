@@ -7,7 +7,7 @@
 #include "cli/answer_fixture.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 Verb search_verb();
 Verb score_verb();
@@ -78,4 +78,4 @@ TEST(ScoreVerb, PrintsTheContractAndThePredictions) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -21,7 +21,7 @@
 #include "server/assets.h"
 #include "server/console.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 constexpr int kPortDefault = 8117;
@@ -57,16 +57,16 @@ std::optional<std::string> catalog_json(std::string_view path) {
   return out.str();
 }
 
-Result<ServedDesign> served_design(const std::string& file, const Terminal& terminal) {
+Result<server::ServedDesign> served_design(const std::string& file, const Terminal& terminal) {
   if (file.empty()) {
     const auto sample = design::find_template(kSample);
-    return ServedDesign{.file = fmt::format("{}.yaml", kSample),
-                        .text = std::string(sample ? sample->text : ""),
-                        .sample = true};
+    return server::ServedDesign{.file = fmt::format("{}.yaml", kSample),
+                                .text = std::string(sample ? sample->text : ""),
+                                .sample = true};
   }
   Result<std::string> text = terminal.read_file(file);
   if (!text) return std::unexpected(text.error());
-  return ServedDesign{.file = file, .text = std::move(*text)};
+  return server::ServedDesign{.file = file, .text = std::move(*text)};
 }
 
 // $XDG_STATE_HOME/orrery/jobs.db, by default below ~/.local/state (XDG Base Directory
@@ -77,20 +77,21 @@ std::string usual_state_file() {
   const char* home = std::getenv("HOME");
   if (state != nullptr && fs::path(state).is_absolute()) return fs::path(state) / "orrery/jobs.db";
   if (home != nullptr && *home != '\0') return fs::path(home) / ".local/state/orrery/jobs.db";
-  return kStoreInMemory;
+  return server::kStoreInMemory;
 }
 
 // A state file that was named must do; the usual one may be another server's, or not ours to write.
-Result<std::unique_ptr<JobStore>> open_store(const ServeOptions& options, Terminal& terminal) {
-  if (options.state) return JobStore::open(*options.state);
-  auto store = JobStore::open(usual_state_file());
+Result<std::unique_ptr<server::JobStore>> open_store(const ServeOptions& options,
+                                                     Terminal& terminal) {
+  if (options.state) return server::JobStore::open(*options.state);
+  auto store = server::JobStore::open(usual_state_file());
   if (store) return store;
   terminal.err << to_text(store.error()) << "Jobs of this server are kept in memory only.\n";
-  return JobStore::open(kStoreInMemory);
+  return server::JobStore::open(server::kStoreInMemory);
 }
 
-ConsoleSetting setting_for(const ServeOptions& options, const Models& models,
-                           const Terminal& terminal) {
+server::ConsoleSetting setting_for(const ServeOptions& options, const machine::Models& models,
+                                   const Terminal& terminal) {
   const auto read_file = terminal.read_file;
   return {.models = models,
           .version = kVersion,
@@ -104,8 +105,8 @@ int handler_threads() {
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2U, 8U));
 }
 
-void greet(const ServeOptions& options, const AccessRules& rules, Terminal& terminal) {
-  terminal.err << (has_console() ? "The console with " : "The review of ")
+void greet(const ServeOptions& options, const server::AccessRules& rules, Terminal& terminal) {
+  terminal.err << (server::has_console() ? "The console with " : "The review of ")
                << (options.design.empty() ? "the sample design" : options.design) << " is at\n";
   terminal.out << first_url(rules) << '\n' << std::flush;
   terminal.err << "Ctrl-C ends it.\n";
@@ -120,15 +121,16 @@ ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
   }
   auto store = open_store(options, terminal);
   if (!store) return refuse(terminal, store.error());
-  auto console = Console::open(setting_for(options, *models, terminal), std::move(*store));
+  auto console = server::Console::open(setting_for(options, *models, terminal), std::move(*store));
   if (!console) return refuse(terminal, console.error());
 
-  auto rules = std::make_shared<AccessRules>(AccessRules{.port = 0, .token = random_token()});
-  net::ServerOptions listening = browser_options();
+  auto rules = std::make_shared<server::AccessRules>(
+      server::AccessRules{.port = 0, .token = random_token()});
+  net::ServerOptions listening = server::browser_options();
   listening.port = options.port;
   listening.handler_threads = handler_threads();
   listening.load = (*console)->setting().load;
-  auto server = net::Server::listen(listening, [rules, &console](const Request& request) {
+  auto server = net::Server::listen(listening, [rules, &console](const net::Request& request) {
     return (*console)->answer(request, *rules);
   });
   if (!server) return refuse(terminal, server.error());
@@ -157,4 +159,4 @@ Verb serve_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -4,21 +4,21 @@
 #include "catalog/embedded.h"
 #include "score/storage_probe.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 // A row that names no accelerator or parameter, or has no number, is a fault, as in the shipped
 // files.
-Result<std::vector<CalibrationValue>> read_values(const CsvTable& table) {
-  std::vector<CalibrationValue> values;
+Result<std::vector<compute::CalibrationValue>> read_values(const CsvTable& table) {
+  std::vector<compute::CalibrationValue> values;
   Diagnostics faults;
   for (const CsvRow& row : table.rows()) {
     const auto value = table.number(row, "value");
-    CalibrationValue v{.accelerator = std::string(table.text(row, "accelerator")),
-                       .library = std::string(table.text(row, "library")),
-                       .dtype = std::string(table.text(row, "dtype")),
-                       .parameter = std::string(table.text(row, "parameter")),
-                       .value = value.value_or(0)};
+    compute::CalibrationValue v{.accelerator = std::string(table.text(row, "accelerator")),
+                                .library = std::string(table.text(row, "library")),
+                                .dtype = std::string(table.text(row, "dtype")),
+                                .parameter = std::string(table.text(row, "parameter")),
+                                .value = value.value_or(0)};
     if (!value || v.accelerator.empty() || v.parameter.empty()) {
       faults.push_back({.code = "calibration.row",
                         .place = {table.file(), row.line, 1},
@@ -33,30 +33,31 @@ Result<std::vector<CalibrationValue>> read_values(const CsvTable& table) {
 }
 
 // One file that `orrery calibrate` wrote; its columns say of what.
-Diagnostics lay_over(const std::string& file, Terminal& terminal, Models& models) {
+Diagnostics lay_over(const std::string& file, Terminal& terminal, machine::Models& models) {
   const auto text = terminal.read_file(file);
   if (!text) return text.error();
   const auto table = CsvTable::parse(*text, file);
   if (!table) return table.error();
-  if (is_tier_calibration(*table)) {
-    const auto tiers = read_tier_calibration(*table);
+  if (score::is_tier_calibration(*table)) {
+    const auto tiers = score::read_tier_calibration(*table);
     if (!tiers) return tiers.error();
     models.tiers.insert(models.tiers.end(), tiers->begin(), tiers->end());
     return {};
   }
   const auto values = read_values(*table);
   if (!values) return values.error();
-  for (const CalibrationValue& v : *values) models.kernels.set(v);
+  for (const compute::CalibrationValue& v : *values) models.kernels.set(v);
   return {};
 }
 
 }  // namespace
 
-Result<Knowledge> shipped_knowledge() { return load_knowledge(embedded_files()); }
+Result<catalog::Knowledge> shipped_knowledge() { return load_knowledge(catalog::embedded_files()); }
 
-Result<Models> shipped_models() { return load_models(embedded_files()); }
+Result<machine::Models> shipped_models() { return machine::load_models(catalog::embedded_files()); }
 
-Result<Models> calibrated_models(const std::vector<std::string>& calibrations, Terminal& terminal) {
+Result<machine::Models> calibrated_models(const std::vector<std::string>& calibrations,
+                                          Terminal& terminal) {
   auto all = shipped_models();
   if (!all) return all;
   Diagnostics faults;
@@ -68,7 +69,7 @@ Result<Models> calibrated_models(const std::vector<std::string>& calibrations, T
   return all;
 }
 
-Result<design::Design> load_design(const std::string& path, const Catalog& catalog,
+Result<design::Design> load_design(const std::string& path, const catalog::Catalog& catalog,
                                    Terminal& terminal) {
   const auto text = terminal.read_file(path);
   if (!text) return std::unexpected(text.error());
@@ -82,4 +83,4 @@ Result<design::Design> load_design(const std::string& path, const Catalog& catal
   return design;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

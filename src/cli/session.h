@@ -9,17 +9,18 @@
 #include "design/design.h"
 #include "machine/models.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 // What the binary knows: as rows, and as the layers read it.
-Result<Knowledge> shipped_knowledge();
-Result<Models> shipped_models();
+Result<catalog::Knowledge> shipped_knowledge();
+Result<machine::Models> shipped_models();
 // With what `orrery calibrate` wrote for the reader's own machine laid over it: kernel parameters,
 // storage tiers. Of two files on one thing the later counts; no file: as shipped.
-Result<Models> calibrated_models(const std::vector<std::string>& calibrations, Terminal& terminal);
+Result<machine::Models> calibrated_models(const std::vector<std::string>& calibrations,
+                                          Terminal& terminal);
 
 // Reads the file and the config.json files that it names; warnings go to stderr.
-Result<design::Design> load_design(const std::string& path, const Catalog& catalog,
+Result<design::Design> load_design(const std::string& path, const catalog::Catalog& catalog,
                                    Terminal& terminal);
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -8,14 +8,14 @@
 #include "base/text.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct StragglerOptions {
   std::string file;
-  double false_positives = StragglerTest{}.false_positives;
-  double slow_min = StragglerTest{}.slow_min;
-  double spike_min = StragglerTest{}.spike_min;
+  double false_positives = failure::StragglerTest{}.false_positives;
+  double slow_min = failure::StragglerTest{}.slow_min;
+  double spike_min = failure::StragglerTest{}.spike_min;
   Format format = Format::text;
 };
 
@@ -26,7 +26,7 @@ std::string sureness(double confidence) {
   return confidence > 0.9999 ? "> 0.9999" : fmt::format("{:.4f}", confidence);
 }
 
-std::string text_of(const StragglerReport& report, const StragglerTest& test) {
+std::string text_of(const failure::StragglerReport& report, const failure::StragglerTest& test) {
   std::string out = fmt::format("{} ranks, {} steps (as good as {} independent ones)\n",
                                 report.ranks, report.steps, significant(report.steps_effective, 3));
   if (report.slow.empty()) {
@@ -36,7 +36,7 @@ std::string text_of(const StragglerReport& report, const StragglerTest& test) {
   }
   out += fmt::format("\n{:>6}  {:<16} {:>9}  {:<8} {:>9}  {:>10}  {}\n", "rank", "host",
                      "slower by", "pattern", "of steps", "confidence", "likely layer");
-  for (const Straggler& s : report.slow) {
+  for (const failure::Straggler& s : report.slow) {
     out += fmt::format("{:>6}  {:<16} {:>9}  {:<8} {:>9}  {:>10}  {}{}\n", s.place.rank,
                        s.place.host.empty() ? "-" : s.place.host, percent(s.excess),
                        to_text(s.pattern), percent(s.step_share), sureness(s.confidence),
@@ -49,13 +49,13 @@ std::string text_of(const StragglerReport& report, const StragglerTest& test) {
   return out;
 }
 
-std::string json_of(const StragglerReport& report, const StragglerTest& test) {
+std::string json_of(const failure::StragglerReport& report, const failure::StragglerTest& test) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("ranks", report.ranks);
   w.field("steps", report.steps).field("steps_effective", report.steps_effective);
   w.field("false_positives_per_run", test.false_positives).field("step_cost", report.step_cost);
   w.key("slow").begin_array();
-  for (const Straggler& s : report.slow) {
+  for (const failure::Straggler& s : report.slow) {
     w.begin_object().field("rank", s.place.rank).field("host", s.place.host);
     w.field("leaf", s.place.leaf).field("pattern", to_text(s.pattern)).field("excess", s.excess);
     w.field("step_share", s.step_share).field("confidence", s.confidence);
@@ -76,11 +76,11 @@ ExitCode run_stragglers(const StragglerOptions& o, Terminal& terminal) {
   }
   const auto text = terminal.read_file(o.file);
   if (!text) return refuse(terminal, text.error());
-  const auto times = read_step_times(*text, o.file);
+  const auto times = agent::read_step_times(*text, o.file);
   if (!times) return refuse(terminal, times.error());
-  const StragglerTest test{
+  const failure::StragglerTest test{
       .false_positives = o.false_positives, .slow_min = o.slow_min, .spike_min = o.spike_min};
-  const StragglerReport report = find_stragglers(*times, test);
+  const failure::StragglerReport report = find_stragglers(*times, test);
   terminal.out << (o.format == Format::json ? json_of(report, test) : text_of(report, test));
   return report.slow.empty() ? ExitCode::good : ExitCode::fails_rule;
 }
@@ -108,4 +108,4 @@ Verb stragglers_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
@@ -114,4 +114,4 @@ Terminal process_terminal() {
           .interrupted = [] { return g_interrupted != 0; }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

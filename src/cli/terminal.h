@@ -13,7 +13,7 @@
 
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 // 0 and 1 are both answers; a script that only wants to know "did it run" tests for >= 2.
 enum class ExitCode : int {
@@ -47,4 +47,4 @@ Result<std::string> read_text_file(const std::string& path);
 // ends the process as usual.
 Terminal process_terminal();
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -22,7 +22,7 @@
 #include "cli/arguments.h"
 #include "cli/terminal.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 using Run = std::function<ExitCode(Terminal&)>;
 
@@ -61,4 +61,4 @@ struct VerbShape {
 };
 std::vector<VerbShape> shapes_of(const std::vector<Verb>& verbs);
 
-}  // namespace orrery
+}  // namespace orrery::cli

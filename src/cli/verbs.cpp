@@ -1,6 +1,6 @@
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 
 Verb agent_verb();
 Verb bench_verb();
@@ -30,4 +30,4 @@ std::vector<Verb> all_verbs() {
           bench_verb(), completion_verb(), version_verb()};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -9,7 +9,7 @@
 #include "cli/build_info.h"
 #include "cli/verb.h"
 
-namespace orrery {
+namespace orrery::cli {
 namespace {
 
 struct VersionOptions {
@@ -20,7 +20,7 @@ struct VersionOptions {
 // together.
 std::string catalog_digest() {
   std::string all;
-  for (const EmbeddedFile& file : embedded_files()) {
+  for (const catalog::EmbeddedFile& file : catalog::embedded_files()) {
     all += fmt::format("{} {}\n", file.path, file.text.size());
     all += file.text;
   }
@@ -58,4 +58,4 @@ Verb version_verb() {
           }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cli

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace orrery {
+namespace orrery::cluster {
 
 const char* to_text(BackfillVariant v) {
   switch (v) {
@@ -62,4 +62,4 @@ bool may_backfill(const WaitingJob& job, int free, const Shadow& shadow, Seconds
   return now + job.limit <= shadow.time || job.nodes <= shadow.surplus;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cluster

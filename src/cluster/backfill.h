@@ -13,7 +13,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::cluster {
 
 enum class BackfillVariant {
   fifo,            // nothing passes the head
@@ -45,4 +45,4 @@ struct WaitingJob {
 // EASY's test on counts; `free` is what is free now.
 bool may_backfill(const WaitingJob& job, int free, const Shadow& shadow, Seconds now);
 
-}  // namespace orrery
+}  // namespace orrery::cluster

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
 // 10 nodes: 4 run until t=100, 3 until t=50, 3 are free; the head needs 8.
@@ -49,4 +49,4 @@ TEST(Backfill, EveryVariantHasANameAndRules) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cluster

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace orrery {
+namespace orrery::cluster {
 
 const char* to_text(GangVerdict v) {
   switch (v) {
@@ -73,4 +73,4 @@ int gangs_started_atomically(std::span<const HeldGang> gangs, int nodes) {
   return started;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cluster

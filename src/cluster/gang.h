@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace orrery {
+namespace orrery::cluster {
 
 struct GangRequest {
   int nodes = 1;
@@ -59,4 +59,4 @@ HoldOutcome resolve_holds(std::span<const HeldGang> gangs, int free);
 // The same gangs when each takes all or nothing, in the order given: how many run at once.
 int gangs_started_atomically(std::span<const HeldGang> gangs, int nodes);
 
-}  // namespace orrery
+}  // namespace orrery::cluster

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
 TEST(Gang, FitsWaitsOrNever) {
@@ -59,4 +59,4 @@ TEST(Gang, OneThatCanFinishFreesTheRest) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cluster

@@ -2,20 +2,21 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
-const MigProfile& profile_of(const MigInstance& i, std::span<const MigProfile> profiles) {
+const catalog::MigProfile& profile_of(const MigInstance& i,
+                                      std::span<const catalog::MigProfile> profiles) {
   return profiles[static_cast<std::size_t>(i.profile)];
 }
 
-int compute_used(const MigLayout& layout, std::span<const MigProfile> profiles) {
+int compute_used(const MigLayout& layout, std::span<const catalog::MigProfile> profiles) {
   int sum = 0;
   for (const MigInstance& i : layout) sum += profile_of(i, profiles).compute_slices;
   return sum;
 }
 
-int memory_used(const MigLayout& layout, std::span<const MigProfile> profiles) {
+int memory_used(const MigLayout& layout, std::span<const catalog::MigProfile> profiles) {
   int sum = 0;
   for (const MigInstance& i : layout) sum += profile_of(i, profiles).memory_slices;
   return sum;
@@ -23,7 +24,7 @@ int memory_used(const MigLayout& layout, std::span<const MigProfile> profiles) {
 
 // Depth-first over the starts of one instance after the other; at most 7 deep and 7 wide. Equal
 // neighbours take rising starts: swapping them would be the same layout.
-bool place_rest(std::span<const int> wanted, std::span<const MigProfile> profiles,
+bool place_rest(std::span<const int> wanted, std::span<const catalog::MigProfile> profiles,
                 MigLayout& layout) {
   if (wanted.empty()) return true;
   const int profile = wanted.front();
@@ -40,11 +41,12 @@ bool place_rest(std::span<const int> wanted, std::span<const MigProfile> profile
 }
 
 // Largest first: by memory, then compute, then the catalog's order.
-std::vector<int> largest_first(std::span<const int> wanted, std::span<const MigProfile> profiles) {
+std::vector<int> largest_first(std::span<const int> wanted,
+                               std::span<const catalog::MigProfile> profiles) {
   std::vector<int> order(wanted.begin(), wanted.end());
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    const MigProfile& x = profiles[static_cast<std::size_t>(a)];
-    const MigProfile& y = profiles[static_cast<std::size_t>(b)];
+    const catalog::MigProfile& x = profiles[static_cast<std::size_t>(a)];
+    const catalog::MigProfile& y = profiles[static_cast<std::size_t>(b)];
     if (x.memory_slices != y.memory_slices) return x.memory_slices > y.memory_slices;
     return x.compute_slices > y.compute_slices;
   });
@@ -53,7 +55,7 @@ std::vector<int> largest_first(std::span<const int> wanted, std::span<const MigP
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
-int at_least(std::span<const int> wanted, std::span<const MigProfile> profiles) {
+int at_least(std::span<const int> wanted, std::span<const catalog::MigProfile> profiles) {
   int compute = 0;
   int memory = 0;
   int bound = 0;
@@ -70,8 +72,8 @@ int at_least(std::span<const int> wanted, std::span<const MigProfile> profiles) 
 // Puts the profile on the first GPU, from `first` on, on which it and the instances already there
 // fit together, moved if they must. Gives that GPU: those before it stay closed to this profile,
 // since a GPU only fills up.
-std::size_t put_somewhere(int profile, std::span<const MigProfile> profiles, std::size_t first,
-                          std::vector<MigLayout>& gpus) {
+std::size_t put_somewhere(int profile, std::span<const catalog::MigProfile> profiles,
+                          std::size_t first, std::vector<MigLayout>& gpus) {
   for (std::size_t g = first; g < gpus.size(); ++g) {
     std::vector<int> together;
     for (const MigInstance& i : gpus[g]) together.push_back(i.profile);
@@ -86,15 +88,15 @@ std::size_t put_somewhere(int profile, std::span<const MigProfile> profiles, std
 }  // namespace
 
 bool instances_overlap(const MigInstance& a, const MigInstance& b,
-                       std::span<const MigProfile> profiles) {
+                       std::span<const catalog::MigProfile> profiles) {
   const int a_end = a.start + profile_of(a, profiles).memory_slices;
   const int b_end = b.start + profile_of(b, profiles).memory_slices;
   return a.start < b_end && b.start < a_end;
 }
 
 bool can_add(const MigLayout& layout, const MigInstance& instance,
-             std::span<const MigProfile> profiles) {
-  const MigProfile& profile = profile_of(instance, profiles);
+             std::span<const catalog::MigProfile> profiles) {
+  const catalog::MigProfile& profile = profile_of(instance, profiles);
   if (std::ranges::find(profile.starts, instance.start) == profile.starts.end()) return false;
   if (instance.start + profile.memory_slices > kMigMemorySlices) return false;
   if (compute_used(layout, profiles) + profile.compute_slices > kMigComputeSlices) return false;
@@ -106,7 +108,7 @@ bool can_add(const MigLayout& layout, const MigInstance& instance,
   return same < profile.max_instances;
 }
 
-bool is_legal(const MigLayout& layout, std::span<const MigProfile> profiles) {
+bool is_legal(const MigLayout& layout, std::span<const catalog::MigProfile> profiles) {
   MigLayout built;
   for (const MigInstance& instance : layout) {
     if (!can_add(built, instance, profiles)) return false;
@@ -115,7 +117,7 @@ bool is_legal(const MigLayout& layout, std::span<const MigProfile> profiles) {
   return true;
 }
 
-bool fits_one_gpu(std::span<const int> wanted, std::span<const MigProfile> profiles,
+bool fits_one_gpu(std::span<const int> wanted, std::span<const catalog::MigProfile> profiles,
                   MigLayout* placed) {
   // What cannot fit by its sums needs no search.
   if (at_least(wanted, profiles) > 1) return false;
@@ -131,12 +133,13 @@ double MigPacking::compute_stranded_share() const {
   return all > 0 ? compute_stranded / all : 0;
 }
 
-MigPacking pack_mig(std::span<const MigDemand> demand, std::span<const MigProfile> profiles) {
+MigPacking pack_mig(std::span<const MigDemand> demand,
+                    std::span<const catalog::MigProfile> profiles) {
   MigPacking packing;
   std::vector<int> wanted;
   std::vector<int> kinds;
   for (const MigDemand& d : demand) {
-    const auto found = std::ranges::find(profiles, d.profile, &MigProfile::profile);
+    const auto found = std::ranges::find(profiles, d.profile, &catalog::MigProfile::profile);
     if (found == profiles.end()) {
       packing.unplaced.push_back(d.profile);
       continue;
@@ -163,7 +166,7 @@ MigPacking pack_mig(std::span<const MigDemand> demand, std::span<const MigProfil
   return packing;
 }
 
-MigHoles holes(const MigLayout& layout, std::span<const MigProfile> profiles,
+MigHoles holes(const MigLayout& layout, std::span<const catalog::MigProfile> profiles,
                std::span<const int> wanted) {
   MigHoles h{.compute_free = kMigComputeSlices - compute_used(layout, profiles),
              .memory_free = kMigMemorySlices - memory_used(layout, profiles)};
@@ -175,12 +178,13 @@ MigHoles holes(const MigLayout& layout, std::span<const MigProfile> profiles,
   return h;
 }
 
-std::vector<MigProfile> profiles_of(std::span<const MigProfile> all, std::string_view accelerator) {
-  std::vector<MigProfile> own;
-  for (const MigProfile& p : all) {
+std::vector<catalog::MigProfile> profiles_of(std::span<const catalog::MigProfile> all,
+                                             std::string_view accelerator) {
+  std::vector<catalog::MigProfile> own;
+  for (const catalog::MigProfile& p : all) {
     if (p.accelerator_id == accelerator) own.push_back(p);
   }
   return own;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cluster

@@ -17,7 +17,7 @@
 
 #include "catalog/parts.h"
 
-namespace orrery {
+namespace orrery::cluster {
 
 inline constexpr int kMigMemorySlices = 8;
 inline constexpr int kMigComputeSlices = 7;
@@ -32,14 +32,14 @@ struct MigInstance {
 using MigLayout = std::vector<MigInstance>;  // of one GPU
 
 bool instances_overlap(const MigInstance& a, const MigInstance& b,
-                       std::span<const MigProfile> profiles);
+                       std::span<const catalog::MigProfile> profiles);
 // Legal start, no overlap, compute slices left, and no more of the profile than the GPU allows.
 bool can_add(const MigLayout& layout, const MigInstance& instance,
-             std::span<const MigProfile> profiles);
-bool is_legal(const MigLayout& layout, std::span<const MigProfile> profiles);
+             std::span<const catalog::MigProfile> profiles);
+bool is_legal(const MigLayout& layout, std::span<const catalog::MigProfile> profiles);
 
 // Whether all of `wanted` (profile indices) fit one GPU together, and where.
-bool fits_one_gpu(std::span<const int> wanted, std::span<const MigProfile> profiles,
+bool fits_one_gpu(std::span<const int> wanted, std::span<const catalog::MigProfile> profiles,
                   MigLayout* placed = nullptr);
 
 struct MigDemand {
@@ -59,17 +59,19 @@ struct MigPacking {
 
   double compute_stranded_share() const;
 };
-MigPacking pack_mig(std::span<const MigDemand> demand, std::span<const MigProfile> profiles);
+MigPacking pack_mig(std::span<const MigDemand> demand,
+                    std::span<const catalog::MigProfile> profiles);
 
 struct MigHoles {
   int compute_free = 0;
   int memory_free = 0;
   bool usable = false;  // some wanted profile still fits
 };
-MigHoles holes(const MigLayout& layout, std::span<const MigProfile> profiles,
+MigHoles holes(const MigLayout& layout, std::span<const catalog::MigProfile> profiles,
                std::span<const int> wanted);
 
 // The profiles of one accelerator, as the catalog has them.
-std::vector<MigProfile> profiles_of(std::span<const MigProfile> all, std::string_view accelerator);
+std::vector<catalog::MigProfile> profiles_of(std::span<const catalog::MigProfile> all,
+                                             std::string_view accelerator);
 
-}  // namespace orrery
+}  // namespace orrery::cluster

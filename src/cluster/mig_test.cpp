@@ -8,18 +8,18 @@
 
 #include "catalog/catalog.h"
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
-std::vector<MigProfile> h200() {
-  const auto catalog = load_embedded_catalog();
+std::vector<catalog::MigProfile> h200() {
+  const auto catalog = catalog::load_embedded_catalog();
   EXPECT_TRUE(catalog.has_value());
   if (!catalog) return {};
   return profiles_of(catalog->mig_profiles, "h200-sxm");
 }
 
-int index_of(const std::vector<MigProfile>& profiles, std::string_view name) {
-  const auto it = std::ranges::find(profiles, name, &MigProfile::profile);
+int index_of(const std::vector<catalog::MigProfile>& profiles, std::string_view name) {
+  const auto it = std::ranges::find(profiles, name, &catalog::MigProfile::profile);
   EXPECT_NE(it, profiles.end()) << name;
   return static_cast<int>(it - profiles.begin());
 }
@@ -27,7 +27,8 @@ int index_of(const std::vector<MigProfile>& profiles, std::string_view name) {
 TEST(Mig, ProfilesOfTheH200) {
   const auto profiles = h200();
   ASSERT_EQ(profiles.size(), 7u);
-  const MigProfile& three = profiles[static_cast<std::size_t>(index_of(profiles, "3g.71gb"))];
+  const catalog::MigProfile& three =
+      profiles[static_cast<std::size_t>(index_of(profiles, "3g.71gb"))];
   EXPECT_EQ(three.compute_slices, 3);
   EXPECT_EQ(three.memory_slices, 4);
   EXPECT_EQ(three.starts, (std::vector<int>{0, 4}));
@@ -90,7 +91,7 @@ TEST(Mig, UnknownProfilesAreNamed) {
 
 // Every legal layout of one GPU, by brute force over all placements in any order.
 using Multiset = std::vector<int>;  // profile indices, sorted
-void enumerate(const std::vector<MigProfile>& p, MigLayout& layout, int from,
+void enumerate(const std::vector<catalog::MigProfile>& p, MigLayout& layout, int from,
                std::set<Multiset>& reachable) {
   Multiset key;
   for (const MigInstance& i : layout) key.push_back(i.profile);
@@ -201,4 +202,4 @@ TEST(Mig, PackingIsLegalCompleteAndNearTheBest) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cluster

@@ -5,7 +5,7 @@
 
 #include "base/probability.h"
 
-namespace orrery {
+namespace orrery::cluster {
 
 NodeDemand demand_of_jobs(double mean_jobs, double nodes_per_job) {
   return {.mean = mean_jobs * nodes_per_job, .deviation = std::sqrt(mean_jobs) * nodes_per_job};
@@ -73,4 +73,4 @@ int overcommitted(std::span<const QuotaState> cohort, int fleet_gpus) {
   return std::max(0, guaranteed - fleet_gpus);
 }
 
-}  // namespace orrery
+}  // namespace orrery::cluster

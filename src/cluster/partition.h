@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace orrery {
+namespace orrery::cluster {
 
 struct NodeDemand {
   double mean = 0;
@@ -57,4 +57,4 @@ QuotaVerdict check_quota(std::span<const QuotaState> cohort, std::size_t tenant,
 // Guarantees above the fleet cannot all be kept: by how many GPUs.
 int overcommitted(std::span<const QuotaState> cohort, int fleet_gpus);
 
-}  // namespace orrery
+}  // namespace orrery::cluster

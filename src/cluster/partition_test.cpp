@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
 SplitFleet fleet() {
@@ -85,4 +85,4 @@ TEST(Quota, GuaranteesAboveTheFleet) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cluster

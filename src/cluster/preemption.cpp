@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
 // Drops, dearest first, every victim without which enough is still freed.
@@ -46,4 +46,4 @@ PreemptionPlan choose_victims(std::span<const RunningJob> jobs, const Preemption
   return plan;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cluster

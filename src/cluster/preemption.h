@@ -11,7 +11,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::cluster {
 
 struct RunningJob {
   std::string name;
@@ -42,4 +42,4 @@ struct PreemptionPlan {
 };
 PreemptionPlan choose_victims(std::span<const RunningJob> jobs, const PreemptionRequest& request);
 
-}  // namespace orrery
+}  // namespace orrery::cluster

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
 RunningJob job(const char* name, int gpus, double since_s, int priority = 0) {
@@ -54,4 +54,4 @@ TEST(Preemption, PriorityAndMinimumRuntimeProtect) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cluster

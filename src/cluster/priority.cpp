@@ -6,7 +6,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
 // What a user or account still has coming: shares over use.
@@ -62,4 +62,4 @@ std::vector<double> fair_tree(std::span<const FairUser> users) {
   return factors;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cluster

@@ -16,7 +16,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::cluster {
 
 struct PriorityFactors {
   double age = 0;
@@ -46,4 +46,4 @@ struct FairUser {
 // better rank.
 std::vector<double> fair_tree(std::span<const FairUser> users);
 
-}  // namespace orrery
+}  // namespace orrery::cluster

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
 TEST(Priority, WeightedSum) {
@@ -45,4 +45,4 @@ TEST(Priority, EqualsShareARank) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cluster

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
 // A search past this many servers is a wrong unit, not a cluster.
@@ -64,4 +64,4 @@ int servers_for_wait(QueueProblem problem, Seconds wait) {
   return high;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cluster

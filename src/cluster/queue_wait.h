@@ -11,7 +11,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::cluster {
 
 struct QueueProblem {
   double servers = 1;
@@ -38,4 +38,4 @@ double erlang_c(double servers, double offered);
 // The least servers that keep the mean wait at or below a bound; a million where none do.
 int servers_for_wait(QueueProblem problem, Seconds wait);
 
-}  // namespace orrery
+}  // namespace orrery::cluster

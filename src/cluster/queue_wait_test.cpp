@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
 // Erlang's tables: B(10, 7) = 0.0787, C(10, 7) = 0.2217; C(1, a) = a.
@@ -68,4 +68,4 @@ TEST(QueueWait, FewestServersForABound) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cluster

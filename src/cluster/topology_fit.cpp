@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
 struct Subtree {
@@ -88,4 +88,4 @@ int fewest_leaves(int nodes, int nodes_per_leaf) {
   return (nodes + nodes_per_leaf - 1) / nodes_per_leaf;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cluster

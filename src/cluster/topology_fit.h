@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace orrery {
+namespace orrery::cluster {
 
 // A switch; leaves have nodes. Parents come before their children; the root's parent is -1.
 struct TopologySwitch {
@@ -37,4 +37,4 @@ std::optional<TopologyFit> fit_topology(std::span<const TopologySwitch> tree, in
 // How many leaves a gang needs at least when all are empty: the yardstick of a placement.
 int fewest_leaves(int nodes, int nodes_per_leaf);
 
-}  // namespace orrery
+}  // namespace orrery::cluster

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-namespace orrery {
+namespace orrery::cluster {
 namespace {
 
 // 0 core; 1, 2 spines; 3-6 leaves under 1, 7-10 under 2.
@@ -76,4 +76,4 @@ TEST(TopologyFit, TakesWhatWasAskedAndNoMoreThanIsFree) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cluster

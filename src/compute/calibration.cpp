@@ -9,7 +9,7 @@
 #include "base/csv.h"
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::compute {
 namespace {
 
 constexpr std::array<std::string_view, 4> kValueFiles = {
@@ -97,10 +97,10 @@ struct Lookup {
 // Of one format: the device's own or its silicon's figure for bf16, in proportion to the peaks,
 // since a format of twice the rate was measured to draw the same power at its peak. Other silicon
 // draws the same share of its limit.
-double joules_per_flop(const Accelerator& a, const Lookup& look, Dtype dtype) {
+double joules_per_flop(const catalog::Accelerator& a, const Lookup& look, catalog::Dtype dtype) {
   const auto peak = a.peak(dtype);
-  auto wide = a.peak(Dtype::bf16);
-  if (!wide) wide = a.peak(Dtype::fp16);
+  auto wide = a.peak(catalog::Dtype::bf16);
+  if (!wide) wide = a.peak(catalog::Dtype::fp16);
   if (!peak || !wide) return 0;
   const CalibrationValue* found =
       look.calibration.find(look.relative.accelerator, "", "", "pj_per_flop");
@@ -113,7 +113,8 @@ double joules_per_flop(const Accelerator& a, const Lookup& look, Dtype dtype) {
   return at_wide * (wide->base() / peak->base());
 }
 
-GemmModel gemm_model(const Accelerator& a, const Lookup& look, Dtype dtype, bool grouped) {
+GemmModel gemm_model(const catalog::Accelerator& a, const Lookup& look, catalog::Dtype dtype,
+                     bool grouped) {
   GemmModel model;
   const auto peak = a.peak(dtype);
   if (!peak) return model;
@@ -157,10 +158,11 @@ GemmModel gemm_model(const Accelerator& a, const Lookup& look, Dtype dtype, bool
   return model;
 }
 
-AttentionModel attention_model(const Accelerator& a, const Lookup& look, std::string_view kernel) {
+AttentionModel attention_model(const catalog::Accelerator& a, const Lookup& look,
+                               std::string_view kernel) {
   AttentionModel model;
-  auto peak = a.peak(Dtype::bf16);
-  if (!peak) peak = a.peak(Dtype::fp16);
+  auto peak = a.peak(catalog::Dtype::bf16);
+  if (!peak) peak = a.peak(catalog::Dtype::fp16);
   const double rate = (peak ? peak->base() : 1e12) / look.relative.units;
   const auto get = [&](std::string_view name, double otherwise) {
     return look("bf16", std::string(kernel) + "." + std::string(name), otherwise);
@@ -175,12 +177,13 @@ AttentionModel attention_model(const Accelerator& a, const Lookup& look, std::st
   model.memory_seconds = 1 / (a.memory_bandwidth.base() * get("memory_efficiency", 0.85) *
                               look.relative.memory_efficiency);
   // Of useful FLOP: the exponentials, and in decode the rows that pad a tile, cost energy too.
-  const Dtype wide = a.peak(Dtype::bf16) ? Dtype::bf16 : Dtype::fp16;
+  const catalog::Dtype wide =
+      a.peak(catalog::Dtype::bf16) ? catalog::Dtype::bf16 : catalog::Dtype::fp16;
   model.joules_per_flop = get("energy", 1) * joules_per_flop(a, look, wide);
   return model;
 }
 
-PowerModel power_model(const Accelerator& a, const Lookup& look) {
+PowerModel power_model(const catalog::Accelerator& a, const Lookup& look) {
   PowerModel model;
   const double limit = a.tdp ? a.tdp->base() : kUnknownLimit;
   model.limit = Watts(limit);
@@ -219,7 +222,7 @@ const Relative* Calibration::relative(std::string_view accelerator) const {
   return nullptr;
 }
 
-Result<Calibration> read_calibration(const Knowledge& knowledge) {
+Result<Calibration> read_calibration(const catalog::Knowledge& knowledge) {
   Calibration all;
   Diagnostics faults;
   const auto add = [&faults](const Diagnostics& more) {
@@ -239,7 +242,7 @@ Result<Calibration> read_calibration(const Knowledge& knowledge) {
   return all;
 }
 
-DeviceModel device_model(const Accelerator& a, const Calibration& calibration,
+DeviceModel device_model(const catalog::Accelerator& a, const Calibration& calibration,
                          const DeviceOptions& options) {
   const Relative* named = calibration.relative(a.id);
   if (!named) named = calibration.relative(kUnknownRelative);
@@ -258,12 +261,13 @@ DeviceModel device_model(const Accelerator& a, const Calibration& calibration,
   device.pass_launch = microseconds(look("", "pass_launch_us", 2.5));
   device.pass_seconds =
       1 / (device.bandwidth * look("", "pass_efficiency", 0.85) * relative.memory_efficiency);
-  for (int i = 0; i < kDtypeCount; ++i) {
+  for (int i = 0; i < catalog::kDtypeCount; ++i) {
     const auto index = static_cast<std::size_t>(i);
-    const auto dtype = static_cast<Dtype>(i);
+    const auto dtype = static_cast<catalog::Dtype>(i);
     device.gemm[index] = gemm_model(a, look, dtype, false);
     device.grouped[index] = gemm_model(a, look, dtype, true);
-    device.attention_rate[index] = dtype == Dtype::fp8 ? look("fp8", "attention_rate", 1) : 1;
+    device.attention_rate[index] =
+        dtype == catalog::Dtype::fp8 ? look("fp8", "attention_rate", 1) : 1;
     const double own = look(to_text(dtype), "error", look("bf16", "error", 0.15));
     device.error[index] = math::hypot(own, relative.error);
   }
@@ -276,4 +280,4 @@ DeviceModel device_model(const Accelerator& a, const Calibration& calibration,
   return device;
 }
 
-}  // namespace orrery
+}  // namespace orrery::compute

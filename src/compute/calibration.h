@@ -14,7 +14,7 @@
 #include "catalog/knowledge.h"
 #include "compute/kernel.h"
 
-namespace orrery {
+namespace orrery::compute {
 
 struct CalibrationValue {
   std::string accelerator;
@@ -46,7 +46,7 @@ struct Calibration {
   const Relative* relative(std::string_view accelerator) const;
 };
 
-Result<Calibration> read_calibration(const Knowledge& knowledge);
+Result<Calibration> read_calibration(const catalog::Knowledge& knowledge);
 
 // Whose kernels run. `products` "vllm": the 8-bit GEMMs of that engine, which choose tiles by rows;
 // `attention` "flash2": FlashAttention 2, which older frameworks use on newer devices. "pytorch"
@@ -57,7 +57,7 @@ struct DeviceOptions {
   std::string attention;
 };
 
-DeviceModel device_model(const Accelerator& accelerator, const Calibration& calibration,
+DeviceModel device_model(const catalog::Accelerator& accelerator, const Calibration& calibration,
                          const DeviceOptions& options = {});
 
-}  // namespace orrery
+}  // namespace orrery::compute

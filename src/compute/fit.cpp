@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "base/statistics.h"
 
-namespace orrery {
+namespace orrery::compute {
 namespace {
 
 using Point = std::vector<double>;
@@ -103,7 +103,7 @@ Point minimise(const Loss& loss, Point start, const Point& steps) {
 
 double predicted(const DeviceModel& device, const KernelSample& sample) {
   double seconds = 0;
-  for (const Operation& op : sample.kernels) seconds += kernel_time(device, op).base();
+  for (const workload::Operation& op : sample.kernels) seconds += kernel_time(device, op).base();
   return seconds;
 }
 
@@ -127,7 +127,7 @@ Calibration with_values(Calibration base, const std::vector<CalibrationValue>& v
   return base;
 }
 
-FitResult fit_kernels(const Accelerator& accelerator, const Calibration& base,
+FitResult fit_kernels(const catalog::Accelerator& accelerator, const Calibration& base,
                       const DeviceOptions& options, const std::vector<FitParameter>& parameters,
                       std::span<const KernelSample> samples) {
   std::vector<CalibrationValue> values;
@@ -179,7 +179,7 @@ FitResult fit_kernels(const Accelerator& accelerator, const Calibration& base,
           .p90_error = quantile(errors, 0.9)};
 }
 
-std::vector<FitParameter> gemm_parameters(Dtype dtype) {
+std::vector<FitParameter> gemm_parameters(catalog::Dtype dtype) {
   const std::string d(to_text(dtype));
   return {
       {.dtype = d, .name = "launch_us", .start = 2.5, .step = 0.5, .low = 0.3, .high = 30},
@@ -235,4 +235,4 @@ std::vector<FitParameter> pass_parameters() {
   };
 }
 
-}  // namespace orrery
+}  // namespace orrery::compute

@@ -15,11 +15,11 @@
 #include "compute/calibration.h"
 #include "workload/operation.h"
 
-namespace orrery {
+namespace orrery::compute {
 
 // Kernels measured together: an 8-bit product with the pass that quantises its input.
 struct KernelSample {
-  std::vector<Operation> kernels;
+  std::vector<workload::Operation> kernels;
   Seconds measured;
 };
 
@@ -41,16 +41,16 @@ struct FitResult {
 };
 
 // `base` gives the parameters that are not fitted, and the device's relative.
-FitResult fit_kernels(const Accelerator& accelerator, const Calibration& base,
+FitResult fit_kernels(const catalog::Accelerator& accelerator, const Calibration& base,
                       const DeviceOptions& options, const std::vector<FitParameter>& parameters,
                       std::span<const KernelSample> samples);
 
 // The parameters worth fitting for products of one format, and for passes over memory.
-std::vector<FitParameter> gemm_parameters(Dtype dtype);
+std::vector<FitParameter> gemm_parameters(catalog::Dtype dtype);
 std::vector<FitParameter> attention_parameters(AttentionKernel kernel);
 std::vector<FitParameter> pass_parameters();
 
 // `values` over those that `base` has of the same accelerator, library, dtype and name.
 Calibration with_values(Calibration base, const std::vector<CalibrationValue>& values);
 
-}  // namespace orrery
+}  // namespace orrery::compute

@@ -6,7 +6,7 @@
 
 #include "catalog/shipped_fixture.h"
 
-namespace orrery {
+namespace orrery::compute {
 namespace {
 
 const CalibrationValue* value_of(const FitResult& r, std::string_view name) {
@@ -18,9 +18,9 @@ const CalibrationValue* value_of(const FitResult& r, std::string_view name) {
 
 // Times made by the model itself with known parameters are found again.
 TEST(Fit, FindsTheParametersThatMadeTheTimes) {
-  const Catalog catalog = *load_embedded_catalog();
-  const Calibration base = read_calibration(shipped()).value();
-  const Accelerator h100 = *catalog.accelerator("h100-sxm");
+  const catalog::Catalog catalog = *catalog::load_embedded_catalog();
+  const Calibration base = read_calibration(catalog::shipped()).value();
+  const catalog::Accelerator h100 = *catalog.accelerator("h100-sxm");
   const Calibration known = with_values(base, {{.accelerator = "h100-sxm",
                                                 .library = "",
                                                 .dtype = "bf16",
@@ -36,12 +36,12 @@ TEST(Fit, FindsTheParametersThatMadeTheTimes) {
   for (const double m : {1.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0}) {
     for (const double n : {512.0, 2048.0, 8192.0, 16384.0}) {
       for (const double k : {512.0, 1024.0, 4096.0, 16384.0}) {
-        const Gemm g{.m = m, .n = n, .k = k};
+        const workload::Gemm g{.m = m, .n = n, .k = k};
         samples.push_back({.kernels = {g}, .measured = kernel_time(truth, g)});
       }
     }
   }
-  const FitResult r = fit_kernels(h100, base, {}, gemm_parameters(Dtype::bf16), samples);
+  const FitResult r = fit_kernels(h100, base, {}, gemm_parameters(catalog::Dtype::bf16), samples);
   EXPECT_EQ(r.fitted_on + r.held_out, static_cast<int>(samples.size()));
   EXPECT_LT(r.median_error, 0.01);
   EXPECT_NEAR(value_of(r, "efficiency")->value, 0.7, 0.03);
@@ -49,8 +49,8 @@ TEST(Fit, FindsTheParametersThatMadeTheTimes) {
 }
 
 TEST(Fit, ABadRowIsRefused) {
-  std::vector<EmbeddedFile> files;
-  for (EmbeddedFile file : embedded_files()) {
+  std::vector<catalog::EmbeddedFile> files;
+  for (catalog::EmbeddedFile file : catalog::embedded_files()) {
     if (file.path.starts_with("calibration/")) {
       file.text = file.path.ends_with("relatives.csv")
                       ? "accelerator,measured,units\nx,,0\n"
@@ -65,4 +65,4 @@ TEST(Fit, ABadRowIsRefused) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::compute

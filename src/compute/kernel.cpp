@@ -7,7 +7,7 @@
 #include <limits>
 #include <variant>
 
-namespace orrery {
+namespace orrery::compute {
 namespace {
 
 // The least keys worth a unit of their own.
@@ -67,7 +67,7 @@ double whole_k_time(const GemmModel& model, const GemmTile& tile, double load, d
 
 // The least time over tiles and splits of K. Every candidate grows with m, n and k, and more rows
 // or columns leave fewer of them, so the least grows too.
-double best_tile_time(const GemmModel& model, const Gemm& g, double per_unit) {
+double best_tile_time(const GemmModel& model, const workload::Gemm& g, double per_unit) {
   const Edges rows(g.m);
   const Edges columns(g.n);
   const double sums_per_split = kPartialSumBytes * g.m * g.n * g.groups * model.split_seconds;
@@ -84,13 +84,13 @@ double best_tile_time(const GemmModel& model, const Gemm& g, double per_unit) {
   return best;
 }
 
-double tile_by_rows_time(const GemmModel& model, const Gemm& g, double per_unit) {
+double tile_by_rows_time(const GemmModel& model, const workload::Gemm& g, double per_unit) {
   const GemmTile& tile = model.tiles[g.m <= 64 ? kSmallTile : g.m <= 128 ? kFlatTile : kSquareTile];
   const double load = Edges(g.m)[tile.rows] * Edges(g.n)[tile.columns] * per_unit;
   return whole_k_time(model, tile, load, g.k);
 }
 
-double gemm_compute(const GemmModel& model, const Gemm& g, double units) {
+double gemm_compute(const GemmModel& model, const workload::Gemm& g, double units) {
   const double per_unit = g.groups / units;
   const double time = model.tile_by_rows ? tile_by_rows_time(model, g, per_unit)
                                          : best_tile_time(model, g, per_unit);
@@ -98,7 +98,7 @@ double gemm_compute(const GemmModel& model, const Gemm& g, double units) {
 }
 
 // Reads m x k in 16 bits and writes it narrower; zero where the caller lists the pass itself.
-double quantise_time(const GemmModel& model, const Gemm& g, double per_operand) {
+double quantise_time(const GemmModel& model, const workload::Gemm& g, double per_operand) {
   const double rows = g.m * g.groups;
   return model.quantise_launch.base() + rows * model.quantise_row_seconds +
          rows * g.k * (2 + per_operand) * model.quantise_seconds;
@@ -115,7 +115,7 @@ double attention_compute(const AttentionModel& model, double tasks, double keys,
   return best;
 }
 
-AttentionKernel kernel_of(const Attention& a) {
+AttentionKernel kernel_of(const workload::Attention& a) {
   if (a.backward) return AttentionKernel::backward;
   return a.q_len <= kDecodeQueries ? AttentionKernel::decode : AttentionKernel::prefill;
 }
@@ -138,7 +138,7 @@ KernelCost operator*(KernelCost a, double times) {
   return a;
 }
 
-KernelCost kernel_cost(const DeviceModel& device, const Gemm& g) {
+KernelCost kernel_cost(const DeviceModel& device, const workload::Gemm& g) {
   const auto& models = g.groups > 1 ? device.grouped : device.gemm;
   const GemmModel& model = models[static_cast<std::size_t>(g.dtype)];
   const double per_operand = bytes_per_element(g.dtype);
@@ -160,7 +160,7 @@ KernelCost kernel_cost(const DeviceModel& device, const Gemm& g) {
           .memory = Joules(bytes * device.power.joules_per_byte)};
 }
 
-KernelCost kernel_cost(const DeviceModel& device, const Attention& a) {
+KernelCost kernel_cost(const DeviceModel& device, const workload::Attention& a) {
   const AttentionModel& model = device.attention[static_cast<std::size_t>(kernel_of(a))];
   const double flop = flops_of(a).base();
   const double bytes = bytes_of(a).base();
@@ -183,7 +183,7 @@ KernelCost kernel_cost(const DeviceModel& device, const Attention& a) {
           .memory = Joules(bytes * device.power.joules_per_byte)};
 }
 
-KernelCost kernel_cost(const DeviceModel& device, const MemoryPass& pass) {
+KernelCost kernel_cost(const DeviceModel& device, const workload::MemoryPass& pass) {
   const double bytes = (pass.read + pass.written).base();
   if (bytes <= 0) return {};
   return {.time = device.pass_launch + Seconds(bytes * device.pass_seconds),
@@ -192,28 +192,29 @@ KernelCost kernel_cost(const DeviceModel& device, const MemoryPass& pass) {
           .memory = Joules(bytes * device.power.joules_per_byte)};
 }
 
-KernelCost kernel_cost(const DeviceModel& device, const Operation& op) {
+KernelCost kernel_cost(const DeviceModel& device, const workload::Operation& op) {
   return std::visit([&device](const auto& kernel) { return kernel_cost(device, kernel); }, op);
 }
 
-Seconds kernel_time(const DeviceModel& device, const Gemm& gemm) {
+Seconds kernel_time(const DeviceModel& device, const workload::Gemm& gemm) {
   return kernel_cost(device, gemm).time;
 }
-Seconds kernel_time(const DeviceModel& device, const Attention& attention) {
+Seconds kernel_time(const DeviceModel& device, const workload::Attention& attention) {
   return kernel_cost(device, attention).time;
 }
-Seconds kernel_time(const DeviceModel& device, const MemoryPass& pass) {
+Seconds kernel_time(const DeviceModel& device, const workload::MemoryPass& pass) {
   return kernel_cost(device, pass).time;
 }
-Seconds kernel_time(const DeviceModel& device, const Operation& op) {
+Seconds kernel_time(const DeviceModel& device, const workload::Operation& op) {
   return kernel_cost(device, op).time;
 }
 
-double relative_error(const DeviceModel& device, Dtype dtype) {
+double relative_error(const DeviceModel& device, catalog::Dtype dtype) {
   return device.error[static_cast<std::size_t>(dtype)];
 }
 
-MemoryPass quantise_pass(double rows, double columns, Dtype to, Scaling scaling, double copies) {
+workload::MemoryPass quantise_pass(double rows, double columns, catalog::Dtype to, Scaling scaling,
+                                   double copies) {
   const double elements = rows * columns;
   double scale_bytes = 0;
   switch (scaling) {
@@ -238,4 +239,4 @@ MemoryPass quantise_pass(double rows, double columns, Dtype to, Scaling scaling,
           .written = Bytes(copies * (bytes_per_element(to) * elements + scale_bytes))};
 }
 
-}  // namespace orrery
+}  // namespace orrery::compute

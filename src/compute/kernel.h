@@ -24,7 +24,7 @@
 #include "base/quantity.h"
 #include "workload/operation.h"
 
-namespace orrery {
+namespace orrery::compute {
 
 inline constexpr int kTileCount = 6;
 
@@ -91,12 +91,13 @@ struct DeviceModel {
   double bandwidth = 0;  // bytes/s, of the datasheet
   Seconds pass_launch;
   double pass_seconds = 0;  // per byte
-  std::array<GemmModel, kDtypeCount> gemm{};
-  std::array<GemmModel, kDtypeCount> grouped{};      // products of several experts in one kernel
-  std::array<double, kDtypeCount> attention_rate{};  // of bf16's
+  std::array<GemmModel, catalog::kDtypeCount> gemm{};
+  std::array<GemmModel, catalog::kDtypeCount>
+      grouped{};  // products of several experts in one kernel
+  std::array<double, catalog::kDtypeCount> attention_rate{};  // of bf16's
   std::array<AttentionModel, kAttentionKernels> attention{};
   PowerModel power;
-  std::array<double, kDtypeCount> error{};  // relative half-width of the 80 % interval
+  std::array<double, catalog::kDtypeCount> error{};  // relative half-width of the 80 % interval
   double memory_error = 0;
   double borrowed_error = 0;  // the part of them that comes from using a relative's parameters
 };
@@ -113,19 +114,19 @@ struct KernelCost {
   friend KernelCost operator*(KernelCost a, double times);
 };
 
-KernelCost kernel_cost(const DeviceModel& device, const Gemm& gemm);
-KernelCost kernel_cost(const DeviceModel& device, const Attention& attention);
-KernelCost kernel_cost(const DeviceModel& device, const MemoryPass& pass);
-KernelCost kernel_cost(const DeviceModel& device, const Operation& op);
+KernelCost kernel_cost(const DeviceModel& device, const workload::Gemm& gemm);
+KernelCost kernel_cost(const DeviceModel& device, const workload::Attention& attention);
+KernelCost kernel_cost(const DeviceModel& device, const workload::MemoryPass& pass);
+KernelCost kernel_cost(const DeviceModel& device, const workload::Operation& op);
 
 // Infinite where the device lacks the number format.
-Seconds kernel_time(const DeviceModel& device, const Gemm& gemm);
-Seconds kernel_time(const DeviceModel& device, const Attention& attention);
-Seconds kernel_time(const DeviceModel& device, const MemoryPass& pass);
-Seconds kernel_time(const DeviceModel& device, const Operation& op);
+Seconds kernel_time(const DeviceModel& device, const workload::Gemm& gemm);
+Seconds kernel_time(const DeviceModel& device, const workload::Attention& attention);
+Seconds kernel_time(const DeviceModel& device, const workload::MemoryPass& pass);
+Seconds kernel_time(const DeviceModel& device, const workload::Operation& op);
 
 // Half-width of the 80 % interval of a kernel's time, as a fraction.
-double relative_error(const DeviceModel& device, Dtype dtype);
+double relative_error(const DeviceModel& device, catalog::Dtype dtype);
 
 // How an 8- or 4-bit operand got its scales: one for the tensor, one a row, one a 128 x 128 block
 // (DeepSeek), one for 32 elements (MX) or for 16 (NVFP4).
@@ -133,6 +134,7 @@ enum class Scaling { tensor, row, block, mx, nv };
 
 // The pass that reads rows x columns of bf16 and writes them quantised with their scales; a
 // training layer needs the transpose too, which `copies` = 2 says.
-MemoryPass quantise_pass(double rows, double columns, Dtype to, Scaling scaling, double copies = 1);
+workload::MemoryPass quantise_pass(double rows, double columns, catalog::Dtype to, Scaling scaling,
+                                   double copies = 1);
 
-}  // namespace orrery
+}  // namespace orrery::compute

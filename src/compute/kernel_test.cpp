@@ -13,16 +13,16 @@
 #include "compute/calibration.h"
 #include "compute/power.h"
 
-namespace orrery {
+namespace orrery::compute {
 namespace {
 
-const Catalog& catalog() {
-  static const Catalog loaded = *load_embedded_catalog();
+const catalog::Catalog& catalog() {
+  static const catalog::Catalog loaded = *catalog::load_embedded_catalog();
   return loaded;
 }
 
 const Calibration& calibration() {
-  static const Calibration loaded = read_calibration(shipped()).value();
+  static const Calibration loaded = read_calibration(catalog::shipped()).value();
   return loaded;
 }
 
@@ -41,19 +41,19 @@ double share_below(const std::vector<double>& v, double bound) {
 }
 
 struct Row {
-  Operation op;
+  workload::Operation op;
   double seconds = 0;
 };
 
 std::vector<Row> h200_products(std::string_view dtype) {
-  const CsvTable t = embedded_table("validation/h200_gemm.csv").value();
+  const CsvTable t = catalog::embedded_table("validation/h200_gemm.csv").value();
   std::vector<Row> rows;
   for (const CsvRow& r : t.rows()) {
     if (t.text(r, "dtype") != dtype) continue;
-    rows.push_back({.op = Gemm{.m = *t.number(r, "m"),
-                               .n = *t.number(r, "n"),
-                               .k = *t.number(r, "k"),
-                               .dtype = *from_word<Dtype>(dtype)},
+    rows.push_back({.op = workload::Gemm{.m = *t.number(r, "m"),
+                                         .n = *t.number(r, "n"),
+                                         .k = *t.number(r, "k"),
+                                         .dtype = *from_word<catalog::Dtype>(dtype)},
                     .seconds = *t.number(r, "seconds")});
   }
   return rows;
@@ -85,21 +85,21 @@ TEST(Kernel, Fp8ProductsOfOneH200) {
 }
 
 std::vector<Row> h200_attention(std::string_view phase, bool backward, double least_seconds) {
-  const CsvTable t = embedded_table("validation/h200_attention.csv").value();
+  const CsvTable t = catalog::embedded_table("validation/h200_attention.csv").value();
   std::vector<Row> rows;
   for (const CsvRow& r : t.rows()) {
     const double forward = *t.number(r, "seconds_fwd");
     const double seconds = backward ? *t.number(r, "seconds_fwd_bwd") - forward : forward;
     if (t.text(r, "phase") != phase || seconds < least_seconds) continue;
-    rows.push_back({.op = Attention{.batch = *t.number(r, "batch"),
-                                    .q_heads = *t.number(r, "q_heads"),
-                                    .kv_heads = *t.number(r, "kv_heads"),
-                                    .qk_dim = *t.number(r, "head_dim"),
-                                    .v_dim = *t.number(r, "head_dim"),
-                                    .q_len = *t.number(r, "q_len"),
-                                    .kv_len = *t.number(r, "kv_len"),
-                                    .causal = phase == "prefill",
-                                    .backward = backward},
+    rows.push_back({.op = workload::Attention{.batch = *t.number(r, "batch"),
+                                              .q_heads = *t.number(r, "q_heads"),
+                                              .kv_heads = *t.number(r, "kv_heads"),
+                                              .qk_dim = *t.number(r, "head_dim"),
+                                              .v_dim = *t.number(r, "head_dim"),
+                                              .q_len = *t.number(r, "q_len"),
+                                              .kv_len = *t.number(r, "kv_len"),
+                                              .causal = phase == "prefill",
+                                              .backward = backward},
                     .seconds = seconds});
   }
   return rows;
@@ -120,12 +120,13 @@ TEST(Kernel, AttentionOfOneH200) {
 }
 
 TEST(Kernel, EveryAcceleratorHasParametersAndAnInterval) {
-  for (const Accelerator& a : catalog().accelerators) {
+  for (const catalog::Accelerator& a : catalog().accelerators) {
     SCOPED_TRACE(a.id);
     ASSERT_NE(calibration().relative(a.id), nullptr);
     const DeviceModel d = device_model(a, calibration());
-    const Dtype dtype = a.peak(Dtype::bf16) ? Dtype::bf16 : Dtype::fp16;
-    const Gemm g{.m = 4096, .n = 4096, .k = 4096, .dtype = dtype};
+    const catalog::Dtype dtype =
+        a.peak(catalog::Dtype::bf16) ? catalog::Dtype::bf16 : catalog::Dtype::fp16;
+    const workload::Gemm g{.m = 4096, .n = 4096, .k = 4096, .dtype = dtype};
     const double reached = flops_of(g).base() / kernel_time(d, g).base() / a.peak(dtype)->base();
     EXPECT_GT(reached, 0.3);
     EXPECT_LT(reached, 1.0);
@@ -135,22 +136,23 @@ TEST(Kernel, EveryAcceleratorHasParametersAndAnInterval) {
 }
 
 TEST(Kernel, ADeviceWithoutMeasurementsIsLessCertain) {
-  EXPECT_GT(relative_error(device("a100-80-sxm"), Dtype::bf16),
-            relative_error(device("h100-sxm"), Dtype::bf16));
-  EXPECT_GT(relative_error(device("mi300x"), Dtype::bf16),
-            relative_error(device("a100-80-sxm"), Dtype::bf16));
+  EXPECT_GT(relative_error(device("a100-80-sxm"), catalog::Dtype::bf16),
+            relative_error(device("h100-sxm"), catalog::Dtype::bf16));
+  EXPECT_GT(relative_error(device("mi300x"), catalog::Dtype::bf16),
+            relative_error(device("a100-80-sxm"), catalog::Dtype::bf16));
 }
 
 TEST(Kernel, AMissingFormatTakesForEver) {
   const DeviceModel d = device("a100-80-sxm");
-  EXPECT_TRUE(std::isinf(kernel_time(d, Gemm{.m = 1, .n = 1, .k = 1, .dtype = Dtype::fp8}).base()));
+  EXPECT_TRUE(std::isinf(
+      kernel_time(d, workload::Gemm{.m = 1, .n = 1, .k = 1, .dtype = catalog::Dtype::fp8}).base()));
 }
 
 TEST(Kernel, NoWorkTakesNoTime) {
   const DeviceModel d = device("h100-sxm");
-  EXPECT_EQ(kernel_time(d, Gemm{}).base(), 0);
-  EXPECT_EQ(kernel_time(d, Attention{}).base(), 0);
-  EXPECT_EQ(kernel_time(d, MemoryPass{}).base(), 0);
+  EXPECT_EQ(kernel_time(d, workload::Gemm{}).base(), 0);
+  EXPECT_EQ(kernel_time(d, workload::Attention{}).base(), 0);
+  EXPECT_EQ(kernel_time(d, workload::MemoryPass{}).base(), 0);
 }
 
 const std::vector<double>& sides() {
@@ -164,7 +166,7 @@ TEST(Kernel, MoreWorkNeverTakesLess) {
   for (const char* id : {"h100-sxm", "h200-sxm", "b200-sxm"}) {
     const DeviceModel d = device(id);
     const auto time = [&d](double m, double n, double k) {
-      return kernel_time(d, Gemm{.m = m, .n = n, .k = k}).base();
+      return kernel_time(d, workload::Gemm{.m = m, .n = n, .k = k}).base();
     };
     for (std::size_t i = 1; i < sides().size(); ++i) {
       for (const double a : sides()) {
@@ -179,28 +181,28 @@ TEST(Kernel, MoreWorkNeverTakesLess) {
 }
 
 TEST(Kernel, MorePeakOrBandwidthNeverSlows) {
-  const Accelerator plain = *catalog().accelerator("h200-sxm");
+  const catalog::Accelerator plain = *catalog().accelerator("h200-sxm");
   for (const double factor : {1.1, 1.5, 4.0}) {
-    Accelerator faster = plain;
+    catalog::Accelerator faster = plain;
     for (auto& peak : faster.dense_peak) {
       if (peak) peak = *peak * factor;
     }
-    Accelerator wider = plain;
+    catalog::Accelerator wider = plain;
     wider.memory_bandwidth *= factor;
     const DeviceModel base = device_model(plain, calibration());
-    for (const Accelerator& better : {faster, wider}) {
+    for (const catalog::Accelerator& better : {faster, wider}) {
       const DeviceModel d = device_model(better, calibration());
       for (const double m : sides()) {
         for (const double n : sides()) {
-          const Gemm g{.m = m, .n = n, .k = 4096};
+          const workload::Gemm g{.m = m, .n = n, .k = 4096};
           ASSERT_LE(kernel_time(d, g), kernel_time(base, g));
-          const Attention a{.batch = 2,
-                            .q_heads = 32,
-                            .kv_heads = 8,
-                            .qk_dim = 128,
-                            .v_dim = 128,
-                            .q_len = std::min(m, n),
-                            .kv_len = n};
+          const workload::Attention a{.batch = 2,
+                                      .q_heads = 32,
+                                      .kv_heads = 8,
+                                      .qk_dim = 128,
+                                      .v_dim = 128,
+                                      .q_len = std::min(m, n),
+                                      .kv_len = n};
           ASSERT_LE(kernel_time(d, a), kernel_time(base, a));
         }
       }
@@ -212,7 +214,7 @@ TEST(Kernel, OneMoreRowCostsAtMostOneMoreWave) {
   const DeviceModel d = device("h200-sxm");
   for (double m = 512; m < 8192; m += 1) {
     const auto time = [&d](double rows) {
-      return kernel_time(d, Gemm{.m = rows, .n = 4096, .k = 4096}).base();
+      return kernel_time(d, workload::Gemm{.m = rows, .n = 4096, .k = 4096}).base();
     };
     ASSERT_LT(time(m + 1) / time(m), 1.35) << m;
   }
@@ -220,7 +222,7 @@ TEST(Kernel, OneMoreRowCostsAtMostOneMoreWave) {
 
 TEST(Kernel, CostsAdd) {
   const DeviceModel d = device("h200-sxm");
-  const KernelCost one = kernel_cost(d, Gemm{.m = 512, .n = 4096, .k = 4096});
+  const KernelCost one = kernel_cost(d, workload::Gemm{.m = 512, .n = 4096, .k = 4096});
   const KernelCost three = one + one + one;
   EXPECT_DOUBLE_EQ(three.time.base(), (one * 3).time.base());
   EXPECT_DOUBLE_EQ(three.core.base(), 3 * one.core.base());
@@ -228,31 +230,31 @@ TEST(Kernel, CostsAdd) {
 }
 
 TEST(Kernel, QuantisingReadsSixteenBitsAndWritesEight) {
-  const MemoryPass row = quantise_pass(128, 4096, Dtype::fp8, Scaling::row);
+  const workload::MemoryPass row = quantise_pass(128, 4096, catalog::Dtype::fp8, Scaling::row);
   EXPECT_DOUBLE_EQ(row.read.base(), 2.0 * 128 * 4096);
   EXPECT_DOUBLE_EQ(row.written.base(), 128 * 4096 + 4 * 128);
-  const MemoryPass nv = quantise_pass(128, 4096, Dtype::fp4, Scaling::nv, 2);
+  const workload::MemoryPass nv = quantise_pass(128, 4096, catalog::Dtype::fp4, Scaling::nv, 2);
   EXPECT_DOUBLE_EQ(nv.written.base(), 2 * (128 * 4096 / 2.0 + 128 * 4096 / 16.0));
 }
 
 TEST(Kernel, AnEngineThatQuantisesItselfPaysForIt) {
-  const Gemm g{.m = 256, .n = 4096, .k = 4096, .dtype = Dtype::fp8};
+  const workload::Gemm g{.m = 256, .n = 4096, .k = 4096, .dtype = catalog::Dtype::fp8};
   EXPECT_GT(kernel_time(device("h200-sxm", {.products = "vllm"}), g),
             kernel_time(device("h200-sxm"), g));
 }
 
 TEST(Kernel, FlashAttention2IsSlowerOnHopper) {
-  const Attention a{.batch = 1,
-                    .q_heads = 32,
-                    .kv_heads = 8,
-                    .qk_dim = 128,
-                    .v_dim = 128,
-                    .q_len = 8192,
-                    .kv_len = 8192};
+  const workload::Attention a{.batch = 1,
+                              .q_heads = 32,
+                              .kv_heads = 8,
+                              .qk_dim = 128,
+                              .v_dim = 128,
+                              .q_len = 8192,
+                              .kv_len = 8192};
   const double ratio = kernel_time(device("h200-sxm", {.attention = "flash2"}), a) /
                        kernel_time(device("h200-sxm"), a);
   EXPECT_NEAR(ratio, 1.89, 0.2);  // 1.768 ms over 0.937 ms on one H200
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::compute

@@ -1,6 +1,6 @@
 #include "compute/power.h"
 
-namespace orrery {
+namespace orrery::compute {
 namespace {
 
 // Halving an interval of clocks this often leaves less than a millionth of it.
@@ -36,4 +36,4 @@ Throttled throttle(const DeviceModel& device, const KernelCost& cost, Seconds wa
   return throttle(device, cost, waiting, device.power.limit);
 }
 
-}  // namespace orrery
+}  // namespace orrery::compute

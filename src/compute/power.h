@@ -13,7 +13,7 @@
 #include "base/quantity.h"
 #include "compute/kernel.h"
 
-namespace orrery {
+namespace orrery::compute {
 
 struct Throttled {
   double clock = 1;  // of full clock
@@ -26,4 +26,4 @@ struct Throttled {
 Throttled throttle(const DeviceModel& device, const KernelCost& cost, Seconds waiting, Watts limit);
 Throttled throttle(const DeviceModel& device, const KernelCost& cost, Seconds waiting = Seconds(0));
 
-}  // namespace orrery
+}  // namespace orrery::compute

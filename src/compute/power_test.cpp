@@ -8,16 +8,16 @@
 #include "catalog/shipped_fixture.h"
 #include "compute/calibration.h"
 
-namespace orrery {
+namespace orrery::compute {
 namespace {
 
 DeviceModel usual_device(std::string_view id) {
-  static const Catalog catalog = *load_embedded_catalog();
-  static const Calibration calibration = read_calibration(shipped()).value();
+  static const catalog::Catalog catalog = *catalog::load_embedded_catalog();
+  static const Calibration calibration = read_calibration(catalog::shipped()).value();
   return device_model(*catalog.accelerator(id), calibration);
 }
 
-const Gemm kLarge{.m = 8192, .n = 8192, .k = 8192};
+const workload::Gemm kLarge{.m = 8192, .n = 8192, .k = 8192};
 
 // h200_gemm.csv: 70b_o at m = 8192 runs at 693 TFLOP/s, 70b_up at 694, at the 700 W limit.
 TEST(Power, ALargeProductSettlesNear700TflopsOnAnH200) {
@@ -58,7 +58,7 @@ TEST(Power, CapsAsPublished) {
       throttle(d, product).time / throttle(d, product, Seconds(0), Watts(600)).time;
   EXPECT_GE(capped, 0.85);
   EXPECT_LE(capped, 0.92);
-  const KernelCost reading = kernel_cost(d, Gemm{.m = 64, .n = 8192, .k = 8192});
+  const KernelCost reading = kernel_cost(d, workload::Gemm{.m = 64, .n = 8192, .k = 8192});
   const double bound =
       throttle(d, reading).time / throttle(d, reading, Seconds(0), Watts(600)).time;
   EXPECT_GE(bound, 0.92);
@@ -84,11 +84,13 @@ TEST(Power, TheSameSiliconUnderALowerLimitClocksLower) {
 
 TEST(Power, ADecodeStepDrawsLessThanAProduct) {
   const DeviceModel d = usual_device("h200-sxm");
-  const auto power = [&d](const Operation& op) { return throttle(d, kernel_cost(d, op)).power; };
-  const Watts reading = power(Gemm{.m = 1, .n = 14336, .k = 4096});
+  const auto power = [&d](const workload::Operation& op) {
+    return throttle(d, kernel_cost(d, op)).power;
+  };
+  const Watts reading = power(workload::Gemm{.m = 1, .n = 14336, .k = 4096});
   EXPECT_NEAR(reading.base(), 430, 60);  // h200_steps.csv: 424 to 442 W at batch 1
   EXPECT_LT(reading, power(kLarge));
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::compute

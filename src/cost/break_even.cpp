@@ -1,6 +1,6 @@
 #include "cost/break_even.h"
 
-namespace orrery {
+namespace orrery::cost {
 
 std::optional<double> break_even_utilisation(const OwnershipInput& owned, UsdPerSecond rental) {
   OwnershipInput full = owned;
@@ -34,4 +34,4 @@ std::optional<double> payback_months(const OwnershipInput& owned, UsdPerSecond r
   return capex / saved;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cost

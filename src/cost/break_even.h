@@ -12,7 +12,7 @@
 
 #include "cost/ownership.h"
 
-namespace orrery {
+namespace orrery::cost {
 
 // nullopt where owning never pays (the answer would exceed 1) or the price is nil.
 std::optional<double> break_even_utilisation(const OwnershipInput& owned, UsdPerSecond rental);
@@ -32,4 +32,4 @@ std::vector<BreakEvenPoint> break_even_curve(const OwnershipInput& owned, UsdPer
 // useful hours would have cost, interest and resale left out; nullopt where they never are.
 std::optional<double> payback_months(const OwnershipInput& owned, UsdPerSecond rental);
 
-}  // namespace orrery
+}  // namespace orrery::cost

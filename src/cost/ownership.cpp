@@ -4,7 +4,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::cost {
 
 namespace {
 
@@ -13,8 +13,8 @@ constexpr const char* kFormula = "docs/models/ownership.md";
 // USD per kW and month as a price of power held for a time.
 UsdPerJoule per_kw_month(double value) { return usd(value) / (kilowatts(1) * months(1)); }
 
-double typical(const Catalog& catalog, const char* id, double otherwise) {
-  const TcoParameter* p = catalog.tco(id);
+double typical(const catalog::Catalog& catalog, const char* id, double otherwise) {
+  const catalog::TcoParameter* p = catalog.tco(id);
   return p != nullptr ? p->typical : otherwise;
 }
 
@@ -73,10 +73,10 @@ Ownership owned_cost(const OwnershipInput& input) {
   return result;
 }
 
-std::vector<CapexItem> capex_of(std::span<const Bill> bills) {
+std::vector<CapexItem> capex_of(std::span<const catalog::Bill> bills) {
   std::vector<CapexItem> items;
-  for (const Bill& bill : bills) {
-    for (const BillLine& line : bill.lines) {
+  for (const catalog::Bill& bill : bills) {
+    for (const catalog::BillLine& line : bill.lines) {
       if (!line.unit_price) continue;
       const auto same = [&](const CapexItem& i) { return i.name == line.section; };
       auto found = std::find_if(items.begin(), items.end(), same);
@@ -90,10 +90,10 @@ std::vector<CapexItem> capex_of(std::span<const Bill> bills) {
   return items;
 }
 
-std::vector<OwnershipRange> ownership_ranges(const Catalog& catalog) {
+std::vector<OwnershipRange> ownership_ranges(const catalog::Catalog& catalog) {
   std::vector<OwnershipRange> ranges;
   const auto row = [&](const char* name, const char* id) {
-    const TcoParameter* p = catalog.tco(id);
+    const catalog::TcoParameter* p = catalog.tco(id);
     if (p == nullptr) return;
     ranges.push_back({name, p->low, p->typical, p->high, p->unit, p->provenance.reference});
   };
@@ -111,7 +111,8 @@ std::vector<OwnershipRange> ownership_ranges(const Catalog& catalog) {
   return ranges;
 }
 
-OwnershipInput ownership_defaults(const Catalog& catalog, double accelerators, Watts it_power) {
+OwnershipInput ownership_defaults(const catalog::Catalog& catalog, double accelerators,
+                                  Watts it_power) {
   OwnershipInput in;
   in.accelerators = accelerators;
   in.it_power = it_power;
@@ -124,7 +125,7 @@ OwnershipInput ownership_defaults(const Catalog& catalog, double accelerators, W
   return in;
 }
 
-std::vector<CapexItem> capex_with_adders(const Catalog& catalog, Usd servers) {
+std::vector<CapexItem> capex_with_adders(const catalog::Catalog& catalog, Usd servers) {
   return {{"servers", servers, "nodes"},
           {"network", servers * typical(catalog, "network-capex-adder", 0.15),
            "tco_params/network-capex-adder"},
@@ -132,4 +133,4 @@ std::vector<CapexItem> capex_with_adders(const Catalog& catalog, Usd servers) {
            "tco_params/storage-capex-adder"}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::cost

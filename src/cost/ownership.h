@@ -18,7 +18,7 @@
 #include "catalog/bill.h"
 #include "catalog/catalog.h"
 
-namespace orrery {
+namespace orrery::cost {
 
 // Yearly payment per dollar bought: n years at rate r, worth `residual` of its price at the end.
 double annuity(double rate, double years, double residual);
@@ -71,7 +71,7 @@ struct Ownership {
 Ownership owned_cost(const OwnershipInput& input);
 
 // Capital cost by section of the bills, at the middle of the price ranges.
-std::vector<CapexItem> capex_of(std::span<const Bill> bills);
+std::vector<CapexItem> capex_of(std::span<const catalog::Bill> bills);
 
 struct OwnershipRange {
   std::string name;  // of the field
@@ -84,12 +84,13 @@ struct OwnershipRange {
 
 // Rate, life, residual, repair, colocation, staff per 1,000 accelerators, network and storage
 // adders from the catalog's rows, and the assumed salary: what sensitivity varies.
-std::vector<OwnershipRange> ownership_ranges(const Catalog& catalog);
+std::vector<OwnershipRange> ownership_ranges(const catalog::Catalog& catalog);
 
 // An input with the catalog's typical values, for `accelerators` at `it_power`, capex left empty.
-OwnershipInput ownership_defaults(const Catalog& catalog, double accelerators, Watts it_power);
+OwnershipInput ownership_defaults(const catalog::Catalog& catalog, double accelerators,
+                                  Watts it_power);
 
 // Servers with the catalog's adders for network and storage, where no bill is at hand.
-std::vector<CapexItem> capex_with_adders(const Catalog& catalog, Usd servers);
+std::vector<CapexItem> capex_with_adders(const catalog::Catalog& catalog, Usd servers);
 
-}  // namespace orrery
+}  // namespace orrery::cost

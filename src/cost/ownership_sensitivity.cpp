@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::cost {
 
 namespace {
 
@@ -45,7 +45,7 @@ struct Varied {
   std::function<void(OwnershipInput&, double)> set;
 };
 
-std::vector<Varied> axes_of(const OwnershipInput& input, const Catalog& catalog,
+std::vector<Varied> axes_of(const OwnershipInput& input, const catalog::Catalog& catalog,
                             const ExtraRanges& extra) {
   std::vector<Varied> all;
   for (const OwnershipRange& range : ownership_ranges(catalog)) {
@@ -70,7 +70,7 @@ std::vector<Varied> axes_of(const OwnershipInput& input, const Catalog& catalog,
 
 }  // namespace
 
-Tornado ownership_tornado(const OwnershipInput& input, const Catalog& catalog,
+Tornado ownership_tornado(const OwnershipInput& input, const catalog::Catalog& catalog,
                           const ExtraRanges& extra) {
   const std::vector<Varied> axes = axes_of(input, catalog, extra);
   std::vector<SensitivityInput> inputs;
@@ -82,4 +82,4 @@ Tornado ownership_tornado(const OwnershipInput& input, const Catalog& catalog,
   });
 }
 
-}  // namespace orrery
+}  // namespace orrery::cost

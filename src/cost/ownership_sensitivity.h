@@ -4,7 +4,7 @@
 #include "cost/ownership.h"
 #include "cost/sensitivity.h"
 
-namespace orrery {
+namespace orrery::cost {
 
 // A range of a price or figure that the catalog's table of ownership does not hold.
 struct ExtraRanges {
@@ -16,7 +16,7 @@ struct ExtraRanges {
   double capex_above = 0.15;
 };
 
-Tornado ownership_tornado(const OwnershipInput& input, const Catalog& catalog,
+Tornado ownership_tornado(const OwnershipInput& input, const catalog::Catalog& catalog,
                           const ExtraRanges& extra);
 
-}  // namespace orrery
+}  // namespace orrery::cost

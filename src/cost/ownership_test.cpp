@@ -6,14 +6,14 @@
 #include "cost/break_even.h"
 #include "cost/ownership_sensitivity.h"
 
-namespace orrery {
+namespace orrery::cost {
 namespace {
 
-const Catalog& shipped() {
-  static const Catalog catalog = [] {
-    auto loaded = load_embedded_catalog();
+const catalog::Catalog& shipped() {
+  static const catalog::Catalog catalog = [] {
+    auto loaded = catalog::load_embedded_catalog();
     if (!loaded) ADD_FAILURE() << to_text(loaded.error());
-    return loaded ? std::move(*loaded) : Catalog{};
+    return loaded ? std::move(*loaded) : catalog::Catalog{};
   }();
   return catalog;
 }
@@ -99,15 +99,15 @@ TEST(Ownership, an_owned_hall_replaces_rent_by_capital) {
 }
 
 TEST(Ownership, capex_comes_from_bills_by_section) {
-  const PriceRange node{kilo_usd(300), kilo_usd(450)};
-  Bill bill;
+  const catalog::PriceRange node{kilo_usd(300), kilo_usd(450)};
+  catalog::Bill bill;
   bill.lines = {{"fleet", "node", "dgx-h100", 4, node, Watts(), "nodes/dgx-h100"},
-                {"fabric", "leaf", "qm9700", 2, PriceRange{kilo_usd(20), kilo_usd(30)}, Watts(),
-                 "switches/qm9700"},
-                {"fabric", "spine", "qm9700", 1, PriceRange{kilo_usd(20), kilo_usd(30)}, Watts(),
-                 "switches/qm9700"},
+                {"fabric", "leaf", "qm9700", 2, catalog::PriceRange{kilo_usd(20), kilo_usd(30)},
+                 Watts(), "switches/qm9700"},
+                {"fabric", "spine", "qm9700", 1, catalog::PriceRange{kilo_usd(20), kilo_usd(30)},
+                 Watts(), "switches/qm9700"},
                 {"fabric", "cable", "", 64, std::nullopt, Watts(), "rule"}};
-  const std::vector<Bill> bills{bill};
+  const std::vector<catalog::Bill> bills{bill};
   const auto capex = capex_of(bills);
   ASSERT_EQ(capex.size(), 2u);
   EXPECT_NEAR(capex[0].amount / kilo_usd(1), 1500, 1e-9);
@@ -193,4 +193,4 @@ TEST(Sensitivity, one_input_at_a_time) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cost

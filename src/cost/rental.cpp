@@ -8,7 +8,7 @@
 #include "base/math.h"
 #include "base/statistics.h"
 
-namespace orrery {
+namespace orrery::cost {
 
 namespace {
 
@@ -45,10 +45,10 @@ GoodputAt simple_goodput(const SimpleRestart& r) {
 
 Rental rented_cost(const RentalInput& input) {
   Rental rental;
-  const double discount = input.kind == Contract::on_demand ? 0 : input.discount;
+  const double discount = input.kind == catalog::Contract::on_demand ? 0 : input.discount;
   rental.billed = input.list * (1 - discount) * (1 + input.support);
   rental.goodput = input.goodput;
-  if (input.kind == Contract::spot) {
+  if (input.kind == catalog::Contract::spot) {
     rental.between_interruptions = mean_time_between_interruptions(input.gang);
     const GoodputAt goodput = input.spot_goodput ? input.spot_goodput : simple_goodput({});
     rental.goodput *= goodput(*rental.between_interruptions);
@@ -60,20 +60,20 @@ Rental rented_cost(const RentalInput& input) {
 
 double spot_discount_to_break_even(const RentalInput& spot) {
   RentalInput on_demand = spot;
-  on_demand.kind = Contract::on_demand;
+  on_demand.kind = catalog::Contract::on_demand;
   RentalInput undiscounted = spot;
-  undiscounted.kind = Contract::spot;
+  undiscounted.kind = catalog::Contract::spot;
   undiscounted.discount = 0;
   const UsdPerSecond dear = rented_cost(undiscounted).useful;
   return dear > UsdPerSecond() ? 1 - rented_cost(on_demand).useful / dear : 0;
 }
 
-std::optional<MarketPrice> market_price(std::span<const CloudPrice> prices,
+std::optional<MarketPrice> market_price(std::span<const catalog::CloudPrice> prices,
                                         std::string_view accelerator_id, std::string_view provider,
                                         bool spot) {
   MarketPrice market;
   std::vector<UsdPerSecond> medians;
-  for (const CloudPrice& p : prices) {
+  for (const catalog::CloudPrice& p : prices) {
     if (p.accelerator_id != accelerator_id) continue;
     if (!provider.empty() && p.provider != provider) continue;
     const auto& wanted = spot ? p.spot_median : p.on_demand_median;
@@ -91,4 +91,4 @@ std::optional<MarketPrice> market_price(std::span<const CloudPrice> prices,
   return market;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cost

@@ -22,7 +22,7 @@
 #include "catalog/prices.h"
 #include "catalog/vocabulary.h"
 
-namespace orrery {
+namespace orrery::cost {
 
 // Interruptions of one instance, from the monthly share interrupted.
 PerSecond spot_hazard(double monthly_share);
@@ -49,7 +49,7 @@ struct SimpleRestart {
 GoodputAt simple_goodput(const SimpleRestart& restart);
 
 struct RentalInput {
-  Contract kind = Contract::on_demand;
+  catalog::Contract kind = catalog::Contract::on_demand;
   UsdPerSecond list;       // per accelerator, on demand
   double discount = 0;     // reserved or spot, off the list price
   double support = 0.03;   // uplift of the bill (catalog: 0 to 10 %)
@@ -79,8 +79,8 @@ struct MarketPrice {
   std::string reference;
   int rows = 0;
 };
-std::optional<MarketPrice> market_price(std::span<const CloudPrice> prices,
+std::optional<MarketPrice> market_price(std::span<const catalog::CloudPrice> prices,
                                         std::string_view accelerator_id, std::string_view provider,
                                         bool spot);
 
-}  // namespace orrery
+}  // namespace orrery::cost

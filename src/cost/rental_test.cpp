@@ -8,7 +8,7 @@
 #include "catalog/catalog.h"
 #include "cost/spend.h"
 
-namespace orrery {
+namespace orrery::cost {
 namespace {
 
 // models/facility, section 5: 64 nodes at 15 % a month are interrupted every 69 h on average.
@@ -33,7 +33,7 @@ TEST(Spot, larger_gangs_and_longer_runs_survive_less) {
       mean_time_between_interruptions({.nodes = 64, .monthly_share = 0.15}));
 }
 
-RentalInput h100(Contract kind) {
+RentalInput h100(catalog::Contract kind) {
   return {.kind = kind,
           .list = usd_per_hour(7.36),
           .discount = 0.63,
@@ -44,11 +44,11 @@ RentalInput h100(Contract kind) {
 // By hand: mtbi 69.2 h, an hour between checkpoints of 30 s, 10 min to restart: goodput
 // 3600/3630 / (1 + (0.5 + 1/6) / 69.2) = 0.982.
 TEST(Rental, spot_costs_more_per_useful_hour_than_its_price) {
-  const Rental spot = rented_cost(h100(Contract::spot));
+  const Rental spot = rented_cost(h100(catalog::Contract::spot));
   EXPECT_NEAR(spot.billed / usd_per_hour(1), 2.72, 0.01);
   EXPECT_NEAR(spot.goodput, 0.982, 0.001);
   EXPECT_NEAR(spot.useful / spot.billed, 1 / 0.982, 0.001);
-  const Rental on_demand = rented_cost(h100(Contract::on_demand));
+  const Rental on_demand = rented_cost(h100(catalog::Contract::on_demand));
   EXPECT_LT(spot.useful, on_demand.useful);
   EXPECT_FALSE(on_demand.between_interruptions);
 }
@@ -56,7 +56,7 @@ TEST(Rental, spot_costs_more_per_useful_hour_than_its_price) {
 TEST(Rental, a_slower_restart_raises_the_price_of_a_useful_hour) {
   double last = 0;
   for (double m : {1.0, 10.0, 60.0, 600.0}) {
-    RentalInput in = h100(Contract::spot);
+    RentalInput in = h100(catalog::Contract::spot);
     in.spot_goodput = simple_goodput({.restart = minutes(m)});
     const double useful = rented_cost(in).useful / usd_per_hour(1);
     EXPECT_GT(useful, last);
@@ -65,17 +65,17 @@ TEST(Rental, a_slower_restart_raises_the_price_of_a_useful_hour) {
 }
 
 TEST(Rental, break_even_discount_makes_spot_and_on_demand_equal) {
-  RentalInput in = h100(Contract::spot);
+  RentalInput in = h100(catalog::Contract::spot);
   in.gang.nodes = 512;
   in.discount = spot_discount_to_break_even(in);
   EXPECT_GT(in.discount, 0);
   RentalInput on_demand = in;
-  on_demand.kind = Contract::on_demand;
+  on_demand.kind = catalog::Contract::on_demand;
   EXPECT_NEAR(rented_cost(in).useful / rented_cost(on_demand).useful, 1, 1e-12);
 }
 
 TEST(Rental, reserved_is_billed_whether_used_or_not) {
-  RentalInput in = h100(Contract::reserved);
+  RentalInput in = h100(catalog::Contract::reserved);
   in.discount = 0.4;
   in.utilisation = 0.5;
   EXPECT_NEAR(rented_cost(in).useful / usd_per_hour(1), 7.36 * 0.6 / 0.5, 1e-9);
@@ -83,7 +83,7 @@ TEST(Rental, reserved_is_billed_whether_used_or_not) {
 
 // Section 5: AWS 6.9 to 7.4 USD on demand, spot 63 % off; the same chip spreads about fivefold.
 TEST(Rental, market_prices_of_the_h100) {
-  const auto catalog = load_embedded_catalog();
+  const auto catalog = catalog::load_embedded_catalog();
   ASSERT_TRUE(catalog);
   const auto aws = market_price(catalog->cloud_prices, "h100-sxm", "aws", false);
   ASSERT_TRUE(aws);
@@ -127,4 +127,4 @@ TEST(Spend, egress_of_100_tb) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::cost

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace orrery {
+namespace orrery::cost {
 
 Tornado tornado(std::span<const SensitivityInput> inputs, const ValueOf& answer) {
   std::vector<double> values;
@@ -30,4 +30,4 @@ Tornado tornado(std::span<const SensitivityInput> inputs, const ValueOf& answer)
   return result;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cost

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace orrery {
+namespace orrery::cost {
 
 struct SensitivityInput {
   std::string name;
@@ -39,4 +39,4 @@ using ValueOf = std::function<double(std::span<const double> values)>;
 
 Tornado tornado(std::span<const SensitivityInput> inputs, const ValueOf& answer);
 
-}  // namespace orrery
+}  // namespace orrery::cost

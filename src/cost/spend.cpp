@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace orrery {
+namespace orrery::cost {
 
 Usd run_cost(double accelerators, Seconds duration, UsdPerSecond per_useful_hour) {
   return per_useful_hour * duration * accelerators;
@@ -36,4 +36,4 @@ Usd egress_cost(Bytes volume, std::span<const PriceStep> steps) {
   return cost;
 }
 
-}  // namespace orrery
+}  // namespace orrery::cost

@@ -15,7 +15,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::cost {
 
 Usd run_cost(double accelerators, Seconds duration, UsdPerSecond per_useful_hour);
 
@@ -43,4 +43,4 @@ std::vector<PriceStep> aws_egress_steps();
 // The last step goes on for ever.
 Usd egress_cost(Bytes volume, std::span<const PriceStep> steps);
 
-}  // namespace orrery
+}  // namespace orrery::cost

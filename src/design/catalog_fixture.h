@@ -5,8 +5,8 @@
 
 namespace orrery::design {
 
-inline const Catalog& catalog() {
-  static const Catalog all = load_embedded_catalog().value();
+inline const catalog::Catalog& catalog() {
+  static const catalog::Catalog all = catalog::load_embedded_catalog().value();
   return all;
 }
 

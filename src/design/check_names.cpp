@@ -15,7 +15,7 @@ namespace {
 
 class NameCheck {
  public:
-  NameCheck(Design& design, ValueReader& values, const ReadFile& read_file)
+  NameCheck(Design& design, ValueReader& values, const catalog::ReadFile& read_file)
       : d_(design), v_(values), read_file_(read_file) {
     for (const Site& s : d_.sites) sites_.push_back(s.name);
     for (const Fleet& f : d_.fleet) fleets_.push_back(f.name);
@@ -102,7 +102,7 @@ class NameCheck {
     const FleetNode node = resolve_node(f, v_.catalog());
     if (!node.accelerator) return;
     std::vector<std::string> known;
-    for (const MigProfile& p : v_.catalog().mig_profiles) {
+    for (const catalog::MigProfile& p : v_.catalog().mig_profiles) {
       if (p.accelerator_id == node.accelerator->id) known.push_back(p.profile);
     }
     if (std::ranges::find(known, slices.profile) != known.end()) return;
@@ -221,7 +221,7 @@ class NameCheck {
 
   Design& d_;
   ValueReader& v_;
-  const ReadFile& read_file_;
+  const catalog::ReadFile& read_file_;
   std::vector<std::string> sites_;
   std::vector<std::string> fleets_;
   std::vector<std::string> tiers_;
@@ -235,8 +235,8 @@ void NameCheck::local_model(const std::string& name, const std::string& path) {
     return;
   }
   const auto text = read_file_(name);
-  auto shape = text ? model_from_config_json(*text, name)
-                    : Result<ModelShape>(std::unexpected(text.error()));
+  auto shape = text ? catalog::model_from_config_json(*text, name)
+                    : Result<catalog::ModelShape>(std::unexpected(text.error()));
   if (shape) {
     d_.local_models.push_back({name, *std::move(shape)});
     return;
@@ -249,7 +249,7 @@ void NameCheck::local_model(const std::string& name, const std::string& path) {
 
 }  // namespace
 
-void check_names(Design& design, ValueReader& values, const ReadFile& read_file) {
+void check_names(Design& design, ValueReader& values, const catalog::ReadFile& read_file) {
   NameCheck(design, values, read_file).run();
 }
 

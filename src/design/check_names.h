@@ -9,6 +9,6 @@ namespace orrery::design {
 
 // Complains through `values`; reads the config.json files that the design names into
 // design.local_models.
-void check_names(Design& design, ValueReader& values, const ReadFile& read_file);
+void check_names(Design& design, ValueReader& values, const catalog::ReadFile& read_file);
 
 }  // namespace orrery::design

@@ -50,7 +50,8 @@ const StorageTier* find_tier(const Design& design, std::string_view label) {
   return at == design.storage.end() ? nullptr : &*at;
 }
 
-const ModelShape* find_model(const Design& design, const Catalog& catalog, std::string_view model) {
+const catalog::ModelShape* find_model(const Design& design, const catalog::Catalog& catalog,
+                                      std::string_view model) {
   const auto local = std::ranges::find(design.local_models, model, &LocalModel::path);
   return local != design.local_models.end() ? &local->shape : catalog.model(model);
 }
@@ -79,7 +80,7 @@ void lay_over(T& target, const std::optional<U>& given) {
 }
 
 void lay_over(FleetNode& n, const CustomNode& c) {
-  Node& p = n.part;
+  catalog::Node& p = n.part;
   lay_over(p.accelerator_id, c.accelerator);
   lay_over(p.accelerators, c.accelerators);
   // A changed count means one host of that many unless the hosts are given too.
@@ -93,7 +94,7 @@ void lay_over(FleetNode& n, const CustomNode& c) {
   lay_over(p.max_power, c.max_power);
   lay_over(p.typical_train_power, c.typical_power);
   lay_over(p.idle_power, c.idle_power);
-  if (c.price) p.price = PriceRange{*c.price, *c.price};
+  if (c.price) p.price = catalog::PriceRange{*c.price, *c.price};
   lay_over(n.cores, c.cores);
   lay_over(n.memory, c.memory);
   lay_over(n.storage_nics, c.storage_nics);
@@ -102,9 +103,9 @@ void lay_over(FleetNode& n, const CustomNode& c) {
 
 }  // namespace
 
-FleetNode resolve_node(const Fleet& fleet, const Catalog& catalog) {
+FleetNode resolve_node(const Fleet& fleet, const catalog::Catalog& catalog) {
   FleetNode n;
-  if (const Node* part = catalog.node(fleet.node)) n.part = *part;
+  if (const catalog::Node* part = catalog.node(fleet.node)) n.part = *part;
   if (fleet.custom) lay_over(n, *fleet.custom);
   if (n.part.id.empty()) {
     n.part.id = fleet.name;
@@ -112,8 +113,8 @@ FleetNode resolve_node(const Fleet& fleet, const Catalog& catalog) {
     n.part.provenance = {.reference = "design/" + fleet.name,
                          .source = "the design file",
                          .date = "",
-                         .basis = FactBasis::derived,
-                         .confidence = Confidence::medium};
+                         .basis = catalog::FactBasis::derived,
+                         .confidence = catalog::Confidence::medium};
   }
   if (n.part.accelerators > 0) n.accelerator = catalog.accelerator(n.part.accelerator_id);
   return n;

@@ -29,7 +29,7 @@ namespace orrery::design {
 // A shape read from the config.json that a workload's `model:` names by path.
 struct LocalModel {
   std::string path;
-  ModelShape shape;
+  catalog::ModelShape shape;
 
   bool operator==(const LocalModel& o) const { return path == o.path; }
 };
@@ -59,11 +59,11 @@ struct Design {
 struct ReadDesignOptions {
   std::string file = "design.yaml";  // for messages
   // Gives the text of a config.json that the design names; none: such a path is an error.
-  ReadFile read_file;
+  catalog::ReadFile read_file;
 };
 
 // Every fault at once. Warnings of a design that could be read go to `warnings` where given.
-Result<Design> read_design(std::string_view text, const Catalog& catalog,
+Result<Design> read_design(std::string_view text, const catalog::Catalog& catalog,
                            const ReadDesignOptions& options = {}, Diagnostics* warnings = nullptr);
 
 // The place of "fleet[0].count" for a Diagnostic; of what is around it where it is a default.
@@ -74,19 +74,20 @@ const Site* find_site(const Design& design, std::string_view name);
 // By label (name or tier word); nullptr where there is none. An empty label finds nothing.
 const StorageTier* find_tier(const Design& design, std::string_view label);
 // Catalog id, alias, or path of a config.json that was read.
-const ModelShape* find_model(const Design& design, const Catalog& catalog, std::string_view model);
+const catalog::ModelShape* find_model(const Design& design, const catalog::Catalog& catalog,
+                                      std::string_view model);
 // "train", or "serve-2" for the second one without a name of its own.
 std::string label_of(const Design& design, const Workload& workload);
 
 // What a fleet's nodes are once `custom` is laid over the catalog's row.
 struct FleetNode {
-  Node part;
-  const Accelerator* accelerator = nullptr;  // nullptr for a CPU server
-  std::optional<int> cores;                  // of one host
-  std::optional<Bytes> memory;               // of one host
+  catalog::Node part;
+  const catalog::Accelerator* accelerator = nullptr;  // nullptr for a CPU server
+  std::optional<int> cores;                           // of one host
+  std::optional<Bytes> memory;                        // of one host
   std::optional<int> storage_nics;
   std::optional<BytesPerSecond> storage_nic_rate;
 };
-FleetNode resolve_node(const Fleet& fleet, const Catalog& catalog);
+FleetNode resolve_node(const Fleet& fleet, const catalog::Catalog& catalog);
 
 }  // namespace orrery::design

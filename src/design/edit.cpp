@@ -294,7 +294,7 @@ bool comes_to(const Edited& edited, const YamlNode& expected) {
   return tree && same_content(*tree, expected);
 }
 
-Result<EditedText> rewrite(const YamlNode& tree, const Catalog& catalog,
+Result<EditedText> rewrite(const YamlNode& tree, const catalog::Catalog& catalog,
                            const ReadDesignOptions& options) {
   const auto design = read_design(yaml_text(tree), catalog, options);
   if (!design) return std::unexpected(design.error());
@@ -313,8 +313,8 @@ Result<std::optional<YamlNode>> read_value(const std::string& value) {
 
 }  // namespace
 
-Result<EditedText> edit_text(std::string_view text, const Change& change, const Catalog& catalog,
-                             const ReadDesignOptions& options) {
+Result<EditedText> edit_text(std::string_view text, const Change& change,
+                             const catalog::Catalog& catalog, const ReadDesignOptions& options) {
   Diagnostics faults;
   const auto root = parse_yaml(text, options.file, faults);
   if (has_errors(faults)) return std::unexpected(std::move(faults));

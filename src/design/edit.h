@@ -24,7 +24,8 @@ struct EditedText {
 
 // The design that comes out may still have faults: an edit is one step of several. Faults of the
 // edit itself: "edit.path", "edit.value", and those of a file that is no YAML.
-Result<EditedText> edit_text(std::string_view text, const Change& change, const Catalog& catalog,
+Result<EditedText> edit_text(std::string_view text, const Change& change,
+                             const catalog::Catalog& catalog,
                              const ReadDesignOptions& options = {});
 
 }  // namespace orrery::design

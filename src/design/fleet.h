@@ -37,7 +37,7 @@ struct CustomNode {
 
 struct Rent {
   std::string provider;  // as in the price table: "aws", "lambda"
-  Contract contract = Contract::on_demand;
+  catalog::Contract contract = catalog::Contract::on_demand;
   std::optional<Seconds> term;  // of a reservation
   std::optional<UsdPerSecond>
       price;  // for one accelerator (one node where it has none); none: the table's

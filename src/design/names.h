@@ -19,20 +19,20 @@ constexpr WordTable<Partition> words_of(Partition) { return kPartitionWords; }
 
 inline constexpr Word<NamedTopology> kNamedTopologyWords[] = {
     {NamedTopology::none, "none"},
-    {NamedTopology::rail_fat_tree, word_of(TopologyKind::rail_fat_tree)},
-    {NamedTopology::fat_tree, word_of(TopologyKind::fat_tree)},
+    {NamedTopology::rail_fat_tree, word_of(catalog::TopologyKind::rail_fat_tree)},
+    {NamedTopology::fat_tree, word_of(catalog::TopologyKind::fat_tree)},
     {NamedTopology::three_tier, "three-tier"},
     {NamedTopology::twin_plane, "twin-plane"},
-    {NamedTopology::dragonfly, word_of(TopologyKind::dragonfly)},
-    {NamedTopology::torus, word_of(TopologyKind::torus)},
-    {NamedTopology::rail_only, word_of(TopologyKind::rail_only)},
+    {NamedTopology::dragonfly, word_of(catalog::TopologyKind::dragonfly)},
+    {NamedTopology::torus, word_of(catalog::TopologyKind::torus)},
+    {NamedTopology::rail_only, word_of(catalog::TopologyKind::rail_only)},
     {NamedTopology::nvl72, "nvl72"}};
 constexpr WordTable<NamedTopology> words_of(NamedTopology) { return kNamedTopologyWords; }
 
 inline constexpr Word<Protocol> kProtocolWords[] = {
-    {Protocol::infiniband, word_of(NetworkKind::infiniband)},
-    {Protocol::roce, word_of(NetworkKind::roce)},
-    {Protocol::ethernet, word_of(NetworkKind::ethernet)}};
+    {Protocol::infiniband, word_of(catalog::NetworkKind::infiniband)},
+    {Protocol::roce, word_of(catalog::NetworkKind::roce)},
+    {Protocol::ethernet, word_of(catalog::NetworkKind::ethernet)}};
 constexpr WordTable<Protocol> words_of(Protocol) { return kProtocolWords; }
 
 inline constexpr Word<Tier> kTierWords[] = {{Tier::gpu_direct, "gpu-direct"},

@@ -24,7 +24,7 @@ TYPED_TEST(Names, EveryWordIsReadBack) {
 // A name that is a generator's own means that generator and nothing more.
 TEST(NamedTopologies, ANameSharedWithAGeneratorMeansIt) {
   for (const Word<NamedTopology>& row : words_of(NamedTopology{}).rows()) {
-    const auto generator = from_word<TopologyKind>(row.word);
+    const auto generator = from_word<catalog::TopologyKind>(row.word);
     if (!generator) continue;
     const TopologyTerms terms = topology_terms(row.value);
     EXPECT_EQ(terms.kind, *generator) << row.word;
@@ -34,11 +34,11 @@ TEST(NamedTopologies, ANameSharedWithAGeneratorMeansIt) {
 }
 
 TEST(NamedTopologies, TheOthersSetItsParameters) {
-  EXPECT_EQ(topology_terms(NamedTopology::three_tier).kind, TopologyKind::rail_fat_tree);
+  EXPECT_EQ(topology_terms(NamedTopology::three_tier).kind, catalog::TopologyKind::rail_fat_tree);
   EXPECT_EQ(topology_terms(NamedTopology::three_tier).tiers, 3);
-  EXPECT_EQ(topology_terms(NamedTopology::twin_plane).kind, TopologyKind::rail_fat_tree);
+  EXPECT_EQ(topology_terms(NamedTopology::twin_plane).kind, catalog::TopologyKind::rail_fat_tree);
   EXPECT_EQ(topology_terms(NamedTopology::twin_plane).planes, 2);
-  EXPECT_EQ(topology_terms(NamedTopology::nvl72).kind, TopologyKind::scale_up);
+  EXPECT_EQ(topology_terms(NamedTopology::nvl72).kind, catalog::TopologyKind::scale_up);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ enum class NamedTopology {
 
 // What the generator of fabric/ is told of a named network.
 struct TopologyTerms {
-  TopologyKind kind = TopologyKind::fat_tree;
+  catalog::TopologyKind kind = catalog::TopologyKind::fat_tree;
   int tiers = 0;   // 0: as many as are needed
   int planes = 1;  // at least
 };
@@ -53,7 +53,7 @@ struct Network {
   std::string nic;          // catalog id; empty: the node's own
   std::string link;         // optic or cable between switches; empty: chosen by rate and reach
   std::string node_link;    // optic or cable at the node; empty: as `link`
-  RoutingKind routing = RoutingKind::ecmp;
+  catalog::RoutingKind routing = catalog::RoutingKind::ecmp;
   std::optional<Protocol> protocol;  // none: what the switch speaks
   double oversubscription = 1;       // down over up bandwidth at the leaf
   std::optional<int> rails;          // none: the node's compute NICs

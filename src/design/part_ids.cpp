@@ -18,55 +18,55 @@ void add_aliases(std::vector<std::string>& ids, const Rows& rows) {
 
 }  // namespace
 
-std::vector<std::string> part_ids(const Catalog& c, Part part) {
+std::vector<std::string> part_ids(const catalog::Catalog& c, Part part) {
   std::vector<std::string> ids;
   switch (part) {
     case Part::none:
       break;
     case Part::region:
-      add(ids, c.regions, &GridRegion::id);
+      add(ids, c.regions, &catalog::GridRegion::id);
       add_aliases(ids, c.regions);
       break;
     case Part::cooling:
-      add(ids, c.cooling_methods, &CoolingMethod::id);
+      add(ids, c.cooling_methods, &catalog::CoolingMethod::id);
       break;
     case Part::redundancy:
-      add(ids, c.redundancies, &Redundancy::id);
+      add(ids, c.redundancies, &catalog::Redundancy::id);
       break;
     case Part::power_stage:
-      add(ids, c.power_stages, &PowerStage::id);
+      add(ids, c.power_stages, &catalog::PowerStage::id);
       break;
     case Part::climate:
-      add(ids, c.pue_by_climate, &PueByClimate::climate);
+      add(ids, c.pue_by_climate, &catalog::PueByClimate::climate);
       break;
     case Part::lead_time:
-      add(ids, c.lead_times, &LeadTime::id);
+      add(ids, c.lead_times, &catalog::LeadTime::id);
       break;
     case Part::node:
-      add(ids, c.nodes, &Node::id);
+      add(ids, c.nodes, &catalog::Node::id);
       break;
     case Part::accelerator:
-      add(ids, c.accelerators, &Accelerator::id);
+      add(ids, c.accelerators, &catalog::Accelerator::id);
       break;
     case Part::switch_part:
-      add(ids, c.switches, &Switch::id);
+      add(ids, c.switches, &catalog::Switch::id);
       break;
     case Part::nic:
-      add(ids, c.nics, &Nic::id);
+      add(ids, c.nics, &catalog::Nic::id);
       break;
     case Part::optic:
-      add(ids, c.optics, &Optic::id);
+      add(ids, c.optics, &catalog::Optic::id);
       break;
     case Part::storage_device:
-      add(ids, c.storage_devices, &StorageDevice::id);
+      add(ids, c.storage_devices, &catalog::StorageDevice::id);
       break;
     case Part::model:
-      add(ids, c.models, &ModelShape::id);
+      add(ids, c.models, &catalog::ModelShape::id);
       add_aliases(ids, c.models);
       break;
     case Part::provider:
-      add(ids, c.cloud_prices, &CloudPrice::provider);
-      add(ids, c.storage_prices, &StorageCloudPrice::provider);
+      add(ids, c.cloud_prices, &catalog::CloudPrice::provider);
+      add(ids, c.storage_prices, &catalog::StorageCloudPrice::provider);
       break;
   }
   std::ranges::sort(ids);
@@ -95,9 +95,9 @@ std::string_view noun_of(Part part) {
   return kNouns[static_cast<std::size_t>(part)];
 }
 
-bool is_residency(std::string_view residency, const Catalog& catalog) {
+bool is_residency(std::string_view residency, const catalog::Catalog& catalog) {
   if (residency == "eu" || catalog.region(residency)) return true;
-  return std::ranges::find(catalog.regions, residency, &GridRegion::country) !=
+  return std::ranges::find(catalog.regions, residency, &catalog::GridRegion::country) !=
          catalog.regions.end();
 }
 

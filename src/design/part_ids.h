@@ -11,11 +11,11 @@
 namespace orrery::design {
 
 // Sorted; aliases of regions and models among them.
-std::vector<std::string> part_ids(const Catalog& catalog, Part part);
+std::vector<std::string> part_ids(const catalog::Catalog& catalog, Part part);
 std::string_view noun_of(Part part);  // "switch"
 
 // A region id or alias, a country (ISO 3166 alpha-3, lower case), or `eu` for the member states of
 // the European Union.
-bool is_residency(std::string_view residency, const Catalog& catalog);
+bool is_residency(std::string_view residency, const catalog::Catalog& catalog);
 
 }  // namespace orrery::design

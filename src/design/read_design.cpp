@@ -132,7 +132,7 @@ void sort_by_place(Diagnostics& faults) {
 
 }  // namespace
 
-Result<Design> read_design(std::string_view text, const Catalog& catalog,
+Result<Design> read_design(std::string_view text, const catalog::Catalog& catalog,
                            const ReadDesignOptions& options, Diagnostics* warnings) {
   Diagnostics faults;
   const auto root = parse_yaml(text, options.file, faults);

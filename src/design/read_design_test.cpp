@@ -54,7 +54,7 @@ TEST(ReadDesign, reads_the_sample_of_the_guide) {
   EXPECT_EQ(d->sites.at(0).power, megawatts(2));
   EXPECT_EQ(d->fleet.at(0).count, 127);
   EXPECT_EQ(d->fabric.compute.topology, NamedTopology::rail_fat_tree);
-  EXPECT_EQ(d->fabric.compute.routing, RoutingKind::adaptive);
+  EXPECT_EQ(d->fabric.compute.routing, catalog::RoutingKind::adaptive);
   EXPECT_EQ(d->storage.at(0).read, gbytes_per_s(40));
   const auto& train = std::get<Train>(d->workloads.at(0).task);
   EXPECT_EQ(train.tokens, 2e12);
@@ -255,7 +255,7 @@ TEST(ReadDesign, reads_a_model_from_its_config_json) {
   const std::string text =
       with_fleet("count: 4") + "workloads:\n  - train: { model: my/config.json, batch: 8 }\n";
   EXPECT_THAT(brief_faults(read_design(text, catalog())), ElementsAre("7:21 design.no-files"));
-  const ReadFile read = [](std::string_view path) -> Result<std::string> {
+  const catalog::ReadFile read = [](std::string_view path) -> Result<std::string> {
     if (path != "my/config.json") return fail({.what = "no such file"});
     return R"({"model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096,
                "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
@@ -263,10 +263,10 @@ TEST(ReadDesign, reads_a_model_from_its_config_json) {
   };
   const auto d = read_design(text, catalog(), {.file = "a.yaml", .read_file = read});
   ASSERT_TRUE(d) << faults_of(d);
-  const ModelShape* shape = find_model(*d, catalog(), "my/config.json");
+  const catalog::ModelShape* shape = find_model(*d, catalog(), "my/config.json");
   ASSERT_NE(shape, nullptr);
   EXPECT_EQ(shape->layers, 32);
-  const ReadFile none = [](std::string_view) -> Result<std::string> {
+  const catalog::ReadFile none = [](std::string_view) -> Result<std::string> {
     return fail({.what = "no such file"});
   };
   EXPECT_THAT(brief_faults(read_design(text, catalog(), {.file = "a.yaml", .read_file = none})),

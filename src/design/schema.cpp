@@ -19,7 +19,7 @@ std::string definition_of(std::string_view section) {
 
 class SchemaWriter {
  public:
-  explicit SchemaWriter(const Catalog& catalog) : catalog_(catalog) {}
+  explicit SchemaWriter(const catalog::Catalog& catalog) : catalog_(catalog) {}
 
   std::string run() {
     const auto shape = design_shape();
@@ -192,12 +192,12 @@ class SchemaWriter {
     json_.field("type", "string").field("pattern", "^(" + metrics + ") *(<|<=|>=|>) *[0-9.].*$");
   }
 
-  const Catalog& catalog_;
+  const catalog::Catalog& catalog_;
   JsonWriter json_;
 };
 
 }  // namespace
 
-std::string design_schema(const Catalog& catalog) { return SchemaWriter(catalog).run(); }
+std::string design_schema(const catalog::Catalog& catalog) { return SchemaWriter(catalog).run(); }
 
 }  // namespace orrery::design

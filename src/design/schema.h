@@ -8,7 +8,7 @@
 namespace orrery::design {
 
 // JSON Schema, draft 2020-12, with the catalog's ids, for completion and checks while typing.
-std::string design_schema(const Catalog& catalog);
+std::string design_schema(const catalog::Catalog& catalog);
 // The reference page docs/guide/design-file.md, whole.
 std::string design_reference();
 

@@ -20,7 +20,7 @@ std::string_view first_comment(std::string_view text) {
 
 std::vector<Template> templates() {
   std::vector<Template> all;
-  for (const EmbeddedFile& file : embedded_files()) {
+  for (const catalog::EmbeddedFile& file : catalog::embedded_files()) {
     if (!file.path.starts_with(kFolder) || !file.path.ends_with(kExtension)) continue;
     std::string_view name = file.path.substr(kFolder.size());
     name.remove_suffix(kExtension.size());

@@ -39,13 +39,13 @@ struct StorageTier {
   Metadata metadata;
   std::optional<int> client_streams;  // parallel requests of one node
   std::optional<BytesPerSecond> stream_rate;
-  std::optional<Seconds> first_byte;            // latency of a request
-  EvictionPolicy policy = EvictionPolicy::lru;  // where the tier caches another
-  std::string caches;                           // name of the tier it caches; empty: none
-  bool encrypted = false;                       // at rest
-  bool versioned = false;                       // copies that deletion cannot reach
-  std::optional<UsdPerByteSecond> price;        // rent
-  std::optional<UsdPerByte> capex;              // purchase
+  std::optional<Seconds> first_byte;                              // latency of a request
+  catalog::EvictionPolicy policy = catalog::EvictionPolicy::lru;  // where the tier caches another
+  std::string caches;                     // name of the tier it caches; empty: none
+  bool encrypted = false;                 // at rest
+  bool versioned = false;                 // copies that deletion cannot reach
+  std::optional<UsdPerByteSecond> price;  // rent
+  std::optional<UsdPerByte> capex;        // purchase
   std::optional<UsdPerByte> egress_price;
 
   std::string_view label() const;  // the name, or the tier's word

@@ -26,7 +26,7 @@ TEST(Tour, designs_are_as_described) {
   page << in.rdbuf();
   const auto blocks = yaml_blocks(page.str());
   ASSERT_EQ(blocks.size(), 3u);
-  const Catalog catalog = load_embedded_catalog().value();
+  const catalog::Catalog catalog = catalog::load_embedded_catalog().value();
 
   const auto wrong = read_design(blocks[0], catalog);
   ASSERT_FALSE(wrong);

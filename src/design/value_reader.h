@@ -24,7 +24,7 @@ inline constexpr std::size_t kMostDiagnostics = 100;
 
 class ValueReader {
  public:
-  ValueReader(const Catalog& catalog, const std::string& file, Diagnostics& faults)
+  ValueReader(const catalog::Catalog& catalog, const std::string& file, Diagnostics& faults)
       : catalog_(catalog), file_(file), faults_(faults) {}
 
   struct Fault {
@@ -52,7 +52,7 @@ class ValueReader {
                    std::string_view section);
   void missing(Mark at, std::string_view key, std::string_view section, const Field& field);
 
-  const Catalog& catalog() const { return catalog_; }
+  const catalog::Catalog& catalog() const { return catalog_; }
   const std::vector<std::string>& ids(Part part);
 
  private:
@@ -62,7 +62,7 @@ class ValueReader {
   std::optional<double> quantity_fault(const YamlNode& node, std::string_view key,
                                        const Field& field, UnitFault fault);
 
-  const Catalog& catalog_;
+  const catalog::Catalog& catalog_;
   const std::string& file_;
   Diagnostics& faults_;
   std::map<Part, std::vector<std::string>> ids_;

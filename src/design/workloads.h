@@ -54,8 +54,8 @@ struct Layout {
   int cp = 1;
   int ep = 1;
   int mbs = 1;
-  Sharding sharding = Sharding::zero1;
-  Recompute recompute = Recompute::none;
+  catalog::Sharding sharding = catalog::Sharding::zero1;
+  catalog::Recompute recompute = catalog::Recompute::none;
 
   bool operator==(const Layout&) const = default;
 };
@@ -99,8 +99,8 @@ struct Checkpoint {
 
 struct Lora {
   int rank = 16;
-  std::vector<std::string> targets = {"qkv", "o"};  // qkv, o, mlp
-  std::optional<Precision> base_precision;          // of the frozen weights; none: the run's
+  std::vector<std::string> targets = {"qkv", "o"};   // qkv, o, mlp
+  std::optional<catalog::Precision> base_precision;  // of the frozen weights; none: the run's
 
   bool operator==(const Lora&) const = default;
 };
@@ -109,7 +109,7 @@ struct Lora {
 struct Embeddings {
   double rows = 0;  // of all tables
   int width = 128;
-  Precision precision = Precision::fp32;
+  catalog::Precision precision = catalog::Precision::fp32;
   double lookups = 0;  // rows read for one sample
   EmbeddingPlacement placement = EmbeddingPlacement::device;
 
@@ -142,7 +142,7 @@ struct Train {
   std::optional<double> samples;  // of the run, for a plain network; none: dataset times epochs
   int sequence = 4096;
   int batch = 0;  // sequences or samples in one step, of the whole run
-  Precision precision = Precision::bf16;
+  catalog::Precision precision = catalog::Precision::bf16;
   std::optional<Layout> layout;  // none: searched
   Dataset dataset;
   std::optional<Checkpoint> checkpoint;
@@ -193,8 +193,8 @@ struct Serve {
   std::optional<int> replicas;  // none: as many as the objective needs
   std::optional<int> tp;        // none: the least that fits
   int pp = 1;
-  Precision precision = Precision::bf16;  // of the weights
-  Precision kv_precision = Precision::bf16;
+  catalog::Precision precision = catalog::Precision::bf16;  // of the weights
+  catalog::Precision kv_precision = catalog::Precision::bf16;
   std::optional<int> max_batch;
   std::optional<double> max_tokens;  // context kept for one request
   bool chunked_prefill = true;

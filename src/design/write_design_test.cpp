@@ -92,7 +92,7 @@ TEST(WriteDesign, keeps_what_differs_from_a_default) {
 TEST(WriteDesign, a_section_on_one_line_reads_back) {
   const Network network{.topology = NamedTopology::fat_tree,
                         .switch_part = "sn5600",
-                        .routing = RoutingKind::adaptive,
+                        .routing = catalog::RoutingKind::adaptive,
                         .roce = {.pfc = true, .ecn = false}};
   EXPECT_EQ(
       section_text(network),

@@ -10,7 +10,7 @@
 #include "catalog/embedded_table.h"
 #include "emit/alerts_table.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr const char* kAlertTable = "emit/prometheus/alerts.csv";
@@ -172,7 +172,7 @@ std::string expression_of(const Alert& alert) {
 }
 
 Result<std::vector<Metric>> known_metrics() {
-  const auto table = embedded_table(kMetricTable);
+  const auto table = catalog::embedded_table(kMetricTable);
   if (!table) return std::unexpected(table.error());
   std::vector<Metric> metrics;
   for (const CsvRow& row : table->rows()) {
@@ -185,10 +185,10 @@ Result<std::vector<Metric>> known_metrics() {
   return metrics;
 }
 
-Result<WatchRules> watch_rules(const Review& review, const std::vector<PlannedValue>& plan) {
-  const auto recording = embedded_table(kRecordingTable);
+Result<WatchRules> watch_rules(const plan::Review& review, const std::vector<PlannedValue>& plan) {
+  const auto recording = catalog::embedded_table(kRecordingTable);
   if (!recording) return std::unexpected(recording.error());
-  const auto alerts = embedded_table(kAlertTable);
+  const auto alerts = catalog::embedded_table(kAlertTable);
   if (!alerts) return std::unexpected(alerts.error());
   const auto metrics = known_metrics();
   if (!metrics) return std::unexpected(metrics.error());
@@ -213,4 +213,4 @@ std::string_view metric_of(std::string_view selector) {
   return selector.substr(0, selector.find('{'));
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -20,7 +20,7 @@
 #include "emit/prometheus_plan.h"
 #include "plan/stages.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 struct TestSeries {
   std::string series;  // as PromQL writes it
@@ -59,7 +59,7 @@ struct WatchRules {
   std::vector<RecordingRule> recording;  // each reads only those before it
   std::vector<Alert> alerts;             // by group, in the order of the table
 };
-Result<WatchRules> watch_rules(const Review& review, const std::vector<PlannedValue>& plan);
+Result<WatchRules> watch_rules(const plan::Review& review, const std::vector<PlannedValue>& plan);
 
 // A metric that rules or dashboards may read (metrics.csv).
 struct Metric {
@@ -81,4 +81,4 @@ std::string promql_escaped(std::string_view text);
 // The number as a rule or a series writes it: never with an exponent.
 std::string promql_number(double v);
 
-}  // namespace orrery
+}  // namespace orrery::emit

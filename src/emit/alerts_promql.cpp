@@ -5,7 +5,7 @@
 
 #include "emit/alerts.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 bool is_name_char(char c) {
@@ -71,4 +71,4 @@ std::string promql_escaped(std::string_view text) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

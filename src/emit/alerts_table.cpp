@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 std::string filled(std::string_view pattern, const Words& words) {
   std::string out;
@@ -34,14 +34,14 @@ std::vector<std::string_view> separated(std::string_view text, std::string_view 
   }
 }
 
-Traits traits_of(const Review& review, const std::vector<PlannedValue>& plan) {
+Traits traits_of(const plan::Review& review, const std::vector<PlannedValue>& plan) {
   Traits traits;
-  for (const Fleet& f : review.fleets()) {
+  for (const machine::Fleet& f : review.fleets()) {
     if (!has_dcgm(f)) continue;
     traits.insert("nvidia");
     if (f.accelerator()->scaleup_link.starts_with("NVLink")) traits.insert("nvlink");
   }
-  for (const TrainView& t : review.trains) {
+  for (const plan::TrainView& t : review.trains) {
     if (t.feasible()) traits.insert("train");
   }
   if (review.design().scheduler.kind != design::SchedulerKind::kubernetes) traits.insert("slurm");
@@ -54,4 +54,4 @@ bool meets(std::string_view needs, const Traits& traits) {
                              [&](std::string_view need) { return traits.contains(need); });
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

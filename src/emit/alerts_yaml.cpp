@@ -9,7 +9,7 @@
 
 #include "emit/escape.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr const char* kRecordingGroup = "recording";
@@ -190,4 +190,4 @@ std::string alert_tests_yaml(const std::vector<std::string>& rule_files,
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

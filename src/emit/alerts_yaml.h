@@ -11,7 +11,7 @@
 
 #include "emit/alerts.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 std::string group_name(std::string_view group);  // "orrery-gpu"
 
@@ -25,4 +25,4 @@ std::string alert_tests_yaml(const std::vector<std::string>& rule_files,
 // Literal text where Prometheus expands Go templates.
 std::string template_escaped(std::string_view text);
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr std::size_t kNameChars = 63;  // RFC 1123; Slurm itself stops at 255
@@ -202,4 +202,4 @@ Result<std::string> checked_name(std::string_view text, NameRule rule, const Nam
                                   nearest_name(text, rule))});
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

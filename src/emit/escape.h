@@ -12,7 +12,7 @@
 
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 // For comments: printable ASCII within double quotes, the rest as \uXXXX, at most `most` characters
 // of it. A comment needs the name's gist, and some readers have short line buffers.
@@ -55,4 +55,4 @@ inline void gather(Diagnostics& to, const Diagnostics& from) {
 // A name of the rule's alphabet near the given one, for fixes and for text that is not a reference.
 std::string nearest_name(std::string_view text, NameRule rule);
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -8,7 +8,7 @@
 #include "design/yaml_tree.h"
 #include "emit/stamp.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 using testing::HasSubstr;
@@ -130,4 +130,4 @@ TEST(Manifest, ReadsBackAndRefusesTheRest) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orrery {
+namespace orrery::emit {
 
 struct EmittedFile {
   std::string path;  // below the target folder, with '/': "slurm.conf", "tests/gpu.yml"
@@ -29,4 +29,4 @@ struct EmitSource {
   std::string digest;   // SHA-256 of the design's canonical text
 };
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -11,7 +11,7 @@
 #include "emit/grafana_json.h"
 #include "emit/stamp.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr const char* kPanelTable = "emit/prometheus/panels.csv";
@@ -109,8 +109,9 @@ class Builder {
 
 }  // namespace
 
-Result<std::vector<Panel>> panels_of(const Review& review, const std::vector<PlannedValue>& plan) {
-  const auto table = embedded_table(kPanelTable);
+Result<std::vector<Panel>> panels_of(const plan::Review& review,
+                                     const std::vector<PlannedValue>& plan) {
+  const auto table = catalog::embedded_table(kPanelTable);
   if (!table) return std::unexpected(table.error());
   const Traits traits = traits_of(review, plan);
   const Builder builder(*table, plan);
@@ -121,7 +122,7 @@ Result<std::vector<Panel>> panels_of(const Review& review, const std::vector<Pla
   return panels;
 }
 
-Result<std::vector<std::string>> dashboard_expressions(const Review& review,
+Result<std::vector<std::string>> dashboard_expressions(const plan::Review& review,
                                                        const std::vector<PlannedValue>& plan) {
   const auto panels = panels_of(review, plan);
   if (!panels) return std::unexpected(panels.error());
@@ -132,7 +133,7 @@ Result<std::vector<std::string>> dashboard_expressions(const Review& review,
   return all;
 }
 
-Result<EmittedFiles> emit_grafana(const Review& review, const EmitSource& source) {
+Result<EmittedFiles> emit_grafana(const plan::Review& review, const EmitSource& source) {
   const std::vector<PlannedValue> plan = planned_values(review);
   const auto panels = panels_of(review, plan);
   if (!panels) return std::unexpected(panels.error());
@@ -141,4 +142,4 @@ Result<EmittedFiles> emit_grafana(const Review& review, const EmitSource& source
                       {.path = "provisioning/dashboards/orrery.yml", .text = head + kProvisioning}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

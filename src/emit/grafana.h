@@ -16,7 +16,7 @@
 #include "emit/prometheus_plan.h"
 #include "plan/stages.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 struct PanelQuery {
   std::string expr;
@@ -37,12 +37,13 @@ struct Panel {
   std::vector<PanelQuery> measured;
   std::vector<PlanLine> plan;  // never empty
 };
-Result<std::vector<Panel>> panels_of(const Review& review, const std::vector<PlannedValue>& plan);
+Result<std::vector<Panel>> panels_of(const plan::Review& review,
+                                     const std::vector<PlannedValue>& plan);
 
 // What the panels read; the counters file must have it.
-Result<std::vector<std::string>> dashboard_expressions(const Review& review,
+Result<std::vector<std::string>> dashboard_expressions(const plan::Review& review,
                                                        const std::vector<PlannedValue>& plan);
 
-Result<EmittedFiles> emit_grafana(const Review& review, const EmitSource& source);
+Result<EmittedFiles> emit_grafana(const plan::Review& review, const EmitSource& source);
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -7,7 +7,7 @@
 #include "emit/alerts.h"
 #include "emit/stamp.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr int kSchemaVersion = 39;
@@ -165,4 +165,4 @@ std::string dashboard_json(const std::vector<Panel>& panels, const EmitSource& s
   return w.text() + "\n";
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -7,8 +7,8 @@
 #include "emit/file.h"
 #include "emit/grafana.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 std::string dashboard_json(const std::vector<Panel>& panels, const EmitSource& source);
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -4,7 +4,7 @@
 
 #include "emit/escape.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 void HclWriter::flush() {
   std::size_t width = 0;
@@ -58,4 +58,4 @@ std::string HclWriter::result() {
   return out_;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace orrery {
+namespace orrery::emit {
 
 class HclWriter {
  public:
@@ -30,4 +30,4 @@ class HclWriter {
   bool fresh_ = true;  // nothing stands in this block yet
 };
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -5,7 +5,7 @@
 #include "base/csv.h"
 #include "catalog/embedded_table.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr std::string_view kHostFacts = "emit/slurm/hosts.csv";
@@ -13,7 +13,7 @@ constexpr std::string_view kHostFacts = "emit/slurm/hosts.csv";
 constexpr int kAssumedCores = 16;
 
 std::optional<HostShape> known_shape(std::string_view node) {
-  const auto table = embedded_table(kHostFacts);
+  const auto table = catalog::embedded_table(kHostFacts);
   if (!table) return std::nullopt;
   for (const CsvRow& row : table->rows()) {
     if (table->text(row, "node_id") != node) continue;
@@ -44,4 +44,4 @@ HostShape host_shape(const HostFleet& fleet) {
   return shape;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -7,7 +7,7 @@
 #include "base/quantity.h"
 #include "emit/hosts.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 struct HostShape {
   int sockets = 1;
@@ -20,4 +20,4 @@ struct HostShape {
 
 HostShape host_shape(const HostFleet& fleet);
 
-}  // namespace orrery
+}  // namespace orrery::emit

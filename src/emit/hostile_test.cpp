@@ -13,10 +13,10 @@
 #include "emit/slurm.h"
 #include "emit/terraform.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
-using Emitter = std::function<Result<EmittedFiles>(const Review&, const EmitSource&)>;
+using Emitter = std::function<Result<EmittedFiles>(const plan::Review&, const EmitSource&)>;
 
 struct NamedEmitter {
   std::string name;
@@ -188,4 +188,4 @@ TEST(Hostile, TheTargetItselfIsWritten) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -8,7 +8,7 @@
 
 #include "emit/escape.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 // Where a node hangs: its scalable unit (leaf switches it shares with others) and the pod of that.
@@ -21,7 +21,7 @@ struct Seat {
 
 int digits_of(int n) { return static_cast<int>(std::to_string(std::max(1, n)).size()); }
 
-bool is_wanted(const Review& review, const Fleet& view, HostsOf which) {
+bool is_wanted(const plan::Review& review, const machine::Fleet& view, HostsOf which) {
   if (which == HostsOf::all) return true;
   const auto kind = review.design().scheduler.kind;
   const bool slurm = which == HostsOf::slurm;
@@ -31,10 +31,10 @@ bool is_wanted(const Review& review, const Fleet& view, HostsOf which) {
   return (kind == design::SchedulerKind::slurm) == slurm;
 }
 
-Result<std::vector<HostFleet>> fleets_of(const Review& review, HostsOf which) {
+Result<std::vector<HostFleet>> fleets_of(const plan::Review& review, HostsOf which) {
   std::vector<HostFleet> out;
   Diagnostics faults;
-  for (const Fleet& view : review.fleets()) {
+  for (const machine::Fleet& view : review.fleets()) {
     if (!is_wanted(review, view, which)) continue;
     const auto name =
         checked_name(view.fleet->name, NameRule::dns_label,
@@ -53,11 +53,11 @@ Result<std::vector<HostFleet>> fleets_of(const Review& review, HostsOf which) {
 
 // A plain fat tree fills its leaves with endpoints in order, whatever node they belong to; a node
 // hangs where its first endpoint does.
-std::vector<Seat> plain_seats(const Topology& t) {
+std::vector<Seat> plain_seats(const fabric::Topology& t) {
   std::vector<Seat> seats(static_cast<std::size_t>(t.spec.nodes));
   int unit = 0;
   for (std::size_t pod = 0; pod < t.groups.size(); ++pod) {
-    for (const LeafUnit& u : t.groups[pod].units) {
+    for (const fabric::LeafUnit& u : t.groups[pod].units) {
       for (int e = u.node_from; e < u.node_from + u.nodes; ++e) {
         if (e % t.spec.rails == 0) {
           seats[static_cast<std::size_t>(e / t.spec.rails)] = {unit, static_cast<int>(pod)};
@@ -70,13 +70,13 @@ std::vector<Seat> plain_seats(const Topology& t) {
 }
 
 // Every rail has the same units of nodes, so the first rail's tell them.
-std::vector<Seat> rail_seats(const Topology& t) {
+std::vector<Seat> rail_seats(const fabric::Topology& t) {
   std::vector<Seat> seats(static_cast<std::size_t>(t.spec.nodes));
   int unit = 0;
   int pod = 0;
-  for (const SwitchGroup& g : t.groups) {
+  for (const fabric::SwitchGroup& g : t.groups) {
     if (g.units.empty() || g.units.front().rail_from != 0) continue;
-    for (const LeafUnit& u : g.units) {
+    for (const fabric::LeafUnit& u : g.units) {
       for (int n = u.node_from; n < u.node_from + u.nodes; ++n) {
         seats[static_cast<std::size_t>(n)] = {unit, pod};
       }
@@ -87,30 +87,30 @@ std::vector<Seat> rail_seats(const Topology& t) {
   return seats;
 }
 
-std::vector<Seat> seats_of(const Network& network, int nodes) {
+std::vector<Seat> seats_of(const machine::Network& network, int nodes) {
   std::vector<Seat> together(static_cast<std::size_t>(nodes));
   if (!network.topology) return together;
-  const Topology& t = *network.topology;
+  const fabric::Topology& t = *network.topology;
   if (t.spec.nodes != nodes) return together;
-  if (t.spec.kind == TopologyKind::dragonfly) {
+  if (t.spec.kind == catalog::TopologyKind::dragonfly) {
     const int size = (nodes + t.dragonfly_groups - 1) / std::max(1, t.dragonfly_groups);
     for (int n = 0; n < nodes; ++n) together[static_cast<std::size_t>(n)].unit = n / size;
     return together;
   }
   if (t.groups.empty()) return together;
-  const bool plain = t.spec.kind == TopologyKind::fat_tree ||
-                     (t.tiers == 1 && t.spec.kind == TopologyKind::rail_fat_tree);
+  const bool plain = t.spec.kind == catalog::TopologyKind::fat_tree ||
+                     (t.tiers == 1 && t.spec.kind == catalog::TopologyKind::rail_fat_tree);
   return plain ? plain_seats(t) : rail_seats(t);
 }
 
-bool on_compute_network(const Fleet& view) {
+bool on_compute_network(const machine::Fleet& view) {
   return !view.rented() && view.node.part.compute_nics > 0;
 }
 
 // Builds the levels from the ground: domain (where hosts share a node), unit, pod, core.
 class TreeBuilder {
  public:
-  TreeBuilder(const Review& review, Hosts& hosts) : review_(review), hosts_(hosts) {}
+  TreeBuilder(const plan::Review& review, Hosts& hosts) : review_(review), hosts_(hosts) {}
 
   void build() {
     seat_fabric_fleets();
@@ -127,12 +127,12 @@ class TreeBuilder {
   // Nodes are counted over all fleets of the fabric, those of the other scheduler included.
   void seat_fabric_fleets() {
     int nodes = 0;
-    for (const Fleet& v : review_.fleets()) {
+    for (const machine::Fleet& v : review_.fleets()) {
       if (on_compute_network(v)) nodes += v.fleet->count + v.fleet->spares;
     }
     const std::vector<Seat> seats = seats_of(review_.networks().compute, nodes);
     std::size_t node = 0;
-    for (const Fleet& v : review_.fleets()) {
+    for (const machine::Fleet& v : review_.fleets()) {
       if (!on_compute_network(v)) continue;
       const auto mine = std::ranges::find(hosts_.fleets, &v, &HostFleet::view);
       const auto count =
@@ -201,7 +201,7 @@ class TreeBuilder {
     return out;
   }
 
-  const Review& review_;
+  const plan::Review& review_;
   Hosts& hosts_;
   std::map<Seat, std::vector<HostRange>> units_;
 };
@@ -274,7 +274,7 @@ void check_switches(const Hosts& hosts, Diagnostics& faults) {
 
 }  // namespace
 
-Result<Hosts> hosts_of(const Review& review, HostsOf which) {
+Result<Hosts> hosts_of(const plan::Review& review, HostsOf which) {
   auto fleets = fleets_of(review, which);
   if (!fleets) return std::unexpected(std::move(fleets.error()));
   Hosts hosts{.fleets = std::move(*fleets)};
@@ -329,4 +329,4 @@ const TreeSwitch* leaf_of(const Hosts& hosts, std::size_t fleet, int number) {
   return nullptr;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

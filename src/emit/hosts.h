@@ -14,11 +14,11 @@
 #include "base/diagnostic.h"
 #include "plan/stages.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 // A fleet with the names of its hosts.
 struct HostFleet {
-  const Fleet* view = nullptr;
+  const machine::Fleet* view = nullptr;
   int hosts_per_node = 1;
   int in_service = 0;
   int spares = 0;
@@ -53,7 +53,7 @@ struct Hosts {
 // Which fleets: all, or those that the design gives to one scheduler.
 enum class HostsOf { all, slurm, kubernetes };
 // Refuses a fleet name that cannot be part of a host name, and a tree that check_tree refuses.
-Result<Hosts> hosts_of(const Review& review, HostsOf which);
+Result<Hosts> hosts_of(const plan::Review& review, HostsOf which);
 
 // What a scheduler would only warn about: a host in two leaves or in none, a leaf or a switch that
 // is nowhere or twice, a host that does not exist. Codes "emit.tree".
@@ -65,4 +65,4 @@ std::string hostlist(const Hosts& hosts, const std::vector<HostRange>& ranges);
 // Leaf of a host; nullptr where it has none.
 const TreeSwitch* leaf_of(const Hosts& hosts, std::size_t fleet, int number);
 
-}  // namespace orrery
+}  // namespace orrery::emit

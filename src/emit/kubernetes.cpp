@@ -11,7 +11,7 @@
 #include "emit/kubernetes_parts.h"
 #include "emit/stamp.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 // Drivers keep a little of the memory that the data sheet gives; a bound at 95 % of it still tells
@@ -19,7 +19,7 @@ namespace {
 constexpr double kMemoryPromised = 0.95;
 
 // The extended resource by which a vendor's device plugin counts whole devices.
-std::string resource_of(const Accelerator& part) {
+std::string resource_of(const catalog::Accelerator& part) {
   if (part.vendor == "NVIDIA") return "nvidia.com/gpu";
   if (part.vendor == "AMD") return "amd.com/gpu";
   if (part.vendor == "Intel") return "habana.ai/gaudi";
@@ -30,8 +30,8 @@ std::string resource_of(const Accelerator& part) {
 
 KubeFleet fleet_of_hosts(const HostFleet& hosts) {
   KubeFleet fleet{.shape = host_shape(hosts)};
-  const Fleet& view = *hosts.view;
-  const Accelerator* part = view.accelerator();
+  const machine::Fleet& view = *hosts.view;
+  const catalog::Accelerator* part = view.accelerator();
   if (part == nullptr) return fleet;
   fleet.nvidia = part->vendor == "NVIDIA";
   if (view.fleet->mig.empty()) {
@@ -96,7 +96,7 @@ Diagnostics check_profiles(const KubePlan& plan) {
   return faults;
 }
 
-Result<KubePlan> plan_of(const Review& review, const EmitSource& source) {
+Result<KubePlan> plan_of(const plan::Review& review, const EmitSource& source) {
   auto hosts = hosts_of(review, HostsOf::kubernetes);
   if (!hosts) return std::unexpected(std::move(hosts.error()));
   if (hosts->fleets.empty()) return not_kubernetes(review.design());
@@ -152,7 +152,7 @@ std::string quantity_gib(Bytes size) {
   return fmt::format("{}Gi", static_cast<long long>(std::floor(size / gib(1) + 1e-9)));
 }
 
-std::string device_class(const Accelerator& part) {
+std::string device_class(const catalog::Accelerator& part) {
   return "gpu-" + lowered(quantity_gib(part.memory * kMemoryPromised));
 }
 
@@ -162,7 +162,7 @@ std::string mig_class(const std::string& profile) {
 
 std::string claim_name(const HostFleet& fleet) { return fleet.name() + "-host"; }
 
-Result<EmittedFiles> emit_kubernetes(const Review& review, const EmitSource& source) {
+Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSource& source) {
   const auto plan = plan_of(review, source);
   if (!plan) return std::unexpected(plan.error());
   EmittedFiles files = {{"gpu-operator-values.yaml", operator_values(*plan)},
@@ -189,4 +189,4 @@ Result<EmittedFiles> emit_kubernetes(const Review& review, const EmitSource& sou
   return files;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -21,9 +21,9 @@
 #include "emit/file.h"
 #include "plan/stages.h"
 
-namespace orrery {
+namespace orrery::emit {
 
-Result<EmittedFiles> emit_kubernetes(const Review& review, const EmitSource& source);
+Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSource& source);
 
 // What a check looked at, for people: "Job v1 batch: 12 fields checked, 2 not known".
 struct KindCheck {
@@ -44,4 +44,4 @@ KubernetesCheck check_kubernetes(std::string_view yaml, const std::string& file)
 // The lists of what was and was not checked, over all files.
 std::string kubernetes_check_text(const EmittedFiles& files);
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -13,7 +13,7 @@
 #include "emit/escape.h"
 #include "emit/kubernetes.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 using design::YamlNode;
@@ -29,7 +29,7 @@ using Facts = std::map<std::string, Fact, std::less<>>;
 
 std::map<std::string, Facts> load_facts() {
   std::map<std::string, Facts> all;
-  for (const EmbeddedFile& file : embedded_files()) {
+  for (const catalog::EmbeddedFile& file : catalog::embedded_files()) {
     if (!file.path.starts_with("emit/kubernetes/")) continue;
     const auto table = CsvTable::parse(file.text, std::string(file.path));
     if (!table || !table->column("api_version")) continue;
@@ -284,4 +284,4 @@ std::string kubernetes_check_text(const EmittedFiles& files) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

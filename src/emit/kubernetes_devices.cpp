@@ -8,7 +8,7 @@
 #include "emit/kubernetes_parts.h"
 #include "emit/stamp.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr std::string_view kResource = "resource.k8s.io/v1";
@@ -16,7 +16,7 @@ constexpr std::string_view kMigConfig = "orrery-mig-config";
 
 // Attributes that the gpu.nvidia.com driver publishes; a product's name is not among those asked
 // for, so that a newer GPU with as much memory serves too.
-std::string whole_gpu(const Accelerator& part) {
+std::string whole_gpu(const catalog::Accelerator& part) {
   const std::string size = device_class(part).substr(4);
   const std::string memory = size.substr(0, size.size() - 2) + "Gi";
   return fmt::format(
@@ -44,7 +44,7 @@ void add_class(YamlWriter& yaml, const KubePlan& plan, const std::string& name,
 void add_classes(YamlWriter& yaml, const KubePlan& plan) {
   std::set<std::string> done;
   for (std::size_t f = 0; f < plan.fleets.size(); ++f) {
-    const Fleet& view = *plan.hosts.fleets[f].view;
+    const machine::Fleet& view = *plan.hosts.fleets[f].view;
     if (!plan.fleets[f].nvidia) continue;
     for (const design::MigSlices& s : view.fleet->mig) {
       const std::string name = mig_class(s.profile);
@@ -137,8 +137,9 @@ std::string mig_yaml(const KubePlan& plan) {
 
 std::string operator_values(const KubePlan& plan) {
   YamlWriter yaml;
-  const bool direct = std::ranges::any_of(
-      plan.review.tiers(), [](const Tier& t) { return t.tier->tier == design::Tier::gpu_direct; });
+  const bool direct = std::ranges::any_of(plan.review.tiers(), [](const machine::Tier& t) {
+    return t.tier->tier == design::Tier::gpu_direct;
+  });
   const bool rdma = plan.review.networks().compute.topology.has_value();
   yaml.begin("driver").flag("enabled", true).begin("rdma").flag("enabled", rdma).end().end();
   yaml.begin("toolkit").flag("enabled", true).end();
@@ -159,4 +160,4 @@ std::string operator_values(const KubePlan& plan) {
   return stamp(plan.source, "#") + yaml.result();
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -12,7 +12,7 @@
 #include "emit/run_terms.h"
 #include "emit/stamp.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr std::string_view kProvisioners = "emit/kubernetes/provisioners.csv";
@@ -20,10 +20,10 @@ constexpr std::string_view kProvisioners = "emit/kubernetes/provisioners.csv";
 constexpr double kRestartMargin = 2;
 constexpr int kRestartsLeast = 10;
 
-bool can_mount(const Tier& tier) { return tier.tier->kind != design::TierKind::object; }
+bool can_mount(const machine::Tier& tier) { return tier.tier->kind != design::TierKind::object; }
 
 std::optional<std::string> provisioner_of(const design::StorageTier& tier) {
-  const auto table = embedded_table(kProvisioners);
+  const auto table = catalog::embedded_table(kProvisioners);
   if (!table) return std::nullopt;
   std::optional<std::string> owned;
   for (const CsvRow& row : table->rows()) {
@@ -35,7 +35,8 @@ std::optional<std::string> provisioner_of(const design::StorageTier& tier) {
   return owned;
 }
 
-void add_tier(YamlWriter& yaml, const KubePlan& plan, const Tier& tier, const std::string& name) {
+void add_tier(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tier,
+              const std::string& name) {
   const bool local = tier.per_node;
   const std::string provisioner =
       provisioner_of(*tier.tier).value_or("kubernetes.io/no-provisioner");
@@ -55,9 +56,9 @@ void add_tier(YamlWriter& yaml, const KubePlan& plan, const Tier& tier, const st
 }
 
 // The tiers that a run reads from and saves to, each once.
-std::vector<std::string> tiers_of(const TrainView& train) {
+std::vector<std::string> tiers_of(const plan::TrainView& train) {
   std::vector<std::string> out;
-  const auto add = [&out](const Tier* tier) {
+  const auto add = [&out](const machine::Tier* tier) {
     const bool mounts =
         tier && can_mount(*tier) && !tier->per_node && tier->tier->kind != design::TierKind::block;
     if (mounts && std::ranges::find(out, tier->label) == out.end()) out.push_back(tier->label);
@@ -70,7 +71,7 @@ std::vector<std::string> tiers_of(const TrainView& train) {
   return out;
 }
 
-void add_environment(YamlWriter& yaml, const TrainView& train, const std::string& name) {
+void add_environment(YamlWriter& yaml, const plan::TrainView& train, const std::string& name) {
   const auto set = [&yaml](std::string_view key, const std::string& value) {
     yaml.item().text("name", key).text("value", value).end_item();
   };
@@ -82,7 +83,7 @@ void add_environment(YamlWriter& yaml, const TrainView& train, const std::string
   yaml.end();
 }
 
-void add_container(YamlWriter& yaml, const KubePlan& plan, const TrainView& train,
+void add_container(YamlWriter& yaml, const KubePlan& plan, const plan::TrainView& train,
                    const std::string& name) {
   const auto f =
       static_cast<std::size_t>(std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view) -
@@ -113,7 +114,7 @@ void add_container(YamlWriter& yaml, const KubePlan& plan, const TrainView& trai
 }
 
 // A gang that fits one unit must lie in one; a larger one is packed as far as it can be.
-std::pair<std::string, std::string> placement(const KubePlan& plan, const TrainView& train) {
+std::pair<std::string, std::string> placement(const KubePlan& plan, const plan::TrainView& train) {
   int largest = 0;
   for (const TreeSwitch& s : plan.hosts.tree) {
     int hosts = 0;
@@ -128,12 +129,12 @@ std::pair<std::string, std::string> placement(const KubePlan& plan, const TrainV
       std::string(kUnitLabel)};
 }
 
-std::int64_t restarts_of(const TrainView& train) {
+std::int64_t restarts_of(const plan::TrainView& train) {
   const double failures = train.failure.mtbf > Seconds(0) ? train.run_time / train.failure.mtbf : 0;
   return std::max<std::int64_t>(kRestartsLeast, std::llround(failures * kRestartMargin));
 }
 
-void add_pod(YamlWriter& yaml, const KubePlan& plan, const TrainView& train,
+void add_pod(YamlWriter& yaml, const KubePlan& plan, const plan::TrainView& train,
              const std::string& name) {
   yaml.begin("template");
   if (plan.topology) {
@@ -149,7 +150,7 @@ void add_pod(YamlWriter& yaml, const KubePlan& plan, const TrainView& train,
   yaml.end().end();
 }
 
-std::string job_yaml(const KubePlan& plan, const TrainView& train, const std::string& name) {
+std::string job_yaml(const KubePlan& plan, const plan::TrainView& train, const std::string& name) {
   const Tenant& tenant = tenant_of(plan, *train.workload);
   YamlWriter yaml;
   yaml.document();
@@ -178,7 +179,7 @@ std::string job_yaml(const KubePlan& plan, const TrainView& train, const std::st
 Result<std::string> storage_yaml(const KubePlan& plan) {
   YamlWriter yaml;
   Diagnostics faults;
-  for (const Tier& tier : plan.review.tiers()) {
+  for (const machine::Tier& tier : plan.review.tiers()) {
     if (!can_mount(tier)) continue;
     const auto name =
         checked_name(tier.label, NameRule::dns_label,
@@ -197,7 +198,7 @@ Result<std::string> storage_yaml(const KubePlan& plan) {
 Result<EmittedFiles> job_files(const KubePlan& plan) {
   EmittedFiles files;
   Diagnostics faults;
-  for (const TrainView& train : plan.review.trains) {
+  for (const plan::TrainView& train : plan.review.trains) {
     const auto fleet = std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view);
     if (!train.feasible() || fleet == plan.hosts.fleets.end()) continue;
     const auto name = checked_name(
@@ -213,4 +214,4 @@ Result<EmittedFiles> job_files(const KubePlan& plan) {
   return files;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

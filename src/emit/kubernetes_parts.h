@@ -9,7 +9,7 @@
 #include "emit/kubernetes.h"
 #include "emit/yaml_writer.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 // Labels that label-nodes.sh sets and the queues select by.
 inline constexpr std::string_view kFleetLabel = "fleet.orrery/name";
@@ -32,7 +32,7 @@ struct Tenant {
 };
 
 struct KubePlan {
-  const Review& review;
+  const plan::Review& review;
   const EmitSource& source;
   Hosts hosts;
   std::vector<KubeFleet> fleets;  // as hosts.fleets
@@ -62,9 +62,9 @@ struct ObjectHead {
 };
 void open_object(YamlWriter& yaml, const KubePlan& plan, const ObjectHead& head);
 // "gpu-76gi", "mig-1g-18gb": device classes are named by what they promise.
-std::string device_class(const Accelerator& part);
+std::string device_class(const catalog::Accelerator& part);
 std::string mig_class(const std::string& profile);
 std::string claim_name(const HostFleet& fleet);
 std::string quantity_gib(Bytes size);  // "1862Gi", rounded down
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -9,7 +9,7 @@
 #include "emit/kubernetes_parts.h"
 #include "emit/stamp.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr std::string_view kKueue = "kueue.x-k8s.io/v1beta2";
@@ -176,4 +176,4 @@ std::string label_script(const KubePlan& plan) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

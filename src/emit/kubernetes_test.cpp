@@ -5,7 +5,7 @@
 
 #include "emit/review_fixture.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 using testing::AllOf;
@@ -49,7 +49,7 @@ TEST(EmitKubernetes, QuotasShareTheFleet) {
 TEST(EmitKubernetes, ATrainingRunIsAJobSetWithThePlan) {
   const auto r = reviewed(read_template("cloud-rental"));
   const EmittedFiles files = kubernetes_of(*r);
-  const TrainView& train = r->review->trains.front();
+  const plan::TrainView& train = r->review->trains.front();
   const std::string job = text_of(files, "job-" + train.label + ".yaml");
   EXPECT_THAT(job, AllOf(HasSubstr("parallelism: " + std::to_string(train.hosts) + '\n'),
                          HasSubstr("nvidia.com/gpu: 8\n"), HasSubstr("backoffLimit: 0\n"),
@@ -112,4 +112,4 @@ TEST(EmitKubernetes, RefusesADesignOfSlurmAlone) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 // Quotes, line continuations and '=' are what shells and scripts put between words.
@@ -51,7 +51,7 @@ MegatronArguments arguments_of(std::string_view text) {
   return a;
 }
 
-void read_model(const MegatronArguments& a, ModelShape& m) {
+void read_model(const MegatronArguments& a, catalog::ModelShape& m) {
   m.id = "megatron";
   m.layers = a.whole("num-layers").value_or(0);
   m.hidden = a.number("hidden-size").value_or(0);
@@ -71,7 +71,7 @@ void read_model(const MegatronArguments& a, ModelShape& m) {
     m.shared_expert_ffn = *shared;
   }
   if (!a.has("multi-latent-attention")) return;
-  m.attention = AttentionKind::mla;
+  m.attention = catalog::AttentionKind::mla;
   m.q_lora_rank = a.number("q-lora-rank").value_or(0);
   m.kv_lora_rank = a.number("kv-lora-rank").value_or(32);
   m.qk_nope_dim = a.number("qk-head-dim").value_or(128);
@@ -79,7 +79,7 @@ void read_model(const MegatronArguments& a, ModelShape& m) {
   m.v_head_dim = a.number("v-head-dim").value_or(128);
 }
 
-void read_layout(const MegatronArguments& a, const ModelShape& m, LayoutWish& w) {
+void read_layout(const MegatronArguments& a, const catalog::ModelShape& m, machine::LayoutWish& w) {
   w.tp = a.whole("tensor-model-parallel-size").value_or(1);
   w.pp = a.whole("pipeline-model-parallel-size").value_or(1);
   w.cp = a.whole("context-parallel-size").value_or(1);
@@ -90,16 +90,17 @@ void read_layout(const MegatronArguments& a, const ModelShape& m, LayoutWish& w)
     w.vp = std::max(1, m.layers / *w.pp / *chunk);
   }
   w.sequence_parallel = a.has("sequence-parallel");
-  w.sharding = a.has("use-distributed-optimizer") ? Sharding::zero1 : Sharding::none;
-  w.recompute = Recompute::none;
+  w.sharding =
+      a.has("use-distributed-optimizer") ? catalog::Sharding::zero1 : catalog::Sharding::none;
+  w.recompute = catalog::Recompute::none;
   if (const auto at = a.values.find("recompute-granularity"); at != a.values.end()) {
-    w.recompute = at->second == "full" ? Recompute::full : Recompute::selective;
+    w.recompute = at->second == "full" ? catalog::Recompute::full : catalog::Recompute::selective;
   }
 }
 
 }  // namespace
 
-Result<TrainingQuery> query_from_megatron(std::string_view text, const std::string& file) {
+Result<machine::TrainingQuery> query_from_megatron(std::string_view text, const std::string& file) {
   const MegatronArguments a = arguments_of(text);
   Diagnostics faults;
   for (const char* name :
@@ -114,16 +115,16 @@ Result<TrainingQuery> query_from_megatron(std::string_view text, const std::stri
                       .fix = fmt::format("add --{} N", name)});
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
-  TrainingQuery q;
+  machine::TrainingQuery q;
   read_model(a, q.model);
   read_layout(a, q.model, q.layout);
   q.sequence = *a.number("seq-length");
   q.batch = a.whole("global-batch-size").value_or(*q.layout.microbatch);
-  q.precision = a.has("fp8-format") ? Precision::fp8
-                : a.has("fp16")     ? Precision::fp16
-                                    : Precision::bf16;
+  q.precision = a.has("fp8-format") ? catalog::Precision::fp8
+                : a.has("fp16")     ? catalog::Precision::fp16
+                                    : catalog::Precision::bf16;
   q.framework = "megatron-core";
   return q;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -10,9 +10,9 @@
 
 #include "machine/predict_training.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 // Everything but accelerator, device count and network, which no argument tells.
-Result<TrainingQuery> query_from_megatron(std::string_view text, const std::string& file);
+Result<machine::TrainingQuery> query_from_megatron(std::string_view text, const std::string& file);
 
-}  // namespace orrery
+}  // namespace orrery::emit

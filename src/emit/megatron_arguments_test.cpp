@@ -4,7 +4,7 @@
 
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 // The shape of Megatron-LM's examples/gpt3/train_gpt3_175b_distributed.sh.
@@ -25,14 +25,14 @@ TRAINING_ARGS="--micro-batch-size 1 --global-batch-size=1536 \
 TEST(MegatronArguments, ReadsALaunchScript) {
   const auto q = query_from_megatron(kGpt3, "train.sh");
   ASSERT_TRUE(q);
-  EXPECT_NEAR(count_parameters(q->model).total / 1e9, 174.6, 0.5);
+  EXPECT_NEAR(workload::count_parameters(q->model).total / 1e9, 174.6, 0.5);
   EXPECT_EQ(q->batch, 1536);
   EXPECT_EQ(q->sequence, 2048);
-  EXPECT_EQ(q->precision, Precision::fp16);
+  EXPECT_EQ(q->precision, catalog::Precision::fp16);
   EXPECT_EQ(q->layout.tp, 8);
   EXPECT_EQ(q->layout.pp, 16);
   EXPECT_EQ(q->layout.vp, 2);
-  EXPECT_EQ(q->layout.sharding, Sharding::zero1);
+  EXPECT_EQ(q->layout.sharding, catalog::Sharding::zero1);
   EXPECT_EQ(q->layout.sequence_parallel, true);
 }
 
@@ -44,7 +44,7 @@ TEST(MegatronArguments, ReadsGroupedQueriesAndExperts) {
       "--micro-batch-size 1 --expert-model-parallel-size 8 --bf16",
       "mixtral.sh");
   ASSERT_TRUE(q);
-  EXPECT_NEAR(count_parameters(q->model).total / 1e9, 46.7, 0.1);  // Mixtral 8x7B
+  EXPECT_NEAR(workload::count_parameters(q->model).total / 1e9, 46.7, 0.1);  // Mixtral 8x7B
   EXPECT_EQ(q->layout.ep, 8);
 }
 
@@ -55,4 +55,4 @@ TEST(MegatronArguments, NamesEveryMissingArgument) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -13,7 +13,7 @@
 #include "emit/hosts.h"
 #include "emit/stamp.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr const char* kRecordingFile = "rules/recording.yml";
@@ -135,7 +135,7 @@ std::string counters_csv(const WatchRules& rules, const std::vector<std::string>
 
 }  // namespace
 
-Result<EmittedFiles> emit_prometheus(const Review& review, const EmitSource& source) {
+Result<EmittedFiles> emit_prometheus(const plan::Review& review, const EmitSource& source) {
   const auto hosts = hosts_of(review, HostsOf::all);
   if (!hosts) return std::unexpected(hosts.error());
   const std::vector<PlannedValue> plan = planned_values(review);
@@ -164,4 +164,4 @@ Result<EmittedFiles> emit_prometheus(const Review& review, const EmitSource& sou
   return files;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

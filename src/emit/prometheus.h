@@ -15,13 +15,13 @@
 #include "emit/file.h"
 #include "plan/stages.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 // Ports of the exporters as they come; 9817 is `orrery exporter`'s own default.
 inline constexpr int kDcgmExporterPort = 9400;
 inline constexpr int kNodeExporterPort = 9100;
 inline constexpr int kOrreryExporterPort = 9817;
 
-Result<EmittedFiles> emit_prometheus(const Review& review, const EmitSource& source);
+Result<EmittedFiles> emit_prometheus(const plan::Review& review, const EmitSource& source);
 
-}  // namespace orrery
+}  // namespace orrery::emit

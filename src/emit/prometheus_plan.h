@@ -14,7 +14,7 @@
 #include "base/estimate.h"
 #include "plan/stages.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;  // sorted by name
 
@@ -27,12 +27,12 @@ struct PlannedValue {
 
 // Sorted by metric, within one in the order of the design. Runs that do not fit, and values that
 // are not known, are left out.
-std::vector<PlannedValue> planned_values(const Review& review);
+std::vector<PlannedValue> planned_values(const plan::Review& review);
 
 // Those of one metric.
 std::vector<PlannedValue> planned_of(const std::vector<PlannedValue>& all, std::string_view metric);
 
 // A fleet whose counters DCGM can give.
-bool has_dcgm(const Fleet& fleet);
+bool has_dcgm(const machine::Fleet& fleet);
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -13,24 +13,24 @@
 #include "machine/known_fixture.h"
 #include "plan/review.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 struct ReviewedExample {
   design::Design design;
-  std::unique_ptr<Review> review;
+  std::unique_ptr<plan::Review> review;
   EmitSource source;
 };
 
 inline std::unique_ptr<ReviewedExample> reviewed(design::Design design) {
   auto r = std::make_unique<ReviewedExample>();
   r->design = std::move(design);
-  r->review = std::make_unique<Review>(run_stages(r->design, known()));
+  r->review = std::make_unique<plan::Review>(plan::run_stages(r->design, machine::known()));
   r->source = {r->design.name, r->design.version, design::design_digest(r->design)};
   return r;
 }
 
 inline design::Design read_text(std::string_view text) {
-  auto design = design::read_design(text, known().catalog(), {.file = "test.yaml"});
+  auto design = design::read_design(text, machine::known().catalog(), {.file = "test.yaml"});
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error()));
   return design ? *std::move(design) : design::Design{};
 }
@@ -48,4 +48,4 @@ inline std::string text_of(const EmittedFiles& files, std::string_view path) {
   return "no file " + std::string(path);
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

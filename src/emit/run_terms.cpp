@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 // What a save needs beside its write: the barrier, the metadata, a slow rank. An assumption.
@@ -16,11 +16,11 @@ std::string in_seconds(Seconds t) { return significant(t / seconds(1), 4); }
 
 }  // namespace
 
-std::vector<RunVariable> run_variables(const TrainView& train) {
+std::vector<RunVariable> run_variables(const plan::TrainView& train) {
   std::vector<RunVariable> all = {{"ORRERY_LAYOUT", train.step.layout},
                                   {"ORRERY_STEP_S", in_seconds(train.step.step)}};
   if (!train.checkpoint) return all;
-  const CheckpointView& c = *train.checkpoint;
+  const plan::CheckpointView& c = *train.checkpoint;
   const long steps = std::max(1L, std::lround(c.interval / train.step.step));
   all.push_back({"ORRERY_CHECKPOINT_INTERVAL_S", in_seconds(c.interval)});
   all.push_back({"ORRERY_CHECKPOINT_STEPS", std::to_string(steps)});
@@ -30,8 +30,8 @@ std::vector<RunVariable> run_variables(const TrainView& train) {
   return all;
 }
 
-Seconds time_to_save(const TrainView& train) {
+Seconds time_to_save(const plan::TrainView& train) {
   return train.checkpoint ? train.checkpoint->stall.safe + kSaveMargin : kSaveUsual;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

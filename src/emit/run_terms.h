@@ -8,7 +8,7 @@
 
 #include "plan/train_view.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 struct RunVariable {
   std::string_view name;
@@ -16,8 +16,8 @@ struct RunVariable {
 };
 // The layout, the step and, where the plan saves, how often, how and to which tiers. The names are
 // an interface (docs/guide/emit.md): the scripts of the people who train read them.
-std::vector<RunVariable> run_variables(const TrainView& train);
+std::vector<RunVariable> run_variables(const plan::TrainView& train);
 
-Seconds time_to_save(const TrainView& train);
+Seconds time_to_save(const plan::TrainView& train);
 
-}  // namespace orrery
+}  // namespace orrery::emit

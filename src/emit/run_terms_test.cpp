@@ -8,7 +8,7 @@
 #include "emit/review_fixture.h"
 #include "emit/slurm.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 using testing::HasSubstr;
@@ -18,7 +18,7 @@ TEST(RunTerms, AreTheSameUnderBothSchedulers) {
   const auto slurm = reviewed(design);
   design.scheduler.kind = design::SchedulerKind::kubernetes;
   const auto kubernetes = reviewed(design);
-  const TrainView& train = slurm->review->trains.front();
+  const plan::TrainView& train = slurm->review->trains.front();
   const std::string script =
       text_of(emit_slurm(*slurm->review, slurm->source).value(), "submit-" + train.label + ".sh");
   const std::string job = text_of(emit_kubernetes(*kubernetes->review, kubernetes->source).value(),
@@ -35,7 +35,7 @@ TEST(RunTerms, AreTheSameUnderBothSchedulers) {
 
 TEST(RunTerms, ARunWithoutCheckpointsStillGetsTimeToGo) {
   const auto r = reviewed(read_template("superpod-h100"));
-  TrainView train = r->review->trains.front();
+  plan::TrainView train = r->review->trains.front();
   EXPECT_GT(time_to_save(train), train.checkpoint->stall.safe);
   train.checkpoint.reset();
   EXPECT_EQ(time_to_save(train), seconds(300));
@@ -43,4 +43,4 @@ TEST(RunTerms, ARunWithoutCheckpointsStillGetsTimeToGo) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::emit

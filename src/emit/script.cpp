@@ -9,7 +9,7 @@
 #include "emit/escape.h"
 #include "emit/stamp.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr std::string_view kPlaceLetters = "abcdefghijklmnopqrstuvwxyz_";
@@ -33,7 +33,7 @@ std::string_view lines_place(std::string_view line) {
 }  // namespace
 
 Script Script::from_file(std::string_view path) {
-  const auto text = embedded_text(path);
+  const auto text = catalog::embedded_text(path);
   Script script = from_text(text ? *text : "");
   script.name_ = path;
   if (!text) script.faults_ = text.error();
@@ -76,7 +76,7 @@ Script& Script::lines(std::string_view place, const std::vector<Script>& parts) 
 }
 
 Script& Script::stamp(const EmitSource& source) {
-  return put("stamp", {orrery::stamp(source, "#"), true});
+  return put("stamp", {emit::stamp(source, "#"), true});
 }
 
 Script& Script::put(std::string_view place, Value value) {
@@ -127,4 +127,4 @@ Result<std::string> Script::text() const {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -19,7 +19,7 @@
 #include "base/diagnostic.h"
 #include "emit/file.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 class Script {
  public:
@@ -49,4 +49,4 @@ class Script {
   Diagnostics faults_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::emit

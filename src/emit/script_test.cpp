@@ -5,7 +5,7 @@
 
 #include "emit/escape.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 using testing::HasSubstr;
@@ -54,4 +54,4 @@ TEST(Script, ADisagreementIsAFault) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -21,7 +21,7 @@
 #include "emit/file.h"
 #include "plan/stages.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 // All daemons on one machine, to try the files before a cluster exists: nodes differ by port only,
 // GPUs are stand-in files DIR/gpu0.., processes are not confined. Policy, tree, GPUs, partitions
@@ -41,7 +41,7 @@ struct SlurmOptions {
   std::optional<SlurmTrial> trial;
 };
 
-Result<EmittedFiles> emit_slurm(const Review& review, const EmitSource& source,
+Result<EmittedFiles> emit_slurm(const plan::Review& review, const EmitSource& source,
                                 const SlurmOptions& options = {});
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -7,7 +7,7 @@
 #include "emit/slurm_parts.h"
 #include "emit/stamp.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 // Memory that kernel, firmware and the node's services keep: an assumption; `slurmd -C` tells.
@@ -141,7 +141,7 @@ std::string partition_line(const SlurmPlan& plan, const SlurmPartitionPlan& p) {
 }
 
 // The device file of an accelerator, by vendor. Others are counted without a file.
-std::string device_files(const Accelerator* part, int count) {
+std::string device_files(const catalog::Accelerator* part, int count) {
   const auto range = [count](std::string_view prefix, int first) {
     return count == 1 ? fmt::format("{}{}", prefix, first)
                       : fmt::format("{}[{}-{}]", prefix, first, first + count - 1);
@@ -277,4 +277,4 @@ std::string cgroup_conf(const SlurmPlan& plan) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

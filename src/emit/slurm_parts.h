@@ -8,7 +8,7 @@
 #include "emit/hosts.h"
 #include "emit/slurm.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 // GPUs of one kind on a host: "gpu:h100-sxm:8", or a MIG profile's slices on all of its GPUs.
 struct HostGres {
@@ -32,7 +32,7 @@ struct SlurmPartitionPlan {
 };
 
 struct SlurmPlan {
-  const Review& review;
+  const plan::Review& review;
   const EmitSource& source;
   const SlurmOptions& options;
   Hosts hosts;
@@ -58,4 +58,4 @@ Result<EmittedFiles> submit_scripts(const SlurmPlan& plan);
 // "1-04:30:00" for Slurm's time limits, rounded up to a minute.
 std::string slurm_time(Seconds t);
 
-}  // namespace orrery
+}  // namespace orrery::emit

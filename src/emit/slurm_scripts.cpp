@@ -12,7 +12,7 @@
 #include "emit/script.h"
 #include "emit/slurm_parts.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 // A run longer than this is cut into pieces that requeue themselves: a job that holds its nodes for
@@ -28,8 +28,8 @@ struct FleetHealth {
 };
 
 FleetHealth health_of(const SlurmPlan& plan, std::size_t f) {
-  const Fleet& view = *plan.hosts.fleets[f].view;
-  const Accelerator* part = view.accelerator();
+  const machine::Fleet& view = *plan.hosts.fleets[f].view;
+  const catalog::Accelerator* part = view.accelerator();
   // A trial has stand-in devices and no driver to ask.
   if (plan.options.trial || part == nullptr) return {};
   FleetHealth h{.gpus = view.accelerators_per_host, .vendor = "nvidia"};
@@ -64,7 +64,7 @@ std::vector<Script> fleet_cases(const SlurmPlan& plan) {
 Result<std::vector<std::string>> mounts_of(const SlurmPlan& plan) {
   std::vector<std::string> out;
   Diagnostics faults;
-  for (const Tier& tier : plan.review.tiers()) {
+  for (const machine::Tier& tier : plan.review.tiers()) {
     const bool mounts = !tier.per_node && (tier.tier->kind == design::TierKind::parallel_fs ||
                                            tier.tier->kind == design::TierKind::nfs);
     if (!mounts || plan.options.trial) continue;
@@ -98,8 +98,8 @@ Script tenant_lines(const design::Quota& quota, int all) {
 }
 
 // What the script asks of Slurm.
-void ask(Script& script, const SlurmPlan& plan, const TrainView& train, const HostFleet& fleet,
-         const SlurmPartitionPlan& partition) {
+void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
+         const HostFleet& fleet, const SlurmPartitionPlan& partition) {
   const auto f = static_cast<std::size_t>(&fleet - plan.hosts.fleets.data());
   const SlurmFleet& shape = plan.fleets[f];
   const int gpus = fleet.view->accelerators_per_host;
@@ -133,7 +133,7 @@ void ask(Script& script, const SlurmPlan& plan, const TrainView& train, const Ho
   script.lines("switches", switches);
 }
 
-std::vector<Script> variable_lines(const TrainView& train) {
+std::vector<Script> variable_lines(const plan::TrainView& train) {
   std::vector<Script> lines;
   for (const RunVariable& v : run_variables(train)) {
     lines.push_back(
@@ -190,7 +190,7 @@ Result<std::string> hook_script(const SlurmPlan& plan, std::string_view when) {
 Result<EmittedFiles> submit_scripts(const SlurmPlan& plan) {
   EmittedFiles files;
   Diagnostics faults;
-  for (const TrainView& train : plan.review.trains) {
+  for (const plan::TrainView& train : plan.review.trains) {
     const auto fleet = std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view);
     if (!train.feasible() || fleet == plan.hosts.fleets.end()) continue;
     const auto f = static_cast<std::size_t>(fleet - plan.hosts.fleets.begin());
@@ -220,4 +220,4 @@ Result<EmittedFiles> submit_scripts(const SlurmPlan& plan) {
   return files;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

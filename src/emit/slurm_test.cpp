@@ -7,7 +7,7 @@
 #include "emit/review_fixture.h"
 #include "emit/slurm_parts.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 using testing::AllOf;
@@ -200,4 +200,4 @@ TEST(Hostlists, FoldRanges) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -9,7 +9,7 @@
 #include "design/yaml_tree.h"
 #include "emit/escape.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr int kManifestVersion = 1;
@@ -99,4 +99,4 @@ Result<Manifest> read_manifest(std::string_view text, const std::string& file) {
   return manifest;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -14,7 +14,7 @@
 #include "base/diagnostic.h"
 #include "emit/file.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 inline constexpr std::string_view kManifestFile = ".orrery-emit.json";
 
@@ -38,4 +38,4 @@ std::string write_manifest(const Manifest& manifest);
 // Reads what write_manifest wrote; anything else is "emit.manifest".
 Result<Manifest> read_manifest(std::string_view text, const std::string& file);
 
-}  // namespace orrery
+}  // namespace orrery::emit

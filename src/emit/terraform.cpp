@@ -15,7 +15,7 @@
 #include "emit/stamp.h"
 #include "emit/terraform_parts.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 constexpr std::string_view kInstances = "emit/terraform/instances.csv";
@@ -45,8 +45,8 @@ struct InstanceChoice {
   std::string offered;  // what the table has for this provider, for the message
 };
 
-InstanceChoice instance_for(std::string_view provider, const Fleet& view) {
-  const auto table = embedded_table(kInstances);
+InstanceChoice instance_for(std::string_view provider, const machine::Fleet& view) {
+  const auto table = catalog::embedded_table(kInstances);
   InstanceChoice choice;
   if (!table) return choice;
   const std::string wanted = view.accelerator() ? view.accelerator()->id : "";
@@ -63,7 +63,7 @@ InstanceChoice instance_for(std::string_view provider, const Fleet& view) {
   return choice;
 }
 
-Result<RentedPart> part_of(const Review& review, const Fleet& view) {
+Result<RentedPart> part_of(const plan::Review& review, const machine::Fleet& view) {
   const auto place = [&](std::string_view field) {
     return design::place_of(review.design(), view.path + std::string(field));
   };
@@ -199,11 +199,11 @@ std::unexpected<Diagnostics> nothing_rented(const design::Design& design) {
 
 }  // namespace
 
-Result<EmittedFiles> emit_terraform(const Review& review, const EmitSource& source) {
+Result<EmittedFiles> emit_terraform(const plan::Review& review, const EmitSource& source) {
   std::vector<RentedPart> parts;
   std::set<std::string> providers;
   Diagnostics faults;
-  for (const Fleet& view : review.fleets()) {
+  for (const machine::Fleet& view : review.fleets()) {
     if (!view.rented()) continue;
     auto part = part_of(review, view);
     if (!part) {
@@ -225,4 +225,4 @@ Result<EmittedFiles> emit_terraform(const Review& review, const EmitSource& sour
   return files;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -14,8 +14,8 @@
 #include "emit/file.h"
 #include "plan/stages.h"
 
-namespace orrery {
+namespace orrery::emit {
 
-Result<EmittedFiles> emit_terraform(const Review& review, const EmitSource& source);
+Result<EmittedFiles> emit_terraform(const plan::Review& review, const EmitSource& source);
 
-}  // namespace orrery
+}  // namespace orrery::emit

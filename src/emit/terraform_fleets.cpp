@@ -4,7 +4,7 @@
 #include "emit/hcl_writer.h"
 #include "emit/terraform_parts.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 // Room for the system, the driver and a few container images. An assumption.
@@ -14,11 +14,11 @@ void aws_launch(HclWriter& hcl, const RentedPart& p) {
   hcl.begin("resource", {"aws_launch_template", p.name}).text("name_prefix", p.name + "-");
   hcl.expression("image_id", "var.aws_ami").text("instance_type", p.instance.name);
   hcl.expression("key_name", "var.aws_key_name");
-  if (p.contract == Contract::spot || p.capacity_block) {
+  if (p.contract == catalog::Contract::spot || p.capacity_block) {
     hcl.begin("instance_market_options");
     hcl.text("market_type", p.capacity_block ? "capacity-block" : "spot").end();
   }
-  if (p.contract == Contract::reserved && !p.capacity_block) {
+  if (p.contract == catalog::Contract::reserved && !p.capacity_block) {
     hcl.begin("capacity_reservation_specification");
     hcl.text("capacity_reservation_preference", "open").end();
   }
@@ -48,14 +48,14 @@ void aws_fleet(HclWriter& hcl, const RentedPart& p) {
 }
 
 void gcp_scheduling(HclWriter& hcl, const RentedPart& p) {
-  const bool spot = p.contract == Contract::spot;
+  const bool spot = p.contract == catalog::Contract::spot;
   hcl.begin("scheduling").text("on_host_maintenance", "TERMINATE");
   hcl.expression("automatic_restart", spot ? "false" : "true");
   hcl.expression("preemptible", spot ? "true" : "false");
   hcl.text("provisioning_model", spot ? "SPOT" : "STANDARD");
   if (spot) hcl.text("instance_termination_action", "STOP");
   hcl.end();
-  if (p.contract != Contract::reserved) return;
+  if (p.contract != catalog::Contract::reserved) return;
   hcl.begin("reservation_affinity").text("type", "ANY_RESERVATION").end();
 }
 
@@ -79,7 +79,7 @@ void gcp_fleet(HclWriter& hcl, const RentedPart& p) {
 }
 
 void azure_fleet(HclWriter& hcl, const RentedPart& p) {
-  const bool spot = p.contract == Contract::spot;
+  const bool spot = p.contract == catalog::Contract::spot;
   hcl.begin("resource", {"azurerm_linux_virtual_machine_scale_set", p.name});
   hcl.text("name", p.name).expression("resource_group_name", "var.azure_resource_group");
   hcl.expression("location", "var.azure_location").text("sku", p.instance.name);
@@ -117,4 +117,4 @@ std::string output_of(const RentedPart& part) {
   return fmt::format("azurerm_linux_virtual_machine_scale_set.{}.unique_id", part.name);
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

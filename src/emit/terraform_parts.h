@@ -6,7 +6,7 @@
 #include "design/fleet.h"
 #include "plan/stages.h"
 
-namespace orrery {
+namespace orrery::emit {
 
 struct InstanceType {
   std::string name;
@@ -14,16 +14,16 @@ struct InstanceType {
 };
 
 struct RentedPart {
-  const Fleet* view = nullptr;
+  const machine::Fleet* view = nullptr;
   std::string name;      // of the fleet, an HCL identifier
   std::string provider;  // aws, gcp or azure
   InstanceType instance;
   int hosts = 0;  // spares included
-  Contract contract = Contract::on_demand;
+  catalog::Contract contract = catalog::Contract::on_demand;
   bool capacity_block = false;  // bought at aws for a fixed time
 };
 
 std::string fleet_tf(const RentedPart& part);
 std::string output_of(const RentedPart& part);  // the expression of its output
 
-}  // namespace orrery
+}  // namespace orrery::emit

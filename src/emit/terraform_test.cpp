@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "emit/review_fixture.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 using testing::HasSubstr;
@@ -209,4 +209,4 @@ TEST(HclReader, RefusesWhatIsNotFormatted) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::emit

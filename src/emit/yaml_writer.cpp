@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "emit/escape.h"
 
-namespace orrery {
+namespace orrery::emit {
 namespace {
 
 bool is_plain(std::string_view text) {
@@ -95,4 +95,4 @@ YamlWriter& YamlWriter::document() {
   return *this;
 }
 
-}  // namespace orrery
+}  // namespace orrery::emit

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orrery {
+namespace orrery::emit {
 
 class YamlWriter {
  public:
@@ -38,4 +38,4 @@ class YamlWriter {
 // As a plain scalar where that is unmistakable, else in double quotes.
 std::string yaml_text(std::string_view text);
 
-}  // namespace orrery
+}  // namespace orrery::emit

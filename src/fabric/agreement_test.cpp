@@ -5,7 +5,7 @@
 #include "fabric/collective_model.h"
 #include "fabric/traffic.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 // A machine without overheads: bandwidth only.
@@ -31,7 +31,8 @@ TEST(Agreement, RingOfHosts) {
   const Bytes chunk = megabytes(8);
   Router router(g, {});
   const double step = run_traffic(g, router, ring_shift(n, 1, chunk)).last;
-  const CollectiveCall call{Collective::all_gather, chunk * n, {.ranks = n, .per_domain = 1}};
+  const workload::CollectiveCall call{
+      workload::Collective::all_gather, chunk * n, {.ranks = n, .per_domain = 1}};
   const double closed = collective_time(ideal(gbytes_per_s(50)), call).time.base();
   EXPECT_NEAR(closed, (n - 1) * step, 1e-3 * closed);
 }
@@ -41,8 +42,8 @@ TEST(Agreement, AllToAll) {
   const int n = g.endpoints;
   Router router(g, {});
   const double flows = run_traffic(g, router, all_to_all(n, megabytes(1))).last;
-  const CollectiveCall call{
-      Collective::all_to_all, megabytes(1) * n, {.ranks = n, .per_domain = 1}};
+  const workload::CollectiveCall call{
+      workload::Collective::all_to_all, megabytes(1) * n, {.ranks = n, .per_domain = 1}};
   const double closed = collective_time(ideal(gbytes_per_s(50)), call).time.base();
   EXPECT_NEAR(closed, flows, 1e-3 * closed);
 }
@@ -59,4 +60,4 @@ TEST(Agreement, SharedNic) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

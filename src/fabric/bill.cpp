@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
@@ -17,8 +17,8 @@ std::string reference_of(const auto* part, const char* rule) {
 
 constexpr const char* kRule = "docs/models/fabric.md#bill";
 
-void add_switches(Bill& bill, const std::string& section, const char* item, std::int64_t count,
-                  const Switch* part) {
+void add_switches(catalog::Bill& bill, const std::string& section, const char* item,
+                  std::int64_t count, const catalog::Switch* part) {
   if (count == 0) return;
   bill.lines.push_back(
       {.section = section,
@@ -31,8 +31,8 @@ void add_switches(Bill& bill, const std::string& section, const char* item, std:
        .reference = reference_of(part, kRule)});
 }
 
-void add_optics(Bill& bill, const std::string& section, const char* item, std::int64_t count,
-                const Optic* part) {
+void add_optics(catalog::Bill& bill, const std::string& section, const char* item,
+                std::int64_t count, const catalog::Optic* part) {
   if (count == 0) return;
   bill.lines.push_back({.section = section,
                         .item = item,
@@ -43,8 +43,8 @@ void add_optics(Bill& bill, const std::string& section, const char* item, std::i
                         .reference = reference_of(part, kRule)});
 }
 
-void add_cables(Bill& bill, const std::string& section, const char* item, std::int64_t count,
-                const Optic* part) {
+void add_cables(catalog::Bill& bill, const std::string& section, const char* item,
+                std::int64_t count, const catalog::Optic* part) {
   if (count == 0) return;
   bill.lines.push_back({.section = section,
                         .item = item,
@@ -55,15 +55,16 @@ void add_cables(Bill& bill, const std::string& section, const char* item, std::i
                         .reference = kRule});
 }
 
-void add_nics(Bill& bill, const Topology& t, const BillParts& parts, const std::string& section) {
+void add_nics(catalog::Bill& bill, const Topology& t, const BillParts& parts,
+              const std::string& section) {
   const std::int64_t count = std::int64_t{t.spec.nodes} * t.spec.rails;
-  const Nic* nic = parts.nic;
+  const catalog::Nic* nic = parts.nic;
   const bool priced = nic && !parts.nics_in_node;
   bill.lines.push_back({.section = section,
                         .item = parts.nics_in_node ? "NIC (part of the node)" : "NIC",
                         .part_id = part_id(nic),
                         .count = static_cast<double>(count),
-                        .unit_price = priced ? nic->price : PriceRange{},
+                        .unit_price = priced ? nic->price : catalog::PriceRange{},
                         .unit_power = priced ? nic->typical_power.value_or(Watts(0)) : Watts(0),
                         .reference = reference_of(nic, kRule)});
 }
@@ -89,7 +90,7 @@ std::int64_t switch_modules(const Topology& t, bool copper_node_links) {
       }
     }
   }
-  if (t.spec.kind == TopologyKind::dragonfly) {
+  if (t.spec.kind == catalog::TopologyKind::dragonfly) {
     return (t.node_links + 2 * (t.leaf_spine_links + t.spine_core_links) + 1) / 2;
   }
   modules += (t.leaf_spine_links + t.spine_core_links + 1) / 2;  // spines: one end of each
@@ -102,10 +103,10 @@ std::int64_t node_modules(const Topology& t, int nics_per_module) {
   return per_node * t.spec.nodes;
 }
 
-Bill fabric_bill(const Topology& t, const BillParts& parts, const std::string& section) {
-  Bill bill;
-  const bool direct = t.spec.kind == TopologyKind::torus;
-  const bool flat = direct || t.spec.kind == TopologyKind::dragonfly;
+catalog::Bill fabric_bill(const Topology& t, const BillParts& parts, const std::string& section) {
+  catalog::Bill bill;
+  const bool direct = t.spec.kind == catalog::TopologyKind::torus;
+  const bool flat = direct || t.spec.kind == catalog::TopologyKind::dragonfly;
   add_switches(bill, section, flat ? "router" : "leaf switch", t.leaves, parts.leaf);
   add_switches(bill, section, "spine switch", t.spines, parts.spine ? parts.spine : parts.leaf);
   add_switches(bill, section, "core switch", t.cores, parts.core ? parts.core : parts.leaf);
@@ -170,12 +171,12 @@ ManagementNetwork management_network(const ManagementSpec& spec) {
   return n;
 }
 
-Bill scale_up_bill(const Topology& t, const Switch* tray, int chips_per_tray) {
-  Bill bill;
+catalog::Bill scale_up_bill(const Topology& t, const catalog::Switch* tray, int chips_per_tray) {
+  catalog::Bill bill;
   add_switches(bill, "scale-up fabric", "switch tray",
                (t.leaves + chips_per_tray - 1) / chips_per_tray, tray);
   add_cables(bill, "scale-up fabric", "scale-up link", t.node_links, nullptr);
   return bill;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -12,17 +12,18 @@
 #include "catalog/parts.h"
 #include "fabric/topology.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 // Parts that the lines name; nullptr leaves the line without a part, price and power.
 struct BillParts {
-  const Switch* leaf = nullptr;
-  const Switch* spine = nullptr;
-  const Switch* core = nullptr;
-  const Nic* nic = nullptr;
-  const Optic* switch_module = nullptr;  // twin-port, in switch cages
-  const Optic* node_module = nullptr;
-  const Optic* cable = nullptr;    // the passive fibre, or the copper where copper_node_links
+  const catalog::Switch* leaf = nullptr;
+  const catalog::Switch* spine = nullptr;
+  const catalog::Switch* core = nullptr;
+  const catalog::Nic* nic = nullptr;
+  const catalog::Optic* switch_module = nullptr;  // twin-port, in switch cages
+  const catalog::Optic* node_module = nullptr;
+  const catalog::Optic* cable =
+      nullptr;                     // the passive fibre, or the copper where copper_node_links
   int nics_per_node_module = 2;    // 1: each NIC has its own cage (QSFP112)
   bool copper_node_links = false;  // node-leaf cables are copper: no modules at their ends
   bool nics_in_node = true;        // the node's price and power include them: counted, not priced
@@ -31,7 +32,7 @@ struct BillParts {
 // A UFM-like manager runs as a pair a network, one cable with two transceivers each.
 inline constexpr int kManagerAppliances = 2;
 
-Bill fabric_bill(const Topology& t, const BillParts& parts, const std::string& section);
+catalog::Bill fabric_bill(const Topology& t, const BillParts& parts, const std::string& section);
 
 // Twin-port modules in all switches.
 std::int64_t switch_modules(const Topology& t, bool copper_node_links = false);
@@ -94,6 +95,6 @@ struct ManagementNetwork {
 ManagementNetwork management_network(const ManagementSpec& spec);
 
 // Scale-up switches of rack-size domains (NVL72: 18 chips on 9 trays a rack).
-Bill scale_up_bill(const Topology& t, const Switch* tray, int chips_per_tray);
+catalog::Bill scale_up_bill(const Topology& t, const catalog::Switch* tray, int chips_per_tray);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

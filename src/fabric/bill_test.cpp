@@ -5,14 +5,14 @@
 #include "base/csv.h"
 #include "catalog/embedded_table.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 // The full bill of the 127-node H100 system, DGX SuperPOD RA-11333-001 V11 tables 7 and 8.
 class H100Bill : public testing::Test {
  protected:
   static double published(const char* section, const char* item) {
-    const CsvTable table = embedded_table("catalog/refarch_bom_h100_4su.csv").value();
+    const CsvTable table = catalog::embedded_table("catalog/refarch_bom_h100_4su.csv").value();
     for (const CsvRow& row : table.rows()) {
       if (table.text(row, "section") == section && table.text(row, "item") == item) {
         return table.number(row, "count").value_or(-1);
@@ -30,7 +30,7 @@ class H100Bill : public testing::Test {
 };
 
 TEST_F(H100Bill, ComputeNetwork) {
-  const Bill bill = fabric_bill(compute_, {}, "compute fabric");
+  const catalog::Bill bill = fabric_bill(compute_, {}, "compute fabric");
   const auto count = [&](const char* item) { return bill.count("compute fabric", item); };
   EXPECT_EQ(count("leaf switch") + count("spine switch"), published("switch", "QM9700 compute"));
   EXPECT_EQ(count("cable node-leaf") + count("cable leaf-spine"),
@@ -79,12 +79,15 @@ TEST_F(H100Bill, ManagementNetworksAndRacks) {
 }
 
 TEST(FabricBill, PowerIsSwitchesPlusOptics) {
-  const Switch qm9700{
-      .id = "qm9700", .typical_power = watts(747), .price = PriceRange{usd(25000), usd(45000)}};
-  const Optic twin{
-      .id = "800g-2xdr4", .power_per_end = watts(15), .price = PriceRange{usd(1000), usd(1400)}};
+  const catalog::Switch qm9700{.id = "qm9700",
+                               .typical_power = watts(747),
+                               .price = catalog::PriceRange{usd(25000), usd(45000)}};
+  const catalog::Optic twin{.id = "800g-2xdr4",
+                            .power_per_end = watts(15),
+                            .price = catalog::PriceRange{usd(1000), usd(1400)}};
   const Topology t = *make_topology({.nodes = 127, .rails = 8, .radix = 64, .manager_ports = 4});
-  const Bill bill = fabric_bill(t, {.leaf = &qm9700, .switch_module = &twin}, "compute fabric");
+  const catalog::Bill bill =
+      fabric_bill(t, {.leaf = &qm9700, .switch_module = &twin}, "compute fabric");
   // 32 modules in a full switch draw 480 W, the order of the switch itself.
   EXPECT_DOUBLE_EQ(bill.power().base(), 48 * 747.0 + 1536 * 15.0);
   EXPECT_DOUBLE_EQ(bill.price().low.base(), 48 * 25000.0 + 1536 * 1000.0);
@@ -98,9 +101,9 @@ TEST(FabricBill, CopperNodeLinksNeedNoModules) {
 
 TEST(FabricBill, Nvl72HasNineTraysARack) {
   const Topology t = *make_topology(
-      {.kind = TopologyKind::scale_up, .nodes = 8, .rails = 72, .scaleup_chips = 18});
+      {.kind = catalog::TopologyKind::scale_up, .nodes = 8, .rails = 72, .scaleup_chips = 18});
   EXPECT_EQ(scale_up_bill(t, nullptr, 2).count("scale-up fabric", "switch tray"), 72);
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -7,7 +7,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 constexpr std::array<std::pair<CollectiveAlgorithm, const char*>, 6> kAlgorithms = {{
@@ -46,10 +46,13 @@ constexpr double kRingCrossing = 1.0 / 3;
 // rate).
 constexpr int kLargestNvlsTreeDomain = 16;
 
-double phases(Collective kind) { return kind == Collective::all_reduce ? 2 : 1; }
+double phases(workload::Collective kind) {
+  return kind == workload::Collective::all_reduce ? 2 : 1;
+}
 
-Work ring_work(const LinkHierarchy& l, Collective kind, const Shape& s) {
-  const bool one_way = kind == Collective::broadcast || kind == Collective::send_recv;
+Work ring_work(const LinkHierarchy& l, workload::Collective kind, const Shape& s) {
+  const bool one_way =
+      kind == workload::Collective::broadcast || kind == workload::Collective::send_recv;
   const double each = one_way ? 1 : phases(kind) * (s.n - 1) / s.n;
   // RCCL lays one ring a NIC over a mesh of links: of a rank's sends one in g goes by NIC instead.
   const double by_link = s.k > 1 && !l.network.has_tree ? (s.g - 1) / s.g : 1;
@@ -89,10 +92,10 @@ Work sharp_work(const LinkHierarchy& l, const Shape& s) {
   return w;
 }
 
-Work direct_work(const LinkHierarchy& l, Collective kind, const Shape& s) {
+Work direct_work(const LinkHierarchy& l, workload::Collective kind, const Shape& s) {
   Work w{.in_share = l.scaleup.pair_share, .out_share = l.network.pair_share, .fill = 0.5};
   w.crossings = s.k > 1 ? 1 : 0;
-  if (kind == Collective::all_to_all) {
+  if (kind == workload::Collective::all_to_all) {
     w.in = (s.g - 1) / s.n * s.bytes;
     w.out = (s.n - s.g) / s.n * s.bytes;
     return w;
@@ -166,7 +169,7 @@ Timed time_of(const LinkHierarchy& l, const Rates& r, const Work& w, const Shape
   return t;
 }
 
-Shape shape_of(const LinkHierarchy& l, const CollectiveCall& call) {
+Shape shape_of(const LinkHierarchy& l, const workload::CollectiveCall& call) {
   Shape s;
   s.n = std::max(1, call.group.ranks);
   const int domain = l.scaleup_rate.base() > 0 ? std::max(1, l.domain) : 1;
@@ -180,7 +183,8 @@ Shape shape_of(const LinkHierarchy& l, const CollectiveCall& call) {
   return s;
 }
 
-Work work_of(const LinkHierarchy& l, Collective kind, const Shape& s, CollectiveAlgorithm a) {
+Work work_of(const LinkHierarchy& l, workload::Collective kind, const Shape& s,
+             CollectiveAlgorithm a) {
   switch (a) {
     case CollectiveAlgorithm::tree:
       return tree_work(l, s);
@@ -196,8 +200,8 @@ Work work_of(const LinkHierarchy& l, Collective kind, const Shape& s, Collective
   }
 }
 
-CollectiveTime finish(const LinkHierarchy& l, Collective kind, const Shape& s, const Timed& t,
-                      CollectiveAlgorithm a) {
+CollectiveTime finish(const LinkHierarchy& l, workload::Collective kind, const Shape& s,
+                      const Timed& t, CollectiveAlgorithm a) {
   CollectiveTime out;
   out.time = Seconds(t.seconds);
   out.bus_bandwidth = BytesPerSecond(s.bytes / t.seconds * bus_factor(kind, static_cast<int>(s.n)));
@@ -239,29 +243,30 @@ const char* to_text(LimitingLink l) {
   return "launch and hop latency";
 }
 
-double bus_factor(Collective kind, int ranks) {
+double bus_factor(workload::Collective kind, int ranks) {
   if (ranks < 2) return 1;
   const double n = ranks;
   switch (kind) {
-    case Collective::all_reduce:
+    case workload::Collective::all_reduce:
       return 2 * (n - 1) / n;
-    case Collective::all_gather:
-    case Collective::reduce_scatter:
-    case Collective::all_to_all:
+    case workload::Collective::all_gather:
+    case workload::Collective::reduce_scatter:
+    case workload::Collective::all_to_all:
       return (n - 1) / n;
     default:
       return 1;
   }
 }
 
-CollectiveTime collective_time(const LinkHierarchy& links, const CollectiveCall& call,
+CollectiveTime collective_time(const LinkHierarchy& links, const workload::CollectiveCall& call,
                                CollectiveAlgorithm algorithm) {
   const Shape s = shape_of(links, call);
   if (s.n <= 1) return {};  // a group of one exchanges nothing
   const Rates r = rates_of(links);
   // Only a sum has trees and in-switch forms; what else a caller asks for runs as a ring.
-  if (call.kind != Collective::all_reduce) algorithm = CollectiveAlgorithm::ring;
-  const bool pairs = call.kind == Collective::all_to_all || call.kind == Collective::send_recv;
+  if (call.kind != workload::Collective::all_reduce) algorithm = CollectiveAlgorithm::ring;
+  const bool pairs =
+      call.kind == workload::Collective::all_to_all || call.kind == workload::Collective::send_recv;
   const auto timed = [&](CollectiveAlgorithm a) {
     return time_of(links, r, work_of(links, call.kind, s, a), s);
   };
@@ -278,7 +283,7 @@ CollectiveTime collective_time(const LinkHierarchy& links, const CollectiveCall&
       best = a;
     }
   };
-  if (call.kind == Collective::all_reduce) {
+  if (call.kind == workload::Collective::all_reduce) {
     if (s.k > 1 && links.network.has_tree) consider(CollectiveAlgorithm::tree);
     if (has_nvls(links, s)) consider(CollectiveAlgorithm::nvls);
     if (links.sharp && s.k > 1) consider(CollectiveAlgorithm::sharp);
@@ -312,4 +317,4 @@ double share_after(Loss loss, const LossShape& shape) {
   return 1;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -26,7 +26,7 @@
 #include "base/quantity.h"
 #include "workload/message.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 enum class CollectiveAlgorithm : std::uint8_t {
   automatic,
@@ -96,11 +96,11 @@ struct CollectiveTime {
   LimitingLink limit = LimitingLink::launch;
 };
 
-CollectiveTime collective_time(const LinkHierarchy& links, const CollectiveCall& call,
+CollectiveTime collective_time(const LinkHierarchy& links, const workload::CollectiveCall& call,
                                CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic);
 
 // Bus bandwidth over algorithm bandwidth: 2(n-1)/n, (n-1)/n or 1.
-double bus_factor(Collective kind, int ranks);
+double bus_factor(workload::Collective kind, int ranks);
 
 // Other traffic on the same wires. A converged storage network takes `storage` of every NIC, or of
 // the uplinks; what is left is the share for collectives.
@@ -126,4 +126,4 @@ struct LossShape {
 };
 double share_after(Loss loss, const LossShape& shape);  // 0: some ranks are cut off
 
-}  // namespace orrery
+}  // namespace orrery::fabric

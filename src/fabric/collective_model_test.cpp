@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 LinkHierarchy dgx_h100() {
@@ -16,16 +16,16 @@ LinkHierarchy dgx_h100() {
   return l;
 }
 
-CollectiveCall all_reduce(Bytes bytes, int ranks, int per_domain) {
-  return {.kind = Collective::all_reduce,
+workload::CollectiveCall all_reduce(Bytes bytes, int ranks, int per_domain) {
+  return {.kind = workload::Collective::all_reduce,
           .bytes = bytes,
           .group = {.ranks = ranks, .per_domain = per_domain}};
 }
 
 TEST(CollectiveModel, BusFactorsAreThoseOfNcclTests) {
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::all_reduce, 8), 1.75);
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::all_gather, 16), 15.0 / 16);
-  EXPECT_DOUBLE_EQ(bus_factor(Collective::broadcast, 16), 1);
+  EXPECT_DOUBLE_EQ(bus_factor(workload::Collective::all_reduce, 8), 1.75);
+  EXPECT_DOUBLE_EQ(bus_factor(workload::Collective::all_gather, 16), 15.0 / 16);
+  EXPECT_DOUBLE_EQ(bus_factor(workload::Collective::broadcast, 16), 1);
 }
 
 TEST(CollectiveModel, OneRankTakesNoTime) {
@@ -34,7 +34,7 @@ TEST(CollectiveModel, OneRankTakesNoTime) {
 
 // Large NVLink4 runs: ring 365-370, NVLS 480 GB/s of bus bandwidth (nccl-tests, H100 and H200).
 TEST(CollectiveModel, LargeSingleNodeAnchors) {
-  const CollectiveCall call = all_reduce(gib(16), 8, 8);
+  const workload::CollectiveCall call = all_reduce(gib(16), 8, 8);
   const auto ring = collective_time(dgx_h100(), call, CollectiveAlgorithm::ring);
   EXPECT_NEAR(ring.bus_bandwidth.base(), 367e9, 10e9);
   const auto nvls = collective_time(dgx_h100(), call);
@@ -51,11 +51,12 @@ TEST(CollectiveModel, TwoNodesPassTheWire) {
 }
 
 TEST(CollectiveModel, MoreBandwidthNeverSlows) {
-  for (const Collective kind :
-       {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
+  for (const workload::Collective kind :
+       {workload::Collective::all_reduce, workload::Collective::all_gather,
+        workload::Collective::all_to_all}) {
     for (double bytes = 8; bytes < 1e11; bytes *= 7) {
       for (const int ranks : {2, 8, 16, 256}) {
-        const CollectiveCall call{
+        const workload::CollectiveCall call{
             .kind = kind, .bytes = Bytes(bytes), .group = {ranks, std::min(8, ranks)}};
         LinkHierarchy fast = dgx_h100();
         fast.nic_rate = gbits_per_s(800);
@@ -113,4 +114,4 @@ TEST(Losses, WhatIsLeft) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -4,9 +4,8 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
-
 
 struct Row {
   std::string_view group, name, parameter;
@@ -79,22 +78,23 @@ bool set(CollectiveParameters& p, const Row& r) {
 
 }  // namespace
 
-NetworkKind network_kind_from(std::string_view text, std::string_view scaleup_link) {
+catalog::NetworkKind network_kind_from(std::string_view text, std::string_view scaleup_link) {
   const std::string t = lowered(text);
   const auto has = [&](const char* word) { return t.find(word) != std::string::npos; };
   if (has("efa") || has("srd")) {
     return scaleup_link.starts_with("NVLink3") || scaleup_link.starts_with("NVLink2")
-               ? NetworkKind::efa_first
-               : NetworkKind::efa;
+               ? catalog::NetworkKind::efa_first
+               : catalog::NetworkKind::efa;
   }
-  if (has("tcpxo") || has("fastrak")) return NetworkKind::tcpxo;
-  if (has("tcpx")) return NetworkKind::tcpx;
-  if (has("roce") || has("spectrum") || has("falcon") || has("rdma")) return NetworkKind::roce;
+  if (has("tcpxo") || has("fastrak")) return catalog::NetworkKind::tcpxo;
+  if (has("tcpx")) return catalog::NetworkKind::tcpx;
+  if (has("roce") || has("spectrum") || has("falcon") || has("rdma"))
+    return catalog::NetworkKind::roce;
   if (has("ib") || has("ndr") || has("xdr") || has("hdr") || has("infiniband")) {
-    return NetworkKind::infiniband;
+    return catalog::NetworkKind::infiniband;
   }
-  if (has("tcp") || has("ethernet") || has("socket")) return NetworkKind::ethernet;
-  return NetworkKind::none;
+  if (has("tcp") || has("ethernet") || has("socket")) return catalog::NetworkKind::ethernet;
+  return catalog::NetworkKind::none;
 }
 
 const CollectiveParameters::ScaleUp& CollectiveParameters::scaleup(std::string_view link) const {
@@ -108,7 +108,8 @@ const CollectiveParameters::ScaleUp& CollectiveParameters::scaleup(std::string_v
   return *best;
 }
 
-const CollectiveParameters::Network& CollectiveParameters::network(NetworkKind kind) const {
+const CollectiveParameters::Network& CollectiveParameters::network(
+    catalog::NetworkKind kind) const {
   for (const Network& n : networks) {
     if (n.kind == to_text(kind)) return n;
   }
@@ -157,4 +158,4 @@ Result<CollectiveParameters> read_collective_parameters(const CsvTable& table) {
   return p;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

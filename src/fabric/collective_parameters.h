@@ -13,11 +13,11 @@
 #include "catalog/vocabulary.h"
 #include "fabric/collective_model.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 // From a free text as logs and tables have it: "RoCEv2", "IB NDR", "EFA/SRD", "GPUDirect-TCPXO".
 // `scaleup_link` tells the generations of EFA apart.
-NetworkKind network_kind_from(std::string_view text, std::string_view scaleup_link);
+catalog::NetworkKind network_kind_from(std::string_view text, std::string_view scaleup_link);
 
 struct CollectiveParameters {
   struct ScaleUp {
@@ -47,10 +47,10 @@ struct CollectiveParameters {
 
   // The row whose link begins the name, or "other".
   const ScaleUp& scaleup(std::string_view link) const;
-  const Network& network(NetworkKind kind) const;
+  const Network& network(catalog::NetworkKind kind) const;
   Interval interval(bool network, Bytes bytes) const;
 };
 
 Result<CollectiveParameters> read_collective_parameters(const CsvTable& table);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

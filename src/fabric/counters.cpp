@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 struct Port {
@@ -104,4 +104,4 @@ Diagnostics judge_counters(const CsvTable& counters) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

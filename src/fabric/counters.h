@@ -14,11 +14,11 @@
 #include "base/csv.h"
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 inline constexpr double kBusyLoad = 0.8;
 inline constexpr double kStormPausesPerSecond = 10'000;  // about 5 % of the time at 400 Gb/s quanta
 
 Diagnostics judge_counters(const CsvTable& counters);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -6,7 +6,7 @@
 
 #include "fabric/traffic.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 struct Trial {
@@ -82,4 +82,4 @@ EcmpSpread ecmp_spread(const EcmpStudy& study) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

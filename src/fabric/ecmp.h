@@ -14,7 +14,7 @@
 
 #include "fabric/router.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 struct EcmpStudy {
   int leaves = 32;
@@ -23,7 +23,7 @@ struct EcmpStudy {
   int queue_pairs = 1;
   int trials = 4;
   std::uint64_t seed = 1;
-  RoutingKind routing = RoutingKind::ecmp;
+  catalog::RoutingKind routing = catalog::RoutingKind::ecmp;
 };
 
 struct EcmpSpread {
@@ -36,4 +36,4 @@ struct EcmpSpread {
 
 EcmpSpread ecmp_spread(const EcmpStudy& study);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

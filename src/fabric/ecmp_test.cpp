@@ -7,13 +7,13 @@
 #include "base/csv.h"
 #include "catalog/embedded_table.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 // The published rows are means of four trials; beside their 10 % and 2 % a difference of two
 // standard errors of such a mean is no difference.
 TEST(Ecmp, ReproducesTheMonteCarlo) {
-  const auto table = embedded_table("validation/ecmp_collision_mc.csv");
+  const auto table = catalog::embedded_table("validation/ecmp_collision_mc.csv");
   ASSERT_TRUE(table.has_value());
   ASSERT_EQ(table->rows().size(), 18u);
   int outside = 0;
@@ -37,7 +37,8 @@ TEST(Ecmp, ReproducesTheMonteCarlo) {
 
 TEST(Ecmp, AdaptiveRoutingNeedsNoLuck) {
   const EcmpSpread hashed = ecmp_spread({.queue_pairs = 1});
-  const EcmpSpread adaptive = ecmp_spread({.queue_pairs = 1, .routing = RoutingKind::adaptive});
+  const EcmpSpread adaptive =
+      ecmp_spread({.queue_pairs = 1, .routing = catalog::RoutingKind::adaptive});
   EXPECT_LE(adaptive.worst_load, 2);
   EXPECT_GT(adaptive.mean_rate, 1.5 * hashed.mean_rate);
 }
@@ -51,4 +52,4 @@ TEST(Ecmp, ClosedFormOfTheWorstLink) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

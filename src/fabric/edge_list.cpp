@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "fabric/graph.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 // A line of more words than this is not an edge; a file of more lines is not written by hand.
@@ -112,4 +112,4 @@ Result<FabricGraph> parse_edge_list(std::string_view text, const std::string& fi
   return g;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -7,7 +7,7 @@
 
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 inline Diagnostic fault(std::string code, std::string what, std::string fix) {
   return {.severity = Severity::error,
@@ -18,4 +18,4 @@ inline Diagnostic fault(std::string code, std::string what, std::string fix) {
           .fix = std::move(fix)};
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
@@ -23,7 +23,7 @@ FlowGroupId unpacked(std::uint64_t data) {
 
 }  // namespace
 
-FlowEngine::FlowEngine(Kernel& kernel, std::vector<double> capacities, FlowOptions options)
+FlowEngine::FlowEngine(sim::Kernel& kernel, std::vector<double> capacities, FlowOptions options)
     : kernel_(kernel),
       options_(options),
       capacity_(std::move(capacities)),
@@ -97,12 +97,12 @@ FlowId FlowEngine::start(const FlowRequest& request) {
   return f;
 }
 
-void FlowEngine::wait(FlowId flow, SimTime until) {
+void FlowEngine::wait(FlowId flow, sim::SimTime until) {
   ++waiting_;
   if (last_due_at_ != until.ns()) {
     const auto [due, is_new] = due_.try_emplace(until.ns());
     if (is_new) {
-      kernel_.schedule(until, EventRank::start, *this, kActivate,
+      kernel_.schedule(until, sim::EventRank::start, *this, kActivate,
                        static_cast<std::uint64_t>(until.ns()));
     }
     last_due_ = &due->second;
@@ -122,7 +122,7 @@ void FlowEngine::drop_cancelled(std::vector<FlowId>& arrived) {
   });
 }
 
-void FlowEngine::activate(SimTime at) {
+void FlowEngine::activate(sim::SimTime at) {
   const auto due = due_.find(at.ns());
   if (due == due_.end()) return;
   Arrival arrival = std::move(due->second);
@@ -202,7 +202,7 @@ void FlowEngine::touch(FlowGroupId id) {
   groups_[id].is_touched = true;
   touched_.push_back(id);
   if (!kernel_.is_pending(settle_timer_)) {
-    settle_timer_ = kernel_.schedule(kernel_.now(), EventRank::settle, *this, kSettle);
+    settle_timer_ = kernel_.schedule(kernel_.now(), sim::EventRank::settle, *this, kSettle);
   }
 }
 
@@ -222,7 +222,7 @@ void FlowEngine::finish(FlowId flow, std::int64_t at_ns) {
   state.active = FlowState::kAtRest;
   state.rate = 0;
   finished_[flow] = at_ns;
-  last_finish_ = std::max(last_finish_, SimTime::nanoseconds(at_ns));
+  last_finish_ = std::max(last_finish_, sim::SimTime::nanoseconds(at_ns));
 }
 
 // Advances the flows and ends every one with nothing left; a flow that ran dry within a batch ended
@@ -346,15 +346,15 @@ void FlowEngine::schedule_next(FlowGroupId id) {
     const double span = (kernel_.now() - group.began).seconds().base() + latest;
     ahead = std::min(latest, soonest + options_.tolerance * span);
   }
-  group.next_finish = kernel_.schedule(kernel_.now().after(Seconds(ahead)), EventRank::finish,
+  group.next_finish = kernel_.schedule(kernel_.now().after(Seconds(ahead)), sim::EventRank::finish,
                                        *this, kFinish, packed(id));
 }
 
 void FlowEngine::on_finish(FlowGroupId id) {
   if (end_finished(id) > 0) return touch(id);
   // The clock's grain ended just before the flow did: look again a grain later.
-  groups_[id].next_finish = kernel_.schedule(kernel_.now() + SimTime::nanoseconds(1),
-                                             EventRank::finish, *this, kFinish, packed(id));
+  groups_[id].next_finish = kernel_.schedule(kernel_.now() + sim::SimTime::nanoseconds(1),
+                                             sim::EventRank::finish, *this, kFinish, packed(id));
 }
 
 double FlowEngine::violation() const {
@@ -365,10 +365,10 @@ double FlowEngine::violation() const {
   return max_min_violation(table_, flows, solver_.capacities());
 }
 
-void FlowEngine::on_event(Kernel&, std::uint32_t kind, std::uint64_t data) {
+void FlowEngine::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
   switch (kind) {
     case kActivate:
-      return activate(SimTime::nanoseconds(static_cast<std::int64_t>(data)));
+      return activate(sim::SimTime::nanoseconds(static_cast<std::int64_t>(data)));
     case kFinish:
       return on_finish(unpacked(data));
     default:
@@ -376,4 +376,4 @@ void FlowEngine::on_event(Kernel&, std::uint32_t kind, std::uint64_t data) {
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -23,7 +23,7 @@
 #include "fabric/graph.h"
 #include "sim/kernel.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 using FlowId = std::uint32_t;
 
@@ -41,8 +41,8 @@ using FlowId = std::uint32_t;
 // for a flow's end, nor for one that an observer told before has cancelled.
 class FlowObserver {
  public:
-  virtual void on_flow_done(Kernel& kernel, FlowId flow, std::uint64_t tag) = 0;
-  virtual void on_flow_rate(Kernel&, FlowId, std::uint64_t /*tag*/, BytesPerSecond) {}
+  virtual void on_flow_done(sim::Kernel& kernel, FlowId flow, std::uint64_t tag) = 0;
+  virtual void on_flow_rate(sim::Kernel&, FlowId, std::uint64_t /*tag*/, BytesPerSecond) {}
 
  protected:
   ~FlowObserver() = default;
@@ -64,9 +64,9 @@ struct FlowOptions {
   bool whole = false;  // every event solves all flows: slow, and what the tests compare with
 };
 
-class FlowEngine final : public EventHandler {
+class FlowEngine final : public sim::EventHandler {
  public:
-  FlowEngine(Kernel& kernel, std::vector<double> capacities, FlowOptions options = {});
+  FlowEngine(sim::Kernel& kernel, std::vector<double> capacities, FlowOptions options = {});
   ~FlowEngine() { kernel_.forget(*this); }
   FlowEngine(const FlowEngine&) = delete;
   FlowEngine& operator=(const FlowEngine&) = delete;
@@ -83,11 +83,11 @@ class FlowEngine final : public EventHandler {
   void set_capacity(LinkId link, BytesPerSecond capacity);  // 0: lost; flows over it stand still
 
   bool is_done(FlowId flow) const { return finished_[flow] >= 0; }
-  SimTime finish_time(FlowId flow) const { return SimTime::nanoseconds(finished_[flow]); }
+  sim::SimTime finish_time(FlowId flow) const { return sim::SimTime::nanoseconds(finished_[flow]); }
   BytesPerSecond rate(FlowId flow) const { return BytesPerSecond(table_.flows[flow].rate); }
   std::size_t active() const { return active_; }
   std::size_t waiting() const { return waiting_; }
-  SimTime last_finish() const { return last_finish_; }
+  sim::SimTime last_finish() const { return last_finish_; }
   std::uint64_t solves() const { return solves_; }
   // Flow records walked so far: to advance, end, solve (once a solve) and time them, and to find
   // who shares links with whom.
@@ -95,7 +95,7 @@ class FlowEngine final : public EventHandler {
   // 0 within rounding where the present rates are max-min fair (flow_solver.h).
   double violation() const;
 
-  void on_event(Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
+  void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
   // Keep the records of finished flows, for callers that ask for finish times at the end.
   void keep_finished(bool keep) { keep_finished_ = keep; }
@@ -105,7 +105,7 @@ class FlowEngine final : public EventHandler {
   // Flows in their latency that end it at one instant.
   struct Arrival {
     std::vector<FlowId> flows;
-    SimTime started = SimTime::never();  // the first of them
+    sim::SimTime started = sim::SimTime::never();  // the first of them
   };
   struct RateBefore {
     FlowId flow;
@@ -114,8 +114,8 @@ class FlowEngine final : public EventHandler {
 
   FlowId new_flow(std::span<const LinkId> path);
   void set_terms(FlowId flow, const FlowRequest& request);
-  void wait(FlowId flow, SimTime until);
-  void activate(SimTime at);
+  void wait(FlowId flow, sim::SimTime until);
+  void activate(sim::SimTime at);
   void drop_cancelled(std::vector<FlowId>& arrived);
   void recycle(FlowId flow);
   FlowGroupId group_of(FlowId flow);
@@ -134,7 +134,7 @@ class FlowEngine final : public EventHandler {
   std::uint32_t solver_link(LinkId link);
   std::uint32_t new_solver_link(LinkId link);
 
-  Kernel& kernel_;
+  sim::Kernel& kernel_;
   FlowOptions options_;
   std::vector<double> capacity_;           // by link
   std::vector<std::uint32_t> solver_ids_;  // links in the order flows first used them: flows that
@@ -158,11 +158,11 @@ class FlowEngine final : public EventHandler {
   std::size_t active_ = 0;
   std::size_t waiting_ = 0;
   std::size_t cancelled_waiting_ = 0;  // in due_ until their latency has passed
-  SimTime last_finish_;
-  TimerId settle_timer_;
+  sim::SimTime last_finish_;
+  sim::TimerId settle_timer_;
   std::uint64_t solves_ = 0;
   std::uint64_t visits_ = 0;
   bool keep_finished_ = true;
 };
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -9,35 +9,35 @@
 #include "base/random.h"
 #include "fabric/traffic.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 // Flows over bare links, started at once or later, with their finish in seconds.
 struct Bench {
-  Kernel kernel;
+  sim::Kernel kernel;
   FlowEngine engine;
   explicit Bench(std::vector<double> capacities) : engine(kernel, std::move(capacities)) {}
   double finish(FlowId f) const { return engine.finish_time(f).seconds().base(); }
 };
 
 // Looks at the rates at regular instants, after they have settled.
-struct Watcher : EventHandler {
-  Watcher(FlowEngine& e, SimTime p) : engine(e), period(p) {}
+struct Watcher : sim::EventHandler {
+  Watcher(FlowEngine& e, sim::SimTime p) : engine(e), period(p) {}
   FlowEngine& engine;
-  SimTime period;
+  sim::SimTime period;
   double worst = 0;
   int looks = 0;
-  void begin(Kernel& kernel) { kernel.schedule(period, EventRank::settle, *this, 0, 0); }
-  void on_event(Kernel& kernel, std::uint32_t, std::uint64_t again) override {
+  void begin(sim::Kernel& kernel) { kernel.schedule(period, sim::EventRank::settle, *this, 0, 0); }
+  void on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t again) override {
     // An instant's settling may have been scheduled after this look: look behind it.
     if (again == 0) {
-      kernel.schedule(kernel.now(), EventRank::settle, *this, 0, 1);
+      kernel.schedule(kernel.now(), sim::EventRank::settle, *this, 0, 1);
       return;
     }
     worst = std::max(worst, engine.violation());
     ++looks;
     if (engine.active() + engine.waiting() > 0) {
-      kernel.schedule(kernel.now() + period, EventRank::settle, *this, 0, 0);
+      kernel.schedule(kernel.now() + period, sim::EventRank::settle, *this, 0, 0);
     }
   }
 };
@@ -117,7 +117,7 @@ TEST(FlowEngine, MaxMinCertificateOnRandomCases) {
     const std::size_t links = 2 + random.below(20);
     std::vector<double> capacities;
     for (std::size_t l = 0; l < links; ++l) capacities.push_back(1 + 99 * random.uniform());
-    Kernel kernel;
+    sim::Kernel kernel;
     FlowEngine engine(kernel, capacities);
     for (int f = 0; f < 60; ++f) {
       std::vector<LinkId> path;
@@ -131,7 +131,7 @@ TEST(FlowEngine, MaxMinCertificateOnRandomCases) {
            .weight = seed % 2 == 0 ? 0.5 + random.uniform() : 1,
            .cap = seed % 3 == 0 && random.below(3) == 0 ? 20 * random.uniform() : kUncapped});
     }
-    Watcher watcher(engine, SimTime::from(Seconds(0.37)));
+    Watcher watcher(engine, sim::SimTime::from(Seconds(0.37)));
     watcher.begin(kernel);
     kernel.run();
     EXPECT_GT(watcher.looks, 5);
@@ -145,8 +145,8 @@ TEST(FlowEngine, NoLinkAboveCapacityNoFlowBelowItsShare) {
     RandomStream random(seed, "fabric-test");
     const FabricGraph graph = build_tree(
         {.hosts_per_leaf = 8, .leaves_per_group = 8, .leaf_uplinks = 8, .spines_per_group = 4});
-    Router router(graph, {.kind = RoutingKind::ecmp, .seed = seed});
-    Kernel kernel;
+    Router router(graph, {.kind = catalog::RoutingKind::ecmp, .seed = seed});
+    sim::Kernel kernel;
     FlowEngine engine(kernel, capacities_of(graph));
     std::vector<LinkId> path;
     for (int f = 0; f < 500; ++f) {
@@ -157,7 +157,7 @@ TEST(FlowEngine, NoLinkAboveCapacityNoFlowBelowItsShare) {
       engine.start(
           {.path = path, .bytes = 1e6 * random.uniform(), .latency = 1e-4 * random.uniform()});
     }
-    Watcher watcher(engine, SimTime::from(microseconds(2)));
+    Watcher watcher(engine, sim::SimTime::from(microseconds(2)));
     watcher.begin(kernel);
     kernel.run();
     EXPECT_GT(watcher.looks, 5);
@@ -193,7 +193,7 @@ TEST(Traffic, RelabellingHostsOfALeafChangesNothing) {
   std::vector<Message> messages = random_permutation(graph.endpoints, megabytes(20), 3);
   RandomStream random(3, "sizes");
   for (Message& m : messages) m.bytes *= random.uniform();
-  Router router(graph, {.kind = RoutingKind::adaptive});
+  Router router(graph, {.kind = catalog::RoutingKind::adaptive});
   const TrafficResult plain = run_traffic(graph, router, messages);
   // Leaves renamed: leaf l becomes leaf 7 - l, hosts keep their place.
   std::vector<Message> renamed = messages;
@@ -212,9 +212,9 @@ TEST(Traffic, RelabellingHostsOfALeafChangesNothing) {
 TEST(Traffic, SameSeedSameBytes) {
   const FabricGraph graph = build_tree({.leaves_per_group = 8});
   const auto messages = random_permutation(graph.endpoints, megabytes(10), 5);
-  Router a(graph, {.kind = RoutingKind::ecmp, .seed = 9}),
-      b(graph, {.kind = RoutingKind::ecmp, .seed = 9});
-  Router c(graph, {.kind = RoutingKind::ecmp, .seed = 10});
+  Router a(graph, {.kind = catalog::RoutingKind::ecmp, .seed = 9}),
+      b(graph, {.kind = catalog::RoutingKind::ecmp, .seed = 9});
+  Router c(graph, {.kind = catalog::RoutingKind::ecmp, .seed = 10});
   const auto first = run_traffic(graph, a, messages), second = run_traffic(graph, b, messages);
   EXPECT_EQ(first.finish, second.finish);
   EXPECT_NE(first.finish, run_traffic(graph, c, messages).finish);
@@ -244,4 +244,4 @@ TEST(Traffic, StaggeredStartsAndPriorities) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

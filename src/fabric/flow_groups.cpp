@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-namespace orrery {
+namespace orrery::fabric {
 
 FlowGroupId FlowGroups::add() {
   if (free_slots_.empty()) {
@@ -176,4 +176,4 @@ std::vector<FlowGroupId> FlowGroups::divide(const FlowTable& table, FlowGroupId 
   return parts;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -22,13 +22,13 @@
 #include "fabric/flow_solver.h"
 #include "sim/kernel.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 struct FlowGroup {
   std::vector<std::uint32_t> flows;
-  SimTime advanced_to;  // FlowState::remaining is as of this instant
-  SimTime began;        // the earliest start of its flows
-  TimerId next_finish;
+  sim::SimTime advanced_to;  // FlowState::remaining is as of this instant
+  sim::SimTime began;        // the earliest start of its flows
+  sim::TimerId next_finish;
   std::uint32_t left = 0;     // flows that went since it was last divided
   bool is_component = false;  // was one when it was last divided
   bool is_fresh = false;      // made at this instant, to be divided later
@@ -97,4 +97,4 @@ class FlowGroups {
   std::uint64_t visits_ = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -11,7 +11,7 @@
 #include "fabric/flow_engine.h"
 #include "fabric/traffic.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 using testing::ElementsAre;
@@ -19,7 +19,7 @@ using testing::IsEmpty;
 
 // A job that all-reduces by two rings, one each way, over the hosts of one leaf: a step sends a
 // part from every host to both neighbours and the next begins when all have arrived.
-class RingJob final : public EventHandler, public FlowObserver {
+class RingJob final : public sim::EventHandler, public FlowObserver {
  public:
   RingJob(FlowEngine& engine, const FabricGraph& graph, Router& router, int leaf, int hosts,
           double part)
@@ -31,7 +31,7 @@ class RingJob final : public EventHandler, public FlowObserver {
     }
   }
 
-  void on_event(Kernel&, std::uint32_t, std::uint64_t) override {
+  void on_event(sim::Kernel&, std::uint32_t, std::uint64_t) override {
     if (steps_left_-- == 0) return;
     flying_ = paths_.size();
     for (const auto& path : paths_) {
@@ -39,7 +39,7 @@ class RingJob final : public EventHandler, public FlowObserver {
           {.path = path, .bytes = part_, .latency = path_latency(graph_, path), .observer = this});
     }
   }
-  void on_flow_done(Kernel& kernel, FlowId flow, std::uint64_t) override {
+  void on_flow_done(sim::Kernel& kernel, FlowId flow, std::uint64_t) override {
     ends.push_back(engine_.finish_time(flow).ns());
     if (--flying_ == 0) on_event(kernel, 0, 0);
   }
@@ -61,20 +61,21 @@ struct Rings {
 };
 
 // Jobs of unlike sizes that begin at unlike times, from `begin` on.
-Rings run_rings(int jobs, SimTime begin, Seconds length, FlowOptions options) {
+Rings run_rings(int jobs, sim::SimTime begin, Seconds length, FlowOptions options) {
   constexpr int kHosts = 4;
   const FabricGraph graph = build_tree({.hosts_per_leaf = kHosts,
                                         .leaves_per_group = jobs,
                                         .leaf_uplinks = kHosts,
                                         .spines_per_group = kHosts});
   Router router(graph, {});
-  Kernel kernel;
+  sim::Kernel kernel;
   FlowEngine engine(kernel, capacities_of(graph), options);
   engine.keep_finished(false);
   std::vector<std::unique_ptr<RingJob>> rings;
   for (int j = 0; j < jobs; ++j) {
     rings.push_back(std::make_unique<RingJob>(engine, graph, router, j, kHosts, 1e6 + 1e3 * j));
-    kernel.schedule(begin + SimTime::nanoseconds(37 * j), EventRank::start, *rings.back());
+    kernel.schedule(begin + sim::SimTime::nanoseconds(37 * j), sim::EventRank::start,
+                    *rings.back());
   }
   kernel.run(begin.after(length));
   Rings out{.visits = engine.visits()};
@@ -85,8 +86,8 @@ Rings run_rings(int jobs, SimTime begin, Seconds length, FlowOptions options) {
 // 1,024 jobs on leaves of their own: an event re-solves its own job's flows and no other's.
 TEST(FlowGroups, AThousandRingsAreSolvedApart) {
   const Seconds length = microseconds(45);  // all begin, some dozen steps end
-  const Rings apart = run_rings(1024, SimTime(), length, {});
-  const Rings whole = run_rings(1024, SimTime(), length, {.whole = true});
+  const Rings apart = run_rings(1024, sim::SimTime(), length, {});
+  const Rings whole = run_rings(1024, sim::SimTime(), length, {.whole = true});
   std::size_t ended = 0;
   for (const auto& job : apart.ends) ended += job.size();
   EXPECT_GT(ended, 300u);
@@ -98,8 +99,8 @@ TEST(FlowGroups, AThousandRingsAreSolvedApart) {
 
 // The same steps a year and more after the clock began last as long, to the nanosecond.
 TEST(FlowGroups, AYearIntoARunNothingIsRounded) {
-  const SimTime late = SimTime::from(days(1000));
-  const Rings now = run_rings(8, SimTime(), seconds(1), {});
+  const sim::SimTime late = sim::SimTime::from(days(1000));
+  const Rings now = run_rings(8, sim::SimTime(), seconds(1), {});
   const Rings then = run_rings(8, late, seconds(1), {});
   ASSERT_EQ(now.ends.size(), then.ends.size());
   for (std::size_t j = 0; j < now.ends.size(); ++j) {
@@ -111,23 +112,23 @@ TEST(FlowGroups, AYearIntoARunNothingIsRounded) {
 }
 
 TEST(FlowEngine, AFlowMayTakeAYearAndOneOfAThousandYearsDoesNotEnd) {
-  Kernel kernel;
+  sim::Kernel kernel;
   FlowEngine engine(kernel, {1.0});
   const std::vector<LinkId> path{0};
   const FlowId year = engine.start({.path = path, .bytes = 31'536'000, .priority = 1});
   const FlowId never = engine.start({.path = path, .bytes = 1e3 * 31'536'000});
   kernel.run();
-  EXPECT_EQ(engine.finish_time(year), SimTime::from(years(1)));
+  EXPECT_EQ(engine.finish_time(year), sim::SimTime::from(years(1)));
   EXPECT_FALSE(engine.is_done(never));
-  EXPECT_EQ(kernel.now(), SimTime::from(years(1)));
+  EXPECT_EQ(kernel.now(), sim::SimTime::from(years(1)));
   EXPECT_EQ(kernel.pending(), 1u);
 }
 
 // Does the same random things to an engine: starts, cancels, loses and mends links.
-class Mischief final : public EventHandler {
+class Mischief final : public sim::EventHandler {
  public:
   Mischief(FlowEngine& engine, std::uint64_t seed) : engine_(engine), random_(seed, "mischief") {}
-  void on_event(Kernel& kernel, std::uint32_t, std::uint64_t) override {
+  void on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t) override {
     if (--left_ < 0) return;
     const auto link = static_cast<LinkId>(random_.below(kLinks));
     const std::uint64_t what = random_.below(10);
@@ -138,7 +139,7 @@ class Mischief final : public EventHandler {
     } else {
       for (std::uint64_t n = 1 + random_.below(4); n > 0; --n) start();
     }
-    kernel.schedule(kernel.now().after(Seconds(random_.uniform())), EventRank::control, *this);
+    kernel.schedule(kernel.now().after(Seconds(random_.uniform())), sim::EventRank::control, *this);
   }
 
   static constexpr std::uint64_t kLinks = 60;
@@ -173,10 +174,10 @@ struct Outcome {
 };
 
 Outcome after_mischief(std::uint64_t seed, FlowOptions options) {
-  Kernel kernel;
+  sim::Kernel kernel;
   FlowEngine engine(kernel, std::vector<double>(Mischief::kLinks, 100), options);
   Mischief mischief(engine, seed);
-  kernel.schedule(SimTime(), EventRank::control, mischief);
+  kernel.schedule(sim::SimTime(), sim::EventRank::control, mischief);
   kernel.run();
   Outcome out{.cancelled_bytes = mischief.cancelled_bytes, .visits = engine.visits()};
   for (const FlowId f : mischief.flows) out.ends.push_back(engine.finish_time(f).ns());
@@ -204,11 +205,12 @@ TEST(FlowGroups, SolvedApartIsSolvedWhole) {
 struct Notes final : FlowObserver {
   std::vector<std::string> lines;
   std::function<void(FlowId)> on_rate;
-  void on_flow_done(Kernel& kernel, FlowId, std::uint64_t tag) override {
+  void on_flow_done(sim::Kernel& kernel, FlowId, std::uint64_t tag) override {
     lines.push_back("done " + std::to_string(tag) + " at " +
                     std::to_string(kernel.now().ns() / 1'000'000'000));
   }
-  void on_flow_rate(Kernel& kernel, FlowId flow, std::uint64_t tag, BytesPerSecond rate) override {
+  void on_flow_rate(sim::Kernel& kernel, FlowId flow, std::uint64_t tag,
+                    BytesPerSecond rate) override {
     lines.push_back("rate " + std::to_string(tag) + " " +
                     std::to_string(static_cast<int>(rate.base())) + " at " +
                     std::to_string(kernel.now().ns() / 1'000'000'000));
@@ -217,7 +219,7 @@ struct Notes final : FlowObserver {
 };
 
 TEST(FlowEngine, AnObserverHearsOfItsFlowAndNoOther) {
-  Kernel kernel;
+  sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0, 10.0});
   const std::vector<LinkId> first{0}, second{1};
   Notes mine, everybodys;
@@ -233,14 +235,14 @@ TEST(FlowEngine, AnObserverHearsOfItsFlowAndNoOther) {
 }
 
 TEST(FlowEngine, ALostLinkIsARateOfNothing) {
-  Kernel kernel;
+  sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0});
   const std::vector<LinkId> path{0};
   Notes notes;
   engine.start({.path = path, .bytes = 100, .tag = 7, .observer = &notes});
-  kernel.run(SimTime::from(seconds(2)));
+  kernel.run(sim::SimTime::from(seconds(2)));
   engine.set_capacity(0, BytesPerSecond(0));
-  kernel.run(SimTime::from(seconds(5)));
+  kernel.run(sim::SimTime::from(seconds(5)));
   engine.set_capacity(0, BytesPerSecond(40));
   kernel.run();
   EXPECT_THAT(notes.lines,
@@ -248,14 +250,14 @@ TEST(FlowEngine, ALostLinkIsARateOfNothing) {
 }
 
 TEST(FlowEngine, ACancelledFlowLeavesItsShareAndIsNeverDone) {
-  Kernel kernel;
+  sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0});
   const std::vector<LinkId> path{0};
   Notes notes;
   const FlowId gone = engine.start({.path = path, .bytes = 100, .tag = 1, .observer = &notes});
   const FlowId stays = engine.start({.path = path, .bytes = 60});
   const FlowId waits = engine.start({.path = path, .bytes = 30, .latency = 5});
-  kernel.run(SimTime::from(seconds(2)));
+  kernel.run(sim::SimTime::from(seconds(2)));
   EXPECT_NEAR(engine.cancel(gone).base(), 90, 1e-6);
   EXPECT_NEAR(engine.cancel(waits).base(), 30, 1e-6);
   EXPECT_EQ(engine.cancel(gone), Bytes());  // again: nothing
@@ -271,7 +273,7 @@ TEST(FlowEngine, ACancelledFlowLeavesItsShareAndIsNeverDone) {
 
 // Flows that are cancelled while they are told of, whose numbers are taken again at once.
 TEST(FlowEngine, AnObserverMayCancelAndStartInsideACall) {
-  Kernel kernel;
+  sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0});
   engine.keep_finished(false);
   const std::vector<LinkId> path{0};
@@ -293,12 +295,12 @@ TEST(FlowEngine, AnObserverMayCancelAndStartInsideACall) {
 }
 
 TEST(FlowEngine, ACappedFlowWithoutLinksCanBeCancelled) {
-  Kernel kernel;
+  sim::Kernel kernel;
   FlowEngine engine(kernel, {10.0});
   const std::vector<LinkId> path{0};
   const FlowId bare = engine.start({.path = {}, .bytes = 100, .cap = 10});
   const FlowId other = engine.start({.path = path, .bytes = 100});
-  kernel.run(SimTime::from(seconds(4)));
+  kernel.run(sim::SimTime::from(seconds(4)));
   EXPECT_NEAR(engine.cancel(bare).base(), 60, 1e-6);
   kernel.run();
   EXPECT_FALSE(engine.is_done(bare));
@@ -306,7 +308,7 @@ TEST(FlowEngine, ACappedFlowWithoutLinksCanBeCancelled) {
 }
 
 TEST(FlowEngine, AnEngineMayDieBeforeItsKernel) {
-  Kernel kernel;
+  sim::Kernel kernel;
   const std::vector<LinkId> path{0};
   {
     FlowEngine engine(kernel, {10.0});
@@ -342,4 +344,4 @@ TEST(FlowGroups, FallApartWhenTheLinkBetweenThemGoes) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 // Levels this close are one level: sums of the same rates in another order differ by less.
@@ -261,4 +261,4 @@ double max_min_violation(const FlowTable& table, std::span<const std::uint32_t> 
   return worst;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

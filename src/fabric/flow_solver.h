@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace orrery {
+namespace orrery::fabric {
 
 inline constexpr double kUncapped = std::numeric_limits<double>::infinity();
 
@@ -114,4 +114,4 @@ class MaxMinSolver {
 double max_min_violation(const FlowTable& table, std::span<const std::uint32_t> active,
                          std::span<const double> capacities);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 VertexId add_vertices(FabricGraph& g, VertexKind kind, int count, int plane) {
@@ -40,8 +40,8 @@ void add_endpoints(FabricGraph& g, int per_plane) {
 // Leaf and place of every endpoint of one plane, by the units of the topology.
 void place_endpoints(TreeLayout& tree, const Topology& t) {
   // Plain trees and single switches fill their leaves in the order of endpoints.
-  const bool by_endpoint = t.spec.kind == TopologyKind::fat_tree ||
-                           (t.tiers == 1 && t.spec.kind != TopologyKind::rail_only);
+  const bool by_endpoint = t.spec.kind == catalog::TopologyKind::fat_tree ||
+                           (t.tiers == 1 && t.spec.kind != catalog::TopologyKind::rail_only);
   const int rails = t.spec.rails;
   tree.leaf_of.assign(static_cast<std::size_t>(t.spec.nodes) * static_cast<std::size_t>(rails), 0);
   tree.position_of = tree.leaf_of;
@@ -192,13 +192,13 @@ FabricGraph build_graph(const Topology& t, const GraphOptions& options) {
   g.rails = t.spec.rails;
   const Wire wire{t.spec.link_rate.base(), t.spec.link_latency.base()};
   switch (t.spec.kind) {
-    case TopologyKind::torus:
+    case catalog::TopologyKind::torus:
       build_torus(g, t, wire);
       break;
-    case TopologyKind::dragonfly:
+    case catalog::TopologyKind::dragonfly:
       build_dragonfly(g, t, wire);
       break;
-    case TopologyKind::scale_up:
+    case catalog::TopologyKind::scale_up:
       add_endpoints(g, t.spec.nodes * t.spec.rails);
       add_node_switches(g, t.spec.nodes, t.spec.rails,
                         {wire.capacity * t.spec.scaleup_chips, wire.latency});
@@ -263,4 +263,4 @@ std::string FabricGraph::link_name(LinkId l) const {
   return vertex_name(link.from) + " -> " + vertex_name(link.to);
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

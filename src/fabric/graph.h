@@ -20,7 +20,7 @@
 #include "base/words.h"
 #include "fabric/topology.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 using VertexId = std::int32_t;
 using LinkId = std::int32_t;
@@ -121,4 +121,4 @@ FabricGraph build_tree(const TreeShape& shape);
 // edge only is an endpoint unless the line "endpoint NAME ..." or "switch NAME ..." says otherwise.
 Result<FabricGraph> parse_edge_list(std::string_view text, const std::string& file);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -6,7 +6,7 @@
 #include "base/math.h"
 #include "fabric/ecmp.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 constexpr double kSignalSpeed = 2e8;  // metres per second in glass and copper
@@ -213,9 +213,9 @@ FabricComparison compare_fabrics(int leaves, int hosts_per_leaf, int spines, int
                                  int switches_on_path) {
   EcmpStudy study{.leaves = leaves, .hosts_per_leaf = hosts_per_leaf, .spines = spines};
   FabricComparison c;
-  study.routing = RoutingKind::adaptive;
+  study.routing = catalog::RoutingKind::adaptive;
   c.infiniband_rate = ecmp_spread(study).mean_rate;
-  study.routing = RoutingKind::ecmp;
+  study.routing = catalog::RoutingKind::ecmp;
   c.roce_hashed_rate = ecmp_spread(study).mean_rate;
   study.queue_pairs = queue_pairs;
   c.roce_spread_rate = ecmp_spread(study).mean_rate;
@@ -225,4 +225,4 @@ FabricComparison compare_fabrics(int leaves, int hosts_per_leaf, int spines, int
   return c;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

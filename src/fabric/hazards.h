@@ -21,7 +21,7 @@
 #include "fabric/graph.h"
 #include "fabric/traffic.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 struct IncastSpec {
   double senders = 8;
@@ -114,4 +114,4 @@ struct FabricComparison {
 FabricComparison compare_fabrics(int leaves, int hosts_per_leaf, int spines, int queue_pairs,
                                  int switches_on_path);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -5,7 +5,7 @@
 
 #include "fabric/counters.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 TEST(Hazards, IncastQueuesWhatArrivesInARoundTrip) {
@@ -56,7 +56,7 @@ TEST(Hazards, PausesReachBystanders) {
 
 TEST(Hazards, ARingOfPausesCanLock) {
   const FabricGraph g = build_graph(
-      *make_topology({.kind = TopologyKind::torus, .nodes = 8, .rails = 1, .torus = {8}}));
+      *make_topology({.kind = catalog::TopologyKind::torus, .nodes = 8, .rails = 1, .torus = {8}}));
   Router router(g, {});
   const std::vector<Message> messages = ring_shift(8, 3, megabytes(1));
   EXPECT_TRUE(pause_spread(g, router, messages, 4).can_deadlock);
@@ -121,4 +121,4 @@ TEST(Counters, BadFieldsAreErrors) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -5,21 +5,21 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 // Below this the log prints too few digits for the ratio to say anything.
 constexpr double kTellingBandwidth = 20;
 constexpr std::size_t kMostLines = 10'000;
 
-std::optional<Collective> kind_in(std::string_view text) {
+std::optional<workload::Collective> kind_in(std::string_view text) {
   const auto has = [&](const char* word) { return text.find(word) != std::string_view::npos; };
-  if (has("all_reduce")) return Collective::all_reduce;
-  if (has("all_gather")) return Collective::all_gather;
-  if (has("reduce_scatter")) return Collective::reduce_scatter;
-  if (has("alltoall")) return Collective::all_to_all;
-  if (has("broadcast")) return Collective::broadcast;
-  if (has("sendrecv")) return Collective::send_recv;
+  if (has("all_reduce")) return workload::Collective::all_reduce;
+  if (has("all_gather")) return workload::Collective::all_gather;
+  if (has("reduce_scatter")) return workload::Collective::reduce_scatter;
+  if (has("alltoall")) return workload::Collective::all_to_all;
+  if (has("broadcast")) return workload::Collective::broadcast;
+  if (has("sendrecv")) return workload::Collective::send_recv;
   return std::nullopt;
 }
 
@@ -47,8 +47,9 @@ std::optional<int> solved_ranks(const NcclLog& log) {
   }
   if (!best || !log.kind) return std::nullopt;
   const double ratio = best->busbw / best->algbw;
-  const double top = *log.kind == Collective::all_reduce ? 2 : 1;
-  if (*log.kind == Collective::broadcast || *log.kind == Collective::send_recv) return std::nullopt;
+  const double top = *log.kind == workload::Collective::all_reduce ? 2 : 1;
+  if (*log.kind == workload::Collective::broadcast || *log.kind == workload::Collective::send_recv)
+    return std::nullopt;
   // Two decimals are printed, so the ratio is known to about 0.01 / algbw.
   const double gap = top - ratio;
   if (gap <= 0.02 / best->algbw) return std::nullopt;
@@ -58,7 +59,7 @@ std::optional<int> solved_ranks(const NcclLog& log) {
 }  // namespace
 
 Result<NcclLog> parse_nccl_log(std::string_view text, const std::string& file,
-                               std::optional<Collective> kind) {
+                               std::optional<workload::Collective> kind) {
   NcclLog log{.kind = kind};
   int ranks = 0;
   for (const std::string_view line : split(text, '\n')) {
@@ -129,4 +130,4 @@ std::vector<GapReason> likely_reasons(const GapFacts& f) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

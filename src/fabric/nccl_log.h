@@ -14,7 +14,7 @@
 #include "base/diagnostic.h"
 #include "workload/message.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 struct NcclLine {
   double bytes = 0;
@@ -24,15 +24,15 @@ struct NcclLine {
 };
 
 struct NcclLog {
-  std::optional<Collective> kind;   // from the test's name, where the log has it
-  std::optional<int> ranks_stated;  // "# Rank" lines of the header
-  std::optional<int> ranks_solved;  // from the ratio of the largest messages
+  std::optional<workload::Collective> kind;  // from the test's name, where the log has it
+  std::optional<int> ranks_stated;           // "# Rank" lines of the header
+  std::optional<int> ranks_solved;           // from the ratio of the largest messages
   std::vector<NcclLine> lines;
   Diagnostics notes;  // "nccl.ranks": stated and solved differ
 };
 
 Result<NcclLog> parse_nccl_log(std::string_view text, const std::string& file,
-                               std::optional<Collective> kind = std::nullopt);
+                               std::optional<workload::Collective> kind = std::nullopt);
 
 // Why a run is slower than expected, most likely first; empty where it is not.
 struct GapReason {
@@ -51,4 +51,4 @@ struct GapFacts {
 };
 std::vector<GapReason> likely_reasons(const GapFacts& facts);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

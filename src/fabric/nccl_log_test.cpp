@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 // Two lines of a published 8 x H100 log with the shape of nccl-tests' output.
@@ -23,7 +23,7 @@ constexpr const char* kLog =
 TEST(NcclLog, ReadsTheTableAndSolvesTheRanks) {
   const auto log = parse_nccl_log(kLog, "h100.log");
   ASSERT_TRUE(log.has_value());
-  EXPECT_EQ(log->kind, Collective::all_reduce);
+  EXPECT_EQ(log->kind, workload::Collective::all_reduce);
   ASSERT_EQ(log->lines.size(), 2u);
   EXPECT_DOUBLE_EQ(log->lines[1].time_us, 62648);
   EXPECT_DOUBLE_EQ(log->lines[1].busbw, 479.90);
@@ -52,4 +52,4 @@ TEST(NcclLog, ReasonsFollowTheGap) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -6,7 +6,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 // Microseconds, by protocol LL, LL128, Simple. NVLink rows of the tables; network rows below.
@@ -43,14 +43,14 @@ struct Case {
   double nic_bus;  // GB/s of all NICs of a node
 };
 
-Case case_of(const NcclMachine& m, const CollectiveCall& call) {
+Case case_of(const NcclMachine& m, const workload::CollectiveCall& call) {
   Case c{};
   c.n = std::max(1, call.group.ranks);
   c.g = std::clamp(call.group.per_domain, 1, std::max(1, call.group.ranks));
   c.k = std::ceil(c.n / c.g);
   c.bytes = call.bytes.base();
-  const bool twice = call.kind == Collective::all_reduce;
-  const bool through = call.kind == Collective::broadcast;
+  const bool twice = call.kind == workload::Collective::all_reduce;
+  const bool through = call.kind == workload::Collective::broadcast;
   c.steps = twice ? 2 * (c.n - 1) : through ? c.n : c.n - 1;
   c.net_steps = twice ? 2 * (c.k - 1) : c.k - 1;
   c.nodes_column = c.k <= 1 ? 0 : c.k <= 2 ? 1 : 2;
@@ -115,7 +115,7 @@ const char* to_text(NcclProtocol p) {
   return "Simple";
 }
 
-NcclChoice nccl_choice(const NcclMachine& machine, const CollectiveCall& call,
+NcclChoice nccl_choice(const NcclMachine& machine, const workload::CollectiveCall& call,
                        CollectiveAlgorithm algorithm) {
   const Tables& t = kTables[static_cast<std::size_t>(machine.generation)];
   const Case c = case_of(machine, call);
@@ -125,7 +125,7 @@ NcclChoice nccl_choice(const NcclMachine& machine, const CollectiveCall& call,
     if (!asked || !(microseconds(us) < best.time)) return;
     best = {microseconds(us), a, static_cast<NcclProtocol>(p)};
   };
-  const bool sum = call.kind == Collective::all_reduce;
+  const bool sum = call.kind == workload::Collective::all_reduce;
   const bool nvls = sum && machine.nvls && t.nvls_channels > 0 && c.g >= 5;
   if (!sum || (algorithm == CollectiveAlgorithm::nvls && !nvls)) {
     algorithm = CollectiveAlgorithm::ring;
@@ -138,4 +138,4 @@ NcclChoice nccl_choice(const NcclMachine& machine, const CollectiveCall& call,
   return best;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

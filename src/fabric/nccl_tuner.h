@@ -14,7 +14,7 @@
 
 #include "fabric/collective_model.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 enum class NcclProtocol : std::uint8_t { ll, ll128, simple };
 const char* to_text(NcclProtocol p);
@@ -36,7 +36,7 @@ struct NcclChoice {
 
 // all_reduce, all_gather, reduce_scatter and broadcast; the least over `algorithm` where it is
 // given.
-NcclChoice nccl_choice(const NcclMachine& machine, const CollectiveCall& call,
+NcclChoice nccl_choice(const NcclMachine& machine, const workload::CollectiveCall& call,
                        CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -18,7 +18,7 @@
 #include "catalog/embedded_table.h"
 #include "fabric/topology.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 int whole(const CsvTable& t, const CsvRow& r, std::string_view column) {
@@ -38,7 +38,7 @@ Diagnostic finding(const CsvTable& t, const CsvRow& r, std::string code, std::st
 // The spec that a row of fabric_counts.csv describes.
 FabricSpec published_spec(const CsvTable& table, const CsvRow& row) {
   const int nodes = whole(table, row, "nodes");
-  return {.kind = TopologyKind::rail_fat_tree,
+  return {.kind = catalog::TopologyKind::rail_fat_tree,
           .nodes = nodes,
           .rails = 8,
           .radix = whole(table, row, "radix"),
@@ -93,8 +93,10 @@ Right right_figure(const CsvTable& t, const CsvRow& r) {
                   std::to_string(nodes) + " nodes in units of " + std::to_string(unit));
   }
   if (check == "tiers") {
-    const auto made = make_topology(
-        {.kind = TopologyKind::rail_fat_tree, .nodes = nodes, .rails = per_node, .radix = radix});
+    const auto made = make_topology({.kind = catalog::TopologyKind::rail_fat_tree,
+                                     .nodes = nodes,
+                                     .rails = per_node,
+                                     .radix = radix});
     if (made && made->tiers == 2) {
       return {"0", "a network of two tiers has no core and no cables to one"};
     }
@@ -133,7 +135,7 @@ Diagnostics check_published_errata(const CsvTable& errata) {
 
 // SuperPOD reference architectures: 27 rows of the catalog with counts and 11 re-read ones.
 TEST(Published, GivesEveryPublishedCountExactly) {
-  const CsvTable counts = embedded_table("validation/fabric_counts.csv").value();
+  const CsvTable counts = catalog::embedded_table("validation/fabric_counts.csv").value();
   EXPECT_EQ(counts.rows().size(), 38u);
   EXPECT_EQ(to_text(check_published_counts(counts)), "");
 }
@@ -149,7 +151,7 @@ TEST(Published, CheckerSeesAWrongCount) {
 }
 
 TEST(Published, ReportsThePublishedMisprints) {
-  const CsvTable errata = embedded_table("validation/fabric_errata.csv").value();
+  const CsvTable errata = catalog::embedded_table("validation/fabric_errata.csv").value();
   const Diagnostics found = check_published_errata(errata);
   ASSERT_EQ(found.size(), 6u);
   EXPECT_EQ(found[0].code, "published.misprint");
@@ -170,4 +172,4 @@ TEST(Published, ARightFigureIsNoErratum) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

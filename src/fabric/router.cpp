@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 // SplitMix64's finaliser: every input bit reaches every output bit.
@@ -21,7 +21,7 @@ constexpr std::int32_t kUnreached = -1;
 
 Router::Router(const FabricGraph& graph, RoutingOptions options)
     : graph_(graph), options_(options), failed_(graph.links.size(), 0) {
-  if (options.kind == RoutingKind::adaptive) load_.assign(graph.links.size(), 0);
+  if (options.kind == catalog::RoutingKind::adaptive) load_.assign(graph.links.size(), 0);
 }
 
 void Router::fail_cable(LinkId link) {
@@ -35,7 +35,7 @@ void Router::fail_vertex(VertexId switch_id) {
 }
 
 int Router::preferred(const Message& m, int stage, VertexId at, int place, int count) const {
-  if (options_.kind == RoutingKind::fixed) return place % count;
+  if (options_.kind == catalog::RoutingKind::fixed) return place % count;
   const std::uint64_t flow = mixed(options_.seed ^
                                    mixed(static_cast<std::uint64_t>(m.source) << 32 |
                                          static_cast<std::uint32_t>(m.destination)) ^
@@ -70,7 +70,7 @@ bool Router::route_in_group(const TreeLayout& tree, const Message& m, std::vecto
   if (g.spines == 0 || count == 0) return false;
   const int place = tree.position_of[static_cast<std::size_t>(m.destination)];
   const int first = preferred(m, 1, a, place, count);
-  const bool adaptive = options_.kind == RoutingKind::adaptive;
+  const bool adaptive = options_.kind == catalog::RoutingKind::adaptive;
   std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
   LinkId best_up = -1, best_down = -1;
   for (int i = 0; i < count; ++i) {
@@ -102,7 +102,7 @@ bool Router::route_over_core(const TreeLayout& tree, const Message& m, std::vect
   const int place = tree.position_of[static_cast<std::size_t>(m.destination)];
   const int leaf_count = tree.uplinks, spine_count = ga.spine_uplinks;
   if (tree.cores == 0 || spine_count == 0) return false;
-  const bool adaptive = options_.kind == RoutingKind::adaptive;
+  const bool adaptive = options_.kind == catalog::RoutingKind::adaptive;
   const int j0 = preferred(m, 1, a, place, leaf_count);
   std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
   std::array<LinkId, 4> best{-1, -1, -1, -1};
@@ -227,7 +227,7 @@ bool Router::route_searched(const Message& m, std::vector<LinkId>& path) {
     if (choices.empty()) return false;
     const auto count = static_cast<int>(choices.size());
     std::size_t pick = static_cast<std::size_t>(preferred(m, stage, at, m.destination, count));
-    if (options_.kind == RoutingKind::adaptive) {
+    if (options_.kind == catalog::RoutingKind::adaptive) {
       for (std::size_t i = 0; i < choices.size(); ++i) {
         if (load(choices[i]) < load(choices[pick])) pick = i;
       }
@@ -278,7 +278,7 @@ bool Router::route(VertexId source, VertexId destination, int queue_pair,
     path.resize(before);
     return false;
   }
-  if (options_.kind == RoutingKind::adaptive) {
+  if (options_.kind == catalog::RoutingKind::adaptive) {
     for (std::size_t i = before; i < path.size(); ++i) {
       ++load_[static_cast<std::size_t>(path[i])];
     }
@@ -292,4 +292,4 @@ double path_latency(const FabricGraph& graph, const std::vector<LinkId>& path) {
   return sum;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

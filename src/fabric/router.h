@@ -18,10 +18,10 @@
 #include "catalog/vocabulary.h"
 #include "fabric/graph.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 struct RoutingOptions {
-  RoutingKind kind = RoutingKind::fixed;
+  catalog::RoutingKind kind = catalog::RoutingKind::fixed;
   std::uint64_t seed = 1;
   bool polarised = false;
   bool pxn = false;
@@ -70,4 +70,4 @@ class Router {
 // Sum of the links' latencies, seconds.
 double path_latency(const FabricGraph& graph, const std::vector<LinkId>& path);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

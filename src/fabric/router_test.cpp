@@ -6,7 +6,7 @@
 
 #include "fabric/traffic.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 Topology routed(const FabricSpec& spec) { return make_topology(spec).value_or(Topology{}); }
@@ -26,23 +26,28 @@ void expect_chain(const FabricGraph& g, const Router& router, VertexId from, Ver
 }
 
 std::vector<FabricSpec> every_kind() {
-  return {{.kind = TopologyKind::fat_tree, .nodes = 100, .rails = 1, .radix = 16},
-          {.kind = TopologyKind::rail_fat_tree, .nodes = 127, .rails = 8, .radix = 64},
-          {.kind = TopologyKind::rail_fat_tree, .nodes = 512, .rails = 8, .radix = 64},
-          {.kind = TopologyKind::rail_fat_tree, .nodes = 120, .rails = 8, .radix = 40},
-          {.kind = TopologyKind::fat_tree, .nodes = 500, .rails = 1, .radix = 16},
-          {.kind = TopologyKind::rail_fat_tree, .nodes = 64, .rails = 8, .radix = 128, .planes = 2},
-          {.kind = TopologyKind::dragonfly, .nodes = 300, .rails = 1, .radix = 15},
-          {.kind = TopologyKind::torus, .nodes = 60, .rails = 1, .torus = {3, 4, 5}},
-          {.kind = TopologyKind::torus, .nodes = 16, .rails = 1, .torus = {2, 8}},
-          {.kind = TopologyKind::scale_up, .nodes = 1, .rails = 72}};
+  return {{.kind = catalog::TopologyKind::fat_tree, .nodes = 100, .rails = 1, .radix = 16},
+          {.kind = catalog::TopologyKind::rail_fat_tree, .nodes = 127, .rails = 8, .radix = 64},
+          {.kind = catalog::TopologyKind::rail_fat_tree, .nodes = 512, .rails = 8, .radix = 64},
+          {.kind = catalog::TopologyKind::rail_fat_tree, .nodes = 120, .rails = 8, .radix = 40},
+          {.kind = catalog::TopologyKind::fat_tree, .nodes = 500, .rails = 1, .radix = 16},
+          {.kind = catalog::TopologyKind::rail_fat_tree,
+           .nodes = 64,
+           .rails = 8,
+           .radix = 128,
+           .planes = 2},
+          {.kind = catalog::TopologyKind::dragonfly, .nodes = 300, .rails = 1, .radix = 15},
+          {.kind = catalog::TopologyKind::torus, .nodes = 60, .rails = 1, .torus = {3, 4, 5}},
+          {.kind = catalog::TopologyKind::torus, .nodes = 16, .rails = 1, .torus = {2, 8}},
+          {.kind = catalog::TopologyKind::scale_up, .nodes = 1, .rails = 72}};
 }
 
 TEST(Router, EveryKindOfTopologyIsConnected) {
   for (const FabricSpec& spec : every_kind()) {
     const Topology t = routed(spec);
     const FabricGraph g = build_graph(t);
-    for (const RoutingKind kind : {RoutingKind::fixed, RoutingKind::ecmp, RoutingKind::adaptive}) {
+    for (const catalog::RoutingKind kind : {catalog::RoutingKind::fixed, catalog::RoutingKind::ecmp,
+                                            catalog::RoutingKind::adaptive}) {
       Router router(g, {.kind = kind});
       RandomStream random(1, "pairs");
       std::vector<LinkId> path;
@@ -64,11 +69,11 @@ TEST(Router, GraphAndBillAreOneObject) {
   for (const FabricSpec& spec : every_kind()) {
     const Topology t = routed(spec);
     const FabricGraph g = build_graph(t);
-    const std::int64_t counted = spec.kind == TopologyKind::scale_up
+    const std::int64_t counted = spec.kind == catalog::TopologyKind::scale_up
                                      ? t.endpoints
                                      : t.node_links + t.leaf_spine_links + t.spine_core_links;
     // A dragonfly whose groups do not divide its global ports leaves the rest dark.
-    if (spec.kind == TopologyKind::dragonfly) {
+    if (spec.kind == catalog::TopologyKind::dragonfly) {
       EXPECT_LE(static_cast<std::int64_t>(g.links.size()) / 2, counted);
     } else {
       EXPECT_EQ(static_cast<std::int64_t>(g.links.size()) / 2, counted) << to_text(spec.kind);
@@ -78,7 +83,8 @@ TEST(Router, GraphAndBillAreOneObject) {
 
 TEST(Router, PortsOfASwitchStayWithinItsRadix) {
   for (const FabricSpec& spec : every_kind()) {
-    if (spec.kind == TopologyKind::torus || spec.kind == TopologyKind::scale_up) continue;
+    if (spec.kind == catalog::TopologyKind::torus || spec.kind == catalog::TopologyKind::scale_up)
+      continue;
     const FabricGraph g = build_graph(routed(spec));
     for (std::size_t v = static_cast<std::size_t>(g.endpoints); v < g.kinds.size(); ++v) {
       EXPECT_LE(g.out(static_cast<VertexId>(v)).size(), static_cast<std::size_t>(spec.radix))
@@ -108,7 +114,8 @@ TEST(Router, ShiftsAreFreeOfCollisions) {
 
 TEST(Router, RoutesAroundALostCableAndALostSpine) {
   const FabricGraph g = build_tree({.leaves_per_group = 4});
-  for (const RoutingKind kind : {RoutingKind::fixed, RoutingKind::ecmp, RoutingKind::adaptive}) {
+  for (const catalog::RoutingKind kind :
+       {catalog::RoutingKind::fixed, catalog::RoutingKind::ecmp, catalog::RoutingKind::adaptive}) {
     Router router(g, {.kind = kind});
     router.fail_cable(g.trees[0].leaf_up(0, 5));
     const VertexId spine = g.links[static_cast<std::size_t>(g.trees[0].leaf_up(0, 9))].to;
@@ -130,7 +137,7 @@ TEST(Router, AdaptiveSpreadsAPermutation) {
   const FabricGraph g = build_tree({});
   const auto messages = random_permutation(g.endpoints, megabytes(100), 42);
   const double ideal = 100e6 / 50e9 + 4e-6;
-  Router fixed(g, {}), adaptive(g, {.kind = RoutingKind::adaptive});
+  Router fixed(g, {}), adaptive(g, {.kind = catalog::RoutingKind::adaptive});
   EXPECT_GT(run_traffic(g, fixed, messages).last, 3 * ideal);
   EXPECT_LT(run_traffic(g, adaptive, messages).last, 2.01 * ideal);
 }
@@ -148,8 +155,8 @@ TEST(Router, PolarisationHurts) {
   const auto messages = random_permutation(g.endpoints, megabytes(10), 4);
   double plain = 0, polarised = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    Router a(g, {.kind = RoutingKind::ecmp, .seed = seed});
-    Router b(g, {.kind = RoutingKind::ecmp, .seed = seed, .polarised = true});
+    Router a(g, {.kind = catalog::RoutingKind::ecmp, .seed = seed});
+    Router b(g, {.kind = catalog::RoutingKind::ecmp, .seed = seed, .polarised = true});
     plain += run_traffic(g, a, messages).last;
     polarised += run_traffic(g, b, messages).last;
   }
@@ -205,4 +212,4 @@ TEST(EdgeList, FaultsAreAllReported) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -6,7 +6,7 @@
 
 #include "fabric/fault.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 // Above this the counts stop meaning a building and arithmetic in int could overflow.
@@ -38,8 +38,9 @@ Diagnostics faults_of(const FabricSpec& s) {
   if (s.planes < 1 || s.planes > 8) {
     out.push_back(fault("fabric.planes", "planes must be 1 to 8", "2 is the twin plane"));
   }
-  const bool switched = s.kind != TopologyKind::torus && s.kind != TopologyKind::scale_up;
-  const bool halved = switched && s.kind != TopologyKind::dragonfly;
+  const bool switched =
+      s.kind != catalog::TopologyKind::torus && s.kind != catalog::TopologyKind::scale_up;
+  const bool halved = switched && s.kind != catalog::TopologyKind::dragonfly;
   if (switched && (s.radix < 4 || (halved && s.radix % 2 != 0))) {
     out.push_back(fault("fabric.radix", "the radix of a tree's switch is even and at least 4",
                         "count ports at the endpoint's rate: 64 for a QM9700"));
@@ -48,7 +49,7 @@ Diagnostics faults_of(const FabricSpec& s) {
     out.push_back(fault("fabric.oversubscription", "oversubscription is down over up, at least 1",
                         "1 for non-blocking, 1.333 for 4:3"));
   }
-  if (s.kind == TopologyKind::torus) {
+  if (s.kind == catalog::TopologyKind::torus) {
     std::int64_t product = 1;
     bool positive = !s.torus.empty();
     for (const int k : s.torus) {
@@ -101,14 +102,15 @@ SwitchGroup plain_group(int from, int endpoints, int down) {
 }
 
 std::int64_t leaf_count(const FabricSpec& s, int down) {
-  if (s.kind == TopologyKind::fat_tree) return ceil_div(std::int64_t{s.nodes} * s.rails, down);
+  if (s.kind == catalog::TopologyKind::fat_tree)
+    return ceil_div(std::int64_t{s.nodes} * s.rails, down);
   return rail_group(down, 0, s.nodes, 0, s.rails).leaves;
 }
 
 std::vector<SwitchGroup> three_tier_groups(const FabricSpec& s, int down) {
   std::vector<SwitchGroup> out;
   const int most_leaves = down;  // a spine has R/2 ports down: one to each leaf of its group
-  if (s.kind == TopologyKind::fat_tree) {
+  if (s.kind == catalog::TopologyKind::fat_tree) {
     const int endpoints = s.nodes * s.rails;
     for (int at = 0; at < endpoints; at += most_leaves * down) {
       out.push_back(plain_group(at, std::min(most_leaves * down, endpoints - at), down));
@@ -146,8 +148,9 @@ void finish_clos(Topology& t, int up) {
 void build_two_tiers(Topology& t, LeafPorts ports) {
   const FabricSpec& s = t.spec;
   t.tiers = 2;
-  SwitchGroup g = s.kind == TopologyKind::fat_tree ? plain_group(0, s.nodes * s.rails, ports.down)
-                                                   : rail_group(ports.down, 0, s.nodes, 0, s.rails);
+  SwitchGroup g = s.kind == catalog::TopologyKind::fat_tree
+                      ? plain_group(0, s.nodes * s.rails, ports.down)
+                      : rail_group(ports.down, 0, s.nodes, 0, s.rails);
   const auto need = static_cast<int>(ceil_div(std::int64_t{g.leaves} * ports.up, s.radix));
   g.spines = smallest_divisor_at_least(ports.up, need);
   t.groups.push_back(std::move(g));
@@ -190,7 +193,7 @@ void build_rail_only(Topology& t, LeafPorts ports) {
 Result<Topology> build_clos(Topology t) {
   const FabricSpec& s = t.spec;
   const LeafPorts ports = leaf_ports(s);
-  if (s.kind == TopologyKind::rail_only) {
+  if (s.kind == catalog::TopologyKind::rail_only) {
     build_rail_only(t, ports);
     if (t.tiers == 2 && t.groups.front().leaves > s.radix) {
       return fail(fault("fabric.size", "a rail has more nodes than two tiers hold",
@@ -285,11 +288,11 @@ Result<Topology> make_topology(const FabricSpec& spec) {
   t.endpoints = std::int64_t{spec.nodes} * spec.rails * spec.planes;
   t.node_links = t.endpoints;
   switch (spec.kind) {
-    case TopologyKind::dragonfly:
+    case catalog::TopologyKind::dragonfly:
       return build_dragonfly(std::move(t));
-    case TopologyKind::torus:
+    case catalog::TopologyKind::torus:
       return build_torus(std::move(t));
-    case TopologyKind::scale_up:
+    case catalog::TopologyKind::scale_up:
       return build_scale_up(std::move(t));
     default:
       return build_clos(std::move(t));
@@ -298,12 +301,12 @@ Result<Topology> make_topology(const FabricSpec& spec) {
 
 int diameter_links(const Topology& t) {
   switch (t.spec.kind) {
-    case TopologyKind::torus: {
+    case catalog::TopologyKind::torus: {
       int hops = 0;
       for (const int k : t.spec.torus) hops += k / 2;
       return hops;
     }
-    case TopologyKind::dragonfly:
+    case catalog::TopologyKind::dragonfly:
       return 5;  // endpoint, local, global, local, endpoint
     default:
       return 2 * std::max(1, t.tiers);
@@ -314,20 +317,20 @@ BytesPerSecond bisection(const Topology& t) {
   const BytesPerSecond rate = t.spec.link_rate;
   const double half = static_cast<double>(t.endpoints) / 2;
   switch (t.spec.kind) {
-    case TopologyKind::torus: {
+    case catalog::TopologyKind::torus: {
       const int k_max = *std::max_element(t.spec.torus.begin(), t.spec.torus.end());
       if (k_max < 2) return BytesPerSecond(0);
       const double wrap = k_max > 2 ? 2 : 1;
       return rate * (wrap * static_cast<double>(t.endpoints) / k_max);
     }
-    case TopologyKind::dragonfly: {
+    case catalog::TopologyKind::dragonfly: {
       // Half the groups face the other half; every pair of groups has its share of global links.
       const double g = t.dragonfly_groups;
       const double cut =
           g / 2 * (g / 2) / (g * (g - 1) / 2) * static_cast<double>(t.spine_core_links);
       return rate * std::min(cut, half);
     }
-    case TopologyKind::scale_up:
+    case catalog::TopologyKind::scale_up:
       return rate * (half * t.spec.scaleup_chips / std::max(1, t.spec.nodes));
     default:
       break;
@@ -337,7 +340,7 @@ BytesPerSecond bisection(const Topology& t) {
 }
 
 double bisection_share(const Topology& t) {
-  if (t.spec.kind == TopologyKind::scale_up) return 1;
+  if (t.spec.kind == catalog::TopologyKind::scale_up) return 1;
   const double half = static_cast<double>(t.endpoints) / 2;
   return bisection(t) / (t.spec.link_rate * half);
 }
@@ -351,4 +354,4 @@ double torus_mean_hops(const std::vector<int>& sizes) {
   return sum;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

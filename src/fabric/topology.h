@@ -19,10 +19,10 @@
 #include "base/quantity.h"
 #include "catalog/vocabulary.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 struct FabricSpec {
-  TopologyKind kind = TopologyKind::rail_fat_tree;
+  catalog::TopologyKind kind = catalog::TopologyKind::rail_fat_tree;
   int nodes = 0;
   int rails = 8;   // endpoints of a node: its NICs on this network (GPUs for scale_up)
   int radix = 64;  // switch ports at the rate of an endpoint's port
@@ -99,4 +99,4 @@ double bisection_share(const Topology& t);
 // Mean links between two endpoints of a torus, ends drawn with replacement: sum k_i/4 for even k_i.
 double torus_mean_hops(const std::vector<int>& sizes);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 Topology made(const FabricSpec& spec) {
@@ -33,7 +33,7 @@ TEST(Topology, TiersChangeWhereTheDocumentsChange) {
 // A fully built k-ary tree: k^3/4 hosts, 5k^2/4 switches, 3k^3/4 links.
 TEST(Topology, KAryFatTree) {
   for (const int k : {4, 8, 16, 48}) {
-    const Topology t = made({.kind = TopologyKind::fat_tree,
+    const Topology t = made({.kind = catalog::TopologyKind::fat_tree,
                              .nodes = k * k * k / 4,
                              .rails = 1,
                              .radix = k,
@@ -54,31 +54,31 @@ TEST(Topology, LastUnitPacksRailsOnALeaf) {
 // Kim et al. 2008, balanced: a = 2p = 2h, N = ap(ah+1).
 TEST(Topology, BalancedDragonfly) {
   const Topology t =
-      made({.kind = TopologyKind::dragonfly, .nodes = 1056, .rails = 1, .radix = 15});
+      made({.kind = catalog::TopologyKind::dragonfly, .nodes = 1056, .rails = 1, .radix = 15});
   EXPECT_EQ(t.dragonfly_h, 4);
   EXPECT_EQ(t.dragonfly_groups, 33);
   EXPECT_EQ(t.leaves, 8 * 33);
   EXPECT_EQ(t.leaf_spine_links, 33 * 8 * 7 / 2);
   EXPECT_EQ(t.spine_core_links, 33 * 8 * 4 / 2);
-  EXPECT_FALSE(
-      make_topology({.kind = TopologyKind::dragonfly, .nodes = 1057, .rails = 1, .radix = 15}));
+  EXPECT_FALSE(make_topology(
+      {.kind = catalog::TopologyKind::dragonfly, .nodes = 1057, .rails = 1, .radix = 15}));
 }
 
 TEST(Topology, Torus) {
-  const Topology t =
-      made({.kind = TopologyKind::torus, .nodes = 8960, .rails = 1, .torus = {16, 20, 28}});
+  const Topology t = made(
+      {.kind = catalog::TopologyKind::torus, .nodes = 8960, .rails = 1, .torus = {16, 20, 28}});
   EXPECT_EQ(t.switches(), 0);
   EXPECT_EQ(t.node_links, 3 * 8960);
   EXPECT_EQ(diameter_links(t), 8 + 10 + 14);
   EXPECT_DOUBLE_EQ(torus_mean_hops(t.spec.torus), 4 + 5 + 7);
   EXPECT_DOUBLE_EQ(bisection(t) / t.spec.link_rate, 2.0 * 8960 / 28);
-  EXPECT_FALSE(
-      make_topology({.kind = TopologyKind::torus, .nodes = 10, .rails = 1, .torus = {3, 3}}));
+  EXPECT_FALSE(make_topology(
+      {.kind = catalog::TopologyKind::torus, .nodes = 10, .rails = 1, .torus = {3, 3}}));
 }
 
 // NVL72: 72 GPUs, 18 switch chips, one link of each GPU to each chip (50 GB/s each: 900 GB/s).
 TEST(Topology, Nvl72) {
-  const Topology t = made({.kind = TopologyKind::scale_up,
+  const Topology t = made({.kind = catalog::TopologyKind::scale_up,
                            .nodes = 8,
                            .rails = 72,
                            .link_rate = gbytes_per_s(50),
@@ -89,10 +89,11 @@ TEST(Topology, Nvl72) {
 }
 
 TEST(Topology, RailOnlyDropsTheSpine) {
-  const Topology t = made({.kind = TopologyKind::rail_only, .nodes = 64, .radix = 64});
+  const Topology t = made({.kind = catalog::TopologyKind::rail_only, .nodes = 64, .radix = 64});
   EXPECT_EQ(t.leaves, 8);
   EXPECT_EQ(t.spines, 0);
-  const Topology large = made({.kind = TopologyKind::rail_only, .nodes = 512, .radix = 64});
+  const Topology large =
+      made({.kind = catalog::TopologyKind::rail_only, .nodes = 512, .radix = 64});
   EXPECT_EQ(large.leaves, 8 * 16);
   EXPECT_EQ(large.spines, 8 * 8);
   EXPECT_EQ(large.cores, 0);
@@ -105,4 +106,4 @@ TEST(Topology, BadSpecsNameEveryFault) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -6,13 +6,13 @@
 
 #include "base/random.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Starts messages as their time comes and notes when the last flow of each is done.
-class Sender final : public EventHandler, public FlowObserver {
+class Sender final : public sim::EventHandler, public FlowObserver {
  public:
   Sender(FlowEngine& engine, const FabricGraph& graph, Router& router,
          const std::vector<Message>& messages, const TrafficOptions& options)
@@ -25,21 +25,22 @@ class Sender final : public EventHandler, public FlowObserver {
     result.finish.assign(messages.size(), kNever);
   }
 
-  void begin(Kernel& kernel) {
+  void begin(sim::Kernel& kernel) {
     for (std::size_t i = 0; i < messages_.size(); ++i) {
       if (messages_[i].start <= 0) {
         send(i);
       } else {
-        kernel.schedule(SimTime::from(Seconds(messages_[i].start)), EventRank::start, *this, 0, i);
+        kernel.schedule(sim::SimTime::from(Seconds(messages_[i].start)), sim::EventRank::start,
+                        *this, 0, i);
       }
     }
   }
 
-  void on_event(Kernel&, std::uint32_t, std::uint64_t data) override {
+  void on_event(sim::Kernel&, std::uint32_t, std::uint64_t data) override {
     send(static_cast<std::size_t>(data));
   }
 
-  void on_flow_done(Kernel&, FlowId flow, std::uint64_t tag) override {
+  void on_flow_done(sim::Kernel&, FlowId flow, std::uint64_t tag) override {
     const double at = engine_.finish_time(flow).seconds().base();
     double& finish = result.finish[static_cast<std::size_t>(tag)];
     finish = finish == kNever ? at : std::max(finish, at);
@@ -141,7 +142,7 @@ std::vector<double> capacities_of(const FabricGraph& graph) {
 
 TrafficResult run_traffic(const FabricGraph& graph, Router& router,
                           const std::vector<Message>& messages, const TrafficOptions& options) {
-  Kernel kernel;
+  sim::Kernel kernel;
   FlowEngine engine(kernel, capacities_of(graph), {.tolerance = options.tolerance});
   const std::size_t flows =
       messages.size() * static_cast<std::size_t>(std::max(1, options.queue_pairs));
@@ -155,4 +156,4 @@ TrafficResult run_traffic(const FabricGraph& graph, Router& router,
   return std::move(sender.result);
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -10,7 +10,7 @@
 #include "fabric/graph.h"
 #include "fabric/router.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 struct Message {
   VertexId source = 0;
@@ -47,4 +47,4 @@ TrafficResult run_traffic(const FabricGraph& graph, Router& router,
 
 std::vector<double> capacities_of(const FabricGraph& graph);
 
-}  // namespace orrery
+}  // namespace orrery::fabric

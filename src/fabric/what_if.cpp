@@ -7,7 +7,7 @@
 #include "fabric/fault.h"
 #include "fabric/traffic.h"
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 constexpr std::size_t kMostNamed = 64;
@@ -150,8 +150,8 @@ Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec) {
                               .leaf_uplinks = topology.leaf_uplinks,
                               .spines = topology.groups.front().spines,
                               .planes = topology.spec.planes,
-                              .adaptive = spec.routing.kind == RoutingKind::adaptive});
+                              .adaptive = spec.routing.kind == catalog::RoutingKind::adaptive});
   return report;
 }
 
-}  // namespace orrery
+}  // namespace orrery::fabric

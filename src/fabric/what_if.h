@@ -15,7 +15,7 @@
 #include "fabric/router.h"
 #include "fabric/topology.h"
 
-namespace orrery {
+namespace orrery::fabric {
 
 struct LossSpec {
   Loss loss = Loss::leaf_uplink;
@@ -43,4 +43,4 @@ Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec);
 
 std::optional<Loss> loss_from(std::string_view text);  // "nic", "link", "plane", "leaf", "spine"
 
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::fabric {
 namespace {
 
 Topology superpod() { return *make_topology({.nodes = 64, .rails = 8, .radix = 64}); }
@@ -37,7 +37,8 @@ TEST(WhatIf, ALostPlaneHalvesATwinPlane) {
 TEST(WhatIf, ALostSpineIsBornByAdaptiveRouting) {
   const auto fixed = study_loss(superpod(), {.loss = Loss::spine, .number = 0});
   const auto adaptive = study_loss(
-      superpod(), {.loss = Loss::spine, .number = 0, .routing = {.kind = RoutingKind::adaptive}});
+      superpod(),
+      {.loss = Loss::spine, .number = 0, .routing = {.kind = catalog::RoutingKind::adaptive}});
   ASSERT_TRUE(fixed && adaptive);
   EXPECT_EQ(fixed->cut, 0);
   EXPECT_GE(adaptive->share, fixed->share - 1e-9);
@@ -52,4 +53,4 @@ TEST(WhatIf, ALostLeafCutsItsRail) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::fabric

@@ -3,19 +3,19 @@
 
 #include "facility/schedule.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 namespace {
 
 class Builder {
  public:
-  Builder(std::span<const LeadTime> lead_times, const BuildScope& scope)
+  Builder(std::span<const catalog::LeadTime> lead_times, const BuildScope& scope)
       : lead_times_(lead_times), scope_(scope) {}
 
   // A delivery of the catalog, ordered on the first day. Unknown ids are left out: a catalog
   // without the row has nothing to wait for.
   void deliver(const std::string& id) {
-    for (const LeadTime& row : lead_times_) {
+    for (const catalog::LeadTime& row : lead_times_) {
       if (row.id != id) continue;
       add({row.id, row.item, row.low, row.typical, row.high, {}, row.provenance.reference});
     }
@@ -46,14 +46,14 @@ class Builder {
     items_.push_back(std::move(item));
   }
 
-  std::span<const LeadTime> lead_times_;
+  std::span<const catalog::LeadTime> lead_times_;
   const BuildScope& scope_;
   std::vector<ScheduleItem> items_;
 };
 
 }  // namespace
 
-std::vector<ScheduleItem> build_items(std::span<const LeadTime> lead_times,
+std::vector<ScheduleItem> build_items(std::span<const catalog::LeadTime> lead_times,
                                       const BuildScope& scope) {
   Builder b(lead_times, scope);
   if (scope.new_utility) {
@@ -92,4 +92,4 @@ std::vector<ScheduleItem> build_items(std::span<const LeadTime> lead_times,
   return b.take();
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

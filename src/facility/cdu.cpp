@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace orrery {
+namespace orrery::facility {
 
 namespace {
 
@@ -23,10 +23,10 @@ Watts pump_power(Watts rated, double flow_share) {
   return rated * flow_share * flow_share * flow_share;
 }
 
-CduPlan plan_cdu(const CduRequest& request, std::span<const AshraeClass> classes) {
+CduPlan plan_cdu(const CduRequest& request, std::span<const catalog::AshraeClass> classes) {
   CduPlan plan;
   plan.facility_water_c = request.supply_c - request.approach.base();
-  for (const AshraeClass& c : classes) {
+  for (const catalog::AshraeClass& c : classes) {
     // A class promises water no warmer than its ceiling; the table rises, so the last that fits is
     // the warmest and the cheapest to make.
     if (c.kind == "facility water" && c.high_c <= plan.facility_water_c) plan.water_class = c.id;
@@ -46,4 +46,4 @@ CduPlan plan_cdu(const CduRequest& request, std::span<const AshraeClass> classes
   return plan;
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

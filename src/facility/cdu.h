@@ -16,7 +16,7 @@
 #include "base/quantity.h"
 #include "catalog/site_facts.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 enum class Coolant { water, pg25 };
 
@@ -53,6 +53,6 @@ struct CduPlan {
   bool flow_in_range = true;
 };
 
-CduPlan plan_cdu(const CduRequest& request, std::span<const AshraeClass> classes);
+CduPlan plan_cdu(const CduRequest& request, std::span<const catalog::AshraeClass> classes);
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -3,7 +3,7 @@
 
 #include "facility/test_catalog.h"
 
-namespace orrery {
+namespace orrery::facility {
 namespace {
 
 // OCP RPU: 150 L/min for 100 kW; the guideline's 1.5 L/min per kW holds a rise of about 10 K.
@@ -58,4 +58,4 @@ TEST(Cdu, flow_outside_the_guideline_is_said) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -5,7 +5,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 namespace {
 
@@ -43,4 +43,4 @@ std::vector<WeatherPoint> weather_of(const Climate& climate) {
   return points;
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orrery {
+namespace orrery::facility {
 
 struct WeatherPoint {
   double share = 0;  // of the year
@@ -33,4 +33,4 @@ std::optional<Climate> climate_of(std::string_view id);
 // Shares sum to 1; wet bulb never exceeds dry bulb.
 std::vector<WeatherPoint> weather_of(const Climate& climate);
 
-}  // namespace orrery
+}  // namespace orrery::facility

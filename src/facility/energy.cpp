@@ -1,6 +1,6 @@
 #include "facility/energy.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 Footprint footprint(const FootprintRequest& request) {
   Footprint f;
@@ -11,4 +11,4 @@ Footprint footprint(const FootprintRequest& request) {
   return f;
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

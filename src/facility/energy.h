@@ -9,7 +9,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 struct FootprintRequest {
   Watts it_power;  // mean
@@ -28,4 +28,4 @@ struct Footprint {
 
 Footprint footprint(const FootprintRequest& request);
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -5,9 +5,10 @@
 #include "base/math.h"
 #include "base/statistics.h"
 
-namespace orrery {
+namespace orrery::facility {
 
-std::optional<NodePower> node_power_of(const Node& node, const Accelerator* accelerator) {
+std::optional<NodePower> node_power_of(const catalog::Node& node,
+                                       const catalog::Accelerator* accelerator) {
   if (!node.max_power) return std::nullopt;
   NodePower power;
   power.nameplate = *node.max_power;
@@ -30,39 +31,39 @@ Watts power_at_utilisation(const NodePower& node, double utilisation, double exp
   return node.idle + (node.peak - node.idle) * math::pow(u, exponent);
 }
 
-std::vector<PowerPhase> power_phases(const NodePower& node, const PhaseShares& shares) {
+std::vector<catalog::PowerPhase> power_phases(const NodePower& node, const PhaseShares& shares) {
   const double busy = shares.matrix + shares.memory + shares.communication + shares.checkpoint;
   const double scale = busy > 1 ? 1 / busy : 1;
   const auto phase = [&](const char* name, double share, double level) {
-    return PowerPhase{name, share * scale, node.idle + (node.peak - node.idle) * level};
+    return catalog::PowerPhase{name, share * scale, node.idle + (node.peak - node.idle) * level};
   };
   return {phase("matrix work", shares.matrix, kMatrixLevel),
           phase("memory work", shares.memory, kMemoryLevel),
           phase("exposed communication", shares.communication, kCommunicationLevel),
           phase("checkpoint", shares.checkpoint, kCheckpointLevel),
-          PowerPhase{"idle", std::max(0.0, 1 - busy), node.idle}};
+          catalog::PowerPhase{"idle", std::max(0.0, 1 - busy), node.idle}};
 }
 
-Watts mean_power(std::span<const PowerPhase> phases) {
+Watts mean_power(std::span<const catalog::PowerPhase> phases) {
   WeightedMean<Watts> mean;
-  for (const PowerPhase& p : phases) mean.add(p.node_power, p.share);
+  for (const catalog::PowerPhase& p : phases) mean.add(p.node_power, p.share);
   return mean.value_or(Watts());
 }
 
-Watts peak_power(std::span<const PowerPhase> phases) {
+Watts peak_power(std::span<const catalog::PowerPhase> phases) {
   Watts highest;
-  for (const PowerPhase& p : phases) {
+  for (const catalog::PowerPhase& p : phases) {
     if (p.share > 0) highest = max(highest, p.node_power);
   }
   return highest;
 }
 
-Watts lowest_power(std::span<const PowerPhase> phases) {
+Watts lowest_power(std::span<const catalog::PowerPhase> phases) {
   std::optional<Watts> lowest;
-  for (const PowerPhase& p : phases) {
+  for (const catalog::PowerPhase& p : phases) {
     if (p.share > 0) lowest = lowest ? min(*lowest, p.node_power) : p.node_power;
   }
   return lowest.value_or(Watts());
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -21,7 +21,7 @@
 #include "catalog/bill.h"
 #include "catalog/parts.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 inline constexpr double kPeakShareOfNameplate = 8.4 / 10.2;
 // Rows without an idle figure: the mean of the catalog's air-cooled 8-GPU nodes that have one.
@@ -48,7 +48,8 @@ struct NodePower {
 };
 
 // nullopt where the catalog has no power for the node (a cloud instance).
-std::optional<NodePower> node_power_of(const Node& node, const Accelerator* accelerator);
+std::optional<NodePower> node_power_of(const catalog::Node& node,
+                                       const catalog::Accelerator* accelerator);
 
 // L1. utilisation in [0, 1]; more load never draws less.
 Watts power_at_utilisation(const NodePower& node, double utilisation, double exponent = 1.0);
@@ -63,10 +64,10 @@ struct PhaseShares {
 
 // L2. Always five phases, in the order matrix, memory, communication, checkpoint, idle. Shares that
 // add to more than 1 are scaled down to it.
-std::vector<PowerPhase> power_phases(const NodePower& node, const PhaseShares& shares);
+std::vector<catalog::PowerPhase> power_phases(const NodePower& node, const PhaseShares& shares);
 
-Watts mean_power(std::span<const PowerPhase> phases);
-Watts peak_power(std::span<const PowerPhase> phases);  // of the phases that take any time
-Watts lowest_power(std::span<const PowerPhase> phases);
+Watts mean_power(std::span<const catalog::PowerPhase> phases);
+Watts peak_power(std::span<const catalog::PowerPhase> phases);  // of the phases that take any time
+Watts lowest_power(std::span<const catalog::PowerPhase> phases);
 
-}  // namespace orrery
+}  // namespace orrery::facility

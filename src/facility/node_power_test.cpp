@@ -5,7 +5,7 @@
 
 #include "catalog/catalog.h"
 
-namespace orrery {
+namespace orrery::facility {
 namespace {
 
 NodePower dgx_h100() {
@@ -16,9 +16,9 @@ NodePower dgx_h100() {
 }
 
 TEST(NodePower, reads_the_catalog_row_of_a_dgx_h100) {
-  const auto catalog = load_embedded_catalog();
+  const auto catalog = catalog::load_embedded_catalog();
   ASSERT_TRUE(catalog);
-  const Node* node = catalog->node("dgx-h100");
+  const catalog::Node* node = catalog->node("dgx-h100");
   ASSERT_NE(node, nullptr);
   const auto power = node_power_of(*node, catalog->accelerator(node->accelerator_id));
   ASSERT_TRUE(power);
@@ -29,10 +29,10 @@ TEST(NodePower, reads_the_catalog_row_of_a_dgx_h100) {
 }
 
 TEST(NodePower, a_cloud_instance_has_no_power_and_every_other_node_is_ordered) {
-  const auto catalog = load_embedded_catalog();
+  const auto catalog = catalog::load_embedded_catalog();
   ASSERT_TRUE(catalog);
   int with_power = 0;
-  for (const Node& node : catalog->nodes) {
+  for (const catalog::Node& node : catalog->nodes) {
     const auto power = node_power_of(node, catalog->accelerator(node.accelerator_id));
     EXPECT_EQ(power.has_value(), node.max_power.has_value()) << node.id;
     if (!power) continue;
@@ -70,7 +70,7 @@ TEST(NodePower, more_load_never_draws_less) {
 TEST(NodePower, shares_sum_to_one_even_where_they_were_too_many) {
   const auto phases = power_phases(dgx_h100(), {.matrix = 0.9, .communication = 0.6});
   double sum = 0;
-  for (const PowerPhase& p : phases) sum += p.share;
+  for (const catalog::PowerPhase& p : phases) sum += p.share;
   EXPECT_NEAR(sum, 1, 1e-12);
   const auto idle = power_phases(dgx_h100(), {});
   EXPECT_EQ(mean_power(idle), dgx_h100().idle);
@@ -114,4 +114,4 @@ TEST(NodePower, lora_on_1_8_64_nodes_shows_both_effects_of_strong_scaling) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -5,7 +5,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 namespace {
 
@@ -121,4 +121,4 @@ CappedFleet best_capped_fleet(const NodePower& node, Watts power, Boundness boun
   return best;
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

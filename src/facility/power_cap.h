@@ -18,7 +18,7 @@
 
 #include "facility/node_power.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 enum class Boundness { compute, memory };
 
@@ -64,4 +64,4 @@ struct CappedFleet {
 CappedFleet fleet_at_cap(const NodePower& node, Watts power, double cap, Boundness bound);
 CappedFleet best_capped_fleet(const NodePower& node, Watts power, Boundness bound);
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::facility {
 namespace {
 
 // NVIDIA DPS SDK: 750 kW utility, 1.6 MW board, four 450 kW PDUs, two GB300 racks of 142 kW on
@@ -103,4 +103,4 @@ TEST(PowerCap, a_capped_fleet_can_beat_an_uncapped_one) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
-namespace orrery {
+namespace orrery::facility {
 
 namespace {
 
@@ -37,7 +37,7 @@ double copies(const StageCurve& stage, double multiplier) {
 
 }  // namespace
 
-StageKind stage_kind(const PowerStage& stage) {
+StageKind stage_kind(const catalog::PowerStage& stage) {
   const auto names = [&](const char* word) {
     return stage.id.find(word) != std::string::npos || stage.name.find(word) != std::string::npos;
   };
@@ -47,7 +47,7 @@ StageKind stage_kind(const PowerStage& stage) {
   return StageKind::converter;
 }
 
-StageCurve stage_curve(const PowerStage& stage) {
+StageCurve stage_curve(const catalog::PowerStage& stage) {
   const StageKind kind = stage_kind(stage);
   const Split split = split_of(kind);
   const double loss = kQuotedLoad * (1 / stage.efficiency_typical - 1);
@@ -98,7 +98,7 @@ ChainResult run_chain(std::span<const StageCurve> stages, const ChainRequest& re
   return result;
 }
 
-std::vector<StageCurve> chain_of(const Catalog& catalog, std::span<const std::string> ids,
+std::vector<StageCurve> chain_of(const catalog::Catalog& catalog, std::span<const std::string> ids,
                                  std::string_view redundancy_id) {
   std::vector<std::string> wanted(ids.begin(), ids.end());
   if (wanted.empty()) {
@@ -107,7 +107,8 @@ std::vector<StageCurve> chain_of(const Catalog& catalog, std::span<const std::st
   }
   std::vector<StageCurve> chain;
   for (const std::string& id : wanted) {
-    if (const PowerStage* stage = catalog.power_stage(id)) chain.push_back(stage_curve(*stage));
+    if (const catalog::PowerStage* stage = catalog.power_stage(id))
+      chain.push_back(stage_curve(*stage));
   }
   return chain;
 }
@@ -116,4 +117,4 @@ Watts converter_input(Watts output, Watts constant, double eta) {
   return (output + constant) / eta;
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

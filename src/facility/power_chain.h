@@ -17,7 +17,7 @@
 
 #include "catalog/catalog.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 // NEC: a circuit carries 80 % of its rating continuously.
 inline constexpr double kContinuousDerate = 0.8;
@@ -34,8 +34,8 @@ struct StageCurve {
   std::string reference;
 };
 
-StageKind stage_kind(const PowerStage& stage);
-StageCurve stage_curve(const PowerStage& stage);
+StageKind stage_kind(const catalog::PowerStage& stage);
+StageCurve stage_curve(const catalog::PowerStage& stage);
 double loss_share(const StageCurve& stage, double load_share);  // of rated
 double efficiency(const StageCurve& stage, double load_share);
 
@@ -70,11 +70,11 @@ ChainResult run_chain(std::span<const StageCurve> stages, const ChainRequest& re
 // The stages named, utility side first; ids that the catalog lacks are left out. None named: the
 // usual chain of transformer, double-conversion UPS, PDU transformer and busway, without the UPS
 // under the scheme "flex", which leaves training to its checkpoints.
-std::vector<StageCurve> chain_of(const Catalog& catalog, std::span<const std::string> ids,
+std::vector<StageCurve> chain_of(const catalog::Catalog& catalog, std::span<const std::string> ids,
                                  std::string_view redundancy_id);
 
 // (P + constant) / eta per unit, the rectifier and converter law of ExaDigiT RAPS (Frontier: 17 W,
 // 0.96 per rectifier; 13 W, 0.98 per node converter).
 Watts converter_input(Watts output, Watts constant, double eta);
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -3,11 +3,11 @@
 
 #include "facility/test_catalog.h"
 
-namespace orrery {
+namespace orrery::facility {
 namespace {
 
 TEST(PowerChain, every_stage_has_its_quoted_efficiency_at_half_load) {
-  for (const PowerStage& stage : shipped_catalog().power_stages) {
+  for (const catalog::PowerStage& stage : shipped_catalog().power_stages) {
     EXPECT_NEAR(efficiency(stage_curve(stage), 0.5), stage.efficiency_typical, 1e-12) << stage.id;
   }
 }
@@ -45,7 +45,7 @@ TEST(PowerChain, two_paths_halve_the_load_of_each_ups_and_lose_more) {
 
 TEST(PowerChain, redundancy_never_lowers_loss_and_load_never_lowers_input) {
   for (const char* id : {"n", "n+1", "5/4", "3n/2", "2n"}) {
-    const Redundancy* scheme = shipped_catalog().redundancy(id);
+    const catalog::Redundancy* scheme = shipped_catalog().redundancy(id);
     ASSERT_NE(scheme, nullptr) << id;
     const auto chain = chain_of(shipped_catalog(), {}, id);
     Watts last;
@@ -80,4 +80,4 @@ TEST(PowerChain, converters_follow_the_law_of_raps) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::facility {
 
 namespace {
 
@@ -21,7 +21,7 @@ enum class Carrier { perimeter_air, contained_air, door, cold_plate };
 
 bool starts_with(const std::string& id, const char* prefix) { return id.rfind(prefix, 0) == 0; }
 
-Carrier carrier_of(const CoolingMethod& m) {
+Carrier carrier_of(const catalog::CoolingMethod& m) {
   if (starts_with(m.id, "air-perimeter")) return Carrier::perimeter_air;
   if (starts_with(m.id, "rear-door")) return Carrier::door;
   return m.liquid_heat_fraction > 0 ? Carrier::cold_plate : Carrier::contained_air;
@@ -62,19 +62,19 @@ void add_hour(PlantUse& use, const HeatPath& path, const WeatherPoint& w, const 
   if (tower) use.litres_per_kwh += rejected * kTowerLitresPerKwh;
 }
 
-HeatPath liquid_path(const PueRequest& r, const CoolingMethod& m) {
+HeatPath liquid_path(const PueRequest& r, const catalog::CoolingMethod& m) {
   const double supply = r.supply_c.value_or(m.supply_temperature_c);
   const double approach = carrier_of(m) == Carrier::door ? kDoorApproach : kCduApproach;
   return {m.liquid_heat_fraction, supply - approach};
 }
 
-HeatPath air_path(const PueRequest& r, const CoolingMethod& m) {
+HeatPath air_path(const PueRequest& r, const catalog::CoolingMethod& m) {
   const bool all_air = m.liquid_heat_fraction == 0;
   const double air = all_air ? r.supply_c.value_or(m.supply_temperature_c) : kHallAirC;
   return {1 - m.liquid_heat_fraction, air - kCoilApproach};
 }
 
-double fan_share(const CoolingMethod& m, const Plant& plant) {
+double fan_share(const catalog::CoolingMethod& m, const Plant& plant) {
   const double air = 1 - m.liquid_heat_fraction;
   switch (carrier_of(m)) {
     case Carrier::perimeter_air:
@@ -98,7 +98,7 @@ Watts PueBreakdown::overhead() const {
   return sum;
 }
 
-PueBreakdown compute_pue(const PueRequest& request, const CoolingMethod& method,
+PueBreakdown compute_pue(const PueRequest& request, const catalog::CoolingMethod& method,
                          std::span<const WeatherPoint> weather) {
   PlantUse use;
   for (const HeatPath& path : {liquid_path(request, method), air_path(request, method)}) {
@@ -122,9 +122,9 @@ PueBreakdown compute_pue(const PueRequest& request, const CoolingMethod& method,
   return result;
 }
 
-PueRange fallback_pue(std::span<const PueByClimate> table, std::string_view climate,
-                      const CoolingMethod& method) {
-  for (const PueByClimate& row : table) {
+PueRange fallback_pue(std::span<const catalog::PueByClimate> table, std::string_view climate,
+                      const catalog::CoolingMethod& method) {
+  for (const catalog::PueByClimate& row : table) {
     if (row.climate == climate && row.cooling_id == method.id) {
       return {row.p10, row.p50, row.p90, row.provenance.reference};
     }
@@ -133,4 +133,4 @@ PueRange fallback_pue(std::span<const PueByClimate> table, std::string_view clim
           method.provenance.reference};
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

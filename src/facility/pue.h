@@ -21,7 +21,7 @@
 #include "catalog/site_facts.h"
 #include "facility/climate.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 enum class HeatRejection { dry_cooler, tower };
 
@@ -63,7 +63,7 @@ struct PueBreakdown {
   Watts overhead() const;
 };
 
-PueBreakdown compute_pue(const PueRequest& request, const CoolingMethod& method,
+PueBreakdown compute_pue(const PueRequest& request, const catalog::CoolingMethod& method,
                          std::span<const WeatherPoint> weather);
 
 struct PueRange {
@@ -74,7 +74,7 @@ struct PueRange {
 };
 
 // The climate table's row, or the method's own range; for a site whose climate is unknown.
-PueRange fallback_pue(std::span<const PueByClimate> table, std::string_view climate,
-                      const CoolingMethod& method);
+PueRange fallback_pue(std::span<const catalog::PueByClimate> table, std::string_view climate,
+                      const catalog::CoolingMethod& method);
 
-}  // namespace orrery
+}  // namespace orrery::facility

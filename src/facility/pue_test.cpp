@@ -5,7 +5,7 @@
 #include "facility/site_power.h"
 #include "facility/test_catalog.h"
 
-namespace orrery {
+namespace orrery::facility {
 namespace {
 
 SitePower site(const SitePowerRequest& request) {
@@ -17,7 +17,7 @@ SitePower site(const SitePowerRequest& request) {
 // data/catalog/pue_model_by_climate.csv: p10 to p90 of eight climates and methods, dry coolers, the
 // usual chain at N.
 TEST(Pue, lies_within_the_climate_table) {
-  for (const PueByClimate& row : shipped_catalog().pue_by_climate) {
+  for (const catalog::PueByClimate& row : shipped_catalog().pue_by_climate) {
     const SitePower s = site({.cooling_id = row.cooling_id,
                               .redundancy_id = "n",
                               .climate = row.climate,
@@ -60,7 +60,7 @@ TEST(Pue, parts_sum_to_the_whole) {
 }
 
 TEST(Pue, warmer_supply_and_cooler_climate_never_cost_more) {
-  for (const CoolingMethod& m : shipped_catalog().cooling_methods) {
+  for (const catalog::CoolingMethod& m : shipped_catalog().cooling_methods) {
     double last = 9;
     for (double supply = 16; supply <= 45; supply += 1) {
       const SitePower s = site(
@@ -134,4 +134,4 @@ TEST(Climate, hours_make_a_year_and_wet_stays_below_dry) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::facility

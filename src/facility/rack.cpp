@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace orrery {
+namespace orrery::facility {
 
 namespace {
 
@@ -31,7 +31,7 @@ const char* to_text(RackBound b) {
   return "";
 }
 
-RackFit fit_rack(const RackRequest& request, const CoolingMethod& method) {
+RackFit fit_rack(const RackRequest& request, const catalog::CoolingMethod& method) {
   RackFit fit;
   const bool site_binds =
       request.rack_limit > Watts() && request.rack_limit <= method.rack_practical_max;
@@ -65,10 +65,10 @@ int racks_needed(int nodes, const RackFit& fit) {
   return (nodes + fit.nodes - 1) / fit.nodes;
 }
 
-std::vector<const CoolingMethod*> methods_that_carry(Watts rack_power,
-                                                     std::span<const CoolingMethod> methods) {
-  std::vector<const CoolingMethod*> carrying;
-  for (const CoolingMethod& m : methods) {
+std::vector<const catalog::CoolingMethod*> methods_that_carry(
+    Watts rack_power, std::span<const catalog::CoolingMethod> methods) {
+  std::vector<const catalog::CoolingMethod*> carrying;
+  for (const catalog::CoolingMethod& m : methods) {
     if (rack_power <= m.rack_practical_max * (1 + kRounding)) carrying.push_back(&m);
   }
   std::stable_sort(carrying.begin(), carrying.end(), [](const auto* a, const auto* b) {
@@ -77,9 +77,10 @@ std::vector<const CoolingMethod*> methods_that_carry(Watts rack_power,
   return carrying;
 }
 
-const CoolingMethod* method_needed(Watts rack_power, std::span<const CoolingMethod> methods) {
+const catalog::CoolingMethod* method_needed(Watts rack_power,
+                                            std::span<const catalog::CoolingMethod> methods) {
   const auto carrying = methods_that_carry(rack_power, methods);
   return carrying.empty() ? nullptr : carrying.front();
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -15,7 +15,7 @@
 
 #include "catalog/site_facts.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 // Usable units of a 48 U rack: switches, shelves and cable managers take the rest. Assumed.
 inline constexpr double kUsableRackUnits = 42;
@@ -47,16 +47,17 @@ struct RackFit {
   bool air_heat_is_a_legacy_rack = false;  // a liquid-cooled rack that still needs 12 kW of air
 };
 
-RackFit fit_rack(const RackRequest& request, const CoolingMethod& method);
+RackFit fit_rack(const RackRequest& request, const catalog::CoolingMethod& method);
 
 // Racks for `nodes`; 0 where none fits.
 int racks_needed(int nodes, const RackFit& fit);
 
 // The method that carries such a rack at the lowest capital cost per kW; nullptr where none does.
-const CoolingMethod* method_needed(Watts rack_power, std::span<const CoolingMethod> methods);
+const catalog::CoolingMethod* method_needed(Watts rack_power,
+                                            std::span<const catalog::CoolingMethod> methods);
 
 // All methods that carry it, cheapest first.
-std::vector<const CoolingMethod*> methods_that_carry(Watts rack_power,
-                                                     std::span<const CoolingMethod> methods);
+std::vector<const catalog::CoolingMethod*> methods_that_carry(
+    Watts rack_power, std::span<const catalog::CoolingMethod> methods);
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -4,13 +4,13 @@
 #include "facility/test_catalog.h"
 #include "facility/throughput_table.h"
 
-namespace orrery {
+namespace orrery::facility {
 namespace {
 
-const CoolingMethod& cooling(const char* id) {
-  const CoolingMethod* method = shipped_catalog().cooling(id);
+const catalog::CoolingMethod& cooling(const char* id) {
+  const catalog::CoolingMethod* method = shipped_catalog().cooling(id);
   EXPECT_NE(method, nullptr) << id;
-  static const CoolingMethod none;
+  static const catalog::CoolingMethod none;
   return method != nullptr ? *method : none;
 }
 
@@ -103,4 +103,4 @@ TEST(Throughput, air_carries_less_per_rack_than_liquid) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "base/statistics.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 namespace {
 
@@ -172,4 +172,4 @@ Result<BuildSchedule> plan_schedule(std::span<const ScheduleItem> items, std::ui
   return schedule;
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -18,7 +18,7 @@
 #include "base/diagnostic.h"
 #include "catalog/site_facts.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 struct ScheduleItem {
   std::string id;
@@ -67,7 +67,7 @@ struct BuildScope {
   std::vector<std::string> ready;
 };
 
-std::vector<ScheduleItem> build_items(std::span<const LeadTime> lead_times,
+std::vector<ScheduleItem> build_items(std::span<const catalog::LeadTime> lead_times,
                                       const BuildScope& scope);
 
-}  // namespace orrery
+}  // namespace orrery::facility

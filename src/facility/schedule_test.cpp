@@ -7,7 +7,7 @@
 
 #include "facility/test_catalog.h"
 
-namespace orrery {
+namespace orrery::facility {
 namespace {
 
 using ::testing::ElementsAre;
@@ -102,4 +102,4 @@ TEST(Schedule, every_lead_time_named_by_a_build_exists) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace orrery {
+namespace orrery::facility {
 
 SiteBudget site_budget(const SiteBudgetRequest& request) {
   SiteBudget budget;
@@ -20,4 +20,4 @@ Watts site_draw(const SiteBudgetRequest& request, int nodes) {
   return (request.other_it + request.power_per_node * nodes) * std::max(1.0, request.pue);
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -10,7 +10,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 struct SiteBudgetRequest {
   Watts site_power;
@@ -30,4 +30,4 @@ SiteBudget site_budget(const SiteBudgetRequest& request);
 // The site's draw with `nodes` nodes.
 Watts site_draw(const SiteBudgetRequest& request, int nodes);
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -1,6 +1,6 @@
 #include "facility/site_power.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 namespace {
 
@@ -24,9 +24,9 @@ PueRange computed_range(double pue) {
 
 }  // namespace
 
-Result<SitePower> site_power(const Catalog& catalog, const SitePowerRequest& request) {
-  const CoolingMethod* method = catalog.cooling(request.cooling_id);
-  const Redundancy* redundancy = catalog.redundancy(request.redundancy_id);
+Result<SitePower> site_power(const catalog::Catalog& catalog, const SitePowerRequest& request) {
+  const catalog::CoolingMethod* method = catalog.cooling(request.cooling_id);
+  const catalog::Redundancy* redundancy = catalog.redundancy(request.redundancy_id);
   Diagnostics faults;
   if (method == nullptr) {
     faults.push_back(unknown("site.cooling", "cooling method", request.cooling_id));
@@ -63,4 +63,4 @@ Result<SitePower> site_power(const Catalog& catalog, const SitePowerRequest& req
   return site;
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -14,7 +14,7 @@
 #include "facility/power_chain.h"
 #include "facility/pue.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 struct SitePowerRequest {
   std::string cooling_id = "air-contained";
@@ -38,6 +38,6 @@ struct SitePower {
 };
 
 // Unknown cooling or redundancy ids are Diagnostics ("site.cooling", "site.redundancy").
-Result<SitePower> site_power(const Catalog& catalog, const SitePowerRequest& request);
+Result<SitePower> site_power(const catalog::Catalog& catalog, const SitePowerRequest& request);
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -7,7 +7,7 @@
 #include "base/math.h"
 #include "facility/node_power.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 namespace {
 
@@ -43,7 +43,7 @@ Swing swing_of(const SwingRequest& r) {
   return swing;
 }
 
-SwingRequest swing_request(std::span<const PowerPhase> phases, int nodes, Seconds period) {
+SwingRequest swing_request(std::span<const catalog::PowerPhase> phases, int nodes, Seconds period) {
   SwingRequest r;
   r.nodes = nodes;
   r.high = peak_power(phases);
@@ -68,4 +68,4 @@ double floor_for(const SwingRequest& request, const SwingLimits& limits) {
   return low <= request.low ? 0 : low / request.high;
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

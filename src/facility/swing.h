@@ -16,7 +16,7 @@
 
 #include "catalog/bill.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 inline constexpr double kBandLowHz = 0.1;
 inline constexpr double kBandHighHz = 20;
@@ -50,7 +50,7 @@ struct Swing {
 Swing swing_of(const SwingRequest& request);
 
 // High and low of a phase list: its highest phase against its lowest that takes any time.
-SwingRequest swing_request(std::span<const PowerPhase> phases, int nodes, Seconds period);
+SwingRequest swing_request(std::span<const catalog::PowerPhase> phases, int nodes, Seconds period);
 
 struct SwingLimits {
   Watts range;               // 0: none
@@ -60,4 +60,4 @@ struct SwingLimits {
 // Smallest floor (share of high) that meets the limits; 1 is a flat line.
 double floor_for(const SwingRequest& request, const SwingLimits& limits);
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -6,7 +6,7 @@
 #include "facility/energy.h"
 #include "facility/node_power.h"
 
-namespace orrery {
+namespace orrery::facility {
 namespace {
 
 SwingRequest big_job() {
@@ -94,4 +94,4 @@ TEST(Energy, the_llama_family_implies_one_intensity) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::facility

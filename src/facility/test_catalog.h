@@ -5,15 +5,15 @@
 
 #include "catalog/catalog.h"
 
-namespace orrery {
+namespace orrery::facility {
 
-inline const Catalog& shipped_catalog() {
-  static const Catalog catalog = [] {
-    auto loaded = load_embedded_catalog();
+inline const catalog::Catalog& shipped_catalog() {
+  static const catalog::Catalog catalog = [] {
+    auto loaded = catalog::load_embedded_catalog();
     if (!loaded) ADD_FAILURE() << to_text(loaded.error());
-    return loaded ? std::move(*loaded) : Catalog{};
+    return loaded ? std::move(*loaded) : catalog::Catalog{};
   }();
   return catalog;
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

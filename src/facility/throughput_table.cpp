@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::facility {
 
 namespace {
 
-ThroughputRow row_of(const Node& node, FlopsPerSecond each, const CoolingMethod& method,
-                     const ThroughputRequest& request) {
+ThroughputRow row_of(const catalog::Node& node, FlopsPerSecond each,
+                     const catalog::CoolingMethod& method, const ThroughputRequest& request) {
   ThroughputRow row;
   row.node_id = node.id;
   row.vendor = node.vendor;
@@ -29,11 +29,12 @@ ThroughputRow row_of(const Node& node, FlopsPerSecond each, const CoolingMethod&
 
 }  // namespace
 
-std::vector<ThroughputRow> throughput_table(const Catalog& catalog, const CoolingMethod& method,
+std::vector<ThroughputRow> throughput_table(const catalog::Catalog& catalog,
+                                            const catalog::CoolingMethod& method,
                                             const ThroughputRequest& request) {
   std::vector<ThroughputRow> rows;
-  for (const Node& node : catalog.nodes) {
-    const Accelerator* accelerator = catalog.accelerator(node.accelerator_id);
+  for (const catalog::Node& node : catalog.nodes) {
+    const catalog::Accelerator* accelerator = catalog.accelerator(node.accelerator_id);
     if (accelerator == nullptr) continue;
     const auto peak = accelerator->peak(request.dtype);
     if (peak) rows.push_back(row_of(node, *peak, method, request));
@@ -44,4 +45,4 @@ std::vector<ThroughputRow> throughput_table(const Catalog& catalog, const Coolin
   return rows;
 }
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -15,7 +15,7 @@
 #include "catalog/catalog.h"
 #include "facility/rack.h"
 
-namespace orrery {
+namespace orrery::facility {
 
 struct ThroughputRow {
   std::string node_id;
@@ -31,12 +31,13 @@ struct ThroughputRow {
 };
 
 struct ThroughputRequest {
-  Dtype dtype = Dtype::bf16;
+  catalog::Dtype dtype = catalog::Dtype::bf16;
   Watts rack_limit;  // 0: the method's own
 };
 
 // Best per watt first; rows without power last, in catalog order.
-std::vector<ThroughputRow> throughput_table(const Catalog& catalog, const CoolingMethod& method,
+std::vector<ThroughputRow> throughput_table(const catalog::Catalog& catalog,
+                                            const catalog::CoolingMethod& method,
                                             const ThroughputRequest& request);
 
-}  // namespace orrery
+}  // namespace orrery::facility

@@ -5,7 +5,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 Seconds whole_restart(const EffectiveTimeInput& in) {
@@ -53,4 +53,4 @@ TimeShares time_shares(const EffectiveTimeInput& in) {
           .restarting = restarting * scale};
 }
 
-}  // namespace orrery
+}  // namespace orrery::failure

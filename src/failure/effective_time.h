@@ -10,7 +10,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::failure {
 
 struct EffectiveTimeInput {
   Seconds interval;    // tau
@@ -35,4 +35,4 @@ struct TimeShares {
 };
 TimeShares time_shares(const EffectiveTimeInput& in);
 
-}  // namespace orrery
+}  // namespace orrery::failure

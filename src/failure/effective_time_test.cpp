@@ -4,7 +4,7 @@
 
 #include "failure/interval.h"
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 double at_young(double mtbf_min, double stall_min, double restart_min) {
@@ -81,4 +81,4 @@ TEST(EffectiveTime, NothingIsProductiveWithoutWorkBetweenSaves) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::failure

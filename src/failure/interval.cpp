@@ -6,7 +6,7 @@
 #include "base/math.h"
 #include "failure/effective_time.h"
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 // Newton doubles its digits each round and needs a few from the start below, so this bound
@@ -65,4 +65,4 @@ const char* to_text(IntervalLimit limit) {
   return limit == IntervalLimit::drain ? "drain" : "optimum";
 }
 
-}  // namespace orrery
+}  // namespace orrery::failure

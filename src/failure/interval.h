@@ -12,7 +12,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::failure {
 
 Seconds young_interval(Seconds save_stall, Seconds mtbf);
 Seconds daly_interval(Seconds save_stall, Seconds mtbf);
@@ -39,4 +39,4 @@ IntervalChoice choose_interval(const IntervalProblem& problem);
 
 const char* to_text(IntervalLimit limit);
 
-}  // namespace orrery
+}  // namespace orrery::failure

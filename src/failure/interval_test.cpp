@@ -9,12 +9,12 @@
 #include "catalog/embedded_table.h"
 #include "failure/effective_time.h"
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 // data/validation/daly_examples.csv: intervals are printed to 0.1 s, goodput to 4 digits.
 TEST(Interval, ReproducesAllDalyExamples) {
-  const CsvTable table = embedded_table("validation/daly_examples.csv").value();
+  const CsvTable table = catalog::embedded_table("validation/daly_examples.csv").value();
   ASSERT_EQ(table.rows().size(), 8u);
   for (const CsvRow& row : table.rows()) {
     SCOPED_TRACE(std::string(table.text(row, "case")));
@@ -77,4 +77,4 @@ TEST(Interval, DalyStopsAtTheMtbf) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::failure

@@ -4,7 +4,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::failure {
 
 double faded(const FadingCount& count, Seconds now, Seconds memory) {
   // A clock that stepped back must not make a failure weigh more than it did.
@@ -25,4 +25,4 @@ double lemon_odds(const LemonEvidence& evidence, const LemonPrior& prior) {
   return lemon_odds(prior.mix, base_node_rate(rate, prior.mix), evidence.node_weight, exposure);
 }
 
-}  // namespace orrery
+}  // namespace orrery::failure

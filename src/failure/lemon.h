@@ -13,7 +13,7 @@
 #include "base/quantity.h"
 #include "failure/rates.h"
 
-namespace orrery {
+namespace orrery::failure {
 
 // Failures with their weights faded to `at`.
 struct FadingCount {
@@ -45,4 +45,4 @@ struct LemonEvidence {
 
 double lemon_odds(const LemonEvidence& evidence, const LemonPrior& prior);
 
-}  // namespace orrery
+}  // namespace orrery::failure

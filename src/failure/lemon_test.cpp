@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 TEST(Lemon, a_failure_fades_by_e_in_one_memory) {
@@ -65,4 +65,4 @@ TEST(Lemon, a_bad_fleet_has_no_lemons) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::failure

@@ -4,7 +4,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::failure {
 Result<std::vector<NodeFailureRate>> read_node_failure_rates(const CsvTable& table) {
   std::vector<NodeFailureRate> rates;
   Diagnostics faults;
@@ -79,4 +79,4 @@ double lemon_odds(const LemonMix& mix, PerSecond base, double failures, Seconds 
   return prior * math::exp(failures * math::log(mix.multiplier) - (mix.multiplier - 1) * expected);
 }
 
-}  // namespace orrery
+}  // namespace orrery::failure

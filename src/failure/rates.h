@@ -17,7 +17,7 @@
 #include "base/diagnostic.h"
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::failure {
 
 constexpr PerSecond per_1000_node_days(double failures) {
   return PerSecond(failures / (1000.0 * 86400.0));
@@ -65,4 +65,4 @@ PerSecond mean_hazard(const Weibull& w, Seconds age);
 // likelihood ratio m^failures e^(-(m-1) lambda t).
 double lemon_odds(const LemonMix& mix, PerSecond base, double failures, Seconds node_time);
 
-}  // namespace orrery
+}  // namespace orrery::failure

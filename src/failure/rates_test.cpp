@@ -6,11 +6,12 @@
 
 #include "catalog/shipped_fixture.h"
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 std::vector<NodeFailureRate> published() {
-  auto all = read_node_failure_rates(shipped().table("calibration/node_failure_rates.csv").value());
+  auto all = read_node_failure_rates(
+      catalog::shipped().table("calibration/node_failure_rates.csv").value());
   EXPECT_TRUE(all.has_value());
   return all.value_or(std::vector<NodeFailureRate>{});
 }
@@ -83,4 +84,4 @@ TEST(Rates, ARowWithoutRangeIsRefused) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::failure

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "failure/recovery_observe.h"
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 // After so many refusals a person is told; the attempts go on.
@@ -289,4 +289,4 @@ Decision decide(const ClusterLook& view, const RecoveryMemory& memory,
   return decision;
 }
 
-}  // namespace orrery
+}  // namespace orrery::failure

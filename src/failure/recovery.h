@@ -19,7 +19,7 @@
 
 #include "failure/recovery_memory.h"
 
-namespace orrery {
+namespace orrery::failure {
 
 // starting: nodes given, not running yet. failed: ended in error, still known to the scheduler.
 enum class JobPhase { pending, starting, running, completing, failed, ended };
@@ -110,4 +110,4 @@ struct Decision {
 Decision decide(const ClusterLook& view, const RecoveryMemory& memory,
                 const RecoveryPolicy& policy);
 
-}  // namespace orrery
+}  // namespace orrery::failure

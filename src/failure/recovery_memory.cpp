@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 using Kind = RecoveryEventKind;
@@ -159,4 +159,4 @@ void apply(RecoveryMemory& m, const RecoveryEvent& e, Seconds memory) {
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::failure

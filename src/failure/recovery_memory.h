@@ -13,7 +13,7 @@
 
 #include "failure/lemon.h"
 
-namespace orrery {
+namespace orrery::failure {
 
 enum class RecoveryEventKind {
   watch_began,
@@ -113,4 +113,4 @@ inline constexpr std::size_t kLossesKept = 8;
 // `memory` is the span over which a failure fades: LemonPrior::memory.
 void apply(RecoveryMemory& remembered, const RecoveryEvent& event, Seconds memory);
 
-}  // namespace orrery
+}  // namespace orrery::failure

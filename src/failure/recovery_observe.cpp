@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 using Kind = RecoveryEventKind;
@@ -200,4 +200,4 @@ double lemon_odds_of(const std::string& node, const ClusterLook& view, const Rec
   return lemon_odds(evidence, policy.lemon);
 }
 
-}  // namespace orrery
+}  // namespace orrery::failure

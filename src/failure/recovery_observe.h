@@ -4,7 +4,7 @@
 
 #include "failure/recovery.h"
 
-namespace orrery {
+namespace orrery::failure {
 
 // Applies every event it finds to `memory` and gives them back in order.
 std::vector<RecoveryEvent> observe(const ClusterLook& view, RecoveryMemory& memory,
@@ -14,4 +14,4 @@ std::vector<RecoveryEvent> observe(const ClusterLook& view, RecoveryMemory& memo
 double lemon_odds_of(const std::string& node, const ClusterLook& view, const RecoveryMemory& memory,
                      const RecoveryPolicy& policy);
 
-}  // namespace orrery
+}  // namespace orrery::failure

@@ -34,7 +34,7 @@
 #include "base/diagnostic.h"
 #include "failure/recovery.h"
 
-namespace orrery {
+namespace orrery::failure {
 
 class RecoveryPort {
  public:
@@ -44,4 +44,4 @@ class RecoveryPort {
   virtual Seconds now() const = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::failure

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 using testing::ElementsAre;
@@ -182,4 +182,4 @@ TEST(RecoveryMemory, event_names_read_back) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::failure

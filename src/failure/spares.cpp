@@ -5,7 +5,7 @@
 
 #include "base/probability.h"
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 // No fleet is larger; keeps the count within an int.
@@ -32,4 +32,4 @@ Seconds mean_repair(Seconds automatic, Seconds manual, double manual_share) {
   return automatic + manual * manual_share;
 }
 
-}  // namespace orrery
+}  // namespace orrery::failure

@@ -7,7 +7,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::failure {
 
 struct SpareProblem {
   double nodes = 0;
@@ -27,4 +27,4 @@ Spares size_spares(const SpareProblem& problem);
 // A repair pipeline of two stages: a share goes on from the automatic stage to a person.
 Seconds mean_repair(Seconds automatic, Seconds manual, double manual_share);
 
-}  // namespace orrery
+}  // namespace orrery::failure

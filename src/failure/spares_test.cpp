@@ -6,7 +6,7 @@
 
 #include "failure/rates.h"
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 // 2048 nodes at 3.79 failures per 1000 node-days and a day of repair: 7.76 in repair on average.
@@ -60,4 +60,4 @@ TEST(Spares, RepairPipeline) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::failure

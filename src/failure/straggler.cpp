@@ -5,7 +5,7 @@
 #include "base/math.h"
 #include "base/probability.h"
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 // Beyond nine deviations the integrand is below 1e-12 for any count of ranks one can buy; the step
@@ -42,4 +42,4 @@ double straggler_factor(const StepSpread& spread) {
   return noise * (1 + (spread.slow_factor - 1) * (spread.slow_share > 0 ? struck : 0));
 }
 
-}  // namespace orrery
+}  // namespace orrery::failure

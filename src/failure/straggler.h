@@ -6,7 +6,7 @@
 // so the first form is a lower bound; measured deviations belong in from a trace.
 #pragma once
 
-namespace orrery {
+namespace orrery::failure {
 
 // e(n): the expected maximum of n standard normal values. 0 for n = 1, 1.54 for 10, 3.24 for 1000.
 double expected_max_normal(double n);
@@ -21,4 +21,4 @@ struct StepSpread {
 // The step's length against the mean rank's, 1 for a perfect machine.
 double straggler_factor(const StepSpread& spread);
 
-}  // namespace orrery
+}  // namespace orrery::failure

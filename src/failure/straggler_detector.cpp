@@ -10,7 +10,7 @@
 #include "base/math.h"
 #include "base/statistics.h"
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 // A pattern that is shared by so many of a group's ranks is the group's.
@@ -262,4 +262,4 @@ StragglerReport find_stragglers(const StepTimes& times, const StragglerTest& tes
   return report;
 }
 
-}  // namespace orrery
+}  // namespace orrery::failure

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace orrery {
+namespace orrery::failure {
 
 struct RankPlace {
   int rank = 0;
@@ -69,4 +69,4 @@ StragglerReport find_stragglers(const StepTimes& times, const StragglerTest& tes
 double log_uniform_mean_bound(double steps, double mean);
 double log_binomial_bound(double steps, double share, double chance);
 
-}  // namespace orrery
+}  // namespace orrery::failure

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 using testing::IsEmpty;
@@ -181,4 +181,4 @@ TEST(StragglerDetector, the_bounds_are_those_of_the_page) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::failure

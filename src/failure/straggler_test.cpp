@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace orrery {
+namespace orrery::failure {
 namespace {
 
 // Tables of normal order statistics (Harter 1961): 0.56419, 1.53875, 2.50759; for 1000, 3.24144.
@@ -35,4 +35,4 @@ TEST(Straggler, OneSlowNodeIsEnough) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::failure

@@ -2,42 +2,44 @@
 
 #include "serving/graph_reduce.h"
 
-namespace orrery {
+namespace orrery::machine {
 namespace {
 
-double factor(const AcceleratorTuning& t, const Operation& op) {
-  if (const Gemm* g = std::get_if<Gemm>(&op)) {
-    if (g->dtype == Dtype::fp8) return t.matrix_8bit;
-    if (g->dtype == Dtype::fp4) return t.matrix_4bit;
+double factor(const training::AcceleratorTuning& t, const workload::Operation& op) {
+  if (const workload::Gemm* g = std::get_if<workload::Gemm>(&op)) {
+    if (g->dtype == catalog::Dtype::fp8) return t.matrix_8bit;
+    if (g->dtype == catalog::Dtype::fp4) return t.matrix_4bit;
     return t.matrix;
   }
-  return std::holds_alternative<Attention>(op) ? t.attention : t.passes;
+  return std::holds_alternative<workload::Attention>(op) ? t.attention : t.passes;
 }
 
-bool inside_domain(const CollectiveCall& call) { return call.group.per_domain >= call.group.ranks; }
+bool inside_domain(const workload::CollectiveCall& call) {
+  return call.group.per_domain >= call.group.ranks;
+}
 
-double link_generation(const Accelerator& a) {
+double link_generation(const catalog::Accelerator& a) {
   const char last = a.scaleup_link.empty() ? '0' : a.scaleup_link.back();
   return a.scaleup_link.starts_with("NVLink") && last >= '0' && last <= '9' ? last - '0' : 0;
 }
 
 const Costs& costs_in(const void* context) { return *static_cast<const Costs*>(context); }
 
-OpCost kernel_of(const void* context, const Operation& op) {
-  const KernelCost c = costs_in(context).kernel(op);
+training::OpCost kernel_of(const void* context, const workload::Operation& op) {
+  const compute::KernelCost c = costs_in(context).kernel(op);
   return {c.time.base(), c.clocked.base(), c.core.base(), c.memory.base()};
 }
 
-double collective_of(const void* context, const CollectiveCall& call) {
+double collective_of(const void* context, const workload::CollectiveCall& call) {
   return costs_in(context).collective(call).base();
 }
 
-ClockAnswer clock_of(const void* context, const OpCost& busy, double waiting) {
-  const KernelCost cost{.time = Seconds(busy.seconds),
-                        .clocked = Seconds(busy.clocked),
-                        .core = Joules(busy.core_joules),
-                        .memory = Joules(busy.memory_joules)};
-  const Throttled t = costs_in(context).settle(cost, Seconds(waiting));
+training::ClockAnswer clock_of(const void* context, const training::OpCost& busy, double waiting) {
+  const compute::KernelCost cost{.time = Seconds(busy.seconds),
+                                 .clocked = Seconds(busy.clocked),
+                                 .core = Joules(busy.core_joules),
+                                 .memory = Joules(busy.memory_joules)};
+  const compute::Throttled t = costs_in(context).settle(cost, Seconds(waiting));
   return {t.clock, t.power.base()};
 }
 
@@ -54,46 +56,47 @@ Costs::Costs(const Models& models, const Wiring& wiring, const CostOptions& opti
   }
 }
 
-KernelCost Costs::kernel(const Operation& op) const {
-  KernelCost c = kernel_cost(device_, op);
+compute::KernelCost Costs::kernel(const workload::Operation& op) const {
+  compute::KernelCost c = kernel_cost(device_, op);
   const double f = factor(tuning_, op);
   c.time = c.time * f;
   c.clocked = c.clocked * f;
-  if (std::holds_alternative<MemoryPass>(op)) c.memory = c.memory * tuning_.pass_energy;
+  if (std::holds_alternative<workload::MemoryPass>(op)) c.memory = c.memory * tuning_.pass_energy;
   return c;
 }
 
-Seconds Costs::collective(const CollectiveCall& call) const {
+Seconds Costs::collective(const workload::CollectiveCall& call) const {
   const bool inside = inside_domain(call);
   const Seconds library = links_.time(call).time * (inside ? tuning_.scaleup : tuning_.network);
-  if (!graph_reduce_ || !inside || call.kind != Collective::all_reduce) return library;
+  if (!graph_reduce_ || !inside || call.kind != workload::Collective::all_reduce) return library;
   const BytesPerSecond link = accelerator_->scaleup_per_direction.value_or(BytesPerSecond(0));
   if (link <= BytesPerSecond(0)) return library;
-  return min(library,
-             graph_all_reduce(call.bytes, call.group.ranks, link, link_generation(*accelerator_)));
+  return min(library, serving::graph_all_reduce(call.bytes, call.group.ranks, link,
+                                                link_generation(*accelerator_)));
 }
 
-CostSource training_source(const Costs& costs) {
+training::CostSource training_source(const Costs& costs) {
   return {.context = &costs, .kernel = kernel_of, .collective = collective_of, .clock = clock_of};
 }
 
-ServingCosts serving_source(const Costs& costs) {
+serving::ServingCosts serving_source(const Costs& costs) {
   return {.kernel =
-              [&costs](const Operation& op) {
-                const KernelCost c = costs.kernel(op);
-                return ServingOpCost{c.time, c.clocked, c.core, c.memory};
+              [&costs](const workload::Operation& op) {
+                const compute::KernelCost c = costs.kernel(op);
+                return serving::ServingOpCost{c.time, c.clocked, c.core, c.memory};
               },
           .collective =
-              [&costs](const CollectiveCall& asked) {
-                CollectiveCall call = asked;
+              [&costs](const workload::CollectiveCall& asked) {
+                workload::CollectiveCall call = asked;
                 call.group = costs.links().group_of(asked.group.ranks);
                 return costs.collective(call);
               },
           .settle =
-              [&costs](const ServingOpCost& c, Seconds waiting) {
-                const Throttled t = costs.settle({c.time, c.clocked, c.core, c.memory}, waiting);
-                return SettledWork{.time = t.time, .power = t.power};
+              [&costs](const serving::ServingOpCost& c, Seconds waiting) {
+                const compute::Throttled t =
+                    costs.settle({c.time, c.clocked, c.core, c.memory}, waiting);
+                return serving::SettledWork{.time = t.time, .power = t.power};
               }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -16,12 +16,12 @@
 #include "serving/costs.h"
 #include "training/costs.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 struct CostOptions {
-  DeviceOptions libraries;    // whose kernels run
-  AcceleratorTuning tuning;   // factors inside a step; none: kernels alone
-  Watts power_limit;          // of one device; 0: its own
+  compute::DeviceOptions libraries;    // whose kernels run
+  training::AcceleratorTuning tuning;  // factors inside a step; none: kernels alone
+  Watts power_limit;                   // of one device; 0: its own
   bool graph_reduce = false;  // an engine's own all-reduce, captured, where it beats the library's
 };
 
@@ -29,27 +29,27 @@ class Costs {
  public:
   Costs(const Models& models, const Wiring& wiring, const CostOptions& options);
 
-  KernelCost kernel(const Operation& op) const;
-  Seconds collective(const CollectiveCall& call) const;
-  Throttled settle(const KernelCost& busy, Seconds waiting) const {
+  compute::KernelCost kernel(const workload::Operation& op) const;
+  Seconds collective(const workload::CollectiveCall& call) const;
+  compute::Throttled settle(const compute::KernelCost& busy, Seconds waiting) const {
     return throttle(device_, busy, waiting);
   }
 
-  const Accelerator& accelerator() const { return *accelerator_; }
-  const DeviceModel& device() const { return device_; }
+  const catalog::Accelerator& accelerator() const { return *accelerator_; }
+  const compute::DeviceModel& device() const { return device_; }
   const Links& links() const { return links_; }
-  void retune(const AcceleratorTuning& tuning) { tuning_ = tuning; }  // while fitting
+  void retune(const training::AcceleratorTuning& tuning) { tuning_ = tuning; }  // while fitting
 
  private:
-  const Accelerator* accelerator_;
-  DeviceModel device_;
+  const catalog::Accelerator* accelerator_;
+  compute::DeviceModel device_;
   Links links_;
-  AcceleratorTuning tuning_;
+  training::AcceleratorTuning tuning_;
   bool graph_reduce_ = false;
 };
 
-CostSource training_source(const Costs& costs);
+training::CostSource training_source(const Costs& costs);
 // Groups are packed anew, as an engine places the ranks of a replica.
-ServingCosts serving_source(const Costs& costs);
+serving::ServingCosts serving_source(const Costs& costs);
 
-}  // namespace orrery
+}  // namespace orrery::machine

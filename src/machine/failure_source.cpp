@@ -4,7 +4,7 @@
 
 #include "cost/rental.h"
 
-namespace orrery {
+namespace orrery::machine {
 namespace {
 
 // Between the published fleets (Llama 3: 3.79, Meta RSC: 2.34 to 6.50 failures per 1000 node-days);
@@ -12,15 +12,15 @@ namespace {
 constexpr const char* kDefaultRate = "llama3";
 
 // How often the market takes one node back.
-PerSecond spot_rate_of(const design::Rent& rent, const Catalog& catalog,
+PerSecond spot_rate_of(const design::Rent& rent, const catalog::Catalog& catalog,
                        const std::string& accelerator) {
   double share = 0.10;  // where no band is published: the middle of those that are
-  for (const SpotBand& band : catalog.spot_bands) {
+  for (const catalog::SpotBand& band : catalog.spot_bands) {
     if (band.accelerator_id == accelerator && band.low_month && band.high_month) {
       share = (*band.low_month + *band.high_month) / 2;
     }
   }
-  return spot_hazard(rent.interruption.value_or(share));
+  return cost::spot_hazard(rent.interruption.value_or(share));
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ PerSecond spot_rate_of(const design::Rent& rent, const Catalog& catalog,
 FailureSource failure_source(const Fleet& fleet, const Models& models) {
   const design::Failures& own = fleet.fleet->failures;
   FailureSource s{.base = 1.0 / days(264), .reference = "assumed: one failure in 264 node-days"};
-  if (const NodeFailureRate* published = find_rate(models.failure_rates, kDefaultRate)) {
+  if (const failure::NodeFailureRate* published = find_rate(models.failure_rates, kDefaultRate)) {
     s.base = scaled_to_host(*published, std::max(1, fleet.accelerators_per_host));
     s.reference = "calibration/node_failure_rates: " + published->source;
     s.low = published->low / published->per_node;
@@ -39,14 +39,14 @@ FailureSource failure_source(const Fleet& fleet, const Models& models) {
     s.reference = "the design";
     s.low = s.high = 1;
   }
-  s.rate = mean_node_rate(
+  s.rate = failure::mean_node_rate(
       s.base, {.share = own.lemon_share.value_or(0), .multiplier = own.lemon_factor.value_or(1)});
   const auto& rent = fleet.fleet->rent;
-  if (rent && rent->contract == Contract::spot && fleet.accelerator()) {
+  if (rent && rent->contract == catalog::Contract::spot && fleet.accelerator()) {
     s.spot = spot_rate_of(*rent, models.catalog(), fleet.accelerator()->id);
     s.rate += s.spot;
   }
   return s;
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

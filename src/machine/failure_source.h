@@ -11,7 +11,7 @@
 #include "machine/fleet.h"
 #include "machine/models.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 struct FailureSource {
   PerSecond base;  // of one host of the common kind; no lemons, no spot
@@ -25,4 +25,4 @@ struct FailureSource {
 
 FailureSource failure_source(const Fleet& fleet, const Models& models);
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-namespace orrery {
+namespace orrery::machine {
 namespace {
 
 template <class Q>
@@ -115,4 +115,4 @@ std::string show_interval(const Estimate& e, Unit unit) {
   return fmt::format("{} .. {}", show(e.low, unit), show(e.high, unit));
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -11,7 +11,7 @@
 
 #include "base/estimate.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 enum class Unit {
   ratio,   // shown as a percentage
@@ -56,4 +56,4 @@ struct Figure {
   std::vector<Input> inputs;
 };
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::machine {
 
-std::vector<Fleet> build_fleets(const design::Design& design, const Catalog& catalog) {
+std::vector<Fleet> build_fleets(const design::Design& design, const catalog::Catalog& catalog) {
   std::vector<Fleet> views;
   for (std::size_t i = 0; i < design.fleet.size(); ++i) {
     const design::Fleet& fleet = design.fleet[i];
@@ -14,7 +14,7 @@ std::vector<Fleet> build_fleets(const design::Design& design, const Catalog& cat
     v.site = find_site(design, fleet.site);
     v.region = v.site ? catalog.region(v.site->region) : nullptr;
     v.node = resolve_node(fleet, catalog);
-    const Node& part = v.node.part;
+    const catalog::Node& part = v.node.part;
     v.accelerators = fleet.count * part.accelerators;
     v.accelerators_per_host =
         part.accelerators_per_host > 0 ? part.accelerators_per_host : part.accelerators;
@@ -42,4 +42,4 @@ std::string path_of(const design::Design& design, const design::Workload& worklo
   return fmt::format("workloads[{}].{}", index, kind_of(workload));
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

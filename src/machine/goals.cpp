@@ -6,7 +6,7 @@
 
 #include "design/goals.h"
 
-namespace orrery {
+namespace orrery::machine {
 namespace {
 
 // Where each metric of the design file is found among the figures; the first section that has it,
@@ -118,4 +118,4 @@ std::vector<GoalOutcome> judge_goals(const design::Design& design,
   return outcomes;
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

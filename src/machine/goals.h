@@ -9,7 +9,7 @@
 #include "design/design.h"
 #include "machine/section.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 struct GoalOutcome {
   std::string text;  // as written
@@ -27,4 +27,4 @@ struct GoalOutcome {
 std::vector<GoalOutcome> judge_goals(const design::Design& design,
                                      const std::vector<Section>& sections);
 
-}  // namespace orrery
+}  // namespace orrery::machine

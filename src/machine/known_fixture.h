@@ -4,12 +4,12 @@
 #include "catalog/embedded.h"
 #include "machine/models.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 // Never freed: tests keep what points into it.
 inline const Models& known() {
-  static const Models* const kAll = new Models(load_models(embedded_files()).value());
+  static const Models* const kAll = new Models(load_models(catalog::embedded_files()).value());
   return *kAll;
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

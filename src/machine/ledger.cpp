@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::machine {
 
 std::int64_t FleetBook::nodes() const {
   std::int64_t sum = 0;
@@ -29,4 +29,4 @@ Ledger open_ledger(const design::Design& design, const std::vector<Fleet>& fleet
   return ledger;
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

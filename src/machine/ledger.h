@@ -10,7 +10,7 @@
 #include "design/design.h"
 #include "machine/fleet.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 struct Booking {
   const design::Workload* workload = nullptr;
@@ -30,4 +30,4 @@ struct Ledger {
 
 Ledger open_ledger(const design::Design& design, const std::vector<Fleet>& fleets);
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -4,7 +4,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::machine {
 namespace {
 
 // Usable rate of a x16 port, one direction.
@@ -13,14 +13,15 @@ BytesPerSecond pcie_rate(int generation) {
   return gbytes_per_s(gen5 * math::exp2(generation - 5));
 }
 
-LinkHierarchy link_hierarchy(const Wiring& w, const CollectiveParameters& parameters) {
-  LinkHierarchy l;
-  const Accelerator& a = *w.accelerator;
+fabric::LinkHierarchy link_hierarchy(const Wiring& w,
+                                     const fabric::CollectiveParameters& parameters) {
+  fabric::LinkHierarchy l;
+  const catalog::Accelerator& a = *w.accelerator;
   l.scaleup_rate = a.scaleup_per_direction.value_or(BytesPerSecond(0));
   l.domain = w.domain > 0 ? w.domain : a.scaleup_domain;
   l.scaleup = parameters.scaleup(a.scaleup_link).curve;
   l.protocol = parameters.protocol;
-  if (w.network != NetworkKind::none && w.accelerators_per_host > 0) {
+  if (w.network != catalog::NetworkKind::none && w.accelerators_per_host > 0) {
     l.network = parameters.network(w.network).curve;
     // AMD's library, RCCL, has its own choice of algorithms.
     l.network.has_tree = a.vendor != "AMD" || parameters.rccl_tree;
@@ -39,7 +40,7 @@ LinkHierarchy link_hierarchy(const Wiring& w, const CollectiveParameters& parame
 }  // namespace
 
 Wiring wiring_of(const Fleet& fleet, const Networks& networks) {
-  const Node& part = fleet.node.part;
+  const catalog::Node& part = fleet.node.part;
   const Network& network = networks.compute;
   const bool own_network = !fleet.rented() && network.topology;
   const double ports = own_network ? network.ports_per_node : part.compute_nics;
@@ -48,13 +49,13 @@ Wiring wiring_of(const Fleet& fleet, const Networks& networks) {
            .accelerators_per_host = std::max(1, fleet.accelerators_per_host)};
   w.nics_per_host = ports * w.accelerators_per_host / std::max(1, part.accelerators);
   w.nic_rate = own_network ? network.port_rate : part.nic_rate;
-  w.network = network.is_roce ? NetworkKind::roce : NetworkKind::infiniband;
+  w.network = network.is_roce ? catalog::NetworkKind::roce : catalog::NetworkKind::infiniband;
   w.oversubscription = network.wanted->oversubscription;
   w.sharp = network.wanted->sharp;
   return w;
 }
 
-GroupShape packed_group(int ranks, int domain) {
+workload::GroupShape packed_group(int ranks, int domain) {
   const int most = std::max(1, std::min(ranks, domain));
   for (int g = most; g > 1; --g) {
     // A split that leaves half of each domain idle is no packing: better uneven.
@@ -63,18 +64,19 @@ GroupShape packed_group(int ranks, int domain) {
   return {.ranks = ranks, .per_domain = most};
 }
 
-Links::Links(const Wiring& wiring, const CollectiveParameters& parameters)
+Links::Links(const Wiring& wiring, const fabric::CollectiveParameters& parameters)
     : parameters_(&parameters),
       built_(link_hierarchy(wiring, parameters)),
       fitted_(parameters.scaleup(wiring.accelerator->scaleup_link).fitted &&
-              (wiring.network == NetworkKind::none || parameters.network(wiring.network).fitted)) {}
+              (wiring.network == catalog::NetworkKind::none ||
+               parameters.network(wiring.network).fitted)) {}
 
-CollectivePrediction Links::predict(const CollectiveCall& call,
-                                    CollectiveAlgorithm algorithm) const {
+CollectivePrediction Links::predict(const workload::CollectiveCall& call,
+                                    fabric::CollectiveAlgorithm algorithm) const {
   CollectivePrediction p;
   p.detail = time(call, algorithm);
   const bool network = p.detail.nic_rate > BytesPerSecond(0);
-  const CollectiveParameters::Interval i = parameters_->interval(network, call.bytes);
+  const fabric::CollectiveParameters::Interval i = parameters_->interval(network, call.bytes);
   const double t = p.detail.time.base();
   p.seconds = {.value = t,
                .low = t * math::exp(-i.low),
@@ -90,4 +92,4 @@ Links Links::left(double share) const {
   return less;
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -13,15 +13,15 @@
 #include "fabric/collective_parameters.h"
 #include "machine/network.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 struct Wiring {
-  const Accelerator* accelerator = nullptr;
+  const catalog::Accelerator* accelerator = nullptr;
   int domain = 0;  // accelerators joined by the scale-up link; 0: the catalog's
   int accelerators_per_host = 8;
   double nics_per_host = 0;
   BytesPerSecond nic_rate;  // each, per direction
-  NetworkKind network = NetworkKind::infiniband;
+  catalog::NetworkKind network = catalog::NetworkKind::infiniband;
   double oversubscription = 1;
   bool sharp = false;        // switches reduce
   bool torch_timed = false;  // timed from PyTorch, launch included
@@ -32,38 +32,41 @@ struct Wiring {
 Wiring wiring_of(const Fleet& fleet, const Networks& networks);
 
 // How `ranks` ranks lie when whole domains are filled in order: the largest even split.
-GroupShape packed_group(int ranks, int domain);
+workload::GroupShape packed_group(int ranks, int domain);
 
 struct CollectivePrediction {
   Estimate seconds;
-  CollectiveTime detail;
+  fabric::CollectiveTime detail;
 };
 
 class Links {
  public:
   // `parameters` outlives it.
-  Links(const Wiring& wiring, const CollectiveParameters& parameters);
+  Links(const Wiring& wiring, const fabric::CollectiveParameters& parameters);
 
-  CollectiveTime time(const CollectiveCall& call,
-                      CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic) const {
+  fabric::CollectiveTime time(
+      const workload::CollectiveCall& call,
+      fabric::CollectiveAlgorithm algorithm = fabric::CollectiveAlgorithm::automatic) const {
     return collective_time(built_, call, algorithm);
   }
   CollectivePrediction predict(
-      const CollectiveCall& call,
-      CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic) const;
+      const workload::CollectiveCall& call,
+      fabric::CollectiveAlgorithm algorithm = fabric::CollectiveAlgorithm::automatic) const;
   // Packed as the domain allows.
-  GroupShape group_of(int ranks) const { return packed_group(ranks, std::max(1, built_.domain)); }
+  workload::GroupShape group_of(int ranks) const {
+    return packed_group(ranks, std::max(1, built_.domain));
+  }
 
   // With this share of the NICs and uplinks left by other traffic, or by what was lost.
   Links left(double share) const;
   // Whether rows fixed the parameters of both levels; else a prediction is `assumed`.
   bool fitted() const { return fitted_; }
-  const LinkHierarchy& built() const { return built_; }
+  const fabric::LinkHierarchy& built() const { return built_; }
 
  private:
-  const CollectiveParameters* parameters_;
-  LinkHierarchy built_;
+  const fabric::CollectiveParameters* parameters_;
+  fabric::LinkHierarchy built_;
   bool fitted_ = false;
 };
 
-}  // namespace orrery
+}  // namespace orrery::machine

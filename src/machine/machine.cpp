@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace orrery {
+namespace orrery::machine {
 
 std::size_t Machine::index_of(const Fleet& fleet) const {
   return static_cast<std::size_t>(&fleet - fleets.data());
@@ -25,4 +25,4 @@ Machine build_machine(design::Design design, const Models& models) {
   return m;
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

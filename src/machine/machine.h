@@ -20,7 +20,7 @@
 #include "machine/site.h"
 #include "machine/tier.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 struct Machine {
   std::shared_ptr<const design::Design> wanted;
@@ -34,7 +34,7 @@ struct Machine {
 
   const design::Design& design() const { return *wanted; }
   const Models& models() const { return *knows; }
-  const Catalog& catalog() const { return knows->catalog(); }
+  const catalog::Catalog& catalog() const { return knows->catalog(); }
   // `fleet` is one of this machine's.
   std::size_t index_of(const Fleet& fleet) const;
   const FailureSource& failures_of(const Fleet& fleet) const { return failures[index_of(fleet)]; }
@@ -46,4 +46,4 @@ struct Machine {
 
 Machine build_machine(design::Design design, const Models& models);
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace orrery {
+namespace orrery::machine {
 namespace {
 
 // Takes what a reader gives, or notes why it gave nothing.
@@ -16,7 +16,7 @@ void take(Result<T> read, T& into, Diagnostics& faults) {
 }
 
 template <class T>
-void take_table(const Knowledge& knowledge, std::string_view path,
+void take_table(const catalog::Knowledge& knowledge, std::string_view path,
                 Result<T> (*reader)(const CsvTable&), T& into, Diagnostics& faults) {
   const auto table = knowledge.table(path);
   if (table) {
@@ -28,26 +28,29 @@ void take_table(const Knowledge& knowledge, std::string_view path,
 
 }  // namespace
 
-Result<Models> read_models(std::shared_ptr<const Knowledge> knowledge) {
-  const Knowledge& k = *knowledge;
+Result<Models> read_models(std::shared_ptr<const catalog::Knowledge> knowledge) {
+  const catalog::Knowledge& k = *knowledge;
   Models m{.knowledge = std::move(knowledge)};
   Diagnostics faults;
-  take(read_calibration(k), m.kernels, faults);
-  take(read_training_calibration(k), m.training, faults);
-  take_table(k, "calibration/collectives.csv", read_collective_parameters, m.collectives, faults);
-  take_table(k, "calibration/node_failure_rates.csv", read_node_failure_rates, m.failure_rates,
+  take(compute::read_calibration(k), m.kernels, faults);
+  take(training::read_training_calibration(k), m.training, faults);
+  take_table(k, "calibration/collectives.csv", fabric::read_collective_parameters, m.collectives,
              faults);
-  take_table(k, "calibration/dataset_kinds.csv", read_dataset_kinds, m.dataset_kinds, faults);
-  take_table(k, "catalog/refarch_storage.csv", read_storage_guidance, m.storage_guidance, faults);
-  take_table(k, "calibration/serving_engines.csv", read_engines, m.engines, faults);
+  take_table(k, "calibration/node_failure_rates.csv", failure::read_node_failure_rates,
+             m.failure_rates, faults);
+  take_table(k, "calibration/dataset_kinds.csv", storage::read_dataset_kinds, m.dataset_kinds,
+             faults);
+  take_table(k, "catalog/refarch_storage.csv", storage::read_storage_guidance, m.storage_guidance,
+             faults);
+  take_table(k, "calibration/serving_engines.csv", serving::read_engines, m.engines, faults);
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return m;
 }
 
-Result<Models> load_models(std::span<const EmbeddedFile> files) {
+Result<Models> load_models(std::span<const catalog::EmbeddedFile> files) {
   auto knowledge = load_knowledge(files);
   if (!knowledge) return std::unexpected(std::move(knowledge.error()));
-  return read_models(std::make_shared<const Knowledge>(std::move(*knowledge)));
+  return read_models(std::make_shared<const catalog::Knowledge>(std::move(*knowledge)));
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

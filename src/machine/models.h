@@ -18,25 +18,25 @@
 #include "storage/guidance.h"
 #include "training/calibration.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 struct Models {
-  std::shared_ptr<const Knowledge> knowledge;
-  Calibration kernels;
-  TrainingCalibration training;
-  CollectiveParameters collectives;
-  std::vector<NodeFailureRate> failure_rates;
-  std::vector<DatasetKind> dataset_kinds;
-  std::vector<StorageGuidance> storage_guidance;
-  std::vector<Engine> engines;
+  std::shared_ptr<const catalog::Knowledge> knowledge;
+  compute::Calibration kernels;
+  training::TrainingCalibration training;
+  fabric::CollectiveParameters collectives;
+  std::vector<failure::NodeFailureRate> failure_rates;
+  std::vector<storage::DatasetKind> dataset_kinds;
+  std::vector<storage::StorageGuidance> storage_guidance;
+  std::vector<serving::Engine> engines;
   std::vector<TierMeasurement> tiers;  // of the reader's own storage; none as shipped
 
-  const Catalog& catalog() const { return knowledge->catalog; }
+  const catalog::Catalog& catalog() const { return knowledge->catalog; }
 };
 
 // Every fault of every table at once.
-Result<Models> read_models(std::shared_ptr<const Knowledge> knowledge);
+Result<Models> read_models(std::shared_ptr<const catalog::Knowledge> knowledge);
 // From the files of data/, as embedded_files() has them.
-Result<Models> load_models(std::span<const EmbeddedFile> files);
+Result<Models> load_models(std::span<const catalog::EmbeddedFile> files);
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -7,7 +7,7 @@
 
 #include "fabric/bill.h"
 
-namespace orrery {
+namespace orrery::machine {
 namespace {
 
 // Storage ports of a node where neither the design nor the catalog gives them: one dual-port card.
@@ -55,10 +55,11 @@ Endpoints service_endpoints(const design::Network& wanted, const std::vector<Fle
   return e;
 }
 
-FabricSpec spec_of(const design::Network& wanted, const Switch* part, const Endpoints& e) {
+fabric::FabricSpec spec_of(const design::Network& wanted, const catalog::Switch* part,
+                           const Endpoints& e) {
   const design::TopologyTerms terms = design::topology_terms(wanted.topology);
   const int planes = std::max(terms.planes, wanted.planes);
-  FabricSpec spec{.kind = terms.kind, .nodes = e.nodes};
+  fabric::FabricSpec spec{.kind = terms.kind, .nodes = e.nodes};
   spec.rails = wanted.rails.value_or(e.ports_per_node);
   spec.planes = planes;
   spec.link_rate = e.port_rate / planes;
@@ -73,10 +74,11 @@ FabricSpec spec_of(const design::Network& wanted, const Switch* part, const Endp
 
 // The optic whose rate is nearest above, among those with a price; twin-port modules carry two
 // links.
-const Optic* optic_for(const Catalog& catalog, BytesPerSecond rate, const std::string& asked) {
+const catalog::Optic* optic_for(const catalog::Catalog& catalog, BytesPerSecond rate,
+                                const std::string& asked) {
   if (!asked.empty()) return catalog.optic(asked);
-  const Optic* best = nullptr;
-  for (const Optic& o : catalog.optics) {
+  const catalog::Optic* best = nullptr;
+  for (const catalog::Optic& o : catalog.optics) {
     const bool module = o.kind.starts_with("optic");
     if (!module || !o.rate || *o.rate < rate || !o.price) continue;
     if (!best || *o.rate < *best->rate) best = &o;
@@ -84,9 +86,9 @@ const Optic* optic_for(const Catalog& catalog, BytesPerSecond rate, const std::s
   return best;
 }
 
-BillParts parts_of(const design::Network& wanted, const Switch* part, const Catalog& catalog,
-                   BytesPerSecond link_rate) {
-  BillParts parts{.leaf = part, .spine = part, .core = part};
+fabric::BillParts parts_of(const design::Network& wanted, const catalog::Switch* part,
+                           const catalog::Catalog& catalog, BytesPerSecond link_rate) {
+  fabric::BillParts parts{.leaf = part, .spine = part, .core = part};
   parts.switch_module = optic_for(catalog, 2 * link_rate, wanted.link);
   parts.node_module = optic_for(catalog, 2 * link_rate, wanted.node_link);
   parts.cable = catalog.optic("mpo-trunk");
@@ -94,15 +96,15 @@ BillParts parts_of(const design::Network& wanted, const Switch* part, const Cata
   return parts;
 }
 
-Network build(const std::string& name, const design::Network& wanted, const Catalog& catalog,
-              const Endpoints& e) {
+Network build(const std::string& name, const design::Network& wanted,
+              const catalog::Catalog& catalog, const Endpoints& e) {
   Network v{.name = name, .path = "fabric." + name, .wanted = &wanted};
   v.switch_part = wanted.switch_part.empty() ? nullptr : catalog.switch_part(wanted.switch_part);
   v.is_roce = speaks_roce(wanted, v.switch_part);
   v.ports_per_node = e.ports_per_node;
   v.port_rate = e.port_rate;
   if (wanted.topology == design::NamedTopology::none || e.nodes == 0) return v;
-  const FabricSpec spec = spec_of(wanted, v.switch_part, e);
+  const fabric::FabricSpec spec = spec_of(wanted, v.switch_part, e);
   auto topology = make_topology(spec);
   if (!topology) {
     v.faults = std::move(topology.error());
@@ -118,19 +120,19 @@ Network build(const std::string& name, const design::Network& wanted, const Cata
 
 }  // namespace
 
-int radix_at(const Switch& part, BytesPerSecond rate) {
+int radix_at(const catalog::Switch& part, BytesPerSecond rate) {
   if (rate <= BytesPerSecond(0)) return part.ports;
   const double split = std::max(1.0, std::floor(part.port_rate / rate + 1e-9));
   return static_cast<int>(part.ports * split);
 }
 
-bool speaks_roce(const design::Network& network, const Switch* part) {
+bool speaks_roce(const design::Network& network, const catalog::Switch* part) {
   if (network.protocol) return *network.protocol == design::Protocol::roce;
   return part != nullptr && part->type.starts_with("Ethernet") &&
          network.topology != design::NamedTopology::none;
 }
 
-Networks build_networks(const design::Design& design, const Catalog& catalog,
+Networks build_networks(const design::Design& design, const catalog::Catalog& catalog,
                         const std::vector<Fleet>& fleets) {
   const design::Networks& f = design.fabric;
   Networks views;
@@ -145,9 +147,10 @@ Networks build_networks(const design::Design& design, const Catalog& catalog,
   return views;
 }
 
-Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const Catalog& catalog) {
-  const Switch& part = *wanted.switch_part;
-  FabricSpec spec{.kind = wanted.kind, .nodes = wanted.nodes, .rails = wanted.ports_per_node};
+Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const catalog::Catalog& catalog) {
+  const catalog::Switch& part = *wanted.switch_part;
+  fabric::FabricSpec spec{
+      .kind = wanted.kind, .nodes = wanted.nodes, .rails = wanted.ports_per_node};
   spec.planes = wanted.planes;
   spec.link_rate = wanted.port_rate / std::max(1, wanted.planes);
   spec.radix = wanted.radix.value_or(radix_at(part, spec.link_rate));
@@ -157,13 +160,13 @@ Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const Catalog& ca
   spec.torus = wanted.torus;
   auto topology = make_topology(spec);
   if (!topology) return std::unexpected(std::move(topology.error()));
-  const BillParts parts{.leaf = &part,
-                        .nic = catalog.nic("cx7"),
-                        .switch_module = catalog.optic("800g-2xdr4"),
-                        .node_module = catalog.optic("800g-2xdr4"),
-                        .cable = catalog.optic("mpo-trunk")};
-  Bill bill = fabric_bill(*topology, parts, "compute fabric");
+  const fabric::BillParts parts{.leaf = &part,
+                                .nic = catalog.nic("cx7"),
+                                .switch_module = catalog.optic("800g-2xdr4"),
+                                .node_module = catalog.optic("800g-2xdr4"),
+                                .cable = catalog.optic("mpo-trunk")};
+  catalog::Bill bill = fabric_bill(*topology, parts, "compute fabric");
   return BuiltNetwork{std::move(*topology), std::move(bill)};
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

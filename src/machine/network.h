@@ -11,16 +11,17 @@
 #include "fabric/topology.h"
 #include "machine/fleet.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 struct Network {
   std::string name;  // "compute"
   std::string path;  // "fabric.compute"
   const design::Network* wanted = nullptr;
-  const Switch* switch_part = nullptr;
-  std::optional<Topology> topology;  // none where the network is not declared, or cannot be built
-  Diagnostics faults;                // why it cannot be built
-  Bill bill;
+  const catalog::Switch* switch_part = nullptr;
+  std::optional<fabric::Topology>
+      topology;        // none where the network is not declared, or cannot be built
+  Diagnostics faults;  // why it cannot be built
+  catalog::Bill bill;
   int ports_per_node = 0;
   BytesPerSecond port_rate;  // of one port, per direction
   bool is_roce = false;
@@ -34,30 +35,30 @@ struct Networks {
   Network management;
 };
 
-Networks build_networks(const design::Design& design, const Catalog& catalog,
+Networks build_networks(const design::Design& design, const catalog::Catalog& catalog,
                         const std::vector<Fleet>& fleets);
 
 // One network by itself, without a design: InfiniBand's managers and the usual optics with it.
 struct PlainNetwork {
-  TopologyKind kind = TopologyKind::rail_fat_tree;
+  catalog::TopologyKind kind = catalog::TopologyKind::rail_fat_tree;
   int nodes = 0;
   int ports_per_node = 1;
-  const Switch* switch_part = nullptr;  // never nullptr
-  std::optional<int> radix;             // where the catalog's is not meant
+  const catalog::Switch* switch_part = nullptr;  // never nullptr
+  std::optional<int> radix;                      // where the catalog's is not meant
   BytesPerSecond port_rate;
   int planes = 1;
   double oversubscription = 1;
   std::vector<int> torus;
 };
 struct BuiltNetwork {
-  Topology topology;
-  Bill bill;
+  fabric::Topology topology;
+  catalog::Bill bill;
 };
-Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const Catalog& catalog);
+Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const catalog::Catalog& catalog);
 
 // Ports of a switch when each serves an endpoint of `rate`: breakout doubles 64 x 800G to 128 x
 // 400G.
-int radix_at(const Switch& part, BytesPerSecond rate);
-bool speaks_roce(const design::Network& network, const Switch* part);
+int radix_at(const catalog::Switch& part, BytesPerSecond rate);
+bool speaks_roce(const design::Network& network, const catalog::Switch* part);
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -7,7 +7,7 @@
 #include "base/math.h"
 #include "compute/power.h"
 
-namespace orrery {
+namespace orrery::machine {
 namespace {
 
 // From the published rows of docs/models/serving.md: a dense model's TPOT, and what more a mixture
@@ -46,8 +46,8 @@ Estimate first_token(double value, double width) {
   return e;
 }
 
-ServingPrediction describe_point(const Costs& costs, const ServingQuery& query, Replica replica,
-                                 const ServingPoint& point) {
+ServingPrediction describe_point(const Costs& costs, const ServingQuery& query,
+                                 serving::Replica replica, const serving::ServingPoint& point) {
   const double width = serving_error(costs.device(), query);
   ServingPrediction p{.replica = std::move(replica),
                       .point = point,
@@ -73,31 +73,31 @@ Costs serving_costs(const Models& models, const ServingQuery& q) {
                 .graph_reduce = q.own_kernels});
 }
 
-Result<Replica> replica_of(const Models& models, const ServingQuery& q) {
+Result<serving::Replica> replica_of(const Models& models, const ServingQuery& q) {
   Diagnostics faults;
-  const Engine* engine = find_engine(models.engines, q.engine);
+  const serving::Engine* engine = find_engine(models.engines, q.engine);
   if (!engine) faults.push_back(refusal("serving.engine", "no engine named " + q.engine));
   if (q.model.state_space_layers > 0) {
     faults.push_back(refusal("serving.state-space", "state-space layers are not modelled"));
   }
-  const ServingSplit& s = q.split;
+  const serving::ServingSplit& s = q.split;
   if (s.tp < 1 || s.pp < 1 || s.attention_dp < 1 || s.ep < 1 || q.model.heads % s.tp != 0) {
     faults.push_back(refusal("serving.split",
                              fmt::format("{} heads do not split over tp {}", q.model.heads, s.tp)));
   }
-  for (const Dtype d : {q.precision.products, q.precision.experts}) {
+  for (const catalog::Dtype d : {q.precision.products, q.precision.experts}) {
     if (!q.accelerator->peak(d)) {
       faults.push_back(refusal(
           "serving.format", fmt::format("{} has no {} products", q.accelerator->id, to_text(d))));
     }
   }
   if (has_errors(faults)) return std::unexpected(faults);
-  Replica r{.model = q.model,
-            .split = q.split,
-            .precision = q.precision,
-            .engine = *engine,
-            .limits = q.limits.value_or(default_limits(q.accelerator->memory)),
-            .memory = {}};
+  serving::Replica r{.model = q.model,
+                     .split = q.split,
+                     .precision = q.precision,
+                     .engine = *engine,
+                     .limits = q.limits.value_or(serving::default_limits(q.accelerator->memory)),
+                     .memory = {}};
   r.memory = serving_memory(
       q.model, q.split, q.precision, r.engine, q.accelerator->memory,
       {.limits = r.limits, .least_tokens = q.request.input + q.request.output, .blocks = q.blocks});
@@ -110,7 +110,7 @@ Result<Replica> replica_of(const Models& models, const ServingQuery& q) {
   return r;
 }
 
-double serving_error(const DeviceModel& device, const ServingQuery& q) {
+double serving_error(const compute::DeviceModel& device, const ServingQuery& q) {
   const double model = q.model.is_moe() ? kExpertError : kDenseError;
   return math::hypot(model, relative_error(device, q.precision.products));
 }
@@ -119,26 +119,27 @@ Result<ServingPrediction> predict_serving(const Models& models, const ServingQue
   auto replica = replica_of(models, query);
   if (!replica) return std::unexpected(replica.error());
   const Costs costs = serving_costs(models, query);
-  const ServingPoint point =
+  const serving::ServingPoint point =
       closed_loop(*replica, query.request, query.concurrency, serving_source(costs));
   return describe_point(costs, query, std::move(*replica), point);
 }
 
 Result<ServingPrediction> predict_capacity(const Models& models, const ServingQuery& query,
-                                           const ServingTarget& target) {
+                                           const serving::ServingTarget& target) {
   auto replica = replica_of(models, query);
   if (!replica) return std::unexpected(replica.error());
   const Costs costs = serving_costs(models, query);
-  const ServingPoint point = capacity(*replica, query.request, target, serving_source(costs));
+  const serving::ServingPoint point =
+      capacity(*replica, query.request, target, serving_source(costs));
   return describe_point(costs, query, std::move(*replica), point);
 }
 
 Result<StepPrediction> predict_step(const Models& models, const ServingQuery& query,
-                                    const Iteration& iteration) {
+                                    const serving::Iteration& iteration) {
   const auto replica = replica_of(models, query);
   if (!replica) return std::unexpected(replica.error());
   const Costs costs = serving_costs(models, query);
-  const StepTime step = step_time(*replica, iteration, serving_source(costs));
+  const serving::StepTime step = step_time(*replica, iteration, serving_source(costs));
   const double borrowed = costs.device().borrowed_error;
   return StepPrediction{.step = step,
                         .seconds = about(step.total.base(), math::hypot(kStepError, borrowed)),
@@ -154,4 +155,4 @@ std::optional<int> least_tp(const Models& models, const ServingQuery& query, int
   return std::nullopt;
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

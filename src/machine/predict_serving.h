@@ -15,18 +15,18 @@
 #include "machine/costs.h"
 #include "serving/steady_state.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 struct ServingQuery {
-  ModelShape model;
-  const Accelerator* accelerator = nullptr;
+  catalog::ModelShape model;
+  const catalog::Accelerator* accelerator = nullptr;
   std::string engine = "vllm";
-  ServingSplit split;
-  ServingPrecision precision;
-  RequestShape request;
+  serving::ServingSplit split;
+  serving::ServingPrecision precision;
+  serving::RequestShape request;
   double concurrency = 1;
   std::optional<double> blocks;  // of KV cache, as the engine printed it
-  std::optional<EngineLimits> limits;
+  std::optional<serving::EngineLimits> limits;
   double nics_per_accelerator = 1;  // a replica wider than the scale-up domain crosses them
   BytesPerSecond nic_rate = gbits_per_s(400);
   bool own_kernels = true;  // the engine's 8-bit kernels and graphed all-reduce; false: PyTorch's
@@ -36,8 +36,8 @@ struct ServingQuery {
 Costs serving_costs(const Models& models, const ServingQuery& query);
 
 struct ServingPrediction {
-  Replica replica;
-  ServingPoint point;
+  serving::Replica replica;
+  serving::ServingPoint point;
   Estimate ttft_s;
   Estimate tpot_s;
   Estimate output_tokens_per_s;  // of the replica
@@ -46,28 +46,28 @@ struct ServingPrediction {
 
 // The replica that a query describes, or why there is none: unknown engine, a format or a layer
 // that is not supported, a split that does not divide, weights that do not fit.
-Result<Replica> replica_of(const Models& models, const ServingQuery& query);
+Result<serving::Replica> replica_of(const Models& models, const ServingQuery& query);
 
 Result<ServingPrediction> predict_serving(const Models& models, const ServingQuery& query);
 
 // One step by itself.
 struct StepPrediction {
-  StepTime step;
+  serving::StepTime step;
   Estimate seconds;
   Estimate watts;
 };
 Result<StepPrediction> predict_step(const Models& models, const ServingQuery& query,
-                                    const Iteration& iteration);
+                                    const serving::Iteration& iteration);
 
 // The most that one replica serves within `target`; query.concurrency is not read.
 Result<ServingPrediction> predict_capacity(const Models& models, const ServingQuery& query,
-                                           const ServingTarget& target);
+                                           const serving::ServingTarget& target);
 
 // The least tp (a power of two that divides the heads) whose weights and one long request fit;
 // nullopt where none up to `most` does.
 std::optional<int> least_tp(const Models& models, const ServingQuery& query, int most);
 
 // Half-width of the 80 % interval of TPOT; TTFT's reaches further up.
-double serving_error(const DeviceModel& device, const ServingQuery& query);
+double serving_error(const compute::DeviceModel& device, const ServingQuery& query);
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -10,7 +10,7 @@
 #include "compute/power.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 namespace {
 
@@ -46,8 +46,8 @@ namespace {
 
 // Which attention kernels a framework brings to a device. The devices that FlashAttention 2 leaves
 // half idle are those with 8-bit products: both came with asynchronous matrix units.
-DeviceOptions libraries_of(const Models& models, const TrainingQuery& q) {
-  const bool asynchronous = q.accelerator->peak(Dtype::fp8).has_value();
+compute::DeviceOptions libraries_of(const Models& models, const TrainingQuery& q) {
+  const bool asynchronous = q.accelerator->peak(catalog::Dtype::fp8).has_value();
   const bool flash2 = models.training.framework(q.framework, q.release).flash2;
   return {.attention = flash2 && asynchronous ? "flash2" : ""};
 }
@@ -63,14 +63,14 @@ Costs training_costs(const Models& models, const TrainingQuery& q) {
                 .accelerators_per_host = 1,
                 .nics_per_host = alone ? 0.0 : 1.0,
                 .nic_rate = q.nic,
-                .network = alone ? NetworkKind::none : q.network,
+                .network = alone ? catalog::NetworkKind::none : q.network,
                 .oversubscription = q.oversubscription},
                {.libraries = libraries_of(models, q),
                 .tuning = models.training.accelerator(q.accelerator->id),
                 .power_limit = q.power_limit});
 }
 
-TrainingJob job_of(const TrainingQuery& q) {
+training::TrainingJob job_of(const TrainingQuery& q) {
   return {.model = q.model,
           .sequence = q.sequence,
           .batch = q.batch,
@@ -85,9 +85,9 @@ TrainingJob job_of(const TrainingQuery& q) {
           .shard_group = q.shard_group};
 }
 
-Bytes usable_memory(const Accelerator& a) { return a.memory * kUsableMemory; }
+Bytes usable_memory(const catalog::Accelerator& a) { return a.memory * kUsableMemory; }
 
-LayoutSpace narrowed(LayoutSpace s, const LayoutWish& w) {
+training::LayoutSpace narrowed(training::LayoutSpace s, const LayoutWish& w) {
   s.tp = options(w.tp, std::move(s.tp));
   s.pp = options(w.pp, std::move(s.pp));
   s.vp = w.pp == 1 ? std::vector<int>{1} : options(w.vp, std::move(s.vp));
@@ -103,21 +103,22 @@ LayoutSpace narrowed(LayoutSpace s, const LayoutWish& w) {
   return s;
 }
 
-LayoutSpace space_of(const TrainingQuery& q, const TrainingJob& job) {
-  LayoutSpace usual = whole_space(job);
+training::LayoutSpace space_of(const TrainingQuery& q, const training::TrainingJob& job) {
+  training::LayoutSpace usual = whole_space(job);
   usual.cp = {1};
-  usual.sharding = {Sharding::zero1};
+  usual.sharding = {catalog::Sharding::zero1};
   // More chunks a stage win next to nothing: the bubble goes with 1/vp, the transfers with vp.
   std::erase_if(usual.vp, [](int vp) { return vp > kUsualChunks; });
-  usual.schedule = {Schedule::one_f_one_b};
+  usual.schedule = {catalog::Schedule::one_f_one_b};
   usual.sequence_parallel = {true};
   return narrowed(std::move(usual), q.layout);
 }
 
-TrainingPrediction describe(const Models& models, const TrainingQuery& q, const TrainingJob& job,
-                            const Costs& costs, const Layout& layout) {
-  const FrameworkModel framework = models.training.framework(q.framework, q.release);
-  StepScratch scratch;
+TrainingPrediction describe(const Models& models, const TrainingQuery& q,
+                            const training::TrainingJob& job, const Costs& costs,
+                            const training::Layout& layout) {
+  const training::FrameworkModel framework = models.training.framework(q.framework, q.release);
+  training::StepScratch scratch;
   TrainingPrediction p;
   p.layout = layout;
   p.step = estimate_step(job, layout, framework, training_source(costs), scratch);
@@ -125,7 +126,7 @@ TrainingPrediction describe(const Models& models, const TrainingQuery& q, const 
   p.memory_limit = usable_memory(*q.accelerator);
   p.fits = p.memory.peak <= p.memory_limit;
 
-  const AcceleratorTuning tuning = models.training.accelerator(q.accelerator->id);
+  const training::AcceleratorTuning tuning = models.training.accelerator(q.accelerator->id);
   double square = framework.error * framework.error + tuning.error * tuning.error;
   const auto widen = [&square](double e) { square += e * e; };
   if (!models.training.knows_framework(q.framework)) widen(kUnknownFrameworkError);
@@ -144,9 +145,9 @@ TrainingPrediction describe(const Models& models, const TrainingQuery& q, const 
                           "docs/models/memory.md");
   p.watts = within(p.step.watts, kTrainingWattsError, kTrainingWattsError, basis,
                    "docs/models/clock-power.md");
-  const auto peak = q.accelerator->peak(product_dtype(q.precision));
+  const auto peak = q.accelerator->peak(workload::product_dtype(q.precision));
   const double flops =
-      training_flops_per_token(q.model, q.sequence, FlopConvention::causal_half).base();
+      training_flops_per_token(q.model, q.sequence, workload::FlopConvention::causal_half).base();
   if (peak) p.mfu = flops * tokens / p.step.seconds / peak->base();
   p.energy_per_step = Joules(p.step.watts * p.step.seconds * q.gpus);
   return p;
@@ -165,35 +166,36 @@ Result<TrainingPrediction> predict_training(const Models& models, const Training
     return refuse("hybrid state-space layers are not modelled",
                   "their scan has no operation here yet");
   }
-  if (!q.accelerator->peak(product_dtype(q.precision))) {
+  if (!q.accelerator->peak(workload::product_dtype(q.precision))) {
     return refuse(fmt::format("{} has no {} products", q.accelerator->id, to_text(q.precision)),
                   "the catalog gives no such peak");
   }
-  const TrainingJob job = job_of(q);
+  const training::TrainingJob job = job_of(q);
   const Costs costs = training_costs(models, q);
-  const LayoutSpace space = space_of(q, job);
+  const training::LayoutSpace space = space_of(q, job);
   const std::int64_t size = space.size();
   if (size == 1) {
-    const Layout only = space.at(0, job.gpus);
+    const training::Layout only = space.at(0, job.gpus);
     if (const auto fault = refuse_layout(job, only)) return refuse(*fault, to_text(only));
     return describe(models, q, job, costs, only);
   }
-  const CostSource source = training_source(costs);
-  const FrameworkModel framework = models.training.framework(q.framework, q.release);
-  SearchQuery search{.job = job,
-                     .space = space,
-                     .framework = framework,
-                     .source = source,
-                     .memory_limit = usable_memory(*q.accelerator),
-                     .peak_flops = q.accelerator->peak(product_dtype(q.precision))->base()};
-  SearchResult found = search_layouts(search, 0, size);
+  const training::CostSource source = training_source(costs);
+  const training::FrameworkModel framework = models.training.framework(q.framework, q.release);
+  training::SearchQuery search{
+      .job = job,
+      .space = space,
+      .framework = framework,
+      .source = source,
+      .memory_limit = usable_memory(*q.accelerator),
+      .peak_flops = q.accelerator->peak(workload::product_dtype(q.precision))->base()};
+  training::SearchResult found = search_layouts(search, 0, size);
   const bool fits = !found.best.empty();
   if (!fits) {
     search.memory_limit = Bytes(std::numeric_limits<double>::infinity());
     search.peak_flops = 0;
     search.keep = static_cast<int>(std::min<std::int64_t>(size, 1000));
     found = search_layouts(search, 0, size);
-    std::ranges::stable_sort(found.best, {}, &RankedLayout::memory);
+    std::ranges::stable_sort(found.best, {}, &training::RankedLayout::memory);
   }
   if (found.best.empty()) {
     const auto fault = refuse_layout(job, space.at(0, job.gpus));
@@ -206,4 +208,4 @@ Result<TrainingPrediction> predict_training(const Models& models, const Training
   return p;
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -18,7 +18,7 @@
 #include "machine/costs.h"
 #include "training/search.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 // What is fixed of a layout; the rest is chosen.
 struct LayoutWish {
@@ -28,9 +28,9 @@ struct LayoutWish {
   std::optional<int> cp;
   std::optional<int> ep;
   std::optional<int> microbatch;
-  std::optional<Sharding> sharding;
-  std::optional<Recompute> recompute;
-  std::optional<Schedule> schedule;
+  std::optional<catalog::Sharding> sharding;
+  std::optional<catalog::Recompute> recompute;
+  std::optional<catalog::Schedule> schedule;
   std::optional<bool> sequence_parallel;
   bool async_tp = false;
 
@@ -38,16 +38,16 @@ struct LayoutWish {
 };
 
 struct TrainingQuery {
-  ModelShape model;
-  const Accelerator* accelerator = nullptr;
+  catalog::ModelShape model;
+  const catalog::Accelerator* accelerator = nullptr;
   int gpus = 1;
   int scaleup = 0;     // devices that the scale-up link joins; 0: the accelerator's own figure
   BytesPerSecond nic;  // of one device and direction; 0: none
   double sequence = 0;
   int batch = 0;  // sequences
   LayoutWish layout;
-  Precision precision = Precision::bf16;
-  TrainingTask task = TrainingTask::pretrain;
+  catalog::Precision precision = catalog::Precision::bf16;
+  training::TrainingTask task = training::TrainingTask::pretrain;
   std::string framework = "default";
   std::string release;
   bool balanced_experts = false;  // routing forced even; else the router's own imbalance
@@ -55,17 +55,17 @@ struct TrainingQuery {
   bool padded_experts = false;  // tokens dropped or padded to equal shares
   bool compiled = true;
   double shard_group = 0;  // ranks that share one ZeRO-3 shard set; 0: all replicas
-  NetworkKind network = NetworkKind::infiniband;
+  catalog::NetworkKind network = catalog::NetworkKind::infiniband;
   double oversubscription = 1;  // of the fabric
   Watts power_limit;            // of one device; 0: its own
 };
 
 struct TrainingPrediction {
-  Layout layout;
+  training::Layout layout;
   bool layout_chosen = false;  // some of it was left open
   bool fits = true;            // false: no candidate fits, this is the one that needs least memory
-  StepEstimate step;
-  MemoryEstimate memory;
+  training::StepEstimate step;
+  training::MemoryEstimate memory;
   Bytes memory_limit;
   Estimate step_time_s;
   Estimate tokens_per_s_per_gpu;
@@ -73,24 +73,25 @@ struct TrainingPrediction {
   Estimate watts;  // of one device; value 0 where nothing is known of its draw
   double mfu = 0;
   Joules energy_per_step;  // of all devices
-  SearchCounts counts;
-  std::vector<RankedLayout> ranked;  // fastest first, where something was chosen
+  training::SearchCounts counts;
+  std::vector<training::RankedLayout> ranked;  // fastest first, where something was chosen
 };
 
 // Device, links and factors of one query.
 Costs training_costs(const Models& models, const TrainingQuery& query);
 
-TrainingJob job_of(const TrainingQuery& query);
+training::TrainingJob job_of(const TrainingQuery& query);
 // The candidates that a wish leaves of a space.
-LayoutSpace narrowed(LayoutSpace space, const LayoutWish& wish);
+training::LayoutSpace narrowed(training::LayoutSpace space, const LayoutWish& wish);
 // What a prediction with open fields tries: the usual choices (ZeRO-1, 1F1B or interleaved, no
 // context parallelism). `orrery search layout` tries whole_space.
-LayoutSpace space_of(const TrainingQuery& query, const TrainingJob& job);
-Bytes usable_memory(const Accelerator& a);
+training::LayoutSpace space_of(const TrainingQuery& query, const training::TrainingJob& job);
+Bytes usable_memory(const catalog::Accelerator& a);
 
 Result<TrainingPrediction> predict_training(const Models& models, const TrainingQuery& query);
 // Of one layout that refuse_layout accepts; what search and predict_training share.
 TrainingPrediction describe(const Models& models, const TrainingQuery& query,
-                            const TrainingJob& job, const Costs& costs, const Layout& layout);
+                            const training::TrainingJob& job, const Costs& costs,
+                            const training::Layout& layout);
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -6,7 +6,7 @@
 
 #include "machine/known_fixture.h"
 
-namespace orrery {
+namespace orrery::machine {
 namespace {
 
 TrainingQuery llama70b() {
@@ -40,7 +40,7 @@ TEST(PredictTraining, OpenLayoutsAreChosenAndFit) {
 TEST(PredictTraining, MoreOfAnyResourceNeverSlowsTheBestLayout) {
   const TrainingQuery q = llama70b();
   const double base = predict_training(known(), q)->step.seconds;
-  Accelerator faster = *q.accelerator;
+  catalog::Accelerator faster = *q.accelerator;
   faster.memory_bandwidth *= 1.5;
   faster.memory *= 1.2;
   TrainingQuery better = q;
@@ -54,7 +54,7 @@ TEST(PredictTraining, MoreOfAnyResourceNeverSlowsTheBestLayout) {
 TEST(PredictTraining, RefusesWhatCannotBeWithAReason) {
   TrainingQuery q = llama70b();
   q.accelerator = known().catalog().accelerator("a100-80-sxm");
-  q.precision = Precision::fp8;
+  q.precision = catalog::Precision::fp8;
   EXPECT_FALSE(predict_training(known(), q));
   q = llama70b();
   q.model.state_space_layers = 10;
@@ -93,4 +93,4 @@ TEST(PredictTraining, PowerIsBetweenIdleAndTheLimit) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -1,6 +1,6 @@
 #include "machine/section.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 const char* to_text(Layer layer) {
   switch (layer) {
@@ -26,4 +26,4 @@ const char* to_text(Layer layer) {
   return "compute";
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -8,7 +8,7 @@
 
 #include "machine/figure.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 enum class Layer { compute, training, serving, fabric, storage, cluster, failure, facility, cost };
 inline constexpr int kLayerCount = 9;
@@ -23,4 +23,4 @@ struct Section {
   std::string limit;  // what binds here: "matrix work, 71 % of the step"
 };
 
-}  // namespace orrery
+}  // namespace orrery::machine

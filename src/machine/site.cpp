@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-namespace orrery {
+namespace orrery::machine {
 namespace {
 
 // A design that was not read from a file has the name that writing it would give.
@@ -13,7 +13,7 @@ std::string path_of_site(const design::Design& design, std::size_t i) {
 
 }  // namespace
 
-std::vector<Site> build_sites(const design::Design& design, const Catalog& catalog) {
+std::vector<Site> build_sites(const design::Design& design, const catalog::Catalog& catalog) {
   std::vector<Site> sites;
   for (std::size_t i = 0; i < design.sites.size(); ++i) {
     const design::Site& s = design.sites[i];
@@ -25,4 +25,4 @@ std::vector<Site> build_sites(const design::Design& design, const Catalog& catal
   return sites;
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

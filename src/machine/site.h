@@ -7,15 +7,15 @@
 #include "catalog/catalog.h"
 #include "design/design.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 struct Site {
   const design::Site* site = nullptr;
-  std::string path;                        // "site" or "sites[0]", as the file has it
-  const GridRegion* region = nullptr;      // nullptr where the catalog has none
-  const CoolingMethod* cooling = nullptr;  // likewise
+  std::string path;                                 // "site" or "sites[0]", as the file has it
+  const catalog::GridRegion* region = nullptr;      // nullptr where the catalog has none
+  const catalog::CoolingMethod* cooling = nullptr;  // likewise
 };
 
-std::vector<Site> build_sites(const design::Design& design, const Catalog& catalog);
+std::vector<Site> build_sites(const design::Design& design, const catalog::Catalog& catalog);
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -6,7 +6,7 @@
 
 #include "design/names.h"
 
-namespace orrery {
+namespace orrery::machine {
 namespace {
 
 // Creations a second of one metadata server of a parallel file system, and of an object store's
@@ -88,7 +88,7 @@ void fill_rates(Tier& v) {
   v.rate_error = v.rates_given ? kErrorGiven : kErrorDevice;
 }
 
-void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const Catalog& catalog) {
+void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const catalog::Catalog& catalog) {
   v.per_node = true;
   if (v.device == nullptr) v.device = catalog.storage_device(kNodeDevice);
   for (const Fleet& f : fleets) {
@@ -103,7 +103,8 @@ void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const Catalog& 
 
 // The drives of the nodes, where no entry of the design is about them.
 std::optional<Tier> implied_node_tier(const std::vector<Tier>& views,
-                                      const std::vector<Fleet>& fleets, const Catalog& catalog) {
+                                      const std::vector<Fleet>& fleets,
+                                      const catalog::Catalog& catalog) {
   for (const Tier& v : views) {
     if (v.tier->tier == design::Tier::node_nvme) return std::nullopt;
   }
@@ -121,7 +122,7 @@ std::optional<Tier> implied_node_tier(const std::vector<Tier>& views,
 
 }  // namespace
 
-std::vector<Tier> build_tiers(const design::Design& design, const Catalog& catalog,
+std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catalog& catalog,
                               const std::vector<Fleet>& fleets) {
   std::vector<Tier> views;
   for (std::size_t i = 0; i < design.storage.size(); ++i) {
@@ -171,4 +172,4 @@ const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label) 
   return nullptr;
 }
 
-}  // namespace orrery
+}  // namespace orrery::machine

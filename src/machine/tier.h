@@ -10,14 +10,14 @@
 #include "design/design.h"
 #include "machine/fleet.h"
 
-namespace orrery {
+namespace orrery::machine {
 
 struct Tier {
   const design::StorageTier* tier = nullptr;
   // Drives that come with the nodes are a tier even where the design does not list them; their
   // entry is made here and owned here.
   std::shared_ptr<const design::StorageTier> implied;
-  const StorageDevice* device = nullptr;
+  const catalog::StorageDevice* device = nullptr;
   std::string path;  // "storage[0]"
   std::string label;
   bool per_node = false;  // node-nvme: the rates below are of one node
@@ -51,10 +51,10 @@ struct TierMeasurement {
   std::string source;
 };
 
-std::vector<Tier> build_tiers(const design::Design& design, const Catalog& catalog,
+std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catalog& catalog,
                               const std::vector<Fleet>& fleets);
 // Of measurements of one tier the last counts; those of tiers that are not here are left out.
 void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured);
 const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label);
 
-}  // namespace orrery
+}  // namespace orrery::machine

@@ -6,7 +6,7 @@
 
 #include "design/value_reader.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // What a batch must be a multiple of, one number for each split of `gpus` that the run could have.
@@ -33,7 +33,7 @@ std::vector<std::int64_t> divisors(const TrainView& view, int gpus) {
 }  // namespace
 
 int accelerators_for(const TrainView& view) {
-  const Fleet& fleet = *view.fleet;
+  const machine::Fleet& fleet = *view.fleet;
   const int per_node = fleet.node.part.accelerators;
   return view.workload->terms.nodes
              ? std::min(fleet.accelerators, *view.workload->terms.nodes * per_node)
@@ -72,4 +72,4 @@ std::optional<int> nearest_batch(const TrainView& view, int gpus) {
   return best;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

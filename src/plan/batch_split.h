@@ -10,7 +10,7 @@
 
 #include "plan/train_view.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 // Fewer nodes than the fleet are tried when the batch does not spread over all of them; a search
 // that leaves more than this share idle is not worth offering.
@@ -29,4 +29,4 @@ std::vector<int> counts_to_try(const TrainView& view, int available);
 // batch does.
 std::optional<int> nearest_batch(const TrainView& view, int gpus);
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -6,7 +6,7 @@
 
 #include "cost/spend.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // Object storage with no row for its provider: the middle of those that have one.
@@ -14,10 +14,11 @@ constexpr double kObjectUsdPerGbMonth = 0.02;
 constexpr double kFileUsdPerGbMonth =
     0.145;  // managed parallel file system, catalog aws-fsx-lustre
 
-const StorageCloudPrice* rent_row(const design::StorageTier& tier, const Catalog& catalog) {
+const catalog::StorageCloudPrice* rent_row(const design::StorageTier& tier,
+                                           const catalog::Catalog& catalog) {
   const bool cold = tier.tier == design::Tier::cold;
-  const StorageCloudPrice* found = nullptr;
-  for (const StorageCloudPrice& p : catalog.storage_prices) {
+  const catalog::StorageCloudPrice* found = nullptr;
+  for (const catalog::StorageCloudPrice& p : catalog.storage_prices) {
     if (p.provider != tier.provider || p.unit != "GB-month") continue;
     const bool file_service = p.item.find("Lustre") != std::string::npos;
     const bool wants_file = tier.kind == design::TierKind::parallel_fs;
@@ -34,9 +35,9 @@ UsdPerByteSecond per_gb_month(double usd_amount) {
 
 }  // namespace
 
-BillLine fleet_line(const Fleet& f) {
+catalog::BillLine fleet_line(const machine::Fleet& f) {
   const design::Fleet& fleet = *f.fleet;
-  BillLine line{.section = "fleet", .item = fleet.name, .part_id = f.node.part.id};
+  catalog::BillLine line{.section = "fleet", .item = fleet.name, .part_id = f.node.part.id};
   line.count = fleet.count + fleet.spares;
   line.unit_price = f.node.part.price;
   if (f.node.part.max_power) line.unit_power = *f.node.part.max_power;
@@ -44,19 +45,20 @@ BillLine fleet_line(const Fleet& f) {
   return line;
 }
 
-std::optional<BillLine> tier_line(const Tier& t, const Catalog& catalog) {
+std::optional<catalog::BillLine> tier_line(const machine::Tier& t,
+                                           const catalog::Catalog& catalog) {
   if (t.per_node || !t.tier->provider.empty()) return std::nullopt;
-  const StorageDevice* device = device_or_usual(t, catalog);
+  const catalog::StorageDevice* device = device_or_usual(t, catalog);
   if (device == nullptr) return std::nullopt;
   const double by_capacity = t.capacity / device->capacity;
-  BillLine line{.section = "storage", .item = t.label, .part_id = device->id};
+  catalog::BillLine line{.section = "storage", .item = t.label, .part_id = device->id};
   line.count = std::max(t.devices, by_capacity);
   const double device_tb = device->capacity / terabytes(1);
-  line.unit_price =
-      PriceRange{device->price_per_tb.low * device_tb, device->price_per_tb.high * device_tb};
+  line.unit_price = catalog::PriceRange{device->price_per_tb.low * device_tb,
+                                        device->price_per_tb.high * device_tb};
   if (t.tier->capex && line.count > 0) {
     const Usd each = *t.tier->capex * t.capacity / line.count;
-    line.unit_price = PriceRange{each, each};
+    line.unit_price = catalog::PriceRange{each, each};
   }
   line.unit_power = device->active_power;
   line.reference = t.device
@@ -65,14 +67,15 @@ std::optional<BillLine> tier_line(const Tier& t, const Catalog& catalog) {
   return line;
 }
 
-std::vector<TierRent> rents_of_tiers(const std::vector<Tier>& tiers, const std::vector<Bytes>& used,
-                                     const Catalog& catalog) {
+std::vector<TierRent> rents_of_tiers(const std::vector<machine::Tier>& tiers,
+                                     const std::vector<Bytes>& used,
+                                     const catalog::Catalog& catalog) {
   std::vector<TierRent> rents;
   for (std::size_t i = 0; i < tiers.size(); ++i) {
-    const Tier& t = tiers[i];
+    const machine::Tier& t = tiers[i];
     if (t.tier->provider.empty()) continue;
     TierRent r{.tier = &t};
-    const StorageCloudPrice* row = rent_row(*t.tier, catalog);
+    const catalog::StorageCloudPrice* row = rent_row(*t.tier, catalog);
     UsdPerByteSecond price = per_gb_month(
         t.tier->kind == design::TierKind::parallel_fs ? kFileUsdPerGbMonth : kObjectUsdPerGbMonth);
     r.reference = "assumed: no row for " + t.tier->provider;
@@ -85,22 +88,22 @@ std::vector<TierRent> rents_of_tiers(const std::vector<Tier>& tiers, const std::
   return rents;
 }
 
-double reserved_discount(const design::Rent& rent, const Catalog& catalog) {
+double reserved_discount(const design::Rent& rent, const catalog::Catalog& catalog) {
   if (rent.discount) return *rent.discount;
   const Seconds term = rent.term.value_or(years(1));
   double discount = 0;
-  for (const ReservedDiscount& d : catalog.reserved_discounts) {
+  for (const catalog::ReservedDiscount& d : catalog.reserved_discounts) {
     if (d.term <= term) discount = std::max(discount, (d.low + d.high) / 2);
   }
   return discount;
 }
 
-Usd egress_of(const design::Design& design, const Catalog&) {
+Usd egress_of(const design::Design& design, const catalog::Catalog&) {
   const design::Economics& e = design.economics;
   if (!e.egress) return Usd(0);
   if (e.egress_price) return *e.egress * *e.egress_price;
   // Bills are by the month: twelve equal ones.
-  return egress_cost(*e.egress / 12, aws_egress_steps()) * 12;
+  return egress_cost(*e.egress / 12, cost::aws_egress_steps()) * 12;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -6,15 +6,17 @@
 
 #include "plan/cost_view.h"
 
-namespace orrery {
+namespace orrery::plan {
 
-BillLine fleet_line(const Fleet& fleet);
+catalog::BillLine fleet_line(const machine::Fleet& fleet);
 // nullopt for a rented tier and for drives that come with their nodes.
-std::optional<BillLine> tier_line(const Tier& tier, const Catalog& catalog);
+std::optional<catalog::BillLine> tier_line(const machine::Tier& tier,
+                                           const catalog::Catalog& catalog);
 // `used` has an entry a tier.
-std::vector<TierRent> rents_of_tiers(const std::vector<Tier>& tiers, const std::vector<Bytes>& used,
-                                     const Catalog& catalog);
-double reserved_discount(const design::Rent& rent, const Catalog& catalog);
-Usd egress_of(const design::Design& design, const Catalog& catalog);
+std::vector<TierRent> rents_of_tiers(const std::vector<machine::Tier>& tiers,
+                                     const std::vector<Bytes>& used,
+                                     const catalog::Catalog& catalog);
+double reserved_discount(const design::Rent& rent, const catalog::Catalog& catalog);
+Usd egress_of(const design::Design& design, const catalog::Catalog& catalog);
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -9,24 +9,24 @@
 #include "cost/spend.h"
 #include "plan/cost_parts.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // Where a rented part has no row in the price table and the design gives no price.
 constexpr UsdPerSecond kUnknownPrice = usd_per_hour(4);
 
 void add_bills(CostView& v, const CostContext& c) {
-  for (const Fleet& f : c.machine.fleets) {
+  for (const machine::Fleet& f : c.machine.fleets) {
     if (!f.rented()) v.bill.lines.push_back(fleet_line(f));
   }
-  for (const Network* n :
+  for (const machine::Network* n :
        {&c.machine.networks.compute, &c.machine.networks.storage, &c.machine.networks.management}) {
     v.bill.lines.insert(v.bill.lines.end(), n->bill.lines.begin(), n->bill.lines.end());
   }
-  for (const Tier& t : c.machine.tiers) {
+  for (const machine::Tier& t : c.machine.tiers) {
     if (auto line = tier_line(t, c.machine.catalog())) v.bill.lines.push_back(std::move(*line));
   }
-  const PriceRange price = v.bill.price();
+  const catalog::PriceRange price = v.bill.price();
   const Usd middle = price.middle();
   if (middle > Usd(0)) {
     v.price_low = price.low / middle;
@@ -43,7 +43,7 @@ double mean_goodput(const std::vector<TrainView>& trains) {
   return mean.value_or(1);
 }
 
-void apply(const design::Economics& e, OwnershipInput& in) {
+void apply(const design::Economics& e, cost::OwnershipInput& in) {
   in.years = e.depreciation.value_or(e.horizon) / years(1);
   if (e.discount_rate) in.rate = *e.discount_rate;
   if (e.residual) in.residual = *e.residual;
@@ -64,13 +64,13 @@ Tariff tariff_of(const CostContext& c, const SiteView* site) {
   if (c.machine.design().economics.power_price)
     return {*c.machine.design().economics.power_price, "the design"};
   if (site == nullptr || site->region == nullptr) return {};
-  const GridRegion& r = *site->region;
+  const catalog::GridRegion& r = *site->region;
   return {(r.price_low + r.price_high) / 2, r.provenance.reference};
 }
 
 void fill_owned(CostView& v, const CostContext& c) {
   double owned = 0;
-  for (const Fleet& f : c.machine.fleets) {
+  for (const machine::Fleet& f : c.machine.fleets) {
     // A server without accelerators counts as one unit, so that CPU fleets have a price per hour
     // too.
     if (!f.rented()) owned += f.accelerators > 0 ? f.accelerators : f.hosts;
@@ -89,14 +89,14 @@ void fill_owned(CostView& v, const CostContext& c) {
     tariff = tariff_of(c, &s);
     owns_hall = owns_hall || !s.site->rented_hall;
   }
-  OwnershipInput in = ownership_defaults(c.machine.catalog(), owned, mean);
-  in.capex = capex_of(std::vector<Bill>{v.bill});
+  cost::OwnershipInput in = cost::ownership_defaults(c.machine.catalog(), owned, mean);
+  in.capex = cost::capex_of(std::vector<catalog::Bill>{v.bill});
   in.contracted = nameplate;
   in.pue = mean > Watts(0) ? pue_weighted / mean.base() : 1;
   in.electricity = tariff.price;
   in.electricity_reference = tariff.reference;
   if (owns_hall) {
-    const TcoParameter* hall = c.machine.catalog().tco("facility-capex");
+    const catalog::TcoParameter* hall = c.machine.catalog().tco("facility-capex");
     in.colocation = UsdPerJoule(0);
     in.hall = UsdPerWatt(hall ? hall->typical : 11.7);
   }
@@ -107,24 +107,24 @@ void fill_owned(CostView& v, const CostContext& c) {
   v.owned = owned_cost(in);
 }
 
-RentedFleet rent_of(const Fleet& f, const CostView& v, const CostContext& c) {
+RentedFleet rent_of(const machine::Fleet& f, const CostView& v, const CostContext& c) {
   const design::Rent& rent = *f.fleet->rent;
   RentedFleet r{.fleet = &f};
   r.input.kind = rent.contract;
   r.input.list = kUnknownPrice;
   r.reference = "assumed: no row in the price table";
-  const bool spot = r.input.kind == Contract::spot;
+  const bool spot = r.input.kind == catalog::Contract::spot;
   if (rent.price) {
     r.input.list = *rent.price;
     r.reference = "the design";
   } else if (f.accelerator()) {
-    auto market =
-        market_price(c.machine.catalog().cloud_prices, f.accelerator()->id, rent.provider, spot);
+    auto market = cost::market_price(c.machine.catalog().cloud_prices, f.accelerator()->id,
+                                     rent.provider, spot);
     if (!market)
-      market = market_price(c.machine.catalog().cloud_prices, f.accelerator()->id, "", spot);
+      market = cost::market_price(c.machine.catalog().cloud_prices, f.accelerator()->id, "", spot);
     if (market) r.input.list = market->median, r.reference = market->reference;
   }
-  if (r.input.kind == Contract::reserved)
+  if (r.input.kind == catalog::Contract::reserved)
     r.input.discount = reserved_discount(rent, c.machine.catalog());
   r.input.utilisation = c.machine.design().economics.utilisation.value_or(0.9);
   // The failure stage already counts interruptions in the goodput of what runs here.
@@ -142,18 +142,18 @@ void fill_runs(CostView& v, const CostContext& c) {
     RunCost run{.label = t.label, .per_useful_hour = v.per_useful_hour};
     run.accelerator_hours = t.accelerators * (t.run_time / hours(1));
     // Useful hours are wall hours times goodput; the run pays for all of them.
-    run.amount = run_cost(t.accelerators, t.run_time * t.goodput, v.per_useful_hour);
+    run.amount = cost::run_cost(t.accelerators, t.run_time * t.goodput, v.per_useful_hour);
     v.runs.push_back(std::move(run));
   }
 }
 
 void fill_market(CostView& v, const CostContext& c) {
-  const Accelerator* accelerator = nullptr;
-  for (const Fleet& f : c.machine.fleets) {
+  const catalog::Accelerator* accelerator = nullptr;
+  for (const machine::Fleet& f : c.machine.fleets) {
     if (accelerator == nullptr) accelerator = f.accelerator();
   }
   if (accelerator == nullptr) return;
-  v.market = market_price(c.machine.catalog().cloud_prices, accelerator->id, "", false);
+  v.market = cost::market_price(c.machine.catalog().cloud_prices, accelerator->id, "", false);
   if (v.market && v.owned) {
     // A rented hour loses to failures what an owned one does.
     v.break_even_utilisation =
@@ -169,7 +169,7 @@ CostView view_cost(const CostContext& c) {
   v.goodput = mean_goodput(c.trains);
   v.utilisation = c.machine.design().economics.utilisation.value_or(v.utilisation);
   fill_owned(v, c);
-  for (const Fleet& f : c.machine.fleets) {
+  for (const machine::Fleet& f : c.machine.fleets) {
     v.accelerators += f.accelerators > 0 ? f.accelerators : f.hosts;
     if (f.rented()) v.rented.push_back(rent_of(f, v, c));
   }
@@ -191,4 +191,4 @@ CostView view_cost(const CostContext& c) {
   return v;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -14,18 +14,18 @@
 #include "plan/site_view.h"
 #include "plan/train_view.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 struct RentedFleet {
-  const Fleet* fleet = nullptr;
-  RentalInput input;
-  Rental rental;
+  const machine::Fleet* fleet = nullptr;
+  cost::RentalInput input;
+  cost::Rental rental;
   Usd per_year;  // billed, all year
   std::string reference;
 };
 
 struct TierRent {
-  const Tier* tier = nullptr;
+  const machine::Tier* tier = nullptr;
   Usd per_year;
   Usd requests_per_year;
   std::string reference;
@@ -39,9 +39,9 @@ struct RunCost {
 };
 
 struct CostView {
-  Bill bill;
-  OwnershipInput input;            // of what is owned
-  std::optional<Ownership> owned;  // none where all is rented
+  catalog::Bill bill;
+  cost::OwnershipInput input;            // of what is owned
+  std::optional<cost::Ownership> owned;  // none where all is rented
   std::vector<RentedFleet> rented;
   std::vector<TierRent> tier_rents;
   Usd egress_per_year;
@@ -54,13 +54,13 @@ struct CostView {
   double price_high = 1;
   std::vector<RunCost> runs;
   std::optional<double> break_even_utilisation;  // against the market's on-demand median
-  std::optional<MarketPrice> market;
-  Tornado tornado;
+  std::optional<cost::MarketPrice> market;
+  cost::Tornado tornado;
   std::vector<std::string> unpriced;
 };
 
 struct CostContext {
-  const Machine& machine;
+  const machine::Machine& machine;
   const std::vector<TrainView>& trains;
   const std::vector<Bytes>& used;  // of each tier
   const std::vector<SiteView>& sites;
@@ -68,4 +68,4 @@ struct CostContext {
 
 CostView view_cost(const CostContext& context);
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -10,7 +10,7 @@
 #include "design/write_design.h"
 #include "plan/review.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // Figures that moved less than this are noise in a report.
@@ -97,7 +97,8 @@ constexpr SectionSwap kSections[] = {
 };
 
 std::vector<SectionEffect> attribute(const design::Design& before, const design::Design& after,
-                                     const Models& models, const Totals& from, const Totals& to) {
+                                     const machine::Models& models, const Totals& from,
+                                     const Totals& to) {
   std::vector<SectionEffect> effects;
   SectionEffect rest{.section = "together",
                      .cost_usd_per_year = to.annual - from.annual,
@@ -123,9 +124,9 @@ std::vector<SectionEffect> attribute(const design::Design& before, const design:
 
 std::vector<FigureChange> changed_figures(const Verdict& before, const Verdict& after) {
   std::vector<FigureChange> changes;
-  for (const Section& s : after.sections) {
-    for (const Figure& f : s.figures) {
-      const Figure* old = before.figure(s.layer, f.id, s.name);
+  for (const machine::Section& s : after.sections) {
+    for (const machine::Figure& f : s.figures) {
+      const machine::Figure* old = before.figure(s.layer, f.id, s.name);
       if (old == nullptr || old->estimate.value == f.estimate.value) continue;
       changes.push_back({.layer = s.layer,
                          .section = s.name,
@@ -161,9 +162,9 @@ std::string verdict_line(const DesignDiff& d, const Totals& from, const Totals& 
   std::string line =
       fmt::format("{} -> {}: {}{} a year, goodput {} -> {}, a useful hour {} by {}", d.before_name,
                   d.after_name, to.annual >= from.annual ? "+" : "-",
-                  show(std::fabs(to.annual - from.annual), Unit::usd),
-                  show(from.goodput, Unit::ratio), show(to.goodput, Unit::ratio),
-                  unit >= 0 ? "dearer" : "cheaper", show(std::fabs(unit), Unit::ratio));
+                  show(std::fabs(to.annual - from.annual), machine::Unit::usd),
+                  show(from.goodput, machine::Unit::ratio), show(to.goodput, machine::Unit::ratio),
+                  unit >= 0 ? "dearer" : "cheaper", show(std::fabs(unit), machine::Unit::ratio));
   if (d.passed_before != d.passes_after)
     line += d.passes_after ? "; now passes" : "; no longer passes";
   return line + ".";
@@ -171,7 +172,7 @@ std::string verdict_line(const DesignDiff& d, const Totals& from, const Totals& 
 
 }  // namespace
 
-DesignDiff compare(const Reviewed& before, const Reviewed& after, const Models& models) {
+DesignDiff compare(const Reviewed& before, const Reviewed& after, const machine::Models& models) {
   const Verdict& a = before.verdict;
   const Verdict& b = after.verdict;
   const design::Design& from_design = before.stages.design();
@@ -194,7 +195,7 @@ DesignDiff compare(const Reviewed& before, const Reviewed& after, const Models& 
 }
 
 DesignDiff compare(const design::Design& before, const design::Design& after,
-                   const Models& models) {
+                   const machine::Models& models) {
   const Review a = run_stages(before, models);
   const Review b = run_stages(after, models);
   const Verdict before_verdict = verdict_of(a, {.spends = false});
@@ -202,4 +203,4 @@ DesignDiff compare(const design::Design& before, const design::Design& after,
   return compare({a, before_verdict}, {b, after_verdict}, models);
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

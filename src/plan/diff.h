@@ -14,7 +14,7 @@
 #include "plan/stages.h"
 #include "plan/verdict.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 struct SectionEffect {
   std::string section;  // "fabric"; "together" for the remainder
@@ -24,10 +24,10 @@ struct SectionEffect {
 };
 
 struct FigureChange {
-  Layer layer = Layer::compute;
+  machine::Layer layer = machine::Layer::compute;
   std::string section;
   std::string label;
-  Unit unit = Unit::count;
+  machine::Unit unit = machine::Unit::count;
   double before = 0;
   double after = 0;
 
@@ -51,13 +51,14 @@ struct DesignDiff {
   bool same() const { return before_digest == after_digest; }
 };
 
-DesignDiff compare(const design::Design& before, const design::Design& after, const Models& models);
+DesignDiff compare(const design::Design& before, const design::Design& after,
+                   const machine::Models& models);
 
 // The same of designs that are reviewed already, with spends or without.
 struct Reviewed {
   const Review& stages;
   const Verdict& verdict;
 };
-DesignDiff compare(const Reviewed& before, const Reviewed& after, const Models& models);
+DesignDiff compare(const Reviewed& before, const Reviewed& after, const machine::Models& models);
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -8,7 +8,7 @@
 #include "design/names.h"
 #include "design/write_value.h"
 
-namespace orrery {
+namespace orrery::plan {
 std::string path_of(const Review& r, const design::StorageTier& tier) {
   return fmt::format("storage[{}]", &tier - r.design().storage.data());
 }
@@ -17,29 +17,30 @@ const SiteView& view_of(const Review& r, const design::Site& site) {
   return r.sites[static_cast<std::size_t>(&site - r.design().sites.data())];
 }
 
-Edit edit_nodes(const Review& r, const design::Workload& workload, const Fleet& fleet, int nodes) {
+Edit edit_nodes(const Review& r, const design::Workload& workload, const machine::Fleet& fleet,
+                int nodes) {
   const auto& own = workload.terms.nodes;
   const std::int64_t wanted = own ? r.machine->book_of(fleet).nodes() - *own + nodes : nodes;
   if (own && wanted <= fleet.fleet->count) {
-    return {path_of(r.design(), workload) + ".nodes", std::to_string(nodes)};
+    return {machine::path_of(r.design(), workload) + ".nodes", std::to_string(nodes)};
   }
   return {fleet.path + ".count", std::to_string(std::min<std::int64_t>(kMostNodes, wanted))};
 }
 
-std::optional<Edit> edit_asked(const Review& r, const Fleet& fleet) {
-  const FleetBook& book = r.machine->book_of(fleet);
+std::optional<Edit> edit_asked(const Review& r, const machine::Fleet& fleet) {
+  const machine::FleetBook& book = r.machine->book_of(fleet);
   const int there = fleet.fleet->count;
   const std::int64_t asked = book.nodes();
   if (asked <= kMostNodes && site_carries(r, fleet, static_cast<int>(asked) - there)) {
     return Edit{fleet.path + ".count", std::to_string(asked)};
   }
-  const Booking& largest = *book.largest();
+  const machine::Booking& largest = *book.largest();
   const std::int64_t left = there - (asked - largest.nodes);
   if (left <= 0) return std::nullopt;
-  return Edit{path_of(r.design(), *largest.workload) + ".nodes", std::to_string(left)};
+  return Edit{machine::path_of(r.design(), *largest.workload) + ".nodes", std::to_string(left)};
 }
 
-bool site_carries(const Review& r, const Fleet& fleet, int more_nodes) {
+bool site_carries(const Review& r, const machine::Fleet& fleet, int more_nodes) {
   if (fleet.rented() || fleet.site == nullptr) return true;
   const SiteView& v = view_of(r, *fleet.site);
   const auto power =
@@ -64,7 +65,7 @@ design::Network separate_storage(const design::Networks& fabric) {
   return own;
 }
 
-std::optional<Edit> edit_topology(const Review& r, const Network& network) {
+std::optional<Edit> edit_topology(const Review& r, const machine::Network& network) {
   using enum design::NamedTopology;
   design::Design changed = r.design();
   design::Network& wanted = network.name == "compute"   ? changed.fabric.compute
@@ -73,10 +74,10 @@ std::optional<Edit> edit_topology(const Review& r, const Network& network) {
   for (const design::NamedTopology kind : {rail_fat_tree, fat_tree, three_tier}) {
     if (kind == rail_fat_tree && network.name != "compute") continue;
     wanted.topology = kind;
-    const Networks views = build_networks(changed, r.catalog(), r.fleets());
-    const Network& built = network.name == "compute"   ? views.compute
-                           : network.name == "storage" ? views.storage
-                                                       : views.management;
+    const machine::Networks views = build_networks(changed, r.catalog(), r.fleets());
+    const machine::Network& built = network.name == "compute"   ? views.compute
+                                    : network.name == "storage" ? views.storage
+                                                                : views.management;
     if (built.topology) {
       return Edit{network.path + ".topology", std::string(word_of(kind))};
     }
@@ -84,4 +85,4 @@ std::optional<Edit> edit_topology(const Review& r, const Network& network) {
   return std::nullopt;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

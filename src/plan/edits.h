@@ -16,7 +16,7 @@
 #include "plan/stages.h"
 #include "plan/verdict.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 using Edit = design::Change;
 using design::at_least;
@@ -35,20 +35,20 @@ const SiteView& view_of(const Review& review, const design::Site& site);
 
 // As many nodes of an over-booked fleet as its book asks for where the site carries them, else
 // fewer for the largest booking.
-std::optional<Edit> edit_asked(const Review& review, const Fleet& fleet);
+std::optional<Edit> edit_asked(const Review& review, const machine::Fleet& fleet);
 // So many nodes of the fleet for a workload: its own `nodes` where the fleet has them to give, else
 // a larger fleet.
-Edit edit_nodes(const Review& review, const design::Workload& workload, const Fleet& fleet,
+Edit edit_nodes(const Review& review, const design::Workload& workload, const machine::Fleet& fleet,
                 int nodes);
 // Nodes of the fleet that its workloads ask for by number, or cannot do without.
-int nodes_asked(const Review& review, const Fleet& fleet);
+int nodes_asked(const Review& review, const machine::Fleet& fleet);
 // Whether the fleet's site has power and positions for so many nodes more.
-bool site_carries(const Review& review, const Fleet& fleet, int more_nodes);
+bool site_carries(const Review& review, const machine::Fleet& fleet, int more_nodes);
 
 // edits.cpp: networks.
 // Storage's own network, as the compute network is built: what the design says of it already stays.
 design::Network separate_storage(const design::Networks& fabric);
-std::optional<Edit> edit_topology(const Review& review, const Network& network);
+std::optional<Edit> edit_topology(const Review& review, const machine::Network& network);
 
 // edits_facility.cpp
 std::optional<Edit> edit_rack(const Review& review, const SiteView& site, const FleetPower& fleet);
@@ -57,7 +57,7 @@ Edit edit_positions(const Review& review, const SiteView& site);
 
 // edits_storage.cpp
 std::optional<Edit> edit_save_target(const Review& review, const TrainView& train);
-std::optional<Edit> edit_capacity(const Review& review, const Tier& tier);
+std::optional<Edit> edit_capacity(const Review& review, const machine::Tier& tier);
 std::optional<Edit> edit_feed(const Review& review, const TrainView& train);
 
 // edits_work.cpp
@@ -72,4 +72,4 @@ Edit edit_load(const Review& review, const JobsView& jobs);
 Edit edit_slices(const Review& review, const MigView& mig);
 Edit edit_spares(const TrainView& train);
 
-}  // namespace orrery
+}  // namespace orrery::plan

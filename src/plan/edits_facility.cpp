@@ -3,7 +3,7 @@
 
 #include "plan/edits.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // PUE and switches do not shrink quite in step with the nodes.
@@ -16,11 +16,13 @@ int nodes_under(Watts limit, const FleetPower& p) {
 }
 
 // Nodes a rack that power and height allow under a cooling method.
-RackFit fit_under(const SiteView& v, const FleetPower& p, const CoolingMethod& method) {
-  return fit_rack({.node_power = p.node.nameplate,
-                   .node_units = static_cast<double>(p.fleet->node.part.rack_units.value_or(0)),
-                   .rack_limit = v.site->rack.value_or(Watts(0))},
-                  method);
+facility::RackFit fit_under(const SiteView& v, const FleetPower& p,
+                            const catalog::CoolingMethod& method) {
+  return facility::fit_rack(
+      {.node_power = p.node.nameplate,
+       .node_units = static_cast<double>(p.fleet->node.part.rack_units.value_or(0)),
+       .rack_limit = v.site->rack.value_or(Watts(0))},
+      method);
 }
 
 // Of a full rack, or of the one node that does not fit.
@@ -33,7 +35,7 @@ int nodes_of(const FleetPower& p) { return p.fleet->fleet->count + p.fleet->flee
 // One fleet packed as closely as its racks allow, where that makes room for all.
 std::optional<Edit> edit_packing(const SiteView& v, int positions) {
   for (const FleetPower& p : v.fleets) {
-    const RackFit closest = fit_under(v, p, *v.cooling);
+    const facility::RackFit closest = fit_under(v, p, *v.cooling);
     if (!p.fleet->fleet->nodes_per_rack || closest.nodes <= p.rack.nodes) continue;
     if (v.racks - p.racks + racks_needed(nodes_of(p), closest) > positions) continue;
     return Edit{p.fleet->path + ".nodes_per_rack", std::to_string(closest.nodes)};
@@ -43,7 +45,8 @@ std::optional<Edit> edit_packing(const SiteView& v, int positions) {
 
 // The cheapest method under which all the site's racks fit its positions.
 std::optional<Edit> edit_cooling(const Review& r, const SiteView& v, int positions) {
-  for (const CoolingMethod* m : methods_that_carry(Watts(0), r.catalog().cooling_methods)) {
+  for (const catalog::CoolingMethod* m :
+       facility::methods_that_carry(Watts(0), r.catalog().cooling_methods)) {
     if (m->rack_practical_max <= v.cooling->rack_practical_max) continue;
     int racks = 0;
     for (const FleetPower& p : v.fleets) {
@@ -62,7 +65,7 @@ std::optional<Edit> edit_rack(const Review& r, const SiteView& v, const FleetPow
   const bool only_cooling = !v.site->rack || rack_power(p) <= allowed;
   Watts most;
   for (const FleetPower& other : v.fleets) most = max(most, rack_power(other));
-  const CoolingMethod* method = method_needed(most, r.catalog().cooling_methods);
+  const catalog::CoolingMethod* method = facility::method_needed(most, r.catalog().cooling_methods);
   if (only_cooling && method != nullptr) return Edit{v.path + ".cooling", method->id};
   const int fewer = nodes_under(min(allowed, v.cooling->rack_practical_max), p);
   if (fewer > 0) return Edit{p.fleet->path + ".nodes_per_rack", std::to_string(fewer)};
@@ -74,7 +77,7 @@ std::optional<Edit> edit_rack(const Review& r, const SiteView& v, const FleetPow
 }
 
 Edit edit_power(const Review& r, const SiteView& v) {
-  const Fleet& fleet = *v.fleets[v.budget_fleet].fleet;
+  const machine::Fleet& fleet = *v.fleets[v.budget_fleet].fleet;
   const int fit = v.budget ? static_cast<int>(v.budget->nodes * kInStep) : 0;
   const int count = fit - fleet.fleet->spares;
   if (count > 0 && count >= nodes_asked(r, fleet)) {
@@ -90,4 +93,4 @@ Edit edit_positions(const Review& r, const SiteView& v) {
   return {v.path + ".racks", std::to_string(v.racks)};
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

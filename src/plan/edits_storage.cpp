@@ -8,7 +8,7 @@
 #include "design/write_design.h"
 #include "plan/edits.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // A tier that is full to the last byte takes no next checkpoint.
@@ -18,16 +18,16 @@ constexpr int kKept = 3;
 // Where the node's row gives none: two sockets of 56, as train_feed.cpp assumes.
 constexpr int kHostCores = 112;
 
-bool keeps_by_rule(const design::Checkpoint& checkpoint, const Tier& tier) {
+bool keeps_by_rule(const design::Checkpoint& checkpoint, const machine::Tier& tier) {
   return std::ranges::any_of(checkpoint.keep, [&](const design::KeepRule& rule) {
     return rule.tier == tier.label || rule.tier == word_of(tier.tier->tier);
   });
 }
 
 // The shared tier for checkpoints of a size: the nearest with room, else the nearest.
-const Tier* shared_tier(const Review& r, Bytes size) {
-  const Tier* nearest = nullptr;
-  for (const Tier& t : r.tiers()) {
+const machine::Tier* shared_tier(const Review& r, Bytes size) {
+  const machine::Tier* nearest = nullptr;
+  for (const machine::Tier& t : r.tiers()) {
     if (!t.durable() || t.write <= BytesPerSecond(0)) continue;
     if (r.used_of(t) + size * (kKept + 1) <= t.capacity) return &t;
     if (nearest == nullptr) nearest = &t;
@@ -36,7 +36,7 @@ const Tier* shared_tier(const Review& r, Bytes size) {
 }
 
 // A run that keeps all it saves on the tier, where keeping the newest alone would make room.
-const TrainView* hoarder_on(const Review& r, const Tier& tier) {
+const TrainView* hoarder_on(const Review& r, const machine::Tier& tier) {
   for (const TrainView& t : r.trains) {
     if (!t.checkpoint || t.checkpoint->safe != &tier || keeps_by_rule(*t.train->checkpoint, tier)) {
       continue;
@@ -54,41 +54,42 @@ bool is_word(const std::string& text) {
 }
 
 // `times` as many servers as the tier has.
-Edit edit_servers(const Tier& tier, double times) {
+Edit edit_servers(const machine::Tier& tier, double times) {
   const double servers = std::max(1, tier.tier->servers.value_or(1)) * times;
   return {tier.path + ".servers",
           std::to_string(static_cast<int>(std::ceil(std::min(servers, 1e6))))};
 }
 
-bool is_cached(const Review& r, const Tier& tier) {
+bool is_cached(const Review& r, const machine::Tier& tier) {
   return std::ranges::any_of(r.tiers(),
-                             [&](const Tier& t) { return t.tier->caches == tier.label; });
+                             [&](const machine::Tier& t) { return t.tier->caches == tier.label; });
 }
 
 std::optional<Edit> edit_loader_cores(const TrainView& t) {
   const double samples = static_cast<double>(t.train->batch) / t.accelerators;
-  const double needed = std::ceil(decode_cores_needed(samples, t.feed.decode, t.step.step));
+  const double needed =
+      std::ceil(storage::decode_cores_needed(samples, t.feed.decode, t.step.step));
   const int per_host = std::max(1, t.fleet->accelerators_per_host);
   if (needed * per_host > t.fleet->node.cores.value_or(kHostCores)) return std::nullopt;
   return Edit{t.path + ".dataset.loader_cores", std::to_string(static_cast<int>(needed))};
 }
 
 std::optional<Edit> edit_reading(const TrainView& t) {
-  const Tier& tier = *t.feed.tier;
+  const machine::Tier& tier = *t.feed.tier;
   const double short_by = t.feed.wanted / t.accelerators / t.feed.fetch.rate;
   switch (t.feed.fetch.limit) {
-    case FetchLimit::server:
+    case storage::FetchLimit::server:
       if (tier.tier->read) return Edit{tier.path + ".read", at_least(*tier.tier->read * short_by)};
       return edit_servers(tier, short_by);
-    case FetchLimit::streams:
+    case storage::FetchLimit::streams:
       return Edit{tier.path + ".client_streams",
                   std::to_string(static_cast<int>(std::ceil(tier.client_streams * short_by)))};
-    case FetchLimit::requests: {
+    case storage::FetchLimit::requests: {
       const double servers = std::max(1, tier.tier->metadata.servers.value_or(1)) * short_by;
       return Edit{tier.path + ".metadata.servers",
                   std::to_string(static_cast<int>(std::ceil(servers)))};
     }
-    case FetchLimit::client:
+    case storage::FetchLimit::client:
       return std::nullopt;
   }
   return std::nullopt;
@@ -97,7 +98,7 @@ std::optional<Edit> edit_reading(const TrainView& t) {
 }  // namespace
 
 std::optional<Edit> edit_save_target(const Review& r, const TrainView& t) {
-  const Tier* tier = shared_tier(r, t.checkpoint ? t.checkpoint->size : Bytes(0));
+  const machine::Tier* tier = shared_tier(r, t.checkpoint ? t.checkpoint->size : Bytes(0));
   if (tier == nullptr) return std::nullopt;
   const std::string path = t.path + ".checkpoint";
   if (!t.train->checkpoint) {
@@ -116,7 +117,7 @@ std::optional<Edit> edit_save_target(const Review& r, const TrainView& t) {
   return Edit{path, section_text(checkpoint)};
 }
 
-std::optional<Edit> edit_capacity(const Review& r, const Tier& tier) {
+std::optional<Edit> edit_capacity(const Review& r, const machine::Tier& tier) {
   if (tier.implied)
     return Edit{tier.path + ".custom.local_nvme", at_least(r.used_of(tier) * kRoom)};
   const TrainView* hoarder = is_word(tier.label) ? hoarder_on(r, tier) : nullptr;
@@ -131,20 +132,20 @@ std::optional<Edit> edit_capacity(const Review& r, const Tier& tier) {
 
 std::optional<Edit> edit_feed(const Review& r, const TrainView& t) {
   switch (t.feed.loader.limit) {
-    case LoaderLimit::decode:
+    case storage::LoaderLimit::decode:
       return edit_loader_cores(t);
-    case LoaderLimit::storage:
+    case storage::LoaderLimit::storage:
       // Behind a cache the two pull side by side, and which to widen is a choice.
       if (is_cached(r, *t.feed.tier) || t.feed.tier->implied) return std::nullopt;
       if (t.train->dataset.format == design::DataFormat::files) {
         return Edit{t.path + ".dataset.format", "shards"};
       }
       return edit_reading(t);
-    case LoaderLimit::compute:
-    case LoaderLimit::device_copy:
+    case storage::LoaderLimit::compute:
+    case storage::LoaderLimit::device_copy:
       return std::nullopt;
   }
   return std::nullopt;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

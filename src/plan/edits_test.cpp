@@ -10,11 +10,11 @@
 #include "plan/review.h"
 #include "plan/serve_sizing.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 design::Design template_named(std::string_view name) {
-  return design::read_design(design::find_template(name)->text, known().catalog()).value();
+  return design::read_design(design::find_template(name)->text, machine::known().catalog()).value();
 }
 
 TEST(edits, amounts_have_two_digits_and_are_not_below) {
@@ -52,7 +52,7 @@ TEST(edits, the_nearest_batch_is_a_multiple_that_the_accelerators_share) {
   auto& train = std::get<design::Train>(d.workloads[0].task);
   const auto nearest = [&](int batch) {
     train.batch = batch;
-    return nearest_batch(run_stages(d, known()).trains.at(0), 512);
+    return nearest_batch(run_stages(d, machine::known()).trains.at(0), 512);
   };
   EXPECT_EQ(nearest(3200), 3072);
   EXPECT_EQ(nearest(3500), 3584);
@@ -63,7 +63,7 @@ TEST(edits, the_nearest_batch_is_a_multiple_that_the_accelerators_share) {
 TEST(edits, replicas_for_an_availability_are_the_least) {
   design::Design d = template_named("inference-pod");
   std::get<design::Serve>(d.workloads[0].task).replicas.reset();
-  const Review r = run_stages(d, known());
+  const Review r = run_stages(d, machine::known());
   const ServeView& v = r.serves.at(0);
   for (const double wanted : {0.99, 0.999, 0.99999, 0.9999999}) {
     const auto replicas = replicas_for_availability(v, wanted, *r.machine);
@@ -77,7 +77,7 @@ TEST(edits, replicas_for_an_availability_are_the_least) {
 
 TEST(edits, a_service_split_by_zones_rounds_halves_up_and_leaves_one_each) {
   const design::Design d = template_named("chatbot-zones");
-  const Review r = run_stages(d, known());
+  const Review r = run_stages(d, machine::known());
   ASSERT_EQ(r.serves.size(), 3u);
   EXPECT_EQ(replicas_here(r.serves[0], 20), 8);
   EXPECT_EQ(replicas_here(r.serves[1], 10), 3) << "a quarter of ten";
@@ -85,4 +85,4 @@ TEST(edits, a_service_split_by_zones_rounds_halves_up_and_leaves_one_each) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::plan

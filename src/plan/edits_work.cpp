@@ -10,7 +10,7 @@
 #include "plan/edits.h"
 #include "plan/serve_sizing.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // Share of its capacity at which a queue still ends within a few service times.
@@ -22,7 +22,7 @@ int whole(double v) {
   return static_cast<int>(std::ceil(std::min(v - 1e-9, static_cast<double>(kMostNodes))));
 }
 
-int hosts_per_node(const Fleet& fleet) {
+int hosts_per_node(const machine::Fleet& fleet) {
   return std::max(1, fleet.hosts / std::max(1, fleet.fleet->count));
 }
 
@@ -85,9 +85,9 @@ std::optional<int> nodes_in_time(const BatchView& b) {
   return static_cast<int>(std::ceil(tasks * (task / *b.bound) / slots_per_node * (1 + 1e-9)));
 }
 
-std::string slices_text(std::span<const MigDemand> demand) {
+std::string slices_text(std::span<const cluster::MigDemand> demand) {
   std::string text;
-  for (const MigDemand& d : demand) {
+  for (const cluster::MigDemand& d : demand) {
     if (d.count > 0)
       text += fmt::format("{}{}: {}", text.empty() ? "{ " : ", ", d.profile, d.count);
   }
@@ -96,7 +96,7 @@ std::string slices_text(std::span<const MigDemand> demand) {
 
 }  // namespace
 
-int nodes_asked(const Review& r, const Fleet& fleet) {
+int nodes_asked(const Review& r, const machine::Fleet& fleet) {
   auto nodes =
       static_cast<int>(std::min<std::int64_t>(kMostNodes, r.machine->book_of(fleet).nodes()));
   for (const ServeView& v : r.serves) {
@@ -135,14 +135,14 @@ std::optional<Edit> edit_split(const Review& r, const ServeView& v) {
   if (v.fleet == nullptr || v.fleet->accelerator() == nullptr || v.model == nullptr) {
     return std::nullopt;
   }
-  ServingQuery query = serving_query(v);
+  machine::ServingQuery query = serving_query(v);
   const auto split = least_tp(r.models(), query, widest_split(v));
   if (split && v.serve->tp && *v.serve->tp < *split) {
     return Edit{v.path + ".tp", std::to_string(*split)};
   }
-  if (split || !v.fleet->accelerator()->peak(Dtype::fp8)) return std::nullopt;
-  query.precision.products = Dtype::fp8;
-  query.precision.experts = Dtype::fp8;
+  if (split || !v.fleet->accelerator()->peak(catalog::Dtype::fp8)) return std::nullopt;
+  query.precision.products = catalog::Dtype::fp8;
+  query.precision.experts = catalog::Dtype::fp8;
   if (!least_tp(r.models(), query, widest_split(v))) return std::nullopt;
   return Edit{v.path + ".precision", "fp8"};
 }
@@ -211,16 +211,16 @@ Edit edit_load(const Review& r, const JobsView& j) {
 }
 
 Edit edit_slices(const Review& r, const MigView& m) {
-  std::vector<MigDemand> demand;
+  std::vector<cluster::MigDemand> demand;
   for (const design::MigSlices& s : m.fleet->fleet->mig) {
     const auto& unknown = m.packing.unplaced;
     if (std::ranges::find(unknown, s.profile) != unknown.end()) continue;
     demand.push_back({s.profile, std::min(s.count, kMostSlices)});
   }
-  const auto profiles = profiles_of(r.catalog().mig_profiles, m.fleet->accelerator()->id);
+  const auto profiles = cluster::profiles_of(r.catalog().mig_profiles, m.fleet->accelerator()->id);
   // One instance fewer of what there is most of, until they fit together.
   while (!demand.empty() && pack_mig(demand, profiles).gpus.size() > 1) {
-    --std::ranges::max_element(demand, {}, &MigDemand::count)->count;
+    --std::ranges::max_element(demand, {}, &cluster::MigDemand::count)->count;
   }
   return {m.fleet->path + ".mig", slices_text(demand)};
 }
@@ -239,4 +239,4 @@ Edit edit_spares(const TrainView& t) {
   return {t.fleet->path + ".spares", std::to_string(t.fleet->fleet->spares + nodes)};
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -11,7 +11,7 @@
 #include "fabric/traffic.h"
 #include "sim/kernel.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // Shifts that stand for an all_to_all. Equally spaced ones load upper links as all of them do; in a
@@ -25,14 +25,14 @@ constexpr double kTolerance = 0.004;
 constexpr int kMostQueuePairs = 8;
 
 struct Pattern {
-  std::vector<Message> messages;
+  std::vector<fabric::Message> messages;
   std::string name;
 };
 
 // Endpoints by node, rail and plane; messages stay on their rail and plane.
 class Sender {
  public:
-  Sender(const FabricGraph& g, double bytes)
+  Sender(const fabric::FabricGraph& g, double bytes)
       : lanes_(g.torus.empty() ? g.rails * g.planes : 1),
         nodes_(g.endpoints / std::max(1, lanes_)),
         bytes_(bytes / g.planes) {}
@@ -93,14 +93,14 @@ void send_halfway(Sender& s) {
   s.shift(std::max(1, s.nodes() / 2), 1);
 }
 
-Pattern pattern_of(const FabricGraph& g, Collective kind, CollectiveAlgorithm algorithm,
-                   double nic_bytes) {
+Pattern pattern_of(const fabric::FabricGraph& g, workload::Collective kind,
+                   fabric::CollectiveAlgorithm algorithm, double nic_bytes) {
   Sender s(g, nic_bytes);
-  if (kind == Collective::all_to_all) {
+  if (kind == workload::Collective::all_to_all) {
     send_shifts(s, g.endpoints);
-  } else if (kind == Collective::send_recv) {
+  } else if (kind == workload::Collective::send_recv) {
     send_halfway(s);
-  } else if (algorithm == CollectiveAlgorithm::ring) {
+  } else if (algorithm == fabric::CollectiveAlgorithm::ring) {
     send_ring(s);
   } else {
     send_trees(s);
@@ -108,16 +108,16 @@ Pattern pattern_of(const FabricGraph& g, Collective kind, CollectiveAlgorithm al
   return std::move(s.pattern);
 }
 
-void take_out(Router& router, const NetworkLoss& loss) {
-  for (const VertexId v : loss.switches) router.fail_vertex(v);
-  for (const LinkId l : loss.cables) router.fail_cable(l);
+void take_out(fabric::Router& router, const NetworkLoss& loss) {
+  for (const fabric::VertexId v : loss.switches) router.fail_vertex(v);
+  for (const fabric::LinkId l : loss.cables) router.fail_cable(l);
 }
 
 // A queue pair of a message on its way.
 struct Flow {
   std::size_t message = 0;
   double bytes = 0;
-  std::vector<LinkId> path;
+  std::vector<fabric::LinkId> path;
 };
 
 struct Routed {
@@ -127,7 +127,8 @@ struct Routed {
 };
 
 // The queue pairs of one message; none where one of them has no way.
-std::vector<Flow> ways_of(Router& router, const Message& m, std::size_t number, int queue_pairs) {
+std::vector<Flow> ways_of(fabric::Router& router, const fabric::Message& m, std::size_t number,
+                          int queue_pairs) {
   std::vector<Flow> ways;
   for (int qp = 0; qp < queue_pairs; ++qp) {
     Flow f{.message = number};
@@ -138,8 +139,8 @@ std::vector<Flow> ways_of(Router& router, const Message& m, std::size_t number, 
 }
 
 // A NIC's messages, one a plane, are one: what a cut plane leaves goes by the others.
-Routed route_all(const FabricGraph& g, Router router, int queue_pairs,
-                 const std::vector<Message>& messages) {
+Routed route_all(const fabric::FabricGraph& g, fabric::Router router, int queue_pairs,
+                 const std::vector<fabric::Message>& messages) {
   Routed out{.bytes = std::vector<double>(g.links.size(), 0),
              .cut = std::vector<std::uint8_t>(messages.size(), 0)};
   const auto planes = static_cast<std::size_t>(g.planes);
@@ -155,7 +156,7 @@ Routed route_all(const FabricGraph& g, Router router, int queue_pairs,
       std::fill_n(out.cut.begin() + static_cast<std::ptrdiff_t>(first), end - first, 1);
     for (Flow& f : ways) {
       f.bytes = whole / static_cast<double>(ways.size());
-      for (const LinkId l : f.path) out.bytes[static_cast<std::size_t>(l)] += f.bytes;
+      for (const fabric::LinkId l : f.path) out.bytes[static_cast<std::size_t>(l)] += f.bytes;
       out.flows.push_back(std::move(f));
     }
   }
@@ -168,11 +169,11 @@ struct Finished {
   double last = 0;
 };
 
-class Arrivals final : public FlowObserver {
+class Arrivals final : public fabric::FlowObserver {
  public:
-  Arrivals(const FlowEngine& engine, std::size_t messages)
+  Arrivals(const fabric::FlowEngine& engine, std::size_t messages)
       : finished{std::vector<double>(messages, 0)}, engine_(engine) {}
-  void on_flow_done(Kernel&, FlowId flow, std::uint64_t tag) override {
+  void on_flow_done(sim::Kernel&, fabric::FlowId flow, std::uint64_t tag) override {
     const double at = engine_.finish_time(flow).seconds().base();
     finished.at[tag] = std::max(finished.at[tag], at);
     finished.last = std::max(finished.last, at);
@@ -181,12 +182,12 @@ class Arrivals final : public FlowObserver {
   Finished finished;
 
  private:
-  const FlowEngine& engine_;
+  const fabric::FlowEngine& engine_;
 };
 
-Finished run_flows(const FabricGraph& g, const Routed& routed) {
-  Kernel kernel;
-  FlowEngine engine(kernel, capacities_of(g), {.tolerance = kTolerance});
+Finished run_flows(const fabric::FabricGraph& g, const Routed& routed) {
+  sim::Kernel kernel;
+  fabric::FlowEngine engine(kernel, capacities_of(g), {.tolerance = kTolerance});
   engine.reserve(routed.flows.size(), routed.flows.size() * 6);
   Arrivals arrivals(engine, routed.cut.size());
   engine.observe(&arrivals);
@@ -199,38 +200,39 @@ Finished run_flows(const FabricGraph& g, const Routed& routed) {
 }
 
 struct LoadedLinks {
-  Links links;
-  CollectiveCall call;
+  machine::Links links;
+  workload::CollectiveCall call;
 };
 
-LoadedLinks links_of(const Machine& m, const Fleet& fleet, const FabricGraph& g,
-                     const CollectiveAsk& ask) {
+LoadedLinks links_of(const machine::Machine& m, const machine::Fleet& fleet,
+                     const fabric::FabricGraph& g, const CollectiveAsk& ask) {
   const int lanes = g.torus.empty() ? std::max(1, g.rails * g.planes) : 1;
   const int ranks = g.endpoints / lanes * std::max(1, fleet.node.part.accelerators);
-  Links links(wiring_of(fleet, m.networks), m.models().collectives);
-  const GroupShape group = links.group_of(ranks);
+  machine::Links links(wiring_of(fleet, m.networks), m.models().collectives);
+  const workload::GroupShape group = links.group_of(ranks);
   return {std::move(links), {ask.kind, ask.bytes, group}};
 }
 
-LoadedTime by_closed_form(const LoadedLinks& loaded, double free, CollectiveTime& detail) {
-  const CollectivePrediction p = loaded.links.left(free).predict(loaded.call);
+LoadedTime by_closed_form(const LoadedLinks& loaded, double free, fabric::CollectiveTime& detail) {
+  const machine::CollectivePrediction p = loaded.links.left(free).predict(loaded.call);
   detail = p.detail;
   return {.seconds = p.seconds,
           .bus_bandwidth = p.detail.bus_bandwidth,
-          .network_binds =
-              p.detail.limit == LimitingLink::nic || p.detail.limit == LimitingLink::fabric};
+          .network_binds = p.detail.limit == fabric::LimitingLink::nic ||
+                           p.detail.limit == fabric::LimitingLink::fabric};
 }
 
 // Of one endpoint's port where no accelerator is known: a ring over all nodes.
 double ring_bytes(const CollectiveAsk& ask, int nodes, int lanes) {
-  if (ask.kind == Collective::send_recv || ask.kind == Collective::broadcast) {
+  if (ask.kind == workload::Collective::send_recv || ask.kind == workload::Collective::broadcast) {
     return ask.bytes.base() / lanes;
   }
-  return ask.bytes.base() * bus_factor(ask.kind, std::max(2, nodes)) / lanes;
+  return ask.bytes.base() * fabric::bus_factor(ask.kind, std::max(2, nodes)) / lanes;
 }
 
 LoadedTime by_flows(double seconds, const CollectiveAsk& ask, int ranks) {
-  const double rate = seconds > 0 ? ask.bytes.base() / seconds * bus_factor(ask.kind, ranks) : 0;
+  const double rate =
+      seconds > 0 ? ask.bytes.base() / seconds * fabric::bus_factor(ask.kind, ranks) : 0;
   return {.seconds = within(seconds, 0.1, 0.5, Basis::derived, "docs/models/fabric.md"),
           .bus_bandwidth = BytesPerSecond(rate),
           .network_binds = true};
@@ -250,23 +252,24 @@ void count_felt(const Finished& before, const Finished& after, const Routed& was
 
 }  // namespace
 
-const Fleet* widest_fleet(const std::vector<Fleet>& fleets) {
-  const Fleet* widest = nullptr;
-  for (const Fleet& f : fleets) {
+const machine::Fleet* widest_fleet(const std::vector<machine::Fleet>& fleets) {
+  const machine::Fleet* widest = nullptr;
+  for (const machine::Fleet& f : fleets) {
     if (f.rented() || f.accelerator() == nullptr || f.node.part.compute_nics == 0) continue;
     if (!widest || f.node.part.compute_nics > widest->node.part.compute_nics) widest = &f;
   }
   return widest;
 }
 
-NetworkLoad load_network(const Machine& m, const Network& v, const FabricGraph& g,
-                         const NetworkLoss& loss, const CollectiveAsk& ask) {
+NetworkLoad load_network(const machine::Machine& m, const machine::Network& v,
+                         const fabric::FabricGraph& g, const NetworkLoss& loss,
+                         const CollectiveAsk& ask) {
   NetworkLoad load;
-  const Fleet* fleet = &v == &m.networks.compute ? widest_fleet(m.fleets) : nullptr;
+  const machine::Fleet* fleet = &v == &m.networks.compute ? widest_fleet(m.fleets) : nullptr;
   const int lanes = g.torus.empty() ? std::max(1, g.rails * g.planes) : 1;
   const int nodes = g.endpoints / lanes;
   std::optional<LoadedLinks> loaded;
-  CollectiveTime detail{.algorithm = CollectiveAlgorithm::ring};
+  fabric::CollectiveTime detail{.algorithm = fabric::CollectiveAlgorithm::ring};
   double nic_bytes = ring_bytes(ask, nodes, lanes / g.planes);
   load.ranks = nodes;
   if (fleet) {
@@ -278,7 +281,7 @@ NetworkLoad load_network(const Machine& m, const Network& v, const FabricGraph& 
   const Pattern pattern = pattern_of(g, ask.kind, detail.algorithm, nic_bytes);
   load.note = fmt::format("Drawn as {}.", pattern.name);
   const int queue_pairs = std::clamp(v.wanted->queue_pairs, 1, kMostQueuePairs);
-  Router router(g, {.kind = v.wanted->routing});
+  fabric::Router router(g, {.kind = v.wanted->routing});
   Routed whole = route_all(g, router, queue_pairs, pattern.messages);
   std::optional<Finished> before;
   if (!fleet || !loss.empty()) before = run_flows(g, whole);
@@ -286,7 +289,7 @@ NetworkLoad load_network(const Machine& m, const Network& v, const FabricGraph& 
   load.before.bytes = std::move(whole.bytes);
   take_out(router, loss);
   for (std::size_t l = 0; l < g.links.size(); ++l) {
-    load.down.push_back(!router.is_up(static_cast<LinkId>(l)));
+    load.down.push_back(!router.is_up(static_cast<fabric::LinkId>(l)));
   }
   if (loss.empty()) return load;
 
@@ -304,4 +307,4 @@ NetworkLoad load_network(const Machine& m, const Network& v, const FabricGraph& 
   return load;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

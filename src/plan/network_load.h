@@ -20,16 +20,16 @@
 #include "machine/links.h"
 #include "machine/machine.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 struct CollectiveAsk {
-  Collective kind = Collective::all_reduce;
+  workload::Collective kind = workload::Collective::all_reduce;
   Bytes bytes = gib(1);
 };
 
 struct NetworkLoss {
-  std::vector<VertexId> switches;
-  std::vector<LinkId> cables;  // either of a cable's two links names it
+  std::vector<fabric::VertexId> switches;
+  std::vector<fabric::LinkId> cables;  // either of a cable's two links names it
 
   bool empty() const { return switches.empty() && cables.empty(); }
 };
@@ -53,10 +53,11 @@ struct NetworkLoad {
 
 // `network` is one of the machine's, `graph` is build_graph of its topology. On the compute network
 // the widest fleet carries the collective; elsewhere there are only flows.
-NetworkLoad load_network(const Machine& machine, const Network& network, const FabricGraph& graph,
-                         const NetworkLoss& loss, const CollectiveAsk& ask);
+NetworkLoad load_network(const machine::Machine& machine, const machine::Network& network,
+                         const fabric::FabricGraph& graph, const NetworkLoss& loss,
+                         const CollectiveAsk& ask);
 
 // The fleet whose nodes have the most ports on the compute network; nullptr where none has any.
-const Fleet* widest_fleet(const std::vector<Fleet>& fleets);
+const machine::Fleet* widest_fleet(const std::vector<machine::Fleet>& fleets);
 
-}  // namespace orrery
+}  // namespace orrery::plan

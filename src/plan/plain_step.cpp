@@ -9,7 +9,7 @@
 #include "machine/links.h"
 #include "machine/predict_training.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 constexpr double kEfficiency = 0.35;
@@ -19,25 +19,25 @@ constexpr double kGradientBytes = 4;
 constexpr double kHidden = 0.7;
 constexpr double kAdamBytesPerParam = 16;
 
-double bytes_of(Precision p) {
+double bytes_of(catalog::Precision p) {
   switch (p) {
-    case Precision::fp32:
-    case Precision::tf32:
+    case catalog::Precision::fp32:
+    case catalog::Precision::tf32:
       return 4;
-    case Precision::bf16:
-    case Precision::fp16:
+    case catalog::Precision::bf16:
+    case catalog::Precision::fp16:
       return 2;
     default:
       return 1;
   }
 }
 
-std::optional<FlopsPerSecond> peak_of(const Accelerator& a, Precision p) {
-  const Dtype wanted = p == Precision::fp32   ? Dtype::fp32
-                       : p == Precision::tf32 ? Dtype::tf32
-                                              : Dtype::bf16;
+std::optional<FlopsPerSecond> peak_of(const catalog::Accelerator& a, catalog::Precision p) {
+  const catalog::Dtype wanted = p == catalog::Precision::fp32   ? catalog::Dtype::fp32
+                                : p == catalog::Precision::tf32 ? catalog::Dtype::tf32
+                                                                : catalog::Dtype::bf16;
   if (a.peak(wanted)) return a.peak(wanted);
-  return a.peak(Dtype::fp16);
+  return a.peak(catalog::Dtype::fp16);
 }
 
 struct EmbeddingCost {
@@ -46,13 +46,13 @@ struct EmbeddingCost {
 };
 
 EmbeddingCost embedding_cost(const design::Embeddings& e, const TrainView& view, int gpus,
-                             const Links& links, const GroupShape& group) {
+                             const machine::Links& links, const workload::GroupShape& group) {
   const double row = e.width * bytes_of(e.precision);
   const double samples = static_cast<double>(view.train->batch) / gpus;
   const Bytes touched(samples * e.lookups * row);
   // Forward reads a row; backward reads and writes it with its moment.
   const Seconds memory = touched * 4 / view.fleet->accelerator()->memory_bandwidth;
-  const CollectiveCall exchange{Collective::all_to_all, touched, group};
+  const workload::CollectiveCall exchange{workload::Collective::all_to_all, touched, group};
   EmbeddingCost cost{.time = memory + 2 * links.time(exchange).time};
   if (e.placement == design::EmbeddingPlacement::device) {
     cost.per_device = Bytes(e.rows * row * 2 / gpus);  // weights and one moment a row
@@ -61,10 +61,10 @@ EmbeddingCost embedding_cost(const design::Embeddings& e, const TrainView& view,
 }
 
 // What a power cap leaves of the matrix speed.
-double capped_share(const Fleet& fleet) {
+double capped_share(const machine::Fleet& fleet) {
   const auto tdp = fleet.accelerator()->tdp;
   const auto cap = fleet.fleet->power_cap;
-  return tdp && cap ? capped_speed(std::min(1.0, *cap / *tdp), Boundness::compute) : 1;
+  return tdp && cap ? capped_speed(std::min(1.0, *cap / *tdp), facility::Boundness::compute) : 1;
 }
 
 int even_split(int batch, int available, int per_host) {
@@ -76,9 +76,9 @@ int even_split(int batch, int available, int per_host) {
 
 }  // namespace
 
-void fill_plain_step(TrainView& view, const Machine& m, int available) {
-  const Fleet& fleet = *view.fleet;
-  const Accelerator& a = *fleet.accelerator();
+void fill_plain_step(TrainView& view, const machine::Machine& m, int available) {
+  const machine::Fleet& fleet = *view.fleet;
+  const catalog::Accelerator& a = *fleet.accelerator();
   const auto peak = peak_of(a, view.train->precision);
   if (!view.train->network || !peak || view.train->batch <= 0) {
     view.infeasible =
@@ -87,16 +87,16 @@ void fill_plain_step(TrainView& view, const Machine& m, int available) {
   }
   const int gpus =
       even_split(view.train->batch, available, std::max(1, fleet.accelerators_per_host));
-  const Wiring wiring = wiring_of(fleet, m.networks);
-  const Links links(wiring, m.models().collectives);
-  const GroupShape group = links.group_of(gpus);
+  const machine::Wiring wiring = wiring_of(fleet, m.networks);
+  const machine::Links links(wiring, m.models().collectives);
+  const workload::GroupShape group = links.group_of(gpus);
 
   const double samples = static_cast<double>(view.train->batch) / gpus;
   const double speed = capped_share(fleet);
   const Seconds compute =
       3 * samples * view.train->network->forward / (*peak * kEfficiency * speed);
-  const CollectiveCall reduce{Collective::all_reduce, Bytes(view.parameters * kGradientBytes),
-                              group};
+  const workload::CollectiveCall reduce{workload::Collective::all_reduce,
+                                        Bytes(view.parameters * kGradientBytes), group};
   const Seconds exposed = gpus > 1 ? links.time(reduce).time * (1 - kHidden) : Seconds(0);
   EmbeddingCost embeddings;
   if (view.train->embeddings) {
@@ -110,7 +110,7 @@ void fill_plain_step(TrainView& view, const Machine& m, int available) {
   plan.flops_utilisation = compute * kEfficiency / plan.step;
   plan.memory = Bytes(view.parameters * kAdamBytesPerParam) + embeddings.per_device +
                 view.train->network->activations.value_or(Bytes(0)) * samples;
-  plan.memory_limit = usable_memory(a);
+  plan.memory_limit = machine::usable_memory(a);
   plan.parts = {{"matrix work", compute},
                 {"embedding tables", embeddings.time},
                 {"exposed gradient reduction", exposed}};
@@ -128,4 +128,4 @@ void fill_plain_step(TrainView& view, const Machine& m, int available) {
   }
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

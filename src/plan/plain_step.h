@@ -9,8 +9,8 @@
 
 #include "plan/train_view.h"
 
-namespace orrery {
+namespace orrery::plan {
 
-void fill_plain_step(TrainView& view, const Machine& machine, int available);
+void fill_plain_step(TrainView& view, const machine::Machine& machine, int available);
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -11,13 +11,13 @@
 #include "plan/sections.h"
 #include "plan/spend.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // What data sets and kept checkpoints occupy on each tier.
-std::vector<Bytes> use_of_tiers(const Machine& m, const std::vector<TrainView>& trains) {
+std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<TrainView>& trains) {
   std::vector<Bytes> used(m.tiers.size());
-  const auto add = [&](const Tier* tier, Bytes amount) {
+  const auto add = [&](const machine::Tier* tier, Bytes amount) {
     for (std::size_t i = 0; i < used.size(); ++i) {
       if (tier != nullptr && m.tiers[i].label == tier->label) used[i] += amount;
     }
@@ -34,13 +34,13 @@ std::vector<Bytes> use_of_tiers(const Machine& m, const std::vector<TrainView>& 
 std::string summary_of(const Verdict& v) {
   const auto broken = std::ranges::count(v.findings, Severity::error, &Finding::severity);
   const auto warned = std::ranges::count(v.findings, Severity::warning, &Finding::severity);
-  const auto missed = std::ranges::count(v.goals, false, &GoalOutcome::met);
+  const auto missed = std::ranges::count(v.goals, false, &machine::GoalOutcome::met);
   std::string text = v.passes() ? "The design passes" : "The design does not pass";
   text += fmt::format(": {} rule{} broken, {} warning{}, {} of {} goals met.", broken,
                       broken == 1 ? "" : "s", warned, warned == 1 ? "" : "s",
                       v.goals.size() - static_cast<std::size_t>(missed), v.goals.size());
-  for (const Section& s : v.sections) {
-    if (s.layer == Layer::failure && !s.limit.empty()) {
+  for (const machine::Section& s : v.sections) {
+    if (s.layer == machine::Layer::failure && !s.limit.empty()) {
       text += fmt::format(" Most of what {} loses: {}.", s.name, s.limit);
       break;
     }
@@ -54,7 +54,7 @@ std::vector<std::string> coarse_layers(const Review& r) {
     if (t.feasible() && t.model == nullptr) {
       coarse.push_back(
           fmt::format("{}: a plain network is a roofline at an assumed efficiency, {} either way",
-                      t.label, show(t.step.error, Unit::ratio)));
+                      t.label, show(t.step.error, machine::Unit::ratio)));
     }
   }
   if (!r.serves.empty()) {
@@ -76,10 +76,10 @@ std::vector<std::string> coarse_layers(const Review& r) {
 
 }  // namespace
 
-Review run_stages(design::Design design, const Models& models, const Review* same_steps) {
+Review run_stages(design::Design design, const machine::Models& models, const Review* same_steps) {
   Review r;
-  r.machine = std::make_shared<const Machine>(build_machine(std::move(design), models));
-  const Machine& m = *r.machine;
+  r.machine = std::make_shared<const machine::Machine>(build_machine(std::move(design), models));
+  const machine::Machine& m = *r.machine;
   r.trains = view_trains(m, same_steps ? &same_steps->trains : nullptr);
   r.used = use_of_tiers(m, r.trains);
   r.serves = view_serves(m, same_steps ? &same_steps->serves : nullptr);
@@ -91,13 +91,13 @@ Review run_stages(design::Design design, const Models& models, const Review* sam
   return r;
 }
 
-std::vector<Section> all_sections(const Review& review) {
-  std::vector<Section> all;
+std::vector<machine::Section> all_sections(const Review& review) {
+  std::vector<machine::Section> all;
   for (auto* part : {compute_sections, training_sections, serving_sections, fabric_sections,
                      storage_sections, cluster_sections, facility_sections, cost_sections}) {
-    for (Section& s : part(review)) all.push_back(std::move(s));
+    for (machine::Section& s : part(review)) all.push_back(std::move(s));
   }
-  std::ranges::stable_sort(all, {}, &Section::layer);
+  std::ranges::stable_sort(all, {}, &machine::Section::layer);
   return all;
 }
 
@@ -115,8 +115,8 @@ Verdict verdict_of(const Review& r, ReviewOptions options) {
   return v;
 }
 
-Verdict review(const design::Design& design, const Models& models, ReviewOptions options) {
+Verdict review(const design::Design& design, const machine::Models& models, ReviewOptions options) {
   return verdict_of(run_stages(design, models), options);
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

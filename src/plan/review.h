@@ -12,19 +12,21 @@
 #include "plan/stages.h"
 #include "plan/verdict.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 struct ReviewOptions {
   bool spends = true;  // try the changes of spend.cpp; each costs a review of its own
 };
 
-Verdict review(const design::Design& design, const Models& models, ReviewOptions options = {});
+Verdict review(const design::Design& design, const machine::Models& models,
+               ReviewOptions options = {});
 
 // The stages alone, without rules, goals or spends. `same_steps` is the review of a design that
 // differs in nothing a training step, a service or the build depends on.
-Review run_stages(design::Design design, const Models& models, const Review* same_steps = nullptr);
+Review run_stages(design::Design design, const machine::Models& models,
+                  const Review* same_steps = nullptr);
 
 // What the stages come to: sections, rules, goals and spends.
 Verdict verdict_of(const Review& review, ReviewOptions options = {});
 
-}  // namespace orrery
+}  // namespace orrery::plan

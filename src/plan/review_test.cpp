@@ -11,16 +11,16 @@
 #include "machine/goals.h"
 #include "machine/known_fixture.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 design::Design sample(std::string_view name = "superpod-h100") {
-  return design::read_design(design::find_template(name)->text, known().catalog()).value();
+  return design::read_design(design::find_template(name)->text, machine::known().catalog()).value();
 }
 
 design::Train& train_of(design::Design& d) { return std::get<design::Train>(d.workloads[0].task); }
 
-Review stages_of(const design::Design& d) { return run_stages(d, known()); }
+Review stages_of(const design::Design& d) { return run_stages(d, machine::known()); }
 
 double goodput_of(const design::Design& d) { return stages_of(d).trains.at(0).goodput; }
 
@@ -28,7 +28,7 @@ TEST(networks, of_the_sample_are_the_reference_architectures) {
   const design::Design d = sample();
   const Review r = stages_of(d);
   // RA-11333-001, four scalable units: 32 leaves and 16 spines of 64 ports.
-  const Topology& compute = *r.networks().compute.topology;
+  const fabric::Topology& compute = *r.networks().compute.topology;
   EXPECT_EQ(compute.leaves, 32);
   EXPECT_EQ(compute.spines, 16);
   EXPECT_EQ(r.networks().compute.ports_per_node, 8);
@@ -37,19 +37,19 @@ TEST(networks, of_the_sample_are_the_reference_architectures) {
 }
 
 TEST(networks, a_switch_splits_its_ports_for_slower_endpoints) {
-  const Switch& part = *known().catalog().switch_part("sn5600");  // 64 x 800G
-  EXPECT_EQ(radix_at(part, gbits_per_s(800)), 64);
-  EXPECT_EQ(radix_at(part, gbits_per_s(400)), 128);
-  EXPECT_EQ(radix_at(part, gbits_per_s(1600)), 64) << "no port is merged";
+  const catalog::Switch& part = *machine::known().catalog().switch_part("sn5600");  // 64 x 800G
+  EXPECT_EQ(machine::radix_at(part, gbits_per_s(800)), 64);
+  EXPECT_EQ(machine::radix_at(part, gbits_per_s(400)), 128);
+  EXPECT_EQ(machine::radix_at(part, gbits_per_s(1600)), 64) << "no port is merged";
 }
 
 TEST(networks, ethernet_without_a_protocol_is_taken_for_roce) {
-  const Switch* ethernet = known().catalog().switch_part("sn5600");
+  const catalog::Switch* ethernet = machine::known().catalog().switch_part("sn5600");
   design::Network n{.topology = design::NamedTopology::fat_tree};
-  EXPECT_TRUE(speaks_roce(n, ethernet));
-  EXPECT_FALSE(speaks_roce(n, known().catalog().switch_part("qm9700")));
+  EXPECT_TRUE(machine::speaks_roce(n, ethernet));
+  EXPECT_FALSE(machine::speaks_roce(n, machine::known().catalog().switch_part("qm9700")));
   n.protocol = design::Protocol::ethernet;
-  EXPECT_FALSE(speaks_roce(n, ethernet));
+  EXPECT_FALSE(machine::speaks_roce(n, ethernet));
 }
 
 TEST(tiers, rates_come_from_devices_and_stop_at_the_servers_network) {
@@ -58,7 +58,7 @@ TEST(tiers, rates_come_from_devices_and_stop_at_the_servers_network) {
   hot.read.reset();
   hot.write.reset();
   hot.server_network.reset();
-  const StorageDevice& drive = *known().catalog().storage_device(hot.device);
+  const catalog::StorageDevice& drive = *machine::known().catalog().storage_device(hot.device);
   EXPECT_DOUBLE_EQ(stages_of(d).tiers()[0].read.base(), drive.read.base() * 16 * 24);
   hot.server_network = gbits_per_s(400);
   EXPECT_DOUBLE_EQ(stages_of(d).tiers()[0].read.base(), 16 * 50e9);
@@ -69,7 +69,7 @@ TEST(tiers, rates_come_from_devices_and_stop_at_the_servers_network) {
 TEST(tiers, drives_of_the_nodes_are_a_tier_without_being_named) {
   const design::Design d = sample();
   const Review r = stages_of(d);
-  const Tier* local = find_tier(r.tiers(), "node-nvme");
+  const machine::Tier* local = find_tier(r.tiers(), "node-nvme");
   ASSERT_NE(local, nullptr);
   EXPECT_TRUE(local->per_node);
   EXPECT_FALSE(local->durable());
@@ -122,9 +122,9 @@ TEST(training, shares_of_the_step_and_of_the_wall_time_add_up) {
     const Review r = stages_of(d);
     const TrainView& t = r.trains.at(0);
     EXPECT_LE(t.step.matrix_share + t.step.memory_share + t.step.exposed_share, 1 + 1e-9) << name;
-    const PhaseShares& p = t.phases;
+    const facility::PhaseShares& p = t.phases;
     EXPECT_LE(p.matrix + p.memory + p.communication + p.checkpoint, 1 + 1e-9) << name;
-    const TimeShares& s = t.failure.shares;
+    const failure::TimeShares& s = t.failure.shares;
     EXPECT_NEAR(s.productive + s.saving + s.lost_work + s.restarting, 1, 1e-9) << name;
     EXPECT_LE(t.goodput_low, t.goodput) << name;
     EXPECT_GE(t.goodput_high, t.goodput) << name;
@@ -157,7 +157,7 @@ TEST(site, heat_of_a_rack_follows_the_nodes_that_the_design_puts_in_it) {
   design::Design d = sample();
   d.fleet[0].nodes_per_rack = 8;
   const Review r = stages_of(d);
-  const RackFit& rack = r.sites[0].fleets[0].rack;
+  const facility::RackFit& rack = r.sites[0].fleets[0].rack;
   EXPECT_NEAR(rack.power.base(), 8 * 10.2e3, 1);
   EXPECT_NEAR(rack.air_heat.base(), 0.2 * 8 * 10.2e3, 1);
   EXPECT_TRUE(rack.air_heat_is_a_legacy_rack);
@@ -170,7 +170,7 @@ TEST(cost, parts_of_the_year_add_up_and_the_useful_hour_follows) {
     const CostView& c = r.cost;
     double sum = c.egress_per_year.base();
     if (c.owned) {
-      for (const CostItem& i : c.owned->items) sum += i.per_year.base();
+      for (const cost::CostItem& i : c.owned->items) sum += i.per_year.base();
     }
     for (const RentedFleet& f : c.rented) sum += f.per_year.base();
     for (const TierRent& t : c.tier_rents) sum += (t.per_year + t.requests_per_year).base();
@@ -190,8 +190,8 @@ TEST(goals, every_metric_is_given_by_some_template) {
     for (const design::GoalMetric& m : design::goal_metrics()) {
       d.goals.push_back({.metric = std::string(m.name), .bound = 0, .dimension = m.dimension});
     }
-    const Verdict v = review(d, known(), {.spends = false});
-    for (const GoalOutcome& g : v.goals) {
+    const Verdict v = review(d, machine::known(), {.spends = false});
+    for (const machine::GoalOutcome& g : v.goals) {
       if (g.actual.value != 0) missing.erase(g.metric);
     }
   }
@@ -202,7 +202,7 @@ TEST(goals, bounds_are_compared_in_the_units_of_the_figure) {
   design::Design d = sample();
   const auto outcome = [&](const std::string& text) {
     d.goals = {design::parse_goal(text).value()};
-    return review(d, known(), {.spends = false}).goals.at(0);
+    return review(d, machine::known(), {.spends = false}).goals.at(0);
   };
   const double annual = outcome("cost <= 1 MUSD/y").actual.value;
   EXPECT_FALSE(outcome("cost <= 1 MUSD/y").met);
@@ -217,7 +217,7 @@ TEST(spends, are_better_than_nothing_and_best_first) {
   design::Design d = sample();
   train_of(d).checkpoint->mode = design::CheckpointMode::sync;
   d.storage[0].write = gbytes_per_s(5);
-  const Verdict v = review(d, known());
+  const Verdict v = review(d, machine::known());
   ASSERT_FALSE(v.spends.empty());
   EXPECT_EQ(v.spends[0].what, "checkpoint asynchronously");
   double last = 0;
@@ -232,7 +232,7 @@ TEST(findings, stand_errors_first_and_in_the_order_of_the_file) {
   design::Design d = sample();
   d.sites[0].power = megawatts(1);
   d.fabric.storage.converged = true;
-  const Verdict v = review(d, known(), {.spends = false});
+  const Verdict v = review(d, machine::known(), {.spends = false});
   ASSERT_GE(v.findings.size(), 2u);
   EXPECT_TRUE(std::ranges::is_sorted(v.findings, {}, &Finding::severity));
   EXPECT_EQ(v.findings[0].rule, "facility.power-above-site");
@@ -240,4 +240,4 @@ TEST(findings, stand_errors_first_and_in_the_order_of_the_file) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace orrery {
+namespace orrery::plan {
 
 std::vector<Rule> all_rules() {
   std::vector<Rule> all;
@@ -30,4 +30,4 @@ Finding finding_at(const Review& review, const Rule& rule, const std::string& pa
   return f;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -12,11 +12,11 @@
 #include "plan/stages.h"
 #include "plan/verdict.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 struct Rule {
   const char* id;  // "policy.residency"
-  Layer layer;
+  machine::Layer layer;
   Severity severity;    // of its findings
   const char* summary;  // what must hold, in one line
   const char* source;   // where the rule comes from
@@ -36,4 +36,4 @@ std::vector<Finding> check_rules(const Review& review);
 // A finding of `rule` at a path of the design.
 Finding finding_at(const Review& review, const Rule& rule, const std::string& path);
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -8,11 +8,11 @@
 #include "plan/edits.h"
 #include "plan/rules.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 void check_buildable(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const Network* n :
+  for (const machine::Network* n :
        {&r.networks().compute, &r.networks().storage, &r.networks().management}) {
     for (const Diagnostic& d : n->faults) {
       Finding f = finding_at(r, rule, n->path + ".topology");
@@ -33,7 +33,7 @@ void check_separate(const Review& r, const Rule& rule, std::vector<Finding>& out
   Finding f = finding_at(r, rule, "fabric.storage.converged");
   f.what = fmt::format(
       "Storage traffic shares the compute network; training loses {} of its time to it.",
-      show(worst, Unit::ratio));
+      show(worst, machine::Unit::ratio));
   f.why =
       "A checkpoint drain and the collectives of the next step want the same wires at the same "
       "time.";
@@ -65,7 +65,7 @@ constexpr ChecklistItem kChecklist[] = {
 };
 
 void check_roce(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const Network* n : {&r.networks().compute, &r.networks().storage}) {
+  for (const machine::Network* n : {&r.networks().compute, &r.networks().storage}) {
     if (!n->is_roce || !n->topology) continue;
     for (const ChecklistItem& item : kChecklist) {
       const std::optional<bool>& declared = n->wanted->roce.*item.field;
@@ -82,7 +82,7 @@ void check_roce(const Review& r, const Rule& rule, std::vector<Finding>& out) {
 }
 
 void check_twin_plane(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  const Network& n = r.networks().compute;
+  const machine::Network& n = r.networks().compute;
   if (!n.is_roce || !n.topology || n.port_rate <= gbits_per_s(400) || n.topology->spec.planes > 1)
     return;
   Finding f = finding_at(r, rule, "fabric.compute.topology");
@@ -96,16 +96,16 @@ void check_twin_plane(const Review& r, const Rule& rule, std::vector<Finding>& o
 }
 
 constexpr Rule kFabricRules[] = {
-    {"fabric.buildable", Layer::fabric, Severity::error, "every declared network can be built",
-     "docs/models/fabric.md", check_buildable},
-    {"fabric.separate-storage", Layer::fabric, Severity::warning,
+    {"fabric.buildable", machine::Layer::fabric, Severity::error,
+     "every declared network can be built", "docs/models/fabric.md", check_buildable},
+    {"fabric.separate-storage", machine::Layer::fabric, Severity::warning,
      "storage has a network of its own, or the contention is known",
      "DGX SuperPOD reference architectures; docs/models/collectives.md", check_separate},
-    {"fabric.roce-checklist", Layer::fabric, Severity::warning,
+    {"fabric.roce-checklist", machine::Layer::fabric, Severity::warning,
      "a RoCE network declares PFC, ECN, its queue and its hash spread",
      "RDMA over commodity Ethernet at scale (SIGCOMM 2016); models of fabric.md section 4.4",
      check_roce},
-    {"fabric.ethernet-800g", Layer::fabric, Severity::error,
+    {"fabric.ethernet-800g", machine::Layer::fabric, Severity::error,
      "800G Ethernet ports are built as two planes", "ConnectX-8 firmware release notes",
      check_twin_plane},
 };
@@ -114,4 +114,4 @@ constexpr Rule kFabricRules[] = {
 
 std::span<const Rule> fabric_rules() { return kFabricRules; }
 
-}  // namespace orrery
+}  // namespace orrery::plan

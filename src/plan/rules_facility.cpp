@@ -6,7 +6,7 @@
 #include "plan/edits.h"
 #include "plan/rules.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 void check_rack(const Review& r, const Rule& rule, std::vector<Finding>& out) {
@@ -17,7 +17,8 @@ void check_rack(const Review& r, const Rule& rule, std::vector<Finding>& out) {
       const bool above_limit = v.site->rack && p.rack.power > *v.site->rack;
       if (!none && !above && !above_limit) continue;
       const Watts power = none ? p.node.nameplate : p.rack.power;
-      const CoolingMethod* method = method_needed(power, r.catalog().cooling_methods);
+      const catalog::CoolingMethod* method =
+          facility::method_needed(power, r.catalog().cooling_methods);
       Finding f = finding_at(r, rule, v.path + (above || none ? ".cooling" : ".rack"));
       f.what = none ? fmt::format("Not one {} node ({}) fits a rack of site '{}'.",
                                   p.fleet->fleet->name, brief(p.node.nameplate), v.site->name)
@@ -51,12 +52,13 @@ void check_power(const Review& r, const Rule& rule, std::vector<Finding>& out) {
                         v.pue.middle);
     const Watts per_node = p.node.nameplate * (*v.site->power / v.draw_peak);
     const double cap = accelerator_cap(p.node, per_node);
-    f.fix = cap >= kLowestCap && cap < 1 && p.fleet->accelerator() && p.fleet->accelerator()->tdp
+    f.fix = cap >= facility::kLowestCap && cap < 1 && p.fleet->accelerator() &&
+                    p.fleet->accelerator()->tdp
                 ? fmt::format(
                       "Cap the accelerators at {} (they keep about {} of their speed), shrink "
                       "the fleet, or contract more power.",
                       brief(*p.fleet->accelerator()->tdp * cap, 2),
-                      show(capped_speed(cap, Boundness::compute), Unit::ratio))
+                      show(capped_speed(cap, facility::Boundness::compute), machine::Unit::ratio))
                 : "Shrink the fleet, or contract more power.";
     f.edit = edit_power(r, v);
     out.push_back(std::move(f));
@@ -92,14 +94,14 @@ void check_air_residue(const Review& r, const Rule& rule, std::vector<Finding>& 
 }
 
 constexpr Rule kFacilityRules[] = {
-    {"facility.rack-above-cooling", Layer::facility, Severity::error,
+    {"facility.rack-above-cooling", machine::Layer::facility, Severity::error,
      "a rack draws no more than its cooling and the site allow", "catalog cooling_methods",
      check_rack},
-    {"facility.power-above-site", Layer::facility, Severity::error,
+    {"facility.power-above-site", machine::Layer::facility, Severity::error,
      "nameplate times PUE stays within the site's power", "docs/models/power.md", check_power},
-    {"facility.rack-positions", Layer::facility, Severity::error, "the hall has room for the racks",
-     "docs/models/cooling.md", check_positions},
-    {"facility.residual-air", Layer::facility, Severity::note,
+    {"facility.rack-positions", machine::Layer::facility, Severity::error,
+     "the hall has room for the racks", "docs/models/cooling.md", check_positions},
+    {"facility.residual-air", machine::Layer::facility, Severity::note,
      "heat that a liquid-cooled rack leaves to the room is planned for",
      "catalog cooling_methods (10 to 30 % of a hybrid rack)", check_air_residue},
 };
@@ -108,4 +110,4 @@ constexpr Rule kFacilityRules[] = {
 
 std::span<const Rule> facility_rules() { return kFacilityRules; }
 
-}  // namespace orrery
+}  // namespace orrery::plan

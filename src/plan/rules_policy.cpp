@@ -9,7 +9,7 @@
 #include "plan/edits.h"
 #include "plan/rules.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // A residency tag is a region id, an alias, or a country; "eu" stands for the member states we
@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kEuropeanUnion[] = {"fra", "deu", "swe", "irl", "pol",
                                                "nld", "esp", "ita", "fin"};
 
-bool inside(std::string_view residency, const GridRegion* region) {
+bool inside(std::string_view residency, const catalog::GridRegion* region) {
   if (residency.empty()) return true;
   if (region == nullptr) return false;
   const std::string tag = lowered(residency);
@@ -27,13 +27,13 @@ bool inside(std::string_view residency, const GridRegion* region) {
   return std::ranges::find(region->aliases, tag) != region->aliases.end();
 }
 
-const GridRegion* region_of(const Review& r, const design::StorageTier& tier) {
+const catalog::GridRegion* region_of(const Review& r, const design::StorageTier& tier) {
   if (!tier.region.empty()) return r.catalog().region(tier.region);
   const design::Site* site = find_site(r.design(), tier.site);
   return site ? r.catalog().region(site->region) : nullptr;
 }
 
-std::string region_name(const GridRegion* region, std::string_view fallback) {
+std::string region_name(const catalog::GridRegion* region, std::string_view fallback) {
   return region ? region->id : std::string(fallback);
 }
 
@@ -59,7 +59,7 @@ std::vector<std::string> tiers_used(const design::Workload& w) {
 // The first place where a workload names a tier, with another tier's name in its stead.
 std::optional<Edit> edit_tier(const Review& r, const design::Workload& w, const std::string& from,
                               const std::string& to) {
-  const std::string path = path_of(r.design(), w);
+  const std::string path = machine::path_of(r.design(), w);
   if (const auto* serve = std::get_if<design::Serve>(&w.task)) {
     return serve->weights_tier == from ? std::optional(Edit{path + ".weights_tier", name_text(to)})
                                        : std::nullopt;
@@ -95,8 +95,9 @@ const design::StorageTier* other_tier(const Review& r, const design::StorageTier
 }
 
 // A fleet inside that has accelerators where the present one has.
-const Fleet* fleet_inside(const Review& r, const std::string& residency, const Fleet& present) {
-  for (const Fleet& v : r.fleets()) {
+const machine::Fleet* fleet_inside(const Review& r, const std::string& residency,
+                                   const machine::Fleet& present) {
+  for (const machine::Fleet& v : r.fleets()) {
     const bool alike = (v.accelerator() != nullptr) == (present.accelerator() != nullptr);
     if (alike && inside(residency, v.region)) return &v;
   }
@@ -110,7 +111,7 @@ std::optional<Edit> edit_residency(const Review& r, const design::Workload& w,
   const design::StorageTier* other = other_tier(
       r, tier, [&](const design::StorageTier& t) { return inside(residency, region_of(r, t)); });
   if (other != nullptr) return edit_tier(r, w, label, std::string(other->label()));
-  const Fleet* fleet = fleet_of(r.fleets(), w);
+  const machine::Fleet* fleet = fleet_of(r.fleets(), w);
   if (fleet == nullptr || fleet->site == nullptr || !inside(residency, fleet->region)) {
     return std::nullopt;
   }
@@ -120,11 +121,11 @@ std::optional<Edit> edit_residency(const Review& r, const design::Workload& w,
 
 std::optional<Finding> residency_of_compute(const Review& r, const Rule& rule,
                                             const design::Workload& w, const std::string& residency,
-                                            const Fleet* fleet) {
+                                            const machine::Fleet* fleet) {
   if (residency.empty() || fleet == nullptr || inside(residency, fleet->region)) {
     return std::nullopt;
   }
-  Finding f = finding_at(r, rule, path_of(r.design(), w) + ".residency");
+  Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".residency");
   f.what =
       fmt::format("'{}' must stay in {}, but fleet '{}' stands in {}.", label_of(r.design(), w),
                   residency, fleet->fleet->name, region_name(fleet->region, "an unknown region"));
@@ -137,16 +138,17 @@ void residency_of_zones(const Review& r, const Rule& rule, const design::Workloa
                         const design::Serve& serve, std::vector<Finding>& out) {
   for (std::size_t i = 0; i < serve.zones.size(); ++i) {
     design::Zone zone = serve.zones[i];
-    const Fleet* fleet = zone.fleet.empty() ? nullptr : find_fleet(r.fleets(), zone.fleet);
-    for (const Fleet& v : r.fleets()) {
+    const machine::Fleet* fleet = zone.fleet.empty() ? nullptr : find_fleet(r.fleets(), zone.fleet);
+    for (const machine::Fleet& v : r.fleets()) {
       if (fleet == nullptr && v.site && v.site->name == zone.site) fleet = &v;
     }
     auto f = residency_of_compute(r, rule, w, zone.residency, fleet);
     if (!f) continue;
-    if (const Fleet* there = fleet_inside(r, zone.residency, *fleet)) {
+    if (const machine::Fleet* there = fleet_inside(r, zone.residency, *fleet)) {
       zone.site = there->site->name;
       zone.fleet = there->fleet->name;
-      f->edit = Edit{fmt::format("{}.zones[{}]", path_of(r.design(), w), i), section_text(zone)};
+      f->edit =
+          Edit{fmt::format("{}.zones[{}]", machine::path_of(r.design(), w), i), section_text(zone)};
     }
     out.push_back(*std::move(f));
   }
@@ -154,10 +156,10 @@ void residency_of_zones(const Review& r, const Rule& rule, const design::Workloa
 
 void check_residency(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const design::Workload& w : r.design().workloads) {
-    const Fleet* fleet = fleet_of(r.fleets(), w);
+    const machine::Fleet* fleet = fleet_of(r.fleets(), w);
     if (auto f = residency_of_compute(r, rule, w, w.terms.residency, fleet)) {
-      if (const Fleet* there = fleet_inside(r, w.terms.residency, *fleet)) {
-        f->edit = Edit{path_of(r.design(), w) + ".fleet", name_text(there->fleet->name)};
+      if (const machine::Fleet* there = fleet_inside(r, w.terms.residency, *fleet)) {
+        f->edit = Edit{machine::path_of(r.design(), w) + ".fleet", name_text(there->fleet->name)};
       }
       out.push_back(*std::move(f));
     }
@@ -168,7 +170,7 @@ void check_residency(const Review& r, const Rule& rule, std::vector<Finding>& ou
     for (const std::string& label : tiers_used(w)) {
       const design::StorageTier* tier = find_tier(r.design(), label);
       if (tier == nullptr || inside(w.terms.residency, region_of(r, *tier))) continue;
-      Finding f = finding_at(r, rule, path_of(r.design(), w) + ".residency");
+      Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".residency");
       f.what = fmt::format("'{}' must stay in {}, but it stores on tier '{}' in {}.",
                            label_of(r.design(), w), w.terms.residency, label,
                            region_name(region_of(r, *tier), tier->region));
@@ -181,9 +183,9 @@ void check_residency(const Review& r, const Rule& rule, std::vector<Finding>& ou
 }
 
 void check_export(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const Fleet& v : r.fleets()) {
+  for (const machine::Fleet& v : r.fleets()) {
     if (v.accelerator() == nullptr || v.region == nullptr || v.rented()) continue;
-    const ExportControl* control =
+    const catalog::ExportControl* control =
         r.catalog().export_control(v.accelerator()->id, v.region->country);
     if (control == nullptr) continue;
     Finding f = finding_at(r, rule, v.path + ".node");
@@ -204,9 +206,9 @@ Finding outside_call(const Review& r, const Rule& rule, const std::string& path,
 
 void check_air_gap(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const design::Workload& w : r.design().workloads) {
-    const Fleet* fleet = fleet_of(r.fleets(), w);
+    const machine::Fleet* fleet = fleet_of(r.fleets(), w);
     if (fleet == nullptr || fleet->site == nullptr || !fleet->site->air_gapped) continue;
-    const std::string path = path_of(r.design(), w);
+    const std::string path = machine::path_of(r.design(), w);
     const std::string where = fmt::format("'{}' runs on air-gapped site '{}'",
                                           label_of(r.design(), w), fleet->site->name);
     if (!w.terms.external.empty()) {
@@ -240,7 +242,7 @@ void check_encryption_at_rest(const Review& r, const Rule& rule, std::vector<Fin
       if (tier == nullptr || tier->encrypted) continue;
       const design::Site* site = find_site(r.design(), tier->site);
       if (tier->provider.empty() && site && site->encryption_at_rest) continue;
-      Finding f = finding_at(r, rule, path_of(r.design(), w) + ".encrypt_at_rest");
+      Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".encrypt_at_rest");
       f.what = fmt::format("'{}' asks for encryption at rest; tier '{}' does not offer it.",
                            label_of(r.design(), w), label);
       f.why = "Data would lie readable on drives that leave the hall when they fail.";
@@ -254,13 +256,13 @@ void check_encryption_at_rest(const Review& r, const Rule& rule, std::vector<Fin
 
 void check_encryption_in_transit(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const design::Workload& w : r.design().workloads) {
-    const Fleet* fleet = fleet_of(r.fleets(), w);
+    const machine::Fleet* fleet = fleet_of(r.fleets(), w);
     if (!w.terms.encrypt_in_transit || fleet == nullptr) continue;
     const bool site_offers = fleet->site && fleet->site->encryption_in_transit;
     const bool networks_offer =
         r.design().fabric.compute.encrypted && r.design().fabric.storage.encrypted;
     if (site_offers || networks_offer) continue;
-    Finding f = finding_at(r, rule, path_of(r.design(), w) + ".encrypt_in_transit");
+    Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".encrypt_in_transit");
     f.what = fmt::format(
         "'{}' asks for encryption in transit; neither site '{}' nor its networks offer it.",
         label_of(r.design(), w), fleet->site ? fleet->site->name : "");
@@ -276,10 +278,10 @@ void check_encryption_in_transit(const Review& r, const Rule& rule, std::vector<
 
 void check_tenants(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const design::Workload& w : r.design().workloads) {
-    const Fleet* fleet = fleet_of(r.fleets(), w);
+    const machine::Fleet* fleet = fleet_of(r.fleets(), w);
     if (!w.terms.isolate_tenant || fleet == nullptr || fleet->site == nullptr) continue;
     if (fleet->site->tenant_isolation) continue;
-    Finding f = finding_at(r, rule, path_of(r.design(), w) + ".isolate_tenant");
+    Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".isolate_tenant");
     f.what =
         fmt::format("'{}' must be kept apart from other tenants; site '{}' does not segment them.",
                     label_of(r.design(), w), fleet->site->name);
@@ -294,38 +296,38 @@ void check_engine(const Review& r, const Rule& rule, std::vector<Finding>& out) 
   for (const design::Workload& w : r.design().workloads) {
     const auto* serve = std::get_if<design::Serve>(&w.task);
     if (serve == nullptr) continue;
-    const ServingEngine* engine = r.catalog().engine(serve->engine);
-    if (engine == nullptr || engine->status == EngineStatus::active) continue;
-    Finding f = finding_at(r, rule, path_of(r.design(), w) + ".engine");
+    const catalog::ServingEngine* engine = r.catalog().engine(serve->engine);
+    if (engine == nullptr || engine->status == catalog::EngineStatus::active) continue;
+    Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".engine");
     f.what = fmt::format("{} is {} since {}.", engine->name, to_text(engine->status),
                          engine->status_since);
     f.why = "It gets no fixes and no support for new models (" + engine->provenance.source + ").";
     const std::string next = engine->replaced_by.empty() ? "vllm" : engine->replaced_by;
     f.fix = fmt::format("Use {}.", next);
-    f.edit = Edit{path_of(r.design(), w) + ".engine", next};
+    f.edit = Edit{machine::path_of(r.design(), w) + ".engine", next};
     out.push_back(std::move(f));
   }
 }
 
 constexpr Rule kPolicyRules[] = {
-    {"policy.residency", Layer::cluster, Severity::error,
+    {"policy.residency", machine::Layer::cluster, Severity::error,
      "a workload tagged with a region is neither placed nor stored outside it",
      "data residency law, as the design tags it", check_residency},
-    {"policy.export-control", Layer::compute, Severity::warning,
+    {"policy.export-control", machine::Layer::compute, Severity::warning,
      "a controlled accelerator is not bought for a listed country unasked",
      "US BIS advanced computing rules (catalog export_controls)", check_export},
-    {"policy.air-gap", Layer::cluster, Severity::error,
+    {"policy.air-gap", machine::Layer::cluster, Severity::error,
      "an air-gapped site depends on nothing outside", "definition of an air gap", check_air_gap},
-    {"policy.encryption-at-rest", Layer::storage, Severity::error,
+    {"policy.encryption-at-rest", machine::Layer::storage, Severity::error,
      "tiers of a workload that asks for encryption at rest offer it", "the workload's own terms",
      check_encryption_at_rest},
-    {"policy.encryption-in-transit", Layer::fabric, Severity::error,
+    {"policy.encryption-in-transit", machine::Layer::fabric, Severity::error,
      "networks of a workload that asks for encryption in transit offer it",
      "the workload's own terms", check_encryption_in_transit},
-    {"policy.tenant-isolation", Layer::cluster, Severity::error,
+    {"policy.tenant-isolation", machine::Layer::cluster, Severity::error,
      "a workload that must be kept apart runs where tenants are segmented",
      "the workload's own terms", check_tenants},
-    {"serving.engine-retired", Layer::serving, Severity::error,
+    {"serving.engine-retired", machine::Layer::serving, Severity::error,
      "the serving engine is still maintained", "catalog engines (TGI archived 2026-03-21)",
      check_engine},
 };
@@ -334,4 +336,4 @@ constexpr Rule kPolicyRules[] = {
 
 std::span<const Rule> policy_rules() { return kPolicyRules; }
 
-}  // namespace orrery
+}  // namespace orrery::plan

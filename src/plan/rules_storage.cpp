@@ -10,10 +10,10 @@
 #include "storage/cache.h"
 #include "storage/guidance.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
-std::string_view architecture_of(const Fleet& fleet) {
+std::string_view architecture_of(const machine::Fleet& fleet) {
   if (fleet.accelerator() == nullptr) return {};
   const std::string_view id = fleet.accelerator()->id;
   if (id.starts_with("gb200") || id.starts_with("gb300")) return "SuperPOD GB200";
@@ -24,23 +24,25 @@ std::string_view architecture_of(const Fleet& fleet) {
   return {};
 }
 
-const Tier* hot_tier(const Review& r) {
-  for (const Tier& t : r.tiers()) {
+const machine::Tier* hot_tier(const Review& r) {
+  for (const machine::Tier& t : r.tiers()) {
     if (t.tier->tier == design::Tier::hot || t.tier->tier == design::Tier::gpu_direct) return &t;
   }
   return nullptr;
 }
 
 void check_guidance(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  const Tier* hot = hot_tier(r);
+  const machine::Tier* hot = hot_tier(r);
   if (hot == nullptr) return;
-  for (const Fleet& fleet : r.fleets()) {
+  for (const machine::Fleet& fleet : r.fleets()) {
     const std::string_view architecture = architecture_of(fleet);
     // A handful of nodes is below the smallest unit that the guidance speaks of.
     if (architecture.empty() || fleet.rented() || fleet.hosts < 16) continue;
-    const double units = static_cast<double>(fleet.accelerators) / gpus_per_unit(architecture);
+    const double units =
+        static_cast<double>(fleet.accelerators) / storage::gpus_per_unit(architecture);
     const bool gb200 = architecture == "SuperPOD GB200";
-    const GuidanceLevel level = gb200 ? GuidanceLevel::better : GuidanceLevel::good;
+    const storage::GuidanceLevel level =
+        gb200 ? storage::GuidanceLevel::better : storage::GuidanceLevel::good;
     for (const auto& [metric, rate] :
          {std::pair{"read", hot->read}, std::pair{"write", hot->write}}) {
       const auto wanted = guided_rate(
@@ -62,9 +64,9 @@ void check_guidance(const Review& r, const Rule& rule, std::vector<Finding>& out
 }
 
 void check_gb200_ratio(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const Fleet& fleet : r.fleets()) {
+  for (const machine::Fleet& fleet : r.fleets()) {
     if (architecture_of(fleet) != "SuperPOD GB200" || fleet.rented()) continue;
-    const Tier* hot = hot_tier(r);
+    const machine::Tier* hot = hot_tier(r);
     Finding f = finding_at(r, rule, hot ? hot->path : fleet.path);
     f.what = "GB200 storage guidance is 2.25 times lower per accelerator than H100's.";
     f.why =
@@ -78,9 +80,9 @@ void check_gb200_ratio(const Review& r, const Rule& rule, std::vector<Finding>& 
 void check_lru(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const TrainView& t : r.trains) {
     if (!t.feed.known || !t.train->dataset.shuffle || t.train->dataset.epochs <= 1) continue;
-    for (const Tier& cache : r.tiers()) {
+    for (const machine::Tier& cache : r.tiers()) {
       if (cache.tier->caches != t.feed.tier->label ||
-          cache.tier->policy != EvictionPolicy::lru)
+          cache.tier->policy != catalog::EvictionPolicy::lru)
         continue;
       const Bytes used = r.used_of(*t.feed.tier);
       const double share =
@@ -92,8 +94,10 @@ void check_lru(const Review& r, const Rule& rule, std::vector<Finding>& out) {
           "Tier '{}' evicts by LRU under shuffled epochs of '{}': {} of the reads hit; "
           "pinning would give {}.",
           cache.label, t.label,
-          show(hit_rate(EvictionPolicy::lru, EpochOrder::shuffled, share), Unit::ratio),
-          show(hit_rate(EvictionPolicy::pin, EpochOrder::shuffled, share), Unit::ratio));
+          show(hit_rate(catalog::EvictionPolicy::lru, storage::EpochOrder::shuffled, share),
+               machine::Unit::ratio),
+          show(hit_rate(catalog::EvictionPolicy::pin, storage::EpochOrder::shuffled, share),
+               machine::Unit::ratio));
       f.why = "With every item read once an epoch, LRU evicts just what comes back next.";
       f.fix = "policy: pin";
       f.edit = Edit{cache.path + ".policy", "pin"};
@@ -156,7 +160,7 @@ void check_targets(const Review& r, const Rule& rule, std::vector<Finding>& out)
 }
 
 void check_capacity(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const Tier& t : r.tiers()) {
+  for (const machine::Tier& t : r.tiers()) {
     if (t.capacity <= Bytes(0) || r.used_of(t) <= t.capacity) continue;
     Finding f = finding_at(r, rule, t.path + ".capacity");
     f.what = fmt::format("Tier '{}' must hold {} but has {}.", t.label, brief(r.used_of(t)),
@@ -172,11 +176,11 @@ void check_capacity(const Review& r, const Rule& rule, std::vector<Finding>& out
 void check_small_files(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const TrainView& t : r.trains) {
     if (!t.feed.known || t.train->dataset.format != design::DataFormat::files) continue;
-    if (t.feed.loader.limit != LoaderLimit::storage) continue;
+    if (t.feed.loader.limit != storage::LoaderLimit::storage) continue;
     Finding f = finding_at(r, rule, t.path + ".dataset.format");
     f.what = fmt::format(
         "'{}' reads one file of {} a sample and waits for them: {} of the step is left.", t.label,
-        brief(t.feed.sample), show(t.feed.loader.utilisation, Unit::ratio));
+        brief(t.feed.sample), show(t.feed.loader.utilisation, machine::Unit::ratio));
     f.why =
         "Each request pays the first-byte time and a metadata operation; a shard pays once for "
         "thousands.";
@@ -192,13 +196,13 @@ void check_starving(const Review& r, const Rule& rule, std::vector<Finding>& out
   for (const TrainView& t : r.trains) {
     if (!t.feed.known || t.feed.loader.utilisation >= kStarving) continue;
     Finding f = finding_at(r, rule, t.path + ".dataset");
-    f.what =
-        fmt::format("'{}' waits for data: accelerators work {} of the time, bound by {}.", t.label,
-                    show(t.feed.loader.utilisation, Unit::ratio), to_text(t.feed.loader.limit));
+    f.what = fmt::format("'{}' waits for data: accelerators work {} of the time, bound by {}.",
+                         t.label, show(t.feed.loader.utilisation, machine::Unit::ratio),
+                         to_text(t.feed.loader.limit));
     f.why = fmt::format("The job asks for {}; tier '{}' reads {}.", brief(t.feed.wanted),
                         t.feed.tier->label, brief(t.feed.tier->read));
     f.fix =
-        t.feed.loader.limit == LoaderLimit::decode
+        t.feed.loader.limit == storage::LoaderLimit::decode
             ? "Give the loaders more cores, decode on the accelerator, or store decoded samples."
             : "Read faster: more servers, a cache tier with policy pin, or larger objects.";
     f.edit = edit_feed(r, t);
@@ -207,26 +211,26 @@ void check_starving(const Review& r, const Rule& rule, std::vector<Finding>& out
 }
 
 constexpr Rule kStorageRules[] = {
-    {"storage.unit-guidance", Layer::storage, Severity::warning,
+    {"storage.unit-guidance", machine::Layer::storage, Severity::warning,
      "the hot tier meets the guidance for its scalable units", "RA-11333-001 table 6, RA-11338-001",
      check_guidance},
-    {"storage.gb200-guidance", Layer::storage, Severity::note,
+    {"storage.gb200-guidance", machine::Layer::storage, Severity::note,
      "GB200's guidance per accelerator is 2.25 times lower than H100's", "RA-11338-001",
      check_gb200_ratio},
-    {"storage.lru-shuffled", Layer::storage, Severity::warning,
+    {"storage.lru-shuffled", machine::Layer::storage, Severity::warning,
      "no LRU cache under shuffled epochs", "docs/models/cache.md", check_lru},
-    {"storage.drain-interval", Layer::storage, Severity::error,
+    {"storage.drain-interval", machine::Layer::storage, Severity::error,
      "a checkpoint drains before the next begins", "docs/models/checkpoint.md", check_drain},
-    {"storage.local-only", Layer::storage, Severity::error,
+    {"storage.local-only", machine::Layer::storage, Severity::error,
      "some copy of a checkpoint outlives the node that wrote it", "docs/models/checkpoint.md",
      check_local_only},
-    {"storage.checkpoint-target", Layer::storage, Severity::error, "a long run is saved somewhere",
-     "docs/models/failure.md", check_targets},
-    {"storage.capacity", Layer::storage, Severity::error, "a tier holds what is kept on it",
-     "docs/models/storage.md", check_capacity},
-    {"storage.small-files", Layer::storage, Severity::warning,
+    {"storage.checkpoint-target", machine::Layer::storage, Severity::error,
+     "a long run is saved somewhere", "docs/models/failure.md", check_targets},
+    {"storage.capacity", machine::Layer::storage, Severity::error,
+     "a tier holds what is kept on it", "docs/models/storage.md", check_capacity},
+    {"storage.small-files", machine::Layer::storage, Severity::warning,
      "samples are packed where requests bind", "docs/models/loader.md", check_small_files},
-    {"storage.starving", Layer::storage, Severity::warning,
+    {"storage.starving", machine::Layer::storage, Severity::warning,
      "accelerators work at least 80 % of the step",
      "Scality guide: use under 80 % points to loading or checkpoints", check_starving},
 };
@@ -235,4 +239,4 @@ constexpr Rule kStorageRules[] = {
 
 std::span<const Rule> storage_rules() { return kStorageRules; }
 
-}  // namespace orrery
+}  // namespace orrery::plan

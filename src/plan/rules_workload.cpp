@@ -6,7 +6,7 @@
 #include "plan/edits.h"
 #include "plan/rules.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // int8 throughput under this share of bf16's says that the part has all but lost the format.
@@ -79,7 +79,8 @@ void check_availability(const Review& r, const Rule& rule, std::vector<Finding>&
     if (!v.feasible() || !wanted || v.availability >= *wanted) continue;
     Finding f = finding_at(r, rule, v.path + ".availability");
     f.what = fmt::format("'{}' has enough replicas {} of the time; {} is asked for.", v.label,
-                         show(v.availability, Unit::ratio, 5), show(*wanted, Unit::ratio, 5));
+                         show(v.availability, machine::Unit::ratio, 5),
+                         show(*wanted, machine::Unit::ratio, 5));
     f.why = "Hosts fail and their replicas are gone until others have loaded the weights.";
     f.fix = "Run more replicas than the peak needs, on accelerators that are there for them.";
     f.edit = edit_availability(r, v);
@@ -125,21 +126,21 @@ void check_deadline(const Review& r, const Rule& rule, std::vector<Finding>& out
 void check_int8(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const design::Workload& w : r.design().workloads) {
     const auto* serve = std::get_if<design::Serve>(&w.task);
-    const Fleet* fleet = fleet_of(r.fleets(), w);
+    const machine::Fleet* fleet = fleet_of(r.fleets(), w);
     if (serve == nullptr || fleet == nullptr || fleet->accelerator() == nullptr) continue;
-    if (serve->precision != Precision::int8) continue;
-    const Accelerator& a = *fleet->accelerator();
-    const auto int8 = a.peak(Dtype::int8);
-    const auto bf16 = a.peak(Dtype::bf16);
+    if (serve->precision != catalog::Precision::int8) continue;
+    const catalog::Accelerator& a = *fleet->accelerator();
+    const auto int8 = a.peak(catalog::Dtype::int8);
+    const auto bf16 = a.peak(catalog::Dtype::bf16);
     if (int8 && bf16 && *int8 / *bf16 >= kLostInt8) continue;
-    Finding f = finding_at(r, rule, path_of(r.design(), w) + ".precision");
+    Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".precision");
     f.what = fmt::format("'{}' serves in int8 on {}, which has {} of it.", label_of(r.design(), w),
                          a.name, int8 ? brief(*int8) : "none");
     f.why =
         "Blackwell Ultra and Rubin gave int8 up for fp4: the model would run far below its bf16 "
         "speed.";
     f.fix = "Quantise to fp8 instead.";
-    f.edit = Edit{path_of(r.design(), w) + ".precision", "fp8"};
+    f.edit = Edit{machine::path_of(r.design(), w) + ".precision", "fp8"};
     out.push_back(std::move(f));
   }
 }
@@ -147,7 +148,7 @@ void check_int8(const Review& r, const Rule& rule, std::vector<Finding>& out) {
 void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const JobsView& j : r.jobs) {
     if (j.fleet == nullptr) continue;
-    if (j.largest_fits == GangVerdict::never) {
+    if (j.largest_fits == cluster::GangVerdict::never) {
       Finding f = finding_at(r, rule, j.path + ".sizes");
       f.what = fmt::format("Jobs of {} accelerators in '{}' can never start: the fleet has {}.",
                            j.largest, j.label, grouped(j.fleet->accelerators));
@@ -159,7 +160,7 @@ void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
     if (!j.from_trace && j.queue.load >= 1) {
       Finding f = finding_at(r, rule, j.path + ".rate");
       f.what = fmt::format("'{}' offers {} of what the fleet can do: the queue has no end.",
-                           j.label, show(j.queue.load, Unit::ratio));
+                           j.label, show(j.queue.load, machine::Unit::ratio));
       f.why = "Arrivals times duration times size exceed the accelerators.";
       f.fix = "Grow the fleet or shed load.";
       f.edit = edit_load(r, j);
@@ -177,10 +178,11 @@ void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
 }
 
 void check_nodes(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const Fleet& fleet : r.fleets()) {
-    const FleetBook& book = r.machine->book_of(fleet);
+  for (const machine::Fleet& fleet : r.fleets()) {
+    const machine::FleetBook& book = r.machine->book_of(fleet);
     if (book.nodes() <= fleet.fleet->count) continue;
-    Finding f = finding_at(r, rule, path_of(r.design(), *book.largest()->workload) + ".nodes");
+    Finding f =
+        finding_at(r, rule, machine::path_of(r.design(), *book.largest()->workload) + ".nodes");
     f.what = fmt::format("Workloads ask for {} nodes of fleet '{}', which has {}.",
                          grouped(book.nodes()), fleet.fleet->name, grouped(fleet.fleet->count));
     f.why =
@@ -214,7 +216,7 @@ void check_spares(const Review& r, const Rule& rule, std::vector<Finding>& out) 
     if (!t.feasible() || t.failure.shortfall <= kShortfallAllowed) continue;
     Finding f = finding_at(r, rule, t.fleet->path + ".spares");
     f.what = fmt::format("With {} spare hosts '{}' lacks nodes {} of the time.", t.failure.spares,
-                         t.label, show(t.failure.shortfall, Unit::ratio));
+                         t.label, show(t.failure.shortfall, machine::Unit::ratio));
     f.why =
         fmt::format("{} hosts are in repair on average.", significant(t.failure.mean_in_repair, 2));
     f.fix = "Add spare nodes, or plan the job some nodes smaller.";
@@ -224,28 +226,28 @@ void check_spares(const Review& r, const Rule& rule, std::vector<Finding>& out) 
 }
 
 constexpr Rule kWorkloadRules[] = {
-    {"training.feasible", Layer::training, Severity::error, "a training run has a layout that fits",
-     "docs/models/training.md", check_feasible},
-    {"training.idle-nodes", Layer::training, Severity::warning,
+    {"training.feasible", machine::Layer::training, Severity::error,
+     "a training run has a layout that fits", "docs/models/training.md", check_feasible},
+    {"training.idle-nodes", machine::Layer::training, Severity::warning,
      "the batch spreads over the whole fleet", "docs/models/training.md", check_idle_nodes},
-    {"serving.capacity", Layer::serving, Severity::error,
+    {"serving.capacity", machine::Layer::serving, Severity::error,
      "a service fits, and has the replicas its peak needs", "docs/models/serving.md",
      check_service},
-    {"serving.availability", Layer::serving, Severity::warning,
+    {"serving.availability", machine::Layer::serving, Severity::warning,
      "enough replicas are up as often as the workload asks", "docs/models/failure.md",
      check_availability},
-    {"workload.deadline", Layer::cluster, Severity::error, "work ends within its window",
+    {"workload.deadline", machine::Layer::cluster, Severity::error, "work ends within its window",
      "the workload's own terms", check_deadline},
-    {"serving.int8-lost", Layer::serving, Severity::error,
+    {"serving.int8-lost", machine::Layer::serving, Severity::error,
      "int8 is not served on parts that all but lost it",
      "catalog accelerators (B300, GB300: 150-165 TOPS)", check_int8},
-    {"cluster.gangs", Layer::cluster, Severity::error, "gangs can start, and queues end",
+    {"cluster.gangs", machine::Layer::cluster, Severity::error, "gangs can start, and queues end",
      "kube-batch issue 158, koordinator 872; docs/models/cluster.md", check_gangs},
-    {"cluster.nodes", Layer::cluster, Severity::error,
+    {"cluster.nodes", machine::Layer::cluster, Severity::error,
      "a fleet has the nodes that its workloads ask for", "the workloads' own terms", check_nodes},
-    {"cluster.mig-slices", Layer::cluster, Severity::error, "MIG slices fit their accelerator",
-     "NVML placement rules; catalog mig_profiles", check_mig},
-    {"failure.spares", Layer::failure, Severity::warning, "spares cover what is in repair",
+    {"cluster.mig-slices", machine::Layer::cluster, Severity::error,
+     "MIG slices fit their accelerator", "NVML placement rules; catalog mig_profiles", check_mig},
+    {"failure.spares", machine::Layer::failure, Severity::warning, "spares cover what is in repair",
      "docs/models/failure.md", check_spares},
 };
 
@@ -253,4 +255,4 @@ constexpr Rule kWorkloadRules[] = {
 
 std::span<const Rule> workload_rules() { return kWorkloadRules; }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "plan/sections.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 struct Spread {
@@ -18,9 +18,9 @@ struct Spread {
 double square(double x) { return x * x; }
 
 // The bars of the tornado in quadrature, each side by itself.
-Spread spread_of(const Tornado& t) {
+Spread spread_of(const cost::Tornado& t) {
   Spread s;
-  for (const SensitivityBar& b : t.bars) {
+  for (const cost::SensitivityBar& b : t.bars) {
     const double low = std::min(b.at_low, b.at_high);
     const double high = std::max(b.at_low, b.at_high);
     s.below += square(std::max(0.0, t.value - low));
@@ -30,33 +30,33 @@ Spread spread_of(const Tornado& t) {
   return {std::min(0.9, std::sqrt(s.below) / t.value), std::sqrt(s.above) / t.value};
 }
 
-std::vector<Input> items_of(const CostView& c) {
-  std::vector<Input> inputs;
+std::vector<machine::Input> items_of(const CostView& c) {
+  std::vector<machine::Input> inputs;
   if (c.owned) {
-    for (const CostItem& i : c.owned->items) {
-      inputs.push_back({i.name, show(i.per_year.base(), Unit::usd_per_year), i.reference});
+    for (const cost::CostItem& i : c.owned->items) {
+      inputs.push_back({i.name, show(i.per_year.base(), machine::Unit::usd_per_year), i.reference});
     }
   }
   for (const RentedFleet& r : c.rented) {
     inputs.push_back({fmt::format("rent of {} ({})", r.fleet->fleet->name, to_text(r.input.kind)),
-                      show(r.per_year.base(), Unit::usd_per_year), r.reference});
+                      show(r.per_year.base(), machine::Unit::usd_per_year), r.reference});
   }
   for (const TierRent& t : c.tier_rents) {
-    inputs.push_back({"rent of tier " + t.tier->label, show(t.per_year.base(), Unit::usd_per_year),
-                      t.reference});
+    inputs.push_back({"rent of tier " + t.tier->label,
+                      show(t.per_year.base(), machine::Unit::usd_per_year), t.reference});
   }
   if (c.egress_per_year > Usd(0)) {
-    inputs.push_back(
-        {"egress", show(c.egress_per_year.base(), Unit::usd_per_year), "catalog storage_prices"});
+    inputs.push_back({"egress", show(c.egress_per_year.base(), machine::Unit::usd_per_year),
+                      "catalog storage_prices"});
   }
   return inputs;
 }
 
-void add_runs(Section& s, const CostView& c, const Spread& spread) {
+void add_runs(machine::Section& s, const CostView& c, const Spread& spread) {
   for (const RunCost& r : c.runs) {
     s.figures.push_back({.id = "run_" + r.label,
                          .label = "one run of " + r.label,
-                         .unit = Unit::usd,
+                         .unit = machine::Unit::usd,
                          .estimate = within(r.amount.base(), spread.below, spread.above,
                                             Basis::derived, "docs/models/ownership.md"),
                          .formula = fmt::format("{} accelerator-hours",
@@ -64,18 +64,18 @@ void add_runs(Section& s, const CostView& c, const Spread& spread) {
   }
 }
 
-void add_market(Section& s, const CostView& c) {
+void add_market(machine::Section& s, const CostView& c) {
   if (!c.market) return;
   s.figures.push_back(
       {.id = "market_hour",
        .label = "the same accelerator rented on demand",
-       .unit = Unit::usd_per_hour,
+       .unit = machine::Unit::usd_per_hour,
        .estimate = {c.market->median.base() * 3600, c.market->low.base() * 3600,
                     c.market->high.base() * 3600, Basis::vendor, c.market->reference}});
   if (c.break_even_utilisation) {
     s.figures.push_back({.id = "break_even",
                          .label = "use above which owning is cheaper",
-                         .unit = Unit::ratio,
+                         .unit = machine::Unit::ratio,
                          .estimate = within(*c.break_even_utilisation, 0.2, 0.2, Basis::derived,
                                             "docs/models/ownership.md")});
   }
@@ -85,7 +85,7 @@ std::string limit_of(const CostView& c) {
   std::string name = "rent";
   Usd most;
   if (c.owned) {
-    for (const CostItem& i : c.owned->items) {
+    for (const cost::CostItem& i : c.owned->items) {
       if (i.per_year > most) most = i.per_year, name = i.name;
     }
   }
@@ -93,59 +93,60 @@ std::string limit_of(const CostView& c) {
     if (r.per_year > most) most = r.per_year, name = "rent of " + r.fleet->fleet->name;
   }
   const double share = c.annual > Usd(0) ? most / c.annual : 0;
-  std::string limit = fmt::format("{}, {} of the year's cost", name, show(share, Unit::ratio));
+  std::string limit =
+      fmt::format("{}, {} of the year's cost", name, show(share, machine::Unit::ratio));
   if (!c.tornado.bars.empty()) limit += "; most sensitive to " + c.tornado.bars.front().name;
   return limit;
 }
 
 }  // namespace
 
-std::vector<Section> cost_sections(const Review& review) {
+std::vector<machine::Section> cost_sections(const Review& review) {
   const CostView& c = review.cost;
   if (c.annual <= Usd(0)) return {};
   const Spread spread = c.owned ? spread_of(c.tornado) : Spread{0.15, 0.15};
   const auto money = [&](double value) {
     return within(value, spread.below, spread.above, Basis::derived, "docs/models/ownership.md");
   };
-  Section s{.layer = Layer::cost};
+  machine::Section s{.layer = machine::Layer::cost};
   if (c.owned) {
     const double capex = c.bill.price().middle().base();
     s.figures.push_back({.id = "capex",
                          .label = "purchase",
-                         .unit = Unit::usd,
+                         .unit = machine::Unit::usd,
                          .estimate = {capex, capex * c.price_low, capex * c.price_high,
                                       Basis::vendor, "catalog price ranges"}});
   }
   s.figures.push_back({.id = "annual",
                        .label = "cost of a year",
-                       .unit = Unit::usd_per_year,
+                       .unit = machine::Unit::usd_per_year,
                        .estimate = money(c.annual.base()),
                        .formula = "sum of the items below",
                        .inputs = items_of(c)});
   const Usd running = c.annual - (c.owned ? c.owned->capital : Usd(0));
   s.figures.push_back({.id = "running",
                        .label = "of it, paid while it runs",
-                       .unit = Unit::usd_per_year,
+                       .unit = machine::Unit::usd_per_year,
                        .estimate = money(running.base()),
                        .formula = "power, hall, people, repair, rents and fees"});
   s.figures.push_back(
       {.id = "useful_hour",
        .label = "cost of a useful accelerator-hour",
-       .unit = Unit::usd_per_hour,
+       .unit = machine::Unit::usd_per_hour,
        .estimate = money(c.per_useful_hour.base() * 3600),
        .formula = fmt::format("{} / ({} accelerators x 8760 h x used {} x goodput {})",
-                              show(c.annual.base(), Unit::usd_per_year),
+                              show(c.annual.base(), machine::Unit::usd_per_year),
                               grouped(std::llround(c.accelerators)), significant(c.utilisation, 3),
                               significant(c.goodput, 4))});
   if (c.owned) {
     s.figures.push_back(
         {.id = "electricity_share",
          .label = "electricity, of the year's cost",
-         .unit = Unit::ratio,
+         .unit = machine::Unit::ratio,
          .estimate = within(c.owned->electricity_of_total, 0.2, 0.2, Basis::derived,
                             "docs/models/ownership.md"),
          .formula = fmt::format("{} of the running cost, depreciation left out",
-                                show(c.owned->electricity_of_running, Unit::ratio))});
+                                show(c.owned->electricity_of_running, machine::Unit::ratio))});
   }
   add_runs(s, c, spread);
   add_market(s, c);
@@ -158,4 +159,4 @@ std::vector<Section> cost_sections(const Review& review) {
   return {std::move(s)};
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

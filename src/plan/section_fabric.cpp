@@ -6,17 +6,17 @@
 #include "machine/links.h"
 #include "plan/sections.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
-Figure counted(std::string id, std::string label, double value) {
+machine::Figure counted(std::string id, std::string label, double value) {
   return {.id = std::move(id),
           .label = std::move(label),
-          .unit = Unit::count,
+          .unit = machine::Unit::count,
           .estimate = exact(value, Basis::derived, "docs/models/fabric.md")};
 }
 
-void add_counts(Section& s, const Topology& t) {
+void add_counts(machine::Section& s, const fabric::Topology& t) {
   if (t.switches() == 0) return;
   s.figures.push_back(counted("leaf_switches", "leaf switches", static_cast<double>(t.leaves)));
   if (t.spines > 0) {
@@ -33,55 +33,57 @@ void add_counts(Section& s, const Topology& t) {
                   grouped(t.leaf_spine_cables()), grouped(t.spine_core_cables()));
 }
 
-void add_rates(Section& s, const Network& n) {
+void add_rates(machine::Section& s, const machine::Network& n) {
   s.figures.push_back(
       {.id = "per_node",
        .label = "rate of one node, per direction",
-       .unit = Unit::bytes_per_s,
+       .unit = machine::Unit::bytes_per_s,
        .estimate = exact(n.per_node().base(), Basis::vendor, "the node's catalog row"),
        .formula = fmt::format("{} ports x {}", n.ports_per_node, brief(n.port_rate))});
   const double share = bisection_share(*n.topology);
   s.figures.push_back(
       {.id = "bisection",
        .label = "bisection",
-       .unit = Unit::bytes_per_s,
+       .unit = machine::Unit::bytes_per_s,
        .estimate = exact(bisection(*n.topology).base(), Basis::derived, "docs/models/fabric.md"),
-       .formula = fmt::format("{} of what half the endpoints can send", show(share, Unit::ratio))});
-  s.limit = share < 0.999
-                ? fmt::format("the leaf uplinks, {} of full bisection", show(share, Unit::ratio))
-                : "the node's own ports: the fabric does not block";
+       .formula = fmt::format("{} of what half the endpoints can send",
+                              show(share, machine::Unit::ratio))});
+  s.limit = share < 0.999 ? fmt::format("the leaf uplinks, {} of full bisection",
+                                        show(share, machine::Unit::ratio))
+                          : "the node's own ports: the fabric does not block";
 }
 
-void add_money(Section& s, const Network& n) {
-  const PriceRange price = n.bill.price();
+void add_money(machine::Section& s, const machine::Network& n) {
+  const catalog::PriceRange price = n.bill.price();
   if (price.high > Usd(0)) {
     s.figures.push_back({.id = "price",
                          .label = "price of switches, optics and cables",
-                         .unit = Unit::usd,
+                         .unit = machine::Unit::usd,
                          .estimate = {price.middle().base(), price.low.base(), price.high.base(),
                                       Basis::vendor, "catalog price ranges"}});
   }
   s.figures.push_back({.id = "power",
                        .label = "typical power, optics included",
-                       .unit = Unit::watts,
+                       .unit = machine::Unit::watts,
                        .estimate = within(n.bill.power().base(), 0.15, 0.15, Basis::vendor,
                                           "catalog switches and optics")});
 }
 
 // The yardstick people know: a large all-reduce over everything.
-void add_all_reduce(Section& s, const Review& r) {
-  const Fleet* fleet = nullptr;
-  for (const Fleet& f : r.fleets()) {
+void add_all_reduce(machine::Section& s, const Review& r) {
+  const machine::Fleet* fleet = nullptr;
+  for (const machine::Fleet& f : r.fleets()) {
     if (fleet == nullptr && f.accelerator() && !f.rented()) fleet = &f;
   }
   if (fleet == nullptr || fleet->accelerators < 2) return;
-  const Links links(wiring_of(*fleet, r.networks()), r.models().collectives);
-  const CollectiveCall call{Collective::all_reduce, gib(1), links.group_of(fleet->accelerators)};
-  const CollectivePrediction p = links.predict(call);
+  const machine::Links links(wiring_of(*fleet, r.networks()), r.models().collectives);
+  const workload::CollectiveCall call{workload::Collective::all_reduce, gib(1),
+                                      links.group_of(fleet->accelerators)};
+  const machine::CollectivePrediction p = links.predict(call);
   s.figures.push_back(
       {.id = "all_reduce_1gib",
        .label = fmt::format("all-reduce of 1 GiB over {} accelerators", grouped(call.group.ranks)),
-       .unit = Unit::seconds,
+       .unit = machine::Unit::seconds,
        .estimate = p.seconds,
        .formula =
            fmt::format("{}; bus bandwidth {}; limited by the {}", to_text(p.detail.algorithm),
@@ -90,13 +92,13 @@ void add_all_reduce(Section& s, const Review& r) {
 
 }  // namespace
 
-std::vector<Section> fabric_sections(const Review& review) {
-  std::vector<Section> sections;
-  for (const Network* n :
+std::vector<machine::Section> fabric_sections(const Review& review) {
+  std::vector<machine::Section> sections;
+  for (const machine::Network* n :
        {&review.networks().compute, &review.networks().storage, &review.networks().management}) {
     if (!n->topology) continue;
-    Section s{.layer = Layer::fabric, .name = n->name + " network"};
-    const Topology& t = *n->topology;
+    machine::Section s{.layer = machine::Layer::fabric, .name = n->name + " network"};
+    const fabric::Topology& t = *n->topology;
     s.summary = fmt::format("{}, {} tiers, {} endpoints at {}{}", to_text(t.spec.kind), t.tiers,
                             grouped(t.endpoints), brief(t.spec.link_rate),
                             n->switch_part ? ", " + n->switch_part->name : "");
@@ -109,4 +111,4 @@ std::vector<Section> fabric_sections(const Review& review) {
   return sections;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -7,38 +7,38 @@
 #include "base/units.h"
 #include "plan/sections.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // docs/models/power.md: residue of the phase model on the measured training nodes.
 constexpr double kMeanPowerSpread = 0.11;
 
-void add_power(Section& s, const SiteView& v) {
+void add_power(machine::Section& s, const SiteView& v) {
   s.figures.push_back(
       {.id = "it_nameplate",
        .label = "IT power, nameplate",
-       .unit = Unit::watts,
+       .unit = machine::Unit::watts,
        .estimate = within(v.it_nameplate.base(), 0.03, 0.03, Basis::vendor,
                           "catalog nodes, switches, storage"),
        .formula = fmt::format("fleets {} + networks {} + storage {}", brief(v.fleet_nameplate),
                               brief(v.fabric), brief(v.storage))});
   s.figures.push_back({.id = "it_mean",
                        .label = "IT power, mean of the planned work",
-                       .unit = Unit::watts,
+                       .unit = machine::Unit::watts,
                        .estimate = within(v.it_mean.base(), kMeanPowerSpread, kMeanPowerSpread,
                                           Basis::fitted, "docs/models/power.md")});
   for (const FleetPower& p : v.fleets) {
-    std::vector<Input> inputs;
-    for (const PowerPhase& phase : p.phases) {
+    std::vector<machine::Input> inputs;
+    for (const catalog::PowerPhase& phase : p.phases) {
       if (phase.share <= 0) continue;
       inputs.push_back({phase.name,
-                        fmt::format("{} of the time at {}", show(phase.share, Unit::ratio),
+                        fmt::format("{} of the time at {}", show(phase.share, machine::Unit::ratio),
                                     brief(phase.node_power)),
                         p.node.reference});
     }
     s.figures.push_back({.id = "node_mean_" + p.fleet->fleet->name,
                          .label = fmt::format("mean of one {} node", p.fleet->fleet->name),
-                         .unit = Unit::watts,
+                         .unit = machine::Unit::watts,
                          .estimate = within(p.mean.base(), kMeanPowerSpread, kMeanPowerSpread,
                                             Basis::fitted, "docs/models/power.md"),
                          .formula = "sum over phases of share x power",
@@ -46,17 +46,17 @@ void add_power(Section& s, const SiteView& v) {
   }
 }
 
-void add_pue(Section& s, const SiteView& v) {
-  std::vector<Input> parts;
+void add_pue(machine::Section& s, const SiteView& v) {
+  std::vector<machine::Input> parts;
   if (v.breakdown) {
-    for (const PuePart& p : v.breakdown->parts) {
+    for (const facility::PuePart& p : v.breakdown->parts) {
       parts.push_back({p.name, brief(p.power), "docs/models/pue.md"});
     }
   }
   s.figures.push_back(
       {.id = "pue",
        .label = "PUE",
-       .unit = Unit::factor,
+       .unit = machine::Unit::factor,
        .estimate = {v.pue.middle, v.pue.low, v.pue.high, Basis::derived, v.pue.reference},
        .formula = v.breakdown ? "1 + (sum of the parts) / IT" : "",
        .inputs = std::move(parts)});
@@ -64,7 +64,7 @@ void add_pue(Section& s, const SiteView& v) {
   s.figures.push_back(
       {.id = "draw_peak",
        .label = "site draw at nameplate",
-       .unit = Unit::watts,
+       .unit = machine::Unit::watts,
        .estimate = within(v.draw_peak.base(), spread, spread, Basis::derived, v.pue.reference),
        .formula = fmt::format("{} x {}{}", brief(v.it_nameplate), significant(v.pue.middle, 4),
                               v.site->power ? " of " + brief(*v.site->power) : "")});
@@ -73,20 +73,20 @@ void add_pue(Section& s, const SiteView& v) {
         {.id = "nodes_that_fit",
          .label = fmt::format("{} nodes that the site's power carries",
                               v.fleets[v.budget_fleet].fleet->fleet->name),
-         .unit = Unit::count,
+         .unit = machine::Unit::count,
          .estimate = within(v.budget->nodes, spread, spread, Basis::derived, v.pue.reference)});
   }
 }
 
-void add_racks(Section& s, const SiteView& v) {
+void add_racks(machine::Section& s, const SiteView& v) {
   s.figures.push_back({.id = "racks",
                        .label = "racks of machines",
-                       .unit = Unit::count,
+                       .unit = machine::Unit::count,
                        .estimate = exact(v.racks, Basis::derived, "docs/models/cooling.md")});
   for (const FleetPower& p : v.fleets) {
     s.figures.push_back({.id = "rack_power_" + p.fleet->fleet->name,
                          .label = fmt::format("one rack of {} nodes", p.fleet->fleet->name),
-                         .unit = Unit::watts,
+                         .unit = machine::Unit::watts,
                          .estimate = exact(p.rack.power.base(), Basis::vendor, p.node.reference),
                          .formula = fmt::format("{} nodes of {}, bound by {}", p.rack.nodes,
                                                 brief(p.node.nameplate), to_text(p.rack.bound))});
@@ -94,7 +94,7 @@ void add_racks(Section& s, const SiteView& v) {
       s.figures.push_back(
           {.id = "swing_" + p.fleet->fleet->name,
            .label = "power swing of a step",
-           .unit = Unit::watts,
+           .unit = machine::Unit::watts,
            .estimate =
                within(p.swing->amplitude.base(), 0.3, 0.3, Basis::derived, "docs/models/power.md"),
            .formula = fmt::format("{} Hz{}", significant(p.swing->hz, 3),
@@ -105,24 +105,24 @@ void add_racks(Section& s, const SiteView& v) {
     s.figures.push_back(
         {.id = "coolant_flow",
          .label = "coolant flow",
-         .unit = Unit::litres_per_min,
+         .unit = machine::Unit::litres_per_min,
          .estimate = within(v.cdu->flow_l_per_min, 0.17, 0.33, Basis::vendor, "catalog cdu_sizing"),
          .formula = fmt::format("{} units installed, water class {}", v.cdu->units_installed,
                                 v.cdu->water_class.empty() ? "none" : v.cdu->water_class)});
   }
 }
 
-void add_year(Section& s, const SiteView& v) {
+void add_year(machine::Section& s, const SiteView& v) {
   s.figures.push_back(
       {.id = "energy_year",
        .label = "energy in a year",
-       .unit = Unit::joules,
+       .unit = machine::Unit::joules,
        .estimate = within(v.year.site_energy.base(), kMeanPowerSpread, kMeanPowerSpread,
                           Basis::derived, "docs/models/power.md")});
   if (v.region) {
     s.figures.push_back({.id = "carbon_year",
                          .label = "carbon in a year, location based",
-                         .unit = Unit::grams_co2,
+                         .unit = machine::Unit::grams_co2,
                          .estimate = within(v.year.carbon.base(), 0.15, 0.15, Basis::derived,
                                             v.region->provenance.reference)});
   }
@@ -132,7 +132,7 @@ void add_year(Section& s, const SiteView& v) {
     s.figures.push_back(
         {.id = "ready_in",
          .label = "ready in",
-         .unit = Unit::seconds,
+         .unit = machine::Unit::seconds,
          .estimate = {v.schedule->typical.base(), v.schedule->low.base(), v.schedule->high.base(),
                       Basis::assumed, "catalog lead_times"},
          .formula = "critical path: " + path});
@@ -141,11 +141,11 @@ void add_year(Section& s, const SiteView& v) {
 
 }  // namespace
 
-std::vector<Section> facility_sections(const Review& review) {
-  std::vector<Section> sections;
+std::vector<machine::Section> facility_sections(const Review& review) {
+  std::vector<machine::Section> sections;
   for (const SiteView& v : review.sites) {
     if (!v.has_machines()) continue;
-    Section s{.layer = Layer::facility, .name = v.site->name};
+    machine::Section s{.layer = machine::Layer::facility, .name = v.site->name};
     s.summary =
         fmt::format("{}, {} cooling, redundancy {}", v.region ? v.region->id : v.site->region,
                     v.site->cooling, v.site->redundancy);
@@ -154,12 +154,12 @@ std::vector<Section> facility_sections(const Review& review) {
     add_racks(s, v);
     add_year(s, v);
     const double used = v.site->power ? v.draw_peak / *v.site->power : 0;
-    s.limit = v.site->power
-                  ? fmt::format("site power, {} taken at nameplate", show(used, Unit::ratio))
-                  : fmt::format("the rack: {}", to_text(v.fleets.front().rack.bound));
+    s.limit = v.site->power ? fmt::format("site power, {} taken at nameplate",
+                                          show(used, machine::Unit::ratio))
+                            : fmt::format("the rack: {}", to_text(v.fleets.front().rack.bound));
     sections.push_back(std::move(s));
   }
   return sections;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

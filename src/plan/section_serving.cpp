@@ -5,18 +5,19 @@
 #include "base/units.h"
 #include "plan/sections.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
-Figure timed(const ServeView& v, std::string id, std::string label, Seconds value, double widen) {
+machine::Figure timed(const ServeView& v, std::string id, std::string label, Seconds value,
+                      double widen) {
   return {.id = std::move(id),
           .label = std::move(label),
-          .unit = Unit::seconds,
+          .unit = machine::Unit::seconds,
           .estimate = within(value.base(), std::min(0.9, v.error * widen), v.error * widen, v.basis,
                              v.reference)};
 }
 
-void add_speed(Section& s, const ServeView& v) {
+void add_speed(machine::Section& s, const ServeView& v) {
   if (v.model) {
     s.figures.push_back(timed(v, "ttft", "time to first token, mean", v.ttft, 1.5));
     s.figures.push_back(timed(v, "ttft_p99", "time to first token, p99", v.ttft_p99, 2));
@@ -27,32 +28,32 @@ void add_speed(Section& s, const ServeView& v) {
   s.figures.push_back(
       {.id = "capacity",
        .label = "requests/s of one replica within the objective",
-       .unit = Unit::per_second,
+       .unit = machine::Unit::per_second,
        .estimate = within(v.capacity_per_replica.base(), v.error, v.error, v.basis, v.reference),
        .formula = v.model ? fmt::format("{} in, {} out; {}", significant(v.request.input, 4),
                                         significant(v.request.output, 4), to_text(v.bound))
                           : ""});
 }
 
-void add_size(Section& s, const ServeView& v, const CostView& cost) {
+void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
   s.figures.push_back(
       {.id = "replicas_needed",
        .label = "replicas needed at peak",
-       .unit = Unit::count,
+       .unit = machine::Unit::count,
        .estimate = within(v.replicas_needed, v.error, v.error, v.basis, v.reference),
        .formula = fmt::format("{} a second at peak / ({} x 0.8)", significant(v.peak.base(), 3),
                               significant(v.capacity_per_replica.base(), 3))});
   s.figures.push_back(
       {.id = "accelerators",
        .label = "accelerators used",
-       .unit = Unit::count,
+       .unit = machine::Unit::count,
        .estimate = exact(v.devices, Basis::derived, v.reference),
        .formula = fmt::format("{} replicas x {}, of {} there", significant(v.replicas, 4),
                               v.devices_per_replica, significant(v.devices_there, 6))});
   s.figures.push_back(
       {.id = "availability",
        .label = "share of time with enough replicas",
-       .unit = Unit::ratio,
+       .unit = machine::Unit::ratio,
        .estimate = within(v.availability, 0.001, 0, Basis::assumed, "docs/models/failure.md")});
   if (v.output_tokens_per_s > 0 && cost.accelerators > 0) {
     const double hour = cost.annual.base() / cost.accelerators / 8760;
@@ -60,7 +61,7 @@ void add_size(Section& s, const ServeView& v, const CostView& cost) {
     s.figures.push_back(
         {.id = "usd_per_mtoken",
          .label = "cost of a million output tokens at this traffic",
-         .unit = Unit::usd_per_mtoken,
+         .unit = machine::Unit::usd_per_mtoken,
          .estimate = within(usd_per_mtoken, 0.35, 0.45, Basis::derived, "docs/models/ownership.md"),
          .formula =
              fmt::format("{} accelerators x {} USD/h / {} tokens/s", significant(v.devices, 4),
@@ -70,10 +71,10 @@ void add_size(Section& s, const ServeView& v, const CostView& cost) {
 
 }  // namespace
 
-std::vector<Section> serving_sections(const Review& review) {
-  std::vector<Section> sections;
+std::vector<machine::Section> serving_sections(const Review& review) {
+  std::vector<machine::Section> sections;
   for (const ServeView& v : review.serves) {
-    Section s{.layer = Layer::serving, .name = v.label};
+    machine::Section s{.layer = machine::Layer::serving, .name = v.label};
     if (!v.feasible()) {
       s.summary = "cannot be served: " + v.infeasible;
       sections.push_back(std::move(s));
@@ -85,12 +86,13 @@ std::vector<Section> serving_sections(const Review& review) {
                     v.devices_per_replica, v.devices_per_replica == 1 ? "" : "s", v.serve->engine);
     add_speed(s, v);
     add_size(s, v, review.cost);
-    s.limit = v.model ? fmt::format("{}", v.bound == ServingBound::none ? "the latency objective"
-                                                                        : to_text(v.bound))
-                      : "matrix work";
+    s.limit =
+        v.model ? fmt::format("{}", v.bound == serving::ServingBound::none ? "the latency objective"
+                                                                           : to_text(v.bound))
+                : "matrix work";
     sections.push_back(std::move(s));
   }
   return sections;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

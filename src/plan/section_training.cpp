@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "plan/sections.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // Write and read times: rates of a tier vary by 12 % from run to run (checkpoint_truth.csv), and
@@ -23,23 +23,23 @@ const StepSlice* largest(const StepPlan& step) {
   return it == step.parts.end() ? nullptr : &*it;
 }
 
-std::vector<Input> parts_as_inputs(const StepPlan& step) {
-  std::vector<Input> inputs;
+std::vector<machine::Input> parts_as_inputs(const StepPlan& step) {
+  std::vector<machine::Input> inputs;
   for (const StepSlice& p : step.parts) {
     if (p.time <= Seconds(0)) continue;
-    inputs.push_back(
-        {p.name,
-         fmt::format("{} ({})", seconds_text(p.time), show(p.time / step.step, Unit::ratio)),
-         step.reference});
+    inputs.push_back({p.name,
+                      fmt::format("{} ({})", seconds_text(p.time),
+                                  show(p.time / step.step, machine::Unit::ratio)),
+                      step.reference});
   }
   return inputs;
 }
 
 std::string unit_word(const TrainView& v) { return v.model ? "tokens" : "samples"; }
 
-void add_rates(Section& s, const TrainView& v) {
+void add_rates(machine::Section& s, const TrainView& v) {
   const double per_device = v.step.units_per_step / v.step.step.base() / v.accelerators;
-  const Unit unit = v.model ? Unit::tokens_per_s : Unit::per_second;
+  const machine::Unit unit = v.model ? machine::Unit::tokens_per_s : machine::Unit::per_second;
   s.figures.push_back(
       {.id = "rate_per_accelerator",
        .label = unit_word(v) + "/s per accelerator",
@@ -57,8 +57,8 @@ void add_rates(Section& s, const TrainView& v) {
                                               v.accelerators, significant(v.goodput, 4))});
 }
 
-Section training_section(const TrainView& v) {
-  Section s{.layer = Layer::training, .name = v.label};
+machine::Section training_section(const TrainView& v) {
+  machine::Section s{.layer = machine::Layer::training, .name = v.label};
   if (!v.feasible()) {
     s.summary = "no step can be given: " + v.infeasible;
     return s;
@@ -68,20 +68,20 @@ Section training_section(const TrainView& v) {
   const StepPlan& p = v.step;
   s.figures.push_back({.id = "step_time",
                        .label = "step time",
-                       .unit = Unit::seconds,
+                       .unit = machine::Unit::seconds,
                        .estimate = within(p.step.base(), p.error, p.error, p.basis, p.reference),
                        .formula = "sum of the parts below",
                        .inputs = parts_as_inputs(p)});
   s.figures.push_back(
       {.id = "mfu",
        .label = "model FLOP/s utilisation",
-       .unit = Unit::ratio,
+       .unit = machine::Unit::ratio,
        .estimate = within(p.flops_utilisation, p.error, p.error, p.basis, p.reference)});
   if (p.memory > Bytes(0)) {
     s.figures.push_back(
         {.id = "memory",
          .label = "memory of the fullest accelerator",
-         .unit = Unit::bytes,
+         .unit = machine::Unit::bytes,
          .estimate = within(p.memory.base(), kMemorySpread, kMemorySpread, Basis::fitted,
                             "docs/models/memory.md"),
          .formula = fmt::format("{} of {}", brief(p.memory), brief(p.memory_limit))});
@@ -91,27 +91,28 @@ Section training_section(const TrainView& v) {
     s.figures.push_back(
         {.id = "run_time",
          .label = "run time",
-         .unit = Unit::seconds,
+         .unit = machine::Unit::seconds,
          .estimate = within(v.run_time.base(), p.error, p.error, p.basis, p.reference),
          .formula = fmt::format("{} {} / {} a second at goodput", count_to_brief(v.units, 4),
                                 unit_word(v), count_to_brief(v.units_per_s, 4))});
   }
   if (const StepSlice* top = largest(p)) {
-    s.limit = fmt::format("{}, {} of the step", top->name, show(top->time / p.step, Unit::ratio));
+    s.limit = fmt::format("{}, {} of the step", top->name,
+                          show(top->time / p.step, machine::Unit::ratio));
   }
   return s;
 }
 
-void add_checkpoint_times(Section& s, const CheckpointView& k) {
+void add_checkpoint_times(machine::Section& s, const CheckpointView& k) {
   const auto time = [&](std::string id, std::string label, Seconds value, std::string formula) {
     s.figures.push_back({.id = std::move(id),
                          .label = std::move(label),
-                         .unit = Unit::seconds,
+                         .unit = machine::Unit::seconds,
                          .estimate = within(value.base(), kWriteSpread, kWriteSpread,
                                             Basis::derived, "docs/models/checkpoint.md"),
                          .formula = std::move(formula)});
   };
-  const WriteTime& w = k.drain;
+  const storage::WriteTime& w = k.drain;
   time("write_time", fmt::format("until safe on {}", k.safe ? k.safe->label : k.first->label),
        w.total,
        fmt::format("max(servers {}, node network {}, serialise {}) + metadata {} + commit {}",
@@ -123,53 +124,53 @@ void add_checkpoint_times(Section& s, const CheckpointView& k) {
                              brief(k.stall.wait), brief(k.stall.interference))
                : "the whole write");
   time("interval", "checkpoint interval", k.interval,
-       k.interval_given
-           ? "given"
-           : fmt::format(
-                 "optimum for exponential failures{}",
-                 k.interval_limit == IntervalLimit::drain ? ", not before the drain ends" : ""));
+       k.interval_given ? "given"
+                        : fmt::format("optimum for exponential failures{}",
+                                      k.interval_limit == failure::IntervalLimit::drain
+                                          ? ", not before the drain ends"
+                                          : ""));
   time("restore_time", "time to read it back", k.restore.total,
        fmt::format("max(servers {}, node network {})", brief(k.restore.server),
                    brief(k.restore.network)));
 }
 
-Section checkpoint_section(const TrainView& v) {
+machine::Section checkpoint_section(const TrainView& v) {
   const CheckpointView& k = *v.checkpoint;
-  Section s{.layer = Layer::storage, .name = v.label + " checkpoint"};
+  machine::Section s{.layer = machine::Layer::storage, .name = v.label + " checkpoint"};
   s.summary = fmt::format("{} files of {} ranks, {}", significant(k.files, 6),
                           grouped(v.accelerators), k.async ? "asynchronous" : "synchronous");
   s.figures.push_back(
       {.id = "checkpoint_size",
        .label = "checkpoint size",
-       .unit = Unit::bytes,
+       .unit = machine::Unit::bytes,
        .estimate = within(k.size.base(), 0.005, 0.005, Basis::derived, "docs/models/checkpoint.md"),
        .formula = fmt::format("{} parameters x {} B", count_to_brief(v.parameters, 5),
                               significant(k.size.base() / v.parameters, 4))});
   add_checkpoint_times(s, k);
   s.figures.push_back({.id = "loss_per_save",
                        .label = "chance that a save is lost before it is safe",
-                       .unit = Unit::ratio,
+                       .unit = machine::Unit::ratio,
                        .estimate = within(k.exposure.loss_per_save, 0.5, 0.5, Basis::derived,
                                           "docs/models/checkpoint.md")});
   if (k.host_memory > Bytes(0)) {
     s.figures.push_back(
         {.id = "host_memory",
          .label = "host memory for snapshots, per host",
-         .unit = Unit::bytes,
+         .unit = machine::Unit::bytes,
          .estimate = exact(k.host_memory.base(), Basis::derived, "docs/models/checkpoint.md")});
   }
   s.limit = to_text(k.drain.wall);
   return s;
 }
 
-Section feed_section(const TrainView& v) {
+machine::Section feed_section(const TrainView& v) {
   const FeedView& f = v.feed;
-  Section s{.layer = Layer::storage, .name = v.label + " data"};
+  machine::Section s{.layer = machine::Layer::storage, .name = v.label + " data"};
   s.summary = fmt::format("read from {}, {} a sample, {} an object", f.tier->label, brief(f.sample),
                           brief(f.object));
   s.figures.push_back({.id = "read_rate",
                        .label = "read rate the job asks for",
-                       .unit = Unit::bytes_per_s,
+                       .unit = machine::Unit::bytes_per_s,
                        .estimate = within(f.wanted.base(), v.step.error, v.step.error,
                                           Basis::derived, "docs/models/loader.md"),
                        .formula = fmt::format("batch {} x {} / {}", v.train->batch, brief(f.sample),
@@ -177,7 +178,7 @@ Section feed_section(const TrainView& v) {
   s.figures.push_back(
       {.id = "accelerator_utilisation",
        .label = "share of the step not spent waiting for data",
-       .unit = Unit::ratio,
+       .unit = machine::Unit::ratio,
        .estimate = within(f.loader.utilisation, 0.05, 0.0, Basis::derived, "docs/models/loader.md"),
        .formula = fmt::format("storage gives {}, decoding {} samples/s per accelerator; "
                               "the step takes {}",
@@ -188,16 +189,16 @@ Section feed_section(const TrainView& v) {
   return s;
 }
 
-Section failure_section(const TrainView& v) {
+machine::Section failure_section(const TrainView& v) {
   const FailureView& f = v.failure;
-  Section s{.layer = Layer::failure, .name = v.label};
+  machine::Section s{.layer = machine::Layer::failure, .name = v.label};
   s.summary = fmt::format("{} hosts, {} spare", grouped(v.hosts), f.spares);
   const double mtbf = f.mtbf.base();
   const double widest = f.rate_low > 0 ? f.rate_low : 1;
   s.figures.push_back(
       {.id = "mtbf",
        .label = "mean time between failures of the job",
-       .unit = Unit::seconds,
+       .unit = machine::Unit::seconds,
        .estimate = {.value = mtbf,
                     .low = mtbf / std::max(1.0, f.rate_high),
                     .high = mtbf / std::min(1.0, widest),
@@ -208,7 +209,7 @@ Section failure_section(const TrainView& v) {
   s.figures.push_back(
       {.id = "restart",
        .label = "from fault to useful work",
-       .unit = Unit::seconds,
+       .unit = machine::Unit::seconds,
        .estimate = within(f.restart.base(), 0.4, 0.6, Basis::assumed, "docs/models/failure.md"),
        .formula = fmt::format("detect {} + requeue {} + start {} + read {}", brief(f.detect),
                               brief(f.requeue), brief(f.start),
@@ -217,7 +218,7 @@ Section failure_section(const TrainView& v) {
   s.figures.push_back(
       {.id = "goodput",
        .label = "goodput",
-       .unit = Unit::ratio,
+       .unit = machine::Unit::ratio,
        .estimate = {.value = v.goodput,
                     .low = std::min(v.goodput, v.goodput_low),
                     .high = std::max(v.goodput, v.goodput_high),
@@ -227,22 +228,24 @@ Section failure_section(const TrainView& v) {
                               significant(fed, 4), significant(1 - v.contention, 4),
                               significant(v.efficiency, 4), significant(1 - f.shortfall, 4)),
        .inputs = {
-           {"saving", show(f.shares.saving, Unit::ratio), "docs/models/failure.md"},
-           {"lost work", show(f.shares.lost_work, Unit::ratio), "docs/models/failure.md"},
-           {"restarting", show(f.shares.restarting, Unit::ratio), "docs/models/failure.md"}}});
+           {"saving", show(f.shares.saving, machine::Unit::ratio), "docs/models/failure.md"},
+           {"lost work", show(f.shares.lost_work, machine::Unit::ratio), "docs/models/failure.md"},
+           {"restarting", show(f.shares.restarting, machine::Unit::ratio),
+            "docs/models/failure.md"}}});
   const double losses[] = {f.shares.saving, f.shares.lost_work, f.shares.restarting,
                            1 - fed,         v.contention,       f.shortfall};
   const char* names[] = {"checkpoint stalls", "work lost to failures",      "restarts",
                          "waiting for data",  "storage traffic on compute", "too few nodes left"};
   const auto worst = std::ranges::max_element(losses) - std::begin(losses);
-  s.limit = fmt::format("{}, {} of the time", names[worst], show(losses[worst], Unit::ratio));
+  s.limit =
+      fmt::format("{}, {} of the time", names[worst], show(losses[worst], machine::Unit::ratio));
   return s;
 }
 
 }  // namespace
 
-std::vector<Section> training_sections(const Review& review) {
-  std::vector<Section> sections;
+std::vector<machine::Section> training_sections(const Review& review) {
+  std::vector<machine::Section> sections;
   for (const TrainView& v : review.trains) {
     sections.push_back(training_section(v));
     if (!v.feasible()) continue;
@@ -253,4 +256,4 @@ std::vector<Section> training_sections(const Review& review) {
   return sections;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

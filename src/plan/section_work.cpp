@@ -5,19 +5,20 @@
 #include "base/units.h"
 #include "plan/sections.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
-Figure tier_rate(std::string id, std::string label, BytesPerSecond rate, const Tier& v) {
+machine::Figure tier_rate(std::string id, std::string label, BytesPerSecond rate,
+                          const machine::Tier& v) {
   const Basis basis = v.measured ? Basis::measured : Basis::vendor;
   return {.id = std::move(id),
           .label = std::move(label),
-          .unit = Unit::bytes_per_s,
+          .unit = machine::Unit::bytes_per_s,
           .estimate = within(rate.base(), v.rate_error, v.rate_error, basis, v.rate_basis)};
 }
 
-Section tier_section(const Tier& v, Bytes used) {
-  Section s{.layer = Layer::storage, .name = v.label + " tier"};
+machine::Section tier_section(const machine::Tier& v, Bytes used) {
+  machine::Section s{.layer = machine::Layer::storage, .name = v.label + " tier"};
   s.summary = v.per_node                 ? "of one node"
               : v.tier->provider.empty() ? ""
                                          : "rented from " + v.tier->provider;
@@ -26,23 +27,24 @@ Section tier_section(const Tier& v, Bytes used) {
   if (v.capacity > Bytes(0)) {
     s.figures.push_back({.id = "capacity",
                          .label = "capacity",
-                         .unit = Unit::bytes,
+                         .unit = machine::Unit::bytes,
                          .estimate = exact(v.capacity.base(), Basis::vendor, v.rate_basis)});
   }
   if (used > Bytes(0)) {
     s.figures.push_back(
         {.id = "used",
          .label = "held by data sets and kept checkpoints",
-         .unit = Unit::bytes,
+         .unit = machine::Unit::bytes,
          .estimate = within(used.base(), 0.05, 0.05, Basis::derived, "docs/models/storage.md")});
-    s.limit =
-        v.capacity > Bytes(0) ? fmt::format("{} full", show(used / v.capacity, Unit::ratio)) : "";
+    s.limit = v.capacity > Bytes(0)
+                  ? fmt::format("{} full", show(used / v.capacity, machine::Unit::ratio))
+                  : "";
   }
   return s;
 }
 
-Section jobs_section(const JobsView& v) {
-  Section s{.layer = Layer::cluster, .name = v.label};
+machine::Section jobs_section(const JobsView& v) {
+  machine::Section s{.layer = machine::Layer::cluster, .name = v.label};
   if (v.from_trace) {
     s.summary = fmt::format("trace {}: queue waits need simulated time", v.jobs->trace);
     return s;
@@ -52,12 +54,12 @@ Section jobs_section(const JobsView& v) {
   s.figures.push_back(
       {.id = "load",
        .label = "load of the fleet",
-       .unit = Unit::ratio,
+       .unit = machine::Unit::ratio,
        .estimate = within(v.queue.load, 0.1, 0.1, Basis::derived, "docs/models/cluster.md")});
   if (v.queue.stable) {
     s.figures.push_back({.id = "mean_wait",
                          .label = "mean wait",
-                         .unit = Unit::seconds,
+                         .unit = machine::Unit::seconds,
                          .estimate = within(v.queue.mean_wait.base(), 0.5, 1.0, Basis::assumed,
                                             "docs/models/cluster.md"),
                          .formula = "M/G/c, service variation 3: coarse, a trace says more"});
@@ -66,14 +68,14 @@ Section jobs_section(const JobsView& v) {
   return s;
 }
 
-Section batch_section(const BatchView& v) {
-  Section s{.layer = Layer::cluster, .name = v.label};
+machine::Section batch_section(const BatchView& v) {
+  machine::Section s{.layer = machine::Layer::cluster, .name = v.label};
   s.summary = fmt::format("{} {} at once", grouped(static_cast<std::int64_t>(v.slots)),
                           v.on_cores ? "cores" : "accelerators");
   s.figures.push_back(
       {.id = "duration",
        .label = "time of one run",
-       .unit = Unit::seconds,
+       .unit = machine::Unit::seconds,
        .estimate = within(v.duration.base(), 0.2, 0.3, Basis::derived, "docs/models/cluster.md"),
        .formula = fmt::format("max(compute {}, read {}){}", brief(v.compute), brief(v.read),
                               v.bound ? " of " + brief(*v.bound) : "")});
@@ -81,11 +83,11 @@ Section batch_section(const BatchView& v) {
   return s;
 }
 
-Section mig_section(const MigView& v) {
-  Section s{.layer = Layer::cluster, .name = v.fleet->fleet->name + " slices"};
+machine::Section mig_section(const MigView& v) {
+  machine::Section s{.layer = machine::Layer::cluster, .name = v.fleet->fleet->name + " slices"};
   s.figures.push_back({.id = "stranded",
                        .label = "compute slices that no wanted profile can use",
-                       .unit = Unit::ratio,
+                       .unit = machine::Unit::ratio,
                        .estimate = exact(v.packing.compute_stranded_share(), Basis::derived,
                                          "docs/models/cluster.md")});
   return s;
@@ -93,18 +95,19 @@ Section mig_section(const MigView& v) {
 
 }  // namespace
 
-std::vector<Section> storage_sections(const Review& review) {
-  std::vector<Section> sections;
-  for (const Tier& v : review.tiers()) sections.push_back(tier_section(v, review.used_of(v)));
+std::vector<machine::Section> storage_sections(const Review& review) {
+  std::vector<machine::Section> sections;
+  for (const machine::Tier& v : review.tiers())
+    sections.push_back(tier_section(v, review.used_of(v)));
   return sections;
 }
 
-std::vector<Section> cluster_sections(const Review& review) {
-  std::vector<Section> sections;
+std::vector<machine::Section> cluster_sections(const Review& review) {
+  std::vector<machine::Section> sections;
   for (const JobsView& v : review.jobs) sections.push_back(jobs_section(v));
   for (const BatchView& v : review.batches) sections.push_back(batch_section(v));
   for (const MigView& v : review.mig) sections.push_back(mig_section(v));
   return sections;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

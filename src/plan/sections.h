@@ -6,18 +6,19 @@
 #include "plan/stages.h"
 #include "plan/verdict.h"
 
-namespace orrery {
+namespace orrery::plan {
 
-std::vector<Section> compute_sections(const Review& review);
-std::vector<Section> training_sections(const Review& review);  // training, storage, failure
-std::vector<Section> serving_sections(const Review& review);
-std::vector<Section> cluster_sections(const Review& review);
-std::vector<Section> fabric_sections(const Review& review);
-std::vector<Section> storage_sections(const Review& review);
-std::vector<Section> facility_sections(const Review& review);
-std::vector<Section> cost_sections(const Review& review);
+std::vector<machine::Section> compute_sections(const Review& review);
+std::vector<machine::Section> training_sections(
+    const Review& review);  // training, storage, failure
+std::vector<machine::Section> serving_sections(const Review& review);
+std::vector<machine::Section> cluster_sections(const Review& review);
+std::vector<machine::Section> fabric_sections(const Review& review);
+std::vector<machine::Section> storage_sections(const Review& review);
+std::vector<machine::Section> facility_sections(const Review& review);
+std::vector<machine::Section> cost_sections(const Review& review);
 
 // In the order of Layer.
-std::vector<Section> all_sections(const Review& review);
+std::vector<machine::Section> all_sections(const Review& review);
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -5,7 +5,7 @@
 
 #include "base/probability.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 constexpr int kLargestTp = 8;
@@ -27,12 +27,12 @@ double availability_at(const ServeView& v, double replicas, PerSecond host_rate)
 
 }  // namespace
 
-ServingQuery serving_query(const ServeView& v) {
-  ServingQuery q{
+machine::ServingQuery serving_query(const ServeView& v) {
+  machine::ServingQuery q{
       .model = *v.model, .accelerator = v.fleet->accelerator(), .engine = v.serve->engine};
-  q.precision.products = product_dtype(v.serve->precision);
+  q.precision.products = workload::product_dtype(v.serve->precision);
   q.precision.experts = q.precision.products;
-  q.precision.kv = product_dtype(v.serve->kv_precision);
+  q.precision.kv = workload::product_dtype(v.serve->kv_precision);
   q.request = v.request;
   q.split.pp = v.serve->pp;
   return q;
@@ -48,11 +48,12 @@ double replicas_here(const ServeView& v, int replicas) {
   return std::max(1.0, std::floor(replicas * share + 0.5 + kRounding));
 }
 
-double availability_with(const ServeView& v, double replicas, const Machine& m) {
+double availability_with(const ServeView& v, double replicas, const machine::Machine& m) {
   return availability_at(v, replicas, m.failures_of(*v.fleet).base);
 }
 
-std::optional<int> replicas_for_availability(const ServeView& v, double wanted, const Machine& m) {
+std::optional<int> replicas_for_availability(const ServeView& v, double wanted,
+                                             const machine::Machine& m) {
   const PerSecond host_rate = m.failures_of(*v.fleet).base;
   const auto have = static_cast<int>(std::ceil(std::min(v.replicas, 1e6)));
   // A large service is tried in steps of a few replicas in a thousand.
@@ -63,4 +64,4 @@ std::optional<int> replicas_for_availability(const ServeView& v, double wanted, 
   return std::nullopt;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -8,23 +8,23 @@
 
 #include "plan/serve_view.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 // A replica is loaded to this share of what it serves within the objective.
 inline constexpr double kReplicaLoad = 0.8;
 
 // The question to the serving model, with its tensor split left to the caller.
-ServingQuery serving_query(const ServeView& view);
+machine::ServingQuery serving_query(const ServeView& view);
 // The largest tensor split that a node of the fleet holds.
 int widest_split(const ServeView& view);
 
 // Of a service's replicas, those of this zone: by its share of the traffic, at least one.
 double replicas_here(const ServeView& view, int replicas);
 
-double availability_with(const ServeView& view, double replicas, const Machine& machine);
+double availability_with(const ServeView& view, double replicas, const machine::Machine& machine);
 // The least replicas, from those it has on, that are up as often as wanted; none within twice as
 // many and a few.
 std::optional<int> replicas_for_availability(const ServeView& view, double wanted,
-                                             const Machine& machine);
+                                             const machine::Machine& machine);
 
-}  // namespace orrery
+}  // namespace orrery::plan

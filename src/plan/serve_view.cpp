@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "plan/serve_sizing.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // Mean lengths of the built-in mixes. chat and code are the medians of the Azure 2023 conversation
@@ -24,8 +24,8 @@ constexpr double kPlainEfficiency = 0.35;
 // p99 of an M/M/1 queue is ln(100) mean sojourns.
 constexpr double kLog100 = 4.605170185988092;
 
-RequestShape request_of(const design::Serve& serve) {
-  RequestShape r;
+serving::RequestShape request_of(const design::Serve& serve) {
+  serving::RequestShape r;
   for (const Mix& m : kMixes) {
     if (serve.arrivals.trace == m.name) r.input = m.input, r.output = m.output;
   }
@@ -40,21 +40,23 @@ std::string first_fault(const Diagnostics& faults) {
 }
 
 void count_replicas(ServeView& v) {
-  v.replicas_needed = std::max(1.0, replicas_needed(v.peak, v.capacity_per_replica, kReplicaLoad));
+  v.replicas_needed =
+      std::max(1.0, serving::replicas_needed(v.peak, v.capacity_per_replica, kReplicaLoad));
   v.replicas = v.serve->replicas ? replicas_here(v, *v.serve->replicas) : v.replicas_needed;
   v.devices = v.replicas * v.devices_per_replica;
 }
 
 // The point of a replica that carries its share of the peak: found by bisection over concurrency,
 // since a closed loop serves more the more requests it holds.
-ServingPoint point_at(const Replica& replica, const RequestShape& request, PerSecond per_replica,
-                      double most, const ServingCosts& costs) {
+serving::ServingPoint point_at(const serving::Replica& replica,
+                               const serving::RequestShape& request, PerSecond per_replica,
+                               double most, const serving::ServingCosts& costs) {
   double low = 0;
   double high = std::max(1.0, most);
-  ServingPoint best = closed_loop(replica, request, high, costs);
+  serving::ServingPoint best = closed_loop(replica, request, high, costs);
   while (high - low > 1) {
     const double middle = std::floor((low + high) / 2);
-    const ServingPoint p = closed_loop(replica, request, middle, costs);
+    const serving::ServingPoint p = closed_loop(replica, request, middle, costs);
     if (p.requests >= per_replica) {
       high = middle;
       best = p;
@@ -65,7 +67,7 @@ ServingPoint point_at(const Replica& replica, const RequestShape& request, PerSe
   return best;
 }
 
-void fill_point(ServeView& v, const ServingPoint& p) {
+void fill_point(ServeView& v, const serving::ServingPoint& p) {
   v.ttft = p.ttft;
   v.ttft_p99 = p.ttft_p99;
   v.tpot = p.tpot;
@@ -75,8 +77,8 @@ void fill_point(ServeView& v, const ServingPoint& p) {
   v.output_tokens_per_s = v.rate.base() * v.request.output;
 }
 
-void fill_transformer(ServeView& v, const Models& models) {
-  ServingQuery q = serving_query(v);
+void fill_transformer(ServeView& v, const machine::Models& models) {
+  machine::ServingQuery q = serving_query(v);
   const int most = widest_split(v);
   const auto tp = v.serve->tp ? v.serve->tp : least_tp(models, q, most);
   if (!tp) {
@@ -91,12 +93,12 @@ void fill_transformer(ServeView& v, const Models& models) {
     v.infeasible = first_fault(replica.error());
     return;
   }
-  const Costs device_costs = serving_costs(models, q);
-  const ServingCosts costs = serving_source(device_costs);
-  ServingTarget target;
+  const machine::Costs device_costs = serving_costs(models, q);
+  const serving::ServingCosts costs = serving_source(device_costs);
+  serving::ServingTarget target;
   if (v.serve->objective.ttft_p99) target.ttft_p99 = *v.serve->objective.ttft_p99;
   if (v.serve->objective.tpot_p99) target.tpot_p99 = *v.serve->objective.tpot_p99;
-  const ServingPoint most_served = capacity(*replica, v.request, target, costs);
+  const serving::ServingPoint most_served = capacity(*replica, v.request, target, costs);
   if (most_served.concurrency < 1) {
     v.infeasible = "not even one request meets the objective on this split";
     return;
@@ -112,7 +114,8 @@ void fill_transformer(ServeView& v, const Models& models) {
 
 void fill_plain(ServeView& v) {
   const auto& a = *v.fleet->accelerator();
-  const auto peak = a.peak(Dtype::bf16) ? a.peak(Dtype::bf16) : a.peak(Dtype::fp16);
+  const auto peak =
+      a.peak(catalog::Dtype::bf16) ? a.peak(catalog::Dtype::bf16) : a.peak(catalog::Dtype::fp16);
   if (!v.serve->network || !peak || v.serve->network->forward <= Flops(0)) {
     v.infeasible =
         "a plain network needs `network.forward` and an accelerator with 16-bit products";
@@ -139,7 +142,7 @@ void fill_plain(ServeView& v) {
   v.reference = "docs/models/plain-network.md";
 }
 
-void fill(ServeView& v, const Machine& m) {
+void fill(ServeView& v, const machine::Machine& m) {
   if (v.fleet == nullptr || v.fleet->accelerator() == nullptr) {
     v.infeasible = "no fleet with accelerators to run on";
     return;
@@ -166,9 +169,10 @@ ServeView moved_to(const ServeView& here, ServeView earlier) {
   return earlier;
 }
 
-const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone& zone) {
+const machine::Fleet* fleet_of_zone(const std::vector<machine::Fleet>& fleets,
+                                    const design::Zone& zone) {
   if (!zone.fleet.empty()) return find_fleet(fleets, zone.fleet);
-  for (const Fleet& f : fleets) {
+  for (const machine::Fleet& f : fleets) {
     if (f.site && f.site->name == zone.site) return &f;
   }
   return nullptr;
@@ -176,16 +180,17 @@ const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone&
 
 }  // namespace
 
-std::vector<ServeView> view_serves(const Machine& m, const std::vector<ServeView>* earlier) {
+std::vector<ServeView> view_serves(const machine::Machine& m,
+                                   const std::vector<ServeView>* earlier) {
   std::vector<ServeView> views;
   const design::Design& design = m.design();
   for (const design::Workload& w : design.workloads) {
     const auto* serve = std::get_if<design::Serve>(&w.task);
     if (serve == nullptr) continue;
     ServeView whole{.workload = &w, .serve = serve, .label = label_of(design, w)};
-    whole.path = path_of(design, w);
+    whole.path = machine::path_of(design, w);
     whole.model = serve->model.empty() ? nullptr : find_model(design, m.catalog(), serve->model);
-    const auto add = [&](std::string label, const Fleet* fleet, double share) {
+    const auto add = [&](std::string label, const machine::Fleet* fleet, double share) {
       ServeView v = earlier ? moved_to(whole, (*earlier)[views.size()]) : whole;
       v.label = std::move(label);
       v.fleet = fleet;
@@ -204,4 +209,4 @@ std::vector<ServeView> view_serves(const Machine& m, const std::vector<ServeView
   return views;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

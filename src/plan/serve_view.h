@@ -15,20 +15,20 @@
 #include "machine/machine.h"
 #include "machine/predict_serving.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 struct ServeView {
   const design::Workload* workload = nullptr;
   const design::Serve* serve = nullptr;
   std::string label;  // "assistant", or "chatbot in europe" for a zone
   std::string path;
-  const Fleet* fleet = nullptr;
-  const ModelShape* model = nullptr;
+  const machine::Fleet* fleet = nullptr;
+  const catalog::ModelShape* model = nullptr;
   std::string infeasible;
 
   PerSecond rate;  // mean arrivals
   PerSecond peak;
-  RequestShape request;
+  serving::RequestShape request;
   int devices_per_replica = 1;
   double replicas_needed = 0;
   double replicas = 0;  // given, or as needed
@@ -42,7 +42,7 @@ struct ServeView {
   Seconds latency_p99;             // of a whole request
   double output_tokens_per_s = 0;  // all replicas, mean traffic
   Watts device_power;
-  ServingBound bound = ServingBound::none;
+  serving::ServingBound bound = serving::ServingBound::none;
   double kv_tokens = 0;  // of one replica
   double availability = 1;
   double error = 0.3;
@@ -53,7 +53,7 @@ struct ServeView {
 };
 
 // `earlier` are the views of a design whose services are the same.
-std::vector<ServeView> view_serves(const Machine& machine,
+std::vector<ServeView> view_serves(const machine::Machine& machine,
                                    const std::vector<ServeView>* earlier = nullptr);
 
-}  // namespace orrery
+}  // namespace orrery::plan

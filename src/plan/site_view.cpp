@@ -6,7 +6,7 @@
 
 #include "facility/climate.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // The usual chain where a site declares none, utility side first.
@@ -16,8 +16,8 @@ constexpr const char* kUsualChain[] = {"utility-transformer-mv", "ups-double-con
 constexpr double kServingMemoryShare = 0.5;
 constexpr Seconds kYear = years(1);
 
-PhaseShares shares_on(const Fleet& fleet, const SiteContext& c) {
-  PhaseShares sum;
+facility::PhaseShares shares_on(const machine::Fleet& fleet, const SiteContext& c) {
+  facility::PhaseShares sum;
   double weight = 0;
   for (const TrainView& t : c.trains) {
     if (t.fleet == nullptr || t.fleet->fleet != fleet.fleet || !t.feasible()) continue;
@@ -36,27 +36,27 @@ PhaseShares shares_on(const Fleet& fleet, const SiteContext& c) {
   return sum;
 }
 
-std::optional<Swing> swing_on(const FleetPower& p, const SiteContext& c) {
+std::optional<facility::Swing> swing_on(const FleetPower& p, const SiteContext& c) {
   for (const TrainView& t : c.trains) {
     if (t.fleet == nullptr || t.fleet->fleet != p.fleet->fleet || !t.feasible()) continue;
     const auto at_step = power_phases(p.node, {.matrix = t.step.matrix_share,
                                                .memory = t.step.memory_share,
                                                .communication = t.step.exposed_share});
-    return swing_of(swing_request(at_step, t.hosts, t.step.step));
+    return swing_of(facility::swing_request(at_step, t.hosts, t.step.step));
   }
   return std::nullopt;
 }
 
 // A cap takes its watts off the nameplate at once, off the sustained peak only where the
 // accelerators would draw more than it allows.
-void apply_cap(NodePower& node, Watts allowed) {
+void apply_cap(facility::NodePower& node, Watts allowed) {
   const Watts sustained = node.accelerators * (node.peak / node.nameplate);
   if (sustained > allowed) node.peak -= sustained - allowed;
   if (node.accelerators > allowed) node.nameplate -= node.accelerators - allowed;
 }
 
-void add_fleet(SiteView& v, const Fleet& fleet, const SiteContext& c) {
-  const auto power = node_power_of(fleet.node.part, fleet.accelerator());
+void add_fleet(SiteView& v, const machine::Fleet& fleet, const SiteContext& c) {
+  const auto power = facility::node_power_of(fleet.node.part, fleet.accelerator());
   if (!power || v.cooling == nullptr) return;
   FleetPower p{.fleet = &fleet, .node = *power};
   if (fleet.fleet->power_cap && fleet.accelerator() && fleet.accelerator()->tdp) {
@@ -64,19 +64,20 @@ void add_fleet(SiteView& v, const Fleet& fleet, const SiteContext& c) {
   }
   p.shares = shares_on(fleet, c);
   p.phases = power_phases(p.node, p.shares);
-  p.mean = mean_power(p.phases);
+  p.mean = facility::mean_power(p.phases);
   const int nodes = fleet.fleet->count + fleet.fleet->spares;
-  p.rack = fit_rack({.node_power = p.node.nameplate,
-                     .node_units = static_cast<double>(fleet.node.part.rack_units.value_or(0)),
-                     .rack_limit = v.site->rack.value_or(Watts(0))},
-                    *v.cooling);
+  p.rack =
+      facility::fit_rack({.node_power = p.node.nameplate,
+                          .node_units = static_cast<double>(fleet.node.part.rack_units.value_or(0)),
+                          .rack_limit = v.site->rack.value_or(Watts(0))},
+                         *v.cooling);
   if (fleet.fleet->nodes_per_rack) {
     p.rack.nodes = *fleet.fleet->nodes_per_rack;
     p.rack.power = p.node.nameplate * p.rack.nodes;
     p.rack.liquid_heat = p.rack.power * v.cooling->liquid_heat_fraction;
     p.rack.air_heat = p.rack.power - p.rack.liquid_heat;
     p.rack.air_heat_is_a_legacy_rack =
-        v.cooling->liquid_heat_fraction > 0 && p.rack.air_heat > kLegacyAirRack;
+        v.cooling->liquid_heat_fraction > 0 && p.rack.air_heat > facility::kLegacyAirRack;
   }
   p.racks = p.rack.nodes > 0 ? racks_needed(nodes, p.rack) : 0;
   p.swing = swing_on(p, c);
@@ -88,23 +89,24 @@ void add_fleet(SiteView& v, const Fleet& fleet, const SiteContext& c) {
 
 // Networks stand where the first owned fleet does.
 bool hosts_networks(const SiteView& v, const SiteContext& c) {
-  for (const Fleet& f : c.machine.fleets) {
+  for (const machine::Fleet& f : c.machine.fleets) {
     if (!f.rented()) return f.site == v.site;
   }
   return false;
 }
 
-void fill_chain(SiteView& v, const Catalog& catalog) {
-  std::vector<StageCurve> stages;
+void fill_chain(SiteView& v, const catalog::Catalog& catalog) {
+  std::vector<facility::StageCurve> stages;
   const auto add = [&](std::string_view id) {
-    if (const PowerStage* s = catalog.power_stage(id)) stages.push_back(stage_curve(*s));
+    if (const catalog::PowerStage* s = catalog.power_stage(id))
+      stages.push_back(facility::stage_curve(*s));
   };
   if (v.site->power_chain.empty()) {
     for (const char* id : kUsualChain) add(id);
   } else {
     for (const std::string& id : v.site->power_chain) add(id);
   }
-  const Redundancy* redundancy = catalog.redundancy(v.site->redundancy);
+  const catalog::Redundancy* redundancy = catalog.redundancy(v.site->redundancy);
   v.chain =
       run_chain(stages, {.design = v.it_nameplate,
                          .load = v.it_mean,
@@ -114,7 +116,7 @@ void fill_chain(SiteView& v, const Catalog& catalog) {
 // The spread of a computed PUE: plant coefficients are practice figures.
 constexpr double kPueOverheadSpread = 0.25;
 
-void fill_pue(SiteView& v, const Catalog& catalog) {
+void fill_pue(SiteView& v, const catalog::Catalog& catalog) {
   if (v.site->pue) {
     v.pue = {*v.site->pue, *v.site->pue, *v.site->pue, "the design"};
     return;
@@ -122,9 +124,9 @@ void fill_pue(SiteView& v, const Catalog& catalog) {
   const std::string climate_id = !v.site->climate.empty() ? v.site->climate
                                  : v.region               ? v.region->climate
                                                           : std::string();
-  const auto climate = climate_of(climate_id);
+  const auto climate = facility::climate_of(climate_id);
   if (!climate || v.it_mean <= Watts(0)) {
-    v.pue = fallback_pue(catalog.pue_by_climate, climate_id, *v.cooling);
+    v.pue = facility::fallback_pue(catalog.pue_by_climate, climate_id, *v.cooling);
     return;
   }
   const auto weather = weather_of(*climate);
@@ -144,22 +146,24 @@ void fill_budget(SiteView& v) {
   const int nodes = largest->fleet->fleet->count + largest->fleet->fleet->spares;
   // Switches and optics grow with the nodes; storage and the other fleets do not.
   const Watts per_node = largest->node.nameplate + (nodes > 0 ? v.fabric / nodes : Watts(0));
-  v.budget = site_budget({.site_power = *v.site->power,
-                          .pue = v.pue.middle,
-                          .other_it = v.it_nameplate - per_node * nodes,
-                          .power_per_node = per_node});
+  v.budget = facility::site_budget({.site_power = *v.site->power,
+                                    .pue = v.pue.middle,
+                                    .other_it = v.it_nameplate - per_node * nodes,
+                                    .power_per_node = per_node});
   v.budget_fleet = static_cast<std::size_t>(largest - v.fleets.begin());
 }
 
-void fill_cooling(SiteView& v, const Catalog& catalog) {
+void fill_cooling(SiteView& v, const catalog::Catalog& catalog) {
   if (v.cooling->liquid_heat_fraction <= 0) return;
-  v.cdu = plan_cdu({.heat = v.it_nameplate * v.cooling->liquid_heat_fraction,
-                    .supply_c = v.site->supply_c.value_or(v.cooling->supply_temperature_c)},
-                   catalog.ashrae_classes);
+  v.cdu =
+      facility::plan_cdu({.heat = v.it_nameplate * v.cooling->liquid_heat_fraction,
+                          .supply_c = v.site->supply_c.value_or(v.cooling->supply_temperature_c)},
+                         catalog.ashrae_classes);
 }
 
-void fill_schedule(SiteView& v, const Catalog& catalog) {
-  BuildScope scope{.new_utility = !v.site->rented_hall, .new_shell = !v.site->rented_hall};
+void fill_schedule(SiteView& v, const catalog::Catalog& catalog) {
+  facility::BuildScope scope{.new_utility = !v.site->rented_hall,
+                             .new_shell = !v.site->rented_hall};
   scope.liquid = v.cooling->liquid_heat_fraction > 0;
   scope.generators = !v.site->rented_hall;
   for (const FleetPower& p : v.fleets) {
@@ -170,10 +174,10 @@ void fill_schedule(SiteView& v, const Catalog& catalog) {
   if (auto schedule = plan_schedule(items)) v.schedule = std::move(*schedule);
 }
 
-SiteView view_site(const Site& built, const SiteContext& c) {
+SiteView view_site(const machine::Site& built, const SiteContext& c) {
   const design::Site& site = *built.site;
   SiteView v{.site = &site, .path = built.path, .region = built.region, .cooling = built.cooling};
-  for (const Fleet& f : c.machine.fleets) {
+  for (const machine::Fleet& f : c.machine.fleets) {
     if (f.site == &site && !f.rented()) add_fleet(v, f, c);
   }
   if (v.fleets.empty()) return v;
@@ -181,7 +185,7 @@ SiteView view_site(const Site& built, const SiteContext& c) {
     v.fabric = c.machine.networks.compute.bill.power() + c.machine.networks.storage.bill.power() +
                c.machine.networks.management.bill.power();
   }
-  for (const Tier& t : c.machine.tiers) {
+  for (const machine::Tier& t : c.machine.tiers) {
     if (find_site(c.machine.design(), t.tier->site) == &site && t.tier->provider.empty() &&
         !t.per_node) {
       v.storage += tier_power(t, c.machine.catalog());
@@ -195,11 +199,11 @@ SiteView view_site(const Site& built, const SiteContext& c) {
   v.draw_mean = v.it_mean * v.pue.middle;
   fill_budget(v);
   fill_cooling(v, c.machine.catalog());
-  v.year = footprint({.it_power = v.it_mean,
-                      .duration = kYear,
-                      .pue = v.pue.middle,
-                      .grid = v.region ? v.region->carbon : GramsPerJoule(0),
-                      .wue_l_per_kwh = v.breakdown ? v.breakdown->wue_l_per_kwh : 0});
+  v.year = facility::footprint({.it_power = v.it_mean,
+                                .duration = kYear,
+                                .pue = v.pue.middle,
+                                .grid = v.region ? v.region->carbon : GramsPerJoule(0),
+                                .wue_l_per_kwh = v.breakdown ? v.breakdown->wue_l_per_kwh : 0});
   return v;
 }
 
@@ -220,12 +224,13 @@ const char* usual_device(design::TierKind kind) {
 
 }  // namespace
 
-const StorageDevice* device_or_usual(const Tier& tier, const Catalog& catalog) {
+const catalog::StorageDevice* device_or_usual(const machine::Tier& tier,
+                                              const catalog::Catalog& catalog) {
   return tier.device ? tier.device : catalog.storage_device(usual_device(tier.tier->kind));
 }
 
-Watts tier_power(const Tier& tier, const Catalog& catalog) {
-  const StorageDevice* device = device_or_usual(tier, catalog);
+Watts tier_power(const machine::Tier& tier, const catalog::Catalog& catalog) {
+  const catalog::StorageDevice* device = device_or_usual(tier, catalog);
   if (device == nullptr) return Watts(0);
   // Enough devices for the capacity where the design counts none.
   const double by_capacity = tier.capacity / device->capacity;
@@ -234,7 +239,7 @@ Watts tier_power(const Tier& tier, const Catalog& catalog) {
 
 std::vector<SiteView> view_sites(const SiteContext& c) {
   std::vector<SiteView> views;
-  for (const Site& site : c.machine.sites) {
+  for (const machine::Site& site : c.machine.sites) {
     SiteView v = view_site(site, c);
     if (c.earlier != nullptr) {
       v.schedule = (*c.earlier)[views.size()].schedule;
@@ -246,4 +251,4 @@ std::vector<SiteView> view_sites(const SiteContext& c) {
   return views;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -20,25 +20,25 @@
 #include "machine/machine.h"
 #include "plan/train_view.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 // An owned fleet in its hall. Rented ones draw somebody else's power.
 struct FleetPower {
-  const Fleet* fleet = nullptr;
-  NodePower node;
-  PhaseShares shares;  // of the wall time, over all that runs on it
-  std::vector<PowerPhase> phases;
+  const machine::Fleet* fleet = nullptr;
+  facility::NodePower node;
+  facility::PhaseShares shares;  // of the wall time, over all that runs on it
+  std::vector<catalog::PowerPhase> phases;
   Watts mean;  // of one node
-  RackFit rack;
+  facility::RackFit rack;
   int racks = 0;
-  std::optional<Swing> swing;
+  std::optional<facility::Swing> swing;
 };
 
 struct SiteView {
   const design::Site* site = nullptr;
   std::string path;
-  const GridRegion* region = nullptr;
-  const CoolingMethod* cooling = nullptr;
+  const catalog::GridRegion* region = nullptr;
+  const catalog::CoolingMethod* cooling = nullptr;
   std::vector<FleetPower> fleets;
   Watts fleet_nameplate;
   Watts fabric;
@@ -46,22 +46,23 @@ struct SiteView {
   Watts it_nameplate;
   Watts it_mean;
   int racks = 0;
-  ChainResult chain;
-  std::optional<PueBreakdown> breakdown;  // none where the design gives the PUE
-  PueRange pue;
+  facility::ChainResult chain;
+  std::optional<facility::PueBreakdown> breakdown;  // none where the design gives the PUE
+  facility::PueRange pue;
   Watts draw_peak;  // nameplate times PUE: what the contract must cover
   Watts draw_mean;
-  std::optional<SiteBudget> budget;  // of the largest fleet, where the site's power is given
-  std::size_t budget_fleet = 0;      // its index in `fleets`
-  std::optional<CduPlan> cdu;
-  Footprint year;
-  std::optional<BuildSchedule> schedule;
+  std::optional<facility::SiteBudget>
+      budget;                    // of the largest fleet, where the site's power is given
+  std::size_t budget_fleet = 0;  // its index in `fleets`
+  std::optional<facility::CduPlan> cdu;
+  facility::Footprint year;
+  std::optional<facility::BuildSchedule> schedule;
 
   bool has_machines() const { return !fleets.empty(); }
 };
 
 struct SiteContext {
-  const Machine& machine;
+  const machine::Machine& machine;
   const std::vector<TrainView>& trains;
   // Views of a design whose build schedule is the same, so that it is not drawn again.
   const std::vector<SiteView>* earlier = nullptr;
@@ -70,8 +71,9 @@ struct SiteContext {
 std::vector<SiteView> view_sites(const SiteContext& context);
 
 // Typical draw of a tier's servers.
-Watts tier_power(const Tier& tier, const Catalog& catalog);
+Watts tier_power(const machine::Tier& tier, const catalog::Catalog& catalog);
 // The device a tier is made of: its own, or the usual one of its kind where the design names none.
-const StorageDevice* device_or_usual(const Tier& tier, const Catalog& catalog);
+const catalog::StorageDevice* device_or_usual(const machine::Tier& tier,
+                                              const catalog::Catalog& catalog);
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -8,7 +8,7 @@
 #include "plan/edits.h"
 #include "plan/review.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // A price that falls by less than this share is not worth a line.
@@ -85,7 +85,7 @@ std::optional<Trial> own_storage_network(const Review& r, const TrainView&) {
 // Servers, rates and capacity together: more than one line of the file, so the change names the
 // tier alone.
 std::optional<Trial> twice_the_servers(const Review& r, std::size_t tier) {
-  const Tier& built = r.tiers()[tier];
+  const machine::Tier& built = r.tiers()[tier];
   Trial t{"twice the servers of tier '" + built.label + "'", {built.path, "x2"}, r.design()};
   design::StorageTier& s = t.design.storage[tier];
   if (s.tier == design::Tier::node_nvme || s.tier == design::Tier::cold) return std::nullopt;
@@ -133,4 +133,4 @@ std::vector<Spend> best_spends(const Review& r) {
   return spends;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

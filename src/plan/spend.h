@@ -7,10 +7,10 @@
 #include "plan/stages.h"
 #include "plan/verdict.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 // Those that lower the cost of a useful accelerator-hour, best first, at most kSpendsShown.
 inline constexpr std::size_t kSpendsShown = 5;
 std::vector<Spend> best_spends(const Review& review);
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -11,14 +11,15 @@
 #include "machine/known_fixture.h"
 #include "plan/review.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // Saves that stall, a fixed interval, nodes that fail often and wait long for repair: most changes
 // pay here.
 design::Design neglected() {
   design::Design d =
-      design::read_design(design::find_template("superpod-h100")->text, known().catalog()).value();
+      design::read_design(design::find_template("superpod-h100")->text, machine::known().catalog())
+          .value();
   auto& checkpoint = std::get<design::Train>(d.workloads[0].task).checkpoint;
   checkpoint->mode = design::CheckpointMode::sync;
   checkpoint->every = hours(4);
@@ -35,17 +36,17 @@ TEST(spends, are_changes_of_the_file) {
   int tried = 0;
   std::vector<design::Design> designs = {neglected()};
   for (const design::Template& t : design::templates()) {
-    designs.push_back(design::read_design(t.text, known().catalog()).value());
+    designs.push_back(design::read_design(t.text, machine::known().catalog()).value());
   }
   for (const design::Design& design : designs) {
     const std::string text = design::write_design(design);
-    for (const Spend& s : review(design, known()).spends) {
+    for (const Spend& s : review(design, machine::known()).spends) {
       if (s.change.value == "x2") continue;
-      const auto edited = design::edit_text(text, s.change, known().catalog());
+      const auto edited = design::edit_text(text, s.change, machine::known().catalog());
       ASSERT_TRUE(edited) << design.name << ": " << s.what;
-      const auto changed = design::read_design(edited->text, known().catalog());
+      const auto changed = design::read_design(edited->text, machine::known().catalog());
       ASSERT_TRUE(changed) << design.name << ": " << s.what << '\n' << to_text(changed.error());
-      const Review after = run_stages(*changed, known());
+      const Review after = run_stages(*changed, machine::known());
       EXPECT_NEAR(after.cost.per_useful_hour.base() * 3600, s.unit_cost_after_usd,
                   1e-9 * s.unit_cost_after_usd)
           << design.name << ": " << s.what;
@@ -63,7 +64,7 @@ TEST(spends, a_spare_goes_to_the_fleet_that_trains) {
   other.count = 1;
   d.workloads[0].terms.fleet = d.fleet.front().name;
   d.fleet.insert(d.fleet.begin(), other);
-  const Verdict v = review(d, known());
+  const Verdict v = review(d, machine::known());
   const auto spare = std::ranges::find(v.spends, "one more spare node", &Spend::what);
   ASSERT_NE(spare, v.spends.end());
   EXPECT_EQ(spare->change.path, "fleet[1].spares");
@@ -75,12 +76,12 @@ TEST(reviews, a_copy_outlives_what_it_was_made_from) {
   std::optional<Review> copy;
   std::string before;
   {
-    const design::Design d =
-        design::read_design(design::find_template("chatbot-zones")->text, known().catalog())
-            .value();
-    const Review first = run_stages(d, known());
+    const design::Design d = design::read_design(design::find_template("chatbot-zones")->text,
+                                                 machine::known().catalog())
+                                 .value();
+    const Review first = run_stages(d, machine::known());
     // Services are taken over from an equal design; they must then be told of their own.
-    const Review second = run_stages(d, known(), &first);
+    const Review second = run_stages(d, machine::known(), &first);
     before = verdict_of(second).summary;
     copy = second;
   }
@@ -93,4 +94,4 @@ TEST(reviews, a_copy_outlives_what_it_was_made_from) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::plan

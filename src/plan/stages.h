@@ -15,10 +15,10 @@
 #include "plan/train_view.h"
 #include "plan/work_view.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 struct Review {
-  std::shared_ptr<const Machine> machine;
+  std::shared_ptr<const machine::Machine> machine;
   std::vector<TrainView> trains;
   std::vector<Bytes> used;  // of each tier, by data sets and kept checkpoints
   std::vector<ServeView> serves;
@@ -29,15 +29,15 @@ struct Review {
   CostView cost;
 
   const design::Design& design() const { return machine->design(); }
-  const Models& models() const { return machine->models(); }
-  const Catalog& catalog() const { return machine->catalog(); }
-  const std::vector<Fleet>& fleets() const { return machine->fleets; }
-  const Networks& networks() const { return machine->networks; }
-  const std::vector<Tier>& tiers() const { return machine->tiers; }
+  const machine::Models& models() const { return machine->models(); }
+  const catalog::Catalog& catalog() const { return machine->catalog(); }
+  const std::vector<machine::Fleet>& fleets() const { return machine->fleets; }
+  const machine::Networks& networks() const { return machine->networks; }
+  const std::vector<machine::Tier>& tiers() const { return machine->tiers; }
   // `tier` is one of the machine's.
-  Bytes used_of(const Tier& tier) const {
+  Bytes used_of(const machine::Tier& tier) const {
     return used[static_cast<std::size_t>(&tier - machine->tiers.data())];
   }
 };
 
-}  // namespace orrery
+}  // namespace orrery::plan

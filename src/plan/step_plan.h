@@ -8,7 +8,7 @@
 #include "base/estimate.h"
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 struct StepSlice {
   std::string name;  // "matrix work", "exposed tensor-parallel communication"
@@ -38,4 +38,4 @@ struct StepPlan {
   std::string reference;
 };
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -4,7 +4,7 @@
 #include "design/names.h"
 #include "plan/train_view.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // One rank turns tensors into bytes at this rate (pickling, checksums, a copy): assumed, between
@@ -19,29 +19,29 @@ constexpr int kSnapshotBuffers = 2;
 constexpr Seconds kMilestone = weeks(1);
 constexpr double kAdamBytes = 14;
 
-StateBytes saved_state(const TrainView& view) {
+storage::StateBytes saved_state(const TrainView& view) {
   const double given = view.train->checkpoint->bytes_per_param.value_or(kAdamBytes);
   if (given <= 2) return {.weight = given};
-  const StateBytes adam = state_bytes(SavedState::adam_mixed);
+  const storage::StateBytes adam = state_bytes(storage::SavedState::adam_mixed);
   const double scale = (given - adam.weight) / adam.optimizer();
   return {.weight = adam.weight, .master = adam.master * scale, .moments = adam.moments * scale};
 }
 
-SaveLayout layout_of(const TrainView& view) {
-  SaveLayout l{.ranks = view.accelerators, .model_shards = view.step.model_shards};
+storage::SaveLayout layout_of(const TrainView& view) {
+  storage::SaveLayout l{.ranks = view.accelerators, .model_shards = view.step.model_shards};
   l.ranks_per_node = std::max(1, view.fleet->accelerators_per_host);
-  l.sharding = view.step.weights_sharded     ? SaveSharding::zero3
-               : view.step.optimizer_sharded ? SaveSharding::zero1
-                                             : SaveSharding::replicated;
+  l.sharding = view.step.weights_sharded     ? storage::SaveSharding::zero3
+               : view.step.optimizer_sharded ? storage::SaveSharding::zero1
+                                             : storage::SaveSharding::replicated;
   return l;
 }
 
-WritePath write_path(const Tier& tier, const Machine& m) {
-  WritePath path{.serialise = kSerialise, .creates = tier.creates, .commit = kCommit};
-  const Network& wires = m.storage_wires();
+storage::WritePath write_path(const machine::Tier& tier, const machine::Machine& m) {
+  storage::WritePath path{.serialise = kSerialise, .creates = tier.creates, .commit = kCommit};
+  const machine::Network& wires = m.storage_wires();
   if (tier.per_node) {
     path.node = tier.write;
-    path.creates = kUnlimitedCreates;  // every node has a file system of its own
+    path.creates = storage::kUnlimitedCreates;  // every node has a file system of its own
   } else {
     if (tier.write > BytesPerSecond(0)) path.server = tier.write;
     if (wires.per_node() > BytesPerSecond(0)) path.node = wires.per_node();
@@ -49,20 +49,20 @@ WritePath write_path(const Tier& tier, const Machine& m) {
   return path;
 }
 
-void find_tiers(CheckpointView& v, const design::Checkpoint& wanted, const Machine& m) {
+void find_tiers(CheckpointView& v, const design::Checkpoint& wanted, const machine::Machine& m) {
   for (const std::string& label : wanted.to) {
-    const Tier* tier = find_tier(m.tiers, label);
+    const machine::Tier* tier = find_tier(m.tiers, label);
     if (tier == nullptr) continue;
     if (v.first == nullptr) v.first = tier;
     if (v.safe == nullptr && tier->durable()) v.safe = tier;
   }
 }
 
-void fill_restore(CheckpointView& v, const TrainView& view, const Machine& m) {
-  const Tier& from = v.safe ? *v.safe : *v.first;
-  const RestoreLoad load =
+void fill_restore(CheckpointView& v, const TrainView& view, const machine::Machine& m) {
+  const machine::Tier& from = v.safe ? *v.safe : *v.first;
+  const storage::RestoreLoad load =
       restore_load(view.parameters, saved_state(view), {.save = layout_of(view)});
-  ReadPath path;
+  storage::ReadPath path;
   if (from.per_node) {
     path.node = from.read;
   } else {
@@ -75,30 +75,31 @@ void fill_restore(CheckpointView& v, const TrainView& view, const Machine& m) {
 // A save to a tier that no node's loss reaches is drained when it is written; a local one when its
 // copy is.
 void fill_stall(CheckpointView& v, const TrainView& view, Seconds restart) {
-  AsyncPath path{.copy_rate = kDeviceToHost, .rank_bytes = v.load.busiest_rank};
+  storage::AsyncPath path{.copy_rate = kDeviceToHost, .rank_bytes = v.load.busiest_rank};
   path.drain = v.drain.total;
   const Seconds blocking = v.async ? path.rank_bytes / path.copy_rate : v.write.total;
-  const IntervalChoice best = choose_interval({.save_stall = blocking,
-                                               .mtbf = view.failure.mtbf,
-                                               .restart = restart,
-                                               .drain = v.async ? v.drain.total : Seconds(0)});
+  const failure::IntervalChoice best =
+      failure::choose_interval({.save_stall = blocking,
+                                .mtbf = view.failure.mtbf,
+                                .restart = restart,
+                                .drain = v.async ? v.drain.total : Seconds(0)});
   v.interval_given = view.train->checkpoint->every.has_value();
   v.interval = view.train->checkpoint->every.value_or(best.interval);
   v.interval_limit = best.limit;
   path.interval = v.interval;
-  v.stall = v.async ? async_stall(path) : sync_stall(v.write.total);
+  v.stall = v.async ? async_stall(path) : storage::sync_stall(v.write.total);
 }
 
 void fill_exposure(CheckpointView& v, const TrainView& view) {
   const bool local_first = v.first->per_node;
-  v.exposure = expose({.nodes = static_cast<double>(view.hosts),
-                       .node_mtbf = 1.0 / view.failure.node_rate,
-                       .drain = local_first ? v.drain.total : Seconds(0),
-                       .interval = v.interval,
-                       .holders = view.train->checkpoint->replicas.value_or(1)});
+  v.exposure = storage::expose({.nodes = static_cast<double>(view.hosts),
+                                .node_mtbf = 1.0 / view.failure.node_rate,
+                                .drain = local_first ? v.drain.total : Seconds(0),
+                                .interval = v.interval,
+                                .holders = view.train->checkpoint->replicas.value_or(1)});
 }
 
-Bytes kept_on(const Tier& tier, const CheckpointView& v, const design::Checkpoint& wanted,
+Bytes kept_on(const machine::Tier& tier, const CheckpointView& v, const design::Checkpoint& wanted,
               Seconds run) {
   for (const design::KeepRule& rule : wanted.keep) {
     if (rule.tier != tier.label && rule.tier != word_of(tier.tier->tier)) continue;
@@ -111,7 +112,7 @@ Bytes kept_on(const Tier& tier, const CheckpointView& v, const design::Checkpoin
 
 }  // namespace
 
-void fill_checkpoint(TrainView& view, const Machine& m) {
+void fill_checkpoint(TrainView& view, const machine::Machine& m) {
   if (!view.train->checkpoint) return;
   const design::Checkpoint& wanted = *view.train->checkpoint;
   CheckpointView v;
@@ -128,9 +129,10 @@ void fill_checkpoint(TrainView& view, const Machine& m) {
   view.failure.restart += v.restore.total;
   fill_stall(v, view, view.failure.restart);
   fill_exposure(v, view);
-  v.host_memory = v.async ? snapshot_memory(v.load.busiest_node, kSnapshotBuffers) : Bytes(0);
+  v.host_memory =
+      v.async ? storage::snapshot_memory(v.load.busiest_node, kSnapshotBuffers) : Bytes(0);
   if (v.safe) v.kept_on_safe = kept_on(*v.safe, v, wanted, view.run_time);
   view.checkpoint = v;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -7,7 +7,7 @@
 #include "failure/spares.h"
 #include "plan/train_view.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // A health agent notices within a minute; without one a collective's time-out takes ten.
@@ -22,7 +22,7 @@ constexpr Seconds kReset = minutes(30);
 constexpr Seconds kHands = days(1);
 constexpr double kHandsShare = 0.2;
 
-void fill_rates(FailureView& f, const FailureSource& source) {
+void fill_rates(FailureView& f, const machine::FailureSource& source) {
   f.node_rate = source.rate;
   f.spot_rate = source.spot;
   f.rate_reference = source.reference;
@@ -38,10 +38,10 @@ int spares_of(const TrainView& view) {
 
 }  // namespace
 
-void fill_failure(TrainView& view, const Machine& m) {
+void fill_failure(TrainView& view, const machine::Machine& m) {
   FailureView& f = view.failure;
   fill_rates(f, m.failures_of(*view.fleet));
-  f.mtbf = job_mtbf(view.hosts, f.node_rate);
+  f.mtbf = failure::job_mtbf(view.hosts, f.node_rate);
   const design::Recovery& r = m.design().scheduler.recovery;
   f.detect = r.detect.value_or(kDetect);
   f.requeue = r.requeue.value_or(kRequeue);
@@ -52,10 +52,10 @@ void fill_failure(TrainView& view, const Machine& m) {
   f.spares = spares_of(view);
   // A spot node taken back is replaced from the market, not repaired.
   const PerSecond broken = f.node_rate - f.spot_rate;
-  const Seconds repair =
-      view.fleet->fleet->failures.repair.value_or(mean_repair(kReset, kHands, kHandsShare));
+  const Seconds repair = view.fleet->fleet->failures.repair.value_or(
+      failure::mean_repair(kReset, kHands, kHandsShare));
   f.mean_in_repair = view.hosts * (broken * repair);
   f.shortfall = view.fleet->rented() ? 0 : poisson_above(f.spares, f.mean_in_repair);
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

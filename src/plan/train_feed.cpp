@@ -6,7 +6,7 @@
 #include "storage/cache.h"
 #include "storage/dataset.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // Text is stored as token ids of 4 bytes, so that vocabularies above 65,536 fit.
@@ -28,9 +28,9 @@ double cores_per_accelerator(const TrainView& view) {
 }
 
 // The tier named, else the nearest that could hold the data set.
-const Tier* source_tier(const TrainView& view, const Machine& m, Bytes size) {
+const machine::Tier* source_tier(const TrainView& view, const machine::Machine& m, Bytes size) {
   if (!view.train->dataset.tier.empty()) return find_tier(m.tiers, view.train->dataset.tier);
-  for (const Tier& t : m.tiers) {
+  for (const machine::Tier& t : m.tiers) {
     if (!t.per_node && t.capacity >= size) return &t;
   }
   return nullptr;
@@ -44,25 +44,28 @@ Bytes dataset_size(const design::Train& train, Bytes sample) {
   return Bytes(0);
 }
 
-const Tier* cache_of(const Machine& m, const Tier& tier) {
-  for (const Tier& t : m.tiers) {
+const machine::Tier* cache_of(const machine::Machine& m, const machine::Tier& tier) {
+  for (const machine::Tier& t : m.tiers) {
     if (t.tier->caches == tier.label) return &t;
   }
   return nullptr;
 }
 
-double cache_hit_rate(const TrainView& view, const Tier& cache, Bytes size, int hosts) {
+double cache_hit_rate(const TrainView& view, const machine::Tier& cache, Bytes size, int hosts) {
   const Bytes capacity = cache.per_node ? cache.capacity * hosts : cache.capacity;
   const double share = size > Bytes(0) ? std::min(1.0, capacity / size) : 1;
-  const EpochOrder order = view.train->dataset.shuffle ? EpochOrder::shuffled : EpochOrder::fixed;
-  return mean_hit_rate(hit_rate(cache.tier->policy, order, share), view.train->dataset.epochs);
+  const storage::EpochOrder order =
+      view.train->dataset.shuffle ? storage::EpochOrder::shuffled : storage::EpochOrder::fixed;
+  return storage::mean_hit_rate(hit_rate(cache.tier->policy, order, share),
+                                view.train->dataset.epochs);
 }
 
-FetchPath path_to(const Tier& tier, const TrainView& view, const Machine& m) {
+storage::FetchPath path_to(const machine::Tier& tier, const TrainView& view,
+                           const machine::Machine& m) {
   const double accelerators = std::max(1, view.accelerators);
   const double per_host = std::max(1, view.fleet->accelerators_per_host);
-  const Network& network = m.storage_wires();
-  FetchPath path{.first_byte = tier.first_byte, .stream = tier.stream_rate};
+  const machine::Network& network = m.storage_wires();
+  storage::FetchPath path{.first_byte = tier.first_byte, .stream = tier.stream_rate};
   path.streams = tier.client_streams / per_host;
   path.server = tier.per_node ? tier.read / per_host : tier.read / accelerators;
   path.client = network.per_node() > BytesPerSecond(0) && !tier.per_node
@@ -75,10 +78,11 @@ FetchPath path_to(const Tier& tier, const TrainView& view, const Machine& m) {
 
 }  // namespace
 
-void fill_feed(TrainView& view, const Machine& m) {
+void fill_feed(TrainView& view, const machine::Machine& m) {
   FeedView& feed = view.feed;
   const design::Dataset& data = view.train->dataset;
-  const DatasetKind* kind = find_dataset_kind(m.models().dataset_kinds, word_of(data.kind));
+  const storage::DatasetKind* kind =
+      find_dataset_kind(m.models().dataset_kinds, word_of(data.kind));
   const bool text = view.model != nullptr;
   const double tokens = view.train->sequence;
   feed.sample = data.sample_size.value_or(text   ? Bytes(tokens * kBytesPerToken)
@@ -94,21 +98,23 @@ void fill_feed(TrainView& view, const Machine& m) {
   feed.cores = cores_per_accelerator(view);
   feed.fetch = fetch_rate(feed.object, path_to(*feed.tier, view, m));
   BytesPerSecond rate = feed.fetch.rate;
-  if (const Tier* cache = cache_of(m, *feed.tier)) {
+  if (const machine::Tier* cache = cache_of(m, *feed.tier)) {
     feed.hit_rate = cache_hit_rate(view, *cache, size, view.hosts);
-    rate = rate_through_cache(feed.hit_rate, fetch_rate(feed.object, path_to(*cache, view, m)).rate,
-                              feed.fetch.rate);
+    rate = storage::rate_through_cache(
+        feed.hit_rate, fetch_rate(feed.object, path_to(*cache, view, m)).rate, feed.fetch.rate);
   }
   const double samples_per_step = static_cast<double>(view.train->batch) / view.accelerators;
-  feed.loader = load_rate({.batch = samples_per_step,
-                           .sample = feed.sample,
-                           .compute = view.step.step,
-                           .fetch = rate,
-                           .cores = feed.cores,
-                           .decode = feed.decode,
-                           .decoded_sample = kind && !text ? kind->decoded_sample : feed.sample,
-                           .to_device = kHostToDevice});
-  feed.wanted = ideal_read_rate(samples_per_step, feed.sample, view.step.step) * view.accelerators;
+  feed.loader =
+      storage::load_rate({.batch = samples_per_step,
+                          .sample = feed.sample,
+                          .compute = view.step.step,
+                          .fetch = rate,
+                          .cores = feed.cores,
+                          .decode = feed.decode,
+                          .decoded_sample = kind && !text ? kind->decoded_sample : feed.sample,
+                          .to_device = kHostToDevice});
+  feed.wanted =
+      storage::ideal_read_rate(samples_per_step, feed.sample, view.step.step) * view.accelerators;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

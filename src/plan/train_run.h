@@ -5,15 +5,15 @@
 #include "machine/predict_training.h"
 #include "plan/train_view.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 struct TrainingRun {
-  TrainingQuery query;
-  TrainingPrediction prediction;  // may not fit; then it is the leanest there is
+  machine::TrainingQuery query;
+  machine::TrainingPrediction prediction;  // may not fit; then it is the leanest there is
 };
 
 // On as many accelerators of the view's fleet as the batch spreads over; `view` has its fleet and
 // model. Faults where no layout divides the job.
-Result<TrainingRun> training_run(const TrainView& view, const Machine& machine);
+Result<TrainingRun> training_run(const TrainView& view, const machine::Machine& machine);
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -10,43 +10,46 @@
 #include "plan/plain_step.h"
 #include "plan/train_run.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
-LayoutWish wish_for(const design::Train& train) {
+machine::LayoutWish wish_for(const design::Train& train) {
   if (!train.layout) return {};
   const design::Layout& l = *train.layout;
-  LayoutWish w{.tp = l.tp, .pp = l.pp, .vp = l.vp, .cp = l.cp, .ep = l.ep, .microbatch = l.mbs};
+  machine::LayoutWish w{
+      .tp = l.tp, .pp = l.pp, .vp = l.vp, .cp = l.cp, .ep = l.ep, .microbatch = l.mbs};
   w.sharding = l.sharding;
   w.recompute = l.recompute;
   return w;
 }
 
-TrainingQuery query_for(const TrainView& view, const Machine& m) {
-  const Fleet& fleet = *view.fleet;
-  TrainingQuery q{.model = *view.model, .accelerator = fleet.accelerator()};
-  const Wiring wiring = wiring_of(fleet, m.networks);
+machine::TrainingQuery query_for(const TrainView& view, const machine::Machine& m) {
+  const machine::Fleet& fleet = *view.fleet;
+  machine::TrainingQuery q{.model = *view.model, .accelerator = fleet.accelerator()};
+  const machine::Wiring wiring = wiring_of(fleet, m.networks);
   q.scaleup = wiring.domain;
   q.nic = wiring.nic_rate * (wiring.nics_per_host / wiring.accelerators_per_host);
   q.sequence = view.train->sequence;
   q.batch = view.train->batch;
   q.layout = wish_for(*view.train);
-  q.precision = modelled(view.train->precision);
-  q.task = view.train->lora ? TrainingTask::lora : TrainingTask::pretrain;
+  q.precision = workload::modelled(view.train->precision);
+  q.task = view.train->lora ? training::TrainingTask::lora : training::TrainingTask::pretrain;
   q.oversubscription = wiring.oversubscription;
   q.network = wiring.network;
   q.power_limit = fleet.fleet->power_cap.value_or(Watts(0));
   return q;
 }
 
-double seconds_of(const StepEstimate& e, std::initializer_list<StepPhase> parts) {
+double seconds_of(const training::StepEstimate& e,
+                  std::initializer_list<training::StepPhase> parts) {
   double sum = 0;
-  for (const StepPhase p : parts) sum += e.part(p);
+  for (const training::StepPhase p : parts) sum += e.part(p);
   return sum;
 }
 
-void fill_shares(StepPlan& plan, const StepEstimate& e, const TrainingQuery& q, const Layout& l) {
-  using enum StepPhase;
+void fill_shares(StepPlan& plan, const training::StepEstimate& e, const machine::TrainingQuery& q,
+                 const training::Layout& l) {
+  using enum training::StepPhase;
   plan.matrix_share = seconds_of(e, {matrix, attention, recompute}) / e.seconds;
   plan.memory_share = seconds_of(e, {passes, optimizer}) / e.seconds;
   plan.exposed_share = seconds_of(e, {tp, cp, ep, pp, dp}) / e.seconds;
@@ -58,23 +61,23 @@ void fill_shares(StepPlan& plan, const StepEstimate& e, const TrainingQuery& q, 
   plan.exposed_network_share = crossing / e.seconds;
 }
 
-StepPlan plan_of(const TrainingPrediction& p, const TrainingQuery& q) {
+StepPlan plan_of(const machine::TrainingPrediction& p, const machine::TrainingQuery& q) {
   StepPlan plan{.layout = to_text(p.layout)};
   plan.chosen = p.layout_chosen ? fmt::format("best of {} that fit, {} candidates",
                                               grouped(p.counts.evaluated + p.counts.bounded),
                                               grouped(p.counts.candidates))
                                 : "given";
   plan.model_shards = p.layout.tp * p.layout.pp * std::max(1, p.layout.ep);
-  plan.optimizer_sharded = p.layout.sharding != Sharding::none;
-  plan.weights_sharded = p.layout.sharding == Sharding::zero3;
+  plan.optimizer_sharded = p.layout.sharding != catalog::Sharding::none;
+  plan.weights_sharded = p.layout.sharding == catalog::Sharding::zero3;
   plan.step = Seconds(p.step.seconds);
   plan.units_per_step = q.batch * q.sequence;
   plan.flops_utilisation = p.mfu;
   plan.memory = p.memory.peak;
   plan.memory_limit = p.memory_limit;
   plan.device_power = Watts(p.watts.value);
-  for (int i = 0; i < kStepPhaseCount; ++i) {
-    const auto part = static_cast<StepPhase>(i);
+  for (int i = 0; i < training::kStepPhaseCount; ++i) {
+    const auto part = static_cast<training::StepPhase>(i);
     plan.parts.push_back({std::string(to_text(part)), Seconds(p.step.part(part))});
   }
   fill_shares(plan, p.step, q, p.layout);
@@ -92,13 +95,13 @@ std::unexpected<Diagnostics> no_run(std::string why) {
   return fail({.code = "training.infeasible", .what = std::move(why)});
 }
 
-void fill_transformer(TrainView& view, const Machine& m) {
+void fill_transformer(TrainView& view, const machine::Machine& m) {
   const auto run = training_run(view, m);
   if (!run) {
     view.infeasible = refusal(run.error());
     return;
   }
-  const TrainingPrediction& p = run->prediction;
+  const machine::TrainingPrediction& p = run->prediction;
   if (!p.fits) {
     view.infeasible = fmt::format("the leanest layout needs {} of {} on the fullest accelerator",
                                   brief(p.memory.peak), brief(p.memory_limit));
@@ -110,7 +113,7 @@ void fill_transformer(TrainView& view, const Machine& m) {
 
 }  // namespace
 
-Result<TrainingRun> training_run(const TrainView& view, const Machine& m) {
+Result<TrainingRun> training_run(const TrainView& view, const machine::Machine& m) {
   const int available = accelerators_for(view);
   const std::vector<int> counts = counts_to_try(view, available);
   if (counts.empty()) {
@@ -134,8 +137,8 @@ Result<TrainingRun> training_run(const TrainView& view, const Machine& m) {
   return last;
 }
 
-void fill_step(TrainView& view, const Machine& m) {
-  const Fleet& fleet = *view.fleet;
+void fill_step(TrainView& view, const machine::Machine& m) {
+  const machine::Fleet& fleet = *view.fleet;
   if (fleet.accelerator() == nullptr || fleet.accelerators == 0) {
     view.infeasible = "the fleet has no accelerators; a `batch` workload runs on CPUs";
     return;
@@ -149,4 +152,4 @@ void fill_step(TrainView& view, const Machine& m) {
   view.hosts = (view.accelerators + per_host - 1) / per_host;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -5,31 +5,31 @@
 #include "fabric/collective_model.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // Of the compute network, per host: what the loaders read all the time, and what a drain adds.
-double contention_loss(const TrainView& view, const Machine& m) {
+double contention_loss(const TrainView& view, const machine::Machine& m) {
   if (!m.design().fabric.storage.converged || view.hosts == 0) return 0;
   const BytesPerSecond wire = m.networks.compute.per_node();
   if (wire <= BytesPerSecond(0)) return 0;
   const BytesPerSecond feed = view.feed.wanted / view.hosts;
-  const double while_feeding = 1 / free_share({.capacity = wire, .storage = feed}) - 1;
+  const double while_feeding = 1 / fabric::free_share({.capacity = wire, .storage = feed}) - 1;
   double draining = 0;
   double while_draining = while_feeding;
   if (view.checkpoint && view.checkpoint->async && view.checkpoint->interval > Seconds(0)) {
     const CheckpointView& k = *view.checkpoint;
     const BytesPerSecond burst = k.load.busiest_node / k.drain.total;
     draining = std::min(1.0, k.drain.total / k.interval);
-    while_draining = 1 / free_share({.capacity = wire, .storage = feed + burst}) - 1;
+    while_draining = 1 / fabric::free_share({.capacity = wire, .storage = feed + burst}) - 1;
   }
   const double slower = view.step.exposed_network_share *
                         (while_draining * draining + while_feeding * (1 - draining));
   return slower / (1 + slower);
 }
 
-EffectiveTimeInput times_of(const TrainView& view) {
-  EffectiveTimeInput in{.mtbf = view.failure.mtbf, .restart = view.failure.restart};
+failure::EffectiveTimeInput times_of(const TrainView& view) {
+  failure::EffectiveTimeInput in{.mtbf = view.failure.mtbf, .restart = view.failure.restart};
   if (view.checkpoint) {
     in.interval = view.checkpoint->interval;
     in.save_stall = view.checkpoint->stall.total;
@@ -41,7 +41,7 @@ EffectiveTimeInput times_of(const TrainView& view) {
   return in;
 }
 
-double efficiency_at(EffectiveTimeInput in, double rate_factor) {
+double efficiency_at(failure::EffectiveTimeInput in, double rate_factor) {
   in.mtbf = in.mtbf / rate_factor;
   return exact_efficiency(in);
 }
@@ -53,10 +53,10 @@ double units_of_run(const TrainView& view) {
   return t.dataset.samples.value_or(0) * t.dataset.epochs;
 }
 
-PhaseShares phases_of(const TrainView& view) {
+facility::PhaseShares phases_of(const TrainView& view) {
   // Of the wall time: the productive share splits as the step does, the rest saves or waits.
   const double busy = view.goodput;
-  PhaseShares p;
+  facility::PhaseShares p;
   p.matrix = busy * view.step.matrix_share;
   p.memory = busy * view.step.memory_share;
   p.communication = busy * view.step.exposed_share + view.contention * view.efficiency;
@@ -73,7 +73,7 @@ void copy_step(const TrainView& from, TrainView& to) {
   to.hosts = from.hosts;
 }
 
-void join(TrainView& view, const Machine& m) {
+void join(TrainView& view, const machine::Machine& m) {
   fill_feed(view, m);
   const double fed = view.feed.known ? view.feed.loader.utilisation : 1;
   view.units = units_of_run(view);
@@ -82,7 +82,7 @@ void join(TrainView& view, const Machine& m) {
   fill_failure(view, m);
   fill_checkpoint(view, m);
   view.contention = contention_loss(view, m);
-  const EffectiveTimeInput times = times_of(view);
+  const failure::EffectiveTimeInput times = times_of(view);
   view.failure.shares = time_shares(times);
   view.efficiency = exact_efficiency(times);
   const double rest = fed * (1 - view.contention) * (1 - view.failure.shortfall);
@@ -98,16 +98,17 @@ void join(TrainView& view, const Machine& m) {
 
 }  // namespace
 
-std::vector<TrainView> view_trains(const Machine& m, const std::vector<TrainView>* earlier) {
+std::vector<TrainView> view_trains(const machine::Machine& m,
+                                   const std::vector<TrainView>* earlier) {
   std::vector<TrainView> views;
   for (const design::Workload& w : m.design().workloads) {
     const auto* train = std::get_if<design::Train>(&w.task);
     if (train == nullptr) continue;
     TrainView view{.workload = &w, .train = train, .label = label_of(m.design(), w)};
-    view.path = path_of(m.design(), w);
+    view.path = machine::path_of(m.design(), w);
     view.fleet = fleet_of(m.fleets, w);
     view.model = train->model.empty() ? nullptr : find_model(m.design(), m.catalog(), train->model);
-    view.parameters = view.model       ? count_parameters(*view.model).total
+    view.parameters = view.model       ? workload::count_parameters(*view.model).total
                       : train->network ? train->network->params
                                        : 0;
     if (view.fleet == nullptr) {
@@ -123,4 +124,4 @@ std::vector<TrainView> view_trains(const Machine& m, const std::vector<TrainView
   return views;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -23,22 +23,22 @@
 #include "storage/exposure.h"
 #include "storage/loader.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 struct CheckpointView {
-  const Tier* first = nullptr;  // where a save goes first
-  const Tier* safe = nullptr;   // the first copy that outlives a node; nullptr: none
+  const machine::Tier* first = nullptr;  // where a save goes first
+  const machine::Tier* safe = nullptr;   // the first copy that outlives a node; nullptr: none
   Bytes size;
-  SaveLoad load;
+  storage::SaveLoad load;
   double files = 0;
-  WriteTime write;  // to the first tier
-  WriteTime drain;  // to the safe tier; equal to write where that is the first
-  SaveStall stall;
-  RestoreTime restore;
+  storage::WriteTime write;  // to the first tier
+  storage::WriteTime drain;  // to the safe tier; equal to write where that is the first
+  storage::SaveStall stall;
+  storage::RestoreTime restore;
   Seconds interval;
   bool interval_given = false;
-  IntervalLimit interval_limit = IntervalLimit::optimum;
-  Exposure exposure;
+  failure::IntervalLimit interval_limit = failure::IntervalLimit::optimum;
+  storage::Exposure exposure;
   Bytes host_memory;
   Bytes kept_on_safe;  // what the keep rules hold there in the end
   bool async = true;
@@ -46,15 +46,15 @@ struct CheckpointView {
 
 struct FeedView {
   bool known = false;  // the design says what is read
-  const Tier* tier = nullptr;
+  const machine::Tier* tier = nullptr;
   Bytes sample;
   Bytes object;
   Seconds decode;
-  double cores = 0;       // for each accelerator
-  double hit_rate = 0;    // of the caching tier, if any
-  BytesPerSecond wanted;  // of the whole job, when it never waits
-  FetchRate fetch;        // of one accelerator
-  LoaderRate loader;
+  double cores = 0;          // for each accelerator
+  double hit_rate = 0;       // of the caching tier, if any
+  BytesPerSecond wanted;     // of the whole job, when it never waits
+  storage::FetchRate fetch;  // of one accelerator
+  storage::LoaderRate loader;
 };
 
 struct FailureView {
@@ -68,7 +68,7 @@ struct FailureView {
   double mean_in_repair = 0;
   int spares = 0;
   double shortfall = 0;  // share of time in which too few nodes are left
-  TimeShares shares;
+  failure::TimeShares shares;
   std::string rate_reference;
   double rate_low = 0;  // of the base rate, as factors
   double rate_high = 0;
@@ -79,8 +79,8 @@ struct TrainView {
   const design::Train* train = nullptr;
   std::string label;
   std::string path;
-  const Fleet* fleet = nullptr;
-  const ModelShape* model = nullptr;  // nullptr for a plain network
+  const machine::Fleet* fleet = nullptr;
+  const catalog::ModelShape* model = nullptr;  // nullptr for a plain network
   double parameters = 0;
 
   int accelerators = 0;  // that the layout uses
@@ -99,20 +99,20 @@ struct TrainView {
   double units_per_s = 0;  // tokens or samples, at goodput
   double units = 0;        // of the run
   Seconds run_time;
-  PhaseShares phases;  // of the wall time
+  facility::PhaseShares phases;  // of the wall time
 
   bool feasible() const { return infeasible.empty(); }
 };
 
 // `earlier` are the views of a design whose steps are the same, so that they need not be searched
 // again.
-std::vector<TrainView> view_trains(const Machine& machine,
+std::vector<TrainView> view_trains(const machine::Machine& machine,
                                    const std::vector<TrainView>* earlier = nullptr);
 
 // The parts of it, in the order in which they are filled.
-void fill_step(TrainView& view, const Machine& machine);        // train_step.cpp
-void fill_feed(TrainView& view, const Machine& machine);        // train_feed.cpp
-void fill_checkpoint(TrainView& view, const Machine& machine);  // train_checkpoint.cpp
-void fill_failure(TrainView& view, const Machine& machine);     // train_failure.cpp
+void fill_step(TrainView& view, const machine::Machine& machine);        // train_step.cpp
+void fill_feed(TrainView& view, const machine::Machine& machine);        // train_feed.cpp
+void fill_checkpoint(TrainView& view, const machine::Machine& machine);  // train_checkpoint.cpp
+void fill_failure(TrainView& view, const machine::Machine& machine);     // train_failure.cpp
 
-}  // namespace orrery
+}  // namespace orrery::plan

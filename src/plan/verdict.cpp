@@ -1,11 +1,12 @@
 #include "plan/verdict.h"
 
-namespace orrery {
+namespace orrery::plan {
 
-const Figure* Verdict::figure(Layer layer, std::string_view id, std::string_view section) const {
-  for (const Section& s : sections) {
+const machine::Figure* Verdict::figure(machine::Layer layer, std::string_view id,
+                                       std::string_view section) const {
+  for (const machine::Section& s : sections) {
     if (s.layer != layer || (!section.empty() && s.name != section)) continue;
-    for (const Figure& f : s.figures) {
+    for (const machine::Figure& f : s.figures) {
       if (f.id == id) return &f;
     }
   }
@@ -16,10 +17,10 @@ bool Verdict::passes() const {
   for (const Finding& f : findings) {
     if (f.severity == Severity::error) return false;
   }
-  for (const GoalOutcome& g : goals) {
+  for (const machine::GoalOutcome& g : goals) {
     if (!g.met) return false;
   }
   return true;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -12,13 +12,13 @@
 #include "machine/goals.h"
 #include "machine/section.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 // A rule that the design breaks (error, warning) or something worth knowing (note).
 struct Finding {
   Severity severity = Severity::warning;
   std::string rule;  // "facility.rack-above-cooling", as `orrery explain rules` lists them
-  Layer layer = Layer::facility;
+  machine::Layer layer = machine::Layer::facility;
   Place place;
   std::string what;
   std::string why;
@@ -43,16 +43,17 @@ struct Verdict {
   std::string version;
   std::string digest;
   std::string summary;  // one sentence: passes or fails, and what binds
-  std::vector<Section> sections;
+  std::vector<machine::Section> sections;
   std::vector<Finding> findings;  // errors first, then by place
-  std::vector<GoalOutcome> goals;
+  std::vector<machine::GoalOutcome> goals;
   std::vector<Spend> spends;        // best first; empty where nothing pays
   std::vector<std::string> coarse;  // layers whose model is still plain, and how far off it may be
-  Bill bill;
+  catalog::Bill bill;
 
   // nullptr where there is none; `section` empty means the first section of the layer that has it.
-  const Figure* figure(Layer layer, std::string_view id, std::string_view section = {}) const;
+  const machine::Figure* figure(machine::Layer layer, std::string_view id,
+                                std::string_view section = {}) const;
   bool passes() const;  // no error among the findings and every goal met
 };
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -4,7 +4,7 @@
 
 #include "base/statistics.h"
 
-namespace orrery {
+namespace orrery::plan {
 namespace {
 
 // Job times of shared clusters vary by far more than their mean (Philly: minutes to weeks).
@@ -20,11 +20,11 @@ double mean_size(const design::Jobs& jobs) {
   return mean.value_or(1);
 }
 
-JobsView jobs_view(const Machine& m, const design::Workload& w, const design::Jobs& jobs) {
+JobsView jobs_view(const machine::Machine& m, const design::Workload& w, const design::Jobs& jobs) {
   JobsView v{.workload = &w,
              .jobs = &jobs,
              .label = label_of(m.design(), w),
-             .path = path_of(m.design(), w),
+             .path = machine::path_of(m.design(), w),
              .fleet = fleet_of(m.fleets, w)};
   v.from_trace = !jobs.trace.empty();
   v.mean_size = mean_size(jobs);
@@ -33,32 +33,33 @@ JobsView jobs_view(const Machine& m, const design::Workload& w, const design::Jo
   const int per_host = std::max(1, v.fleet->accelerators_per_host);
   const int hosts = std::min(v.fleet->hosts, w.terms.nodes.value_or(v.fleet->hosts));
   const std::vector<int> free(static_cast<std::size_t>(hosts), per_host);
-  v.largest_fits = place_gang({.nodes = (v.largest + per_host - 1) / per_host,
-                               .gpus_per_node = std::min(v.largest, per_host)},
-                              free, per_host)
+  v.largest_fits = cluster::place_gang({.nodes = (v.largest + per_host - 1) / per_host,
+                                        .gpus_per_node = std::min(v.largest, per_host)},
+                                       free, per_host)
                        .verdict;
   if (jobs.rate && jobs.mean_duration && v.mean_size > 0) {
-    v.queue = estimate_wait({.servers = std::max(1.0, hosts * per_host / v.mean_size),
-                             .arrivals = *jobs.rate,
-                             .service = *jobs.mean_duration,
-                             .service_variation = kServiceVariation});
+    v.queue = cluster::estimate_wait({.servers = std::max(1.0, hosts * per_host / v.mean_size),
+                                      .arrivals = *jobs.rate,
+                                      .service = *jobs.mean_duration,
+                                      .service_variation = kServiceVariation});
   }
   return v;
 }
 
 // Tasks that need more memory than their share of a host leave cores idle.
-double usable_cores(const design::Batch& batch, const Fleet& fleet) {
+double usable_cores(const design::Batch& batch, const machine::Fleet& fleet) {
   const double cores = fleet.node.cores.value_or(kServerCores);
   if (!batch.memory || !fleet.node.memory) return cores * fleet.hosts;
   const double by_memory = std::max(1.0, *fleet.node.memory / *batch.memory);
   return std::min(cores, by_memory) * fleet.hosts;
 }
 
-BatchView batch_view(const Machine& m, const design::Workload& w, const design::Batch& batch) {
+BatchView batch_view(const machine::Machine& m, const design::Workload& w,
+                     const design::Batch& batch) {
   BatchView v{.workload = &w,
               .batch = &batch,
               .label = label_of(m.design(), w),
-              .path = path_of(m.design(), w),
+              .path = machine::path_of(m.design(), w),
               .fleet = fleet_of(m.fleets, w)};
   if (v.fleet == nullptr) return v;
   v.on_cores = batch.core_hours.has_value();
@@ -81,7 +82,7 @@ BatchView batch_view(const Machine& m, const design::Workload& w, const design::
 
 }  // namespace
 
-std::vector<JobsView> view_jobs(const Machine& m) {
+std::vector<JobsView> view_jobs(const machine::Machine& m) {
   std::vector<JobsView> views;
   for (const design::Workload& w : m.design().workloads) {
     if (const auto* jobs = std::get_if<design::Jobs>(&w.task)) {
@@ -91,7 +92,7 @@ std::vector<JobsView> view_jobs(const Machine& m) {
   return views;
 }
 
-std::vector<BatchView> view_batches(const Machine& m) {
+std::vector<BatchView> view_batches(const machine::Machine& m) {
   std::vector<BatchView> views;
   for (const design::Workload& w : m.design().workloads) {
     if (const auto* batch = std::get_if<design::Batch>(&w.task)) {
@@ -101,18 +102,19 @@ std::vector<BatchView> view_batches(const Machine& m) {
   return views;
 }
 
-std::vector<MigView> view_mig(const Machine& m) {
+std::vector<MigView> view_mig(const machine::Machine& m) {
   std::vector<MigView> views;
-  for (const Fleet& f : m.fleets) {
+  for (const machine::Fleet& f : m.fleets) {
     if (f.fleet->mig.empty() || f.accelerator() == nullptr) continue;
-    std::vector<MigDemand> demand;
+    std::vector<cluster::MigDemand> demand;
     for (const design::MigSlices& s : f.fleet->mig) demand.push_back({s.profile, s.count});
     MigView v{.fleet = &f};
-    v.packing = pack_mig(demand, profiles_of(m.catalog().mig_profiles, f.accelerator()->id));
+    v.packing =
+        pack_mig(demand, cluster::profiles_of(m.catalog().mig_profiles, f.accelerator()->id));
     v.fits = v.packing.unplaced.empty() && v.packing.gpus.size() <= 1;
     views.push_back(std::move(v));
   }
   return views;
 }
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -12,19 +12,19 @@
 #include "design/design.h"
 #include "machine/machine.h"
 
-namespace orrery {
+namespace orrery::plan {
 
 struct JobsView {
   const design::Workload* workload = nullptr;
   const design::Jobs* jobs = nullptr;
   std::string label;
   std::string path;
-  const Fleet* fleet = nullptr;
+  const machine::Fleet* fleet = nullptr;
   bool from_trace = false;  // a trace is replayed in simulated time, not in closed form
   double mean_size = 0;     // accelerators of a job
   int largest = 0;
-  QueueWait queue;
-  GangVerdict largest_fits = GangVerdict::fits;
+  cluster::QueueWait queue;
+  cluster::GangVerdict largest_fits = cluster::GangVerdict::fits;
 };
 
 struct BatchView {
@@ -32,24 +32,24 @@ struct BatchView {
   const design::Batch* batch = nullptr;
   std::string label;
   std::string path;
-  const Fleet* fleet = nullptr;
+  const machine::Fleet* fleet = nullptr;
   double slots = 0;  // cores or accelerators that work at once
   bool on_cores = false;
   Seconds compute;
   Seconds read;  // of the data set, beside the computing
   Seconds duration;
   std::optional<Seconds> bound;  // window or deadline
-  const Tier* tier = nullptr;
+  const machine::Tier* tier = nullptr;
 };
 
 struct MigView {
-  const Fleet* fleet = nullptr;
-  MigPacking packing;  // of one accelerator
+  const machine::Fleet* fleet = nullptr;
+  cluster::MigPacking packing;  // of one accelerator
   bool fits = false;
 };
 
-std::vector<JobsView> view_jobs(const Machine& machine);
-std::vector<BatchView> view_batches(const Machine& machine);
-std::vector<MigView> view_mig(const Machine& machine);
+std::vector<JobsView> view_jobs(const machine::Machine& machine);
+std::vector<BatchView> view_batches(const machine::Machine& machine);
+std::vector<MigView> view_mig(const machine::Machine& machine);
 
-}  // namespace orrery
+}  // namespace orrery::plan

@@ -1,10 +1,10 @@
 #include "report/bill_json.h"
 
-namespace orrery {
+namespace orrery::report {
 
-void write_bill(JsonWriter& w, const Bill& bill) {
+void write_bill(JsonWriter& w, const catalog::Bill& bill) {
   w.key("bill").begin_array();
-  for (const BillLine& l : bill.lines) {
+  for (const catalog::BillLine& l : bill.lines) {
     w.begin_object().field("section", l.section).field("item", l.item).field("part", l.part_id);
     w.field("count", l.count);
     if (l.unit_price) {
@@ -16,4 +16,4 @@ void write_bill(JsonWriter& w, const Bill& bill) {
   w.end_array();
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

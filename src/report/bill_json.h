@@ -4,9 +4,9 @@
 #include "base/json_writer.h"
 #include "catalog/bill.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // Key and array: "bill": [...].
-void write_bill(JsonWriter& w, const Bill& bill);
+void write_bill(JsonWriter& w, const catalog::Bill& bill);
 
-}  // namespace orrery
+}  // namespace orrery::report

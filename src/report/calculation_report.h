@@ -7,11 +7,11 @@
 #include "calc/calculation.h"
 #include "report/document.h"
 
-namespace orrery {
+namespace orrery::report {
 
-Document document_of(const Calculation& c);
-std::string json_of(const Calculation& c);
+Document document_of(const calc::Calculation& c);
+std::string json_of(const calc::Calculation& c);
 // Its keys, into an object that the caller has begun.
-void write_calculation(JsonWriter& w, const Calculation& c);
+void write_calculation(JsonWriter& w, const calc::Calculation& c);
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -7,14 +7,14 @@
 #include "calc/claims.h"
 #include "report/document.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // All claims: what was counted and, with `details`, every case with its arithmetic.
 struct ClaimsView {
   bool details = false;
 };
-Document document_of(std::span<const ClaimCheck> checks, ClaimsView view = {});
-Document document_of(const ClaimCheck& check);
-std::string json_of(std::span<const ClaimCheck> checks);
+Document document_of(std::span<const calc::ClaimCheck> checks, ClaimsView view = {});
+Document document_of(const calc::ClaimCheck& check);
+std::string json_of(std::span<const calc::ClaimCheck> checks);
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -12,7 +12,7 @@
 #include "machine/known_fixture.h"
 #include "report/explain_report.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 std::string page(const std::string& path) {
@@ -30,16 +30,16 @@ void expect_page(const std::string& path, const std::string& printed) {
       << " is not what the tool prints; UPDATE_GOLDEN=1 rewrites it, to be reviewed as a diff";
 }
 
-std::vector<ClaimCheck> checks() { return check_claims(known()).value(); }
+std::vector<calc::ClaimCheck> checks() { return calc::check_claims(machine::known()).value(); }
 
 TEST(ClaimsReport, PageIsWhatTheToolPrints) {
   expect_page("docs/claims.md", to_markdown(document_of(checks(), ClaimsView{.details = true})));
 }
 
 TEST(ClaimsReport, TextNamesEveryClaimAndItsVerdict) {
-  const std::vector<ClaimCheck> all = checks();
+  const std::vector<calc::ClaimCheck> all = checks();
   const std::string text = to_text(document_of(all));
-  for (const ClaimCheck& c : all) {
+  for (const calc::ClaimCheck& c : all) {
     EXPECT_NE(text.find("- " + c.claim.id + " ("), std::string::npos) << c.claim.id;
   }
   const std::string one = to_markdown(document_of(all.front()));
@@ -49,12 +49,12 @@ TEST(ClaimsReport, TextNamesEveryClaimAndItsVerdict) {
 
 TEST(Glossary, PageIsWhatTheToolPrints) {
   expect_page("docs/guide/glossary.md",
-              to_markdown(document_of(read_glossary(*known().knowledge).value())));
+              to_markdown(document_of(read_glossary(*machine::known().knowledge).value())));
 }
 
 TEST(Glossary, HasTheShortWordsOnce) {
   std::set<std::string> words;
-  const auto entries = read_glossary(*known().knowledge);
+  const auto entries = read_glossary(*machine::known().knowledge);
   ASSERT_TRUE(entries.has_value());
   for (const GlossaryEntry& e : *entries) {
     EXPECT_TRUE(words.insert(e.word).second) << e.word << " twice";
@@ -67,11 +67,13 @@ TEST(Glossary, HasTheShortWordsOnce) {
 }
 
 TEST(ExplainReport, FindsFiguresByIdLayerAndBoth) {
-  Verdict v;
-  v.sections.push_back({.layer = Layer::training, .name = "a"});
-  v.sections.back().figures.push_back({.id = "step_time", .label = "step", .unit = Unit::seconds});
-  v.sections.push_back({.layer = Layer::storage, .name = ""});
-  v.sections.back().figures.push_back({.id = "stall", .label = "stall", .unit = Unit::seconds});
+  plan::Verdict v;
+  v.sections.push_back({.layer = machine::Layer::training, .name = "a"});
+  v.sections.back().figures.push_back(
+      {.id = "step_time", .label = "step", .unit = machine::Unit::seconds});
+  v.sections.push_back({.layer = machine::Layer::storage, .name = ""});
+  v.sections.back().figures.push_back(
+      {.id = "stall", .label = "stall", .unit = machine::Unit::seconds});
   EXPECT_EQ(figures_named(v, "").size(), 2u);
   EXPECT_EQ(figures_named(v, "stall").size(), 1u);
   EXPECT_EQ(figures_named(v, "training").size(), 1u);
@@ -81,4 +83,4 @@ TEST(ExplainReport, FindsFiguresByIdLayerAndBoth) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::report

@@ -8,14 +8,14 @@
 #include "base/text.h"
 #include "plan/verdict.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 // Of exactly this section: Verdict::figure takes an empty name for any.
-std::optional<Estimate> value_in(const Verdict& v, const ComparedFigure& row) {
-  for (const Section& s : v.sections) {
+std::optional<Estimate> value_in(const plan::Verdict& v, const ComparedFigure& row) {
+  for (const machine::Section& s : v.sections) {
     if (s.layer != row.layer || s.name != row.section) continue;
-    const auto found = std::ranges::find(s.figures, row.id, &Figure::id);
+    const auto found = std::ranges::find(s.figures, row.id, &machine::Figure::id);
     if (found != s.figures.end()) return found->estimate;
   }
   return std::nullopt;
@@ -25,8 +25,8 @@ std::optional<Estimate> value_in(const Verdict& v, const ComparedFigure& row) {
 std::vector<ComparedFigure> figures_of(const std::vector<ComparedDesign>& designs) {
   std::vector<ComparedFigure> rows;
   for (const ComparedDesign& d : designs) {
-    for (const Section& s : d.verdict.sections) {
-      for (const Figure& f : s.figures) {
+    for (const machine::Section& s : d.verdict.sections) {
+      for (const machine::Figure& f : s.figures) {
         const bool there = std::ranges::any_of(rows, [&](const ComparedFigure& r) {
           return r.layer == s.layer && r.section == s.name && r.id == f.id;
         });
@@ -68,28 +68,35 @@ std::vector<SummaryRow> Comparison::summary() const {
   };
   const auto found = [](Severity severity) {
     return [severity](const ComparedDesign& d) {
-      return std::to_string(std::ranges::count(d.verdict.findings, severity, &Finding::severity));
+      return std::to_string(
+          std::ranges::count(d.verdict.findings, severity, &plan::Finding::severity));
     };
   };
-  return {row("verdict", [](const auto& d) { return d.verdict.passes() ? "passes" : "fails"; }),
-          row("rules broken", found(Severity::error)),
-          row("warnings", found(Severity::warning)),
-          row("cost",
-              [](const auto& d) { return show(d.stages.cost.annual.base(), Unit::usd_per_year); }),
-          row("goodput", [](const auto& d) { return show(d.stages.cost.goodput, Unit::ratio); }),
-          row("useful GPU-hour", [](const auto& d) {
-            return show(d.stages.cost.per_useful_hour.base() * 3600, Unit::usd_per_hour);
-          })};
+  return {
+      row("verdict", [](const auto& d) { return d.verdict.passes() ? "passes" : "fails"; }),
+      row("rules broken", found(Severity::error)),
+      row("warnings", found(Severity::warning)),
+      row("cost",
+          [](const auto& d) {
+            return machine::show(d.stages.cost.annual.base(), machine::Unit::usd_per_year);
+          }),
+      row("goodput",
+          [](const auto& d) { return machine::show(d.stages.cost.goodput, machine::Unit::ratio); }),
+      row("useful GPU-hour", [](const auto& d) {
+        return machine::show(d.stages.cost.per_useful_hour.base() * 3600,
+                             machine::Unit::usd_per_hour);
+      })};
 }
 
-Result<Comparison> compare_designs(std::vector<NamedDesign> designs, const Models& models) {
+Result<Comparison> compare_designs(std::vector<NamedDesign> designs,
+                                   const machine::Models& models) {
   if (designs.size() < 2 || designs.size() > kMostCompared) {
     return fail({.code = "compare.count", .what = "a comparison is of 2 to 8 designs"});
   }
   Comparison c;
   for (NamedDesign& d : designs) {
-    Review stages = run_stages(std::move(d.design), models);
-    Verdict verdict = verdict_of(stages, {.spends = false});
+    plan::Review stages = plan::run_stages(std::move(d.design), models);
+    plan::Verdict verdict = verdict_of(stages, {.spends = false});
     c.designs.push_back({std::move(d.name), std::move(stages), std::move(verdict)});
   }
   c.figures = figures_of(c.designs);
@@ -97,9 +104,9 @@ Result<Comparison> compare_designs(std::vector<NamedDesign> designs, const Model
   for (std::size_t i = 1; i < c.designs.size(); ++i) {
     const ComparedDesign& other = c.designs[i];
     c.differences.push_back(
-        compare({first.stages, first.verdict}, {other.stages, other.verdict}, models));
+        plan::compare({first.stages, first.verdict}, {other.stages, other.verdict}, models));
   }
   return c;
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

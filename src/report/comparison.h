@@ -13,7 +13,7 @@
 #include "plan/diff.h"
 #include "plan/review.h"
 
-namespace orrery {
+namespace orrery::report {
 
 struct NamedDesign {
   std::string name;  // as the page calls it
@@ -22,17 +22,17 @@ struct NamedDesign {
 
 struct ComparedDesign {
   std::string name;
-  Review stages;
-  Verdict verdict;
+  plan::Review stages;
+  plan::Verdict verdict;
 };
 
 // A row of the table: one figure of one section, wherever a design has it.
 struct ComparedFigure {
-  Layer layer = Layer::compute;
+  machine::Layer layer = machine::Layer::compute;
   std::string section;
   std::string id;
   std::string label;
-  Unit unit = Unit::count;
+  machine::Unit unit = machine::Unit::count;
   std::vector<std::optional<Estimate>> values;  // one a design
 
   // To a person who reads the values: they are not all shown alike.
@@ -50,7 +50,7 @@ struct SummaryRow {
 struct Comparison {
   std::vector<ComparedDesign> designs;  // one each
   std::vector<ComparedFigure> figures;
-  std::vector<DesignDiff> differences;  // of each further design against the first
+  std::vector<plan::DesignDiff> differences;  // of each further design against the first
 
   std::vector<SummaryRow> summary() const;
 };
@@ -59,6 +59,6 @@ struct Comparison {
 inline constexpr std::size_t kMostCompared = 8;
 
 // Faults: "compare.count".
-Result<Comparison> compare_designs(std::vector<NamedDesign> designs, const Models& models);
+Result<Comparison> compare_designs(std::vector<NamedDesign> designs, const machine::Models& models);
 
-}  // namespace orrery
+}  // namespace orrery::report

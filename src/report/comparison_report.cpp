@@ -10,7 +10,7 @@
 #include "report/tornado_svg.h"
 #include "report/view_cost.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 constexpr const char* kNone = "–";
@@ -38,13 +38,13 @@ Table summary_table(const Comparison& c) {
   return t;
 }
 
-Table attribution_table(const DesignDiff& d) {
+Table attribution_table(const plan::DesignDiff& d) {
   Table t{.header = {"changed section", "cost", "goodput", "useful hour"},
           .flush_right = all_but_the_first(4)};
-  for (const SectionEffect& e : d.effects) {
-    t.rows.push_back({e.section, signed_text(e.cost_usd_per_year, Unit::usd_per_year),
-                      signed_text(e.goodput, Unit::ratio),
-                      signed_text(e.unit_cost_usd, Unit::usd_per_hour)});
+  for (const plan::SectionEffect& e : d.effects) {
+    t.rows.push_back({e.section, signed_text(e.cost_usd_per_year, machine::Unit::usd_per_year),
+                      signed_text(e.goodput, machine::Unit::ratio),
+                      signed_text(e.unit_cost_usd, machine::Unit::usd_per_hour)});
   }
   return t;
 }
@@ -71,17 +71,17 @@ void add_cost_rows(Table& t, const CostNode& node, int depth) {
   for (int i = 0; i < depth; ++i) name += " ";  // an em space, which HTML keeps
   name += node.name + (node.assumed ? " *" : "");
   t.rows.push_back(
-      {std::move(name), show(node.per_year.base(), Unit::usd_per_year), node.reference});
+      {std::move(name), show(node.per_year.base(), machine::Unit::usd_per_year), node.reference});
   for (const CostNode& child : node.children) add_cost_rows(t, child, depth + 1);
 }
 
-Table tornado_table(const Tornado& tornado) {
+Table tornado_table(const cost::Tornado& tornado) {
   Table t{.header = {"input", "from", "to", "useful hour", "source"},
           .flush_right = {false, true, true, true, false}};
-  for (const SensitivityBar& b : tornado.bars) {
+  for (const cost::SensitivityBar& b : tornado.bars) {
     t.rows.push_back({b.name, significant(b.input_low, 3), significant(b.input_high, 3),
-                      fmt::format("{} … {}", show(b.at_low, Unit::usd_per_hour),
-                                  show(b.at_high, Unit::usd_per_hour)),
+                      fmt::format("{} … {}", show(b.at_low, machine::Unit::usd_per_hour),
+                                  show(b.at_high, machine::Unit::usd_per_hour)),
                       b.reference});
   }
   return t;
@@ -91,7 +91,7 @@ void add_details(Document& doc, const Comparison& c) {
   for (const ComparedDesign& d : c.designs) {
     if (d.stages.cost.tornado.bars.empty()) continue;
     doc.heading(2, "What matters in " + d.name);
-    doc.drawing(tornado_svg(d.stages.cost.tornado, Unit::usd_per_hour));
+    doc.drawing(tornado_svg(d.stages.cost.tornado, machine::Unit::usd_per_hour));
     doc.table(tornado_table(d.stages.cost.tornado));
   }
   for (const ComparedDesign& d : c.designs) {
@@ -105,10 +105,10 @@ void add_details(Document& doc, const Comparison& c) {
 
 }  // namespace
 
-std::string signed_text(double difference, Unit unit) {
+std::string signed_text(double difference, machine::Unit unit) {
   const std::string sign = difference > 0 ? "+" : difference < 0 ? "−" : "±";
   const double size = std::fabs(difference);
-  if (unit == Unit::ratio) return sign + significant(size * 100, 3) + " pp";
+  if (unit == machine::Unit::ratio) return sign + significant(size * 100, 3) + " pp";
   return sign + show(size, unit);
 }
 
@@ -117,7 +117,7 @@ Document document_of(const Comparison& c, ComparisonView view) {
   doc.heading(1, "Comparison");
   doc.table(summary_table(c));
   for (std::size_t i = 0; i < c.differences.size(); ++i) {
-    const DesignDiff& d = c.differences[i];
+    const plan::DesignDiff& d = c.differences[i];
     doc.heading(2, fmt::format("{} against {}", c.designs[i + 1].name, c.designs[0].name));
     doc.paragraph(d.verdict);
     if (!d.effects.empty()) doc.table(attribution_table(d));
@@ -149,4 +149,4 @@ std::string csv_of(const Comparison& c) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

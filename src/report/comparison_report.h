@@ -6,7 +6,7 @@
 #include "report/comparison.h"
 #include "report/document.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // `whole` adds to what a pull request wants to read what a file that is kept should have: what each
 // design's answer hangs on, drawn, and where its year's money goes.
@@ -19,6 +19,6 @@ Document document_of(const Comparison& c, ComparisonView view = {});
 std::string csv_of(const Comparison& c);
 
 // "+1.2 MUSD/y", "−3.4 pp", "±0 USD/h"; a ratio's difference is in percentage points.
-std::string signed_text(double difference, Unit unit);
+std::string signed_text(double difference, machine::Unit unit);
 
-}  // namespace orrery
+}  // namespace orrery::report

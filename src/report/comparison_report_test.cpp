@@ -7,7 +7,7 @@
 #include "report/tornado_svg.h"
 #include "report/view_fixture.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 using testing::HasSubstr;
@@ -17,17 +17,17 @@ const Comparison& compared_samples() {
   static const auto* all =
       new Comparison(compare_designs({{"a|b", template_design("superpod-h100")},
                                       {"<c>, \"d\"", template_design("cloud-rental")}},
-                                     known())
+                                     machine::known())
                          .value());
   return *all;
 }
 
 ComparedFigure compared_figure(std::vector<std::optional<Estimate>> values) {
-  return {.layer = Layer::cost,
+  return {.layer = machine::Layer::cost,
           .section = "",
           .id = "x",
           .label = "x",
-          .unit = Unit::usd,
+          .unit = machine::Unit::usd,
           .values = std::move(values)};
 }
 
@@ -55,9 +55,9 @@ TEST(comparison_report, a_change_is_against_the_first_design) {
 }
 
 TEST(comparison_report, differences_have_their_sign_and_ratios_are_in_points) {
-  EXPECT_EQ(signed_text(1e6, Unit::usd_per_year), "+1 MUSD/y");
-  EXPECT_EQ(signed_text(-0.01, Unit::ratio), "−1 pp");
-  EXPECT_EQ(signed_text(0, Unit::usd_per_hour), "±0 USD/h");
+  EXPECT_EQ(signed_text(1e6, machine::Unit::usd_per_year), "+1 MUSD/y");
+  EXPECT_EQ(signed_text(-0.01, machine::Unit::ratio), "−1 pp");
+  EXPECT_EQ(signed_text(0, machine::Unit::usd_per_hour), "±0 USD/h");
 }
 
 TEST(comparison_report, markdown_has_the_summary_what_did_it_and_what_differs) {
@@ -75,7 +75,7 @@ TEST(comparison_report, markdown_has_the_summary_what_did_it_and_what_differs) {
 TEST(comparison_report, designs_that_say_the_same_have_no_table_of_differences) {
   const std::vector<NamedDesign> twins = {{"a", template_design("single-node")},
                                           {"b", template_design("single-node")}};
-  const auto c = compare_designs(twins, known());
+  const auto c = compare_designs(twins, machine::known());
   const std::string text = to_markdown(document_of(c.value()));
   EXPECT_THAT(text, HasSubstr("The designs say the same."));
   EXPECT_THAT(text, Not(HasSubstr("changed section")));
@@ -118,10 +118,10 @@ std::vector<std::pair<double, double>> bars_in(const std::string& svg) {
 }
 
 TEST(tornado_svg, bars_meet_at_the_answer_and_the_widest_fills_the_scale) {
-  const Tornado t{.value = 3,
-                  .bars = {{.name = "power & <price>", .at_low = 2, .at_high = 6, .span = 4},
-                           {.name = "staff", .at_low = 3.5, .at_high = 2.5, .span = 1}}};
-  const std::string svg = tornado_svg(t, Unit::usd_per_hour);
+  const cost::Tornado t{.value = 3,
+                        .bars = {{.name = "power & <price>", .at_low = 2, .at_high = 6, .span = 4},
+                                 {.name = "staff", .at_low = 3.5, .at_high = 2.5, .span = 1}}};
+  const std::string svg = tornado_svg(t, machine::Unit::usd_per_hour);
   EXPECT_THAT(svg, HasSubstr("power &amp; &lt;price&gt;"));
   EXPECT_THAT(svg, HasSubstr(">3 USD/h</text>"));
   const auto bars = bars_in(svg);
@@ -134,10 +134,10 @@ TEST(tornado_svg, bars_meet_at_the_answer_and_the_widest_fills_the_scale) {
 }
 
 TEST(tornado_svg, a_tornado_without_bars_is_still_a_drawing) {
-  const std::string svg = tornado_svg({.value = 2}, Unit::usd_per_hour);
+  const std::string svg = tornado_svg({.value = 2}, machine::Unit::usd_per_hour);
   EXPECT_THAT(svg, HasSubstr("2 USD/h"));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::report

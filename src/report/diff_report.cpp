@@ -6,47 +6,50 @@
 #include "base/text.h"
 #include "report/figure_json.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 std::string with_sign(double value, const std::string& shown) {
   return (value > 0 ? "+" : "") + shown;
 }
 
-Table effects_table(const DesignDiff& d) {
+Table effects_table(const plan::DesignDiff& d) {
   Table t{.header = {"changed", "cost of a year", "goodput, points", "USD per useful hour"},
           .flush_right = {false, true, true, true}};
-  for (const SectionEffect& e : d.effects) {
+  for (const plan::SectionEffect& e : d.effects) {
     t.rows.push_back({e.section,
-                      with_sign(e.cost_usd_per_year, show(e.cost_usd_per_year, Unit::usd)),
+                      with_sign(e.cost_usd_per_year, show(e.cost_usd_per_year, machine::Unit::usd)),
                       with_sign(e.goodput, significant(100 * e.goodput, 3)),
                       with_sign(e.unit_cost_usd, significant(e.unit_cost_usd, 3))});
   }
   return t;
 }
 
-Table figures_table(const DesignDiff& d) {
+Table figures_table(const plan::DesignDiff& d) {
   Table t{.header = {"layer", "of", "figure", "before", "after", "change"},
           .flush_right = {false, false, false, true, true, true}};
-  for (const FigureChange& f : d.figures) {
+  for (const plan::FigureChange& f : d.figures) {
     t.rows.push_back(
         {to_text(f.layer), f.section, f.label, show(f.before, f.unit), show(f.after, f.unit),
-         f.before != 0 ? with_sign(f.relative(), show(f.relative(), Unit::ratio)) : "new"});
+         f.before != 0 ? with_sign(f.relative(), show(f.relative(), machine::Unit::ratio))
+                       : "new"});
   }
   return t;
 }
 
-void add_findings(Document& doc, const std::string& title, const std::vector<Finding>& findings) {
+void add_findings(Document& doc, const std::string& title,
+                  const std::vector<plan::Finding>& findings) {
   if (findings.empty()) return;
   doc.heading(2, title);
   std::vector<std::string> items;
-  for (const Finding& f : findings) items.push_back(fmt::format("{}: {}", f.rule, f.what));
+  for (const plan::Finding& f : findings) items.push_back(fmt::format("{}: {}", f.rule, f.what));
   doc.bullets(std::move(items));
 }
 
-void write_findings(JsonWriter& w, std::string_view key, const std::vector<Finding>& findings) {
+void write_findings(JsonWriter& w, std::string_view key,
+                    const std::vector<plan::Finding>& findings) {
   w.key(key).begin_array();
-  for (const Finding& f : findings) {
+  for (const plan::Finding& f : findings) {
     w.begin_object().field("rule", f.rule).field("what", f.what).end_object();
   }
   w.end_array();
@@ -54,7 +57,7 @@ void write_findings(JsonWriter& w, std::string_view key, const std::vector<Findi
 
 }  // namespace
 
-Document document_of(const DesignDiff& d) {
+Document document_of(const plan::DesignDiff& d) {
   Document doc;
   doc.heading(1, fmt::format("{} against {}", d.after_name, d.before_name));
   doc.paragraph(d.verdict);
@@ -77,16 +80,16 @@ Document document_of(const DesignDiff& d) {
   return doc;
 }
 
-void write_difference(JsonWriter& w, const DesignDiff& d) {
+void write_difference(JsonWriter& w, const plan::DesignDiff& d) {
   w.field("passed_before", d.passed_before).field("passes_after", d.passes_after);
   w.key("effects").begin_array();
-  for (const SectionEffect& e : d.effects) {
+  for (const plan::SectionEffect& e : d.effects) {
     w.begin_object().field("section", e.section).field("cost_usd_per_year", e.cost_usd_per_year);
     w.field("goodput_ratio", e.goodput);
     w.field("unit_cost_usd_per_hour", e.unit_cost_usd).end_object();
   }
   w.end_array().key("figures").begin_array();
-  for (const FigureChange& f : d.figures) {
+  for (const plan::FigureChange& f : d.figures) {
     w.begin_object().field("layer", to_text(f.layer)).field("section", f.section);
     w.field("label", f.label).field("unit", unit_name(f.unit)).field("before", f.before);
     w.field("after", f.after).end_object();
@@ -99,7 +102,7 @@ void write_difference(JsonWriter& w, const DesignDiff& d) {
   w.end_array();
 }
 
-std::string json_of(const DesignDiff& d) {
+std::string json_of(const plan::DesignDiff& d) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "diff").field("verdict", d.verdict);
   w.field("before", d.before_name).field("before_digest", d.before_digest);
@@ -109,4 +112,4 @@ std::string json_of(const DesignDiff& d) {
   return w.text() + '\n';
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

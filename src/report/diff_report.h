@@ -7,11 +7,11 @@
 #include "plan/diff.h"
 #include "report/document.h"
 
-namespace orrery {
+namespace orrery::report {
 
-Document document_of(const DesignDiff& d);
-std::string json_of(const DesignDiff& d);
+Document document_of(const plan::DesignDiff& d);
+std::string json_of(const plan::DesignDiff& d);
 // What differs, into an object that the caller has begun.
-void write_difference(JsonWriter& w, const DesignDiff& d);
+void write_difference(JsonWriter& w, const plan::DesignDiff& d);
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace orrery {
+namespace orrery::report {
 
 struct Heading {
   int level = 1;  // 1 is the title
@@ -64,4 +64,4 @@ std::string to_html(const Document& d);
 
 std::string html_escaped(std::string_view text);
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "report/document.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 std::string markdown_cell(std::string_view text) {
@@ -155,4 +155,4 @@ std::string to_html(const Document& d) {
          "</body></html>\n";
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

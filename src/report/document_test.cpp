@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 using ::testing::HasSubstr;
@@ -54,4 +54,4 @@ TEST(Document, text_wraps_long_paragraphs) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::report

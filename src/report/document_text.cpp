@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "report/document.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 // Columns a text takes on a terminal: code points, not bytes.
@@ -86,4 +86,4 @@ std::string to_text(const Document& d) {
   return std::move(r.out);
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -8,11 +8,11 @@
 #include "base/json_writer.h"
 #include "report/figure_json.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 void add_in_full(Document& d, const PlacedFigure& p) {
-  const Figure& f = *p.figure;
+  const machine::Figure& f = *p.figure;
   d.heading(1, p.section->name.empty() ? p.path() : p.path() + " of " + p.section->name);
   const std::string interval = show_interval(f.estimate, f.unit);
   d.paragraph(fmt::format("{}: {}{} ({})", f.label, show(f.estimate.value, f.unit, 4),
@@ -20,7 +20,7 @@ void add_in_full(Document& d, const PlacedFigure& p) {
                           to_text(f.estimate.basis)));
   if (!f.formula.empty()) d.verbatim(f.formula);
   Table t{.header = {"input", "value", "from"}, .rows = {}, .flush_right = {false, true, false}};
-  for (const Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
+  for (const machine::Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
   if (!t.rows.empty()) d.table(std::move(t));
   if (!f.estimate.reference.empty()) d.paragraph("Reference: " + f.estimate.reference);
   if (!p.section->limit.empty()) d.paragraph("What binds here: " + p.section->limit);
@@ -28,7 +28,7 @@ void add_in_full(Document& d, const PlacedFigure& p) {
 
 }  // namespace
 
-Result<std::vector<GlossaryEntry>> read_glossary(const Knowledge& knowledge) {
+Result<std::vector<GlossaryEntry>> read_glossary(const catalog::Knowledge& knowledge) {
   const auto table = knowledge.table("glossary.csv");
   if (!table) return std::unexpected(table.error());
   std::vector<GlossaryEntry> out;
@@ -68,11 +68,11 @@ std::string json_of(std::span<const GlossaryEntry> entries) {
   return w.text() + '\n';
 }
 
-Document document_of(std::span<const Rule> rules) {
+Document document_of(std::span<const plan::Rule> rules) {
   Document d;
   d.heading(1, rules.size() == 1 ? rules.front().id : "Rules of the review");
   std::vector<std::string> items;
-  for (const Rule& r : rules) {
+  for (const plan::Rule& r : rules) {
     items.push_back(fmt::format("{} ({}, {}): {}. Source: {}", r.id, to_text(r.layer),
                                 to_text(r.severity), r.summary, r.source));
   }
@@ -80,11 +80,11 @@ Document document_of(std::span<const Rule> rules) {
   return d;
 }
 
-std::string json_of(std::span<const Rule> rules) {
+std::string json_of(std::span<const plan::Rule> rules) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "rules");
   w.key("rules").begin_array();
-  for (const Rule& r : rules) {
+  for (const plan::Rule& r : rules) {
     w.begin_object().field("id", r.id).field("layer", to_text(r.layer));
     w.field("severity", to_text(r.severity)).field("summary", r.summary);
     w.field("source", r.source).end_object();
@@ -97,10 +97,10 @@ std::string PlacedFigure::path() const {
   return fmt::format("{}.{}", to_text(section->layer), figure->id);
 }
 
-std::vector<PlacedFigure> figures_named(const Verdict& v, std::string_view name) {
+std::vector<PlacedFigure> figures_named(const plan::Verdict& v, std::string_view name) {
   std::vector<PlacedFigure> out;
-  for (const Section& s : v.sections) {
-    for (const Figure& f : s.figures) {
+  for (const machine::Section& s : v.sections) {
+    for (const machine::Figure& f : s.figures) {
       const PlacedFigure p{&s, &f};
       if (name.empty() || name == f.id || name == to_text(s.layer) || name == p.path())
         out.push_back(p);
@@ -109,11 +109,11 @@ std::vector<PlacedFigure> figures_named(const Verdict& v, std::string_view name)
   return out;
 }
 
-std::vector<std::string> figure_names(const Verdict& v) {
+std::vector<std::string> figure_names(const plan::Verdict& v) {
   std::vector<std::string> out;
-  for (const Section& s : v.sections) {
+  for (const machine::Section& s : v.sections) {
     out.push_back(to_text(s.layer));
-    for (const Figure& f : s.figures) {
+    for (const machine::Figure& f : s.figures) {
       out.push_back(f.id);
       out.push_back(PlacedFigure{&s, &f}.path());
     }
@@ -154,4 +154,4 @@ std::string json_of(std::span<const PlacedFigure> figures) {
   return w.text() + '\n';
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

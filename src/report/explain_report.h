@@ -13,35 +13,35 @@
 #include "plan/verdict.h"
 #include "report/document.h"
 
-namespace orrery {
+namespace orrery::report {
 
 struct GlossaryEntry {
   std::string word;
   std::string stands_for;  // empty where the word is no abbreviation
   std::string meaning;
 };
-Result<std::vector<GlossaryEntry>> read_glossary(const Knowledge& knowledge);
+Result<std::vector<GlossaryEntry>> read_glossary(const catalog::Knowledge& knowledge);
 
 Document document_of(std::span<const GlossaryEntry> entries);
 std::string json_of(std::span<const GlossaryEntry> entries);
 
-Document document_of(std::span<const Rule> rules);
-std::string json_of(std::span<const Rule> rules);
+Document document_of(std::span<const plan::Rule> rules);
+std::string json_of(std::span<const plan::Rule> rules);
 
 // A figure where it stands in a verdict.
 struct PlacedFigure {
-  const Section* section = nullptr;
-  const Figure* figure = nullptr;
+  const machine::Section* section = nullptr;
+  const machine::Figure* figure = nullptr;
 
   std::string path() const;  // "training.step_time"
 };
 // By "id", "layer.id" or "layer"; none given: all. The result points into the verdict.
-std::vector<PlacedFigure> figures_named(const Verdict& v, std::string_view name);
+std::vector<PlacedFigure> figures_named(const plan::Verdict& v, std::string_view name);
 // Every name that figures_named takes, for suggestions.
-std::vector<std::string> figure_names(const Verdict& v);
+std::vector<std::string> figure_names(const plan::Verdict& v);
 
 // One figure in full: value, interval, basis, formula, inputs. Several: a list of names and values.
 Document document_of(std::span<const PlacedFigure> figures, bool in_full);
 std::string json_of(std::span<const PlacedFigure> figures);
 
-}  // namespace orrery
+}  // namespace orrery::report

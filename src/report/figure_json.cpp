@@ -1,13 +1,13 @@
 #include "report/figure_json.h"
 
-namespace orrery {
+namespace orrery::report {
 
-std::string_view unit_name(Unit unit) {
+std::string_view unit_name(machine::Unit unit) {
   const std::string_view suffix = json_suffix(unit);
   return suffix.empty() ? "count" : suffix.substr(1);
 }
 
-void write_figure(JsonWriter& w, const Figure& f) {
+void write_figure(JsonWriter& w, const machine::Figure& f) {
   w.key(f.id + std::string(json_suffix(f.unit))).begin_object();
   w.field("label", f.label).field("unit", unit_name(f.unit));
   w.field("value", f.estimate.value).field("low", f.estimate.low).field("high", f.estimate.high);
@@ -16,7 +16,7 @@ void write_figure(JsonWriter& w, const Figure& f) {
   if (!f.formula.empty()) w.field("formula", f.formula);
   if (!f.inputs.empty()) {
     w.key("inputs").begin_array();
-    for (const Input& i : f.inputs) {
+    for (const machine::Input& i : f.inputs) {
       w.begin_object().field("name", i.name).field("value", i.value);
       w.field("reference", i.reference).end_object();
     }
@@ -25,4 +25,4 @@ void write_figure(JsonWriter& w, const Figure& f) {
   w.end_object();
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

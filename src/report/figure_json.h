@@ -6,11 +6,11 @@
 #include "base/json_writer.h"
 #include "machine/figure.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // Key and object: "step_time_s": {"label": ..., "value": ..., "low": ...}.
-void write_figure(JsonWriter& w, const Figure& f);
+void write_figure(JsonWriter& w, const machine::Figure& f);
 // "s", "bytes_per_s"; "count" where the key has no suffix.
-std::string_view unit_name(Unit unit);
+std::string_view unit_name(machine::Unit unit);
 
-}  // namespace orrery
+}  // namespace orrery::report

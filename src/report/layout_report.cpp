@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
-void write_found(JsonWriter& w, const FoundLayouts& o) {
-  const SearchCounts& c = o.found.counts;
+void write_found(JsonWriter& w, const search::FoundLayouts& o) {
+  const training::SearchCounts& c = o.found.counts;
   w.begin_object()
       .field("gpus", o.gpus)
       .field("complete", o.whole)
@@ -22,8 +22,8 @@ void write_found(JsonWriter& w, const FoundLayouts& o) {
 
 }  // namespace
 
-std::string text_of(const FoundLayouts& o) {
-  const SearchCounts& c = o.found.counts;
+std::string text_of(const search::FoundLayouts& o) {
+  const training::SearchCounts& c = o.found.counts;
   std::string out = fmt::format(
       "{} GPUs: {} candidates; {} do not divide, {} do not fit, {} bounded away, {} evaluated{}\n",
       o.gpus, c.candidates, c.refused, c.too_large, c.bounded, c.evaluated,
@@ -32,7 +32,7 @@ std::string text_of(const FoundLayouts& o) {
   out += fmt::format("{:>4} {:<64} {:>9} {:>12} {:>6} {:>9}\n", "", "layout", "step",
                      "tokens/s/GPU", "MFU", "memory");
   for (std::size_t i = 0; i < o.described.size(); ++i) {
-    const TrainingPrediction& p = o.described[i];
+    const machine::TrainingPrediction& p = o.described[i];
     out += fmt::format("{:>4} {:<64} {:>8.3f}s {:>12.1f} {:>5.1f}% {:>6.1f}GiB", i + 1,
                        to_text(p.layout), p.step.seconds, p.tokens_per_s_per_gpu.value, 100 * p.mfu,
                        p.memory.peak / gib(1));
@@ -41,8 +41,8 @@ std::string text_of(const FoundLayouts& o) {
   return out;
 }
 
-void write_search_row(JsonWriter& w, const FoundLayouts& o, std::size_t row) {
-  const TrainingPrediction& p = o.described[row];
+void write_search_row(JsonWriter& w, const search::FoundLayouts& o, std::size_t row) {
+  const machine::TrainingPrediction& p = o.described[row];
   w.begin_object()
       .field("layout", to_text(p.layout))
       .field("step_time_s", p.step.seconds)
@@ -53,8 +53,8 @@ void write_search_row(JsonWriter& w, const FoundLayouts& o, std::size_t row) {
       .field("memory_gib", p.memory.peak / gib(1))
       .field("watts", p.step.watts);
   w.key("parts_s").begin_object();
-  for (int part = 0; part < kStepPhaseCount; ++part) {
-    const auto phase = static_cast<StepPhase>(part);
+  for (int part = 0; part < training::kStepPhaseCount; ++part) {
+    const auto phase = static_cast<training::StepPhase>(part);
     w.field(to_text(phase), p.step.part(phase));
   }
   w.end_object();
@@ -62,12 +62,12 @@ void write_search_row(JsonWriter& w, const FoundLayouts& o, std::size_t row) {
   w.end_object();
 }
 
-std::string json_of(const std::string& model, std::span<const FoundLayouts> searches) {
+std::string json_of(const std::string& model, std::span<const search::FoundLayouts> searches) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("model", model).key("searches").begin_array();
-  for (const FoundLayouts& found : searches) write_found(w, found);
+  for (const search::FoundLayouts& found : searches) write_found(w, found);
   w.end_array().end_object();
   return w.text() + '\n';
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

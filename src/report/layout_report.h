@@ -8,12 +8,12 @@
 #include "base/json_writer.h"
 #include "search/layout_search.h"
 
-namespace orrery {
+namespace orrery::report {
 
-std::string text_of(const FoundLayouts& found);
+std::string text_of(const search::FoundLayouts& found);
 // One search for each number of GPUs.
-std::string json_of(const std::string& model, std::span<const FoundLayouts> searches);
+std::string json_of(const std::string& model, std::span<const search::FoundLayouts> searches);
 // The object of one layout; rows after the first say why they are slower.
-void write_search_row(JsonWriter& w, const FoundLayouts& found, std::size_t row);
+void write_search_row(JsonWriter& w, const search::FoundLayouts& found, std::size_t row);
 
-}  // namespace orrery
+}  // namespace orrery::report

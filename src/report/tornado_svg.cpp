@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "report/document.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 // Pixels. The names stand left of the bars; the answer above them, the ends of the scale below.
@@ -33,9 +33,9 @@ struct Scale {
   }
 };
 
-Scale scale_of(const Tornado& t) {
+Scale scale_of(const cost::Tornado& t) {
   Scale s{t.value, t.value};
-  for (const SensitivityBar& b : t.bars) {
+  for (const cost::SensitivityBar& b : t.bars) {
     s.low = std::min({s.low, b.at_low, b.at_high});
     s.high = std::max({s.high, b.at_low, b.at_high});
   }
@@ -47,8 +47,8 @@ struct End {
   double answer = 0;
 };
 
-std::string half_bar(const Tornado& t, const Scale& s, const std::string& name, const End& end,
-                     Unit unit) {
+std::string half_bar(const cost::Tornado& t, const Scale& s, const std::string& name,
+                     const End& end, machine::Unit unit) {
   const double from = s.x(std::min(end.answer, t.value));
   const double to = s.x(std::max(end.answer, t.value));
   return fmt::format(
@@ -66,7 +66,7 @@ std::string number_at(double x, double y, const char* anchor, const std::string&
 
 }  // namespace
 
-std::string tornado_svg(const Tornado& t, Unit unit) {
+std::string tornado_svg(const cost::Tornado& t, machine::Unit unit) {
   const Scale s = scale_of(t);
   const double height = kTop + kRow * static_cast<double>(t.bars.size()) + kBottom;
   std::string out = fmt::format(
@@ -76,7 +76,7 @@ std::string tornado_svg(const Tornado& t, Unit unit) {
       "style=\"max-width:100%;height:auto\">\n",
       kWidth, height);
   for (std::size_t i = 0; i < t.bars.size(); ++i) {
-    const SensitivityBar& b = t.bars[i];
+    const cost::SensitivityBar& b = t.bars[i];
     out += fmt::format("<g transform=\"translate(0,{})\">\n", kTop + kRow * static_cast<double>(i));
     out += fmt::format("<text x=\"0\" y=\"15\">{}</text>\n", html_escaped(b.name));
     out += half_bar(t, s, b.name, {b.input_low, b.at_low}, unit);
@@ -91,4 +91,4 @@ std::string tornado_svg(const Tornado& t, Unit unit) {
   return out + "</svg>\n";
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -10,8 +10,8 @@
 #include "cost/sensitivity.h"
 #include "machine/figure.h"
 
-namespace orrery {
+namespace orrery::report {
 
-std::string tornado_svg(const Tornado& t, Unit unit);
+std::string tornado_svg(const cost::Tornado& t, machine::Unit unit);
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -8,7 +8,7 @@
 #include "report/bill_json.h"
 #include "report/figure_json.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 std::string place_text(const Place& p) {
@@ -19,13 +19,13 @@ std::string place_text(const Place& p) {
 // A rule with an error is broken; the others only speak up.
 std::string_view mark(Severity s) { return s == Severity::error ? "BROKEN" : to_text(s); }
 
-void add_findings(Document& d, const Verdict& v) {
+void add_findings(Document& d, const plan::Verdict& v) {
   d.heading(2, "Rules");
   if (v.findings.empty()) {
     d.paragraph("No rule is broken.");
     return;
   }
-  for (const Finding& f : v.findings) {
+  for (const plan::Finding& f : v.findings) {
     const std::string at = place_text(f.place);
     d.heading(3, fmt::format("{} {}{}", mark(f.severity), f.rule, at.empty() ? "" : " at " + at));
     d.paragraph(f.what);
@@ -37,11 +37,11 @@ void add_findings(Document& d, const Verdict& v) {
   }
 }
 
-void add_goals(Document& d, const Verdict& v) {
+void add_goals(Document& d, const plan::Verdict& v) {
   if (v.goals.empty()) return;
   d.heading(2, "Goals");
   Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
-  for (const GoalOutcome& g : v.goals) {
+  for (const machine::GoalOutcome& g : v.goals) {
     const char* outcome = !g.met ? "missed" : g.likely ? "met" : "met, but not over the interval";
     t.rows.push_back(
         {g.text, outcome, show(g.actual.value, g.unit), show_interval(g.actual, g.unit)});
@@ -49,37 +49,37 @@ void add_goals(Document& d, const Verdict& v) {
   d.table(std::move(t));
 }
 
-void add_spends(Document& d, const Verdict& v) {
+void add_spends(Document& d, const plan::Verdict& v) {
   if (v.spends.empty()) return;
   d.heading(2, "Next best spend");
   Table t{.header = {"change", "adds", "goodput", "USD per useful GPU-hour"},
           .flush_right = {false, true, true, true}};
-  for (const Spend& s : v.spends) {
-    t.rows.push_back({s.what, show(s.cost_usd_per_year, Unit::usd_per_year),
-                      fmt::format("{} -> {}", show(s.goodput_before, Unit::ratio),
-                                  show(s.goodput_after, Unit::ratio)),
+  for (const plan::Spend& s : v.spends) {
+    t.rows.push_back({s.what, show(s.cost_usd_per_year, machine::Unit::usd_per_year),
+                      fmt::format("{} -> {}", show(s.goodput_before, machine::Unit::ratio),
+                                  show(s.goodput_after, machine::Unit::ratio)),
                       fmt::format("{} -> {}", significant(s.unit_cost_before_usd, 4),
                                   significant(s.unit_cost_after_usd, 4))});
   }
   d.table(std::move(t));
 }
 
-void add_explanation(Document& d, const Section& s) {
-  for (const Figure& f : s.figures) {
+void add_explanation(Document& d, const machine::Section& s) {
+  for (const machine::Figure& f : s.figures) {
     if (f.formula.empty() && f.inputs.empty()) continue;
     d.heading(4, fmt::format("why {}: {}", f.label, show(f.estimate.value, f.unit)));
     if (!f.formula.empty()) d.verbatim(f.formula);
     Table t;
-    for (const Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
+    for (const machine::Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
     if (!t.rows.empty()) d.table(std::move(t));
   }
 }
 
-void add_section(Document& d, const Section& s, VerdictView view) {
+void add_section(Document& d, const machine::Section& s, VerdictView view) {
   if (!s.name.empty()) d.heading(3, s.name);
   if (!s.summary.empty()) d.paragraph(s.summary);
   Table t{.flush_right = {false, true, false, false, false}};
-  for (const Figure& f : s.figures) {
+  for (const machine::Figure& f : s.figures) {
     t.rows.push_back({f.label, show(f.estimate.value, f.unit), show_interval(f.estimate, f.unit),
                       std::string(to_text(f.estimate.basis)), f.estimate.reference});
   }
@@ -88,36 +88,36 @@ void add_section(Document& d, const Section& s, VerdictView view) {
   if (view.explain) add_explanation(d, s);
 }
 
-void add_bill(Document& d, const Bill& bill) {
+void add_bill(Document& d, const catalog::Bill& bill) {
   if (bill.lines.empty()) return;
   d.heading(2, "Bill");
   Table t{.header = {"section", "item", "part", "count", "price each", "power each"},
           .flush_right = {false, false, false, true, true, true}};
-  for (const BillLine& l : bill.lines) {
+  for (const catalog::BillLine& l : bill.lines) {
     const std::string price =
-        l.unit_price ? fmt::format("{} .. {}", show(l.unit_price->low.base(), Unit::usd),
-                                   show(l.unit_price->high.base(), Unit::usd))
+        l.unit_price ? fmt::format("{} .. {}", show(l.unit_price->low.base(), machine::Unit::usd),
+                                   show(l.unit_price->high.base(), machine::Unit::usd))
                      : "no public price";
-    t.rows.push_back({l.section, l.item, l.part_id, show(l.count, Unit::count), price,
-                      show(l.unit_power.base(), Unit::watts)});
+    t.rows.push_back({l.section, l.item, l.part_id, show(l.count, machine::Unit::count), price,
+                      show(l.unit_power.base(), machine::Unit::watts)});
   }
   d.table(std::move(t));
 }
 
-void write_sections(JsonWriter& w, const Verdict& v) {
+void write_sections(JsonWriter& w, const plan::Verdict& v) {
   w.key("sections").begin_array();
-  for (const Section& s : v.sections) {
+  for (const machine::Section& s : v.sections) {
     w.begin_object().field("layer", to_text(s.layer)).field("name", s.name);
     w.field("summary", s.summary).field("limit", s.limit).key("figures").begin_object();
-    for (const Figure& f : s.figures) write_figure(w, f);
+    for (const machine::Figure& f : s.figures) write_figure(w, f);
     w.end_object().end_object();
   }
   w.end_array();
 }
 
-void write_findings(JsonWriter& w, const Verdict& v) {
+void write_findings(JsonWriter& w, const plan::Verdict& v) {
   w.key("findings").begin_array();
-  for (const Finding& f : v.findings) {
+  for (const plan::Finding& f : v.findings) {
     w.begin_object();
     w.field("severity", to_text(f.severity));
     w.field("rule", f.rule).field("layer", to_text(f.layer));
@@ -132,9 +132,9 @@ void write_findings(JsonWriter& w, const Verdict& v) {
   w.end_array();
 }
 
-void write_goals_and_spends(JsonWriter& w, const Verdict& v) {
+void write_goals_and_spends(JsonWriter& w, const plan::Verdict& v) {
   w.key("goals").begin_array();
-  for (const GoalOutcome& g : v.goals) {
+  for (const machine::GoalOutcome& g : v.goals) {
     w.begin_object().field("text", g.text).field("metric", g.metric).field("met", g.met);
     w.field("met_over_interval", g.likely).field("bound", g.bound);
     w.field("value", g.actual.value).field("low", g.actual.low).field("high", g.actual.high);
@@ -142,7 +142,7 @@ void write_goals_and_spends(JsonWriter& w, const Verdict& v) {
     w.end_object();
   }
   w.end_array().key("spends").begin_array();
-  for (const Spend& s : v.spends) {
+  for (const plan::Spend& s : v.spends) {
     w.begin_object()
         .field("change", s.what)
         .field("path", s.change.path)
@@ -158,12 +158,12 @@ void write_goals_and_spends(JsonWriter& w, const Verdict& v) {
 
 }  // namespace
 
-Document document_of(const Verdict& v, VerdictView view) {
+Document document_of(const plan::Verdict& v, VerdictView view) {
   Document d;
   d.heading(1, fmt::format("{}{}", v.design, v.version.empty() ? "" : ", version " + v.version));
   d.paragraph(v.summary);
   std::string last_layer;
-  for (const Section& s : v.sections) {
+  for (const machine::Section& s : v.sections) {
     if (last_layer != to_text(s.layer)) d.heading(2, last_layer = to_text(s.layer));
     add_section(d, s, view);
   }
@@ -179,7 +179,7 @@ Document document_of(const Verdict& v, VerdictView view) {
   return d;
 }
 
-std::string json_of(const Verdict& v) {
+std::string json_of(const plan::Verdict& v) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("kind", "verdict");
   w.field("design", v.design).field("version", v.version).field("digest", v.digest);
@@ -194,10 +194,10 @@ std::string json_of(const Verdict& v) {
   return w.text() + '\n';
 }
 
-std::string csv_of(const Verdict& v) {
+std::string csv_of(const plan::Verdict& v) {
   std::string out = "layer,section,figure,value,low,high,unit,basis,reference\n";
-  for (const Section& s : v.sections) {
-    for (const Figure& f : s.figures) {
+  for (const machine::Section& s : v.sections) {
+    for (const machine::Figure& f : s.figures) {
       out += fmt::format("{},{},{},{},{},{},{},{},{}\n", to_text(s.layer), csv_field(s.name), f.id,
                          shortest(f.estimate.value), shortest(f.estimate.low),
                          shortest(f.estimate.high), unit_name(f.unit), to_text(f.estimate.basis),
@@ -207,4 +207,4 @@ std::string csv_of(const Verdict& v) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -6,16 +6,16 @@
 #include "plan/verdict.h"
 #include "report/document.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // `explain` adds, below every figure, its formula, its inputs and where each came from.
 struct VerdictView {
   bool explain = false;
 };
 
-Document document_of(const Verdict& v, VerdictView view = {});
-std::string json_of(const Verdict& v);
+Document document_of(const plan::Verdict& v, VerdictView view = {});
+std::string json_of(const plan::Verdict& v);
 // One figure a line: layer, section, figure, value, low, high, unit, basis, reference.
-std::string csv_of(const Verdict& v);
+std::string csv_of(const plan::Verdict& v);
 
-}  // namespace orrery
+}  // namespace orrery::report

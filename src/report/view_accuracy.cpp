@@ -5,7 +5,7 @@
 #include "base/json_writer.h"
 #include "score/score.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 // Rows that are named as the worst.
@@ -24,13 +24,13 @@ const AccuracyKind* find_kind(std::string_view name) {
   return found == std::end(kKinds) ? nullptr : found;
 }
 
-void write_summary(JsonWriter& w, const ScoreSummary& s) {
+void write_summary(JsonWriter& w, const score::ScoreSummary& s) {
   w.begin_object().field("scored", s.scored).field("median_ape_ratio", s.median_ape);
   w.field("mean_ape_ratio", s.mean_ape).field("p90_ape_ratio", s.p90_ape);
   w.field("coverage_ratio", s.coverage).end_object();
 }
 
-void write_point(JsonWriter& w, const ScoredRow& r) {
+void write_point(JsonWriter& w, const score::ScoredRow& r) {
   w.begin_object().field("id", r.id).field("predicted", r.predicted.value);
   w.field("low", r.predicted.low).field("high", r.predicted.high);
   w.field("measured", *r.measured).field("ape_ratio", r.ape()).field("covered", r.covered());
@@ -39,32 +39,32 @@ void write_point(JsonWriter& w, const ScoredRow& r) {
   w.end_array().field("note", r.note).end_object();
 }
 
-void write_series(JsonWriter& w, const ScoredSeries& s) {
+void write_series(JsonWriter& w, const score::ScoredSeries& s) {
   w.begin_object().field("name", s.name).field("unit", s.unit).key("totals");
   write_summary(w, totals_of(s));
   w.key("groups").begin_array();
-  for (const GroupSummary& g : groups_of_series(s)) {
+  for (const score::GroupSummary& g : groups_of_series(s)) {
     w.begin_object().field("name", g.name).key("summary");
     write_summary(w, g.summary);
     w.end_object();
   }
   w.end_array().key("points").begin_array();
-  for (const ScoredRow& r : s.rows) {
+  for (const score::ScoredRow& r : s.rows) {
     if (r.measured) write_point(w, r);
   }
   w.end_array().key("worst").begin_array();
-  for (const ScoredRow* r : worst_rows(s, kWorst)) w.value(r->id);
+  for (const score::ScoredRow* r : worst_rows(s, kWorst)) w.value(r->id);
   w.end_array().end_object();
 }
 
-std::string json_of(const Score& score) {
+std::string json_of(const score::Score& score) {
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "accuracy");
   w.field("name", score.kind).field("rows", score.rows).field("preface", score.preface);
   w.key("series").begin_array();
-  for (const ScoredSeries& s : score.series) write_series(w, s);
+  for (const score::ScoredSeries& s : score.series) write_series(w, s);
   w.end_array().key("skipped").begin_array();
-  for (const SkippedRow& s : score.skipped) {
+  for (const score::SkippedRow& s : score.skipped) {
     w.begin_object().field("id", s.id).field("reason", s.reason).end_object();
   }
   w.end_array().end_object();
@@ -75,7 +75,7 @@ std::string json_of(const Score& score) {
 
 std::span<const AccuracyKind> accuracy_kinds() { return kKinds; }
 
-std::string accuracy_kinds_json(const Knowledge& knowledge) {
+std::string accuracy_kinds_json(const catalog::Knowledge& knowledge) {
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "accuracy-kinds");
   w.key("kinds").begin_array();
@@ -88,7 +88,7 @@ std::string accuracy_kinds_json(const Knowledge& knowledge) {
   return w.text() + '\n';
 }
 
-Result<std::string> accuracy_view_json(std::string_view kind, const Models& models) {
+Result<std::string> accuracy_view_json(std::string_view kind, const machine::Models& models) {
   const AccuracyKind* known = find_kind(kind);
   if (known == nullptr) {
     return fail({.code = "accuracy.unknown",
@@ -97,11 +97,11 @@ Result<std::string> accuracy_view_json(std::string_view kind, const Models& mode
   }
   const auto table = models.knowledge->table(known->file);
   if (!table) return std::unexpected(table.error());
-  const auto kinds = score_kinds();
-  const auto scorer = std::ranges::find(kinds, known->name, &ScoreKind::name);
+  const auto kinds = score::score_kinds();
+  const auto scorer = std::ranges::find(kinds, known->name, &score::ScoreKind::name);
   const auto score = scorer->score(*table, {models, nullptr});
   if (!score) return std::unexpected(score.error());
   return json_of(*score);
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

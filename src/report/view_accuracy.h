@@ -12,7 +12,7 @@
 #include "base/diagnostic.h"
 #include "machine/models.h"
 
-namespace orrery {
+namespace orrery::report {
 
 struct AccuracyKind {
   std::string_view name;  // of score_kinds()
@@ -21,8 +21,8 @@ struct AccuracyKind {
 };
 std::span<const AccuracyKind> accuracy_kinds();
 
-std::string accuracy_kinds_json(const Knowledge& knowledge);
+std::string accuracy_kinds_json(const catalog::Knowledge& knowledge);
 // Faults: "accuracy.unknown", and those of reading our own rows.
-Result<std::string> accuracy_view_json(std::string_view kind, const Models& models);
+Result<std::string> accuracy_view_json(std::string_view kind, const machine::Models& models);
 
-}  // namespace orrery
+}  // namespace orrery::report

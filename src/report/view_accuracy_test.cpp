@@ -7,7 +7,7 @@
 
 #include "report/view_fixture.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 using Json = nlohmann::json;
@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 class AccuracyOf : public testing::TestWithParam<std::string> {};
 
 TEST_P(AccuracyOf, totals_are_those_of_the_points) {
-  const Json v = Json::parse(text_of(accuracy_view_json(GetParam(), known())));
+  const Json v = Json::parse(text_of(accuracy_view_json(GetParam(), machine::known())));
   ASSERT_FALSE(v["series"].empty());
   const Json& s = v["series"][0];
   double sum = 0;
@@ -41,13 +41,13 @@ TEST_P(AccuracyOf, totals_are_those_of_the_points) {
 INSTANTIATE_TEST_SUITE_P(kinds, AccuracyOf, testing::Values("collectives", "storage", "steps"));
 
 TEST(view_accuracy, every_kind_has_rows_in_the_binary) {
-  const Json v = Json::parse(accuracy_kinds_json(*known().knowledge));
+  const Json v = Json::parse(accuracy_kinds_json(*machine::known().knowledge));
   EXPECT_EQ(v["kinds"].size(), 4U);
   for (const Json& k : v["kinds"]) EXPECT_GT(k["rows"], 10) << k;
-  const auto r = accuracy_view_json("weather", known());
+  const auto r = accuracy_view_json("weather", machine::known());
   ASSERT_FALSE(r.has_value());
   EXPECT_EQ(r.error().front().code, "accuracy.unknown");
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::report

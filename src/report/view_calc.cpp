@@ -9,10 +9,10 @@
 #include "report/calculation_report.h"
 #include "report/figure_json.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
-void write_parameter(JsonWriter& w, const CalcParameter& p) {
+void write_parameter(JsonWriter& w, const calc::CalcParameter& p) {
   w.begin_object().field("name", p.name).field("label", p.label).field("kind", to_text(p.kind));
   w.field("unit", p.unit).key("default");
   p.optional() ? w.null() : w.value(p.preset);
@@ -36,7 +36,7 @@ Diagnostic bad_sweep(std::string what, std::string fix) {
   return {.code = "calc.sweep", .what = std::move(what), .fix = std::move(fix)};
 }
 
-std::optional<Diagnostic> fault_of(const CalcSweep& s, const CalcParameter* p) {
+std::optional<Diagnostic> fault_of(const CalcSweep& s, const calc::CalcParameter* p) {
   if (p == nullptr || !p->can_sweep()) {
     return bad_sweep("'" + s.parameter + "' is no parameter with a range",
                      "GET /api/v1/calc lists numbers, counts and quantities");
@@ -52,36 +52,38 @@ std::optional<Diagnostic> fault_of(const CalcSweep& s, const CalcParameter* p) {
   return std::nullopt;
 }
 
-std::vector<double> points_of(const CalcSweep& s, const CalcParameter& p) {
+std::vector<double> points_of(const CalcSweep& s, const calc::CalcParameter& p) {
   std::vector<double> x;
   for (int i = 0; i < s.points; ++i) {
     const double t = static_cast<double>(i) / (s.points - 1);
     double v = s.log ? s.from * math::pow(s.to / s.from, t) : s.from + (s.to - s.from) * t;
     // Ends are as given, whatever the power rounds to.
     if (i == s.points - 1) v = s.to;
-    if (p.kind == ParameterKind::integer) v = std::round(v);
+    if (p.kind == calc::ParameterKind::integer) v = std::round(v);
     if (x.empty() || v > x.back()) x.push_back(v);
   }
   return x;
 }
 
-std::string text_at(const CalcParameter& p, double x) {
+std::string text_at(const calc::CalcParameter& p, double x) {
   return p.unit.empty() ? shortest(x) : shortest(x) + ' ' + std::string(p.unit);
 }
 
-const Figure* same_figure(const Result<Calculation>& c, const Figure& like) {
+const machine::Figure* same_figure(const Result<calc::Calculation>& c,
+                                   const machine::Figure& like) {
   if (!c) return nullptr;
-  const auto found = std::ranges::find(c->figures, like.id, &Figure::id);
+  const auto found = std::ranges::find(c->figures, like.id, &machine::Figure::id);
   return found == c->figures.end() ? nullptr : &*found;
 }
 
-void write_series(JsonWriter& w, const Figure& like, const std::vector<Result<Calculation>>& all) {
+void write_series(JsonWriter& w, const machine::Figure& like,
+                  const std::vector<Result<calc::Calculation>>& all) {
   w.begin_object().field("key", like.id + std::string(json_suffix(like.unit)));
   w.field("label", like.label).field("unit", unit_name(like.unit));
   const auto write = [&](std::string_view key, double Estimate::* which) {
     w.key(key).begin_array();
-    for (const Result<Calculation>& c : all) {
-      const Figure* f = same_figure(c, like);
+    for (const Result<calc::Calculation>& c : all) {
+      const machine::Figure* f = same_figure(c, like);
       f ? w.value(f->estimate.*which) : w.null();
     }
     w.end_array();
@@ -98,38 +100,39 @@ std::string calculators_json() {
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "calculators");
   w.key("calculators").begin_array();
-  for (const Calculator& c : calculators()) {
+  for (const calc::Calculator& c : calc::calculators()) {
     w.begin_object().field("name", c.name).field("summary", c.summary).field("example", c.example);
     w.key("parameters").begin_array();
-    for (const CalcParameter& p : c.parameters) write_parameter(w, p);
+    for (const calc::CalcParameter& p : c.parameters) write_parameter(w, p);
     w.end_array().end_object();
   }
   w.end_array().end_object();
   return w.text() + '\n';
 }
 
-Result<std::string> calculation_view_json(std::string_view name, const CalcTexts& given,
+Result<std::string> calculation_view_json(std::string_view name, const calc::CalcTexts& given,
                                           const std::optional<CalcSweep>& sweep,
-                                          const Models& models) {
-  const Calculator* calculator = find_calculator(name);
+                                          const machine::Models& models) {
+  const calc::Calculator* calculator = calc::find_calculator(name);
   if (calculator == nullptr) {
     return fail({.code = "calc.unknown",
                  .what = "there is no calculator '" + std::string(name.substr(0, 80)) + "'",
                  .fix = "GET /api/v1/calc lists them"});
   }
-  const CalcParameter* swept = sweep ? find_parameter(*calculator, sweep->parameter) : nullptr;
+  const calc::CalcParameter* swept =
+      sweep ? find_parameter(*calculator, sweep->parameter) : nullptr;
   if (sweep) {
     if (auto fault = fault_of(*sweep, swept)) return fail(*std::move(fault));
   }
-  const Result<Calculation> answer = calculate(*calculator, given, models);
+  const Result<calc::Calculation> answer = calculate(*calculator, given, models);
   if (!answer) return std::unexpected(answer.error());
   JsonWriter w(0);
   w.begin_object();
   write_calculation(w, *answer);
   if (sweep) {
     const std::vector<double> x = points_of(*sweep, *swept);
-    std::vector<Result<Calculation>> all;
-    CalcTexts texts = given;
+    std::vector<Result<calc::Calculation>> all;
+    calc::CalcTexts texts = given;
     for (const double v : x) {
       texts[sweep->parameter] = text_at(*swept, v);
       all.push_back(calculate(*calculator, texts, models));
@@ -138,11 +141,11 @@ Result<std::string> calculation_view_json(std::string_view name, const CalcTexts
     w.field("unit", swept->unit).key("x").begin_array();
     for (const double v : x) w.value(v);
     w.end_array().key("series").begin_array();
-    for (const Figure& f : answer->figures) write_series(w, f, all);
+    for (const machine::Figure& f : answer->figures) write_series(w, f, all);
     w.end_array().end_object();
   }
   w.end_object();
   return w.text() + '\n';
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

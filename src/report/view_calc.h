@@ -12,7 +12,7 @@
 #include "base/diagnostic.h"
 #include "calc/calculators.h"
 
-namespace orrery {
+namespace orrery::report {
 
 struct CalcSweep {
   std::string parameter;
@@ -27,8 +27,8 @@ inline constexpr int kMostSweepPoints = 200;
 std::string calculators_json();
 
 // Faults: "calc.unknown", "calc.sweep", and those of calculate().
-Result<std::string> calculation_view_json(std::string_view calculator, const CalcTexts& given,
+Result<std::string> calculation_view_json(std::string_view calculator, const calc::CalcTexts& given,
                                           const std::optional<CalcSweep>& sweep,
-                                          const Models& models);
+                                          const machine::Models& models);
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -7,21 +7,21 @@
 
 #include "report/view_fixture.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 using testing::HasSubstr;
 using testing::SizeIs;
 using Json = nlohmann::json;
 
-Json answer(std::string_view name, const CalcTexts& given,
+Json answer(std::string_view name, const calc::CalcTexts& given,
             const std::optional<CalcSweep>& sweep = std::nullopt) {
-  return Json::parse(text_of(calculation_view_json(name, given, sweep, known())));
+  return Json::parse(text_of(calculation_view_json(name, given, sweep, machine::known())));
 }
 
-std::string refused(std::string_view name, const CalcTexts& given,
+std::string refused(std::string_view name, const calc::CalcTexts& given,
                     const std::optional<CalcSweep>& sweep = std::nullopt) {
-  const auto r = calculation_view_json(name, given, sweep, known());
+  const auto r = calculation_view_json(name, given, sweep, machine::known());
   return r ? "" : to_text(r.error());
 }
 
@@ -90,4 +90,4 @@ TEST(view_calc, refuses_with_the_words_of_the_command_line) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::report

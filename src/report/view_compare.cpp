@@ -7,7 +7,7 @@
 #include "report/figure_json.h"
 #include "report/view_cost.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 void write_summary(JsonWriter& w, const Comparison& c) {
@@ -38,12 +38,12 @@ void write_figure_row(JsonWriter& w, const ComparedFigure& row) {
 }
 
 void write_design(JsonWriter& w, const ComparedDesign& d) {
-  const Verdict& v = d.verdict;
-  const CostView& cost = d.stages.cost;
+  const plan::Verdict& v = d.verdict;
+  const plan::CostView& cost = d.stages.cost;
   w.begin_object().field("name", d.name).field("design", v.design);
   w.field("digest", v.digest).field("passes", v.passes()).field("summary", v.summary);
-  w.field("errors", std::ranges::count(v.findings, Severity::error, &Finding::severity));
-  w.field("warnings", std::ranges::count(v.findings, Severity::warning, &Finding::severity));
+  w.field("errors", std::ranges::count(v.findings, Severity::error, &plan::Finding::severity));
+  w.field("warnings", std::ranges::count(v.findings, Severity::warning, &plan::Finding::severity));
   w.field("cost_usd_per_year", cost.annual.base()).field("goodput_ratio", cost.goodput);
   w.field("unit_cost_usd_per_hour", cost.per_useful_hour.base() * 3600);
   w.key("cost");
@@ -66,7 +66,7 @@ std::string comparison_view_json(const Comparison& c) {
   for (const ComparedFigure& row : c.figures) write_figure_row(w, row);
   w.end_array().key("differences").begin_array();
   for (std::size_t i = 0; i < c.differences.size(); ++i) {
-    const DesignDiff& d = c.differences[i];
+    const plan::DesignDiff& d = c.differences[i];
     w.begin_object().field("after_index", i + 1).field("verdict", d.verdict);
     write_difference(w, d);
     w.end_object();
@@ -75,4 +75,4 @@ std::string comparison_view_json(const Comparison& c) {
   return w.text() + '\n';
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

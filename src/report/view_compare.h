@@ -11,8 +11,8 @@
 
 #include "report/comparison.h"
 
-namespace orrery {
+namespace orrery::report {
 
 std::string comparison_view_json(const Comparison& c);
 
-}  // namespace orrery
+}  // namespace orrery::report

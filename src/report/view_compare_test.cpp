@@ -9,21 +9,21 @@
 #include "report/view_cost.h"
 #include "report/view_fixture.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 using testing::SizeIs;
 using Json = nlohmann::json;
 
 Json compare_view(const std::vector<NamedDesign>& designs) {
-  const auto compared = compare_designs(designs, known());
+  const auto compared = compare_designs(designs, machine::known());
   return Json::parse(comparison_view_json(compared.value()));
 }
 
 NamedDesign compare_sample(const std::string& name, const std::string& path,
                            const std::string& value) {
   const auto edited = design::edit_text(design::find_template("superpod-h100")->text, {path, value},
-                                        known().catalog());
+                                        machine::known().catalog());
   return {name, design_of(edited.value().text)};
 }
 
@@ -90,10 +90,10 @@ TEST(view_compare, a_star_means_that_no_source_stands_behind) {
 }
 
 TEST(view_compare, one_design_is_no_comparison) {
-  const auto r = compare_designs({{"a", template_design("single-node")}}, known());
+  const auto r = compare_designs({{"a", template_design("single-node")}}, machine::known());
   ASSERT_FALSE(r.has_value());
   EXPECT_EQ(r.error().front().code, "compare.count");
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::report

@@ -12,7 +12,7 @@
 #include "design/shape.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 using design::FieldShape;
@@ -23,46 +23,47 @@ using design::ValueKind;
 // A section inside itself (none today) would go on for ever.
 constexpr int kDeepest = 8;
 
-std::string about(const Node& n) {
+std::string about(const catalog::Node& n) {
   if (n.accelerators == 0) return n.name;
   return fmt::format("{}, {} x {}", n.name, n.accelerators, n.accelerator_id);
 }
-std::string about(const Accelerator& a) {
+std::string about(const catalog::Accelerator& a) {
   return fmt::format("{}, {} {}", a.name, brief(a.memory), a.memory_type);
 }
-std::string about(const Switch& s) {
+std::string about(const catalog::Switch& s) {
   return fmt::format("{}, {} x {} Gb/s", s.name, s.ports, s.port_rate / gbits_per_s(1));
 }
-std::string about(const Nic& n) {
+std::string about(const catalog::Nic& n) {
   return fmt::format("{}, {} x {} Gb/s", n.name, n.ports, n.port_rate / gbits_per_s(1));
 }
-std::string about(const Optic& o) {
+std::string about(const catalog::Optic& o) {
   if (!o.rate) return o.kind;
   return fmt::format("{}, {} Gb/s, {} m", o.kind, *o.rate / gbits_per_s(1), o.reach_m);
 }
-std::string about(const StorageDevice& d) {
+std::string about(const catalog::StorageDevice& d) {
   return fmt::format("{}, {}, {} read", d.name, brief(d.capacity), brief(d.read));
 }
-std::string about(const GridRegion& r) {
+std::string about(const catalog::GridRegion& r) {
   return r.climate.empty() ? r.name : fmt::format("{}, {}", r.name, r.climate);
 }
-std::string about(const CoolingMethod& c) {
+std::string about(const catalog::CoolingMethod& c) {
   return fmt::format("to {} a rack, PUE {} .. {}", brief(c.rack_practical_max), c.pue_low,
                      c.pue_high);
 }
-std::string about(const Redundancy& r) {
+std::string about(const catalog::Redundancy& r) {
   return fmt::format("{}, {} x the capacity", r.name, r.capacity_multiplier);
 }
-std::string about(const PowerStage& s) {
+std::string about(const catalog::PowerStage& s) {
   return fmt::format("{}, {:.3g} % efficient", s.name, 100 * s.efficiency_typical);
 }
-std::string about(const LeadTime& t) {
+std::string about(const catalog::LeadTime& t) {
   return fmt::format("{}, typically {}", t.item, brief(t.typical));
 }
-std::string about(const ModelShape& m) {
+std::string about(const catalog::ModelShape& m) {
   return fmt::format(
-      "{} parameters{}", count_to_brief(count_parameters(m).total),
-      m.is_moe() ? fmt::format(", {} active", count_to_brief(count_parameters(m).active)) : "");
+      "{} parameters{}", count_to_brief(workload::count_parameters(m).total),
+      m.is_moe() ? fmt::format(", {} active", count_to_brief(workload::count_parameters(m).active))
+                 : "");
 }
 
 using Details = std::map<std::string, std::string>;
@@ -83,7 +84,7 @@ Details with_aliases(const Rows& rows) {
   return all;
 }
 
-Details details_of(const Catalog& c, Part part) {
+Details details_of(const catalog::Catalog& c, Part part) {
   switch (part) {
     case Part::node:
       return by_id(c.nodes);
@@ -119,7 +120,8 @@ Details details_of(const Catalog& c, Part part) {
 
 class Writer {
  public:
-  explicit Writer(const Catalog& catalog) : catalog_(catalog), shape_(design::design_shape()) {}
+  explicit Writer(const catalog::Catalog& catalog)
+      : catalog_(catalog), shape_(design::design_shape()) {}
 
   std::string run() {
     w_.begin_object().field("schema_version", 1).field("kind", "completions");
@@ -201,13 +203,13 @@ class Writer {
     }
   }
 
-  const Catalog& catalog_;
+  const catalog::Catalog& catalog_;
   std::vector<SectionShape> shape_;
   JsonWriter w_{0};
 };
 
 }  // namespace
 
-std::string completions_json(const Catalog& catalog) { return Writer(catalog).run(); }
+std::string completions_json(const catalog::Catalog& catalog) { return Writer(catalog).run(); }
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -9,9 +9,9 @@
 
 #include "catalog/catalog.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // Paths as "fleet[].node", "workloads[].train.checkpoint.every", in the order of the file.
-std::string completions_json(const Catalog& catalog);
+std::string completions_json(const catalog::Catalog& catalog);
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -9,13 +9,13 @@
 #include "design/edit.h"
 #include "report/view_fixture.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 using Json = nlohmann::json;
 
 std::map<std::string, Json> fields() {
-  const Json all = Json::parse(completions_json(known().catalog()));
+  const Json all = Json::parse(completions_json(machine::known().catalog()));
   std::map<std::string, Json> by_path;
   for (const Json& f : all["fields"]) {
     EXPECT_TRUE(by_path.emplace(f["path"], f).second) << f["path"];
@@ -56,12 +56,13 @@ TEST(view_completions, every_offered_cooling_and_node_can_be_read) {
                                           {"site.redundancy", "site.redundancy"},
                                           {"fleet[].node", "fleet[0].node"}}) {
     for (const std::string& value : values_of(all.at(field))) {
-      const auto edited = design::edit_text(text, {path, value}, known().catalog());
+      const auto edited = design::edit_text(text, {path, value}, machine::known().catalog());
       ASSERT_TRUE(edited.has_value());
-      EXPECT_TRUE(design::read_design(edited->text, known().catalog()).has_value()) << value;
+      EXPECT_TRUE(design::read_design(edited->text, machine::known().catalog()).has_value())
+          << value;
     }
   }
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::report

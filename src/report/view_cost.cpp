@@ -5,22 +5,22 @@
 
 #include "report/figure_json.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
-Usd price_of(const BillLine& line) {
+Usd price_of(const catalog::BillLine& line) {
   return line.unit_price ? line.unit_price->middle() * line.count : Usd(0);
 }
 
 // A section of the bill in the year: each line at its share of the section's price.
-CostNode section_node(const CostItem& item, const Bill& bill) {
+CostNode section_node(const cost::CostItem& item, const catalog::Bill& bill) {
   CostNode node{.name = item.name, .per_year = item.per_year, .reference = item.reference};
   Usd whole;
-  for (const BillLine& line : bill.lines) {
+  for (const catalog::BillLine& line : bill.lines) {
     if (line.section == item.name) whole += price_of(line);
   }
   if (whole <= Usd(0)) return node;
-  for (const BillLine& line : bill.lines) {
+  for (const catalog::BillLine& line : bill.lines) {
     if (line.section != item.name || price_of(line) <= Usd(0)) continue;
     node.children.push_back(
         {.name = line.part_id.empty() ? line.item : line.item + " (" + line.part_id + ")",
@@ -46,10 +46,10 @@ CostNode branch(std::string name, std::vector<CostNode> children) {
   return node;
 }
 
-void add_owned(std::vector<CostNode>& top, const CostView& cost) {
+void add_owned(std::vector<CostNode>& top, const plan::CostView& cost) {
   std::vector<CostNode> capital, running;
   Usd seen;
-  for (const CostItem& item : cost.owned->items) {
+  for (const cost::CostItem& item : cost.owned->items) {
     // Capital comes first in the list, and `capital` is its sum.
     const bool bought = seen + Usd(0.5) < cost.owned->capital;
     seen += item.per_year;
@@ -63,13 +63,13 @@ void add_owned(std::vector<CostNode>& top, const CostView& cost) {
   if (!running.empty()) top.push_back(branch("running", std::move(running)));
 }
 
-void add_rents(std::vector<CostNode>& top, const CostView& cost) {
+void add_rents(std::vector<CostNode>& top, const plan::CostView& cost) {
   std::vector<CostNode> rents;
-  for (const RentedFleet& r : cost.rented) {
+  for (const plan::RentedFleet& r : cost.rented) {
     rents.push_back(leaf(r.fleet->fleet->name + ", " + std::string(to_text(r.input.kind)),
                          r.per_year, r.reference));
   }
-  for (const TierRent& t : cost.tier_rents) {
+  for (const plan::TierRent& t : cost.tier_rents) {
     rents.push_back(leaf("tier " + t.tier->label, t.per_year + t.requests_per_year, t.reference));
   }
   if (cost.egress_per_year > Usd(0)) {
@@ -85,7 +85,7 @@ bool is_assumed(std::string_view reference) {
          reference.find("the usual part for this kind") != std::string_view::npos;
 }
 
-CostNode cost_tree(const CostView& cost) {
+CostNode cost_tree(const plan::CostView& cost) {
   std::vector<CostNode> top;
   if (cost.owned) add_owned(top, cost);
   add_rents(top, cost);
@@ -101,10 +101,10 @@ void write_cost_tree(JsonWriter& w, const CostNode& node, Usd whole) {
   w.end_array().end_object();
 }
 
-void write_tornado(JsonWriter& w, const CostView& cost) {
+void write_tornado(JsonWriter& w, const plan::CostView& cost) {
   w.begin_object().field("value", cost.tornado.value);
-  w.field("unit", unit_name(Unit::usd_per_hour)).key("bars").begin_array();
-  for (const SensitivityBar& b : cost.tornado.bars) {
+  w.field("unit", unit_name(machine::Unit::usd_per_hour)).key("bars").begin_array();
+  for (const cost::SensitivityBar& b : cost.tornado.bars) {
     w.begin_object().field("name", b.name).field("at_low", b.at_low).field("at_high", b.at_high);
     w.field("input_low", b.input_low).field("input_high", b.input_high);
     w.field("reference", b.reference).end_object();
@@ -112,4 +112,4 @@ void write_tornado(JsonWriter& w, const CostView& cost) {
   w.end_array().end_object();
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

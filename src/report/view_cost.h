@@ -7,7 +7,7 @@
 #include "base/json_writer.h"
 #include "plan/cost_view.h"
 
-namespace orrery {
+namespace orrery::report {
 
 struct CostNode {
   std::string name;
@@ -17,12 +17,12 @@ struct CostNode {
   std::vector<CostNode> children;
 };
 
-CostNode cost_tree(const CostView& cost);
+CostNode cost_tree(const plan::CostView& cost);
 // Whether a reference says that no source stands behind the number.
 bool is_assumed(std::string_view reference);
 
 // Each node with its share of `whole`, the year.
 void write_cost_tree(JsonWriter& w, const CostNode& node, Usd whole);
-void write_tornado(JsonWriter& w, const CostView& cost);
+void write_tornado(JsonWriter& w, const plan::CostView& cost);
 
-}  // namespace orrery
+}  // namespace orrery::report

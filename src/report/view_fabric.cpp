@@ -11,19 +11,19 @@
 #include "report/bill_json.h"
 #include "report/view_fabric_drawing.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
-const Network* network_of(const Networks& views, const std::string& name) {
-  for (const Network* v : {&views.compute, &views.storage, &views.management}) {
+const machine::Network* network_of(const machine::Networks& views, const std::string& name) {
+  for (const machine::Network* v : {&views.compute, &views.storage, &views.management}) {
     if (name.empty() ? v->topology.has_value() : v->name == name) return v;
   }
   return nullptr;
 }
 
 // An endpoint that is drawn among the switches is a torus's: it routes.
-std::string_view tier_of(VertexKind kind) {
-  return word_of(kind == VertexKind::endpoint ? VertexKind::router : kind);
+std::string_view tier_of(fabric::VertexKind kind) {
+  return word_of(kind == fabric::VertexKind::endpoint ? fabric::VertexKind::router : kind);
 }
 
 Diagnostic no_such_part(const std::string& id) {
@@ -33,17 +33,17 @@ Diagnostic no_such_part(const std::string& id) {
 }
 
 // An id stands for the parts behind it; each time it is named one more of them is lost.
-Result<NetworkLoss> loss_of(const FabricDrawing& d, const std::vector<std::string>& failed) {
+Result<plan::NetworkLoss> loss_of(const FabricDrawing& d, const std::vector<std::string>& failed) {
   std::map<std::string_view, const DrawnVertex*> vertices;
   std::map<std::string, const DrawnLine*> lines;
   for (const DrawnVertex& v : d.vertices) {
-    if (v.kind != VertexKind::endpoint || v.leaf < 0) vertices.emplace(v.id, &v);
+    if (v.kind != fabric::VertexKind::endpoint || v.leaf < 0) vertices.emplace(v.id, &v);
   }
   if (!failed.empty()) {
     for (const DrawnLine& l : d.lines) lines.emplace(d.line_id(l), &l);
   }
   std::map<std::string, std::size_t> used;
-  NetworkLoss loss;
+  plan::NetworkLoss loss;
   Diagnostics faults;
   for (const std::string& id : failed) {
     const std::size_t n = used[id]++;
@@ -65,7 +65,7 @@ Result<NetworkLoss> loss_of(const FabricDrawing& d, const std::vector<std::strin
 void write_tiers(JsonWriter& w, const FabricDrawing& d) {
   std::vector<std::pair<std::string_view, std::size_t>> counts;
   for (const DrawnVertex& v : d.vertices) {
-    if (v.kind == VertexKind::endpoint) continue;
+    if (v.kind == fabric::VertexKind::endpoint) continue;
     auto at = std::ranges::find(counts, tier_of(v.kind), [](const auto& c) { return c.first; });
     if (at == counts.end()) at = counts.emplace(at, tier_of(v.kind), 0);
     at->second += v.members.size();
@@ -77,24 +77,24 @@ void write_tiers(JsonWriter& w, const FabricDrawing& d) {
   w.end_array();
 }
 
-void write_switches(JsonWriter& w, const FabricDrawing& d, const NetworkLoss& loss) {
-  const std::set<VertexId> lost(loss.switches.begin(), loss.switches.end());
+void write_switches(JsonWriter& w, const FabricDrawing& d, const plan::NetworkLoss& loss) {
+  const std::set<fabric::VertexId> lost(loss.switches.begin(), loss.switches.end());
   w.key("switches").begin_array();
   for (const DrawnVertex& v : d.vertices) {
-    if (v.kind == VertexKind::endpoint) continue;
+    if (v.kind == fabric::VertexKind::endpoint) continue;
     w.begin_object().field("id", v.id).field("tier", tier_of(v.kind)).field("plane", v.plane);
     w.field("group", v.group).key("rail");
     v.rail ? w.value(*v.rail) : w.null();
     w.field("count", v.members.size());
     const bool failed =
-        std::ranges::any_of(v.members, [&](VertexId m) { return lost.contains(m); });
+        std::ranges::any_of(v.members, [&](fabric::VertexId m) { return lost.contains(m); });
     w.field("failed", failed).end_object();
   }
   w.end_array();
   write_tiers(w, d);
   w.key("endpoint_groups").begin_array();
   for (const DrawnVertex& v : d.vertices) {
-    if (v.kind != VertexKind::endpoint) continue;
+    if (v.kind != fabric::VertexKind::endpoint) continue;
     w.begin_object().field("id", v.id);
     w.field("leaf", d.vertices[static_cast<std::size_t>(v.leaf)].id).field("plane", v.plane);
     w.field("node_from", v.node_from).field("nodes", v.nodes).field("rail_from", v.rail_from);
@@ -113,14 +113,14 @@ struct LineLoad {
   double busiest() const { return std::max(up, down); }
 };
 
-LineLoad load_of(const DrawnLine& l, const FabricGraph& g, const NetworkLoad& load,
-                 const LoadedTime& now) {
+LineLoad load_of(const DrawnLine& l, const fabric::FabricGraph& g, const plan::NetworkLoad& load,
+                 const plan::LoadedTime& now) {
   LineLoad out;
   double up = 0, down = 0;
-  for (const LinkId link : l.up) {
+  for (const fabric::LinkId link : l.up) {
     const auto i = static_cast<std::size_t>(link);
     up += now.bytes[i];
-    down += now.bytes[static_cast<std::size_t>(FabricGraph::reverse(link))];
+    down += now.bytes[static_cast<std::size_t>(fabric::FabricGraph::reverse(link))];
     out.failed += load.down[i];
     if (!load.down[i]) out.capacity += g.links[i].capacity;
   }
@@ -132,8 +132,8 @@ LineLoad load_of(const DrawnLine& l, const FabricGraph& g, const NetworkLoad& lo
   return out;
 }
 
-std::string busiest_line(const FabricDrawing& d, const FabricGraph& g, const NetworkLoad& load,
-                         const LoadedTime& now) {
+std::string busiest_line(const FabricDrawing& d, const fabric::FabricGraph& g,
+                         const plan::NetworkLoad& load, const plan::LoadedTime& now) {
   std::string id;
   double most = 0;
   if (!now.network_binds) return id;
@@ -149,9 +149,9 @@ std::string busiest_line(const FabricDrawing& d, const FabricGraph& g, const Net
 // Four digits: a picture has no more, and the answer stays small.
 double rounded(double share) { return std::round(share * 1e4) / 1e4; }
 
-void write_lines(JsonWriter& w, const FabricDrawing& d, const FabricGraph& g,
-                 const NetworkLoad& load) {
-  const LoadedTime& now = load.after ? *load.after : load.before;
+void write_lines(JsonWriter& w, const FabricDrawing& d, const fabric::FabricGraph& g,
+                 const plan::NetworkLoad& load) {
+  const plan::LoadedTime& now = load.after ? *load.after : load.before;
   w.key("links").begin_array();
   for (const DrawnLine& l : d.lines) {
     const LineLoad share = load_of(l, g, load, now);
@@ -166,19 +166,19 @@ void write_lines(JsonWriter& w, const FabricDrawing& d, const FabricGraph& g,
   w.end_array();
 }
 
-void write_time(JsonWriter& w, const LoadedTime& t, const std::string& limiting) {
+void write_time(JsonWriter& w, const plan::LoadedTime& t, const std::string& limiting) {
   w.begin_object().field("time_s", t.seconds.value).field("time_low_s", t.seconds.low);
   w.field("time_high_s", t.seconds.high);
   w.field("bus_bandwidth_bytes_per_s", t.bus_bandwidth.base());
   w.field("limiting_link", limiting).end_object();
 }
 
-void write_collective(JsonWriter& w, const CollectiveAsk& ask, const FabricDrawing& d,
-                      const FabricGraph& g, const NetworkLoad& load) {
+void write_collective(JsonWriter& w, const plan::CollectiveAsk& ask, const FabricDrawing& d,
+                      const fabric::FabricGraph& g, const plan::NetworkLoad& load) {
   w.key("collective").begin_object().field("kind", to_text(ask.kind));
   w.field("bytes", ask.bytes.base()).field("ranks", load.ranks);
   // Before the loss every cable is there.
-  NetworkLoad intact{.down = std::vector<std::uint8_t>(load.down.size(), 0)};
+  plan::NetworkLoad intact{.down = std::vector<std::uint8_t>(load.down.size(), 0)};
   w.key("before");
   write_time(w, load.before, busiest_line(d, g, intact, load.before));
   w.key("after");
@@ -192,15 +192,15 @@ void write_collective(JsonWriter& w, const CollectiveAsk& ask, const FabricDrawi
   w.field("cut", load.cut).field("slowed", load.slowed).field("note", load.note).end_object();
 }
 
-void write_networks(JsonWriter& w, const Networks& views) {
+void write_networks(JsonWriter& w, const machine::Networks& views) {
   w.key("networks").begin_array();
-  for (const Network* v : {&views.compute, &views.storage, &views.management}) {
+  for (const machine::Network* v : {&views.compute, &views.storage, &views.management}) {
     if (v->topology) w.value(v->name);
   }
   w.end_array();
 }
 
-void write_topology(JsonWriter& w, const Topology& t, bool aggregated) {
+void write_topology(JsonWriter& w, const fabric::Topology& t, bool aggregated) {
   w.field("topology", to_text(t.spec.kind)).field("nodes", t.spec.nodes);
   w.field("endpoints", t.endpoints).field("rails", t.spec.rails).field("planes", t.spec.planes);
   w.field("tiers", t.tiers).field("link_rate_bytes_per_s", t.spec.link_rate.base());
@@ -208,16 +208,16 @@ void write_topology(JsonWriter& w, const Topology& t, bool aggregated) {
   w.field("aggregated", aggregated);
 }
 
-void write_bill_and_totals(JsonWriter& w, const Bill& bill) {
+void write_bill_and_totals(JsonWriter& w, const catalog::Bill& bill) {
   write_bill(w, bill);
-  const PriceRange price = bill.price();
+  const catalog::PriceRange price = bill.price();
   w.key("bill_totals").begin_object().field("price_low_usd", price.low.base());
   w.field("price_high_usd", price.high.base()).field("power_w", bill.power().base());
   w.field("unpriced", bill.unpriced().size()).end_object();
 }
 
-Result<const Network*> built(const Networks& views, const std::string& name) {
-  const Network* v = network_of(views, name);
+Result<const machine::Network*> built(const machine::Networks& views, const std::string& name) {
+  const machine::Network* v = network_of(views, name);
   if (v && !v->faults.empty()) return std::unexpected(v->faults);
   if (v == nullptr || !v->topology) {
     return fail({.code = "fabric.no-network",
@@ -225,22 +225,22 @@ Result<const Network*> built(const Networks& views, const std::string& name) {
                                       : "the design has no network '" + name.substr(0, 40) + "'",
                  .fix = "describe fabric.compute, fabric.storage or fabric.management"});
   }
-  if (v->topology->endpoints > kMostStudied) {
+  if (v->topology->endpoints > fabric::kMostStudied) {
     return fail({.code = "fabric.too-large",
                  .what = "the network has too many endpoints to draw",
-                 .fix = "at most " + std::to_string(kMostStudied)});
+                 .fix = "at most " + std::to_string(fabric::kMostStudied)});
   }
   return v;
 }
 
 }  // namespace
 
-Result<std::string> fabric_view_json(const Machine& machine, const FabricViewQuestion& q) {
-  const Networks& views = machine.networks;
+Result<std::string> fabric_view_json(const machine::Machine& machine, const FabricViewQuestion& q) {
+  const machine::Networks& views = machine.networks;
   const auto network = built(views, q.network);
   if (!network) return std::unexpected(network.error());
-  const Network& v = **network;
-  const FabricGraph graph = build_graph(*v.topology);
+  const machine::Network& v = **network;
+  const fabric::FabricGraph graph = build_graph(*v.topology);
   const FabricDrawing drawing =
       draw_fabric(graph, q.detail == FabricDetail::aggregated, q.detail == FabricDetail::full);
   if (q.failed.size() > kMostFailed) {
@@ -249,8 +249,8 @@ Result<std::string> fabric_view_json(const Machine& machine, const FabricViewQue
   }
   const auto loss = loss_of(drawing, q.failed);
   if (!loss) return std::unexpected(loss.error());
-  const Fleet* fleet = &v == &views.compute ? widest_fleet(machine.fleets) : nullptr;
-  const NetworkLoad load = load_network(machine, v, graph, *loss, q.collective);
+  const machine::Fleet* fleet = &v == &views.compute ? plan::widest_fleet(machine.fleets) : nullptr;
+  const plan::NetworkLoad load = load_network(machine, v, graph, *loss, q.collective);
 
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "fabric").field("network", v.name);
@@ -270,4 +270,4 @@ Result<std::string> fabric_view_json(const Machine& machine, const FabricViewQue
   return w.text() + '\n';
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -14,13 +14,13 @@
 #include "machine/machine.h"
 #include "plan/network_load.h"
 
-namespace orrery {
+namespace orrery::report {
 
 enum class FabricDetail { automatic, full, aggregated };
 
 struct FabricViewQuestion {
   std::string network;  // "compute", "storage", "management"; empty: the first that is built
-  CollectiveAsk collective;
+  plan::CollectiveAsk collective;
   std::vector<std::string> failed;  // ids of the answer's switches and links
   FabricDetail detail = FabricDetail::automatic;
 };
@@ -30,6 +30,7 @@ inline constexpr std::size_t kMostFailed = 64;
 
 // Faults: "fabric.no-network", "fabric.no-such-part", "fabric.too-large", and those of a network
 // that cannot be built.
-Result<std::string> fabric_view_json(const Machine& machine, const FabricViewQuestion& question);
+Result<std::string> fabric_view_json(const machine::Machine& machine,
+                                     const FabricViewQuestion& question);
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 constexpr std::size_t kWholeFactor = 4;
@@ -11,7 +11,7 @@ constexpr int kMostBundles = 256;
 
 // Which switches are drawn as one, and under what name.
 struct Bundle {
-  VertexKind kind = VertexKind::leaf;
+  fabric::VertexKind kind = fabric::VertexKind::leaf;
   int plane = 0;
   int number = 0;  // of the switch, the group or the bundle
   int group = -1;
@@ -22,25 +22,26 @@ struct Bundle {
 
 std::string id_of(const Bundle& b, int planes) {
   std::string id = planes > 1 ? "p" + std::to_string(b.plane) + "-" : "";
-  id += b.kind == VertexKind::endpoint ? "nodes" : word_of(b.kind);
-  if (b.many) id += b.kind == VertexKind::node_switch ? "es" : "s";
+  id += b.kind == fabric::VertexKind::endpoint ? "nodes" : word_of(b.kind);
+  if (b.many) id += b.kind == fabric::VertexKind::node_switch ? "es" : "s";
   if (b.many && b.group < 0 && b.number == 0) return id;
   return id + '-' + std::to_string(b.number);
 }
 
-int group_of_spine(const TreeLayout& tree, int spine) {
+int group_of_spine(const fabric::TreeLayout& tree, int spine) {
   const auto after =
-      std::ranges::upper_bound(tree.groups, spine, {}, &TreeLayout::Group::first_spine);
+      std::ranges::upper_bound(tree.groups, spine, {}, &fabric::TreeLayout::Group::first_spine);
   return static_cast<int>(after - tree.groups.begin()) - 1;
 }
 
 class Drawer {
  public:
-  Drawer(const FabricGraph& g, bool aggregate) : g_(g), aggregate_(aggregate) {
-    const auto routers = std::ranges::count(g.kinds, VertexKind::router);
+  Drawer(const fabric::FabricGraph& g, bool aggregate) : g_(g), aggregate_(aggregate) {
+    const auto routers = std::ranges::count(g.kinds, fabric::VertexKind::router);
     if (routers > 0) routers_per_group_ = clique_size();
-    const std::ptrdiff_t direct =
-        g.torus.empty() ? std::ranges::count(g.kinds, VertexKind::node_switch) : g.endpoints;
+    const std::ptrdiff_t direct = g.torus.empty()
+                                      ? std::ranges::count(g.kinds, fabric::VertexKind::node_switch)
+                                      : g.endpoints;
     bundle_size_ = static_cast<int>((direct + kMostBundles - 1) / kMostBundles);
     if (!g.torus.empty() && aggregate) {
       // Whole rows of the first dimension, so that a slab has neighbours only.
@@ -62,39 +63,39 @@ class Drawer {
  private:
   // A dragonfly group is a clique, whose cables the builder adds before the global ones.
   int clique_size() const {
-    const VertexId first =
-        static_cast<VertexId>(std::ranges::find(g_.kinds, VertexKind::router) - g_.kinds.begin());
+    const fabric::VertexId first = static_cast<fabric::VertexId>(
+        std::ranges::find(g_.kinds, fabric::VertexKind::router) - g_.kinds.begin());
     int size = 1;
-    for (const LinkId l : g_.out(first)) {
-      const VertexId to = g_.links[static_cast<std::size_t>(l)].to;
+    for (const fabric::LinkId l : g_.out(first)) {
+      const fabric::VertexId to = g_.links[static_cast<std::size_t>(l)].to;
       if (to == first + size) ++size;
     }
     return size;
   }
 
-  Bundle bundle_of(VertexId v) const {
+  Bundle bundle_of(fabric::VertexId v) const {
     const auto i = static_cast<std::size_t>(v);
     Bundle b{.kind = g_.kinds[i], .plane = g_.planes_of[i], .number = g_.numbers[i]};
     switch (b.kind) {
-      case VertexKind::leaf:
+      case fabric::VertexKind::leaf:
         b.group = g_.trees[i_plane(i)].group_of_leaf[static_cast<std::size_t>(b.number)];
         return b;
-      case VertexKind::spine:
+      case fabric::VertexKind::spine:
         b.group = group_of_spine(g_.trees[i_plane(i)], b.number);
         if (aggregate_) b.number = b.group, b.many = true;
         return b;
-      case VertexKind::core:
+      case fabric::VertexKind::core:
         if (aggregate_) b.number = 0, b.many = true;
         return b;
-      case VertexKind::router:
+      case fabric::VertexKind::router:
         b.group = b.number / routers_per_group_;
         if (aggregate_) b.number = b.group, b.many = true;
         return b;
-      case VertexKind::endpoint:  // of a torus
-        b.kind = VertexKind::router;
+      case fabric::VertexKind::endpoint:  // of a torus
+        b.kind = fabric::VertexKind::router;
         b.number = v;
         [[fallthrough]];
-      case VertexKind::node_switch:
+      case fabric::VertexKind::node_switch:
         b.group = aggregate_ ? b.number / bundle_size_ : 0;
         if (aggregate_) b.number = b.group, b.many = true;
         return b;
@@ -105,37 +106,38 @@ class Drawer {
 
   void place_switches() {
     for (std::size_t v = 0; v < g_.kinds.size(); ++v) {
-      if (g_.kinds[v] == VertexKind::endpoint && g_.torus.empty()) continue;
-      switches_[bundle_of(static_cast<VertexId>(v))].push_back(static_cast<VertexId>(v));
+      if (g_.kinds[v] == fabric::VertexKind::endpoint && g_.torus.empty()) continue;
+      switches_[bundle_of(static_cast<fabric::VertexId>(v))].push_back(
+          static_cast<fabric::VertexId>(v));
     }
   }
 
   // Endpoints stand with the bundle of the switch they are on; a torus has none apart.
   void place_endpoints() {
     if (!g_.torus.empty()) return;
-    for (VertexId e = 0; e < g_.endpoints; ++e) {
-      const std::span<const LinkId> out = g_.out(e);
+    for (fabric::VertexId e = 0; e < g_.endpoints; ++e) {
+      const std::span<const fabric::LinkId> out = g_.out(e);
       if (out.empty()) continue;
       const Bundle at = bundle_of(g_.links[static_cast<std::size_t>(out.front())].to);
       // Numbered as their leaf is, within its plane.
-      Bundle group{VertexKind::endpoint, at.plane, at.number, at.group, false};
+      Bundle group{fabric::VertexKind::endpoint, at.plane, at.number, at.group, false};
       leaf_of_group_.emplace(group, at);
       switches_[group].push_back(e);
     }
   }
 
-  void add(FabricDrawing& out, const Bundle& b, std::vector<VertexId> members) {
+  void add(FabricDrawing& out, const Bundle& b, std::vector<fabric::VertexId> members) {
     DrawnVertex v{.id = id_of(b, g_.planes), .kind = b.kind, .plane = b.plane, .group = b.group};
-    if (b.kind == VertexKind::endpoint) describe_endpoints(v, members);
+    if (b.kind == fabric::VertexKind::endpoint) describe_endpoints(v, members);
     v.members = std::move(members);
     drawn_.emplace(b, static_cast<int>(out.vertices.size()));
     out.vertices.push_back(std::move(v));
   }
 
-  void describe_endpoints(DrawnVertex& v, const std::vector<VertexId>& members) const {
+  void describe_endpoints(DrawnVertex& v, const std::vector<fabric::VertexId>& members) const {
     int node_to = 0, rail_to = 0;
     v.node_from = v.rail_from = g_.endpoints;
-    for (const VertexId e : members) {
+    for (const fabric::VertexId e : members) {
       const int number = g_.numbers[static_cast<std::size_t>(e)];
       v.node_from = std::min(v.node_from, number / g_.rails);
       node_to = std::max(node_to, number / g_.rails);
@@ -149,7 +151,7 @@ class Drawer {
   void index(FabricDrawing& out) {
     vertex_of_.assign(g_.kinds.size(), -1);
     for (std::size_t i = 0; i < out.vertices.size(); ++i) {
-      for (const VertexId m : out.vertices[i].members) {
+      for (const fabric::VertexId m : out.vertices[i].members) {
         vertex_of_[static_cast<std::size_t>(m)] = static_cast<int>(i);
       }
     }
@@ -164,26 +166,26 @@ class Drawer {
   }
 
   void add_lines(FabricDrawing& out) const {
-    std::map<std::pair<int, int>, std::vector<LinkId>> all;
+    std::map<std::pair<int, int>, std::vector<fabric::LinkId>> all;
     for (std::size_t l = 0; l < g_.links.size(); l += 2) {
       const int from = vertex_of_[static_cast<std::size_t>(g_.links[l].from)];
       const int to = vertex_of_[static_cast<std::size_t>(g_.links[l].to)];
       if (from == to || from < 0 || to < 0) continue;
-      const auto up = static_cast<LinkId>(l);
+      const auto up = static_cast<fabric::LinkId>(l);
       if (from < to) {
         all[{from, to}].push_back(up);
       } else {
-        all[{to, from}].push_back(FabricGraph::reverse(up));
+        all[{to, from}].push_back(fabric::FabricGraph::reverse(up));
       }
     }
     for (auto& [ends, up] : all) out.lines.push_back({ends.first, ends.second, std::move(up)});
   }
 
-  const FabricGraph& g_;
+  const fabric::FabricGraph& g_;
   bool aggregate_;
   int routers_per_group_ = 1;
   int bundle_size_ = 1;
-  std::map<Bundle, std::vector<VertexId>> switches_;  // endpoints too, which sort first
+  std::map<Bundle, std::vector<fabric::VertexId>> switches_;  // endpoints too, which sort first
   std::map<Bundle, Bundle> leaf_of_group_;
   std::map<Bundle, int> drawn_;
   std::vector<int> vertex_of_;
@@ -191,7 +193,7 @@ class Drawer {
 
 }  // namespace
 
-FabricDrawing draw_fabric(const FabricGraph& g, bool aggregate, bool whole) {
+FabricDrawing draw_fabric(const fabric::FabricGraph& g, bool aggregate, bool whole) {
   const std::size_t factor = whole ? kWholeFactor : 1;
   const std::size_t switches =
       g.torus.empty() ? g.kinds.size() - static_cast<std::size_t>(g.endpoints) : g.kinds.size();
@@ -202,4 +204,4 @@ FabricDrawing draw_fabric(const FabricGraph& g, bool aggregate, bool whole) {
   return Drawer(g, true).draw();
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

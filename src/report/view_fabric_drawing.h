@@ -9,16 +9,16 @@
 
 #include "fabric/graph.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // One switch, several alike, or the endpoints of a leaf.
 struct DrawnVertex {
   std::string id;  // "leaf-0", "spines-3", "nodes-0"; "p1-leaf-0" in the second plane
-  VertexKind kind = VertexKind::leaf;
+  fabric::VertexKind kind = fabric::VertexKind::leaf;
   int plane = 0;
   int group = -1;  // pod, rail group or dragonfly group
   std::optional<int> rail;
-  std::vector<VertexId> members;
+  std::vector<fabric::VertexId> members;
   // Of endpoints: their leaf, and which nodes and rails they are.
   int leaf = -1;  // index of the drawn leaf
   int node_from = 0;
@@ -30,7 +30,7 @@ struct DrawnVertex {
 struct DrawnLine {
   int from = 0;  // the lower end, index of a drawn vertex
   int to = 0;
-  std::vector<LinkId> up;  // one a cable; its reverse goes down
+  std::vector<fabric::LinkId> up;  // one a cable; its reverse goes down
 };
 
 struct FabricDrawing {
@@ -50,6 +50,6 @@ inline constexpr std::size_t kMostDrawnSwitches = 1500;
 inline constexpr std::size_t kMostDrawnLines = 11'000;
 
 // `whole`: one by one even where it is large, up to four times those figures.
-FabricDrawing draw_fabric(const FabricGraph& graph, bool aggregate, bool whole);
+FabricDrawing draw_fabric(const fabric::FabricGraph& graph, bool aggregate, bool whole);
 
-}  // namespace orrery
+}  // namespace orrery::report

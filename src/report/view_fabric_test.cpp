@@ -11,7 +11,7 @@
 #include "design/edit.h"
 #include "report/view_fixture.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 using testing::HasSubstr;
@@ -19,12 +19,12 @@ using testing::SizeIs;
 using Json = nlohmann::json;
 
 Json fabric_view(const design::Design& d, const FabricViewQuestion& q = {}) {
-  return Json::parse(text_of(fabric_view_json(build_machine(d, known()), q)));
+  return Json::parse(text_of(fabric_view_json(build_machine(d, machine::known()), q)));
 }
 
 std::string edited(std::string text, const std::vector<design::Change>& edits) {
   for (const design::Change& e : edits) {
-    text = design::edit_text(text, e, known().catalog()).value().text;
+    text = design::edit_text(text, e, machine::known().catalog()).value().text;
   }
   return text;
 }
@@ -68,7 +68,7 @@ TEST(view_fabric, every_network_of_every_template_is_whole) {
   for (const design::Template& t : design::templates()) {
     const design::Design d = template_design(t.name);
     for (const char* network : {"compute", "storage", "management"}) {
-      const auto r = fabric_view_json(build_machine(d, known()), {.network = network});
+      const auto r = fabric_view_json(build_machine(d, machine::known()), {.network = network});
       if (!r) {
         EXPECT_THAT(to_text(r.error()), HasSubstr("fabric.no-network")) << t.name;
         continue;
@@ -97,8 +97,8 @@ TEST(view_fabric, the_sample_is_the_published_superpod) {
 
 TEST(view_fabric, a_ring_leaves_a_leaf_once_and_an_all_to_all_fills_its_uplinks) {
   const design::Design d = sample_with({{"fabric.compute.sharp", "false"}});
-  const Json a2a = fabric_view(d, {.collective = {.kind = Collective::all_to_all}});
-  const Json gather = fabric_view(d, {.collective = {.kind = Collective::all_gather}});
+  const Json a2a = fabric_view(d, {.collective = {.kind = workload::Collective::all_to_all}});
+  const Json gather = fabric_view(d, {.collective = {.kind = workload::Collective::all_gather}});
   const auto up = [](const Json& v) {
     return (*find(v["links"], "leaf-0:spine-1"))["load_up_ratio"].get<double>();
   };
@@ -107,7 +107,7 @@ TEST(view_fabric, a_ring_leaves_a_leaf_once_and_an_all_to_all_fills_its_uplinks)
 
 TEST(view_fabric, a_lost_spine_slows_what_crosses_it_and_a_lost_leaf_cuts) {
   const design::Design d = template_design("superpod-h100");
-  const CollectiveAsk ask{.kind = Collective::all_to_all};
+  const plan::CollectiveAsk ask{.kind = workload::Collective::all_to_all};
   // Three quarters of an all_to_all leave their leaf: half of the spines are too few for it.
   std::vector<std::string> half;
   for (int i = 0; i < 8; ++i) half.push_back("spine-" + std::to_string(i));
@@ -134,7 +134,7 @@ TEST(view_fabric, a_cable_named_twice_is_two_cables) {
   EXPECT_EQ((*find(one["links"], "leaf-0:spine-1"))["failed"], 1);
   EXPECT_EQ((*find(two["links"], "leaf-0:spine-1"))["failed"], 2);
   const auto r = fabric_view_json(
-      build_machine(d, known()),
+      build_machine(d, machine::known()),
       {.failed = {"leaf-0:spine-1", "leaf-0:spine-1", "leaf-0:spine-1", "leaf-99"}});
   ASSERT_FALSE(r.has_value());
   EXPECT_THAT(r.error(), SizeIs(2));
@@ -168,9 +168,9 @@ TEST(view_fabric, sixteen_thousand_endpoints_stay_small_and_quick) {
   for (const std::vector<std::string>& failed :
        {std::vector<std::string>{}, {"spines-0", "leaf-0:spines-0"}}) {
     const std::clock_t start = std::clock();
-    const std::string text = text_of(
-        fabric_view_json(build_machine(d, known()),
-                         {.collective = {.kind = Collective::all_to_all}, .failed = failed}));
+    const std::string text = text_of(fabric_view_json(
+        build_machine(d, machine::known()),
+        {.collective = {.kind = workload::Collective::all_to_all}, .failed = failed}));
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     EXPECT_LT(text.size(), 2'000'000U);
     EXPECT_LT(seconds, 10);
@@ -182,11 +182,11 @@ TEST(view_fabric, sixteen_thousand_endpoints_stay_small_and_quick) {
 }
 
 TEST(view_fabric, refuses_what_is_not_there) {
-  const auto none = fabric_view_json(build_machine(template_design("cloud-rental"), known()),
-                                     {.network = "storage"});
+  const auto none = fabric_view_json(
+      build_machine(template_design("cloud-rental"), machine::known()), {.network = "storage"});
   ASSERT_FALSE(none.has_value());
   EXPECT_THAT(to_text(none.error()), HasSubstr("fabric.no-network"));
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::report

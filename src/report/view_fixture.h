@@ -10,10 +10,10 @@
 #include "design/templates.h"
 #include "machine/known_fixture.h"
 
-namespace orrery {
+namespace orrery::report {
 
 inline design::Design design_of(std::string_view text) {
-  auto d = design::read_design(text, known().catalog());
+  auto d = design::read_design(text, machine::known().catalog());
   EXPECT_TRUE(d.has_value()) << (d ? "" : to_text(d.error()));
   return d ? *std::move(d) : design::Design{};
 }
@@ -29,4 +29,4 @@ inline std::string text_of(const Result<std::string>& answer) {
   return answer.value_or("{}");
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

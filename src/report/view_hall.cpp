@@ -7,16 +7,17 @@
 #include "base/json_writer.h"
 #include "plan/review.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
-int nodes_of(const FleetPower& p) { return p.fleet->fleet->count + p.fleet->fleet->spares; }
-int nodes_per_rack(const FleetPower& p) { return std::max(1, p.rack.nodes); }
-int racks_of(const FleetPower& p) {
+int nodes_of(const plan::FleetPower& p) { return p.fleet->fleet->count + p.fleet->fleet->spares; }
+int nodes_per_rack(const plan::FleetPower& p) { return std::max(1, p.rack.nodes); }
+int racks_of(const plan::FleetPower& p) {
   return (nodes_of(p) + nodes_per_rack(p) - 1) / nodes_per_rack(p);
 }
 
-void write_rack(JsonWriter& w, const FleetPower& p, double liquid_fraction, int number, int nodes) {
+void write_rack(JsonWriter& w, const plan::FleetPower& p, double liquid_fraction, int number,
+                int nodes) {
   const int row = number / kRackPositions + 1, position = number % kRackPositions + 1;
   const Watts power = p.node.nameplate * nodes;
   const Watts liquid = power * liquid_fraction;
@@ -28,13 +29,13 @@ void write_rack(JsonWriter& w, const FleetPower& p, double liquid_fraction, int 
   w.end_object();
 }
 
-void write_racks(JsonWriter& w, const SiteView& v) {
+void write_racks(JsonWriter& w, const plan::SiteView& v) {
   int total = 0;
-  for (const FleetPower& p : v.fleets) total += racks_of(p);
+  for (const plan::FleetPower& p : v.fleets) total += racks_of(p);
   w.field("racks_total", total).field("racks_shown", std::min(total, kMostRacksListed));
   w.key("racks").begin_array();
   int number = 0;
-  for (const FleetPower& p : v.fleets) {
+  for (const plan::FleetPower& p : v.fleets) {
     int left = nodes_of(p);
     for (; left > 0 && number < kMostRacksListed; ++number) {
       const int nodes = std::min(left, nodes_per_rack(p));
@@ -52,7 +53,7 @@ struct Sankey {
     std::string label;
     std::string_view kind;
     Watts power;
-    const StageLoad* stage = nullptr;
+    const facility::StageLoad* stage = nullptr;
     std::string reference = {};
   };
   struct Link {
@@ -71,7 +72,7 @@ struct Sankey {
 };
 
 // What the site draws beside the chain's input: by parts, or as one where the PUE is given.
-void add_overhead(Sankey& s, const SiteView& v) {
+void add_overhead(Sankey& s, const plan::SiteView& v) {
   if (!v.breakdown) {
     const Watts rest = v.draw_mean - v.it_mean - v.chain.loss;
     s.add("utility",
@@ -79,12 +80,12 @@ void add_overhead(Sankey& s, const SiteView& v) {
     return;
   }
   Watts cooling;
-  for (const PuePart& p : v.breakdown->parts) {
+  for (const facility::PuePart& p : v.breakdown->parts) {
     if (p.name != "electrical loss") cooling += p.power;
   }
   s.add("utility",
         {"cooling", "cooling and other overhead", "stage", cooling, nullptr, v.pue.reference});
-  for (const PuePart& p : v.breakdown->parts) {
+  for (const facility::PuePart& p : v.breakdown->parts) {
     if (p.name == "electrical loss") continue;
     std::string id = "overhead-" + p.name;
     std::ranges::replace(id, ' ', '-');
@@ -92,8 +93,8 @@ void add_overhead(Sankey& s, const SiteView& v) {
   }
 }
 
-void add_loads(Sankey& s, const SiteView& v, const std::string& from) {
-  for (const FleetPower& p : v.fleets) {
+void add_loads(Sankey& s, const plan::SiteView& v, const std::string& from) {
+  for (const plan::FleetPower& p : v.fleets) {
     s.add(from, {"fleet-" + p.fleet->fleet->name, p.fleet->fleet->name, "load",
                  p.mean * nodes_of(p), nullptr, p.node.reference});
   }
@@ -101,12 +102,12 @@ void add_loads(Sankey& s, const SiteView& v, const std::string& from) {
   s.add(from, {"storage", "storage", "load", v.storage, nullptr, "docs/models/storage.md"});
 }
 
-Sankey sankey_of(const SiteView& v) {
+Sankey sankey_of(const plan::SiteView& v) {
   Sankey s;
   const Watts input = v.chain.stages.empty() ? v.it_mean : v.chain.input;
   s.nodes.push_back({"utility", "utility", "source", max(v.draw_mean, input)});
   std::string from = "utility";
-  for (const StageLoad& stage : v.chain.stages) {
+  for (const facility::StageLoad& stage : v.chain.stages) {
     s.add(from,
           {stage.id, stage.name, "stage", stage.output + stage.loss, &stage, stage.reference});
     s.add(stage.id, {"loss-" + stage.id, "lost in " + stage.name, "loss", stage.loss, nullptr,
@@ -118,7 +119,7 @@ Sankey sankey_of(const SiteView& v) {
   return s;
 }
 
-void write_chain(JsonWriter& w, const SiteView& v) {
+void write_chain(JsonWriter& w, const plan::SiteView& v) {
   const Sankey s = sankey_of(v);
   const Watts source = s.nodes.front().power;
   w.key("chain").begin_object().key("nodes").begin_array();
@@ -140,7 +141,7 @@ void write_chain(JsonWriter& w, const SiteView& v) {
   w.end_array().end_object();
 }
 
-void write_pue(JsonWriter& w, const SiteView& v) {
+void write_pue(JsonWriter& w, const plan::SiteView& v) {
   w.key("pue").begin_object().field("value", v.pue.middle).field("low", v.pue.low);
   w.field("high", v.pue.high).field("reference", v.pue.reference);
   w.key("free_cooling_ratio");
@@ -149,7 +150,7 @@ void write_pue(JsonWriter& w, const SiteView& v) {
   v.breakdown ? w.value(v.breakdown->wue_l_per_kwh) : w.null();
   w.key("parts").begin_array();
   if (v.breakdown) {
-    for (const PuePart& p : v.breakdown->parts) {
+    for (const facility::PuePart& p : v.breakdown->parts) {
       w.begin_object().field("name", p.name).field("power_w", p.power.base());
       w.field("pue_share_ratio", v.it_mean > Watts(0) ? p.power / v.it_mean : 0.0).end_object();
     }
@@ -157,7 +158,7 @@ void write_pue(JsonWriter& w, const SiteView& v) {
   w.end_array().end_object();
 }
 
-void write_site(JsonWriter& w, const SiteView& v) {
+void write_site(JsonWriter& w, const plan::SiteView& v) {
   w.begin_object().field("name", v.site->name).field("region", v.site->region);
   w.field("cooling", v.site->cooling).key("power_limit_w");
   v.site->power ? w.value(v.site->power->base()) : w.null();
@@ -173,14 +174,14 @@ void write_site(JsonWriter& w, const SiteView& v) {
 
 }  // namespace
 
-std::string hall_view_json(const Review& review) {
+std::string hall_view_json(const plan::Review& review) {
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "hall").key("sites").begin_array();
-  for (const SiteView& v : review.sites) {
+  for (const plan::SiteView& v : review.sites) {
     if (v.has_machines()) write_site(w, v);
   }
   w.end_array().end_object();
   return w.text() + '\n';
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -12,13 +12,13 @@
 
 #include "plan/stages.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // A hall of more racks is counted, and this many are listed.
 inline constexpr int kMostRacksListed = 2000;
 // Positions of a row: assumption, for drawing only.
 inline constexpr int kRackPositions = 16;
 
-std::string hall_view_json(const Review& review);
+std::string hall_view_json(const plan::Review& review);
 
-}  // namespace orrery
+}  // namespace orrery::report

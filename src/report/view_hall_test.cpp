@@ -9,13 +9,13 @@
 #include "plan/review.h"
 #include "report/view_fixture.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 using Json = nlohmann::json;
 
 Json hall_view(const design::Design& d) {
-  return Json::parse(hall_view_json(run_stages(d, known())));
+  return Json::parse(hall_view_json(plan::run_stages(d, machine::known())));
 }
 
 // A stage gives on what comes in, and the source feeds everything.
@@ -84,4 +84,4 @@ TEST(view_hall, a_node_that_fits_no_rack_is_drawn_above_its_limit) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::report

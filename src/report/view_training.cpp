@@ -13,15 +13,15 @@
 #include "training/stage_memory.h"
 #include "training/trace.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 struct Asked {
-  const TrainView* view = nullptr;
-  std::optional<TrainingRun> run;  // none for a plain network
+  const plan::TrainView* view = nullptr;
+  std::optional<plan::TrainingRun> run;  // none for a plain network
 };
 
-Result<TrainingRun> run_of(const Review& r, const TrainView& view) {
+Result<plan::TrainingRun> run_of(const plan::Review& r, const plan::TrainView& view) {
   auto run = training_run(view, *r.machine);
   if (run) return run;
   return fail({.code = "training.infeasible",
@@ -31,9 +31,9 @@ Result<TrainingRun> run_of(const Review& r, const TrainView& view) {
                .fix = "change batch, layout or nodes of this workload"});
 }
 
-Result<Asked> ask(const Review& review, const std::string& workload) {
+Result<Asked> ask(const plan::Review& review, const std::string& workload) {
   Asked a;
-  for (const TrainView& t : review.trains) {
+  for (const plan::TrainView& t : review.trains) {
     if (workload.empty() || t.label == workload) {
       a.view = &t;
       break;
@@ -55,7 +55,7 @@ Result<Asked> ask(const Review& review, const std::string& workload) {
   return a;
 }
 
-void write_layout(JsonWriter& w, const Layout& l, const std::string& text) {
+void write_layout(JsonWriter& w, const training::Layout& l, const std::string& text) {
   w.key("layout").begin_object().field("text", text);
   w.field("tp", l.tp).field("pp", l.pp).field("vp", l.vp).field("dp", l.dp).field("cp", l.cp);
   w.field("ep", l.ep).field("microbatch", l.microbatch).field("sharding", to_text(l.sharding));
@@ -70,18 +70,18 @@ void write_part(JsonWriter& w, std::string_view id, std::string_view label, doub
   w.field("share_ratio", whole > 0 ? seconds / whole : 0.0).end_object();
 }
 
-void write_step(JsonWriter& w, const TrainingPrediction& p) {
+void write_step(JsonWriter& w, const machine::TrainingPrediction& p) {
   w.key("step").begin_object().field("time_s", p.step_time_s.value);
   w.field("low_s", p.step_time_s.low).field("high_s", p.step_time_s.high);
   w.key("parts").begin_array();
-  for (int i = 0; i < kStepPhaseCount; ++i) {
-    const auto phase = static_cast<StepPhase>(i);
+  for (int i = 0; i < training::kStepPhaseCount; ++i) {
+    const auto phase = static_cast<training::StepPhase>(i);
     write_part(w, word_of(phase), to_text(phase), p.step.part(phase), p.step.seconds);
   }
   w.end_array().end_object();
 }
 
-void write_stage(JsonWriter& w, int index, const StageMemory& m, Bytes limit) {
+void write_stage(JsonWriter& w, int index, const training::StageMemory& m, Bytes limit) {
   w.begin_object().field("stage", index).field("total_bytes", m.total().base());
   w.key("parts").begin_array();
   const auto part = [&](std::string_view id, std::string_view label, Bytes bytes) {
@@ -97,10 +97,10 @@ void write_stage(JsonWriter& w, int index, const StageMemory& m, Bytes limit) {
   w.end_array().end_object();
 }
 
-void write_memory(JsonWriter& w, const TrainingRun& run, const Models& models) {
-  const TrainingPrediction& p = run.prediction;
-  StepScratch scratch;
-  const FrameworkModel framework =
+void write_memory(JsonWriter& w, const plan::TrainingRun& run, const machine::Models& models) {
+  const machine::TrainingPrediction& p = run.prediction;
+  training::StepScratch scratch;
+  const training::FrameworkModel framework =
       models.training.framework(run.query.framework, run.query.release);
   const auto stages = memory_by_stage(job_of(run.query), p.layout, framework, scratch);
   w.key("memory").begin_object().field("limit_bytes", p.memory_limit.base());
@@ -111,30 +111,30 @@ void write_memory(JsonWriter& w, const TrainingRun& run, const Models& models) {
   w.end_array().end_object();
 }
 
-std::string timeline_note(const TrainingPrediction& p, int drawn) {
+std::string timeline_note(const machine::TrainingPrediction& p, int drawn) {
   std::string note;
   if (drawn < p.step.microbatches) {
     note = fmt::format("{} of {} microbatches are drawn; the others repeat the middle.", drawn,
                        p.step.microbatches);
   }
-  if (p.layout.pp > 1 && (p.layout.vp > 1 || p.layout.schedule == Schedule::zero_bubble)) {
+  if (p.layout.pp > 1 && (p.layout.vp > 1 || p.layout.schedule == catalog::Schedule::zero_bubble)) {
     note += (note.empty() ? "" : " ");
     note += "Drawn as 1F1B of the same stage times: the bubbles of this schedule are smaller.";
   }
   return note;
 }
 
-void write_timeline(JsonWriter& w, const TrainingPrediction& p) {
+void write_timeline(JsonWriter& w, const machine::TrainingPrediction& p) {
   const int stages = std::max(1, p.step.stages.count);
-  const int most = std::clamp(kMostTimelineBlocks / (2 * stages), 1, kTracedMicrobatches);
+  const int most = std::clamp(kMostTimelineBlocks / (2 * stages), 1, training::kTracedMicrobatches);
   const int drawn = std::min(p.step.microbatches, most);
   const auto blocks = schedule_blocks(p.step.stages, drawn);
   double end = 0;
-  for (const TraceBlock& b : blocks) end = std::max(end, b.start_s + b.seconds);
+  for (const training::TraceBlock& b : blocks) end = std::max(end, b.start_s + b.seconds);
   w.key("timeline").begin_object().field("stages", stages);
   w.field("microbatches", p.step.microbatches).field("microbatches_drawn", drawn);
   w.field("end_s", end).field("note", timeline_note(p, drawn)).key("blocks").begin_array();
-  for (const TraceBlock& b : blocks) {
+  for (const training::TraceBlock& b : blocks) {
     w.begin_object().field("stage", b.stage).field("microbatch", b.microbatch);
     w.field("kind", b.backward ? "backward" : "forward").field("start_s", b.start_s);
     w.field("time_s", b.seconds).end_object();
@@ -142,7 +142,7 @@ void write_timeline(JsonWriter& w, const TrainingPrediction& p) {
   w.end_array().end_object();
 }
 
-void write_search(JsonWriter& w, const TrainingQuery& q) {
+void write_search(JsonWriter& w, const machine::TrainingQuery& q) {
   w.key("search").begin_object().field("kind", "search-layout").field("model", q.model.id);
   w.field("accelerator", q.accelerator->id).field("gpus", q.gpus).field("batch", q.batch);
   w.field("sequence", static_cast<std::int64_t>(q.sequence));
@@ -151,25 +151,25 @@ void write_search(JsonWriter& w, const TrainingQuery& q) {
   w.end_object();
 }
 
-void write_figures(JsonWriter& w, const Review& r, const TrainView& view) {
+void write_figures(JsonWriter& w, const plan::Review& r, const plan::TrainView& view) {
   w.key("figures").begin_object();
-  for (const Section& s : training_sections(r)) {
-    if (s.layer != Layer::training || s.name != view.label) continue;
-    for (const Figure& f : s.figures) write_figure(w, f);
+  for (const machine::Section& s : training_sections(r)) {
+    if (s.layer != machine::Layer::training || s.name != view.label) continue;
+    for (const machine::Figure& f : s.figures) write_figure(w, f);
     break;
   }
   w.end_object();
 }
 
 // A plain network: data parallel, one stage, the parts that its model has.
-void write_plain(JsonWriter& w, const TrainView& v) {
-  const StepPlan& plan = v.step;
-  write_layout(w, {.dp = v.accelerators, .sharding = Sharding::none}, plan.layout);
+void write_plain(JsonWriter& w, const plan::TrainView& v) {
+  const plan::StepPlan& plan = v.step;
+  write_layout(w, {.dp = v.accelerators, .sharding = catalog::Sharding::none}, plan.layout);
   w.field("layout_chosen", true).field("fits", v.feasible());
   w.key("step").begin_object().field("time_s", plan.step.base());
   w.field("low_s", plan.step.base() / (1 + plan.error));
   w.field("high_s", plan.step.base() * (1 + plan.error)).key("parts").begin_array();
-  for (const StepSlice& s : plan.parts) {
+  for (const plan::StepSlice& s : plan.parts) {
     std::string id = s.name;
     std::ranges::replace(id, ' ', '-');
     write_part(w, id, s.name, s.time.base(), plan.step.base());
@@ -186,8 +186,8 @@ void write_plain(JsonWriter& w, const TrainView& v) {
   w.key("search").null();
 }
 
-void write_transformer(JsonWriter& w, const TrainingRun& run, const Models& models) {
-  const TrainingPrediction& p = run.prediction;
+void write_transformer(JsonWriter& w, const plan::TrainingRun& run, const machine::Models& models) {
+  const machine::TrainingPrediction& p = run.prediction;
   write_layout(w, p.layout, to_text(p.layout));
   w.field("layout_chosen", p.layout_chosen).field("fits", p.fits);
   write_step(w, p);
@@ -198,14 +198,14 @@ void write_transformer(JsonWriter& w, const TrainingRun& run, const Models& mode
 
 }  // namespace
 
-Result<std::string> training_view_json(const Review& review, const std::string& workload) {
+Result<std::string> training_view_json(const plan::Review& review, const std::string& workload) {
   const auto asked = ask(review, workload);
   if (!asked) return std::unexpected(asked.error());
-  const TrainView& v = *asked->view;
+  const plan::TrainView& v = *asked->view;
   JsonWriter w(0);
   w.begin_object().field("schema_version", 1).field("kind", "training");
   w.key("workloads").begin_array();
-  for (const TrainView& t : review.trains) w.value(t.label);
+  for (const plan::TrainView& t : review.trains) w.value(t.label);
   w.end_array().field("workload", v.label);
   w.field("model", v.model ? v.model->id : "plain network");
   w.field("accelerator", v.fleet->accelerator()->id);
@@ -220,16 +220,16 @@ Result<std::string> training_view_json(const Review& review, const std::string& 
   return w.text() + '\n';
 }
 
-Result<std::string> training_trace_json(const Review& review, const std::string& workload) {
+Result<std::string> training_trace_json(const plan::Review& review, const std::string& workload) {
   const auto asked = ask(review, workload);
   if (!asked) return std::unexpected(asked.error());
   if (!asked->run) {
     return fail({.code = "training.no-trace",
                  .what = "a network that is no transformer has no timeline of its step"});
   }
-  const TrainingPrediction& p = asked->run->prediction;
+  const machine::TrainingPrediction& p = asked->run->prediction;
   return step_trace_json(
       p.step, review.design().name + ", " + asked->view->label + ": " + to_text(p.layout));
 }
 
-}  // namespace orrery
+}  // namespace orrery::report

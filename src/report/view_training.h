@@ -11,16 +11,16 @@
 #include "base/diagnostic.h"
 #include "plan/stages.h"
 
-namespace orrery {
+namespace orrery::report {
 
 // Blocks of a timeline; more are no picture.
 inline constexpr int kMostTimelineBlocks = 4096;
 
 // `workload` by name; empty: the first that trains. Faults: "training.no-workload",
 // "training.infeasible" and those of the prediction.
-Result<std::string> training_view_json(const Review& review, const std::string& workload);
+Result<std::string> training_view_json(const plan::Review& review, const std::string& workload);
 
 // One step for Chrome's and Perfetto's viewers. A plain network has none: "training.no-trace".
-Result<std::string> training_trace_json(const Review& review, const std::string& workload);
+Result<std::string> training_trace_json(const plan::Review& review, const std::string& workload);
 
-}  // namespace orrery
+}  // namespace orrery::report

@@ -10,28 +10,28 @@
 #include "plan/review.h"
 #include "report/view_fixture.h"
 
-namespace orrery {
+namespace orrery::report {
 namespace {
 
 using testing::HasSubstr;
 using Json = nlohmann::json;
 
 Json training_view(const design::Design& d, const std::string& workload = "") {
-  return Json::parse(text_of(training_view_json(run_stages(d, known()), workload)));
+  return Json::parse(text_of(training_view_json(plan::run_stages(d, machine::known()), workload)));
 }
 
 design::Design training_sample(const design::Change& edit) {
-  return design_of(
-      design::edit_text(design::find_template("superpod-h100")->text, edit, known().catalog())
-          .value()
-          .text);
+  return design_of(design::edit_text(design::find_template("superpod-h100")->text, edit,
+                                     machine::known().catalog())
+                       .value()
+                       .text);
 }
 
 TEST(view_training, every_run_of_every_template_adds_up) {
   int runs = 0;
   for (const design::Template& t : design::templates()) {
     const design::Design d = template_design(t.name);
-    for (const TrainView& train : run_stages(d, known()).trains) {
+    for (const plan::TrainView& train : plan::run_stages(d, machine::known()).trains) {
       SCOPED_TRACE(std::string(t.name) + ' ' + train.label);
       const Json v = training_view(d, train.label);
       ++runs;
@@ -97,8 +97,8 @@ TEST(view_training, what_does_not_fit_is_drawn_and_says_so) {
 }
 
 TEST(view_training, the_trace_is_one_that_viewers_read) {
-  const Json t = Json::parse(text_of(
-      training_trace_json(run_stages(template_design("superpod-h100"), known()), "pretrain")));
+  const Json t = Json::parse(text_of(training_trace_json(
+      plan::run_stages(template_design("superpod-h100"), machine::known()), "pretrain")));
   ASSERT_FALSE(t["traceEvents"].empty());
   for (const Json& e : t["traceEvents"]) {
     EXPECT_EQ(e["ph"], "X");
@@ -108,7 +108,7 @@ TEST(view_training, the_trace_is_one_that_viewers_read) {
 
 TEST(view_training, refuses_what_does_not_train) {
   const auto refused = [](const design::Design& d, const std::string& name) {
-    const auto r = training_view_json(run_stages(d, known()), name);
+    const auto r = training_view_json(plan::run_stages(d, machine::known()), name);
     return r ? "" : to_text(r.error());
   };
   EXPECT_THAT(refused(template_design("inference-pod"), ""), HasSubstr("training.no-workload"));
@@ -119,4 +119,4 @@ TEST(view_training, refuses_what_does_not_train) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::report

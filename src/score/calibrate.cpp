@@ -12,14 +12,14 @@
 #include "base/text.h"
 #include "compute/power.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 // Fewer rows than this do not fix a set of parameters.
 constexpr std::size_t kLeastRows = 12;
 
 struct ProbeRow {
-  Operation op;
+  workload::Operation op;
   std::string part;
   Seconds seconds;
   Watts power;
@@ -31,38 +31,38 @@ double middle_miss(std::vector<double> misses) {
   return quantile(std::move(misses), 0.5, Between::higher);
 }
 
-std::optional<GemmPass> pass_from(std::string_view text) {
-  if (text.empty() || text == "forward") return GemmPass::forward;
-  if (text == "dgrad") return GemmPass::dgrad;
-  if (text == "wgrad") return GemmPass::wgrad;
+std::optional<workload::GemmPass> pass_from(std::string_view text) {
+  if (text.empty() || text == "forward") return workload::GemmPass::forward;
+  if (text == "dgrad") return workload::GemmPass::dgrad;
+  if (text == "wgrad") return workload::GemmPass::wgrad;
   return std::nullopt;
 }
 
 std::optional<ProbeRow> read_gemm(const CsvTable& t, const CsvRow& row) {
-  const auto dtype = from_word<Dtype>(t.text(row, "dtype"));
+  const auto dtype = from_word<catalog::Dtype>(t.text(row, "dtype"));
   const auto pass = pass_from(t.text(row, "pass"));
   const auto m = t.number(row, "m");
   const auto n = t.number(row, "n");
   const auto k = t.number(row, "k");
   if (!dtype || !pass || !m || !n || !k) return std::nullopt;
-  return ProbeRow{.op = Gemm{.m = *m, .n = *n, .k = *k, .dtype = *dtype, .pass = *pass},
+  return ProbeRow{.op = workload::Gemm{.m = *m, .n = *n, .k = *k, .dtype = *dtype, .pass = *pass},
                   .part = std::string(to_text(*dtype)) + " products"};
 }
 
 std::optional<ProbeRow> read_attention(const CsvTable& t, const CsvRow& row) {
   const auto number = [&](std::string_view name) { return t.number(row, name).value_or(0); };
-  Attention a{.batch = number("batch"),
-              .q_heads = number("q_heads"),
-              .kv_heads = number("kv_heads"),
-              .qk_dim = number("head_dim"),
-              .v_dim = number("head_dim"),
-              .q_len = number("q_len"),
-              .kv_len = number("kv_len")};
+  workload::Attention a{.batch = number("batch"),
+                        .q_heads = number("q_heads"),
+                        .kv_heads = number("kv_heads"),
+                        .qk_dim = number("head_dim"),
+                        .v_dim = number("head_dim"),
+                        .q_len = number("q_len"),
+                        .kv_len = number("kv_len")};
   a.backward = t.text(row, "pass") == "backward";
   if (a.batch <= 0 || a.kv_heads <= 0 || a.q_len <= 0 || a.kv_len < a.q_len) return std::nullopt;
-  const char* part = a.backward                  ? "backward attention"
-                     : a.q_len <= kDecodeQueries ? "decode attention"
-                                                 : "prefill attention";
+  const char* part = a.backward                           ? "backward attention"
+                     : a.q_len <= compute::kDecodeQueries ? "decode attention"
+                                                          : "prefill attention";
   return ProbeRow{.op = a, .part = part};
 }
 
@@ -73,7 +73,7 @@ std::optional<ProbeRow> read_row(const CsvTable& t, const CsvRow& row) {
   if (op == "attention") read = read_attention(t, row);
   if (op == "pass" && t.number(row, "bytes")) {
     const Bytes each(*t.number(row, "bytes"));
-    read = ProbeRow{.op = MemoryPass{.read = each, .written = each}, .part = "passes"};
+    read = ProbeRow{.op = workload::MemoryPass{.read = each, .written = each}, .part = "passes"};
   }
   const auto seconds = t.number(row, "seconds");
   if (!read || !seconds || *seconds <= 0) return std::nullopt;
@@ -84,44 +84,46 @@ std::optional<ProbeRow> read_row(const CsvTable& t, const CsvRow& row) {
 }
 
 // A layout's factor is fitted only where rows have that layout.
-bool has_pass(const std::vector<KernelSample>& samples, GemmPass pass) {
-  return std::ranges::any_of(samples, [pass](const KernelSample& s) {
-    return std::get<Gemm>(s.kernels.front()).pass == pass;
+bool has_pass(const std::vector<compute::KernelSample>& samples, workload::GemmPass pass) {
+  return std::ranges::any_of(samples, [pass](const compute::KernelSample& s) {
+    return std::get<workload::Gemm>(s.kernels.front()).pass == pass;
   });
 }
 
-std::vector<FitParameter> parameters_of(const std::string& part,
-                                        const std::vector<KernelSample>& samples) {
-  if (part == "passes") return pass_parameters();
-  if (part == "prefill attention") return attention_parameters(AttentionKernel::prefill);
-  if (part == "backward attention") return attention_parameters(AttentionKernel::backward);
-  if (part == "decode attention") return attention_parameters(AttentionKernel::decode);
+std::vector<compute::FitParameter> parameters_of(
+    const std::string& part, const std::vector<compute::KernelSample>& samples) {
+  if (part == "passes") return compute::pass_parameters();
+  if (part == "prefill attention") return attention_parameters(compute::AttentionKernel::prefill);
+  if (part == "backward attention") return attention_parameters(compute::AttentionKernel::backward);
+  if (part == "decode attention") return attention_parameters(compute::AttentionKernel::decode);
   const std::string dtype = part.substr(0, part.find(' '));
-  std::vector<FitParameter> all = gemm_parameters(*from_word<Dtype>(dtype));
-  for (const auto& [pass, name] :
-       {std::pair{GemmPass::dgrad, "dgrad"}, std::pair{GemmPass::wgrad, "wgrad"}}) {
+  std::vector<compute::FitParameter> all =
+      compute::gemm_parameters(*from_word<catalog::Dtype>(dtype));
+  for (const auto& [pass, name] : {std::pair{workload::GemmPass::dgrad, "dgrad"},
+                                   std::pair{workload::GemmPass::wgrad, "wgrad"}}) {
     if (!has_pass(samples, pass)) continue;
     all.push_back({.dtype = dtype, .name = name, .start = 1, .step = 0.02, .low = 0.5, .high = 2});
   }
   return all;
 }
 
-double median_error(const DeviceModel& device, const std::vector<KernelSample>& samples) {
+double median_error(const compute::DeviceModel& device,
+                    const std::vector<compute::KernelSample>& samples) {
   std::vector<double> errors;
-  for (const KernelSample& s : samples) {
+  for (const compute::KernelSample& s : samples) {
     const Seconds predicted = kernel_time(device, s.kernels.front());
     errors.push_back(std::abs(predicted / s.measured - 1));
   }
   return middle_miss(std::move(errors));
 }
 
-void check_sustained(const DeviceModel& device, const std::vector<ProbeRow>& rows,
+void check_sustained(const compute::DeviceModel& device, const std::vector<ProbeRow>& rows,
                      CalibrationReport& report) {
   std::vector<double> time;
   std::vector<double> power;
   for (const ProbeRow& r : rows) {
     if (!r.sustained) continue;
-    const Throttled t = throttle(device, kernel_cost(device, r.op));
+    const compute::Throttled t = throttle(device, kernel_cost(device, r.op));
     time.push_back(std::abs(t.time / r.seconds - 1));
     if (r.power > Watts(0)) power.push_back(std::abs(t.power / r.power - 1));
   }
@@ -141,12 +143,12 @@ Diagnostic nothing_to_fit(const CsvTable& probe) {
 
 }  // namespace
 
-Result<CalibrationReport> calibrate(const CsvTable& probe, const Accelerator& accelerator,
-                                    const Calibration& shipped) {
+Result<CalibrationReport> calibrate(const CsvTable& probe, const catalog::Accelerator& accelerator,
+                                    const compute::Calibration& shipped) {
   CalibrationReport report{.accelerator = accelerator.id, .gpu = {}, .parts = {}};
   std::vector<ProbeRow> rows;
-  std::map<std::string, std::vector<KernelSample>> samples;
-  const DeviceModel before = device_model(accelerator, shipped);
+  std::map<std::string, std::vector<compute::KernelSample>> samples;
+  const compute::DeviceModel before = device_model(accelerator, shipped);
   for (const CsvRow& row : probe.rows()) {
     ++report.rows;
     if (report.gpu.empty()) report.gpu = probe.text(row, "gpu");
@@ -158,7 +160,7 @@ Result<CalibrationReport> calibrate(const CsvTable& probe, const Accelerator& ac
     }
     rows.push_back(std::move(*read));
   }
-  Calibration fitted = shipped;
+  compute::Calibration fitted = shipped;
   for (const auto& [part, of_part] : samples) {
     if (of_part.size() < kLeastRows && part != "passes") continue;
     CalibrationPart p{.name = part, .fit = {}, .median_before = median_error(before, of_part)};
@@ -175,7 +177,7 @@ std::string calibration_csv(const CalibrationReport& report) {
   std::string out =
       "accelerator,library,dtype,parameter,value,fit,rows,held_out_median,held_out_p90\n";
   for (const CalibrationPart& p : report.parts) {
-    for (const CalibrationValue& v : p.fit.values) {
+    for (const compute::CalibrationValue& v : p.fit.values) {
       out += fmt::format("{},{},{},{},{},{},{},{:.3f},{:.3f}\n", v.accelerator, v.library, v.dtype,
                          v.parameter, significant(v.value, 4),
                          csv_field("orrery calibrate: " + p.name + " of one " + report.gpu),
@@ -203,4 +205,4 @@ std::string calibration_text(const CalibrationReport& report) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -13,11 +13,11 @@
 #include "base/diagnostic.h"
 #include "compute/fit.h"
 
-namespace orrery {
+namespace orrery::score {
 
 struct CalibrationPart {
   std::string name;  // "bf16 products", "passes", "decode attention"
-  FitResult fit;
+  compute::FitResult fit;
   double median_before = 0;  // error of the shipped parameters on the same rows
 };
 
@@ -33,11 +33,11 @@ struct CalibrationReport {
   double sustained_watts_error = 0;
 };
 
-Result<CalibrationReport> calibrate(const CsvTable& probe, const Accelerator& accelerator,
-                                    const Calibration& shipped);
+Result<CalibrationReport> calibrate(const CsvTable& probe, const catalog::Accelerator& accelerator,
+                                    const compute::Calibration& shipped);
 
 // In the format of data/calibration/*.csv.
 std::string calibration_csv(const CalibrationReport& report);
 std::string calibration_text(const CalibrationReport& report);
 
-}  // namespace orrery
+}  // namespace orrery::score

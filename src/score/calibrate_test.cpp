@@ -7,18 +7,18 @@
 #include "catalog/embedded_table.h"
 #include "machine/known_fixture.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 Result<CalibrationReport> calibrated(std::string_view text) {
-  return calibrate(*CsvTable::parse(text, "probe.csv"), *known().catalog().accelerator("h200-sxm"),
-                   known().kernels);
+  return calibrate(*CsvTable::parse(text, "probe.csv"),
+                   *machine::known().catalog().accelerator("h200-sxm"), machine::known().kernels);
 }
 
 // What tools/probe measured on one H200. The shipped bf16 parameters come from other machines, so
 // their error here is a check of them; the fit must do better.
 TEST(Calibrate, OneH200) {
-  const auto report = calibrated(embedded_text("validation/h200_probe.csv").value());
+  const auto report = calibrated(catalog::embedded_text("validation/h200_probe.csv").value());
   ASSERT_TRUE(report);
   EXPECT_EQ(report->gpu, "NVIDIA H200");
   ASSERT_EQ(report->parts.size(), 6u);
@@ -35,11 +35,12 @@ TEST(Calibrate, OneH200) {
   EXPECT_NE(csv.find("h200-sxm,,bf16,wgrad,"), std::string::npos);
   EXPECT_NE(calibration_text(*report).find("sustained"), std::string::npos);
   // The output is a calibration file: it loads where the shipped one does.
-  std::vector<EmbeddedFile> files(embedded_files().begin(), embedded_files().end());
-  for (EmbeddedFile& file : files) {
+  std::vector<catalog::EmbeddedFile> files(catalog::embedded_files().begin(),
+                                           catalog::embedded_files().end());
+  for (catalog::EmbeddedFile& file : files) {
     if (file.path == "calibration/gemm.csv") file.text = csv;
   }
-  const auto loaded = read_calibration(load_knowledge(files).value());
+  const auto loaded = compute::read_calibration(load_knowledge(files).value());
   ASSERT_TRUE(loaded);
   EXPECT_NE(loaded->find("h200-sxm", "", "bf16", "efficiency"), nullptr);
 }
@@ -51,4 +52,4 @@ TEST(Calibrate, AFileWithoutRowsIsRefused) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::score

@@ -8,14 +8,14 @@
 #include "base/text.h"
 #include "fabric/nccl_tuner.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 constexpr double kEfaAdapterGbits = 400;  // where a row counts adapters only: those of p6
 
 // Ranks that share a scale-up domain: the rack's where the row says NVLink spans hosts, else the
 // host's.
-int domain_of(const Accelerator& a, int per_node, std::string_view fabric) {
+int domain_of(const catalog::Accelerator& a, int per_node, std::string_view fabric) {
   const std::string f = lowered(fabric);
   const bool spans = f.find("nvlink") != std::string::npos || f.find("mnnvl") != std::string::npos;
   if (a.scaleup_domain > 8) return spans ? a.scaleup_domain : per_node;
@@ -30,13 +30,14 @@ std::optional<double> measured_time(const CsvTable& table, const CsvRow& row) {
   return std::nullopt;
 }
 
-GpuGeneration generation_of(std::string_view link) {
-  if (link.starts_with("NVLink5") || link.starts_with("NVLink6")) return GpuGeneration::blackwell;
-  if (link.starts_with("NVLink4")) return GpuGeneration::hopper;
-  return GpuGeneration::ampere;
+fabric::GpuGeneration generation_of(std::string_view link) {
+  if (link.starts_with("NVLink5") || link.starts_with("NVLink6"))
+    return fabric::GpuGeneration::blackwell;
+  if (link.starts_with("NVLink4")) return fabric::GpuGeneration::hopper;
+  return fabric::GpuGeneration::ampere;
 }
 
-std::vector<std::string> groups_of(const CollectiveRow& r, const CollectiveTime& detail) {
+std::vector<std::string> groups_of(const CollectiveRow& r, const fabric::CollectiveTime& detail) {
   const bool large = r.call.bytes >= mib(64);
   return {large ? "size=from 64 MiB" : "size=below 64 MiB",
           fmt::format("gpu={}", r.wiring.accelerator->id),
@@ -46,9 +47,10 @@ std::vector<std::string> groups_of(const CollectiveRow& r, const CollectiveTime&
           fmt::format("quality={}", r.quality)};
 }
 
-void score_row(const CollectiveRow& r, const CollectiveParameters& parameters, Score& score) {
-  const Links links(r.wiring, parameters);
-  const CollectivePrediction p = links.predict(r.call, r.algorithm);
+void score_row(const CollectiveRow& r, const fabric::CollectiveParameters& parameters,
+               Score& score) {
+  const machine::Links links(r.wiring, parameters);
+  const machine::CollectivePrediction p = links.predict(r.call, r.algorithm);
   Estimate us = p.seconds * 1e6;
   us.basis = links.fitted() ? Basis::fitted : Basis::assumed;
   const auto groups = groups_of(r, p.detail);
@@ -58,10 +60,13 @@ void score_row(const CollectiveRow& r, const CollectiveParameters& parameters, S
                                   .counts = r.counts,
                                   .groups = groups,
                                   .note = {}});
-  const NcclMachine nccl{.generation = generation_of(r.wiring.accelerator->scaleup_link),
-                         .nic_per_rank = links.built().nic_rate * links.built().nics_per_rank,
-                         .nvls = links.built().scaleup.nvls_share > 0};
-  if (r.call.kind == Collective::all_to_all || r.call.kind == Collective::send_recv) return;
+  const fabric::NcclMachine nccl{
+      .generation = generation_of(r.wiring.accelerator->scaleup_link),
+      .nic_per_rank = links.built().nic_rate * links.built().nics_per_rank,
+      .nvls = links.built().scaleup.nvls_share > 0};
+  if (r.call.kind == workload::Collective::all_to_all ||
+      r.call.kind == workload::Collective::send_recv)
+    return;
   const double believed = nccl_choice(nccl, r.call, r.algorithm).time.base() * 1e6;
   score.series[1].rows.push_back({.id = r.id,
                                   .predicted = exact(believed, Basis::paper, "NCCL 2.30 tuning.cc"),
@@ -95,16 +100,16 @@ std::optional<NicText> parse_nics(std::string_view text) {
 
 std::expected<CollectiveRow, std::string> read_collective_row(const CsvTable& table,
                                                               const CsvRow& row,
-                                                              const Catalog& catalog) {
+                                                              const catalog::Catalog& catalog) {
   const auto text = [&](const char* column) { return table.text(row, column); };
   CollectiveRow r;
   r.id = std::string(text("id"));
   r.quality = std::string(text("quality").substr(0, 1));
   r.counts = r.quality != "C";
   r.measured_us = measured_time(table, row);
-  const Accelerator* a = catalog.accelerator(text("gpu"));
+  const catalog::Accelerator* a = catalog.accelerator(text("gpu"));
   if (!a) return std::unexpected(fmt::format("no accelerator {} in the catalog", text("gpu")));
-  const auto kind = from_any_word<Collective>(lowered(text("collective")));
+  const auto kind = from_any_word<workload::Collective>(lowered(text("collective")));
   const auto size = table.number(row, "bytes");
   const auto ranks = table.integer(row, "ranks"), nodes = table.integer(row, "nodes");
   if (!kind) return std::unexpected(fmt::format("no collective {}", text("collective")));
@@ -117,20 +122,22 @@ std::expected<CollectiveRow, std::string> read_collective_row(const CsvTable& ta
   r.wiring = {.accelerator = a,
               .domain = domain_of(*a, std::max(1, per_node), text("fabric")),
               .accelerators_per_host = std::max(1, per_node),
-              .network = NetworkKind::none,
+              .network = catalog::NetworkKind::none,
               .torch_timed = text("quality").find("handbook") != std::string_view::npos};
-  r.call = {.kind = *kind, .bytes = Bytes(*size), .group = packed_group(n, r.wiring.domain)};
+  r.call = {
+      .kind = *kind, .bytes = Bytes(*size), .group = machine::packed_group(n, r.wiring.domain)};
   if (n > r.wiring.domain) {
     const auto nics = parse_nics(text("nic_per_node"));
-    r.wiring.network = network_kind_from(text("fabric"), a->scaleup_link);
+    r.wiring.network = fabric::network_kind_from(text("fabric"), a->scaleup_link);
     if (!nics) return std::unexpected("ranks in several domains, and the NICs are not stated");
-    if (r.wiring.network == NetworkKind::none) {
+    if (r.wiring.network == catalog::NetworkKind::none) {
       return std::unexpected(fmt::format("no network kind in \"{}\"", text("fabric")));
     }
     r.wiring.nics_per_host = nics->count;
     r.wiring.nic_rate = nics->rate;
   }
-  r.algorithm = collective_algorithm_from(text("algo")).value_or(CollectiveAlgorithm::automatic);
+  r.algorithm = fabric::collective_algorithm_from(text("algo"))
+                    .value_or(fabric::CollectiveAlgorithm::automatic);
   return r;
 }
 
@@ -149,4 +156,4 @@ Result<Score> score_collectives(const CsvTable& table, const ScoreInputs& inputs
   return score;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

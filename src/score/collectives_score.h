@@ -9,23 +9,23 @@
 #include "machine/links.h"
 #include "score/score.h"
 
-namespace orrery {
+namespace orrery::score {
 
 Result<Score> score_collectives(const CsvTable& table, const ScoreInputs& inputs);
 
 // The machine and call of a row; the reason in words where it cannot be asked.
 struct CollectiveRow {
   std::string id;
-  Wiring wiring;
-  CollectiveCall call;
-  CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
+  machine::Wiring wiring;
+  workload::CollectiveCall call;
+  fabric::CollectiveAlgorithm algorithm = fabric::CollectiveAlgorithm::automatic;
   std::optional<double> measured_us;
   bool counts = true;
   std::string quality;
 };
 std::expected<CollectiveRow, std::string> read_collective_row(const CsvTable& table,
                                                               const CsvRow& row,
-                                                              const Catalog& catalog);
+                                                              const catalog::Catalog& catalog);
 
 // "8x400G", "16x100G", "4x100G EFA", "16 EFA" (400G each).
 struct NicText {
@@ -34,4 +34,4 @@ struct NicText {
 };
 std::optional<NicText> parse_nics(std::string_view text);
 
-}  // namespace orrery
+}  // namespace orrery::score

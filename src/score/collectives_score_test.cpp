@@ -5,7 +5,7 @@
 #include "catalog/embedded_table.h"
 #include "machine/known_fixture.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 const ScoreSummary* find(const std::vector<GroupSummary>& groups, std::string_view name) {
@@ -18,9 +18,9 @@ const ScoreSummary* find(const std::vector<GroupSummary>& groups, std::string_vi
 // The gate: measured rows of quality A and B. Median error at most 10 % from 64 MiB, 20 % below;
 // coverage of the 80 % interval between 0.70 and 0.92; and better than NCCL's own equations.
 TEST(CollectivesScore, PublishedRowsWithinTheGate) {
-  const auto table = embedded_table("validation/collectives.csv");
+  const auto table = catalog::embedded_table("validation/collectives.csv");
   ASSERT_TRUE(table.has_value());
-  const auto score = score_collectives(*table, {known(), nullptr});
+  const auto score = score_collectives(*table, {machine::known(), nullptr});
   ASSERT_TRUE(score.has_value());
   EXPECT_EQ(score->rows, 413);
   const ScoreSummary all = totals_of(score->series[0]);
@@ -46,7 +46,7 @@ TEST(CollectivesScore, RowsItCannotAskAreSkippedWithTheirReason) {
       "d,h100-sxm,8,2,16,8x400G,IB,all_reduce,auto,,A\n"
       "e,h100-sxm,8,2,16,8x400G,IB,all_reduce,auto,1024,A\n",
       "t.csv");
-  const auto score = score_collectives(*table, {known(), nullptr});
+  const auto score = score_collectives(*table, {machine::known(), nullptr});
   ASSERT_TRUE(score.has_value());
   EXPECT_EQ(score->skipped.size(), 4u);
   ASSERT_EQ(score->series[0].rows.size(), 1u);
@@ -63,11 +63,11 @@ TEST(CollectivesScore, NicTexts) {
 }
 
 TEST(CollectivesScore, RankAndRackDomains) {
-  EXPECT_EQ(packed_group(1984, 8).per_domain, 8);
-  EXPECT_EQ(packed_group(128, 72).per_domain, 64);
-  EXPECT_EQ(packed_group(72, 72).per_domain, 72);
-  EXPECT_EQ(packed_group(7, 8).per_domain, 7);
+  EXPECT_EQ(machine::packed_group(1984, 8).per_domain, 8);
+  EXPECT_EQ(machine::packed_group(128, 72).per_domain, 64);
+  EXPECT_EQ(machine::packed_group(72, 72).per_domain, 72);
+  EXPECT_EQ(machine::packed_group(7, 8).per_domain, 7);
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::score

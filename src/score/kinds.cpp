@@ -5,7 +5,7 @@
 #include "score/storage_score.h"
 #include "score/training_score.h"
 
-namespace orrery {
+namespace orrery::score {
 
 std::span<const ScoreKind> score_kinds() {
   static constexpr ScoreKind kKinds[] = {{"training", &score_training},
@@ -16,4 +16,4 @@ std::span<const ScoreKind> score_kinds() {
   return kKinds;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

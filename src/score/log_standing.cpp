@@ -2,25 +2,26 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::score {
 
-int domain_of_host(const Accelerator& a, int per_host) {
+int domain_of_host(const catalog::Accelerator& a, int per_host) {
   return a.scaleup_domain > 8 ? a.scaleup_domain : std::min(8, per_host);
 }
 
-LogStanding stand_log(const NcclLog& log, int ranks, const Wiring& wiring,
-                      const CollectiveParameters& parameters) {
-  const Links links(wiring, parameters);
+LogStanding stand_log(const fabric::NcclLog& log, int ranks, const machine::Wiring& wiring,
+                      const fabric::CollectiveParameters& parameters) {
+  const machine::Links links(wiring, parameters);
   LogStanding s;
-  for (const NcclLine& line : log.lines) {
+  for (const fabric::NcclLine& line : log.lines) {
     if (line.bytes <= 0) continue;
-    const CollectiveCall call{log.kind.value_or(Collective::all_reduce), Bytes(line.bytes),
-                              packed_group(ranks, wiring.domain)};
+    const workload::CollectiveCall call{log.kind.value_or(workload::Collective::all_reduce),
+                                        Bytes(line.bytes),
+                                        machine::packed_group(ranks, wiring.domain)};
     s.lines.push_back({line, links.predict(call)});
   }
-  GapFacts facts{.leaves_domain = ranks > wiring.domain,
-                 .roce = wiring.network == NetworkKind::roce,
-                 .nics = static_cast<int>(wiring.nics_per_host)};
+  fabric::GapFacts facts{.leaves_domain = ranks > wiring.domain,
+                         .roce = wiring.network == catalog::NetworkKind::roce,
+                         .nics = static_cast<int>(wiring.nics_per_host)};
   if (!s.lines.empty()) {
     facts.large_ratio = s.lines.back().expected.seconds.value / s.lines.back().seconds();
     facts.small_ratio = s.lines.front().expected.seconds.value / s.lines.front().seconds();
@@ -29,4 +30,4 @@ LogStanding stand_log(const NcclLog& log, int ranks, const Wiring& wiring,
   return s;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -8,11 +8,11 @@
 #include "fabric/nccl_log.h"
 #include "machine/links.h"
 
-namespace orrery {
+namespace orrery::score {
 
 struct LogLine {
-  NcclLine measured;
-  CollectivePrediction expected;
+  fabric::NcclLine measured;
+  machine::CollectivePrediction expected;
 
   double seconds() const { return measured.time_us * 1e-6; }
   // Outside the 80 % interval.
@@ -22,15 +22,15 @@ struct LogLine {
 
 struct LogStanding {
   std::vector<LogLine> lines;
-  std::vector<GapReason> reasons;
+  std::vector<fabric::GapReason> reasons;
 };
 
 // Accelerators of a host that the scale-up link joins, as nccl-tests sees them: the rack's where
 // the accelerator's link spans hosts.
-int domain_of_host(const Accelerator& accelerator, int per_host);
+int domain_of_host(const catalog::Accelerator& accelerator, int per_host);
 
 // `ranks` at least 2.
-LogStanding stand_log(const NcclLog& log, int ranks, const Wiring& wiring,
-                      const CollectiveParameters& parameters);
+LogStanding stand_log(const fabric::NcclLog& log, int ranks, const machine::Wiring& wiring,
+                      const fabric::CollectiveParameters& parameters);
 
-}  // namespace orrery
+}  // namespace orrery::score

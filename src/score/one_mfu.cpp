@@ -7,7 +7,7 @@
 #include "score/training_rows.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 struct MfuRow {
@@ -29,10 +29,11 @@ ScoreSummary score_one_mfu(const CsvTable& table, const ScoreInputs& inputs) {
   for (const CsvRow& row : table.rows()) {
     const auto r = read_training_row(table, row, inputs);
     if (!r || !r->counts || !r->tokens_per_s_per_gpu || r->query.model.is_moe()) continue;
-    const TrainingQuery& q = r->query;
-    const auto peak = q.accelerator->peak(product_dtype(q.precision));
+    const machine::TrainingQuery& q = r->query;
+    const auto peak = q.accelerator->peak(workload::product_dtype(q.precision));
     if (!peak) continue;
-    const Flops token = training_flops_per_token(q.model, q.sequence, FlopConvention::causal_half);
+    const Flops token =
+        training_flops_per_token(q.model, q.sequence, workload::FlopConvention::causal_half);
     groups[q.accelerator->id + std::string(to_text(q.precision))].push_back(
         {r->id, peak->base() / token.base(), *r->tokens_per_s_per_gpu});
   }
@@ -50,4 +51,4 @@ ScoreSummary score_one_mfu(const CsvTable& table, const ScoreInputs& inputs) {
   return summarise(pointers);
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

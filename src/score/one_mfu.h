@@ -6,9 +6,9 @@
 
 #include "score/score.h"
 
-namespace orrery {
+namespace orrery::score {
 
 // Over the rows of a training table that count; dense models only, as the method knows no other.
 ScoreSummary score_one_mfu(const CsvTable& table, const ScoreInputs& inputs);
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -10,7 +10,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 constexpr int kWorstRows = 20;
@@ -194,4 +194,4 @@ std::string score_markdown(const Score& score) {
   return out;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

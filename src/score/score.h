@@ -20,7 +20,7 @@
 #include "base/estimate.h"
 #include "machine/models.h"
 
-namespace orrery {
+namespace orrery::score {
 
 struct ScoredRow {
   std::string id;
@@ -77,11 +77,11 @@ std::vector<GroupSummary> groups_of_series(const ScoredSeries& series);
 std::vector<const ScoredRow*> worst_rows(const ScoredSeries& series, int most);
 
 struct ScoreInputs {
-  const Models& models;
+  const machine::Models& models;
   // The shape of a model that the catalog lacks: from `--models DIR`.
-  std::function<std::optional<ModelShape>(std::string_view id)> model;
+  std::function<std::optional<catalog::ModelShape>(std::string_view id)> model;
 
-  const Catalog& catalog() const { return models.catalog(); }
+  const catalog::Catalog& catalog() const { return models.catalog(); }
 };
 
 struct ScoreKind {
@@ -95,4 +95,4 @@ std::string score_predictions_csv(const Score& score);  // id,predicted,low,high
 std::string score_text(const Score& score);
 std::string score_markdown(const Score& score);
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 ScoredRow row(std::string id, double predicted, double measured, bool counts = true) {
@@ -54,4 +54,4 @@ TEST(Score, JsonHasTheKeysOfTheContract) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::score

@@ -7,26 +7,26 @@
 #include "base/text.h"
 #include "machine/predict_serving.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 // The benchmark behind these rows sends ten prompts for each concurrent client.
 constexpr double kRequestsPerClient = 10;
 
 // "meta-llama/Llama-3.1-70B": by its whole name, by the part after the slash, or from --models.
-std::optional<ModelShape> shape_of(const std::string& path, const ScoreInputs& inputs) {
+std::optional<catalog::ModelShape> shape_of(const std::string& path, const ScoreInputs& inputs) {
   const std::string low = lowered(path);
   for (const std::string& name : {path, low, low.substr(low.find('/') + 1)}) {
-    if (const ModelShape* known = inputs.catalog().model(name)) return *known;
+    if (const catalog::ModelShape* known = inputs.catalog().model(name)) return *known;
   }
   return inputs.model ? inputs.model(path) : std::nullopt;
 }
 
-std::optional<Dtype> format_of(std::string_view mode, std::string_view precision) {
+std::optional<catalog::Dtype> format_of(std::string_view mode, std::string_view precision) {
   if (mode.empty()) mode = precision;
-  if (mode.starts_with("fp8")) return Dtype::fp8;
-  if (mode == "nvfp4" || mode == "fp4") return Dtype::fp4;
-  if (mode.empty() || mode == "bf16") return Dtype::bf16;
+  if (mode.starts_with("fp8")) return catalog::Dtype::fp8;
+  if (mode == "nvfp4" || mode == "fp4") return catalog::Dtype::fp4;
+  if (mode.empty() || mode == "bf16") return catalog::Dtype::bf16;
   return std::nullopt;
 }
 
@@ -36,24 +36,25 @@ std::string accelerator_id(std::string_view system) {
   return id;
 }
 
-ServingSplit split_of(const CsvTable& t, const CsvRow& row, const ModelShape& model) {
+serving::ServingSplit split_of(const CsvTable& t, const CsvRow& row,
+                               const catalog::ModelShape& model) {
   const auto field = [&](std::string_view name) {
     return static_cast<int>(t.integer(row, name).value_or(1));
   };
-  ServingSplit s{.tp = field("tp_size"),
-                 .pp = field("pp_size"),
-                 .attention_dp = field("attention_dp_size"),
-                 .moe_tp = 0,
-                 .ep = model.is_moe() ? field("moe_ep_size") : 1};
+  serving::ServingSplit s{.tp = field("tp_size"),
+                          .pp = field("pp_size"),
+                          .attention_dp = field("attention_dp_size"),
+                          .moe_tp = 0,
+                          .ep = model.is_moe() ? field("moe_ep_size") : 1};
   // Engines name the size of the group twice where every rank attends by itself.
   if (s.attention_dp > 1 && s.tp == s.attention_dp) s.tp = 1;
   return s;
 }
 
-std::expected<ServingQuery, std::string> read_row(const CsvTable& t, const CsvRow& row,
-                                                  const ScoreInputs& inputs) {
+std::expected<machine::ServingQuery, std::string> read_row(const CsvTable& t, const CsvRow& row,
+                                                           const ScoreInputs& inputs) {
   if (t.text(row, "mode") != "agg") return std::unexpected("prefill and decode apart");
-  ServingQuery q;
+  machine::ServingQuery q;
   const auto model = shape_of(std::string(t.text(row, "model_path")), inputs);
   if (!model) return std::unexpected("unknown model");
   q.model = *model;
@@ -63,9 +64,10 @@ std::expected<ServingQuery, std::string> read_row(const CsvTable& t, const CsvRo
   const auto products = format_of(t.text(row, "gemm_quant_mode"), precision);
   const auto experts = format_of(t.text(row, "moe_quant_mode"), precision);
   if (!products || !experts) return std::unexpected("weight-only format");
-  const bool narrow = *products != Dtype::bf16;
-  q.precision = {
-      .products = *products, .experts = *experts, .kv = narrow ? Dtype::fp8 : Dtype::bf16};
+  const bool narrow = *products != catalog::Dtype::bf16;
+  q.precision = {.products = *products,
+                 .experts = *experts,
+                 .kv = narrow ? catalog::Dtype::fp8 : catalog::Dtype::bf16};
   q.engine = t.text(row, "backend");
   q.split = split_of(t, row, *model);
   const auto input = t.number(row, "isl");
@@ -77,7 +79,8 @@ std::expected<ServingQuery, std::string> read_row(const CsvTable& t, const CsvRo
   return q;
 }
 
-std::vector<std::string> groups_of(const CsvTable& t, const CsvRow& row, const ServingQuery& q) {
+std::vector<std::string> groups_of(const CsvTable& t, const CsvRow& row,
+                                   const machine::ServingQuery& q) {
   const std::string engine(t.text(row, "backend"));
   return {"gpu=" + q.accelerator->id,
           "engine=" + engine,
@@ -122,4 +125,4 @@ Result<Score> score_serving(const CsvTable& table, const ScoreInputs& inputs) {
   return score;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

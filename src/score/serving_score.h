@@ -9,8 +9,8 @@
 
 #include "score/score.h"
 
-namespace orrery {
+namespace orrery::score {
 
 Result<Score> score_serving(const CsvTable& table, const ScoreInputs& inputs);
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -9,7 +9,7 @@
 
 #include "machine/known_fixture.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 // Rows of others that stay outside the repository: the test runs where they lie beside it.
@@ -20,7 +20,7 @@ TEST(ServingScore, DenseModelsOnPublishedRows) {
   if (!file) GTEST_SKIP() << "no " << kRows;
   std::stringstream text;
   text << file.rdbuf();
-  const ScoreInputs inputs{.models = known(), .model = {}};
+  const ScoreInputs inputs{.models = machine::known(), .model = {}};
   const Score score = *score_serving(*CsvTable::parse(text.str(), "serving.csv"), inputs);
   std::map<std::string, ScoreSummary> tpot;
   for (const GroupSummary& g : groups_of_series(score.series[0])) tpot[g.name] = g.summary;
@@ -39,7 +39,7 @@ TEST(ServingScore, DenseModelsOnPublishedRows) {
 }
 
 TEST(ServingScore, RowsOutsideTheModelAreSkippedWithAReason) {
-  const ScoreInputs inputs{.models = known(), .model = {}};
+  const ScoreInputs inputs{.models = machine::known(), .model = {}};
   const std::string_view text =
       "id,backend,model_path,system,precision,mode,isl,osl,gemm_quant_mode,moe_quant_mode,"
       "batch_size,tp_size,silicon_ttft_ms,silicon_tpot_ms\n"
@@ -56,4 +56,4 @@ TEST(ServingScore, RowsOutsideTheModelAreSkippedWithAReason) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::score

@@ -5,23 +5,23 @@
 
 #include "machine/predict_serving.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
-std::optional<ModelShape> shape_named(const std::string& id, const ScoreInputs& inputs) {
-  const ModelShape* known = inputs.catalog().model(id == "8b" ? "llama-3-8b" : id);
+std::optional<catalog::ModelShape> shape_named(const std::string& id, const ScoreInputs& inputs) {
+  const catalog::ModelShape* known = inputs.catalog().model(id == "8b" ? "llama-3-8b" : id);
   if (known) return *known;
   return inputs.model ? inputs.model(id) : std::nullopt;
 }
 
-Iteration iteration_of(bool prefill, double batch, double tokens) {
+serving::Iteration iteration_of(bool prefill, double batch, double tokens) {
   if (prefill) return {.prompts = batch, .prompt_tokens = tokens};
   return {.decoding = batch, .context = tokens};
 }
 
 struct StepRow {
-  ServingQuery query;
-  Iteration iteration;
+  machine::ServingQuery query;
+  serving::Iteration iteration;
 };
 
 std::expected<StepRow, std::string> read_step(const CsvTable& t, const CsvRow& row,
@@ -34,7 +34,8 @@ std::expected<StepRow, std::string> read_step(const CsvTable& t, const CsvRow& r
   const auto model = shape_named(std::string(t.text(row, "model")), inputs);
   if (!model) return std::unexpected("unknown model");
   const std::string_view named = t.text(row, "gpu");
-  const Accelerator* gpu = inputs.catalog().accelerator(named.empty() ? "h200-sxm" : named);
+  const catalog::Accelerator* gpu =
+      inputs.catalog().accelerator(named.empty() ? "h200-sxm" : named);
   if (!gpu) return std::unexpected("unknown accelerator");
   StepRow r;
   r.query.model = *model;
@@ -82,4 +83,4 @@ Result<Score> score_steps(const CsvTable& table, const ScoreInputs& inputs) {
   return score;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

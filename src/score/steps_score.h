@@ -5,8 +5,8 @@
 
 #include "score/score.h"
 
-namespace orrery {
+namespace orrery::score {
 
 Result<Score> score_steps(const CsvTable& table, const ScoreInputs& inputs);
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -7,17 +7,17 @@
 #include "catalog/embedded_table.h"
 #include "machine/known_fixture.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 Score steps_of(std::string_view text) {
-  const ScoreInputs inputs{.models = known(), .model = {}};
+  const ScoreInputs inputs{.models = machine::known(), .model = {}};
   return *score_steps(*CsvTable::parse(text, "steps.csv"), inputs);
 }
 
 // 25 prefill and decode steps of an 8B model on one H200; a 128-token prompt is bound by the host.
 TEST(StepsScore, OneH200) {
-  const Score score = steps_of(embedded_text("validation/h200_steps.csv").value());
+  const Score score = steps_of(catalog::embedded_text("validation/h200_steps.csv").value());
   EXPECT_TRUE(score.skipped.empty());
   const ScoreSummary time = totals_of(score.series[0]);
   EXPECT_EQ(time.scored, 25);
@@ -42,4 +42,4 @@ TEST(StepsScore, WhatItCannotPredictIsSkippedWithAReason) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::score

@@ -10,7 +10,7 @@
 #include "storage/loader.h"
 #include "storage/probe_sizes.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 // Halves of planned intervals, as fractions. Rates carry the tier's own. Creations and latencies
@@ -29,21 +29,21 @@ constexpr double kCopying = 0.7;
 struct Planned {
   std::string id;
   std::string label;
-  Unit unit = Unit::bytes_per_s;
+  machine::Unit unit = machine::Unit::bytes_per_s;
   Estimate estimate;
   bool lower_is_better = false;
 };
 
 // The tier as one client has it.
 struct ClientView {
-  const Tier& tier;
+  const machine::Tier& tier;
   BytesPerSecond network;  // zero: none is declared, or the tier is in the node
   int streams = 1;
 
   BytesPerSecond capped(BytesPerSecond rate) const {
     return network > BytesPerSecond(0) ? min(rate, network) : rate;
   }
-  FetchPath path() const {
+  storage::FetchPath path() const {
     return {.first_byte = tier.first_byte,
             .stream = tier.stream_rate,
             .streams = static_cast<double>(streams),
@@ -53,18 +53,19 @@ struct ClientView {
   }
 };
 
-ClientView client_of(const Tier& tier, const Review& review, int streams) {
-  const Network& network = review.design().fabric.storage.converged ? review.networks().compute
-                                                                    : review.networks().storage;
+ClientView client_of(const machine::Tier& tier, const plan::Review& review, int streams) {
+  const machine::Network& network = review.design().fabric.storage.converged
+                                        ? review.networks().compute
+                                        : review.networks().storage;
   return {tier, tier.per_node ? BytesPerSecond(0) : network.per_node(), streams};
 }
 
 void plan_rates(const ClientView& c, const StorageProbe& probe, std::vector<Planned>& all) {
-  const Tier& t = c.tier;
+  const machine::Tier& t = c.tier;
   const Basis basis = t.measured ? Basis::measured : Basis::vendor;
   const auto rate = [&](std::string id, std::string label, BytesPerSecond value) {
     if (value <= BytesPerSecond(0)) return;
-    all.push_back({std::move(id), std::move(label), Unit::bytes_per_s,
+    all.push_back({std::move(id), std::move(label), machine::Unit::bytes_per_s,
                    within(value.base(), t.rate_error, t.rate_error, basis, t.rate_basis)});
   };
   const BytesPerSecond read =
@@ -74,25 +75,25 @@ void plan_rates(const ClientView& c, const StorageProbe& probe, std::vector<Plan
   rate("sequential_read", "sequential read", read);
   rate("sequential_write", "sequential write", c.capped(t.write));
   rate("stream_read", "one stream", t.stream_rate);
-  rate("shard_read", "shards", fetch_rate(bytes(kProbeShardBytes), c.path()).rate);
-  rate("small_file_read", fmt::format("files of {} kB", kProbeSampleBytes / 1000),
-       fetch_rate(bytes(kProbeSampleBytes), c.path()).rate);
+  rate("shard_read", "shards", fetch_rate(bytes(storage::kProbeShardBytes), c.path()).rate);
+  rate("small_file_read", fmt::format("files of {} kB", storage::kProbeSampleBytes / 1000),
+       fetch_rate(bytes(storage::kProbeSampleBytes), c.path()).rate);
   rate("checkpoint_rate", "checkpoint made safe", c.capped(t.write));
 }
 
 void plan_requests(const ClientView& c, std::vector<Planned>& all) {
-  const Tier& t = c.tier;
+  const machine::Tier& t = c.tier;
   const double creates = t.tier->metadata.creates ? kErrorGiven : kErrorAssumed;
   const double latency = t.tier->first_byte ? kErrorGiven : kErrorAssumed;
   const std::string source = "docs/models/storage.md";
-  all.push_back({"creates", "creations", Unit::per_second,
+  all.push_back({"creates", "creations", machine::Unit::per_second,
                  within(t.creates.base(), creates, creates, Basis::assumed, source)});
-  all.push_back({"first_byte", "first byte", Unit::seconds,
+  all.push_back({"first_byte", "first byte", machine::Unit::seconds,
                  within(t.first_byte.base(), latency, latency, Basis::assumed, source), true});
   if (t.device == nullptr || t.devices <= 0) return;
   const auto iops = [&](const char* id, const char* label, std::optional<double> one) {
     if (!one) return;
-    all.push_back({id, label, Unit::per_second,
+    all.push_back({id, label, machine::Unit::per_second,
                    within(*one * t.devices, kErrorGiven, kErrorGiven, Basis::vendor,
                           t.device->provenance.reference)});
   };
@@ -101,19 +102,19 @@ void plan_requests(const ClientView& c, std::vector<Planned>& all) {
 }
 
 // Of the design's own image data set where it has one, else of the published kind.
-void plan_decode(const Review& review, std::vector<Planned>& all) {
-  const DatasetKind* image = find_dataset_kind(review.models().dataset_kinds, "image");
+void plan_decode(const plan::Review& review, std::vector<Planned>& all) {
+  const storage::DatasetKind* image = find_dataset_kind(review.models().dataset_kinds, "image");
   if (image == nullptr) return;
   Seconds decode = image->decode;
   std::string source = "calibration/dataset_kinds.csv";
-  for (const TrainView& v : review.trains) {
+  for (const plan::TrainView& v : review.trains) {
     const design::Dataset& data = v.train->dataset;
     if (data.kind != design::DataKind::image || !data.decode) continue;
     decode = *data.decode;
     source = "the design";
   }
   if (decode <= Seconds(0)) return;
-  all.push_back({"decode_core", "JPEGs a core", Unit::per_second,
+  all.push_back({"decode_core", "JPEGs a core", machine::Unit::per_second,
                  within(1 / decode.base(), kErrorDecode, kErrorDecode, Basis::measured, source)});
 }
 
@@ -194,18 +195,19 @@ Reason reason_of(const StorageComparison& c, const StorageProbe& probe, const Cl
   return transfer_reason(c, probe, client);
 }
 
-const Tier* tier_of(const Review& review, const StorageProbe& probe, const std::string& name) {
+const machine::Tier* tier_of(const plan::Review& review, const StorageProbe& probe,
+                             const std::string& name) {
   if (!name.empty()) return find_tier(review.tiers(), name);
-  for (const Tier& t : review.tiers()) {
+  for (const machine::Tier& t : review.tiers()) {
     const bool object = t.tier->kind == design::TierKind::object;
     if (probe.kind == "bucket" ? object : t.per_node) return &t;
   }
   return nullptr;
 }
 
-Diagnostic no_tier(const Review& review, const std::string& name) {
+Diagnostic no_tier(const plan::Review& review, const std::string& name) {
   std::string known;
-  for (const Tier& t : review.tiers()) known += (known.empty() ? "" : ", ") + t.label;
+  for (const machine::Tier& t : review.tiers()) known += (known.empty() ? "" : ", ") + t.label;
   return {.code = "probe.tier",
           .place = {},
           .what = name.empty() ? "which tier of the design this is cannot be told"
@@ -255,9 +257,9 @@ bool StorageStanding::as_planned() const {
       figures, [](const StorageComparison& c) { return c.standing == Standing::slower; });
 }
 
-Result<StorageStanding> compare_storage(const StorageProbe& probe, const Review& review,
+Result<StorageStanding> compare_storage(const StorageProbe& probe, const plan::Review& review,
                                         const std::string& tier) {
-  const Tier* view = tier_of(review, probe, tier);
+  const machine::Tier* view = tier_of(review, probe, tier);
   if (view == nullptr) return fail(no_tier(review, tier));
   const ClientView client = client_of(*view, review, probe.streams);
   std::vector<Planned> planned;
@@ -308,4 +310,4 @@ void standing_json(const StorageStanding& standing, JsonWriter& json) {
   json.end_array().end_object();
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -16,7 +16,7 @@
 #include "plan/stages.h"
 #include "score/storage_probe.h"
 
-namespace orrery {
+namespace orrery::score {
 
 enum class StorageWall {
   none,
@@ -36,7 +36,7 @@ const char* to_text(Standing standing);
 struct StorageComparison {
   std::string id;
   std::string label;
-  Unit unit = Unit::bytes_per_s;
+  machine::Unit unit = machine::Unit::bytes_per_s;
   MeasuredFigure measured;
   Estimate planned;
   Standing standing = Standing::as_planned;
@@ -51,11 +51,11 @@ struct StorageStanding {
 };
 
 // `tier` empty: the drives of the nodes for a folder, the first object store for a bucket.
-Result<StorageStanding> compare_storage(const StorageProbe& probe, const Review& review,
+Result<StorageStanding> compare_storage(const StorageProbe& probe, const plan::Review& review,
                                         const std::string& tier);
 
 std::string standing_text(const StorageStanding& standing);
 // As a member of an open JSON object: "plan": {...}.
 void standing_json(const StorageStanding& standing, JsonWriter& json);
 
-}  // namespace orrery
+}  // namespace orrery::score

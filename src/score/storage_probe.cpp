@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 using Json = nlohmann::json;
@@ -60,16 +60,16 @@ std::optional<MeasuredFigure> figure_of(const Json& json) {
 
 struct Parameter {
   std::string_view name;
-  std::optional<double> (*get)(const TierMeasurement&);
-  void (*set)(TierMeasurement&, double);
+  std::optional<double> (*get)(const machine::TierMeasurement&);
+  void (*set)(machine::TierMeasurement&, double);
 };
 
 template <auto Member>
-std::optional<double> got(const TierMeasurement& m) {
+std::optional<double> got(const machine::TierMeasurement& m) {
   return (m.*Member) ? std::optional((m.*Member)->base()) : std::nullopt;
 }
 template <auto Member>
-void given(TierMeasurement& m, double value) {
+void given(machine::TierMeasurement& m, double value) {
   using Value = std::remove_reference_t<decltype(*(m.*Member))>;
   m.*Member = Value(value);
 }
@@ -79,11 +79,11 @@ constexpr Parameter parameter(std::string_view name) {
 }
 
 constexpr Parameter kParameters[] = {
-    parameter<&TierMeasurement::read>("read_bytes_per_s"),
-    parameter<&TierMeasurement::write>("write_bytes_per_s"),
-    parameter<&TierMeasurement::creates>("creates_per_s"),
-    parameter<&TierMeasurement::first_byte>("first_byte_s"),
-    parameter<&TierMeasurement::stream_rate>("stream_rate_bytes_per_s")};
+    parameter<&machine::TierMeasurement::read>("read_bytes_per_s"),
+    parameter<&machine::TierMeasurement::write>("write_bytes_per_s"),
+    parameter<&machine::TierMeasurement::creates>("creates_per_s"),
+    parameter<&machine::TierMeasurement::first_byte>("first_byte_s"),
+    parameter<&machine::TierMeasurement::stream_rate>("stream_rate_bytes_per_s")};
 
 double error_of(const MeasuredFigure& f) {
   if (f.value <= 0) return kErrorLeast;
@@ -128,9 +128,9 @@ Result<StorageProbe> read_storage_probe(std::string_view text, const std::string
   return probe;
 }
 
-Result<TierMeasurement> tier_measurement(const StorageProbe& probe,
-                                         const TierCalibrationOptions& options) {
-  TierMeasurement m{.tier = options.tier, .error = kErrorLeast};
+Result<machine::TierMeasurement> tier_measurement(const StorageProbe& probe,
+                                                  const TierCalibrationOptions& options) {
+  machine::TierMeasurement m{.tier = options.tier, .error = kErrorLeast};
   m.source = fmt::format("orrery calibrate: probe of {}", probe.target);
   const bool local = options.tier == "node-nvme";
   const auto take = [&](std::string_view id, auto& into, bool rate) {
@@ -152,7 +152,7 @@ Result<TierMeasurement> tier_measurement(const StorageProbe& probe,
   return fail(bad_report(probe.target, "nothing in this report says anything of that tier"));
 }
 
-std::string tier_calibration_csv(const TierMeasurement& m) {
+std::string tier_calibration_csv(const machine::TierMeasurement& m) {
   std::string out = "tier,parameter,value,error,fit\n";
   for (const Parameter& p : kParameters) {
     if (const auto value = p.get(m)) {
@@ -163,7 +163,7 @@ std::string tier_calibration_csv(const TierMeasurement& m) {
   return out;
 }
 
-std::string tier_calibration_text(const TierMeasurement& m) {
+std::string tier_calibration_text(const machine::TierMeasurement& m) {
   std::string out = fmt::format("tier {} from {}\n", m.tier, m.source);
   for (const Parameter& p : kParameters) {
     const auto value = p.get(m);
@@ -180,8 +180,8 @@ std::string tier_calibration_text(const TierMeasurement& m) {
 
 bool is_tier_calibration(const CsvTable& table) { return table.column("tier").has_value(); }
 
-Result<std::vector<TierMeasurement>> read_tier_calibration(const CsvTable& table) {
-  std::vector<TierMeasurement> all;
+Result<std::vector<machine::TierMeasurement>> read_tier_calibration(const CsvTable& table) {
+  std::vector<machine::TierMeasurement> all;
   Diagnostics faults;
   for (const CsvRow& row : table.rows()) {
     const std::string tier(table.text(row, "tier"));
@@ -195,8 +195,8 @@ Result<std::vector<TierMeasurement>> read_tier_calibration(const CsvTable& table
                         .fix = "`orrery calibrate PROBE.json --tier NAME` writes such a file"});
       continue;
     }
-    auto at = std::ranges::find(all, tier, &TierMeasurement::tier);
-    if (at == all.end()) at = all.insert(all.end(), TierMeasurement{.tier = tier});
+    auto at = std::ranges::find(all, tier, &machine::TierMeasurement::tier);
+    if (at == all.end()) at = all.insert(all.end(), machine::TierMeasurement{.tier = tier});
     known->set(*at, *value);
     at->error = std::clamp(table.number(row, "error").value_or(at->error), 0.0, 0.9);
     at->source = table.text(row, "fit");
@@ -205,4 +205,4 @@ Result<std::vector<TierMeasurement>> read_tier_calibration(const CsvTable& table
   return all;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

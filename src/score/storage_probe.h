@@ -16,7 +16,7 @@
 #include "machine/tier.h"
 #include "storage/probe_sizes.h"
 
-namespace orrery {
+namespace orrery::score {
 
 struct MeasuredFigure {
   std::string id;  // "sequential_read"
@@ -27,9 +27,9 @@ struct MeasuredFigure {
 
 struct StorageProbe {
   std::string target;
-  std::string kind;                              // "folder", "file", "bucket"
-  int streams = 4;                               // of a bucket's figures
-  std::size_t object_bytes = kProbeObjectBytes;  // of a bucket's large objects
+  std::string kind;                                       // "folder", "file", "bucket"
+  int streams = 4;                                        // of a bucket's figures
+  std::size_t object_bytes = storage::kProbeObjectBytes;  // of a bucket's large objects
   std::vector<MeasuredFigure> figures;
 
   const MeasuredFigure* figure(std::string_view id) const;  // nullptr where it was not measured
@@ -44,13 +44,13 @@ struct TierCalibrationOptions {
   std::string tier;
   bool whole_tier = false;  // the probe's client is all that the tier serves
 };
-Result<TierMeasurement> tier_measurement(const StorageProbe& probe,
-                                         const TierCalibrationOptions& options);
+Result<machine::TierMeasurement> tier_measurement(const StorageProbe& probe,
+                                                  const TierCalibrationOptions& options);
 
 // The file between `calibrate` and `plan --calibration`: tier,parameter,value,error,fit.
-std::string tier_calibration_csv(const TierMeasurement& m);
-std::string tier_calibration_text(const TierMeasurement& m);
-Result<std::vector<TierMeasurement>> read_tier_calibration(const CsvTable& table);
+std::string tier_calibration_csv(const machine::TierMeasurement& m);
+std::string tier_calibration_text(const machine::TierMeasurement& m);
+Result<std::vector<machine::TierMeasurement>> read_tier_calibration(const CsvTable& table);
 bool is_tier_calibration(const CsvTable& table);
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -8,7 +8,7 @@
 #include "plan/review.h"
 #include "score/storage_compare.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 using testing::HasSubstr;
@@ -43,11 +43,11 @@ economics: { horizon: 4 y, power_price: 0.1 USD/kWh }
 )";
 
 struct World {
-  Models models = known();
+  machine::Models models = machine::known();
   design::Design design =
-      *design::read_design(kDesign, known().catalog(), {.file = "design.yaml"}, nullptr);
+      *design::read_design(kDesign, machine::known().catalog(), {.file = "design.yaml"}, nullptr);
 
-  Review review() const { return run_stages(design, models); }
+  plan::Review review() const { return plan::run_stages(design, models); }
 };
 
 StorageProbe probe_of(std::string kind, std::vector<MeasuredFigure> figures) {
@@ -131,23 +131,23 @@ TEST(StorageProbe, rows_that_say_nothing_are_refused_with_their_line) {
 
 TEST(StorageProbe, a_plan_with_it_stands_on_what_was_measured) {
   World world;
-  const Verdict before = review(world.design, world.models, {.spends = false});
+  const plan::Verdict before = plan::review(world.design, world.models, {.spends = false});
   world.models.tiers = {
       {.tier = "hot", .write = BytesPerSecond(1e9), .error = 0.07, .source = "me"}};
-  const Verdict after = review(world.design, world.models, {.spends = false});
-  const Figure* write = after.figure(Layer::storage, "write", "hot tier");
+  const plan::Verdict after = plan::review(world.design, world.models, {.spends = false});
+  const machine::Figure* write = after.figure(machine::Layer::storage, "write", "hot tier");
   ASSERT_NE(write, nullptr);
   EXPECT_EQ(write->estimate.value, 1e9);
   EXPECT_EQ(write->estimate.basis, Basis::measured);
   EXPECT_EQ(write->estimate.reference, "me");
   EXPECT_NEAR(write->estimate.high, 1.07e9, 1);
-  EXPECT_EQ(after.figure(Layer::storage, "read", "hot tier")->estimate.value,
-            before.figure(Layer::storage, "read", "hot tier")->estimate.value);
+  EXPECT_EQ(after.figure(machine::Layer::storage, "read", "hot tier")->estimate.value,
+            before.figure(machine::Layer::storage, "read", "hot tier")->estimate.value);
 }
 
 TEST(StorageCompare, what_reaches_the_plan_is_as_fast_as_it_should_be) {
   const World world;
-  const Review r = world.review();
+  const plan::Review r = world.review();
   const auto s = compare_storage(
       probe_of("folder", {{"sequential_read", 38e9}, {"sequential_write", 60e9}}), r, "");
   ASSERT_TRUE(s);
@@ -160,7 +160,7 @@ TEST(StorageCompare, what_reaches_the_plan_is_as_fast_as_it_should_be) {
 
 TEST(StorageCompare, slower_ones_name_their_wall) {
   const World world;
-  const Review r = world.review();
+  const plan::Review r = world.review();
   const auto wall = [&](std::vector<MeasuredFigure> figures, std::string_view id) {
     const auto s = compare_storage(probe_of("folder", std::move(figures)), r, "node-nvme");
     return s ? of(*s, id).wall : StorageWall::none;
@@ -179,7 +179,7 @@ TEST(StorageCompare, slower_ones_name_their_wall) {
 
 TEST(StorageCompare, a_checkpoint_waits_for_flushing_copying_or_the_device) {
   const World world;
-  const Review r = world.review();
+  const plan::Review r = world.review();
   const auto wall = [&](double stall_end, double write) {
     const auto s = compare_storage(probe_of("folder", {{"checkpoint_rate", 1e9},
                                                        {"checkpoint_stall_end", stall_end},
@@ -195,7 +195,7 @@ TEST(StorageCompare, a_checkpoint_waits_for_flushing_copying_or_the_device) {
 
 TEST(StorageCompare, one_client_of_a_shared_tier_is_held_to_its_network) {
   const World world;
-  const Review r = world.review();
+  const plan::Review r = world.review();
   const double network = r.networks().storage.per_node().base();
   ASSERT_GT(network, 0);
   ASSERT_LT(network, 200e9);
@@ -209,7 +209,7 @@ TEST(StorageCompare, one_client_of_a_shared_tier_is_held_to_its_network) {
 
 TEST(StorageCompare, a_bucket_is_the_object_tier_and_streams_are_its_wall) {
   const World world;
-  const Review r = world.review();
+  const plan::Review r = world.review();
   const auto s =
       compare_storage(probe_of("bucket", {{"sequential_read", 4e7}, {"stream_read", 1e7}}), r, "");
   ASSERT_TRUE(s);
@@ -220,7 +220,7 @@ TEST(StorageCompare, a_bucket_is_the_object_tier_and_streams_are_its_wall) {
 
 TEST(StorageCompare, small_objects_are_planned_as_slow_as_their_first_byte_makes_them) {
   const World world;
-  const Review r = world.review();
+  const plan::Review r = world.review();
   StorageProbe probe = probe_of("bucket", {{"sequential_read", 4e7}});
   const auto large = compare_storage(probe, r, "");
   probe.object_bytes = 65536;
@@ -237,4 +237,4 @@ TEST(StorageCompare, an_unknown_tier_lists_the_known) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::score

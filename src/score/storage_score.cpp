@@ -11,7 +11,7 @@
 #include "storage/scale_out.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 // Measured rate over (ideal x pass mark) of the 132 MLPerf Storage v1.0 rows: p10, median, p90.
@@ -32,7 +32,7 @@ struct Workload {
 };
 using Workloads = std::map<std::string, Workload>;  // by "unet3d/h100"
 
-Result<Workloads> read_workloads(const Knowledge& knowledge) {
+Result<Workloads> read_workloads(const catalog::Knowledge& knowledge) {
   const auto table = knowledge.table(kWorkloadsFile);
   if (!table) return std::unexpected(table.error());
   Workloads all;
@@ -45,7 +45,8 @@ Result<Workloads> read_workloads(const Knowledge& knowledge) {
     const std::string_view accelerator = table->text(row, "accelerator");
     const std::string key = fmt::format("{}/{}", table->text(row, "workload"),
                                         accelerator.substr(0, accelerator.find(' ')));
-    all[key] = {.ideal = ideal_read_rate(*batch, bytes(*record), seconds(*compute)), .mark = *mark};
+    all[key] = {.ideal = storage::ideal_read_rate(*batch, bytes(*record), seconds(*compute)),
+                .mark = *mark};
   }
   return all;
 }
@@ -113,18 +114,18 @@ CheckpointRow read_checkpoint_row(const CsvTable& table, const CsvRow& row) {
 }
 
 // "llama3-70b" is the benchmark's own shape where the catalog has one, else the real model.
-const ModelShape* shape_of(const Catalog& catalog, std::string_view model) {
+const catalog::ModelShape* shape_of(const catalog::Catalog& catalog, std::string_view model) {
   constexpr std::string_view kFamily = "llama3-";
   if (!model.starts_with(kFamily)) return catalog.model(model);
   const std::string size(model.substr(kFamily.size()));
-  const ModelShape* benchmark = catalog.model("llama-" + size + "-dlio");
+  const catalog::ModelShape* benchmark = catalog.model("llama-" + size + "-dlio");
   return benchmark != nullptr ? benchmark : catalog.model("llama-3-" + size);
 }
 
 // Rows of the same system that are not this one.
-std::vector<ScaleOutRow> other_rows(const CheckpointRow& row,
-                                    const std::vector<CheckpointRow>& published) {
-  std::vector<ScaleOutRow> rows;
+std::vector<storage::ScaleOutRow> other_rows(const CheckpointRow& row,
+                                             const std::vector<CheckpointRow>& published) {
+  std::vector<storage::ScaleOutRow> rows;
   for (const CheckpointRow& p : published) {
     if (p.system != row.system || p.id == row.id) continue;
     if (!p.servers || !p.size_gib || !p.write_s) continue;
@@ -134,13 +135,14 @@ std::vector<ScaleOutRow> other_rows(const CheckpointRow& row,
 }
 
 void score_checkpoint_row(const CheckpointRow& row, const std::vector<CheckpointRow>& published,
-                          const Catalog& catalog, Score& score) {
-  const ModelShape* shape = shape_of(catalog, row.model);
+                          const catalog::Catalog& catalog, Score& score) {
+  const catalog::ModelShape* shape = shape_of(catalog, row.model);
   if (shape == nullptr) {
     score.skipped.push_back({row.id, "no such model in the catalog: " + row.model});
     return;
   }
-  const Bytes size = checkpoint_size(count_parameters(*shape).total, SavedState::adam_mixed);
+  const Bytes size =
+      checkpoint_size(workload::count_parameters(*shape).total, storage::SavedState::adam_mixed);
   const std::vector<std::string> groups = {"workload=" + row.model, "system=" + row.system};
   if (row.size_gib) {
     score.series[1].rows.push_back(
@@ -159,9 +161,9 @@ void score_checkpoint_row(const CheckpointRow& row, const std::vector<Checkpoint
                              "their number of servers: nothing to predict its rate from"});
     return;
   }
-  const ScaleOutFit fit = fit_scale_out(others);
-  const ScaleOutRate rate =
-      scale_out(size, {.servers = *row.servers, .per_server = fit.per_server, .fixed = fit.fixed});
+  const storage::ScaleOutFit fit = fit_scale_out(others);
+  const storage::ScaleOutRate rate = storage::scale_out(
+      size, {.servers = *row.servers, .per_server = fit.per_server, .fixed = fit.fixed});
   score.series[0].rows.push_back(
       {.id = row.id,
        .predicted = within(rate.rate.base() / gib(1).base(), kCheckpointSpread, kCheckpointSpread,
@@ -209,4 +211,4 @@ Result<Score> score_storage(const CsvTable& table, const ScoreInputs& inputs) {
   return score;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

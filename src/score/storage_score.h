@@ -10,8 +10,8 @@
 
 #include "score/score.h"
 
-namespace orrery {
+namespace orrery::score {
 
 Result<Score> score_storage(const CsvTable& table, const ScoreInputs& inputs);
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -5,17 +5,18 @@
 #include "catalog/embedded_table.h"
 #include "machine/known_fixture.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 Result<Score> score_of(const std::string& text) {
   const auto table = CsvTable::parse(text, "rows.csv");
   EXPECT_TRUE(table.has_value());
-  return score_storage(*table, {.models = known(), .model = {}});
+  return score_storage(*table, {.models = machine::known(), .model = {}});
 }
 
 TEST(StorageScore, PublishedTrainingRows) {
-  const auto score = score_of(embedded_text("validation/mlperf_storage_v1.0_training.csv").value());
+  const auto score =
+      score_of(catalog::embedded_text("validation/mlperf_storage_v1.0_training.csv").value());
   ASSERT_TRUE(score.has_value());
   EXPECT_EQ(score->rows, 132);
   EXPECT_TRUE(score->skipped.empty());
@@ -27,7 +28,7 @@ TEST(StorageScore, PublishedTrainingRows) {
 }
 
 TEST(StorageScore, CheckpointRowsFromTheOthersOfTheirSystem) {
-  const auto score = score_of(embedded_text("validation/checkpoint_truth.csv").value());
+  const auto score = score_of(catalog::embedded_text("validation/checkpoint_truth.csv").value());
   ASSERT_TRUE(score.has_value());
   ASSERT_EQ(score->series.size(), 2u);
   const ScoreSummary rate = totals_of(score->series[0]);
@@ -58,4 +59,4 @@ TEST(StorageScore, OtherTablesAreRefused) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::score

@@ -7,31 +7,31 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 // A row with all that does not move during a fit.
 struct FitRow {
   TrainingRow row;
-  TrainingJob job;
-  Layout layout;
-  std::unique_ptr<Costs> costs;
+  training::TrainingJob job;
+  training::Layout layout;
+  std::unique_ptr<machine::Costs> costs;
 };
 
 struct Fitter {
   std::vector<FitRow> rows;
   const FitOptions& options;
-  Models& models;
+  machine::Models& models;
   std::vector<double> losses;  // of each row
-  StepScratch scratch;
+  training::StepScratch scratch;
   int evaluations = 0;
 
   double row_loss(const FitRow& r) {
     ++evaluations;
-    const TrainingQuery& q = r.row.query;
+    const machine::TrainingQuery& q = r.row.query;
     r.costs->retune(models.training.accelerator(q.accelerator->id));
-    const FrameworkModel framework = models.training.framework(q.framework, q.release);
-    const StepEstimate e =
+    const training::FrameworkModel framework = models.training.framework(q.framework, q.release);
+    const training::StepEstimate e =
         estimate_step(r.job, r.layout, framework, training_source(*r.costs), scratch);
     const double tokens = q.sequence * q.batch / q.gpus / e.seconds;
     const double x = std::abs(math::log(tokens / *r.row.tokens_per_s_per_gpu));
@@ -70,16 +70,16 @@ struct Fitter {
 
 }  // namespace
 
-double* fitted_field(TrainingCalibration& c, const TrainingFitParameter& p) {
+double* fitted_field(training::TrainingCalibration& c, const TrainingFitParameter& p) {
   if (p.subject == FitSubject::framework) {
-    const auto at = std::ranges::find(c.frameworks, p.id, &FrameworkModel::id);
+    const auto at = std::ranges::find(c.frameworks, p.id, &training::FrameworkModel::id);
     return at != c.frameworks.end() ? framework_field(*at, p.name) : nullptr;
   }
   if (p.subject == FitSubject::accelerator) {
-    const auto at = std::ranges::find(c.accelerators, p.id, &AcceleratorTuning::id);
+    const auto at = std::ranges::find(c.accelerators, p.id, &training::AcceleratorTuning::id);
     return at != c.accelerators.end() ? accelerator_field(*at, p.name) : nullptr;
   }
-  for (ReleaseFactor& r : c.releases) {
+  for (training::ReleaseFactor& r : c.releases) {
     if (r.framework + " " + r.release == p.id) return &r.factor;
   }
   return nullptr;
@@ -99,14 +99,14 @@ bool fit_touches(const TrainingFitParameter& p, const TrainingRow& row) {
 
 FitReport fit_training(const std::vector<TrainingRow>& rows,
                        const std::vector<TrainingFitParameter>& parameters,
-                       const FitOptions& options, Models& models) {
+                       const FitOptions& options, machine::Models& models) {
   std::vector<FitRow> fixed;
   for (const TrainingRow& row : rows) {
     const auto p = row.tokens_per_s_per_gpu
                        ? predict_training(models, row.query)
-                       : Result<TrainingPrediction>(std::unexpected(Diagnostics{}));
+                       : Result<machine::TrainingPrediction>(std::unexpected(Diagnostics{}));
     if (!p) continue;
-    auto costs = std::make_unique<Costs>(training_costs(models, row.query));
+    auto costs = std::make_unique<machine::Costs>(training_costs(models, row.query));
     fixed.push_back({row, job_of(row.query), p->layout, std::move(costs)});
   }
   Fitter fitter{std::move(fixed), options, models, {}, {}};
@@ -130,4 +130,4 @@ FitReport fit_training(const std::vector<TrainingRow>& rows,
   return report;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -15,7 +15,7 @@
 #include "machine/predict_training.h"
 #include "score/training_rows.h"
 
-namespace orrery {
+namespace orrery::score {
 
 enum class FitSubject { framework, accelerator, release };
 inline constexpr Word<FitSubject> kFitSubjectWords[] = {
@@ -49,7 +49,8 @@ struct FitReport {
 };
 
 // The value that a parameter names; nullptr where the calibration has no such subject or field.
-double* fitted_field(TrainingCalibration& calibration, const TrainingFitParameter& parameter);
+double* fitted_field(training::TrainingCalibration& calibration,
+                     const TrainingFitParameter& parameter);
 
 // The row is of the framework, accelerator or release that the parameter belongs to.
 bool fit_touches(const TrainingFitParameter& parameter, const TrainingRow& row);
@@ -57,6 +58,6 @@ bool fit_touches(const TrainingFitParameter& parameter, const TrainingRow& row);
 // Rows whose layout is open keep the layout that the starting parameters choose.
 FitReport fit_training(const std::vector<TrainingRow>& rows,
                        const std::vector<TrainingFitParameter>& parameters,
-                       const FitOptions& options, Models& models);
+                       const FitOptions& options, machine::Models& models);
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -13,7 +13,7 @@
 #include "base/statistics.h"
 #include "score/training_score.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 constexpr std::string_view kModelFile = "calibration/training_models.csv";
@@ -124,7 +124,7 @@ constexpr double kWidthQuantile = 0.85;
 constexpr double kLeastWidth = 0.03;
 
 // |ln(predicted / measured)| that most rows of each framework stay within.
-std::map<std::string, double, std::less<>> widths_of(const Models& models,
+std::map<std::string, double, std::less<>> widths_of(const machine::Models& models,
                                                      const std::vector<TrainingRow>& rows) {
   std::map<std::string, std::vector<double>, std::less<>> misses;
   for (const TrainingRow& r : rows) {
@@ -148,7 +148,7 @@ struct FileWriter {
   const CsvTable& table;
   const std::vector<TrainingRow>& rows;
   std::string_view rows_name;
-  TrainingCalibration& fitted;
+  training::TrainingCalibration& fitted;
   const std::map<std::string, double, std::less<>>& widths;
 
   double* field(const CsvRow& row, std::string_view id) const {
@@ -195,7 +195,8 @@ struct FileWriter {
 
 }  // namespace
 
-Result<std::vector<TrainingFitParameter>> training_fit_parameters(const Knowledge& knowledge) {
+Result<std::vector<TrainingFitParameter>> training_fit_parameters(
+    const catalog::Knowledge& knowledge) {
   const auto priors = knowledge.table(kPriorFile);
   if (!priors) return std::unexpected(priors.error());
   std::vector<TrainingFitParameter> all;
@@ -220,9 +221,9 @@ Result<std::vector<TrainingFitParameter>> training_fit_parameters(const Knowledg
   return all;
 }
 
-Models refit_training(const Models& shipped, const std::vector<TrainingRow>& rows,
-                      const std::vector<TrainingFitParameter>& parameters) {
-  Models models = shipped;
+machine::Models refit_training(const machine::Models& shipped, const std::vector<TrainingRow>& rows,
+                               const std::vector<TrainingFitParameter>& parameters) {
+  machine::Models models = shipped;
   for (const TrainingFitParameter& p : parameters) {
     if (double* field = fitted_field(models.training, p)) *field = p.prior;
   }
@@ -236,17 +237,18 @@ Result<Score> score_training_held_out(const CsvTable& table, const ScoreInputs& 
   const auto parameters = training_fit_parameters(*inputs.models.knowledge);
   if (!parameters) return std::unexpected(parameters.error());
   const std::vector<FoldedRow> rows = fit_rows(table, inputs, column);
-  std::map<std::string, Models, std::less<>> folds;
+  std::map<std::string, machine::Models, std::less<>> folds;
   std::set<std::string> names;
   for (const FoldedRow& r : rows) names.insert(r.fold);
   for (const std::string& name : names) {
     if (progress) progress(static_cast<int>(folds.size()), static_cast<int>(names.size()));
     folds.emplace(name, refit_training(inputs.models, all_but(rows, name), *parameters));
   }
-  Score score = score_training_with(table, inputs, [&](const CsvRow& row) -> const Models& {
-    const auto at = folds.find(table.text(row, column));
-    return at != folds.end() ? at->second : inputs.models;
-  });
+  Score score =
+      score_training_with(table, inputs, [&](const CsvRow& row) -> const machine::Models& {
+        const auto at = folds.find(table.text(row, column));
+        return at != folds.end() ? at->second : inputs.models;
+      });
   return score;
 }
 
@@ -256,7 +258,7 @@ Result<std::vector<CalibrationFile>> refitted_files(const CsvTable& table,
   const auto parameters = training_fit_parameters(*inputs.models.knowledge);
   if (!parameters) return std::unexpected(parameters.error());
   const std::vector<TrainingRow> rows = all_but(fit_rows(table, inputs, "id"), "");
-  Models models = refit_training(inputs.models, rows, *parameters);
+  machine::Models models = refit_training(inputs.models, rows, *parameters);
   const auto widths = widths_of(models, rows);
   std::vector<CalibrationFile> files;
   for (const ParameterFile& file : kFiles) {
@@ -277,4 +279,4 @@ Result<std::vector<CalibrationFile>> refitted_files(const CsvTable& table,
   return files;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -16,7 +16,7 @@
 #include "score/score.h"
 #include "score/training_fit.h"
 
-namespace orrery {
+namespace orrery::score {
 
 // Where the value of a row of the three files comes from: the column `origin`. The column `source`
 // tells it to people and decides nothing.
@@ -35,11 +35,12 @@ inline constexpr Word<ParameterOrigin> kParameterOriginWords[] = {
 constexpr WordTable<ParameterOrigin> words_of(ParameterOrigin) { return kParameterOriginWords; }
 
 // In the order of the files. Faults: "calibration.origin", "calibration.prior".
-Result<std::vector<TrainingFitParameter>> training_fit_parameters(const Knowledge& knowledge);
+Result<std::vector<TrainingFitParameter>> training_fit_parameters(
+    const catalog::Knowledge& knowledge);
 
 // The shipped models with these parameters fitted anew to the rows given.
-Models refit_training(const Models& shipped, const std::vector<TrainingRow>& rows,
-                      const std::vector<TrainingFitParameter>& parameters);
+machine::Models refit_training(const machine::Models& shipped, const std::vector<TrainingRow>& rows,
+                               const std::vector<TrainingFitParameter>& parameters);
 
 // Every row predicted by a fit that saw no row with the same value in `column` ("model", "gpu",
 // "framework"). `progress` is told folds done and their number.
@@ -56,4 +57,4 @@ Result<std::vector<CalibrationFile>> refitted_files(const CsvTable& table,
                                                     const ScoreInputs& inputs,
                                                     std::string_view table_name);
 
-}  // namespace orrery
+}  // namespace orrery::score

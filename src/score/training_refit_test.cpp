@@ -10,11 +10,11 @@
 #include "machine/known_fixture.h"
 #include "score/training_score.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 const CsvTable& all_rows() {
-  static const CsvTable table = embedded_table("validation/training.csv").value();
+  static const CsvTable table = catalog::embedded_table("validation/training.csv").value();
   return table;
 }
 
@@ -47,10 +47,10 @@ std::vector<TrainingRow> read(const CsvTable& table, const ScoreInputs& inputs) 
 }
 
 TEST(TrainingRefit, EveryFittedParameterHasAPriorAndKeepsItsBounds) {
-  const auto parameters = training_fit_parameters(*known().knowledge);
+  const auto parameters = training_fit_parameters(*machine::known().knowledge);
   ASSERT_TRUE(parameters) << to_text(parameters.error());
   EXPECT_GT(parameters->size(), 100u);
-  Models models = known();
+  machine::Models models = machine::known();
   for (const TrainingFitParameter& p : *parameters) {
     const double* field = fitted_field(models.training, p);
     ASSERT_NE(field, nullptr) << p.id << ' ' << p.name;
@@ -62,8 +62,8 @@ TEST(TrainingRefit, EveryFittedParameterHasAPriorAndKeepsItsBounds) {
 
 // A machine whose products take 30 % longer than the priors say is found out from its rows.
 TEST(TrainingRefit, FindsTheFactorThatMadeTheRows) {
-  const ScoreInputs inputs{known(), nullptr};
-  Models models = known();
+  const ScoreInputs inputs{machine::known(), nullptr};
+  machine::Models models = machine::known();
   const TrainingFitParameter matrix{.subject = FitSubject::accelerator,
                                     .id = "h200-sxm",
                                     .name = "matrix",
@@ -77,12 +77,12 @@ TEST(TrainingRefit, FindsTheFactorThatMadeTheRows) {
   for (TrainingRow& r : rows) {
     r.tokens_per_s_per_gpu = predict_training(models, r.query)->tokens_per_s_per_gpu.value;
   }
-  Models fitted = refit_training(models, rows, {matrix});
+  machine::Models fitted = refit_training(models, rows, {matrix});
   EXPECT_NEAR(*fitted_field(fitted.training, matrix), 1.43, 0.03);
 }
 
 TEST(TrainingRefit, AModelLeftOutIsPredictedLessWellAndSaysSo) {
-  const ScoreInputs inputs{known(), nullptr};
+  const ScoreInputs inputs{machine::known(), nullptr};
   const CsvTable table = h200_rows();
   std::vector<int> told;
   const auto held_out =
@@ -102,7 +102,7 @@ TEST(TrainingRefit, AModelLeftOutIsPredictedLessWellAndSaysSo) {
 }
 
 TEST(TrainingRefit, ACarriedValueNamesARelativeWithAFittedOrKnownOne) {
-  const auto table = embedded_table("calibration/training_accelerators.csv");
+  const auto table = catalog::embedded_table("calibration/training_accelerators.csv");
   ASSERT_TRUE(table) << to_text(table.error());
   const auto origin_of = [&](std::string_view accelerator, std::string_view parameter) {
     for (const CsvRow& row : table->rows()) {
@@ -128,12 +128,12 @@ TEST(TrainingRefit, ACarriedValueNamesARelativeWithAFittedOrKnownOne) {
 // What the origin says decides, whatever the source tells: known rows stay as they are, fitted and
 // carried ones take the fit's values, and no row is lost.
 TEST(TrainingRefit, AFitRewritesTheRowsWhoseOriginSaysSo) {
-  const ScoreInputs inputs{known(), nullptr};
+  const ScoreInputs inputs{machine::known(), nullptr};
   const auto files = refitted_files(h200_rows(), inputs, "h200.csv");
   ASSERT_TRUE(files) << to_text(files.error());
   const CalibrationFile& file = (*files)[1];
   ASSERT_EQ(file.path, "calibration/training_accelerators.csv");
-  const CsvTable before = embedded_table(file.path).value();
+  const CsvTable before = catalog::embedded_table(file.path).value();
   const auto after = CsvTable::parse(file.text, file.path);
   ASSERT_TRUE(after) << to_text(after.error());
   ASSERT_EQ(after->columns(), before.columns());
@@ -165,13 +165,13 @@ TEST(TrainingRefit, AFitRewritesTheRowsWhoseOriginSaysSo) {
 // Half a minute with optimisation, so not in every run.
 TEST(TrainingRefit, TheShippedParametersAreWhatTheFitGives) {
   if (std::getenv("ORRERY_FULL") == nullptr) GTEST_SKIP() << "set ORRERY_FULL to fit all rows";
-  const ScoreInputs inputs{known(), nullptr};
+  const ScoreInputs inputs{machine::known(), nullptr};
   const auto files = refitted_files(all_rows(), inputs, "data/validation/training.csv");
   ASSERT_TRUE(files) << to_text(files.error());
   for (const CalibrationFile& file : *files) {
-    EXPECT_EQ(embedded_file(file.path).value_or(""), file.text) << file.path;
+    EXPECT_EQ(catalog::embedded_file(file.path).value_or(""), file.text) << file.path;
   }
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::score

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 struct Fields {
@@ -23,7 +23,7 @@ struct Fields {
   }
 };
 
-void override_shape(const Fields& f, ModelShape& m) {
+void override_shape(const Fields& f, catalog::ModelShape& m) {
   if (auto v = f.whole("layers")) m.layers = *v;
   if (auto v = f.whole("dense_layers")) m.first_dense_layers = *v;
   if (auto v = f.number("hidden")) m.hidden = *v;
@@ -35,10 +35,11 @@ void override_shape(const Fields& f, ModelShape& m) {
   if (auto v = f.number("vocab")) m.vocab = *v;
 }
 
-std::expected<ModelShape, std::string> shape_of(const Fields& f, const ScoreInputs& inputs) {
+std::expected<catalog::ModelShape, std::string> shape_of(const Fields& f,
+                                                         const ScoreInputs& inputs) {
   const std::string_view id = f.text("model");
-  ModelShape m;
-  if (const ModelShape* known = inputs.catalog().model(id)) {
+  catalog::ModelShape m;
+  if (const catalog::ModelShape* known = inputs.catalog().model(id)) {
     m = *known;
   } else if (auto given = inputs.model ? inputs.model(id) : std::nullopt) {
     m = *given;
@@ -62,8 +63,8 @@ std::expected<ModelShape, std::string> shape_of(const Fields& f, const ScoreInpu
   return m;
 }
 
-LayoutWish wish_of_row(const Fields& f, const ModelShape& m) {
-  LayoutWish w;
+machine::LayoutWish wish_of_row(const Fields& f, const catalog::ModelShape& m) {
+  machine::LayoutWish w;
   w.tp = f.whole("tp");
   w.pp = f.whole("pp");
   w.vp = f.whole("vp");
@@ -71,15 +72,15 @@ LayoutWish wish_of_row(const Fields& f, const ModelShape& m) {
   w.ep = f.whole("ep");
   if (!w.ep && !m.is_moe()) w.ep = 1;
   w.microbatch = f.whole("mbs");
-  w.sharding = from_any_word<Sharding>(f.text("sharding"));
-  w.recompute = from_any_word<Recompute>(f.text("recompute"));
-  w.schedule = from_any_word<Schedule>(f.text("schedule"));
+  w.sharding = from_any_word<catalog::Sharding>(f.text("sharding"));
+  w.recompute = from_any_word<catalog::Recompute>(f.text("recompute"));
+  w.schedule = from_any_word<catalog::Schedule>(f.text("schedule"));
   w.sequence_parallel = f.flag("sequence_parallel");
   w.async_tp = f.flag("async_tp").value_or(false);
   const bool told = w.tp && w.pp && w.microbatch;
-  if (!w.vp && (told || w.schedule == Schedule::one_f_one_b)) w.vp = 1;
-  if (!w.vp && w.schedule == Schedule::interleaved) w.vp = 2;
-  if (w.schedule == Schedule::interleaved) w.schedule = Schedule::one_f_one_b;
+  if (!w.vp && (told || w.schedule == catalog::Schedule::one_f_one_b)) w.vp = 1;
+  if (!w.vp && w.schedule == catalog::Schedule::interleaved) w.vp = 2;
+  if (w.schedule == catalog::Schedule::interleaved) w.schedule = catalog::Schedule::one_f_one_b;
   return w;
 }
 
@@ -92,7 +93,7 @@ std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table,
   r.id = std::string(f.text("id"));
   r.certainty = std::string(f.text("certainty"));
   r.counts = r.certainty.starts_with("read") || r.certainty.starts_with("measured");
-  TrainingQuery& q = r.query;
+  machine::TrainingQuery& q = r.query;
   q.accelerator = inputs.catalog().accelerator(f.text("gpu"));
   if (q.accelerator == nullptr) {
     return std::unexpected(fmt::format("accelerator {} is not in the catalog", f.text("gpu")));
@@ -111,15 +112,15 @@ std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table,
   q.batch = *batch;
   q.scaleup = f.whole("scaleup_gpus").value_or(0);
   q.nic = gbits_per_s(f.number("nic_gbps_per_gpu").value_or(0));
-  q.network = network_kind_from(f.text("fabric"), q.accelerator->scaleup_link);
-  const auto precision = precision_from(f.text("precision"));
+  q.network = fabric::network_kind_from(f.text("fabric"), q.accelerator->scaleup_link);
+  const auto precision = workload::precision_from(f.text("precision"));
   if (!precision) return std::unexpected(fmt::format("precision {}", f.text("precision")));
   q.precision = *precision;
   q.layout = wish_of_row(f, q.model);
   r.layout_published = q.layout.complete();
-  q.task = f.text("task") == "lora"  ? TrainingTask::lora
-           : f.text("task") == "sft" ? TrainingTask::finetune
-                                     : TrainingTask::pretrain;
+  q.task = f.text("task") == "lora"  ? training::TrainingTask::lora
+           : f.text("task") == "sft" ? training::TrainingTask::finetune
+                                     : training::TrainingTask::pretrain;
   q.framework = std::string(f.text("framework"));
   q.release = std::string(f.text("release"));
   q.balanced_experts =
@@ -134,4 +135,4 @@ std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table,
   return r;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -11,11 +11,11 @@
 #include "machine/predict_training.h"
 #include "score/score.h"
 
-namespace orrery {
+namespace orrery::score {
 
 struct TrainingRow {
   std::string id;
-  TrainingQuery query;
+  machine::TrainingQuery query;
   bool layout_published = true;
   bool counts = true;
   std::string certainty;
@@ -28,4 +28,4 @@ struct TrainingRow {
 std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table, const CsvRow& row,
                                                           const ScoreInputs& inputs);
 
-}  // namespace orrery
+}  // namespace orrery::score

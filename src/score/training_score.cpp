@@ -4,11 +4,11 @@
 
 #include "score/one_mfu.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 std::vector<std::string> row_groups(const TrainingRow& r) {
-  const TrainingQuery& q = r.query;
+  const machine::TrainingQuery& q = r.query;
   std::vector<std::string> g = {
       "gpu=" + q.accelerator->id,
       "framework=" + q.framework,
@@ -17,10 +17,11 @@ std::vector<std::string> row_groups(const TrainingRow& r) {
       r.layout_published ? "layout=published" : "layout=unpublished",
       "certainty=" + r.certainty.substr(0, r.certainty.find_first_of(",:")),
   };
-  const bool wide = q.precision == Precision::bf16 || q.precision == Precision::fp16;
+  const bool wide =
+      q.precision == catalog::Precision::bf16 || q.precision == catalog::Precision::fp16;
   g.push_back(fmt::format("class={} {}", q.model.is_moe() ? "moe" : "dense",
                           wide ? "16-bit" : "8-bit or less"));
-  if (!q.model.is_moe() && q.precision == Precision::bf16) g.push_back("class=dense bf16");
+  if (!q.model.is_moe() && q.precision == catalog::Precision::bf16) g.push_back("class=dense bf16");
   return g;
 }
 
@@ -33,8 +34,8 @@ struct RowFacts {
   std::string largest;  // part of the step beside products and attention
 };
 
-RowFacts facts_of(const TrainingRow& r, const TrainingPrediction& p) {
-  const TrainingQuery& q = r.query;
+RowFacts facts_of(const TrainingRow& r, const machine::TrainingPrediction& p) {
+  const machine::TrainingQuery& q = r.query;
   RowFacts f;
   f.setting = fmt::format("{} {} {} {} {} {}", q.framework, q.accelerator->id, q.gpus, q.model.id,
                           to_text(q.precision), to_text(p.layout));
@@ -43,9 +44,9 @@ RowFacts facts_of(const TrainingRow& r, const TrainingPrediction& p) {
   f.layout = to_text(p.layout);
   if (!r.layout_published) f.layout += ", chosen";
   if (!p.fits) f.layout += ", above the memory limit";
-  StepPhase largest = StepPhase::passes;
-  for (int i = static_cast<int>(StepPhase::passes); i < kStepPhaseCount; ++i) {
-    const auto phase = static_cast<StepPhase>(i);
+  training::StepPhase largest = training::StepPhase::passes;
+  for (int i = static_cast<int>(training::StepPhase::passes); i < training::kStepPhaseCount; ++i) {
+    const auto phase = static_cast<training::StepPhase>(i);
     if (p.step.part(phase) > p.step.part(largest)) largest = phase;
   }
   f.largest = fmt::format("{} {:.0f} % of the step", to_text(largest),
@@ -162,10 +163,10 @@ Score score_training_with(const CsvTable& table, const ScoreInputs& inputs,
 }
 
 Result<Score> score_training(const CsvTable& table, const ScoreInputs& inputs) {
-  Score score = score_training_with(table, inputs,
-                                    [&](const CsvRow&) -> const Models& { return inputs.models; });
+  Score score = score_training_with(
+      table, inputs, [&](const CsvRow&) -> const machine::Models& { return inputs.models; });
   score.preface = training_preface(score, score_one_mfu(table, inputs));
   return score;
 }
 
-}  // namespace orrery
+}  // namespace orrery::score

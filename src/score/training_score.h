@@ -8,12 +8,12 @@
 #include "score/score.h"
 #include "score/training_rows.h"
 
-namespace orrery {
+namespace orrery::score {
 
 Result<Score> score_training(const CsvTable& table, const ScoreInputs& inputs);
 // Each row with the parameters that the caller gives it: a held-out score has one set a fold.
-using ModelsOfRow = std::function<const Models&(const CsvRow&)>;
+using ModelsOfRow = std::function<const machine::Models&(const CsvRow&)>;
 Score score_training_with(const CsvTable& table, const ScoreInputs& inputs,
                           const ModelsOfRow& models_of);
 
-}  // namespace orrery
+}  // namespace orrery::score

@@ -6,16 +6,16 @@
 #include "machine/known_fixture.h"
 #include "score/one_mfu.h"
 
-namespace orrery {
+namespace orrery::score {
 namespace {
 
 const CsvTable& published_rows() {
-  static const CsvTable table = embedded_table("validation/training.csv").value();
+  static const CsvTable table = catalog::embedded_table("validation/training.csv").value();
   return table;
 }
 
 const Score& published_score() {
-  static const Score score = *score_training(published_rows(), {known(), nullptr});
+  static const Score score = *score_training(published_rows(), {machine::known(), nullptr});
   return score;
 }
 
@@ -67,7 +67,7 @@ TEST(TrainingScore, SimumaxPeakMemoryWithinThreePercent) {
 }
 
 TEST(TrainingScore, BeatsTheSpreadsheetClearly) {
-  const ScoreSummary one_mfu = score_one_mfu(published_rows(), {known(), nullptr});
+  const ScoreSummary one_mfu = score_one_mfu(published_rows(), {machine::known(), nullptr});
   const ScoreSummary all = totals_of(published_score().series[0]);
   EXPECT_LT(all.median_ape, 0.5 * one_mfu.median_ape);
   EXPECT_LT(all.p90_ape, 0.5 * one_mfu.p90_ape);
@@ -83,7 +83,7 @@ TEST(TrainingScore, RowsThatCannotBeAskedAreSkippedWithAReason) {
       "e,h100-sxm,8,llama-3-8b,4096,8,,,,,,,,bf16,never-heard-of,read\n",
       "rows.csv");
   ASSERT_TRUE(table);
-  const auto score = score_training(*table, {known(), nullptr});
+  const auto score = score_training(*table, {machine::known(), nullptr});
   ASSERT_TRUE(score);
   ASSERT_EQ(score->skipped.size(), 4u);
   for (const SkippedRow& row : score->skipped) EXPECT_FALSE(row.reason.empty()) << row.id;
@@ -100,7 +100,7 @@ TEST(TrainingScore, PredictionsNeedNoMeasuredColumn) {
       "tokens_per_s_per_gpu\n"
       "a,h100-sxm,8,llama-3-8b,4096,8,1,1,1,1,8,1,1,bf16,torchtitan,read,\n",
       "rows.csv");
-  const auto score = score_training(*table, {known(), nullptr});
+  const auto score = score_training(*table, {machine::known(), nullptr});
   ASSERT_TRUE(score);
   const std::string csv = score_predictions_csv(*score);
   EXPECT_TRUE(csv.starts_with("id,predicted,low,high,basis\na,")) << csv;
@@ -108,4 +108,4 @@ TEST(TrainingScore, PredictionsNeedNoMeasuredColumn) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::score

@@ -5,23 +5,23 @@
 #include "base/units.h"
 #include "catalog/config_json.h"
 
-namespace orrery {
+namespace orrery::search {
 namespace {
 
 Diagnostics unknown(std::string what, std::string fix) {
   return {{.code = "search.unknown", .what = std::move(what), .fix = std::move(fix)}};
 }
 
-Result<ModelShape> shape_of(const std::string& model, const Catalog& catalog,
-                            const ReadModelFile& read) {
-  if (const ModelShape* known = catalog.model(model)) return *known;
+Result<catalog::ModelShape> shape_of(const std::string& model, const catalog::Catalog& catalog,
+                                     const ReadModelFile& read) {
+  if (const catalog::ModelShape* known = catalog.model(model)) return *known;
   const std::string nothing = "no model " + model;
   if (!read) return std::unexpected(unknown(nothing, "`orrery catalog models` lists them"));
   const auto text = read(model);
   if (!text) {
     return std::unexpected(unknown(nothing, "an id of the catalog or the path of a config.json"));
   }
-  return model_from_config_json(*text, model);
+  return catalog::model_from_config_json(*text, model);
 }
 
 // Larger ones overflow the products of dimensions further down, and no machine or batch has them.
@@ -51,7 +51,7 @@ std::optional<Diagnostic> out_of_range(const LayoutQuestion& q) {
 
 }  // namespace
 
-LayoutWish fixed_by(const LayoutQuestion& q) {
+machine::LayoutWish fixed_by(const LayoutQuestion& q) {
   const auto fixed = [](const std::optional<std::int64_t>& v) {
     return v ? std::optional<int>(static_cast<int>(*v)) : std::nullopt;
   };
@@ -63,9 +63,9 @@ LayoutWish fixed_by(const LayoutQuestion& q) {
           .microbatch = fixed(q.microbatch)};
 }
 
-Result<TrainingQuery> query_of(const LayoutQuestion& o, const Catalog& catalog,
-                               const ReadModelFile& read) {
-  TrainingQuery q;
+Result<machine::TrainingQuery> query_of(const LayoutQuestion& o, const catalog::Catalog& catalog,
+                                        const ReadModelFile& read) {
+  machine::TrainingQuery q;
   auto shape = shape_of(o.model, catalog, read);
   if (!shape) return std::unexpected(shape.error());
   q.model = std::move(*shape);
@@ -74,7 +74,7 @@ Result<TrainingQuery> query_of(const LayoutQuestion& o, const Catalog& catalog,
     return std::unexpected(
         unknown("no accelerator " + o.accelerator, "`orrery catalog accelerators` lists them"));
   }
-  const auto precision = precision_from(o.precision);
+  const auto precision = workload::precision_from(o.precision);
   if (!precision) {
     return std::unexpected(unknown("no precision " + o.precision, "bf16, fp8, mxfp8, nvfp4 ..."));
   }
@@ -93,16 +93,16 @@ Result<TrainingQuery> query_of(const LayoutQuestion& o, const Catalog& catalog,
 
 // Members are built in this order, and `search` points at those before it.
 struct LayoutSearch::Parts {
-  const Models& models;
-  TrainingQuery query;
-  TrainingJob job;
-  Costs costs;
-  CostSource source;
-  FrameworkModel framework;
-  LayoutSpace space;
-  SearchQuery search;
+  const machine::Models& models;
+  machine::TrainingQuery query;
+  training::TrainingJob job;
+  machine::Costs costs;
+  training::CostSource source;
+  training::FrameworkModel framework;
+  training::LayoutSpace space;
+  training::SearchQuery search;
 
-  Parts(const Models& m, TrainingQuery q, int keep)
+  Parts(const machine::Models& m, machine::TrainingQuery q, int keep)
       : models(m),
         query(std::move(q)),
         job(job_of(query)),
@@ -114,14 +114,14 @@ struct LayoutSearch::Parts {
                .space = space,
                .framework = framework,
                .source = source,
-               .memory_limit = usable_memory(*query.accelerator),
-               .peak_flops = query.accelerator->peak(product_dtype(query.precision))
+               .memory_limit = machine::usable_memory(*query.accelerator),
+               .peak_flops = query.accelerator->peak(workload::product_dtype(query.precision))
                                  .value_or(FlopsPerSecond(0))
                                  .base(),
                .keep = keep} {}
 };
 
-LayoutSearch::LayoutSearch(const Models& models, TrainingQuery query, int keep)
+LayoutSearch::LayoutSearch(const machine::Models& models, machine::TrainingQuery query, int keep)
     : parts_(std::make_unique<Parts>(models, std::move(query), keep)) {}
 LayoutSearch::~LayoutSearch() = default;
 
@@ -129,37 +129,38 @@ std::int64_t LayoutSearch::candidates() const { return parts_->space.size(); }
 std::int64_t LayoutSearch::chunks() const { return (candidates() + kChunk - 1) / kChunk; }
 int LayoutSearch::keep() const { return parts_->search.keep; }
 
-SearchResult LayoutSearch::search_chunk(std::int64_t chunk) const {
+training::SearchResult LayoutSearch::search_chunk(std::int64_t chunk) const {
   return search_layouts(parts_->search, chunk * kChunk,
                         std::min(candidates(), (chunk + 1) * kChunk));
 }
 
-SearchResult LayoutSearch::join(const std::vector<SearchResult>& parts) const {
+training::SearchResult LayoutSearch::join(const std::vector<training::SearchResult>& parts) const {
   return merge(parts, keep());
 }
 
-LayoutProgress LayoutSearch::progress_of(const SearchResult& result, std::int64_t chunks) {
+LayoutProgress LayoutSearch::progress_of(const training::SearchResult& result,
+                                         std::int64_t chunks) {
   LayoutProgress progress{.chunks = chunks, .counts = result.counts};
-  for (const RankedLayout& r : result.best) progress.best.push_back(r.index);
+  for (const training::RankedLayout& r : result.best) progress.best.push_back(r.index);
   return progress;
 }
 
-SearchResult LayoutSearch::result_of(const LayoutProgress& progress) const {
-  SearchResult result;
+training::SearchResult LayoutSearch::result_of(const LayoutProgress& progress) const {
+  training::SearchResult result;
   for (const std::int64_t index : progress.best) {
     if (index < 0 || index >= candidates()) continue;
-    SearchResult one = search_layouts(parts_->search, index, index + 1);
+    training::SearchResult one = search_layouts(parts_->search, index, index + 1);
     std::ranges::move(one.best, std::back_inserter(result.best));
   }
   result.counts = progress.counts;
   return result;
 }
 
-FoundLayouts LayoutSearch::describe(SearchResult result, bool whole) const {
+FoundLayouts LayoutSearch::describe(training::SearchResult result, bool whole) const {
   FoundLayouts found{.gpus = parts_->query.gpus, .found = std::move(result), .whole = whole};
-  for (const RankedLayout& r : found.found.best) {
+  for (const training::RankedLayout& r : found.found.best) {
     found.described.push_back(
-        orrery::describe(parts_->models, parts_->query, parts_->job, parts_->costs, r.layout));
+        machine::describe(parts_->models, parts_->query, parts_->job, parts_->costs, r.layout));
   }
   return found;
 }
@@ -173,4 +174,4 @@ std::vector<int> gpu_counts(int gpus, bool halving) {
   return counts;
 }
 
-}  // namespace orrery
+}  // namespace orrery::search

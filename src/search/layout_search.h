@@ -17,7 +17,7 @@
 #include "base/diagnostic.h"
 #include "machine/predict_training.h"
 
-namespace orrery {
+namespace orrery::search {
 
 // What `orrery search layout` and a job ask.
 struct LayoutQuestion {
@@ -36,23 +36,23 @@ struct LayoutQuestion {
 // named.
 using ReadModelFile = std::function<Result<std::string>(const std::string& path)>;
 
-Result<TrainingQuery> query_of(const LayoutQuestion& question, const Catalog& catalog,
-                               const ReadModelFile& read);
+Result<machine::TrainingQuery> query_of(const LayoutQuestion& question,
+                                        const catalog::Catalog& catalog, const ReadModelFile& read);
 // What the question fixes of a layout; the rest is searched.
-LayoutWish fixed_by(const LayoutQuestion& question);
+machine::LayoutWish fixed_by(const LayoutQuestion& question);
 
 // What has been found after the first `chunks` chunks.
 struct LayoutProgress {
   std::int64_t chunks = 0;
-  SearchCounts counts;
+  training::SearchCounts counts;
   std::vector<std::int64_t> best;  // indices, fastest first
 };
 
 struct FoundLayouts {
   int gpus = 0;
-  SearchResult found;
-  std::vector<TrainingPrediction> described;  // of found.best
-  bool whole = true;                          // false: stopped before the end
+  training::SearchResult found;
+  std::vector<machine::TrainingPrediction> described;  // of found.best
+  bool whole = true;                                   // false: stopped before the end
 };
 
 class LayoutSearch {
@@ -60,7 +60,7 @@ class LayoutSearch {
   // A share of the candidates small enough to stop at, large enough to prune in.
   static constexpr std::int64_t kChunk = 4096;
 
-  LayoutSearch(const Models& models, TrainingQuery query, int keep);
+  LayoutSearch(const machine::Models& models, machine::TrainingQuery query, int keep);
   ~LayoutSearch();
   LayoutSearch(const LayoutSearch&) = delete;
   LayoutSearch& operator=(const LayoutSearch&) = delete;
@@ -70,14 +70,14 @@ class LayoutSearch {
   int keep() const;
 
   // From any thread.
-  SearchResult search_chunk(std::int64_t chunk) const;
-  SearchResult join(const std::vector<SearchResult>& parts) const;
+  training::SearchResult search_chunk(std::int64_t chunk) const;
+  training::SearchResult join(const std::vector<training::SearchResult>& parts) const;
 
   // A result as the few numbers that stand for it, and back: the layouts are estimated anew.
-  static LayoutProgress progress_of(const SearchResult& result, std::int64_t chunks);
-  SearchResult result_of(const LayoutProgress& progress) const;
+  static LayoutProgress progress_of(const training::SearchResult& result, std::int64_t chunks);
+  training::SearchResult result_of(const LayoutProgress& progress) const;
 
-  FoundLayouts describe(SearchResult result, bool whole) const;
+  FoundLayouts describe(training::SearchResult result, bool whole) const;
 
  private:
   struct Parts;  // the query with what points into it
@@ -87,4 +87,4 @@ class LayoutSearch {
 // `gpus` alone, or with half of it, a quarter ...: each on the front of time against GPUs.
 std::vector<int> gpu_counts(int gpus, bool halving);
 
-}  // namespace orrery
+}  // namespace orrery::search

@@ -6,18 +6,18 @@
 #include "base/text.h"
 #include "machine/known_fixture.h"
 
-namespace orrery {
+namespace orrery::search {
 namespace {
 
 // All that a search says, to the last bit.
 std::string told(const FoundLayouts& found) {
-  const SearchCounts& c = found.found.counts;
+  const training::SearchCounts& c = found.found.counts;
   std::string out;
   for (const std::int64_t n : {c.candidates, c.refused, c.too_large, c.bounded, c.evaluated}) {
     out += std::to_string(n) + ' ';
   }
   for (std::size_t i = 0; i < found.described.size(); ++i) {
-    const TrainingPrediction& p = found.described[i];
+    const machine::TrainingPrediction& p = found.described[i];
     out += '\n' + std::to_string(found.found.best[i].index) + ' ' + to_text(p.layout) + ' ' +
            shortest(p.step.seconds) + ' ' + shortest(p.memory.peak.base());
     if (i > 0) out += why_slower(found.found.best[0], found.found.best[i]);
@@ -32,17 +32,19 @@ LayoutQuestion small_question() {
 
 class LayoutSearches : public testing::Test {
  protected:
-  TrainingQuery query() const { return query_of(small_question(), catalog, nullptr).value(); }
+  machine::TrainingQuery query() const {
+    return query_of(small_question(), catalog, nullptr).value();
+  }
 
   std::string searched_in_one_go() const {
     const LayoutSearch search(models, query(), 5);
-    std::vector<SearchResult> parts;
+    std::vector<training::SearchResult> parts;
     for (std::int64_t c = 0; c < search.chunks(); ++c) parts.push_back(search.search_chunk(c));
     return told(search.describe(search.join(parts), true));
   }
 
-  const Catalog& catalog = known().catalog();
-  const Models& models = known();
+  const catalog::Catalog& catalog = machine::known().catalog();
+  const machine::Models& models = machine::known();
 };
 
 TEST_F(LayoutSearches, taken_up_again_anywhere_gives_the_same_answer) {
@@ -50,12 +52,12 @@ TEST_F(LayoutSearches, taken_up_again_anywhere_gives_the_same_answer) {
   const LayoutSearch first(models, query(), 5);
   ASSERT_GT(first.chunks(), 3);
   for (const std::int64_t cut : {std::int64_t{0}, std::int64_t{1}, first.chunks() / 2}) {
-    SearchResult so_far;
+    training::SearchResult so_far;
     for (std::int64_t c = 0; c < cut; ++c) so_far = first.join({so_far, first.search_chunk(c)});
     const LayoutProgress left = LayoutSearch::progress_of(so_far, cut);
 
     const LayoutSearch second(models, query(), 5);
-    SearchResult result = second.result_of(left);
+    training::SearchResult result = second.result_of(left);
     for (std::int64_t c = left.chunks; c < second.chunks(); ++c) {
       result = second.join({result, second.search_chunk(c)});
     }
@@ -65,7 +67,7 @@ TEST_F(LayoutSearches, taken_up_again_anywhere_gives_the_same_answer) {
 
 TEST_F(LayoutSearches, progress_that_names_no_candidate_is_passed_over) {
   const LayoutSearch search(models, query(), 5);
-  const SearchResult result = search.result_of({.best = {-1, search.candidates()}});
+  const training::SearchResult result = search.result_of({.best = {-1, search.candidates()}});
   EXPECT_TRUE(result.best.empty());
 }
 
@@ -102,4 +104,4 @@ TEST(GpuCounts, halve_until_odd) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::search

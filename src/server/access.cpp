@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "server/problem.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 constexpr std::array<std::string_view, 2> kNames = {"127.0.0.1", "localhost"};
@@ -88,4 +88,4 @@ std::string first_url(const AccessRules& rules) {
   return "http://" + with_port(kNames.front(), rules.port) + "/?token=" + rules.token;
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

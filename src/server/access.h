@@ -12,7 +12,7 @@
 
 #include "server/message.h"
 
-namespace orrery {
+namespace orrery::server {
 
 struct AccessRules {
   int port = 0;
@@ -25,4 +25,4 @@ std::optional<Response> check_access(const Request& request, const AccessRules& 
 // "http://127.0.0.1:8117/?token=..."
 std::string first_url(const AccessRules& rules);
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -9,7 +9,7 @@
 #include "net/client.h"
 #include "net/running_server_fixture.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 constexpr int kPort = 8117;
@@ -98,4 +98,4 @@ TEST(Access, guards_what_is_behind_it) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::server

@@ -7,10 +7,10 @@
 #include "base/text.h"
 #include "catalog/embedded.h"
 
-namespace orrery {
+namespace orrery::server {
 
-std::span<const EmbeddedFile> console_files();  // generated from the console's build
-std::span<const EmbeddedFile> api_files();      // generated from docs/api
+std::span<const catalog::EmbeddedFile> console_files();  // generated from the console's build
+std::span<const catalog::EmbeddedFile> api_files();      // generated from docs/api
 
 namespace {
 
@@ -22,8 +22,9 @@ constexpr const char* kConsolePolicy =
 // Names carry a digest of the content, so a kept file never goes stale.
 constexpr const char* kForEver = "private, max-age=31536000, immutable";
 
-std::optional<std::string_view> find(std::span<const EmbeddedFile> files, std::string_view path) {
-  for (const EmbeddedFile& file : files) {
+std::optional<std::string_view> find(std::span<const catalog::EmbeddedFile> files,
+                                     std::string_view path) {
+  for (const catalog::EmbeddedFile& file : files) {
     if (file.path == path) return file.text;
   }
   return std::nullopt;
@@ -89,4 +90,4 @@ std::optional<Response> console_asset(const Request& request, std::string_view n
 
 std::string_view api_contract() { return find(api_files(), "openapi.yaml").value_or(""); }
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -10,7 +10,7 @@
 
 #include "server/message.h"
 
-namespace orrery {
+namespace orrery::server {
 
 bool has_console();
 // The page itself, with the policy that lets only its own scripts run.
@@ -21,4 +21,4 @@ std::optional<Response> console_asset(const Request& request, std::string_view n
 // The text of docs/api/openapi.yaml.
 std::string_view api_contract();
 
-}  // namespace orrery
+}  // namespace orrery::server

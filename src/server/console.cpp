@@ -6,7 +6,7 @@
 #include "plan/review.h"
 #include "server/problem.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 std::vector<Route> all_routes(const Console& console) {
@@ -55,4 +55,4 @@ Response Console::answer(const Request& request, const AccessRules& rules) const
   return response;
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

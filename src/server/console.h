@@ -22,7 +22,7 @@
 #include "server/review_shelf.h"
 #include "server/router.h"
 
-namespace orrery {
+namespace orrery::server {
 
 // The design that the server was started with, as it is on disk now.
 struct ServedDesign {
@@ -33,16 +33,16 @@ struct ServedDesign {
 
 // What a console is given; all of it outlives the console.
 struct ConsoleSetting {
-  const Models& models;
+  const machine::Models& models;
   std::string version;
   std::function<Result<ServedDesign>()> served;
   // Files that the served design names; designs from the network may name none.
-  ReadFile read_file;
+  catalog::ReadFile read_file;
   // JSON of a table or row ("nodes/dgx-h100"); nullopt where there is none.
   std::function<std::optional<std::string>(std::string_view path)> catalog_json;
   std::shared_ptr<ServerLoad> load = std::make_shared<ServerLoad>();
 
-  const Catalog& catalog() const { return models.catalog(); }
+  const catalog::Catalog& catalog() const { return models.catalog(); }
 };
 
 class Console {
@@ -78,4 +78,4 @@ std::vector<Route> knowledge_routes(const Console& console);
 std::vector<Route> design_routes(const Console& console);
 std::vector<Route> job_routes(const Console& console);
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -11,7 +11,7 @@
 #include "design/templates.h"
 #include "machine/known_fixture.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 using testing::HasSubstr;
@@ -22,7 +22,7 @@ const AccessRules kRules{.port = 8117, .token = "secret"};
 class Consoles : public testing::Test {
  protected:
   Consoles() {
-    ConsoleSetting setting{.models = known(), .version = "1.2.3"};
+    ConsoleSetting setting{.models = machine::known(), .version = "1.2.3"};
     setting.served = [this] { return served; };
     setting.catalog_json = [](std::string_view path) -> std::optional<std::string> {
       if (path != "nodes/dgx-h100" && !path.empty()) return std::nullopt;
@@ -227,4 +227,4 @@ TEST_F(Consoles, metrics_count_what_was_asked) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::server

@@ -7,7 +7,7 @@
 
 #include "base/json_writer.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 constexpr std::array<std::string_view, 5> kStates = {"queued", "running", "done", "failed",
@@ -68,4 +68,4 @@ std::string job_json(const Job& job, JobDetail detail) {
   return object + "}";
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace orrery {
+namespace orrery::server {
 
 enum class JobState { queued, running, done, failed, cancelled };
 std::string_view to_text(JobState state);
@@ -43,4 +43,4 @@ std::string job_json(const Job& job, JobDetail detail);
 // "2026-11-15T05:22:53Z"
 std::string utc_text(std::int64_t ms);
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -5,7 +5,7 @@
 
 #include "server/problem.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 constexpr std::chrono::milliseconds kKeepPeriod{200};
@@ -196,4 +196,4 @@ void JobBoard::show(const Job& job, bool keep) {
   if (keep) (void)store_->update(shown);
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -22,7 +22,7 @@
 #include "server/job.h"
 #include "server/job_store.h"
 
-namespace orrery {
+namespace orrery::server {
 
 class JobBoard;
 
@@ -90,4 +90,4 @@ class JobBoard {
   std::thread worker_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 // Raised when a column is added or changes its meaning; a later file is not touched.
@@ -198,4 +198,4 @@ Result<void> JobStore::remove(std::int64_t id) {
   return database_->run(row, "the job cannot be removed");
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

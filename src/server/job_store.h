@@ -12,7 +12,7 @@
 #include "base/diagnostic.h"
 #include "server/job.h"
 
-namespace orrery {
+namespace orrery::server {
 
 // The file that is no file: everything is lost with the server.
 inline constexpr const char* kStoreInMemory = ":memory:";
@@ -35,4 +35,4 @@ class JobStore {
   std::unique_ptr<Database> database_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -10,7 +10,7 @@
 #include "server/job_store.h"
 #include "server/layout_job.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 using testing::ElementsAre;
@@ -41,7 +41,7 @@ bool soon(const Condition& condition) {
 JobState state_of(const JobBoard& board, std::int64_t id) { return board.find(id)->state; }
 
 TEST(JobStore, keeps_what_it_is_given) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   const std::string path = folder.at("deep/er/jobs.db");
   Job job{.task = "task", .title = "a 'title'", .request = "{\"x\":\"\\u0000\"}"};
   job.created_ms = 1;
@@ -67,7 +67,7 @@ TEST(JobStore, keeps_what_it_is_given) {
 }
 
 TEST(JobStore, numbers_are_never_used_twice) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   {
     const auto store = open_store(folder.at("jobs.db"));
     EXPECT_EQ(store->add({}).value(), 1);
@@ -77,7 +77,7 @@ TEST(JobStore, numbers_are_never_used_twice) {
 }
 
 TEST(JobStore, is_held_by_one_server_at_a_time) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   const auto first = open_store(folder.at("jobs.db"));
   const auto second = JobStore::open(folder.at("jobs.db"));
   ASSERT_FALSE(second);
@@ -85,7 +85,7 @@ TEST(JobStore, is_held_by_one_server_at_a_time) {
 }
 
 TEST(JobStore, leaves_alone_what_is_no_state_file) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   folder.write("letter", std::string(5000, 'x'));
   const auto letter = JobStore::open(folder.at("letter"));
   ASSERT_FALSE(letter);
@@ -95,7 +95,7 @@ TEST(JobStore, leaves_alone_what_is_no_state_file) {
 }
 
 TEST(JobBoard, runs_jobs_in_their_order_and_keeps_the_results) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   std::vector<std::int64_t> order;
   const JobTask task = [&order](JobRun& run) -> Result<void> {
     order.push_back(run.job.id);
@@ -193,8 +193,8 @@ class LayoutJob : public testing::Test {
     return job ? "none" : job.error().front().code;
   }
 
-  const Catalog& catalog = known().catalog();
-  const Models& models = known();
+  const catalog::Catalog& catalog = machine::known().catalog();
+  const machine::Models& models = machine::known();
 };
 
 constexpr const char* kSearch =
@@ -222,7 +222,7 @@ TEST_F(LayoutJob, stopped_anywhere_and_taken_up_again_gives_the_same_result) {
   EXPECT_THAT(expected.result, HasSubstr("\"gpus\": 32"));
   EXPECT_THAT(expected.best, HasSubstr("\"step_time_s\":"));
 
-  const TestFolder folder;
+  const agent::TestFolder folder;
   int stops = 0;
   {
     const auto first = board(folder.at("jobs.db"));
@@ -242,7 +242,7 @@ TEST_F(LayoutJob, stopped_anywhere_and_taken_up_again_gives_the_same_result) {
 }
 
 TEST_F(LayoutJob, a_spoilt_checkpoint_means_searching_anew) {
-  const TestFolder folder;
+  const agent::TestFolder folder;
   Job job = layout_job(jobs(), kSearch).value();
   job.state = JobState::running;
   job.checkpoint = "64 999999 1 2 3 4 5 -7 zz\nnonsense\n32 1";
@@ -264,4 +264,4 @@ TEST(JobJson, has_the_fields_of_the_contract) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::server

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 using Json = nlohmann::json;
@@ -272,4 +272,4 @@ Diagnostics JsonBody::faults() const {
   return all;
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

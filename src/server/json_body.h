@@ -17,7 +17,7 @@
 
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::server {
 
 inline constexpr int kJsonDepthMax = 32;
 // The most a request may send of a design, and of a name.
@@ -71,4 +71,4 @@ class JsonBody {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::server

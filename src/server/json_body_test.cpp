@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 using testing::ElementsAre;
@@ -93,4 +93,4 @@ TEST(JsonBody, whole_numbers_beyond_their_type_are_out_of_range) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::server

@@ -9,19 +9,19 @@
 #include "search/layout_search.h"
 #include "server/json_body.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 constexpr NumberRange kAny{1, 1e9};
 
 struct LayoutRequest {
-  TrainingQuery query;
+  machine::TrainingQuery query;
   std::string model;
   int keep = 10;
   bool pareto = false;
 };
 
-void read_fixed(JsonBody& fixed, LayoutQuestion& q) {
+void read_fixed(JsonBody& fixed, search::LayoutQuestion& q) {
   q.tp = fixed.optional_integer("tp", kAny);
   q.pp = fixed.optional_integer("pp", kAny);
   q.vp = fixed.optional_integer("vp", kAny);
@@ -30,8 +30,8 @@ void read_fixed(JsonBody& fixed, LayoutQuestion& q) {
   q.microbatch = fixed.optional_integer("microbatch", kAny);
 }
 
-LayoutQuestion read_question(JsonBody& body) {
-  LayoutQuestion q;
+search::LayoutQuestion read_question(JsonBody& body) {
+  search::LayoutQuestion q;
   q.model = body.optional_text("model", kNameBytes).value_or("");
   q.accelerator = body.optional_text("accelerator", kNameBytes).value_or(q.accelerator);
   q.gpus = body.optional_integer("gpus", kAny).value_or(q.gpus);
@@ -45,12 +45,13 @@ LayoutQuestion read_question(JsonBody& body) {
 }
 
 // What a workload of a design asks of its fleet, the layout left open but for what is fixed.
-Result<TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::string& text,
-                                      const std::string& workload, const LayoutQuestion& fixed) {
+Result<machine::TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::string& text,
+                                               const std::string& workload,
+                                               const search::LayoutQuestion& fixed) {
   const auto design = design::read_design(text, jobs.models.catalog());
   if (!design) return std::unexpected(design.error());
-  const Review r = run_stages(*design, jobs.models);
-  for (const TrainView& train : r.trains) {
+  const plan::Review r = plan::run_stages(*design, jobs.models);
+  for (const plan::TrainView& train : r.trains) {
     if (train.model == nullptr || (!workload.empty() && train.label != workload)) continue;
     auto run = training_run(train, *r.machine);
     if (!run) return std::unexpected(run.error());
@@ -62,9 +63,9 @@ Result<TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::string&
                                         : "no workload " + workload + " trains a transformer"});
 }
 
-Result<TrainingQuery> query_asked(const LayoutJobs& jobs, const LayoutQuestion& q,
-                                  const std::optional<std::string>& design,
-                                  const std::string& workload) {
+Result<machine::TrainingQuery> query_asked(const LayoutJobs& jobs, const search::LayoutQuestion& q,
+                                           const std::optional<std::string>& design,
+                                           const std::string& workload) {
   if (design && q.model.empty()) return query_of_design(jobs, *design, workload, q);
   if (!design && !q.model.empty()) return query_of(q, jobs.models.catalog(), nullptr);
   return fail({.code = "body.field",
@@ -78,7 +79,7 @@ Result<LayoutRequest> read_request(const LayoutJobs& jobs, const std::string& te
   body->choice("kind", {kLayoutTask});
   const auto design = body->optional_text("design", kDesignBytes);
   const std::string workload = body->optional_text("workload", kNameBytes).value_or("");
-  const LayoutQuestion question = read_question(*body);
+  const search::LayoutQuestion question = read_question(*body);
   LayoutRequest request;
   request.keep = static_cast<int>(body->optional_integer("keep", {1, 100}).value_or(10));
   request.pareto = body->optional_flag("pareto").value_or(false);
@@ -92,10 +93,10 @@ Result<LayoutRequest> read_request(const LayoutJobs& jobs, const std::string& te
 
 // One search of the job: its place in the space and what it has found.
 struct Leg {
-  std::unique_ptr<LayoutSearch> search;
+  std::unique_ptr<search::LayoutSearch> search;
   int gpus = 0;
   std::int64_t chunks = 0;  // done
-  SearchResult so_far;
+  training::SearchResult so_far;
 
   bool done() const { return chunks == search->chunks(); }
   bool begun() const { return chunks > 0; }
@@ -105,7 +106,7 @@ std::string checkpoint_of(const std::vector<Leg>& legs) {
   std::string text;
   for (const Leg& leg : legs) {
     if (!leg.begun()) break;
-    const LayoutProgress p = LayoutSearch::progress_of(leg.so_far, leg.chunks);
+    const search::LayoutProgress p = search::LayoutSearch::progress_of(leg.so_far, leg.chunks);
     text += fmt::format("{} {} {} {} {} {} {}", leg.gpus, p.chunks, p.counts.candidates,
                         p.counts.refused, p.counts.too_large, p.counts.bounded, p.counts.evaluated);
     for (const std::int64_t index : p.best) text += fmt::format(" {}", index);
@@ -125,13 +126,13 @@ void take_up(Leg& leg, std::string_view line) {
       numbers[1] > leg.search->chunks()) {
     return;
   }
-  const LayoutProgress progress{.chunks = numbers[1],
-                                .counts = {.candidates = numbers[2],
-                                           .refused = numbers[3],
-                                           .too_large = numbers[4],
-                                           .bounded = numbers[5],
-                                           .evaluated = numbers[6]},
-                                .best = {numbers.begin() + kCounts, numbers.end()}};
+  const search::LayoutProgress progress{.chunks = numbers[1],
+                                        .counts = {.candidates = numbers[2],
+                                                   .refused = numbers[3],
+                                                   .too_large = numbers[4],
+                                                   .bounded = numbers[5],
+                                                   .evaluated = numbers[6]},
+                                        .best = {numbers.begin() + kCounts, numbers.end()}};
   leg.chunks = progress.chunks;
   leg.so_far = leg.search->result_of(progress);
 }
@@ -139,12 +140,12 @@ void take_up(Leg& leg, std::string_view line) {
 std::vector<Leg> legs_of(const LayoutJobs& jobs, const LayoutRequest& request,
                          const std::string& checkpoint) {
   std::vector<Leg> legs;
-  for (const int gpus : gpu_counts(request.query.gpus, request.pareto)) {
-    TrainingQuery query = request.query;
+  for (const int gpus : search::gpu_counts(request.query.gpus, request.pareto)) {
+    machine::TrainingQuery query = request.query;
     query.gpus = gpus;
-    legs.push_back(
-        {.search = std::make_unique<LayoutSearch>(jobs.models, std::move(query), request.keep),
-         .gpus = gpus});
+    legs.push_back({.search = std::make_unique<search::LayoutSearch>(jobs.models, std::move(query),
+                                                                     request.keep),
+                    .gpus = gpus});
   }
   std::size_t i = 0;
   for (const std::string_view line : split(checkpoint, '\n')) {
@@ -156,9 +157,9 @@ std::vector<Leg> legs_of(const LayoutJobs& jobs, const LayoutRequest& request,
 std::string best_json(const std::vector<Leg>& legs) {
   const Leg& first = legs.front();
   if (first.so_far.best.empty()) return {};
-  SearchResult best{.best = {first.so_far.best.front()}, .counts = first.so_far.counts};
+  training::SearchResult best{.best = {first.so_far.best.front()}, .counts = first.so_far.counts};
   JsonWriter w(0);
-  write_search_row(w, first.search->describe(std::move(best), true), 0);
+  report::write_search_row(w, first.search->describe(std::move(best), true), 0);
   return w.text();
 }
 
@@ -215,12 +216,12 @@ bool search_leg(Leg& leg, JobRun& run, Teller& teller) {
 }
 
 std::string result_of(const std::string& model, const std::vector<Leg>& legs) {
-  std::vector<FoundLayouts> found;
+  std::vector<search::FoundLayouts> found;
   for (const Leg& leg : legs) {
     if (!leg.begun()) break;
     found.push_back(leg.search->describe(leg.so_far, leg.done()));
   }
-  return json_of(model, found);
+  return report::json_of(model, found);
 }
 
 }  // namespace
@@ -251,4 +252,4 @@ Result<void> run_layout_job(const LayoutJobs& jobs, JobRun& run) {
   return {};
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

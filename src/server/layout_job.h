@@ -10,16 +10,16 @@
 #include "machine/models.h"
 #include "server/job_board.h"
 
-namespace orrery {
+namespace orrery::server {
 
 inline constexpr const char* kLayoutTask = "search-layout";
 
 struct LayoutJobs {
-  const Models& models;
+  const machine::Models& models;
 };
 
 // Everything that can be wrong with a request is found here, before there is a job.
 Result<Job> layout_job(const LayoutJobs& jobs, const std::string& request);
 Result<void> run_layout_job(const LayoutJobs& jobs, JobRun& run);
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -2,7 +2,7 @@
 
 #include "server/problem.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 // A response that does not say otherwise may do nothing in a browser but style itself.
@@ -25,4 +25,4 @@ net::ServerOptions browser_options() {
       .refusal = [](int status, std::string_view what) { return problem(status, what); }};
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -9,7 +9,7 @@
 #include "net/message.h"
 #include "net/server.h"
 
-namespace orrery {
+namespace orrery::server {
 
 using net::Handler;
 using net::NextEvents;
@@ -25,4 +25,4 @@ Response json_response(std::string body, int status = 200);
 // refusals as problem+json.
 net::ServerOptions browser_options();
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 // Methods are the client's words; what is not one of ours must not become a series or break a line.
@@ -83,4 +83,4 @@ double resident_bytes() {
   return file ? resident_pages * static_cast<double>(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace orrery {
+namespace orrery::server {
 
 struct Gauge {
   std::string name;    // "orrery_jobs"
@@ -46,4 +46,4 @@ class Metrics {
 // Memory of this process that is in use now; 0 where the system does not say.
 double resident_bytes();
 
-}  // namespace orrery
+}  // namespace orrery::server

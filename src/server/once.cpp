@@ -1,6 +1,6 @@
 #include "server/once.h"
 
-namespace orrery {
+namespace orrery::server {
 
 std::optional<Result<std::string>> OnceTexts::get(const std::string& name,
                                                   const std::function<Result<std::string>()>& make,
@@ -16,4 +16,4 @@ std::optional<Result<std::string>> OnceTexts::get(const std::string& name,
   return text.get();
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

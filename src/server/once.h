@@ -12,7 +12,7 @@
 
 #include "base/diagnostic.h"
 
-namespace orrery {
+namespace orrery::server {
 
 class OnceTexts {
  public:
@@ -26,4 +26,4 @@ class OnceTexts {
   std::map<std::string, std::shared_future<Result<std::string>>> made_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::server

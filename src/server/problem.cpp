@@ -2,7 +2,7 @@
 
 #include "base/json_writer.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 void write(JsonWriter& json, const Diagnostic& d) {
@@ -35,4 +35,4 @@ Response refused_body(const Diagnostics& diagnostics, std::string_view title) {
                : problem(422, title, diagnostics);
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -6,11 +6,11 @@
 #include "base/diagnostic.h"
 #include "server/message.h"
 
-namespace orrery {
+namespace orrery::server {
 
 Response problem(int status, std::string_view title, const Diagnostics& diagnostics = {});
 
 // 400 where the body is not of its shape (codes "body.*"), 422 where what it says has faults.
 Response refused_body(const Diagnostics& diagnostics, std::string_view title);
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -5,7 +5,7 @@
 #include "design/write_design.h"
 #include "plan/review.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 // What the kept parts depend on: all of the design but the fields that are blanked here.
@@ -20,19 +20,20 @@ std::string machines_of(design::Design design) {
 
 }  // namespace
 
-Verdict ReviewShelf::review(design::Design design) {
+plan::Verdict ReviewShelf::review(design::Design design) {
   return verdict_of(*stages(std::move(design)));
 }
 
-std::shared_ptr<const Review> ReviewShelf::stages(design::Design design) {
+std::shared_ptr<const plan::Review> ReviewShelf::stages(design::Design design) {
   std::string key = machines_of(design);
   const auto kept = find(key);
-  auto made = std::make_shared<const Review>(run_stages(std::move(design), models_, kept.get()));
+  auto made =
+      std::make_shared<const plan::Review>(run_stages(std::move(design), models_, kept.get()));
   if (!kept) keep({std::move(key), made});
   return made;
 }
 
-std::shared_ptr<const Review> ReviewShelf::find(const std::string& key) {
+std::shared_ptr<const plan::Review> ReviewShelf::find(const std::string& key) {
   const std::lock_guard lock(mutex_);
   const auto it = std::ranges::find(kept_, key, &Kept::key);
   if (it == kept_.end()) return nullptr;
@@ -46,4 +47,4 @@ void ReviewShelf::keep(Kept kept) {
   if (kept_.size() > kMost) kept_.pop_back();
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

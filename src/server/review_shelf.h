@@ -17,29 +17,29 @@
 #include "plan/stages.h"
 #include "plan/verdict.h"
 
-namespace orrery {
+namespace orrery::server {
 
 class ReviewShelf {
  public:
-  explicit ReviewShelf(const Models& models) : models_(models) {}
+  explicit ReviewShelf(const machine::Models& models) : models_(models) {}
 
   // As review(design, models) and run_stages(design, models); from any thread.
-  Verdict review(design::Design design);
-  std::shared_ptr<const Review> stages(design::Design design);
+  plan::Verdict review(design::Design design);
+  std::shared_ptr<const plan::Review> stages(design::Design design);
 
  private:
   struct Kept {
     std::string key;
-    std::shared_ptr<const Review> stages;
+    std::shared_ptr<const plan::Review> stages;
   };
-  std::shared_ptr<const Review> find(const std::string& key);
+  std::shared_ptr<const plan::Review> find(const std::string& key);
   void keep(Kept kept);
 
   static constexpr std::size_t kMost = 32;
 
-  const Models& models_;
+  const machine::Models& models_;
   std::mutex mutex_;
   std::list<Kept> kept_;  // asked about last first
 };
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -7,15 +7,15 @@
 #include "plan/review.h"
 #include "report/verdict_report.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 // Asked about again with other names, money, goals, machines or work, every template gets the
 // verdict that it would have got alone.
 TEST(ReviewShelf, gives_the_verdict_of_a_review_made_anew) {
-  ReviewShelf shelf(known());
+  ReviewShelf shelf(machine::known());
   for (const design::Template& t : design::templates()) {
-    const design::Design plain = design::read_design(t.text, known().catalog()).value();
+    const design::Design plain = design::read_design(t.text, machine::known().catalog()).value();
     std::vector<design::Design> asked(6, plain);
     asked[1].name = "another";
     asked[1].economics.power_price = usd_per_kwh(0.31);
@@ -24,10 +24,12 @@ TEST(ReviewShelf, gives_the_verdict_of_a_review_made_anew) {
     asked[3].fleet[0].count += 1;
     if (!asked[4].workloads.empty()) asked[4].workloads.pop_back();
     for (const design::Design& d : asked) {
-      EXPECT_EQ(json_of(shelf.review(d)), json_of(review(d, known()))) << t.name;
+      EXPECT_EQ(report::json_of(shelf.review(d)),
+                report::json_of(plan::review(d, machine::known())))
+          << t.name;
     }
   }
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::server

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "server/problem.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 bool is_plain(std::string_view part) {
@@ -59,4 +59,4 @@ RequestRouter::Answer RequestRouter::answer(const Request& request) const {
   return {problem(404, "there is nothing at this address"), {}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -13,7 +13,7 @@
 
 #include "server/message.h"
 
-namespace orrery {
+namespace orrery::server {
 
 using PathValues = std::vector<std::string>;  // of the parts in braces, in their order
 
@@ -40,4 +40,4 @@ class RequestRouter {
   std::vector<Route> routes_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::server

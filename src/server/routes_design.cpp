@@ -18,7 +18,7 @@
 #include "server/json_body.h"
 #include "server/problem.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 constexpr const char* kFaults = "the design has errors";
@@ -27,7 +27,7 @@ Result<design::Design> read(std::string_view text, const ConsoleSetting& setting
   return design::read_design(text, setting.catalog(), {.file = "design.yaml"});
 }
 
-Result<Verdict> reviewed(std::string_view text, const Console& console) {
+Result<plan::Verdict> reviewed(std::string_view text, const Console& console) {
   Result<design::Design> design = read(text, console.setting());
   if (!design) return std::unexpected(design.error());
   return console.reviews().review(std::move(*design));
@@ -39,9 +39,9 @@ Response json_or_faults(Result<std::string> json, std::string_view title = kFaul
 
 Response plan(const Request& request, const Console& console) {
   if (!is_valid_utf8(request.body)) return problem(400, "the design is not UTF-8 text");
-  const Result<Verdict> verdict = reviewed(request.body, console);
+  const Result<plan::Verdict> verdict = reviewed(request.body, console);
   if (!verdict) return problem(422, kFaults, verdict.error());
-  return json_response(json_of(*verdict));
+  return json_response(report::json_of(*verdict));
 }
 
 Result<std::string> edited(const Request& request, const ConsoleSetting& setting) {
@@ -49,7 +49,7 @@ Result<std::string> edited(const Request& request, const ConsoleSetting& setting
   if (!body) return std::unexpected(body.error());
   const std::string text = body->text("design", kDesignBytes);
   const design::Change change{.path = body->text("path", 500),
-                                .value = body->text("value", 10'000)};
+                              .value = body->text("value", 10'000)};
   if (Diagnostics faults = body->faults(); !faults.empty()) return std::unexpected(faults);
   const auto after = design::edit_text(text, change, setting.catalog());
   if (!after) return std::unexpected(after.error());
@@ -67,34 +67,35 @@ Response edit(const Request& request, const Console& console) {
   return json_or_faults(edited(request, console.setting()), "the edit has errors");
 }
 
-CalcSweep read_sweep(JsonBody& body) {
+report::CalcSweep read_sweep(JsonBody& body) {
   constexpr NumberRange kAny{-1e30, 1e30};
-  CalcSweep sweep{.parameter = body.text("parameter", kNameBytes)};
+  report::CalcSweep sweep{.parameter = body.text("parameter", kNameBytes)};
   sweep.from = body.number("from", kAny);
   sweep.to = body.number("to", kAny);
-  sweep.points = static_cast<int>(body.integer("points", {2, kMostSweepPoints}));
+  sweep.points = static_cast<int>(body.integer("points", {2, report::kMostSweepPoints}));
   sweep.log = body.optional_choice("scale", {"linear", "log"}) == "log";
   return sweep;
 }
 
 Response calculate(const Request& request, const std::string& name, const ConsoleSetting& setting) {
-  if (find_calculator(name) == nullptr) return problem(404, "there is no calculator of this name");
+  if (calc::find_calculator(name) == nullptr)
+    return problem(404, "there is no calculator of this name");
   auto body = JsonBody::parse(request.body);
   if (!body) return refused_body(body.error(), "");
-  CalcTexts given;
+  calc::CalcTexts given;
   for (auto& [key, value] : body->plain_values("parameters", 32)) given[key] = value;
-  std::optional<CalcSweep> sweep;
+  std::optional<report::CalcSweep> sweep;
   body->object("sweep", [&sweep](JsonBody& inner) { sweep = read_sweep(inner); });
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
   return json_or_faults(calculation_view_json(name, given, sweep, setting.models),
                         "the question has errors");
 }
 
-Response in_format(const Verdict& verdict, const std::string& format, bool explain) {
-  const auto document = [&] { return document_of(verdict, {.explain = explain}); };
-  if (format == "json") return json_response(json_of(verdict));
+Response in_format(const plan::Verdict& verdict, const std::string& format, bool explain) {
+  const auto document = [&] { return report::document_of(verdict, {.explain = explain}); };
+  if (format == "json") return json_response(report::json_of(verdict));
   if (format == "csv") {
-    return {.content_type = "text/csv; charset=utf-8", .body = csv_of(verdict)};
+    return {.content_type = "text/csv; charset=utf-8", .body = report::csv_of(verdict)};
   }
   if (format == "markdown") {
     return {.content_type = "text/markdown; charset=utf-8", .body = to_markdown(document())};
@@ -112,7 +113,7 @@ Response report(const Request& request, const Console& console) {
   const std::string format = body->choice("format", {"html", "markdown", "csv", "json", "text"});
   const bool explain = body->optional_flag("explain").value_or(false);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
-  const Result<Verdict> verdict = reviewed(text, console);
+  const Result<plan::Verdict> verdict = reviewed(text, console);
   return verdict ? in_format(*verdict, format, explain) : refused_body(verdict.error(), kFaults);
 }
 
@@ -132,21 +133,21 @@ Response view(const Request& request, const ConsoleSetting& setting, const ReadV
   return json_or_faults(ask(std::move(*design)), "the question has errors");
 }
 
-FabricViewQuestion read_fabric(JsonBody& body) {
-  FabricViewQuestion q;
+report::FabricViewQuestion read_fabric(JsonBody& body) {
+  report::FabricViewQuestion q;
   q.network = body.optional_choice("network", {"compute", "storage", "management"}).value_or("");
-  const auto kinds = word_list<Collective>();
+  const auto kinds = word_list<workload::Collective>();
   const auto kind = body.optional_choice("collective", {kinds.begin(), kinds.end()});
-  if (kind) q.collective.kind = from_word<Collective>(*kind).value_or(q.collective.kind);
+  if (kind) q.collective.kind = from_word<workload::Collective>(*kind).value_or(q.collective.kind);
   if (const auto bytes = body.optional_number("bytes", {1, 1e13})) {
     q.collective.bytes = Bytes(*bytes);
   }
-  q.failed = body.texts("failed", kMostFailed, kNameBytes);
+  q.failed = body.texts("failed", report::kMostFailed, kNameBytes);
   const std::string detail =
       body.optional_choice("detail", {"auto", "full", "aggregated"}).value_or("auto");
-  q.detail = detail == "full"         ? FabricDetail::full
-             : detail == "aggregated" ? FabricDetail::aggregated
-                                      : FabricDetail::automatic;
+  q.detail = detail == "full"         ? report::FabricDetail::full
+             : detail == "aggregated" ? report::FabricDetail::aggregated
+                                      : report::FabricDetail::automatic;
   return q;
 }
 
@@ -161,13 +162,13 @@ Response fabric(const Request& request, const Console& console) {
 Response hall(const Request& request, const Console& console) {
   return view(request, console.setting(), [&console](JsonBody&) -> DesignView {
     return [&console](design::Design design) {
-      return hall_view_json(*console.reviews().stages(std::move(design)));
+      return report::hall_view_json(*console.reviews().stages(std::move(design)));
     };
   });
 }
 
 Response training(const Request& request, const Console& console,
-                  decltype(&training_view_json) answer) {
+                  decltype(&report::training_view_json) answer) {
   return view(request, console.setting(), [&console, answer](JsonBody& body) -> DesignView {
     const std::string workload = body.optional_text("workload", kNameBytes).value_or("");
     return [&console, answer, workload](design::Design design) {
@@ -183,7 +184,7 @@ struct SentDesign {
 
 std::vector<SentDesign> sent_designs(JsonBody& body) {
   std::vector<SentDesign> sent;
-  body.objects("designs", 2, kMostCompared, [&sent](JsonBody& inner) {
+  body.objects("designs", 2, report::kMostCompared, [&sent](JsonBody& inner) {
     std::string name = inner.text("name", kNameBytes);
     sent.push_back({std::move(name), inner.text("text", kDesignBytes)});
   });
@@ -191,9 +192,9 @@ std::vector<SentDesign> sent_designs(JsonBody& body) {
 }
 
 // The file of a fault is the name under which its design was sent.
-Result<std::vector<NamedDesign>> read_designs(const std::vector<SentDesign>& sent,
-                                              const ConsoleSetting& setting) {
-  std::vector<NamedDesign> designs;
+Result<std::vector<report::NamedDesign>> read_designs(const std::vector<SentDesign>& sent,
+                                                      const ConsoleSetting& setting) {
+  std::vector<report::NamedDesign> designs;
   Diagnostics faults;
   for (const auto& [name, text] : sent) {
     Result<design::Design> design = design::read_design(text, setting.catalog(), {.file = name});
@@ -209,7 +210,7 @@ Result<std::vector<NamedDesign>> read_designs(const std::vector<SentDesign>& sen
 
 // A comparison of the designs sent, answered with what is made of it.
 Response compared(const std::vector<SentDesign>& sent, const ConsoleSetting& setting,
-                  const std::function<Response(const Comparison&)>& answer) {
+                  const std::function<Response(const report::Comparison&)>& answer) {
   auto designs = read_designs(sent, setting);
   if (!designs) return refused_body(designs.error(), "the designs have errors");
   const auto comparison = compare_designs(std::move(*designs), setting.models);
@@ -221,11 +222,12 @@ Response compare_view(const Request& request, const Console& console) {
   if (!body) return refused_body(body.error(), "");
   const std::vector<SentDesign> sent = sent_designs(*body);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
-  return compared(sent, console.setting(),
-                  [](const Comparison& c) { return json_response(comparison_view_json(c)); });
+  return compared(sent, console.setting(), [](const report::Comparison& c) {
+    return json_response(comparison_view_json(c));
+  });
 }
 
-Response file_of(const Comparison& c, const std::string& format, std::size_t drawn) {
+Response file_of(const report::Comparison& c, const std::string& format, std::size_t drawn) {
   if (format == "csv") return {.content_type = "text/csv; charset=utf-8", .body = csv_of(c)};
   if (format == "markdown") {
     return {.content_type = "text/markdown; charset=utf-8", .body = to_markdown(document_of(c))};
@@ -235,7 +237,8 @@ Response file_of(const Comparison& c, const std::string& format, std::size_t dra
             .body = to_html(document_of(c, {.whole = true}))};
   }
   return {.content_type = "image/svg+xml",
-          .body = tornado_svg(c.designs[drawn].stages.cost.tornado, Unit::usd_per_hour)};
+          .body = report::tornado_svg(c.designs[drawn].stages.cost.tornado,
+                                      machine::Unit::usd_per_hour)};
 }
 
 Response compare_report(const Request& request, const Console& console) {
@@ -246,7 +249,7 @@ Response compare_report(const Request& request, const Console& console) {
   const double last = sent.empty() ? 0 : static_cast<double>(sent.size() - 1);
   const auto drawn = body->optional_integer("drawn", {0, last}).value_or(0);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
-  return compared(sent, console.setting(), [&](const Comparison& c) {
+  return compared(sent, console.setting(), [&](const report::Comparison& c) {
     return file_of(c, format, static_cast<std::size_t>(drawn));
   });
 }
@@ -270,17 +273,17 @@ std::vector<Route> design_routes(const Console& console) {
       post("/api/v1/compare/report", compare_report),
       post("/api/v1/training",
            [](const Request& request, const Console& c) {
-             return training(request, c, training_view_json);
+             return training(request, c, report::training_view_json);
            }),
       post("/api/v1/training/trace",
            [](const Request& request, const Console& c) {
-             return training(request, c, training_trace_json);
+             return training(request, c, report::training_trace_json);
            }),
       {"GET", "/api/v1/calc",
-       [](const Request&, const PathValues&) { return json_response(calculators_json()); }},
+       [](const Request&, const PathValues&) { return json_response(report::calculators_json()); }},
       {"POST", "/api/v1/calc/{name}", [&console](const Request& request, const PathValues& values) {
          return calculate(request, values[0], console.setting());
        }}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

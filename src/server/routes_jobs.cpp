@@ -5,7 +5,7 @@
 #include "server/console.h"
 #include "server/problem.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 Response no_such_job() { return problem(404, "there is no job of this number"); }
@@ -110,4 +110,4 @@ std::vector<Route> job_routes(const Console& console) {
            }}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

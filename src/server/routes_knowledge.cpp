@@ -13,7 +13,7 @@
 #include "server/console.h"
 #include "server/problem.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{300};
@@ -62,19 +62,23 @@ Response catalog(const ConsoleSetting& setting, const PathValues& values) {
 }
 
 Response glossary(const ConsoleSetting& setting) {
-  const auto entries = read_glossary(*setting.models.knowledge);
+  const auto entries = report::read_glossary(*setting.models.knowledge);
   return entries ? json_response(json_of(*entries))
                  : problem(500, "the glossary cannot be read", entries.error());
 }
 
 // The scores of some kinds take seconds: whoever asks first is told to come again.
 Response accuracy(const Console& console, const std::string& kind) {
-  const auto kinds = accuracy_kinds();
-  if (std::ranges::find(kinds, std::string_view(kind), &AccuracyKind::name) == kinds.end()) {
+  const auto kinds = report::accuracy_kinds();
+  if (std::ranges::find(kinds, std::string_view(kind), &report::AccuracyKind::name) ==
+      kinds.end()) {
     return problem(404, "no rows of this kind are published");
   }
   const auto text = console.accuracy().get(
-      kind, [&models = console.setting().models, kind] { return accuracy_view_json(kind, models); },
+      kind,
+      [&models = console.setting().models, kind] {
+        return report::accuracy_view_json(kind, models);
+      },
       kPatience);
   if (text && *text) return json_response(**text);
   if (text) return problem(500, "the rows cannot be scored", text->error());
@@ -111,20 +115,22 @@ std::vector<Route> knowledge_routes(const Console& console) {
       {"GET", "/api/v1/catalog/{table}", of_catalog},
       {"GET", "/api/v1/catalog/{table}/{id}", of_catalog},
       {"GET", "/api/v1/rules",
-       [](const Request&, const PathValues&) { return json_response(json_of(all_rules())); }},
+       [](const Request&, const PathValues&) {
+         return json_response(report::json_of(plan::all_rules()));
+       }},
       {"GET", "/api/v1/glossary",
        [&setting](const Request&, const PathValues&) { return glossary(setting); }},
       {"GET", "/api/v1/completions",
        [&setting](const Request&, const PathValues&) {
-         return json_response(completions_json(setting.catalog()));
+         return json_response(report::completions_json(setting.catalog()));
        }},
       {"GET", "/api/v1/accuracy",
        [&setting](const Request&, const PathValues&) {
-         return json_response(accuracy_kinds_json(*setting.models.knowledge));
+         return json_response(report::accuracy_kinds_json(*setting.models.knowledge));
        }},
       {"GET", "/api/v1/accuracy/{kind}", [&console](const Request&, const PathValues& values) {
          return accuracy(console, values[0]);
        }}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

@@ -7,14 +7,14 @@
 #include "server/console.h"
 #include "server/problem.h"
 
-namespace orrery {
+namespace orrery::server {
 namespace {
 
 constexpr const char* kHtml = "text/html; charset=utf-8";
 
 // A person reads this one, so the faults are a page too.
 Response fault_page(const Diagnostics& diagnostics) {
-  Document page;
+  report::Document page;
   page.heading(1, "The design has errors");
   page.verbatim(to_text(diagnostics));
   return {.status = 422, .content_type = kHtml, .body = to_html(page)};
@@ -27,8 +27,8 @@ Response plain_page(const ConsoleSetting& setting) {
   const Result<design::Design> design = design::read_design(
       served->text, setting.catalog(), {.file = served->file, .read_file = setting.read_file});
   if (!design) return fault_page(design.error());
-  const Verdict verdict = review(*design, setting.models);
-  return {.status = 200, .content_type = kHtml, .body = to_html(document_of(verdict))};
+  const plan::Verdict verdict = plan::review(*design, setting.models);
+  return {.status = 200, .content_type = kHtml, .body = to_html(report::document_of(verdict))};
 }
 
 std::vector<Gauge> gauges_of(const Console& console) {
@@ -92,4 +92,4 @@ std::vector<Route> page_routes(const Console& console) {
        }}};
 }
 
-}  // namespace orrery
+}  // namespace orrery::server

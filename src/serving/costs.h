@@ -7,7 +7,7 @@
 #include "workload/message.h"
 #include "workload/operation.h"
 
-namespace orrery {
+namespace orrery::serving {
 
 // Of one kernel or of several in a row: the fields of compute's KernelCost.
 struct ServingOpCost {
@@ -39,9 +39,9 @@ struct SettledWork {
 };
 
 struct ServingCosts {
-  std::function<ServingOpCost(const Operation&)> kernel;
-  std::function<Seconds(const CollectiveCall&)> collective;
+  std::function<ServingOpCost(const workload::Operation&)> kernel;
+  std::function<Seconds(const workload::CollectiveCall&)> collective;
   std::function<SettledWork(const ServingOpCost&, Seconds waiting)> settle;
 };
 
-}  // namespace orrery
+}  // namespace orrery::serving

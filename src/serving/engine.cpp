@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-namespace orrery {
+namespace orrery::serving {
 namespace {
 
 constexpr std::string_view kEnginesFile = "calibration/serving_engines.csv";
@@ -81,4 +81,4 @@ EngineLimits default_limits(Bytes device_memory) {
   return {.token_budget = 2048, .max_sequences = 256};
 }
 
-}  // namespace orrery
+}  // namespace orrery::serving

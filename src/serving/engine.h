@@ -15,7 +15,7 @@
 #include "base/diagnostic.h"
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::serving {
 
 struct Engine {
   std::string id;    // as the design file spells it
@@ -41,4 +41,4 @@ struct EngineLimits {
 };
 EngineLimits default_limits(Bytes device_memory);
 
-}  // namespace orrery
+}  // namespace orrery::serving

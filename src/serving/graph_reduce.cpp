@@ -1,6 +1,6 @@
 #include "serving/graph_reduce.h"
 
-namespace orrery {
+namespace orrery::serving {
 namespace {
 
 constexpr double kLinkShare = 0.65;
@@ -18,4 +18,4 @@ Seconds graph_all_reduce(Bytes buffer, int ranks, BytesPerSecond link, double li
   return (link_generation >= 5 ? kAlphaNvlink5 : kAlpha) + min(one_shot, two_shots);
 }
 
-}  // namespace orrery
+}  // namespace orrery::serving

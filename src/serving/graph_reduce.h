@@ -10,8 +10,8 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::serving {
 
 Seconds graph_all_reduce(Bytes buffer, int ranks, BytesPerSecond link, double link_generation);
 
-}  // namespace orrery
+}  // namespace orrery::serving

@@ -5,13 +5,13 @@
 #include "base/math.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::serving {
 namespace {
 
 constexpr double kWide = 2;  // bytes of an activation
 
 struct Layer {
-  const ModelShape& model;
+  const catalog::ModelShape& model;
   const ServingSplit& split;
   const ServingPrecision& precision;
   // Of one attention rank.
@@ -23,30 +23,31 @@ struct Layer {
   double tokens() const {
     return decoding * iteration.tokens_per_step + prompts * iteration.prompt_tokens;
   }
-  void product(double rows, double columns, double depth, Dtype dtype, double groups = 1) {
+  void product(double rows, double columns, double depth, catalog::Dtype dtype, double groups = 1) {
     if (rows <= 0) return;
     out.kernels.push_back(
-        Gemm{.m = rows, .n = columns, .k = depth, .dtype = dtype, .groups = groups});
+        workload::Gemm{.m = rows, .n = columns, .k = depth, .dtype = dtype, .groups = groups});
   }
   void pass(double read, double written) {  // elements in 16 bits
     out.kernels.push_back(
-        MemoryPass{.read = Bytes(kWide * read), .written = Bytes(kWide * written)});
+        workload::MemoryPass{.read = Bytes(kWide * read), .written = Bytes(kWide * written)});
   }
   void all_reduce(int ranks) {
     if (ranks <= 1) return;
-    out.messages.push_back({.kind = Collective::all_reduce,
+    out.messages.push_back({.kind = workload::Collective::all_reduce,
                             .bytes = Bytes(kWide * tokens() * model.hidden),
                             .group = {.ranks = ranks, .per_domain = ranks}});
   }
 };
 
-void add_attention_kernels(Layer& l, const Attention& decode, const Attention& prefill) {
+void add_attention_kernels(Layer& l, const workload::Attention& decode,
+                           const workload::Attention& prefill) {
   if (l.decoding > 0) l.out.kernels.push_back(decode);
   if (l.prompts > 0) l.out.kernels.push_back(prefill);
 }
 
-Attention decode_kernel(const Layer& l) {
-  Attention a;
+workload::Attention decode_kernel(const Layer& l) {
+  workload::Attention a;
   a.batch = l.decoding;
   a.q_len = l.iteration.tokens_per_step;
   a.kv_len = std::max(l.iteration.context, a.q_len);
@@ -55,8 +56,8 @@ Attention decode_kernel(const Layer& l) {
   return a;
 }
 
-Attention prefill_kernel(const Layer& l) {
-  Attention a;
+workload::Attention prefill_kernel(const Layer& l) {
+  workload::Attention a;
   a.batch = l.prompts;
   a.q_len = l.iteration.prompt_tokens;
   a.kv_len = l.iteration.prompt_cached + a.q_len;
@@ -64,7 +65,7 @@ Attention prefill_kernel(const Layer& l) {
 }
 
 void add_grouped_query(Layer& l, double window) {
-  const ModelShape& m = l.model;
+  const catalog::ModelShape& m = l.model;
   const double tp = l.split.tp;
   const double heads = m.heads / tp;
   const double kv_heads = std::max(1.0, m.kv_heads / tp);  // replicated where tp exceeds them
@@ -73,9 +74,9 @@ void add_grouped_query(Layer& l, double window) {
   const double rows = l.tokens();
   l.product(rows, q_width + 2 * kv_width, m.hidden, l.precision.products);
   l.pass(rows * (q_width + 2 * kv_width), rows * (q_width + 2 * kv_width));  // rope, cache write
-  Attention decode = decode_kernel(l);
-  Attention prefill = prefill_kernel(l);
-  for (Attention* a : {&decode, &prefill}) {
+  workload::Attention decode = decode_kernel(l);
+  workload::Attention prefill = prefill_kernel(l);
+  for (workload::Attention* a : {&decode, &prefill}) {
     a->q_heads = heads;
     a->kv_heads = kv_heads;
     a->qk_dim = m.head_dim;
@@ -87,12 +88,12 @@ void add_grouped_query(Layer& l, double window) {
 }
 
 void add_latent(Layer& l) {
-  const ModelShape& m = l.model;
+  const catalog::ModelShape& m = l.model;
   const double heads = m.heads / static_cast<double>(l.split.tp);
   const double q_dim = m.qk_nope_dim + m.qk_rope_dim;
   const double latent = m.kv_lora_rank + m.qk_rope_dim;
   const double rows = l.tokens();
-  const Dtype d = l.precision.products;
+  const catalog::Dtype d = l.precision.products;
   l.product(rows, m.q_lora_rank + latent, m.hidden, d);
   if (m.q_lora_rank > 0) l.product(rows, heads * q_dim, m.q_lora_rank, d);
   if (m.q_lora_rank <= 0) l.product(rows, heads * q_dim, m.hidden, d);
@@ -100,18 +101,18 @@ void add_latent(Layer& l) {
 
   // Decode multiplies the query into the latent's space and the result out of it, head by head.
   const double decode_rows = l.decoding * l.iteration.tokens_per_step;
-  l.product(decode_rows, m.kv_lora_rank, m.qk_nope_dim, Dtype::bf16, heads);
-  Attention decode = decode_kernel(l);
+  l.product(decode_rows, m.kv_lora_rank, m.qk_nope_dim, catalog::Dtype::bf16, heads);
+  workload::Attention decode = decode_kernel(l);
   decode.q_heads = heads;
   decode.qk_dim = latent;
   decode.v_dim = m.kv_lora_rank;
   // Keys and values are one latent, read once: the share of the two widths that is traffic.
   decode.kv_heads = latent / (latent + m.kv_lora_rank);
-  l.product(decode_rows, m.v_head_dim, m.kv_lora_rank, Dtype::bf16, heads);
+  l.product(decode_rows, m.v_head_dim, m.kv_lora_rank, catalog::Dtype::bf16, heads);
 
   const double prefill_rows = l.prompts * l.iteration.prompt_tokens;
   l.product(prefill_rows, heads * (m.qk_nope_dim + m.v_head_dim), m.kv_lora_rank, d);
-  Attention prefill = prefill_kernel(l);
+  workload::Attention prefill = prefill_kernel(l);
   prefill.q_heads = heads;
   prefill.kv_heads = heads;
   prefill.qk_dim = q_dim;
@@ -129,7 +130,7 @@ void add_mlp(Layer& l, double width, double tp) {
 }
 
 void add_experts(Layer& l) {
-  const ModelShape& m = l.model;
+  const catalog::ModelShape& m = l.model;
   const double all_tokens = l.tokens() * l.split.attention_dp;  // the experts serve every rank
   const double local = m.experts / static_cast<double>(l.split.ep);
   const double pairs = all_tokens * m.top_k / l.split.ep;
@@ -139,7 +140,7 @@ void add_experts(Layer& l) {
   const double groups = std::max(touched, 1 + 1e-9);
   const double width = m.expert_ffn / l.split.expert_tp();
   const double up = (m.gated_mlp ? 2 : 1) * width;
-  l.product(l.tokens(), m.experts, m.hidden, Dtype::bf16);  // router
+  l.product(l.tokens(), m.experts, m.hidden, catalog::Dtype::bf16);  // router
   l.product(pairs / groups, up, m.hidden, l.precision.experts, groups);
   l.pass(pairs * up, pairs * width);
   l.product(pairs / groups, m.hidden, width, l.precision.experts, groups);
@@ -157,7 +158,7 @@ void add_expert_messages(Layer& l) {
   const double copies = std::min<double>(l.model.top_k, l.split.ep);
   for (int i = 0; i < 2; ++i) {
     l.out.messages.push_back(
-        {.kind = Collective::all_to_all,
+        {.kind = workload::Collective::all_to_all,
          .bytes = Bytes(kWide * l.tokens() / l.split.tp * copies * l.model.hidden),
          .group = {.ranks = ranks, .per_domain = ranks}});
   }
@@ -169,7 +170,7 @@ void add_norms(Layer& l) {
 }
 
 void add_attention_block(Layer& l, double window) {
-  if (l.model.attention == AttentionKind::mla) {
+  if (l.model.attention == catalog::AttentionKind::mla) {
     add_latent(l);
   } else {
     add_grouped_query(l, window);
@@ -178,15 +179,15 @@ void add_attention_block(Layer& l, double window) {
 }
 
 void add_ends(Layer& l) {
-  const ModelShape& m = l.model;
+  const catalog::ModelShape& m = l.model;
   const double sampled = l.decoding * l.iteration.tokens_per_step + l.prompts;
-  l.product(sampled, m.vocab / l.split.tp, m.hidden, Dtype::bf16);
+  l.product(sampled, m.vocab / l.split.tp, m.hidden, catalog::Dtype::bf16);
   l.pass(2 * sampled * m.vocab, sampled * m.vocab);  // logits in 32 bits, sampled
 }
 
 }  // namespace
 
-IterationWork iteration_work(const ModelShape& model, const ServingSplit& split,
+IterationWork iteration_work(const catalog::ModelShape& model, const ServingSplit& split,
                              const ServingPrecision& precision, const Iteration& iteration) {
   const auto layer = [&] {
     return Layer{.model = model,
@@ -199,7 +200,7 @@ IterationWork iteration_work(const ModelShape& model, const ServingSplit& split,
   };
   IterationWork work;
   const double windowed_share =
-      windowed_layer_count(model) / std::max(1.0, static_cast<double>(model.layers));
+      workload::windowed_layer_count(model) / std::max(1.0, static_cast<double>(model.layers));
   const auto add = [&](double repeats, double window, bool moe) {
     if (repeats <= 0) return;
     Layer l = layer();
@@ -216,7 +217,8 @@ IterationWork iteration_work(const ModelShape& model, const ServingSplit& split,
     work.groups.push_back(std::move(l.out));
   };
   for (const bool moe : {false, true}) {
-    const double layers = moe ? moe_layer_count(model) : dense_layer_count(model);
+    const double layers =
+        moe ? workload::moe_layer_count(model) : workload::dense_layer_count(model);
     add(layers * (1 - windowed_share), 0, moe);
     add(layers * windowed_share, model.sliding_window, moe);
   }
@@ -227,4 +229,4 @@ IterationWork iteration_work(const ModelShape& model, const ServingSplit& split,
   return work;
 }
 
-}  // namespace orrery
+}  // namespace orrery::serving

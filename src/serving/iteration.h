@@ -16,7 +16,7 @@
 #include "workload/message.h"
 #include "workload/operation.h"
 
-namespace orrery {
+namespace orrery::serving {
 
 // How one replica lies on its devices. attention_dp ranks share the requests; tp splits attention
 // and dense layers; moe_tp and ep split the experts. Devices = tp * attention_dp * pp.
@@ -36,9 +36,9 @@ struct ServingSplit {
 };
 
 struct ServingPrecision {
-  Dtype products = Dtype::bf16;
-  Dtype experts = Dtype::bf16;
-  Dtype kv = Dtype::bf16;
+  catalog::Dtype products = catalog::Dtype::bf16;
+  catalog::Dtype experts = catalog::Dtype::bf16;
+  catalog::Dtype kv = catalog::Dtype::bf16;
 };
 
 // What one replica does in one step.
@@ -53,8 +53,8 @@ struct Iteration {
 
 // The kernels of one layer (or of both ends) on one device, and how often the layer occurs.
 struct WorkGroup {
-  std::vector<Operation> kernels;
-  std::vector<CollectiveCall> messages;
+  std::vector<workload::Operation> kernels;
+  std::vector<workload::CollectiveCall> messages;
   double repeats = 0;
 };
 
@@ -64,7 +64,7 @@ struct IterationWork {
 };
 
 // Messages name their ranks only; whoever answers knows how many of them share a scale-up domain.
-IterationWork iteration_work(const ModelShape& model, const ServingSplit& split,
+IterationWork iteration_work(const catalog::ModelShape& model, const ServingSplit& split,
                              const ServingPrecision& precision, const Iteration& iteration);
 
-}  // namespace orrery
+}  // namespace orrery::serving

@@ -5,30 +5,30 @@
 
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::serving {
 namespace {
 
 // Block scales of 8- and 4-bit weights: one 4-byte scale for 128 x 128, or one byte for 16
 // elements.
-double stored_bytes(Dtype d) {
-  return d == Dtype::fp4 ? bytes_per_element(d) + 1.0 / 16 : bytes_per_element(d);
+double stored_bytes(catalog::Dtype d) {
+  return d == catalog::Dtype::fp4 ? bytes_per_element(d) + 1.0 / 16 : bytes_per_element(d);
 }
 
 // Live activations of one token, in multiples of the widest tensors around it.
 constexpr double kLiveHidden = 4;
 
-Bytes activation_peak(const ModelShape& m, const ServingSplit& split, double tokens) {
+Bytes activation_peak(const catalog::ModelShape& m, const ServingSplit& split, double tokens) {
   const double width = std::max(m.ffn, m.top_k * m.expert_ffn) * (m.gated_mlp ? 3 : 2);
   return Bytes(2 * tokens * (kLiveHidden * m.hidden + width / split.tp));
 }
 
 }  // namespace
 
-Bytes serving_weights(const ModelShape& m, const ServingSplit& split,
+Bytes serving_weights(const catalog::ModelShape& m, const ServingSplit& split,
                       const ServingPrecision& precision) {
-  const ParameterCount p = count_parameters(m);
-  const double moe_layers = moe_layer_count(m);
-  const double dense_layers = dense_layer_count(m);
+  const workload::ParameterCount p = workload::count_parameters(m);
+  const double moe_layers = workload::moe_layer_count(m);
+  const double dense_layers = workload::dense_layer_count(m);
   const double split_over_tp =
       moe_layers * (p.attention + p.shared_experts) + dense_layers * (p.attention + p.dense_mlp);
   const double shared_over_all = p.routed_experts;
@@ -40,7 +40,7 @@ Bytes serving_weights(const ModelShape& m, const ServingSplit& split,
   return Bytes(products / split.pp + 2 * wide / split.pp);
 }
 
-ServingMemory serving_memory(const ModelShape& m, const ServingSplit& split,
+ServingMemory serving_memory(const catalog::ModelShape& m, const ServingSplit& split,
                              const ServingPrecision& precision, const Engine& engine,
                              Bytes device_memory, const ServingMemoryOptions& options) {
   ServingMemory memory;
@@ -49,10 +49,10 @@ ServingMemory serving_memory(const ModelShape& m, const ServingSplit& split,
   memory.activations = activation_peak(m, split, options.limits.token_budget);
   memory.reserve = engine.reserve;
   const double heads_share =
-      m.attention == AttentionKind::mla
+      m.attention == catalog::AttentionKind::mla
           ? 1.0
           : std::ceil(m.kv_heads / static_cast<double>(split.tp)) / m.kv_heads;
-  memory.kv_per_token = kv_bytes_per_token(m, precision.kv) * (heads_share / split.pp);
+  memory.kv_per_token = workload::kv_bytes_per_token(m, precision.kv) * (heads_share / split.pp);
   memory.blocks = options.blocks.value_or(
       std::floor(std::max(0.0, memory.kv() / (memory.kv_per_token * engine.block_tokens))));
   memory.kv_tokens = memory.blocks * engine.block_tokens * split.attention_dp;
@@ -60,4 +60,4 @@ ServingMemory serving_memory(const ModelShape& m, const ServingSplit& split,
   return memory;
 }
 
-}  // namespace orrery
+}  // namespace orrery::serving

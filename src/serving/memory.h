@@ -15,7 +15,7 @@
 #include "serving/engine.h"
 #include "serving/iteration.h"
 
-namespace orrery {
+namespace orrery::serving {
 
 struct ServingMemory {
   Bytes limit;  // what the engine lets itself use of one device
@@ -40,12 +40,12 @@ struct ServingMemoryOptions {
   std::optional<double> blocks;  // num_gpu_blocks as the engine printed it
 };
 
-ServingMemory serving_memory(const ModelShape& model, const ServingSplit& split,
+ServingMemory serving_memory(const catalog::ModelShape& model, const ServingSplit& split,
                              const ServingPrecision& precision, const Engine& engine,
                              Bytes device_memory, const ServingMemoryOptions& options);
 
 // Weights of one device.
-Bytes serving_weights(const ModelShape& model, const ServingSplit& split,
+Bytes serving_weights(const catalog::ModelShape& model, const ServingSplit& split,
                       const ServingPrecision& precision);
 
-}  // namespace orrery
+}  // namespace orrery::serving

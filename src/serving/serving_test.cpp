@@ -9,18 +9,18 @@
 #include "serving/steady_state.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::serving {
 namespace {
 
-const Catalog& catalog() {
-  static const Catalog loaded = *load_embedded_catalog();
+const catalog::Catalog& catalog() {
+  static const catalog::Catalog loaded = *catalog::load_embedded_catalog();
   return loaded;
 }
 
 // A device of 800 TFLOP/s and 4 TB/s that reaches both, and links without cost.
 ServingCosts plain_costs() {
   return {.kernel =
-              [](const Operation& op) {
+              [](const workload::Operation& op) {
                 const double compute = flops_of(op).base() / 800e12;
                 const double memory = bytes_of(op).base() / 4e12;
                 return ServingOpCost{.time = Seconds(std::max(compute, memory)),
@@ -28,7 +28,7 @@ ServingCosts plain_costs() {
                                      .core = {},
                                      .memory = {}};
               },
-          .collective = [](const CollectiveCall&) { return Seconds(0); },
+          .collective = [](const workload::CollectiveCall&) { return Seconds(0); },
           .settle =
               [](const ServingOpCost& c, Seconds waiting) {
                 return SettledWork{.time = c.time + waiting, .power = watts(500)};
@@ -37,14 +37,15 @@ ServingCosts plain_costs() {
 
 const std::vector<Engine>& engines() {
   static const std::vector<Engine> all =
-      read_engines(shipped().table("calibration/serving_engines.csv").value()).value();
+      read_engines(catalog::shipped().table("calibration/serving_engines.csv").value()).value();
   return all;
 }
 
-Replica replica(std::string_view model, int tp, Bytes memory, Dtype format = Dtype::bf16) {
+Replica replica(std::string_view model, int tp, Bytes memory,
+                catalog::Dtype format = catalog::Dtype::bf16) {
   Replica r{.model = *catalog().model(model),
             .split = {.tp = tp},
-            .precision = {.products = format, .experts = format, .kv = Dtype::bf16},
+            .precision = {.products = format, .experts = format, .kv = catalog::Dtype::bf16},
             .engine = *find_engine(engines(), "vllm"),
             .limits = default_limits(memory),
             .memory = {}};
@@ -62,12 +63,12 @@ TEST(ServingMemory, KeysAndValuesOfLlama70b) {
 }
 
 TEST(ServingMemory, WeightsAreThoseOfTheModel) {
-  const ModelShape& m = *catalog().model("llama-3-70b");
-  const double total = count_parameters(m).total;
+  const catalog::ModelShape& m = *catalog().model("llama-3-70b");
+  const double total = workload::count_parameters(m).total;
   const Bytes one = serving_weights(m, {.tp = 1}, {});
   EXPECT_NEAR(one.base(), 2 * total, 0.001 * 2 * total);
   EXPECT_NEAR(serving_weights(m, {.tp = 8}, {}).base(), one.base() / 8, 1e6);
-  EXPECT_LT(serving_weights(m, {.tp = 1}, {.products = Dtype::fp8}), one * 0.55);
+  EXPECT_LT(serving_weights(m, {.tp = 1}, {.products = catalog::Dtype::fp8}), one * 0.55);
 }
 
 TEST(ServingMemory, ALargeModelDoesNotFitOnOneDevice) {
@@ -115,7 +116,7 @@ TEST(Engine, EveryBadValueOfATableIsTold) {
 TEST(SteadyState, OneRequestReadsTheWeightsOnce) {
   const Replica r = replica("llama-3-8b", 1, gib(141));
   const StepTime t = step_time(r, {.decoding = 1, .context = 1}, plain_costs());
-  const ParameterCount p = count_parameters(r.model);
+  const workload::ParameterCount p = workload::count_parameters(r.model);
   const double read = 2 * (p.total - p.embedding) / 4e12;
   EXPECT_NEAR(t.kernels.base(), read, 0.01 * read);
   EXPECT_EQ(t.host, r.engine.host_step);
@@ -125,7 +126,7 @@ TEST(SteadyState, OneRequestReadsTheWeightsOnce) {
 TEST(SteadyState, APromptCostsItsFlops) {
   const Replica r = replica("llama-3-8b", 1, gib(141));
   const StepTime t = step_time(r, {.prompts = 1, .prompt_tokens = 8192}, plain_costs());
-  const double flop = 8192 * forward_flops_per_token(r.model, 8192).base();
+  const double flop = 8192 * workload::forward_flops_per_token(r.model, 8192).base();
   EXPECT_NEAR(t.kernels.base(), flop / 800e12, 0.15 * flop / 800e12);
 }
 
@@ -154,7 +155,7 @@ TEST(SteadyState, MoreClientsWaitLongerAndServeMore) {
 }
 
 TEST(SteadyState, TheCacheBoundsWhatRuns) {
-  const Replica r = replica("llama-3-70b", 2, gib(80), Dtype::bf16);
+  const Replica r = replica("llama-3-70b", 2, gib(80), catalog::Dtype::bf16);
   const ServingPoint p = closed_loop(r, {.input = 8192, .output = 1024}, 500, plain_costs());
   EXPECT_EQ(p.bound, ServingBound::kv_cache);
   EXPECT_LT(p.running, 500);
@@ -210,7 +211,7 @@ TEST(SteadyState, ContinuousBatchingGain) {
 }
 
 TEST(SteadyState, FewTokensTouchFewExperts) {
-  const Replica r = replica("deepseek-v3", 8, gib(180), Dtype::fp8);
+  const Replica r = replica("deepseek-v3", 8, gib(180), catalog::Dtype::fp8);
   const StepTime one = step_time(r, {.decoding = 1, .context = 1024}, plain_costs());
   const StepTime many = step_time(r, {.decoding = 256, .context = 1024}, plain_costs());
   EXPECT_GT(many.kernels / one.kernels, 3);
@@ -227,4 +228,4 @@ TEST(GraphReduce, AsMeasured) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::serving

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace orrery {
+namespace orrery::serving {
 namespace {
 
 // 99th percentile of a standard normal, and of an exponential over its mean.
@@ -84,12 +84,12 @@ StepTime step_time(const Replica& replica, const Iteration& iteration, const Ser
   Seconds messages(0);
   for (const WorkGroup& group : work.groups) {
     ServingOpCost once;
-    for (const Operation& op : group.kernels) {
-      const bool fusible = std::holds_alternative<MemoryPass>(op);
+    for (const workload::Operation& op : group.kernels) {
+      const bool fusible = std::holds_alternative<workload::MemoryPass>(op);
       once += costs.kernel(op) * (fusible ? 1 - replica.engine.kernels_hidden : 1);
     }
     kernels += once * group.repeats;
-    for (const CollectiveCall& call : group.messages) {
+    for (const workload::CollectiveCall& call : group.messages) {
       messages += costs.collective(call) * group.repeats;
     }
   }
@@ -199,4 +199,4 @@ StaticBatch static_batching(const Replica& replica, const RequestShape& r, doubl
   return {.batch = batch, .output_tokens_per_s = batch * r.output / drained.base()};
 }
 
-}  // namespace orrery
+}  // namespace orrery::serving

@@ -19,10 +19,10 @@
 #include "serving/costs.h"
 #include "serving/memory.h"
 
-namespace orrery {
+namespace orrery::serving {
 
 struct Replica {
-  ModelShape model;
+  catalog::ModelShape model;
   ServingSplit split;
   ServingPrecision precision;
   Engine engine;
@@ -98,4 +98,4 @@ struct StaticBatch {
 StaticBatch static_batching(const Replica& replica, const RequestShape& request, double output_cv,
                             double output_limit, double concurrency, const ServingCosts& costs);
 
-}  // namespace orrery
+}  // namespace orrery::serving

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::sim {
 namespace {
 
 constexpr std::size_t kArity = 4;
@@ -130,4 +130,4 @@ std::uint64_t Kernel::run(SimTime until) {
   return events_run_ - before;
 }
 
-}  // namespace orrery
+}  // namespace orrery::sim

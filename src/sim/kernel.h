@@ -10,7 +10,7 @@
 #include "sim/sim_time.h"
 #include "sim/trace.h"
 
-namespace orrery {
+namespace orrery::sim {
 
 class Kernel;
 
@@ -130,4 +130,4 @@ class Kernel {
   std::vector<std::uint32_t> free_slots_;
 };
 
-}  // namespace orrery
+}  // namespace orrery::sim

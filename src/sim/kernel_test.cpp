@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-namespace orrery {
+namespace orrery::sim {
 namespace {
 
 SimTime at(std::int64_t ns) { return SimTime::nanoseconds(ns); }
@@ -333,4 +333,4 @@ TEST(Kernel, TraceGetsTheClock) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::sim

@@ -16,7 +16,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::sim {
 
 class SimTime {
  public:
@@ -60,4 +60,4 @@ class SimTime {
   std::int64_t ns_ = 0;
 };
 
-}  // namespace orrery
+}  // namespace orrery::sim

@@ -6,7 +6,7 @@
 
 #include "sim/sim_time.h"
 
-namespace orrery {
+namespace orrery::sim {
 
 // begin/end bracket a span of a track ("job 7" on "node 12"); instant is a point; value a sample.
 enum class TraceKind : std::uint8_t { begin, end, instant, value };
@@ -25,4 +25,4 @@ class TraceSink {
   virtual void record(const TraceRecord& record) = 0;  // texts live only during the call
 };
 
-}  // namespace orrery
+}  // namespace orrery::sim

@@ -4,7 +4,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 // Halving an interval of length 1 this often leaves the last bit of a double.
@@ -34,17 +34,17 @@ double random_rate(EpochOrder order, double c) {
 
 }  // namespace
 
-double hit_rate(EvictionPolicy policy, EpochOrder order, double cache_share) {
+double hit_rate(catalog::EvictionPolicy policy, EpochOrder order, double cache_share) {
   const double c = std::clamp(cache_share, 0.0, 1.0);
   if (c <= 0) return 0;
   if (c >= 1) return 1;
   switch (policy) {
-    case EvictionPolicy::pin:
-    case EvictionPolicy::belady:
+    case catalog::EvictionPolicy::pin:
+    case catalog::EvictionPolicy::belady:
       return c;
-    case EvictionPolicy::lru:
+    case catalog::EvictionPolicy::lru:
       return order == EpochOrder::shuffled ? lru_shuffled(c) : 0;
-    case EvictionPolicy::random:
+    case catalog::EvictionPolicy::random:
       return random_rate(order, c);
   }
   return 0;
@@ -59,7 +59,7 @@ double shared_cache_share(double node_share, double nodes) {
   return std::min(1.0, node_share * nodes);
 }
 
-double cache_share_for(EvictionPolicy policy, EpochOrder order, double wanted_hit_rate) {
+double cache_share_for(catalog::EvictionPolicy policy, EpochOrder order, double wanted_hit_rate) {
   double low = 0;
   double high = 1;
   for (int i = 0; i < kBisections; ++i) {
@@ -69,4 +69,4 @@ double cache_share_for(EvictionPolicy policy, EpochOrder order, double wanted_hi
   return high;
 }
 
-}  // namespace orrery
+}  // namespace orrery::storage

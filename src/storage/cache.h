@@ -14,12 +14,12 @@
 
 #include "catalog/vocabulary.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 enum class EpochOrder { shuffled, fixed };
 
 // In a warm epoch; `cache_share` is cut to [0, 1].
-double hit_rate(EvictionPolicy policy, EpochOrder order, double cache_share);
+double hit_rate(catalog::EvictionPolicy policy, EpochOrder order, double cache_share);
 
 // Over `epochs`, of which the first finds nothing.
 double mean_hit_rate(double warm_hit_rate, double epochs);
@@ -28,6 +28,6 @@ double mean_hit_rate(double warm_hit_rate, double epochs);
 double shared_cache_share(double node_share, double nodes);
 
 // The smallest cache share that reaches a hit rate, 1 where nothing smaller does.
-double cache_share_for(EvictionPolicy policy, EpochOrder order, double wanted_hit_rate);
+double cache_share_for(catalog::EvictionPolicy policy, EpochOrder order, double wanted_hit_rate);
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -82,12 +82,12 @@ class Cache {
   bool read(int item, std::int64_t now, std::int64_t next_use) {
     const auto index = static_cast<std::size_t>(item);
     const bool hit = rank_[index] != kAbsent;
-    if (policy_ == EvictionPolicy::pin) {
+    if (policy_ == catalog::EvictionPolicy::pin) {
       if (!hit && held_ < capacity_) rank_[index] = 0, ++held_;
-    } else if (policy_ == EvictionPolicy::random) {
+    } else if (policy_ == catalog::EvictionPolicy::random) {
       if (!hit) insert_at_random(item);
     } else {
-      rerank(item, policy_ == EvictionPolicy::lru ? kNever - 1 - now : next_use);
+      rerank(item, policy_ == catalog::EvictionPolicy::lru ? kNever - 1 - now : next_use);
     }
     return hit;
   }
@@ -120,7 +120,7 @@ class Cache {
     }
   }
 
-  EvictionPolicy policy_;
+  catalog::EvictionPolicy policy_;
   std::size_t capacity_;
   std::size_t held_ = 0;
   std::vector<std::int64_t> rank_;
@@ -145,4 +145,4 @@ double replay_hit_rate(const ReplayOptions& options) {
   return static_cast<double>(hits) / static_cast<double>(std::ssize(reads) - counted_from);
 }
 
-}  // namespace orrery
+}  // namespace orrery::storage

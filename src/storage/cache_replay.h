@@ -9,10 +9,10 @@
 
 #include "storage/cache.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 struct ReplayOptions {
-  EvictionPolicy policy = EvictionPolicy::lru;
+  catalog::EvictionPolicy policy = catalog::EvictionPolicy::lru;
   int items = 2000;
   int capacity = 1000;
   int warm_epochs = 5;  // counted, after the warm-up
@@ -25,4 +25,4 @@ struct ReplayOptions {
 
 double replay_hit_rate(const ReplayOptions& options);
 
-}  // namespace orrery
+}  // namespace orrery::storage

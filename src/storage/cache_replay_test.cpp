@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 TEST(CacheReplay, SameSeedSameRate) {
-  const ReplayOptions o{.policy = EvictionPolicy::random, .items = 500, .capacity = 200};
+  const ReplayOptions o{.policy = catalog::EvictionPolicy::random, .items = 500, .capacity = 200};
   EXPECT_EQ(replay_hit_rate(o), replay_hit_rate(o));
   ReplayOptions other = o;
   other.seed = 2;
@@ -18,15 +18,16 @@ TEST(CacheReplay, SameSeedSameRate) {
 TEST(CacheReplay, ThreeItemsInOrder) {
   ReplayOptions o{.items = 3, .capacity = 2, .warm_epochs = 4, .cold_epochs = 2};
   o.shuffle_buffer = 0;
-  o.policy = EvictionPolicy::lru;
+  o.policy = catalog::EvictionPolicy::lru;
   EXPECT_EQ(replay_hit_rate(o), 0);
-  o.policy = EvictionPolicy::pin;
+  o.policy = catalog::EvictionPolicy::pin;
   EXPECT_NEAR(replay_hit_rate(o), 2.0 / 3, 1e-12);
 }
 
 TEST(CacheReplay, AFullCacheAlwaysHits) {
-  for (const EvictionPolicy p :
-       {EvictionPolicy::lru, EvictionPolicy::random, EvictionPolicy::pin, EvictionPolicy::belady}) {
+  for (const catalog::EvictionPolicy p :
+       {catalog::EvictionPolicy::lru, catalog::EvictionPolicy::random, catalog::EvictionPolicy::pin,
+        catalog::EvictionPolicy::belady}) {
     EXPECT_EQ(replay_hit_rate({.policy = p, .items = 100, .capacity = 100}), 1);
     EXPECT_EQ(replay_hit_rate({.policy = p, .items = 100, .capacity = 0}), 0);
   }
@@ -34,7 +35,7 @@ TEST(CacheReplay, AFullCacheAlwaysHits) {
 
 // A shuffle buffer is between a fixed order and a full shuffle, and LRU hits grow with it.
 TEST(CacheReplay, ShuffleBufferLiesBetween) {
-  ReplayOptions o{.policy = EvictionPolicy::lru, .items = 1000, .capacity = 500};
+  ReplayOptions o{.policy = catalog::EvictionPolicy::lru, .items = 1000, .capacity = 500};
   double before = -1;
   for (const int buffer : {0, 100, 1000}) {
     o.shuffle_buffer = buffer;
@@ -46,4 +47,4 @@ TEST(CacheReplay, ShuffleBufferLiesBetween) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -6,7 +6,7 @@
 #include "catalog/embedded_table.h"
 #include "storage/cache_replay.h"
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 // The table's rates were simulated over a finite data set soon after a cold start; a replay that
@@ -15,7 +15,7 @@ namespace {
 constexpr double kSimulationError = 0.005;
 
 TEST(Cache, ReproducesThePublishedTable) {
-  const auto table = embedded_table("validation/cache_policy_hit_rates.csv");
+  const auto table = catalog::embedded_table("validation/cache_policy_hit_rates.csv");
   ASSERT_TRUE(table.has_value());
   ASSERT_EQ(table->rows().size(), 10u);
   for (const CsvRow& row : table->rows()) {
@@ -23,21 +23,22 @@ TEST(Cache, ReproducesThePublishedTable) {
         table->text(row, "shuffle") == "full" ? EpochOrder::shuffled : EpochOrder::fixed;
     const double c = *table->number(row, "cache_fraction");
     SCOPED_TRACE(c);
-    const auto near = [&](EvictionPolicy policy, const char* column, double tolerance) {
+    const auto near = [&](catalog::EvictionPolicy policy, const char* column, double tolerance) {
       EXPECT_NEAR(hit_rate(policy, order, c), *table->number(row, column), tolerance) << column;
     };
-    near(EvictionPolicy::lru, "lru", kSimulationError);
-    near(EvictionPolicy::lru, "lru_closed_form", 0.0001);
-    near(EvictionPolicy::random, "random_evict", kSimulationError);
-    near(EvictionPolicy::pin, "pin_no_evict", 1e-12);
-    near(EvictionPolicy::belady, "belady", 1e-12);
+    near(catalog::EvictionPolicy::lru, "lru", kSimulationError);
+    near(catalog::EvictionPolicy::lru, "lru_closed_form", 0.0001);
+    near(catalog::EvictionPolicy::random, "random_evict", kSimulationError);
+    near(catalog::EvictionPolicy::pin, "pin_no_evict", 1e-12);
+    near(catalog::EvictionPolicy::belady, "belady", 1e-12);
   }
 }
 
 TEST(Cache, ClosedFormsAgreeWithAReplay) {
   for (const int capacity : {400, 1000, 1800}) {
-    for (const EvictionPolicy policy : {EvictionPolicy::lru, EvictionPolicy::random,
-                                        EvictionPolicy::pin, EvictionPolicy::belady}) {
+    for (const catalog::EvictionPolicy policy :
+         {catalog::EvictionPolicy::lru, catalog::EvictionPolicy::random,
+          catalog::EvictionPolicy::pin, catalog::EvictionPolicy::belady}) {
       for (const EpochOrder order : {EpochOrder::shuffled, EpochOrder::fixed}) {
         const double replayed =
             replay_hit_rate({.policy = policy,
@@ -57,32 +58,33 @@ TEST(Cache, MoreCacheNeverHurtsAndNothingBeatsPinning) {
   for (const EpochOrder order : {EpochOrder::shuffled, EpochOrder::fixed}) {
     double before[4] = {0, 0, 0, 0};
     for (double c = 0; c <= 1.0001; c += 0.01) {
-      const EvictionPolicy policies[4] = {EvictionPolicy::lru, EvictionPolicy::random,
-                                          EvictionPolicy::pin, EvictionPolicy::belady};
+      const catalog::EvictionPolicy policies[4] = {
+          catalog::EvictionPolicy::lru, catalog::EvictionPolicy::random,
+          catalog::EvictionPolicy::pin, catalog::EvictionPolicy::belady};
       for (int i = 0; i < 4; ++i) {
         const double h = hit_rate(policies[i], order, c);
         EXPECT_GE(h, before[i] - 1e-12) << c;
-        EXPECT_LE(h, hit_rate(EvictionPolicy::pin, order, c) + 1e-12) << c;
+        EXPECT_LE(h, hit_rate(catalog::EvictionPolicy::pin, order, c) + 1e-12) << c;
         before[i] = h;
       }
-      EXPECT_LE(hit_rate(EvictionPolicy::lru, order, c),
-                hit_rate(EvictionPolicy::random, order, c) + 1e-12);
+      EXPECT_LE(hit_rate(catalog::EvictionPolicy::lru, order, c),
+                hit_rate(catalog::EvictionPolicy::random, order, c) + 1e-12);
     }
     for (const double h : before) EXPECT_EQ(h, 1);
   }
 }
 
 TEST(Cache, TinyCachesDoNotOverflow) {
-  EXPECT_NEAR(hit_rate(EvictionPolicy::random, EpochOrder::shuffled, 1e-6), 0, 1e-9);
-  EXPECT_EQ(hit_rate(EvictionPolicy::lru, EpochOrder::shuffled, -1), 0);
-  EXPECT_EQ(hit_rate(EvictionPolicy::random, EpochOrder::fixed, 2), 1);
+  EXPECT_NEAR(hit_rate(catalog::EvictionPolicy::random, EpochOrder::shuffled, 1e-6), 0, 1e-9);
+  EXPECT_EQ(hit_rate(catalog::EvictionPolicy::lru, EpochOrder::shuffled, -1), 0);
+  EXPECT_EQ(hit_rate(catalog::EvictionPolicy::random, EpochOrder::fixed, 2), 1);
 }
 
 TEST(Cache, SizeForAWantedRate) {
-  const double c = cache_share_for(EvictionPolicy::lru, EpochOrder::shuffled, 0.9);
-  EXPECT_NEAR(hit_rate(EvictionPolicy::lru, EpochOrder::shuffled, c), 0.9, 1e-9);
+  const double c = cache_share_for(catalog::EvictionPolicy::lru, EpochOrder::shuffled, 0.9);
+  EXPECT_NEAR(hit_rate(catalog::EvictionPolicy::lru, EpochOrder::shuffled, c), 0.9, 1e-9);
   EXPECT_GT(c, 0.97);  // where pinning needs 0.9
-  EXPECT_NEAR(cache_share_for(EvictionPolicy::pin, EpochOrder::shuffled, 0.9), 0.9, 1e-12);
+  EXPECT_NEAR(cache_share_for(catalog::EvictionPolicy::pin, EpochOrder::shuffled, 0.9), 0.9, 1e-12);
 }
 
 TEST(Cache, FirstEpochFindsNothing) {
@@ -93,4 +95,4 @@ TEST(Cache, FirstEpochFindsNothing) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 Seconds time_of(Bytes amount, BytesPerSecond rate) { return amount / rate; }
@@ -187,4 +187,4 @@ RestoreTime restore_time(const RestoreLoad& load, const ReadPath& path) {
   return t;
 }
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -15,7 +15,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 inline constexpr BytesPerSecond kUnlimitedRate{std::numeric_limits<double>::infinity()};
 inline constexpr PerSecond kUnlimitedCreates{std::numeric_limits<double>::infinity()};
@@ -145,4 +145,4 @@ struct RestoreTime {
 };
 RestoreTime restore_time(const RestoreLoad& load, const ReadPath& path);
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -7,22 +7,22 @@
 #include "catalog/catalog.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 // MLPerf Storage's checkpoint workloads: 64, 512 and 1024 ranks report 911.2, 5292.2 and 15426.6
 // GiB (mlcommons/storage_results_v3.0 summaries). Fourteen bytes for each parameter of the shapes.
 TEST(CheckpointSize, ReportedSizesOfTheThreeShapes) {
-  const auto catalog = load_embedded_catalog();
+  const auto catalog = catalog::load_embedded_catalog();
   ASSERT_TRUE(catalog.has_value());
   const struct {
     const char* model;
     double reported_gib;
   } rows[] = {{"llama-70b-dlio", 911.2}, {"llama-405b-dlio", 5292.2}, {"llama-1t-dlio", 15426.6}};
   for (const auto& row : rows) {
-    const ModelShape* shape = catalog->model(row.model);
+    const catalog::ModelShape* shape = catalog->model(row.model);
     ASSERT_NE(shape, nullptr) << row.model;
-    const double parameters = count_parameters(*shape).total;
+    const double parameters = workload::count_parameters(*shape).total;
     const double size = checkpoint_size(parameters, SavedState::adam_mixed) / gib(1);
     EXPECT_NEAR(size / row.reported_gib, 1, 0.0002) << row.model;
   }
@@ -205,4 +205,4 @@ TEST(Restore, TimeAndItsWall) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

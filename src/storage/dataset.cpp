@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace orrery {
+namespace orrery::storage {
 Result<std::vector<DatasetKind>> read_dataset_kinds(const CsvTable& table) {
   std::vector<DatasetKind> kinds;
   Diagnostics faults;
@@ -50,4 +50,4 @@ DatasetDemand dataset_demand(const DatasetUse& use) {
           .decode_cores = rate * use.decode};
 }
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -14,7 +14,7 @@
 #include "base/diagnostic.h"
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 struct DatasetKind {
   std::string id;        // "image", "video", "text", "volume", "tabular"
@@ -46,4 +46,4 @@ struct DatasetUse {
 };
 DatasetDemand dataset_demand(const DatasetUse& use);
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -4,11 +4,12 @@
 
 #include "catalog/shipped_fixture.h"
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 TEST(Dataset, KindsAreThereAndDiffer) {
-  const auto kinds = read_dataset_kinds(shipped().table("calibration/dataset_kinds.csv").value());
+  const auto kinds =
+      read_dataset_kinds(catalog::shipped().table("calibration/dataset_kinds.csv").value());
   ASSERT_TRUE(kinds.has_value());
   const DatasetKind* image = find_dataset_kind(*kinds, "image");
   const DatasetKind* video = find_dataset_kind(*kinds, "video");
@@ -56,4 +57,4 @@ TEST(Dataset, ABadRowIsRefused) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

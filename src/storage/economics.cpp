@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 Cheaper smaller(double a, double b) {
@@ -15,14 +15,14 @@ double price_weight(const HoldingCost& cost, double usd_per_tb_bought) {
   return usd_per_tb_bought > 0 ? (cost.capital + cost.replacement).base() / usd_per_tb_bought : 0;
 }
 
-double list_price(const StorageDevice& device, const OwnTerms& terms) {
+double list_price(const catalog::StorageDevice& device, const OwnTerms& terms) {
   const double low = device.price_per_tb.low.base();
   return low + (device.price_per_tb.high.base() - low) * terms.price_position;
 }
 
 }  // namespace
 
-HoldingCost holding_cost(const TierDemand& demand, const StorageDevice& device,
+HoldingCost holding_cost(const TierDemand& demand, const catalog::StorageDevice& device,
                          const TierOptions& sizing, const OwnTerms& terms) {
   const TierSize size = size_tier(demand, device, sizing);
   const bool bare = form_of(device) == DeviceForm::drive;
@@ -47,8 +47,8 @@ HoldingCost holding_cost(const TierDemand& demand, const StorageDevice& device,
   return c;
 }
 
-DeviceComparison compare_devices(const TierDemand& demand, const StorageDevice& first,
-                                 const StorageDevice& second, const TierOptions& sizing,
+DeviceComparison compare_devices(const TierDemand& demand, const catalog::StorageDevice& first,
+                                 const catalog::StorageDevice& second, const TierOptions& sizing,
                                  const OwnTerms& terms) {
   DeviceComparison c{.first = holding_cost(demand, first, sizing, terms),
                      .second = holding_cost(demand, second, sizing, terms)};
@@ -104,4 +104,4 @@ Usd lifecycle_cost(double objects, Usd per_thousand_objects) {
   return per_thousand_objects * (objects / 1000);
 }
 
-}  // namespace orrery
+}  // namespace orrery::storage

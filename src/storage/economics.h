@@ -17,7 +17,7 @@
 #include "catalog/parts.h"
 #include "storage/tier_sizing.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 // "23 USD/TB-month" in base units.
 constexpr UsdPerByteSecond usd_per_tb_month(double v) {
@@ -44,7 +44,7 @@ struct HoldingCost {
   double usd_per_tb = 0;    // usable, to buy
 };
 // For a tier of this demand, sized by size_tier: a drive bought for speed carries its idle bytes.
-HoldingCost holding_cost(const TierDemand& demand, const StorageDevice& device,
+HoldingCost holding_cost(const TierDemand& demand, const catalog::StorageDevice& device,
                          const TierOptions& sizing, const OwnTerms& terms);
 
 enum class Cheaper { first, second, tie };
@@ -58,8 +58,8 @@ struct DeviceComparison {
   // The second device's price (USD/TB) at which they tie; none where it would have to be negative.
   std::optional<double> tie_price_second;
 };
-DeviceComparison compare_devices(const TierDemand& demand, const StorageDevice& first,
-                                 const StorageDevice& second, const TierOptions& sizing,
+DeviceComparison compare_devices(const TierDemand& demand, const catalog::StorageDevice& first,
+                                 const catalog::StorageDevice& second, const TierOptions& sizing,
                                  const OwnTerms& terms);
 
 // One step of a lifecycle, for objects of a size.
@@ -106,4 +106,4 @@ CloudCost cloud_cost(const CloudUse& use, const CloudFees& fees);
 // Lifecycle rules charge for each object they move: many small ones cost more than their bytes.
 Usd lifecycle_cost(double objects, Usd per_thousand_objects);
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -4,13 +4,13 @@
 
 #include "catalog/catalog.h"
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
-const StorageDevice& device(const char* id) {
-  static const Result<Catalog> catalog = load_embedded_catalog();
-  static const StorageDevice none{};
-  const StorageDevice* found = catalog ? catalog->storage_device(id) : nullptr;
+const catalog::StorageDevice& device(const char* id) {
+  static const Result<catalog::Catalog> catalog = catalog::load_embedded_catalog();
+  static const catalog::StorageDevice none{};
+  const catalog::StorageDevice* found = catalog ? catalog->storage_device(id) : nullptr;
   EXPECT_NE(found, nullptr) << id;
   return found == nullptr ? none : *found;
 }
@@ -56,7 +56,7 @@ TEST(Economics, DiskOrFlashDependsOnWhatIsAsked) {
 // QLC drive at 15 W: 0.427 against 0.488 W/TB, disk ahead. The 245 TB drive of 2026 at 30 W: 0.122.
 TEST(Economics, WattsPerTerabyteFlipWithTheGeneration) {
   const auto watts = [](double tb, double w) {
-    StorageDevice d = device("hdd-cmr24");
+    catalog::StorageDevice d = device("hdd-cmr24");
     d.capacity = terabytes(tb);
     d.active_power = orrery::watts(w);
     OwnTerms terms;
@@ -71,8 +71,8 @@ TEST(Economics, WattsPerTerabyteFlipWithTheGeneration) {
 }
 
 TEST(Economics, TiePointsAreTies) {
-  const StorageDevice& hdd = device("hdd-cmr24");
-  StorageDevice qlc = device("qlc-122");
+  const catalog::StorageDevice& hdd = device("hdd-cmr24");
+  catalog::StorageDevice qlc = device("qlc-122");
   OwnTerms terms;
   DeviceComparison c = compare_devices(cold(10), hdd, qlc, {}, terms);
   ASSERT_TRUE(c.tie_price_second.has_value());
@@ -155,4 +155,4 @@ TEST(Economics, CloudBill) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -4,7 +4,7 @@
 
 #include "base/math.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 Exposure expose(const ExposureProblem& problem) {
   const double holders = std::max(1, problem.holders);
@@ -24,4 +24,4 @@ Exposure expose(const ExposureProblem& problem) {
   return e;
 }
 
-}  // namespace orrery
+}  // namespace orrery::storage

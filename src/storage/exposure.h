@@ -10,7 +10,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 struct ExposureProblem {
   double nodes = 1;   // that hold parts of the checkpoint
@@ -31,4 +31,4 @@ struct Exposure {
 
 Exposure expose(const ExposureProblem& problem);
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 // 127 nodes that each fail every 264 days (3.79 per 1000 node-days), a drain of 10 minutes.
@@ -48,4 +48,4 @@ TEST(Exposure, ShorterDrainsExposeLess) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 constexpr std::array kLevels = {GuidanceLevel::best, GuidanceLevel::better, GuidanceLevel::good};
@@ -92,4 +92,4 @@ std::optional<GuidanceLevel> level_reached(const std::vector<StorageGuidance>& a
   return std::nullopt;
 }
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -16,7 +16,7 @@
 #include "base/diagnostic.h"
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 enum class GuidanceLevel { good, better, best };
 const char* to_text(GuidanceLevel level);
@@ -56,4 +56,4 @@ std::optional<GuidanceLevel> level_reached(const std::vector<StorageGuidance>& a
                                            std::string_view architecture, std::string_view metric,
                                            double units, BytesPerSecond rate);
 
-}  // namespace orrery
+}  // namespace orrery::storage

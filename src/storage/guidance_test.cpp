@@ -4,11 +4,11 @@
 
 #include "catalog/shipped_fixture.h"
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 std::vector<StorageGuidance> published() {
-  auto all = read_storage_guidance(shipped().table("catalog/refarch_storage.csv").value());
+  auto all = read_storage_guidance(catalog::shipped().table("catalog/refarch_storage.csv").value());
   EXPECT_TRUE(all.has_value());
   return all.value_or(std::vector<StorageGuidance>{});
 }
@@ -45,4 +45,4 @@ TEST(Guidance, LevelReached) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -1,6 +1,6 @@
 #include "storage/kv_tier.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 KvVerdict compare_kv(const KvFetch& f) {
   const Bytes prefix = f.per_token * f.tokens;
@@ -22,4 +22,4 @@ TierDemand kv_demand(const KvSessions& s) {
           .requests = s.arrivals};
 }
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -9,7 +9,7 @@
 #include "base/quantity.h"
 #include "storage/tier_sizing.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 struct KvFetch {
   double tokens = 0;  // of the prefix
@@ -38,4 +38,4 @@ struct KvSessions {
 // A request that misses leaves its prefix behind; one that hits reads it.
 TierDemand kv_demand(const KvSessions& s);
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 // MLPerf Storage v3.0 KV cache: 131,072 B a token, 9k tokens a user: about 1.1 GiB.
@@ -38,4 +38,4 @@ TEST(KvTier, DemandOfSessions) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -105,4 +105,4 @@ BytesPerSecond rate_through_cache(double hit_rate, BytesPerSecond cache, BytesPe
   return min(from_store, from_cache);
 }
 
-}  // namespace orrery
+}  // namespace orrery::storage

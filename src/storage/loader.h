@@ -12,7 +12,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 struct FetchPath {
   Seconds first_byte;
@@ -76,4 +76,4 @@ double decode_cores_needed(double batch, Seconds decode, Seconds compute);
 // counts.
 BytesPerSecond rate_through_cache(double hit_rate, BytesPerSecond cache, BytesPerSecond store);
 
-}  // namespace orrery
+}  // namespace orrery::storage

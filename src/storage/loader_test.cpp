@@ -10,12 +10,13 @@
 #include "base/csv.h"
 #include "catalog/embedded_table.h"
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 // mlcommons/storage configs: batch x record / compute time, MiB/s of one accelerator.
 TEST(Loader, IdealRatesOfMlperfStorage) {
-  const CsvTable table = embedded_table("calibration/mlperf_storage_workloads.csv").value();
+  const CsvTable table =
+      catalog::embedded_table("calibration/mlperf_storage_workloads.csv").value();
   int checked = 0;
   for (const CsvRow& row : table.rows()) {
     const auto batch = table.number(row, "batch");
@@ -34,7 +35,8 @@ TEST(Loader, IdealRatesOfMlperfStorage) {
 // it and no row is far below. The worst reported, 0.752 against 0.90, counts ramp-up that AU leaves
 // out.
 TEST(Loader, UtilisationOfEveryPublishedRow) {
-  const CsvTable workloads = embedded_table("calibration/mlperf_storage_workloads.csv").value();
+  const CsvTable workloads =
+      catalog::embedded_table("calibration/mlperf_storage_workloads.csv").value();
   std::map<std::string, BytesPerSecond> ideal;
   for (const CsvRow& row : workloads.rows()) {
     if (!workloads.number(row, "batch")) continue;
@@ -44,7 +46,8 @@ TEST(Loader, UtilisationOfEveryPublishedRow) {
                         bytes(*workloads.number(row, "record_bytes")),
                         seconds(*workloads.number(row, "compute_s_per_step")));
   }
-  const CsvTable table = embedded_table("validation/mlperf_storage_v1.0_training.csv").value();
+  const CsvTable table =
+      catalog::embedded_table("validation/mlperf_storage_v1.0_training.csv").value();
   ASSERT_EQ(table.rows().size(), 132u);
   std::vector<double> over_mark;
   int well_below = 0;
@@ -178,4 +181,4 @@ TEST(Loader, CacheAndStoreSideBySide) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -4,10 +4,10 @@
 
 #include <cstddef>
 
-namespace orrery {
+namespace orrery::storage {
 
 inline constexpr std::size_t kProbeSampleBytes = 110'000;  // the mean picture of ImageNet
 inline constexpr std::size_t kProbeShardBytes = std::size_t{32} << 20;
 inline constexpr std::size_t kProbeObjectBytes = std::size_t{16} << 20;  // of a bucket, large ones
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace orrery {
+namespace orrery::storage {
 
 RetentionVolume retain(Bytes checkpoint, Seconds run, const RetentionPolicy& policy) {
   RetentionVolume v;
@@ -26,4 +26,4 @@ RetentionVolume retain(Bytes checkpoint, Seconds run, const RetentionPolicy& pol
   return v;
 }
 
-}  // namespace orrery
+}  // namespace orrery::storage

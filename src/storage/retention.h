@@ -10,7 +10,7 @@
 
 #include "base/quantity.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 struct RetentionPolicy {
   Seconds interval;  // between saves
@@ -35,4 +35,4 @@ struct RetentionVolume {
 
 RetentionVolume retain(Bytes checkpoint, Seconds run, const RetentionPolicy& policy);
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 // "70B hourly = about 24 TB/day" (field guide): 0.98 TB x 24.
@@ -49,4 +49,4 @@ TEST(Retention, AShortRunHoldsNoMoreThanItWrote) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

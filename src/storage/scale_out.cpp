@@ -7,7 +7,7 @@
 #include "base/math.h"
 #include "base/probability.h"
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 // Above this mean load the fullest server is within a few per cent of it, and the short form is
@@ -95,4 +95,4 @@ ScaleOutFit fit_scale_out(std::span<const ScaleOutRow> rows) {
   return {.per_server = BytesPerSecond(1 / per_byte), .fixed = Seconds(fixed)};
 }
 
-}  // namespace orrery
+}  // namespace orrery::storage

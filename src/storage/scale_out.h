@@ -16,7 +16,7 @@
 #include "base/quantity.h"
 #include "storage/checkpoint.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 // The mean load of the fullest of `servers`, in stripes.
 double busiest_server_estimate(double stripes, double servers);  // m + sqrt(2 m ln K)
@@ -56,4 +56,4 @@ struct ScaleOutFit {
 // Least squares of relative error in t = t0 + (S/K)/b. Needs two rows with different S/K.
 ScaleOutFit fit_scale_out(std::span<const ScaleOutRow> rows);
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 double thrown_maximum(int stripes, int servers, int trials) {
@@ -121,4 +121,4 @@ TEST(ScaleOutRate, MoreServersNeverSlow) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

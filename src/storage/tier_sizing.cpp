@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
 // Rounding up, forgiving what division leaves of a whole number.
@@ -32,7 +32,7 @@ TierDemand larger_of(const TierDemand& a, const TierDemand& b) {
           .requests = max(a.requests, b.requests)};
 }
 
-DeviceForm form_of(const StorageDevice& device) {
+DeviceForm form_of(const catalog::StorageDevice& device) {
   if (device.device_class.starts_with("object")) return DeviceForm::server;
   for (const std::string_view drive : {"TLC", "QLC", "NL-SSD", "HDD", "tape"}) {
     if (device.device_class.starts_with(drive)) return DeviceForm::drive;
@@ -54,7 +54,7 @@ const char* to_text(TierLimit limit) {
   return "";
 }
 
-TierSize size_tier(const TierDemand& demand, const StorageDevice& device,
+TierSize size_tier(const TierDemand& demand, const catalog::StorageDevice& device,
                    const TierOptions& options) {
   const DeviceForm form = form_of(device);
   const bool bare = form == DeviceForm::drive;
@@ -96,6 +96,8 @@ TierSize size_tier(const TierDemand& demand, const StorageDevice& device,
   return s;
 }
 
-PerSecond bandwidth_density(const StorageDevice& device) { return device.read / device.capacity; }
+PerSecond bandwidth_density(const catalog::StorageDevice& device) {
+  return device.read / device.capacity;
+}
 
-}  // namespace orrery
+}  // namespace orrery::storage

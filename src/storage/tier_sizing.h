@@ -15,7 +15,7 @@
 #include "base/quantity.h"
 #include "catalog/parts.h"
 
-namespace orrery {
+namespace orrery::storage {
 
 // Of a drive's sequential rate, through RAID or erasure code, network and file system. Assumption:
 // four drives of 14.5 GB/s gave 53.0 of 58 GB/s in a local array (0.91), file systems give less.
@@ -45,7 +45,7 @@ struct Protection {
 // How a catalog device is sold: a bare drive; a server of drives whose capacity is raw ("object
 // HDD" nodes); an appliance, whose capacity is usable and whose rates are delivered.
 enum class DeviceForm { drive, server, appliance };
-DeviceForm form_of(const StorageDevice& device);
+DeviceForm form_of(const catalog::StorageDevice& device);
 inline constexpr Protection kApplianceProtection{.data = 1, .parity = 0, .fill = 1.0};
 
 struct ServerShape {
@@ -68,8 +68,8 @@ struct TierSize {
   Bytes usable;
   BytesPerSecond read;  // what the devices bought deliver
   BytesPerSecond write;
-  Watts power;       // all devices active; servers apart
-  PriceRange price;  // of the devices
+  Watts power;                // all devices active; servers apart
+  catalog::PriceRange price;  // of the devices
 };
 
 struct TierOptions {
@@ -77,10 +77,10 @@ struct TierOptions {
   ServerShape server;
   double delivered = kDeliveredShare;
 };
-TierSize size_tier(const TierDemand& demand, const StorageDevice& device,
+TierSize size_tier(const TierDemand& demand, const catalog::StorageDevice& device,
                    const TierOptions& options);
 
 // A drive's bandwidth for each byte: below demand.read / demand.capacity it is bought for speed.
-PerSecond bandwidth_density(const StorageDevice& device);
+PerSecond bandwidth_density(const catalog::StorageDevice& device);
 
-}  // namespace orrery
+}  // namespace orrery::storage

@@ -4,13 +4,13 @@
 
 #include "catalog/catalog.h"
 
-namespace orrery {
+namespace orrery::storage {
 namespace {
 
-const StorageDevice& device_of(const char* id) {
-  static const Result<Catalog> catalog = load_embedded_catalog();
-  static const StorageDevice none{};
-  const StorageDevice* found = catalog ? catalog->storage_device(id) : nullptr;
+const catalog::StorageDevice& device_of(const char* id) {
+  static const Result<catalog::Catalog> catalog = catalog::load_embedded_catalog();
+  static const catalog::StorageDevice none{};
+  const catalog::StorageDevice* found = catalog ? catalog->storage_device(id) : nullptr;
   EXPECT_NE(found, nullptr) << id;
   return found == nullptr ? none : *found;
 }
@@ -112,4 +112,4 @@ TEST(TierSizing, DemandsAddOrTakeTheLarger) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::storage

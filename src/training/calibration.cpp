@@ -5,7 +5,7 @@
 
 #include "base/csv.h"
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 constexpr std::string_view kFrameworkFile = "calibration/training_frameworks.csv";
@@ -15,7 +15,7 @@ constexpr std::string_view kModelFile = "calibration/training_models.csv";
 constexpr std::string_view kDefaultFamily = "default";
 
 using FrameworkMember = double FrameworkModel::*;
-using StyleMember = double KernelStyle::*;
+using StyleMember = double workload::KernelStyle::*;
 using TuningMember = double AcceleratorTuning::*;
 
 constexpr std::pair<std::string_view, FrameworkMember> kFrameworkMembers[] = {
@@ -49,14 +49,14 @@ constexpr std::pair<std::string_view, FrameworkMember> kFrameworkMembers[] = {
     {"error", &FrameworkModel::error},
 };
 constexpr std::pair<std::string_view, StyleMember> kStyleMembers[] = {
-    {"quantise_tensor", &KernelStyle::quantise_tensor},
-    {"quantise_row", &KernelStyle::quantise_row},
-    {"quantise_block", &KernelStyle::quantise_block},
-    {"quantise_mx", &KernelStyle::quantise_mx},
-    {"quantise_nv", &KernelStyle::quantise_nv},
-    {"pointwise_traffic", &KernelStyle::pointwise_traffic},
-    {"permute_traffic", &KernelStyle::permute_traffic},
-    {"loss_bytes", &KernelStyle::loss_bytes},
+    {"quantise_tensor", &workload::KernelStyle::quantise_tensor},
+    {"quantise_row", &workload::KernelStyle::quantise_row},
+    {"quantise_block", &workload::KernelStyle::quantise_block},
+    {"quantise_mx", &workload::KernelStyle::quantise_mx},
+    {"quantise_nv", &workload::KernelStyle::quantise_nv},
+    {"pointwise_traffic", &workload::KernelStyle::pointwise_traffic},
+    {"permute_traffic", &workload::KernelStyle::permute_traffic},
+    {"loss_bytes", &workload::KernelStyle::loss_bytes},
 };
 constexpr std::pair<std::string_view, TuningMember> kTuningMembers[] = {
     {"matrix", &AcceleratorTuning::matrix},
@@ -207,7 +207,7 @@ bool TrainingCalibration::saw_model(std::string_view id) const {
   return std::ranges::find(models, id) != models.end();
 }
 
-Result<TrainingCalibration> read_training_calibration(const Knowledge& knowledge) {
+Result<TrainingCalibration> read_training_calibration(const catalog::Knowledge& knowledge) {
   TrainingCalibration all;
   Diagnostics faults;
   const auto table = [&](std::string_view path, auto reader) {
@@ -233,4 +233,4 @@ Result<TrainingCalibration> read_training_calibration(const Knowledge& knowledge
   return all;
 }
 
-}  // namespace orrery
+}  // namespace orrery::training

@@ -17,7 +17,7 @@
 #include "catalog/knowledge.h"
 #include "training/framework.h"
 
-namespace orrery {
+namespace orrery::training {
 
 // Times of kernels inside a training step over compute's times of the same kernels alone: two
 // matrices in a row find the clock lower and the cache fuller than a benchmark does.
@@ -60,6 +60,6 @@ using ParameterField = double*;
 ParameterField framework_field(FrameworkModel& f, std::string_view parameter);
 ParameterField accelerator_field(AcceleratorTuning& a, std::string_view parameter);
 
-Result<TrainingCalibration> read_training_calibration(const Knowledge& knowledge);
+Result<TrainingCalibration> read_training_calibration(const catalog::Knowledge& knowledge);
 
-}  // namespace orrery
+}  // namespace orrery::training

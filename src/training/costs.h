@@ -5,7 +5,7 @@
 #include "workload/message.h"
 #include "workload/operation.h"
 
-namespace orrery {
+namespace orrery::training {
 
 // Of one kernel or of many; the fields of compute's KernelCost.
 struct OpCost {
@@ -35,15 +35,15 @@ struct ClockAnswer {
 
 struct CostSource {
   const void* context = nullptr;
-  OpCost (*kernel)(const void* context, const Operation& op) = nullptr;
-  double (*collective)(const void* context, const CollectiveCall& call) = nullptr;
+  OpCost (*kernel)(const void* context, const workload::Operation& op) = nullptr;
+  double (*collective)(const void* context, const workload::CollectiveCall& call) = nullptr;
   // `busy` is the work of one step on one device, `waiting` the rest of the step; may be null.
   ClockAnswer (*clock)(const void* context, const OpCost& busy, double waiting) = nullptr;
 
-  OpCost kernel_cost(const Operation& op) const { return kernel(context, op); }
-  double collective_seconds(const CollectiveCall& call) const {
+  OpCost kernel_cost(const workload::Operation& op) const { return kernel(context, op); }
+  double collective_seconds(const workload::CollectiveCall& call) const {
     return call.group.ranks > 1 && call.bytes.base() > 0 ? collective(context, call) : 0;
   }
 };
 
-}  // namespace orrery
+}  // namespace orrery::training

@@ -7,7 +7,7 @@
 
 #include "workload/transformer.h"
 
-namespace orrery {
+namespace orrery::training {
 
 // What selective recompute repeats: the attention core (Megatron before flash attention), cheap
 // passes whose outputs are large (norms, activations; Megatron since), or every second product and
@@ -16,7 +16,7 @@ enum class Selective { attention_core, passes, alternate_products };
 
 struct FrameworkModel {
   std::string id;
-  KernelStyle style;
+  workload::KernelStyle style;
   Selective selective = Selective::attention_core;
 
   // Recompute ends when the last saved tensor is back (torch.utils.checkpoint): the layer's last
@@ -68,4 +68,4 @@ struct FrameworkModel {
   double update_gradient_bytes = 4;
 };
 
-}  // namespace orrery
+}  // namespace orrery::training

@@ -5,7 +5,7 @@
 #include "base/math.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 // A kernel that takes `factor` of its time, the energy unchanged.
@@ -15,14 +15,14 @@ OpCost stretched(OpCost cost, double factor) {
   return cost;
 }
 
-void add_ops(const LayerQuery& q, const OpList& ops, PassCost& into) {
+void add_ops(const LayerQuery& q, const workload::OpList& ops, PassCost& into) {
   const FrameworkModel& f = q.framework;
-  const double grouped = is_quantised(q.job.precision) ? f.grouped_8bit : f.grouped_16bit;
-  for (const Operation& op : ops.items()) {
+  const double grouped = workload::is_quantised(q.job.precision) ? f.grouped_8bit : f.grouped_16bit;
+  for (const workload::Operation& op : ops.items()) {
     const OpCost cost = q.source.kernel_cost(op);
-    if (const Gemm* gemm = std::get_if<Gemm>(&op)) {
+    if (const workload::Gemm* gemm = std::get_if<workload::Gemm>(&op)) {
       into.matrix += gemm->groups > 1 ? stretched(cost, grouped) : cost;
-    } else if (std::holds_alternative<Attention>(op)) {
+    } else if (std::holds_alternative<workload::Attention>(op)) {
       into.attention += stretched(cost, f.attention_factor);
     } else {
       into.passes += cost;
@@ -31,8 +31,9 @@ void add_ops(const LayerQuery& q, const OpList& ops, PassCost& into) {
   into.kernels += ops.size();
 }
 
-void add_expert_passes(const LayerQuery& q, const OpList& ops, double layers, PassCost& into) {
-  for (const Operation& op : ops.items()) into.expert_passes += q.source.kernel_cost(op);
+void add_expert_passes(const LayerQuery& q, const workload::OpList& ops, double layers,
+                       PassCost& into) {
+  for (const workload::Operation& op : ops.items()) into.expert_passes += q.source.kernel_cost(op);
   into.kernels += ops.size();
   into.expert_layers += layers;
 }
@@ -40,7 +41,7 @@ void add_expert_passes(const LayerQuery& q, const OpList& ops, double layers, Pa
 // Tokens that go to several experts of one domain cross the network once (DeepEP, HybridEP): the
 // expected number of other domains among top_k choices, over the copies that leave without it.
 double crossing_share(const LayerQuery& q) {
-  const GroupShape& g = q.groups.ep;
+  const workload::GroupShape& g = q.groups.ep;
   const double domains = static_cast<double>(g.ranks) / g.per_domain;
   if (domains <= 1) return 1;
   const double k = q.job.model.top_k;
@@ -53,14 +54,14 @@ double crossing_share(const LayerQuery& q) {
 double tp_exchange(const LayerQuery& q, Bytes tensor) {
   if (q.layout.tp <= 1) return 0;
   if (!q.layout.sequence_parallel) {
-    return q.source.collective_seconds({Collective::all_reduce, tensor, q.groups.tp});
+    return q.source.collective_seconds({workload::Collective::all_reduce, tensor, q.groups.tp});
   }
-  return q.source.collective_seconds({Collective::all_gather, tensor, q.groups.tp}) +
-         q.source.collective_seconds({Collective::reduce_scatter, tensor, q.groups.tp});
+  return q.source.collective_seconds({workload::Collective::all_gather, tensor, q.groups.tp}) +
+         q.source.collective_seconds({workload::Collective::reduce_scatter, tensor, q.groups.tp});
 }
 
-void add_communication(const LayerQuery& q, const LayerMessages& say, double attention_forward,
-                       LayerCost& cost) {
+void add_communication(const LayerQuery& q, const workload::LayerMessages& say,
+                       double attention_forward, LayerCost& cost) {
   const FrameworkModel& f = q.framework;
   const double tp_overlap =
       q.layout.async_tp ? std::max(f.tp_overlap, f.async_tp_overlap) : f.tp_overlap;
@@ -70,13 +71,13 @@ void add_communication(const LayerQuery& q, const LayerMessages& say, double att
   if (q.layout.cp > 1) {
     const double ring =
         (q.layout.cp - 1) *
-        q.source.collective_seconds({Collective::send_recv, say.cp_tensor, q.groups.cp});
+        q.source.collective_seconds({workload::Collective::send_recv, say.cp_tensor, q.groups.cp});
     cost.forward.cp = std::max(0.0, ring - f.cp_overlap * attention_forward);
     cost.dgrad.cp = std::max(0.0, 2 * ring - f.cp_overlap * 2.5 * attention_forward);
   }
   if (say.ep_tensor.base() > 0 && q.layout.ep > 1) {
     const double once = q.source.collective_seconds(
-        {Collective::all_to_all, say.ep_tensor * crossing_share(q), q.groups.ep});
+        {workload::Collective::all_to_all, say.ep_tensor * crossing_share(q), q.groups.ep});
     const bool leaves = q.groups.ep.ranks > q.groups.ep.per_domain;
     const double overlap =
         leaves && q.layout.vp > 1 ? std::max(f.ep_overlap, f.ep_interleaved_overlap) : f.ep_overlap;
@@ -86,23 +87,23 @@ void add_communication(const LayerQuery& q, const LayerMessages& say, double att
 }
 
 // The layer's last product and what follows it, whose results backward does not read.
-PassCost after_last_saved(const LayerQuery& q, const OpList& forward) {
-  OpList tail;
+PassCost after_last_saved(const LayerQuery& q, const workload::OpList& forward) {
+  workload::OpList tail;
   for (std::size_t i = forward.items().size(); i-- > 0;) {
     tail.add(forward.items()[i]);
-    if (std::holds_alternative<Gemm>(forward.items()[i])) break;
+    if (std::holds_alternative<workload::Gemm>(forward.items()[i])) break;
   }
   PassCost cost;
   add_ops(q, tail, cost);
   return cost;
 }
 
-void add_recompute(const LayerQuery& q, const LayerWork& work, LayerCost& cost) {
-  if (q.layout.recompute == Recompute::full) {
+void add_recompute(const LayerQuery& q, const workload::LayerWork& work, LayerCost& cost) {
+  if (q.layout.recompute == catalog::Recompute::full) {
     cost.recompute = cost.forward;
     if (q.framework.early_stop) cost.recompute += after_last_saved(q, work.forward) * -1;
     cost.recompute = cost.recompute * q.layout.recompute_share;
-  } else if (q.layout.recompute == Recompute::selective) {
+  } else if (q.layout.recompute == catalog::Recompute::selective) {
     if (q.framework.selective == Selective::attention_core) {
       // Flash attention keeps no scores: there is nothing that selective recompute would drop.
       if (!q.framework.style.fused_attention) add_ops(q, work.attention_core, cost.recompute);
@@ -120,7 +121,7 @@ void add_recompute(const LayerQuery& q, const LayerWork& work, LayerCost& cost) 
   }
 }
 
-LayerCost end_cost(const LayerQuery& q, const EndWork& work) {
+LayerCost end_cost(const LayerQuery& q, const workload::EndWork& work) {
   LayerCost cost;
   add_ops(q, work.forward, cost.forward);
   add_ops(q, work.dgrad, cost.dgrad);
@@ -184,7 +185,7 @@ OpCost LayerCost::work() const {
   return sum += recompute.work();
 }
 
-LayerSplit split_of(const TrainingJob& job, const Layout& l) {
+workload::LayerSplit split_of(const TrainingJob& job, const Layout& l) {
   return {.microbatch = static_cast<double>(l.microbatch),
           .sequence = job.sequence,
           .tp = l.tp,
@@ -196,8 +197,8 @@ LayerSplit split_of(const TrainingJob& job, const Layout& l) {
           .frozen = job.task == TrainingTask::lora};
 }
 
-KernelStyle style_of(const FrameworkModel& f, const TrainingJob& job) {
-  KernelStyle style = f.style;
+workload::KernelStyle style_of(const FrameworkModel& f, const TrainingJob& job) {
+  workload::KernelStyle style = f.style;
   if (job.compiled) return style;
   style.fused_pointwise = false;
   style.pointwise_traffic *= f.eager_traffic;
@@ -205,15 +206,16 @@ KernelStyle style_of(const FrameworkModel& f, const TrainingJob& job) {
   return style;
 }
 
-LayerCost layer_cost(const LayerQuery& q, LayerKind kind, bool windowed, StepScratch& scratch) {
-  LayerWork& work = scratch.layer;
+LayerCost layer_cost(const LayerQuery& q, workload::LayerKind kind, bool windowed,
+                     StepScratch& scratch) {
+  workload::LayerWork& work = scratch.layer;
   fill_layer_work(q.job.model, kind, windowed, split_of(q.job, q.layout),
                   style_of(q.framework, q.job), work);
   LayerCost cost;
   add_ops(q, work.forward, cost.forward);
   add_ops(q, work.dgrad, cost.dgrad);
   add_ops(q, work.wgrad, cost.wgrad);
-  if (kind == LayerKind::moe) {
+  if (kind == workload::LayerKind::moe) {
     add_expert_passes(q, work.expert_forward, 1, cost.forward);
     add_expert_passes(q, work.expert_dgrad, 1, cost.dgrad);
     cost.wgrad.expert_layers = 1;
@@ -223,8 +225,8 @@ LayerCost layer_cost(const LayerQuery& q, LayerKind kind, bool windowed, StepScr
   return cost;
 }
 
-LayerCost mean_layer_cost(const LayerQuery& q, LayerKind kind, StepScratch& scratch) {
-  const int windowed = windowed_layer_count(q.job.model);
+LayerCost mean_layer_cost(const LayerQuery& q, workload::LayerKind kind, StepScratch& scratch) {
+  const int windowed = workload::windowed_layer_count(q.job.model);
   const int layers = std::max(1, q.job.model.layers);
   if (windowed == 0) return layer_cost(q, kind, false, scratch);
   if (windowed == layers) return layer_cost(q, kind, true, scratch);
@@ -243,4 +245,4 @@ LayerCost head_cost(const LayerQuery& q, StepScratch& scratch) {
   return end_cost(q, scratch.end);
 }
 
-}  // namespace orrery
+}  // namespace orrery::training

@@ -11,7 +11,7 @@
 #include "training/framework.h"
 #include "training/layout.h"
 
-namespace orrery {
+namespace orrery::training {
 
 struct PassCost {
   OpCost matrix;
@@ -49,8 +49,8 @@ struct LayerCost {
 // Memory that a layer's description is written to; one a thread, kept between estimates to spare
 // its construction. It carries nothing from one estimate to the next.
 struct StepScratch {
-  LayerWork layer;
-  EndWork end;
+  workload::LayerWork layer;
+  workload::EndWork end;
 };
 
 struct LayerQuery {
@@ -62,12 +62,13 @@ struct LayerQuery {
 };
 
 // The framework's style, or what it becomes where pointwise kernels are not compiled.
-KernelStyle style_of(const FrameworkModel& framework, const TrainingJob& job);
-LayerSplit split_of(const TrainingJob& job, const Layout& layout);
-LayerCost layer_cost(const LayerQuery& q, LayerKind kind, bool windowed, StepScratch& scratch);
+workload::KernelStyle style_of(const FrameworkModel& framework, const TrainingJob& job);
+workload::LayerSplit split_of(const TrainingJob& job, const Layout& layout);
+LayerCost layer_cost(const LayerQuery& q, workload::LayerKind kind, bool windowed,
+                     StepScratch& scratch);
 // The mean of a model's windowed and full layers of one kind.
-LayerCost mean_layer_cost(const LayerQuery& q, LayerKind kind, StepScratch& scratch);
+LayerCost mean_layer_cost(const LayerQuery& q, workload::LayerKind kind, StepScratch& scratch);
 LayerCost embedding_cost(const LayerQuery& q, StepScratch& scratch);
 LayerCost head_cost(const LayerQuery& q, StepScratch& scratch);
 
-}  // namespace orrery
+}  // namespace orrery::training

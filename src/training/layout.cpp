@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 // Ranks of a group with this stride that fall into one domain. A job larger than the domain fills
 // whole domains with a power-of-two share, as schedulers place it (64 of an NVL72's 72).
-GroupShape group(int ranks, int stride, int domain) {
+workload::GroupShape group(int ranks, int stride, int domain) {
   return {.ranks = ranks, .per_domain = std::clamp(domain / std::max(1, stride), 1, ranks)};
 }
 
@@ -29,11 +29,12 @@ std::string to_text(const Layout& l) {
   if (l.cp > 1) text += fmt::format(" cp{}", l.cp);
   if (l.ep > 1) text += fmt::format(" ep{}", l.ep);
   text += fmt::format(" dp{} mbs{} {}", l.dp, l.microbatch, to_text(l.sharding));
-  if (l.recompute != Recompute::none) text += fmt::format(" {} recompute", to_text(l.recompute));
-  if (l.recompute == Recompute::full && l.recompute_share < 1) {
+  if (l.recompute != catalog::Recompute::none)
+    text += fmt::format(" {} recompute", to_text(l.recompute));
+  if (l.recompute == catalog::Recompute::full && l.recompute_share < 1) {
     text += fmt::format(" of {:.0f} % of layers", 100 * l.recompute_share);
   }
-  if (l.schedule == Schedule::zero_bubble) text += " zero-bubble";
+  if (l.schedule == catalog::Schedule::zero_bubble) text += " zero-bubble";
   return text;
 }
 
@@ -42,13 +43,14 @@ int microbatches_of(const TrainingJob& job, const Layout& l) {
 }
 
 LayoutFault layout_fault(const TrainingJob& job, const Layout& l) {
-  const ModelShape& m = job.model;
+  const catalog::ModelShape& m = job.model;
   if (std::min({l.tp, l.pp, l.vp, l.dp, l.cp, l.ep, l.microbatch}) < 1) {
     return LayoutFault::below_one;
   }
   if (l.tp * l.pp * l.dp * l.cp != job.gpus) return LayoutFault::device_count;
   if (m.heads % l.tp != 0) return LayoutFault::heads;
-  if (m.attention == AttentionKind::gqa && m.kv_heads % l.tp != 0 && l.tp % m.kv_heads != 0) {
+  if (m.attention == catalog::AttentionKind::gqa && m.kv_heads % l.tp != 0 &&
+      l.tp % m.kv_heads != 0) {
     return LayoutFault::kv_heads;
   }
   if (std::fmod(m.ffn, l.tp) != 0) return LayoutFault::ffn;
@@ -66,7 +68,7 @@ LayoutFault layout_fault(const TrainingJob& job, const Layout& l) {
 }
 
 std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& l) {
-  const ModelShape& m = job.model;
+  const catalog::ModelShape& m = job.model;
   switch (layout_fault(job, l)) {
     case LayoutFault::none:
       return std::nullopt;
@@ -116,4 +118,4 @@ LayoutGroups groups_of(const TrainingJob& job, const Layout& l) {
   return g;
 }
 
-}  // namespace orrery
+}  // namespace orrery::training

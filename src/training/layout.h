@@ -14,7 +14,7 @@
 #include "workload/message.h"
 #include "workload/transformer.h"
 
-namespace orrery {
+namespace orrery::training {
 
 enum class TrainingTask { pretrain, finetune, lora };
 
@@ -26,10 +26,10 @@ struct Layout {
   int cp = 1;
   int ep = 1;
   int microbatch = 1;  // sequences
-  Sharding sharding = Sharding::zero1;
-  Recompute recompute = Recompute::none;
+  catalog::Sharding sharding = catalog::Sharding::zero1;
+  catalog::Recompute recompute = catalog::Recompute::none;
   double recompute_share = 1;  // of the layers, under full recompute
-  Schedule schedule = Schedule::one_f_one_b;
+  catalog::Schedule schedule = catalog::Schedule::one_f_one_b;
   bool sequence_parallel = true;
   bool async_tp = false;  // products cut up so that their own communication hides behind them
 
@@ -39,12 +39,12 @@ struct Layout {
 std::string to_text(const Layout& l);  // "tp8 pp4 vp2 dp16 mbs1 zero1 selective"
 
 struct TrainingJob {
-  ModelShape model;
+  catalog::ModelShape model;
   double sequence = 0;  // tokens
   int batch = 0;        // sequences a step, all replicas together
   int gpus = 1;
   int scaleup = 8;  // devices that the scale-up link joins
-  Precision precision = Precision::bf16;
+  catalog::Precision precision = catalog::Precision::bf16;
   TrainingTask task = TrainingTask::pretrain;
   double imbalance = 1;   // rows of the fullest expert rank over the mean
   bool train_mtp = true;  // multi-token-prediction modules take part
@@ -77,15 +77,15 @@ std::optional<std::string> refuse_layout(const TrainingJob& job, const Layout& l
 
 // Groups as they lie on scale-up domains, by the rank order above.
 struct LayoutGroups {
-  GroupShape tp;
-  GroupShape cp;
-  GroupShape dp;  // replicas of the dense part: dp * cp ranks
-  GroupShape ep;
-  GroupShape expert_dp;
-  GroupShape pp;  // two neighbours
+  workload::GroupShape tp;
+  workload::GroupShape cp;
+  workload::GroupShape dp;  // replicas of the dense part: dp * cp ranks
+  workload::GroupShape ep;
+  workload::GroupShape expert_dp;
+  workload::GroupShape pp;  // two neighbours
 };
 LayoutGroups groups_of(const TrainingJob& job, const Layout& layout);
 
 int microbatches_of(const TrainingJob& job, const Layout& layout);
 
-}  // namespace orrery
+}  // namespace orrery::training

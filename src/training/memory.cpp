@@ -6,7 +6,7 @@
 #include "training/stages.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 // Gathered layers alive at once under ZeRO-3: the one that runs and the one fetched ahead.
@@ -16,40 +16,45 @@ constexpr double kGatheredLayers = 2;
 constexpr double kLatentShare = 0.05;
 
 struct LayerSaved {
-  SavedBytes dense;
-  SavedBytes moe;
+  workload::SavedBytes dense;
+  workload::SavedBytes moe;
 };
 
-SavedBytes mean_saved(const TrainingJob& job, const LayerSplit& split, const KernelStyle& style,
-                      LayerKind kind, LayerWork& work) {
+workload::SavedBytes mean_saved(const TrainingJob& job, const workload::LayerSplit& split,
+                                const workload::KernelStyle& style, workload::LayerKind kind,
+                                workload::LayerWork& work) {
   fill_layer_work(job.model, kind, false, split, style, work);
   return work.saved;
 }
 
 // What is kept of a layer under the layout's recompute.
-SavedBytes kept(const SavedBytes& all, const FrameworkModel& f, const Layout& l, bool mla,
-                double input_bytes) {
-  SavedBytes k = all;
-  if (l.recompute == Recompute::full) {
+workload::SavedBytes kept(const workload::SavedBytes& all, const FrameworkModel& f, const Layout& l,
+                          bool mla, double input_bytes) {
+  workload::SavedBytes k = all;
+  if (l.recompute == catalog::Recompute::full) {
     for (double& b : k.bytes) b *= 1 - l.recompute_share;
-    k[Saved::layer_input] += input_bytes * l.recompute_share;
-  } else if (l.recompute == Recompute::selective) {
+    k[workload::Saved::layer_input] += input_bytes * l.recompute_share;
+  } else if (l.recompute == catalog::Recompute::selective) {
     if (f.selective == Selective::attention_core) {
-      k[Saved::attention_scores] = 0;
+      k[workload::Saved::attention_scores] = 0;
     } else if (f.selective == Selective::passes) {
-      for (Saved s : {Saved::norm_output, Saved::mlp_input, Saved::mlp_activation}) k[s] = 0;
-      if (mla) k[Saved::qkv] *= kLatentShare;
+      for (workload::Saved s : {workload::Saved::norm_output, workload::Saved::mlp_input,
+                                workload::Saved::mlp_activation})
+        k[s] = 0;
+      if (mla) k[workload::Saved::qkv] *= kLatentShare;
     } else {
       // Every second product's output stays, and attention's; what pointwise kernels made goes.
-      for (Saved s : {Saved::norm_output, Saved::mlp_input, Saved::mlp_activation}) k[s] = 0;
-      k[Saved::qkv] *= 0.5;
-      k[Saved::mlp_up] *= 0.5;
+      for (workload::Saved s : {workload::Saved::norm_output, workload::Saved::mlp_input,
+                                workload::Saved::mlp_activation})
+        k[s] = 0;
+      k[workload::Saved::qkv] *= 0.5;
+      k[workload::Saved::mlp_up] *= 0.5;
     }
   }
   return k;
 }
 
-void add(SavedBytes& into, const SavedBytes& layer, double times) {
+void add(workload::SavedBytes& into, const workload::SavedBytes& layer, double times) {
   for (std::size_t i = 0; i < into.bytes.size(); ++i) into.bytes[i] += layer.bytes[i] * times;
 }
 
@@ -69,7 +74,7 @@ struct Shares {
 
 Shares replicas(const TrainingJob& job, const Layout& l, const LayoutGroups& g) {
   double dense = g.dp.ranks;
-  if (l.sharding == Sharding::zero3 && job.shard_group > 0) {
+  if (l.sharding == catalog::Sharding::zero3 && job.shard_group > 0) {
     dense = std::min(dense, job.shard_group);
   }
   return {dense, static_cast<double>(g.expert_dp.ranks)};
@@ -82,9 +87,9 @@ void fill_states(const TrainingJob& job, const Layout& l, const FrameworkModel& 
   const double shard = p.dense / by.dense + p.expert / by.expert;
   const bool lora = job.task == TrainingTask::lora;
   const double trained = lora ? 0 : 1;
-  const bool z1 = l.sharding != Sharding::none;
-  const bool z2 = l.sharding == Sharding::zero2 || l.sharding == Sharding::zero3;
-  const bool z3 = l.sharding == Sharding::zero3;
+  const bool z1 = l.sharding != catalog::Sharding::none;
+  const bool z2 = l.sharding == catalog::Sharding::zero2 || l.sharding == catalog::Sharding::zero3;
+  const bool z3 = l.sharding == catalog::Sharding::zero3;
   const double working = kGatheredLayers * (p.layer_dense + p.layer_expert) * f.gather_bytes;
   stage.weights = Bytes(z3 ? shard * f.weight_bytes + working : whole * f.weight_bytes);
   stage.gradients = Bytes(trained * (z2 ? shard : whole) * f.gradient_bytes);
@@ -119,16 +124,16 @@ void settle_lazy_gradients(const FrameworkModel& f, const StageParameters& p, in
 StageMemory stage_memory(const TrainingJob& job, const Layout& l, const FrameworkModel& f,
                          const LayoutGroups& groups, const LayerSaved& saved, StagePlace place,
                          int index, double layers, Bytes logits) {
-  const ModelShape& m = job.model;
+  const catalog::ModelShape& m = job.model;
   const int microbatches = microbatches_of(job, l);
   const bool has_first = place == StagePlace::only || place == StagePlace::first;
   const bool has_last = place == StagePlace::only || place == StagePlace::last;
   const StageParameters p = stage_parameters(job, l, place, layers);
-  const bool mla = m.attention == AttentionKind::mla;
+  const bool mla = m.attention == catalog::AttentionKind::mla;
   StageMemory stage;
   fill_states(job, l, f, groups, p, stage);
   stage.in_flight = in_flight(l, index, microbatches);
-  const LayerSplit split = split_of(job, l);
+  const workload::LayerSplit split = split_of(job, l);
   const double input = split.microbatch * split.sequence / split.cp * m.hidden * 2 /
                        (l.sequence_parallel ? l.tp : 1);
   const double dense_layers =
@@ -137,7 +142,7 @@ StageMemory stage_memory(const TrainingJob& job, const Layout& l, const Framewor
   add(stage.saved, kept(saved.dense, f, l, mla, input), dense_layers * stage.in_flight);
   add(stage.saved, kept(saved.moe, f, l, mla, input), moe_layers * stage.in_flight);
   double activations = stage.saved.total();
-  if (l.recompute == Recompute::full) {
+  if (l.recompute == catalog::Recompute::full) {
     activations += (moe_layers > 0 ? saved.moe : saved.dense).total();
   }
   stage.activations = Bytes(activations + input * stage.in_flight);
@@ -158,13 +163,13 @@ struct StageInputs {
 StageInputs stage_inputs(const TrainingJob& job, const Layout& l, const FrameworkModel& f,
                          StepScratch& scratch) {
   StageInputs in{.groups = groups_of(job, l)};
-  const LayerSplit split = split_of(job, l);
-  const KernelStyle style = style_of(f, job);
-  if (dense_layer_count(job.model) > 0) {
-    in.saved.dense = mean_saved(job, split, style, LayerKind::dense, scratch.layer);
+  const workload::LayerSplit split = split_of(job, l);
+  const workload::KernelStyle style = style_of(f, job);
+  if (workload::dense_layer_count(job.model) > 0) {
+    in.saved.dense = mean_saved(job, split, style, workload::LayerKind::dense, scratch.layer);
   }
   if (job.model.is_moe()) {
-    in.saved.moe = mean_saved(job, split, style, LayerKind::moe, scratch.layer);
+    in.saved.moe = mean_saved(job, split, style, workload::LayerKind::moe, scratch.layer);
   }
   in.logits = Bytes(split.microbatch * split.sequence / split.cp * job.model.vocab / l.tp * 2);
   in.layers = stage_layers(job.model.layers, l.pp, l.vp, 1);
@@ -218,4 +223,4 @@ std::vector<StageMemory> memory_by_stage(const TrainingJob& job, const Layout& l
   return stages;
 }
 
-}  // namespace orrery
+}  // namespace orrery::training

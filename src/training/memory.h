@@ -18,7 +18,7 @@
 #include "training/layer_cost.h"
 #include "training/layout.h"
 
-namespace orrery {
+namespace orrery::training {
 
 struct StageMemory {
   Bytes weights;
@@ -27,7 +27,7 @@ struct StageMemory {
   Bytes activations;
   Bytes logits;
   Bytes workspace;
-  SavedBytes saved;             // what the activations are, all microbatches in flight
+  workload::SavedBytes saved;   // what the activations are, all microbatches in flight
   double in_flight = 0;         // microbatches
   bool peak_at_update = false;  // the optimizer's moment, not backward's, is the peak
 
@@ -45,4 +45,4 @@ struct MemoryEstimate {
 MemoryEstimate estimate_memory(const TrainingJob& job, const Layout& layout,
                                const FrameworkModel& framework, StepScratch& scratch);
 
-}  // namespace orrery
+}  // namespace orrery::training

@@ -4,7 +4,7 @@
 
 #include "training/test_support.h"
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 using testing_support::gpt;
@@ -18,10 +18,10 @@ Bytes peak(const TrainingJob& job, const Layout& l, const FrameworkModel& f = {}
 
 // Korthikanti et al. table 2: s b h (34 + 5 a s / h) bytes a layer without parallelism.
 TEST(Memory, ActivationsOfALayerAreKorthikantis) {
-  const ModelShape m = gpt(1, 12288, 96);
-  LayerWork work;
-  const KernelStyle megatron_2022{.fused_attention = false, .dropout = true};
-  fill_layer_work(m, LayerKind::dense, false,
+  const catalog::ModelShape m = gpt(1, 12288, 96);
+  workload::LayerWork work;
+  const workload::KernelStyle megatron_2022{.fused_attention = false, .dropout = true};
+  fill_layer_work(m, workload::LayerKind::dense, false,
                   {.microbatch = 1, .sequence = 2048, .sequence_parallel = false}, megatron_2022,
                   work);
   const double expected = 2048 * 12288.0 * (34 + 5 * 96 * 2048 / 12288.0);
@@ -29,12 +29,12 @@ TEST(Memory, ActivationsOfALayerAreKorthikantis) {
 }
 
 TEST(Memory, SequenceParallelismDividesEverySavedTensor) {
-  const ModelShape m = gpt(1, 12288, 96);
-  const KernelStyle style{.dropout = true};
-  LayerWork whole;
-  LayerWork split;
-  fill_layer_work(m, LayerKind::dense, false, {.sequence = 2048}, style, whole);
-  fill_layer_work(m, LayerKind::dense, false, {.sequence = 2048, .tp = 8}, style, split);
+  const catalog::ModelShape m = gpt(1, 12288, 96);
+  const workload::KernelStyle style{.dropout = true};
+  workload::LayerWork whole;
+  workload::LayerWork split;
+  fill_layer_work(m, workload::LayerKind::dense, false, {.sequence = 2048}, style, whole);
+  fill_layer_work(m, workload::LayerKind::dense, false, {.sequence = 2048, .tp = 8}, style, split);
   EXPECT_NEAR(whole.saved.total() / split.saved.total(), 8, 1e-9);
 }
 
@@ -42,14 +42,14 @@ TEST(Memory, SequenceParallelismDividesEverySavedTensor) {
 TEST(Memory, ShardingDividesTheStatesItNames) {
   const TrainingJob job{.model = gpt(32, 4096, 32), .sequence = 128, .batch = 8, .gpus = 8};
   StepScratch scratch;
-  const auto stage = [&](Sharding s) {
+  const auto stage = [&](catalog::Sharding s) {
     return estimate_memory(job, {.dp = 8, .sharding = s}, {}, scratch).stage;
   };
-  const StageMemory none = stage(Sharding::none);
+  const StageMemory none = stage(catalog::Sharding::none);
   EXPECT_DOUBLE_EQ(none.optimizer / none.weights, 6);
-  EXPECT_DOUBLE_EQ(none.optimizer / stage(Sharding::zero1).optimizer, 8);
-  EXPECT_DOUBLE_EQ(none.gradients / stage(Sharding::zero2).gradients, 8);
-  EXPECT_LT(stage(Sharding::zero3).weights, none.weights * 0.25);
+  EXPECT_DOUBLE_EQ(none.optimizer / stage(catalog::Sharding::zero1).optimizer, 8);
+  EXPECT_DOUBLE_EQ(none.gradients / stage(catalog::Sharding::zero2).gradients, 8);
+  EXPECT_LT(stage(catalog::Sharding::zero3).weights, none.weights * 0.25);
 }
 
 TEST(Memory, IsMonotoneInMicrobatchSequenceAndDepth) {
@@ -66,7 +66,7 @@ TEST(Memory, IsMonotoneInMicrobatchSequenceAndDepth) {
   longer.sequence = 4096;
   EXPECT_GT(peak(longer, l), before);
   Layout full = l;
-  full.recompute = Recompute::full;
+  full.recompute = catalog::Recompute::full;
   EXPECT_LT(peak(job, full), before);
 }
 
@@ -92,4 +92,4 @@ TEST(Memory, ExpertsAreShardedOverTheirOwnReplicas) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::training

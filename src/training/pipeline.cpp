@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 struct Neighbours {
@@ -13,19 +13,20 @@ struct Neighbours {
 };
 
 PipelineTime seen_from(const StageTimes& stage, const Neighbours& n, int count, int microbatches,
-                       int vp, Schedule schedule) {
+                       int vp, catalog::Schedule schedule) {
   const double warm = std::min(microbatches, count - n.index) - 1;
   const double backward = stage.dgrad + stage.wgrad;
   double idle = n.before + std::max(0.0, n.after - warm * stage.forward) +
                 std::max(0.0, n.after - warm * backward);
-  if (schedule == Schedule::zero_bubble) idle = std::max(0.0, idle - 2 * n.wgrad_others);
+  if (schedule == catalog::Schedule::zero_bubble) idle = std::max(0.0, idle - 2 * n.wgrad_others);
   idle /= std::max(1, vp);
   return {.seconds = microbatches * stage.total() + idle, .bubble = idle};
 }
 
 }  // namespace
 
-PipelineTime pipeline_time(const PipelineStages& p, int microbatches, int vp, Schedule schedule) {
+PipelineTime pipeline_time(const PipelineStages& p, int microbatches, int vp,
+                           catalog::Schedule schedule) {
   const int n = p.count;
   if (n == 1) return {.seconds = microbatches * p.first.total()};
   const double middles = (n - 2) * p.middle.total();
@@ -61,4 +62,4 @@ PipelineTime pipeline_time(const PipelineStages& p, int microbatches, int vp, Sc
   return slowest;
 }
 
-}  // namespace orrery
+}  // namespace orrery::training

@@ -16,7 +16,7 @@
 
 #include "training/layout.h"
 
-namespace orrery {
+namespace orrery::training {
 
 struct StageTimes {
   double forward = 0;  // seconds for one microbatch, all chunks of the stage
@@ -43,6 +43,6 @@ struct PipelineTime {
 };
 
 PipelineTime pipeline_time(const PipelineStages& stages, int microbatches, int vp,
-                           Schedule schedule);
+                           catalog::Schedule schedule);
 
-}  // namespace orrery
+}  // namespace orrery::training

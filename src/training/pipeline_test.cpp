@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 // The dependency graph of 1F1B, run event by event: what the closed form must agree with.
@@ -54,7 +54,7 @@ double simulate_1f1b(const std::vector<StageTimes>& stages, int m) {
 double closed(const std::vector<StageTimes>& s, int m) {
   const PipelineStages stages{s.front(), s.size() > 2 ? s[1] : StageTimes{}, s.back(),
                               static_cast<int>(s.size())};
-  return pipeline_time(stages, m, 1, Schedule::one_f_one_b).seconds;
+  return pipeline_time(stages, m, 1, catalog::Schedule::one_f_one_b).seconds;
 }
 
 TEST(Pipeline, EqualStagesAreExact) {
@@ -89,13 +89,13 @@ TEST(Pipeline, UnequalStagesAreWithinOnePercentOfTheGraph) {
 
 TEST(Pipeline, InterleavingDividesTheBubbleAndZeroBubbleShrinksIt) {
   const StageTimes s{1.0, 1.0, 1.0};
-  const auto bubble = [&](int v, Schedule schedule) {
+  const auto bubble = [&](int v, catalog::Schedule schedule) {
     return pipeline_time({s, s, s, 4}, 8, v, schedule).bubble;
   };
-  EXPECT_DOUBLE_EQ(bubble(1, Schedule::one_f_one_b), 9);  // (p-1)(F+B+W)
-  EXPECT_DOUBLE_EQ(bubble(3, Schedule::interleaved), 3);  // divided by v
-  EXPECT_DOUBLE_EQ(bubble(1, Schedule::zero_bubble), 3);  // (p-1)(F+B-W)
+  EXPECT_DOUBLE_EQ(bubble(1, catalog::Schedule::one_f_one_b), 9);  // (p-1)(F+B+W)
+  EXPECT_DOUBLE_EQ(bubble(3, catalog::Schedule::interleaved), 3);  // divided by v
+  EXPECT_DOUBLE_EQ(bubble(1, catalog::Schedule::zero_bubble), 3);  // (p-1)(F+B-W)
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::training

@@ -8,7 +8,7 @@
 
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 std::vector<int> divisors_up_to(int number, int most) {
@@ -32,8 +32,8 @@ double ideal_seconds(const SearchQuery& q) {
   if (q.peak_flops <= 0) return 0;
   const TrainingJob& job = q.job;
   const double passes = job.task == TrainingTask::lora ? 2 : 3;
-  const double flops = forward_flops_per_token(job.model, 1).base() * passes * job.sequence *
-                       static_cast<double>(job.batch);
+  const double flops = workload::forward_flops_per_token(job.model, 1).base() * passes *
+                       job.sequence * static_cast<double>(job.batch);
   return flops / (q.peak_flops * job.gpus);
 }
 
@@ -76,9 +76,9 @@ class LessRecompute {
   bool fits(const Layout& l, StepScratch& scratch) {
     // Without a limit the search is for what needs least memory, and recompute does help that.
     if (!std::isfinite(q_.memory_limit.base())) return false;
-    if (l.recompute == Recompute::none || !q_.space.tries_no_recompute()) return false;
+    if (l.recompute == catalog::Recompute::none || !q_.space.tries_no_recompute()) return false;
     Layout less = l;
-    less.recompute = Recompute::none;
+    less.recompute = catalog::Recompute::none;
     if (!(known_ && less == last_)) {
       last_fits_ = estimate_memory(q_.job, less, q_.framework, scratch).peak <= q_.memory_limit;
       last_ = less;
@@ -88,7 +88,7 @@ class LessRecompute {
   }
   // What the search itself found, so that it need not be asked again.
   void note(const Layout& l, bool fits) {
-    if (l.recompute != Recompute::none) return;
+    if (l.recompute != catalog::Recompute::none) return;
     last_ = l, last_fits_ = fits, known_ = true;
   }
 
@@ -119,7 +119,7 @@ class TooLargeFrom {
     return same == least_;
   }
   void note(const Layout& l) {
-    if (l.recompute != Recompute::full || covers(l)) return;
+    if (l.recompute != catalog::Recompute::full || covers(l)) return;
     least_ = l, known_ = true;
   }
 
@@ -130,7 +130,7 @@ class TooLargeFrom {
 
 double lower_bound(double ideal, const TrainingJob& job, const Layout& l) {
   // The bubble of a zero-bubble schedule can vanish; of the others it is least for equal stages.
-  if (l.schedule == Schedule::zero_bubble && l.vp == 1) return ideal;
+  if (l.schedule == catalog::Schedule::zero_bubble && l.vp == 1) return ideal;
   const double m = microbatches_of(job, l);
   return ideal * (1 + (l.pp - 1.0) / l.vp / m);
 }
@@ -138,7 +138,7 @@ double lower_bound(double ideal, const TrainingJob& job, const Layout& l) {
 }  // namespace
 
 bool LayoutSpace::tries_no_recompute() const {
-  return std::ranges::find(recompute, Recompute::none) != recompute.end();
+  return std::ranges::find(recompute, catalog::Recompute::none) != recompute.end();
 }
 
 std::int64_t LayoutSpace::size() const {
@@ -170,7 +170,7 @@ Layout LayoutSpace::at(std::int64_t index, int gpus) const {
 }
 
 LayoutSpace whole_space(const TrainingJob& job) {
-  const ModelShape& m = job.model;
+  const catalog::ModelShape& m = job.model;
   LayoutSpace s;
   s.tp = divisors_up_to(std::max(1, m.heads), std::min(job.gpus, std::max(8, job.scaleup)));
   std::erase_if(s.tp, [&](int tp) { return job.gpus % tp != 0; });
@@ -184,9 +184,10 @@ LayoutSpace whole_space(const TrainingJob& job) {
     s.cp.push_back(c);
   s.ep = m.is_moe() ? divisors_up_to(m.experts, job.gpus) : std::vector<int>{1};
   for (int b = 1; b <= std::min(job.batch, 64); b *= 2) s.microbatch.push_back(b);
-  s.sharding = {Sharding::zero1, Sharding::none, Sharding::zero2, Sharding::zero3};
-  s.recompute = {Recompute::none, Recompute::selective, Recompute::full};
-  s.schedule = {Schedule::one_f_one_b, Schedule::zero_bubble};
+  s.sharding = {catalog::Sharding::zero1, catalog::Sharding::none, catalog::Sharding::zero2,
+                catalog::Sharding::zero3};
+  s.recompute = {catalog::Recompute::none, catalog::Recompute::selective, catalog::Recompute::full};
+  s.schedule = {catalog::Schedule::one_f_one_b, catalog::Schedule::zero_bubble};
   s.sequence_parallel = {true, false};
   return s;
 }
@@ -226,7 +227,7 @@ SearchResult search_layouts(const SearchQuery& q, std::int64_t begin, std::int64
       ++result.counts.bounded;
       continue;
     }
-    const Bytes memory = q.space.partial_recompute && l.recompute == Recompute::full
+    const Bytes memory = q.space.partial_recompute && l.recompute == catalog::Recompute::full
                              ? settle_recompute(q, l, scratch)
                              : estimate_memory(q.job, l, q.framework, scratch).peak;
     less.note(l, memory <= q.memory_limit);
@@ -267,4 +268,4 @@ std::string why_slower(const RankedLayout& best, const RankedLayout& other) {
                      to_text(static_cast<StepPhase>(part)), 1e3 * grew);
 }
 
-}  // namespace orrery
+}  // namespace orrery::training

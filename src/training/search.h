@@ -17,7 +17,7 @@
 #include "training/memory.h"
 #include "training/step.h"
 
-namespace orrery {
+namespace orrery::training {
 
 // Options of each dimension, tried in every combination; dp follows from the device count.
 struct LayoutSpace {
@@ -27,9 +27,9 @@ struct LayoutSpace {
   std::vector<int> cp;
   std::vector<int> ep;
   std::vector<int> microbatch;
-  std::vector<Sharding> sharding;
-  std::vector<Recompute> recompute;
-  std::vector<Schedule> schedule;
+  std::vector<catalog::Sharding> sharding;
+  std::vector<catalog::Recompute> recompute;
+  std::vector<catalog::Schedule> schedule;
   std::vector<bool> sequence_parallel;
   bool async_tp = false;
   // Full recompute of only as many layers as memory asks for, as frameworks offer it.
@@ -82,4 +82,4 @@ SearchResult merge(const std::vector<SearchResult>& parts, int keep);
 // Why `other` is slower than `best`: the part that grew most, in words.
 std::string why_slower(const RankedLayout& best, const RankedLayout& other);
 
-}  // namespace orrery
+}  // namespace orrery::training

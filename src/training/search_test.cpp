@@ -6,7 +6,7 @@
 
 #include "training/test_support.h"
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 using testing_support::job_of_gpt3;
@@ -87,7 +87,7 @@ TEST(Search, EveryCandidateIsAccountedFor) {
 TEST(Search, IsNoSlowerThanThePublishedLayout) {
   const Setting s;
   StepScratch scratch;
-  const Layout published{.tp = 8, .pp = 8, .vp = 3, .recompute = Recompute::selective};
+  const Layout published{.tp = 8, .pp = 8, .vp = 3, .recompute = catalog::Recompute::selective};
   const double theirs = estimate_step(s.job, published, s.framework, s.source, scratch).seconds;
   const SearchResult found = search_layouts(s.query(s.machine.flops), 0, s.space.size());
   ASSERT_FALSE(found.best.empty());
@@ -99,7 +99,7 @@ TEST(Search, IsNoSlowerThanThePublishedLayout) {
 TEST(Search, PartialRecomputeTakesTheLeastShareThatFits) {
   Setting s;
   s.space.partial_recompute = true;
-  s.space.recompute = {Recompute::full};
+  s.space.recompute = {catalog::Recompute::full};
   const SearchResult found = search_layouts(s.query(0), 0, s.space.size());
   ASSERT_FALSE(found.best.empty());
   StepScratch scratch;
@@ -112,4 +112,4 @@ TEST(Search, PartialRecomputeTakesTheLeastShareThatFits) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::training

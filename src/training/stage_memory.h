@@ -6,9 +6,9 @@
 
 #include "training/memory.h"
 
-namespace orrery {
+namespace orrery::training {
 
 std::vector<StageMemory> memory_by_stage(const TrainingJob& job, const Layout& layout,
                                          const FrameworkModel& framework, StepScratch& scratch);
 
-}  // namespace orrery
+}  // namespace orrery::training

@@ -5,7 +5,7 @@
 
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::training {
 
 StageLayers stage_layers(int layers, int pp, int vp, double head_layers) {
   const double even = static_cast<double>(layers) / pp;
@@ -23,8 +23,8 @@ StageLayers stage_layers(int layers, int pp, int vp, double head_layers) {
 
 StageParameters stage_parameters(const TrainingJob& job, const Layout& l, StagePlace place,
                                  double layers) {
-  const ModelShape& m = job.model;
-  const ParameterCount c = count_parameters(m);
+  const catalog::ModelShape& m = job.model;
+  const workload::ParameterCount c = workload::count_parameters(m);
   const bool has_first = place == StagePlace::only || place == StagePlace::first;
   const bool has_last = place == StagePlace::only || place == StagePlace::last;
   double dense_layers = layers;
@@ -49,4 +49,4 @@ StageParameters stage_parameters(const TrainingJob& job, const Layout& l, StageP
   return p;
 }
 
-}  // namespace orrery
+}  // namespace orrery::training

@@ -7,7 +7,7 @@
 
 #include "training/layout.h"
 
-namespace orrery {
+namespace orrery::training {
 
 struct StageLayers {
   double first = 0;
@@ -31,4 +31,4 @@ enum class StagePlace { only, first, middle, last };
 StageParameters stage_parameters(const TrainingJob& job, const Layout& layout, StagePlace place,
                                  double layers);
 
-}  // namespace orrery
+}  // namespace orrery::training

@@ -7,7 +7,7 @@
 #include "training/stages.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 // Communication that ZeRO-3 needs for one layer and microbatch, and what hides it.
@@ -83,7 +83,7 @@ struct Composer {
     c.times.dgrad = pass_seconds(stage.work.dgrad, c) + recompute_seconds(stage.work.recompute, c);
     c.times.wgrad = pass_seconds(stage.work.wgrad, c);
     const double forward = shard_exposed(c.times.forward, shard.gather, stage.layers);
-    const bool keeps = layout.sharding == Sharding::zero2;
+    const bool keeps = layout.sharding == catalog::Sharding::zero2;
     const double backward = shard_exposed(c.times.dgrad + c.times.wgrad,
                                           (keeps ? 0 : shard.gather) + shard.scatter, stage.layers);
     c.part(StepPhase::dp) += forward + backward;
@@ -103,13 +103,14 @@ struct Stages {
 };
 
 Stages make_stages(const LayerQuery& q, StepScratch& scratch) {
-  const ModelShape& m = q.job.model;
+  const catalog::ModelShape& m = q.job.model;
   const Layout& l = q.layout;
-  const int dense_count = dense_layer_count(m);
+  const int dense_count = workload::dense_layer_count(m);
   const int moe_count = m.layers - dense_count;
   const LayerCost dense =
-      dense_count > 0 ? mean_layer_cost(q, LayerKind::dense, scratch) : LayerCost{};
-  const LayerCost moe = moe_count > 0 ? mean_layer_cost(q, LayerKind::moe, scratch) : LayerCost{};
+      dense_count > 0 ? mean_layer_cost(q, workload::LayerKind::dense, scratch) : LayerCost{};
+  const LayerCost moe =
+      moe_count > 0 ? mean_layer_cost(q, workload::LayerKind::moe, scratch) : LayerCost{};
   LayerCost head = head_cost(q, scratch);
   const LayerCost& main = moe_count > 0 ? moe : dense;
   if (q.job.train_mtp && m.mtp_layers > 0) {
@@ -154,48 +155,52 @@ void set_transfers(const LayerQuery& q, Stages& s) {
   if (l.pp == 1) return;
   const double tokens = l.microbatch * q.job.sequence / l.cp / (l.sequence_parallel ? l.tp : 1);
   const double once = q.source.collective_seconds(
-      {Collective::send_recv, Bytes(tokens * q.job.model.hidden * 2), q.groups.pp});
+      {workload::Collective::send_recv, Bytes(tokens * q.job.model.hidden * 2), q.groups.pp});
   s.first.p2p = s.middle.p2p = s.last.p2p = once * l.vp;
 }
 
-GroupShape shard_group(const TrainingJob& job, const GroupShape& dp) {
+workload::GroupShape shard_group(const TrainingJob& job, const workload::GroupShape& dp) {
   if (job.shard_group <= 0 || job.shard_group >= dp.ranks) return dp;
   const int ranks = static_cast<int>(job.shard_group);
   return {.ranks = ranks, .per_domain = std::min(dp.per_domain, ranks)};
 }
 
 ShardTraffic shard_traffic(const LayerQuery& q, const StageParameters& p) {
-  if (q.layout.sharding != Sharding::zero3 && q.layout.sharding != Sharding::zero2) return {};
+  if (q.layout.sharding != catalog::Sharding::zero3 &&
+      q.layout.sharding != catalog::Sharding::zero2)
+    return {};
   const FrameworkModel& f = q.framework;
-  const GroupShape dense = shard_group(q.job, q.groups.dp);
-  const auto both = [&](Collective kind, double bytes) {
+  const workload::GroupShape dense = shard_group(q.job, q.groups.dp);
+  const auto both = [&](workload::Collective kind, double bytes) {
     return q.source.collective_seconds({kind, Bytes(p.layer_dense * bytes), dense}) +
            q.source.collective_seconds({kind, Bytes(p.layer_expert * bytes), q.groups.expert_dp});
   };
   const double train = q.job.task == TrainingTask::lora ? 0 : 1;
-  return {.gather = both(Collective::all_gather, f.gather_bytes),
-          .scatter = train * both(Collective::reduce_scatter, f.reduce_bytes)};
+  return {.gather = both(workload::Collective::all_gather, f.gather_bytes),
+          .scatter = train * both(workload::Collective::reduce_scatter, f.reduce_bytes)};
 }
 
 // Once-a-step gradient reduction and parameter gather of replicated weights.
 double replica_exposed(const LayerQuery& q, const StageParameters& p, const StageTimes& slowest,
                        double& all) {
-  const Sharding s = q.layout.sharding;
-  if (s == Sharding::zero3 || s == Sharding::zero2 || q.job.task == TrainingTask::lora) return 0;
+  const catalog::Sharding s = q.layout.sharding;
+  if (s == catalog::Sharding::zero3 || s == catalog::Sharding::zero2 ||
+      q.job.task == TrainingTask::lora)
+    return 0;
   const FrameworkModel& f = q.framework;
-  const auto both = [&](Collective kind, double bytes) {
+  const auto both = [&](workload::Collective kind, double bytes) {
     return q.source.collective_seconds({kind, Bytes(p.dense * bytes), q.groups.dp}) +
            q.source.collective_seconds({kind, Bytes(p.expert * bytes), q.groups.expert_dp});
   };
   const double window = f.dp_overlap / std::max(1, q.layout.vp);
   const double backward = window * (slowest.dgrad + slowest.wgrad);
-  if (s == Sharding::none) {
-    const double reduce = both(Collective::all_reduce, f.reduce_bytes);
+  if (s == catalog::Sharding::none) {
+    const double reduce = both(workload::Collective::all_reduce, f.reduce_bytes);
     all = reduce;
     return std::max(0.0, reduce - backward);
   }
-  const double reduce = both(Collective::reduce_scatter, f.reduce_bytes);
-  const double gather = both(Collective::all_gather, f.gather_bytes);
+  const double reduce = both(workload::Collective::reduce_scatter, f.reduce_bytes);
+  const double gather = both(workload::Collective::all_gather, f.gather_bytes);
   all = reduce + gather;
   return std::max(0.0, reduce - backward) + std::max(0.0, gather - window * slowest.forward);
 }
@@ -203,12 +208,12 @@ double replica_exposed(const LayerQuery& q, const StageParameters& p, const Stag
 OpCost optimizer_cost(const LayerQuery& q, const StageParameters& p) {
   if (q.job.task == TrainingTask::lora) return {};
   double owned = p.dense + p.expert;
-  if (q.layout.sharding != Sharding::none) {
+  if (q.layout.sharding != catalog::Sharding::none) {
     const double dense = shard_group(q.job, q.groups.dp).ranks;
     owned = p.dense / dense + p.expert / q.groups.expert_dp.ranks;
   }
   const double bytes = owned * q.framework.update_traffic;
-  return q.source.kernel_cost(MemoryPass{Bytes(bytes / 2), Bytes(bytes / 2)});
+  return q.source.kernel_cost(workload::MemoryPass{Bytes(bytes / 2), Bytes(bytes / 2)});
 }
 
 StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer& composer,
@@ -218,8 +223,9 @@ StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer&
   const Composed first = composer.compose(stages.first);
   const Composed middle = l.pp > 2 ? composer.compose(stages.middle) : Composed{};
   const Composed last = l.pp > 1 ? composer.compose(stages.last) : Composed{};
-  const PipelineTime pipeline = pipeline_time({first.times, middle.times, last.times, l.pp}, m,
-                                              l.vp, l.vp > 1 ? Schedule::interleaved : l.schedule);
+  const PipelineTime pipeline =
+      pipeline_time({first.times, middle.times, last.times, l.pp}, m, l.vp,
+                    l.vp > 1 ? catalog::Schedule::interleaved : l.schedule);
   const Composed& slow = pipeline.slowest == SlowestStage::first    ? first
                          : pipeline.slowest == SlowestStage::middle ? middle
                                                                     : last;
@@ -272,4 +278,4 @@ StepEstimate estimate_step(const TrainingJob& job, const Layout& layout,
   return e;
 }
 
-}  // namespace orrery
+}  // namespace orrery::training

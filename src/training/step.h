@@ -20,7 +20,7 @@
 #include "training/layout.h"
 #include "training/pipeline.h"
 
-namespace orrery {
+namespace orrery::training {
 
 enum class StepPhase {
   matrix,
@@ -76,4 +76,4 @@ StepEstimate estimate_step(const TrainingJob& job, const Layout& layout,
                            const FrameworkModel& framework, const CostSource& source,
                            StepScratch& scratch);
 
-}  // namespace orrery
+}  // namespace orrery::training

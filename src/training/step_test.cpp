@@ -7,7 +7,7 @@
 #include "training/test_support.h"
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 using testing_support::gpt;
@@ -22,14 +22,15 @@ double seconds(const TrainingJob& job, const Layout& l, const Roofline& r,
   return estimate_step(job, l, f, r.source(), scratch).seconds;
 }
 
-const Layout kPublished{.tp = 8, .pp = 8, .vp = 3, .recompute = Recompute::selective};
+const Layout kPublished{.tp = 8, .pp = 8, .vp = 3, .recompute = catalog::Recompute::selective};
 
 TEST(Step, EverySecondIsAttributed) {
   const TrainingJob job = job_of_gpt3();
   const FrameworkModel f{.step_overhead_s = 0.01, .straggler = 0.01, .tp_overlap = 0.3};
   StepScratch scratch;
-  for (const Layout& l : {kPublished, Layout{.tp = 8, .dp = 8, .sharding = Sharding::zero3},
-                          Layout{.tp = 2, .pp = 4, .dp = 8, .recompute = Recompute::full}}) {
+  for (const Layout& l :
+       {kPublished, Layout{.tp = 8, .dp = 8, .sharding = catalog::Sharding::zero3},
+        Layout{.tp = 2, .pp = 4, .dp = 8, .recompute = catalog::Recompute::full}}) {
     const StepEstimate e = estimate_step(job, l, f, Roofline{}.source(), scratch);
     const double sum = std::accumulate(e.parts.begin(), e.parts.end(), 0.0);
     EXPECT_NEAR(sum / e.seconds, 1, 1e-9) << to_text(l);
@@ -40,12 +41,13 @@ TEST(Step, EverySecondIsAttributed) {
 TEST(Step, MatrixTimeAgreesWithTheClosedForm) {
   TrainingJob job{.model = gpt(24, 8192, 64), .sequence = 2048, .batch = 8, .gpus = 1};
   const Roofline r{.bandwidth = 1e30, .launch = 0};
-  const Layout l{.microbatch = 8, .sharding = Sharding::none};
+  const Layout l{.microbatch = 8, .sharding = catalog::Sharding::none};
   StepScratch scratch;
   const StepEstimate e = estimate_step(job, l, {.update_traffic = 0}, r.source(), scratch);
   const double tokens = 8.0 * 2048;
   const double flops =
-      training_flops_per_token(job.model, job.sequence, FlopConvention::causal_half).base() *
+      training_flops_per_token(job.model, job.sequence, workload::FlopConvention::causal_half)
+          .base() *
       tokens;
   // Flash attention's backward repeats the scores: 3.5 forwards where the model counts 3.
   const double extra = 0.5 * 2 * 2.0 * job.model.hidden * (job.sequence / 2) * 24 * tokens;
@@ -77,10 +79,10 @@ TEST(Step, FasterMachinesAndLessWorkNeverSlowIt) {
   less.sequence = 1024;
   EXPECT_LT(seconds(less, kPublished, base), t);
   Layout none = kPublished;
-  none.recompute = Recompute::none;
+  none.recompute = catalog::Recompute::none;
   EXPECT_LE(seconds(job, none, base), t);
   Layout full = kPublished;
-  full.recompute = Recompute::full;
+  full.recompute = catalog::Recompute::full;
   EXPECT_GE(seconds(job, full, base), t);
 }
 
@@ -116,7 +118,7 @@ TEST(Step, LoraSkipsTheGradientsOfFrozenWeights) {
 
 TEST(Step, HostLaunchIsAFloor) {
   const TrainingJob job{.model = gpt(12, 768, 12), .sequence = 1024, .batch = 1, .gpus = 1};
-  const Layout l{.sharding = Sharding::none};
+  const Layout l{.sharding = catalog::Sharding::none};
   const FrameworkModel slow{.host_launch_s = 1e-3};
   StepScratch scratch;
   const StepEstimate e = estimate_step(job, l, slow, Roofline{}.source(), scratch);
@@ -146,4 +148,4 @@ TEST(Layout, ThatDoesNotDivideIsRefusedWithAReason) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::training

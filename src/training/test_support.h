@@ -5,7 +5,7 @@
 #include "training/framework.h"
 #include "training/layout.h"
 
-namespace orrery::testing_support {
+namespace orrery::training::testing_support {
 
 struct Roofline {
   double flops = 300e12;
@@ -14,13 +14,13 @@ struct Roofline {
   double nic = 25e9;
   double launch = 3e-6;
 
-  static OpCost kernel(const void* context, const Operation& op) {
+  static OpCost kernel(const void* context, const workload::Operation& op) {
     const auto& m = *static_cast<const Roofline*>(context);
     const double compute = flops_of(op).base() / m.flops;
     const double memory = bytes_of(op).base() / m.bandwidth;
     return {.seconds = m.launch + (compute > memory ? compute : memory), .clocked = compute};
   }
-  static double collective(const void* context, const CollectiveCall& call) {
+  static double collective(const void* context, const workload::CollectiveCall& call) {
     const auto& m = *static_cast<const Roofline*>(context);
     const double rate = call.group.per_domain >= call.group.ranks ? m.link : m.nic;
     const double n = call.group.ranks;
@@ -31,8 +31,8 @@ struct Roofline {
   }
 };
 
-inline ModelShape gpt(int layers, double hidden, int heads) {
-  ModelShape m;
+inline catalog::ModelShape gpt(int layers, double hidden, int heads) {
+  catalog::ModelShape m;
   m.id = "gpt";
   m.layers = layers;
   m.hidden = hidden;
@@ -46,8 +46,8 @@ inline ModelShape gpt(int layers, double hidden, int heads) {
   return m;
 }
 
-inline ModelShape mixtral() {
-  ModelShape m = gpt(32, 4096, 32);
+inline catalog::ModelShape mixtral() {
+  catalog::ModelShape m = gpt(32, 4096, 32);
   m.kv_heads = 8;
   m.ffn = 14336;
   m.gated_mlp = true;
@@ -63,4 +63,4 @@ inline TrainingJob job_of_gpt3(int gpus = 64, int batch = 64) {
   return {.model = gpt(96, 12288, 96), .sequence = 2048, .batch = batch, .gpus = gpus};
 }
 
-}  // namespace orrery::testing_support
+}  // namespace orrery::training::testing_support

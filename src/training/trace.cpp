@@ -7,7 +7,7 @@
 
 #include "base/json_writer.h"
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 const StageTimes& stage_times(const PipelineStages& s, int stage) {
@@ -96,4 +96,4 @@ std::string step_trace_json(const StepEstimate& step, const std::string& title) 
   return w.text() + "\n";
 }
 
-}  // namespace orrery
+}  // namespace orrery::training

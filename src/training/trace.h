@@ -11,7 +11,7 @@
 
 #include "training/step.h"
 
-namespace orrery {
+namespace orrery::training {
 
 // A step of thousands of microbatches repeats itself: this many are drawn at most.
 inline constexpr int kTracedMicrobatches = 64;
@@ -29,4 +29,4 @@ std::vector<TraceBlock> schedule_blocks(const PipelineStages& stages, int microb
 
 std::string step_trace_json(const StepEstimate& step, const std::string& title);
 
-}  // namespace orrery
+}  // namespace orrery::training

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::training {
 namespace {
 
 TEST(Trace, BlocksOfAStageNeverOverlapAndEndWithTheClosedForm) {
@@ -20,7 +20,7 @@ TEST(Trace, BlocksOfAStageNeverOverlapAndEndWithTheClosedForm) {
     stage = b.start_s + b.seconds;
     end = std::max(end, stage);
   }
-  EXPECT_NEAR(end, pipeline_time(stages, 16, 1, Schedule::one_f_one_b).seconds, 1e-9);
+  EXPECT_NEAR(end, pipeline_time(stages, 16, 1, catalog::Schedule::one_f_one_b).seconds, 1e-9);
 }
 
 TEST(Trace, JsonHasOneEventABlockAndTheTail) {
@@ -38,4 +38,4 @@ TEST(Trace, JsonHasOneEventABlockAndTheTail) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::training

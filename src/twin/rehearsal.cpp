@@ -44,20 +44,20 @@ Rehearsal::Rehearsal(const RehearsalOptions& options)
   for (int i = 0; i < options.jobs; ++i) slurm_.submit(options.job_nodes);
   for (int i = 0; i < options.faults; ++i) {
     const Seconds at = options.length * (kFaultShare * random_.uniform());
-    kernel_.schedule(SimTime::from(at), EventRank::start, *this, kFault);
+    kernel_.schedule(sim::SimTime::from(at), sim::EventRank::start, *this, kFault);
   }
 }
 
 RehearsalResult Rehearsal::run(RehearsalDriver& driver) {
   driver_ = &driver;
   result_.is_complete = true;
-  kernel_.schedule(kernel_.now(), EventRank::settle, *this, kTick);
-  kernel_.run(SimTime::from(options_.length));
+  kernel_.schedule(kernel_.now(), sim::EventRank::settle, *this, kTick);
+  kernel_.run(sim::SimTime::from(options_.length));
   collect();
   return std::move(result_);
 }
 
-void Rehearsal::on_event(Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
+void Rehearsal::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
   switch (kind) {
     case kTick:
       return tick(kernel);
@@ -68,9 +68,9 @@ void Rehearsal::on_event(Kernel& kernel, std::uint32_t kind, std::uint64_t data)
   }
 }
 
-void Rehearsal::tick(Kernel& kernel) {
+void Rehearsal::tick(sim::Kernel& kernel) {
   if (const auto next = driver_->tick()) {
-    kernel.schedule(kernel.now().after(*next), EventRank::settle, *this, kTick);
+    kernel.schedule(kernel.now().after(*next), sim::EventRank::settle, *this, kTick);
   } else {
     result_.is_complete = false;
     kernel.stop();
@@ -81,13 +81,13 @@ void Rehearsal::tick(Kernel& kernel) {
 std::string Rehearsal::pick_node() {
   std::vector<std::string> well;
   const auto view = slurm_.look();
-  for (const NodeView& node : view->nodes) {
+  for (const failure::NodeView& node : view->nodes) {
     if (!node.down && !node.silent && !node.drained) well.push_back(node.name);
   }
   return well.empty() ? std::string() : well[random_.below(well.size())];
 }
 
-void Rehearsal::inject(Kernel& kernel) {
+void Rehearsal::inject(sim::Kernel& kernel) {
   const InjectedFault fault{.at = kernel.now().seconds(),
                             .kind = kind_of(random_.uniform(), options_.has_fence),
                             .node = pick_node()};
@@ -109,7 +109,8 @@ void Rehearsal::inject(Kernel& kernel) {
   result_.faults.push_back(fault);
   driver_->on_fault(fault);
   const std::uint64_t number = std::stoull(fault.node.substr(1));
-  kernel.schedule(kernel.now().after(options_.repair), EventRank::start, *this, kRepair, number);
+  kernel.schedule(kernel.now().after(options_.repair), sim::EventRank::start, *this, kRepair,
+                  number);
 }
 
 void Rehearsal::collect() {

@@ -58,28 +58,28 @@ struct RehearsalResult {
   bool is_complete = false;           // the driver could go on to the end
 };
 
-class Rehearsal final : public EventHandler {
+class Rehearsal final : public sim::EventHandler {
  public:
   explicit Rehearsal(const RehearsalOptions& options);
   ~Rehearsal() { kernel_.forget(*this); }
   Rehearsal(const Rehearsal&) = delete;
   Rehearsal& operator=(const Rehearsal&) = delete;
 
-  RecoveryPort& port() { return slurm_; }
+  failure::RecoveryPort& port() { return slurm_; }
   RehearsalResult run(RehearsalDriver& driver);
 
-  void on_event(Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
+  void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
  private:
   enum Kind : std::uint32_t { kTick, kFault, kRepair };
 
-  void tick(Kernel& kernel);
-  void inject(Kernel& kernel);
+  void tick(sim::Kernel& kernel);
+  void inject(sim::Kernel& kernel);
   std::string pick_node();
   void collect();
 
   RehearsalOptions options_;
-  Kernel kernel_;
+  sim::Kernel kernel_;
   SimulatedSlurm slurm_;
   RandomStream random_;
   RehearsalDriver* driver_ = nullptr;

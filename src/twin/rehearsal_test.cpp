@@ -12,34 +12,34 @@ using testing::SizeIs;
 // Does what the policy says, with its memory and no journal.
 class PlainDriver final : public RehearsalDriver {
  public:
-  explicit PlainDriver(RecoveryPort& port) : port_(port) {}
+  explicit PlainDriver(failure::RecoveryPort& port) : port_(port) {}
   std::optional<Seconds> tick() override {
     if (ticks_left-- == 0) return std::nullopt;
     const auto view = port_.look();
     if (!view) return seconds(1);
-    const Decision decision = decide(*view, memory_, policy);
-    for (const RecoveryEvent& e : decision.events) apply(memory_, e, policy.lemon.memory);
-    for (const RecoveryAction& a : decision.actions) {
-      if (a.kind == ActionKind::alert) continue;
+    const failure::Decision decision = decide(*view, memory_, policy);
+    for (const failure::RecoveryEvent& e : decision.events) apply(memory_, e, policy.lemon.memory);
+    for (const failure::RecoveryAction& a : decision.actions) {
+      if (a.kind == failure::ActionKind::alert) continue;
       const bool good = port_.act(a).has_value();
-      const RecoveryEvent tried{.kind = RecoveryEventKind::tried,
-                                .at = port_.now(),
-                                .node = a.nodes.empty() ? "" : a.nodes.front(),
-                                .key = a.key,
-                                .good = good};
+      const failure::RecoveryEvent tried{.kind = failure::RecoveryEventKind::tried,
+                                         .at = port_.now(),
+                                         .node = a.nodes.empty() ? "" : a.nodes.front(),
+                                         .key = a.key,
+                                         .good = good};
       apply(memory_, tried, policy.lemon.memory);
     }
     return seconds(0.5);
   }
   void on_fault(const InjectedFault& fault) override { faults.push_back(to_text(fault)); }
 
-  RecoveryPolicy policy;
+  failure::RecoveryPolicy policy;
   std::vector<std::string> faults;
   int ticks_left = 1'000'000;
 
  private:
-  RecoveryPort& port_;
-  RecoveryMemory memory_;
+  failure::RecoveryPort& port_;
+  failure::RecoveryMemory memory_;
 };
 
 // Looks and does nothing.

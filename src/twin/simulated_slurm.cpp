@@ -11,14 +11,14 @@ std::unexpected<Diagnostics> refused(const std::string& what) {
 
 }  // namespace
 
-SimulatedSlurm::SimulatedSlurm(Kernel& kernel, const SimulatedOptions& options)
+SimulatedSlurm::SimulatedSlurm(sim::Kernel& kernel, const SimulatedOptions& options)
     : kernel_(kernel), options_(options) {
   for (int i = 1; i <= options.nodes; ++i) {
     const std::string name = "n" + std::to_string(i);
     nodes_[name].view.name = name;
     order_.push_back(name);
   }
-  kernel_.schedule(kernel_.now(), EventRank::control, *this, kPass);
+  kernel_.schedule(kernel_.now(), sim::EventRank::control, *this, kPass);
 }
 
 std::string SimulatedSlurm::submit(int nodes) {
@@ -45,17 +45,18 @@ void SimulatedSlurm::place(const std::string& job, std::vector<std::string> node
 }
 
 bool SimulatedSlurm::is_running(const std::string& job) const {
-  return jobs_.at(job).view.phase == JobPhase::running;
+  return jobs_.at(job).view.phase == failure::JobPhase::running;
 }
 
 // The job leaves its nodes; those that answer take a moment to clean up.
-void SimulatedSlurm::end_run(Job& job, bool requeue, JobPhase after) {
-  const bool alive = job.view.phase == JobPhase::running || job.view.phase == JobPhase::starting;
+void SimulatedSlurm::end_run(Job& job, bool requeue, failure::JobPhase after) {
+  const bool alive =
+      job.view.phase == failure::JobPhase::running || job.view.phase == failure::JobPhase::starting;
   if (!alive) return;
   if (!job.runs.empty() && job.runs.back().end == Seconds()) job.runs.back().end = now();
-  job.view.phase = JobPhase::completing;
+  job.view.phase = failure::JobPhase::completing;
   job.requeue_after = requeue && job.view.requeueable;
-  job.after = requeue ? JobPhase::failed : after;
+  job.after = requeue ? failure::JobPhase::failed : after;
   if (job.requeue_after) ++job.view.restarts;
   job.view.ended = now();
   settle_after(job, options_.completing);
@@ -64,7 +65,7 @@ void SimulatedSlurm::end_run(Job& job, bool requeue, JobPhase after) {
 void SimulatedSlurm::lose_jobs_on(const std::string& node) {
   for (auto& [id, job] : jobs_) {
     if (std::ranges::find(job.view.nodes, node) != job.view.nodes.end()) {
-      end_run(job, true, JobPhase::failed);
+      end_run(job, true, failure::JobPhase::failed);
     }
   }
 }
@@ -83,7 +84,7 @@ void SimulatedSlurm::silence_node(const std::string& name) {
   node.view.silent = true;
   for (const auto& [id, job] : jobs_) {
     const bool here = std::ranges::find(job.view.nodes, name) != job.view.nodes.end();
-    if (here && job.view.phase == JobPhase::running) node.zombie_job = id;
+    if (here && job.view.phase == failure::JobPhase::running) node.zombie_job = id;
   }
 }
 
@@ -106,25 +107,27 @@ void SimulatedSlurm::make_spare(const std::string& name) {
 }
 
 void SimulatedSlurm::crash_job(const std::string& job) {
-  end_run(jobs_.at(job), false, JobPhase::failed);
+  end_run(jobs_.at(job), false, failure::JobPhase::failed);
 }
 void SimulatedSlurm::finish_job(const std::string& job) {
-  end_run(jobs_.at(job), false, JobPhase::ended);
+  end_run(jobs_.at(job), false, failure::JobPhase::ended);
 }
 void SimulatedSlurm::requeue_job(const std::string& job) {
-  end_run(jobs_.at(job), true, JobPhase::failed);
+  end_run(jobs_.at(job), true, failure::JobPhase::failed);
 }
 
 std::vector<std::string> SimulatedSlurm::free_nodes(const Job& job) const {
   std::set<std::string> taken;
   for (const auto& [id, other] : jobs_) {
-    if (other.view.phase == JobPhase::pending || other.view.phase == JobPhase::ended) continue;
-    if (other.view.phase == JobPhase::failed) continue;
+    if (other.view.phase == failure::JobPhase::pending ||
+        other.view.phase == failure::JobPhase::ended)
+      continue;
+    if (other.view.phase == failure::JobPhase::failed) continue;
     taken.insert(other.view.nodes.begin(), other.view.nodes.end());
   }
   std::vector<std::string> out;
   for (const std::string& name : job.next_place.empty() ? order_ : job.next_place) {
-    const NodeView& node = nodes_.at(name).view;
+    const failure::NodeView& node = nodes_.at(name).view;
     const bool fit = !node.down && !node.drained && !node.silent && !taken.contains(name);
     if (fit && !job.avoids.contains(name)) out.push_back(name);
   }
@@ -144,7 +147,7 @@ void SimulatedSlurm::start_job(Job& job, const std::vector<std::string>& nodes) 
   }
   job.next_place.clear();
   job.view.nodes = nodes;
-  job.view.phase = JobPhase::starting;
+  job.view.phase = failure::JobPhase::starting;
   job.runs.push_back({.start = now(), .end = {}, .nodes = nodes});
   settle_after(job, options_.starting);
 }
@@ -152,8 +155,8 @@ void SimulatedSlurm::start_job(Job& job, const std::vector<std::string>& nodes) 
 // One pass of the scheduler.
 void SimulatedSlurm::schedule_pass() {
   for (auto& [id, job] : jobs_) {
-    JobView& view = job.view;
-    if (view.phase != JobPhase::pending || view.held) continue;
+    failure::JobView& view = job.view;
+    if (view.phase != failure::JobPhase::pending || view.held) continue;
     view.waits_for_time = view.eligible > now();
     if (view.waits_for_time) continue;
     std::vector<std::string> free = free_nodes(job);
@@ -165,18 +168,18 @@ void SimulatedSlurm::schedule_pass() {
 
 void SimulatedSlurm::settle_after(Job& job, Seconds span) {
   kernel_.cancel(job.settled);
-  job.settled = kernel_.schedule(kernel_.now().after(span), EventRank::finish, *this, kSettled,
+  job.settled = kernel_.schedule(kernel_.now().after(span), sim::EventRank::finish, *this, kSettled,
                                  static_cast<std::uint64_t>(job.number));
 }
 
 // What it was at is over: it runs, or has left its nodes.
 void SimulatedSlurm::settle(Job& job) {
-  JobView& view = job.view;
-  if (view.phase == JobPhase::starting) {
-    view.phase = JobPhase::running;
+  failure::JobView& view = job.view;
+  if (view.phase == failure::JobPhase::starting) {
+    view.phase = failure::JobPhase::running;
   } else if (job.requeue_after) {
     view.nodes.clear();
-    view.phase = JobPhase::pending;
+    view.phase = failure::JobPhase::pending;
     view.ended = {};
     view.eligible = now() + options_.hold;
     view.waits_for_time = true;
@@ -185,21 +188,21 @@ void SimulatedSlurm::settle(Job& job) {
   }
 }
 
-void SimulatedSlurm::on_event(Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
+void SimulatedSlurm::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
   if (kind == kSettled) return settle(jobs_.at(std::to_string(data)));
   schedule_pass();
-  kernel.schedule(kernel.now().after(options_.scheduling), EventRank::control, *this, kPass);
+  kernel.schedule(kernel.now().after(options_.scheduling), sim::EventRank::control, *this, kPass);
 }
 
-Result<ClusterLook> SimulatedSlurm::look() {
+Result<failure::ClusterLook> SimulatedSlurm::look() {
   if (now() < away_until_) return refused("no answer in time");
-  ClusterLook view{.now = now()};
+  failure::ClusterLook view{.now = now()};
   for (const auto& [id, job] : jobs_) view.jobs.push_back(job.view);
   for (const auto& [name, node] : nodes_) view.nodes.push_back(node.view);
   return view;
 }
 
-Result<void> SimulatedSlurm::act(const RecoveryAction& action) {
+Result<void> SimulatedSlurm::act(const failure::RecoveryAction& action) {
   if (now() < away_until_) return refused("no answer in time");
   const Result<void> done = carry_out(action);
   if (answers_to_lose_ == 0) return done;
@@ -207,7 +210,7 @@ Result<void> SimulatedSlurm::act(const RecoveryAction& action) {
   return refused("the answer was lost");
 }
 
-Result<void> SimulatedSlurm::carry_out(const RecoveryAction& action) {
+Result<void> SimulatedSlurm::carry_out(const failure::RecoveryAction& action) {
   if (!action.job.empty()) {
     const auto job = jobs_.find(action.job);
     return job == jobs_.end() ? refused("no such job") : carry_out(action, job->second);
@@ -217,17 +220,17 @@ Result<void> SimulatedSlurm::carry_out(const RecoveryAction& action) {
   if (found == nodes_.end()) return refused("no such node");
   Node& node = found->second;
   switch (action.kind) {
-    case ActionKind::drain_node:
+    case failure::ActionKind::drain_node:
       node.view.drained = true;
       break;
-    case ActionKind::fence_node:
+    case failure::ActionKind::fence_node:
       node.dead = true;
       node.zombie_job.clear();
       break;
-    case ActionKind::down_node:
+    case failure::ActionKind::down_node:
       fail_node(found->first);
       break;
-    case ActionKind::resume_spare:
+    case failure::ActionKind::resume_spare:
       node.view.drained = node.view.spare = false;
       break;
     default:
@@ -236,30 +239,30 @@ Result<void> SimulatedSlurm::carry_out(const RecoveryAction& action) {
   return {};
 }
 
-Result<void> SimulatedSlurm::carry_out(const RecoveryAction& action, Job& job) {
-  JobView& view = job.view;
+Result<void> SimulatedSlurm::carry_out(const failure::RecoveryAction& action, Job& job) {
+  failure::JobView& view = job.view;
   switch (action.kind) {
-    case ActionKind::requeue_job:
-      if (view.phase == JobPhase::failed) {
+    case failure::ActionKind::requeue_job:
+      if (view.phase == failure::JobPhase::failed) {
         view = {.id = action.job,
                 .restarts = view.restarts + 1,
                 .waits_for_time = true,
                 .eligible = now() + options_.hold};
         return {};
       }
-      if (view.phase != JobPhase::running) return refused("job is not running");
+      if (view.phase != failure::JobPhase::running) return refused("job is not running");
       requeue_job(action.job);
       return {};
-    case ActionKind::exclude_nodes:
-      if (view.phase != JobPhase::pending) return refused("no longer pending");
+    case failure::ActionKind::exclude_nodes:
+      if (view.phase != failure::JobPhase::pending) return refused("no longer pending");
       job.avoids.insert(action.nodes.begin(), action.nodes.end());
       return {};
-    case ActionKind::release_job:
-      if (view.phase == JobPhase::running) return refused("no longer pending");
+    case failure::ActionKind::release_job:
+      if (view.phase == failure::JobPhase::running) return refused("no longer pending");
       // While it completes the new time is taken and then overwritten by the requeue's own.
       view.eligible = now();
       return {};
-    case ActionKind::hold_job:
+    case failure::ActionKind::hold_job:
       view.held = true;
       return {};
     default:

@@ -44,9 +44,9 @@ struct SimulatedOptions {
   Seconds epoch = seconds(1'700'000'000);
 };
 
-class SimulatedSlurm final : public RecoveryPort, public EventHandler {
+class SimulatedSlurm final : public failure::RecoveryPort, public sim::EventHandler {
  public:
-  SimulatedSlurm(Kernel& kernel, const SimulatedOptions& options);
+  SimulatedSlurm(sim::Kernel& kernel, const SimulatedOptions& options);
   ~SimulatedSlurm() override { kernel_.forget(*this); }
   SimulatedSlurm(const SimulatedSlurm&) = delete;
   SimulatedSlurm& operator=(const SimulatedSlurm&) = delete;
@@ -69,10 +69,10 @@ class SimulatedSlurm final : public RecoveryPort, public EventHandler {
   void lose_controller(Seconds span);  // looks and orders fail until then
   void lose_answers(int orders);       // the next so many are carried out and reported as failed
 
-  Result<ClusterLook> look() override;
-  Result<void> act(const RecoveryAction& action) override;
+  Result<failure::ClusterLook> look() override;
+  Result<void> act(const failure::RecoveryAction& action) override;
   Seconds now() const override { return options_.epoch + kernel_.now().seconds(); }
-  void on_event(Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
+  void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
   struct Run {
     Seconds start;
@@ -89,18 +89,18 @@ class SimulatedSlurm final : public RecoveryPort, public EventHandler {
  private:
   enum Kind : std::uint32_t { kPass, kSettled };
   struct Job {
-    JobView view;
+    failure::JobView view;
     int number = 0;
     int wanted = 1;
     bool requeue_after = false;  // completing: pending next, else failed or ended
-    JobPhase after = JobPhase::ended;
-    TimerId settled;  // completing or starting ends
+    failure::JobPhase after = failure::JobPhase::ended;
+    sim::TimerId settled;  // completing or starting ends
     std::set<std::string> avoids;
     std::vector<std::string> next_place;
     std::vector<Run> runs;
   };
   struct Node {
-    NodeView view;
+    failure::NodeView view;
     bool dead = false;       // does not answer and runs nothing
     std::string zombie_job;  // silent: a job that may still run there
   };
@@ -109,13 +109,13 @@ class SimulatedSlurm final : public RecoveryPort, public EventHandler {
   void start_job(Job& job, const std::vector<std::string>& nodes);
   void settle(Job& job);
   void settle_after(Job& job, Seconds span);
-  void end_run(Job& job, bool requeue, JobPhase after);
+  void end_run(Job& job, bool requeue, failure::JobPhase after);
   void lose_jobs_on(const std::string& node);
-  Result<void> carry_out(const RecoveryAction& action);
-  Result<void> carry_out(const RecoveryAction& action, Job& job);
+  Result<void> carry_out(const failure::RecoveryAction& action);
+  Result<void> carry_out(const failure::RecoveryAction& action, Job& job);
   std::vector<std::string> free_nodes(const Job& job) const;
 
-  Kernel& kernel_;
+  sim::Kernel& kernel_;
   SimulatedOptions options_;
   Seconds away_until_;
   int answers_to_lose_ = 0;

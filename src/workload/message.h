@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 #include "base/words.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 enum class Collective { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, send_recv };
 
@@ -36,4 +36,4 @@ struct CollectiveCall {
   GroupShape group;
 };
 
-}  // namespace orrery
+}  // namespace orrery::workload

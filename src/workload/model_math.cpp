@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
-double attention_parameters(const ModelShape& m) {
+double attention_parameters(const catalog::ModelShape& m) {
   const double h = m.hidden;
   const double a = m.heads;
-  if (m.attention == AttentionKind::gqa) return h * m.head_dim * (2 * a + 2 * m.kv_heads);
+  if (m.attention == catalog::AttentionKind::gqa) return h * m.head_dim * (2 * a + 2 * m.kv_heads);
   const double qk = m.qk_nope_dim + m.qk_rope_dim;
   const double query = m.q_lora_rank > 0 ? h * m.q_lora_rank + m.q_lora_rank * a * qk : h * a * qk;
   const double latent = h * (m.kv_lora_rank + m.qk_rope_dim);
@@ -16,13 +16,13 @@ double attention_parameters(const ModelShape& m) {
   return query + latent + up + a * m.v_head_dim * h;
 }
 
-double mlp_parameters(const ModelShape& m, double width) {
+double mlp_parameters(const catalog::ModelShape& m, double width) {
   return (m.gated_mlp ? 3 : 2) * m.hidden * width;
 }
 
 // Query-key products plus values of one token at the end of a forward pass over `sequence`.
-double attention_flops_per_token(const ModelShape& m, double sequence, bool causal) {
-  const double width = m.attention == AttentionKind::mla
+double attention_flops_per_token(const catalog::ModelShape& m, double sequence, bool causal) {
+  const double width = m.attention == catalog::AttentionKind::mla
                            ? m.qk_nope_dim + m.qk_rope_dim + m.v_head_dim
                            : 2 * m.head_dim;
   const double per_pair = 2 * m.heads * width;
@@ -38,18 +38,20 @@ double attention_flops_per_token(const ModelShape& m, double sequence, bool caus
 
 }  // namespace
 
-int moe_layer_count(const ModelShape& m) {
+int moe_layer_count(const catalog::ModelShape& m) {
   return m.is_moe() ? m.layers - std::min(m.first_dense_layers, m.layers) : 0;
 }
-int dense_layer_count(const ModelShape& m) { return m.layers - moe_layer_count(m); }
+int dense_layer_count(const catalog::ModelShape& m) { return m.layers - moe_layer_count(m); }
 
-int full_attention_layer_count(const ModelShape& m) {
+int full_attention_layer_count(const catalog::ModelShape& m) {
   if (m.sliding_window <= 0) return m.layers;
   return m.full_attention_every > 0 ? m.layers / m.full_attention_every : 0;
 }
-int windowed_layer_count(const ModelShape& m) { return m.layers - full_attention_layer_count(m); }
+int windowed_layer_count(const catalog::ModelShape& m) {
+  return m.layers - full_attention_layer_count(m);
+}
 
-ParameterCount count_parameters(const ModelShape& m) {
+ParameterCount count_parameters(const catalog::ModelShape& m) {
   ParameterCount c;
   c.embedding = m.vocab * m.hidden;
   c.output_head = m.tied_embeddings ? 0 : c.embedding;
@@ -75,19 +77,20 @@ ParameterCount count_parameters(const ModelShape& m) {
   return c;
 }
 
-Bytes kv_bytes_per_token(const ModelShape& m, Dtype dtype) {
-  const double elements = m.attention == AttentionKind::mla ? m.kv_lora_rank + m.qk_rope_dim
-                                                            : 2 * m.kv_heads * m.head_dim;
+Bytes kv_bytes_per_token(const catalog::ModelShape& m, catalog::Dtype dtype) {
+  const double elements = m.attention == catalog::AttentionKind::mla
+                              ? m.kv_lora_rank + m.qk_rope_dim
+                              : 2 * m.kv_heads * m.head_dim;
   return Bytes(m.layers * elements * bytes_per_element(dtype));
 }
 
-Bytes kv_bytes(const ModelShape& m, double tokens, Dtype dtype) {
+Bytes kv_bytes(const catalog::ModelShape& m, double tokens, catalog::Dtype dtype) {
   const Bytes layer_token = kv_bytes_per_token(m, dtype) / std::max(1, m.layers);
   const double kept = m.sliding_window > 0 ? std::min(tokens, m.sliding_window) : tokens;
   return layer_token * (full_attention_layer_count(m) * tokens + windowed_layer_count(m) * kept);
 }
 
-Flops forward_flops_per_token(const ModelShape& m, double sequence) {
+Flops forward_flops_per_token(const catalog::ModelShape& m, double sequence) {
   const ParameterCount c = count_parameters(m);
   const double head = m.vocab * m.hidden;
   const double layers = dense_layer_count(m) * (c.attention + c.dense_mlp) +
@@ -95,11 +98,12 @@ Flops forward_flops_per_token(const ModelShape& m, double sequence) {
   return Flops(2 * (layers + head) + attention_flops_per_token(m, sequence, true));
 }
 
-Flops training_flops_per_token(const ModelShape& m, double sequence, FlopConvention convention) {
+Flops training_flops_per_token(const catalog::ModelShape& m, double sequence,
+                               FlopConvention convention) {
   if (convention == FlopConvention::causal_half) return 3 * forward_flops_per_token(m, sequence);
   const double six_n = 6 * count_parameters(m).active;
   if (convention == FlopConvention::six_n) return Flops(six_n);
   return Flops(six_n + 3 * attention_flops_per_token(m, sequence, false));
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

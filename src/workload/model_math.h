@@ -14,7 +14,7 @@
 #include "catalog/model_shape.h"
 #include "catalog/parts.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 struct ParameterCount {
   double embedding = 0;       // V h
@@ -36,18 +36,18 @@ struct ParameterCount {
   }
 };
 
-ParameterCount count_parameters(const ModelShape& m);
+ParameterCount count_parameters(const catalog::ModelShape& m);
 
-int moe_layer_count(const ModelShape& m);
-int dense_layer_count(const ModelShape& m);
+int moe_layer_count(const catalog::ModelShape& m);
+int dense_layer_count(const catalog::ModelShape& m);
 // Layers that attend to the whole sequence, and those that a sliding window limits.
-int full_attention_layer_count(const ModelShape& m);
-int windowed_layer_count(const ModelShape& m);
+int full_attention_layer_count(const catalog::ModelShape& m);
+int windowed_layer_count(const catalog::ModelShape& m);
 
 // Keys and values of one token in all layers, as if no window dropped any.
-Bytes kv_bytes_per_token(const ModelShape& m, Dtype dtype);
+Bytes kv_bytes_per_token(const catalog::ModelShape& m, catalog::Dtype dtype);
 // Of a sequence of `tokens`: windowed layers keep at most the window.
-Bytes kv_bytes(const ModelShape& m, double tokens, Dtype dtype);
+Bytes kv_bytes(const catalog::ModelShape& m, double tokens, catalog::Dtype dtype);
 
 // How published "TFLOP/s" count a token's training FLOPs; they differ by 7 % at 405B and 8K.
 enum class FlopConvention {
@@ -56,8 +56,9 @@ enum class FlopConvention {
   causal_half,     // 6 N_mat + the attended half only, windows kept; no embedding table
 };
 
-Flops training_flops_per_token(const ModelShape& m, double sequence, FlopConvention convention);
+Flops training_flops_per_token(const catalog::ModelShape& m, double sequence,
+                               FlopConvention convention);
 // Forward FLOPs of one token of a sequence, each product counted as it is computed (causal half).
-Flops forward_flops_per_token(const ModelShape& m, double sequence);
+Flops forward_flops_per_token(const catalog::ModelShape& m, double sequence);
 
-}  // namespace orrery
+}  // namespace orrery::workload

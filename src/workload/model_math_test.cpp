@@ -3,13 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 using testing::DoubleNear;
 
-ModelShape dense(int layers, double hidden, int heads, int kv_heads, double head_dim, double ffn) {
-  ModelShape m;
+catalog::ModelShape dense(int layers, double hidden, int heads, int kv_heads, double head_dim,
+                          double ffn) {
+  catalog::ModelShape m;
   m.layers = layers;
   m.hidden = hidden;
   m.heads = heads;
@@ -20,9 +21,9 @@ ModelShape dense(int layers, double hidden, int heads, int kv_heads, double head
   return m;
 }
 
-ModelShape deepseek_v3() {
-  ModelShape m = dense(61, 7168, 128, 128, 0, 18432);
-  m.attention = AttentionKind::mla;
+catalog::ModelShape deepseek_v3() {
+  catalog::ModelShape m = dense(61, 7168, 128, 128, 0, 18432);
+  m.attention = catalog::AttentionKind::mla;
   m.vocab = 129280;
   m.experts = 256;
   m.top_k = 8;
@@ -40,7 +41,7 @@ ModelShape deepseek_v3() {
 // MLPerf Storage checkpoint workload: 14 bytes a parameter, sizes as reported by DLIO.
 TEST(ModelMath, CheckpointShapesOfMlperfStorage) {
   const struct {
-    ModelShape shape;
+    catalog::ModelShape shape;
     double gib;
   } cases[] = {{dense(80, 8192, 128, 8, 64, 28672), 911.2},
                {dense(126, 16384, 128, 8, 128, 53248), 5292.2},
@@ -62,7 +63,7 @@ TEST(ModelMath, PublishedParameterCounts) {
 }
 
 TEST(ModelMath, MtpModuleAddsOneLayerAndProjection) {
-  ModelShape m = deepseek_v3();
+  catalog::ModelShape m = deepseek_v3();
   const double before = count_parameters(m).total;
   m.mtp_layers = 1;
   // The V3 report's 14 B of MTP weights count the shared embedding and head, 1.85 B, once more.
@@ -71,22 +72,22 @@ TEST(ModelMath, MtpModuleAddsOneLayerAndProjection) {
 
 TEST(ModelMath, KvBytesPerToken) {
   // Llama 3 70B: 2 * 80 * 8 * 128 * 2 B = 320 KiB; DeepSeek-V3: 61 * 576 * 2 B = 68.6 KiB.
-  EXPECT_DOUBLE_EQ(kv_bytes_per_token(dense(80, 8192, 64, 8, 128, 28672), Dtype::bf16).base(),
-                   327680);
-  EXPECT_DOUBLE_EQ(kv_bytes_per_token(deepseek_v3(), Dtype::bf16).base(), 61 * 576 * 2);
+  EXPECT_DOUBLE_EQ(
+      kv_bytes_per_token(dense(80, 8192, 64, 8, 128, 28672), catalog::Dtype::bf16).base(), 327680);
+  EXPECT_DOUBLE_EQ(kv_bytes_per_token(deepseek_v3(), catalog::Dtype::bf16).base(), 61 * 576 * 2);
 }
 
 TEST(ModelMath, SlidingWindowBoundsTheCache) {
-  ModelShape m = dense(36, 2880, 64, 8, 64, 2880);
+  catalog::ModelShape m = dense(36, 2880, 64, 8, 64, 2880);
   m.sliding_window = 128;
   m.full_attention_every = 2;
-  const Bytes per_layer = kv_bytes_per_token(m, Dtype::bf16) / 36;
-  EXPECT_DOUBLE_EQ(kv_bytes(m, 4096, Dtype::bf16) / per_layer, 18 * 4096 + 18 * 128);
-  EXPECT_DOUBLE_EQ(kv_bytes(m, 100, Dtype::bf16) / per_layer, 36 * 100);
+  const Bytes per_layer = kv_bytes_per_token(m, catalog::Dtype::bf16) / 36;
+  EXPECT_DOUBLE_EQ(kv_bytes(m, 4096, catalog::Dtype::bf16) / per_layer, 18 * 4096 + 18 * 128);
+  EXPECT_DOUBLE_EQ(kv_bytes(m, 100, catalog::Dtype::bf16) / per_layer, 36 * 100);
 }
 
 TEST(ModelMath, FlopsAgreeWithClosedForms) {
-  const ModelShape m = dense(126, 16384, 128, 8, 128, 53248);
+  const catalog::ModelShape m = dense(126, 16384, 128, 8, 128, 53248);
   const double s = 8192;
   const double n = count_parameters(m).total;
   EXPECT_DOUBLE_EQ(training_flops_per_token(m, s, FlopConvention::six_n).base(), 6 * n);
@@ -100,7 +101,7 @@ TEST(ModelMath, FlopsAgreeWithClosedForms) {
 }
 
 TEST(ModelMath, WindowedAttentionNeverCostsMoreThanFull) {
-  ModelShape m = dense(32, 4096, 32, 8, 128, 14336);
+  catalog::ModelShape m = dense(32, 4096, 32, 8, 128, 14336);
   const Flops full = forward_flops_per_token(m, 8192);
   for (double window : {128.0, 1024.0, 8192.0, 16384.0}) {
     m.sliding_window = window;
@@ -109,4 +110,4 @@ TEST(ModelMath, WindowedAttentionNeverCostsMoreThanFull) {
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -4,7 +4,7 @@
 
 #include "workload/message.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 // Pairs of query and key that are computed, per head and sequence.
@@ -51,4 +51,4 @@ struct BytesOf {
 Flops flops_of(const Operation& op) { return std::visit(FlopsOf{}, op); }
 Bytes bytes_of(const Operation& op) { return std::visit(BytesOf{}, op); }
 
-}  // namespace orrery
+}  // namespace orrery::workload

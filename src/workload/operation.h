@@ -11,7 +11,7 @@
 #include "base/quantity.h"
 #include "catalog/parts.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // Which of a layer's three products this is: they differ in memory layout (TN, NN, NT) and in
 // speed.
@@ -23,7 +23,7 @@ struct Gemm {
   double m = 0;
   double n = 0;
   double k = 0;
-  Dtype dtype = Dtype::bf16;
+  catalog::Dtype dtype = catalog::Dtype::bf16;
   GemmPass pass = GemmPass::forward;
   double groups = 1;
 };
@@ -40,7 +40,7 @@ struct Attention {
   bool causal = true;
   double window = 0;  // 0: none
   bool backward = false;
-  Dtype dtype = Dtype::bf16;
+  catalog::Dtype dtype = catalog::Dtype::bf16;
 };
 
 // A kernel that only moves memory: norm, rope, activation, residual, cast, optimizer.
@@ -54,4 +54,4 @@ using Operation = std::variant<Gemm, Attention, MemoryPass>;
 Flops flops_of(const Operation& op);
 Bytes bytes_of(const Operation& op);  // least traffic to device memory: each operand once
 
-}  // namespace orrery
+}  // namespace orrery::workload

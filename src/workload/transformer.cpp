@@ -2,30 +2,30 @@
 
 #include <algorithm>
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
 constexpr double kHalf = 2;    // bytes of a 16-bit element
 constexpr double kSingle = 4;  // bytes of an fp32 element
 
-double quantise_traffic(Precision p, const KernelStyle& style) {
+double quantise_traffic(catalog::Precision p, const KernelStyle& style) {
   switch (p) {
-    case Precision::fp32:
-    case Precision::tf32:
-    case Precision::bf16:
-    case Precision::fp16:
-    case Precision::int8:
-    case Precision::int4:
+    case catalog::Precision::fp32:
+    case catalog::Precision::tf32:
+    case catalog::Precision::bf16:
+    case catalog::Precision::fp16:
+    case catalog::Precision::int8:
+    case catalog::Precision::int4:
       return 0;
-    case Precision::fp8:
+    case catalog::Precision::fp8:
       return style.quantise_tensor;
-    case Precision::fp8_row:
+    case catalog::Precision::fp8_row:
       return style.quantise_row;
-    case Precision::fp8_block:
+    case catalog::Precision::fp8_block:
       return style.quantise_block;
-    case Precision::mxfp8:
+    case catalog::Precision::mxfp8:
       return style.quantise_mx;
-    case Precision::nvfp4:
+    case catalog::Precision::nvfp4:
       return style.quantise_nv;
   }
   return 0;
@@ -33,7 +33,7 @@ double quantise_traffic(Precision p, const KernelStyle& style) {
 
 // Fills the lists of one layer or end; knows the rank's share of tokens.
 struct Builder {
-  const ModelShape& m;
+  const catalog::ModelShape& m;
   const LayerSplit& split;
   const KernelStyle& style;
   OpList& forward;
@@ -47,11 +47,11 @@ struct Builder {
   double pointwise = 1;
   double copy_bytes = 1;  // of a quantised element
   double quantise = 0;
-  Dtype dtype = Dtype::bf16;
-  Dtype wide = Dtype::bf16;  // of what stays in 16 bits
+  catalog::Dtype dtype = catalog::Dtype::bf16;
+  catalog::Dtype wide = catalog::Dtype::bf16;  // of what stays in 16 bits
 
-  Builder(const ModelShape& model, const LayerSplit& s, const KernelStyle& st, OpList& f, OpList& d,
-          OpList& w)
+  Builder(const catalog::ModelShape& model, const LayerSplit& s, const KernelStyle& st, OpList& f,
+          OpList& d, OpList& w)
       : m(model),
         split(s),
         style(st),
@@ -63,7 +63,7 @@ struct Builder {
     tokens = s.microbatch * s.sequence / s.cp;
     local_tokens = s.sequence_parallel ? tokens / s.tp : tokens;
     dtype = product_dtype(s.precision);
-    wide = s.precision == Precision::fp16 ? Dtype::fp16 : Dtype::bf16;
+    wide = s.precision == catalog::Precision::fp16 ? catalog::Dtype::fp16 : catalog::Dtype::bf16;
     copy_bytes = is_quantised(s.precision) ? bytes_per_element(dtype) : 0;
     saved_element = is_quantised(s.precision) ? copy_bytes : kHalf;
     pointwise = style.pointwise_traffic;
@@ -84,7 +84,7 @@ struct Builder {
                                    Bytes(elements * 2 * copy_bytes * quantise)});
   }
   void linear(double rows, double in, double out, double groups = 1, bool input_quantised = false) {
-    const Dtype d = dtype;
+    const catalog::Dtype d = dtype;
     if (!input_quantised) quantise_tensor(forward, rows * in * groups);
     forward.add(Gemm{rows, out, in, d, GemmPass::forward, groups});
     quantise_tensor(dgrad, rows * out * groups);
@@ -131,7 +131,7 @@ struct Heads {
   double kv;
 };
 
-Heads heads_of_rank(const ModelShape& m, const LayerSplit& split) {
+Heads heads_of_rank(const catalog::ModelShape& m, const LayerSplit& split) {
   // Fewer KV heads than ranks: each rank keeps a whole copy of one.
   return {static_cast<double>(m.heads) / split.tp,
           std::max(1.0, static_cast<double>(m.kv_heads) / split.tp)};
@@ -203,7 +203,7 @@ void gqa_attention(Builder& b, bool windowed, LayerWork& work) {
 }
 
 void mla_attention(Builder& b, LayerWork& work) {
-  const ModelShape& m = b.m;
+  const catalog::ModelShape& m = b.m;
   const double heads = static_cast<double>(m.heads) / b.split.tp;
   const double qk = m.qk_nope_dim + m.qk_rope_dim;
   const double t = b.tokens;
@@ -245,7 +245,7 @@ void mlp(Builder& b, double rows, double width, bool input_quantised, SavedBytes
 }
 
 void experts(Builder& b, LayerWork& work) {
-  const ModelShape& m = b.m;
+  const catalog::ModelShape& m = b.m;
   const double tokens = b.tokens / b.split.tp;  // each rank routes its own share
   const double rows = tokens * m.top_k * b.split.imbalance;
   const double local = std::max(1.0, static_cast<double>(m.experts) / b.split.ep);
@@ -279,46 +279,48 @@ void experts(Builder& b, LayerWork& work) {
 
 }  // namespace
 
-Precision modelled(Precision p) {
+catalog::Precision modelled(catalog::Precision p) {
   switch (p) {
-    case Precision::fp32:
-    case Precision::tf32:
-    case Precision::int8:
-    case Precision::int4:
-      return Precision::bf16;
+    case catalog::Precision::fp32:
+    case catalog::Precision::tf32:
+    case catalog::Precision::int8:
+    case catalog::Precision::int4:
+      return catalog::Precision::bf16;
     default:
       return p;
   }
 }
 
-std::optional<Precision> precision_from(std::string_view text) {
-  const auto p = from_any_word<Precision>(text);
+std::optional<catalog::Precision> precision_from(std::string_view text) {
+  const auto p = from_any_word<catalog::Precision>(text);
   return p && modelled(*p) == *p && to_text(*p) == text ? p : std::nullopt;
 }
 
-Dtype product_dtype(Precision p) {
+catalog::Dtype product_dtype(catalog::Precision p) {
   switch (p) {
-    case Precision::fp8:
-    case Precision::fp8_row:
-    case Precision::fp8_block:
-    case Precision::mxfp8:
-      return Dtype::fp8;
-    case Precision::nvfp4:
-    case Precision::int4:
-      return Dtype::fp4;
-    case Precision::int8:
-      return Dtype::int8;
-    case Precision::fp16:
-      return Dtype::fp16;
-    case Precision::fp32:
-    case Precision::tf32:
-    case Precision::bf16:
-      return Dtype::bf16;
+    case catalog::Precision::fp8:
+    case catalog::Precision::fp8_row:
+    case catalog::Precision::fp8_block:
+    case catalog::Precision::mxfp8:
+      return catalog::Dtype::fp8;
+    case catalog::Precision::nvfp4:
+    case catalog::Precision::int4:
+      return catalog::Dtype::fp4;
+    case catalog::Precision::int8:
+      return catalog::Dtype::int8;
+    case catalog::Precision::fp16:
+      return catalog::Dtype::fp16;
+    case catalog::Precision::fp32:
+    case catalog::Precision::tf32:
+    case catalog::Precision::bf16:
+      return catalog::Dtype::bf16;
   }
-  return Dtype::bf16;
+  return catalog::Dtype::bf16;
 }
 
-bool is_quantised(Precision p) { return modelled(p) != Precision::bf16 && p != Precision::fp16; }
+bool is_quantised(catalog::Precision p) {
+  return modelled(p) != catalog::Precision::bf16 && p != catalog::Precision::fp16;
+}
 
 const char* to_text(Saved s) {
   constexpr std::array<const char*, kSavedCount> kNames = {
@@ -334,7 +336,7 @@ double SavedBytes::total() const {
   return sum;
 }
 
-void fill_layer_work(const ModelShape& model, LayerKind kind, bool windowed,
+void fill_layer_work(const catalog::ModelShape& model, LayerKind kind, bool windowed,
                      const LayerSplit& split, const KernelStyle& style, LayerWork& work) {
   work.forward.clear();
   work.dgrad.clear();
@@ -348,7 +350,7 @@ void fill_layer_work(const ModelShape& model, LayerKind kind, bool windowed,
   Builder b(model, split, style, work.forward, work.dgrad, work.wgrad);
   const double stream = b.local_tokens * model.hidden;
   b.norm(b.local_tokens, model.hidden);
-  if (model.attention == AttentionKind::mla) {
+  if (model.attention == catalog::AttentionKind::mla) {
     mla_attention(b, work);
   } else {
     gqa_attention(b, windowed, work);
@@ -369,13 +371,13 @@ void fill_layer_work(const ModelShape& model, LayerKind kind, bool windowed,
   work.messages.tp_exchanges = kind == LayerKind::moe && model.shared_experts == 0 ? 1 : 2;
   const Heads heads = heads_of_rank(model, split);
   work.messages.cp_tensor = Bytes(2 * b.tokens * heads.kv * model.head_dim * kHalf);
-  if (model.attention == AttentionKind::mla) {
+  if (model.attention == catalog::AttentionKind::mla) {
     work.messages.cp_tensor = Bytes(b.tokens * heads.query * kHalf *
                                     (model.qk_nope_dim + model.qk_rope_dim + model.v_head_dim));
   }
 }
 
-void fill_embedding_work(const ModelShape& model, const LayerSplit& split, EndWork& work) {
+void fill_embedding_work(const catalog::ModelShape& model, const LayerSplit& split, EndWork& work) {
   work.forward.clear();
   work.dgrad.clear();
   work.wgrad.clear();
@@ -386,8 +388,8 @@ void fill_embedding_work(const ModelShape& model, const LayerSplit& split, EndWo
   work.logits = Bytes(0);
 }
 
-void fill_head_work(const ModelShape& model, const LayerSplit& split, const KernelStyle& style,
-                    EndWork& work) {
+void fill_head_work(const catalog::ModelShape& model, const LayerSplit& split,
+                    const KernelStyle& style, EndWork& work) {
   work.forward.clear();
   work.dgrad.clear();
   work.wgrad.clear();
@@ -402,4 +404,4 @@ void fill_head_work(const ModelShape& model, const LayerSplit& split, const Kern
   work.logits = Bytes(logits * kHalf);
 }
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -21,16 +21,16 @@
 #include "catalog/vocabulary.h"
 #include "workload/operation.h"
 
-namespace orrery {
+namespace orrery::workload {
 
 // The nearest precision whose products are modelled here: wider and integer ones count as bf16.
-Precision modelled(Precision p);
+catalog::Precision modelled(catalog::Precision p);
 // One that is modelled, as rows and the command line write it: "fp8_row".
-std::optional<Precision> precision_from(std::string_view text);
+std::optional<catalog::Precision> precision_from(std::string_view text);
 // Number format of weights and of the products of linear layers. Wider ones count as bf16, int4 as
 // fp4: half a byte.
-Dtype product_dtype(Precision p);
-bool is_quantised(Precision p);
+catalog::Dtype product_dtype(catalog::Precision p);
+bool is_quantised(catalog::Precision p);
 
 // How a framework writes the parts around the matrix products. Passes count memory traffic in
 // whole tensors, so a fused kernel reads each input and writes each output once.
@@ -57,7 +57,7 @@ struct LayerSplit {
   int cp = 1;
   int ep = 1;
   bool sequence_parallel = true;
-  Precision precision = Precision::bf16;
+  catalog::Precision precision = catalog::Precision::bf16;
   double imbalance = 1;  // rows of the fullest expert rank over the mean
   bool frozen = false;   // LoRA: adapters beside every product get gradients, its weights none
 };
@@ -130,7 +130,7 @@ struct LayerWork {
 };
 
 // Overwrites `work`. `windowed`: the layer's attention is cut by the model's sliding window.
-void fill_layer_work(const ModelShape& model, LayerKind kind, bool windowed,
+void fill_layer_work(const catalog::ModelShape& model, LayerKind kind, bool windowed,
                      const LayerSplit& split, const KernelStyle& style, LayerWork& work);
 
 // The embedding lookup and, at the other end, final norm, LM head and loss.
@@ -141,8 +141,8 @@ struct EndWork {
   Bytes logits;  // one copy in 16 bits of this rank's share
 };
 
-void fill_embedding_work(const ModelShape& model, const LayerSplit& split, EndWork& work);
-void fill_head_work(const ModelShape& model, const LayerSplit& split, const KernelStyle& style,
-                    EndWork& work);
+void fill_embedding_work(const catalog::ModelShape& model, const LayerSplit& split, EndWork& work);
+void fill_head_work(const catalog::ModelShape& model, const LayerSplit& split,
+                    const KernelStyle& style, EndWork& work);
 
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -4,11 +4,11 @@
 
 #include "workload/model_math.h"
 
-namespace orrery {
+namespace orrery::workload {
 namespace {
 
-ModelShape llama70b() {
-  ModelShape m;
+catalog::ModelShape llama70b() {
+  catalog::ModelShape m;
   m.layers = 80;
   m.hidden = 8192;
   m.heads = 64;
@@ -26,7 +26,7 @@ Flops total(const OpList& ops) {
 }
 
 TEST(Transformer, LayerFlopsAgreeWithTheClosedForm) {
-  const ModelShape m = llama70b();
+  const catalog::ModelShape m = llama70b();
   LayerWork work;
   EndWork head;
   const double s = 8192;
@@ -42,7 +42,7 @@ TEST(Transformer, LayerFlopsAgreeWithTheClosedForm) {
 }
 
 TEST(Transformer, TensorAndContextParallelismDivideTheWork) {
-  const ModelShape m = llama70b();
+  const catalog::ModelShape m = llama70b();
   LayerWork whole;
   LayerWork part;
   fill_layer_work(m, LayerKind::dense, false, {.sequence = 32768}, {}, whole);
@@ -52,7 +52,7 @@ TEST(Transformer, TensorAndContextParallelismDivideTheWork) {
 }
 
 TEST(Transformer, ExpertRowsAreConservedUnderExpertParallelism) {
-  ModelShape m = llama70b();
+  catalog::ModelShape m = llama70b();
   m.experts = 64;
   m.top_k = 4;
   m.expert_ffn = 2048;
@@ -66,12 +66,12 @@ TEST(Transformer, ExpertRowsAreConservedUnderExpertParallelism) {
 }
 
 TEST(Transformer, QuantisedProductsNeedPassesAndSaveHalf) {
-  const ModelShape m = llama70b();
+  const catalog::ModelShape m = llama70b();
   LayerWork wide;
   LayerWork narrow;
   fill_layer_work(m, LayerKind::dense, false, {.sequence = 4096}, {}, wide);
-  fill_layer_work(m, LayerKind::dense, false, {.sequence = 4096, .precision = Precision::mxfp8}, {},
-                  narrow);
+  fill_layer_work(m, LayerKind::dense, false,
+                  {.sequence = 4096, .precision = catalog::Precision::mxfp8}, {}, narrow);
   EXPECT_GT(narrow.forward.size(), wide.forward.size());
   EXPECT_DOUBLE_EQ(narrow.saved[Saved::mlp_activation] * 2, wide.saved[Saved::mlp_activation]);
   EXPECT_NEAR(total(narrow.forward) / total(wide.forward), 1, 1e-12);
@@ -86,8 +86,10 @@ TEST(Transformer, FrozenWeightsHaveNoGradients) {
 }
 
 TEST(Transformer, PrecisionNamesRoundTrip) {
-  for (Precision p : {Precision::bf16, Precision::fp16, Precision::fp8, Precision::fp8_row,
-                      Precision::fp8_block, Precision::mxfp8, Precision::nvfp4}) {
+  for (catalog::Precision p :
+       {catalog::Precision::bf16, catalog::Precision::fp16, catalog::Precision::fp8,
+        catalog::Precision::fp8_row, catalog::Precision::fp8_block, catalog::Precision::mxfp8,
+        catalog::Precision::nvfp4}) {
     EXPECT_EQ(precision_from(to_text(p)), p);
   }
   EXPECT_EQ(precision_from("fp6"), std::nullopt);
@@ -96,15 +98,16 @@ TEST(Transformer, PrecisionNamesRoundTrip) {
 }
 
 TEST(Transformer, APrecisionThatIsNotModelledCountsAsBf16) {
-  for (const Precision p :
-       {Precision::fp32, Precision::tf32, Precision::int8, Precision::int4, Precision::bf16}) {
-    EXPECT_EQ(modelled(p), Precision::bf16);
-    EXPECT_EQ(product_dtype(modelled(p)), Dtype::bf16);
+  for (const catalog::Precision p :
+       {catalog::Precision::fp32, catalog::Precision::tf32, catalog::Precision::int8,
+        catalog::Precision::int4, catalog::Precision::bf16}) {
+    EXPECT_EQ(modelled(p), catalog::Precision::bf16);
+    EXPECT_EQ(product_dtype(modelled(p)), catalog::Dtype::bf16);
     EXPECT_FALSE(is_quantised(p));
   }
-  EXPECT_EQ(modelled(Precision::mxfp8), Precision::mxfp8);
-  EXPECT_TRUE(is_quantised(Precision::nvfp4));
+  EXPECT_EQ(modelled(catalog::Precision::mxfp8), catalog::Precision::mxfp8);
+  EXPECT_TRUE(is_quantised(catalog::Precision::nvfp4));
 }
 
 }  // namespace
-}  // namespace orrery
+}  // namespace orrery::workload

@@ -7,7 +7,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto model = orrery::model_from_config_json(text, "fuzz");
+  const auto model = orrery::catalog::model_from_config_json(text, "fuzz");
   if (!model) {
     if (model.error().empty()) std::abort();
     return 0;

@@ -7,7 +7,7 @@
 #include "design/write_design.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const orrery::Catalog kCatalog = orrery::load_embedded_catalog().value();
+  static const orrery::catalog::Catalog kCatalog = orrery::catalog::load_embedded_catalog().value();
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto read = orrery::design::read_design(text, kCatalog);
   if (!read) {

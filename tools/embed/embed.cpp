@@ -1,5 +1,5 @@
-// embed DIR OUT.cpp [FUNCTION]: writes every file below DIR into OUT.cpp as string literals, sorted
-// by path; any bytes do. The result defines orrery::FUNCTION(), embedded_files() of
+// embed DIR OUT.cpp [ROOM FUNCTION]: writes every file below DIR into OUT.cpp as string literals,
+// sorted by path; any bytes do. The result defines orrery::ROOM::FUNCTION(), embedded_files() of
 // src/catalog/embedded.h where none is named. A DIR that is not there holds no files.
 #include <algorithm>
 #include <filesystem>
@@ -58,11 +58,12 @@ std::vector<std::filesystem::path> files_below(const std::filesystem::path& root
 
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
-  if (argc != 3 && argc != 4) {
-    std::cerr << "usage: embed DIR OUT.cpp [FUNCTION]\n";
+  if (argc != 3 && argc != 5) {
+    std::cerr << "usage: embed DIR OUT.cpp [ROOM FUNCTION]\n";
     return 2;
   }
-  const std::string function = argc == 4 ? argv[3] : "embedded_files";
+  const std::string room = argc == 5 ? argv[3] : "catalog";
+  const std::string function = argc == 5 ? argv[4] : "embedded_files";
   const fs::path root = argv[1];
   const std::vector<fs::path> files = files_below(root);
 
@@ -70,8 +71,8 @@ int main(int argc, char** argv) {
   out << "#include \"catalog/embedded.h\"\n\n#include <array>\n\n"
          // clang counts the joined literal; both compilers take far longer ones.
          "#ifdef __clang__\n#pragma clang diagnostic ignored \"-Woverlength-strings\"\n#endif\n\n"
-         "namespace orrery {\nstd::span<const EmbeddedFile> "
-      << function << "();\nnamespace {\n";
+         "namespace orrery::"
+      << room << " {\nstd::span<const catalog::EmbeddedFile> " << function << "();\nnamespace {\n";
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string text = read(root / files[i]);
     out << "constexpr char kFile" << i << "[] =\n    \"\"";
@@ -80,14 +81,14 @@ int main(int argc, char** argv) {
     }
     out << ";\n";
   }
-  out << "constexpr std::array<EmbeddedFile, " << files.size() << "> kFiles = {{\n";
+  out << "constexpr std::array<catalog::EmbeddedFile, " << files.size() << "> kFiles = {{\n";
   for (std::size_t i = 0; i < files.size(); ++i) {
     out << "    {\"" << escaped(files[i].generic_string()) << "\", {kFile" << i << ", sizeof(kFile"
         << i << ") - 1}},\n";
   }
   out << "}};\n}  // namespace\n\n"
-         "std::span<const EmbeddedFile> "
-      << function << "() { return kFiles; }\n\n}  // namespace orrery\n";
+         "std::span<const catalog::EmbeddedFile> "
+      << function << "() { return kFiles; }\n\n}  // namespace orrery::" << room << "\n";
   out.flush();
   return out ? 0 : 1;
 }
