@@ -78,6 +78,12 @@ TEST(Tidy, no_layer_includes_another) {
   EXPECT_EQ(complaints_of(code(), [&](const Source& s) { return check_room_order(s, rooms); }), "");
 }
 
+TEST(Tidy, every_room_has_its_namespace) {
+  const RoomTable rooms = architecture();
+  const auto check = [&](const Source& s) { return check_room_namespace(s, rooms); };
+  EXPECT_EQ(complaints_of(code(), check), "");
+}
+
 TEST(Tidy, files_are_short) { EXPECT_EQ(complaints_of(code(), check_file_size), ""); }
 TEST(Tidy, functions_are_short) { EXPECT_EQ(complaints_of(code(), check_function_size), ""); }
 TEST(Tidy, rooms_are_small) { EXPECT_EQ(to_text(check_room_sizes(code())), ""); }
@@ -130,6 +136,28 @@ TEST(TidyRule, room_order_sees_a_layer_in_a_layer) {
               IsEmpty());
   EXPECT_THAT(check_room_order({"src/base/x.cpp", "#include \"plan/plan.h\"\n"}, architecture()),
               SizeIs(1));
+}
+
+TEST(TidyRule, a_file_outside_its_rooms_namespace_is_seen) {
+  const auto found = [](const char* path, const std::string& text) {
+    return check_room_namespace({path, text}, architecture());
+  };
+  const std::string plain = "namespace orrery {\n}\n";
+  const std::string fabric = "namespace orrery::fabric {\n}\n";
+  EXPECT_THAT(found("src/fabric/x.h", plain), SizeIs(1));
+  EXPECT_THAT(found("src/fabric/x.h", "namespace {\n}\n"), SizeIs(1));
+  EXPECT_THAT(found("src/fabric/x.h", "// namespace orrery::fabric {\n" + plain), SizeIs(1));
+  EXPECT_THAT(found("src/plan/x.cpp", fabric), SizeIs(1));
+  EXPECT_THAT(found("src/base/x.h", fabric), SizeIs(1));
+  EXPECT_THAT(found("src/fabric/x.h", "namespace orrery::helpers {\n}\n" + fabric), SizeIs(1));
+
+  EXPECT_THAT(found("src/fabric/x.h", fabric), IsEmpty());
+  EXPECT_THAT(found("src/fabric/x.h", "namespace orrery::fabric::detail {\n}\n"), IsEmpty());
+  EXPECT_THAT(found("src/plan/x.h", fabric + "namespace orrery::plan {\n}\n"), IsEmpty());
+  EXPECT_THAT(found("src/base/x.h", plain), IsEmpty());
+  EXPECT_THAT(found("src/base/x.h", "namespace orrery::math {\n}\n"), IsEmpty());
+  EXPECT_THAT(found("src/cli/main.cpp", "int main() {}\n"), IsEmpty());
+  EXPECT_THAT(found("tests/x.cpp", plain), IsEmpty());
 }
 
 TEST(TidyRule, the_build_table_is_read_with_its_loops) {

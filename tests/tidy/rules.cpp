@@ -302,6 +302,32 @@ Complaints check_room_order(const Source& source, const RoomTable& rooms) {
   return complaints;
 }
 
+Complaints check_room_namespace(const Source& source, const RoomTable& rooms) {
+  const std::string room = room_of(source.path);
+  // main() has no namespace.
+  if (room.empty() || source.path.ends_with("/main.cpp")) return {};
+  static const std::regex kOpening(R"(^namespace orrery(?:::(\w+))?(?:::\w+)* \{)");
+  Complaints complaints;
+  bool opens_own = false;
+  each_line(blanked(source.text), [&](int number, const std::string& line) {
+    std::smatch match;
+    if (!std::regex_search(line, match, kOpening)) return;
+    const std::string first = match[1];
+    const bool own = room == "base" ? !rooms.contains(first) : first == room;
+    opens_own = opens_own || own;
+    // Another room's is opened to declare its types ahead; an unknown one belongs inside ours.
+    if (!own && !first.empty() && !rooms.contains(first)) {
+      complaints.push_back(
+          {source.path, number, "orrery::" + first + " is no room: put it into the room's"});
+    }
+  });
+  if (!opens_own) {
+    const std::string own = room == "base" ? "orrery" : "orrery::" + room;
+    complaints.push_back({source.path, 1, "does not open namespace " + own});
+  }
+  return complaints;
+}
+
 Complaints check_file_size(const Source& source) {
   const auto lines = std::ranges::count(source.text, '\n');
   if (lines <= kFileLinesMax) return {};

@@ -41,6 +41,9 @@ std::string blanked(std::string_view code);
 bool is_product(std::string_view path);
 
 Complaints check_room_order(const Source& source, const RoomTable& rooms);
+// A room's names stand in its own namespace, orrery::ROOM; base's, which every room speaks, in
+// orrery.
+Complaints check_room_namespace(const Source& source, const RoomTable& rooms);
 Complaints check_file_size(const Source& source);
 Complaints check_function_size(const Source& source);
 // A room that has grown beyond one head: 60 files or 8,000 lines, tests apart.
