@@ -90,6 +90,8 @@ TEST(Tidy, rooms_are_small) { EXPECT_EQ(to_text(check_room_sizes(code())), ""); 
 
 TEST(Tidy, heavy_headers_stay_home) { EXPECT_EQ(complaints_of(code(), check_heavy_headers), ""); }
 TEST(Tidy, pure_rooms_are_pure) { EXPECT_EQ(complaints_of(code(), check_pure_room), ""); }
+TEST(Tidy, tables_are_handed_in) { EXPECT_EQ(complaints_of(code(), check_embedded), ""); }
+
 TEST(Tidy, libm_has_one_caller) { EXPECT_EQ(complaints_of(code(), check_libm), ""); }
 TEST(Tidy, headers_say_what_they_are) {
   EXPECT_EQ(complaints_of(code(), check_header_opening), "");
@@ -250,6 +252,19 @@ TEST(TidyRule, words_in_a_switch_are_seen) {
   EXPECT_THAT(check_word_tables({"src/design/x.cpp", bad}), SizeIs(1));
   EXPECT_THAT(check_word_tables({"src/design/x.cpp", "int area(Shape s) {\n  switch (s) {\n"}),
               IsEmpty());
+}
+
+TEST(TidyRule, a_table_read_from_the_binary_is_seen) {
+  const std::string bad = "// x\n#include \"catalog/embedded_table.h\"\n";
+  for (const char* path : {"src/fabric/x.cpp", "src/plan/x.cpp", "src/report/x.h"}) {
+    const Complaints found = check_embedded({path, bad});
+    ASSERT_THAT(found, SizeIs(1)) << path;
+    EXPECT_EQ(found.front().line, 2);
+  }
+  for (const char* path : {"src/emit/x.cpp", "src/plan/x_test.cpp", "src/machine/known_fixture.h",
+                           "src/design/templates.cpp", "tests/x_test.cpp"}) {
+    EXPECT_THAT(check_embedded({path, bad}), IsEmpty()) << path;
+  }
 }
 
 TEST(TidyRule, libm_is_seen_outside_its_home) {

@@ -427,6 +427,18 @@ Complaints check_pure_room(const Source& source) {
   return complaints;
 }
 
+Complaints check_embedded(const Source& source) {
+  static const std::set<std::string> kReaders = {"catalog", "emit", "agent", "server", "cli"};
+  const std::string room = room_of(source.path);
+  const bool may = kReaders.contains(room) || source.path == "src/design/templates.cpp";
+  if (room.empty() || may || !is_product(source.path)) return {};
+  const std::size_t at = source.text.find("#include \"catalog/embedded");
+  if (at == std::string::npos) return {};
+  const auto line = 1 + std::ranges::count(source.text.substr(0, at), '\n');
+  return {{source.path, static_cast<int>(line),
+           "reads a file of the binary: take it from the Knowledge that is handed in"}};
+}
+
 Complaints check_libm(const Source& source) {
   static const std::set<std::string, std::less<>> kInexact = {
       "exp",    "exp2", "exp10", "expm1", "log",   "log2",  "log10", "log1p", "pow",

@@ -52,6 +52,9 @@ Complaints check_heavy_headers(const Source& source);
 Complaints check_pure_room(const Source& source);
 // exp, log, pow and their kin are called through base/math.h alone, by the product and its figures.
 Complaints check_libm(const Source& source);
+// Tables come in by way of Knowledge: only what loads it, the emitters, whose texts these are, and
+// the live rooms read the files of the binary.
+Complaints check_embedded(const Source& source);
 Complaints check_header_opening(const Source& source);
 // A type of one name in two headers of one namespace: the linker takes either's members for both.
 Complaints check_type_names(const std::vector<Source>& sources);

@@ -1,0 +1,132 @@
+// What a design comes to as a machine, and what becomes of tables that are missing or broken.
+#include "machine/machine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "design/templates.h"
+#include "machine/known_fixture.h"
+#include "machine/links.h"
+
+namespace orrery::machine {
+namespace {
+
+using testing::HasSubstr;
+
+design::Design template_named(std::string_view name) {
+  return design::read_design(design::find_template(name)->text, known().catalog()).value();
+}
+
+// The shipped files with the text of one replaced; none: taken away.
+std::vector<catalog::EmbeddedFile> files_with(std::string_view path,
+                                              std::optional<std::string_view> text) {
+  std::vector<catalog::EmbeddedFile> files;
+  for (catalog::EmbeddedFile file : catalog::embedded_files()) {
+    if (file.path == path && !text) continue;
+    if (file.path == path) file.text = *text;
+    files.push_back(file);
+  }
+  return files;
+}
+
+constexpr std::string_view kTables[] = {
+    "catalog/nodes.csv",
+    "catalog/refarch_storage.csv",
+    "calibration/gemm.csv",
+    "calibration/training_frameworks.csv",
+    "calibration/collectives.csv",
+    "calibration/node_failure_rates.csv",
+    "calibration/dataset_kinds.csv",
+    "calibration/serving_engines.csv",
+};
+
+TEST(models, a_table_that_is_missing_is_an_error_with_its_name) {
+  for (const std::string_view path : kTables) {
+    const auto files = files_with(path, std::nullopt);
+    const auto models = load_models(files);
+    ASSERT_FALSE(models.has_value()) << path;
+    EXPECT_THAT(to_text(models.error()), HasSubstr(std::string(path)));
+    EXPECT_EQ(models.error().front().code, "data.missing") << path;
+  }
+}
+
+TEST(models, a_table_that_is_broken_is_an_error_with_its_name) {
+  for (const std::string_view path : kTables) {
+    const auto files = files_with(path, "id,value\n\"never closed\n");
+    const auto models = load_models(files);
+    ASSERT_FALSE(models.has_value()) << path;
+    EXPECT_THAT(to_text(models.error()), HasSubstr(std::string(path)));
+  }
+}
+
+TEST(models, every_fault_is_told_at_once) {
+  auto files = files_with("calibration/collectives.csv", "id\n\"never closed\n");
+  std::erase_if(files, [](const catalog::EmbeddedFile& f) {
+    return f.path == "calibration/dataset_kinds.csv";
+  });
+  const auto models = load_models(files);
+  ASSERT_FALSE(models.has_value());
+  EXPECT_THAT(to_text(models.error()), HasSubstr("calibration/collectives.csv"));
+  EXPECT_THAT(to_text(models.error()), HasSubstr("calibration/dataset_kinds.csv"));
+}
+
+TEST(machine, the_sample_stands_as_its_architecture_counts_it) {
+  const Machine m = build_machine(template_named("superpod-h100"), known());
+  ASSERT_EQ(m.fleets.size(), 1U);
+  EXPECT_EQ(m.fleets[0].hosts, 127);
+  EXPECT_EQ(m.fleets[0].accelerators, 1016);
+  ASSERT_EQ(m.sites.size(), 1U);
+  EXPECT_EQ(m.sites[0].path, "site");
+  EXPECT_NE(m.sites[0].cooling, nullptr);
+  // 8 GPUs of a host share NVLink, and each has a NIC of 400 Gb/s.
+  const Wiring w = wiring_of(m.fleets[0], m.networks);
+  EXPECT_EQ(w.domain, 8);
+  EXPECT_DOUBLE_EQ(w.nics_per_host, 8);
+  EXPECT_DOUBLE_EQ(w.nic_rate.base(), 50e9);
+  EXPECT_EQ(w.network, catalog::NetworkKind::infiniband);
+  EXPECT_TRUE(w.sharp);
+}
+
+TEST(machine, a_copy_shares_the_design_and_outlives_the_first) {
+  std::optional<Machine> copy;
+  {
+    const Machine first = build_machine(template_named("chatbot-zones"), known());
+    copy = first;
+  }
+  ASSERT_EQ(copy->sites.size(), 3U);
+  for (const Fleet& f : copy->fleets) EXPECT_FALSE(f.fleet->name.empty());
+}
+
+// By hand: 40 + 60 of 127 nodes by number, one run without a number.
+TEST(ledger, books_the_nodes_that_workloads_ask_for_by_number) {
+  design::Design d = template_named("superpod-h100");
+  d.workloads.assign(3, d.workloads.front());
+  d.workloads[0].terms.nodes = 40;
+  d.workloads[1].terms.nodes.reset();
+  d.workloads[2].terms.nodes = 60;
+  d.workloads[2].terms.name = "more";
+  const Machine m = build_machine(d, known());
+  const FleetBook& book = m.book_of(m.fleets[0]);
+  ASSERT_EQ(book.bookings.size(), 2U);
+  EXPECT_EQ(book.nodes(), 100);
+  EXPECT_EQ(book.largest()->workload->terms.name, "more");
+}
+
+// Llama 3 published 3.79 failures per 1000 node-days of eight GPUs; lemons and the design's own
+// rate change that.
+TEST(failures, follow_the_design_where_it_says_more_than_the_published_fleet) {
+  design::Design d = template_named("superpod-h100");
+  const auto rate = [&d] {
+    const Machine m = build_machine(d, known());
+    return m.failures_of(m.fleets[0]).rate.base() * 86400;
+  };
+  EXPECT_NEAR(rate(), 3.79e-3, 1e-9);
+  d.fleet[0].failures.node_mtbf = days(50);
+  EXPECT_NEAR(rate(), 1.0 / 50, 1e-12);
+  d.fleet[0].failures.lemon_share = 0.1;
+  d.fleet[0].failures.lemon_factor = 5;
+  EXPECT_NEAR(rate(), (0.9 + 0.1 * 5) / 50, 1e-12);
+}
+
+}  // namespace
+}  // namespace orrery::machine
