@@ -20,8 +20,8 @@ const std::set<std::string> kLayers = {"compute", "fabric",  "storage",  "traini
 
 // Rooms that must run anywhere, a browser included: no threads, files, sockets, clocks, exceptions.
 bool is_pure(const std::string& room) {
-  static const std::set<std::string> kCore = {"base",   "sim",  "catalog", "workload",
-                                              "design", "plan", "twin"};
+  static const std::set<std::string> kCore = {"base",    "sim",  "catalog", "workload", "design",
+                                              "machine", "plan", "calc",    "twin"};
   return kCore.contains(room) || kLayers.contains(room);
 }
 
