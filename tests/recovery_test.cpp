@@ -344,7 +344,8 @@ TEST(Recovery, killed_anywhere_it_goes_on) {
       bench.advance(seconds(static_cast<double>(random.below(5))));
       bench.restart();
       bench.run(seconds(6));
-      for (const auto& node : bench.slurm.look()->nodes) {
+      const auto look = bench.slurm.look();
+      for (const auto& node : look->nodes) {
         if (node.down) bench.slurm.repair_node(node.name);
       }
     }

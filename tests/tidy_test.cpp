@@ -90,6 +90,8 @@ TEST(Tidy, rooms_are_small) { EXPECT_EQ(to_text(check_room_sizes(code())), ""); 
 
 TEST(Tidy, heavy_headers_stay_home) { EXPECT_EQ(complaints_of(code(), check_heavy_headers), ""); }
 TEST(Tidy, pure_rooms_are_pure) { EXPECT_EQ(complaints_of(code(), check_pure_room), ""); }
+TEST(Tidy, loops_walk_what_lives) { EXPECT_EQ(complaints_of(code(), check_range_for), ""); }
+
 TEST(Tidy, tables_are_handed_in) { EXPECT_EQ(complaints_of(code(), check_embedded), ""); }
 
 TEST(Tidy, libm_has_one_caller) { EXPECT_EQ(complaints_of(code(), check_libm), ""); }
@@ -252,6 +254,18 @@ TEST(TidyRule, words_in_a_switch_are_seen) {
   EXPECT_THAT(check_word_tables({"src/design/x.cpp", bad}), SizeIs(1));
   EXPECT_THAT(check_word_tables({"src/design/x.cpp", "int area(Shape s) {\n  switch (s) {\n"}),
               IsEmpty());
+}
+
+TEST(TidyRule, a_loop_over_a_temporarys_part_is_seen) {
+  for (const char* bad :
+       {"for (const auto& n : slurm.look()->nodes) {", "for (auto x : f().value()) g(x);",
+        "for (const Diagnostic& d : read(a, b).error()) {"}) {
+    EXPECT_THAT(check_range_for({"src/plan/x.cpp", bad}), SizeIs(1)) << bad;
+  }
+  for (const char* fine : {"for (const auto& n : look->nodes) {", "for (auto x : f().items) g(x);",
+                           "for (int i = 0; i < f()->size(); ++i) {", "for (auto x : *held) {"}) {
+    EXPECT_THAT(check_range_for({"src/plan/x.cpp", fine}), IsEmpty()) << fine;
+  }
 }
 
 TEST(TidyRule, a_table_read_from_the_binary_is_seen) {

@@ -468,6 +468,20 @@ Complaints check_libm(const Source& source) {
   return complaints;
 }
 
+Complaints check_range_for(const Source& source) {
+  static const std::regex kGone(R"(\bfor \([^;]* : [^;]*\w\([^;]*\)(->|\.(value|error)\(\)\)))");
+  Complaints complaints;
+  int number = 0;
+  for (const std::string_view line : split(source.text, '\n')) {
+    ++number;
+    if (line.size() > kLineBytesMax || line.find("for (") == std::string_view::npos) continue;
+    if (std::regex_search(line.begin(), line.end(), kGone)) {
+      complaints.push_back({source.path, number, "keep what the loop walks in a variable first"});
+    }
+  }
+  return complaints;
+}
+
 Complaints check_header_opening(const Source& source) {
   if (!is_header(source)) return {};
   if (!source.text.starts_with("// ")) {

@@ -55,6 +55,9 @@ Complaints check_libm(const Source& source);
 // Tables come in by way of Knowledge: only what loads it, the emitters, whose texts these are, and
 // the live rooms read the files of the binary.
 Complaints check_embedded(const Source& source);
+// `for (x : f()->items)` and `for (x : f().value())` walk what is gone: g++ 12 ends the temporary
+// before the first step, clang 19 after the last.
+Complaints check_range_for(const Source& source);
 Complaints check_header_opening(const Source& source);
 // A type of one name in two headers of one namespace: the linker takes either's members for both.
 Complaints check_type_names(const std::vector<Source>& sources);
