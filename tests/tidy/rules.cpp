@@ -471,8 +471,9 @@ Complaints check_libm(const Source& source) {
 Complaints check_range_for(const Source& source) {
   static const std::regex kGone(R"(\bfor \([^;]* : [^;]*\w\([^;]*\)(->|\.(value|error)\(\)\)))");
   Complaints complaints;
+  const std::string code = blanked(source.text);
   int number = 0;
-  for (const std::string_view line : split(source.text, '\n')) {
+  for (const std::string_view line : split(code, '\n')) {
     ++number;
     if (line.size() > kLineBytesMax || line.find("for (") == std::string_view::npos) continue;
     if (std::regex_search(line.begin(), line.end(), kGone)) {
