@@ -7,8 +7,6 @@
 namespace orrery::serving {
 namespace {
 
-constexpr std::string_view kEnginesFile = "calibration/serving_engines.csv";
-
 // The numbers of one row; what is missing or out of range is told once a column.
 class EngineRow {
  public:
