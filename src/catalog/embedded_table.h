@@ -1,4 +1,5 @@
 // A file of data/ as a Result, whole or as a table: for code that cannot go on without it.
+// The emitters and the exporter read their texts so; everything else is handed a Knowledge.
 //
 // A build that lacks one of its files is told of like any other fault. Faults within a table are
 // placed at its path below data/.

@@ -1,5 +1,5 @@
 // `orrery calc QUESTION`: one question, flags in, the arithmetic shown with its assumptions. The
-// questions and their options are those of plan/calculators.h.
+// questions and their options are those of calc/calculators.h.
 #include <map>
 #include <memory>
 

@@ -4,8 +4,8 @@
 // means that the planner computes the value or takes it from the catalog. Quantities are in base
 // units, ids are checked against the catalog, names (fleet, site, tier) against the file itself.
 //
-// The file's types live in namespace orrery::design, because layers have a Layout, a Topology of
-// their own; plan/ turns one into the other. What both name stands in catalog/vocabulary.h.
+// Layers have a Layout and a Topology of their own; machine/ and plan/ turn one into the other.
+// What both name stands in catalog/vocabulary.h.
 #pragma once
 
 #include <optional>

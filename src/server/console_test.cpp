@@ -1,4 +1,4 @@
-// Every route as a function call; the sockets are in http_server_test.cpp.
+// Every route as a function call; the sockets are in net/server_test.cpp.
 #include "server/console.h"
 
 #include <gmock/gmock.h>
