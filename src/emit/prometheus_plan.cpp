@@ -72,7 +72,7 @@ void add_fleet(Values& values, const machine::Fleet& f) {
 }
 
 void add_time_shares(Values& values, const plan::TrainView& t) {
-  const failure::TimeShares& s = t.failure.shares;
+  const failure::TimeShares& s = t.shares;
   const std::pair<const char*, double> kinds[] = {{"productive", s.productive},
                                                   {"checkpoint", s.saving},
                                                   {"lost", s.lost_work},
@@ -85,7 +85,7 @@ void add_time_shares(Values& values, const plan::TrainView& t) {
 }
 
 // Published node rates differ between fleets; the range is theirs.
-Estimate with_rate_range(double rate, const plan::FailureView& f) {
+Estimate with_rate_range(double rate, const machine::FailurePlan& f) {
   return {.value = rate,
           .low = rate * (f.rate_low > 0 ? std::min(1.0, f.rate_low) : 1),
           .high = rate * std::max(1.0, f.rate_high),

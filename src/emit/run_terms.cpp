@@ -20,7 +20,7 @@ std::vector<RunVariable> run_variables(const plan::TrainView& train) {
   std::vector<RunVariable> all = {{"ORRERY_LAYOUT", train.step.layout},
                                   {"ORRERY_STEP_S", in_seconds(train.step.step)}};
   if (!train.checkpoint) return all;
-  const plan::CheckpointView& c = *train.checkpoint;
+  const machine::SavePlan& c = *train.checkpoint;
   const long steps = std::max(1L, std::lround(c.interval / train.step.step));
   all.push_back({"ORRERY_CHECKPOINT_INTERVAL_S", in_seconds(c.interval)});
   all.push_back({"ORRERY_CHECKPOINT_STEPS", std::to_string(steps)});

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "design/templates.h"
+#include "machine/batch_split.h"
 #include "machine/known_fixture.h"
-#include "plan/batch_split.h"
 #include "plan/review.h"
 #include "plan/serve_sizing.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/probability.h"
 #include "base/text.h"
-#include "plan/batch_split.h"
+#include "machine/batch_split.h"
 #include "plan/edits.h"
 #include "plan/serve_sizing.h"
 

@@ -124,7 +124,7 @@ TEST(training, shares_of_the_step_and_of_the_wall_time_add_up) {
     EXPECT_LE(t.step.matrix_share + t.step.memory_share + t.step.exposed_share, 1 + 1e-9) << name;
     const facility::PhaseShares& p = t.phases;
     EXPECT_LE(p.matrix + p.memory + p.communication + p.checkpoint, 1 + 1e-9) << name;
-    const failure::TimeShares& s = t.failure.shares;
+    const failure::TimeShares& s = t.shares;
     EXPECT_NEAR(s.productive + s.saving + s.lost_work + s.restarting, 1, 1e-9) << name;
     EXPECT_LE(t.goodput_low, t.goodput) << name;
     EXPECT_GE(t.goodput_high, t.goodput) << name;

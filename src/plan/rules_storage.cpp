@@ -109,7 +109,7 @@ void check_lru(const Review& r, const Rule& rule, std::vector<Finding>& out) {
 void check_drain(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const TrainView& t : r.trains) {
     if (!t.checkpoint || !t.checkpoint->interval_given || !t.checkpoint->async) continue;
-    const CheckpointView& k = *t.checkpoint;
+    const machine::SavePlan& k = *t.checkpoint;
     if (k.drain.total <= k.interval) continue;
     Finding f = finding_at(r, rule, t.path + ".checkpoint.every");
     f.what = fmt::format("'{}' saves every {}, but a save takes {} to drain.", t.label,

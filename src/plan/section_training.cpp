@@ -17,15 +17,15 @@ constexpr double kMemorySpread = 0.05;  // docs/models/memory.md
 
 std::string seconds_text(Seconds s) { return brief(s); }
 
-const StepSlice* largest(const StepPlan& step) {
+const machine::StepSlice* largest(const machine::StepPlan& step) {
   const auto it =
-      std::ranges::max_element(step.parts, {}, [](const StepSlice& p) { return p.time; });
+      std::ranges::max_element(step.parts, {}, [](const machine::StepSlice& p) { return p.time; });
   return it == step.parts.end() ? nullptr : &*it;
 }
 
-std::vector<machine::Input> parts_as_inputs(const StepPlan& step) {
+std::vector<machine::Input> parts_as_inputs(const machine::StepPlan& step) {
   std::vector<machine::Input> inputs;
-  for (const StepSlice& p : step.parts) {
+  for (const machine::StepSlice& p : step.parts) {
     if (p.time <= Seconds(0)) continue;
     inputs.push_back({p.name,
                       fmt::format("{} ({})", seconds_text(p.time),
@@ -65,7 +65,7 @@ machine::Section training_section(const TrainView& v) {
   }
   s.summary = fmt::format("{} on {} accelerators, {} ({})", v.model ? v.model->id : "plain network",
                           grouped(v.accelerators), v.step.layout, v.step.chosen);
-  const StepPlan& p = v.step;
+  const machine::StepPlan& p = v.step;
   s.figures.push_back({.id = "step_time",
                        .label = "step time",
                        .unit = machine::Unit::seconds,
@@ -96,14 +96,14 @@ machine::Section training_section(const TrainView& v) {
          .formula = fmt::format("{} {} / {} a second at goodput", count_to_brief(v.units, 4),
                                 unit_word(v), count_to_brief(v.units_per_s, 4))});
   }
-  if (const StepSlice* top = largest(p)) {
+  if (const machine::StepSlice* top = largest(p)) {
     s.limit = fmt::format("{}, {} of the step", top->name,
                           show(top->time / p.step, machine::Unit::ratio));
   }
   return s;
 }
 
-void add_checkpoint_times(machine::Section& s, const CheckpointView& k) {
+void add_checkpoint_times(machine::Section& s, const machine::SavePlan& k) {
   const auto time = [&](std::string id, std::string label, Seconds value, std::string formula) {
     s.figures.push_back({.id = std::move(id),
                          .label = std::move(label),
@@ -135,7 +135,7 @@ void add_checkpoint_times(machine::Section& s, const CheckpointView& k) {
 }
 
 machine::Section checkpoint_section(const TrainView& v) {
-  const CheckpointView& k = *v.checkpoint;
+  const machine::SavePlan& k = *v.checkpoint;
   machine::Section s{.layer = machine::Layer::storage, .name = v.label + " checkpoint"};
   s.summary = fmt::format("{} files of {} ranks, {}", significant(k.files, 6),
                           grouped(v.accelerators), k.async ? "asynchronous" : "synchronous");
@@ -164,7 +164,7 @@ machine::Section checkpoint_section(const TrainView& v) {
 }
 
 machine::Section feed_section(const TrainView& v) {
-  const FeedView& f = v.feed;
+  const machine::FeedPlan& f = v.feed;
   machine::Section s{.layer = machine::Layer::storage, .name = v.label + " data"};
   s.summary = fmt::format("read from {}, {} a sample, {} an object", f.tier->label, brief(f.sample),
                           brief(f.object));
@@ -190,7 +190,7 @@ machine::Section feed_section(const TrainView& v) {
 }
 
 machine::Section failure_section(const TrainView& v) {
-  const FailureView& f = v.failure;
+  const machine::FailurePlan& f = v.failure;
   machine::Section s{.layer = machine::Layer::failure, .name = v.label};
   s.summary = fmt::format("{} hosts, {} spare", grouped(v.hosts), f.spares);
   const double mtbf = f.mtbf.base();
@@ -228,11 +228,11 @@ machine::Section failure_section(const TrainView& v) {
                               significant(fed, 4), significant(1 - v.contention, 4),
                               significant(v.efficiency, 4), significant(1 - f.shortfall, 4)),
        .inputs = {
-           {"saving", show(f.shares.saving, machine::Unit::ratio), "docs/models/failure.md"},
-           {"lost work", show(f.shares.lost_work, machine::Unit::ratio), "docs/models/failure.md"},
-           {"restarting", show(f.shares.restarting, machine::Unit::ratio),
+           {"saving", show(v.shares.saving, machine::Unit::ratio), "docs/models/failure.md"},
+           {"lost work", show(v.shares.lost_work, machine::Unit::ratio), "docs/models/failure.md"},
+           {"restarting", show(v.shares.restarting, machine::Unit::ratio),
             "docs/models/failure.md"}}});
-  const double losses[] = {f.shares.saving, f.shares.lost_work, f.shares.restarting,
+  const double losses[] = {v.shares.saving, v.shares.lost_work, v.shares.restarting,
                            1 - fed,         v.contention,       f.shortfall};
   const char* names[] = {"checkpoint stalls", "work lost to failures",      "restarts",
                          "waiting for data",  "storage traffic on compute", "too few nodes left"};

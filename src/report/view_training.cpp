@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "plan/review.h"
 #include "plan/sections.h"
-#include "plan/train_run.h"
+#include "machine/train_run.h"
 #include "report/figure_json.h"
 #include "training/stage_memory.h"
 #include "training/trace.h"
@@ -18,10 +18,10 @@ namespace {
 
 struct Asked {
   const plan::TrainView* view = nullptr;
-  std::optional<plan::TrainingRun> run;  // none for a plain network
+  std::optional<machine::TrainingRun> run;  // none for a plain network
 };
 
-Result<plan::TrainingRun> run_of(const plan::Review& r, const plan::TrainView& view) {
+Result<machine::TrainingRun> run_of(const plan::Review& r, const plan::TrainView& view) {
   auto run = training_run(view, *r.machine);
   if (run) return run;
   return fail({.code = "training.infeasible",
@@ -97,7 +97,7 @@ void write_stage(JsonWriter& w, int index, const training::StageMemory& m, Bytes
   w.end_array().end_object();
 }
 
-void write_memory(JsonWriter& w, const plan::TrainingRun& run, const machine::Models& models) {
+void write_memory(JsonWriter& w, const machine::TrainingRun& run, const machine::Models& models) {
   const machine::TrainingPrediction& p = run.prediction;
   training::StepScratch scratch;
   const training::FrameworkModel framework =
@@ -163,13 +163,13 @@ void write_figures(JsonWriter& w, const plan::Review& r, const plan::TrainView& 
 
 // A plain network: data parallel, one stage, the parts that its model has.
 void write_plain(JsonWriter& w, const plan::TrainView& v) {
-  const plan::StepPlan& plan = v.step;
+  const machine::StepPlan& plan = v.step;
   write_layout(w, {.dp = v.accelerators, .sharding = catalog::Sharding::none}, plan.layout);
   w.field("layout_chosen", true).field("fits", v.feasible());
   w.key("step").begin_object().field("time_s", plan.step.base());
   w.field("low_s", plan.step.base() / (1 + plan.error));
   w.field("high_s", plan.step.base() * (1 + plan.error)).key("parts").begin_array();
-  for (const plan::StepSlice& s : plan.parts) {
+  for (const machine::StepSlice& s : plan.parts) {
     std::string id = s.name;
     std::ranges::replace(id, ' ', '-');
     write_part(w, id, s.name, s.time.base(), plan.step.base());
@@ -186,7 +186,7 @@ void write_plain(JsonWriter& w, const plan::TrainView& v) {
   w.key("search").null();
 }
 
-void write_transformer(JsonWriter& w, const plan::TrainingRun& run, const machine::Models& models) {
+void write_transformer(JsonWriter& w, const machine::TrainingRun& run, const machine::Models& models) {
   const machine::TrainingPrediction& p = run.prediction;
   write_layout(w, p.layout, to_text(p.layout));
   w.field("layout_chosen", p.layout_chosen).field("fits", p.fits);

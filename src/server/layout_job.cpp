@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "plan/review.h"
-#include "plan/train_run.h"
+#include "machine/train_run.h"
 #include "report/layout_report.h"
 #include "search/layout_search.h"
 #include "server/json_body.h"

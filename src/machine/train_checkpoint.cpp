@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "design/names.h"
-#include "plan/train_view.h"
+#include "machine/train_job.h"
 
-namespace orrery::plan {
+namespace orrery::machine {
 namespace {
 
 // One rank turns tensors into bytes at this rate (pickling, checksums, a copy): assumed, between
@@ -19,26 +19,26 @@ constexpr int kSnapshotBuffers = 2;
 constexpr Seconds kMilestone = weeks(1);
 constexpr double kAdamBytes = 14;
 
-storage::StateBytes saved_state(const TrainView& view) {
-  const double given = view.train->checkpoint->bytes_per_param.value_or(kAdamBytes);
+storage::StateBytes saved_state(const TrainJob& job) {
+  const double given = job.train->checkpoint->bytes_per_param.value_or(kAdamBytes);
   if (given <= 2) return {.weight = given};
   const storage::StateBytes adam = state_bytes(storage::SavedState::adam_mixed);
   const double scale = (given - adam.weight) / adam.optimizer();
   return {.weight = adam.weight, .master = adam.master * scale, .moments = adam.moments * scale};
 }
 
-storage::SaveLayout layout_of(const TrainView& view) {
-  storage::SaveLayout l{.ranks = view.accelerators, .model_shards = view.step.model_shards};
-  l.ranks_per_node = std::max(1, view.fleet->accelerators_per_host);
-  l.sharding = view.step.weights_sharded     ? storage::SaveSharding::zero3
-               : view.step.optimizer_sharded ? storage::SaveSharding::zero1
-                                             : storage::SaveSharding::replicated;
+storage::SaveLayout layout_of(const TrainJob& job) {
+  storage::SaveLayout l{.ranks = job.accelerators, .model_shards = job.step.model_shards};
+  l.ranks_per_node = std::max(1, job.fleet->accelerators_per_host);
+  l.sharding = job.step.weights_sharded     ? storage::SaveSharding::zero3
+               : job.step.optimizer_sharded ? storage::SaveSharding::zero1
+                                            : storage::SaveSharding::replicated;
   return l;
 }
 
-storage::WritePath write_path(const machine::Tier& tier, const machine::Machine& m) {
+storage::WritePath write_path(const Tier& tier, const Machine& m) {
   storage::WritePath path{.serialise = kSerialise, .creates = tier.creates, .commit = kCommit};
-  const machine::Network& wires = m.storage_wires();
+  const Network& wires = m.storage_wires();
   if (tier.per_node) {
     path.node = tier.write;
     path.creates = storage::kUnlimitedCreates;  // every node has a file system of its own
@@ -49,19 +49,19 @@ storage::WritePath write_path(const machine::Tier& tier, const machine::Machine&
   return path;
 }
 
-void find_tiers(CheckpointView& v, const design::Checkpoint& wanted, const machine::Machine& m) {
+void find_tiers(SavePlan& v, const design::Checkpoint& wanted, const Machine& m) {
   for (const std::string& label : wanted.to) {
-    const machine::Tier* tier = find_tier(m.tiers, label);
+    const Tier* tier = find_tier(m.tiers, label);
     if (tier == nullptr) continue;
     if (v.first == nullptr) v.first = tier;
     if (v.safe == nullptr && tier->durable()) v.safe = tier;
   }
 }
 
-void fill_restore(CheckpointView& v, const TrainView& view, const machine::Machine& m) {
-  const machine::Tier& from = v.safe ? *v.safe : *v.first;
+void fill_restore(SavePlan& v, const TrainJob& job, const Machine& m) {
+  const Tier& from = v.safe ? *v.safe : *v.first;
   const storage::RestoreLoad load =
-      restore_load(view.parameters, saved_state(view), {.save = layout_of(view)});
+      restore_load(job.parameters, saved_state(job), {.save = layout_of(job)});
   storage::ReadPath path;
   if (from.per_node) {
     path.node = from.read;
@@ -74,33 +74,32 @@ void fill_restore(CheckpointView& v, const TrainView& view, const machine::Machi
 
 // A save to a tier that no node's loss reaches is drained when it is written; a local one when its
 // copy is.
-void fill_stall(CheckpointView& v, const TrainView& view, Seconds restart) {
+void fill_stall(SavePlan& v, const TrainJob& job, Seconds restart) {
   storage::AsyncPath path{.copy_rate = kDeviceToHost, .rank_bytes = v.load.busiest_rank};
   path.drain = v.drain.total;
   const Seconds blocking = v.async ? path.rank_bytes / path.copy_rate : v.write.total;
   const failure::IntervalChoice best =
       failure::choose_interval({.save_stall = blocking,
-                                .mtbf = view.failure.mtbf,
+                                .mtbf = job.failure.mtbf,
                                 .restart = restart,
                                 .drain = v.async ? v.drain.total : Seconds(0)});
-  v.interval_given = view.train->checkpoint->every.has_value();
-  v.interval = view.train->checkpoint->every.value_or(best.interval);
+  v.interval_given = job.train->checkpoint->every.has_value();
+  v.interval = job.train->checkpoint->every.value_or(best.interval);
   v.interval_limit = best.limit;
   path.interval = v.interval;
   v.stall = v.async ? async_stall(path) : storage::sync_stall(v.write.total);
 }
 
-void fill_exposure(CheckpointView& v, const TrainView& view) {
+void fill_exposure(SavePlan& v, const TrainJob& job) {
   const bool local_first = v.first->per_node;
-  v.exposure = storage::expose({.nodes = static_cast<double>(view.hosts),
-                                .node_mtbf = 1.0 / view.failure.node_rate,
+  v.exposure = storage::expose({.nodes = static_cast<double>(job.hosts),
+                                .node_mtbf = 1.0 / job.failure.node_rate,
                                 .drain = local_first ? v.drain.total : Seconds(0),
                                 .interval = v.interval,
-                                .holders = view.train->checkpoint->replicas.value_or(1)});
+                                .holders = job.train->checkpoint->replicas.value_or(1)});
 }
 
-Bytes kept_on(const machine::Tier& tier, const CheckpointView& v, const design::Checkpoint& wanted,
-              Seconds run) {
+Bytes kept_on(const Tier& tier, const SavePlan& v, const design::Checkpoint& wanted, Seconds run) {
   for (const design::KeepRule& rule : wanted.keep) {
     if (rule.tier != tier.label && rule.tier != word_of(tier.tier->tier)) continue;
     if (rule.newest) return v.size * (*rule.newest + 1);  // and the one in flight
@@ -112,27 +111,27 @@ Bytes kept_on(const machine::Tier& tier, const CheckpointView& v, const design::
 
 }  // namespace
 
-void fill_checkpoint(TrainView& view, const machine::Machine& m) {
-  if (!view.train->checkpoint) return;
-  const design::Checkpoint& wanted = *view.train->checkpoint;
-  CheckpointView v;
+void fill_checkpoint(TrainJob& job, const Machine& m) {
+  if (!job.train->checkpoint) return;
+  const design::Checkpoint& wanted = *job.train->checkpoint;
+  SavePlan v;
   find_tiers(v, wanted, m);
   if (v.first == nullptr) return;  // a rule says so
   v.async = wanted.mode == design::CheckpointMode::async;
-  v.load = save_load(view.parameters, saved_state(view), layout_of(view));
+  v.load = save_load(job.parameters, saved_state(job), layout_of(job));
   v.size = v.load.total;
   v.files = wanted.files ? *wanted.files : v.load.writers;
   v.write = write_time(v.load, v.files, write_path(*v.first, m));
   v.drain =
       v.safe && v.safe != v.first ? write_time(v.load, v.files, write_path(*v.safe, m)) : v.write;
-  fill_restore(v, view, m);
-  view.failure.restart += v.restore.total;
-  fill_stall(v, view, view.failure.restart);
-  fill_exposure(v, view);
+  fill_restore(v, job, m);
+  job.failure.restart += v.restore.total;
+  fill_stall(v, job, job.failure.restart);
+  fill_exposure(v, job);
   v.host_memory =
       v.async ? storage::snapshot_memory(v.load.busiest_node, kSnapshotBuffers) : Bytes(0);
-  if (v.safe) v.kept_on_safe = kept_on(*v.safe, v, wanted, view.run_time);
-  view.checkpoint = v;
+  if (v.safe) v.kept_on_safe = kept_on(*v.safe, v, wanted, job.raw_time);
+  job.checkpoint = v;
 }
 
-}  // namespace orrery::plan
+}  // namespace orrery::machine

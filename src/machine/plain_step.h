@@ -7,10 +7,10 @@
 // bandwidth and exchanged all to all. Deepen it by measuring: the interval is 40 % either way.
 #pragma once
 
-#include "plan/train_view.h"
+#include "machine/train_job.h"
 
-namespace orrery::plan {
+namespace orrery::machine {
 
-void fill_plain_step(TrainView& view, const machine::Machine& machine, int available);
+void fill_plain_step(TrainJob& job, const Machine& machine, int available);
 
-}  // namespace orrery::plan
+}  // namespace orrery::machine

@@ -6,34 +6,33 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "plan/batch_split.h"
-#include "plan/plain_step.h"
-#include "plan/train_run.h"
+#include "machine/batch_split.h"
+#include "machine/plain_step.h"
+#include "machine/train_run.h"
 
-namespace orrery::plan {
+namespace orrery::machine {
 namespace {
 
-machine::LayoutWish wish_for(const design::Train& train) {
+LayoutWish wish_for(const design::Train& train) {
   if (!train.layout) return {};
   const design::Layout& l = *train.layout;
-  machine::LayoutWish w{
-      .tp = l.tp, .pp = l.pp, .vp = l.vp, .cp = l.cp, .ep = l.ep, .microbatch = l.mbs};
+  LayoutWish w{.tp = l.tp, .pp = l.pp, .vp = l.vp, .cp = l.cp, .ep = l.ep, .microbatch = l.mbs};
   w.sharding = l.sharding;
   w.recompute = l.recompute;
   return w;
 }
 
-machine::TrainingQuery query_for(const TrainView& view, const machine::Machine& m) {
-  const machine::Fleet& fleet = *view.fleet;
-  machine::TrainingQuery q{.model = *view.model, .accelerator = fleet.accelerator()};
-  const machine::Wiring wiring = wiring_of(fleet, m.networks);
+TrainingQuery query_for(const TrainJob& job, const Machine& m) {
+  const Fleet& fleet = *job.fleet;
+  TrainingQuery q{.model = *job.model, .accelerator = fleet.accelerator()};
+  const Wiring wiring = wiring_of(fleet, m.networks);
   q.scaleup = wiring.domain;
   q.nic = wiring.nic_rate * (wiring.nics_per_host / wiring.accelerators_per_host);
-  q.sequence = view.train->sequence;
-  q.batch = view.train->batch;
-  q.layout = wish_for(*view.train);
-  q.precision = workload::modelled(view.train->precision);
-  q.task = view.train->lora ? training::TrainingTask::lora : training::TrainingTask::pretrain;
+  q.sequence = job.train->sequence;
+  q.batch = job.train->batch;
+  q.layout = wish_for(*job.train);
+  q.precision = workload::modelled(job.train->precision);
+  q.task = job.train->lora ? training::TrainingTask::lora : training::TrainingTask::pretrain;
   q.oversubscription = wiring.oversubscription;
   q.network = wiring.network;
   q.power_limit = fleet.fleet->power_cap.value_or(Watts(0));
@@ -47,7 +46,7 @@ double seconds_of(const training::StepEstimate& e,
   return sum;
 }
 
-void fill_shares(StepPlan& plan, const training::StepEstimate& e, const machine::TrainingQuery& q,
+void fill_shares(StepPlan& plan, const training::StepEstimate& e, const TrainingQuery& q,
                  const training::Layout& l) {
   using enum training::StepPhase;
   plan.matrix_share = seconds_of(e, {matrix, attention, recompute}) / e.seconds;
@@ -61,7 +60,7 @@ void fill_shares(StepPlan& plan, const training::StepEstimate& e, const machine:
   plan.exposed_network_share = crossing / e.seconds;
 }
 
-StepPlan plan_of(const machine::TrainingPrediction& p, const machine::TrainingQuery& q) {
+StepPlan plan_of(const TrainingPrediction& p, const TrainingQuery& q) {
   StepPlan plan{.layout = to_text(p.layout)};
   plan.chosen = p.layout_chosen ? fmt::format("best of {} that fit, {} candidates",
                                               grouped(p.counts.evaluated + p.counts.bounded),
@@ -95,35 +94,35 @@ std::unexpected<Diagnostics> no_run(std::string why) {
   return fail({.code = "training.infeasible", .what = std::move(why)});
 }
 
-void fill_transformer(TrainView& view, const machine::Machine& m) {
-  const auto run = training_run(view, m);
+void fill_transformer(TrainJob& job, const Machine& m) {
+  const auto run = training_run(job, m);
   if (!run) {
-    view.infeasible = refusal(run.error());
+    job.infeasible = refusal(run.error());
     return;
   }
-  const machine::TrainingPrediction& p = run->prediction;
+  const TrainingPrediction& p = run->prediction;
   if (!p.fits) {
-    view.infeasible = fmt::format("the leanest layout needs {} of {} on the fullest accelerator",
-                                  brief(p.memory.peak), brief(p.memory_limit));
+    job.infeasible = fmt::format("the leanest layout needs {} of {} on the fullest accelerator",
+                                 brief(p.memory.peak), brief(p.memory_limit));
     return;
   }
-  view.accelerators = run->query.gpus;
-  view.step = plan_of(p, run->query);
+  job.accelerators = run->query.gpus;
+  job.step = plan_of(p, run->query);
 }
 
 }  // namespace
 
-Result<TrainingRun> training_run(const TrainView& view, const machine::Machine& m) {
-  const int available = accelerators_for(view);
-  const std::vector<int> counts = counts_to_try(view, available);
+Result<TrainingRun> training_run(const TrainJob& job, const Machine& m) {
+  const int available = accelerators_for(job);
+  const std::vector<int> counts = counts_to_try(job, available);
   if (counts.empty()) {
     return no_run(fmt::format(
-        "batch {} spreads over no layout of {} to {} accelerators", view.train->batch,
+        "batch {} spreads over no layout of {} to {} accelerators", job.train->batch,
         grouped(static_cast<std::int64_t>(available * kLeastShareUsed)), grouped(available)));
   }
   Result<TrainingRun> last = no_run("no layout fits");
   for (const int gpus : counts) {
-    TrainingRun run{.query = query_for(view, m)};
+    TrainingRun run{.query = query_for(job, m)};
     run.query.gpus = gpus;
     auto prediction = predict_training(m.models(), run.query);
     if (!prediction) {
@@ -137,19 +136,19 @@ Result<TrainingRun> training_run(const TrainView& view, const machine::Machine& 
   return last;
 }
 
-void fill_step(TrainView& view, const machine::Machine& m) {
-  const machine::Fleet& fleet = *view.fleet;
+void fill_step(TrainJob& job, const Machine& m) {
+  const Fleet& fleet = *job.fleet;
   if (fleet.accelerator() == nullptr || fleet.accelerators == 0) {
-    view.infeasible = "the fleet has no accelerators; a `batch` workload runs on CPUs";
+    job.infeasible = "the fleet has no accelerators; a `batch` workload runs on CPUs";
     return;
   }
-  if (view.model) {
-    fill_transformer(view, m);
+  if (job.model) {
+    fill_transformer(job, m);
   } else {
-    fill_plain_step(view, m, accelerators_for(view));
+    fill_plain_step(job, m, accelerators_for(job));
   }
   const int per_host = std::max(1, fleet.accelerators_per_host);
-  view.hosts = (view.accelerators + per_host - 1) / per_host;
+  job.hosts = (job.accelerators + per_host - 1) / per_host;
 }
 
-}  // namespace orrery::plan
+}  // namespace orrery::machine

@@ -8,7 +8,7 @@
 #include "base/estimate.h"
 #include "base/quantity.h"
 
-namespace orrery::plan {
+namespace orrery::machine {
 
 struct StepSlice {
   std::string name;  // "matrix work", "exposed tensor-parallel communication"
@@ -38,4 +38,4 @@ struct StepPlan {
   std::string reference;
 };
 
-}  // namespace orrery::plan
+}  // namespace orrery::machine

@@ -8,25 +8,25 @@
 #include <optional>
 #include <vector>
 
-#include "plan/train_view.h"
+#include "machine/train_job.h"
 
-namespace orrery::plan {
+namespace orrery::machine {
 
 // Fewer nodes than the fleet are tried when the batch does not spread over all of them; a search
 // that leaves more than this share idle is not worth offering.
 inline constexpr double kLeastShareUsed = 0.5;
 
 // Of the run's fleet: all, or those of the nodes it asks for.
-int accelerators_for(const TrainView& view);
+int accelerators_for(const TrainJob& job);
 
 // Whether some split of `gpus` spreads the run's batch evenly.
-bool batch_spreads(const TrainView& view, int gpus);
+bool batch_spreads(const TrainJob& job, int gpus);
 
 // The largest counts that the run's batch spreads over, at most two.
-std::vector<int> counts_to_try(const TrainView& view, int available);
+std::vector<int> counts_to_try(const TrainJob& job, int available);
 
 // The batch nearest to the run's own that spreads over `gpus`, none where no
 // batch does.
-std::optional<int> nearest_batch(const TrainView& view, int gpus);
+std::optional<int> nearest_batch(const TrainJob& job, int gpus);
 
-}  // namespace orrery::plan
+}  // namespace orrery::machine

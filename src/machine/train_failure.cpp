@@ -5,9 +5,9 @@
 #include "base/probability.h"
 #include "failure/rates.h"
 #include "failure/spares.h"
-#include "plan/train_view.h"
+#include "machine/train_job.h"
 
-namespace orrery::plan {
+namespace orrery::machine {
 namespace {
 
 // A health agent notices within a minute; without one a collective's time-out takes ten.
@@ -22,7 +22,7 @@ constexpr Seconds kReset = minutes(30);
 constexpr Seconds kHands = days(1);
 constexpr double kHandsShare = 0.2;
 
-void fill_rates(FailureView& f, const machine::FailureSource& source) {
+void fill_rates(FailurePlan& f, const FailureSource& source) {
   f.node_rate = source.rate;
   f.spot_rate = source.spot;
   f.rate_reference = source.reference;
@@ -31,17 +31,17 @@ void fill_rates(FailureView& f, const machine::FailureSource& source) {
 }
 
 // Nodes of the fleet that the layout leaves over stand by as well as the declared spares.
-int spares_of(const TrainView& view) {
-  const int hosts_per_node = std::max(1, view.fleet->hosts / std::max(1, view.fleet->fleet->count));
-  return view.fleet->fleet->spares * hosts_per_node + std::max(0, view.fleet->hosts - view.hosts);
+int spares_of(const TrainJob& job) {
+  const int hosts_per_node = std::max(1, job.fleet->hosts / std::max(1, job.fleet->fleet->count));
+  return job.fleet->fleet->spares * hosts_per_node + std::max(0, job.fleet->hosts - job.hosts);
 }
 
 }  // namespace
 
-void fill_failure(TrainView& view, const machine::Machine& m) {
-  FailureView& f = view.failure;
-  fill_rates(f, m.failures_of(*view.fleet));
-  f.mtbf = failure::job_mtbf(view.hosts, f.node_rate);
+void fill_failure(TrainJob& job, const Machine& m) {
+  FailurePlan& f = job.failure;
+  fill_rates(f, m.failures_of(*job.fleet));
+  f.mtbf = failure::job_mtbf(job.hosts, f.node_rate);
   const design::Recovery& r = m.design().scheduler.recovery;
   f.detect = r.detect.value_or(kDetect);
   f.requeue = r.requeue.value_or(kRequeue);
@@ -49,13 +49,13 @@ void fill_failure(TrainView& view, const machine::Machine& m) {
   f.start = r.restart.value_or(kStart);
   f.restart = f.detect + f.requeue + f.start;
 
-  f.spares = spares_of(view);
+  f.spares = spares_of(job);
   // A spot node taken back is replaced from the market, not repaired.
   const PerSecond broken = f.node_rate - f.spot_rate;
-  const Seconds repair = view.fleet->fleet->failures.repair.value_or(
-      failure::mean_repair(kReset, kHands, kHandsShare));
-  f.mean_in_repair = view.hosts * (broken * repair);
-  f.shortfall = view.fleet->rented() ? 0 : poisson_above(f.spares, f.mean_in_repair);
+  f.repair =
+      job.fleet->fleet->failures.repair.value_or(failure::mean_repair(kReset, kHands, kHandsShare));
+  f.mean_in_repair = job.hosts * (broken * f.repair);
+  f.shortfall = job.fleet->rented() ? 0 : poisson_above(f.spares, f.mean_in_repair);
 }
 
-}  // namespace orrery::plan
+}  // namespace orrery::machine

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "design/names.h"
-#include "plan/train_view.h"
+#include "machine/train_job.h"
 #include "storage/cache.h"
 #include "storage/dataset.h"
 
-namespace orrery::plan {
+namespace orrery::machine {
 namespace {
 
 // Text is stored as token ids of 4 bytes, so that vocabularies above 65,536 fit.
@@ -20,17 +20,17 @@ constexpr double kLoaderShare = 0.75;
 constexpr BytesPerSecond kHostToDevice = gbytes_per_s(55);
 constexpr Bytes kDefaultShard = megabytes(256);
 
-double cores_per_accelerator(const TrainView& view) {
-  if (view.train->dataset.loader_cores) return *view.train->dataset.loader_cores;
-  const auto& node = view.fleet->node;
-  const int per_host = std::max(1, view.fleet->accelerators_per_host);
+double cores_per_accelerator(const TrainJob& job) {
+  if (job.train->dataset.loader_cores) return *job.train->dataset.loader_cores;
+  const auto& node = job.fleet->node;
+  const int per_host = std::max(1, job.fleet->accelerators_per_host);
   return node.cores ? *node.cores * kLoaderShare / per_host : kLoaderCores;
 }
 
 // The tier named, else the nearest that could hold the data set.
-const machine::Tier* source_tier(const TrainView& view, const machine::Machine& m, Bytes size) {
-  if (!view.train->dataset.tier.empty()) return find_tier(m.tiers, view.train->dataset.tier);
-  for (const machine::Tier& t : m.tiers) {
+const Tier* source_tier(const TrainJob& job, const Machine& m, Bytes size) {
+  if (!job.train->dataset.tier.empty()) return find_tier(m.tiers, job.train->dataset.tier);
+  for (const Tier& t : m.tiers) {
     if (!t.per_node && t.capacity >= size) return &t;
   }
   return nullptr;
@@ -44,27 +44,26 @@ Bytes dataset_size(const design::Train& train, Bytes sample) {
   return Bytes(0);
 }
 
-const machine::Tier* cache_of(const machine::Machine& m, const machine::Tier& tier) {
-  for (const machine::Tier& t : m.tiers) {
+const Tier* cache_of(const Machine& m, const Tier& tier) {
+  for (const Tier& t : m.tiers) {
     if (t.tier->caches == tier.label) return &t;
   }
   return nullptr;
 }
 
-double cache_hit_rate(const TrainView& view, const machine::Tier& cache, Bytes size, int hosts) {
+double cache_hit_rate(const TrainJob& job, const Tier& cache, Bytes size, int hosts) {
   const Bytes capacity = cache.per_node ? cache.capacity * hosts : cache.capacity;
   const double share = size > Bytes(0) ? std::min(1.0, capacity / size) : 1;
   const storage::EpochOrder order =
-      view.train->dataset.shuffle ? storage::EpochOrder::shuffled : storage::EpochOrder::fixed;
+      job.train->dataset.shuffle ? storage::EpochOrder::shuffled : storage::EpochOrder::fixed;
   return storage::mean_hit_rate(hit_rate(cache.tier->policy, order, share),
-                                view.train->dataset.epochs);
+                                job.train->dataset.epochs);
 }
 
-storage::FetchPath path_to(const machine::Tier& tier, const TrainView& view,
-                           const machine::Machine& m) {
-  const double accelerators = std::max(1, view.accelerators);
-  const double per_host = std::max(1, view.fleet->accelerators_per_host);
-  const machine::Network& network = m.storage_wires();
+storage::FetchPath path_to(const Tier& tier, const TrainJob& job, const Machine& m) {
+  const double accelerators = std::max(1, job.accelerators);
+  const double per_host = std::max(1, job.fleet->accelerators_per_host);
+  const Network& network = m.storage_wires();
   storage::FetchPath path{.first_byte = tier.first_byte, .stream = tier.stream_rate};
   path.streams = tier.client_streams / per_host;
   path.server = tier.per_node ? tier.read / per_host : tier.read / accelerators;
@@ -78,43 +77,43 @@ storage::FetchPath path_to(const machine::Tier& tier, const TrainView& view,
 
 }  // namespace
 
-void fill_feed(TrainView& view, const machine::Machine& m) {
-  FeedView& feed = view.feed;
-  const design::Dataset& data = view.train->dataset;
+void fill_feed(TrainJob& job, const Machine& m) {
+  FeedPlan& feed = job.feed;
+  const design::Dataset& data = job.train->dataset;
   const storage::DatasetKind* kind =
       find_dataset_kind(m.models().dataset_kinds, word_of(data.kind));
-  const bool text = view.model != nullptr;
-  const double tokens = view.train->sequence;
+  const bool text = job.model != nullptr;
+  const double tokens = job.train->sequence;
   feed.sample = data.sample_size.value_or(text   ? Bytes(tokens * kBytesPerToken)
                                           : kind ? kind->sample
                                                  : kilobytes(100));
   feed.decode = data.decode.value_or(kind && !text ? kind->decode : Seconds(0));
-  const Bytes size = dataset_size(*view.train, feed.sample);
-  feed.tier = source_tier(view, m, size);
+  const Bytes size = dataset_size(*job.train, feed.sample);
+  feed.tier = source_tier(job, m, size);
   if (feed.tier == nullptr) return;
   feed.known = true;
   feed.object = data.format == design::DataFormat::files ? feed.sample
                                                          : data.shard_size.value_or(kDefaultShard);
-  feed.cores = cores_per_accelerator(view);
-  feed.fetch = fetch_rate(feed.object, path_to(*feed.tier, view, m));
+  feed.cores = cores_per_accelerator(job);
+  feed.fetch = fetch_rate(feed.object, path_to(*feed.tier, job, m));
   BytesPerSecond rate = feed.fetch.rate;
-  if (const machine::Tier* cache = cache_of(m, *feed.tier)) {
-    feed.hit_rate = cache_hit_rate(view, *cache, size, view.hosts);
+  if (const Tier* cache = cache_of(m, *feed.tier)) {
+    feed.hit_rate = cache_hit_rate(job, *cache, size, job.hosts);
     rate = storage::rate_through_cache(
-        feed.hit_rate, fetch_rate(feed.object, path_to(*cache, view, m)).rate, feed.fetch.rate);
+        feed.hit_rate, fetch_rate(feed.object, path_to(*cache, job, m)).rate, feed.fetch.rate);
   }
-  const double samples_per_step = static_cast<double>(view.train->batch) / view.accelerators;
+  const double samples_per_step = static_cast<double>(job.train->batch) / job.accelerators;
   feed.loader =
       storage::load_rate({.batch = samples_per_step,
                           .sample = feed.sample,
-                          .compute = view.step.step,
+                          .compute = job.step.step,
                           .fetch = rate,
                           .cores = feed.cores,
                           .decode = feed.decode,
                           .decoded_sample = kind && !text ? kind->decoded_sample : feed.sample,
                           .to_device = kHostToDevice});
   feed.wanted =
-      storage::ideal_read_rate(samples_per_step, feed.sample, view.step.step) * view.accelerators;
+      storage::ideal_read_rate(samples_per_step, feed.sample, job.step.step) * job.accelerators;
 }
 
-}  // namespace orrery::plan
+}  // namespace orrery::machine

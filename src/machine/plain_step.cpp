@@ -1,4 +1,4 @@
-#include "plan/plain_step.h"
+#include "machine/plain_step.h"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 #include "machine/links.h"
 #include "machine/predict_training.h"
 
-namespace orrery::plan {
+namespace orrery::machine {
 namespace {
 
 constexpr double kEfficiency = 0.35;
@@ -45,13 +45,13 @@ struct EmbeddingCost {
   Bytes per_device;
 };
 
-EmbeddingCost embedding_cost(const design::Embeddings& e, const TrainView& view, int gpus,
-                             const machine::Links& links, const workload::GroupShape& group) {
+EmbeddingCost embedding_cost(const design::Embeddings& e, const TrainJob& job, int gpus,
+                             const Links& links, const workload::GroupShape& group) {
   const double row = e.width * bytes_of(e.precision);
-  const double samples = static_cast<double>(view.train->batch) / gpus;
+  const double samples = static_cast<double>(job.train->batch) / gpus;
   const Bytes touched(samples * e.lookups * row);
   // Forward reads a row; backward reads and writes it with its moment.
-  const Seconds memory = touched * 4 / view.fleet->accelerator()->memory_bandwidth;
+  const Seconds memory = touched * 4 / job.fleet->accelerator()->memory_bandwidth;
   const workload::CollectiveCall exchange{workload::Collective::all_to_all, touched, group};
   EmbeddingCost cost{.time = memory + 2 * links.time(exchange).time};
   if (e.placement == design::EmbeddingPlacement::device) {
@@ -61,7 +61,7 @@ EmbeddingCost embedding_cost(const design::Embeddings& e, const TrainView& view,
 }
 
 // What a power cap leaves of the matrix speed.
-double capped_share(const machine::Fleet& fleet) {
+double capped_share(const Fleet& fleet) {
   const auto tdp = fleet.accelerator()->tdp;
   const auto cap = fleet.fleet->power_cap;
   return tdp && cap ? capped_speed(std::min(1.0, *cap / *tdp), facility::Boundness::compute) : 1;
@@ -76,41 +76,40 @@ int even_split(int batch, int available, int per_host) {
 
 }  // namespace
 
-void fill_plain_step(TrainView& view, const machine::Machine& m, int available) {
-  const machine::Fleet& fleet = *view.fleet;
+void fill_plain_step(TrainJob& job, const Machine& m, int available) {
+  const Fleet& fleet = *job.fleet;
   const catalog::Accelerator& a = *fleet.accelerator();
-  const auto peak = peak_of(a, view.train->precision);
-  if (!view.train->network || !peak || view.train->batch <= 0) {
-    view.infeasible =
+  const auto peak = peak_of(a, job.train->precision);
+  if (!job.train->network || !peak || job.train->batch <= 0) {
+    job.infeasible =
         "a plain network needs `network`, `batch` and an accelerator with that precision";
     return;
   }
   const int gpus =
-      even_split(view.train->batch, available, std::max(1, fleet.accelerators_per_host));
-  const machine::Wiring wiring = wiring_of(fleet, m.networks);
-  const machine::Links links(wiring, m.models().collectives);
+      even_split(job.train->batch, available, std::max(1, fleet.accelerators_per_host));
+  const Wiring wiring = wiring_of(fleet, m.networks);
+  const Links links(wiring, m.models().collectives);
   const workload::GroupShape group = links.group_of(gpus);
 
-  const double samples = static_cast<double>(view.train->batch) / gpus;
+  const double samples = static_cast<double>(job.train->batch) / gpus;
   const double speed = capped_share(fleet);
-  const Seconds compute =
-      3 * samples * view.train->network->forward / (*peak * kEfficiency * speed);
+  const Seconds compute = 3 * samples * job.train->network->forward / (*peak * kEfficiency * speed);
   const workload::CollectiveCall reduce{workload::Collective::all_reduce,
-                                        Bytes(view.parameters * kGradientBytes), group};
+                                        Bytes(job.parameters * kGradientBytes), group};
   const Seconds exposed = gpus > 1 ? links.time(reduce).time * (1 - kHidden) : Seconds(0);
   EmbeddingCost embeddings;
-  if (view.train->embeddings) {
-    embeddings = embedding_cost(*view.train->embeddings, view, gpus, links, group);
+  if (job.train->embeddings) {
+    embeddings = embedding_cost(*job.train->embeddings, job, gpus, links, group);
   }
-  StepPlan& plan = view.step;
+  StepPlan& plan = job.step;
   plan.layout = fmt::format("dp{}", gpus);
   plan.chosen = "data parallel, assumed efficiency";
   plan.step = compute + embeddings.time + exposed;
-  plan.units_per_step = view.train->batch;
+  plan.units_per_step = job.train->batch;
   plan.flops_utilisation = compute * kEfficiency / plan.step;
-  plan.memory = Bytes(view.parameters * kAdamBytesPerParam) + embeddings.per_device +
-                view.train->network->activations.value_or(Bytes(0)) * samples;
-  plan.memory_limit = machine::usable_memory(a);
+  plan.memory = Bytes(job.parameters * kAdamBytesPerParam) + embeddings.per_device +
+                job.train->network->activations.value_or(Bytes(0)) * samples;
+  plan.memory_limit = usable_memory(a);
   plan.parts = {{"matrix work", compute},
                 {"embedding tables", embeddings.time},
                 {"exposed gradient reduction", exposed}};
@@ -121,11 +120,11 @@ void fill_plain_step(TrainView& view, const machine::Machine& m, int available) 
   plan.error = kError;
   plan.basis = Basis::assumed;
   plan.reference = "docs/models/plain-network.md";
-  view.accelerators = gpus;
+  job.accelerators = gpus;
   if (plan.memory > plan.memory_limit) {
-    view.infeasible = fmt::format("it needs {} of {} on each accelerator", brief(plan.memory),
-                                  brief(plan.memory_limit));
+    job.infeasible = fmt::format("it needs {} of {} on each accelerator", brief(plan.memory),
+                                 brief(plan.memory_limit));
   }
 }
 
-}  // namespace orrery::plan
+}  // namespace orrery::machine

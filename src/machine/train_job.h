@@ -1,0 +1,115 @@
+// A training run as its machine would carry it: the step, what feeds it, what saves it, what breaks
+// it, what it shares. Costs only: how they add up over time is for the review (plan/) to say in
+// closed form and for a run (twin/) to find out.
+//
+//   step      kernels and collectives (training, compute, fabric)
+//   feed      waiting for samples: step / AU                                      (storage)
+//   contend   storage traffic on the compute wires slows exposed communication    (fabric, storage)
+//   save      stall of a checkpoint every tau, tau chosen for the job's MTBF      (storage,
+//   failure) fail      rate, detection, replacement, start, spares (failure, cluster)
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "failure/interval.h"
+#include "machine/machine.h"
+#include "machine/step_plan.h"
+#include "storage/checkpoint.h"
+#include "storage/exposure.h"
+#include "storage/loader.h"
+
+namespace orrery::machine {
+
+struct SavePlan {
+  const Tier* first = nullptr;  // where a save goes first
+  const Tier* safe = nullptr;   // the first copy that outlives a node; nullptr: none
+  Bytes size;
+  storage::SaveLoad load;
+  double files = 0;
+  storage::WriteTime write;  // to the first tier
+  storage::WriteTime drain;  // to the safe tier; equal to write where that is the first
+  storage::SaveStall stall;
+  storage::RestoreTime restore;
+  Seconds interval;
+  bool interval_given = false;
+  failure::IntervalLimit interval_limit = failure::IntervalLimit::optimum;
+  storage::Exposure exposure;
+  Bytes host_memory;
+  Bytes kept_on_safe;  // what the keep rules hold there in the end
+  bool async = true;
+};
+
+struct FeedPlan {
+  bool known = false;  // the design says what is read
+  const Tier* tier = nullptr;
+  Bytes sample;
+  Bytes object;
+  Seconds decode;
+  double cores = 0;          // for each accelerator
+  double hit_rate = 0;       // of the caching tier, if any
+  BytesPerSecond wanted;     // of the whole job, when it never waits
+  storage::FetchRate fetch;  // of one accelerator
+  storage::LoaderRate loader;
+};
+
+struct FailurePlan {
+  PerSecond node_rate;  // of one host, spot interruptions included
+  PerSecond spot_rate;  // of it
+  Seconds mtbf;         // of the job
+  Seconds detect;
+  Seconds requeue;
+  Seconds start;    // initialise, before the checkpoint is read
+  Seconds restart;  // all of it, with the read
+  Seconds repair;   // of a host, mean
+  double mean_in_repair = 0;
+  int spares = 0;
+  double shortfall = 0;  // share of time in which too few nodes are left
+  std::string rate_reference;
+  double rate_low = 0;  // of the base rate, as factors
+  double rate_high = 0;
+};
+
+// By how much a step is longer for storage traffic on the compute wires: 0.02 is 2 %.
+struct Contention {
+  double feeding = 0;   // while nothing but the loaders read
+  double draining = 0;  // while a save drains as well
+};
+
+struct TrainJob {
+  const design::Workload* workload = nullptr;
+  const design::Train* train = nullptr;
+  std::string label;
+  std::string path;
+  const Fleet* fleet = nullptr;
+  const catalog::ModelShape* model = nullptr;  // nullptr for a plain network
+  double parameters = 0;
+
+  int accelerators = 0;  // that the layout uses
+  int hosts = 0;
+  std::string infeasible;  // why no step can be given; the rest is empty then
+  StepPlan step;
+
+  FeedPlan feed;
+  std::optional<SavePlan> checkpoint;
+  FailurePlan failure;
+  Contention contended;
+  double units = 0;  // tokens or samples of the run
+  Seconds raw_time;  // of the run at the step's own speed
+
+  bool feasible() const { return infeasible.empty(); }
+  double raw_rate() const { return step.units_per_step / step.step.base(); }  // units a second
+};
+
+// Who it is and where it runs, without costs. `workload` is a training run of the machine's design.
+TrainJob name_job(const Machine& machine, const design::Workload& workload);
+// The step, then all other costs; the second only of a feasible job.
+void fill_step(TrainJob& job, const Machine& machine);   // train_step.cpp
+void fill_costs(TrainJob& job, const Machine& machine);  // train_job.cpp
+
+// The parts of fill_costs, in the order in which they are filled.
+void fill_feed(TrainJob& job, const Machine& machine);        // train_feed.cpp
+void fill_failure(TrainJob& job, const Machine& machine);     // train_failure.cpp
+void fill_checkpoint(TrainJob& job, const Machine& machine);  // train_checkpoint.cpp
+
+}  // namespace orrery::machine
