@@ -2,49 +2,161 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace orrery::cluster {
 namespace {
 
-// 10 nodes: 4 run until t=100, 3 until t=50, 3 are free; the head needs 8.
-const RunningEnd kRunning[] = {{seconds(100), 4}, {seconds(50), 3}};
+sim::SimTime at(int s) { return sim::SimTime::nanoseconds(std::int64_t{s} * 1'000'000'000); }
 
-TEST(Backfill, ShadowByHand) {
-  const Shadow s = shadow_of(kRunning, 3, 8, seconds(0));
-  EXPECT_TRUE(s.reachable);
-  EXPECT_EQ(s.time, seconds(100));
-  EXPECT_EQ(s.surplus, 2);
+// A queue at one instant, by hand: jobs that run until their limit, jobs that wait.
+struct Scene {
+  explicit Scene(NodePool nodes) : pool(std::move(nodes)) {}
+
+  void run(int gpus, int end) {
+    QueuedJob job{.ask = {.gpus = gpus}, .limit = at(end)};
+    EXPECT_TRUE(pool.place(job.ask, nullptr, job.shares));
+    pool.take(job.shares);
+    running.push_back({.end = at(end), .job = static_cast<JobIndex>(jobs.size())});
+    jobs.push_back(job);
+    std::ranges::stable_sort(running, {}, &RunningEnd::end);
+  }
+  JobIndex wait(int gpus, int limit) {
+    waiting.push_back(static_cast<JobIndex>(jobs.size()));
+    jobs.push_back({.ask = {.gpus = gpus}, .limit = at(limit)});
+    return waiting.back();
+  }
+  std::vector<JobIndex> decide(QueuePass& pass, int now = 0) {
+    Starts starts;
+    pass.decide({.now = at(now), .jobs = jobs, .waiting = waiting, .running = running}, pool,
+                starts);
+    std::vector<JobIndex> who;
+    for (const Starts::One& one : starts.jobs) who.push_back(one.job);
+    return who;
+  }
+  std::vector<JobIndex> decide(BackfillVariant variant) {
+    QueuePass pass(variant);
+    return decide(pass);
+  }
+
+  NodePool pool;
+  std::vector<QueuedJob> jobs;
+  std::vector<JobIndex> waiting;
+  std::vector<RunningEnd> running;
+};
+
+using Jobs = std::vector<JobIndex>;
+
+// 10 GPUs: 4 run until t=100, 3 until t=50, 3 are free; the head needs 8, so its shadow is t=100
+// and 2 are left over then.
+Scene ten() {
+  Scene s{NodePool({10})};
+  s.run(4, 100);
+  s.run(3, 50);
+  s.wait(8, 10);
+  return s;
+}
+
+TEST(Backfill, FifoLetsNobodyPass) {
+  Scene s = ten();
+  s.wait(1, 1);
+  EXPECT_EQ(s.decide(BackfillVariant::fifo), Jobs{});
 }
 
 TEST(Backfill, EasyLetsPassWhatEndsInTimeOrFitsTheSurplus) {
-  const Shadow s = shadow_of(kRunning, 3, 8, seconds(0));
-  EXPECT_TRUE(may_backfill({.nodes = 3, .limit = seconds(100)}, 3, s, seconds(0)));
-  EXPECT_FALSE(may_backfill({.nodes = 3, .limit = seconds(101)}, 3, s, seconds(0)));
-  EXPECT_TRUE(may_backfill({.nodes = 2, .limit = hours(9)}, 3, s, seconds(0)));
-  EXPECT_FALSE(may_backfill({.nodes = 4, .limit = seconds(1)}, 3, s, seconds(0)));
+  Scene s = ten();
+  const JobIndex in_time = s.wait(3, 100);
+  EXPECT_EQ(s.decide(BackfillVariant::easy), Jobs{in_time});
+
+  Scene late = ten();
+  late.wait(3, 101);                                // one second too long, one GPU too wide
+  late.wait(4, 1);                                  // does not fit now
+  const JobIndex narrow = late.wait(2, 1'000'000);  // the surplus
+  late.wait(1, 1'000'000);                          // which is used up
+  EXPECT_EQ(late.decide(BackfillVariant::easy), Jobs{narrow});
 }
 
 TEST(Backfill, JobsThatEndTogetherCountTogether) {
-  const RunningEnd ends[] = {{seconds(50), 3}, {seconds(50), 4}};
-  const Shadow s = shadow_of(ends, 3, 5, seconds(0));
-  EXPECT_EQ(s.time, seconds(50));
-  EXPECT_EQ(s.surplus, 5);
+  Scene s{NodePool({10})};
+  s.run(3, 50);
+  s.run(4, 50);
+  s.wait(5, 10);                                 // 3 free; at t=50 all 10: 5 are left over
+  const JobIndex narrow = s.wait(3, 1'000'000);  // by the first end alone only 1 would be
+  EXPECT_EQ(s.decide(BackfillVariant::easy), Jobs{narrow});
 }
 
-TEST(Backfill, AHeadThatFitsOrNeverWill) {
-  EXPECT_EQ(shadow_of(kRunning, 9, 8, seconds(7)).time, seconds(7));
-  const Shadow never = shadow_of(kRunning, 3, 11, seconds(0));
-  EXPECT_FALSE(never.reachable);
-  EXPECT_TRUE(may_backfill({.nodes = 1, .limit = hours(9)}, 3, never, seconds(0)));
+TEST(Backfill, ASurplusIsKnownNodeByNode) {
+  // Two nodes of 4: node 0 runs 4 until t=100, node 1 runs 2 until t=50. The head wants 4 on one
+  // node: node 1 at t=50. A long job of 2 would fit now, but only where the head will lie.
+  Scene s{NodePool({4, 4})};
+  s.run(4, 100);
+  s.run(2, 50);
+  s.wait(4, 10);
+  s.wait(2, 60);
+  EXPECT_EQ(s.decide(BackfillVariant::easy), Jobs{});
+  const JobIndex brief = s.wait(2, 50);
+  EXPECT_EQ(s.decide(BackfillVariant::easy), Jobs{brief});
+}
+
+TEST(Backfill, AHeadThatWillNeverFitHoldsUpNobody) {
+  Scene s{NodePool({10})};
+  s.run(7, 50);
+  s.wait(11, 10);
+  const JobIndex any = s.wait(3, 1'000'000);
+  EXPECT_EQ(s.decide(BackfillVariant::easy), Jobs{any});
+}
+
+// At t=0 the head of 4 is promised t=100. At t=10 the job of t=100 has ended early.
+TEST(Backfill, AStickyPromiseStaysWhereARecomputedOneMoves) {
+  for (const auto variant : {BackfillVariant::easy, BackfillVariant::easy_sticky}) {
+    Scene s{NodePool({4})};
+    s.run(2, 100);
+    s.run(1, 200);
+    s.wait(4, 10);  // promised t=200
+    const JobIndex long_one = s.wait(1, 150);
+    QueuePass pass(variant);
+    EXPECT_EQ(s.decide(pass), Jobs{long_one});  // ends at t=150
+    EXPECT_EQ(pass.promise().at, at(200));
+  }
+  for (const auto variant : {BackfillVariant::easy, BackfillVariant::easy_sticky}) {
+    Scene s{NodePool({4})};
+    s.run(3, 200);
+    s.wait(4, 10);
+    QueuePass pass(variant);
+    s.wait(2, 500);
+    EXPECT_EQ(s.decide(pass), Jobs{});
+    // The running job's end moves to t=50 (its limit was cut): a job of 100 s must not pass a head
+    // that can now start at t=50, but may pass one that waits for t=200 whatever happens.
+    s.running[0].end = at(50);
+    const JobIndex middle = s.wait(1, 100);
+    const bool is_sticky = variant == BackfillVariant::easy_sticky;
+    EXPECT_EQ(s.decide(pass, 10), is_sticky ? Jobs{middle} : Jobs{});
+  }
+}
+
+// What made 11,146 s of 30,306 s: a head of 8 is promised t=100, and a job that keeps 3 GPUs until
+// t=1000 starts all the same.
+TEST(Backfill, UnguardedStartsWhatFitsAndTriesTheHeadOnlyWhenDue) {
+  Scene s = ten();
+  const JobIndex delays = s.wait(3, 1000);
+  QueuePass pass(BackfillVariant::unguarded);
+  EXPECT_EQ(s.decide(pass), Jobs{delays});
+  EXPECT_EQ(pass.promise().at, at(100));
+
+  // Everything ends at t=20: the head fits, and still waits for t=100.
+  Scene early = ten();
+  QueuePass other(BackfillVariant::unguarded);
+  EXPECT_EQ(early.decide(other), Jobs{});
+  for (QueuedJob& job : early.jobs) early.pool.give(job.shares);
+  early.running.clear();
+  EXPECT_EQ(early.decide(other, 20), Jobs{});
+  EXPECT_EQ(early.decide(other, 100), Jobs{early.waiting[0]});
 }
 
 TEST(Backfill, EveryVariantHasANameAndRules) {
-  for (const auto v :
-       {BackfillVariant::fifo, BackfillVariant::easy_counted, BackfillVariant::easy_reserved,
-        BackfillVariant::conservative, BackfillVariant::slurm_periodic}) {
-    EXPECT_FALSE(std::string(to_text(v)).empty());
-    EXPECT_GT(std::string(rules_of(v)).size(), 20u);
+  for (const Word<BackfillVariant>& row : words_of(BackfillVariant{}).rows()) {
+    EXPECT_GT(std::string(rules_of(row.value)).size(), 20u) << row.word;
   }
 }
 

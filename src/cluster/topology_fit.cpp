@@ -2,28 +2,24 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 
 namespace orrery::cluster {
 namespace {
 
-struct Subtree {
-  int free = 0;
-  int height = 0;  // 0 for a leaf
-};
-
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // Children follow their parents, so one pass from the back sums every subtree.
-std::vector<Subtree> measure(std::span<const TopologySwitch> tree) {
-  std::vector<Subtree> subtrees(tree.size());
-  for (int i = static_cast<int>(tree.size()) - 1; i >= 0; --i) {
-    subtrees[at(i)].free += tree[at(i)].free_nodes;
-    const int parent = tree[at(i)].parent;
+void measure(TopologyScratch& s) {
+  s.subtrees.assign(s.switches.size(), {});
+  for (int i = static_cast<int>(s.switches.size()) - 1; i >= 0; --i) {
+    TopologyScratch::Subtree& own = s.subtrees[at(i)];
+    own.free += s.switches[at(i)].free_nodes;
+    const int parent = s.switches[at(i)].parent;
     if (parent < 0) continue;
-    subtrees[at(parent)].free += subtrees[at(i)].free;
-    subtrees[at(parent)].height = std::max(subtrees[at(parent)].height, subtrees[at(i)].height + 1);
+    s.subtrees[at(parent)].free += own.free;
+    s.subtrees[at(parent)].height = std::max(s.subtrees[at(parent)].height, own.height + 1);
   }
-  return subtrees;
 }
 
 bool is_below(std::span<const TopologySwitch> tree, int node, int ancestor) {
@@ -47,41 +43,42 @@ std::size_t next_leaf(const std::vector<LeafShare>& free, int left) {
   return best;
 }
 
-std::vector<LeafShare> fill_leaves(std::span<const TopologySwitch> tree, int subtree, int nodes) {
-  std::vector<LeafShare> free;
-  for (int i = 0; i < static_cast<int>(tree.size()); ++i) {
-    if (tree[at(i)].free_nodes > 0 && is_below(tree, i, subtree)) {
-      free.push_back({.leaf = i, .nodes = tree[at(i)].free_nodes});
+void fill_leaves(int subtree, int nodes, TopologyScratch& s) {
+  s.free_leaves.clear();
+  for (int i = 0; i < static_cast<int>(s.switches.size()); ++i) {
+    if (s.switches[at(i)].free_nodes > 0 && is_below(s.switches, i, subtree)) {
+      s.free_leaves.push_back({.leaf = i, .nodes = s.switches[at(i)].free_nodes});
     }
   }
-  std::vector<LeafShare> taken;
+  s.fit.leaves.clear();
   while (nodes > 0) {
-    const std::size_t i = next_leaf(free, nodes);
-    const int share = std::min(nodes, free[i].nodes);
-    taken.push_back({.leaf = free[i].leaf, .nodes = share});
+    const std::size_t i = next_leaf(s.free_leaves, nodes);
+    const int share = std::min(nodes, s.free_leaves[i].nodes);
+    s.fit.leaves.push_back({.leaf = s.free_leaves[i].leaf, .nodes = share});
     nodes -= share;
-    free.erase(free.begin() + static_cast<std::ptrdiff_t>(i));
+    s.free_leaves.erase(s.free_leaves.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  return taken;
 }
 
 }  // namespace
 
-std::optional<TopologyFit> fit_topology(std::span<const TopologySwitch> tree, int nodes) {
-  const std::vector<Subtree> subtrees = measure(tree);
+bool fit_topology(int nodes, TopologyScratch& s) {
+  measure(s);
   int best = -1;
-  for (int i = 0; i < static_cast<int>(tree.size()); ++i) {
-    const Subtree& s = subtrees[at(i)];
-    if (s.free < nodes) continue;
-    const bool better = best < 0 || s.height < subtrees[at(best)].height ||
-                        (s.height == subtrees[at(best)].height && s.free < subtrees[at(best)].free);
+  for (int i = 0; i < static_cast<int>(s.switches.size()); ++i) {
+    const auto& own = s.subtrees[at(i)];
+    if (own.free < nodes) continue;
+    const bool better =
+        best < 0 || own.height < s.subtrees[at(best)].height ||
+        (own.height == s.subtrees[at(best)].height && own.free < s.subtrees[at(best)].free);
     if (better) best = i;
   }
-  if (best < 0 || nodes <= 0) return std::nullopt;
-  return TopologyFit{.subtree = best,
-                     .levels = subtrees[at(best)].height,
-                     .left_over = subtrees[at(best)].free - nodes,
-                     .leaves = fill_leaves(tree, best, nodes)};
+  if (best < 0 || nodes <= 0) return false;
+  s.fit.subtree = best;
+  s.fit.levels = s.subtrees[at(best)].height;
+  s.fit.left_over = s.subtrees[at(best)].free - nodes;
+  fill_leaves(best, nodes, s);
+  return true;
 }
 
 int fewest_leaves(int nodes, int nodes_per_leaf) {

@@ -4,10 +4,9 @@
 // lowest level; among those the one with the least left over; below it fill the fewest leaves.
 // Fewest leaves is greedy: first one leaf that holds all the rest with least left over, else the
 // fullest free leaf. Ties go to the lower id, so equal input gives equal placement.
+// The caller keeps the scratch, so that a placement in the middle of a run allocates nothing.
 #pragma once
 
-#include <optional>
-#include <span>
 #include <vector>
 
 namespace orrery::cluster {
@@ -31,8 +30,21 @@ struct TopologyFit {
   int left_over = 0;  // free nodes of the subtree that stay free
   std::vector<LeafShare> leaves;
 };
-// None where the whole tree has too few free nodes.
-std::optional<TopologyFit> fit_topology(std::span<const TopologySwitch> tree, int nodes);
+
+// `switches` is the question, `fit` the answer; the rest is room to think in.
+struct TopologyScratch {
+  std::vector<TopologySwitch> switches;
+  TopologyFit fit;
+  struct Subtree {
+    int free = 0;
+    int height = 0;  // 0 for a leaf
+  };
+  std::vector<Subtree> subtrees;
+  std::vector<LeafShare> free_leaves;
+  std::vector<int> left;  // of the caller's
+};
+// False where the whole tree has too few free nodes; scratch.fit is filled otherwise.
+bool fit_topology(int nodes, TopologyScratch& scratch);
 
 // How many leaves a gang needs at least when all are empty: the yardstick of a placement.
 int fewest_leaves(int nodes, int nodes_per_leaf);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <optional>
 
 #include "base/random.h"
 
@@ -16,6 +17,12 @@ std::vector<TopologySwitch> tree(std::vector<int> free) {
     t.push_back({leaf < 4 ? 1 : 2, free[static_cast<std::size_t>(leaf)]});
   }
   return t;
+}
+
+std::optional<TopologyFit> fit_topology(std::vector<TopologySwitch> switches, int nodes) {
+  TopologyScratch scratch{.switches = std::move(switches)};
+  if (!fit_topology(nodes, scratch)) return std::nullopt;
+  return scratch.fit;
 }
 
 // Real Slurm (22.05, topology/tree, leaves of 8) put a gang of 8 into one leaf.

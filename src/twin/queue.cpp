@@ -1,0 +1,223 @@
+#include "twin/queue.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace orrery::twin {
+namespace {
+
+using cluster::JobIndex;
+using cluster::QueuedJob;
+using cluster::RunningEnd;
+
+enum Kind : std::uint32_t { kDecide, kEligible, kAlarm };
+
+}  // namespace
+
+Queue::Queue(sim::Kernel& kernel, cluster::NodePool pool, QueueOptions options, QueuePort& port)
+    : kernel_(kernel),
+      pool_(std::move(pool)),
+      options_(std::move(options)),
+      port_(port),
+      pass_(options_.backfill) {}
+
+std::optional<JobIndex> Queue::submit(const JobRequest& request) {
+  const auto partition = static_cast<std::size_t>(request.partition);
+  const cluster::NodeMask* allowed =
+      options_.partitions.empty() ? nullptr : &options_.partitions[partition];
+  if (!pool_.could_ever_fit(request.ask, allowed)) return std::nullopt;
+  JobIndex index = static_cast<JobIndex>(jobs_.size());
+  if (unused_.empty()) {
+    jobs_.emplace_back();
+    states_.push_back(State::none);
+    tags_.push_back(0);
+    timers_.emplace_back();
+  } else {
+    index = unused_.back();
+    unused_.pop_back();
+  }
+  QueuedJob& job = jobs_[index];
+  job.ask = request.ask;
+  job.limit = request.limit;
+  job.submitted = kernel_.now();
+  job.priority = request.priority;
+  job.partition = static_cast<std::uint16_t>(request.partition);
+  job.qos = static_cast<std::uint16_t>(request.qos);
+  job.user = request.user;
+  tags_[index] = request.tag;
+  enqueue(index);
+  return index;
+}
+
+// Equals keep the order in which they came; most jobs go to the end.
+void Queue::enqueue(JobIndex job) {
+  const double priority = jobs_[job].priority;
+  auto at = waiting_.end();
+  const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
+  while (at != begin && jobs_[*(at - 1)].priority < priority) --at;
+  waiting_.insert(at, job);
+  states_[job] = State::waiting;
+  decide_later();
+}
+
+void Queue::remove_waiting(JobIndex job) {
+  const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
+  waiting_.erase(std::find(begin, waiting_.end(), job));
+}
+
+void Queue::decide_later() {
+  if (is_deciding_later_) return;
+  is_deciding_later_ = true;
+  kernel_.schedule(kernel_.now(), sim::EventRank::settle, *this, kDecide);
+}
+
+void Queue::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
+  if (kind == kEligible) return enqueue(static_cast<JobIndex>(data));
+  if (kind == kAlarm) return decide_later();
+  is_deciding_later_ = false;
+  decide();
+}
+
+cluster::QueueView Queue::view() const {
+  return {.now = kernel_.now(),
+          .jobs = jobs_,
+          .waiting = std::span(waiting_).subspan(first_),
+          .running = running_,
+          .partitions = options_.partitions};
+}
+
+void Queue::decide() {
+  if (waiting() == 0) return;
+  starts_.clear();
+  pass_.decide(view(), pool_, starts_);
+  if (!starts_.jobs.empty()) apply(starts_);
+  set_alarm();
+}
+
+// A policy that has promised a time looks again when it comes.
+void Queue::set_alarm() {
+  const sim::SimTime wake = pass_.wake();
+  if (wake == alarm_at_ || wake <= kernel_.now()) return;
+  kernel_.cancel(alarm_);
+  alarm_at_ = wake;
+  if (!wake.is_never()) alarm_ = kernel_.schedule(wake, sim::EventRank::control, *this, kAlarm);
+}
+
+void Queue::drop_started(const cluster::Starts& starts) {
+  std::size_t prefix = 0;
+  while (prefix < starts.jobs.size() && waiting_[first_ + prefix] == starts.jobs[prefix].job) {
+    ++prefix;
+  }
+  first_ += prefix;
+  if (prefix < starts.jobs.size()) {
+    const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
+    waiting_.erase(std::remove_if(begin, waiting_.end(),
+                                  [this](JobIndex j) { return states_[j] == State::running; }),
+                   waiting_.end());
+  }
+  // What was started from the front is cut off when it is the larger part, so each is moved once.
+  if (first_ * 2 > waiting_.size()) {
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+}
+
+// All books are kept before anybody is told: a port may submit or cancel within its call.
+void Queue::apply(const cluster::Starts& starts) {
+  for (const cluster::Starts::One& one : starts.jobs) {
+    QueuedJob& job = jobs_[one.job];
+    job.started = kernel_.now();
+    const auto where = starts.of(one);
+    job.shares.assign(where.begin(), where.end());
+    states_[one.job] = State::running;
+    const RunningEnd end{.end = kernel_.now() + job.limit, .job = one.job};
+    running_.insert(std::ranges::upper_bound(running_, end.end, {}, &RunningEnd::end), end);
+  }
+  running_count_ += starts.jobs.size();
+  drop_started(starts);
+  for (std::size_t i = 0; i < starts_.jobs.size(); ++i) {
+    const JobIndex job = starts_.jobs[i].job;
+    if (states_[job] == State::running)
+      port_.job_started(job, tags_[job], starts_.of(starts_.jobs[i]));
+  }
+}
+
+bool Queue::is_running(JobIndex job) const { return states_[job] == State::running; }
+
+void Queue::release(JobIndex index) {
+  QueuedJob& job = jobs_[index];
+  pool_.give(job.shares);
+  job.shares.clear();
+  const sim::SimTime end = job.started + job.limit;
+  auto at = std::ranges::lower_bound(running_, end, {}, &RunningEnd::end);
+  while (at->job != index) ++at;
+  running_.erase(at);
+  --running_count_;
+  decide_later();
+}
+
+void Queue::forget(JobIndex job) {
+  states_[job] = State::none;
+  unused_.push_back(job);
+}
+
+void Queue::finish(JobIndex job) {
+  assert(states_[job] == State::running);
+  release(job);
+  forget(job);
+}
+
+void Queue::cancel(JobIndex job) {
+  assert(states_[job] != State::none);
+  if (states_[job] == State::running) release(job);
+  if (states_[job] == State::waiting) remove_waiting(job);
+  if (states_[job] == State::delayed) kernel_.cancel(timers_[job]);
+  forget(job);
+}
+
+void Queue::stop(JobIndex job, StopCause cause) {
+  release(job);
+  states_[job] = State::delayed;
+  timers_[job] = kernel_.schedule(kernel_.now().after(options_.requeue_delay),
+                                  sim::EventRank::start, *this, kEligible, job);
+  port_.job_stopped(job, tags_[job], cause);
+}
+
+void Queue::preempt(JobIndex job) {
+  assert(states_[job] == State::running);
+  stop(job, StopCause::preempted);
+}
+
+void Queue::node_down(int node) {
+  if (!pool_.is_up(node)) return;
+  pool_.set_up(node, false);
+  hit_.clear();
+  for (const RunningEnd& end : running_) {
+    const auto& shares = jobs_[end.job].shares;
+    const auto is_here = [node](const cluster::NodeShare& s) { return s.node == node; };
+    if (std::ranges::any_of(shares, is_here)) hit_.push_back(end.job);
+  }
+  for (std::size_t i = 0; i < hit_.size(); ++i) {
+    if (states_[hit_[i]] == State::running) stop(hit_[i], StopCause::node_lost);
+  }
+  decide_later();
+}
+
+void Queue::node_up(int node) {
+  pool_.set_up(node, true);
+  decide_later();
+}
+
+void Queue::set_priority(JobIndex job, double priority) {
+  jobs_[job].priority = priority;
+  if (states_[job] != State::waiting) return;
+  remove_waiting(job);
+  enqueue(job);
+}
+
+cluster::WaitAnswer Queue::why(JobIndex job) const {
+  if (states_[job] != State::waiting) return {.reason = cluster::WaitReason::not_yet};
+  return cluster::explain_wait(options_.backfill, view(), pool_, job);
+}
+
+}  // namespace orrery::twin

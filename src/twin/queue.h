@@ -1,0 +1,125 @@
+// The queue of a fleet in simulated time: jobs come, wait, start on named GPUs, end, are put back.
+//
+// It holds the nodes and drives cluster/'s policies: once at the end of every instant at which
+// something changed (EventRank::settle), so that jobs that end together free their GPUs together.
+// Whoever submits a job is told at once when it can never start, and through its port when it
+// starts and where, and when it loses its place. The queue does not know how long a job runs: its
+// owner calls finish(). A job's index is its name until it has finished or was cancelled; then the
+// index may be used again. Nothing is allocated in the steady state: jobs, their places and the
+// lists keep their memory.
+//
+// What the port may do inside a call: submit, finish, cancel, anything; decisions that follow are
+// made at the end of the same instant.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cluster/backfill.h"
+#include "cluster/wait_reason.h"
+#include "sim/kernel.h"
+
+namespace orrery::twin {
+
+// Why a running job lost its GPUs.
+enum class StopCause { preempted, node_lost };
+inline constexpr Word<StopCause> kStopCauseWords[] = {{StopCause::preempted, "preempted"},
+                                                      {StopCause::node_lost, "node-lost"}};
+constexpr WordTable<StopCause> words_of(StopCause) { return kStopCauseWords; }
+
+// What the queue tells the owner of a job. `tag` is the owner's own.
+class QueuePort {
+ public:
+  // It runs from now on, on these GPUs; the span lives only during the call.
+  virtual void job_started(cluster::JobIndex job, std::uint64_t tag,
+                           std::span<const cluster::NodeShare> where) = 0;
+  // Its GPUs are gone at this instant. It is back in the queue, behind its requeue delay; an owner
+  // that does not want that calls cancel().
+  virtual void job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) = 0;
+
+ protected:
+  ~QueuePort() = default;
+};
+
+struct JobRequest {
+  cluster::GpuAsk ask;
+  sim::SimTime limit;   // the owner's estimate of the run time, at the most
+  double priority = 0;  // higher goes first; equals in the order they came
+  int partition = 0;
+  int qos = 0;
+  std::uint32_t user = 0;
+  std::uint64_t tag = 0;
+};
+
+struct QueueOptions {
+  cluster::BackfillVariant backfill = cluster::BackfillVariant::easy;
+  std::vector<cluster::NodeMask> partitions{};  // none: one that has every node
+  Seconds requeue_delay;  // until a job that lost its place may start again (Slurm: about 120 s)
+};
+
+class Queue final : public sim::EventHandler {
+ public:
+  Queue(sim::Kernel& kernel, cluster::NodePool pool, QueueOptions options, QueuePort& port);
+  ~Queue() { kernel_.forget(*this); }
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  // None where the job can never start on this fleet.
+  std::optional<cluster::JobIndex> submit(const JobRequest& request);
+  void finish(cluster::JobIndex job);   // a running job gives back its GPUs and is gone
+  void cancel(cluster::JobIndex job);   // the same, wherever it stands
+  void preempt(cluster::JobIndex job);  // a running job goes back into the queue
+  // Jobs on the node lose all their GPUs, on other nodes too, and are requeued.
+  void node_down(int node);
+  void node_up(int node);
+  void set_priority(cluster::JobIndex job, double priority);
+
+  const cluster::NodePool& pool() const { return pool_; }
+  const cluster::QueuedJob& job(cluster::JobIndex job) const { return jobs_[job]; }
+  bool is_running(cluster::JobIndex job) const;
+  std::size_t waiting() const { return waiting_.size() - first_; }
+  std::size_t running() const { return running_count_; }
+  // Why a waiting job waits, and what would start it.
+  cluster::WaitAnswer why(cluster::JobIndex job) const;
+
+  void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
+
+ private:
+  enum class State : std::uint8_t { none, waiting, delayed, running };
+
+  void decide();
+  void decide_later();
+  void set_alarm();
+  void apply(const cluster::Starts& starts);
+  void drop_started(const cluster::Starts& starts);
+  void enqueue(cluster::JobIndex job);
+  void remove_waiting(cluster::JobIndex job);
+  void release(cluster::JobIndex job);
+  void stop(cluster::JobIndex job, StopCause cause);
+  void forget(cluster::JobIndex job);
+  cluster::QueueView view() const;
+
+  sim::Kernel& kernel_;
+  cluster::NodePool pool_;
+  QueueOptions options_;
+  QueuePort& port_;
+  cluster::QueuePass pass_;
+  std::vector<cluster::QueuedJob> jobs_;
+  std::vector<State> states_;
+  std::vector<std::uint64_t> tags_;
+  std::vector<sim::TimerId> timers_;  // of delayed jobs
+  std::vector<cluster::JobIndex> unused_;
+  std::vector<cluster::JobIndex> waiting_;  // from first_ on, by priority
+  std::size_t first_ = 0;
+  std::vector<cluster::RunningEnd> running_;  // by end
+  std::size_t running_count_ = 0;
+  cluster::Starts starts_;
+  std::vector<cluster::JobIndex> hit_;  // by a lost node
+  bool is_deciding_later_ = false;
+  sim::TimerId alarm_;
+  sim::SimTime alarm_at_ = sim::SimTime::never();
+};
+
+}  // namespace orrery::twin

@@ -1,0 +1,231 @@
+#include "twin/queue.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace orrery::twin {
+namespace {
+
+using cluster::BackfillVariant;
+using cluster::JobIndex;
+using cluster::NodePool;
+using cluster::NodeShare;
+using cluster::PlacementRule;
+using sim::SimTime;
+
+SimTime at(double s) { return SimTime::from(seconds(s)); }
+
+// Runs jobs that last as long as they are told, and keeps the books that the queue should keep:
+// who has which GPU, who started, stopped and finished how often.
+class Owner final : public QueuePort, public sim::EventHandler {
+ public:
+  struct Book {
+    int gpus = 0;
+    double length = 0;
+    int starts = 0;
+    int stops = 0;
+    int finishes = 0;
+    bool rejected = false;
+    SimTime started;
+    JobIndex index = cluster::kNoJob;
+    sim::TimerId end;
+    std::vector<NodeShare> held;
+  };
+
+  explicit Owner(sim::Kernel& kernel, NodePool pool, QueueOptions options)
+      : kernel_(kernel), used_(static_cast<std::size_t>(pool.nodes()), 0) {
+    queue_.emplace(kernel, std::move(pool), std::move(options), *this);
+  }
+
+  std::size_t add(double when, int gpus, double length, double limit = 0, double priority = 0) {
+    books_.push_back({.gpus = gpus, .length = length});
+    asks_.push_back({.ask = {.gpus = gpus},
+                     .limit = at(limit > 0 ? limit : length),
+                     .priority = priority,
+                     .tag = books_.size() - 1});
+    kernel_.schedule(at(when), sim::EventRank::start, *this, 0, books_.size() - 1);
+    return books_.size() - 1;
+  }
+
+  void job_started(JobIndex job, std::uint64_t tag, std::span<const NodeShare> where) override {
+    Book& b = books_[tag];
+    EXPECT_EQ(b.index, job);
+    EXPECT_TRUE(b.held.empty());
+    int sum = 0;
+    for (const NodeShare& s : where) {
+      sum += s.gpus;
+      std::uint64_t& used = used_[static_cast<std::size_t>(s.node)];
+      EXPECT_EQ(used & s.mask, 0u) << "a GPU is used twice";
+      EXPECT_TRUE(queue_->pool().is_up(s.node));
+      used |= s.mask;
+    }
+    EXPECT_EQ(sum, b.gpus) << "a gang starts whole";
+    ++b.starts;
+    b.started = kernel_.now();
+    b.held.assign(where.begin(), where.end());
+    order_.push_back(tag);
+    b.end = kernel_.schedule(kernel_.now().after(seconds(b.length)), sim::EventRank::finish, *this,
+                             1, tag);
+  }
+  void job_stopped(JobIndex, std::uint64_t tag, StopCause) override {
+    Book& b = books_[tag];
+    leave(b);
+    ++b.stops;
+    kernel_.cancel(b.end);
+  }
+  void on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) override {
+    if (kind == 0) {
+      const auto index = queue_->submit(asks_[data]);
+      books_[data].rejected = !index;
+      if (index) books_[data].index = *index;
+    } else if (kind == 1) {
+      leave(books_[data]);
+      ++books_[data].finishes;
+      queue_->finish(books_[data].index);
+    } else if (kind == 2) {
+      queue_->node_down(static_cast<int>(data));
+    } else {
+      queue_->node_up(static_cast<int>(data));
+    }
+  }
+  void leave(Book& b) {
+    for (const NodeShare& s : b.held) used_[static_cast<std::size_t>(s.node)] &= ~s.mask;
+    gpu_seconds_ += b.gpus * (kernel_.now() - b.started).ns();
+    b.held.clear();
+  }
+
+  Queue& queue() { return *queue_; }
+  const std::vector<Book>& books() const { return books_; }
+  const std::vector<std::size_t>& order() const { return order_; }
+  std::int64_t gpu_ns() const { return gpu_seconds_; }
+
+ private:
+  sim::Kernel& kernel_;
+  std::optional<Queue> queue_;
+  std::vector<Book> books_;
+  std::vector<JobRequest> asks_;
+  std::vector<std::size_t> order_;
+  std::vector<std::uint64_t> used_;
+  std::int64_t gpu_seconds_ = 0;
+};
+
+QueueOptions with(BackfillVariant v) { return {.backfill = v}; }
+
+TEST(Queue, StartsInOrderAndBackfills) {
+  for (const bool easy : {false, true}) {
+    sim::Kernel kernel;
+    Owner owner(kernel, NodePool({4}), with(easy ? BackfillVariant::easy : BackfillVariant::fifo));
+    owner.add(0, 3, 100);
+    const auto wide = owner.add(1, 4, 10);
+    const auto brief_one = owner.add(2, 1, 50);
+    kernel.run();
+    EXPECT_EQ(owner.books()[wide].started, at(100));
+    EXPECT_EQ(owner.books()[brief_one].started, easy ? at(2) : at(110));
+  }
+}
+
+TEST(Queue, JobsThatEndTogetherFreeTheirGpusTogether) {
+  sim::Kernel kernel;
+  Owner owner(kernel, NodePool({2}), with(BackfillVariant::easy));
+  owner.add(0, 1, 100);
+  owner.add(0, 1, 100);
+  const auto wide = owner.add(1, 2, 10);
+  const auto narrow = owner.add(1, 1, 100);  // never sees the half-freed instant
+  kernel.run();
+  EXPECT_EQ(owner.books()[wide].started, at(100));
+  EXPECT_EQ(owner.books()[narrow].started, at(110));
+}
+
+TEST(Queue, PriorityGoesFirstAndEqualsKeepTheirOrder) {
+  sim::Kernel kernel;
+  Owner owner(kernel, NodePool({1}), with(BackfillVariant::fifo));
+  owner.add(0, 1, 10);
+  const auto a = owner.add(1, 1, 10);
+  const auto b = owner.add(2, 1, 10);
+  const auto c = owner.add(3, 1, 10, 10, 5);
+  kernel.run();
+  EXPECT_EQ(owner.order(), (std::vector<std::size_t>{0, c, a, b}));
+}
+
+TEST(Queue, ALostNodeStopsTheWholeGangAndItComesBack) {
+  sim::Kernel kernel;
+  QueueOptions options = with(BackfillVariant::fifo);
+  options.requeue_delay = seconds(120);
+  Owner owner(kernel, NodePool({8, 8, 8}), options);
+  const auto gang = owner.add(0, 16, 1000);
+  kernel.schedule(at(50), sim::EventRank::control, owner, 2, 1);
+  kernel.run();
+  EXPECT_EQ(owner.books()[gang].stops, 1);
+  EXPECT_EQ(owner.books()[gang].started, at(170));
+  EXPECT_EQ(owner.books()[gang].finishes, 1);
+}
+
+TEST(Queue, SaysWhyAJobWaits) {
+  sim::Kernel kernel;
+  Owner owner(kernel, NodePool({4, 4}), with(BackfillVariant::easy));
+  owner.add(0, 3, 100);
+  owner.add(0, 3, 200);
+  const auto wide = owner.add(1, 8, 10);
+  const auto pair = owner.add(1, 2, 10);
+  const auto narrow = owner.add(1, 1, 5000);
+  const auto huge = owner.add(1, 9, 10);
+  kernel.run(at(2));
+  const auto why = [&](std::size_t i) { return owner.queue().why(owner.books()[i].index); };
+  EXPECT_EQ(why(wide).reason, cluster::WaitReason::resources);
+  EXPECT_EQ(why(wide).gpus_short, 6);
+  EXPECT_EQ(why(wide).earliest, at(200));
+  EXPECT_EQ(why(pair).reason, cluster::WaitReason::fragmented);
+  EXPECT_EQ(why(pair).earliest, at(100));
+  EXPECT_EQ(why(narrow).reason, cluster::WaitReason::promise);
+  EXPECT_EQ(why(narrow).limit_to_pass, at(198));
+  EXPECT_TRUE(owner.books()[huge].rejected);
+  EXPECT_NE(to_text(why(narrow), at(2)).find("3.3 min"), std::string::npos)
+      << to_text(why(narrow), at(2));
+}
+
+// Random jobs and faults under every variant and rule: no GPU twice, gangs whole (checked in
+// Owner), no job lost or finished twice, GPU-seconds conserved.
+TEST(Queue, KeepsItsBooksUnderFaults) {
+  for (const auto& row : words_of(BackfillVariant{}).rows()) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      SCOPED_TRACE(std::string(row.word) + " seed " + std::to_string(seed));
+      RandomStream random(seed, "test/queue");
+      const auto rule = static_cast<PlacementRule>(seed % 3);
+      QueueOptions options = with(row.value);
+      options.requeue_delay = seconds(static_cast<double>(seed % 2) * 30);
+      sim::Kernel kernel(seed);
+      Owner owner(kernel, NodePool(std::vector<int>(9, 8), rule, cluster::even_tree(9, 3, 2)),
+                  options);
+      double now = 0;
+      for (int i = 0; i < 400; ++i) {
+        now += random.exponential(20);
+        const int gpus = 1 + static_cast<int>(random.below(random.below(5) == 0 ? 72 : 8));
+        const double length = 1 + std::floor(random.exponential(200));
+        owner.add(std::floor(now), gpus, length, length * (1 + std::floor(random.uniform() * 3)));
+      }
+      for (int i = 0; i < 60; ++i) {
+        const double when = std::floor(random.uniform() * now);
+        const auto node = random.below(9);
+        kernel.schedule(at(when), sim::EventRank::control, owner, 2, node);
+        kernel.schedule(at(when + 300), sim::EventRank::control, owner, 3, node);
+      }
+      kernel.run();
+      EXPECT_EQ(owner.queue().waiting(), 0u);
+      EXPECT_EQ(owner.queue().running(), 0u);
+      EXPECT_EQ(owner.queue().pool().free_gpus(), 72);
+      std::int64_t asked = 0;
+      for (const auto& b : owner.books()) {
+        if (b.rejected) continue;
+        EXPECT_EQ(b.finishes, 1);
+        EXPECT_EQ(b.starts, b.stops + 1);
+        asked += b.gpus * static_cast<std::int64_t>(b.length) * 1'000'000'000;
+      }
+      // What was used beyond what was asked is what stopped jobs had done.
+      EXPECT_GE(owner.gpu_ns(), asked);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery::twin
