@@ -12,6 +12,7 @@
 
 namespace orrery::cli {
 
+Verb lifecycle_verb();
 Verb rehearse_verb();
 Verb stragglers_verb();
 
@@ -187,9 +188,11 @@ Verb agent_verb() {
           .summary = "Run a policy on a live system",
           .examples = {"orrery agent recover --journal recover.jsonl",
                        "orrery agent rehearse --nodes 64 --faults 10",
-                       "orrery agent stragglers steps.csv"},
+                       "orrery agent stragglers steps.csv",
+                       "orrery agent lifecycle --place hot=/ckpt,written,newest=3 "
+                       "--place cold=s3://bucket/run,milestones --journal life.jsonl"},
           .prepare = {},
-          .verbs = {recover_verb(), rehearse_verb(), stragglers_verb()}};
+          .verbs = {recover_verb(), rehearse_verb(), stragglers_verb(), lifecycle_verb()}};
 }
 
 }  // namespace orrery::cli

@@ -361,7 +361,8 @@ Outcome<Page> Client::list(const std::string& prefix, const std::string& token, 
     if (item.name != "Contents") continue;
     const auto bytes = parse_integer(item.text_of("Size"));
     page.entries.push_back({.key = std::string(item.text_of("Key")),
-                            .bytes = static_cast<std::uint64_t>(bytes.value_or(0))});
+                            .bytes = static_cast<std::uint64_t>(bytes.value_or(0)),
+                            .etag = unquoted(item.text_of("ETag"))});
   }
   if (root.text_of("IsTruncated") == "true") page.next = root.text_of("NextContinuationToken");
   return page;

@@ -104,6 +104,7 @@ struct Object {
 struct Entry {
   std::string key;
   std::uint64_t bytes = 0;
+  std::string etag = {};  // without its quotes
 };
 struct Page {
   std::vector<Entry> entries;
