@@ -56,8 +56,9 @@ struct Calculator {
   Result<Calculation> (*ask)(CalcValues& values, const machine::Models& models);
 };
 
-// In the order of the work; the rows are in calculator_table.cpp.
+// In the order of the work; the rows are in calculator_table.cpp and beside their arithmetic.
 std::vector<Calculator> every_calculator();
+Calculator durability_calculator();
 // The same, made once.
 std::span<const Calculator> calculators();
 const Calculator* find_calculator(std::string_view name);  // nullptr where there is none
