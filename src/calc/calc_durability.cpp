@@ -133,11 +133,8 @@ std::vector<CalcParameter> durability_parameters() {
                          .low = 1,
                          .high = high};
   };
-  CalcParameter parity =
-      whole_number("parity", "parity shards, or copies beyond the first", "2", 8);
-  parity.low = 0;
   return {whole_number("data", "data shards; 1 for copies", "8", 32),
-          parity,
+          whole_number("parity", "parity shards, or copies beyond the first", "2", 8),
           {.name = "failures",
            .label = "share of the drives that fail in a year",
            .kind = number,
