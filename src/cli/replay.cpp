@@ -12,6 +12,7 @@
 #include "twin/fleet_pool.h"
 #include "twin/pod_replay.h"
 #include "twin/replay.h"
+#include "twin/rewind.h"
 
 namespace orrery::cli {
 namespace {
@@ -294,6 +295,70 @@ std::string json_of(const std::vector<Played>& all, const Stage& stage, const st
   return w.text() + '\n';
 }
 
+// More of the same: GPUs of a pool, nodes like the last one otherwise.
+cluster::NodePool enlarged(const cluster::NodePool& pool, int more) {
+  if (pool.is_plain()) return cluster::NodePool({pool.gpus() + more});
+  std::vector<int> gpus;
+  for (int n = 0; n < pool.nodes(); ++n) gpus.push_back(pool.gpus_on(n));
+  gpus.insert(gpus.end(), static_cast<std::size_t>(more), gpus.back());
+  const int nodes = static_cast<int>(gpus.size());
+  return cluster::NodePool(std::move(gpus), pool.rule(), cluster::even_tree(nodes, 32, 16));
+}
+
+twin::RewindOptions rewind_of(const Stage& stage, std::int64_t more) {
+  using enum cluster::BackfillVariant;
+  twin::RewindOptions options{.playing = stage.options, .policies = {fifo, easy, slurm}};
+  for (const cluster::BackfillVariant policy : stage.policies) {
+    options.what_ifs.push_back({std::string(word_of(policy)), policy, stage.pool});
+    if (more <= 0) continue;
+    options.what_ifs.push_back({fmt::format("{}, {} {} more", word_of(policy), grouped(more),
+                                            stage.pool.is_plain() ? "GPUs" : "nodes"),
+                                policy, enlarged(stage.pool, static_cast<int>(more))});
+  }
+  return options;
+}
+
+std::string text_of(const twin::RewindResult& r) {
+  const auto percent = [](double share) { return fmt::format("{:.0f} %", share * 100); };
+  const auto t = [](double s) { return brief(seconds(s)); };
+  std::string out = fmt::format(
+      "\ncalibrated on the first half ({} jobs): {}, {} of the fleet, {} from submission to start "
+      "at "
+      "the least; waits are off by {} of their sum\n",
+      grouped(r.first.jobs), word_of(r.policy), percent(r.share), t(r.start_delay_s),
+      percent(r.first.error));
+  out += fmt::format(
+      "on the second half ({} jobs), not looked at: mean wait {} recorded, {} simulated; off by {} "
+      "of their sum\n\n  {:<28} {:>12} {:>12} {:>12}\n",
+      grouped(r.second.jobs), t(r.second.recorded_s), t(r.second.simulated_s),
+      percent(r.second.error), "what if (second half)", "mean wait", "low", "high");
+  for (const twin::WhatIfAnswer& a : r.answers) {
+    out += fmt::format("  {:<28} {:>12} {:>12} {:>12}\n", a.name, t(a.mean_wait.value),
+                       t(a.mean_wait.low), t(a.mean_wait.high));
+  }
+  return out;
+}
+
+void write_half(JsonWriter& w, const char* name, const twin::RewindHalf& half) {
+  w.key(name).begin_object().field("jobs", half.jobs).field("recorded_wait_s", half.recorded_s);
+  w.field("simulated_wait_s", half.simulated_s).field("error", half.error).end_object();
+}
+
+std::string json_of(const twin::RewindResult& r) {
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("policy", word_of(r.policy));
+  w.field("fleet_share", r.share).field("start_delay_s", r.start_delay_s);
+  write_half(w, "first_half", r.first);
+  write_half(w, "second_half", r.second);
+  w.key("what_if").begin_array();
+  for (const twin::WhatIfAnswer& a : r.answers) {
+    w.begin_object().field("name", a.name).field("mean_wait_s", a.mean_wait.value);
+    w.field("low", a.mean_wait.low).field("high", a.mean_wait.high).end_object();
+  }
+  w.end_array().end_object();
+  return w.text() + '\n';
+}
+
 }  // namespace
 
 void bind_replay(ReplayArguments& o, Arguments& a) {
@@ -323,6 +388,10 @@ void bind_replay(ReplayArguments& o, Arguments& a) {
   a.option("--pod-nodes", o.pod_nodes, "nodes of a trace of pods (openb); --policy best-fit, fgd",
            "FILE");
   a.option("--load", o.load, "of pods: GPUs asked for over GPUs there are");
+  a.flag("--rewind", o.rewind,
+         "calibrate on the trace's first half, state the error on its second, then the what-ifs: "
+         "each --policy");
+  a.option("--more", o.more, "of --rewind: also with so many more GPUs or nodes");
   a.option("--why", o.why, "ask at this time who waits, why, and what would start it", "TIME");
 }
 
@@ -334,6 +403,16 @@ ExitCode run_replay(const ReplayArguments& o, const std::string& design, std::ui
   auto stage = stage_of(o, *text, design, terminal);
   if (!stage) return refuse(terminal, stage.error());
   stage->options.seed = seed;
+  if (o.rewind) {
+    if (o.more < 0 || o.more > kReplayNodesMax) {
+      return refuse(terminal, {replay_usage("no such --more", "0 to 200000")});
+    }
+    const auto result = twin::rewind(stage->trace.jobs, stage->pool, rewind_of(*stage, o.more));
+    if (!result) return refuse(terminal, result.error());
+    terminal.out << (format == Format::json ? json_of(*result)
+                                            : head_of(*stage, o.file) + text_of(*result));
+    return ExitCode::good;
+  }
   if (format == Format::text) terminal.out << head_of(*stage, o.file);
   std::vector<Played> all;
   for (const cluster::BackfillVariant policy : stage->policies) {

@@ -28,6 +28,8 @@ struct ReplayArguments {
   std::optional<std::string> why;
   std::optional<std::string> pod_nodes;
   double load = 1.3;
+  bool rewind = false;
+  std::int64_t more = 0;
 };
 
 void bind_replay(ReplayArguments& o, Arguments& a);

@@ -17,8 +17,10 @@ std::vector<JobIndex> eligible_for(const QueuedJob& job, const QueueView& view,
   }
   const auto cost = [&](JobIndex j) {
     const QueuedJob& other = view.job(j);
-    return std::tuple(other.tier, preemption_cost(other, view.now, rules).base() / other.ask.gpus,
-                      j);
+    const double dear = rules.order == VictimOrder::fewest_nodes
+                            ? static_cast<double>(other.shares.size())
+                            : preemption_cost(other, view.now, rules).base() / other.ask.gpus;
+    return std::tuple(other.tier, dear, j);
   };
   std::ranges::sort(eligible, {}, cost);
   return eligible;

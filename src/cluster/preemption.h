@@ -16,7 +16,16 @@
 
 namespace orrery::cluster {
 
+enum class VictimOrder {
+  cheapest,      // by lost GPU-seconds for each GPU freed
+  fewest_nodes,  // Slurm's preempt/partition_prio: the smallest first, whatever it loses
+};
+inline constexpr Word<VictimOrder> kVictimOrderWords[] = {
+    {VictimOrder::cheapest, "cheapest"}, {VictimOrder::fewest_nodes, "fewest-nodes"}};
+constexpr WordTable<VictimOrder> words_of(VictimOrder) { return kVictimOrderWords; }
+
 struct PreemptionRules {
+  VictimOrder order = VictimOrder::cheapest;
   Seconds checkpoint;        // between saves of a job; zero: work since its start is lost
   bool saves_first = false;  // the victim is given time to save: it loses that and no work
   Seconds save;

@@ -78,6 +78,15 @@ TEST(Preemption, WantsThePlaceAndNotTheCount) {
   EXPECT_EQ(plan->victims, Victims{c});  // A alone frees nothing whole, C does with what is free
 }
 
+// Slurm took a job of one node that had run longer, and left a younger one of two nodes alone.
+TEST(Preemption, SlurmTakesTheSmallest) {
+  VictimScene s{NodePool({8, 8, 8})};
+  const JobIndex narrow = s.run(8, 500);
+  const JobIndex wide = s.run(16, 20);
+  EXPECT_EQ(s.choose(8)->victims, Victims{wide});
+  EXPECT_EQ(s.choose(8, {.order = VictimOrder::fewest_nodes})->victims, Victims{narrow});
+}
+
 TEST(Preemption, TierAndMinimumRuntimeProtect) {
   VictimScene s{NodePool({16})};
   s.run(8, 1800);
