@@ -1,6 +1,7 @@
 #include "cluster/profile.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace orrery::cluster {
 
@@ -98,6 +99,8 @@ SimTime FreeProfile::find(const GpuAsk& ask, SimTime length, const NodeMask* all
     return at;
   }
   for (std::size_t first = 0; first < times_.size() && times_[first] <= latest; ++first) {
+    // Most starts are ruled out by the count alone.
+    if (std::accumulate(free_of(first), free_of(first) + nodes_, 0) < ask.gpus) continue;
     const SimTime until = times_[first] + length;
     least_.assign(free_of(first), free_of(first) + nodes_);
     for (std::size_t step = first + 1; step < times_.size() && times_[step] < until; ++step) {

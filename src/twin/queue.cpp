@@ -75,7 +75,11 @@ void Queue::decide_later() {
 }
 
 void Queue::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
-  if (kind == kEligible) return enqueue(static_cast<JobIndex>(data));
+  if (kind == kEligible) {
+    // What a policy had promised it before its first start holds no more.
+    ++surprises_;
+    return enqueue(static_cast<JobIndex>(data));
+  }
   if (kind == kAlarm) return decide_later();
   is_deciding_later_ = false;
   decide();

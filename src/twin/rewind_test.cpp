@@ -13,7 +13,7 @@ using cluster::NodePool;
 // A cluster of 60 GPUs under EASY that loses work to failures; its accounting says so many waited
 // so long. Limits are wrong by up to four times.
 workload::JobTrace recorded(BackfillVariant policy, int gpus, std::uint64_t seed) {
-  workload::JobMix mix{.jobs = 3000, .span = days(20), .day_swing = 0.7, .limit_factor = 4};
+  workload::JobMix mix{.jobs = 1200, .span = days(8), .day_swing = 0.7, .limit_factor = 4};
   mix.classes = {{.widths = {{1, 6}, {4, 2}, {8, 2}, {24, 0.5}},
                   .runs = {{0, seconds(60)}, {0.5, seconds(3000)}, {1, seconds(40'000)}}}};
   workload::JobTrace trace = workload::synthesize_jobs(mix, seed);
@@ -36,7 +36,7 @@ TEST(Rewind, FindsThePolicyAndTheGpusThatWereThere) {
   const workload::JobTrace trace = recorded(BackfillVariant::easy, 57, 3);
   const NodePool fleet({60});  // 95 % of it were there to use
   const RewindOptions options{
-      .policies = {BackfillVariant::fifo, BackfillVariant::easy, BackfillVariant::conservative},
+      .policies = {BackfillVariant::fifo, BackfillVariant::easy},
       .what_ifs = {{"fifo", BackfillVariant::fifo, fleet},
                    {"a third more", BackfillVariant::easy, NodePool({80})}}};
   const auto r = rewind(trace.jobs, fleet, options);
