@@ -22,7 +22,7 @@ class Actor {
  public:
   Actor(const ClusterLook& view, RecoveryMemory& memory, const RecoveryPolicy& policy,
         Decision& decision)
-      : view_(view), memory_(memory), policy_(policy), decision_(decision) {
+      : view_(view), memory_(memory), policy_(policy), decision_(decision), fleet_(view.well) {
     for (const NodeView& node : view.nodes) {
       if (node.spare) continue;
       ++fleet_;
@@ -283,9 +283,14 @@ const char* to_text(ActionKind kind) {
 Decision decide(const ClusterLook& view, const RecoveryMemory& memory,
                 const RecoveryPolicy& policy) {
   RecoveryMemory now = memory;
+  return decide_and_remember(view, now, policy);
+}
+
+Decision decide_and_remember(const ClusterLook& view, RecoveryMemory& memory,
+                             const RecoveryPolicy& policy) {
   Decision decision;
-  decision.events = observe(view, now, policy);
-  Actor(view, now, policy, decision).run();
+  decision.events = observe(view, memory, policy);
+  Actor(view, memory, policy, decision).run();
   return decision;
 }
 

@@ -45,6 +45,7 @@ struct NodeView {
   bool drained = false;  // takes no new work, by anyone's wish
   bool broken = false;   // drained as unfit while its daemon lives: work on it must move
   bool spare = false;    // drained to be kept in reserve
+  std::string job = {};  // that has it, where the port knows; then JobView::nodes may be left out
 
   bool operator==(const NodeView&) const = default;
 };
@@ -54,6 +55,8 @@ struct ClusterLook {
   Seconds now;
   std::vector<JobView> jobs;
   std::vector<NodeView> nodes;
+  // So many more nodes answer, work and are in service: there is nothing to say of them.
+  int well = 0;
 
   bool operator==(const ClusterLook&) const = default;
 };
@@ -72,7 +75,8 @@ struct RecoveryPolicy {
   // So many losses in a row, each on another node and soon after the start, are the job's doing.
   int crash_loop = 4;
   Seconds crash_run = minutes(10);
-  int losses_max = 50;               // of one job, whatever the cause
+  // Of one job, whatever the cause, beyond thrice what the fleet's rate gives its nodes.
+  int losses_max = 50;
   Seconds settle = seconds(1);       // before an action is asked for again; doubles where refused,
   Seconds settle_max = seconds(60);  // to this at most
 };
@@ -109,5 +113,8 @@ struct Decision {
 
 Decision decide(const ClusterLook& view, const RecoveryMemory& memory,
                 const RecoveryPolicy& policy);
+// The same for a driver that keeps no journal: the events are applied to its memory at once.
+Decision decide_and_remember(const ClusterLook& view, RecoveryMemory& memory,
+                             const RecoveryPolicy& policy);
 
 }  // namespace orrery::failure

@@ -153,6 +153,7 @@ void apply(RecoveryMemory& m, const RecoveryEvent& e, Seconds memory) {
       m.alerted.insert(e.key);
       break;
     default:
+      if (e.kind == Kind::node_failed) m.all = struck(m.all, e.at, e.weight, memory);
       apply_to_node(m.nodes[e.node], e, memory);
       if (e.kind == Kind::node_back) forget(m, e.node);
       break;

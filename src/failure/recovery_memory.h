@@ -101,6 +101,7 @@ struct Attempt {
 struct RecoveryMemory {
   std::optional<Seconds> since;  // when watching began
   std::map<std::string, NodeMemory> nodes;
+  FadingCount all;  // failures of all nodes
   std::map<std::string, JobMemory> jobs;
   std::map<std::string, Attempt> attempts;  // by action key
   std::set<std::string> alerted;

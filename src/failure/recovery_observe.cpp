@@ -1,6 +1,7 @@
 #include "failure/recovery_observe.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,11 @@ namespace {
 
 using Kind = RecoveryEventKind;
 
+// Between published fleets rates differ by three.
+constexpr double kTimesExpected = 3;
+// Of the time between a job's failures: chance ends one run in ten sooner.
+constexpr double kSoonShare = 0.1;
+
 bool is_bad(const NodeView& node) { return node.down || node.broken; }
 
 class Observer {
@@ -18,6 +24,7 @@ class Observer {
       : view_(view), memory_(memory), policy_(policy) {
     for (const NodeView& node : view.nodes) {
       if (is_bad(node)) bad_.insert(node.name);
+      if (is_bad(node) && !node.job.empty()) bad_of_[node.job].push_back(node.name);
     }
   }
 
@@ -111,8 +118,11 @@ class Observer {
     }
   }
 
-  std::vector<std::string> to_blame(const JobMemory& m) const {
-    std::vector<std::string> nodes;
+  std::vector<std::string> to_blame(const std::string& job, const JobMemory& m) const {
+    const auto said = bad_of_.find(job);
+    std::vector<std::string> nodes =
+        said == bad_of_.end() ? std::vector<std::string>() : said->second;
+    if (!nodes.empty()) return nodes;
     std::ranges::copy_if(m.nodes, std::back_inserter(nodes),
                          [this](const std::string& node) { return bad_.contains(node); });
     return nodes;
@@ -123,7 +133,7 @@ class Observer {
     switch (job.phase) {
       case JobPhase::running:
       case JobPhase::starting:
-        return !to_blame(m).empty();
+        return !to_blame(job.id, m).empty();
       case JobPhase::pending:
         if (m.restarts < 0) {
           return job.restarts > 0 && job.waits_for_time && !job.held &&
@@ -133,7 +143,7 @@ class Observer {
       case JobPhase::completing:
         return m.restarts >= 0 && job.restarts > m.restarts;
       case JobPhase::failed:
-        return m.restarts == job.restarts && !to_blame(m).empty() &&
+        return m.restarts == job.restarts && !to_blame(job.id, m).empty() &&
                view_.now - job.ended <= policy_.blame;
       case JobPhase::ended:
         return false;
@@ -146,20 +156,34 @@ class Observer {
     note({.kind = Kind::job_lost,
           .job = job.id,
           .restarts = seen ? m.restarts : job.restarts - 1,
-          .nodes = to_blame(m),
+          .nodes = to_blame(job.id, m),
           .lasted = seen ? view_.now - m.started : Seconds()});
     const JobMemory& now = memory_.jobs.at(job.id);
-    if (now.losses_total >= policy_.losses_max || crash_loops(now)) {
+    if (now.losses_total >= losses_allowed(now) || crash_loops(now)) {
       note({.kind = Kind::job_blamed, .job = job.id});
     }
+  }
+
+  // How often the fleet's rate strikes the job's nodes: a job on thousands of them is lost hundreds
+  // of times, some of them soon after it started, and none of it is its own doing.
+  PerSecond expected_rate(const JobMemory& m) const {
+    const std::size_t fleet = view_.nodes.size() + static_cast<std::size_t>(view_.well);
+    const auto nodes = static_cast<double>(m.nodes.empty() ? fleet : m.nodes.size());
+    return policy_.lemon.rate * nodes;
+  }
+
+  double losses_allowed(const JobMemory& m) const {
+    const Seconds watched = view_.now - memory_.since.value_or(view_.now);
+    return policy_.losses_max + kTimesExpected * (expected_rate(m) * watched);
   }
 
   bool crash_loops(const JobMemory& m) const {
     const auto wanted = static_cast<std::size_t>(std::max(0, policy_.crash_loop));
     if (wanted == 0 || m.losses.size() < wanted) return false;
+    const Seconds soon = min(policy_.crash_run, kSoonShare / expected_rate(m));
     std::set<std::string> nodes;
     for (std::size_t i = m.losses.size() - wanted; i < m.losses.size(); ++i) {
-      if (m.losses[i].node.empty() || m.losses[i].ran > policy_.crash_run) return false;
+      if (m.losses[i].node.empty() || m.losses[i].ran > soon) return false;
       nodes.insert(m.losses[i].node);
     }
     return nodes.size() == wanted;
@@ -179,6 +203,7 @@ class Observer {
   RecoveryMemory& memory_;
   const RecoveryPolicy& policy_;
   std::set<std::string> bad_;
+  std::map<std::string, std::vector<std::string>> bad_of_;  // by job, where the port says it
   std::vector<RecoveryEvent> events_;
 };
 
@@ -191,12 +216,14 @@ std::vector<RecoveryEvent> observe(const ClusterLook& view, RecoveryMemory& memo
 
 double lemon_odds_of(const std::string& node, const ClusterLook& view, const RecoveryMemory& memory,
                      const RecoveryPolicy& policy) {
-  LemonEvidence evidence{.other_nodes = static_cast<double>(view.nodes.size()) - 1,
+  LemonEvidence evidence{.other_nodes = static_cast<double>(view.nodes.size()) + view.well - 1,
                          .watched = view.now - memory.since.value_or(view.now)};
-  for (const auto& [name, m] : memory.nodes) {
-    const double weight = faded(m.weight, view.now, policy.lemon.memory);
-    (name == node ? evidence.node_weight : evidence.other_weight) += weight;
+  const auto known = memory.nodes.find(node);
+  if (known != memory.nodes.end()) {
+    evidence.node_weight = faded(known->second.weight, view.now, policy.lemon.memory);
   }
+  const double all = faded(memory.all, view.now, policy.lemon.memory);
+  evidence.other_weight = std::max(0.0, all - evidence.node_weight);
   return lemon_odds(evidence, policy.lemon);
 }
 

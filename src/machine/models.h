@@ -11,6 +11,7 @@
 #include "catalog/knowledge.h"
 #include "compute/calibration.h"
 #include "fabric/collective_parameters.h"
+#include "failure/causes.h"
 #include "failure/rates.h"
 #include "machine/tier.h"
 #include "serving/engine.h"
@@ -26,6 +27,7 @@ struct Models {
   training::TrainingCalibration training;
   fabric::CollectiveParameters collectives;
   std::vector<failure::NodeFailureRate> failure_rates;
+  std::vector<failure::FaultCause> fault_causes;
   std::vector<storage::DatasetKind> dataset_kinds;
   std::vector<storage::StorageGuidance> storage_guidance;
   std::vector<serving::Engine> engines;

@@ -120,6 +120,21 @@ std::optional<Tier> implied_node_tier(const std::vector<Tier>& views,
   return v;
 }
 
+const char* usual_device(design::TierKind kind) {
+  switch (kind) {
+    case design::TierKind::parallel_fs:
+      return "pfs-ddn-ai400x2";
+    case design::TierKind::object:
+      return "obj-hdd-node";
+    case design::TierKind::nfs:
+      return "ontap-a1k";
+    case design::TierKind::local_nvme:
+    case design::TierKind::block:
+      return "tlc-gen4";
+  }
+  return "obj-hdd-node";
+}
+
 }  // namespace
 
 std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catalog& catalog,
@@ -170,6 +185,18 @@ const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label) 
     if (word_of(v.tier->tier) == label) return &v;
   }
   return nullptr;
+}
+
+const catalog::StorageDevice* device_or_usual(const Tier& tier, const catalog::Catalog& catalog) {
+  return tier.device ? tier.device : catalog.storage_device(usual_device(tier.tier->kind));
+}
+
+Watts tier_power(const Tier& tier, const catalog::Catalog& catalog) {
+  const catalog::StorageDevice* device = device_or_usual(tier, catalog);
+  if (device == nullptr) return Watts(0);
+  // Enough devices for the capacity where the design counts none.
+  const double by_capacity = tier.capacity / device->capacity;
+  return device->active_power * std::max(tier.devices, by_capacity);
 }
 
 }  // namespace orrery::machine

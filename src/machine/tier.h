@@ -57,4 +57,9 @@ std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catal
 void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured);
 const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label);
 
+// The device a tier is made of: its own, or the usual one of its kind where the design names none.
+const catalog::StorageDevice* device_or_usual(const Tier& tier, const catalog::Catalog& catalog);
+// Typical draw of a tier's servers.
+Watts tier_power(const Tier& tier, const catalog::Catalog& catalog);
+
 }  // namespace orrery::machine

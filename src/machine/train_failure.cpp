@@ -17,10 +17,6 @@ constexpr Seconds kRequeue = seconds(147.7);
 // Containers, process groups, compilation, first batch: assumed.
 constexpr Seconds kStart = seconds(120);
 constexpr Seconds kOperator = minutes(30);
-// Four in five come back after a reset within half an hour, the rest wait a day for hands: assumed.
-constexpr Seconds kReset = minutes(30);
-constexpr Seconds kHands = days(1);
-constexpr double kHandsShare = 0.2;
 
 void fill_rates(FailurePlan& f, const FailureSource& source) {
   f.node_rate = source.rate;
@@ -52,8 +48,7 @@ void fill_failure(TrainJob& job, const Machine& m) {
   f.spares = spares_of(job);
   // A spot node taken back is replaced from the market, not repaired.
   const PerSecond broken = f.node_rate - f.spot_rate;
-  f.repair =
-      job.fleet->fleet->failures.repair.value_or(failure::mean_repair(kReset, kHands, kHandsShare));
+  f.repair = job.fleet->fleet->failures.repair.value_or(failure::mean_repair({}));
   f.mean_in_repair = job.hosts * (broken * f.repair);
   f.shortfall = job.fleet->rented() ? 0 : poisson_above(f.spares, f.mean_in_repair);
 }

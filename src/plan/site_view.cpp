@@ -188,7 +188,7 @@ SiteView view_site(const machine::Site& built, const SiteContext& c) {
   for (const machine::Tier& t : c.machine.tiers) {
     if (find_site(c.machine.design(), t.tier->site) == &site && t.tier->provider.empty() &&
         !t.per_node) {
-      v.storage += tier_power(t, c.machine.catalog());
+      v.storage += machine::tier_power(t, c.machine.catalog());
     }
   }
   v.it_nameplate = v.fleet_nameplate + v.fabric + v.storage;
@@ -207,35 +207,7 @@ SiteView view_site(const machine::Site& built, const SiteContext& c) {
   return v;
 }
 
-const char* usual_device(design::TierKind kind) {
-  switch (kind) {
-    case design::TierKind::parallel_fs:
-      return "pfs-ddn-ai400x2";
-    case design::TierKind::object:
-      return "obj-hdd-node";
-    case design::TierKind::nfs:
-      return "ontap-a1k";
-    case design::TierKind::local_nvme:
-    case design::TierKind::block:
-      return "tlc-gen4";
-  }
-  return "obj-hdd-node";
-}
-
 }  // namespace
-
-const catalog::StorageDevice* device_or_usual(const machine::Tier& tier,
-                                              const catalog::Catalog& catalog) {
-  return tier.device ? tier.device : catalog.storage_device(usual_device(tier.tier->kind));
-}
-
-Watts tier_power(const machine::Tier& tier, const catalog::Catalog& catalog) {
-  const catalog::StorageDevice* device = device_or_usual(tier, catalog);
-  if (device == nullptr) return Watts(0);
-  // Enough devices for the capacity where the design counts none.
-  const double by_capacity = tier.capacity / device->capacity;
-  return device->active_power * std::max(tier.devices, by_capacity);
-}
 
 std::vector<SiteView> view_sites(const SiteContext& c) {
   std::vector<SiteView> views;

@@ -70,10 +70,4 @@ struct SiteContext {
 
 std::vector<SiteView> view_sites(const SiteContext& context);
 
-// Typical draw of a tier's servers.
-Watts tier_power(const machine::Tier& tier, const catalog::Catalog& catalog);
-// The device a tier is made of: its own, or the usual one of its kind where the design names none.
-const catalog::StorageDevice* device_or_usual(const machine::Tier& tier,
-                                              const catalog::Catalog& catalog);
-
 }  // namespace orrery::plan
