@@ -75,7 +75,7 @@ struct RecoveryPolicy {
   // So many losses in a row, each on another node and soon after the start, are the job's doing.
   int crash_loop = 4;
   Seconds crash_run = minutes(10);
-  // Of one job, whatever the cause, beyond thrice what the fleet's rate gives its nodes.
+  // Of one job, whatever the cause, beyond thrice what the fleet's own rate gives its nodes.
   int losses_max = 50;
   Seconds settle = seconds(1);       // before an action is asked for again; doubles where refused,
   Seconds settle_max = seconds(60);  // to this at most

@@ -164,17 +164,19 @@ class Observer {
     }
   }
 
-  // How often the fleet's rate strikes the job's nodes: a job on thousands of them is lost hundreds
-  // of times, some of them soon after it started, and none of it is its own doing.
+  // How often the fleet's own rate strikes the job's nodes: a job on thousands of them is lost
+  // hundreds of times, some of them soon after it started, and none of it is its own doing.
   PerSecond expected_rate(const JobMemory& m) const {
-    const std::size_t fleet = view_.nodes.size() + static_cast<std::size_t>(view_.well);
-    const auto nodes = static_cast<double>(m.nodes.empty() ? fleet : m.nodes.size());
-    return policy_.lemon.rate * nodes;
+    const auto fleet = static_cast<double>(view_.nodes.size()) + view_.well;
+    const double nodes = m.nodes.empty() ? fleet : static_cast<double>(m.nodes.size());
+    return nodes * fleet_rate(faded(memory_.all, view_.now, policy_.lemon.memory), fleet, watched(),
+                              policy_.lemon);
   }
 
+  Seconds watched() const { return view_.now - memory_.since.value_or(view_.now); }
+
   double losses_allowed(const JobMemory& m) const {
-    const Seconds watched = view_.now - memory_.since.value_or(view_.now);
-    return policy_.losses_max + kTimesExpected * (expected_rate(m) * watched);
+    return policy_.losses_max + kTimesExpected * (expected_rate(m) * watched());
   }
 
   bool crash_loops(const JobMemory& m) const {

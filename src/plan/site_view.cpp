@@ -47,20 +47,12 @@ std::optional<facility::Swing> swing_on(const FleetPower& p, const SiteContext& 
   return std::nullopt;
 }
 
-// A cap takes its watts off the nameplate at once, off the sustained peak only where the
-// accelerators would draw more than it allows.
-void apply_cap(facility::NodePower& node, Watts allowed) {
-  const Watts sustained = node.accelerators * (node.peak / node.nameplate);
-  if (sustained > allowed) node.peak -= sustained - allowed;
-  if (node.accelerators > allowed) node.nameplate -= node.accelerators - allowed;
-}
-
 void add_fleet(SiteView& v, const machine::Fleet& fleet, const SiteContext& c) {
   const auto power = facility::node_power_of(fleet.node.part, fleet.accelerator());
   if (!power || v.cooling == nullptr) return;
   FleetPower p{.fleet = &fleet, .node = *power};
   if (fleet.fleet->power_cap && fleet.accelerator() && fleet.accelerator()->tdp) {
-    apply_cap(p.node, *fleet.fleet->power_cap * fleet.node.part.accelerators);
+    p.node = capped(p.node, *fleet.fleet->power_cap * fleet.node.part.accelerators);
   }
   p.shares = shares_on(fleet, c);
   p.phases = power_phases(p.node, p.shares);

@@ -71,6 +71,7 @@ void add_section(Document& d, const machine::Section& s) {
                       std::string(to_text(f.estimate.basis))});
   }
   if (!t.rows.empty()) d.table(std::move(t));
+  if (!s.limit.empty()) d.paragraph("limit: " + s.limit);
 }
 
 void write_goals(JsonWriter& w, const twin::Run& run) {
@@ -95,6 +96,16 @@ void write_figures(JsonWriter& w, const twin::Run& run) {
       w.field("value", f.estimate.value).field("low", f.estimate.low);
       w.field("high", f.estimate.high).field("unit", unit_name(f.unit)).end_object();
     }
+  }
+  w.end_array();
+}
+
+void write_limits(JsonWriter& w, const twin::Run& run) {
+  w.key("limits").begin_array();
+  for (const machine::Section& s : run.sections) {
+    if (s.limit.empty()) continue;
+    w.begin_object().field("layer", to_text(s.layer)).field("section", s.name);
+    w.field("limit", s.limit).end_object();
   }
   w.end_array();
 }
@@ -174,6 +185,7 @@ std::string json_of(const twin::Run& run) {
   w.field("passes", run.passes()).field("summary", run.summary);
   write_goals(w, run);
   write_figures(w, run);
+  write_limits(w, run);
   w.field("accelerators", run.accelerators).key("gpu_seconds").begin_object();
   for (const Word<twin::Share>& word : words_of(twin::Share{}).rows()) {
     w.field(word.word, run.gpu_seconds[static_cast<std::size_t>(word.value)]);

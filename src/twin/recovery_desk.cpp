@@ -46,6 +46,10 @@ RecoveryDesk::Call RecoveryDesk::job_waits(sim::SimTime now, const std::string& 
   ++jobs_[job].restarts;
   Call call = look(now, -1, job);
   --jobs_[job].restarts;  // counted when it runs
+  // It is off its hosts: those that are down are no concern of its next run.
+  for (auto& [name, node] : listed_) {
+    if (node.job == job) node.job.clear();
+  }
   return call;
 }
 

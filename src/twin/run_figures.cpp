@@ -3,14 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <functional>
 
-#include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "design/goals.h"
-#include "facility/site_power.h"
-#include "twin/site_load.h"
+#include "twin/site_figures.h"
 
 namespace orrery::twin {
 namespace {
@@ -20,20 +17,21 @@ using machine::Layer;
 using machine::Section;
 using machine::Unit;
 
-constexpr const char* kPage = "docs/models/simulate.md";
 // Accelerators that are busy less than this make a run name the layer that keeps them.
 constexpr double kBusyEnough = 0.8;
 
 class Teller {
  public:
   Teller(Run& run, const Scenario& scenario, std::span<const Replication> done)
-      : run_(run), scenario_(scenario), done_(done) {}
+      : run_(run), scenario_(scenario), done_(done), over_(done) {}
 
   void tell() {
     for (std::size_t j = 0; j < scenario_.trains.size(); ++j) tell_job(j);
     tell_faults();
     tell_fleets();
-    for (std::size_t s = 0; s < scenario_.machine->sites.size(); ++s) tell_site(s);
+    for (std::size_t s = 0; s < scenario_.machine->sites.size(); ++s) {
+      tell_site(run_, scenario_, over_, s);
+    }
     std::ranges::stable_sort(run_.sections, {}, [](const Section& s) { return s.layer; });
     judge();
     diagnose();
@@ -41,26 +39,13 @@ class Teller {
   }
 
  private:
-  using Of = std::function<double(const Replication&)>;
+  using Of = OverReplications::Of;
 
-  // Mean, p10 and p90 over the replications; the basis is that of what it was computed from.
-  Estimate over(const Of& of, Basis basis = Basis::derived) const {
-    std::vector<double> values;
-    for (const Replication& r : done_) values.push_back(of(r));
-    Estimate e{.value = mean(values), .basis = basis, .reference = kPage};
-    e.low = std::min(e.value, quantile(values, 0.1));
-    e.high = std::max(e.value, quantile(values, 0.9));
-    return e;
-  }
+  Estimate over(const Of& of) const { return over_.estimate(of); }
 
   void add(Section& s, std::string id, std::string label, Unit unit, const Of& of,
            std::string formula = {}) const {
-    s.figures.push_back({.id = std::move(id),
-                         .label = std::move(label),
-                         .unit = unit,
-                         .estimate = over(of),
-                         .formula = std::move(formula),
-                         .inputs = {}});
+    over_.add(s, std::move(id), std::move(label), unit, of, std::move(formula));
   }
 
   Of job(std::size_t j, double (*of)(const JobOutcome&)) const {
@@ -106,6 +91,10 @@ class Teller {
               return o.span_ns > 0 ? o.units / (static_cast<double>(o.span_ns) / 1e9) : 0;
             }),
         "over the wall time of the run");
+    if (over(job(j, [](const JobOutcome& o) { return o.host_draw.base(); })).value > 0) {
+      add(s, "host_draw", "draw of one host while it steps, mean", Unit::watts,
+          job(j, [](const JobOutcome& o) { return o.host_draw.base(); }));
+    }
     add(s, "runs_finished", "runs that came to their end", Unit::count,
         job(j, [](const JobOutcome& o) { return static_cast<double>(o.runs_finished); }));
     if (std::ranges::all_of(done_,
@@ -249,38 +238,6 @@ class Teller {
     return all > 0 ? part / all : 0;
   }
 
-  void tell_site(std::size_t s) {
-    const SiteLoad load = load_of(*scenario_.machine, s);
-    double hosts = 0;
-    for (const Replication& r : done_) hosts += r.sites[s].it_energy.base();
-    run_.energy_j +=
-        hosts / static_cast<double>(done_.size()) + (load.constant * run_.simulated).base();
-    if (load.hosts_nameplate <= Watts(0)) return;
-    const Seconds horizon = run_.simulated;
-    const Of it_mean = [=](const Replication& r) {
-      return (r.sites[s].it_energy / horizon + load.constant).base();
-    };
-    Section section{.layer = Layer::facility, .name = scenario_.machine->sites[s].site->name};
-    add(section, "it_mean", "IT power, mean", Unit::watts, it_mean);
-    add(section, "it_highest", "IT power, highest of any phase mix", Unit::watts,
-        [=](const Replication& r) { return (r.sites[s].it_highest + load.constant).base(); });
-    const auto power =
-        site_power(scenario_.machine->catalog(), load.request(Watts(over(it_mean).value)));
-    if (power) {
-      const double pue = power->pue.middle;
-      section.figures.push_back({.id = "pue",
-                                 .label = "PUE at that load",
-                                 .unit = Unit::factor,
-                                 .estimate = {pue, power->pue.low, power->pue.high, Basis::derived,
-                                              power->pue.reference}});
-      add(section, "draw_mean", "site draw, mean", Unit::watts,
-          [=](const Replication& r) { return it_mean(r) * pue; });
-      add(section, "energy_year", "energy of a year at that mean", Unit::joules,
-          [=](const Replication& r) { return it_mean(r) * pue * years(1).base(); });
-    }
-    run_.sections.push_back(std::move(section));
-  }
-
   // Money, and what else only the review knows, is left to it.
   void judge() {
     for (machine::GoalOutcome& g : judge_goals(scenario_.machine->design(), run_.sections)) {
@@ -299,6 +256,7 @@ class Teller {
   Run& run_;
   const Scenario& scenario_;
   std::span<const Replication> done_;
+  OverReplications over_;
 };
 
 // Which layer answers for a cause, and what to look at.

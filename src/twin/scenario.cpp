@@ -23,6 +23,9 @@ facility::NodePower host_power_of(const machine::Fleet& f) {
   const auto node = facility::node_power_of(f.node.part, f.accelerator());
   if (!node) return {};
   facility::NodePower host = *node;
+  if (f.fleet->power_cap && f.accelerator() && f.accelerator()->tdp) {
+    host = capped(host, *f.fleet->power_cap * f.node.part.accelerators);
+  }
   const double part = 1.0 / hosts_per_node(f);
   host.nameplate *= part;
   host.peak *= part;

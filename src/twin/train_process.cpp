@@ -1,6 +1,7 @@
 #include "twin/train_process.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 
@@ -42,7 +43,7 @@ void TrainProcess::after(Seconds wait, Kind kind) {
 }
 
 HostUse TrainProcess::use() const {
-  if (phase_ == Phase::steps) return {cause_, steps_draw_};
+  if (phase_ == Phase::steps) return {cause_, steps_draw_, steps_highest_};
   return world_.resting(fleet_, cause_);
 }
 
@@ -169,12 +170,15 @@ void TrainProcess::begin_steps() {
   level_[static_cast<std::size_t>(Share::stall)] = gpus * busy * (1 - cycle_.speed);
   level_[static_cast<std::size_t>(Share::checkpoint)] = gpus * saving;
   const machine::StepPlan& step = job_.step;
-  steps_draw_ = facility::mean_power(
+  const auto phases =
       facility::power_phases(world_.fleet(fleet_).part->host_power,
                              {.matrix = busy * cycle_.speed * step.matrix_share,
                               .memory = busy * cycle_.speed * step.memory_share,
                               .communication = busy * cycle_.speed * step.exposed_share,
-                              .checkpoint = saving}));
+                              .checkpoint = saving});
+  steps_draw_ = facility::mean_power(phases);
+  steps_highest_ = facility::peak_power(phases);
+  outcome_.host_draw = steps_draw_;
   enter(Phase::steps, Cause::productive);
   if (has_lost_hosts_ || !is_down_) world_.job_runs(fleet_, job_.label);
   has_lost_hosts_ = false;
@@ -244,17 +248,35 @@ void TrainProcess::on_corruption(int host) {
   sound_work_[host] = kept_after(progress(), true);
 }
 
+std::int64_t TrainProcess::sound_work(int host) {
+  const auto found = sound_work_.find(host);
+  if (found == sound_work_.end()) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t sound = found->second;
+  sound_work_.erase(found);
+  return sound;
+}
+
+void TrainProcess::roll_back(std::int64_t sound) {
+  if (sound >= work_ns_) return;
+  const std::int64_t lost = work_ns_ - sound;
+  outcome_.time_ns[at(Cause::productive)] -= lost;
+  outcome_.time_ns[at(Cause::lost)] += lost;
+  outcome_.units -= static_cast<double>(lost) / 1e9 * job_.raw_rate();
+  const GpuTime amount = GpuTime{lost} * wanted_ * gpus_per_host_;
+  world_.fleet(fleet_).gpus.correct(Cause::productive, Cause::lost, amount);
+  work_ns_ = sound;
+  has_copy_ = sound > 0;
+}
+
 void TrainProcess::on_fault(int host, const failure::FaultCause& cause) {
   if (phase_ == Phase::away) return;
   ++outcome_.interruptions;
   sim::Kernel& kernel = world_.kernel();
+  const std::int64_t sound = sound_work(host);
   if (phase_ == Phase::steps) {
-    std::int64_t kept = kept_after(progress(), cause.keeps_disk);
-    if (const auto sound = sound_work_.find(host); sound != sound_work_.end()) {
-      kept = std::min(kept, sound->second);
-      sound_work_.erase(sound);
-    }
-    close_steps(kept);
+    close_steps(std::min(kept_after(progress(), cause.keeps_disk), sound));
+  } else {
+    roll_back(sound);
   }
   if (!is_down_) struck_ = kernel.now();
   is_down_ = true;

@@ -36,6 +36,7 @@ struct JobOutcome {
   std::int64_t outage_ns = 0;        // from a fault to the next step, all together
   std::uint64_t outages = 0;         // that ended
   double units = 0;                  // tokens or samples that last
+  Watts host_draw;                   // of one host while it steps, mean
 
   double goodput() const {
     return span_ns > 0
@@ -87,6 +88,10 @@ class TrainProcess final : public sim::EventHandler {
   void close_steps(std::int64_t kept_work);
   void book_steps(const Progress& p, std::int64_t lost);
   std::int64_t kept_after(const Progress& p, bool keeps_disk) const;
+  // Of the run's work, what was done before the host went wrong; all where it did not.
+  std::int64_t sound_work(int host);
+  // The copy that the run would start from is spoilt beyond this.
+  void roll_back(std::int64_t sound);
   void finish();
   void leave_hosts();
   HostUse use() const;
@@ -102,6 +107,7 @@ class TrainProcess final : public sim::EventHandler {
   int wanted_ = 0;            // hosts
   std::int64_t goal_ns_ = 0;  // work of one run; 0: it has no end
   Watts steps_draw_;          // of one host, mean over steps and saves
+  Watts steps_highest_;       // of one host, in the phase that draws most
 
   Phase phase_ = Phase::away;
   Cause cause_ = Cause::idle;

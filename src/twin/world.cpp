@@ -44,7 +44,8 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
                                              kernel_.stream("failure/rate/" + std::to_string(f))));
     const double all = part.all_hosts() * static_cast<double>(part.accelerators_per_host);
     if (recorder_) recorder_->change(kernel_.now(), share_columns_.back(), all);
-    meter(part.site, part.host_power.idle * part.all_hosts());
+    const Watts idle = part.host_power.idle * part.all_hosts();
+    meter(part.site, idle, idle);
     fleets_[f].gpus.move(kernel_.now(), Cause::idle, Cause::reserve,
                          std::int64_t{part.spares} * part.accelerators_per_host);
   }
@@ -67,16 +68,17 @@ bool World::run(const std::function<bool()>& on) {
   kernel_.run(end);
   for (const auto& train : trains_) train->stop();
   for (FleetState& f : fleets_) f.gpus.settle(end);
-  for (std::size_t s = 0; s < sites_.size(); ++s) meter(s, Watts());
+  for (std::size_t s = 0; s < sites_.size(); ++s) meter(s, Watts(), Watts());
   return true;
 }
 
-void World::meter(std::size_t site, Watts delta) {
+void World::meter(std::size_t site, Watts delta, Watts highest_delta) {
   SiteMeter& m = sites_[site];
   m.energy += m.now * (kernel_.now() - m.settled).seconds();
   m.settled = kernel_.now();
   m.now += delta;
-  m.highest = max(m.highest, m.now);
+  m.highest_now += highest_delta;
+  m.highest = max(m.highest, m.highest_now);
   if (recorder_ && delta != Watts())
     recorder_->change(kernel_.now(), site_columns_[site], delta.base());
 }
@@ -85,7 +87,7 @@ void World::shift(std::size_t fleet, int hosts, const HostUse& from, const HostU
   FleetState& f = fleets_[fleet];
   const std::int64_t gpus = std::int64_t{hosts} * f.part->accelerators_per_host;
   f.gpus.move(kernel_.now(), from.cause, to.cause, gpus);
-  meter(f.part->site, (to.draw - from.draw) * hosts);
+  meter(f.part->site, (to.draw - from.draw) * hosts, (to.highest - from.highest) * hosts);
   if (recorder_ == nullptr) return;
   const auto column = [&](Cause c) {
     return share_columns_[static_cast<std::size_t>(share_of(c))];
@@ -111,11 +113,11 @@ HostUse World::resting(std::size_t fleet, Cause cause) const {
   switch (cause) {
     case Cause::detect:
       // The other ranks spin in a collective that does not come.
-      return {cause, level(facility::kCommunicationLevel)};
+      return {cause, level(facility::kCommunicationLevel), level(facility::kCommunicationLevel)};
     case Cause::restore:
-      return {cause, level(facility::kCheckpointLevel)};
+      return {cause, level(facility::kCheckpointLevel), level(facility::kCheckpointLevel)};
     default:
-      return {cause, p.idle};
+      return {cause, p.idle, p.idle};
   }
 }
 

@@ -38,12 +38,14 @@ struct FleetState {
 // What a host does and draws.
 struct HostUse {
   Cause cause = Cause::idle;
-  Watts draw;
+  Watts draw;     // mean
+  Watts highest;  // of its phases
 };
 
 struct SiteMeter {
   Watts now;
-  Watts highest;
+  Watts highest_now;  // were all that step in their highest phase at once
+  Watts highest;      // of those
   Joules energy;
   sim::SimTime settled;
 };
@@ -90,7 +92,7 @@ class World {
   std::uint64_t lemons_found() const { return lemons_found_; }
 
  private:
-  void meter(std::size_t site, Watts delta);
+  void meter(std::size_t site, Watts delta, Watts highest_delta);
   void obey(std::size_t fleet, const RecoveryDesk::Call& call);
   void offer_hosts(std::size_t fleet);
 
