@@ -38,6 +38,7 @@ constexpr std::string_view kTables[] = {
     "calibration/node_failure_rates.csv",
     "calibration/dataset_kinds.csv",
     "calibration/serving_engines.csv",
+    "calibration/serving_tuning.csv",
 };
 
 TEST(models, a_table_that_is_missing_is_an_error_with_its_name) {

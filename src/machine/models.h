@@ -29,6 +29,7 @@ struct Models {
   std::vector<storage::DatasetKind> dataset_kinds;
   std::vector<storage::StorageGuidance> storage_guidance;
   std::vector<serving::Engine> engines;
+  std::vector<serving::TuningRow> tunings;
   std::vector<TierMeasurement> tiers;  // of the reader's own storage; none as shipped
 
   const catalog::Catalog& catalog() const { return knowledge->catalog; }
