@@ -129,7 +129,9 @@ Result<serving::Replica> replica_of(const Models& models, const ServingQuery& q)
 
 double serving_error(const compute::DeviceModel& device, const ServingQuery& q) {
   const double model = q.model.is_moe() ? kExpertError : kDenseError;
-  return math::hypot(model, device.borrowed_error);
+  // A tuning takes the error of an engine's own kernels in; plain ones have theirs still.
+  return math::hypot(
+      model, q.own_kernels ? device.borrowed_error : relative_error(device, q.precision.products));
 }
 
 Result<ServingPrediction> predict_serving(const Models& models, const ServingQuery& query) {
