@@ -45,7 +45,7 @@ TEST(Fleet, LookingAtTheLoadBeatsTakingTurns) {
   StepClock clock = toy_clock();
   const auto p99 = [&](Router router) {
     Fleet fleet({.replicas = 4, .router = router}, policy(), clock);
-    return fleet.run(load(320, 4000)).latency.ttft_p99;
+    return fleet.run(load(650, 4000)).latency.ttft_p99;
   };
   EXPECT_LE(p99(Router::least_requests), p99(Router::round_robin));
 }
