@@ -35,7 +35,7 @@ Result<double> iterations(bool merge) {
   if (!stand) return std::unexpected(stand.error());
   serving::StepClock clock(stand->replica, serving_source(*stand->costs));
   const auto requests =
-      serving::draw_requests(merge ? 640 : 2000, {.length = 512, .least_share = 0.5},
+      serving::draw_requests(merge ? 6400 : 40000, {.length = 512, .least_share = 0.5},
                              {.length = merge ? 2048.0 : 256.0, .least_share = 0.5}, 1);
   double count = 0;
   const double seconds = seconds_of([&] {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/math.h"
 #include "base/units.h"
 #include "plan/serve_sizing.h"
 
@@ -21,6 +22,9 @@ struct Mix {
 constexpr Mix kMixes[] = {{"chat", 1020, 129}, {"code", 1469, 13}, {"summary", 4096, 256}};
 // A plain network on an accelerator, of the dense peak: assumed, as in plain_step.h.
 constexpr double kPlainEfficiency = 0.35;
+// A service's load is no test's: its bursts and lengths move latencies more than kernels do
+// (assumed).
+constexpr double kUnseenLoad = 0.28;
 // p99 of an M/M/1 queue is ln(100) mean sojourns.
 constexpr double kLog100 = 4.605170185988092;
 
@@ -108,7 +112,7 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
   v.kv_tokens = replica->memory.kv_tokens;
   count_replicas(v);
   fill_point(v, point_at(*replica, v.request, v.peak / v.replicas, most_served.concurrency, costs));
-  v.error = serving_error(device_costs.device(), q);
+  v.error = math::hypot(serving_error(device_costs.device(), q), kUnseenLoad);
   v.basis = Basis::fitted;
 }
 
