@@ -60,11 +60,13 @@ double running_of(const Replica& replica, const RequestShape& r, double concurre
   return running;
 }
 
-void fill_percentiles(ServingPoint& p, const RequestShape& r, Seconds wait, Seconds slow_decode) {
+void fill_percentiles(ServingPoint& p, const RequestShape& r, Seconds wait, Seconds fixed,
+                      Seconds slow_decode) {
   const double others = std::max(0.0, p.running - 1);
   const double others99 = others + kNormal99 * std::sqrt(others);
   p.tpot_p99 = slow_decode + p.prefill_adds * (others99 / r.output);
-  p.ttft_p99 = p.prefill + wait * kExponential99;
+  // What every request pays around its first token does not queue.
+  p.ttft_p99 = p.prefill + fixed + (wait - fixed) * kExponential99;
 }
 
 }  // namespace
@@ -190,7 +192,8 @@ ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double c
   p.power = p.decode.power * (1 - p.prefill_share) + mixed.power * p.prefill_share;
   p.energy_per_output_token = p.power * replica.split.devices() / PerSecond(p.output_tokens_per_s);
   const double running99 = p.running + kNormal99 * std::sqrt(others);
-  fill_percentiles(p, r, wait, step(running99, 0).total / r.accepted_per_step);
+  const Seconds around = replica.engine.first_token + replica.tuning.first_token;
+  fill_percentiles(p, r, wait, min(wait, around), step(running99, 0).total / r.accepted_per_step);
   return p;
 }
 
