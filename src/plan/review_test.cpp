@@ -239,5 +239,42 @@ TEST(findings, stand_errors_first_and_in_the_order_of_the_file) {
   EXPECT_FALSE(v.passes());
 }
 
+// What the file says of a service moves its figures.
+TEST(serves, every_setting_of_an_engine_acts) {
+  const auto view = [](const auto& change) {
+    design::Design d = sample();
+    for (design::Workload& w : d.workloads) {
+      if (auto* serve = std::get_if<design::Serve>(&w.task)) change(*serve);
+    }
+    const Review r = stages_of(d);
+    return r.serves.at(0);
+  };
+  const ServeView plain = view([](design::Serve&) {});
+  const ServeView other = view([](design::Serve& s) { s.engine = "sglang"; });
+  EXPECT_NE(plain.tpot, other.tpot);
+  EXPECT_NE(plain.ttft, other.ttft);
+  const ServeView apart = view([](design::Serve& s) { s.disaggregated = true; });
+  EXPECT_TRUE(apart.feasible());
+  EXPECT_LT(apart.tpot, plain.tpot) << "no prompt stands in the way of a token";
+  const ServeView few = view([](design::Serve& s) {
+    s.disaggregated = true;
+    s.prefill_replicas = 1;
+    s.arrivals.rate = PerSecond(4000);
+  });
+  EXPECT_FALSE(few.feasible());
+  const ServeView drafted = view([](design::Serve& s) { s.draft_model = "llama-3-8b"; });
+  EXPECT_NE(drafted.tpot, plain.tpot);
+  const ServeView whole = view([](design::Serve& s) {
+    s.chunked_prefill = false;
+    s.arrivals.input_tokens = 60000;
+    s.objective = {};
+  });
+  const ServeView cut = view([](design::Serve& s) {
+    s.arrivals.input_tokens = 60000;
+    s.objective = {};
+  });
+  EXPECT_LT(whole.kv_tokens, cut.kv_tokens) << "whole prompts need room for their activations";
+}
+
 }  // namespace
 }  // namespace orrery::plan
