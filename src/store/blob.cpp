@@ -198,7 +198,7 @@ Outcome<DriveFile*> BlobReader::file(int shard) {
   const ShardPlace& place = blob_.shards[at];
   const auto drive = drives_.find(place.drive);
   if (drive == drives_.end() || !drive->second) {
-    return fault(FaultKind::missing,
+    return fault(PortFault::missing,
                  "the drive of shard " + std::to_string(shard) + " is not there");
   }
   auto opened = drive->second->open(shard_name(blob_.id, shard, place.revision));
@@ -214,7 +214,7 @@ Outcome<void> BlobReader::check_header(int shard) {
   const auto got = (*from)->read(0, header);
   if (!got) return std::unexpected(got.error());
   if (*got == header.size() && header == shard_header(blob_, shard)) return {};
-  return fault(FaultKind::corrupt, "the header of a shard is wrong");
+  return fault(PortFault::corrupt, "the header of a shard is wrong");
 }
 
 Outcome<std::string> BlobReader::raw_block(int shard, std::uint64_t stripe) {
@@ -225,11 +225,11 @@ Outcome<std::string> BlobReader::raw_block(int shard, std::uint64_t stripe) {
   const std::uint64_t offset = kShardHeaderBytes + stripe * (blob_.block_bytes + kCrcBytes);
   const auto got = (*from)->read(offset, bytes);
   if (!got) return std::unexpected(got.error());
-  if (*got != bytes.size()) return fault(FaultKind::corrupt, "a shard ends too early");
+  if (*got != bytes.size()) return fault(PortFault::corrupt, "a shard ends too early");
   const std::string crc = bytes.substr(length);
   bytes.resize(length);
   if (crc == crc_text(crc_of(blob_.id, shard, stripe, bytes))) return bytes;
-  return fault(FaultKind::corrupt, "the checksum of a block is wrong");
+  return fault(PortFault::corrupt, "the checksum of a block is wrong");
 }
 
 Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) {
@@ -249,7 +249,7 @@ Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) {
     ++found;
   }
   if (auto rebuilt = rebuilt_block(blob_.plan, others, shard)) return std::move(*rebuilt);
-  return fault(FaultKind::corrupt,
+  return fault(PortFault::corrupt,
                fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
 }
 

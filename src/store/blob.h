@@ -70,7 +70,7 @@ class BlobWriter {
   std::string stripe_;
   std::uint64_t stripes_ = 0;
   std::size_t lost_ = 0;
-  Fault why_ = {FaultKind::failed, "too few drives are there"};  // no drive took the last shard
+  Fault why_ = {PortFault::failed, "too few drives are there"};  // no drive took the last shard
   bool opened_ = false;
 };
 

@@ -145,7 +145,7 @@ TEST(Blob, a_full_drive_says_so) {
   shelf.drives[0]->capacity = 100'000;
   const auto blob = shelf.write(pattern(300'000));
   ASSERT_FALSE(blob);
-  EXPECT_EQ(blob.error().kind, FaultKind::full);
+  EXPECT_EQ(blob.error().kind, PortFault::full);
 }
 
 TEST(Blob, a_lost_shard_is_written_anew) {

@@ -127,7 +127,7 @@ Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t beg
     piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kCopyBytes, bytes - done)));
     const auto got = from.reader->read(begin + done, piece);
     if (!got) return give_up(got.error());
-    if (*got != piece.size()) return give_up({FaultKind::corrupt, "the source is too short"});
+    if (*got != piece.size()) return give_up({PortFault::corrupt, "the source is too short"});
     md5.add(piece);
     if (summer) summer->add(piece);
     if (auto written = writer.append(piece); !written) return give_up(written.error());

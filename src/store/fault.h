@@ -10,7 +10,7 @@
 
 namespace orrery::store {
 
-enum class FaultKind {
+enum class PortFault {
   missing,  // there is nothing of that name
   full,     // no space left
   failed,   // the device said no
@@ -18,14 +18,14 @@ enum class FaultKind {
 };
 
 struct Fault {
-  FaultKind kind = FaultKind::failed;
+  PortFault kind = PortFault::failed;
   std::string what;
 };
 
 template <class T>
 using Outcome = std::expected<T, Fault>;
 
-inline std::unexpected<Fault> fault(FaultKind kind, std::string what) {
+inline std::unexpected<Fault> fault(PortFault kind, std::string what) {
   return std::unexpected(Fault{kind, std::move(what)});
 }
 

@@ -24,9 +24,9 @@ constexpr std::uint64_t kWriteBackBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kPiecesMax = 64;  // of one writev
 
 Fault system_fault(const std::string& what, int error) {
-  const FaultKind kind = error == ENOSPC || error == EDQUOT ? FaultKind::full
-                         : error == ENOENT                  ? FaultKind::missing
-                                                            : FaultKind::failed;
+  const PortFault kind = error == ENOSPC || error == EDQUOT ? PortFault::full
+                         : error == ENOENT                  ? PortFault::missing
+                                                            : PortFault::failed;
   return {kind, what + ": " + std::strerror(error)};
 }
 

@@ -120,6 +120,12 @@ const Operation* operation_of(const S3Request& request) {
   return at == kOperations.end() ? nullptr : &*at;
 }
 
+// A browser asks whether it may ask; no bucket has rules that say so.
+Answered preflight(const net::Request& request) {
+  if (request.header("Origin").empty()) return refused("BadRequest");
+  return refused("AccessForbidden");
+}
+
 // Whether the body is an object's bytes: they stream and are not a document.
 bool is_upload(const Call& call) {
   const std::string_view parameter = subresource_of(call.s3);
@@ -224,6 +230,7 @@ net::Response Gateway::finished(const net::Request& request, const std::string& 
 
 net::Response Gateway::answer(const net::Request& request) {
   const std::string id = fresh_request_id();
+  if (request.method == "OPTIONS") return finished(request, id, preflight(request));
   auto call = call_of(request);
   if (!call) return finished(request, id, std::unexpected(call.error()));
   return finished(request, id, answered(*call));

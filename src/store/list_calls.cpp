@@ -129,7 +129,8 @@ Answered list_objects(Call& call) {
   if (!page) return std::unexpected(page.error());
   s3::XmlElement root{"ListBucketResult"};
   add_text(root, "Name", call.s3.bucket);
-  add_text(root, "Prefix", (*encoded)(request.prefix));
+  // Clients decode the prefix in the second version of the listing only.
+  add_text(root, "Prefix", second ? (*encoded)(request.prefix) : request.prefix);
   add_text(root, "MaxKeys", std::to_string(*most));
   if (!request.delimiter.empty()) add_text(root, "Delimiter", (*encoded)(request.delimiter));
   if (encoded->url) add_text(root, "EncodingType", "url");

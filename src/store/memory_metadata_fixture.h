@@ -30,7 +30,7 @@ class MemoryMetadata final : public Metadata {
 
   Outcome<std::optional<std::string>> get(std::string_view key) override {
     const std::scoped_lock lock(mutex_);
-    if (power_ && power_->gone()) return fault(FaultKind::failed, "no power");
+    if (power_ && power_->gone()) return fault(PortFault::failed, "no power");
     const auto at = rows_.find(std::string(key));
     if (at == rows_.end()) return std::nullopt;
     return at->second;
@@ -38,7 +38,7 @@ class MemoryMetadata final : public Metadata {
 
   Outcome<bool> commit(const Commit& commit) override {
     const std::scoped_lock lock(mutex_);
-    if (power_ && power_->gone()) return fault(FaultKind::failed, "no power");
+    if (power_ && power_->gone()) return fault(PortFault::failed, "no power");
     for (const RowChange& expected : commit.expects) {
       const auto at = rows_.find(expected.key);
       const bool same = at == rows_.end() ? !expected.value : expected.value == at->second;
@@ -46,14 +46,14 @@ class MemoryMetadata final : public Metadata {
     }
     for (const RowChange& change : commit.changes) apply(rows_, change);
     pending_.push_back(commit);
-    if (power_ && power_->fails()) return fault(FaultKind::failed, "no power");
+    if (power_ && power_->fails()) return fault(PortFault::failed, "no power");
     if (commit.durable) sync();
     return true;
   }
 
   Outcome<void> flush() override {
     const std::scoped_lock lock(mutex_);
-    if (power_ && power_->fails()) return fault(FaultKind::failed, "no power");
+    if (power_ && power_->fails()) return fault(PortFault::failed, "no power");
     sync();
     return {};
   }

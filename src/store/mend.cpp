@@ -39,7 +39,7 @@ Answer<std::optional<Blob>> blob_row(Store& store, const std::string& id) {
 Answer<std::optional<Fault>> mend_shard(Store& store, Blob& blob, int shard) {
   const auto at = static_cast<std::size_t>(shard);
   const std::string name = drive_for(store, blob, at);
-  if (name.empty()) return Fault{FaultKind::missing, "no drive is free for the shard"};
+  if (name.empty()) return Fault{PortFault::missing, "no drive is free for the shard"};
   Drive& drive = *store.setting().drives.at(name);
   BlobReader from(store.setting().drives, blob);
   Blob fresh = blob;
@@ -54,7 +54,7 @@ Answer<std::optional<Fault>> mend_shard(Store& store, Blob& blob, int shard) {
   if (!done) return refused(done.error());
   if (!*done) {
     (void)drive.remove(file);
-    return Fault{FaultKind::failed, "the blob was changed meanwhile"};
+    return Fault{PortFault::failed, "the blob was changed meanwhile"};
   }
   const auto old = store.setting().drives.find(blob.shards[at].drive);
   if (old != store.setting().drives.end() && old->second) {
@@ -126,7 +126,7 @@ Answer<bool> Scrubber::step(std::uint64_t bytes) {
     if (mended->shards == 0 && !mended->fault) continue;  // the object was removed meanwhile
     counts_.damaged += check.damaged.size();
     counts_.mended += static_cast<std::uint64_t>(mended->shards);
-    if (mended->fault && mended->fault->kind == FaultKind::corrupt) ++counts_.lost;
+    if (mended->fault && mended->fault->kind == PortFault::corrupt) ++counts_.lost;
   }
   if (auto state = cursor->state(); !state) return refused(state.error());
   if (cursor->valid() && cursor->key().starts_with(base)) return true;

@@ -32,8 +32,12 @@ Answer<std::vector<ChosenPart>> chosen_parts(const Call& call, const std::string
     std::string etag(part.text_of("ETag"));
     std::erase(etag, '"');
     if (!number || *number < 1 || *number > 10000) return refused("InvalidPart");
-    if (!chosen.empty() && chosen.back().number >= static_cast<std::uint64_t>(*number)) {
+    if (!chosen.empty() && chosen.back().number > static_cast<std::uint64_t>(*number)) {
       return refused("InvalidPartOrder");
+    }
+    // A part that was sent twice may be named twice: the later counts.
+    if (!chosen.empty() && chosen.back().number == static_cast<std::uint64_t>(*number)) {
+      chosen.pop_back();
     }
     chosen.push_back({static_cast<std::uint64_t>(*number), std::move(etag),
                       std::string(part.text_of("Checksum" + algorithm))});
@@ -188,7 +192,12 @@ Answered complete_upload(Call& call) {
   const auto bucket = allowed_bucket(call, Need::write);
   if (!bucket) return std::unexpected(bucket.error());
   const auto upload = call.store.upload(call.s3.bucket, call.s3.key, call.s3.parameter("uploadId"));
-  if (!upload) return std::unexpected(upload.error());
+  if (!upload) {
+    // Sent again by a client that did not hear the answer.
+    const auto made = call.store.find(call.s3.bucket, call.s3.key, std::nullopt);
+    const bool again = made && made->upload == call.s3.parameter("uploadId");
+    return again ? Answered(completed(call, *made)) : std::unexpected(upload.error());
+  }
   const auto chosen = chosen_parts(call, upload->draft.checksum.algorithm);
   if (!chosen) return std::unexpected(chosen.error());
   const auto parts = call.store.parts(upload->id);
@@ -197,6 +206,7 @@ Answered complete_upload(Call& call) {
   if (!extents) return std::unexpected(extents.error());
   Version version = upload->draft;
   version.multipart = true;
+  version.upload = upload->id;
   for (const Extent& extent : *extents) version.size += extent.size;
   version.etag = joined_etag(*extents);
   version.checksum = joined_sum(upload->draft.checksum, *extents);

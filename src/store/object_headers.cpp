@@ -152,6 +152,7 @@ namespace {
 
 Answer<HeaderList> checked_tags(HeaderList tags, std::size_t most) {
   if (tags.size() > most) return refused("InvalidTag", "There are too many tags.");
+  std::ranges::sort(tags);
   for (std::size_t i = 0; i < tags.size(); ++i) {
     const auto& [name, value] = tags[i];
     if (name.empty() || name.size() > 128 || value.size() > 256) {

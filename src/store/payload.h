@@ -10,10 +10,19 @@
 #include <functional>
 #include <optional>
 
+#include "s3/checksum.h"
 #include "store/auth.h"
-#include "store/checksum.h"
 
 namespace orrery::store {
+
+using s3::from_base64;
+using s3::header_name_of;
+using s3::is_linear;
+using s3::joined_crc;
+using s3::name_of;
+using s3::sum_kind_of;
+using s3::SumKind;
+using s3::Summer;
 
 struct PayloadPlan {
   std::string payload;  // x-amz-content-sha256

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/digest.h"
-#include "store/checksum.h"
+#include "s3/checksum.h"
 #include "store/codec.h"
 #include "store/lifecycle.h"
 #include "store/payload.h"

@@ -88,76 +88,34 @@ std::string encode(const Version& version) {
   to.put(18, static_cast<std::uint64_t>(version.legal_hold));
   to.put(19, static_cast<std::uint64_t>(version.multipart));
   for (const Extent& extent : version.extents) to.put_each(20, encode_extent(extent));
+  to.put(21, version.upload);
   return to.finish();
 }
 
 std::optional<Version> decode_version(std::string_view bytes) {
   Version v;
   const bool good = read_record(bytes, [&](unsigned tag, std::string_view value) {
-    switch (tag) {
-      case 1:
-        v.stamp = number_of(value);
-        break;
-      case 2:
-        v.id = value;
-        break;
-      case 3:
-        v.marker = number_of(value) != 0;
-        break;
-      case 4:
-        v.size = number_of(value);
-        break;
-      case 5:
-        v.etag = value;
-        break;
-      case 6:
-        v.modified_ms = static_cast<TimeMs>(number_of(value));
-        break;
-      case 7:
-        v.owner = value;
-        break;
-      case 8:
-        v.storage_class = value;
-        break;
-      case 9:
-        v.acl = value;
-        break;
-      case 10:
-        v.headers.push_back(pair_of(value));
-        break;
-      case 11:
-        v.user.push_back(pair_of(value));
-        break;
-      case 12:
-        v.tags.push_back(pair_of(value));
-        break;
-      case 13:
-        v.checksum.algorithm = value;
-        break;
-      case 14:
-        v.checksum.value = value;
-        break;
-      case 15:
-        v.checksum.kind = value;
-        break;
-      case 16:
-        v.retention.mode = value;
-        break;
-      case 17:
-        v.retention.until_ms = static_cast<TimeMs>(number_of(value));
-        break;
-      case 18:
-        v.legal_hold = number_of(value) != 0;
-        break;
-      case 19:
-        v.multipart = number_of(value) != 0;
-        break;
-      case 20:
-        v.extents.push_back(decode_extent(value));
-        break;
-      default:
-        break;
-    }
+    if (tag == 1) v.stamp = number_of(value);
+    if (tag == 2) v.id = value;
+    if (tag == 3) v.marker = number_of(value) != 0;
+    if (tag == 4) v.size = number_of(value);
+    if (tag == 5) v.etag = value;
+    if (tag == 6) v.modified_ms = static_cast<TimeMs>(number_of(value));
+    if (tag == 7) v.owner = value;
+    if (tag == 8) v.storage_class = value;
+    if (tag == 9) v.acl = value;
+    if (tag == 10) v.headers.push_back(pair_of(value));
+    if (tag == 11) v.user.push_back(pair_of(value));
+    if (tag == 12) v.tags.push_back(pair_of(value));
+    if (tag == 13) v.checksum.algorithm = value;
+    if (tag == 14) v.checksum.value = value;
+    if (tag == 15) v.checksum.kind = value;
+    if (tag == 16) v.retention.mode = value;
+    if (tag == 17) v.retention.until_ms = static_cast<TimeMs>(number_of(value));
+    if (tag == 18) v.legal_hold = number_of(value) != 0;
+    if (tag == 19) v.multipart = number_of(value) != 0;
+    if (tag == 20) v.extents.push_back(decode_extent(value));
+    if (tag == 21) v.upload = value;
   });
   if (!good) return std::nullopt;
   return v;

@@ -79,6 +79,7 @@ struct Version {
   Retention retention = {};
   bool legal_hold = false;
   bool multipart = false;
+  std::string upload = {};  // that made it, so that its completion may be sent twice
   std::vector<Extent> extents = {};
 };
 

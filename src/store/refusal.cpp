@@ -18,8 +18,10 @@ constexpr Known kInternal{"InternalError", 500, "The store has a fault; please t
 
 constexpr auto kKnown = std::to_array<Known>({
     {"AccessDenied", 403, "Access denied."},
+    {"AccessForbidden", 403, "CORS is not enabled for this bucket."},
     {"AuthorizationHeaderMalformed", 400, "The Authorization header is malformed."},
     {"AuthorizationQueryParametersError", 400, "The parameters of the signed URL are wrong."},
+    {"BadRequest", 400, "A preflight request has an Origin header."},
     {"BadDigest", 400, "The digest that was given is not that of the bytes that came."},
     {"BucketAlreadyExists", 409, "A bucket of that name belongs to another."},
     {"BucketAlreadyOwnedByYou", 409, "You have a bucket of that name already."},
@@ -88,7 +90,7 @@ int status_of(std::string_view code) { return known(code).status; }
 std::string_view sentence_of(std::string_view code) { return known(code).sentence; }
 
 Refused refusal_of(const Fault& fault) {
-  if (fault.kind == FaultKind::full) return {"InsufficientStorage", {}, {}};
+  if (fault.kind == PortFault::full) return {"InsufficientStorage", {}, {}};
   return {"InternalError", fault.what, {}};
 }
 

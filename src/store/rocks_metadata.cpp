@@ -23,9 +23,9 @@ constexpr std::size_t kWriteBufferBytes = std::size_t{16} << 20;
 constexpr int kOpenFilesMax = 256;
 
 Fault fault_of(const rocksdb::Status& status) {
-  const FaultKind kind = status.IsNoSpace()      ? FaultKind::full
-                         : status.IsCorruption() ? FaultKind::corrupt
-                                                 : FaultKind::failed;
+  const PortFault kind = status.IsNoSpace()      ? PortFault::full
+                         : status.IsCorruption() ? PortFault::corrupt
+                                                 : PortFault::failed;
   return {kind, "metadata: " + status.ToString()};
 }
 

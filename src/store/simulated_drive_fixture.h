@@ -33,19 +33,19 @@ class SimulatedDrive final : public Drive {
   bool broken = false;  // every call fails
 
   Outcome<std::unique_ptr<DriveFile>> create(const std::string& name) override {
-    if (fails()) return fault(FaultKind::failed, "no power");
-    if (files_.contains(name)) return fault(FaultKind::failed, "exists");
+    if (fails()) return fault(PortFault::failed, "no power");
+    if (files_.contains(name)) return fault(PortFault::failed, "exists");
     files_[name] = std::make_shared<Content>();
     return std::make_unique<File>(*this, files_[name]);
   }
   Outcome<std::unique_ptr<DriveFile>> open(const std::string& name) override {
-    if (broken || (power_ && power_->gone())) return fault(FaultKind::failed, "no power");
+    if (broken || (power_ && power_->gone())) return fault(PortFault::failed, "no power");
     const auto at = files_.find(name);
-    if (at == files_.end()) return fault(FaultKind::missing, name);
+    if (at == files_.end()) return fault(PortFault::missing, name);
     return std::make_unique<File>(*this, at->second);
   }
   Outcome<void> remove(const std::string& name) override {
-    if (fails()) return fault(FaultKind::failed, "no power");
+    if (fails()) return fault(PortFault::failed, "no power");
     const auto at = files_.find(name);
     if (at == files_.end()) return {};
     if (at->second->named) removed_[name] = at->second;
@@ -53,7 +53,7 @@ class SimulatedDrive final : public Drive {
     return {};
   }
   Outcome<std::vector<std::string>> list() override {
-    if (broken || (power_ && power_->gone())) return fault(FaultKind::failed, "no power");
+    if (broken || (power_ && power_->gone())) return fault(PortFault::failed, "no power");
     std::vector<std::string> names;
     for (const auto& [name, content] : files_) names.push_back(name);
     return names;
@@ -96,16 +96,16 @@ class SimulatedDrive final : public Drive {
     File(SimulatedDrive& drive, std::shared_ptr<Content> content)
         : drive_(drive), content_(std::move(content)) {}
     Outcome<void> append(std::span<const std::string_view> pieces) override {
-      if (drive_.fails()) return fault(FaultKind::failed, "no power");
+      if (drive_.fails()) return fault(PortFault::failed, "no power");
       for (const std::string_view piece : pieces) {
-        if (drive_.used() + piece.size() > drive_.capacity) return fault(FaultKind::full, "full");
+        if (drive_.used() + piece.size() > drive_.capacity) return fault(PortFault::full, "full");
         content_->bytes += piece;
       }
       return {};
     }
     Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
       if (drive_.broken || (drive_.power_ && drive_.power_->gone())) {
-        return fault(FaultKind::failed, "no power");
+        return fault(PortFault::failed, "no power");
       }
       if (offset >= content_->bytes.size()) return 0;
       const auto some = std::min<std::size_t>(into.size(), content_->bytes.size() - offset);
@@ -113,7 +113,7 @@ class SimulatedDrive final : public Drive {
       return some;
     }
     Outcome<void> sync() override {
-      if (drive_.fails()) return fault(FaultKind::failed, "no power");
+      if (drive_.fails()) return fault(PortFault::failed, "no power");
       content_->synced = content_->bytes.size();
       content_->named = true;
       return {};

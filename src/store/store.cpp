@@ -330,7 +330,7 @@ Answer<std::optional<Removed>> Store::try_remove(const Viewed& viewed, const Rem
   auto blobs = blobs_of(gone.extents);
   if (!blobs && is_changed(blobs.error())) return std::nullopt;
   if (!blobs) return std::unexpected(blobs.error());
-  if (newest) {
+  if (newest && viewed.bucket.versioning != Versioning::off) {
     if (auto good = fill_next(view); !good) return std::unexpected(good.error());
   }
   Commit commit = newest ? remove_head_commit(view, *blobs) : remove_old_commit(view, *old, *blobs);

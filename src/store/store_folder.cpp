@@ -110,7 +110,7 @@ bool is_free(const std::string& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) return true;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().filename() != "store.new.new") return false;  // of a first run that died
+    if (at->path().filename() != "store.begun.new") return false;  // of a first run that died
   }
   return !error;
 }
@@ -189,7 +189,7 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
   auto text = read_file(file);
   const bool make = !text;
   if (make) {
-    text = read_file(file + ".new");  // a first run that died: its drives may be marked
+    text = read_file(file + ".begun");  // a first run that died: its drives may be marked
     if (!text && !is_free(folder)) {
       return folder_fault(folder, 0, "this folder holds something that is not a store",
                           "name an empty folder, or one that is not there yet");
@@ -205,7 +205,7 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
   OpenedFolder opened;
   if (auto good = read_store_file(opened, file, *text); !good) return std::unexpected(good.error());
   // The store's file comes last: a store that has it has its drives.
-  if (make && !write_durably(file + ".new", *text)) {
+  if (make && !write_durably(file + ".begun", *text)) {
     return folder_fault(folder, 0,
                         std::string("no store can be made here: ") + std::strerror(errno));
   }
@@ -214,7 +214,7 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
   auto metadata = open_rocks_metadata(folder + "/metadata");
   if (!metadata) return std::unexpected(metadata.error());
   opened.metadata = std::move(*metadata);
-  if (make && (!write_durably(file, *text) || !fs::remove(file + ".new"))) {
+  if (make && (!write_durably(file, *text) || !fs::remove(file + ".begun"))) {
     return folder_fault(folder, 0,
                         std::string("no store can be made here: ") + std::strerror(errno));
   }

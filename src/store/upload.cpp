@@ -102,9 +102,7 @@ Answered ObjectUpload::finish_object(const PayloadEnd& end, const std::optional<
   if (!put) return std::unexpected(put.error());
   kept_ = true;
   net::Response response{.content_type = "", .headers = {{"ETag", quoted_etag(put->etag)}}};
-  if (put->id != "null" || bucket_.versioning != Versioning::off) {
-    response.headers.emplace_back("x-amz-version-id", put->id);
-  }
+  if (put->id != "null") response.headers.emplace_back("x-amz-version-id", put->id);
   add_checksum(response, put->checksum);
   const std::string ends = expiration_of(bucket_, call_.s3.key, *put);
   if (!ends.empty()) response.headers.emplace_back("x-amz-expiration", ends);

@@ -187,7 +187,7 @@ const std::vector<HeavyHeader>& heavy_headers() {
       {"jpeglib", {"src/agent/jpeg_decode.cpp"}},
       {"liburing", {"src/agent/io_ring.cpp"}},
       {"rocksdb/", {"src/store/rocks_metadata.cpp"}},
-      {"isa-l", {"src/store/erasure.cpp", "src/store/checksum.cpp"}}};
+      {"isa-l", {"src/store/erasure.cpp", "src/s3/checksum.cpp"}}};
   return kHeavy;
 }
 

@@ -1,4 +1,4 @@
-#include "store/checksum.h"
+#include "s3/checksum.h"
 
 #include <isa-l/crc.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace orrery::store {
+namespace orrery::s3 {
 namespace {
 
 // x^64 + ... of the NVM Express base specification, reflected.
@@ -130,8 +130,8 @@ std::string header_name_of(SumKind kind) { return "x-amz-checksum-" + lowered(na
 bool is_linear(SumKind kind) { return kind != SumKind::sha1 && kind != SumKind::sha256; }
 
 Summer::Summer(SumKind kind) : kind_(kind) {
-  if (kind == SumKind::sha1) hash_.emplace(s3::HashKind::sha1);
-  if (kind == SumKind::sha256) hash_.emplace(s3::HashKind::sha256);
+  if (kind == SumKind::sha1) hash_.emplace(HashKind::sha1);
+  if (kind == SumKind::sha256) hash_.emplace(HashKind::sha256);
 }
 
 void Summer::add(std::string_view bytes) {
@@ -173,4 +173,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return out;
 }
 
-}  // namespace orrery::store
+}  // namespace orrery::s3

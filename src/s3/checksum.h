@@ -15,7 +15,7 @@
 
 #include "s3/hash.h"
 
-namespace orrery::store {
+namespace orrery::s3 {
 
 enum class SumKind { crc32, crc32c, crc64nvme, sha1, sha256 };
 
@@ -34,7 +34,7 @@ class Summer {
  private:
   SumKind kind_;
   std::uint64_t crc_ = 0;
-  std::optional<s3::Hash> hash_;
+  std::optional<Hash> hash_;
 };
 
 // The checksum of A followed by B, of those of A and B (raw).
@@ -43,4 +43,4 @@ std::string joined_crc(SumKind kind, std::string_view first, std::string_view se
 
 std::optional<std::string> from_base64(std::string_view text);
 
-}  // namespace orrery::store
+}  // namespace orrery::s3
