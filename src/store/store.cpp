@@ -11,9 +11,8 @@ namespace orrery::store {
 namespace {
 
 const std::string kEpochRow = "nepoch";
-constexpr std::string_view kChanged = "Changed";  // never reaches a client: the caller tries again
 
-bool is_changed(const Refused& refusal) { return refusal.code == kChanged; }
+bool is_changed(const Refused& refusal) { return refusal.code == kRowChanged; }
 
 }  // namespace
 
@@ -139,13 +138,14 @@ void Store::forget(const Blob& blob) {
   }
 }
 
-Answer<std::vector<Blob>> Store::blobs_of(const std::vector<Extent>& extents) {
+Answer<std::vector<Blob>> Store::blobs_of(const std::vector<Extent>& extents, bool pass_over) {
   std::vector<Blob> blobs;
   for (const Extent& extent : extents) {
     if (extent.blob.empty()) continue;
     const auto found = setting_.metadata.get(row::blob(extent.blob));
     if (!found) return refused(found.error());
-    if (!*found) return refused(std::string(kChanged));
+    if (!*found && pass_over) continue;
+    if (!*found) return refused(std::string(kRowChanged));
     auto blob = decode_blob(**found);
     if (!blob) return refused("InternalError", "the row of blob " + extent.blob + " is unreadable");
     blobs.push_back(std::move(*blob));
@@ -228,7 +228,7 @@ Answer<Version> Store::find(std::string_view bucket, std::string_view key,
 Answer<OpenedObject> Store::open_object(std::string_view bucket, std::string_view key,
                                         const std::optional<std::string>& version_id,
                                         const std::function<Answer<void>(const Version&)>& accept) {
-  while (true) {
+  for (int look = 0; look < kLooks; ++look) {
     auto version = find(bucket, key, version_id);
     if (!version) return std::unexpected(version.error());
     if (auto good = accept(*version); !good) return std::unexpected(good.error());
@@ -249,11 +249,12 @@ Answer<OpenedObject> Store::open_object(std::string_view bucket, std::string_vie
     pinned(false);
     if (!is_changed(blobs.error())) return std::unexpected(blobs.error());
   }
+  return refused("InternalError", "a blob of the version has no row");
 }
 
 Answer<std::optional<Version>> Store::try_put(Viewed viewed, Version fresh,
-                                              const std::vector<Blob>& blobs,
-                                              const Commit& besides) {
+                                              const std::vector<Blob>& blobs, const Commit& besides,
+                                              bool pass_over) {
   const Versioning versioning = viewed.bucket.versioning;
   if (versioning == Versioning::suspended) {
     if (auto good = fill_null(viewed.view); !good) return std::unexpected(good.error());
@@ -265,7 +266,7 @@ Answer<std::optional<Version>> Store::try_put(Viewed viewed, Version fresh,
   fresh.modified_ms = setting_.now_ms();
   std::vector<Blob> gone;
   if (const auto old = replaced_by_put(viewed.view, versioning)) {
-    auto found = blobs_of(old->extents);
+    auto found = blobs_of(old->extents, pass_over);
     if (!found) {
       if (is_changed(found.error())) return std::nullopt;
       return std::unexpected(found.error());
@@ -285,15 +286,16 @@ Answer<std::optional<Version>> Store::try_put(Viewed viewed, Version fresh,
 Answer<Version> Store::put_with(std::string_view bucket, std::string_view key, const Version& fresh,
                                 const std::vector<Blob>& blobs, const WriteCondition& condition,
                                 const std::function<Answer<Commit>()>& besides) {
-  while (true) {
+  for (int look = 0;; ++look) {
     auto viewed = view(bucket, key);
     if (!viewed) return std::unexpected(viewed.error());
     if (auto good = check_condition(condition, viewed->view.head); !good) {
       return std::unexpected(good.error());
     }
     auto more = besides();
+    if (!more && is_changed(more.error()) && look < kLooks) continue;
     if (!more) return std::unexpected(more.error());
-    auto done = try_put(std::move(*viewed), fresh, blobs, *more);
+    auto done = try_put(std::move(*viewed), fresh, blobs, *more, look >= kLooks);
     if (!done) return std::unexpected(done.error());
     if (*done) return std::move(**done);
   }
@@ -304,12 +306,13 @@ Answer<Version> Store::put(std::string_view bucket, std::string_view key, Versio
   return put_with(bucket, key, fresh, blobs, condition, [] { return Commit{}; });
 }
 
-Answer<std::optional<Removed>> Store::try_remove(const Viewed& viewed, const Removal& removal) {
+Answer<std::optional<Removed>> Store::try_remove(const Viewed& viewed, const Removal& removal,
+                                                 bool pass_over) {
   KeyView view = viewed.view;
   const bool marks = !removal.version_id && viewed.bucket.versioning != Versioning::off;
   if (marks) {
     auto put = try_put(viewed, Version{.marker = true, .owner = viewed.bucket.owner}, {},
-                       {.durable = removal.durable});
+                       {.durable = removal.durable}, pass_over);
     if (!put) return std::unexpected(put.error());
     if (!*put) return std::nullopt;
     return Removed{(*put)->id, true};
@@ -327,7 +330,7 @@ Answer<std::optional<Removed>> Store::try_remove(const Viewed& viewed, const Rem
   if (auto free = check_unlocked(gone, setting_.now_ms(), removal.bypass_governance); !free) {
     return std::unexpected(free.error());
   }
-  auto blobs = blobs_of(gone.extents);
+  auto blobs = blobs_of(gone.extents, pass_over);
   if (!blobs && is_changed(blobs.error())) return std::nullopt;
   if (!blobs) return std::unexpected(blobs.error());
   if (newest && viewed.bucket.versioning != Versioning::off) {
@@ -343,7 +346,7 @@ Answer<std::optional<Removed>> Store::try_remove(const Viewed& viewed, const Rem
 
 Answer<Removed> Store::remove(std::string_view bucket, std::string_view key,
                               const Removal& removal) {
-  while (true) {
+  for (int look = 0;; ++look) {
     auto viewed = view(bucket, key);
     if (!viewed) return std::unexpected(viewed.error());
     if (auto good = check_condition(removal.condition, viewed->view.head); !good) {
@@ -353,7 +356,7 @@ Answer<Removed> Store::remove(std::string_view bucket, std::string_view key,
         !(viewed->view.head && removal.only(*viewed->view.head))) {
       return Removed{};
     }
-    auto done = try_remove(*viewed, removal);
+    auto done = try_remove(*viewed, removal, look >= kLooks);
     if (!done) return std::unexpected(done.error());
     if (*done) return std::move(**done);
   }

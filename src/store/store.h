@@ -19,6 +19,10 @@
 
 namespace orrery::store {
 
+// A code that never reaches a client: what was read is old, the caller looks again, so often.
+inline constexpr std::string_view kRowChanged = "RowChanged";
+inline constexpr int kLooks = 20;
+
 using ClockMs = std::function<TimeMs()>;
 
 struct StoreSetting {
@@ -140,8 +144,9 @@ class Store {
   BlobPins& pins() { return pins_; }
   TimeMs now_ms() const { return setting_.now_ms(); }
   std::string fresh_id();  // 32 hexadecimal digits
-  // The records of the blobs of a version; a Refused of "gone" where it was changed meanwhile.
-  Answer<std::vector<Blob>> blobs_of(const std::vector<Extent>& extents);
+  // The records of the blobs of a version; kRowChanged where one has none, because the version was
+  // replaced meanwhile. Who has looked often enough passes over it: then the row is lost.
+  Answer<std::vector<Blob>> blobs_of(const std::vector<Extent>& extents, bool pass_over = false);
 
  private:
   struct Viewed {
@@ -153,9 +158,11 @@ class Store {
   Answer<void> fill_next(KeyView& view);
   Answer<void> fill_null(KeyView& view);
   Answer<std::optional<ReadVersion>> old_version(const KeyView& view, std::string_view id);
-  Answer<std::optional<Removed>> try_remove(const Viewed& viewed, const Removal& removal);
+  Answer<std::optional<Removed>> try_remove(const Viewed& viewed, const Removal& removal,
+                                            bool pass_over);
   Answer<std::optional<Version>> try_put(Viewed viewed, Version fresh,
-                                         const std::vector<Blob>& blobs, const Commit& besides);
+                                         const std::vector<Blob>& blobs, const Commit& besides,
+                                         bool pass_over);
   Answer<Version> put_with(std::string_view bucket, std::string_view key, const Version& fresh,
                            const std::vector<Blob>& blobs, const WriteCondition& condition,
                            const std::function<Answer<Commit>()>& besides);

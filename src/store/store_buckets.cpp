@@ -117,13 +117,14 @@ Answer<void> Store::put_part(const Upload& upload, const Part& part,
                              const std::optional<Blob>& blob) {
   const std::string upload_row = row::upload(upload.bucket, upload.key, upload.id);
   const std::string part_row = row::part(upload.id, part.number);
-  while (true) {
+  for (int look = 0;; ++look) {
     const auto before = setting_.metadata.get(part_row);
     if (!before) return refused(before.error());
     Commit commit{.expects = {{upload_row, encode(upload)}, {part_row, *before}},
                   .changes = {{part_row, encode(part)}}};
     if (const auto old = *before ? decode_part(**before) : std::nullopt) {
-      const auto gone = blobs_of({old->extent});
+      const auto gone = blobs_of({old->extent}, look >= kLooks);
+      if (!gone && gone.error().code == kRowChanged) continue;
       if (!gone) return std::unexpected(gone.error());
       discard(commit, *gone);
     }
@@ -190,7 +191,8 @@ Answer<void> Store::abort_upload(std::string_view bucket, std::string_view key,
     const auto all = parts(id);
     if (!all) return std::unexpected(all.error());
     for (const Part& part : *all) {
-      const auto gone = blobs_of({part.extent});
+      // A part that was sent again meanwhile has another blob: the commit finds that out.
+      const auto gone = blobs_of({part.extent}, true);
       if (!gone) return std::unexpected(gone.error());
       commit.expects.push_back({row::part(id, part.number), encode(part)});
       commit.changes.push_back({row::part(id, part.number), std::nullopt});
