@@ -83,7 +83,7 @@ Result<Built> from_design(const NetworkOptions& o, const machine::Models& models
   auto design = load_design(*o.design, models.catalog(), terminal);
   if (!design) return std::unexpected(design.error());
   const machine::Machine machine = build_machine(std::move(*design), models);
-  const machine::Network& compute = machine.networks.compute;
+  const machine::Network& compute = machine.main_networks().compute;
   if (!compute.topology) {
     if (!compute.faults.empty()) return std::unexpected(compute.faults);
     return fail(usage("the design has no compute network of its own", "describe fabric.compute"));

@@ -30,6 +30,9 @@ class NameCheck {
     unique("storage", d_.storage, &StorageTier::label, "storage tier");
     for (std::size_t i = 0; i < d_.fleet.size(); ++i) fleet(d_.fleet[i], at("fleet", i));
     for (std::size_t i = 0; i < d_.storage.size(); ++i) tier(d_.storage[i], at("storage", i));
+    for (std::size_t i = 0; i < d_.fabric.wan.size(); ++i) {
+      wan(d_.fabric.wan[i], at("fabric.wan", i));
+    }
     for (std::size_t i = 0; i < d_.scheduler.partitions.size(); ++i) {
       one_of(d_.scheduler.partitions[i].fleet, fleets_, at("scheduler.partitions", i) + ".fleet",
              "fleet");
@@ -96,6 +99,25 @@ class NameCheck {
                       "add `node: dgx-h100`, or custom: { accelerators: 0, cores: 64 }"});
     }
     for (const MigSlices& slices : f.mig) mig(f, slices, path + ".mig");
+    if (f.custom) power(f, path + ".custom");
+  }
+
+  // What a node draws on average is no more than what its supplies are made for.
+  void power(const Fleet& f, const std::string& path) {
+    const catalog::Node node = resolve_node(f, v_.catalog()).part;
+    if (!node.max_power) return;
+    const auto check = [&](const std::optional<Watts>& watts, std::string_view key) {
+      if (!watts || *watts <= *node.max_power) return;
+      const std::string at = path + '.' + std::string(key);
+      complain(d_.places.given(at) ? at : path + ".max_power",
+               {"design.range",
+                fmt::format("`{}` of {} is above the nameplate of {}", key, brief(*watts),
+                            brief(*node.max_power)),
+                "a node draws at most its nameplate",
+                fmt::format("write at most {}, or a higher max_power", brief(*node.max_power))});
+    };
+    check(node.typical_train_power, "typical_power");
+    check(node.idle_power, "idle_power");
   }
 
   void mig(const Fleet& f, const MigSlices& slices, const std::string& path) {
@@ -119,6 +141,18 @@ class NameCheck {
     one_of(t.site, sites_, path + ".site", "site");
     one_of(t.caches, tiers_, path + ".caches", "storage tier");
     provider(t.provider, t.price.has_value(), path + ".provider");
+  }
+
+  void wan(const WanLink& link, const std::string& path) {
+    for (std::size_t i = 0; i < link.between.size(); ++i) {
+      one_of(link.between[i], sites_, at(path + ".between", i), "site");
+    }
+    if (!d_.places.given(path + ".between")) return;  // missing, which has been said
+    if (link.between.size() != 2 || link.between[0] == link.between[1]) {
+      complain(path + ".between", {"design.range", "a line of the WAN joins two sites",
+                                   "what happens inside one site is its own networks' business",
+                                   "write between: [one, other] with the names of two sites"});
+    }
   }
 
   void workload(const Workload& w, const std::string& path) {

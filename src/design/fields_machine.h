@@ -40,7 +40,9 @@ void visit_fields(V& v, S& s) {
   v("oversubscription", s.oversubscription,
     Field{.doc = "bandwidth down over bandwidth up at the leaf", .range = Range::at_least_one});
   v("rails", s.rails,
-    Field{.doc = "rails", .absent = "the node's compute NICs", .range = Range::at_least_one});
+    Field{.doc = "rails: NIC i of every host hangs on rail i",
+          .absent = "the host's NICs on this network",
+          .range = Range::at_least_one});
   v("planes", s.planes,
     Field{.doc = "independent copies of the network", .range = Range::at_least_one});
   v("sharp", s.sharp, Field{.doc = "reduction in the switches"});
@@ -53,7 +55,7 @@ void visit_fields(V& v, S& s) {
   v("groups", s.groups,
     Field{.doc = "of a dragonfly", .absent = "computed", .range = Range::at_least_one});
   v("ports_per_node", s.ports_per_node,
-    Field{.doc = "ports of a node on this network",
+    Field{.doc = "ports of one host on this network",
           .absent = "compute: its NICs; storage: 2; management: 1",
           .range = Range::at_least_one});
   v("port_rate", s.port_rate,
@@ -64,11 +66,31 @@ void visit_fields(V& v, S& s) {
   v("encrypted", s.encrypted, Field{.doc = "what it carries is encrypted"});
 }
 
+template <class V, Is<WanLink> S>
+void visit_fields(V& v, S& s) {
+  v("between", s.between,
+    Field{.doc = "names of the two sites", .required = true, .example = "[east, west]"});
+  v("rate", s.rate,
+    Field{.doc = "per direction",
+          .unit = "Gb/s",
+          .range = Range::positive,
+          .required = true,
+          .example = "10 Gb/s"});
+  v("latency", s.latency,
+    Field{.doc = "round trip",
+          .unit = "ms",
+          .range = Range::positive,
+          .required = true,
+          .example = "60 ms"});
+  v("price", s.price, Field{.doc = "rent of the line", .unit = "kUSD/y", .absent = "none"});
+}
+
 template <class V, Is<Networks> S>
 void visit_fields(V& v, S& s) {
   v("compute", s.compute, Field{.doc = "joins the accelerators"});
   v("storage", s.storage, Field{.doc = "joins nodes and storage"});
   v("management", s.management, Field{.doc = "in band and out of band"});
+  v("wan", s.wan, Field{.doc = "lines between sites; every site has the networks above to itself"});
 }
 
 template <class V, Is<Metadata> S>

@@ -76,10 +76,15 @@ void visit_fields(V& v, S& s) {
   v("local_nvme", s.local_nvme,
     Field{.doc = "drives in the node", .unit = "TB", .absent = kAsNode});
   v("rack_units", s.rack_units, Field{.doc = "height", .absent = kAsNode});
-  v("max_power", s.max_power, Field{.doc = "nameplate", .unit = "kW", .absent = kAsNode});
+  v("max_power", s.max_power,
+    Field{.doc = "nameplate", .unit = "kW", .absent = kAsNode, .range = Range::positive});
   v("typical_power", s.typical_power,
-    Field{.doc = "mean under load", .unit = "kW", .absent = kAsNode});
-  v("idle_power", s.idle_power, Field{.doc = "idle", .unit = "W", .absent = kAsNode});
+    Field{.doc = "mean under load, at most the nameplate",
+          .unit = "kW",
+          .absent = kAsNode,
+          .range = Range::positive});
+  v("idle_power", s.idle_power,
+    Field{.doc = "idle, at most the nameplate", .unit = "W", .absent = kAsNode});
   v("price", s.price, Field{.doc = "to buy one", .unit = "kUSD", .absent = kAsNode});
 }
 

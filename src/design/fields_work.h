@@ -212,8 +212,10 @@ void visit_fields(V& v, S& s) {
   v("trace", s.trace,
     Field{.doc =
               "lengths: chat, code, summary, or the path of a CSV; empty is what is given here"});
-  v("input_tokens", s.input_tokens, Field{.doc = "mean", .absent = "the trace's"});
-  v("output_tokens", s.output_tokens, Field{.doc = "mean", .absent = "the trace's"});
+  v("input_tokens", s.input_tokens,
+    Field{.doc = "mean", .absent = "the trace's", .range = Range::at_least_one});
+  v("output_tokens", s.output_tokens,
+    Field{.doc = "mean", .absent = "the trace's", .range = Range::at_least_one});
   v("shared_prefix", s.shared_prefix,
     Field{.doc = "share of the input that requests have in common", .range = Range::fraction});
 }

@@ -273,6 +273,49 @@ TEST(ReadDesign, reads_a_model_from_its_config_json) {
               ElementsAre("7:21 design.model-file"));
 }
 
+// One line of a fleet or a tier with a figure that no building has, and the codes it is refused
+// with.
+std::string fault_with(std::string_view custom, std::string_view tier) {
+  const std::string text =
+      "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, "
+      "count: 2, custom: { " +
+      std::string(custom) + " } }\nstorage:\n  - { tier: hot, kind: nfs, " + std::string(tier) +
+      " }\n";
+  const auto d = read_design(text, catalog());
+  return d ? "" : d.error().front().code + ": " + d.error().front().what;
+}
+
+TEST(ReadDesign, refuses_figures_that_no_building_has) {
+  EXPECT_EQ(fault_with("max_power: 10.2 kW", "write: 1 GB/s"), "");
+  EXPECT_THAT(fault_with("max_power: 0 kW", "write: 1 GB/s"),
+              HasSubstr("design.range: `max_power`"));
+  EXPECT_THAT(fault_with("idle_power: 10.3 kW", "write: 1 GB/s"),
+              HasSubstr("design.range: `idle_power` of 10.3 kW is above the nameplate of 10.2 kW"));
+  EXPECT_EQ(fault_with("idle_power: 10.2 kW", "write: 1 GB/s"), "");
+  // The catalog's node idles at 1.9 kW and trains at 7.8.
+  EXPECT_THAT(fault_with("max_power: 5 kW", "write: 1 GB/s"),
+              HasSubstr("`typical_power` of 7.8 kW"));
+  EXPECT_THAT(fault_with("sockets: 2", "write: 1e-300 GB/s"),
+              HasSubstr("`write` cannot be 1e-300 GB/s"));
+  EXPECT_THAT(fault_with("sockets: 2", "write: 999 B/s"), HasSubstr("design.range"));
+  EXPECT_EQ(fault_with("sockets: 2", "write: 1 kB/s"), "");
+  EXPECT_THAT(fault_with("sockets: 2", "read: 1001 PB/s"), HasSubstr("design.range"));
+}
+
+TEST(ReadDesign, a_line_of_the_wan_joins_two_sites) {
+  const auto with = [](std::string_view between) {
+    const std::string text =
+        "orrery: 1\nname: a\nsites:\n  - { name: a, region: usa }\n  - { name: b, region: usa }\n"
+        "fleet: [{ name: f, node: dgx-h100, count: 2 }]\nfabric:\n  wan: [{ between: " +
+        std::string(between) + ", rate: 10 Gb/s, latency: 5 ms }]\n";
+    return brief_faults(read_design(text, catalog()));
+  };
+  EXPECT_THAT(with("[a, b]"), ElementsAre());
+  EXPECT_THAT(with("[a, a]"), ElementsAre("8:20 design.range"));
+  EXPECT_THAT(with("[a]"), ElementsAre("8:20 design.range"));
+  EXPECT_THAT(with("[a, c]"), ElementsAre("8:24 design.unknown-name"));
+}
+
 TEST(ReadDesign, stops_at_a_hundred_faults) {
   std::string text = "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n";
   for (int i = 0; i < 1000; ++i) text += "  - { name: a, node: none, count: -1, x: 1 }\n";

@@ -49,6 +49,26 @@ std::string units_like(std::string_view unit) {
   return one ? example_units(one->dimension) : std::string("degrees of more than one kind");
 }
 
+// What a building can have: a figure beyond is a slip of the unit or the exponent.
+struct Plausible {
+  Dimension dimension;
+  double least;  // above zero
+  double most;
+};
+constexpr Plausible kPlausible[] = {
+    {DimensionOf<Bytes>::value, 1, 1e24},         {DimensionOf<BytesPerSecond>::value, 1e3, 1e18},
+    {DimensionOf<Seconds>::value, 1e-9, 3.2e11},  // a nanosecond to ten thousand years
+    {DimensionOf<Watts>::value, 1e-3, 1e12},      {DimensionOf<Usd>::value, 1e-6, 1e15},
+    {DimensionOf<PerSecond>::value, 1e-12, 1e15}, {DimensionOf<Flops>::value, 1, 1e30},
+};
+
+const Plausible* plausible(const Dimension& dimension) {
+  for (const Plausible& p : kPlausible) {
+    if (p.dimension == dimension) return &p;
+  }
+  return nullptr;
+}
+
 std::string shown(std::string_view text) {
   constexpr std::size_t kMost = 40;
   return text.size() <= kMost ? std::string(text) : "(a long text)";
@@ -90,6 +110,11 @@ void ValueReader::unknown_key(const YamlNode::Key& key, const std::vector<std::s
   complain(key.mark,
            {"design.unknown-key", fmt::format("{} has no field `{}`", section, shown(key.text)),
             "a misspelt key would otherwise be passed over in silence", std::move(fix)});
+}
+
+void ValueReader::not_yet(Mark at, std::string_view key, const Field& field) {
+  complain(at, {"design.not-yet", fmt::format("`{}` would change nothing yet", key),
+                std::string(field.not_yet), "leave it out"});
 }
 
 void ValueReader::missing(Mark at, std::string_view key, std::string_view section,
@@ -167,6 +192,16 @@ std::optional<double> ValueReader::quantity(const YamlNode& node, std::string_vi
     return quantity_fault(node, key, field, UnitFault::wrong_dimension);
   }
   if (!in_range(any->base_units, node.mark, key, node.text, field)) return std::nullopt;
+  const Plausible* p = plausible(dimension);
+  const double size = std::fabs(any->base_units);
+  if (p != nullptr && size != 0 && (size < p->least || size > p->most)) {
+    complain(node.mark,
+             {"design.range", fmt::format("`{}` cannot be {}", key, shown(node.text)),
+              std::string(field.doc),
+              fmt::format("write a figure between {} and {}", quantity_to_text(p->least, dimension),
+                          quantity_to_text(p->most, dimension))});
+    return std::nullopt;
+  }
   return any->base_units;
 }
 

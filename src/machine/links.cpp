@@ -43,12 +43,13 @@ Wiring wiring_of(const Fleet& fleet, const Networks& networks) {
   const catalog::Node& part = fleet.node.part;
   const Network& network = networks.compute;
   const bool own_network = !fleet.rented() && network.topology;
-  const double ports = own_network ? network.ports_per_node : part.compute_nics;
   Wiring w{.accelerator = fleet.accelerator(),
            .domain = std::min(fleet.accelerator()->scaleup_domain, part.accelerators),
            .accelerators_per_host = std::max(1, fleet.accelerators_per_host)};
-  w.nics_per_host = ports * w.accelerators_per_host / std::max(1, part.accelerators);
-  w.nic_rate = own_network ? network.port_rate : part.nic_rate;
+  const double nics = part.compute_nics;
+  w.nics_per_host = own_network ? compute_ports(*network.wanted, fleet)
+                                : nics * w.accelerators_per_host / std::max(1, part.accelerators);
+  w.nic_rate = own_network ? network.wanted->port_rate.value_or(part.nic_rate) : part.nic_rate;
   w.network = network.is_roce ? catalog::NetworkKind::roce : catalog::NetworkKind::infiniband;
   w.oversubscription = network.wanted->oversubscription;
   w.sharp = network.wanted->sharp;

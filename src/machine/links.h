@@ -28,7 +28,7 @@ struct Wiring {
   bool in_graph = false;     // launched from a captured graph
 };
 
-// A fleet with accelerators on the compute network as built, or on its provider's.
+// A fleet with accelerators on its site's compute network as built, or on its provider's.
 Wiring wiring_of(const Fleet& fleet, const Networks& networks);
 
 // How `ranks` ranks lie when whole domains are filled in order: the largest even split.

@@ -79,12 +79,64 @@ TEST(machine, the_sample_stands_as_its_architecture_counts_it) {
   EXPECT_EQ(m.sites[0].path, "site");
   EXPECT_NE(m.sites[0].cooling, nullptr);
   // 8 GPUs of a host share NVLink, and each has a NIC of 400 Gb/s.
-  const Wiring w = wiring_of(m.fleets[0], m.networks);
+  const Wiring w = wiring_of(m.fleets[0], m.main_networks());
   EXPECT_EQ(w.domain, 8);
   EXPECT_DOUBLE_EQ(w.nics_per_host, 8);
   EXPECT_DOUBLE_EQ(w.nic_rate.base(), 50e9);
   EXPECT_EQ(w.network, catalog::NetworkKind::infiniband);
   EXPECT_TRUE(w.sharp);
+}
+
+// By hand, RA-11338-001: a rack is 18 hosts of 4 GPUs with a NIC each. 9 racks are 162 hosts on 4
+// rails; a leaf of 64 ports takes 32 hosts of one rail, so 5 full units of 4 leaves and one leaf
+// for the last two hosts; 21 leaves x 32 uplinks want 11 spines of 64, and 16 divides the uplinks.
+TEST(machine, rails_belong_to_hosts_not_to_racks) {
+  const Machine m = build_machine(template_named("superpod-gb200"), known());
+  const Network& compute = m.main_networks().compute;
+  EXPECT_EQ(compute.nic_ports, 648);
+  EXPECT_EQ(compute.ports_per_node, 4);
+  const fabric::Topology& t = *compute.topology;
+  EXPECT_EQ(t.endpoints, 648);
+  EXPECT_EQ(t.leaves, 21);
+  EXPECT_EQ(t.spines, 16);
+  EXPECT_EQ(t.node_cables() + t.leaf_spine_cables(), 648 + 21 * 32);
+  const Wiring w = wiring_of(m.fleets[0], m.main_networks());
+  EXPECT_EQ(w.domain, 72);
+  EXPECT_DOUBLE_EQ(w.nics_per_host, 4);
+}
+
+// Three zones of five nodes (a spare among them) with eight NICs: three networks of 40 endpoints.
+TEST(machine, every_site_has_networks_of_its_own) {
+  const Machine m = build_machine(template_named("chatbot-zones"), known());
+  ASSERT_EQ(m.networks.size(), 3U);
+  for (const Networks& n : m.networks) EXPECT_EQ(n.compute.topology->endpoints, 40);
+  for (const Fleet& f : m.fleets) EXPECT_EQ(m.networks_of(f).site, f.site);
+}
+
+// Fleets of eight NICs and of one on a network: 10 x 8 + 16 x 1 ports are twelve hosts of eight.
+TEST(machine, a_narrow_fleet_is_counted_by_its_own_ports) {
+  design::Design d = template_named("superpod-h100");
+  d.fleet[0].count = 10;
+  d.fleet[0].nodes_per_rack.reset();
+  d.fleet.push_back({.name = "cpus", .node = "cpu-2s-server", .count = 16});
+  const Machine m = build_machine(d, known());
+  EXPECT_EQ(m.main_networks().compute.nic_ports, 96);
+  EXPECT_EQ(m.main_networks().compute.topology->endpoints, 96);
+}
+
+// The way over two lines is their sum and their narrower one; the direct line is slower.
+TEST(wan, takes_the_way_with_the_least_round_trip) {
+  design::Design d = template_named("chatbot-zones");
+  d.fabric.wan = {
+      {.between = {"us-east", "us-west"}, .rate = gbits_per_s(10), .latency = milliseconds(60)},
+      {.between = {"us-west", "europe"}, .rate = gbits_per_s(4), .latency = milliseconds(50)},
+      {.between = {"europe", "us-east"}, .rate = gbits_per_s(100), .latency = milliseconds(120)}};
+  const auto path = wan_between(d, "europe", "us-east");
+  ASSERT_TRUE(path);
+  EXPECT_NEAR(path->latency.base(), 0.11, 1e-12);
+  EXPECT_NEAR(path->rate.base(), 4e9 / 8, 1);
+  d.fabric.wan.resize(1);
+  EXPECT_FALSE(wan_between(d, "europe", "us-east"));
 }
 
 TEST(machine, a_copy_shares_the_design_and_outlives_the_first) {

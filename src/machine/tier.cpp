@@ -93,8 +93,11 @@ void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const catalog::
   if (v.device == nullptr) v.device = catalog.storage_device(kNodeDevice);
   for (const Fleet& f : fleets) {
     if (!f.node.part.local_nvme || v.device == nullptr) continue;
-    v.devices = std::max(1.0, *f.node.part.local_nvme / kNodeDrive);
-    v.capacity = max(v.capacity, *f.node.part.local_nvme);
+    // A rack of many hosts lists the drives of all of them; a save is written by each to its own.
+    const Bytes of_host =
+        *f.node.part.local_nvme / std::max(1, f.hosts / std::max(1, f.fleet->count));
+    v.devices = std::max(1.0, of_host / kNodeDrive);
+    v.capacity = max(v.capacity, of_host);
     v.read = max(v.read, v.device->read * v.devices);
     v.write = max(v.write, v.device->write * v.devices);
     v.rate_basis = v.device->provenance.reference;

@@ -20,7 +20,7 @@ struct Tier {
   const catalog::StorageDevice* device = nullptr;
   std::string path;  // "storage[0]"
   std::string label;
-  bool per_node = false;  // node-nvme: the rates below are of one node
+  bool per_node = false;  // node-nvme: the rates below are of one host
   BytesPerSecond read;
   BytesPerSecond write;
   std::string rate_basis;  // where the rates come from, for references

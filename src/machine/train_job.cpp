@@ -16,7 +16,7 @@ double units_of_run(const TrainJob& job) {
 // Of the compute network, per host: what the loaders read all the time, and what a drain adds.
 Contention contention_of(const TrainJob& job, const Machine& m) {
   if (!m.design().fabric.storage.converged || job.hosts == 0) return {};
-  const BytesPerSecond wire = m.networks.compute.per_node();
+  const BytesPerSecond wire = m.networks_of(*job.fleet).compute.per_node();
   if (wire <= BytesPerSecond(0)) return {};
   const auto slower = [&](BytesPerSecond traffic) {
     const double left = fabric::free_share({.capacity = wire, .storage = traffic});

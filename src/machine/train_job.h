@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "failure/interval.h"
 #include "machine/machine.h"
@@ -20,6 +21,14 @@
 #include "storage/loader.h"
 
 namespace orrery::machine {
+
+// A copy that follows once a save is safe.
+struct LaterCopy {
+  const Tier* tier = nullptr;
+  Bytes kept;     // in the end
+  Seconds every;  // one is sent so often
+  Seconds takes;  // to send one
+};
 
 struct SavePlan {
   const Tier* first = nullptr;  // where a save goes first
@@ -36,7 +45,8 @@ struct SavePlan {
   failure::IntervalLimit interval_limit = failure::IntervalLimit::optimum;
   storage::Exposure exposure;
   Bytes host_memory;
-  Bytes kept_on_safe;  // what the keep rules hold there in the end
+  Bytes kept_on_safe;            // what the keep rules hold there in the end
+  std::vector<LaterCopy> later;  // to the durable tiers behind it
   bool async = true;
 };
 
@@ -103,6 +113,10 @@ struct TrainJob {
 
 // Who it is and where it runs, without costs. `workload` is a training run of the machine's design.
 TrainJob name_job(const Machine& machine, const design::Workload& workload);
+// Where a run's events are stored, and what they hold there: those of one period where nothing else
+// is said.
+const Tier* features_tier(const TrainJob& job, const Machine& machine);
+Bytes features_kept(const design::Train& train);
 // The step, then all other costs; the second only of a feasible job.
 void fill_step(TrainJob& job, const Machine& machine);   // train_step.cpp
 void fill_costs(TrainJob& job, const Machine& machine);  // train_job.cpp

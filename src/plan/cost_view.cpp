@@ -19,9 +19,10 @@ void add_bills(CostView& v, const CostContext& c) {
   for (const machine::Fleet& f : c.machine.fleets) {
     if (!f.rented()) v.bill.lines.push_back(fleet_line(f));
   }
-  for (const machine::Network* n :
-       {&c.machine.networks.compute, &c.machine.networks.storage, &c.machine.networks.management}) {
-    v.bill.lines.insert(v.bill.lines.end(), n->bill.lines.begin(), n->bill.lines.end());
+  for (const machine::Networks& site : c.machine.networks) {
+    for (const machine::Network* n : {&site.compute, &site.storage, &site.management}) {
+      v.bill.lines.insert(v.bill.lines.end(), n->bill.lines.begin(), n->bill.lines.end());
+    }
   }
   for (const machine::Tier& t : c.machine.tiers) {
     if (auto line = tier_line(t, c.machine.catalog())) v.bill.lines.push_back(std::move(*line));
@@ -176,7 +177,10 @@ CostView view_cost(const CostContext& c) {
   v.tier_rents = rents_of_tiers(c.machine.tiers, c.used, c.machine.catalog());
   v.egress_per_year = egress_of(c.machine.design(), c.machine.catalog());
 
-  v.annual = (v.owned ? v.owned->annual : Usd(0)) + v.egress_per_year;
+  for (const design::WanLink& line : c.machine.design().fabric.wan) {
+    v.wan_per_year += line.price.value_or(UsdPerSecond(0)) * years(1);
+  }
+  v.annual = (v.owned ? v.owned->annual : Usd(0)) + v.egress_per_year + v.wan_per_year;
   for (const RentedFleet& r : v.rented) v.annual += r.per_year;
   for (const TierRent& t : v.tier_rents) v.annual += t.per_year + t.requests_per_year;
   const double useful_hours = v.accelerators * 8760 * v.utilisation * v.goodput;

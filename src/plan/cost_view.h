@@ -45,6 +45,7 @@ struct CostView {
   std::vector<RentedFleet> rented;
   std::vector<TierRent> tier_rents;
   Usd egress_per_year;
+  Usd wan_per_year;         // lines between sites
   Usd annual;               // owned, rented and fees
   double accelerators = 0;  // owned and rented
   double goodput = 1;       // of the accelerators that train, weighted; 1 where none does

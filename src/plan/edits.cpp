@@ -65,20 +65,23 @@ design::Network separate_storage(const design::Networks& fabric) {
   return own;
 }
 
-std::optional<Edit> edit_topology(const Review& r, const machine::Network& network) {
+std::optional<Edit> edit_topology(const Review& r, const machine::Networks& here,
+                                  const machine::Network& network) {
   using enum design::NamedTopology;
-  design::Design changed = r.design();
-  design::Network& wanted = network.name == "compute"   ? changed.fabric.compute
-                            : network.name == "storage" ? changed.fabric.storage
-                                                        : changed.fabric.management;
+  design::Networks changed = r.design().fabric;
+  design::Network& wanted = network.name == "compute"   ? changed.compute
+                            : network.name == "storage" ? changed.storage
+                                                        : changed.management;
+  const auto site = static_cast<std::size_t>(&here - r.machine->networks.data());
   for (const design::NamedTopology kind : {rail_fat_tree, fat_tree, three_tier}) {
     if (kind == rail_fat_tree && network.name != "compute") continue;
     wanted.topology = kind;
-    const machine::Networks views = build_networks(changed, r.catalog(), r.fleets());
-    const machine::Network& built = network.name == "compute"   ? views.compute
-                                    : network.name == "storage" ? views.storage
-                                                                : views.management;
-    if (built.topology) {
+    const machine::Networks built =
+        build_networks(changed, r.design().sites, r.catalog(), r.fleets())[site];
+    const machine::Network& again = network.name == "compute"   ? built.compute
+                                    : network.name == "storage" ? built.storage
+                                                                : built.management;
+    if (again.topology) {
       return Edit{network.path + ".topology", std::string(word_of(kind))};
     }
   }

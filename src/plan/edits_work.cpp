@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "machine/batch_split.h"
 #include "plan/edits.h"
+#include "plan/review.h"
 #include "plan/serve_sizing.h"
 
 namespace orrery::plan {
@@ -67,13 +68,6 @@ Edit edit_machines(const Review& r, const ServeView& v, double replicas) {
   const int nodes = nodes_for(v, replicas);
   if (!v.serve->zones.empty()) return {v.fleet->path + ".count", std::to_string(nodes)};
   return edit_nodes(r, *v.workload, *v.fleet, nodes);
-}
-
-// Where the file gives the bound of a batch.
-std::string bound_path(const BatchView& b) {
-  const design::Batch& batch = *b.batch;
-  if (batch.deadline && *batch.deadline <= *b.bound) return b.path + ".deadline";
-  return b.path + (batch.repeat->window ? ".repeat.window" : ".repeat.every");
 }
 
 // Nodes with which the batch computes in time; none where more of them do not help.
@@ -171,15 +165,42 @@ std::optional<Edit> edit_availability(const Review& r, const ServeView& v) {
   return Edit{v.path + ".replicas", std::to_string(replicas)};
 }
 
+std::optional<Edit> edit_deadline(const Review& r, const TrainView& t, Seconds bound) {
+  const auto index = static_cast<std::size_t>(t.workload - r.design().workloads.data());
+  const auto& asked = t.workload->terms.nodes;
+  const int now = asked.value_or(t.fleet->fleet->count);
+  const int others = static_cast<int>(
+      std::min<std::int64_t>(kMostNodes, r.machine->book_of(*t.fleet).nodes() - asked.value_or(0)));
+  // At the same efficiency, and with something to spare for what more nodes lose.
+  for (const double spare : {1.0, 1.1, 1.25, 1.5}) {
+    const double wanted = now * (t.run_time / bound) * spare;
+    if (wanted > kMostNodes) return std::nullopt;
+    const int nodes = whole(wanted);
+    const bool own = asked && nodes + others <= t.fleet->fleet->count;
+    if (asked && !own) return std::nullopt;
+    if (!own && !site_carries(r, *t.fleet, nodes - now)) return std::nullopt;
+    design::Design changed = r.design();
+    if (own) {
+      changed.workloads[index].terms.nodes = nodes;
+    } else {
+      changed.fleet[r.machine->index_of(*t.fleet)].count = nodes;
+    }
+    const Review after = run_stages(std::move(changed), r.models());
+    if (after.trains.size() != r.trains.size()) return std::nullopt;
+    const TrainView& then = after.trains[static_cast<std::size_t>(&t - r.trains.data())];
+    if (!then.feasible() || then.run_time > bound) continue;
+    return own ? Edit{t.path + ".nodes", std::to_string(nodes)}
+               : Edit{t.fleet->path + ".count", std::to_string(nodes)};
+  }
+  return std::nullopt;
+}
+
 std::optional<Edit> edit_window(const Review& r, const BatchView& b) {
   const auto nodes = nodes_in_time(b);
   if (nodes && site_carries(r, *b.fleet, *nodes - b.fleet->fleet->count)) {
     return Edit{b.fleet->path + ".count", std::to_string(*nodes)};
   }
-  const std::string path = bound_path(b);
-  // A window longer than the time between two runs would have them overlap.
-  if (path.ends_with(".window") && b.duration > b.batch->repeat->every) return std::nullopt;
-  return Edit{path, at_least(b.duration)};
+  return std::nullopt;
 }
 
 Edit edit_sizes(const Review& r, const JobsView& j) {

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/text.h"
 #include "design/write_design.h"
 #include "machine/goals.h"
+#include "plan/invariants.h"
 #include "plan/rules.h"
 #include "plan/sections.h"
 #include "plan/spend.h"
@@ -14,7 +16,7 @@
 namespace orrery::plan {
 namespace {
 
-// What data sets and kept checkpoints occupy on each tier.
+// What data sets, kept checkpoints and event streams occupy on each tier.
 std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<TrainView>& trains) {
   std::vector<Bytes> used(m.tiers.size());
   const auto add = [&](const machine::Tier* tier, Bytes amount) {
@@ -27,6 +29,10 @@ std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<Tra
     const design::Dataset& d = t.train->dataset;
     if (t.feed.known) add(t.feed.tier, d.size.value_or(t.feed.sample * d.samples.value_or(0)));
     if (t.checkpoint && t.checkpoint->safe) add(t.checkpoint->safe, t.checkpoint->kept_on_safe);
+    if (t.checkpoint) {
+      for (const machine::LaterCopy& copy : t.checkpoint->later) add(copy.tier, copy.kept);
+    }
+    add(features_tier(t, m), features_kept(*t.train));
   }
   return used;
 }
@@ -112,6 +118,7 @@ Verdict verdict_of(const Review& r, ReviewOptions options) {
   v.coarse = coarse_layers(r);
   if (options.spends) v.spends = best_spends(r);
   v.summary = summary_of(v);
+  assert(!options.insist || broken_invariants(r, v).empty());
   return v;
 }
 

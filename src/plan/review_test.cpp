@@ -153,9 +153,37 @@ TEST(site, a_cap_leaves_the_sustained_draw_that_it_does_not_reach) {
                    mild.sites[0].fleets[0].node.peak.base());
 }
 
+// 9 racks of 132 kW stand there: a swing beyond 1.2 MW would be more than all of it.
+TEST(site, a_step_swings_by_no_more_than_what_stands_there) {
+  const Review r = stages_of(sample("superpod-gb200"));
+  const FleetPower& p = r.sites[0].fleets[0];
+  ASSERT_TRUE(p.swing);
+  EXPECT_LE(p.swing->amplitude.base(), 8 * p.node.nameplate.base());
+  EXPECT_GT(p.swing->amplitude.base(), 0.05 * 8 * p.node.nameplate.base());
+}
+
+// A tier in another site is read and written over the line between the two, and not without one.
+TEST(wan, bounds_what_a_run_reads_and_saves_elsewhere) {
+  design::Design d = sample();
+  d.sites.push_back(d.sites.front());
+  d.sites[1].name = "far";
+  d.storage[0].site = "far";
+  d.fabric.wan = {
+      {.between = {d.sites[0].name, "far"}, .rate = gbits_per_s(8), .latency = milliseconds(40)}};
+  const Review r = stages_of(d);
+  const machine::SavePlan& k = *r.trains[0].checkpoint;
+  ASSERT_EQ(k.safe->label, "hot");
+  EXPECT_NEAR(k.drain.server.base(), k.size.base() / 1e9, 1e-6 * k.drain.server.base());
+  d.fabric.wan.clear();
+  std::vector<std::string> rules;
+  for (const Finding& f : verdict_of(stages_of(d)).findings) rules.push_back(f.rule);
+  EXPECT_NE(std::ranges::find(rules, "fabric.sites-joined"), rules.end());
+}
+
 TEST(site, heat_of_a_rack_follows_the_nodes_that_the_design_puts_in_it) {
   design::Design d = sample();
   d.fleet[0].nodes_per_rack = 8;
+  d.sites[0].cooling = "direct-to-chip-1p";
   const Review r = stages_of(d);
   const facility::RackFit& rack = r.sites[0].fleets[0].rack;
   EXPECT_NEAR(rack.power.base(), 8 * 10.2e3, 1);

@@ -93,10 +93,8 @@ Finding late(const Review& r, const Rule& rule, const std::string& path, const s
   Finding f = finding_at(r, rule, path);
   f.what = fmt::format("'{}' takes {} and must end within {}.", label, brief(takes), brief(bound));
   f.why = "Goodput, waiting for data and restarts are in the figure.";
-  f.fix = fmt::format(
-      "Add machines ({:.2g} times as many at the same efficiency), shorten the run, or "
-      "accept {}.",
-      takes / bound, brief(takes));
+  f.fix = fmt::format("Add machines ({} times as many at the same efficiency), or shorten the run.",
+                      significant(takes / bound, 2));
   return f;
 }
 
@@ -107,13 +105,12 @@ void check_deadline(const Review& r, const Rule& rule, std::vector<Finding>& out
     if (t.train->deadline && t.run_time > *t.train->deadline) {
       const std::string path = t.path + ".deadline";
       out.push_back(late(r, rule, path, t.label, t.run_time, *t.train->deadline));
-      out.back().edit = Edit{path, at_least(t.run_time)};
+      out.back().edit = edit_deadline(r, t, *t.train->deadline);
     }
     if (repeat && repeat->window && t.run_time > *repeat->window) {
       const std::string path = t.path + ".repeat.window";
       out.push_back(late(r, rule, path, t.label, t.run_time, *repeat->window));
-      // A window longer than the time between two runs would have them overlap.
-      if (t.run_time <= repeat->every) out.back().edit = Edit{path, at_least(t.run_time)};
+      out.back().edit = edit_deadline(r, t, *repeat->window);
     }
   }
   for (const BatchView& b : r.batches) {

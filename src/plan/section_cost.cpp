@@ -45,6 +45,10 @@ std::vector<machine::Input> items_of(const CostView& c) {
     inputs.push_back({"rent of tier " + t.tier->label,
                       show(t.per_year.base(), machine::Unit::usd_per_year), t.reference});
   }
+  if (c.wan_per_year > Usd(0)) {
+    inputs.push_back({"lines between sites",
+                      show(c.wan_per_year.base(), machine::Unit::usd_per_year), "the design"});
+  }
   if (c.egress_per_year > Usd(0)) {
     inputs.push_back({"egress", show(c.egress_per_year.base(), machine::Unit::usd_per_year),
                       "catalog storage_prices"});

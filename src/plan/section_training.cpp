@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -163,6 +164,17 @@ machine::Section checkpoint_section(const TrainView& v) {
   return s;
 }
 
+// What each part of the loader could deliver; a sample that needs no decoding waits for no core.
+std::string loader_text(const storage::LoaderRate& l) {
+  const std::string decoding =
+      std::isfinite(l.decode_samples_per_s)
+          ? fmt::format("decoding {}", count_to_brief(l.decode_samples_per_s, 3))
+          : "nothing to decode";
+  return fmt::format("storage gives {} samples/s per accelerator, {}; the step takes {}",
+                     count_to_brief(l.storage_samples_per_s, 3), decoding,
+                     count_to_brief(l.demand_samples_per_s, 3));
+}
+
 machine::Section feed_section(const TrainView& v) {
   const machine::FeedPlan& f = v.feed;
   machine::Section s{.layer = machine::Layer::storage, .name = v.label + " data"};
@@ -180,11 +192,7 @@ machine::Section feed_section(const TrainView& v) {
        .label = "share of the step not spent waiting for data",
        .unit = machine::Unit::ratio,
        .estimate = within(f.loader.utilisation, 0.05, 0.0, Basis::derived, "docs/models/loader.md"),
-       .formula = fmt::format("storage gives {}, decoding {} samples/s per accelerator; "
-                              "the step takes {}",
-                              significant(f.loader.storage_samples_per_s, 3),
-                              significant(f.loader.decode_samples_per_s, 3),
-                              significant(f.loader.demand_samples_per_s, 3))});
+       .formula = loader_text(f.loader)});
   s.limit = to_text(f.loader.limit);
   return s;
 }

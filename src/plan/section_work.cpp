@@ -10,7 +10,7 @@ namespace {
 
 machine::Figure tier_rate(std::string id, std::string label, BytesPerSecond rate,
                           const machine::Tier& v) {
-  const Basis basis = v.measured ? Basis::measured : Basis::vendor;
+  const Basis basis = v.measured ? Basis::measured : v.rates_given ? Basis::given : Basis::vendor;
   return {.id = std::move(id),
           .label = std::move(label),
           .unit = machine::Unit::bytes_per_s,
@@ -19,7 +19,7 @@ machine::Figure tier_rate(std::string id, std::string label, BytesPerSecond rate
 
 machine::Section tier_section(const machine::Tier& v, Bytes used) {
   machine::Section s{.layer = machine::Layer::storage, .name = v.label + " tier"};
-  s.summary = v.per_node                 ? "of one node"
+  s.summary = v.per_node                 ? "of one host"
               : v.tier->provider.empty() ? ""
                                          : "rented from " + v.tier->provider;
   if (v.read > BytesPerSecond(0)) s.figures.push_back(tier_rate("read", "read", v.read, v));
@@ -28,7 +28,9 @@ machine::Section tier_section(const machine::Tier& v, Bytes used) {
     s.figures.push_back({.id = "capacity",
                          .label = "capacity",
                          .unit = machine::Unit::bytes,
-                         .estimate = exact(v.capacity.base(), Basis::vendor, v.rate_basis)});
+                         .estimate = v.tier->capacity
+                                         ? exact(v.capacity.base(), Basis::given, "the design")
+                                         : exact(v.capacity.base(), Basis::vendor, v.rate_basis)});
   }
   if (used > Bytes(0)) {
     s.figures.push_back(

@@ -15,6 +15,7 @@ constexpr const char* kUsualChain[] = {"utility-transformer-mv", "ups-double-con
 // Share of a fleet's time that nobody plans for (no training on it): serving nodes wait on memory.
 constexpr double kServingMemoryShare = 0.5;
 constexpr Seconds kYear = years(1);
+constexpr double kInStep = 0.99;
 
 facility::PhaseShares shares_on(const machine::Fleet& fleet, const SiteContext& c) {
   facility::PhaseShares sum;
@@ -42,7 +43,10 @@ std::optional<facility::Swing> swing_on(const FleetPower& p, const SiteContext& 
     const auto at_step = power_phases(p.node, {.matrix = t.step.matrix_share,
                                                .memory = t.step.memory_share,
                                                .communication = t.step.exposed_share});
-    return swing_of(facility::swing_request(at_step, t.hosts, t.step.step));
+    // Power is of a node, which may be a rack of many hosts.
+    const int hosts_per_node = std::max(1, t.fleet->hosts / std::max(1, t.fleet->fleet->count));
+    const int nodes = (t.hosts + hosts_per_node - 1) / hosts_per_node;
+    return swing_of(facility::swing_request(at_step, nodes, t.step.step));
   }
   return std::nullopt;
 }
@@ -53,6 +57,9 @@ void apply_cap(facility::NodePower& node, Watts allowed) {
   const Watts sustained = node.accelerators * (node.peak / node.nameplate);
   if (sustained > allowed) node.peak -= sustained - allowed;
   if (node.accelerators > allowed) node.nameplate -= node.accelerators - allowed;
+  // No cap takes a node below what it draws while it does nothing.
+  node.nameplate = max(node.nameplate, node.idle);
+  node.peak = min(max(node.peak, node.idle), node.nameplate);
 }
 
 void add_fleet(SiteView& v, const machine::Fleet& fleet, const SiteContext& c) {
@@ -85,14 +92,6 @@ void add_fleet(SiteView& v, const machine::Fleet& fleet, const SiteContext& c) {
   v.fleet_nameplate += p.node.nameplate * nodes;
   v.it_mean += p.mean * nodes;
   v.fleets.push_back(std::move(p));
-}
-
-// Networks stand where the first owned fleet does.
-bool hosts_networks(const SiteView& v, const SiteContext& c) {
-  for (const machine::Fleet& f : c.machine.fleets) {
-    if (!f.rented()) return f.site == v.site;
-  }
-  return false;
 }
 
 void fill_chain(SiteView& v, const catalog::Catalog& catalog) {
@@ -150,6 +149,8 @@ void fill_budget(SiteView& v) {
                                     .pue = v.pue.middle,
                                     .other_it = v.it_nameplate - per_node * nodes,
                                     .power_per_node = per_node});
+  // PUE and switches do not shrink quite in step with the nodes.
+  v.budget->nodes = static_cast<int>(v.budget->nodes * kInStep);
   v.budget_fleet = static_cast<std::size_t>(largest - v.fleets.begin());
 }
 
@@ -181,9 +182,9 @@ SiteView view_site(const machine::Site& built, const SiteContext& c) {
     if (f.site == &site && !f.rented()) add_fleet(v, f, c);
   }
   if (v.fleets.empty()) return v;
-  if (hosts_networks(v, c)) {
-    v.fabric = c.machine.networks.compute.bill.power() + c.machine.networks.storage.bill.power() +
-               c.machine.networks.management.bill.power();
+  for (const machine::Networks& n : c.machine.networks) {
+    if (n.site != &site) continue;
+    v.fabric = n.compute.bill.power() + n.storage.bill.power() + n.management.bill.power();
   }
   for (const machine::Tier& t : c.machine.tiers) {
     if (find_site(c.machine.design(), t.tier->site) == &site && t.tier->provider.empty() &&

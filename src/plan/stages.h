@@ -32,7 +32,8 @@ struct Review {
   const machine::Models& models() const { return machine->models(); }
   const catalog::Catalog& catalog() const { return machine->catalog(); }
   const std::vector<machine::Fleet>& fleets() const { return machine->fleets; }
-  const machine::Networks& networks() const { return machine->networks; }
+  // Of the first site that has machines of its own.
+  const machine::Networks& networks() const { return machine->main_networks(); }
   const std::vector<machine::Tier>& tiers() const { return machine->tiers; }
   // `tier` is one of the machine's.
   Bytes used_of(const machine::Tier& tier) const {
