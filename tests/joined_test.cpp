@@ -291,19 +291,20 @@ TEST(joined, air_cooling_shrinks_the_fleet_that_fits) {
   const Pair p("facility");
   const double a = p.a.figure(machine::Layer::facility, "pue");
   const double b = p.b.figure(machine::Layer::facility, "pue");
-  // The climate table for Virginia: 1.10 to 1.22 with cold plates, 1.20 to 1.45 with air.
-  EXPECT_GE(a, 1.10);
-  EXPECT_LE(a, 1.22);
+  // The climate table for Virginia: 1.15 to 1.35 with rear doors, 1.20 to 1.45 with air.
+  EXPECT_GE(a, 1.15);
+  EXPECT_LE(a, 1.35);
   EXPECT_GE(b, 1.20);
   EXPECT_LE(b, 1.45);
-  // 28 MW / PUE less storage, over 10.2 kW a node and its share of 1.74 + 0.44 MW of switches.
+  // 28.5 MW / PUE less storage, over 10.2 kW a node and its share of 1.74 + 0.44 MW of switches;
+  // one in a hundred is kept back, since switches and PUE do not shrink in step.
   const plan::SiteView& site = p.a.stages.sites.at(0);
   const double node = 10.2e3 + site.fabric.base() / 2064;
   const double storage = site.storage.base();
   EXPECT_EQ(p.a.figure(machine::Layer::facility, "nodes_that_fit"),
-            std::floor((28e6 / a - storage) / node));
+            std::floor(std::floor((28.5e6 / a - storage) / node) * 0.99));
   EXPECT_EQ(p.b.figure(machine::Layer::facility, "nodes_that_fit"),
-            std::floor((28e6 / b - storage) / node));
+            std::floor(std::floor((28.5e6 / b - storage) / node) * 0.99));
   EXPECT_GE(p.a.figure(machine::Layer::facility, "nodes_that_fit"), 2064);
   EXPECT_LT(p.b.figure(machine::Layer::facility, "nodes_that_fit"), 2064);
   EXPECT_FALSE(p.a.breaks("facility.power-above-site"));

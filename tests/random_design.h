@@ -48,7 +48,7 @@ class RandomDesign {
   // The visitor's part.
   template <class T>
   void operator()(std::string_view key, T& member, const design::Field& field) {
-    if (key == "orrery") return;
+    if (key == "orrery" || !field.not_yet.empty()) return;
     field_ = &field;
     key_ = std::string(key);
     if (draw_it(member)) count(section_ + "." + std::string(key));

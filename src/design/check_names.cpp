@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/csv.h"
 #include "base/text.h"
 #include "catalog/config_json.h"
 #include "design/names.h"
@@ -155,16 +156,24 @@ class NameCheck {
     }
   }
 
-  void workload(const Workload& w, const std::string& path) {
+  void workload(Workload& w, const std::string& path) {
     if (!d_.places.given(path)) return;  // of no known kind
     one_of(w.terms.fleet, fleets_, path + ".fleet", "fleet");
     residency(w.terms.residency, path + ".residency");
     if (const auto* train = std::get_if<Train>(&w.task)) this->train(*train, path);
-    if (const auto* serve = std::get_if<Serve>(&w.task)) this->serve(*serve, path);
+    if (auto* serve = std::get_if<Serve>(&w.task)) {
+      this->serve(*serve, path);
+      request_trace(serve->arrivals, path + ".arrivals.trace");
+    }
     if (const auto* batch = std::get_if<Batch>(&w.task)) {
       one_of(batch->dataset.tier, tiers_, path + ".dataset.tier", "storage tier");
     }
-    if (const auto* jobs = std::get_if<Jobs>(&w.task)) this->jobs(*jobs, path);
+    if (const auto* jobs = std::get_if<Jobs>(&w.task)) {
+      this->jobs(*jobs, path);
+      if (!jobs->trace.empty()) {
+        table_in(jobs->trace, {"submit_s", "duration_s", "accelerators"}, path + ".trace");
+      }
+    }
   }
 
   void residency(const std::string& place, const std::string& path) {
@@ -208,6 +217,58 @@ class NameCheck {
           {"design.range", fmt::format("the zones' shares add up to {}", significant(shares, 3)),
            "every request is answered in one of them", "let the shares add up to 1"});
     }
+  }
+
+  // A CSV that the design names, with the columns it needs; none after a complaint, or where no
+  // files are at hand.
+  std::optional<CsvTable> table_in(const std::string& name, std::vector<std::string_view> columns,
+                                   const std::string& path) {
+    if (!read_file_) return std::nullopt;
+    const auto text = read_file_(name);
+    auto table =
+        text ? CsvTable::parse(*text, name) : Result<CsvTable>(std::unexpected(text.error()));
+    if (!table) {
+      const Diagnostic& fault = table.error().front();
+      complain(path, {"design.trace-file", fmt::format("`{}`: {}", name, fault.what), fault.why,
+                      fault.fix});
+      return std::nullopt;
+    }
+    for (const std::string_view column : columns) {
+      if (table->column(column)) continue;
+      complain(path, {"design.trace-file", fmt::format("`{}` has no column `{}`", name, column),
+                      "a trace is used as it is, and nothing is made up for what it lacks",
+                      fmt::format("its first line must name {}", listed(columns))});
+      return std::nullopt;
+    }
+    return *std::move(table);
+  }
+
+  // Mean lengths of a trace of requests stand where the design gives none.
+  void request_trace(Arrivals& a, const std::string& path) {
+    constexpr std::string_view kMixes[] = {"", "chat", "code", "summary"};
+    if (std::ranges::find(kMixes, a.trace) != std::end(kMixes)) return;
+    if (!read_file_) {
+      complain(path, {"design.no-files", fmt::format("`{}` cannot be read here", a.trace),
+                      "no files are at hand in this place", "write chat, code or summary"});
+      return;
+    }
+    const auto table = table_in(a.trace, {"input_tokens", "output_tokens"}, path);
+    if (!table) return;
+    double rows = 0, in = 0, out = 0;
+    for (const CsvRow& row : table->rows()) {
+      const auto input = table->number(row, "input_tokens");
+      const auto output = table->number(row, "output_tokens");
+      if (!input || !output || *input < 0 || *output < 0) continue;
+      ++rows, in += *input, out += *output;
+    }
+    if (rows == 0 || in < rows || out < rows) {
+      complain(path, {"design.trace-file", fmt::format("`{}` holds no requests", a.trace),
+                      "a request has at least one token in and one out",
+                      "give rows with input_tokens and output_tokens"});
+      return;
+    }
+    if (!a.input_tokens) a.input_tokens = in / rows;
+    if (!a.output_tokens) a.output_tokens = out / rows;
   }
 
   void jobs(const Jobs& j, const std::string& path) {

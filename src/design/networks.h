@@ -35,7 +35,7 @@ struct TopologyTerms {
 TopologyTerms topology_terms(NamedTopology name);
 
 // What a network can be declared to speak; collectives know more kinds (NetworkKind).
-enum class Protocol { infiniband, roce, ethernet };
+enum class Protocol { infiniband, roce, ethernet, ultra_ethernet };
 
 // What a lossless Ethernet needs to be safe. Undeclared is not the same as false: the review asks.
 struct RoceChecklist {

@@ -302,6 +302,28 @@ TEST(ReadDesign, refuses_figures_that_no_building_has) {
   EXPECT_THAT(fault_with("sockets: 2", "read: 1001 PB/s"), HasSubstr("design.range"));
 }
 
+// A trace is opened, checked and used; what it lacks is said and not made up.
+TEST(ReadDesign, reads_the_lengths_of_a_trace) {
+  const std::string text =
+      "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\n"
+      "workloads:\n  - serve: { model: llama-3-8b, arrivals: { rate: 1 /s, trace: t.csv } }\n";
+  const auto with = [&](std::string_view table) {
+    const catalog::ReadFile file = [table](std::string_view) -> Result<std::string> {
+      return std::string(table);
+    };
+    return read_design(text, catalog(), {.file = "a.yaml", .read_file = file});
+  };
+  const auto read = with("input_tokens,output_tokens\n100,20\n300,40\n");
+  ASSERT_TRUE(read) << faults_of(read);
+  const Arrivals& arrivals = std::get<Serve>(read->workloads[0].task).arrivals;
+  EXPECT_DOUBLE_EQ(*arrivals.input_tokens, 200);
+  EXPECT_DOUBLE_EQ(*arrivals.output_tokens, 30);
+  EXPECT_THAT(brief_faults(with("a,b\n1,2\n")), ElementsAre("6:64 design.trace-file"));
+  EXPECT_THAT(brief_faults(with("input_tokens,output_tokens\n")),
+              ElementsAre("6:64 design.trace-file"));
+  EXPECT_THAT(brief_faults(read_design(text, catalog())), ElementsAre("6:64 design.no-files"));
+}
+
 TEST(ReadDesign, a_line_of_the_wan_joins_two_sites) {
   const auto with = [](std::string_view between) {
     const std::string text =

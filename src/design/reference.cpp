@@ -23,8 +23,9 @@ the reader itself uses.
 - What is left out has the default shown. "Left out" describes values that are computed or taken
   from the catalog.
 - What is accepted, acts. "moves" names a figure of `orrery plan` and the way it goes when the value
-  grows or becomes true, a rule that comes or goes, or an emitted file that changes; a test walks all
-  fields and proves it. What cannot act yet is refused, with the reason in that column.
+  grows or becomes true, a rule that comes or goes, or an emitted file that changes; a test walks the
+  fields and proves it, but for those that tests/rich/unproven.txt names. What cannot act yet is
+  refused, with the reason in that column.
 - A file is at most 1 MiB, nests at most 32 deep and holds at most 50,000 values. Anchors and aliases
   work; merge keys (`<<`), tags and several documents do not.
 - All faults are reported at once, with line, column, reason and remedy; the exit code is then 2.

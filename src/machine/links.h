@@ -24,6 +24,7 @@ struct Wiring {
   catalog::NetworkKind network = catalog::NetworkKind::infiniband;
   double oversubscription = 1;
   bool sharp = false;        // switches reduce
+  bool unmeasured = false;   // no row was measured on such a network
   bool torch_timed = false;  // timed from PyTorch, launch included
   bool in_graph = false;     // launched from a captured graph
 };

@@ -53,13 +53,17 @@ int nics_of_host(const Fleet& f) {
 // A rented fleet brings its provider's network.
 bool stands_in(const Fleet& f, const design::Site* site) { return !f.rented() && f.site == site; }
 
-Endpoints compute_endpoints(const design::Network& wanted, const std::vector<Fleet>& fleets,
-                            const design::Site* site) {
+BytesPerSecond port_rate_of(const design::Network& wanted, const catalog::Nic* nic,
+                            const Fleet& f) {
+  return wanted.port_rate.value_or(nic ? nic->port_rate : f.node.part.nic_rate);
+}
+
+Endpoints compute_endpoints(const design::Network& wanted, const catalog::Nic* nic,
+                            const std::vector<Fleet>& fleets, const design::Site* site) {
   Endpoints e;
   for (const Fleet& f : fleets) {
     if (!stands_in(f, site) || f.node.part.compute_nics == 0) continue;
-    e.add(hosts_with_spares(f), compute_ports(wanted, f),
-          wanted.port_rate.value_or(f.node.part.nic_rate));
+    e.add(hosts_with_spares(f), compute_ports(wanted, f), port_rate_of(wanted, nic, f));
     e.nics += hosts_with_spares(f) * nics_of_host(f);
   }
   e.count_nodes();
@@ -78,6 +82,10 @@ Endpoints service_endpoints(const design::Network& wanted, const std::vector<Fle
   }
   e.count_nodes();
   return e;
+}
+
+const catalog::Nic* nic_of(const design::Network& wanted, const catalog::Catalog& catalog) {
+  return wanted.nic.empty() ? nullptr : catalog.nic(wanted.nic);
 }
 
 fabric::FabricSpec spec_of(const design::Network& wanted, const catalog::Switch* part,
@@ -117,7 +125,9 @@ fabric::BillParts parts_of(const design::Network& wanted, const catalog::Switch*
   parts.switch_module = optic_for(catalog, 2 * link_rate, wanted.link);
   parts.node_module = optic_for(catalog, 2 * link_rate, wanted.node_link);
   parts.cable = catalog.optic("mpo-trunk");
+  parts.co_packaged = is_co_packaged(part);
   if (!wanted.nic.empty()) parts.nic = catalog.nic(wanted.nic);
+  parts.nics_in_node = parts.nic == nullptr;
   return parts;
 }
 
@@ -125,6 +135,7 @@ Network build(const std::string& name, const design::Network& wanted,
               const catalog::Catalog& catalog, const Endpoints& e) {
   Network v{.name = name, .path = "fabric." + name, .wanted = &wanted};
   v.switch_part = wanted.switch_part.empty() ? nullptr : catalog.switch_part(wanted.switch_part);
+  v.nic = nic_of(wanted, catalog);
   v.is_roce = speaks_roce(wanted, v.switch_part);
   v.ports_per_node = e.ports_per_node;
   v.port_rate = e.port_rate;
@@ -152,10 +163,18 @@ int radix_at(const catalog::Switch& part, BytesPerSecond rate) {
   return static_cast<int>(part.ports * split);
 }
 
+bool is_co_packaged(const catalog::Switch* part) {
+  return part != nullptr && part->type.find("CPO") != std::string::npos;
+}
+
 bool speaks_roce(const design::Network& network, const catalog::Switch* part) {
   if (network.protocol) return *network.protocol == design::Protocol::roce;
   return part != nullptr && part->type.starts_with("Ethernet") &&
          network.topology != design::NamedTopology::none;
+}
+
+BytesPerSecond compute_port_rate(const Network& network, const Fleet& fleet) {
+  return port_rate_of(*network.wanted, network.nic, fleet);
 }
 
 int compute_ports(const design::Network& wanted, const Fleet& f) {
@@ -167,7 +186,8 @@ namespace {
 Networks networks_in(const design::Networks& f, const catalog::Catalog& catalog,
                      const std::vector<Fleet>& fleets, const design::Site* site) {
   Networks n{.site = site};
-  n.compute = build("compute", f.compute, catalog, compute_endpoints(f.compute, fleets, site));
+  n.compute = build("compute", f.compute, catalog,
+                    compute_endpoints(f.compute, nic_of(f.compute, catalog), fleets, site));
   const BytesPerSecond storage_rate =
       n.compute.port_rate > BytesPerSecond(0) ? n.compute.port_rate : gbits_per_s(100);
   n.storage = build("storage", f.storage, catalog,

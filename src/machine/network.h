@@ -25,6 +25,7 @@ struct Network {
   std::string path;  // "fabric.compute"
   const design::Network* wanted = nullptr;
   const catalog::Switch* switch_part = nullptr;
+  const catalog::Nic* nic = nullptr;  // bought for it; nullptr: the node's own
   std::optional<fabric::Topology>
       topology;        // none where the network is not declared, or cannot be built
   Diagnostics faults;  // why it cannot be built
@@ -51,6 +52,8 @@ std::vector<Networks> build_networks(const design::Networks& wanted,
                                      const std::vector<Fleet>& fleets);
 // Ports of one of a fleet's hosts on a network as wanted.
 int compute_ports(const design::Network& wanted, const Fleet& fleet);
+// Rate of one of them, per direction: as given, else of the NIC named, else of the node's own.
+BytesPerSecond compute_port_rate(const Network& network, const Fleet& fleet);
 
 // One network by itself, without a design: InfiniBand's managers and the usual optics with it.
 struct PlainNetwork {
@@ -73,6 +76,8 @@ Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const catalog::Ca
 // Ports of a switch when each serves an endpoint of `rate`: breakout doubles 64 x 800G to 128 x
 // 400G.
 int radix_at(const catalog::Switch& part, BytesPerSecond rate);
+// Its optics sit beside the chip: nothing is plugged into it.
+bool is_co_packaged(const catalog::Switch* part);
 bool speaks_roce(const design::Network& network, const catalog::Switch* part);
 
 }  // namespace orrery::machine

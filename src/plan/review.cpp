@@ -32,7 +32,7 @@ std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<Tra
     if (t.checkpoint) {
       for (const machine::LaterCopy& copy : t.checkpoint->later) add(copy.tier, copy.kept);
     }
-    add(features_tier(t, m), features_kept(*t.train));
+    add(machine::features_tier(t, m), machine::features_kept(*t.train));
   }
   return used;
 }

@@ -117,6 +117,11 @@ constexpr ChecklistItem kChecklist[] = {
     {&design::RoceChecklist::hash_spread, "hash_spread", "entropy in the hash, or spraying",
      "few large flows pin to one link: a 1,024-host permutation runs 5.3x slower on its worst "
      "link"},
+    {&design::RoceChecklist::pfc_watchdog, "pfc_watchdog", "a watchdog that breaks a pause storm",
+     "one NIC that pauses for ever stops every switch behind it"},
+    {&design::RoceChecklist::headroom_checked, "headroom_checked",
+     "buffer headroom for the cables' length and rate",
+     "what is under way when a pause arrives needs room, or it is dropped"},
 };
 
 void check_roce(const Review& r, const Rule& rule, std::vector<Finding>& out) {
@@ -151,6 +156,37 @@ void check_twin_plane(const Review& r, const Rule& rule, std::vector<Finding>& o
   out.push_back(std::move(f));
 }
 
+// What the catalog says of a part that is new: its status and how far the row can be trusted.
+std::string standing_of(const Review& r, std::string_view id) {
+  const auto table = r.models().knowledge->table("catalog/emerging.csv");
+  if (!table) return "no row of the catalog";
+  for (const CsvRow& row : table->rows()) {
+    if (table->text(row, "id") != id) continue;
+    return fmt::format("{} (confidence {})", table->text(row, "status"),
+                       table->text(row, "confidence"));
+  }
+  return "no row of the catalog";
+}
+
+void check_emerging(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  const machine::Networks& here = r.networks();
+  for (const machine::Network* n : {&here.compute, &here.storage, &here.management}) {
+    if (!n->topology) continue;
+    const bool ultra = n->wanted->protocol == design::Protocol::ultra_ethernet;
+    const bool packaged = machine::is_co_packaged(n->switch_part);
+    if (!ultra && !packaged) continue;
+    const bool infiniband = packaged && n->switch_part->type.starts_with("InfiniBand");
+    const std::string_view id = ultra ? "uec-800" : infiniband ? "cpo-quantum-x" : "cpo-spectrum-x";
+    Finding f = finding_at(r, rule, n->path + (ultra ? ".protocol" : ".switch"));
+    f.what = fmt::format("The {} network is built of parts that are new: {}.", n->name,
+                         ultra ? "Ultra Ethernet" : n->switch_part->name);
+    f.why = fmt::format("Catalog emerging/{}: {}. Its figures are a class, not a measurement.", id,
+                        standing_of(r, id));
+    f.fix = "Ask the maker for measured figures and dates before ordering.";
+    out.push_back(std::move(f));
+  }
+}
+
 constexpr Rule kFabricRules[] = {
     {"fabric.buildable", machine::Layer::fabric, Severity::error,
      "every declared network can be built", "docs/models/fabric.md", check_buildable},
@@ -163,9 +199,11 @@ constexpr Rule kFabricRules[] = {
      "storage has a network of its own, or the contention is known",
      "DGX SuperPOD reference architectures; docs/models/collectives.md", check_separate},
     {"fabric.roce-checklist", machine::Layer::fabric, Severity::warning,
-     "a RoCE network declares PFC, ECN, its queue and its hash spread",
+     "a RoCE network declares PFC, ECN, its queue, hash spread, watchdog and headroom",
      "RDMA over commodity Ethernet at scale (SIGCOMM 2016); models of fabric.md section 4.4",
      check_roce},
+    {"fabric.emerging", machine::Layer::fabric, Severity::note,
+     "parts that are new are known as such", "catalog emerging", check_emerging},
     {"fabric.ethernet-800g", machine::Layer::fabric, Severity::error,
      "800G Ethernet ports are built as two planes", "ConnectX-8 firmware release notes",
      check_twin_plane},

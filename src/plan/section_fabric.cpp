@@ -108,6 +108,7 @@ void add_all_reduce(machine::Section& s, const Review& r, const machine::Network
   const workload::CollectiveCall call{workload::Collective::all_reduce, gib(1),
                                       links.group_of(fleet->accelerators)};
   const machine::CollectivePrediction p = links.predict(call);
+  if (!std::isfinite(p.seconds.value)) return;  // a way between them is missing: a rule says which
   s.figures.push_back(
       {.id = "all_reduce_1gib",
        .label = fmt::format("all-reduce of 1 GiB over {} accelerators", grouped(call.group.ranks)),

@@ -49,13 +49,14 @@ void add_rates(machine::Section& s, const TrainView& v) {
        .formula =
            fmt::format("{} {} / {} / {} accelerators", count_to_brief(v.step.units_per_step, 4),
                        unit_word(v), seconds_text(v.step.step), v.accelerators)});
-  s.figures.push_back({.id = "useful_rate",
-                       .label = unit_word(v) + "/s at goodput",
-                       .unit = unit,
-                       .estimate = within(v.units_per_s, v.step.error, v.step.error, v.step.basis,
-                                          v.step.reference),
-                       .formula = fmt::format("{} x {} x goodput {}", significant(per_device, 4),
-                                              v.accelerators, significant(v.goodput, 4))});
+  s.figures.push_back(
+      {.id = "useful_rate",
+       .label = unit_word(v) + "/s at goodput",
+       .unit = unit,
+       .estimate =
+           within(v.units_per_s, v.step.error, v.step.error, v.step.basis, v.step.reference),
+       .formula = fmt::format("{} x {} x goodput {}", significant(per_device, 4), v.accelerators,
+                              show(v.goodput, machine::Unit::ratio, 4))});
 }
 
 machine::Section training_section(const TrainView& v) {
@@ -233,8 +234,10 @@ machine::Section failure_section(const TrainView& v) {
                     .basis = Basis::derived,
                     .reference = "docs/models/failure.md"},
        .formula = fmt::format("fed {} x uncontended {} x saving and failing {} x enough nodes {}",
-                              significant(fed, 4), significant(1 - v.contention, 4),
-                              significant(v.efficiency, 4), significant(1 - f.shortfall, 4)),
+                              show(fed, machine::Unit::ratio, 4),
+                              show(1 - v.contention, machine::Unit::ratio, 4),
+                              show(v.efficiency, machine::Unit::ratio, 4),
+                              show(1 - f.shortfall, machine::Unit::ratio, 4)),
        .inputs = {
            {"saving", show(v.shares.saving, machine::Unit::ratio), "docs/models/failure.md"},
            {"lost work", show(v.shares.lost_work, machine::Unit::ratio), "docs/models/failure.md"},

@@ -79,9 +79,13 @@ machine::Section batch_section(const BatchView& v) {
        .label = "time of one run",
        .unit = machine::Unit::seconds,
        .estimate = within(v.duration.base(), 0.2, 0.3, Basis::derived, "docs/models/cluster.md"),
-       .formula = fmt::format("max(compute {}, read {}){}", brief(v.compute), brief(v.read),
-                              v.bound ? " of " + brief(*v.bound) : "")});
-  s.limit = v.read > v.compute ? "reading the data" : v.on_cores ? "cores" : "accelerators";
+       .formula =
+           fmt::format("max(compute {}, read {}, write {}){}", brief(v.compute), brief(v.read),
+                       brief(v.write), v.bound ? " of " + brief(*v.bound) : "")});
+  s.limit = v.duration > max(v.compute, v.read) ? "writing the output"
+            : v.read > v.compute                ? "reading the data"
+            : v.on_cores                        ? "cores"
+                                                : "accelerators";
   return s;
 }
 

@@ -74,7 +74,10 @@ BatchView batch_view(const machine::Machine& m, const design::Workload& w,
   if (v.tier && batch.dataset.size && v.tier->read > BytesPerSecond(0)) {
     v.read = *batch.dataset.size / v.tier->read;
   }
-  v.duration = max(v.compute, v.read);
+  if (v.tier && batch.output && v.tier->write > BytesPerSecond(0)) {
+    v.write = *batch.output / v.tier->write;
+  }
+  v.duration = max(max(v.compute, v.read), v.write);
   if (batch.repeat) v.bound = batch.repeat->window.value_or(batch.repeat->every);
   if (batch.deadline) v.bound = v.bound ? min(*v.bound, *batch.deadline) : *batch.deadline;
   return v;

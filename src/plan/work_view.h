@@ -36,7 +36,8 @@ struct BatchView {
   double slots = 0;  // cores or accelerators that work at once
   bool on_cores = false;
   Seconds compute;
-  Seconds read;  // of the data set, beside the computing
+  Seconds read;   // of the data set, beside the computing
+  Seconds write;  // of the output to the same tier, likewise
   Seconds duration;
   std::optional<Seconds> bound;  // window or deadline
   const machine::Tier* tier = nullptr;
