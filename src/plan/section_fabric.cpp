@@ -124,9 +124,10 @@ machine::Section network_section(const Review& review, const machine::Networks& 
   machine::Section s{.layer = machine::Layer::fabric, .name = n.name + " network"};
   if (review.machine->networks.size() > 1) s.name += " of " + here.site->name;
   const fabric::Topology& t = *n.topology;
-  s.summary = fmt::format("{}, {} tier{}, {} endpoints at {}{}", to_text(t.spec.kind), t.tiers,
-                          t.tiers == 1 ? "" : "s", grouped(t.endpoints), brief(t.spec.link_rate),
-                          n.switch_part ? ", " + n.switch_part->name : "");
+  s.summary =
+      fmt::format("{}, {} tier{}, {} endpoint{} at {}{}", to_text(t.spec.kind), t.tiers,
+                  t.tiers == 1 ? "" : "s", grouped(t.endpoints), t.endpoints == 1 ? "" : "s",
+                  brief(t.spec.link_rate), n.switch_part ? ", " + n.switch_part->name : "");
   add_counts(s, t);
   add_rates(s, n);
   add_hashing(s, n);

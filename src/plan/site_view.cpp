@@ -149,8 +149,9 @@ void fill_budget(SiteView& v) {
                                     .pue = v.pue.middle,
                                     .other_it = v.it_nameplate - per_node * nodes,
                                     .power_per_node = per_node});
-  // PUE and switches do not shrink quite in step with the nodes.
-  v.budget->nodes = static_cast<int>(v.budget->nodes * kInStep);
+  // PUE and switches do not shrink quite in step with the nodes; what stands and fits, fits.
+  const int stands = v.draw_peak <= *v.site->power ? nodes : 0;
+  v.budget->nodes = std::max(stands, static_cast<int>(v.budget->nodes * kInStep));
   v.budget_fleet = static_cast<std::size_t>(largest - v.fleets.begin());
 }
 
