@@ -71,6 +71,17 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
   }
 }
 
+// Where a replica loads from: as the design says, else the hot tier of its own site, else any.
+const machine::Tier* weights_tier(const ServeView& v, const Review& r) {
+  const std::string& named = v.serve->weights_tier;
+  if (!named.empty()) return find_tier(r.tiers(), named);
+  for (const machine::Tier& t : r.tiers()) {
+    const bool here = find_site(r.design(), t.tier->site) == v.fleet->site;
+    if (here && t.tier->tier == design::Tier::hot) return &t;
+  }
+  return find_tier(r.tiers(), "hot");
+}
+
 // What comes with the requests at their peak, and how long a new replica waits for its weights.
 void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
   if (v.serve->request_size) {
@@ -82,8 +93,7 @@ void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
          .formula = fmt::format("{} x {} /s", brief(*v.serve->request_size),
                                 significant(v.peak.base(), 3))});
   }
-  const std::string& named = v.serve->weights_tier;
-  const machine::Tier* tier = find_tier(r.tiers(), named.empty() ? "hot" : named);
+  const machine::Tier* tier = weights_tier(v, r);
   if (v.model == nullptr || tier == nullptr || tier->read <= BytesPerSecond(0)) return;
   const Bytes weights = serving::serving_weights(*v.model, {}, serving_query(v).precision);
   BytesPerSecond rate = r.machine->crossing_to(*v.fleet, *tier).capped(tier->read);
