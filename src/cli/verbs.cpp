@@ -16,18 +16,19 @@ Verb fabric_verb();
 Verb init_verb();
 Verb plan_verb();
 Verb probe_verb();
+Verb rank_verb();
 Verb score_verb();
 Verb search_verb();
 Verb serve_verb();
 Verb version_verb();
 
-// In the order of the work: init plan simulate search calc fabric score calibrate diff explain
+// In the order of the work: init plan simulate search rank calc fabric score calibrate diff explain
 // catalog emit agent probe exporter serve bench completion version.
 std::vector<Verb> all_verbs() {
-  return {init_verb(),  plan_verb(),       search_verb(), calc_verb(),     fabric_verb(),
-          score_verb(), calibrate_verb(),  diff_verb(),   explain_verb(),  catalog_verb(),
-          emit_verb(),  agent_verb(),      probe_verb(),  exporter_verb(), serve_verb(),
-          bench_verb(), completion_verb(), version_verb()};
+  return {init_verb(),    plan_verb(),  search_verb(),     rank_verb(),   calc_verb(),
+          fabric_verb(),  score_verb(), calibrate_verb(),  diff_verb(),   explain_verb(),
+          catalog_verb(), emit_verb(),  agent_verb(),      probe_verb(),  exporter_verb(),
+          serve_verb(),   bench_verb(), completion_verb(), version_verb()};
 }
 
 }  // namespace orrery::cli
