@@ -50,7 +50,10 @@ Signals signals_of(const design::Design& design) {
   const plan::Review review = plan::run_stages(design, machine::known());
   const plan::Verdict verdict = verdict_of(review, {.spends = false, .insist = false});
   for (const machine::Section& section : verdict.sections) {
-    for (const machine::Figure& f : section.figures) s.figures[f.id] += f.estimate.value;
+    for (const machine::Figure& f : section.figures) {
+      s.figures[f.id] += f.estimate.value;
+      s.figures[f.id + "_width"] += f.estimate.high - f.estimate.low;
+    }
   }
   for (const machine::GoalOutcome& g : verdict.goals) s.figures["goal_" + g.metric] = g.met ? 1 : 0;
   s.figures["ready"] = 0;

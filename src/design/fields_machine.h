@@ -299,6 +299,12 @@ void visit_fields(V& v, S& s) {
           .unit = "s",
           .absent = kPublished,
           .moves = "restart rises"});
+  v("hang_timeout", s.hang_timeout,
+    Field{.doc = "until a run that hangs without a word is taken for dead",
+          .unit = "min",
+          .absent = "10 min, the collectives' default",
+          .range = Range::positive,
+          .moves = "restart rises"});
   v("requeue", s.requeue,
     Field{.doc = "drain, pick a spare, start again",
           .unit = "s",

@@ -169,6 +169,11 @@ void visit_fields(V& v, S& s) {
           .absent = kPublished,
           .range = Range::positive,
           .moves = "mtbf rises"});
+  v("observed", s.observed,
+    Field{.doc = "failures that node_mtbf was counted from: more of them narrow the intervals",
+          .absent = "a factor of 1.5 either way",
+          .range = Range::at_least_one,
+          .moves = "mtbf_width falls"});
   v("lemon_share", s.lemon_share,
     Field{.doc = "share of nodes that fail far more often",
           .absent = kPublished,
@@ -188,12 +193,12 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "share of nodes that run slow",
           .absent = kPublished,
           .range = Range::fraction,
-          .moves = "step_time rises"});
+          .moves = "goodput falls"});
   v("straggler_slowdown", s.straggler_slowdown,
     Field{.doc = "of such a node: 0.1 is 10 % slower",
           .absent = kPublished,
           .range = Range::fraction,
-          .moves = "step_time rises"});
+          .moves = "goodput falls"});
 }
 
 template <class V, Is<Fleet> S>

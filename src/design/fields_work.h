@@ -284,8 +284,9 @@ void visit_fields(V& v, S& s) {
           .moves = "rule workload.deadline"});
   v("runs", s.runs,
     Field{.doc = "a year, where it does not repeat",
+          .absent = "such runs follow one another all year",
           .range = Range::at_least_one,
-          .moves = "annual rises"});
+          .moves = "useful_hour falls"});
 }
 
 template <class V, Is<Arrivals> S>

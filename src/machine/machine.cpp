@@ -42,7 +42,7 @@ Machine build_machine(design::Design design, const Models& models) {
   m.networks = build_networks(d.fabric, d.sites, m.catalog(), m.fleets);
   m.tiers = build_tiers(d, m.catalog(), m.fleets);
   lay_over(m.tiers, models.tiers);
-  for (const Fleet& f : m.fleets) m.failures.push_back(failure_source(f, models));
+  for (const Fleet& f : m.fleets) m.failures.push_back(failure_source(f, models, f.hosts));
   m.ledger = open_ledger(d, m.fleets);
   return m;
 }

@@ -35,6 +35,7 @@ constexpr std::string_view kTables[] = {
     "calibration/gemm.csv",
     "calibration/training_frameworks.csv",
     "calibration/collectives.csv",
+    "calibration/failure_causes.csv",
     "calibration/node_failure_rates.csv",
     "calibration/dataset_kinds.csv",
     "calibration/serving_engines.csv",
@@ -160,19 +161,55 @@ TEST(ledger, books_the_nodes_that_workloads_ask_for_by_number) {
   const Machine m = build_machine(d, known());
   const FleetBook& book = m.book_of(m.fleets[0]);
   ASSERT_EQ(book.bookings.size(), 2U);
-  EXPECT_EQ(book.nodes(), 100);
-  EXPECT_EQ(book.largest()->workload->terms.name, "more");
+  EXPECT_EQ(book.asked(), 100);
+  EXPECT_EQ(book.largest_given()->workload->terms.name, "more");
 }
 
-// Llama 3 published 3.79 failures per 1000 node-days of eight GPUs; lemons and the design's own
-// rate change that.
+// By hand, of 20 nodes: 8 given by number and 2 of a service are held; two runs of 6 and 4 nodes
+// that take half of the time follow one another and need 6, three more would need 6 + 4 + 6 halves
+// = 8.
+TEST(ledger, runs_that_end_take_turns_beside_what_is_held) {
+  design::Design d;
+  d.workloads.resize(5);
+  FleetBook b{.count = 20, .bookings = {}};
+  book(b, {.workload = &d.workloads[0], .nodes = 8, .needed = 8, .given = true});
+  book(b, {.workload = &d.workloads[1], .nodes = 2, .needed = 0.5});
+  book(b, {.workload = &d.workloads[2], .nodes = 6, .needed = 6, .share = 0.5});
+  book(b, {.workload = &d.workloads[3], .nodes = 4, .needed = 4, .share = 0.5});
+  EXPECT_DOUBLE_EQ(b.held(), 10);
+  EXPECT_DOUBLE_EQ(b.in_turn(), 6);
+  EXPECT_DOUBLE_EQ(b.idle(), 4);
+  EXPECT_DOUBLE_EQ(b.over(), 0);
+  EXPECT_DOUBLE_EQ(b.used(), 8 + 0.5 + 3 + 2);
+  EXPECT_DOUBLE_EQ(b.held_beside(d.workloads[1]), 8);
+  book(b, {.workload = &d.workloads[4], .nodes = 6, .needed = 6, .share = 0.5});
+  EXPECT_DOUBLE_EQ(b.in_turn(), 8);
+  b.count = 17;
+  EXPECT_DOUBLE_EQ(b.over(), 1);
+  EXPECT_DOUBLE_EQ(b.idle(), 0);
+}
+
+TEST(ledger, a_booking_by_number_keeps_its_nodes_and_learns_what_it_needs) {
+  design::Design d;
+  d.workloads.resize(1);
+  FleetBook b{.count = 4, .bookings = {}};
+  book(b, {.workload = &d.workloads[0], .nodes = 3, .needed = 3, .given = true});
+  book(b, {.workload = &d.workloads[0], .nodes = 1, .needed = 1, .share = 0.25});
+  ASSERT_EQ(b.bookings.size(), 1U);
+  EXPECT_DOUBLE_EQ(b.booked(), 3) << "kept while it does not run";
+  EXPECT_DOUBLE_EQ(b.used(), 0.25);
+}
+
+// A fleet of 127 nodes fails as the published runs of that size do, between OPT's 14.1 and RSC-1's
+// 23.7 per 1000 node-days; lemons and the design's own rate change that.
 TEST(failures, follow_the_design_where_it_says_more_than_the_published_fleet) {
   design::Design d = template_named("superpod-h100");
   const auto rate = [&d] {
     const Machine m = build_machine(d, known());
     return m.failures_of(m.fleets[0]).rate.base() * 86400;
   };
-  EXPECT_NEAR(rate(), 3.79e-3, 1e-9);
+  EXPECT_GT(rate(), 14.1e-3);
+  EXPECT_LT(rate(), 23.7e-3);
   d.fleet[0].failures.node_mtbf = days(50);
   EXPECT_NEAR(rate(), 1.0 / 50, 1e-12);
   d.fleet[0].failures.lemon_share = 0.1;

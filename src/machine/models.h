@@ -26,6 +26,7 @@ struct Models {
   training::TrainingCalibration training;
   fabric::CollectiveParameters collectives;
   std::vector<failure::NodeFailureRate> failure_rates;
+  std::vector<failure::FailureCause> failure_causes;
   std::vector<storage::DatasetKind> dataset_kinds;
   std::vector<storage::StorageGuidance> storage_guidance;
   std::vector<serving::Engine> engines;

@@ -84,6 +84,11 @@ void fill_rates(Tier& v) {
   if (t.read && !t.write && !v.device)
     v.write = *t.read / 2;  // DGX guidance: half of the read rate
   if (t.write && !t.read && !v.device) v.read = *t.write * 2;
+  // What the servers' network carries binds a rate that was only promised, too.
+  if (t.server_network && t.servers) {
+    v.read = min(v.read, *t.server_network * servers);
+    v.write = min(v.write, *t.server_network * servers);
+  }
   if (v.rates_given) v.rate_basis = "the design";
   v.rate_error = v.rates_given ? kErrorGiven : kErrorDevice;
 }

@@ -159,7 +159,7 @@ void fill_checkpoint(TrainJob& job, const Machine& m) {
                 ? write_time(v.load, v.files, write_path(*v.safe, *job.fleet, m))
                 : v.write;
   fill_restore(v, job, m);
-  job.failure.restart += v.restore.total;
+  job.failure.restart += v.restore.total * job.failure.attempts;
   fill_stall(v, job, job.failure.restart);
   fill_exposure(v, job);
   v.host_memory =

@@ -47,12 +47,12 @@ TrainJob name_job(const Machine& m, const design::Workload& workload) {
   return job;
 }
 
-void fill_costs(TrainJob& job, const Machine& m) {
+void fill_costs(TrainJob& job, const Machine& m, const Ledger* ledger) {
   fill_feed(job, m);
   job.units = units_of_run(job);
   const double rate = job.raw_rate();
   job.raw_time = rate > 0 ? Seconds(job.units / rate) : Seconds(0);
-  fill_failure(job, m);
+  fill_failure(job, m, (ledger ? *ledger : m.ledger).fleets[m.index_of(*job.fleet)]);
   fill_checkpoint(job, m);
   job.contended = contention_of(job, m);
 }

@@ -67,11 +67,15 @@ struct FailurePlan {
   PerSecond node_rate;  // of one host, spot interruptions included
   PerSecond spot_rate;  // of it
   Seconds mtbf;         // of the job
-  Seconds detect;
+  Seconds detect;       // mean, with the hangs that wait for a time-out
   Seconds requeue;
-  Seconds start;    // initialise, before the checkpoint is read
-  Seconds restart;  // all of it, with the read
-  Seconds repair;   // of a host, mean
+  Seconds start;              // initialise, before the checkpoint is read
+  double attempts = 1;        // a restart may fail and is tried again
+  Seconds hands;              // mean wait for a person, over all faults
+  Seconds restart;            // all of it, with the reads
+  double restart_factor = 1;  // the 80 % interval of it, either way
+  double slow = 1;            // of the step, for nodes that the design says are slow
+  Seconds repair;             // of a host, mean
   double mean_in_repair = 0;
   int spares = 0;
   double shortfall = 0;  // share of time in which too few nodes are left
@@ -117,13 +121,16 @@ TrainJob name_job(const Machine& machine, const design::Workload& workload);
 // is said.
 const Tier* features_tier(const TrainJob& job, const Machine& machine);
 Bytes features_kept(const design::Train& train);
-// The step, then all other costs; the second only of a feasible job.
-void fill_step(TrainJob& job, const Machine& machine);   // train_step.cpp
-void fill_costs(TrainJob& job, const Machine& machine);  // train_job.cpp
+// The step, then all other costs; the second only of a feasible job. What the ledger's others hold
+// is no spare of the job; none: the machine's, which has what is given by number.
+void fill_step(TrainJob& job, const Machine& machine);  // train_step.cpp
+void fill_costs(TrainJob& job, const Machine& machine,
+                const Ledger* ledger = nullptr);  // train_job.cpp
 
 // The parts of fill_costs, in the order in which they are filled.
-void fill_feed(TrainJob& job, const Machine& machine);        // train_feed.cpp
-void fill_failure(TrainJob& job, const Machine& machine);     // train_failure.cpp
+void fill_feed(TrainJob& job, const Machine& machine);  // train_feed.cpp
+void fill_failure(TrainJob& job, const Machine& machine,
+                  const FleetBook& book);                     // train_failure.cpp
 void fill_checkpoint(TrainJob& job, const Machine& machine);  // train_checkpoint.cpp
 
 }  // namespace orrery::machine

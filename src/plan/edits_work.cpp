@@ -91,23 +91,17 @@ std::string slices_text(std::span<const cluster::MigDemand> demand) {
 }  // namespace
 
 int nodes_asked(const Review& r, const machine::Fleet& fleet) {
-  auto nodes =
-      static_cast<int>(std::min<std::int64_t>(kMostNodes, r.machine->book_of(fleet).nodes()));
-  for (const ServeView& v : r.serves) {
-    if (v.fleet != &fleet || !v.feasible()) continue;
-    const auto& availability = v.workload->terms.availability;
-    const auto up =
-        availability ? replicas_for_availability(v, *availability, *r.machine) : std::nullopt;
-    const double replicas = std::max(v.replicas_needed, static_cast<double>(up.value_or(0)));
-    nodes += std::max(0, nodes_for(v, replicas) - v.workload->terms.nodes.value_or(0));
+  double nodes = 0;
+  for (const machine::Booking& b : r.book_of(fleet).bookings) {
+    if (b.given) {
+      nodes += std::max(b.nodes, b.needed);
+    } else if (std::holds_alternative<design::Jobs>(b.workload->task)) {
+      nodes += b.nodes;
+    } else if (std::holds_alternative<design::Serve>(b.workload->task)) {
+      nodes += b.needed;
+    }
   }
-  for (const JobsView& j : r.jobs) {
-    if (j.fleet != &fleet) continue;
-    const int largest =
-        whole(static_cast<double>(j.largest) / std::max(1, fleet.node.part.accelerators));
-    nodes += std::max(0, largest - j.workload->terms.nodes.value_or(0));
-  }
-  return nodes;
+  return whole(nodes);
 }
 
 std::optional<Edit> edit_step(const TrainView& t) {
@@ -169,8 +163,7 @@ std::optional<Edit> edit_deadline(const Review& r, const TrainView& t, Seconds b
   const auto index = static_cast<std::size_t>(t.workload - r.design().workloads.data());
   const auto& asked = t.workload->terms.nodes;
   const int now = asked.value_or(t.fleet->fleet->count);
-  const int others = static_cast<int>(
-      std::min<std::int64_t>(kMostNodes, r.machine->book_of(*t.fleet).nodes() - asked.value_or(0)));
+  const int others = whole(r.book_of(*t.fleet).held_beside(*t.workload));
   // At the same efficiency, and with something to spare for what more nodes lose.
   for (const double spare : {1.0, 1.1, 1.25, 1.5}) {
     const double wanted = now * (t.run_time / bound) * spare;

@@ -9,6 +9,7 @@
 #include "design/write_design.h"
 #include "machine/goals.h"
 #include "plan/invariants.h"
+#include "plan/ledger_view.h"
 #include "plan/rules.h"
 #include "plan/sections.h"
 #include "plan/spend.h"
@@ -74,7 +75,8 @@ std::vector<std::string> coarse_layers(const Review& r) {
   }
   if (!r.trains.empty()) {
     coarse.push_back(
-        "failure: published node rates differ by 3x between fleets; give your own node_mtbf");
+        "failure: published fleets differ by a factor of six at equal size; give your fleet's own "
+        "`failures.node_mtbf` and `observed`");
   }
   coarse.push_back("cost: list prices are street ranges; see the tornado in `--format json`");
   return coarse;
@@ -86,14 +88,19 @@ Review run_stages(design::Design design, const machine::Models& models, const Re
   Review r;
   r.machine = std::make_shared<const machine::Machine>(build_machine(std::move(design), models));
   const machine::Machine& m = *r.machine;
-  r.trains = view_trains(m, same_steps ? &same_steps->trains : nullptr);
-  r.used = use_of_tiers(m, r.trains);
+  r.ledger = m.ledger;
   r.serves = view_serves(m, same_steps ? &same_steps->serves : nullptr);
-  r.jobs = view_jobs(m);
-  r.batches = view_batches(m);
+  book_services(r.ledger, m, r.serves);
+  r.trains = view_trains(m, r.ledger, same_steps ? &same_steps->trains : nullptr);
+  r.used = use_of_tiers(m, r.trains);
+  book_trains(r.ledger, m, r.trains);
+  r.jobs = view_jobs(m, r.ledger);
+  book_jobs(r.ledger, m, r.jobs);
+  r.batches = view_batches(m, r.ledger);
+  book_batches(r.ledger, m, r.batches);
   r.mig = view_mig(m);
-  r.sites = view_sites({m, r.trains, same_steps ? &same_steps->sites : nullptr});
-  r.cost = view_cost({m, r.trains, r.used, r.sites});
+  r.sites = view_sites({m, r.ledger, r.trains, same_steps ? &same_steps->sites : nullptr});
+  r.cost = view_cost({m, r.ledger, r.trains, r.used, r.sites});
   return r;
 }
 

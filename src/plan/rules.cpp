@@ -27,8 +27,8 @@ void name_amount(Finding& f) {
 
 std::vector<Rule> all_rules() {
   std::vector<Rule> all;
-  for (const auto& table :
-       {workload_rules(), fabric_rules(), storage_rules(), facility_rules(), policy_rules()}) {
+  for (const auto& table : {workload_rules(), ledger_rules(), fabric_rules(), storage_rules(),
+                            facility_rules(), policy_rules()}) {
     all.insert(all.end(), table.begin(), table.end());
   }
   return all;

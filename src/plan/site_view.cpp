@@ -12,28 +12,36 @@ namespace {
 // The usual chain where a site declares none, utility side first.
 constexpr const char* kUsualChain[] = {"utility-transformer-mv", "ups-double-conversion",
                                        "pdu-transformer", "busway"};
-// Share of a fleet's time that nobody plans for (no training on it): serving nodes wait on memory.
+// Of the time of a node that serves, queues or batches hold: serving nodes wait on memory. Assumed.
 constexpr double kServingMemoryShare = 0.5;
 constexpr Seconds kYear = years(1);
 constexpr double kInStep = 0.99;
 
+const TrainView* train_of(const machine::Booking& b, const SiteContext& c) {
+  const auto at = std::ranges::find(c.trains, b.workload, &TrainView::workload);
+  return at != c.trains.end() && at->feasible() ? &*at : nullptr;
+}
+
+// Of the nodes' time: each booking by the nodes it runs on and the share of the time it does; what
+// nobody holds is idle. A fleet of a design without workloads is taken to serve.
 facility::PhaseShares shares_on(const machine::Fleet& fleet, const SiteContext& c) {
   facility::PhaseShares sum;
+  const machine::FleetBook& book = c.ledger.fleets[c.machine.index_of(fleet)];
   double weight = 0;
-  for (const TrainView& t : c.trains) {
-    if (t.fleet == nullptr || t.fleet->fleet != fleet.fleet || !t.feasible()) continue;
-    const double w = fleet.hosts > 0 ? static_cast<double>(t.hosts) / fleet.hosts : 1;
-    sum.matrix += w * t.phases.matrix;
-    sum.memory += w * t.phases.memory;
-    sum.communication += w * t.phases.communication;
-    sum.checkpoint += w * t.phases.checkpoint;
+  for (const machine::Booking& b : book.bookings) {
+    const double w = b.needed * std::min(1.0, b.share) / std::max(1, book.count);
+    const TrainView* t = train_of(b, c);
+    sum.matrix += t ? w * t->phases.matrix : 0;
+    sum.memory += w * (t ? t->phases.memory : kServingMemoryShare);
+    sum.communication += t ? w * t->phases.communication : 0;
+    sum.checkpoint += t ? w * t->phases.checkpoint : 0;
     weight += w;
   }
-  if (weight > 1) {  // several runs take turns
+  if (weight > 1) {  // over-booked: it can only be busy all the time
     sum.matrix /= weight, sum.memory /= weight;
     sum.communication /= weight, sum.checkpoint /= weight;
   }
-  if (weight == 0) sum.memory = kServingMemoryShare;
+  if (c.machine.design().workloads.empty()) sum.memory = kServingMemoryShare;
   return sum;
 }
 
@@ -90,7 +98,7 @@ void add_fleet(SiteView& v, const machine::Fleet& fleet, const SiteContext& c) {
   p.swing = swing_on(p, c);
   v.racks += p.racks;
   v.fleet_nameplate += p.node.nameplate * nodes;
-  v.it_mean += p.mean * nodes;
+  v.it_mean += p.mean * fleet.fleet->count + p.node.idle * fleet.fleet->spares;
   v.fleets.push_back(std::move(p));
 }
 
@@ -231,12 +239,37 @@ const catalog::StorageDevice* device_or_usual(const machine::Tier& tier,
   return tier.device ? tier.device : catalog.storage_device(usual_device(tier.tier->kind));
 }
 
-Watts tier_power(const machine::Tier& tier, const catalog::Catalog& catalog) {
+std::optional<TierPurchase> purchase_of(const machine::Tier& tier,
+                                        const catalog::Catalog& catalog) {
   const catalog::StorageDevice* device = device_or_usual(tier, catalog);
-  if (device == nullptr) return Watts(0);
-  // Enough devices for the capacity where the design counts none.
-  const double by_capacity = tier.capacity / device->capacity;
-  return device->active_power * std::max(tier.devices, by_capacity);
+  if (device == nullptr) return std::nullopt;
+  const design::StorageTier& t = *tier.tier;
+  storage::TierOptions options;
+  if (t.usable) options.protection = {.data = 1, .parity = 0, .fill = *t.usable};
+  if (t.server_network) options.server.network = *t.server_network;
+  if (t.devices_per_server) options.server.devices = std::max(1, *t.devices_per_server);
+  // Only what the design asks for: what follows from its devices is bought with them.
+  const bool counted = t.servers.has_value() && tier.device != nullptr;
+  const storage::TierSize size =
+      size_tier({.capacity = counted ? Bytes(0) : t.capacity.value_or(Bytes(0)),
+                 .read = t.read.value_or(BytesPerSecond(0)),
+                 .write = t.write.value_or(BytesPerSecond(0)),
+                 .requests = PerSecond(0)},
+                *device, options);
+  TierPurchase p{.device = device, .limit = size.limit};
+  p.devices = std::max(tier.devices, size.devices);
+  const storage::OwnTerms terms;
+  const bool bare = storage::form_of(*device) == storage::DeviceForm::drive;
+  p.servers = bare ? std::max<double>(t.servers.value_or(0), size.servers) : 0;
+  const double tb = device->capacity / terabytes(1) * (bare ? 1 + terms.server_price_share : 1);
+  p.price = {device->price_per_tb.low * tb, device->price_per_tb.high * tb};
+  p.power = device->active_power * (bare ? 1 + terms.server_power_share : 1);
+  return p;
+}
+
+Watts tier_power(const machine::Tier& tier, const catalog::Catalog& catalog) {
+  const auto bought = purchase_of(tier, catalog);
+  return bought ? bought->power * bought->devices : Watts(0);
 }
 
 std::vector<SiteView> view_sites(const SiteContext& c) {

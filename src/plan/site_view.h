@@ -19,6 +19,7 @@
 #include "facility/swing.h"
 #include "machine/machine.h"
 #include "plan/train_view.h"
+#include "storage/economics.h"
 
 namespace orrery::plan {
 
@@ -28,7 +29,7 @@ struct FleetPower {
   facility::NodePower node;
   facility::PhaseShares shares;  // of the wall time, over all that runs on it
   std::vector<catalog::PowerPhase> phases;
-  Watts mean;  // of one node
+  Watts mean;  // of one node in service
   facility::RackFit rack;
   int racks = 0;
   std::optional<facility::Swing> swing;
@@ -63,12 +64,26 @@ struct SiteView {
 
 struct SiteContext {
   const machine::Machine& machine;
+  const machine::Ledger& ledger;
   const std::vector<TrainView>& trains;
   // Views of a design whose build schedule is the same, so that it is not drawn again.
   const std::vector<SiteView>* earlier = nullptr;
 };
 
 std::vector<SiteView> view_sites(const SiteContext& context);
+
+// What is bought for a tier: enough devices for its capacity and for the rates that the design
+// gives it, whichever asks for more, and never fewer than it names.
+struct TierPurchase {
+  const catalog::StorageDevice* device = nullptr;
+  double devices = 0;
+  double servers = 0;  // that bare drives stand in; 0 where the device is a server itself
+  storage::TierLimit limit = storage::TierLimit::capacity;
+  catalog::PriceRange price;  // of one device, with its share of the server
+  Watts power;                // likewise
+};
+// nullopt where the catalog has no device for it.
+std::optional<TierPurchase> purchase_of(const machine::Tier& tier, const catalog::Catalog& catalog);
 
 // Typical draw of a tier's servers.
 Watts tier_power(const machine::Tier& tier, const catalog::Catalog& catalog);
