@@ -270,7 +270,8 @@ machine::Section failure_section(const TrainView& v,
        .estimate = within(f.restart.base(), 1 - 1 / f.restart_factor, f.restart_factor - 1,
                           Basis::assumed, "docs/models/failure.md"),
        .formula = restart_formula(v)});
-  if (v.run_time > Seconds(0)) s.figures.push_back(interruptions_figure(v, causes));
+  // Fewer than one in a hundred runs is struck: a count would say nothing.
+  if (v.run_time / f.mtbf >= 0.01) s.figures.push_back(interruptions_figure(v, causes));
   const double fed = v.feed.known ? v.feed.loader.utilisation : 1;
   s.figures.push_back(
       {.id = "goodput",
