@@ -24,8 +24,13 @@ class Observer {
   std::vector<RecoveryEvent> run() {
     const bool first = !memory_.since;
     if (first) note({.kind = Kind::watch_began});
+    see_controller();
     for (const NodeView& node : view_.nodes) look_at(node, first ? 0 : 1);
     for (const NodeView& node : view_.nodes) find_lemon(node);
+    // A node that a controller forgot to be out takes what it shows there with it all the same.
+    for (const auto& [name, m] : memory_.nodes) {
+      if (m.out && m.forgotten != Seconds()) bad_.insert(name);
+    }
     for (const JobView& job : view_.jobs) look_at(job);
     forget_missing_jobs();
     return std::move(events_);
@@ -43,6 +48,15 @@ class Observer {
     return found == memory_.nodes.end() ? nullptr : &found->second;
   }
 
+  // A controller that was just started may have forgotten its last seconds.
+  void see_controller() {
+    const Seconds since = view_.controller_since;
+    if (since == Seconds()) return;
+    const bool is_new = memory_.controller != Seconds() && memory_.controller != since;
+    shaken_ = is_new || view_.now - since <= policy_.rollback;
+    if (memory_.controller != since) note({.kind = Kind::controller_seen, .lasted = since});
+  }
+
   void look_at(const NodeView& node, double weight) {
     const NodeMemory before = known(node.name) ? *known(node.name) : NodeMemory{};
     const bool bad = is_bad(node);
@@ -54,12 +68,57 @@ class Observer {
       if (weight > 0) call_spare(node.name);
     }
     const bool was_away = before.out || before.silent_since != Seconds();
-    if (!bad && !node.silent && was_away) note({.kind = Kind::node_back, .node = node.name});
-    const NodeMemory* now = known(node.name);
-    if (!now) return;
-    if (now->wants_drain && node.drained) note({.kind = Kind::drain_settled, .node = node.name});
-    if (!now->stood_in_for.empty() && !node.spare) {
+    if (!bad && !node.silent && was_away) see_well(node, before);
+    if (!known(node.name)) return;
+    see_fence(node);
+    see_drain(node);
+    see_spare(node);
+  }
+
+  // Back, or only shown so by a controller that forgot the failure: then it stays out for a while.
+  void see_well(const NodeView& node, const NodeMemory& m) {
+    const bool ours = m.wants_drain || m.drain_seen != Seconds();
+    if (m.out && shaken_ && m.forgotten == Seconds()) {
+      note({.kind = Kind::node_forgotten, .node = node.name, .good = ours});
+    } else if (m.forgotten == Seconds() || view_.now - m.forgotten >= policy_.rollback) {
+      note({.kind = Kind::node_back, .node = node.name});
+    }
+  }
+
+  void see_fence(const NodeView& node) {
+    const NodeMemory& m = *known(node.name);
+    const bool is_away = node.down || node.silent;
+    if (node.fence == FenceState::off && is_away && !m.fenced) {
+      note({.kind = Kind::node_fenced, .node = node.name});
+    }
+    if (node.fence != FenceState::failed) return;
+    const std::string key = fence_key(node.name, m);
+    const auto attempt = memory_.attempts.find(key);
+    if (attempt != memory_.attempts.end() && attempt->second.good) {
+      note({.kind = Kind::fence_failed, .node = node.name, .key = key});
+    }
+  }
+
+  void see_drain(const NodeView& node) {
+    const NodeMemory& m = *known(node.name);
+    if (m.wants_drain && node.drained) {
+      note({.kind = Kind::drain_settled, .node = node.name});
+    } else if (m.drain_seen != Seconds() && !node.drained) {
+      const Kind kind = shaken_ ? Kind::node_forgotten : Kind::drain_lifted;
+      note({.kind = kind, .node = node.name, .good = shaken_});
+    }
+  }
+
+  void see_spare(const NodeView& node) {
+    const NodeMemory& m = *known(node.name);
+    if (!m.stood_in_for.empty() && !node.spare) {
       note({.kind = Kind::spare_called, .node = node.name});
+    } else if (!m.serves_for.empty() && node.spare) {
+      if (shaken_) {
+        note({.kind = Kind::spare_called, .node = node.name, .nodes = {m.serves_for}});
+      } else {
+        note({.kind = Kind::spare_returned, .node = node.name});
+      }
     }
   }
 
@@ -87,7 +146,12 @@ class Observer {
       if (is_known) note({.kind = Kind::job_gone, .job = job.id});
       return;
     }
+    if (is_known && undone(job, memory_.jobs.at(job.id))) {
+      const int lost = job.phase == JobPhase::pending ? job.restarts - 1 : job.restarts;
+      note({.kind = Kind::job_undone, .job = job.id, .restarts = lost});
+    }
     if (job.phase == JobPhase::running || job.phase == JobPhase::starting) see_run(job);
+    if (is_known) see_hold(job, memory_.jobs.at(job.id));
     const auto found = memory_.jobs.find(job.id);
     const JobMemory m = found == memory_.jobs.end() ? JobMemory{} : found->second;
     if (!m.loss && lost(job, m)) lose(job, m);
@@ -95,6 +159,30 @@ class Observer {
                               !memory_.jobs.at(job.id).loss &&
                               view_.now - job.ended > policy_.blame;
     if (failed_alone) note({.kind = Kind::job_gone, .job = job.id});
+  }
+
+  // A number that goes back, or a wait for a run that was seen: the controller forgot what
+  // followed. A job that starts by itself needs nothing, nor does one that was never seen lost.
+  bool undone(const JobView& job, const JobMemory& m) const {
+    if (!m.loss && !m.regained) return false;
+    const int known_run = m.loss ? m.loss->restarts : m.restarts;
+    switch (job.phase) {
+      case JobPhase::running:
+      case JobPhase::starting:
+        return job.restarts < known_run;
+      case JobPhase::pending:
+        return job.restarts <= known_run && job.waits_for_time && !job.held;
+      default:
+        return false;
+    }
+  }
+
+  void see_hold(const JobView& job, const JobMemory& m) {
+    if (!m.blamed) return;
+    const bool is_forgotten = m.held_seen && !job.held && shaken_;
+    if (is_forgotten || (job.held && !m.held_seen)) {
+      note({.kind = Kind::job_held, .job = job.id, .good = job.held});
+    }
   }
 
   void see_run(const JobView& job) {
@@ -179,6 +267,7 @@ class Observer {
   RecoveryMemory& memory_;
   const RecoveryPolicy& policy_;
   std::set<std::string> bad_;
+  bool shaken_ = false;  // the controller was just started
   std::vector<RecoveryEvent> events_;
 };
 
@@ -187,6 +276,10 @@ class Observer {
 std::vector<RecoveryEvent> observe(const ClusterLook& view, RecoveryMemory& memory,
                                    const RecoveryPolicy& policy) {
   return Observer(view, memory, policy).run();
+}
+
+std::string fence_key(const std::string& node, const NodeMemory& m) {
+  return "fence/" + node + "/" + std::to_string(m.failures);
 }
 
 double lemon_odds_of(const std::string& node, const ClusterLook& view, const RecoveryMemory& memory,
