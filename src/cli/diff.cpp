@@ -37,7 +37,7 @@ ExitCode run_diff(const DiffOptions& options, Terminal& terminal) {
       terminal.out << to_html(report::document_of(d));
       break;
     default:
-      terminal.out << to_text(report::document_of(d));
+      terminal.out << to_text(report::document_of(d), terminal.style);
   }
   return d.passes_after ? ExitCode::good : ExitCode::fails_rule;
 }

@@ -116,7 +116,7 @@ storage:
                           "13:46 design.range"));       // -16
   const Diagnostics& all = d.error();
   EXPECT_THAT(all[0].what, HasSubstr("fleet"));
-  EXPECT_EQ(all[2].fix, "write 44 kW");
+  EXPECT_EQ(all[2].fix, "write 44 kW or 44 MW");
   EXPECT_EQ(all[3].fix, "did you mean `cooling`?");
   EXPECT_THAT(all[4].why, HasSubstr("line 4, column 3"));
   EXPECT_EQ(all[6].fix, "did you mean `qm9700`?");

@@ -206,7 +206,7 @@ Result<std::string> training_view_json(const plan::Review& review, const std::st
   w.begin_object().field("schema_version", 1).field("kind", "training");
   w.key("workloads").begin_array();
   for (const plan::TrainView& t : review.trains) w.value(t.label);
-  w.end_array().field("workload", v.label);
+  w.end_array().field("workload", v.label).field("path", v.path);
   w.field("model", v.model ? v.model->id : "plain network");
   w.field("accelerator", v.fleet->accelerator()->id);
   w.field("gpus", asked->run ? asked->run->query.gpus : v.accelerators);
