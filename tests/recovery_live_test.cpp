@@ -356,8 +356,9 @@ TEST_F(RecoveryLive, a_second_agent_with_the_same_journal_is_refused) {
 // Killed at a random moment after a node failed, slurmctld comes back with what it last saved: from
 // its return to the first line of the job's next run.
 TEST_F(RecoveryLive, a_killed_controller_forgets_orders_and_every_job_runs_again) {
+  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
   if (!start(8)) return;
-  const int rounds = is_full() ? 20 : 2;
+  const int rounds = 20;
   RandomStream random(static_cast<std::uint64_t>(::getpid()), "recovery/controller-kills");
   fmt::print("seed {}\n", ::getpid());
   Agent agent(*cluster_);
@@ -430,12 +431,13 @@ TEST_F(RecoveryLive, fences_that_hang_delay_no_other_recovery_and_no_interrupt) 
 
 // Nobody marks the node: Slurm finds it dead by the SlurmdTimeout that `emit slurm` writes.
 TEST_F(RecoveryLive, a_dead_slurmd_is_found_and_its_job_runs_again) {
+  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
   if (!start(4)) return;
   Agent agent(*cluster_);
   agent.start();
   const std::string job = yard_->submit(2);
   ASSERT_TRUE(all_run({job}, 20)) << cluster_->log();
-  const int rounds = is_full() ? 5 : 1;
+  const int rounds = 5;
   for (int round = 0; round < rounds; ++round) {
     sleep_s(2);
     const std::string node = yard_->nodes_of(job).back();
