@@ -28,7 +28,10 @@ using design::Change;
 
 // Rules whose findings say what to know, not what to change.
 const std::map<std::string, std::string> kNoEdit = {
+    {"cluster.idle-nodes", "whether to buy fewer or to find work is the author's choice"},
+    {"cluster.partitions", "two fleets in place of one, by hand"},
     {"storage.gb200-guidance", "a note on how to read the guidance"},
+    {"fabric.emerging", "a note on what to ask the maker"},
     {"facility.residual-air", "a note on what the hall needs beside the racks"},
 };
 
@@ -66,9 +69,13 @@ std::string all_edited(std::string text, const std::vector<Change>& edits) {
   return text;
 }
 
-std::set<std::string> rules_in(const std::vector<plan::Finding>& findings) {
+// That nodes stand idle follows from many a change; only its own mutations look for the note.
+std::set<std::string> rules_in(const std::vector<plan::Finding>& findings,
+                               std::string_view wanted = {}) {
   std::set<std::string> ids;
-  for (const plan::Finding& f : findings) ids.insert(f.rule);
+  for (const plan::Finding& f : findings) {
+    if (f.rule != "cluster.idle-nodes" || f.rule == wanted) ids.insert(f.rule);
+  }
   return ids;
 }
 
@@ -123,7 +130,7 @@ TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
   const std::vector<plan::Finding> findings = findings_of(broken);
   std::set<std::string> expected = before;
   expected.insert(m.rule);
-  EXPECT_EQ(rules_in(findings), expected);
+  EXPECT_EQ(rules_in(findings, m.rule), expected);
 
   std::string cured = broken;
   for (const plan::Finding& f : findings) {
@@ -137,6 +144,7 @@ TEST_P(EveryMutation, breaks_its_rule_alone_and_the_edits_cure_it) {
   }
   if (cured == broken) return;
   for (const plan::Finding& f : findings_of(cured)) {
+    if (f.rule == "cluster.idle-nodes") continue;
     EXPECT_TRUE(before.contains(f.rule)) << as_text(f) << '\n' << cured;
   }
 }

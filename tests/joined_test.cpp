@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "machine/known_fixture.h"
 #include "plan/review.h"
@@ -196,10 +198,10 @@ TEST(joined, fp8_weights_need_fewer_hosts_and_a_token_costs_less) {
     // 60 requests a second at peak, replicas filled to 80 %, four accelerators each.
     const double replicas = std::ceil(60 / (0.8 * s->figure(machine::Layer::serving, "capacity")));
     EXPECT_EQ(s->figure(machine::Layer::serving, "accelerators"), replicas * 4);
-    // failure: a host (two replicas) is away for 10 min after each of 3.79 failures in 1,000
-    // host-days (Llama 3, arXiv 2407.21783), and no replica is to spare.
+    // failure: a host (two replicas) is away for 10 min after each of 16.58 failures in 1,000
+    // host-days (what the published runs of up to 128 nodes come to), and no replica is to spare.
     const double hosts = replicas / 2;
-    const double away = 1 - std::exp(-hosts * 3.79 / 1000 / 86400 * 600);
+    const double away = 1 - std::exp(-hosts * 16.58 / 1000 / 86400 * 600);
     EXPECT_NEAR(1 - s->figure(machine::Layer::serving, "availability"), away, 0.01 * away);
     // cost: the hours of those accelerators over 30 x 129 output tokens a second.
     const double hour = s->annual() / 64 / kHours;
@@ -291,19 +293,20 @@ TEST(joined, air_cooling_shrinks_the_fleet_that_fits) {
   const Pair p("facility");
   const double a = p.a.figure(machine::Layer::facility, "pue");
   const double b = p.b.figure(machine::Layer::facility, "pue");
-  // The climate table for Virginia: 1.10 to 1.22 with cold plates, 1.20 to 1.45 with air.
-  EXPECT_GE(a, 1.10);
-  EXPECT_LE(a, 1.22);
+  // The climate table for Virginia: 1.15 to 1.35 with rear doors, 1.20 to 1.45 with air.
+  EXPECT_GE(a, 1.15);
+  EXPECT_LE(a, 1.35);
   EXPECT_GE(b, 1.20);
   EXPECT_LE(b, 1.45);
-  // 28 MW / PUE less storage, over 10.2 kW a node and its share of 1.74 + 0.44 MW of switches.
+  // 28.6 MW / PUE less storage, over 10.2 kW a node and its share of 1.74 + 0.44 MW of switches;
+  // one in a hundred is kept back, since switches and PUE do not shrink in step.
   const plan::SiteView& site = p.a.stages.sites.at(0);
   const double node = 10.2e3 + site.fabric.base() / 2064;
   const double storage = site.storage.base();
   EXPECT_EQ(p.a.figure(machine::Layer::facility, "nodes_that_fit"),
-            std::floor((28e6 / a - storage) / node));
+            std::floor(std::floor((28.6e6 / a - storage) / node) * 0.99));
   EXPECT_EQ(p.b.figure(machine::Layer::facility, "nodes_that_fit"),
-            std::floor((28e6 / b - storage) / node));
+            std::floor(std::floor((28.6e6 / b - storage) / node) * 0.99));
   EXPECT_GE(p.a.figure(machine::Layer::facility, "nodes_that_fit"), 2064);
   EXPECT_LT(p.b.figure(machine::Layer::facility, "nodes_that_fit"), 2064);
   EXPECT_FALSE(p.a.breaks("facility.power-above-site"));
@@ -336,6 +339,84 @@ TEST(joined, spot_raises_the_price_of_a_useful_hour) {
   // 1 % would not pay.
   EXPECT_NEAR(p.b.useful_hour() / p.a.useful_hour(), a / b, 1e-4);
   EXPECT_GT(p.b.useful_hour(), p.a.useful_hour() * 1.009);
+}
+
+// A published run: so many of its failures, and what of its time became training.
+struct Published {
+  int nodes;
+  Seconds between;             // interruptions
+  std::optional<double> good;  // share of the time
+  int observed;                // interruptions that were counted
+};
+
+// 405B on so many hosts, with the recovery that is assumed where a design says nothing.
+design::Design run_of(const Published& p, bool own_rate) {
+  design::Design d = read_pair("compute-a");
+  d.fleet[0].count = p.nodes;
+  d.fleet[0].spares = 32;
+  d.scheduler.recovery = {};
+  d.fleet[0].failures = {};
+  auto& train = std::get<design::Train>(d.workloads[0].task);
+  train.batch = p.nodes;
+  train.tokens = 15.6e12;
+  if (own_rate) {
+    d.fleet[0].failures.node_mtbf = p.between * p.nodes;
+    d.fleet[0].failures.observed = p.observed;
+  }
+  return d;
+}
+
+void expect_inside(const Published& p, bool own_rate, double widest_factor, double widest_points) {
+  const plan::Verdict v = plan::review(run_of(p, own_rate), machine::known(), {.spends = false});
+  const Estimate mtbf = v.figure(machine::Layer::failure, "mtbf")->estimate;
+  EXPECT_LE(mtbf.low, p.between.base());
+  EXPECT_GE(mtbf.high, p.between.base());
+  EXPECT_LE(mtbf.high / mtbf.value, widest_factor);
+  EXPECT_LE(mtbf.value / mtbf.low, widest_factor);
+  const Estimate good = v.figure(machine::Layer::failure, "goodput")->estimate;
+  EXPECT_LE(std::max(good.high - good.value, good.value - good.low), widest_points);
+  if (p.good) {
+    EXPECT_LE(good.low, *p.good);
+    EXPECT_GE(good.high, *p.good);
+  }
+  std::printf("%d nodes, %s rates: MTBF %.2f h [%.2f .. %.2f], goodput %.3f [%.3f .. %.3f]\n",
+              p.nodes, own_rate ? "own" : "default", mtbf.value / 3600, mtbf.low / 3600,
+              mtbf.high / 3600, good.value, good.low, good.high);
+}
+
+// Published fleets differ by a factor of six at equal size: their own rates narrow the interval.
+TEST(published, runs_lie_inside_the_intervals) {
+  const Published runs[] = {
+      // Llama 3 (arXiv 2407.21783): 419 unexpected interruptions in 54 days, over 90 % effective.
+      {2048, hours(54.0 * 24 / 419), 0.92, 419},
+      // RSC-1 (arXiv 2410.21680): MTTF of 7.9 h at about 1,024 GPUs.
+      {128, hours(7.9), std::nullopt, 100},
+  };
+  for (const Published& p : runs) {
+    expect_inside(p, false, 3, 0.10);
+    expect_inside(p, true, 1.5, 0.04);
+  }
+}
+
+// ByteRobust (arXiv 2509.16293): 97 % of the time over three months on 9,600 GPUs.
+TEST(published, byterobust_kept_97_percent_on_9600_gpus) {
+  design::Design d = run_of({1200, hours(1), std::nullopt, 1}, false);
+  const plan::Verdict v = plan::review(d, machine::known(), {.spends = false});
+  const Estimate good = v.figure(machine::Layer::failure, "goodput")->estimate;
+  EXPECT_LE(good.low, 0.97);
+  EXPECT_GE(good.high, 0.97);
+  EXPECT_LE(std::max(good.high - good.value, good.value - good.low), 0.10);
+  std::printf("1200 nodes: goodput %.3f [%.3f .. %.3f]\n", good.value, good.low, good.high);
+}
+
+// Llama 3 405B took 30.84 M GPU-hours for 15.6 T tokens.
+TEST(published, llama_3_took_30_84_million_gpu_hours) {
+  const design::Design d = run_of({2048, hours(54.0 * 24 / 419), 0.92, 419}, true);
+  const plan::Verdict v = plan::review(d, machine::known(), {.spends = false});
+  const Estimate e = v.figure(machine::Layer::training, "accelerator_hours")->estimate;
+  std::printf("GPU-hours %.2f M [%.2f .. %.2f]\n", e.value / 1e6, e.low / 1e6, e.high / 1e6);
+  EXPECT_LE(e.low, 30.84e6);
+  EXPECT_GE(e.high, 30.84e6);
 }
 
 }  // namespace

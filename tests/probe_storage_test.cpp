@@ -1,6 +1,11 @@
 // `orrery probe storage` from outside: what it prints, what it leaves behind, what it refuses.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +19,8 @@
 #include "base/csv.h"
 #include "cli/verb.h"
 #include "s3_fault_server.h"
+
+extern char** environ;
 
 namespace orrery {
 namespace {
@@ -169,6 +176,44 @@ TEST(ProbeStorage, ctrl_c_gives_the_figures_so_far_and_leaves_nothing) {
   EXPECT_EQ(a.code, cli::ExitCode::interrupted);
   EXPECT_THAT(a.out, HasSubstr("interrupted"));
   EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+// As `timeout`, Slurm, systemd, a closed terminal and a closed pipe end it.
+TEST(ProbeStorage, ended_by_any_signal_it_leaves_nothing) {
+  for (const int signal : {SIGTERM, SIGHUP, SIGPIPE}) {
+    const DiskFolder folder;
+    const std::string place = folder.path();
+    std::vector<std::string> words = {std::string(ORRERY_BINARY_DIR) + "/orrery",
+                                      "probe",
+                                      "storage",
+                                      place,
+                                      "--size",
+                                      "64 MiB",
+                                      "--only",
+                                      "metadata",
+                                      "--only",
+                                      "samples",
+                                      "--seconds",
+                                      "20"};
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pid_t pid = 0;
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+    ASSERT_EQ(::posix_spawn(&pid, argv[0], &files, nullptr, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&files);
+    for (int i = 0; i < 1000 && fs::is_empty(place); ++i) ::usleep(10'000);
+    ASSERT_FALSE(fs::is_empty(place)) << "it never began";
+    ::usleep(300'000);
+    ::kill(pid, signal);
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << signal << ' ' << status;
+    EXPECT_THAT(folder.names(), IsEmpty()) << signal;
+  }
 }
 
 TEST(ProbeStorage, beside_a_plan_it_says_which_wall_and_fails) {

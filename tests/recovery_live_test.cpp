@@ -1,11 +1,12 @@
 // Recovery on a real Slurm of this machine: the agent as a process, nodes that die with all that
 // runs on them, jobs that can tell whether they run twice.
 //
-// What is measured is recovery, not detection: a node dies (its daemon and every process of its
-// jobs, by SIGKILL) and is marked down in the same moment, as a health check would. The clock runs
-// from there to the first line of the job's next run. Each rank of a job holds a lock of its own
-// while it lives; a rank that finds it taken says so.
-// ORRERY_FULL=1 adds 20 trials and 200 random kills on 64 nodes, and Slurm's own time beside them.
+// What is measured is recovery, not detection, but where a test says otherwise: a node dies (its
+// daemon and every process of its jobs, by SIGKILL) and is marked down in the same moment, as a
+// health check would. The clock runs from there to the first line of the job's next run. Each rank
+// of a job holds a lock of its own while it lives; a rank that finds it taken says so.
+// ORRERY_FULL=1 adds 20 kills of the controller, 20 trials and 200 random kills on 64 nodes, and
+// Slurm's own time beside them.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -76,6 +77,7 @@ class Agent {
         binary(),    "agent",        "recover",    "--conf",       cluster_.conf(),
         "--journal", journal(),      "--interval", "300 ms",       "--out-max",
         "0.5",       "--crash-loop", "0",          "--losses-max", "100000"};
+    if (!fence.empty()) words.insert(words.end(), {"--fence", fence});
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -95,6 +97,8 @@ class Agent {
     pid_ = 0;
   }
   int status() const { return status_; }
+
+  std::string fence = {};  // program; set before start()
 
  private:
   const Cluster& cluster_;
@@ -175,6 +179,13 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
   // The node's daemon and every process of its jobs, as when the power goes; then marked down.
   // Gives the moment in which it was all dead and is about to be marked.
   double fail_node(const std::string& node) {
+    const double dead = kill_node(node);
+    cluster_.run({"scontrol", "update", "NodeName=" + node, "State=DOWN", "Reason=trial"});
+    return dead;
+  }
+
+  // The same, and nobody tells Slurm.
+  double kill_node(const std::string& node) {
     cluster_.kill_node(node);
     // What was being started while we looked shows in the next round.
     for (int round = 0; round < 20; ++round) {
@@ -183,14 +194,25 @@ srun --ntasks-per-node=1 {0}/worker || exit 1
       for (const pid_t pid : alive) ::kill(pid, SIGKILL);
       sleep_s(0.01);
     }
-    const double dead = now_s();
-    cluster_.run({"scontrol", "update", "NodeName=" + node, "State=DOWN", "Reason=trial"});
-    return dead;
+    return now_s();
   }
 
   void heal_node(const std::string& node) {
     if (!cluster_.node_runs(node)) cluster_.start_node(node);
     cluster_.run({"scontrol", "update", "NodeName=" + node, "State=RESUME"});
+  }
+
+  // Every rank of the job lives: somebody holds its lock.
+  bool holds_locks(const std::string& job, const std::vector<std::string>& nodes) const {
+    const std::string locks = read_text("/proc/locks");
+    for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+      const std::string path = fmt::format("{}/lock-{}-{}", dir_, job, rank);
+      struct stat status = {};
+      if (::stat(path.c_str(), &status) != 0) return false;
+      // To try the lock could meet a rank that is about to take it.
+      if (locks.find(fmt::format(":{} ", status.st_ino)) == std::string::npos) return false;
+    }
+    return true;
   }
 
   void end_all() const { std::ofstream(dir_ + "/stop") << "now"; }
@@ -329,6 +351,105 @@ TEST_F(RecoveryLive, a_second_agent_with_the_same_journal_is_refused) {
                      agent.journal(), "--once"});
   EXPECT_EQ(second.exit_code, 2);
   EXPECT_THAT(second.err, testing::HasSubstr("another agent writes this journal"));
+}
+
+// Killed at a random moment after a node failed, slurmctld comes back with what it last saved: from
+// its return to the first line of the job's next run.
+TEST_F(RecoveryLive, a_killed_controller_forgets_orders_and_every_job_runs_again) {
+  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (!start(8)) return;
+  const int rounds = 20;
+  RandomStream random(static_cast<std::uint64_t>(::getpid()), "recovery/controller-kills");
+  fmt::print("seed {}\n", ::getpid());
+  Agent agent(*cluster_);
+  agent.start();
+  const std::vector<std::string> jobs = {yard_->submit(2), yard_->submit(1)};
+  ASSERT_TRUE(all_run(jobs, 20)) << cluster_->log();
+  double worst = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const auto nodes = yard_->nodes_of(jobs[0]);
+    ASSERT_FALSE(nodes.empty()) << cluster_->ask({"squeue"}) << agent.said();
+    const std::string node = nodes[random.below(nodes.size())];
+    const double struck = yard_->fail_node(node);
+    const double killed_after = 0.4 + 3 * random.uniform();
+    sleep_s(killed_after);
+    cluster_->kill_controller();
+    sleep_s(random.uniform());
+    ASSERT_TRUE(cluster_->start_controller()) << cluster_->log();
+    const double back = now_s();
+    // Runs, on other nodes, and its processes are there.
+    const bool runs = wait_until(60, [&] {
+      const auto after = yard_->nodes_of(jobs[0]);
+      return yard_->started_after(jobs[0], struck) > 0 && !after.empty() &&
+             std::ranges::find(after, node) == after.end() && yard_->holds_locks(jobs[0], after);
+    });
+    const double took = now_s() - back;
+    worst = std::max(worst, took);
+    fmt::print("killed after {:.2f} s; runs {:.2f} s after its return\n", killed_after, took);
+    EXPECT_TRUE(runs) << cluster_->ask({"squeue"}) << agent.said() << cluster_->log();
+    EXPECT_LT(took, 10) << agent.said() << cluster_->log();
+    EXPECT_FALSE(yard_->nodes_of(jobs[1]).empty());
+    const std::string state = cluster_->ask({"sinfo", "-h", "-n", node, "-o", "%T"});
+    EXPECT_THAT(state, testing::AnyOf(testing::HasSubstr("drain"), testing::HasSubstr("down")));
+    yard_->heal_node(node);
+    sleep_s(2 + 2 * random.uniform());
+  }
+  fmt::print("{} kills of the controller: at most {:.2f} s\n", rounds, worst);
+  check_the_books(jobs);
+}
+
+TEST_F(RecoveryLive, fences_that_hang_delay_no_other_recovery_and_no_interrupt) {
+  if (!start(12)) return;
+  const std::string fence = cluster_->dir() + "/fence";
+  std::ofstream(fence) << fmt::format("#!/bin/sh\n[ -e {0}/hang-$1 ] && exec sleep 1000\nexit 0\n",
+                                      cluster_->dir());
+  ::chmod(fence.c_str(), 0755);
+  Agent agent(*cluster_);
+  agent.fence = fence;
+  agent.start();
+  std::vector<std::string> jobs;
+  for (int i = 0; i < 5; ++i) jobs.push_back(yard_->submit(1));
+  ASSERT_TRUE(all_run(jobs, 20)) << cluster_->log();
+  std::vector<std::string> dead;
+  for (const std::string& job : jobs) dead.push_back(yard_->nodes_of(job).front());
+  for (int i = 0; i < 3; ++i)
+    std::ofstream(cluster_->dir() + "/hang-" + dead[static_cast<std::size_t>(i)]);
+  std::vector<double> struck;
+  for (const std::string& node : dead) struck.push_back(yard_->fail_node(node));
+  for (std::size_t i = 3; i < 5; ++i) {
+    double back = 0;
+    wait_until(30, [&] { return (back = yard_->started_after(jobs[i], struck[i])) > 0; });
+    fmt::print("beside hanging fences: back after {:.2f} s\n", back - struck[i]);
+    EXPECT_GT(back, 0) << agent.said();
+    EXPECT_LT(back - struck[i], 10) << agent.said();
+  }
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(yard_->started_after(jobs[i], struck[i]), 0);
+  const double asked = now_s();
+  agent.kill(SIGINT);
+  EXPECT_LT(now_s() - asked, 3);
+}
+
+// Nobody marks the node: Slurm finds it dead by the SlurmdTimeout that `emit slurm` writes.
+TEST_F(RecoveryLive, a_dead_slurmd_is_found_and_its_job_runs_again) {
+  if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
+  if (!start(4)) return;
+  Agent agent(*cluster_);
+  agent.start();
+  const std::string job = yard_->submit(2);
+  ASSERT_TRUE(all_run({job}, 20)) << cluster_->log();
+  const int rounds = 5;
+  for (int round = 0; round < rounds; ++round) {
+    sleep_s(2);
+    const std::string node = yard_->nodes_of(job).back();
+    const double struck = yard_->kill_node(node);
+    double back = 0;
+    wait_until(90, [&] { return (back = yard_->started_after(job, struck)) > 0; });
+    fmt::print("dead slurmd: back after {:.2f} s\n", back - struck);
+    EXPECT_GT(back, 0) << agent.said();
+    EXPECT_LT(back - struck, 15) << agent.said();
+    yard_->heal_node(node);
+  }
+  check_the_books({job});
 }
 
 double median(std::vector<double> all) {

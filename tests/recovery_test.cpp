@@ -296,6 +296,68 @@ TEST(Recovery, while_the_controller_is_away_it_waits_and_then_goes_on) {
   EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
 }
 
+// Killed at any moment after a node failed, the controller comes back with a state of up to five
+// seconds before: orders it had taken are undone. Every job runs again in seconds all the same.
+TEST(Recovery, a_controller_that_dies_after_it_took_orders_delays_no_job) {
+  for (int step = 1; step <= 60; ++step) {
+    Bench bench({.nodes = 8});
+    bench.slurm.make_spare("n8");
+    const std::vector<std::string> jobs = {bench.slurm.submit(2), bench.slurm.submit(5)};
+    bench.run(seconds(10.2 + 0.3 * (step % 7)));
+    bench.slurm.fail_node("n1");
+    bench.run(seconds(0.1 * step));
+    bench.slurm.kill_controller(seconds(2));
+    bench.run(seconds(2.5));
+    const Seconds back = bench.slurm.now();
+    bench.run(seconds(10));
+    for (const std::string& job : jobs) {
+      ASSERT_TRUE(bench.slurm.is_running(job)) << step;
+      const auto& run = bench.slurm.runs(job).back();
+      EXPECT_EQ(run.end, Seconds()) << step;
+      EXPECT_LT(run.start - back, seconds(9)) << step;
+      EXPECT_THAT(run.nodes, testing::Not(testing::Contains("n1"))) << step;
+    }
+    const auto view = bench.slurm.look();
+    EXPECT_TRUE(view->nodes[0].drained) << step;
+    EXPECT_EQ(bench.agent->memory().nodes.at("n1").failures, 1) << step;
+    EXPECT_THAT(bench.slurm.overlaps(), IsEmpty()) << step;
+  }
+}
+
+// A drain that a person lifts while the controller lives stays lifted.
+TEST(Recovery, what_a_person_undoes_stays_undone) {
+  Bench bench;
+  bench.slurm.submit(2);
+  bench.run(seconds(40));
+  bench.slurm.fail_node("n1");
+  bench.run(seconds(5));
+  bench.actions.clear();
+  bench.slurm.repair_node("n1");
+  bench.run(seconds(20));
+  EXPECT_THAT(bench.actions, IsEmpty());
+}
+
+TEST(Recovery, fences_that_hang_delay_no_other_job) {
+  failure::RecoveryPolicy policy;
+  policy.fence = true;
+  policy.out_share_max = 0.5;
+  Bench bench({.nodes = 16}, policy);
+  std::vector<std::string> jobs;
+  for (int i = 0; i < 5; ++i) jobs.push_back(bench.slurm.submit(1));
+  bench.run(seconds(3));
+  for (int i = 1; i <= 3; ++i) bench.slurm.hang_fence("n" + std::to_string(i));
+  const Seconds struck = bench.slurm.now();
+  for (int i = 1; i <= 5; ++i) bench.slurm.fail_node("n" + std::to_string(i));
+  bench.run(seconds(8));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_FALSE(bench.slurm.is_running(jobs[static_cast<std::size_t>(i)]));
+  for (const std::string& job : {jobs[3], jobs[4]}) {
+    ASSERT_TRUE(bench.slurm.is_running(job));
+    EXPECT_LT(bench.slurm.runs(job).back().start - struck, seconds(5));
+  }
+  EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
+}
+
 TEST(Recovery, an_answer_that_was_lost_does_no_harm) {
   Bench bench({.nodes = 4});
   bench.slurm.make_spare("n4");

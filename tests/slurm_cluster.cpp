@@ -285,6 +285,22 @@ bool Cluster::node_runs(const std::string& node) const {
   return command.find(conf()) != std::string::npos;
 }
 
+void Cluster::kill_controller() {
+  const auto pid = parse_integer(trimmed(read_text(dir_ + "/slurmctld.pid")));
+  if (!pid) return;
+  const auto runs = [&] {
+    const std::string command = read_text(fmt::format("/proc/{}/cmdline", *pid));
+    return command.find(conf()) != std::string::npos;
+  };
+  if (runs()) ::kill(static_cast<pid_t>(*pid), SIGKILL);
+  for (int i = 0; i < 200 && runs(); ++i) std::this_thread::sleep_for(pause());
+}
+
+bool Cluster::start_controller() {
+  const agent::CommandResult controller = run({"slurmctld", "-f", conf()});
+  return controller.good() && wait_for({"scontrol", "ping"}, "UP", kStartSeconds, true);
+}
+
 std::string Cluster::log() const { return read_text(dir_ + "/slurmctld.log"); }
 
 std::string Cluster::node_log(const std::string& node) const {

@@ -53,6 +53,9 @@ class Cluster {
   void kill_node(const std::string& node);  // SIGKILL to its slurmd
   bool node_runs(const std::string& node) const;
 
+  void kill_controller();   // SIGKILL to slurmctld; gone when it returns
+  bool start_controller();  // with the state that the last one saved; true once it answers
+
   std::string log() const;  // slurmctld's
   std::string node_log(const std::string& node) const;
   // Lines of all logs that warn or complain, without those about the machine rather than the files:

@@ -131,30 +131,60 @@ int exit_code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Reads both streams until the program has ended or its time is over.
-void collect(pid_t child, const Command& command, std::array<Stream, 2>& streams,
-             CommandResult& result) {
-  const auto deadline = Clock::now() + std::chrono::duration<double>(command.timeout.base());
-  int status = 0;
-  bool ended = false;
-  while (true) {
-    std::array<pollfd, 2> waits{};
-    for (std::size_t i = 0; i < 2; ++i) waits[i] = {streams[i].end.get(), POLLIN, 0};
-    const int ready = ::poll(waits.data(), waits.size(), ended ? 0 : kReapPollMs);
-    for (std::size_t i = 0; ready > 0 && i < 2; ++i) {
-      if (waits[i].revents != 0) drain(streams[i], command.output_bytes_max, result.output_cut);
-    }
-    if (ended && ready <= 0) break;
-    if (!ended) ended = ::waitpid(child, &status, WNOHANG) == child;
-    if (ended && !streams[0].open() && !streams[1].open()) break;
-    if (Clock::now() < deadline) continue;
-    result.timed_out = !ended;
-    ::kill(-child, SIGKILL);
-    if (!ended) ::waitpid(child, &status, 0);
-    break;
+class Running final : public RunningCommand {
+ public:
+  Running(pid_t pid, const Command& command, Descriptor out, Descriptor err)
+      : pid_(pid),
+        bytes_max_(command.output_bytes_max),
+        deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                     std::chrono::duration<double>(command.timeout.base()))),
+        streams_{Stream{std::move(out), &result_.out}, Stream{std::move(err), &result_.err}} {}
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() override {
+    if (!done_) stop();
   }
-  result.exit_code = exit_code_of(status);
-}
+
+  std::optional<CommandResult> poll() override { return step(0); }
+
+  // Reads what is there, for as long as `wait_ms` at the most.
+  std::optional<CommandResult> step(int wait_ms) {
+    std::array<pollfd, 2> waits{};
+    for (std::size_t i = 0; i < 2; ++i) waits[i] = {streams_[i].end.get(), POLLIN, 0};
+    const int ready = ::poll(waits.data(), waits.size(), ended_ ? 0 : wait_ms);
+    for (std::size_t i = 0; ready > 0 && i < 2; ++i) {
+      if (waits[i].revents != 0) drain(streams_[i], bytes_max_, result_.output_cut);
+    }
+    if (ended_ && ready <= 0) return finish();
+    if (!ended_) ended_ = ::waitpid(pid_, &status_, WNOHANG) == pid_;
+    if (ended_ && !streams_[0].open() && !streams_[1].open()) return finish();
+    if (Clock::now() < deadline_) return std::nullopt;
+    result_.timed_out = !ended_;
+    stop();
+    return finish();
+  }
+
+ private:
+  void stop() {
+    ::kill(-pid_, SIGKILL);
+    if (!ended_) ::waitpid(pid_, &status_, 0);
+    ended_ = true;
+  }
+  CommandResult finish() {
+    done_ = true;
+    result_.exit_code = exit_code_of(status_);
+    return std::move(result_);
+  }
+
+  pid_t pid_;
+  std::size_t bytes_max_;
+  Clock::time_point deadline_;
+  CommandResult result_;
+  std::array<Stream, 2> streams_;
+  int status_ = 0;
+  bool ended_ = false;
+  bool done_ = false;
+};
 
 std::unexpected<Diagnostics> cannot_start(const Command& command, int error) {
   const std::string program = command.words.empty() ? "" : command.words.front();
@@ -167,7 +197,9 @@ std::unexpected<Diagnostics> cannot_start(const Command& command, int error) {
 
 }  // namespace
 
-Result<CommandResult> run_command(const Command& command) {
+namespace {
+
+Result<std::unique_ptr<Running>> launch(const Command& command) {
   const bool has_zero = std::ranges::any_of(
       command.words, [](const std::string& word) { return word.find('\0') != std::string::npos; });
   if (command.words.empty() || has_zero) return cannot_start(command, EINVAL);
@@ -197,11 +229,34 @@ Result<CommandResult> run_command(const Command& command) {
     ::waitpid(pid, nullptr, 0);
     return cannot_start(command, error);
   }
-  CommandResult result;
-  std::array<Stream, 2> streams = {Stream{std::move(out.read), &result.out},
-                                   Stream{std::move(err.read), &result.err}};
-  collect(pid, command, streams, result);
-  return result;
+  return std::make_unique<Running>(pid, command, std::move(out.read), std::move(err.read));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunningCommand>> start_command(const Command& command) {
+  auto running = launch(command);
+  if (!running) return std::unexpected(running.error());
+  return std::unique_ptr<RunningCommand>(std::move(*running));
+}
+
+Result<CommandResult> run_command(const Command& command) {
+  auto running = launch(command);
+  if (!running) return std::unexpected(running.error());
+  while (true) {
+    if (auto result = (*running)->step(kReapPollMs)) return std::move(*result);
+  }
+}
+
+CommandRunner run_until(std::function<bool()> stop) {
+  return [stop = std::move(stop)](const Command& command) -> Result<CommandResult> {
+    auto running = launch(command);
+    if (!running) return std::unexpected(running.error());
+    while (true) {
+      if (auto result = (*running)->step(kReapPollMs)) return std::move(*result);
+      if (stop()) return CommandResult{.exit_code = 128 + SIGKILL, .timed_out = true};
+    }
+  };
 }
 
 std::string to_text(const Command& command) {

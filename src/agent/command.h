@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,8 +43,24 @@ struct CommandResult {
 // An error only where the program could not be started; a program that fails is a result.
 Result<CommandResult> run_command(const Command& command);
 
+// A program that was started and runs beside us. Ends (SIGKILL to its group) with the object.
+class RunningCommand {
+ public:
+  virtual ~RunningCommand() = default;
+  // Its result once it has ended or its time is over, else none; returns at once. Nothing comes
+  // after the result.
+  virtual std::optional<CommandResult> poll() = 0;
+};
+Result<std::unique_ptr<RunningCommand>> start_command(const Command& command);
+using CommandStarter =
+    std::function<Result<std::unique_ptr<RunningCommand>>(const Command& command)>;
+
 // What a driver is handed, so that tests can answer in a program's place.
 using CommandRunner = std::function<Result<CommandResult>(const Command&)>;
+
+// run_command that is given up as soon as `stop` says so: the program is killed, the result timed
+// out.
+CommandRunner run_until(std::function<bool()> stop);
 
 // "scontrol update jobid=7": for messages. Words with blanks or odd bytes are quoted; not for
 // shells.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 
@@ -16,6 +17,8 @@ namespace fs = std::filesystem;
 
 // Two Prometheus servers, or a person beside one, must not double the load on slurmctld.
 constexpr double kShortestLook_s = 1;
+// Metrics of a source that fails are shown for so long, with their age; then they are no news.
+constexpr double kKept_s = 60;
 // A folder of node files has a few a node; a file has a few lines a rank.
 constexpr std::size_t kFilesMax = 20'000;
 constexpr std::size_t kFileBytesMax = std::size_t{1} << 20;
@@ -107,13 +110,23 @@ Result<MetricFamilies> probe_metrics(std::string_view csv, const ProbeFile& prob
 
 Exporter::Exporter(ExporterSetup setup) : setup_(std::move(setup)) {
   const auto add = [this](const char* name, auto look) {
-    sources_.push_back({.name = name,
-                        .look = [this, look](Diagnostics& f) { return (this->*look)(f); },
-                        .said = {}});
+    auto source = std::make_unique<Source>();
+    source->name = name;
+    source->look = [this, look](Diagnostics& f) { return (this->*look)(f); };
+    sources_.push_back(std::move(source));
   };
   if (setup_.slurm) add("slurm", &Exporter::look_slurm);
   if (!setup_.node_files.empty()) add("node-files", &Exporter::look_node_files);
   if (!setup_.probes.empty()) add("probe", &Exporter::look_probes);
+  for (auto& source : sources_) {
+    source->thread =
+        std::jthread([this, &source](const std::stop_token& stop) { serve_looks(*source, stop); });
+  }
+}
+
+Exporter::~Exporter() {
+  for (auto& source : sources_) source->thread.request_stop();
+  for (auto& source : sources_) source->thread.join();
 }
 
 Result<MetricFamilies> Exporter::look_slurm(Diagnostics& faults) const {
@@ -160,13 +173,27 @@ Result<MetricFamilies> Exporter::look_probes(Diagnostics& faults) const {
   return families;
 }
 
-void Exporter::visit(Source& source, MetricFamilies& page) {
-  Diagnostics faults;
-  auto found = source.look(faults);
+void Exporter::serve_looks(Source& source, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&source] { return source.is_wanted; })) {
+    source.is_wanted = false;
+    source.is_looking = true;
+    lock.unlock();
+    Diagnostics faults;
+    auto found = source.look(faults);
+    lock.lock();
+    take(source, std::move(found), std::move(faults));
+    source.is_looking = false;
+    changed_.notify_all();
+  }
+}
+
+void Exporter::take(Source& source, Result<MetricFamilies> found, Diagnostics faults) {
   source.up = found.has_value();
+  source.looked_at_s = setup_.now().base();
   if (found) {
-    source.last_good_s = setup_.now().base();
-    append(page, *std::move(found));
+    source.last_good_s = source.looked_at_s;
+    source.found = *std::move(found);
   } else {
     faults = found.error();
   }
@@ -179,7 +206,7 @@ void Exporter::visit(Source& source, MetricFamilies& page) {
 
 MetricFamilies Exporter::health() const {
   MetricFamily up{.name = "orrery_exporter_source_up",
-                  .help = "1 where a source could be read at the last scrape.",
+                  .help = "1 where the last look at a source was good and in time.",
                   .samples = {}};
   MetricFamily faults{.name = "orrery_exporter_source_faults",
                       .help = "Lines and files left out at the last scrape.",
@@ -187,16 +214,24 @@ MetricFamilies Exporter::health() const {
   MetricFamily good{.name = "orrery_exporter_source_last_good_timestamp_seconds",
                     .help = "Unix time at which a source could last be read.",
                     .samples = {}};
-  for (const Source& s : sources_) {
-    up.samples.push_back({{{"source", s.name}}, s.up ? 1.0 : 0.0});
-    faults.samples.push_back({{{"source", s.name}}, static_cast<double>(s.faults)});
-    good.samples.push_back({{{"source", s.name}}, s.last_good_s});
+  MetricFamily age{.name = "orrery_exporter_source_age_seconds",
+                   .help = "Since the look that a source's metrics are of; none: never read.",
+                   .samples = {}};
+  for (const auto& s : sources_) {
+    const bool is_late = s->is_looking || s->is_wanted;
+    up.samples.push_back({{{"source", s->name}}, s->up && !is_late ? 1.0 : 0.0});
+    faults.samples.push_back({{{"source", s->name}}, static_cast<double>(s->faults)});
+    good.samples.push_back({{{"source", s->name}}, s->last_good_s});
+    if (s->last_good_s <= 0) continue;
+    age.samples.push_back(
+        {{{"source", s->name}}, std::max(0.0, setup_.now().base() - s->last_good_s)});
   }
   // The page itself is a source too: it answers, or nobody reads this.
   up.samples.push_back({{{"source", "plan"}}, setup_.plan.empty() ? 0.0 : 1.0});
   return {up,
           faults,
           good,
+          age,
           {.name = "orrery_exporter_looks_total",
            .type = "counter",
            .help = "Times that the sources were read.",
@@ -204,18 +239,28 @@ MetricFamilies Exporter::health() const {
 }
 
 std::string Exporter::page() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const double now = setup_.now().base();
-  if (looked_at_s_ >= 0 && now >= looked_at_s_ && now - looked_at_s_ < kShortestLook_s) {
-    return page_;
+  bool is_asked = false;
+  for (auto& source : sources_) {
+    const bool is_fresh = source->looked_at_s >= 0 && now >= source->looked_at_s &&
+                          now - source->looked_at_s < kShortestLook_s;
+    if (is_fresh || source->is_looking || source->is_wanted) continue;
+    source->is_wanted = is_asked = true;
   }
+  if (is_asked) ++looks_;
+  changed_.notify_all();
+  changed_.wait_for(lock, std::chrono::duration<double>(setup_.patience.base()), [this] {
+    return std::ranges::none_of(sources_,
+                                [](const auto& s) { return s->is_wanted || s->is_looking; });
+  });
   MetricFamilies all = setup_.plan;
-  for (Source& source : sources_) visit(source, all);
-  ++looks_;
+  for (const auto& source : sources_) {
+    const double age = setup_.now().base() - source->last_good_s;
+    if (source->last_good_s > 0 && age <= kKept_s) append(all, source->found);
+  }
   append(all, health());
-  page_ = exposition(std::move(all));
-  looked_at_s_ = now;
-  return page_;
+  return exposition(std::move(all));
 }
 
 }  // namespace orrery::agent

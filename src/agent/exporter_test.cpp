@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <map>
+#include <thread>
 
 namespace orrery::agent {
 namespace {
@@ -140,6 +143,40 @@ TEST(ExporterSlurm, programs_that_fail_cost_only_their_own_metrics) {
   EXPECT_EQ(line_of(page, "orrery_plan_x"), "1");
   ASSERT_THAT(logged, SizeIs(1));
   EXPECT_THAT(logged.front().why, HasSubstr("Unable to contact"));
+}
+
+// A Slurm that hangs: scrapes are answered in the patience, from the last look, with its age.
+TEST(ExporterSlurm, a_program_that_hangs_delays_no_scrape) {
+  std::atomic<bool> hangs = false;
+  std::atomic<double> now = kNow;
+  ExporterSetup setup = setup_with([&](const Command& c) -> Result<CommandResult> {
+    while (hangs) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return recorded(kSinfo, kSqueue)(c);
+  });
+  setup.patience = seconds(0.05);
+  setup.now = [&now] { return Seconds(now); };
+  Exporter exporter(std::move(setup));
+  const std::string nodes = "orrery_measured_nodes{state=\"idle\"}";
+  const std::string up = "orrery_exporter_source_up{source=\"slurm\"}";
+  const std::string age = "orrery_exporter_source_age_seconds{source=\"slurm\"}";
+  for (int i = 0; i < 100 && line_of(exporter.page(), nodes) != "1"; ++i) {
+  }
+  EXPECT_EQ(line_of(exporter.page(), age), "0");
+  hangs = true;
+  now = kNow + 15;
+  const auto before = std::chrono::steady_clock::now();
+  const std::string late = exporter.page();
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(2));
+  EXPECT_EQ(line_of(late, nodes), "1");
+  EXPECT_EQ(line_of(late, up), "0");
+  EXPECT_EQ(line_of(late, age), "15");
+  now = kNow + 100;
+  EXPECT_EQ(line_of(exporter.page(), nodes), "no " + nodes);
+  EXPECT_EQ(line_of(exporter.page(), "orrery_plan_x"), "1");
+  hangs = false;
+  for (int i = 0; i < 100 && line_of(exporter.page(), up) != "1"; ++i) {
+  }
+  EXPECT_EQ(line_of(exporter.page(), nodes), "1");
 }
 
 TEST(ExporterSlurm, asks_without_a_shell_and_in_utc) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -57,6 +58,34 @@ bool sync_folder_of(const std::string& path) {
   return good;
 }
 
+std::unexpected<Diagnostics> not_a_journal(const std::string& path) {
+  return fail({.code = "journal.other-file",
+               .place = {.file = path},
+               .what = "this file is no journal of the agent",
+               .why = "it does not begin as one, and appending to it or cutting it would spoil it",
+               .fix = "name a file that does not exist yet; it is left as it was"});
+}
+
+// The whole lines of a file that holds `text`, after its form was checked.
+Result<std::string> whole_lines(std::string text, const std::string& path,
+                                const JournalForm& form) {
+  const std::size_t end = text.rfind('\n');
+  if (end == std::string::npos) {
+    // Killed in the first append: some part of the header is all there is.
+    if (!form.header.starts_with(text)) return not_a_journal(path);
+    return std::string();
+  }
+  const std::string_view first = std::string_view(text).substr(0, text.find('\n'));
+  const bool is_ours = first == form.header ||
+                       std::ranges::any_of(form.older, [first](const std::string& beginning) {
+                         return first.starts_with(beginning);
+                       });
+  if (!is_ours) return not_a_journal(path);
+  text.resize(end + 1);
+  if (auto good = form.check(text); !good) return std::unexpected(good.error());
+  return text;
+}
+
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + '\n';
@@ -67,6 +96,7 @@ std::string joined(const std::vector<std::string>& lines) {
 
 Journal::Journal(Journal&& o) noexcept
     : path_(std::move(o.path_)),
+      header_(std::move(o.header_)),
       text_(std::move(o.text_)),
       torn_(o.torn_),
       size_(o.size_),
@@ -75,6 +105,7 @@ Journal::Journal(Journal&& o) noexcept
 
 Journal& Journal::operator=(Journal&& o) noexcept {
   std::swap(path_, o.path_);
+  std::swap(header_, o.header_);
   std::swap(text_, o.text_);
   std::swap(torn_, o.torn_);
   std::swap(size_, o.size_);
@@ -88,9 +119,26 @@ Journal::~Journal() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-Result<Journal> Journal::open(const std::string& path) {
+Result<std::string> Journal::read(const std::string& path, const JournalForm& form) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0 && errno == ENOENT) return std::string();
+  if (file < 0) return fault(path, "cannot open the journal", errno);
+  struct stat status = {};
+  std::string text;
+  const bool is_plain = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  const bool is_read = is_plain && read_all(file, text);
+  const int error = is_plain ? errno : EINVAL;
+  ::close(file);
+  if (!is_read) return fault(path, is_plain ? "cannot read" : "no plain file", error);
+  return whole_lines(std::move(text), path, form);
+}
+
+Result<Journal> Journal::open(const std::string& path, const JournalForm& form) {
+  // Before anything is made, the lock beside it included.
+  if (const auto before = read(path, form); !before) return std::unexpected(before.error());
   Journal journal;
   journal.path_ = path;
+  journal.header_ = form.header;
   const std::string lock_path = path + ".lock";
   journal.lock_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (journal.lock_ < 0) return fault(lock_path, "cannot open the lock", errno);
@@ -105,14 +153,14 @@ Result<Journal> Journal::open(const std::string& path) {
     return fault(path, "the journal is no plain file", EINVAL);
   }
   if (!read_all(journal.file_, journal.text_)) return fault(path, "cannot read", errno);
-  const std::size_t end = journal.text_.rfind('\n');
-  const std::size_t whole = end == std::string::npos ? 0 : end + 1;
-  journal.torn_ = journal.text_.size() - whole;
-  if (journal.torn_ > 0 && ::ftruncate(journal.file_, static_cast<off_t>(whole)) != 0) {
+  auto whole = whole_lines(journal.text_, path, form);
+  if (!whole) return std::unexpected(whole.error());
+  journal.torn_ = journal.text_.size() - whole->size();
+  if (journal.torn_ > 0 && ::ftruncate(journal.file_, static_cast<off_t>(whole->size())) != 0) {
     return fault(path, "cannot cut the torn last line", errno);
   }
-  journal.text_.resize(whole);
-  journal.size_ = whole;
+  journal.text_ = std::move(*whole);
+  journal.size_ = journal.text_.size();
   if (::fsync(journal.file_) != 0 || !sync_folder_of(path)) {
     return fault(path, "cannot make it safe", errno);
   }
@@ -121,7 +169,7 @@ Result<Journal> Journal::open(const std::string& path) {
 
 Result<void> Journal::append(const std::vector<std::string>& lines) {
   if (lines.empty()) return {};
-  const std::string text = joined(lines);
+  const std::string text = (size_ == 0 ? header_ + '\n' : std::string()) + joined(lines);
   if (!write_all(file_, text) || ::fdatasync(file_) != 0) {
     return fault(path_, "cannot write", errno, "make room on its disk");
   }
@@ -133,7 +181,8 @@ Result<void> Journal::rewrite(const std::vector<std::string>& lines) {
   const std::string next = path_ + ".next";
   const int file = ::open(next.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0) return fault(next, "cannot open", errno);
-  const std::string text = joined(lines);
+  const bool has_header = !lines.empty() && lines.front() == header_;
+  const std::string text = (has_header ? std::string() : header_ + '\n') + joined(lines);
   const bool good = write_all(file, text) && ::fsync(file) == 0 &&
                     ::rename(next.c_str(), path_.c_str()) == 0 && sync_folder_of(path_);
   const int error = errno;

@@ -2,10 +2,12 @@
 //
 // append() is one write and one fdatasync: after a kill or a power cut the file holds whole
 // appends and at most one torn end, which open() cuts off (a line counts once its newline is
-// there). One writer at a time: the lock lies on FILE.lock beside it and ends with the process,
-// however that ends.
+// there). A file is looked at before it is touched: one that does not begin as a journal of this
+// form, or has a line that is none of it, is refused and keeps every byte. One writer at a time:
+// the lock lies on FILE.lock beside it and ends with the process, however that ends.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +16,17 @@
 
 namespace orrery::agent {
 
+struct JournalForm {
+  std::string header;              // the first line of a new journal
+  std::vector<std::string> older;  // what the first line of an older one may begin with
+  std::function<Result<void>(std::string_view text)> check;  // of its whole lines
+};
+
 class Journal {
  public:
-  static Result<Journal> open(const std::string& path);
+  static Result<Journal> open(const std::string& path, const JournalForm& form);
+  // The whole lines that open() would find, and its errors; writes nothing. No file: no lines.
+  static Result<std::string> read(const std::string& path, const JournalForm& form);
   Journal(Journal&& other) noexcept;
   Journal& operator=(Journal&& other) noexcept;
   ~Journal();
@@ -27,15 +37,18 @@ class Journal {
   std::size_t torn_bytes() const { return torn_; }
   std::size_t size() const { return size_; }  // now
 
-  // No line may hold a line break.
+  // A file without a line of its own gets its header with the first append. No line may hold a line
+  // break.
   Result<void> append(const std::vector<std::string>& lines);
-  // Puts these lines in the place of everything, as one step: the old file or the new one is there.
+  // Puts the header (once) and these lines in the place of everything, as one step: the old file or the
+  // new one is there.
   Result<void> rewrite(const std::vector<std::string>& lines);
 
  private:
   Journal() = default;
 
   std::string path_;
+  std::string header_;
   std::string text_;
   std::size_t torn_ = 0;
   std::size_t size_ = 0;

@@ -14,6 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
 
+constexpr const char* kHeader = R"({"kind":"journal","of":"orrery agent recover","version":1})";
+
 // Text from outside may hold any bytes; a journal line must still be JSON.
 std::string dumped(const Json& json) {
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -53,6 +55,7 @@ Json json_of(const failure::JobView& job) {
   put(json, "eligible_s", job.eligible.base());
   put(json, "ended_s", job.ended.base());
   put(json, "nodes", job.nodes);
+  put(json, "avoids", job.avoids);
   return json;
 }
 
@@ -65,7 +68,16 @@ failure::JobView job_from(const Json& json) {
           .waits_for_time = json.value("waits_for_time", false),
           .eligible = seconds(json.value("eligible_s", 0.0)),
           .ended = seconds(json.value("ended_s", 0.0)),
-          .nodes = json.value("nodes", Names())};
+          .nodes = json.value("nodes", Names()),
+          .avoids = json.value("avoids", Names())};
+}
+
+constexpr std::array<const char*, 4> kFences = {"none", "under_way", "off", "failed"};
+
+failure::FenceState fence_from(const std::string& text) {
+  const auto found = std::ranges::find(kFences, text);
+  if (found == kFences.end()) throw Json::other_error::create(501, "no such fence", nullptr);
+  return static_cast<failure::FenceState>(found - kFences.begin());
 }
 
 Json json_of(const failure::NodeView& node) {
@@ -75,6 +87,9 @@ Json json_of(const failure::NodeView& node) {
   put(json, "drained", node.drained);
   put(json, "broken", node.broken);
   put(json, "spare", node.spare);
+  if (node.fence != failure::FenceState::none) {
+    json["fence"] = kFences[static_cast<std::size_t>(node.fence)];
+  }
   return json;
 }
 
@@ -84,7 +99,8 @@ failure::NodeView node_from(const Json& json) {
           .silent = json.value("silent", false),
           .drained = json.value("drained", false),
           .broken = json.value("broken", false),
-          .spare = json.value("spare", false)};
+          .spare = json.value("spare", false),
+          .fence = fence_from(json.value("fence", "none"))};
 }
 
 // The entries of `now` that differ from `before`, and the names of those that are gone.
@@ -155,9 +171,12 @@ Json json_of(const failure::NodeMemory& m) {
   put(json, "lemon", m.lemon);
   put(json, "fenced", m.fenced);
   put(json, "silent_since_s", m.silent_since.base());
+  put(json, "drain_seen_s", m.drain_seen.base());
+  put(json, "forgotten_s", m.forgotten.base());
   put(json, "weight", m.weight.weight);
   put(json, "weight_at_s", m.weight.at.base());
   put(json, "stood_in_for", m.stood_in_for);
+  put(json, "serves_for", m.serves_for);
   return json;
 }
 
@@ -167,10 +186,27 @@ failure::NodeMemory node_memory_from(const Json& json) {
           .lemon = json.value("lemon", false),
           .fenced = json.value("fenced", false),
           .silent_since = seconds(json.value("silent_since_s", 0.0)),
+          .drain_seen = seconds(json.value("drain_seen_s", 0.0)),
+          .forgotten = seconds(json.value("forgotten_s", 0.0)),
           .failures = json.at("failures").get<int>(),
           .weight = {.weight = json.value("weight", 0.0),
                      .at = seconds(json.value("weight_at_s", 0.0))},
-          .stood_in_for = json.value("stood_in_for", "")};
+          .stood_in_for = json.value("stood_in_for", ""),
+          .serves_for = json.value("serves_for", "")};
+}
+
+Json json_of(const failure::JobLoss& loss) {
+  return {{"at_s", loss.at.base()},
+          {"restarts", loss.restarts},
+          {"nodes", loss.nodes},
+          {"ran_on", loss.ran_on}};
+}
+
+failure::JobLoss loss_from(const Json& json) {
+  return {.at = seconds(json.at("at_s").get<double>()),
+          .restarts = json.at("restarts").get<int>(),
+          .nodes = json.at("nodes").get<Names>(),
+          .ran_on = json.at("ran_on").get<Names>()};
 }
 
 Json json_of(const failure::JobMemory& m) {
@@ -178,15 +214,12 @@ Json json_of(const failure::JobMemory& m) {
   put(json, "nodes", m.nodes);
   put(json, "losses_total", m.losses_total);
   put(json, "blamed", m.blamed);
+  put(json, "held_seen", m.held_seen);
   for (const failure::PastLoss& past : m.losses) {
     json["losses"].push_back({{"node", past.node}, {"ran_s", past.ran.base()}});
   }
-  if (m.loss) {
-    json["loss"] = {{"at_s", m.loss->at.base()},
-                    {"restarts", m.loss->restarts},
-                    {"nodes", m.loss->nodes},
-                    {"ran_on", m.loss->ran_on}};
-  }
+  if (m.loss) json["loss"] = json_of(*m.loss);
+  if (m.regained) json["regained"] = json_of(*m.regained);
   return json;
 }
 
@@ -195,24 +228,23 @@ failure::JobMemory job_memory_from(const Json& json) {
                        .started = seconds(json.at("started_s").get<double>()),
                        .nodes = json.value("nodes", Names()),
                        .losses_total = json.value("losses_total", 0),
-                       .blamed = json.value("blamed", false)};
+                       .blamed = json.value("blamed", false),
+                       .held_seen = json.value("held_seen", false)};
   for (const Json& past : json.value("losses", Json::array())) {
     m.losses.push_back({.node = past.at("node").get<std::string>(),
                         .ran = seconds(past.at("ran_s").get<double>())});
   }
-  if (json.contains("loss")) {
-    const Json& loss = json.at("loss");
-    m.loss = failure::JobLoss{.at = seconds(loss.at("at_s").get<double>()),
-                              .restarts = loss.at("restarts").get<int>(),
-                              .nodes = loss.at("nodes").get<Names>(),
-                              .ran_on = loss.at("ran_on").get<Names>()};
-  }
+  if (json.contains("loss")) m.loss = loss_from(json.at("loss"));
+  if (json.contains("regained")) m.regained = loss_from(json.at("regained"));
   return m;
 }
 
 failure::RecoveryMemory memory_from(const Json& json) {
   failure::RecoveryMemory memory;
   if (json.contains("since_s")) memory.since = seconds(json.at("since_s").get<double>());
+  memory.controller = seconds(json.value("controller_s", 0.0));
+  memory.all = {.weight = json.value("failures", 0.0),
+                .at = seconds(json.value("failures_at_s", 0.0))};
   for (const auto& [name, entry] : json.at("nodes").items()) {
     memory.nodes[name] = node_memory_from(entry);
   }
@@ -281,6 +313,9 @@ std::string line_of(const failure::RecoveryAction& action) {
 std::string line_of(const failure::RecoveryMemory& memory) {
   Json json = {{"kind", "memory"}};
   if (memory.since) json["since_s"] = memory.since->base();
+  put(json, "controller_s", memory.controller.base());
+  put(json, "failures", memory.all.weight);
+  put(json, "failures_at_s", memory.all.at.base());
   json["nodes"] = Json::object();
   for (const auto& [name, m] : memory.nodes) json["nodes"][name] = json_of(m);
   json["jobs"] = Json::object();
@@ -295,17 +330,28 @@ std::string line_of(const failure::RecoveryMemory& memory) {
 
 std::string line_of_change(const failure::ClusterLook& before, const failure::ClusterLook& now) {
   Json json = {{"kind", "seen"}, {"at_s", now.now.base()}};
+  put(json, "controller_s", now.controller_since.base());
   if (before.nodes.empty()) json["whole"] = true;
   put_change(json, "nodes", before.nodes, now.nodes, &failure::NodeView::name);
   put_change(json, "jobs", before.jobs, now.jobs, &failure::JobView::id);
   return dumped(json);
 }
 
+JournalForm recovery_journal(const std::string& file, const failure::RecoveryPolicy& policy) {
+  return {.header = kHeader,
+          .older = {R"({"kind":"seen",)", R"({"kind":"memory",)"},
+          .check = [file, policy](std::string_view text) -> Result<void> {
+            const auto memory = recall(text, file, policy);
+            if (!memory) return std::unexpected(memory.error());
+            return {};
+          }};
+}
+
 Result<failure::RecoveryMemory> recall(std::string_view text, const std::string& file,
                                        const failure::RecoveryPolicy& policy) {
   failure::RecoveryMemory memory;
   const auto take = [&](const std::string& kind, const Json& json) {
-    if (kind == "seen" || kind == "act") return;
+    if (kind == "seen" || kind == "act" || kind == "journal") return;
     if (kind == "memory") {
       memory = memory_from(json);
     } else {
@@ -321,11 +367,12 @@ Result<failure::RecoveryMemory> recall(std::string_view text, const std::string&
 Result<std::vector<JournalTick>> replay(std::string_view text, const std::string& file) {
   std::vector<JournalTick> ticks;
   const auto take = [&](const std::string& kind, const Json& json) {
-    if (kind == "memory") return;
+    if (kind == "memory" || kind == "journal") return;
     if (kind == "seen") {
       JournalTick tick;
       if (!ticks.empty() && !json.value("whole", false)) tick.view = ticks.back().view;
       tick.view.now = seconds(json.at("at_s").get<double>());
+      tick.view.controller_since = seconds(json.value("controller_s", 0.0));
       take_change(json, "nodes", tick.view.nodes, &failure::NodeView::name, node_from);
       take_change(json, "jobs", tick.view.jobs, &failure::JobView::id, job_from);
       ticks.push_back(std::move(tick));

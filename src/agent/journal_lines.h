@@ -1,9 +1,10 @@
 // The recovery agent's journal: one JSON object a line, `kind` first.
 //
+//   {"kind":"journal",...}  the first line, which says what the file is
 //   {"kind":"seen",...}     what changed since the last such line; the first is the whole fleet
 //   {"kind":"job_lost",...} an event, named as in failure/recovery_memory.h
 //   {"kind":"act",...}      an action that is about to be carried out
-//   {"kind":"memory",...}   everything remembered: the first line of a shortened journal
+//   {"kind":"memory",...}   everything remembered: the second line of a shortened journal
 // recall() folds the events into a memory, which is all that a restarted agent needs. replay()
 // gives back every look with the decision that followed, so that the policy can be asked again.
 #pragma once
@@ -12,10 +13,15 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/journal.h"
 #include "base/diagnostic.h"
 #include "failure/recovery.h"
 
 namespace orrery::agent {
+
+// What Journal::open asks of a file before it touches it. Journals of 0.1.0 have no first line of
+// their own: they begin with a look or a memory.
+JournalForm recovery_journal(const std::string& file, const failure::RecoveryPolicy& policy);
 
 std::string line_of(const failure::RecoveryEvent& event);
 std::string line_of(const failure::RecoveryAction& action);

@@ -1,10 +1,14 @@
-// A real Slurm as the recovery agent meets it: one look is one squeue and one sinfo, an action is
-// one scontrol.
+// A real Slurm as the recovery agent meets it: one look is one squeue, one sinfo and one
+// `scontrol show config` (for the controller's start time), an action is one scontrol.
 //
+// Fences are programs started and not waited for, so that one that hangs delays nothing; the looks
+// say how each ended. They end with the port: a successor fences again, which does no harm.
 // All by the client programs, so that no version of Slurm's interface is built in and every call
 // can be repeated by hand. Names are checked before they become an argument; no shell is involved.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,23 +30,35 @@ struct SlurmAccess {
 // run_command unless a test answers in its place.
 class SlurmPort final : public failure::RecoveryPort {
  public:
-  explicit SlurmPort(SlurmAccess access, CommandRunner runner = run_command)
-      : access_(std::move(access)), runner_(std::move(runner)) {}
+  explicit SlurmPort(SlurmAccess access, CommandRunner runner = run_command,
+                     CommandStarter starter = start_command)
+      : access_(std::move(access)), runner_(std::move(runner)), starter_(std::move(starter)) {}
 
   Result<failure::ClusterLook> look() override;
   Result<void> act(const failure::RecoveryAction& action) override;
   Seconds now() const override;
 
  private:
+  struct Fence {
+    std::unique_ptr<RunningCommand> program;  // none: it has ended
+    failure::FenceState state = failure::FenceState::under_way;
+  };
+
+  Result<void> start_fence(const std::string& node);
+  void show_fences(std::vector<failure::NodeView>& nodes);
+
   SlurmAccess access_;
   CommandRunner runner_;
+  CommandStarter starter_;
+  std::map<std::string, Fence> fences_;
 };
 
 // What the configuration means for recovery, asked once at the start.
 struct SlurmHabits {
-  bool preempts = false;    // a requeue may be a preemption: its nodes are not to blame
-  bool requeues = true;     // JobRequeue: jobs may be requeued unless they say otherwise
-  int returns_service = 0;  // ReturnToService: 2 brings a node back as soon as it answers
+  bool preempts = false;     // a requeue may be a preemption: its nodes are not to blame
+  bool requeues = true;      // JobRequeue: jobs may be requeued unless they say otherwise
+  int returns_service = 0;   // ReturnToService: 2 brings a node back as soon as it answers
+  Seconds controller_since;  // BOOT_TIME of slurmctld
 };
 Result<SlurmHabits> slurm_habits(const SlurmAccess& access, CommandRunner runner = run_command);
 

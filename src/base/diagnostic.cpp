@@ -1,20 +1,27 @@
 #include "base/diagnostic.h"
 
+#include "base/printable.h"
+
 namespace orrery {
+namespace {
+
+constexpr const char* kIndent = "         ";
+
+}  // namespace
 
 std::string to_text(const Diagnostic& d) {
   std::string out;
   if (!d.place.file.empty()) {
-    out += d.place.file;
+    out += printable(d.place.file);
     if (d.place.line > 0) {
       out += ':' + std::to_string(d.place.line) + ':' + std::to_string(d.place.column);
     }
     out += ": ";
   }
   out += to_text(d.severity);
-  out += ": " + d.what + " [" + d.code + "]\n";
-  if (!d.why.empty()) out += "    why: " + d.why + '\n';
-  if (!d.fix.empty()) out += "    fix: " + d.fix + '\n';
+  out += ": " + printable(d.what) + " [" + d.code + "]\n";
+  if (!d.why.empty()) out += "    why: " + printable_lines(d.why, kIndent) + '\n';
+  if (!d.fix.empty()) out += "    fix: " + printable_lines(d.fix, kIndent) + '\n';
   return out;
 }
 

@@ -17,13 +17,15 @@
 
 namespace orrery {
 
-// Strongest first. measured: on a system like this one; fitted: a parameter set by our own fit;
-// vendor: a datasheet; paper: published by others; derived: computed; assumed: a default of ours.
-enum class Basis { measured, fitted, vendor, paper, derived, assumed };
+// Strongest first. given: the design says so, and nobody checked it; measured: on a system like
+// this one; fitted: a parameter set by our own fit; vendor: a datasheet; paper: published by
+// others; derived: computed; assumed: a default of ours.
+enum class Basis { given, measured, fitted, vendor, paper, derived, assumed };
 
 inline constexpr Word<Basis> kBasisWords[] = {
-    {Basis::measured, "measured"}, {Basis::fitted, "fitted"},   {Basis::vendor, "vendor"},
-    {Basis::paper, "paper"},       {Basis::derived, "derived"}, {Basis::assumed, "assumed"}};
+    {Basis::given, "given"},    {Basis::measured, "measured"}, {Basis::fitted, "fitted"},
+    {Basis::vendor, "vendor"},  {Basis::paper, "paper"},       {Basis::derived, "derived"},
+    {Basis::assumed, "assumed"}};
 constexpr WordTable<Basis> words_of(Basis) { return kBasisWords; }
 constexpr std::string_view to_text(Basis b) { return word_of(b); }
 

@@ -100,10 +100,11 @@ std::string significant(double v, int digits) {
   std::array<char, 64> buffer{};
   const auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), v,
                                std::chars_format::scientific, digits - 1);
-  // Reading the rounded value back and printing it shortest drops zeros and, below 1e15, exponents.
+  // Reading the rounded value back and printing it shortest drops zeros and, between 1e-9 and 1e15,
+  // exponents.
   double rounded = 0;
   std::from_chars(buffer.data(), r.ptr, rounded);
-  const bool plain = std::fabs(rounded) < 1e15 && std::fabs(rounded) >= 1e-4;
+  const bool plain = std::fabs(rounded) < 1e15 && std::fabs(rounded) >= 1e-9;
   const auto p = plain ? std::to_chars(buffer.data(), buffer.data() + buffer.size(), rounded,
                                        std::chars_format::fixed)
                        : std::to_chars(buffer.data(), buffer.data() + buffer.size(), rounded);

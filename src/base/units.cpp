@@ -305,7 +305,12 @@ std::string quantity_to_text(double base_units, const Dimension& dimension) {
 std::string quantity_to_brief(double base_units, const Dimension& dimension, int digits) {
   const auto units = units_of(dimension);
   if (units.empty()) return join_unit(significant(base_units, digits), base_unit_text(dimension));
-  const std::string_view unit = fitting_unit(base_units, units);
+  std::string_view unit = fitting_unit(base_units, units);
+  // A thousandth of the smallest unit is nothing to a reader: "2.15e-10 ns" is 0 s.
+  if (std::fabs(parse_unit(unit)->from_base(base_units)) < 1e-3) {
+    base_units = 0;
+    unit = fitting_unit(0, units);
+  }
   return join_unit(significant(parse_unit(unit)->from_base(base_units), digits), unit);
 }
 

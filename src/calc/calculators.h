@@ -59,6 +59,7 @@ struct Calculator {
 // In the order of the work; the rows are in calculator_table.cpp and beside their arithmetic.
 std::vector<Calculator> every_calculator();
 Calculator durability_calculator();
+Calculator tier_calculator();
 // The same, made once.
 std::span<const Calculator> calculators();
 const Calculator* find_calculator(std::string_view name);  // nullptr where there is none

@@ -204,15 +204,30 @@ bool read_gated_mlp(Fields& f, const std::string& type) {
   return std::ranges::find(kPlain, activation) == kPlain.end() && type != "starcoder2";
 }
 
+// Mamba-2's scan as Nemotron-H's line writes it, and the gated delta rule of Qwen3-Next's, whose
+// products have the same widths; other linear attentions leave it blank.
+void read_scan(Fields& f, ModelShape& m) {
+  const auto width = [&](const char* mamba, const char* delta) {
+    return static_cast<double>(f.maybe({mamba, delta}, 1, kWidthMax).value_or(0));
+  };
+  m.scan_heads = width("mamba_num_heads", "linear_num_value_heads");
+  m.scan_head_dim = width("mamba_head_dim", "linear_value_head_dim");
+  m.scan_state = width("ssm_state_size", "linear_key_head_dim");
+  m.scan_groups = width("n_groups", "linear_num_key_heads");
+}
+
 void read_state_space(Fields& f, ModelShape& m) {
   if (const Json* kinds = f.list("layers_block_type")) {
     m.state_space_layers = static_cast<int>(count_of(*kinds, "mamba"));
+    m.mlp_only_layers = static_cast<int>(count_of(*kinds, "moe") + count_of(*kinds, "mlp"));
     if (m.layers == 0) m.layers = static_cast<int>(kinds->size());
   } else if (const Json* types = f.list("layer_types")) {
     m.state_space_layers =
         static_cast<int>(count_of(*types, "linear_attention") + count_of(*types, "mamba"));
   } else if (const std::string pattern = f.text({"hybrid_override_pattern"}); !pattern.empty()) {
     m.state_space_layers = static_cast<int>(std::ranges::count(pattern, 'M'));
+    m.mlp_only_layers =
+        static_cast<int>(std::ranges::count(pattern, 'E') + std::ranges::count(pattern, '-'));
   } else if (const Json* linear = f.find({"linear_attn_config"}); linear && linear->is_object()) {
     const auto layers = linear->find("kda_layers");
     if (layers != linear->end() && layers->is_array()) {
@@ -232,7 +247,8 @@ void read_sizes(Fields& f, ModelShape& m, const std::string& type) {
     m.layers = static_cast<int>(f.need({"num_hidden_layers", "n_layer", "n_layers"}, kLayersMax));
     read_state_space(f, m);
   }
-  if (m.layers > kLayersMax || m.state_space_layers > m.layers) {
+  if (m.has_scan()) read_scan(f, m);
+  if (m.layers > kLayersMax || m.attention_layers() < 0) {
     f.fault("config.range", "the list of layer kinds is longer than the layers");
   }
   m.hidden = static_cast<double>(f.need({"hidden_size", "n_embd", "d_model"}, kWidthMax));
@@ -375,8 +391,10 @@ void read_mlp(Fields& f, ModelShape& m, const std::string& type) {
       {"moe_intermediate_size", "expert_intermediate_size", "intermediate_size"}, kWidthMax));
   if (m.state_space_layers == 0 && f.find({"moe_latent_size", "routed_expert_hidden_size"})) {
     f.fault("config.experts", "the experts work in a narrower space than the model",
-            "their weights would be counted too wide");
+            "serving would count their weights too wide");
   }
+  m.expert_hidden = static_cast<double>(
+      f.maybe({"moe_latent_size", "routed_expert_hidden_size"}, 1, kWidthMax).value_or(0));
   m.first_dense_layers = dense_layers(f, m);
   if (m.first_dense_layers > m.layers) f.fault("config.range", "more dense layers than layers");
   if (!plain && m.first_dense_layers > 0) {

@@ -194,6 +194,12 @@ void expect_same_shape(const ModelShape& read, const ModelShape& row) {
   EXPECT_EQ(read.full_attention_every, row.full_attention_every);
   EXPECT_EQ(read.mtp_layers, row.mtp_layers);
   EXPECT_EQ(read.state_space_layers, row.state_space_layers);
+  EXPECT_EQ(read.mlp_only_layers, row.mlp_only_layers);
+  EXPECT_EQ(read.scan_heads, row.scan_heads);
+  EXPECT_EQ(read.scan_head_dim, row.scan_head_dim);
+  EXPECT_EQ(read.scan_state, row.scan_state);
+  EXPECT_EQ(read.scan_groups, row.scan_groups);
+  EXPECT_EQ(read.expert_hidden, row.expert_hidden);
 }
 
 // Published files, read from beside the checkout where they are; they are not ours to carry.

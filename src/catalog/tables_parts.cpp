@@ -186,6 +186,15 @@ void read_row(RowReader& r, ModelShape& out) {
   out.full_attention_every = r.integer_or_zero("full_attention_every");
   out.mtp_layers = r.integer_or_zero("mtp_layers");
   out.state_space_layers = r.integer_or_zero("state_space_layers");
+  out.mlp_only_layers = r.integer_or_zero("mlp_only_layers");
+  out.scan_heads = r.number_or_zero("scan_heads");
+  out.scan_head_dim = r.number_or_zero("scan_head_dim");
+  out.scan_state = r.number_or_zero("scan_state");
+  out.scan_groups = r.number_or_zero("scan_groups");
+  out.biased_experts = r.integer_or_zero("biased_experts") != 0;
+  out.expert_groups = r.integer_or_zero("expert_groups");
+  out.expert_groups_per_token = r.integer_or_zero("expert_groups_per_token");
+  out.expert_hidden = r.number_or_zero("expert_hidden");
   out.provenance = r.provenance();
 }
 

@@ -54,11 +54,12 @@ constexpr WordTable<Recompute> words_of(Recompute) { return kRecomputeWords; }
 constexpr std::string_view to_text(Recompute r) { return word_of(r); }
 
 // The order of forward and backward passes in a pipeline.
-enum class Schedule { one_f_one_b, interleaved, zero_bubble };
+enum class Schedule { one_f_one_b, interleaved, zero_bubble, dualpipe };
 inline constexpr Word<Schedule> kScheduleWords[] = {
     {Schedule::one_f_one_b, "1f1b"},
     {Schedule::interleaved, "interleaved"},
     {Schedule::zero_bubble, "zero-bubble", "zb"},
+    {Schedule::dualpipe, "dualpipe"},
 };
 constexpr WordTable<Schedule> words_of(Schedule) { return kScheduleWords; }
 constexpr std::string_view to_text(Schedule s) { return word_of(s); }

@@ -120,15 +120,17 @@ class DryPort final : public failure::RecoveryPort {
 };
 
 ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& terminal) {
+  const auto text =
+      agent::Journal::read(o.journal, agent::recovery_journal(o.journal, setup.policy));
+  if (!text) return refuse(terminal, text.error());
+  auto memory = agent::recall(*text, o.journal, setup.policy);
+  if (!memory) return refuse(terminal, memory.error());
   DryPort port(setup.access);
-  failure::RecoveryMemory memory;
-  if (const auto text = terminal.read_file(o.journal)) {
-    const auto recalled = agent::recall(*text, o.journal, setup.policy);
-    if (!recalled) return refuse(terminal, recalled.error());
-    memory = *recalled;
-  }
+  // Nothing is done, so nothing shows: each thing is said once.
+  failure::RecoveryPolicy policy = setup.policy;
+  policy.settle = days(365);
   const auto keep_nothing = [](const std::vector<std::string>&) -> Result<void> { return {}; };
-  agent::RecoverAgent agent(port, keep_nothing, setup.policy, std::move(memory));
+  agent::RecoverAgent agent(port, keep_nothing, policy, std::move(*memory));
   terminal.err << "dry run: nothing is done and nothing is journalled\n";
   return drive(agent, nullptr, setup, o, terminal);
 }
@@ -142,12 +144,13 @@ ExitCode run_recover(const RecoverOptions& o, Terminal& terminal) {
     return refuse(terminal, habits.error());
   }
   if (o.dry_run) return run_dry(*setup, o, terminal);
-  auto journal = agent::Journal::open(o.journal);
+  auto journal = agent::Journal::open(o.journal, agent::recovery_journal(o.journal, setup->policy));
   if (!journal) return refuse(terminal, journal.error());
   if (journal->torn_bytes() > 0) terminal.err << "note: the journal's torn last line was cut\n";
   const auto memory = agent::recall(journal->text(), o.journal, setup->policy);
   if (!memory) return refuse(terminal, memory.error());
-  agent::SlurmPort port(setup->access);
+  // Ctrl-C is heard while Slurm hangs.
+  agent::SlurmPort port(setup->access, agent::run_until(terminal.interrupted));
   agent::RecoverAgent agent(
       port, [&journal](const std::vector<std::string>& lines) { return journal->append(lines); },
       setup->policy, *memory);

@@ -256,13 +256,22 @@ agent::LifecyclePlaces port_of(LifecycleSetup& setup, const LifecycleOptions& o,
            .only_read = o.dry_run}};
 }
 
+agent::JournalForm lifecycle_journal(const std::string& file) {
+  return {.header = agent::lifecycle_header(),
+          .older = {},
+          .check = [file](std::string_view text) -> Result<void> {
+            const auto memory = agent::recall_lifecycle(text, file);
+            if (!memory) return std::unexpected(memory.error());
+            return {};
+          }};
+}
+
 ExitCode run_dry(LifecycleSetup& setup, const LifecycleOptions& o, Terminal& terminal) {
-  storage::LifecycleMemory memory;
-  if (const auto text = terminal.read_file(o.journal)) {
-    auto recalled = agent::recall_lifecycle(*text, o.journal);
-    if (!recalled) return refuse(terminal, recalled.error());
-    memory = std::move(*recalled);
-  }
+  const auto text = agent::Journal::read(o.journal, lifecycle_journal(o.journal));
+  if (!text) return refuse(terminal, text.error());
+  auto recalled = agent::recall_lifecycle(*text, o.journal);
+  if (!recalled) return refuse(terminal, recalled.error());
+  storage::LifecycleMemory memory = std::move(*recalled);
   agent::LifecyclePlaces port = port_of(setup, o, terminal);
   const auto keep_nothing = [](const auto&) -> Result<void> { return {}; };
   agent::LifecycleAgent agent(port, keep_nothing, setup.policy, std::move(memory));
@@ -274,24 +283,10 @@ ExitCode run_lifecycle(const LifecycleOptions& o, Terminal& terminal) {
   auto setup = setup_of(o);
   if (!setup) return refuse(terminal, setup.error());
   if (o.dry_run) return run_dry(*setup, o, terminal);
-  // A file that is no journal of ours is refused before it is opened for writing.
-  if (const auto text = terminal.read_file(o.journal)) {
-    const auto recalled =
-        agent::recall_lifecycle(text->substr(0, text->rfind('\n') + 1), o.journal);
-    if (!recalled) return refuse(terminal, recalled.error());
-    const bool is_torn_foreign = !text->empty() && text->find('\n') == std::string::npos;
-    if (is_torn_foreign)
-      return refuse(terminal, {agent_usage(o.journal + " is no journal", "name a new file")});
-  }
-  auto journal = agent::Journal::open(o.journal);
+  auto journal = agent::Journal::open(o.journal, lifecycle_journal(o.journal));
   if (!journal) return refuse(terminal, journal.error());
   auto memory = agent::recall_lifecycle(journal->text(), o.journal);
   if (!memory) return refuse(terminal, memory.error());
-  if (journal->text().empty()) {
-    if (auto begun = journal->append({agent::lifecycle_header()}); !begun) {
-      return refuse(terminal, begun.error());
-    }
-  }
   agent::LifecyclePlaces port = port_of(*setup, o, terminal);
   const auto append = [&journal](const std::vector<storage::LifecycleEvent>& events) {
     std::vector<std::string> lines;

@@ -114,6 +114,11 @@ void Arguments::optional_positional(const std::string& name, std::string& field,
   last_ = app_.add_option(name, field, help)->type_name("");
 }
 
+void Arguments::optional_positional(const std::string& name, std::optional<std::string>& field,
+                                    const std::string& help) {
+  last_ = app_.add_option(name, field, help)->type_name("");
+}
+
 void Arguments::positionals(const std::string& name, std::vector<std::string>& field,
                             const std::string& help) {
   last_ = app_.add_option(name, field, help)->type_name("");

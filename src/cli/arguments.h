@@ -34,6 +34,8 @@ class Arguments {
   void positional_choice(const std::string& name, std::string& field,
                          const std::vector<std::string>& choices, const std::string& help);
   void optional_positional(const std::string& name, std::string& field, const std::string& help);
+  void optional_positional(const std::string& name, std::optional<std::string>& field,
+                           const std::string& help);
   // All remaining words; none is fine.
   void positionals(const std::string& name, std::vector<std::string>& field,
                    const std::string& help);

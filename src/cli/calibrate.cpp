@@ -9,7 +9,7 @@
 #include "cli/session.h"
 #include "cli/verb.h"
 #include "score/storage_probe.h"
-#include "score/training_refit.h"
+#include "score/training_held_out.h"
 
 namespace orrery::cli {
 namespace {
@@ -20,6 +20,7 @@ struct CalibrateOptions {
   std::optional<std::string> tier;
   std::optional<std::string> part;
   bool whole_tier = false;
+  bool adjust = false;
 };
 
 // "NVIDIA H200" is h200-sxm: the catalog's id of that silicon, the SXM board first.
@@ -74,7 +75,15 @@ ExitCode calibrate_tier(const CalibrateOptions& options, const std::string& text
 // The files of data/calibration that these rows give, one below the other; --part picks one.
 ExitCode calibrate_training(const CalibrateOptions& options, const CsvTable& rows,
                             const machine::Models& models, Terminal& terminal) {
-  const auto files = score::refitted_files(rows, {models, nullptr}, options.file);
+  if (options.part == "intervals") {
+    const auto file = score::fitted_intervals(rows, {models, nullptr});
+    if (!file) return refuse(terminal, file.error());
+    terminal.out << file->text;
+    return ExitCode::good;
+  }
+  const auto files =
+      score::refitted_files(rows, {models, nullptr}, options.file,
+                            options.adjust ? score::FitFrom::shipped : score::FitFrom::priors);
   if (!files) return refuse(terminal, files.error());
   std::string parts;
   for (const score::CalibrationFile& file : *files) {
@@ -89,7 +98,7 @@ ExitCode calibrate_training(const CalibrateOptions& options, const CsvTable& row
   if (!options.part) return ExitCode::good;
   return refuse(terminal, {{.code = "calibrate.part",
                             .what = "no part is called '" + *options.part + "'",
-                            .fix = "one of " + parts}});
+                            .fix = "one of " + parts + ", intervals"}});
 }
 
 ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
@@ -133,9 +142,12 @@ Verb calibrate_verb() {
         arguments.option("--tier", options->tier, "the design's tier that was measured", "NAME");
         arguments.flag("--whole-tier", options->whole_tier,
                        "the probe had the shared tier for itself: take its rates too");
+        arguments.flag("--adjust", options->adjust,
+                       "training rows: start from the shipped parameters and move only what these "
+                       "rows can tell");
         arguments.option("--part", options->part,
-                         "of a fit to training rows: frameworks, accelerators, releases or "
-                         "models",
+                         "of a fit to training rows: frameworks, accelerators, releases, seen, or "
+                         "intervals (a minute: it leaves out one thing after another)",
                          "NAME");
         return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };
       }};

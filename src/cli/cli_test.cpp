@@ -111,6 +111,49 @@ TEST(CommandLine, every_verb_has_a_summary_and_help_with_examples) {
   }
 }
 
+TEST(CommandLine, help_and_version_are_where_people_look_for_them) {
+  const VerbAnswer version = ask(all_verbs(), {"--version"});
+  EXPECT_EQ(version.code, ExitCode::good);
+  EXPECT_THAT(version.out, testing::StartsWith("orrery "));
+  EXPECT_EQ(ask(all_verbs(), {"help"}).out, ask(all_verbs(), {"--help"}).out);
+  EXPECT_EQ(ask(all_verbs(), {"help", "calc", "tco"}).out,
+            ask(all_verbs(), {"calc", "tco", "--help"}).out);
+  EXPECT_THAT(ask(all_verbs(), {"help", "plan"}).out, HasSubstr("--brief"));
+}
+
+TEST(ManualPages, one_a_verb_that_roff_can_read) {
+  const agent::TestFolder folder;
+  EXPECT_EQ(ask(all_verbs(), {"man", folder.at("man")}).code, ExitCode::good);
+  const Result<std::string> page = read_text_file(folder.at("man/orrery-agent-recover.1"));
+  ASSERT_TRUE(page);
+  EXPECT_THAT(*page, HasSubstr(".SH NAME\norrery\\-agent\\-recover \\- "));
+  EXPECT_THAT(*page, HasSubstr(".B \\-\\-journal"));
+  EXPECT_THAT(*page, HasSubstr(".SH EXAMPLES"));
+  EXPECT_TRUE(read_text_file(folder.at("man/orrery.1")));
+}
+
+TEST(Serve, an_empty_name_is_not_the_sample) {
+  const VerbAnswer answer = ask(all_verbs(), {"serve", ""});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_THAT(answer.err, HasSubstr("serve.no-name"));
+}
+
+// A journal that is none is refused by a dry run as by a real one, and keeps every byte.
+TEST(Recover, a_file_that_is_no_journal_is_left_alone) {
+  const agent::TestFolder folder;
+  const std::string path = folder.at("precious.json");
+  const std::string text = "{\"designs\":[" + std::string(5000, '1') + "]}";
+  folder.write("precious.json", text);
+  for (const char* how : {"--dry-run", "--once"}) {
+    const VerbAnswer answer =
+        ask(all_verbs(), {"agent", "recover", "--conf", "/no/such/conf", "--journal", path, how});
+    EXPECT_EQ(answer.code, ExitCode::bad_input) << how;
+    EXPECT_EQ(read_text_file(path).value_or(""), text) << how;
+  }
+  const VerbAnswer dry = ask(all_verbs(), {"agent", "recover", "--journal", path, "--dry-run"});
+  EXPECT_THAT(dry.err, HasSubstr("journal.other-file"));
+}
+
 TEST(CommandLine, does_not_pass_off_a_failed_write_as_success) {
   std::ostringstream err;
   std::ofstream full("/dev/full");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/build_info.h"
 #include "cli/verb.h"
 
 namespace orrery::cli {
@@ -39,7 +40,11 @@ void add_verbs(CLI::App& parent, const std::vector<Verb>& verbs, std::vector<Pre
 std::vector<Prepared> build_parser(CLI::App& program, const std::vector<Verb>& verbs) {
   program.name("orrery");
   program.description("Orrery: a working model of an AI data centre. A design in, a verdict out.");
-  program.footer("`orrery VERB --help` shows a verb's options with examples.\n");
+  program.footer(
+      "`orrery help VERB` shows a verb's options with examples; `orrery explain WORD` says what\n"
+      "a figure, a rule or a field of the design is.\n");
+  program.set_version_flag("--version", std::string("orrery ") + kVersion,
+                           "Print the version and exit");
   program.require_subcommand(1);
   program.get_formatter()->label("SUBCOMMAND", "VERB");
   std::vector<Prepared> prepared;
@@ -132,10 +137,19 @@ void collect_shapes(const CLI::App& app, std::vector<std::string> path,
                   .summary = app.get_description(),
                   .verbs = verb_names(app),
                   .options = {},
-                  .choices = {}};
+                  .choices = {},
+                  .words = {},
+                  .examples = {}};
+  const std::string footer = app.get_footer();
+  for (const std::string_view line : split(footer, '\n')) {
+    if (line.starts_with("  ")) shape.examples.emplace_back(trimmed(line));
+  }
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_positional()) {
       if (shape.choices.empty()) shape.choices = choices_of(*option);
+      shape.words.push_back({.name = option->get_name(true),
+                             .help = option->get_description(),
+                             .is_required = option->get_required()});
       continue;
     }
     shape.options.push_back({.name = "--" + option->get_lnames().front(),
@@ -158,8 +172,14 @@ ExitCode refuse(Terminal& terminal, const Diagnostics& diagnostics) {
   return ExitCode::bad_input;
 }
 
-ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std::string>& words,
+ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std::string>& given,
                           Terminal& terminal) {
+  // `orrery help calc tco` is `orrery calc tco --help`.
+  std::vector<std::string> words = given;
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
   CLI::App program;
   const std::vector<Prepared> prepared = build_parser(program, verbs);
   try {
@@ -167,6 +187,9 @@ ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std:
   } catch (const CLI::CallForHelp&) {
     const CLI::App& app = spoken_of(program, words);
     terminal.out << app.help(app.get_parent() == nullptr ? "" : full_name(*app.get_parent()));
+    return finish(terminal, ExitCode::good);
+  } catch (const CLI::CallForVersion& version) {
+    terminal.out << version.what() << '\n';
     return finish(terminal, ExitCode::good);
   } catch (const CLI::RequiredError& error) {
     const bool verb = !spoken_of(program, words).get_subcommands(nullptr).empty();

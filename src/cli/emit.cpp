@@ -25,6 +25,7 @@ struct EmitOptions {
   bool dry_run = false;
   bool force = false;
   bool keep = false;
+  bool diff = false;
 };
 
 using Emitter =
@@ -77,8 +78,10 @@ Result<void> carry_out(const EmitPlan& plan, const emit::Manifest& before,
 }
 
 void say_what_changed(const EmitPlan& plan, const EmitOptions& options, Terminal& terminal) {
+  // The list is the answer; beside a difference it is talk.
+  std::ostream& list = options.dry_run || options.diff ? terminal.err : terminal.out;
   for (const Change& c : plan.changes) {
-    terminal.err << fmt::format("{:>8}  {}\n", verb_of(c.kind), c.file.path);
+    list << fmt::format("{:>8}  {}\n", verb_of(c.kind), c.file.path);
   }
   if (options.dry_run) {
     terminal.err << "dry run: nothing was written\n";
@@ -109,7 +112,7 @@ ExitCode write_files(const std::string& target, const EmitOptions& options,
     }
     conflicts.clear();
   }
-  terminal.out << diff_of(*plan);
+  if (options.dry_run || options.diff) terminal.out << diff_of(*plan);
   if (!conflicts.empty() && !options.force) {
     terminal.err << to_text(conflicts);
     return ExitCode::fails_rule;
@@ -150,6 +153,7 @@ void bind_common(Arguments& arguments, EmitOptions& options) {
   arguments.positional("DESIGN", options.design, "the design");
   arguments.positional("DIR", options.dir, "the folder for the files; made where it is missing");
   arguments.flag("--dry-run", options.dry_run, "show the difference and write nothing");
+  arguments.flag("--diff", options.diff, "show the difference and write");
   arguments.flag("--force", options.force, "replace files that were edited by hand");
   arguments.flag("--keep", options.keep, "leave files that were edited by hand, write the rest");
 }
@@ -222,17 +226,22 @@ Verb slurm_verb() {
 
 Verb kubernetes_verb() {
   return {.name = "kubernetes",
-          .summary = "Kueue queues and topology, DRA classes and claims, MIG, storage, JobSets",
+          .summary = "Kueue queues, DRA claims, MIG, storage, runs, services, network policies",
           .examples = {"orrery emit kubernetes my.yaml out/k8s --dry-run",
                        "orrery emit kubernetes my.yaml out/k8s"},
           .prepare = [](Arguments& arguments) -> Run {
-            auto options = std::make_shared<EmitOptions>();
+            struct KubernetesVerbOptions : EmitOptions {
+              emit::KubernetesOptions kubernetes;
+            };
+            auto options = std::make_shared<KubernetesVerbOptions>();
             bind_common(arguments, *options);
+            arguments.flag("--ray", options->kubernetes.ray,
+                           "training runs as RayJobs instead of JobSets");
             return [options](Terminal& terminal) {
               const ExitCode code = run_emit(
                   "kubernetes", *options,
-                  [&terminal](const plan::Review& review, const emit::EmitSource& source) {
-                    auto files = emit_kubernetes(review, source);
+                  [&](const plan::Review& review, const emit::EmitSource& source) {
+                    auto files = emit_kubernetes(review, source, options->kubernetes);
                     if (files) terminal.err << kubernetes_check_text(*files);
                     return files;
                   },

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/json_writer.h"
 #include "base/text.h"
 #include "calc/claims.h"
+#include "cli/explain_word.h"
 #include "cli/session.h"
 #include "cli/verb.h"
 #include "plan/review.h"
@@ -23,7 +25,8 @@ struct ExplainOptions {
 };
 
 void print(Terminal& terminal, const report::Document& document, Format format) {
-  terminal.out << (format == Format::markdown ? to_markdown(document) : to_text(document));
+  terminal.out << (format == Format::markdown ? to_markdown(document)
+                                              : to_text(document, terminal.style));
 }
 
 ExitCode unknown(Terminal& terminal, const char* kind, const std::string& name,
@@ -118,37 +121,62 @@ ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
   return ExitCode::good;
 }
 
-// A word that is no topic and no file is more likely a misspelt topic than a missing design.
+// A name of anything that this program speaks of.
+ExitCode explain_any(const ExplainOptions& o, Terminal& terminal) {
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  auto answer = explain_word(o.topic, *models);
+  if (!answer) return refuse(terminal, answer.error());
+  if (answer->document.blocks.empty()) {
+    std::vector<std::string> names = {"claims", "rules", "glossary"};
+    names.insert(names.end(), answer->names.begin(), answer->names.end());
+    return unknown(terminal, "figure, rule, field, verb or file", o.topic, names,
+                   "orrery explain --help");
+  }
+  if (o.format == Format::json) {
+    JsonWriter json;
+    json.begin_object().field("schema_version", 1).field("kind", "word").field("word", o.topic);
+    json.field("text", to_text(answer->document)).end_object();
+    terminal.out << json.text() << '\n';
+  } else {
+    print(terminal, answer->document, o.format);
+  }
+  return ExitCode::good;
+}
+
+bool looks_like_file(const std::string& topic) {
+  return topic == "-" || topic.find('/') != std::string::npos || topic.ends_with(".yaml") ||
+         topic.ends_with(".yml") || topic.ends_with(".json");
+}
+
 ExitCode explain(const ExplainOptions& o, Terminal& terminal) {
   if (o.topic == "claims") return explain_claims(o, terminal);
   if (o.topic == "rules") return explain_rules(o, terminal);
   if (o.topic == "glossary") return explain_glossary(o, terminal);
-  const std::vector<std::string> topics = {"claims", "rules", "glossary"};
-  const bool looks_like_file = o.topic.find_first_of("./") != std::string::npos || o.topic == "-";
-  if (!looks_like_file && !terminal.read_file(o.topic) && nearest(o.topic, topics)) {
-    return unknown(terminal, "topic", o.topic, topics, "orrery explain --help");
-  }
-  return explain_figure(o, terminal);
+  if (looks_like_file(o.topic) || terminal.read_file(o.topic)) return explain_figure(o, terminal);
+  return explain_any(o, terminal);
 }
 
 }  // namespace
 
 Verb explain_verb() {
-  return {.name = "explain",
-          .summary = "Say why: a figure of a review, a rule, a published claim, a word",
-          .examples = {"orrery explain my.yaml training.step_time", "orrery explain claims",
-                       "orrery explain claims cooling-half", "orrery explain rules",
-                       "orrery explain glossary tp"},
-          .prepare = [](Arguments& arguments) -> Run {
-            auto options = std::make_shared<ExplainOptions>();
-            arguments.positional("TOPIC", options->topic,
-                                 "claims, rules, glossary, or a design file");
-            arguments.optional_positional("NAME", options->name,
-                                          "one of them; for a design a figure: step_time, "
-                                          "training.step_time, or a layer");
-            arguments.format(options->format, {Format::text, Format::json, Format::markdown});
-            return [options](Terminal& terminal) { return explain(*options, terminal); };
-          }};
+  return {
+      .name = "explain",
+      .summary = "Say what a figure, rule, field, verb or word is, and why a number is what it is",
+      .examples = {"orrery explain goodput", "orrery explain storage.local-only",
+                   "orrery explain my.yaml training.step_time", "orrery explain claims",
+                   "orrery explain claims cooling-half", "orrery explain rules",
+                   "orrery explain glossary tp"},
+      .prepare = [](Arguments& arguments) -> Run {
+        auto options = std::make_shared<ExplainOptions>();
+        arguments.positional("TOPIC", options->topic,
+                             "a name of anything; claims, rules or glossary; or a design file");
+        arguments.optional_positional("NAME", options->name,
+                                      "one of them; for a design a figure: step_time, "
+                                      "training.step_time, or a layer");
+        arguments.format(options->format, {Format::text, Format::json, Format::markdown});
+        return [options](Terminal& terminal) { return explain(*options, terminal); };
+      }};
 }
 
 }  // namespace orrery::cli

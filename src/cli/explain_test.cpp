@@ -4,9 +4,14 @@
 
 #include <sstream>
 
+#include "catalog/embedded.h"
 #include "cli/answer_fixture.h"
+#include "cli/explain_word.h"
 #include "cli/verb.h"
+#include "design/shape.h"
 #include "design/templates.h"
+#include "machine/models.h"
+#include "plan/rules.h"
 
 namespace orrery::cli {
 
@@ -72,6 +77,39 @@ TEST(Explain, AFigureOfADesign) {
   const VerbAnswer none = ask_explain({"my.yaml", path + "x"});
   EXPECT_EQ(none.code, ExitCode::bad_input);
   EXPECT_THAT(none.err, HasSubstr("did you mean '" + path + "'?"));
+}
+
+// Whatever has a name can be asked for, without a design.
+TEST(Explain, AWordOfAnyKind) {
+  const VerbAnswer figure = ask_explain({"goodput"});
+  EXPECT_EQ(figure.code, ExitCode::good) << figure.err;
+  EXPECT_THAT(figure.out, HasSubstr("The figure goodput, as in the template superpod-h100"));
+  EXPECT_THAT(figure.out, HasSubstr("The goal goodput"));
+  EXPECT_THAT(ask_explain({"training.step_time"}).out, HasSubstr("step time"));
+  EXPECT_THAT(ask_explain({"storage.local-only"}).out, HasSubstr("The rule storage.local-only"));
+  EXPECT_THAT(ask_explain({"detect"}).out, HasSubstr("from the fault to the alarm"));
+  EXPECT_THAT(ask_explain({"emit slurm"}).out, HasSubstr("orrery help emit slurm"));
+  EXPECT_THAT(ask_explain({"MTBF"}).out, HasSubstr("mean time between failures"));
+  const VerbAnswer none = ask_explain({"goodputt"});
+  EXPECT_EQ(none.code, ExitCode::bad_input);
+  EXPECT_THAT(none.err, HasSubstr("did you mean 'goodput'?"));
+}
+
+TEST(Explain, EveryRuleFieldAndVerbHasAnAnswer) {
+  std::vector<std::string> words;
+  for (const plan::Rule& r : plan::all_rules()) words.emplace_back(r.id);
+  for (const design::SectionShape& s : design::design_shape()) {
+    if (!s.fields.empty()) words.push_back(s.fields.back().key);
+  }
+  for (const Verb& v : all_verbs()) words.push_back(v.name);
+  const auto models = machine::load_models(catalog::embedded_files());
+  ASSERT_TRUE(models);
+  // Rules, fields and verbs need no review; a sample keeps this short.
+  for (std::size_t i = 0; i < words.size(); i += 9) {
+    const auto answer = explain_word(words[i], *models);
+    ASSERT_TRUE(answer);
+    EXPECT_FALSE(answer->document.blocks.empty()) << words[i];
+  }
 }
 
 TEST(Explain, UnknownNamesSuggestTheNearest) {

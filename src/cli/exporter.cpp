@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <sstream>
@@ -13,6 +14,7 @@
 #include "emit/prometheus.h"
 #include "emit/prometheus_plan.h"
 #include "plan/review.h"
+#include "server/access.h"
 #include "server/message.h"
 
 namespace orrery::cli {
@@ -64,7 +66,8 @@ Seconds wall_clock() {
   return Seconds(std::chrono::duration<double>(since).count());
 }
 
-net::Response answer(const net::Request& request, agent::Exporter& exporter) {
+net::Response answer(const net::Request& request, int port, agent::Exporter& exporter) {
+  if (auto refusal = server::check_host(request, port)) return *refusal;
   const std::string_view path = net::path_of(request);
   if (path != "/metrics" && path != "/") {
     return {.status = 404, .body = "Only /metrics is served here.\n"};
@@ -84,6 +87,8 @@ agent::ExporterSetup setup_of(const ExporterOptions& options, agent::MetricFamil
       .question = {.conf = options.slurm_conf},
       .node_files = options.node_files,
       .probes = {},
+      .patience = options.once ? minutes(1) : agent::ExporterSetup{}.patience,
+      .run = agent::run_until(terminal.interrupted),
       .read_file = terminal.read_file,
       .now = wall_clock,
       .log = [&terminal](const Diagnostics& all) { terminal.err << to_text(all); }};
@@ -96,9 +101,12 @@ ExitCode serve_metrics(const ExporterOptions& options, agent::Exporter& exporter
                        Terminal& terminal) {
   net::ServerOptions listening = server::browser_options();
   listening.port = options.port;
-  auto server = net::Server::listen(
-      listening, [&exporter](const net::Request& request) { return answer(request, exporter); });
+  auto port = std::make_shared<std::atomic<int>>(0);
+  auto server = net::Server::listen(listening, [&exporter, port](const net::Request& request) {
+    return answer(request, *port, exporter);
+  });
   if (!server) return refuse(terminal, server.error());
+  *port = (*server)->port();
   terminal.out << fmt::format("http://127.0.0.1:{}/metrics", (*server)->port()) << '\n'
                << std::flush;
   terminal.err << "Ctrl-C ends it.\n";

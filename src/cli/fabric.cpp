@@ -32,7 +32,7 @@ struct NetworkOptions {
   std::int64_t planes = 1;
   double oversubscription = 1;
   std::string torus;
-  std::string routing = "fixed";
+  std::string routing = "static";
   std::int64_t queue_pairs = 1;
   std::uint64_t seed = 1;
   Format format = Format::text;
@@ -40,8 +40,11 @@ struct NetworkOptions {
 
 std::vector<std::string> routing_words() {
   std::vector<std::string> words;
-  for (const auto& row : words_of(catalog::RoutingKind{}).rows())
-    words.emplace_back(row.other_or_word());
+  // As the design file has them; the older words are taken too.
+  for (const auto& row : words_of(catalog::RoutingKind{}).rows()) words.emplace_back(row.word);
+  for (const auto& row : words_of(catalog::RoutingKind{}).rows()) {
+    if (row.other_or_word() != row.word) words.emplace_back(row.other_or_word());
+  }
   return words;
 }
 
@@ -83,7 +86,7 @@ Result<Built> from_design(const NetworkOptions& o, const machine::Models& models
   auto design = load_design(*o.design, models.catalog(), terminal);
   if (!design) return std::unexpected(design.error());
   const machine::Machine machine = build_machine(std::move(*design), models);
-  const machine::Network& compute = machine.networks.compute;
+  const machine::Network& compute = machine.main_networks().compute;
   if (!compute.topology) {
     if (!compute.faults.empty()) return std::unexpected(compute.faults);
     return fail(usage("the design has no compute network of its own", "describe fabric.compute"));

@@ -67,15 +67,19 @@ std::unexpected<Diagnostics> unwritable(const std::string& path, int error) {
 }
 
 // Without --force the file is created in one step with the check, so that nothing is ever replaced
-// by a race.
+// by a race. With it the new text is whole before it takes the old one's place. A file that could
+// not be written whole is not left behind.
 Result<void> write_file(const std::string& path, std::string_view text, bool force) {
-  std::FILE* file = std::fopen(path.c_str(), force ? "wb" : "wbx");
+  const std::string into = force ? path + ".new" : path;
+  std::FILE* file = std::fopen(into.c_str(), force ? "wb" : "wbx");
   if (!file) return unwritable(path, errno);
-  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int write_error = errno;
-  if (std::fclose(file) != 0) return unwritable(path, errno);
-  if (!whole) return unwritable(path, write_error);
-  return {};
+  errno = 0;
+  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool is_whole = std::fclose(file) == 0 && is_written;
+  if (is_whole && (!force || std::rename(into.c_str(), path.c_str()) == 0)) return {};
+  const int error = errno;
+  std::remove(into.c_str());
+  return unwritable(path, error);
 }
 
 ExitCode deliver(std::string_view text, const InitOptions& options, Terminal& terminal) {

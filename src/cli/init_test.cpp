@@ -1,7 +1,12 @@
 // `orrery init` as a person meets it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "agent/test_folder.h"
@@ -38,6 +43,45 @@ TEST(Init, PrintsATemplate) {
   const VerbAnswer answer = ask_init({"--template", "superpod-h100"});
   EXPECT_EQ(answer.code, ExitCode::good);
   EXPECT_THAT(answer.out, HasSubstr("name: superpod-h100-4su"));
+}
+
+// A disk that is full, as far as a write can tell: no file may grow.
+class FullDisk {
+ public:
+  FullDisk() {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit none = before_;
+    none.rlim_cur = 0;
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_ = {};
+  void (*handler_)(int) = SIG_DFL;
+};
+
+TEST(Init, OnAFullDiskNothingIsLeftAndNothingIsLost) {
+  agent::TestFolder folder;
+  const std::string path = folder.at("my.yaml");
+  {
+    const FullDisk full;
+    EXPECT_EQ(ask_init({"--template", "superpod-h100", "-o", path}).code, ExitCode::bad_input);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  folder.write("my.yaml", "mine");
+  {
+    const FullDisk full;
+    EXPECT_EQ(ask_init({"--template", "superpod-h100", "-o", path, "--force"}).code,
+              ExitCode::bad_input);
+  }
+  std::ifstream in(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "mine");
+  EXPECT_FALSE(std::filesystem::exists(path + ".new"));
 }
 
 TEST(Init, SuggestsTheNearestTemplate) {

@@ -13,14 +13,16 @@ struct PlanOptions {
   std::string design;
   Format format = Format::text;
   bool explain = false;
+  bool brief = false;
   std::vector<std::string> calibrations;
 };
 
-std::string rendered(const plan::Verdict& v, const PlanOptions& options) {
-  const report::Document document = report::document_of(v, {.explain = options.explain});
+std::string rendered(const plan::Verdict& v, const PlanOptions& options, const Terminal& terminal) {
+  const report::Document document =
+      report::document_of(v, {.explain = options.explain, .brief = options.brief});
   switch (options.format) {
     case Format::text:
-      return to_text(document);
+      return to_text(document, terminal.style);
     case Format::markdown:
       return to_markdown(document);
     case Format::html:
@@ -54,7 +56,7 @@ ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
   if (!design) return refuse(terminal, design.error());
   warn_of_unknown_tiers(*models, *design, options.calibrations, terminal);
   const plan::Verdict verdict = plan::review(*design, *models);
-  terminal.out << rendered(verdict, options);
+  terminal.out << rendered(verdict, options, terminal);
   return verdict.passes() ? ExitCode::good : ExitCode::fails_rule;
 }
 
@@ -64,11 +66,14 @@ Verb plan_verb() {
   return {
       .name = "plan",
       .summary = "Review a design: figures, limits, broken rules, goals, the next best spend",
-      .examples = {"orrery plan my.yaml", "orrery plan my.yaml --explain",
+      .examples = {"orrery plan my.yaml", "orrery plan my.yaml --brief",
+                   "orrery plan my.yaml --explain",
                    "orrery plan my.yaml --format html > review.html"},
       .prepare = [](Arguments& arguments) -> Run {
         auto options = std::make_shared<PlanOptions>();
         arguments.positional("FILE", options->design, "the design");
+        arguments.flag("--brief", options->brief,
+                       "the verdict, the goals and what is broken, without the layers");
         arguments.flag("--explain", options->explain,
                        "below every figure its formula, inputs and sources");
         arguments.option("--calibration", options->calibrations,

@@ -1,5 +1,5 @@
 // `orrery probe`: what of this machine can be measured. `gpu` runs the program that
-// tools/probe/build makes on machines with CUDA; `storage` has a file of its own.
+// tools/probe/build makes on machines with CUDA; `storage` and `serving` have files of their own.
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -14,6 +14,7 @@ extern char** environ;
 
 namespace orrery::cli {
 
+Verb probe_serving_verb();
 Verb probe_storage_verb();
 
 namespace {
@@ -73,7 +74,7 @@ Verb probe_verb() {
           .summary = "Measure this machine for `calibrate`",
           .examples = {"orrery probe gpu > probe.csv", "orrery probe storage /scratch --quick"},
           .prepare = {},
-          .verbs = {gpu_verb(), probe_storage_verb()}};
+          .verbs = {gpu_verb(), probe_storage_verb(), probe_serving_verb()}};
 }
 
 }  // namespace orrery::cli

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/journal_lines.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -89,6 +90,14 @@ std::string sentence(const failure::RecoveryEvent& e) {
       return "node " + e.node + " is back";
     case Kind::lemon_found:
       return fmt::format("node {} is a lemon, odds {} to 1", e.node, significant(e.weight, 2));
+    case Kind::node_fenced:
+      return "node " + e.node + " is surely off";
+    case Kind::fence_failed:
+      return "the fence of node " + e.node + " failed";
+    case Kind::node_forgotten:
+      return "the controller was started again and forgot that node " + e.node + " was taken out";
+    case Kind::job_undone:
+      return "the controller was started again and forgot the new run of job " + e.job;
     case Kind::job_lost:
       return fmt::format("job {} lost its run on {}", e.job,
                          nodes.empty() ? "unseen cause" : nodes);
@@ -105,7 +114,7 @@ std::string sentence(const agent::ActionOutcome& o) {
     text += " " + o.action.job;
   for (const std::string& node : o.action.nodes) text += " " + node;
   text += ": " + o.action.why;
-  return o.good ? text : text + " -- refused: " + o.said;
+  return o.good ? text : text + " -- refused: " + printable(o.said);
 }
 
 }  // namespace

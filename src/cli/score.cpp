@@ -8,7 +8,8 @@
 #include "catalog/config_json.h"
 #include "cli/session.h"
 #include "cli/verb.h"
-#include "score/training_refit.h"
+#include "score/training_explain.h"
+#include "score/training_held_out.h"
 
 namespace orrery::cli {
 namespace {
@@ -18,7 +19,8 @@ struct ScoreOptions {
   std::string file;
   std::optional<std::string> models;
   bool predict = false;
-  std::string leave_out;  // column whose values are the folds; empty: the shipped parameters
+  std::string leave_out;               // what the folds are of; empty: the shipped parameters
+  std::optional<std::string> explain;  // a row's id
   Format format = Format::text;
 };
 
@@ -35,20 +37,39 @@ std::string model_path(const std::string& directory, std::string_view id) {
   return directory + "/" + name + ".json";
 }
 
-// One fit a fold takes seconds: a person waiting sees them pass.
+constexpr std::string_view kEveryWay = "all";
+
+// One fit a fold takes a second: a person waiting sees them pass.
+score::FoldProgress fold_progress(Terminal& terminal) {
+  return [&terminal](int done, int all) {
+    if (!terminal.err_is_tty) return;
+    terminal.err << "\rfold " << done + 1 << " of " << all << (done + 1 == all ? "\n" : "")
+                 << std::flush;
+  };
+}
+
 Result<score::Score> scored(const ScoreOptions& options, const CsvTable& table,
                             const score::ScoreInputs& inputs, Terminal& terminal) {
-  if (options.leave_out.empty()) {
-    const auto kinds = score::score_kinds();
-    return std::ranges::find(kinds, std::string_view(options.kind), &score::ScoreKind::name)
-        ->score(table, inputs);
+  if (const auto by = from_word<score::LeaveOut>(options.leave_out)) {
+    return score_training_held_out(table, inputs, *by, fold_progress(terminal));
   }
-  const auto progress = [&](int done, int all) {
-    if (terminal.err_is_tty) terminal.err << "\rfold " << done + 1 << " of " << all << std::flush;
-  };
-  auto score = score_training_held_out(table, inputs, options.leave_out, progress);
-  if (terminal.err_is_tty) terminal.err << '\n';
-  return score;
+  const auto kinds = score::score_kinds();
+  return std::ranges::find(kinds, std::string_view(options.kind), &score::ScoreKind::name)
+      ->score(table, inputs);
+}
+
+ExitCode say(const Result<std::string>& text, Terminal& terminal) {
+  if (!text) return refuse(terminal, text.error());
+  terminal.out << *text;
+  return ExitCode::good;
+}
+
+ExitCode only_for_training(const ScoreOptions& options, Terminal& terminal) {
+  return refuse(terminal,
+                {{.code = "score.kind",
+                  .what = "--leave-out and --explain are of training rows, not of " + options.kind,
+                  .why = "no other kind is fitted here",
+                  .fix = "write `orrery score training FILE`"}});
 }
 
 ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
@@ -71,6 +92,14 @@ ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
       return *shape;
     };
   }
+  const bool of_training = !options.leave_out.empty() || options.explain;
+  if (of_training && options.kind != "training") return only_for_training(options, terminal);
+  if (options.explain) {
+    return say(score::explain_training_row(*table, inputs, *options.explain), terminal);
+  }
+  if (options.leave_out == kEveryWay) {
+    return say(held_out_markdown(*table, inputs, fold_progress(terminal)), terminal);
+  }
   const auto score = scored(options, *table, inputs, terminal);
   if (!score) return refuse(terminal, score.error());
   if (options.predict) {
@@ -91,7 +120,9 @@ Verb score_verb() {
   return {.name = "score",
           .summary = "Score predictions against measured rows",
           .examples = {"orrery score training rows.csv --format json",
-                       "orrery score training rows.csv --predict --models configs"},
+                       "orrery score training rows.csv --predict --models configs",
+                       "orrery score training rows.csv --explain bridge_166",
+                       "orrery score training data/validation/training.csv --leave-out all"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<ScoreOptions>();
             std::vector<std::string> names;
@@ -102,8 +133,12 @@ Verb score_verb() {
                              "folder of config.json files for models the catalog lacks", "DIR");
             arguments.flag("--predict", options->predict,
                            "print the predictions as CSV; measured columns may be blank");
-            arguments.choice("--leave-out", options->leave_out, {"model", "gpu", "framework"},
-                             "training: predict each with parameters fitted without it");
+            arguments.choice("--leave-out", options->leave_out,
+                             {"model", "source", "gpu", "release", "framework", "all"},
+                             "training: predict each with parameters fitted without it; all: the "
+                             "table of the first four, a minute");
+            arguments.option("--explain", options->explain,
+                             "training: the parts of one row's step beside what it measured", "ID");
             arguments.format(options->format, {Format::text, Format::json, Format::markdown});
             return [options](Terminal& terminal) { return run_score(*options, terminal); };
           }};

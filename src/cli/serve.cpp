@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <sstream>
 #include <thread>
@@ -29,7 +30,7 @@ constexpr std::size_t kTokenBytes = 16;
 constexpr const char* kSample = "superpod-h100";
 
 struct ServeOptions {
-  std::string design;
+  std::optional<std::string> design;  // none: the sample
   int port = kPortDefault;
   std::optional<std::string> state;
 };
@@ -57,16 +58,23 @@ std::optional<std::string> catalog_json(std::string_view path) {
   return out.str();
 }
 
-Result<server::ServedDesign> served_design(const std::string& file, const Terminal& terminal) {
-  if (file.empty()) {
+Result<server::ServedDesign> served_design(const std::optional<std::string>& file,
+                                           const Terminal& terminal) {
+  if (!file) {
     const auto sample = design::find_template(kSample);
     return server::ServedDesign{.file = fmt::format("{}.yaml", kSample),
                                 .text = std::string(sample ? sample->text : ""),
                                 .sample = true};
   }
-  Result<std::string> text = terminal.read_file(file);
+  if (file->empty()) {
+    return fail({.code = "serve.no-name",
+                 .what = "the design's name is empty",
+                 .why = "a variable of a script may not be set",
+                 .fix = "name a file; without a word the sample is served"});
+  }
+  Result<std::string> text = terminal.read_file(*file);
   if (!text) return std::unexpected(text.error());
-  return server::ServedDesign{.file = file, .text = std::move(*text)};
+  return server::ServedDesign{.file = *file, .text = std::move(*text)};
 }
 
 // $XDG_STATE_HOME/orrery/jobs.db, by default below ~/.local/state (XDG Base Directory
@@ -90,12 +98,44 @@ Result<std::unique_ptr<server::JobStore>> open_store(const ServeOptions& options
   return server::JobStore::open(server::kStoreInMemory);
 }
 
+// The new text is whole beside the old file before it takes its place; rights and owner stay.
+Result<void> replace_file(const std::string& path, const std::string& text) {
+  namespace fs = std::filesystem;
+  const auto unwritable = [&path](const std::string& why) {
+    return fail({.code = "file.unwritable",
+                 .place = {.file = path},
+                 .what = "cannot write: " + why,
+                 .why = {},
+                 .fix = {}});
+  };
+  const std::string next = path + ".new";
+  {
+    std::ofstream file(next, std::ios::binary | std::ios::trunc);
+    file << text;
+    if (!file.flush()) return unwritable("no room, or no right to");
+  }
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!error) fs::permissions(next, status.permissions(), error);
+  if (!error) fs::rename(next, fs::canonical(path, error), error);
+  if (!error) return {};
+  const std::string why = error.message();
+  fs::remove(next, error);
+  return unwritable(why);
+}
+
+std::function<Result<void>(const std::string&)> saver_of(const ServeOptions& options) {
+  if (!options.design || *options.design == "-") return nullptr;
+  return [path = *options.design](const std::string& text) { return replace_file(path, text); };
+}
+
 server::ConsoleSetting setting_for(const ServeOptions& options, const machine::Models& models,
                                    const Terminal& terminal) {
   const auto read_file = terminal.read_file;
   return {.models = models,
           .version = kVersion,
           .served = [&terminal, file = options.design] { return served_design(file, terminal); },
+          .save = saver_of(options),
           .read_file = [read_file](std::string_view path) { return read_file(std::string(path)); },
           .catalog_json = catalog_json};
 }
@@ -107,7 +147,7 @@ int handler_threads() {
 
 void greet(const ServeOptions& options, const server::AccessRules& rules, Terminal& terminal) {
   terminal.err << (server::has_console() ? "The console with " : "The review of ")
-               << (options.design.empty() ? "the sample design" : options.design) << " is at\n";
+               << options.design.value_or("the sample design") << " is at\n";
   terminal.out << first_url(rules) << '\n' << std::flush;
   terminal.err << "Ctrl-C ends it.\n";
 }

@@ -1,12 +1,15 @@
 #include "cli/terminal.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 
@@ -16,11 +19,34 @@ namespace orrery::cli {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
+// Below it a report is unreadable anyway; a terminal may say 0 or 1.
+constexpr std::size_t kNarrowest = 40;
 
 // Set by the signal handler, which may touch nothing else.
 volatile std::sig_atomic_t g_interrupted = 0;
 
-void on_interrupt(int) { g_interrupted = 1; }
+// What ends a process in an orderly way: Ctrl-C; `timeout`, Slurm and systemd; a terminal that
+// goes; a reader that goes. All mean: stop, put away what was made, say what there is.
+constexpr std::array<int, 4> kEndings = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+// A verb that does not listen ends all the same, so that nobody waits for it for ever.
+constexpr unsigned kPatience_s = 20;
+
+void on_interrupt(int signal) {
+  if (g_interrupted == 0 && signal != SIGINT) ::alarm(kPatience_s);
+  g_interrupted = 1;
+}
+
+// One that the parent ignores (nohup) stays ignored. The second of its kind ends the process, but
+// for SIGPIPE, which comes with every line that nobody reads.
+void listen_to(int signal) {
+  struct sigaction before = {};
+  if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) return;
+  // No SA_RESTART: a read from a silent pipe must return so that the signal is heard.
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  if (signal != SIGPIPE) action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(signal, &action, nullptr);
+}
 
 class Descriptor {
  public:
@@ -75,6 +101,22 @@ int first_bad_line(std::string_view text) {
   return line;
 }
 
+// Colour and width only where a person reads it: https://no-color.org, and "dumb" has none.
+report::TextStyle style_of_output() {
+  report::TextStyle style;
+  if (::isatty(STDOUT_FILENO) != 1) return style;
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* kind = std::getenv("TERM");
+  style.has_colour = (no_colour == nullptr || *no_colour == '\0') && kind != nullptr &&
+                     std::string_view(kind) != "dumb";
+  winsize size = {};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    style.width = std::max<std::size_t>(size.ws_col, kNarrowest);
+    style.fits_tables = true;
+  }
+  return style;
+}
+
 }  // namespace
 
 Result<std::string> read_text_file(const std::string& path) {
@@ -100,16 +142,13 @@ Result<std::string> read_text_file(const std::string& path) {
 }
 
 Terminal process_terminal() {
-  // No SA_RESTART: a read from a silent pipe must return so that Ctrl-C is heard.
-  struct sigaction action = {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGINT, &action, nullptr);
+  for (const int signal : kEndings) listen_to(signal);
   std::ios::sync_with_stdio(false);
   return {.out = std::cout,
           .err = std::cerr,
           .out_is_tty = ::isatty(STDOUT_FILENO) == 1,
           .err_is_tty = ::isatty(STDERR_FILENO) == 1,
+          .style = style_of_output(),
           .read_file = read_text_file,
           .interrupted = [] { return g_interrupted != 0; }};
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/diagnostic.h"
+#include "report/document.h"
 
 namespace orrery::cli {
 
@@ -33,9 +34,11 @@ struct Terminal {
   std::ostream& err;
   bool out_is_tty = false;
   bool err_is_tty = false;
+  report::TextStyle style = {};  // of documents on `out`
   // The whole text of a file ("-" is standard input), or why there is none.
   std::function<Result<std::string>(const std::string& path)> read_file;
-  // True once the person pressed Ctrl-C: long work stops and gives the best so far.
+  // True once the person pressed Ctrl-C, or the process was asked to end: long work stops and gives
+  // the best so far.
   std::function<bool()> interrupted = [] { return false; };
 };
 
@@ -43,8 +46,9 @@ struct Terminal {
 // directories and text that is not UTF-8.
 Result<std::string> read_text_file(const std::string& path);
 
-// The terminal of this process. Takes over SIGINT: the first one sets interrupted(), the second
-// ends the process as usual.
+// The terminal of this process. Takes over SIGINT, SIGTERM, SIGHUP and SIGPIPE: the first one sets
+// interrupted(), the second ends the process as usual. After the last three a process that goes on
+// for 20 s is ended.
 Terminal process_terminal();
 
 }  // namespace orrery::cli

@@ -45,7 +45,7 @@ ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std:
 // Prints the diagnostics on stderr and gives bad_input: the usual end of a verb whose input failed.
 ExitCode refuse(Terminal& terminal, const Diagnostics& diagnostics);
 
-// A verb or option as the completion scripts and the reference page need it.
+// A verb or option as the completion scripts and the manual pages need it.
 struct VerbShape {
   std::vector<std::string> path;  // {"calc", "checkpoint"}; empty for the program itself
   std::string summary;
@@ -58,6 +58,13 @@ struct VerbShape {
   };
   std::vector<Option> options;
   std::vector<std::string> choices;  // of the first positional, when they are fixed
+  struct Word {
+    std::string name;  // "DESIGN"
+    std::string help;
+    bool is_required = true;
+  };
+  std::vector<Word> words;  // without dashes, in order
+  std::vector<std::string> examples;
 };
 std::vector<VerbShape> shapes_of(const std::vector<Verb>& verbs);
 

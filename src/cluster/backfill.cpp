@@ -43,13 +43,17 @@ const char* rules_of(BackfillVariant v) {
   return "";
 }
 
+void Starts::add(JobIndex job, std::span<const NodeShare> where, NodePool& pool) {
+  const auto first = shares.size();
+  shares.insert(shares.end(), where.begin(), where.end());
+  pool.take(std::span(shares).subspan(first));
+  jobs.push_back({.job = job,
+                  .first = static_cast<std::uint32_t>(first),
+                  .count = static_cast<std::uint32_t>(where.size())});
+}
+
 void QueuePass::commit(JobIndex job, const QueueView& view, NodePool& pool, Starts& starts) {
-  pool.take(where_);
-  const Starts::One one{.job = job,
-                        .first = static_cast<std::uint32_t>(starts.shares.size()),
-                        .count = static_cast<std::uint32_t>(where_.size())};
-  starts.shares.insert(starts.shares.end(), where_.begin(), where_.end());
-  starts.jobs.push_back(one);
+  starts.add(job, where_, pool);
   if (view.gate != nullptr) view.gate->started(view.job(job));
 }
 

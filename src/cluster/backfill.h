@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -59,6 +60,7 @@ struct QueuedJob {
   std::uint16_t partition = 0;
   std::uint16_t qos = 0;
   std::uint32_t user = 0;
+  std::uint8_t tier = 0;          // higher goes first and may take GPUs of lower ones
   std::vector<NodeShare> shares;  // of a running job
 };
 
@@ -83,6 +85,9 @@ struct QueueView {
   std::span<const RunningEnd> running;     // by end
   std::span<const NodeMask> partitions{};  // by partition; none: every job may use every node
   StartGate* gate = nullptr;
+  // How often something came otherwise than a promise could foresee: a job ended early or was
+  // taken away, a node was lost or came back, the order changed.
+  std::uint64_t surprises = 0;
 
   const QueuedJob& job(JobIndex i) const { return jobs[i]; }
   const NodeMask* mask_of(const QueuedJob& j) const {
@@ -101,6 +106,8 @@ struct Starts {
   std::vector<NodeShare> shares;
 
   void clear() { jobs.clear(), shares.clear(); }
+  // Takes the place from the pool, which says which GPUs it is.
+  void add(JobIndex job, std::span<const NodeShare> where, NodePool& pool);
   std::span<const NodeShare> of(const One& one) const {
     return std::span(shares).subspan(one.first, one.count);
   }
@@ -118,16 +125,37 @@ struct Promise {
   }
 };
 
-// fifo, easy, easy_sticky and unguarded; the others are cluster/profile.h's.
-class QueuePass {
+// Slurm's bf_interval, bf_window, bf_resolution and bf_max_job_test, with its defaults.
+struct PeriodicBounds {
+  sim::SimTime interval = sim::SimTime::nanoseconds(30'000'000'000);
+  sim::SimTime window = sim::SimTime::nanoseconds(86'400'000'000'000);
+  sim::SimTime resolution = sim::SimTime::nanoseconds(60'000'000'000);
+  int max_job_test = 500;
+};
+
+// A policy of the queue, with the small memory it needs.
+class QueuePolicy {
+ public:
+  virtual ~QueuePolicy() = default;
+  // Starts what may start at view.now, and takes its place from the pool.
+  virtual void decide(const QueueView& view, NodePool& pool, Starts& starts) = 0;
+  // When to decide again although nothing has happened; never() where events suffice.
+  virtual sim::SimTime wake() const = 0;
+  // What a waiting job was promised; never() where nothing was.
+  virtual sim::SimTime promised(JobIndex job) const = 0;
+};
+
+// fifo, easy, easy_sticky and unguarded; the others are promise_pass.h's.
+class QueuePass final : public QueuePolicy {
  public:
   explicit QueuePass(BackfillVariant variant) : variant_(variant) {}
 
-  // Starts what may start at view.now, and takes its place from the pool.
-  void decide(const QueueView& view, NodePool& pool, Starts& starts);
+  void decide(const QueueView& view, NodePool& pool, Starts& starts) override;
   const Promise& promise() const { return promise_; }
-  // When to decide again although nothing has happened; never() where events suffice.
-  sim::SimTime wake() const {
+  sim::SimTime promised(JobIndex job) const override {
+    return job == promise_.job ? promise_.at : sim::SimTime::never();
+  }
+  sim::SimTime wake() const override {
     const bool is_due = variant_ == BackfillVariant::unguarded && promise_.job != kNoJob;
     return is_due ? promise_.at : sim::SimTime::never();
   }

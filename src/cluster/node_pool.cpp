@@ -257,6 +257,13 @@ void NodePool::take_at_most(std::span<const NodeShare> shares) {
   }
 }
 
+void NodePool::assign_free(std::span<const int> free) {
+  for (int node = 0; node < nodes(); ++node) {
+    const int wanted = std::max(0, free[at(node)]);
+    if (wanted != free_[at(node)]) set_free(node, wanted);
+  }
+}
+
 void NodePool::limit_to(const NodePool& there, std::span<const NodeShare> nodes) {
   for (const NodeShare& share : nodes) {
     set_free(share.node, std::min(free_[at(share.node)], there.free_on(share.node)));

@@ -88,6 +88,8 @@ class NodePool {
   void assign_least(const NodePool& a, const NodePool& b);
   // As take, for a plan of the future: a node that has less than the share is emptied.
   void take_at_most(std::span<const NodeShare> shares);
+  // As take_at_most for every node at once: so many are free on each that is up.
+  void assign_free(std::span<const int> free);
   // No more free on these nodes than there.
   void limit_to(const NodePool& there, std::span<const NodeShare> nodes);
 

@@ -1,48 +1,68 @@
 #include "cluster/preemption.h"
 
 #include <algorithm>
+#include <cmath>
+#include <tuple>
 
 namespace orrery::cluster {
 namespace {
 
-// Drops, dearest first, every victim without which enough is still freed.
-void spare_needless(std::span<const RunningJob> jobs, int wanted, PreemptionPlan& plan) {
-  for (auto i = plan.victims.size(); i-- > 0;) {
-    const RunningJob& job = jobs[plan.victims[i]];
-    if (plan.gpus_freed - job.gpus < wanted) continue;
-    plan.gpus_freed -= job.gpus;
-    plan.lost -= preemption_cost(job);
-    plan.victims.erase(plan.victims.begin() + static_cast<std::ptrdiff_t>(i));
+std::vector<JobIndex> eligible_for(const QueuedJob& job, const QueueView& view,
+                                   const PreemptionRules& rules) {
+  std::vector<JobIndex> eligible;
+  for (const RunningEnd& running : view.running) {
+    const QueuedJob& other = view.job(running.job);
+    const bool is_old_enough = (view.now - other.started).seconds() >= rules.minimum_runtime;
+    if (other.tier < job.tier && is_old_enough) eligible.push_back(running.job);
   }
+  const auto cost = [&](JobIndex j) {
+    const QueuedJob& other = view.job(j);
+    const double dear = rules.order == VictimOrder::fewest_nodes
+                            ? static_cast<double>(other.shares.size())
+                            : preemption_cost(other, view.now, rules).base() / other.ask.gpus;
+    return std::tuple(other.tier, dear, j);
+  };
+  std::ranges::sort(eligible, {}, cost);
+  return eligible;
 }
 
 }  // namespace
 
-Seconds preemption_cost(const RunningJob& job) {
-  const Seconds before = job.saves_first ? job.save : job.since_checkpoint;
-  return (before + job.requeue + job.reload) * job.gpus;
+Seconds preemption_cost(const QueuedJob& job, sim::SimTime now, const PreemptionRules& rules) {
+  const Seconds run = (now - job.started).seconds();
+  Seconds lost = run;
+  if (rules.checkpoint > Seconds()) {
+    lost = run - rules.checkpoint * std::floor(run / rules.checkpoint);
+  }
+  if (rules.saves_first) lost = rules.save;
+  return (lost + rules.requeue + rules.reload) * job.ask.gpus;
 }
 
-PreemptionPlan choose_victims(std::span<const RunningJob> jobs, const PreemptionRequest& request) {
-  std::vector<std::size_t> eligible;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const bool old_enough = jobs[i].running >= request.minimum_runtime;
-    if (jobs[i].priority < request.priority && old_enough && jobs[i].gpus > 0) {
-      eligible.push_back(i);
-    }
-  }
-  std::stable_sort(eligible.begin(), eligible.end(), [&](std::size_t a, std::size_t b) {
-    return preemption_cost(jobs[a]) / jobs[a].gpus < preemption_cost(jobs[b]) / jobs[b].gpus;
-  });
+std::optional<PreemptionPlan> choose_victims(JobIndex index, const QueueView& view,
+                                             const NodePool& pool, const PreemptionRules& rules) {
+  const QueuedJob& job = view.job(index);
+  NodePool freed = pool;
+  std::vector<NodeShare> where;
   PreemptionPlan plan;
-  for (const std::size_t i : eligible) {
-    if (plan.gpus_freed >= request.gpus) break;
-    plan.victims.push_back(i);
-    plan.gpus_freed += jobs[i].gpus;
-    plan.lost += preemption_cost(jobs[i]);
+  bool has_place = false;
+  for (const JobIndex victim : eligible_for(job, view, rules)) {
+    freed.give(view.job(victim).shares);
+    plan.victims.push_back(victim);
+    has_place = freed.place(job.ask, view.mask_of(job), where);
+    if (has_place) break;
   }
-  plan.enough = plan.gpus_freed >= request.gpus;
-  if (plan.enough) spare_needless(jobs, request.gpus, plan);
+  if (!has_place) return std::nullopt;
+  for (auto i = plan.victims.size(); i-- > 0;) {
+    const auto& shares = view.job(plan.victims[i]).shares;
+    NodePool without = freed;
+    without.take_at_most(shares);
+    if (!without.place(job.ask, view.mask_of(job), where)) continue;
+    freed = without;
+    plan.victims.erase(plan.victims.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  for (const JobIndex victim : plan.victims) {
+    plan.lost += preemption_cost(view.job(victim), view.now, rules);
+  }
   return plan;
 }
 

@@ -1,45 +1,48 @@
 // What taking a running job's GPUs costs, and whose to take.
 //
-//   lost GPU-seconds = GPUs x (work since the last checkpoint + save + requeue delay + reload)
-// Victims are taken in order of lost GPU-seconds for each GPU freed, then those that the rest made
-// needless are spared. Greedy: at most one victim more than the best choice would pay for.
+//   lost GPU-seconds = GPUs x (work since the last checkpoint, or the save + requeue delay +
+//   reload)
+// Only jobs of a lower tier (Slurm's PriorityTier of a partition, or a QOS that may be preempted)
+// are taken, in order of tier and then of lost GPU-seconds for each GPU freed, until the job has
+// its place on the nodes; then those that the rest made needless are spared, dearest first. Greedy:
+// on nodes a dearer single victim may have done where two cheap ones were taken.
 #pragma once
 
-#include <span>
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "base/quantity.h"
+#include "cluster/backfill.h"
 
 namespace orrery::cluster {
 
-struct RunningJob {
-  std::string name;
-  int gpus = 0;
-  int priority = 0;
-  Seconds since_checkpoint;
-  Seconds save;  // 0 where the job is killed without a save; a saved job loses no work
-  bool saves_first = false;
-  Seconds requeue;  // until it runs again, once there is room
-  Seconds reload;
-  Seconds running;  // so far
+enum class VictimOrder {
+  cheapest,      // by lost GPU-seconds for each GPU freed
+  fewest_nodes,  // Slurm's preempt/partition_prio: the smallest first, whatever it loses
 };
+inline constexpr Word<VictimOrder> kVictimOrderWords[] = {
+    {VictimOrder::cheapest, "cheapest"}, {VictimOrder::fewest_nodes, "fewest-nodes"}};
+constexpr WordTable<VictimOrder> words_of(VictimOrder) { return kVictimOrderWords; }
 
-// GPU-seconds lost by preempting the job now.
-Seconds preemption_cost(const RunningJob& job);
-
-struct PreemptionRequest {
-  int gpus = 0;
-  int priority = 0;         // only jobs below it are taken
+struct PreemptionRules {
+  VictimOrder order = VictimOrder::cheapest;
+  Seconds checkpoint;        // between saves of a job; zero: work since its start is lost
+  bool saves_first = false;  // the victim is given time to save: it loses that and no work
+  Seconds save;
+  Seconds requeue;
+  Seconds reload;
   Seconds minimum_runtime;  // jobs that have run less are spared (2 h in Meta's RSC)
 };
 
+// GPU-seconds lost by preempting the running job now.
+Seconds preemption_cost(const QueuedJob& job, sim::SimTime now, const PreemptionRules& rules);
+
 struct PreemptionPlan {
-  bool enough = false;
-  std::vector<std::size_t> victims;  // indices, in the order taken
-  int gpus_freed = 0;
+  std::vector<JobIndex> victims;
   Seconds lost;  // GPU-seconds
 };
-PreemptionPlan choose_victims(std::span<const RunningJob> jobs, const PreemptionRequest& request);
+// None where even all that may be taken leave the job no place.
+std::optional<PreemptionPlan> choose_victims(JobIndex job, const QueueView& view,
+                                             const NodePool& pool, const PreemptionRules& rules);
 
 }  // namespace orrery::cluster

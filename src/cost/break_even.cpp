@@ -7,9 +7,7 @@ std::optional<double> break_even_utilisation(const OwnershipInput& owned, UsdPer
   full.utilisation = 1;
   const Ownership cost = owned_cost(full);
   if (rental <= UsdPerSecond() || cost.useful_hours <= 0) return std::nullopt;
-  const double utilisation = cost.per_accelerator / rental;
-  if (utilisation > 1) return std::nullopt;
-  return utilisation;
+  return cost.per_accelerator / rental;
 }
 
 std::vector<BreakEvenPoint> break_even_curve(const OwnershipInput& owned, UsdPerSecond rental,

@@ -14,7 +14,7 @@
 
 namespace orrery::cost {
 
-// nullopt where owning never pays (the answer would exceed 1) or the price is nil.
+// Above 1 owning never pays; nullopt where the price is nil.
 std::optional<double> break_even_utilisation(const OwnershipInput& owned, UsdPerSecond rental);
 
 struct BreakEvenPoint {

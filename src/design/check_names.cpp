@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/csv.h"
 #include "base/text.h"
 #include "catalog/config_json.h"
 #include "design/names.h"
@@ -30,6 +31,9 @@ class NameCheck {
     unique("storage", d_.storage, &StorageTier::label, "storage tier");
     for (std::size_t i = 0; i < d_.fleet.size(); ++i) fleet(d_.fleet[i], at("fleet", i));
     for (std::size_t i = 0; i < d_.storage.size(); ++i) tier(d_.storage[i], at("storage", i));
+    for (std::size_t i = 0; i < d_.fabric.wan.size(); ++i) {
+      wan(d_.fabric.wan[i], at("fabric.wan", i));
+    }
     for (std::size_t i = 0; i < d_.scheduler.partitions.size(); ++i) {
       one_of(d_.scheduler.partitions[i].fleet, fleets_, at("scheduler.partitions", i) + ".fleet",
              "fleet");
@@ -96,6 +100,25 @@ class NameCheck {
                       "add `node: dgx-h100`, or custom: { accelerators: 0, cores: 64 }"});
     }
     for (const MigSlices& slices : f.mig) mig(f, slices, path + ".mig");
+    if (f.custom) power(f, path + ".custom");
+  }
+
+  // What a node draws on average is no more than what its supplies are made for.
+  void power(const Fleet& f, const std::string& path) {
+    const catalog::Node node = resolve_node(f, v_.catalog()).part;
+    if (!node.max_power) return;
+    const auto check = [&](const std::optional<Watts>& watts, std::string_view key) {
+      if (!watts || *watts <= *node.max_power) return;
+      const std::string at = path + '.' + std::string(key);
+      complain(d_.places.given(at) ? at : path + ".max_power",
+               {"design.range",
+                fmt::format("`{}` of {} is above the nameplate of {}", key, brief(*watts),
+                            brief(*node.max_power)),
+                "a node draws at most its nameplate",
+                fmt::format("write at most {}, or a higher max_power", brief(*node.max_power))});
+    };
+    check(node.typical_train_power, "typical_power");
+    check(node.idle_power, "idle_power");
   }
 
   void mig(const Fleet& f, const MigSlices& slices, const std::string& path) {
@@ -121,16 +144,36 @@ class NameCheck {
     provider(t.provider, t.price.has_value(), path + ".provider");
   }
 
-  void workload(const Workload& w, const std::string& path) {
+  void wan(const WanLink& link, const std::string& path) {
+    for (std::size_t i = 0; i < link.between.size(); ++i) {
+      one_of(link.between[i], sites_, at(path + ".between", i), "site");
+    }
+    if (!d_.places.given(path + ".between")) return;  // missing, which has been said
+    if (link.between.size() != 2 || link.between[0] == link.between[1]) {
+      complain(path + ".between", {"design.range", "a line of the WAN joins two sites",
+                                   "what happens inside one site is its own networks' business",
+                                   "write between: [one, other] with the names of two sites"});
+    }
+  }
+
+  void workload(Workload& w, const std::string& path) {
     if (!d_.places.given(path)) return;  // of no known kind
     one_of(w.terms.fleet, fleets_, path + ".fleet", "fleet");
     residency(w.terms.residency, path + ".residency");
     if (const auto* train = std::get_if<Train>(&w.task)) this->train(*train, path);
-    if (const auto* serve = std::get_if<Serve>(&w.task)) this->serve(*serve, path);
+    if (auto* serve = std::get_if<Serve>(&w.task)) {
+      this->serve(*serve, path);
+      request_trace(serve->arrivals, path + ".arrivals.trace");
+    }
     if (const auto* batch = std::get_if<Batch>(&w.task)) {
       one_of(batch->dataset.tier, tiers_, path + ".dataset.tier", "storage tier");
     }
-    if (const auto* jobs = std::get_if<Jobs>(&w.task)) this->jobs(*jobs, path);
+    if (const auto* jobs = std::get_if<Jobs>(&w.task)) {
+      this->jobs(*jobs, path);
+      if (!jobs->trace.empty()) {
+        table_in(jobs->trace, {"submit_s", "duration_s", "accelerators"}, path + ".trace");
+      }
+    }
   }
 
   void residency(const std::string& place, const std::string& path) {
@@ -174,6 +217,58 @@ class NameCheck {
           {"design.range", fmt::format("the zones' shares add up to {}", significant(shares, 3)),
            "every request is answered in one of them", "let the shares add up to 1"});
     }
+  }
+
+  // A CSV that the design names, with the columns it needs; none after a complaint, or where no
+  // files are at hand.
+  std::optional<CsvTable> table_in(const std::string& name, std::vector<std::string_view> columns,
+                                   const std::string& path) {
+    if (!read_file_) return std::nullopt;
+    const auto text = read_file_(name);
+    auto table =
+        text ? CsvTable::parse(*text, name) : Result<CsvTable>(std::unexpected(text.error()));
+    if (!table) {
+      const Diagnostic& fault = table.error().front();
+      complain(path, {"design.trace-file", fmt::format("`{}`: {}", name, fault.what), fault.why,
+                      fault.fix});
+      return std::nullopt;
+    }
+    for (const std::string_view column : columns) {
+      if (table->column(column)) continue;
+      complain(path, {"design.trace-file", fmt::format("`{}` has no column `{}`", name, column),
+                      "a trace is used as it is, and nothing is made up for what it lacks",
+                      fmt::format("its first line must name {}", listed(columns))});
+      return std::nullopt;
+    }
+    return *std::move(table);
+  }
+
+  // Mean lengths of a trace of requests stand where the design gives none.
+  void request_trace(Arrivals& a, const std::string& path) {
+    constexpr std::string_view kMixes[] = {"", "chat", "code", "summary"};
+    if (std::ranges::find(kMixes, a.trace) != std::end(kMixes)) return;
+    if (!read_file_) {
+      complain(path, {"design.no-files", fmt::format("`{}` cannot be read here", a.trace),
+                      "no files are at hand in this place", "write chat, code or summary"});
+      return;
+    }
+    const auto table = table_in(a.trace, {"input_tokens", "output_tokens"}, path);
+    if (!table) return;
+    double rows = 0, in = 0, out = 0;
+    for (const CsvRow& row : table->rows()) {
+      const auto input = table->number(row, "input_tokens");
+      const auto output = table->number(row, "output_tokens");
+      if (!input || !output || *input < 0 || *output < 0) continue;
+      ++rows, in += *input, out += *output;
+    }
+    if (rows == 0 || in < rows || out < rows) {
+      complain(path, {"design.trace-file", fmt::format("`{}` holds no requests", a.trace),
+                      "a request has at least one token in and one out",
+                      "give rows with input_tokens and output_tokens"});
+      return;
+    }
+    if (!a.input_tokens) a.input_tokens = in / rows;
+    if (!a.output_tokens) a.output_tokens = out / rows;
   }
 
   void jobs(const Jobs& j, const std::string& path) {

@@ -1,4 +1,4 @@
-// The one table of the design file's fields: key, value, unit, range, meaning.
+// The one table of the design file's fields: key, value, unit, range, meaning, effect.
 //
 // visit_fields(v, s) calls v(key, member, Field) for every field of a section, in the order in
 // which the writer puts them. Reader, writer, JSON Schema and the reference in docs/guide are
@@ -43,6 +43,13 @@ struct Field {
   bool required = false;
   bool automatic = false;  // the word `auto` says "compute it", as leaving it out does
   std::string_view example = {};
+  // What a change of it moves: a figure of the review and its direction ("annual rises": more of
+  // this field, or true, raises it; "pue changes" for words), "rule ID" whose finding comes or
+  // goes, "emit FILE" that is written otherwise, or "label" for a name that others refer to.
+  // tests/fields_test.cpp proves it.
+  std::string_view moves = {};
+  // Why it cannot act yet: the reader then refuses it with this sentence.
+  std::string_view not_yet = {};
 };
 
 template <class S, class T>

@@ -19,11 +19,14 @@ inline constexpr Field kSitesField{.doc = "instead of `site`: several, each with
 template <class V, Is<Design> S>
 void visit_fields(V& v, S& s) {
   v("orrery", s.format,
-    Field{.doc = "version of the file format", .required = true, .example = "1"});
+    Field{.doc = "version of the file format", .required = true, .example = "1", .moves = "label"});
   v("name", s.name,
-    Field{.doc = "of the design", .required = true, .example = "superpod-h100-4su"});
-  v("version", s.version, Field{.doc = "of the design, as you count them"});
-  v("description", s.description, Field{.doc = "one sentence for reports"});
+    Field{.doc = "of the design",
+          .required = true,
+          .example = "superpod-h100-4su",
+          .moves = "label"});
+  v("version", s.version, Field{.doc = "of the design, as you count them", .moves = "label"});
+  v("description", s.description, Field{.doc = "one sentence for reports", .moves = "label"});
   v.sites(s.sites);
   v("fleet", s.fleet,
     Field{.doc = "the machines",
@@ -35,7 +38,9 @@ void visit_fields(V& v, S& s) {
   v("workloads", s.workloads, Field{.doc = "what it is for"});
   v("economics", s.economics, Field{.doc = "money"});
   v("goals", s.goals,
-    Field{.doc = "what the review is held against", .example = "[goodput >= 0.90]"});
+    Field{.doc = "what the review is held against",
+          .example = "[goodput >= 0.90]",
+          .moves = "goal_ changes"});
 }
 
 }  // namespace orrery::design

@@ -11,57 +11,121 @@ namespace orrery::design {
 template <class V, Is<RoceChecklist> S>
 void visit_fields(V& v, S& s) {
   constexpr std::string_view kAsked = "undeclared: the review asks";
-  v("pfc", s.pfc, Field{.doc = "priority flow control, on the RDMA class only", .absent = kAsked});
-  v("ecn", s.ecn, Field{.doc = "marking well below the pause threshold", .absent = kAsked});
+  v("pfc", s.pfc,
+    Field{.doc = "priority flow control, on the RDMA class only",
+          .absent = kAsked,
+          .moves = "rule fabric.roce-checklist"});
+  v("ecn", s.ecn,
+    Field{.doc = "marking well below the pause threshold",
+          .absent = kAsked,
+          .moves = "rule fabric.roce-checklist"});
   v("dedicated_queue", s.dedicated_queue,
-    Field{.doc = "RDMA has a queue of its own", .absent = kAsked});
+    Field{.doc = "RDMA has a queue of its own",
+          .absent = kAsked,
+          .moves = "rule fabric.roce-checklist"});
   v("hash_spread", s.hash_spread,
     Field{.doc = "enough entropy for the hash: several queue pairs, or spraying",
-          .absent = kAsked});
-  v("pfc_watchdog", s.pfc_watchdog, Field{.doc = "breaks a pause storm", .absent = kAsked});
+          .absent = kAsked,
+          .moves = "rule fabric.roce-checklist"});
+  v("pfc_watchdog", s.pfc_watchdog,
+    Field{.doc = "breaks a pause storm", .absent = kAsked, .moves = "rule fabric.roce-checklist"});
   v("headroom_checked", s.headroom_checked,
-    Field{.doc = "buffer headroom fits cable length and rate", .absent = kAsked});
+    Field{.doc = "buffer headroom fits cable length and rate",
+          .absent = kAsked,
+          .moves = "rule fabric.roce-checklist"});
 }
 
 template <class V, Is<Network> S>
 void visit_fields(V& v, S& s) {
-  v("topology", s.topology, Field{.doc = "how switches are joined"});
+  v("topology", s.topology, Field{.doc = "how switches are joined", .moves = "cables changes"});
   v("switch", s.switch_part,
-    Field{.doc = "switch", .part = Part::switch_part, .example = "qm9700"});
-  v("nic", s.nic, Field{.doc = "NIC; empty is the node's own", .part = Part::nic});
+    Field{
+        .doc = "switch", .part = Part::switch_part, .example = "qm9700", .moves = "price changes"});
+  v("nic", s.nic,
+    Field{.doc = "NIC bought for it; empty is the node's own",
+          .part = Part::nic,
+          .moves = "capex changes"});
   v("link", s.link,
     Field{.doc = "optic or cable between switches; empty is chosen by rate and reach",
-          .part = Part::optic});
+          .part = Part::optic,
+          .moves = "price changes"});
   v("node_link", s.node_link,
-    Field{.doc = "optic or cable at the node; empty is chosen likewise", .part = Part::optic});
-  v("routing", s.routing, Field{.doc = "how a flow picks its path"});
+    Field{.doc = "optic or cable at the node; empty is chosen likewise",
+          .part = Part::optic,
+          .moves = "price changes"});
+  v("routing", s.routing, Field{.doc = "how a flow picks its path", .moves = "worst_link changes"});
   v("protocol", s.protocol,
-    Field{.doc = "what runs on the wire", .absent = "what the switch speaks"});
+    Field{.doc = "what runs on the wire",
+          .absent = "what the switch speaks",
+          .moves = "rule fabric.roce-checklist"});
   v("oversubscription", s.oversubscription,
-    Field{.doc = "bandwidth down over bandwidth up at the leaf", .range = Range::at_least_one});
+    Field{.doc = "bandwidth down over bandwidth up at the leaf",
+          .range = Range::at_least_one,
+          .moves = "bisection falls"});
   v("rails", s.rails,
-    Field{.doc = "rails", .absent = "the node's compute NICs", .range = Range::at_least_one});
+    Field{.doc = "rails: NIC i of every host hangs on rail i",
+          .absent = "the host's NICs on this network",
+          .range = Range::at_least_one,
+          .moves = "rule fabric.endpoints"});
   v("planes", s.planes,
-    Field{.doc = "independent copies of the network", .range = Range::at_least_one});
-  v("sharp", s.sharp, Field{.doc = "reduction in the switches"});
-  v("queue_pairs", s.queue_pairs, Field{.doc = "of one connection", .range = Range::at_least_one});
+    Field{.doc = "independent copies of the network",
+          .range = Range::at_least_one,
+          .moves = "leaf_switches rises"});
+  v("sharp", s.sharp, Field{.doc = "reduction in the switches", .moves = "all_reduce_1gib falls"});
+  v("queue_pairs", s.queue_pairs,
+    Field{.doc = "of one connection", .range = Range::at_least_one, .moves = "worst_link falls"});
   v("roce", s.roce, Field{.doc = "the checklist of a lossless Ethernet"});
   v("converged", s.converged,
-    Field{.doc = "of the storage network: its traffic runs over the compute network"});
+    Field{.doc = "of the storage network: its traffic runs over the compute network",
+          .moves = "rule fabric.separate-storage"});
   v("dimensions", s.dimensions,
-    Field{.doc = "of a torus", .range = Range::at_least_one, .example = "[4, 4, 8]"});
+    Field{.doc = "of a torus",
+          .range = Range::at_least_one,
+          .example = "[4, 4, 8]",
+          .moves = "rule fabric.buildable"});
   v("groups", s.groups,
-    Field{.doc = "of a dragonfly", .absent = "computed", .range = Range::at_least_one});
+    Field{.doc = "of a dragonfly",
+          .absent = "computed",
+          .range = Range::at_least_one,
+          .not_yet = "a dragonfly is built balanced, with the groups that follow from its size"});
   v("ports_per_node", s.ports_per_node,
-    Field{.doc = "ports of a node on this network",
+    Field{.doc = "ports of one host on this network",
           .absent = "compute: its NICs; storage: 2; management: 1",
-          .range = Range::at_least_one});
+          .range = Range::at_least_one,
+          .moves = "per_node rises"});
   v("port_rate", s.port_rate,
     Field{.doc = "of one of them, per direction",
           .unit = "Gb/s",
           .absent = "the node's or the switch's",
-          .range = Range::positive});
-  v("encrypted", s.encrypted, Field{.doc = "what it carries is encrypted"});
+          .range = Range::positive,
+          .moves = "per_node rises"});
+  v("encrypted", s.encrypted,
+    Field{.doc = "what it carries is encrypted", .moves = "rule policy.encryption-in-transit"});
+}
+
+template <class V, Is<WanLink> S>
+void visit_fields(V& v, S& s) {
+  v("between", s.between,
+    Field{.doc = "names of the two sites",
+          .required = true,
+          .example = "[east, west]",
+          .moves = "rule fabric.sites-joined"});
+  v("rate", s.rate,
+    Field{.doc = "per direction",
+          .unit = "Gb/s",
+          .range = Range::positive,
+          .required = true,
+          .example = "10 Gb/s",
+          .moves = "wan_rate rises"});
+  v("latency", s.latency,
+    Field{.doc = "round trip",
+          .unit = "ms",
+          .range = Range::positive,
+          .required = true,
+          .example = "60 ms",
+          .moves = "wan_latency rises"});
+  v("price", s.price,
+    Field{.doc = "rent of the line", .unit = "kUSD/y", .absent = "none", .moves = "annual rises"});
 }
 
 template <class V, Is<Networks> S>
@@ -69,119 +133,210 @@ void visit_fields(V& v, S& s) {
   v("compute", s.compute, Field{.doc = "joins the accelerators"});
   v("storage", s.storage, Field{.doc = "joins nodes and storage"});
   v("management", s.management, Field{.doc = "in band and out of band"});
+  v("wan", s.wan,
+    Field{.doc = "lines between sites; every site has the networks above to itself",
+          .moves = "rule fabric.sites-joined"});
 }
 
 template <class V, Is<Metadata> S>
 void visit_fields(V& v, S& s) {
   v("servers", s.servers,
-    Field{.doc = "metadata servers", .absent = "1", .range = Range::at_least_one});
+    Field{.doc = "metadata servers",
+          .absent = "1",
+          .range = Range::at_least_one,
+          .moves = "write_time falls"});
   v("creates", s.creates,
     Field{.doc = "files one of them creates in a second",
           .unit = "/s",
           .absent = "the storage model's figure for the kind",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "write_time falls"});
+}
+
+// What it serves and what it costs, behind what it is made of.
+template <class V, Is<StorageTier> S>
+void visit_tier_service(V& v, S& s) {
+  constexpr std::string_view kByKind = "the storage model's figure for the kind";
+  v("metadata", s.metadata, Field{.doc = "metadata service"});
+  v("client_streams", s.client_streams,
+    Field{.doc = "parallel requests of one node",
+          .absent = kByKind,
+          .range = Range::at_least_one,
+          .moves = "accelerator_utilisation rises"});
+  v("stream_rate", s.stream_rate,
+    Field{.doc = "of one request",
+          .unit = "GB/s",
+          .absent = kByKind,
+          .range = Range::positive,
+          .moves = "accelerator_utilisation rises"});
+  v("first_byte", s.first_byte,
+    Field{.doc = "until a request's first byte",
+          .unit = "ms",
+          .absent = kByKind,
+          .moves = "accelerator_utilisation falls"});
+  v("policy", s.policy,
+    Field{.doc = "which data leave first, where it caches another tier",
+          .moves = "accelerator_utilisation changes"});
+  v("caches", s.caches,
+    Field{.doc = "name of the tier it caches; empty is none",
+          .moves = "accelerator_utilisation changes"});
+  v("encrypted", s.encrypted,
+    Field{.doc = "what it stores is encrypted", .moves = "rule policy.encryption-at-rest"});
+  v("versioned", s.versioned,
+    Field{.doc = "keeps copies that a deletion cannot reach", .moves = "used rises"});
+  v("price", s.price,
+    Field{.doc = "rent",
+          .unit = "USD/GB/month",
+          .absent = "the provider's list price",
+          .moves = "annual rises"});
+  v("capex", s.capex,
+    Field{.doc = "purchase, of usable capacity",
+          .unit = "USD/TB",
+          .absent = "the device's",
+          .moves = "annual rises"});
+  v("egress_price", s.egress_price,
+    Field{.doc = "of data leaving it",
+          .unit = "USD/GB",
+          .absent = "the provider's",
+          .moves = "annual rises"});
 }
 
 template <class V, Is<StorageTier> S>
 void visit_fields(V& v, S& s) {
-  constexpr std::string_view kByKind = "the storage model's figure for the kind";
-  v("name", s.name, Field{.doc = "how workloads refer to it; empty is the tier's word"});
-  v("tier", s.tier, Field{.doc = "which tier it is", .required = true, .example = "hot"});
-  v("kind", s.kind, Field{.doc = "what it is", .required = true, .example = "parallel-fs"});
-  v("site", s.site, Field{.doc = "name of its site; empty is the first"});
+  v("name", s.name,
+    Field{.doc = "how workloads refer to it; empty is the tier's word", .moves = "label"});
+  v("tier", s.tier,
+    Field{
+        .doc = "which tier it is", .required = true, .example = "hot", .moves = "emit kubernetes"});
+  v("kind", s.kind,
+    Field{.doc = "what it is",
+          .required = true,
+          .example = "parallel-fs",
+          .moves = "write_time changes"});
+  v("site", s.site,
+    Field{.doc = "name of its site; empty is the first", .moves = "annual changes"});
   v("region", s.region,
-    Field{.doc = "of a cloud store outside the sites; empty is the site's", .part = Part::region});
+    Field{.doc = "of a cloud store outside the sites; empty is the site's",
+          .part = Part::region,
+          .moves = "rule policy.residency"});
   v("provider", s.provider,
-    Field{.doc = "cloud it is rented from; empty is owned", .part = Part::provider});
-  v("device", s.device, Field{.doc = "drive or appliance", .part = Part::storage_device});
+    Field{.doc = "cloud it is rented from; empty is owned",
+          .part = Part::provider,
+          .moves = "annual changes"});
+  v("device", s.device,
+    Field{.doc = "drive or appliance", .part = Part::storage_device, .moves = "annual changes"});
   v("servers", s.servers,
-    Field{.doc = "storage servers", .absent = "computed", .range = Range::at_least_one});
+    Field{.doc = "storage servers",
+          .absent = "computed",
+          .range = Range::at_least_one,
+          .moves = "annual rises"});
   v("devices_per_server", s.devices_per_server,
-    Field{.doc = "drives in one", .absent = "computed", .range = Range::at_least_one});
+    Field{.doc = "drives in one",
+          .absent = "computed",
+          .range = Range::at_least_one,
+          .moves = "annual rises"});
   v("read", s.read,
     Field{.doc = "of the whole tier",
           .unit = "GB/s",
           .absent = "from servers and device",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "restore_time falls"});
   v("write", s.write,
     Field{.doc = "of the whole tier",
           .unit = "GB/s",
           .absent = "from servers and device",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "write_time falls"});
   v("server_network", s.server_network,
     Field{.doc = "of one server, per direction",
           .unit = "Gb/s",
           .absent = "not a limit",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "write_time falls"});
   v("capacity", s.capacity,
     Field{.doc = "usable",
           .unit = "PB",
           .absent = "from servers and device",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "capacity rises"});
   v("usable", s.usable,
-    Field{.doc = "share of the raw capacity", .absent = "0.8, assumed", .range = Range::fraction});
-  v("metadata", s.metadata, Field{.doc = "metadata service"});
-  v("client_streams", s.client_streams,
-    Field{.doc = "parallel requests of one node", .absent = kByKind, .range = Range::at_least_one});
-  v("stream_rate", s.stream_rate,
-    Field{.doc = "of one request", .unit = "GB/s", .absent = kByKind, .range = Range::positive});
-  v("first_byte", s.first_byte,
-    Field{.doc = "until a request's first byte", .unit = "ms", .absent = kByKind});
-  v("policy", s.policy, Field{.doc = "which data leave first, where it caches another tier"});
-  v("caches", s.caches, Field{.doc = "name of the tier it caches; empty is none"});
-  v("encrypted", s.encrypted, Field{.doc = "what it stores is encrypted"});
-  v("versioned", s.versioned, Field{.doc = "keeps copies that a deletion cannot reach"});
-  v("price", s.price,
-    Field{.doc = "rent", .unit = "USD/GB/month", .absent = "the provider's list price"});
-  v("capex", s.capex,
-    Field{.doc = "purchase, of usable capacity", .unit = "USD/TB", .absent = "the device's"});
-  v("egress_price", s.egress_price,
-    Field{.doc = "of data leaving it", .unit = "USD/GB", .absent = "the provider's"});
+    Field{.doc = "share of the raw capacity",
+          .absent = "0.8, assumed",
+          .range = Range::fraction,
+          .moves = "capacity rises"});
+  visit_tier_service(v, s);
 }
 
 template <class V, Is<Quota> S>
 void visit_fields(V& v, S& s) {
-  v("tenant", s.tenant, Field{.doc = "whose", .required = true, .example = "research"});
-  v("share", s.share, Field{.doc = "of the fleet", .absent = "none", .range = Range::fraction});
-  v("accelerators", s.accelerators, Field{.doc = "at most", .absent = "no limit"});
+  v("tenant", s.tenant,
+    Field{.doc = "whose", .required = true, .example = "research", .moves = "emit "});
+  v("share", s.share,
+    Field{.doc = "of the fleet", .absent = "none", .range = Range::fraction, .moves = "emit "});
+  v("accelerators", s.accelerators,
+    Field{.doc = "at most", .absent = "no limit", .moves = "emit "});
 }
 
 template <class V, Is<SchedulerPartition> S>
 void visit_fields(V& v, S& s) {
-  v("name", s.name, Field{.doc = "its name", .required = true, .example = "batch"});
-  v("fleet", s.fleet, Field{.doc = "whose nodes; empty is the first fleet"});
+  v("name", s.name,
+    Field{.doc = "its name", .required = true, .example = "batch", .moves = "emit slurm"});
+  v("fleet", s.fleet, Field{.doc = "whose nodes; empty is the first fleet", .moves = "emit slurm"});
   v("nodes", s.nodes,
-    Field{.doc = "how many", .absent = "all of the fleet", .range = Range::at_least_one});
-  v("time_limit", s.time_limit, Field{.doc = "of a job", .unit = "d", .absent = "none"});
+    Field{.doc = "how many",
+          .absent = "all of the fleet",
+          .range = Range::at_least_one,
+          .moves = "emit slurm"});
+  v("time_limit", s.time_limit,
+    Field{.doc = "of a job", .unit = "d", .absent = "none", .moves = "emit slurm"});
 }
 
 template <class V, Is<Recovery> S>
 void visit_fields(V& v, S& s) {
   constexpr std::string_view kPublished = "the failure model's figure";
   v("detect", s.detect,
-    Field{.doc = "from the fault to the alarm", .unit = "s", .absent = kPublished});
+    Field{.doc = "from the fault to the alarm",
+          .unit = "s",
+          .absent = kPublished,
+          .moves = "restart rises"});
+  v("hang_timeout", s.hang_timeout,
+    Field{.doc = "until a run that hangs without a word is taken for dead",
+          .unit = "min",
+          .absent = "10 min, the collectives' default",
+          .range = Range::positive,
+          .moves = "restart rises"});
   v("requeue", s.requeue,
-    Field{.doc = "drain, pick a spare, start again", .unit = "s", .absent = kPublished});
+    Field{.doc = "drain, pick a spare, start again",
+          .unit = "s",
+          .absent = kPublished,
+          .moves = "restart rises"});
   v("restart", s.restart,
     Field{.doc = "initialise and warm up, without reading the checkpoint",
           .unit = "s",
-          .absent = kPublished});
-  v("automatic", s.automatic, Field{.doc = "no person has to act"});
+          .absent = kPublished,
+          .moves = "restart rises"});
+  v("automatic", s.automatic, Field{.doc = "no person has to act", .moves = "restart falls"});
   v("operator_response", s.operator_response,
-    Field{
-        .doc = "until the person acts, where not automatic", .unit = "min", .absent = kPublished});
+    Field{.doc = "until the person acts, where not automatic",
+          .unit = "min",
+          .absent = kPublished,
+          .moves = "restart rises"});
 }
 
 template <class V, Is<Scheduler> S>
 void visit_fields(V& v, S& s) {
-  v("kind", s.kind, Field{.doc = "which scheduler"});
-  v("backfill", s.backfill, Field{.doc = "which variant of backfilling"});
-  v("topology", s.topology, Field{.doc = "what placement knows of the network"});
-  v("preemption", s.preemption, Field{.doc = "what happens to a job that must yield"});
-  v("gang", s.gang, Field{.doc = "a job starts whole or not at all"});
-  v("fair_share", s.fair_share, Field{.doc = "past use lowers priority"});
-  v("quotas", s.quotas, Field{.doc = "what tenants may use"});
-  v("partitions", s.partitions, Field{.doc = "parts of the fleets"});
+  v("kind", s.kind, Field{.doc = "which scheduler", .moves = "emit "});
+  v("backfill", s.backfill, Field{.doc = "which variant of backfilling", .moves = "emit slurm"});
+  v("topology", s.topology,
+    Field{.doc = "what placement knows of the network", .moves = "emit slurm"});
+  v("preemption", s.preemption,
+    Field{.doc = "what happens to a job that must yield", .moves = "emit "});
+  v("gang", s.gang,
+    Field{.doc = "a job starts whole or not at all", .moves = "rule cluster.gangs"});
+  v("fair_share", s.fair_share,
+    Field{.doc = "past use lowers priority", .moves = "emit kubernetes"});
+  v("quotas", s.quotas, Field{.doc = "what tenants may use", .moves = "emit "});
+  v("partitions", s.partitions, Field{.doc = "parts of the fleets", .moves = "emit slurm"});
   v("recovery", s.recovery, Field{.doc = "from a fault to useful work again"});
 }
 

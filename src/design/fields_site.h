@@ -10,97 +10,154 @@ namespace orrery::design {
 
 template <class V, Is<Site> S>
 void visit_fields(V& v, S& s) {
-  v("name", s.name, Field{.doc = "how fleet, storage and zones refer to it"});
+  v("name", s.name, Field{.doc = "how fleet, storage and zones refer to it", .moves = "label"});
   v("region", s.region,
     Field{.doc = "where it is: grid, climate, price of power, law",
           .part = Part::region,
           .required = true,
-          .example = "gcp-us-east4"});
+          .example = "gcp-us-east4",
+          .moves = "carbon_year changes"});
   v("power", s.power,
     Field{.doc = "what the site can feed, IT and cooling together",
           .unit = "MW",
           .absent = "not limited",
-          .range = Range::positive});
-  v("cooling", s.cooling, Field{.doc = "how racks are cooled", .part = Part::cooling});
+          .range = Range::positive,
+          .moves = "nodes_that_fit rises"});
+  v("cooling", s.cooling,
+    Field{.doc = "how racks are cooled", .part = Part::cooling, .moves = "pue changes"});
   v("rack", s.rack,
     Field{.doc = "most that one rack may draw",
           .unit = "kW",
           .absent = "what the cooling method allows",
-          .range = Range::positive});
-  v("racks", s.racks, Field{.doc = "rack positions in the hall", .absent = "as many as needed"});
-  v("redundancy", s.redundancy, Field{.doc = "of the power path", .part = Part::redundancy});
+          .range = Range::positive,
+          .moves = "racks falls"});
+  v("racks", s.racks,
+    Field{.doc = "rack positions in the hall",
+          .absent = "as many as needed",
+          .moves = "rule facility.rack-positions"});
+  v("redundancy", s.redundancy,
+    Field{.doc = "of the power path", .part = Part::redundancy, .moves = "energy_year changes"});
   v("power_chain", s.power_chain,
     Field{.doc = "stages from the utility to the node; an empty list is the usual chain",
-          .part = Part::power_stage});
+          .part = Part::power_stage,
+          .moves = "pue changes"});
   v("pue", s.pue,
     Field{.doc = "overrides the computed power usage effectiveness",
           .absent = "computed",
-          .range = Range::at_least_one});
+          .range = Range::at_least_one,
+          .moves = "draw_peak rises"});
   v("climate", s.climate,
-    Field{.doc = "climate of the PUE table; empty is the region's", .part = Part::climate});
+    Field{.doc = "climate of the PUE table; empty is the region's",
+          .part = Part::climate,
+          .moves = "pue changes"});
   v("supply_temperature", s.supply_c,
     Field{.doc = "of the air or water supplied",
           .unit = "C",
           .absent = "the cooling method's usual one",
-          .range = Range::any});
-  v("air_gapped", s.air_gapped, Field{.doc = "nothing in it may call anything outside"});
+          .range = Range::any,
+          .moves = "pue falls"});
+  v("air_gapped", s.air_gapped,
+    Field{.doc = "nothing in it may call anything outside", .moves = "rule policy.air-gap"});
   v("encryption_at_rest", s.encryption_at_rest,
-    Field{.doc = "every tier of the site encrypts what it stores"});
+    Field{.doc = "every tier of the site encrypts what it stores",
+          .moves = "rule policy.encryption-at-rest"});
   v("encryption_in_transit", s.encryption_in_transit,
-    Field{.doc = "every network of the site encrypts what it carries"});
+    Field{.doc = "every network of the site encrypts what it carries",
+          .moves = "rule policy.encryption-in-transit"});
   v("tenant_isolation", s.tenant_isolation,
-    Field{.doc = "partition keys, VLANs or VRFs keep tenants apart"});
+    Field{.doc = "partition keys, VLANs or VRFs keep tenants apart",
+          .moves = "rule policy.tenant-isolation"});
   v("ready", s.ready,
-    Field{.doc = "lead-time items that are there already", .part = Part::lead_time});
+    Field{.doc = "lead-time items that are there already",
+          .part = Part::lead_time,
+          .moves = "ready_in changes"});
   v("rented_hall", s.rented_hall,
-    Field{.doc = "colocation by the kilowatt; false: the hall is built and owned"});
+    Field{.doc = "colocation by the kilowatt; false: the hall is built and owned",
+          .moves = "annual changes"});
 }
 
 template <class V, Is<CustomNode> S>
 void visit_fields(V& v, S& s) {
   constexpr std::string_view kAsNode = "as the catalog's node";
   v("accelerator", s.accelerator,
-    Field{.doc = "accelerator", .absent = kAsNode, .part = Part::accelerator});
-  v("accelerators", s.accelerators, Field{.doc = "how many; 0 is a CPU server", .absent = kAsNode});
+    Field{.doc = "accelerator",
+          .absent = kAsNode,
+          .part = Part::accelerator,
+          .moves = "step_time changes"});
+  v("accelerators", s.accelerators,
+    Field{.doc = "how many; 0 is a CPU server", .absent = kAsNode, .moves = "draw_peak changes"});
   v("accelerators_per_host", s.accelerators_per_host,
-    Field{.doc = "where a node is several hosts", .absent = "all of them"});
-  v("sockets", s.sockets, Field{.doc = "CPU sockets", .absent = kAsNode});
-  v("cores", s.cores, Field{.doc = "CPU cores of one host", .absent = "56 a socket, assumed"});
-  v("memory", s.memory, Field{.doc = "of one host", .unit = "TB", .absent = "2 TB, assumed"});
-  v("compute_nics", s.compute_nics, Field{.doc = "NICs on the compute network", .absent = kAsNode});
+    Field{.doc = "where a node is several hosts", .absent = "all of them", .moves = "emit slurm"});
+  v("sockets", s.sockets, Field{.doc = "CPU sockets", .absent = kAsNode, .moves = "emit slurm"});
+  v("cores", s.cores,
+    Field{.doc = "CPU cores of one host", .absent = "56 a socket, assumed", .moves = "emit slurm"});
+  v("memory", s.memory,
+    Field{.doc = "of one host", .unit = "TB", .absent = "2 TB, assumed", .moves = "emit slurm"});
+  v("compute_nics", s.compute_nics,
+    Field{
+        .doc = "NICs on the compute network", .absent = kAsNode, .moves = "rule fabric.endpoints"});
   v("nic_rate", s.nic_rate,
-    Field{.doc = "of one of them, per direction", .unit = "Gb/s", .absent = kAsNode});
-  v("storage_nics", s.storage_nics, Field{.doc = "ports on the storage network", .absent = "2"});
+    Field{.doc = "of one of them, per direction",
+          .unit = "Gb/s",
+          .absent = kAsNode,
+          .moves = "all_reduce_1gib falls"});
+  v("storage_nics", s.storage_nics,
+    Field{.doc = "ports on the storage network", .absent = "2", .moves = "per_node rises"});
   v("storage_nic_rate", s.storage_nic_rate,
-    Field{.doc = "of one of them, per direction", .unit = "Gb/s", .absent = "the compute NIC's"});
+    Field{.doc = "of one of them, per direction",
+          .unit = "Gb/s",
+          .absent = "the compute NIC's",
+          .moves = "per_node rises"});
   v("local_nvme", s.local_nvme,
-    Field{.doc = "drives in the node", .unit = "TB", .absent = kAsNode});
-  v("rack_units", s.rack_units, Field{.doc = "height", .absent = kAsNode});
-  v("max_power", s.max_power, Field{.doc = "nameplate", .unit = "kW", .absent = kAsNode});
+    Field{.doc = "drives in the node", .unit = "TB", .absent = kAsNode, .moves = "capacity rises"});
+  v("rack_units", s.rack_units, Field{.doc = "height", .absent = kAsNode, .moves = "racks rises"});
+  v("max_power", s.max_power,
+    Field{.doc = "nameplate",
+          .unit = "kW",
+          .absent = kAsNode,
+          .range = Range::positive,
+          .moves = "it_nameplate rises"});
   v("typical_power", s.typical_power,
-    Field{.doc = "mean under load", .unit = "kW", .absent = kAsNode});
-  v("idle_power", s.idle_power, Field{.doc = "idle", .unit = "W", .absent = kAsNode});
-  v("price", s.price, Field{.doc = "to buy one", .unit = "kUSD", .absent = kAsNode});
+    Field{.doc = "mean under load, at most the nameplate",
+          .unit = "kW",
+          .absent = kAsNode,
+          .range = Range::positive,
+          .moves = "it_mean rises"});
+  v("idle_power", s.idle_power,
+    Field{.doc = "idle, at most the nameplate",
+          .unit = "W",
+          .absent = kAsNode,
+          .moves = "it_mean rises"});
+  v("price", s.price,
+    Field{.doc = "to buy one", .unit = "kUSD", .absent = kAsNode, .moves = "capex rises"});
 }
 
 template <class V, Is<Rent> S>
 void visit_fields(V& v, S& s) {
   v("provider", s.provider,
-    Field{.doc = "whose price list", .part = Part::provider, .required = true, .example = "aws"});
-  v("contract", s.contract, Field{.doc = "how it is rented"});
-  v("term", s.term, Field{.doc = "of a reservation", .unit = "y", .absent = "1 y"});
+    Field{.doc = "whose price list",
+          .part = Part::provider,
+          .required = true,
+          .example = "aws",
+          .moves = "annual changes"});
+  v("contract", s.contract, Field{.doc = "how it is rented", .moves = "annual changes"});
+  v("term", s.term,
+    Field{.doc = "of a reservation", .unit = "y", .absent = "1 y", .moves = "annual falls"});
   v("price", s.price,
     Field{.doc = "of one accelerator (of one node where it has none)",
           .unit = "USD/h",
-          .absent = "the provider's list price"});
+          .absent = "the provider's list price",
+          .moves = "annual rises"});
   v("discount", s.discount,
     Field{.doc = "of a reservation, off the on-demand price",
           .absent = "the catalog's rule",
-          .range = Range::fraction});
+          .range = Range::fraction,
+          .moves = "annual falls"});
   v("interruption", s.interruption,
     Field{.doc = "share of spot nodes taken back in a month",
           .absent = "the catalog's band",
-          .range = Range::fraction});
+          .range = Range::fraction,
+          .moves = "goodput falls"});
 }
 
 template <class V, Is<Failures> S>
@@ -110,53 +167,81 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "mean time between failures of one node",
           .unit = "d",
           .absent = kPublished,
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "mtbf rises"});
+  v("observed", s.observed,
+    Field{.doc = "failures that node_mtbf was counted from: more of them narrow the intervals",
+          .absent = "a factor of 1.5 either way",
+          .range = Range::at_least_one,
+          .moves = "mtbf_width falls"});
   v("lemon_share", s.lemon_share,
     Field{.doc = "share of nodes that fail far more often",
           .absent = kPublished,
-          .range = Range::fraction});
+          .range = Range::fraction,
+          .moves = "mtbf falls"});
   v("lemon_factor", s.lemon_factor,
-    Field{.doc = "how many times more often", .absent = kPublished, .range = Range::at_least_one});
+    Field{.doc = "how many times more often",
+          .absent = kPublished,
+          .range = Range::at_least_one,
+          .moves = "mtbf falls"});
   v("repair", s.repair,
-    Field{.doc = "until a failed node is back", .unit = "h", .absent = kPublished});
+    Field{.doc = "until a failed node is back",
+          .unit = "h",
+          .absent = kPublished,
+          .moves = "rule failure.spares"});
   v("straggler_share", s.straggler_share,
-    Field{.doc = "share of nodes that run slow", .absent = kPublished, .range = Range::fraction});
+    Field{.doc = "share of nodes that run slow",
+          .absent = kPublished,
+          .range = Range::fraction,
+          .moves = "goodput falls"});
   v("straggler_slowdown", s.straggler_slowdown,
     Field{.doc = "of such a node: 0.1 is 10 % slower",
           .absent = kPublished,
-          .range = Range::fraction});
+          .range = Range::fraction,
+          .moves = "goodput falls"});
 }
 
 template <class V, Is<Fleet> S>
 void visit_fields(V& v, S& s) {
   v("name", s.name,
-    Field{.doc = "how workloads refer to it", .required = true, .example = "train"});
+    Field{.doc = "how workloads refer to it",
+          .required = true,
+          .example = "train",
+          .moves = "label"});
   v("node", s.node,
     Field{.doc = "what is bought as one; may be left out where `custom` describes it whole",
           .part = Part::node,
-          .example = "dgx-h100"});
+          .example = "dgx-h100",
+          .moves = "capex changes"});
   v("custom", s.custom,
     Field{.doc = "a node of your own, or changes to the catalog's", .absent = "none"});
   v("count", s.count,
     Field{.doc = "nodes in service",
           .range = Range::at_least_one,
           .required = true,
-          .example = "127"});
-  v("spares", s.spares, Field{.doc = "further nodes that stand by"});
-  v("site", s.site, Field{.doc = "name of its site; empty is the first"});
+          .example = "127",
+          .moves = "capex rises"});
+  v("spares", s.spares, Field{.doc = "further nodes that stand by", .moves = "capex rises"});
+  v("site", s.site,
+    Field{.doc = "name of its site; empty is the first", .moves = "cables changes"});
   v("rent", s.rent, Field{.doc = "rented from whom and how", .absent = "owned"});
   v("power_cap", s.power_cap,
     Field{.doc = "limit of one accelerator",
           .unit = "W",
           .absent = "its TDP",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "it_nameplate rises"});
   v("mig", s.mig,
-    Field{.doc = "slices on each accelerator, profile: count", .example = "{ 1g.18gb: 7 }"});
-  v("partition", s.partition, Field{.doc = "which scheduler owns it where both run"});
+    Field{.doc = "slices on each accelerator, profile: count",
+          .example = "{ 1g.18gb: 7 }",
+          .moves = "emit kubernetes"});
+  v("partition", s.partition,
+    Field{.doc = "which scheduler owns it where both run", .moves = "emit "});
   v("nodes_per_rack", s.nodes_per_rack,
     Field{.doc = "nodes in one rack",
           .absent = "what rack power and height allow",
-          .range = Range::at_least_one});
+          .range = Range::at_least_one,
+          .moves = "racks falls"});
   v("failures", s.failures, Field{.doc = "what fails and how often"});
 }
 
@@ -164,34 +249,58 @@ template <class V, Is<Economics> S>
 void visit_fields(V& v, S& s) {
   constexpr std::string_view kCatalog = "the catalog's range";
   v("horizon", s.horizon,
-    Field{.doc = "over which costs are counted", .unit = "y", .range = Range::positive});
+    Field{.doc = "over which costs are counted",
+          .unit = "y",
+          .range = Range::positive,
+          .moves = "annual falls"});
   v("power_price", s.power_price,
-    Field{.doc = "of electricity", .unit = "USD/kWh", .absent = "the region's"});
+    Field{.doc = "of electricity",
+          .unit = "USD/kWh",
+          .absent = "the region's",
+          .moves = "annual rises"});
   v("discount_rate", s.discount_rate,
-    Field{.doc = "a year", .absent = kCatalog, .range = Range::fraction});
+    Field{.doc = "a year", .absent = kCatalog, .range = Range::fraction, .moves = "annual rises"});
   v("residual", s.residual,
     Field{.doc = "worth at the horizon, of the purchase price",
           .absent = kCatalog,
-          .range = Range::fraction});
+          .range = Range::fraction,
+          .moves = "annual falls"});
   v("depreciation", s.depreciation,
     Field{.doc = "life in the books",
           .unit = "y",
           .absent = "the horizon",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "annual falls"});
   v("colocation", s.colocation,
-    Field{.doc = "rent of the hall", .unit = "USD/kW/month", .absent = kCatalog});
-  v("staff", s.staff, Field{.doc = "full-time people", .absent = kCatalog});
+    Field{.doc = "rent of the hall",
+          .unit = "USD/kW/month",
+          .absent = kCatalog,
+          .moves = "annual rises"});
+  v("staff", s.staff,
+    Field{.doc = "full-time people", .absent = kCatalog, .moves = "annual rises"});
   v("staff_cost", s.staff_cost,
-    Field{.doc = "of one of them", .unit = "kUSD/y", .absent = "200 kUSD/y, assumed"});
+    Field{.doc = "of one of them",
+          .unit = "kUSD/y",
+          .absent = "200 kUSD/y, assumed",
+          .moves = "annual rises"});
   v("utilisation", s.utilisation,
     Field{.doc = "share of the hours that somebody uses",
           .absent = "0.9, assumed",
-          .range = Range::fraction});
+          .range = Range::fraction,
+          .moves = "useful_hour falls"});
   v("repair", s.repair,
-    Field{.doc = "a year, of the purchase price", .absent = kCatalog, .range = Range::fraction});
+    Field{.doc = "a year, of the purchase price",
+          .absent = kCatalog,
+          .range = Range::fraction,
+          .moves = "annual rises"});
   v("egress_price", s.egress_price,
-    Field{.doc = "of data leaving a rented site", .unit = "USD/GB", .absent = "the provider's"});
-  v("egress", s.egress, Field{.doc = "data leaving in a year", .unit = "TB", .absent = "none"});
+    Field{.doc = "of data leaving a rented site",
+          .unit = "USD/GB",
+          .absent = "the provider's",
+          .moves = "annual rises"});
+  v("egress", s.egress,
+    Field{
+        .doc = "data leaving in a year", .unit = "TB", .absent = "none", .moves = "annual rises"});
 }
 
 }  // namespace orrery::design

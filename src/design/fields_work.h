@@ -8,77 +8,125 @@ namespace orrery::design {
 
 template <class V, Is<Terms> S>
 void visit_fields(V& v, S& s) {
-  v("name", s.name, Field{.doc = "in reports; empty is the kind"});
-  v("fleet", s.fleet, Field{.doc = "where it runs; empty is the first fleet"});
+  v("name", s.name, Field{.doc = "in reports; empty is the kind", .moves = "label"});
+  v("fleet", s.fleet,
+    Field{.doc = "where it runs; empty is the first fleet", .moves = "load_time changes"});
   v("nodes", s.nodes,
     Field{.doc = "how many of them",
           .absent = "training: the whole fleet; others: as needed",
-          .range = Range::at_least_one});
+          .range = Range::at_least_one,
+          .moves = "rule cluster.nodes"});
   v("residency", s.residency,
-    Field{.doc = "region or country that neither its compute nor its data may leave"});
-  v("tenant", s.tenant, Field{.doc = "whose it is"});
-  v("encrypt_at_rest", s.encrypt_at_rest, Field{.doc = "its data must be stored encrypted"});
-  v("encrypt_in_transit", s.encrypt_in_transit, Field{.doc = "its traffic must be encrypted"});
-  v("isolate_tenant", s.isolate_tenant, Field{.doc = "it must be kept apart from other tenants"});
+    Field{.doc = "region or country that neither its compute nor its data may leave",
+          .moves = "rule policy.residency"});
+  v("tenant", s.tenant, Field{.doc = "whose it is", .moves = "emit "});
+  v("encrypt_at_rest", s.encrypt_at_rest,
+    Field{.doc = "its data must be stored encrypted", .moves = "rule policy.encryption-at-rest"});
+  v("encrypt_in_transit", s.encrypt_in_transit,
+    Field{.doc = "its traffic must be encrypted", .moves = "rule policy.encryption-in-transit"});
+  v("isolate_tenant", s.isolate_tenant,
+    Field{.doc = "it must be kept apart from other tenants",
+          .moves = "rule policy.tenant-isolation"});
   v("availability", s.availability,
-    Field{.doc = "share of time it must be up", .absent = "no demand", .range = Range::fraction});
-  v("priority", s.priority, Field{.doc = "higher goes first", .range = Range::any});
+    Field{.doc = "share of time it must be up",
+          .absent = "no demand",
+          .range = Range::fraction,
+          .moves = "rule serving.availability"});
+  v("priority", s.priority,
+    Field{.doc = "higher goes first", .range = Range::any, .moves = "emit "});
   v("external", s.external,
-    Field{.doc = "services outside the site that it calls", .example = "[hugging-face-hub]"});
+    Field{.doc = "services outside the site that it calls",
+          .example = "[hugging-face-hub]",
+          .moves = "rule policy.air-gap"});
 }
 
 template <class V, Is<PlainNetwork> S>
 void visit_fields(V& v, S& s) {
   v("params", s.params,
-    Field{.doc = "parameters", .range = Range::positive, .required = true, .example = "300M"});
+    Field{.doc = "parameters",
+          .range = Range::positive,
+          .required = true,
+          .example = "300M",
+          .moves = "checkpoint_size rises"});
   v("forward", s.forward,
     Field{.doc = "work of one sample forward",
           .unit = "GFLOP",
           .range = Range::positive,
           .required = true,
-          .example = "12 GFLOP"});
+          .example = "12 GFLOP",
+          .moves = "step_time rises"});
   v("activations", s.activations,
-    Field{.doc = "kept for one sample in training", .unit = "MB", .absent = "estimated"});
+    Field{.doc = "kept for one sample in training",
+          .unit = "MB",
+          .absent = "estimated",
+          .moves = "memory rises"});
 }
 
 template <class V, Is<Layout> S>
 void visit_fields(V& v, S& s) {
   constexpr Range kOne = Range::at_least_one;
-  v("tp", s.tp, Field{.doc = "tensor parallel", .range = kOne});
-  v("pp", s.pp, Field{.doc = "pipeline parallel", .range = kOne});
-  v("vp", s.vp, Field{.doc = "virtual stages of a pipeline rank", .range = kOne});
+  v("tp", s.tp, Field{.doc = "tensor parallel", .range = kOne, .moves = "step_time changes"});
+  v("pp", s.pp, Field{.doc = "pipeline parallel", .range = kOne, .moves = "step_time changes"});
+  v("vp", s.vp,
+    Field{.doc = "virtual stages of a pipeline rank", .range = kOne, .moves = "step_time changes"});
   v("dp", s.dp,
-    Field{.doc = "data parallel", .absent = "what the accelerators leave", .range = kOne});
-  v("cp", s.cp, Field{.doc = "context parallel", .range = kOne});
-  v("ep", s.ep, Field{.doc = "expert parallel", .range = kOne});
-  v("mbs", s.mbs, Field{.doc = "micro-batch size", .range = kOne});
-  v("sharding", s.sharding, Field{.doc = "of optimizer, gradients and weights over dp"});
-  v("recompute", s.recompute, Field{.doc = "of activations"});
+    Field{.doc = "data parallel",
+          .absent = "what the accelerators leave",
+          .range = kOne,
+          .moves = "step_time changes"});
+  v("cp", s.cp, Field{.doc = "context parallel", .range = kOne, .moves = "step_time changes"});
+  v("ep", s.ep, Field{.doc = "expert parallel", .range = kOne, .moves = "step_time changes"});
+  v("mbs", s.mbs, Field{.doc = "micro-batch size", .range = kOne, .moves = "memory rises"});
+  v("sharding", s.sharding,
+    Field{.doc = "of optimizer, gradients and weights over dp", .moves = "memory changes"});
+  v("recompute", s.recompute, Field{.doc = "of activations", .moves = "step_time changes"});
 }
 
 template <class V, Is<Dataset> S>
 void visit_fields(V& v, S& s) {
-  v("kind", s.kind, Field{.doc = "what the samples are"});
-  v("size", s.size, Field{.doc = "of all samples as stored", .unit = "TB", .absent = "computed"});
-  v("samples", s.samples, Field{.doc = "how many", .absent = "computed"});
+  v("kind", s.kind, Field{.doc = "what the samples are", .moves = "read_rate changes"});
+  v("size", s.size,
+    Field{.doc = "of all samples as stored",
+          .unit = "TB",
+          .absent = "computed",
+          .moves = "used rises"});
+  v("samples", s.samples, Field{.doc = "how many", .absent = "computed", .moves = "used rises"});
   v("sample_size", s.sample_size,
-    Field{.doc = "of one as stored", .unit = "kB", .absent = "by kind", .range = Range::positive});
-  v("format", s.format, Field{.doc = "many in a shard, or a file each"});
+    Field{.doc = "of one as stored",
+          .unit = "kB",
+          .absent = "by kind",
+          .range = Range::positive,
+          .moves = "read_rate rises"});
+  v("format", s.format,
+    Field{.doc = "many in a shard, or a file each", .moves = "accelerator_utilisation changes"});
   v("shard_size", s.shard_size,
     Field{.doc = "of one shard",
           .unit = "MB",
           .absent = "256 MB, assumed",
-          .range = Range::positive});
-  v("decode", s.decode, Field{.doc = "core time of one sample", .unit = "ms", .absent = "by kind"});
-  v("shuffle", s.shuffle, Field{.doc = "each epoch in a new order"});
-  v("epochs", s.epochs, Field{.doc = "times it is read", .range = Range::positive});
-  v("tier", s.tier, Field{.doc = "tier it is read from; empty is the nearest shared one"});
+          .range = Range::positive,
+          .moves = "accelerator_utilisation rises"});
+  v("decode", s.decode,
+    Field{.doc = "core time of one sample",
+          .unit = "ms",
+          .absent = "by kind",
+          .moves = "accelerator_utilisation falls"});
+  v("shuffle", s.shuffle,
+    Field{.doc = "each epoch in a new order", .moves = "accelerator_utilisation changes"});
+  v("epochs", s.epochs,
+    Field{.doc = "times it is read", .range = Range::positive, .moves = "emit prometheus"});
+  v("tier", s.tier,
+    Field{.doc = "tier it is read from; empty is the nearest shared one",
+          .moves = "emit prometheus"});
   v("loader_cores", s.loader_cores,
     Field{.doc = "cores that feed one accelerator",
           .absent = "the host's, shared",
-          .range = Range::at_least_one});
+          .range = Range::at_least_one,
+          .moves = "accelerator_utilisation rises"});
   v("region", s.region,
-    Field{.doc = "where it lies now; empty is the tier's", .part = Part::region});
+    Field{.doc = "where it lies now; empty is the tier's",
+          .part = Part::region,
+          .not_yet =
+              "moving a data set between regions is not planned; give `tier` where it will lie"});
 }
 
 template <class V, Is<Checkpoint> S>
@@ -88,43 +136,59 @@ void visit_fields(V& v, S& s) {
           .unit = "min",
           .absent = "the best one is computed",
           .range = Range::positive,
-          .automatic = true});
-  v("mode", s.mode, Field{.doc = "whether training waits for the write"});
-  v("to", s.to, Field{.doc = "tiers in the order of the copies"});
+          .automatic = true,
+          .moves = "interval rises"});
+  v("mode", s.mode, Field{.doc = "whether training waits for the write", .moves = "stall changes"});
+  v("to", s.to, Field{.doc = "tiers in the order of the copies", .moves = "write_time changes"});
   v("keep", s.keep,
     Field{.doc = "for each tier the newest so many, or milestones",
-          .example = "{ hot: 3, cold: milestones }"});
+          .example = "{ hot: 3, cold: milestones }",
+          .moves = "used changes"});
   v("bytes_per_param", s.bytes_per_param,
     Field{.doc = "saved for one parameter",
           .absent = "14: weight 2, master 4, moments 8",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "checkpoint_size rises"});
   v("files", s.files,
-    Field{.doc = "in one save", .absent = "one a writing rank", .range = Range::at_least_one});
+    Field{.doc = "in one save",
+          .absent = "one a writing rank",
+          .range = Range::at_least_one,
+          .moves = "write_time rises"});
   v("replicas", s.replicas,
-    Field{.doc = "copies of a node-local save on other nodes", .absent = "none"});
+    Field{.doc = "copies of a node-local save on other nodes",
+          .absent = "none",
+          .moves = "loss_per_save falls"});
   v("milestone", s.milestone,
     Field{.doc = "how often one is kept for good",
           .unit = "d",
           .absent = "a week",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "used falls"});
 }
 
 template <class V, Is<Lora> S>
 void visit_fields(V& v, S& s) {
-  v("rank", s.rank, Field{.doc = "of the adapters", .range = Range::at_least_one});
-  v("targets", s.targets, Field{.doc = "which products have one: qkv, o, mlp"});
+  v("rank", s.rank,
+    Field{.doc = "of the adapters", .range = Range::at_least_one, .moves = "step_time rises"});
+  v("targets", s.targets,
+    Field{.doc = "which products have one: qkv, o, mlp", .moves = "step_time changes"});
   v("base_precision", s.base_precision,
-    Field{.doc = "of the frozen weights", .absent = "the run's"});
+    Field{.doc = "of the frozen weights", .absent = "the run's", .moves = "memory changes"});
 }
 
 template <class V, Is<Embeddings> S>
 void visit_fields(V& v, S& s) {
   v("rows", s.rows,
-    Field{.doc = "of all tables", .range = Range::positive, .required = true, .example = "2B"});
-  v("width", s.width, Field{.doc = "numbers in a row", .range = Range::at_least_one});
-  v("precision", s.precision, Field{.doc = "of one"});
-  v("lookups", s.lookups, Field{.doc = "rows read for one sample"});
-  v("placement", s.placement, Field{.doc = "where the tables live"});
+    Field{.doc = "of all tables",
+          .range = Range::positive,
+          .required = true,
+          .example = "2B",
+          .moves = "memory rises"});
+  v("width", s.width,
+    Field{.doc = "numbers in a row", .range = Range::at_least_one, .moves = "memory rises"});
+  v("precision", s.precision, Field{.doc = "of one", .moves = "memory changes"});
+  v("lookups", s.lookups, Field{.doc = "rows read for one sample", .moves = "step_time rises"});
+  v("placement", s.placement, Field{.doc = "where the tables live", .moves = "memory changes"});
 }
 
 template <class V, Is<FeatureStream> S>
@@ -134,18 +198,27 @@ void visit_fields(V& v, S& s) {
           .unit = "/s",
           .range = Range::positive,
           .required = true,
-          .example = "200000 /s"});
+          .example = "200000 /s",
+          .moves = "used rises"});
   v("size", s.size,
     Field{.doc = "of one event",
           .unit = "kB",
           .range = Range::positive,
           .required = true,
-          .example = "2 kB"});
+          .example = "2 kB",
+          .moves = "used rises"});
   v("retention", s.retention,
-    Field{.doc = "how long they are kept", .unit = "d", .absent = "for one retraining"});
+    Field{.doc = "how long they are kept",
+          .unit = "d",
+          .absent = "for one retraining",
+          .moves = "used rises"});
   v("freshness", s.freshness,
-    Field{.doc = "from event to model, at most", .unit = "h", .absent = "no demand"});
-  v("tier", s.tier, Field{.doc = "where they are stored; empty is the dataset's"});
+    Field{.doc = "from event to model, at most",
+          .unit = "h",
+          .absent = "no demand",
+          .moves = "rule storage.features"});
+  v("tier", s.tier,
+    Field{.doc = "where they are stored; empty is the dataset's", .moves = "used changes"});
 }
 
 template <class V, Is<Recurrence> S>
@@ -155,12 +228,14 @@ void visit_fields(V& v, S& s) {
           .unit = "d",
           .range = Range::positive,
           .required = true,
-          .example = "1 d"});
+          .example = "1 d",
+          .moves = "rule storage.features"});
   v("window", s.window,
     Field{.doc = "it must end within",
           .unit = "h",
           .absent = "the period",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "rule workload.deadline"});
 }
 
 template <class V, Is<Train> S>
@@ -168,23 +243,30 @@ void visit_fields(V& v, S& s) {
   v("model", s.model,
     Field{.doc = "catalog id or alias, or the path of a config.json",
           .part = Part::model,
-          .example = "llama-3-70b"});
+          .example = "llama-3-70b",
+          .moves = "step_time changes"});
   v("network", s.network,
     Field{.doc = "instead of `model`: a network that is no transformer", .absent = "none"});
   v("tokens", s.tokens,
-    Field{
-        .doc = "of the run", .absent = "the dataset's", .range = Range::positive, .example = "2T"});
+    Field{.doc = "of the run",
+          .absent = "the dataset's",
+          .range = Range::positive,
+          .example = "2T",
+          .moves = "run_time rises"});
   v("samples", s.samples,
     Field{.doc = "of the run, for a network",
           .absent = "dataset times epochs",
-          .range = Range::positive});
-  v("sequence", s.sequence, Field{.doc = "tokens in one", .range = Range::at_least_one});
+          .range = Range::positive,
+          .moves = "run_time rises"});
+  v("sequence", s.sequence,
+    Field{.doc = "tokens in one", .range = Range::at_least_one, .moves = "step_time rises"});
   v("batch", s.batch,
     Field{.doc = "sequences or samples in one step of the whole run",
           .range = Range::at_least_one,
           .required = true,
-          .example = "1024"});
-  v("precision", s.precision, Field{.doc = "of the matrix work"});
+          .example = "1024",
+          .moves = "step_time rises"});
+  v("precision", s.precision, Field{.doc = "of the matrix work", .moves = "step_time changes"});
   v("layout", s.layout,
     Field{
         .doc = "how it is spread over the accelerators", .absent = "searched", .automatic = true});
@@ -195,9 +277,16 @@ void visit_fields(V& v, S& s) {
   v("features", s.features, Field{.doc = "events that arrive all the time", .absent = "none"});
   v("repeat", s.repeat, Field{.doc = "when it comes back", .absent = "it runs once"});
   v("deadline", s.deadline,
-    Field{
-        .doc = "the run must end within", .unit = "d", .absent = "none", .range = Range::positive});
-  v("runs", s.runs, Field{.doc = "a year, where it does not repeat", .range = Range::at_least_one});
+    Field{.doc = "the run must end within",
+          .unit = "d",
+          .absent = "none",
+          .range = Range::positive,
+          .moves = "rule workload.deadline"});
+  v("runs", s.runs,
+    Field{.doc = "a year, where it does not repeat",
+          .absent = "such runs follow one another all year",
+          .range = Range::at_least_one,
+          .moves = "useful_hour falls"});
 }
 
 template <class V, Is<Arrivals> S>
@@ -207,15 +296,29 @@ void visit_fields(V& v, S& s) {
           .unit = "/s",
           .range = Range::positive,
           .required = true,
-          .example = "40 /s"});
-  v("peak", s.peak, Field{.doc = "busiest hour over the mean", .range = Range::at_least_one});
+          .example = "40 /s",
+          .moves = "replicas_needed rises"});
+  v("peak", s.peak,
+    Field{.doc = "busiest hour over the mean",
+          .range = Range::at_least_one,
+          .moves = "replicas_needed rises"});
   v("trace", s.trace,
-    Field{.doc =
-              "lengths: chat, code, summary, or the path of a CSV; empty is what is given here"});
-  v("input_tokens", s.input_tokens, Field{.doc = "mean", .absent = "the trace's"});
-  v("output_tokens", s.output_tokens, Field{.doc = "mean", .absent = "the trace's"});
+    Field{.doc = "lengths: chat, code, summary, or the path of a CSV; empty is what is given here",
+          .moves = "capacity changes"});
+  v("input_tokens", s.input_tokens,
+    Field{.doc = "mean",
+          .absent = "the trace's",
+          .range = Range::at_least_one,
+          .moves = "ttft rises"});
+  v("output_tokens", s.output_tokens,
+    Field{.doc = "mean",
+          .absent = "the trace's",
+          .range = Range::at_least_one,
+          .moves = "tpot rises"});
   v("shared_prefix", s.shared_prefix,
-    Field{.doc = "share of the input that requests have in common", .range = Range::fraction});
+    Field{.doc = "share of the input that requests have in common",
+          .range = Range::fraction,
+          .moves = "ttft falls"});
 }
 
 template <class V, Is<Objective> S>
@@ -224,27 +327,40 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "time to first token, 99th percentile",
           .unit = "ms",
           .absent = "no demand",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "replicas_needed changes"});
   v("tpot_p99", s.tpot_p99,
     Field{.doc = "time per output token, 99th percentile",
           .unit = "ms",
           .absent = "no demand",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "replicas_needed changes"});
   v("latency_p99", s.latency_p99,
     Field{.doc = "of a whole request, 99th percentile",
           .unit = "ms",
           .absent = "no demand",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "replicas_needed falls"});
 }
 
 template <class V, Is<Zone> S>
 void visit_fields(V& v, S& s) {
   v("site", s.site,
-    Field{.doc = "name of the site that answers", .required = true, .example = "zone-a"});
-  v("fleet", s.fleet, Field{.doc = "name of the fleet; empty is that site's first"});
+    Field{.doc = "name of the site that answers",
+          .required = true,
+          .example = "zone-a",
+          .moves = "rule policy.residency"});
+  v("fleet", s.fleet,
+    Field{.doc = "name of the fleet; empty is that site's first",
+          .moves = "rule serving.capacity"});
   v("share", s.share,
-    Field{.doc = "of the arrivals", .range = Range::fraction, .required = true, .example = "0.5"});
-  v("residency", s.residency, Field{.doc = "region or country its data may not leave"});
+    Field{.doc = "of the arrivals",
+          .range = Range::fraction,
+          .required = true,
+          .example = "0.5",
+          .moves = "replicas_needed changes"});
+  v("residency", s.residency,
+    Field{.doc = "region or country its data may not leave", .moves = "rule policy.residency"});
 }
 
 template <class V, Is<Serve> S>
@@ -252,76 +368,125 @@ void visit_fields(V& v, S& s) {
   v("model", s.model,
     Field{.doc = "catalog id or alias, or the path of a config.json",
           .part = Part::model,
-          .example = "llama-3-8b"});
+          .example = "llama-3-8b",
+          .moves = "load_time changes"});
   v("network", s.network,
     Field{.doc = "instead of `model`: one request is one sample", .absent = "none"});
   v("engine", s.engine,
-    Field{.doc = "serving engine: vllm, sglang, tensorrt-llm, tgi, triton ..."});
+    Field{.doc = "serving engine: vllm, sglang, tensorrt-llm, tgi, triton ...",
+          .moves = "rule serving.engine-retired"});
   v("replicas", s.replicas,
     Field{.doc = "copies of the model",
           .absent = "as many as the objective needs",
           .range = Range::at_least_one,
-          .automatic = true});
+          .automatic = true,
+          .moves = "accelerators rises"});
   v("tp", s.tp,
     Field{.doc = "accelerators that share one layer",
           .absent = "the least that fits",
           .range = Range::at_least_one,
-          .automatic = true});
-  v("pp", s.pp, Field{.doc = "pipeline stages of a replica", .range = Range::at_least_one});
-  v("precision", s.precision, Field{.doc = "of the weights"});
-  v("kv_precision", s.kv_precision, Field{.doc = "of the KV cache"});
+          .automatic = true,
+          .moves = "accelerators rises"});
+  v("pp", s.pp,
+    Field{.doc = "pipeline stages of a replica",
+          .range = Range::at_least_one,
+          .moves = "accelerators rises"});
+  v("precision", s.precision, Field{.doc = "of the weights", .moves = "load_time changes"});
+  v("kv_precision", s.kv_precision, Field{.doc = "of the KV cache", .moves = "tpot changes"});
   v("max_batch", s.max_batch,
     Field{.doc = "requests of a replica at a time",
           .absent = "what memory holds",
-          .range = Range::at_least_one});
+          .range = Range::at_least_one,
+          .not_yet = "a replica holds as many requests as its memory and its engine allow"});
   v("max_tokens", s.max_tokens,
     Field{.doc = "longest context of a request",
           .absent = "input and output",
-          .range = Range::at_least_one});
-  v("chunked_prefill", s.chunked_prefill, Field{.doc = "prompts enter in pieces"});
-  v("prefix_cache", s.prefix_cache, Field{.doc = "shared prefixes are computed once"});
-  v("disaggregated", s.disaggregated, Field{.doc = "prefill and decode on different replicas"});
+          .range = Range::at_least_one,
+          .not_yet =
+              "a context is as long as the mean request; longest ones need their distribution"});
+  v("chunked_prefill", s.chunked_prefill,
+    Field{.doc = "prompts enter in pieces",
+          .not_yet = "the steady state takes the engine as it comes, with prompts in pieces"});
+  v("prefix_cache", s.prefix_cache,
+    Field{.doc = "shared prefixes are computed once", .moves = "ttft falls"});
+  v("disaggregated", s.disaggregated,
+    Field{
+        .doc = "prefill and decode on different replicas",
+        .not_yet =
+            "prefill and decode on different replicas need a model of the transfer between them"});
   v("prefill_replicas", s.prefill_replicas,
-    Field{.doc = "of them for prefill", .absent = "computed", .range = Range::at_least_one});
+    Field{.doc = "of them for prefill",
+          .absent = "computed",
+          .range = Range::at_least_one,
+          .not_yet = "it belongs to `disaggregated`"});
   v("draft_model", s.draft_model,
-    Field{.doc = "for speculative decoding; empty is none", .part = Part::model});
+    Field{.doc = "for speculative decoding; empty is none",
+          .part = Part::model,
+          .not_yet = "speculative decoding needs the share of drafts that are accepted"});
   v("arrivals", s.arrivals, Field{.doc = "requests that come", .required = true});
   v("objective", s.objective, Field{.doc = "what users were promised"});
   v("zones", s.zones, Field{.doc = "parts of the traffic and where they are answered"});
   v("request_size", s.request_size,
-    Field{.doc = "bytes that come with a request", .unit = "MB", .absent = "text only"});
-  v("weights_tier", s.weights_tier, Field{.doc = "tier replicas load from; empty is the hot one"});
+    Field{.doc = "bytes that come with a request",
+          .unit = "MB",
+          .absent = "text only",
+          .moves = "inbound rises"});
+  v("weights_tier", s.weights_tier,
+    Field{.doc = "tier replicas load from; empty is the hot one", .moves = "load_time changes"});
 }
 
 template <class V, Is<Jobs> S>
 void visit_fields(V& v, S& s) {
   v("trace", s.trace,
     Field{.doc = "path of a CSV with submit_s, duration_s, accelerators and perhaps tenant; empty "
-                 "is made from the fields below"});
+                 "is made from the fields below",
+          .moves = "load changes"});
   v("rate", s.rate,
     Field{.doc = "jobs that come",
           .unit = "/h",
           .absent = "from the trace",
-          .range = Range::positive});
+          .range = Range::positive,
+          .moves = "load rises"});
   v("mean_duration", s.mean_duration,
-    Field{.doc = "of a job", .unit = "h", .absent = "from the trace", .range = Range::positive});
-  v("sizes", s.sizes, Field{.doc = "accelerators of a job", .range = Range::at_least_one});
-  v("weights", s.weights, Field{.doc = "how common each size is; empty is as 1 / size"});
+    Field{.doc = "of a job",
+          .unit = "h",
+          .absent = "from the trace",
+          .range = Range::positive,
+          .moves = "load rises"});
+  v("sizes", s.sizes,
+    Field{.doc = "accelerators of a job", .range = Range::at_least_one, .moves = "load changes"});
+  v("weights", s.weights,
+    Field{.doc = "how common each size is; empty is as 1 / size", .moves = "load changes"});
 }
 
 template <class V, Is<Batch> S>
 void visit_fields(V& v, S& s) {
   v("core_hours", s.core_hours,
-    Field{.doc = "CPU work of one run", .absent = "none", .range = Range::positive});
+    Field{.doc = "CPU work of one run",
+          .absent = "none",
+          .range = Range::positive,
+          .moves = "duration rises"});
   v("accelerator_hours", s.accelerator_hours,
-    Field{.doc = "accelerator work of one run", .absent = "none", .range = Range::positive});
-  v("tasks", s.tasks, Field{.doc = "pieces that can run at a time", .range = Range::at_least_one});
-  v("memory", s.memory, Field{.doc = "of one piece", .unit = "GB", .absent = "no demand"});
+    Field{.doc = "accelerator work of one run",
+          .absent = "none",
+          .range = Range::positive,
+          .moves = "duration rises"});
+  v("tasks", s.tasks,
+    Field{.doc = "pieces that can run at a time",
+          .range = Range::at_least_one,
+          .moves = "duration falls"});
+  v("memory", s.memory,
+    Field{.doc = "of one piece", .unit = "GB", .absent = "no demand", .moves = "duration rises"});
   v("dataset", s.dataset, Field{.doc = "what it reads"});
-  v("output", s.output, Field{.doc = "what it writes", .unit = "GB", .absent = "none"});
+  v("output", s.output,
+    Field{.doc = "what it writes", .unit = "GB", .absent = "none", .moves = "duration rises"});
   v("repeat", s.repeat, Field{.doc = "when it comes back", .absent = "it runs once"});
   v("deadline", s.deadline,
-    Field{.doc = "it must end within", .unit = "h", .absent = "none", .range = Range::positive});
+    Field{.doc = "it must end within",
+          .unit = "h",
+          .absent = "none",
+          .range = Range::positive,
+          .moves = "rule workload.deadline"});
 }
 
 }  // namespace orrery::design

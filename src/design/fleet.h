@@ -56,7 +56,8 @@ struct MigSlices {
 
 // What fails, how often, how long repair takes. None: the failure layer's published defaults.
 struct Failures {
-  std::optional<Seconds> node_mtbf;
+  std::optional<Seconds> node_mtbf;    // between interruptions of a run, by one node's share
+  std::optional<int> observed;         // failures that it was taken from
   std::optional<double> lemon_share;   // of nodes that fail far more often
   std::optional<double> lemon_factor;  // by how much
   std::optional<Seconds> repair;

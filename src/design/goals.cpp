@@ -118,10 +118,25 @@ std::expected<Goal, GoalFault> parse_goal(std::string_view text) {
   return goal;
 }
 
+namespace {
+
+// Money is said by the hour or by the year, as its metric is.
+std::string bound_text(const Goal& goal) {
+  if (goal.dimension == kNumber) return shortest(goal.bound);
+  const GoalMetric* metric = find_goal_metric(goal.metric);
+  if (metric != nullptr && goal.dimension == kMoneyRate) {
+    const double one = parse_any_quantity("1 " + std::string(metric->unit))->base_units;
+    std::string text = shortest(goal.bound / one) + ' ' + std::string(metric->unit);
+    const auto again = parse_any_quantity(text);
+    if (again && again->base_units == goal.bound) return text;
+  }
+  return quantity_to_text(goal.bound, goal.dimension);
+}
+
+}  // namespace
+
 std::string to_text(const Goal& goal) {
-  const std::string bound = goal.dimension == kNumber
-                                ? shortest(goal.bound)
-                                : quantity_to_text(goal.bound, goal.dimension);
+  const std::string bound = bound_text(goal);
   return goal.metric + ' ' + std::string(word_of(goal.comparison)) + ' ' + bound;
 }
 

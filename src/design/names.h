@@ -32,7 +32,8 @@ constexpr WordTable<NamedTopology> words_of(NamedTopology) { return kNamedTopolo
 inline constexpr Word<Protocol> kProtocolWords[] = {
     {Protocol::infiniband, word_of(catalog::NetworkKind::infiniband)},
     {Protocol::roce, word_of(catalog::NetworkKind::roce)},
-    {Protocol::ethernet, word_of(catalog::NetworkKind::ethernet)}};
+    {Protocol::ethernet, word_of(catalog::NetworkKind::ethernet)},
+    {Protocol::ultra_ethernet, "ultra-ethernet"}};
 constexpr WordTable<Protocol> words_of(Protocol) { return kProtocolWords; }
 
 inline constexpr Word<Tier> kTierWords[] = {{Tier::gpu_direct, "gpu-direct"},

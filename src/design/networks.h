@@ -1,4 +1,6 @@
-// The three networks: compute, storage, management.
+// The three networks of a site (compute, storage, management), and the lines between sites.
+//
+// What is described once is built in every site, for the machines that stand there.
 #pragma once
 
 #include <optional>
@@ -33,7 +35,7 @@ struct TopologyTerms {
 TopologyTerms topology_terms(NamedTopology name);
 
 // What a network can be declared to speak; collectives know more kinds (NetworkKind).
-enum class Protocol { infiniband, roce, ethernet };
+enum class Protocol { infiniband, roce, ethernet, ultra_ethernet };
 
 // What a lossless Ethernet needs to be safe. Undeclared is not the same as false: the review asks.
 struct RoceChecklist {
@@ -56,7 +58,7 @@ struct Network {
   catalog::RoutingKind routing = catalog::RoutingKind::ecmp;
   std::optional<Protocol> protocol;  // none: what the switch speaks
   double oversubscription = 1;       // down over up bandwidth at the leaf
-  std::optional<int> rails;          // none: the node's compute NICs
+  std::optional<int> rails;          // none: the host's NICs on this network
   int planes = 1;
   bool sharp = false;   // reduction in the switches
   int queue_pairs = 1;  // per connection
@@ -71,10 +73,21 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
+// A line between two sites.
+struct WanLink {
+  std::vector<std::string> between;  // the names of two sites
+  BytesPerSecond rate;               // per direction
+  Seconds latency;                   // round trip
+  std::optional<UsdPerSecond> price;
+
+  bool operator==(const WanLink&) const = default;
+};
+
 struct Networks {
   Network compute;
   Network storage;
   Network management;
+  std::vector<WanLink> wan;
 
   bool operator==(const Networks&) const = default;
 };

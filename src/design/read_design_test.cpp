@@ -116,7 +116,7 @@ storage:
                           "13:46 design.range"));       // -16
   const Diagnostics& all = d.error();
   EXPECT_THAT(all[0].what, HasSubstr("fleet"));
-  EXPECT_EQ(all[2].fix, "write 44 kW");
+  EXPECT_EQ(all[2].fix, "write 44 kW or 44 MW");
   EXPECT_EQ(all[3].fix, "did you mean `cooling`?");
   EXPECT_THAT(all[4].why, HasSubstr("line 4, column 3"));
   EXPECT_EQ(all[6].fix, "did you mean `qm9700`?");
@@ -271,6 +271,71 @@ TEST(ReadDesign, reads_a_model_from_its_config_json) {
   };
   EXPECT_THAT(brief_faults(read_design(text, catalog(), {.file = "a.yaml", .read_file = none})),
               ElementsAre("7:21 design.model-file"));
+}
+
+// One line of a fleet or a tier with a figure that no building has, and the codes it is refused
+// with.
+std::string fault_with(std::string_view custom, std::string_view tier) {
+  const std::string text =
+      "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, "
+      "count: 2, custom: { " +
+      std::string(custom) + " } }\nstorage:\n  - { tier: hot, kind: nfs, " + std::string(tier) +
+      " }\n";
+  const auto d = read_design(text, catalog());
+  return d ? "" : d.error().front().code + ": " + d.error().front().what;
+}
+
+TEST(ReadDesign, refuses_figures_that_no_building_has) {
+  EXPECT_EQ(fault_with("max_power: 10.2 kW", "write: 1 GB/s"), "");
+  EXPECT_THAT(fault_with("max_power: 0 kW", "write: 1 GB/s"),
+              HasSubstr("design.range: `max_power`"));
+  EXPECT_THAT(fault_with("idle_power: 10.3 kW", "write: 1 GB/s"),
+              HasSubstr("design.range: `idle_power` of 10.3 kW is above the nameplate of 10.2 kW"));
+  EXPECT_EQ(fault_with("idle_power: 10.2 kW", "write: 1 GB/s"), "");
+  // The catalog's node idles at 1.9 kW and trains at 7.8.
+  EXPECT_THAT(fault_with("max_power: 5 kW", "write: 1 GB/s"),
+              HasSubstr("`typical_power` of 7.8 kW"));
+  EXPECT_THAT(fault_with("sockets: 2", "write: 1e-300 GB/s"),
+              HasSubstr("`write` cannot be 1e-300 GB/s"));
+  EXPECT_THAT(fault_with("sockets: 2", "write: 999 B/s"), HasSubstr("design.range"));
+  EXPECT_EQ(fault_with("sockets: 2", "write: 1 kB/s"), "");
+  EXPECT_THAT(fault_with("sockets: 2", "read: 1001 PB/s"), HasSubstr("design.range"));
+}
+
+// A trace is opened, checked and used; what it lacks is said and not made up.
+TEST(ReadDesign, reads_the_lengths_of_a_trace) {
+  const std::string text =
+      "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\n"
+      "workloads:\n  - serve: { model: llama-3-8b, arrivals: { rate: 1 /s, trace: t.csv } }\n";
+  const auto with = [&](std::string_view table) {
+    const catalog::ReadFile file = [table](std::string_view) -> Result<std::string> {
+      return std::string(table);
+    };
+    return read_design(text, catalog(), {.file = "a.yaml", .read_file = file});
+  };
+  const auto read = with("input_tokens,output_tokens\n100,20\n300,40\n");
+  ASSERT_TRUE(read) << faults_of(read);
+  const Arrivals& arrivals = std::get<Serve>(read->workloads[0].task).arrivals;
+  EXPECT_DOUBLE_EQ(*arrivals.input_tokens, 200);
+  EXPECT_DOUBLE_EQ(*arrivals.output_tokens, 30);
+  EXPECT_THAT(brief_faults(with("a,b\n1,2\n")), ElementsAre("6:64 design.trace-file"));
+  EXPECT_THAT(brief_faults(with("input_tokens,output_tokens\n")),
+              ElementsAre("6:64 design.trace-file"));
+  EXPECT_THAT(brief_faults(read_design(text, catalog())), ElementsAre("6:64 design.no-files"));
+}
+
+TEST(ReadDesign, a_line_of_the_wan_joins_two_sites) {
+  const auto with = [](std::string_view between) {
+    const std::string text =
+        "orrery: 1\nname: a\nsites:\n  - { name: a, region: usa }\n  - { name: b, region: usa }\n"
+        "fleet: [{ name: f, node: dgx-h100, count: 2 }]\nfabric:\n  wan: [{ between: " +
+        std::string(between) + ", rate: 10 Gb/s, latency: 5 ms }]\n";
+    return brief_faults(read_design(text, catalog()));
+  };
+  EXPECT_THAT(with("[a, b]"), ElementsAre());
+  EXPECT_THAT(with("[a, a]"), ElementsAre("8:20 design.range"));
+  EXPECT_THAT(with("[a]"), ElementsAre("8:20 design.range"));
+  EXPECT_THAT(with("[a, c]"), ElementsAre("8:24 design.unknown-name"));
 }
 
 TEST(ReadDesign, stops_at_a_hundred_faults) {

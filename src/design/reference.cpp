@@ -22,6 +22,10 @@ the reader itself uses.
 - Ids name rows of the catalog (`orrery catalog`); names refer to other entries of the file.
 - What is left out has the default shown. "Left out" describes values that are computed or taken
   from the catalog.
+- What is accepted, acts. "moves" names a figure of `orrery plan` and the way it goes when the value
+  grows or becomes true, a rule that comes or goes, or an emitted file that changes; a test walks the
+  fields and proves it, but for those that tests/rich/unproven.txt names. What cannot act yet is
+  refused, with the reason in that column.
 - A file is at most 1 MiB, nests at most 32 deep and holds at most 50,000 values. Anchors and aliases
   work; merge keys (`<<`), tags and several documents do not.
 - All faults are reported at once, with line, column, reason and remedy; the exit code is then 2.
@@ -73,15 +77,27 @@ std::string default_of(const FieldShape& f) {
   return "";
 }
 
+// "`annual` rises", "rule `fabric.endpoints`", "not yet: ...".
+std::string moves_of(const Field& f) {
+  if (!f.not_yet.empty()) return "not yet: " + std::string(f.not_yet);
+  const auto space = f.moves.find(' ');
+  if (space == std::string_view::npos) return std::string(f.moves);
+  const std::string_view first = f.moves.substr(0, space);
+  const std::string_view rest = f.moves.substr(space + 1);
+  const bool named = first == "rule" || first == "emit";
+  return named ? fmt::format("{} `{}`", first, rest) : fmt::format("`{}` {}", first, rest);
+}
+
 std::string section_text(const SectionShape& section) {
   std::string out = fmt::format(
-      "\n## {}\n\n| field | value | default | meaning |\n|---|---|---|---|\n", section.name);
+      "\n## {}\n\n| field | value | default | meaning | moves |\n|---|---|---|---|---|\n",
+      section.name);
   for (const FieldShape& f : section.fields) {
     std::string meaning(f.field.doc);
     if (!f.field.example.empty()) meaning += fmt::format(" (`{}`)", f.field.example);
-    out +=
-        fmt::format("| `{}` | {}{}{} | {} | {} |\n", f.key, f.is_list ? "list of " : "",
-                    kind_text(f), f.field.automatic ? ", or `auto`" : "", default_of(f), meaning);
+    out += fmt::format("| `{}` | {}{}{} | {} | {} | {} |\n", f.key, f.is_list ? "list of " : "",
+                       kind_text(f), f.field.automatic ? ", or `auto`" : "", default_of(f), meaning,
+                       moves_of(f.field));
   }
   return out;
 }

@@ -34,7 +34,8 @@ struct SchedulerPartition {
 // From a fault to useful work again. None: the failure layer's published defaults.
 struct Recovery {
   std::optional<Seconds> detect;
-  std::optional<Seconds> requeue;  // drain, pick a spare, start the processes
+  std::optional<Seconds> hang_timeout;  // until a hang is taken for one
+  std::optional<Seconds> requeue;       // drain, pick a spare, start the processes
   std::optional<Seconds> restart;  // initialise and load the checkpoint, where it is not computed
   bool automatic = true;           // false: a person acts
   std::optional<Seconds> operator_response;

@@ -38,7 +38,9 @@ class SectionReader {
   void operator()(std::string_view key, T& member, const Field& field) {
     known_.emplace_back(key);
     const YamlNode* value = take(key);
-    if (value) {
+    if (value && !field.not_yet.empty()) {
+      c_.values.not_yet(value->mark, key, field);
+    } else if (value) {
       c_.places.set(path_to(key), value->mark);
       read(*value, member, field, key);
     } else if (field.required) {

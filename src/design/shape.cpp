@@ -17,6 +17,7 @@ std::string_view name_of(const Rent&) { return "rent"; }
 std::string_view name_of(const Failures&) { return "failures"; }
 std::string_view name_of(const Networks&) { return "fabric"; }
 std::string_view name_of(const Network&) { return "network"; }
+std::string_view name_of(const WanLink&) { return "wan link"; }
 std::string_view name_of(const RoceChecklist&) { return "roce checklist"; }
 std::string_view name_of(const StorageTier&) { return "storage tier"; }
 std::string_view name_of(const Metadata&) { return "metadata"; }

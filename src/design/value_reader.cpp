@@ -49,6 +49,60 @@ std::string units_like(std::string_view unit) {
   return one ? example_units(one->dimension) : std::string("degrees of more than one kind");
 }
 
+// What a building can have: a figure beyond is a slip of the unit or the exponent.
+struct Plausible {
+  Dimension dimension;
+  double least;  // above zero
+  double most;
+};
+constexpr Plausible kPlausible[] = {
+    {DimensionOf<Bytes>::value, 1, 1e24},         {DimensionOf<BytesPerSecond>::value, 1e3, 1e18},
+    {DimensionOf<Seconds>::value, 1e-9, 3.2e11},  // a nanosecond to ten thousand years
+    {DimensionOf<Watts>::value, 1e-3, 1e12},      {DimensionOf<Usd>::value, 1e-6, 1e15},
+    {DimensionOf<PerSecond>::value, 1e-12, 1e15}, {DimensionOf<Flops>::value, 1, 1e30},
+};
+
+const Plausible* plausible(const Dimension& dimension) {
+  for (const Plausible& p : kPlausible) {
+    if (p.dimension == dimension) return &p;
+  }
+  return nullptr;
+}
+
+// "300 kW or 300 MW": which of them was meant is not ours to guess.
+std::string in_units_like(std::string_view number, std::string_view unit) {
+  std::string out;
+  const std::string like = units_like(unit);
+  for (std::string_view rest = like; !rest.empty();) {
+    const std::size_t end = rest.find(" or ");
+    out += fmt::format("{}{} {}", out.empty() ? "" : " or ", number, rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 4);
+  }
+  return out;
+}
+
+// The same text with its unit's letters in another case, where that is a quantity of the field's
+// kind: "700 kW" for "700 kw". Short units only: the ways double with every letter.
+std::optional<std::string> in_other_case(std::string_view text, std::string_view unit) {
+  constexpr std::size_t kLettersMax = 8;
+  const auto wanted = parse_any_quantity("1 " + std::string(unit));
+  std::vector<std::size_t> letters;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char lower = static_cast<char>(text[i] | 0x20);
+    if (lower >= 'a' && lower <= 'z') letters.push_back(i);
+  }
+  if (!wanted || letters.empty() || letters.size() > kLettersMax) return std::nullopt;
+  for (unsigned way = 1; way < 1U << letters.size(); ++way) {
+    std::string other(text);
+    for (std::size_t k = 0; k < letters.size(); ++k) {
+      if ((way >> k & 1U) != 0) other[letters[k]] = static_cast<char>(other[letters[k]] ^ 0x20);
+    }
+    const auto read = parse_any_quantity(other);
+    if (read && read->dimension == wanted->dimension) return other;
+  }
+  return std::nullopt;
+}
+
 std::string shown(std::string_view text) {
   constexpr std::size_t kMost = 40;
   return text.size() <= kMost ? std::string(text) : "(a long text)";
@@ -92,6 +146,11 @@ void ValueReader::unknown_key(const YamlNode::Key& key, const std::vector<std::s
             "a misspelt key would otherwise be passed over in silence", std::move(fix)});
 }
 
+void ValueReader::not_yet(Mark at, std::string_view key, const Field& field) {
+  complain(at, {"design.not-yet", fmt::format("`{}` would change nothing yet", key),
+                std::string(field.not_yet), "leave it out"});
+}
+
 void ValueReader::missing(Mark at, std::string_view key, std::string_view section,
                           const Field& field) {
   complain(at,
@@ -133,9 +192,16 @@ std::optional<double> ValueReader::quantity_fault(const YamlNode& node, std::str
     case UnitFault::no_unit:
       complain(node.mark, {"design.unit-missing", fmt::format("`{}` has no unit", key),
                            fmt::format("{} could be in {}", text, units_like(field.unit)),
-                           fmt::format("write {} {}", text, field.unit)});
+                           "write " + in_units_like(text, field.unit)});
       break;
     case UnitFault::unknown_unit:
+      if (const auto meant = in_other_case(node.text, field.unit)) {
+        complain(node.mark, {"design.unit-unknown",
+                             fmt::format("the unit of `{}` in `{}` is not known", text, key),
+                             "capitals count: m is a thousandth, M a million",
+                             fmt::format("did you mean `{}`?", *meant)});
+        break;
+      }
       complain(node.mark, {"design.unit-unknown",
                            fmt::format("the unit of `{}` in `{}` is not known", text, key),
                            fmt::format("{} is given in units such as {}", key, field.unit),
@@ -167,6 +233,16 @@ std::optional<double> ValueReader::quantity(const YamlNode& node, std::string_vi
     return quantity_fault(node, key, field, UnitFault::wrong_dimension);
   }
   if (!in_range(any->base_units, node.mark, key, node.text, field)) return std::nullopt;
+  const Plausible* p = plausible(dimension);
+  const double size = std::fabs(any->base_units);
+  if (p != nullptr && size != 0 && (size < p->least || size > p->most)) {
+    complain(node.mark,
+             {"design.range", fmt::format("`{}` cannot be {}", key, shown(node.text)),
+              std::string(field.doc),
+              fmt::format("write a figure between {} and {}", quantity_to_text(p->least, dimension),
+                          quantity_to_text(p->most, dimension))});
+    return std::nullopt;
+  }
   return any->base_units;
 }
 
@@ -252,10 +328,13 @@ void ValueReader::check_part(const std::string& id, Mark at, Part part) {
   const auto& known = ids(part);
   if (std::ranges::binary_search(known, id)) return;
   const auto close = nearest(id, known);
+  // Few enough to be read are named.
+  constexpr std::size_t kNamedMax = 12;
+  const std::vector<std::string_view> names(known.begin(), known.end());
   complain(at,
            {"design.unknown-part",
             fmt::format("the catalog has no {} `{}`", design::noun_of(part), shown(id)),
-            {},
+            known.size() <= kNamedMax ? "it is one of " + listed(names) : std::string(),
             close ? "did you mean `" + *close + "`?" : "see `orrery catalog` for what there is"});
 }
 

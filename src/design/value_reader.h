@@ -50,6 +50,7 @@ class ValueReader {
   bool expect(const YamlNode& node, YamlNode::Kind kind, std::string_view key);
   void unknown_key(const YamlNode::Key& key, const std::vector<std::string>& known,
                    std::string_view section);
+  void not_yet(Mark at, std::string_view key, const Field& field);
   void missing(Mark at, std::string_view key, std::string_view section, const Field& field);
 
   const catalog::Catalog& catalog() const { return catalog_; }

@@ -151,7 +151,7 @@ struct Train {
   std::optional<FeatureStream> features;
   std::optional<Recurrence> repeat;
   std::optional<Seconds> deadline;  // the run must end within
-  int runs = 1;                     // a year, where it does not repeat
+  std::optional<int> runs;          // a year, where it does not repeat; none: one after another
 
   bool operator==(const Train&) const = default;
 };

@@ -149,6 +149,7 @@ std::string section_text(const Checkpoint& checkpoint) {
   return yaml_line(what_differs(checkpoint));
 }
 std::string section_text(const Zone& zone) { return yaml_line(what_differs(zone)); }
+std::string section_text(const StorageTier& tier) { return yaml_line(what_differs(tier)); }
 
 std::string design_digest(const Design& design) { return sha256_hex(write_design(design)); }
 

@@ -13,6 +13,7 @@ std::string write_design(const Design& design);
 std::string section_text(const Network& network);
 std::string section_text(const Checkpoint& checkpoint);
 std::string section_text(const Zone& zone);
+std::string section_text(const StorageTier& tier);
 // SHA-256 of the canonical text: comments, the order of keys and spelt-out defaults do not matter.
 std::string design_digest(const Design& design);
 

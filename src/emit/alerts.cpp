@@ -110,6 +110,7 @@ Alert alert_of(const CsvTable& table, const CsvRow& row, double threshold, Metri
           .labels = std::move(own),
           .summary = std::string(table.text(row, "summary")),
           .action = std::string(table.text(row, "action")),
+          .command = std::string(table.text(row, "command")),
           .threshold_source = std::string(table.text(row, "source")),
           .onset_minutes = minutes_of(table.text(row, "onset")),
           .cases = {}};

@@ -43,6 +43,7 @@ struct Alert {
   MetricLabels labels;   // of its own: {{"workload", "pretrain"}}
   std::string summary;   // with <label>
   std::string action;    // what to do
+  std::string command;   // the first to type; <label> stands for the alert's
   std::string threshold_source;
   int onset_minutes = 0;  // at which the firing case first holds
   std::vector<AlertCase> cases;

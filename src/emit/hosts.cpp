@@ -13,6 +13,7 @@ namespace {
 
 // Where a node hangs: its scalable unit (leaf switches it shares with others) and the pod of that.
 struct Seat {
+  int site = 0;
   int unit = 0;
   int pod = 0;
 
@@ -60,7 +61,7 @@ std::vector<Seat> plain_seats(const fabric::Topology& t) {
     for (const fabric::LeafUnit& u : t.groups[pod].units) {
       for (int e = u.node_from; e < u.node_from + u.nodes; ++e) {
         if (e % t.spec.rails == 0) {
-          seats[static_cast<std::size_t>(e / t.spec.rails)] = {unit, static_cast<int>(pod)};
+          seats[static_cast<std::size_t>(e / t.spec.rails)] = {0, unit, static_cast<int>(pod)};
         }
       }
       ++unit;
@@ -78,7 +79,7 @@ std::vector<Seat> rail_seats(const fabric::Topology& t) {
     if (g.units.empty() || g.units.front().rail_from != 0) continue;
     for (const fabric::LeafUnit& u : g.units) {
       for (int n = u.node_from; n < u.node_from + u.nodes; ++n) {
-        seats[static_cast<std::size_t>(n)] = {unit, pod};
+        seats[static_cast<std::size_t>(n)] = {0, unit, pod};
       }
       ++unit;
     }
@@ -87,11 +88,12 @@ std::vector<Seat> rail_seats(const fabric::Topology& t) {
   return seats;
 }
 
-std::vector<Seat> seats_of(const machine::Network& network, int nodes) {
+// One a host of the widest fleet, as the network counts them.
+std::vector<Seat> seats_of(const machine::Network& network) {
+  const int nodes = network.topology ? network.topology->spec.nodes : 1;
   std::vector<Seat> together(static_cast<std::size_t>(nodes));
   if (!network.topology) return together;
   const fabric::Topology& t = *network.topology;
-  if (t.spec.nodes != nodes) return together;
   if (t.spec.kind == catalog::TopologyKind::dragonfly) {
     const int size = (nodes + t.dragonfly_groups - 1) / std::max(1, t.dragonfly_groups);
     for (int n = 0; n < nodes; ++n) together[static_cast<std::size_t>(n)].unit = n / size;
@@ -124,26 +126,41 @@ class TreeBuilder {
   }
 
  private:
-  // Nodes are counted over all fleets of the fabric, those of the other scheduler included.
+  // Ports are counted over all fleets of a site's fabric, those of the other scheduler included. A
+  // rack hangs where its first host does.
   void seat_fabric_fleets() {
-    int nodes = 0;
-    for (const machine::Fleet& v : review_.fleets()) {
-      if (on_compute_network(v)) nodes += v.fleet->count + v.fleet->spares;
-    }
-    const std::vector<Seat> seats = seats_of(review_.networks().compute, nodes);
-    std::size_t node = 0;
-    for (const machine::Fleet& v : review_.fleets()) {
-      if (!on_compute_network(v)) continue;
-      const auto mine = std::ranges::find(hosts_.fleets, &v, &HostFleet::view);
-      const auto count =
-          static_cast<std::size_t>(v.fleet->count) + static_cast<std::size_t>(v.fleet->spares);
-      for (std::size_t n = 0; n < count && mine != hosts_.fleets.end(); ++n) {
-        const int from = static_cast<int>(n) * mine->hosts_per_node + 1;
-        units_[seats[node + n]].push_back(
-            {static_cast<std::size_t>(mine - hosts_.fleets.begin()), from, mine->hosts_per_node});
+    const auto& all = review_.machine->networks;
+    for (std::size_t site = 0; site < all.size(); ++site) {
+      const machine::Network& network = all[site].compute;
+      const std::vector<Seat> seats = seats_of(network);
+      std::size_t port = 0;
+      for (const machine::Fleet& v : review_.fleets()) {
+        if (!on_compute_network(v) || v.site != all[site].site) continue;
+        const auto ports = static_cast<std::size_t>(std::max(1, compute_ports(*network.wanted, v)));
+        port += seat_fleet(v, seats, static_cast<int>(site), port, ports) * ports;
       }
-      node += count;
     }
+  }
+
+  // The hosts that were seated.
+  std::size_t seat_fleet(const machine::Fleet& v, const std::vector<Seat>& seats, int site,
+                         std::size_t port, std::size_t ports) {
+    const machine::Network& network = review_.machine->networks_of(v).compute;
+    const auto rails = static_cast<std::size_t>(std::max(1, network.ports_per_node));
+    const auto mine = std::ranges::find(hosts_.fleets, &v, &HostFleet::view);
+    const auto nodes =
+        static_cast<std::size_t>(v.fleet->count) + static_cast<std::size_t>(v.fleet->spares);
+    const auto per_node =
+        static_cast<std::size_t>(std::max(1, v.hosts / std::max(1, v.fleet->count)));
+    for (std::size_t n = 0; n < nodes && mine != hosts_.fleets.end(); ++n) {
+      const std::size_t at = (port + n * per_node * ports) / rails;
+      Seat seat = seats[std::min(at, seats.size() - 1)];
+      seat.site = site;
+      const int from = static_cast<int>(n) * mine->hosts_per_node + 1;
+      units_[seat].push_back(
+          {static_cast<std::size_t>(mine - hosts_.fleets.begin()), from, mine->hosts_per_node});
+    }
+    return nodes * per_node;
   }
 
   std::string add_leaf(std::string name, const std::vector<HostRange>& hosts) {
@@ -152,13 +169,13 @@ class TreeBuilder {
   }
 
   std::vector<std::string> add_units() {
-    std::map<int, std::vector<std::string>> pods;
+    std::map<std::pair<int, int>, std::vector<std::string>> pods;  // by site and pod
     std::vector<TreeSwitch> above;
     const int width = digits_of(static_cast<int>(units_.size()));
     int number = 0;
     for (const auto& [seat, nodes] : units_) {
       const std::string name = fmt::format("su-{:0{}}", ++number, width);
-      pods[seat.pod].push_back(name);
+      pods[{seat.site, seat.pod}].push_back(name);
       const bool domains = std::ranges::any_of(nodes, [](auto& r) { return r.count > 1; });
       if (!domains) {
         add_leaf(name, nodes);
@@ -177,7 +194,8 @@ class TreeBuilder {
   }
 
   // A single pod needs no switch of its own above its units: the root does.
-  std::vector<std::string> add_pods(const std::map<int, std::vector<std::string>>& pods) {
+  std::vector<std::string> add_pods(
+      const std::map<std::pair<int, int>, std::vector<std::string>>& pods) {
     if (pods.size() == 1) return pods.begin()->second;
     std::vector<std::string> names;
     for (const auto& [pod, units] : pods) {

@@ -162,9 +162,11 @@ std::string mig_class(const std::string& profile) {
 
 std::string claim_name(const HostFleet& fleet) { return fleet.name() + "-host"; }
 
-Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSource& source) {
-  const auto plan = plan_of(review, source);
+Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSource& source,
+                                     const KubernetesOptions& options) {
+  auto plan = plan_of(review, source);
   if (!plan) return std::unexpected(plan.error());
+  plan->ray = options.ray;
   EmittedFiles files = {{"gpu-operator-values.yaml", operator_values(*plan)},
                         {"label-nodes.sh", label_script(*plan), true},
                         {"queues.yaml", queues_yaml(*plan)}};
@@ -180,10 +182,21 @@ Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSourc
   } else {
     gather(faults, storage.error());
   }
-  const auto jobs = job_files(*plan);
-  if (!jobs) gather(faults, jobs.error());
+  auto buckets = buckets_yaml(*plan);
+  if (buckets) {
+    add("buckets.yaml", std::move(*buckets));
+  } else {
+    gather(faults, buckets.error());
+  }
+  add("isolation.yaml", isolation_yaml(*plan));
+  for (const auto& more : {job_files(*plan), service_files(*plan)}) {
+    if (more) {
+      files.insert(files.end(), more->begin(), more->end());
+    } else {
+      gather(faults, more.error());
+    }
+  }
   if (!faults.empty()) return std::unexpected(std::move(faults));
-  files.insert(files.end(), jobs->begin(), jobs->end());
   std::ranges::sort(files, {}, &EmittedFile::path);
   if (faults = check_all(files); !faults.empty()) return std::unexpected(std::move(faults));
   return files;

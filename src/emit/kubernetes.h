@@ -6,7 +6,12 @@
 //                   attribute (memory, NVLink domain) and not by product name
 //   mig.yaml        slices of the GPUs, for the MIG manager (mig-parted)
 //   storage.yaml    a storage class and a claim for each tier that a pod can mount
-//   job-NAME.yaml   a JobSet for each training run with the planned layout and checkpoint interval
+//   buckets.yaml    a bucket a tenant on each object store (COSI)
+//   job-NAME.yaml   a JobSet for each training run with the planned layout and checkpoint interval,
+//                   or a RayJob where asked
+//   service-NAME.yaml   for each service a Deployment of the planned replicas, a Service, an
+//                   autoscaler from the mean traffic's replicas to the peak's, a disruption budget
+//   isolation.yaml  a NetworkPolicy for each tenant that must be isolated
 //   gpu-operator-values.yaml   Helm values of the NVIDIA GPU operator
 //
 // Every object is read back and held against facts about the published schemas (data/emit/
@@ -23,7 +28,11 @@
 
 namespace orrery::emit {
 
-Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSource& source);
+struct KubernetesOptions {
+  bool ray = false;  // runs as RayJobs (KubeRay) and not as JobSets
+};
+Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSource& source,
+                                     const KubernetesOptions& options = {});
 
 // What a check looked at, for people: "Job v1 batch: 12 fields checked, 2 not known".
 struct KindCheck {

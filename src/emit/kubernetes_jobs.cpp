@@ -176,6 +176,11 @@ std::string job_yaml(const KubePlan& plan, const plan::TrainView& train, const s
 
 }  // namespace
 
+void add_run_pod(YamlWriter& yaml, const KubePlan& plan, const plan::TrainView& train,
+                 const std::string& name) {
+  add_pod(yaml, plan, train, name);
+}
+
 Result<std::string> storage_yaml(const KubePlan& plan) {
   YamlWriter yaml;
   Diagnostics faults;
@@ -208,7 +213,8 @@ Result<EmittedFiles> job_files(const KubePlan& plan) {
       faults.insert(faults.end(), name.error().begin(), name.error().end());
       continue;
     }
-    files.push_back({"job-" + *name + ".yaml", job_yaml(plan, train, *name)});
+    files.push_back({"job-" + *name + ".yaml",
+                     plan.ray ? ray_job_yaml(plan, train, *name) : job_yaml(plan, train, *name)});
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return files;

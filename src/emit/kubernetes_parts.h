@@ -41,6 +41,7 @@ struct KubePlan {
   bool topology = false;  // placement follows the fabric
   bool pods = false;      // the fabric has pods above its units
   bool domains = false;   // hosts share NVLink domains
+  bool ray = false;       // training runs as RayJobs
 };
 
 const Tenant& tenant_of(const KubePlan& plan, const design::Workload& workload);
@@ -52,6 +53,14 @@ std::string operator_values(const KubePlan& plan);
 std::string label_script(const KubePlan& plan);
 Result<std::string> storage_yaml(const KubePlan& plan);  // empty where no tier can be mounted
 Result<EmittedFiles> job_files(const KubePlan& plan);
+Result<EmittedFiles> service_files(const KubePlan& plan);
+std::string isolation_yaml(const KubePlan& plan);        // empty where no tenant asks for it
+Result<std::string> buckets_yaml(const KubePlan& plan);  // empty without an object store
+// For job_files, with what a pod of a run has: its node, container, mounts.
+std::string ray_job_yaml(const KubePlan& plan, const plan::TrainView& train,
+                         const std::string& name);
+void add_run_pod(YamlWriter& yaml, const KubePlan& plan, const plan::TrainView& train,
+                 const std::string& name);
 
 // apiVersion, kind and metadata; leaves the object open for its spec.
 struct ObjectHead {

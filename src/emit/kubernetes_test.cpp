@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "emit/review_fixture.h"
 
 namespace orrery::emit {
@@ -56,6 +58,50 @@ TEST(EmitKubernetes, ATrainingRunIsAJobSetWithThePlan) {
                          HasSubstr("ORRERY_CHECKPOINT_INTERVAL_S")));
   // 80 GB, less what the driver keeps.
   EXPECT_THAT(text_of(files, "devices.yaml"), HasSubstr("memory.compareTo(quantity('70Gi')) >= 0"));
+}
+
+// What the plan says of a service stands in its files.
+TEST(EmitKubernetes, AServiceIsADeploymentWithItsScaler) {
+  const auto r = reviewed(read_template("inference-pod"));
+  const EmittedFiles files = kubernetes_of(*r);
+  ASSERT_FALSE(r->review->serves.empty());
+  const plan::ServeView& s = r->review->serves.front();
+  const std::string text = text_of(files, "service-" + s.label + ".yaml");
+  EXPECT_THAT(text, AllOf(HasSubstr("kind: Deployment\n"), HasSubstr("kind: Service\n"),
+                          HasSubstr("kind: HorizontalPodAutoscaler\n"),
+                          HasSubstr("kind: PodDisruptionBudget\n")));
+  const std::string replicas = std::to_string(static_cast<int>(std::ceil(s.replicas)));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("  replicas: " + replicas + '\n'),
+                    HasSubstr("maxReplicas: " + replicas + '\n'),
+                    HasSubstr("nvidia.com/gpu: " + std::to_string(s.devices_per_replica) + '\n')));
+}
+
+TEST(EmitKubernetes, AnIsolatedTenantMayOnlySpeakToItself) {
+  design::Design design = read_template("inference-pod");
+  EXPECT_THAT(text_of(kubernetes_of(*reviewed(design)), "isolation.yaml"), HasSubstr("no file"));
+  design.workloads.front().terms.isolate_tenant = true;
+  const std::string policy = text_of(kubernetes_of(*reviewed(design)), "isolation.yaml");
+  EXPECT_THAT(policy,
+              AllOf(HasSubstr("kind: NetworkPolicy\n"), HasSubstr("podSelector: {}\n"),
+                    HasSubstr("policyTypes: [Ingress, Egress]\n"), HasSubstr("port: 53\n")));
+}
+
+TEST(EmitKubernetes, AnObjectStoreIsClaimedByEveryTenant) {
+  const auto r = reviewed(read_template("cloud-rental"));
+  const std::string buckets = text_of(kubernetes_of(*r), "buckets.yaml");
+  EXPECT_THAT(buckets, AllOf(HasSubstr("kind: BucketClaim\n"), HasSubstr("protocols: [S3]\n")));
+}
+
+TEST(EmitKubernetes, ARunIsARayJobWhereAsked) {
+  const auto r = reviewed(read_template("cloud-rental"));
+  const auto files = emit_kubernetes(*r->review, r->source, {.ray = true});
+  ASSERT_TRUE(files) << to_text(files.error());
+  const plan::TrainView& train = r->review->trains.front();
+  const std::string job = text_of(*files, "job-" + train.label + ".yaml");
+  EXPECT_THAT(job, AllOf(HasSubstr("kind: RayJob\n"),
+                         HasSubstr("minReplicas: " + std::to_string(train.hosts) + '\n'),
+                         HasSubstr("nvidia.com/gpu: 8\n")));
 }
 
 std::string faults_of(std::string_view yaml) {

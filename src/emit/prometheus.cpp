@@ -133,6 +133,32 @@ std::string counters_csv(const WatchRules& rules, const std::vector<std::string>
   return out;
 }
 
+// One entry an alert, as the rules have it: what it means, the first command, what to do. The texts
+// are our table's; labels stand in them as <label>, which Markdown would take for a tag.
+std::string as_markdown(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string runbook_md(const WatchRules& rules, const EmitSource& source) {
+  std::string out = "# Runbook\n\nOf the design with digest " + source.digest +
+                    ". `<label>` stands for the label of the alert that fired.\n";
+  std::string last;
+  for (const Alert& a : rules.alerts) {
+    if (a.name == last) continue;  // one entry for all workloads and tiers
+    last = a.name;
+    out += fmt::format("\n## {} ({})\n\n{}.\n\nFirst: `{}`\n\nThen: {}\n", a.name, a.severity,
+                       as_markdown(a.summary), a.command, as_markdown(a.action));
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<EmittedFiles> emit_prometheus(const plan::Review& review, const EmitSource& source) {
@@ -160,6 +186,7 @@ Result<EmittedFiles> emit_prometheus(const plan::Review& review, const EmitSourc
   if (counters.find("DCGM_") != std::string::npos) {
     files.push_back({.path = "dcgm_counters.csv", .text = head + counters});
   }
+  files.push_back({.path = "runbook.md", .text = runbook_md(*rules, source)});
   std::ranges::sort(files, {}, &EmittedFile::path);
   return files;
 }

@@ -15,9 +15,16 @@ constexpr double kMemoryForJobs = 0.95;
 // Slurm's own default of a job without a limit is the partition's; a backfill that knows no end
 // times cannot fill. A day is a guess that users are meant to better.
 constexpr std::string_view kDefaultTime = "1-00:00:00";
-// Between a node that stops answering and DOWN. Below this slurmctld's own pings are late.
-constexpr double kSlurmdTimeoutLeast = 30;
-constexpr double kSlurmdTimeoutUsual = 60;
+// Between a node's last answer and DOWN. slurmctld asks every third of it, so a dead node is found
+// after 1 to 4/3 of it: three quarters of what the design allows for detection. Below 5 s one late
+// answer is enough.
+constexpr double kSlurmdTimeoutLeast = 5;
+constexpr double kTimeoutOfDetection = 0.75;
+// A question to a daemon that is gone is repeated for as long as MessageTimeout (10 s by default),
+// and DOWN comes in the third round of questions: quick detection wants a short one. With both a
+// job of a killed slurmd runs again within 15 s (tests/recovery_live_test).
+constexpr int kMessageTimeoutQuick = 3;
+constexpr Seconds kQuickDetection = seconds(20);
 
 std::string key(std::string_view name, std::string_view value) {
   return fmt::format("{}={}\n", name, value);
@@ -88,11 +95,21 @@ long long memory_mib(const HostShape& shape) {
   return static_cast<long long>(*shape.memory * kMemoryForJobs / mib(1));
 }
 
+constexpr std::string_view kTimeoutNote =
+    R"(# A node that gives no answer for SlurmdTimeout is down and its jobs move; every node is asked
+# three times in it. A node that hangs as long loses its jobs too, and with a short MessageTimeout
+# a busy slurmctld refuses commands sooner: raise them where that happens
+# (scheduler: { recovery: { detect: 60 s } }).
+)";
+
 std::string timeout_lines(const SlurmPlan& plan) {
   const auto detect = plan.review.design().scheduler.recovery.detect;
-  const double wanted = detect ? *detect / seconds(1) : kSlurmdTimeoutUsual;
-  return key("SlurmdTimeout",
-             std::to_string(static_cast<int>(std::ceil(std::max(kSlurmdTimeoutLeast, wanted))))) +
+  const double wanted = detect ? kTimeoutOfDetection * (*detect / seconds(1)) : 0;
+  const bool is_quick = !detect || *detect <= kQuickDetection;
+  return std::string(kTimeoutNote) +
+         (is_quick ? key("MessageTimeout", std::to_string(kMessageTimeoutQuick)) : std::string()) +
+         key("SlurmdTimeout",
+             std::to_string(static_cast<int>(std::floor(std::max(kSlurmdTimeoutLeast, wanted))))) +
          key("SlurmctldTimeout", "120") + key("KillWait", "30") + key("ReturnToService", "1") +
          key("JobRequeue", "1");
 }

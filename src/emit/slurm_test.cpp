@@ -46,9 +46,23 @@ TEST(EmitSlurm, PreemptionOpensASecondDoor) {
   const EmittedFiles files = slurm_of(*r);
   EXPECT_THAT(text_of(files, "slurm.conf"),
               AllOf(HasSubstr("PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n"),
-                    HasSubstr("bf_job_part_count_reserve=1"), HasSubstr("SlurmdTimeout=60\n")));
+                    HasSubstr("bf_job_part_count_reserve=1"), HasSubstr("SlurmdTimeout=45\n")));
   EXPECT_THAT(text_of(files, "nodes.conf"),
               HasSubstr("PartitionName=train-preemptible Nodes=train-[001-127] Default=NO"));
+}
+
+// slurmctld asks three times in it, so a dead node is found within 4/3 of it.
+TEST(EmitSlurm, TheTimeoutFitsWhatTheDesignAllowsForDetection) {
+  design::Design design = read_template("superpod-h100");
+  const auto conf = [&design] { return text_of(slurm_of(*reviewed(design)), "slurm.conf"); };
+  design.scheduler.recovery.detect = seconds(20);
+  EXPECT_THAT(conf(), HasSubstr("MessageTimeout=3\nSlurmdTimeout=15\n"));
+  design.scheduler.recovery.detect = seconds(1);
+  EXPECT_THAT(conf(), HasSubstr("SlurmdTimeout=5\n"));
+  design.scheduler.recovery.detect.reset();
+  EXPECT_THAT(conf(), HasSubstr("MessageTimeout=3\nSlurmdTimeout=5\n"));
+  design.scheduler.recovery.detect = seconds(60);
+  EXPECT_THAT(conf(), testing::Not(HasSubstr("MessageTimeout=")));
 }
 
 TEST(EmitSlurm, TheSubmitScriptCarriesThePlan) {

@@ -28,7 +28,8 @@ struct Provider {
 };
 constexpr Provider kProviders[] = {{"aws", "aws", "hashicorp/aws", "~> 6.0"},
                                    {"gcp", "google", "hashicorp/google", "~> 7.0"},
-                                   {"azure", "azurerm", "hashicorp/azurerm", "~> 4.0"}};
+                                   {"azure", "azurerm", "hashicorp/azurerm", "~> 4.0"},
+                                   {"coreweave", "kubernetes", "hashicorp/kubernetes", "~> 2.30"}};
 
 const Provider* find_provider(std::string_view id) {
   const auto at = std::ranges::find(kProviders, id, &Provider::id);
@@ -78,7 +79,7 @@ Result<RentedPart> part_of(const plan::Review& review, const machine::Fleet& vie
         {.code = "emit.provider",
          .place = place(".rent.provider"),
          .what = fmt::format("no Terraform is written for provider {}", comment_text(provider, 40)),
-         .why = "instance blocks are known for aws, gcp and azure",
+         .why = "machines are known how to be asked for at aws, gcp, azure and coreweave",
          .fix = "rent there, or describe the fleet to that provider's own tools"});
   }
   const InstanceChoice choice = instance_for(provider, view);
@@ -120,6 +121,10 @@ std::string versions_tf(const EmitSource& source, const std::set<std::string>& p
     hcl.begin("provider", {"azurerm"}).expression("subscription_id", "var.azure_subscription");
     hcl.begin("features").end().end();
   }
+  if (providers.contains("coreweave")) {
+    hcl.begin("provider", {"kubernetes"});
+    hcl.expression("config_path", "var.coreweave_kubeconfig").end();
+  }
   return stamp(source, "#") + '\n' + hcl.result();
 }
 
@@ -156,6 +161,9 @@ std::vector<Variable> variables_for(const std::string& provider,
             {"gcp_zone", "One zone, so that they can stand together"},
             {"gcp_image", "Image with the accelerator's driver"},
             {"gcp_subnetwork", "Subnetwork of the region"}};
+  }
+  if (provider == "coreweave") {
+    return {{"coreweave_kubeconfig", "Path of the cluster's kubeconfig"}};
   }
   return {{"azure_subscription", "Subscription that pays"},
           {"azure_location", "Where the instances run", region},

@@ -1,6 +1,7 @@
 // The instance blocks of AWS, Google Cloud and Azure.
 #include <fmt/core.h>
 
+#include "emit/escape.h"
 #include "emit/hcl_writer.h"
 #include "emit/terraform_parts.h"
 
@@ -99,6 +100,18 @@ void azure_fleet(HclWriter& hcl, const RentedPart& p) {
   hcl.expression("subnet_id", "var.azure_subnet_id").end().end().end();
 }
 
+// Machines there are nodes of a Kubernetes cluster, asked for as a pool of it.
+void coreweave_fleet(HclWriter& hcl, const RentedPart& p) {
+  hcl.begin("resource", {"kubernetes_manifest", p.name});
+  hcl.expression(
+      "manifest",
+      fmt::format("{{ apiVersion = \"compute.coreweave.com/v1alpha1\", kind = \"NodePool\", "
+                  "metadata = {{ name = {0} }}, spec = {{ computeClass = \"default\", "
+                  "instanceType = {1}, targetNodes = {2}, nodeLabels = {{ fleet = {0} }} }} }}",
+                  hcl_string(p.name), hcl_string(p.instance.name), p.hosts));
+  hcl.end();
+}
+
 }  // namespace
 
 std::string fleet_tf(const RentedPart& part) {
@@ -106,6 +119,7 @@ std::string fleet_tf(const RentedPart& part) {
   if (part.provider == "aws") aws_fleet(hcl, part);
   if (part.provider == "gcp") gcp_fleet(hcl, part);
   if (part.provider == "azure") azure_fleet(hcl, part);
+  if (part.provider == "coreweave") coreweave_fleet(hcl, part);
   return hcl.result();
 }
 
@@ -113,6 +127,9 @@ std::string output_of(const RentedPart& part) {
   if (part.provider == "aws") return fmt::format("aws_instance.{}[*].private_ip", part.name);
   if (part.provider == "gcp") {
     return fmt::format("google_compute_instance.{}[*].network_interface[0].network_ip", part.name);
+  }
+  if (part.provider == "coreweave") {
+    return fmt::format("kubernetes_manifest.{}.manifest.metadata.name", part.name);
   }
   return fmt::format("azurerm_linux_virtual_machine_scale_set.{}.unique_id", part.name);
 }

@@ -186,13 +186,26 @@ TEST(EmitTerraform, GcpTakesTheSitesRegion) {
   EXPECT_NE(instance->find("reservation_affinity"), nullptr);
 }
 
+// The rental template itself.
+TEST(EmitTerraform, MachinesOfCoreWeaveAreAPoolOfNodes) {
+  const auto r = reviewed(read_template("cloud-rental"));
+  const auto files = emit_terraform(*r->review, r->source);
+  ASSERT_TRUE(files) << to_text(files.error());
+  const std::string& name = r->review->fleets().front().fleet->name;
+  const std::string fleet = text_of(*files, "fleet-" + name + ".tf");
+  EXPECT_THAT(fleet, testing::AllOf(testing::HasSubstr("kind = \"NodePool\""),
+                                    testing::HasSubstr("instanceType = \"gd-8xh100ib-i128\""),
+                                    testing::HasSubstr("targetNodes = 32")));
+  EXPECT_THAT(text_of(*files, "variables.tf"), testing::HasSubstr("coreweave_kubeconfig"));
+}
+
 TEST(EmitTerraform, RefusesWhatNobodyRents) {
   const auto code = [](const std::string& text) {
     const auto r = reviewed(read_text(text));
     const auto files = emit_terraform(*r->review, r->source);
     return files ? std::string("written") : files.error().front().code;
   };
-  EXPECT_EQ(code(design_text("coreweave", "reserved")), "emit.provider");
+  EXPECT_EQ(code(design_text("lambda", "reserved")), "emit.provider");
   EXPECT_EQ(code(design_text("azure", "spot", "dgx-b200")), "emit.instance");
   const auto owned = reviewed(read_template("superpod-h100"));
   EXPECT_EQ(emit_terraform(*owned->review, owned->source).error().front().code,

@@ -39,6 +39,11 @@ YamlWriter& YamlWriter::begin(std::string_view key) {
   return *this;
 }
 
+YamlWriter& YamlWriter::empty(std::string_view key) {
+  line(yaml_text(key) + ": {}");
+  return *this;
+}
+
 YamlWriter& YamlWriter::end() {
   --depth_;
   return *this;

@@ -13,7 +13,8 @@ class YamlWriter {
  public:
   YamlWriter& begin(std::string_view key);  // "key:", then its fields or items
   YamlWriter& end();
-  YamlWriter& item();  // "- ", then its fields
+  YamlWriter& empty(std::string_view key);  // "key: {}"
+  YamlWriter& item();                       // "- ", then its fields
   YamlWriter& end_item();
 
   YamlWriter& text(std::string_view key, std::string_view value);

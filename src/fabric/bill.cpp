@@ -122,8 +122,10 @@ catalog::Bill fabric_bill(const Topology& t, const BillParts& parts, const std::
                parts.node_module);
   }
   if (!direct) {
-    add_optics(bill, section, "switch optics (twin-port)",
-               switch_modules(t, parts.copper_node_links), parts.switch_module);
+    if (!parts.co_packaged) {
+      add_optics(bill, section, "switch optics (twin-port)",
+                 switch_modules(t, parts.copper_node_links), parts.switch_module);
+    }
     if (!parts.copper_node_links) {
       add_optics(bill, section, "node optics", node_modules(t, parts.nics_per_node_module),
                  parts.node_module);

@@ -36,7 +36,15 @@ struct Work {
   double out_share = 1;
   double crossings = 0;  // network latencies in a row
   double fill = 1;       // of an all_reduce's pipeline
+  double hops = 0;       // links in a row that a host of eight does not have
 };
+
+// Across domains a library chains the ranks of each one before (tree) or between (ring) the
+// crossings. A host's eight are in the launch; racks have more: GB200 over two racks is 150 us
+// slower at 64 and 128 MiB than a host's chain would be, 1.4 us a link and phase (NCCL's tuner has
+// 0.6 to 4 by protocol).
+constexpr double kChainHop = 1.4e-6;
+constexpr double kHostChain = 8;
 
 // After the first, a ring's crossings overlap with the posting of the next: NCCL's low-latency hop
 // is 2.7 us where a tree's level is 5 with its flush. Assumption: a third.
@@ -61,7 +69,8 @@ Work ring_work(const LinkHierarchy& l, workload::Collective kind, const Shape& s
           .in_share = l.scaleup.ring_share,
           .out_share = l.network.share,
           .crossings = s.k > 1 ? phases(kind) * (1 + (s.k - 2) * kRingCrossing) : 0,
-          .fill = phases(kind) / 2 * std::sqrt(s.n / 8)};
+          .fill = phases(kind) / 2 * std::sqrt(s.n / 8),
+          .hops = s.k > 1 ? phases(kind) * s.k * std::max(0.0, s.g - kHostChain) : 0};
 }
 
 Work tree_work(const LinkHierarchy& l, const Shape& s) {
@@ -70,7 +79,8 @@ Work tree_work(const LinkHierarchy& l, const Shape& s) {
           .in_share = l.scaleup.ring_share,
           .out_share = l.network.share,
           .crossings = 2 * s.log2_k,
-          .fill = s.g > 8 ? std::sqrt(s.g / 8) : 1};
+          .fill = s.g > 8 ? std::sqrt(s.g / 8) : 1,
+          .hops = s.k > 1 ? 2 * std::max(0.0, s.g - kHostChain) : 0};
 }
 
 bool has_nvls(const LinkHierarchy& l, const Shape& s) {
@@ -143,7 +153,7 @@ double fixed_time(const LinkHierarchy& l, const Work& w, const Shape& s) {
   double fixed =
       l.scaleup.launch.base() + l.host_launch.base() + w.crossings * l.network.latency.base();
   if (l.in_graph) fixed -= std::min(l.graph_saving.base(), 0.5 * fixed);
-  return fixed * (1 + l.protocol.extra * s.past_step);
+  return fixed * (1 + l.protocol.extra * s.past_step) + w.hops * kChainHop;
 }
 
 Timed time_of(const LinkHierarchy& l, const Rates& r, const Work& w, const Shape& s) {

@@ -4,6 +4,7 @@
 // n ranks in k domains of g = n/k, S bytes as nccl-tests counts them. For each algorithm
 //   T = L (1 + c S/(S + S_e)) + w + r w F / (r w + F)
 //   L = launch + crossings * network latency;  c, S_e: the low-latency protocols end near S_e
+//   across domains of more than eight ranks (racks) also 1.4 us for each rank more that is chained
 //   w = (t_in^6 + t_out^6)^(1/6) to 0.1 %, the slower level with interference from the other
 //   t_in = W_in / (share * scale-up rate), t_out = W_out / (share * NIC rate)
 //   last term: a pipeline that fills: small messages run 1 + r slower, large ones pay F once

@@ -26,6 +26,16 @@ std::optional<NodePower> node_power_of(const catalog::Node& node,
   return power;
 }
 
+NodePower capped(NodePower node, Watts allowed) {
+  const Watts sustained = node.accelerators * (node.peak / node.nameplate);
+  if (sustained > allowed) node.peak -= sustained - allowed;
+  if (node.accelerators > allowed) node.nameplate -= node.accelerators - allowed;
+  // No cap takes a node below what it draws while it does nothing.
+  node.nameplate = max(node.nameplate, node.idle);
+  node.peak = min(max(node.peak, node.idle), node.nameplate);
+  return node;
+}
+
 Watts power_at_utilisation(const NodePower& node, double utilisation, double exponent) {
   const double u = std::clamp(utilisation, 0.0, 1.0);
   return node.idle + (node.peak - node.idle) * math::pow(u, exponent);

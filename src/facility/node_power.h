@@ -51,6 +51,10 @@ struct NodePower {
 std::optional<NodePower> node_power_of(const catalog::Node& node,
                                        const catalog::Accelerator* accelerator);
 
+// With its accelerators held to `allowed` together: off the nameplate at once, off the sustained
+// peak only where they would draw more than that.
+NodePower capped(NodePower node, Watts allowed);
+
 // L1. utilisation in [0, 1]; more load never draws less.
 Watts power_at_utilisation(const NodePower& node, double utilisation, double exponent = 1.0);
 

@@ -77,6 +77,15 @@ std::vector<const catalog::CoolingMethod*> methods_that_carry(
   return carrying;
 }
 
+bool wants_air(std::string_view node_cooling) { return node_cooling.starts_with("air"); }
+
+bool suits(std::string_view node_cooling, std::string_view method_id) {
+  if (method_id.starts_with("immersion")) return true;
+  const bool plates = node_cooling.starts_with("direct-to-chip");
+  if (!plates && !wants_air(node_cooling)) return true;
+  return plates == method_id.starts_with("direct-to-chip");
+}
+
 const catalog::CoolingMethod* method_needed(Watts rack_power,
                                             std::span<const catalog::CoolingMethod> methods) {
   const auto carrying = methods_that_carry(rack_power, methods);

@@ -11,6 +11,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catalog/site_facts.h"
@@ -51,6 +52,13 @@ RackFit fit_rack(const RackRequest& request, const catalog::CoolingMethod& metho
 
 // Racks for `nodes`; 0 where none fits.
 int racks_needed(int nodes, const RackFit& fit);
+
+// Whether a node built for `node_cooling` (the catalog's words: "air", "direct-to-chip + air")
+// can stand in a hall of the method. Air-cooled nodes want air, at the door's coil if need be;
+// cold plates want direct-to-chip. A tank takes either once it is rebuilt for it; a node whose row
+// says nothing suits all.
+bool wants_air(std::string_view node_cooling);
+bool suits(std::string_view node_cooling, std::string_view method_id);
 
 // The method that carries such a rack at the lowest capital cost per kW; nullptr where none does.
 const catalog::CoolingMethod* method_needed(Watts rack_power,

@@ -45,4 +45,8 @@ struct LemonEvidence {
 
 double lemon_odds(const LemonEvidence& evidence, const LemonPrior& prior);
 
+// The fleet's own rate of one node, after `nodes` were watched for so long and their failures,
+// faded to now, come to `weight`: the published rate at first, what was seen later.
+PerSecond fleet_rate(double weight, double nodes, Seconds watched, const LemonPrior& prior);
+
 }  // namespace orrery::failure

@@ -5,8 +5,13 @@
 //   hazard(t)  = (k/eta) (t/eta)^(k-1)                            Weibull; k < 1 is burn-in
 // Base rates are published failures per 1000 node-days of 8-GPU nodes, in
 // data/calibration/node_failure_rates.csv with their sources (Llama 3, arXiv 2407.21783: 3.79; Meta
-// RSC, arXiv 2410.21680: 6.50 and 2.34). Fleets differ by 3x and one fleet's own rows by more, so a
-// rate carries its range. Wrong for correlated failures (a rack, a cooling loop, a software push).
+// RSC, arXiv 2410.21680: 23.7 for jobs of 1,024 GPUs, of which hardware is 6.5). A run of many
+// nodes is only made where nodes are burnt in and watched, so that the published rate of a node
+// falls with the size of the run:
+//   ln rate = a + b ln(nodes), nodes within 128 .. 2048; least squares over the published runs
+//   80 % interval: rate / f .. rate f,  ln f = t s sqrt(1 + 1/n + (x - mean x)^2 / Sxx)
+// Wrong for correlated failures (a rack, a cooling loop, a software push), and for a fleet that is
+// unlike the published ones: its own rate says more.
 #pragma once
 
 #include <string>
@@ -29,12 +34,41 @@ struct NodeFailureRate {
   PerSecond per_node;
   PerSecond low;  // 80 % interval
   PerSecond high;
+  double nodes = 1;            // of the run that it was counted on
+  bool interruptions = false;  // of a run, by whatever cause; else hardware alone, or assumed
   std::string source;
   std::string confidence;  // "high", "medium", "low"
 };
 
 Result<std::vector<NodeFailureRate>> read_node_failure_rates(const CsvTable& table);
 const NodeFailureRate* find_rate(const std::vector<NodeFailureRate>& all, std::string_view id);
+
+// What the published runs say of a run of so many nodes of eight accelerators.
+struct PublishedRate {
+  PerSecond per_node;
+  double factor = 1;  // the 80 % interval, either way
+  double fleets = 0;  // runs behind it
+  double apart = 1;   // the highest published rate over the lowest
+};
+// Zero where fewer than four runs are known.
+PublishedRate published_rate(const std::vector<NodeFailureRate>& all, double nodes);
+
+// Half of the 80 % interval, as a factor, of a rate that a fleet has counted itself: Poisson over
+// the failures it was taken from, and what moves from one season to the next. Without a count, 1.5.
+double own_rate_factor(double observed);
+
+// What interrupts a run, as shares of all interruptions.
+struct FailureCause {
+  std::string id;  // "hang"
+  std::string label;
+  double share = 0;
+  double low = 0;
+  double high = 0;
+  std::string source;
+};
+Result<std::vector<FailureCause>> read_failure_causes(const CsvTable& table);
+// 0 where there is no such cause.
+double share_of_cause(const std::vector<FailureCause>& all, std::string_view id);
 
 // A share of nodes that fail m times as often as the rest. share 0 is a uniform fleet.
 struct LemonMix {

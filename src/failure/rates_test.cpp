@@ -37,6 +37,38 @@ TEST(Rates, MetaRscProjection) {
   EXPECT_NEAR(job_mtbf(131072.0 / 8, rate_of("meta-rsc-1")) / hours(1), 0.23, 0.006);
 }
 
+// Six published runs; by numpy's least squares on ln nodes within 128 .. 2048, and Student's t of
+// four degrees: 16.58 at 128 nodes, 3.17 at 1200, 2.13 at 2048, by factors of 2.68 to 2.86.
+TEST(Rates, PublishedRunsFailLessANodeTheLargerTheyAre) {
+  const auto all = published();
+  const auto at = [&](double nodes) { return published_rate(all, nodes); };
+  EXPECT_NEAR(at(128).per_node / per_1000_node_days(1), 16.58, 0.02);
+  EXPECT_NEAR(at(1200).per_node / per_1000_node_days(1), 3.17, 0.01);
+  EXPECT_NEAR(at(2048).per_node / per_1000_node_days(1), 2.13, 0.01);
+  EXPECT_NEAR(at(128).factor, 2.68, 0.01);
+  EXPECT_NEAR(at(2048).factor, 2.86, 0.01);
+  EXPECT_EQ(at(8).per_node, at(128).per_node) << "too few small runs to follow the trend";
+  EXPECT_EQ(at(20000).per_node, at(2048).per_node);
+  EXPECT_NEAR(at(512).apart, 23.7 / 2.2, 0.01);
+  EXPECT_EQ(published_rate({}, 128).per_node, PerSecond(0));
+}
+
+TEST(Rates, AFleetsOwnCountNarrowsItsRate) {
+  EXPECT_DOUBLE_EQ(own_rate_factor(0), 1.5);
+  EXPECT_NEAR(own_rate_factor(419), std::exp(1.2816 * std::sqrt(1.0 / 419 + 0.04)), 1e-12);
+  EXPECT_LT(own_rate_factor(419), 1.31);
+  EXPECT_GT(own_rate_factor(4), 1.9);
+}
+
+TEST(Rates, CausesAddUpToOne) {
+  const auto causes =
+      read_failure_causes(catalog::shipped().table("calibration/failure_causes.csv").value());
+  ASSERT_TRUE(causes);
+  EXPECT_NEAR(share_of_cause(*causes, "hang"), std::sqrt(7.0 / 419 * 0.125), 0.001);
+  EXPECT_NEAR(share_of_cause(*causes, "accelerator"), 268.0 / 419 * 0.972, 0.005);
+  EXPECT_EQ(share_of_cause(*causes, "gremlins"), 0);
+}
+
 TEST(Rates, LemonsRaiseTheMeanAndCarryMostFailures) {
   const LemonMix mix{.share = 0.15, .multiplier = 5};
   const PerSecond base = per_1000_node_days(10);

@@ -22,7 +22,7 @@ class Actor {
  public:
   Actor(const ClusterLook& view, RecoveryMemory& memory, const RecoveryPolicy& policy,
         Decision& decision)
-      : view_(view), memory_(memory), policy_(policy), decision_(decision) {
+      : view_(view), memory_(memory), policy_(policy), decision_(decision), fleet_(view.well) {
     for (const NodeView& node : view.nodes) {
       if (node.spare) continue;
       ++fleet_;
@@ -68,12 +68,6 @@ class Actor {
     }
   }
 
-  // For what must not be done again once it was done, whatever is seen later.
-  void ask_once(RecoveryAction action) {
-    const Attempt* a = attempt(action.key);
-    if (!a || !a->good) ask(std::move(action));
-  }
-
   void tell(const std::string& key, std::string why, std::string job = {}) {
     if (memory_.alerted.contains(key)) return;
     RecoveryEvent event{.kind = RecoveryEventKind::alerted, .at = view_.now, .key = key};
@@ -97,12 +91,12 @@ class Actor {
     const bool silent_long = node.silent && !node.down && m.silent_since != Seconds() &&
                              view_.now - m.silent_since >= policy_.silence;
     if (silent_long) take_off(node, m, episode);
-    if (node.down && !m.fenced && wanted_off_.contains(node.name)) fence(node, episode);
+    if (node.down && !m.fenced && wanted_off_.contains(node.name)) fence(node, m);
     if (!m.stood_in_for.empty() && node.spare) {
-      ask_once({.kind = ActionKind::resume_spare,
-                .nodes = {node.name},
-                .why = "stands in for " + m.stood_in_for,
-                .key = "resume/" + node.name + "/" + m.stood_in_for});
+      ask({.kind = ActionKind::resume_spare,
+           .nodes = {node.name},
+           .why = "stands in for " + m.stood_in_for,
+           .key = "resume/" + node.name + "/" + m.stood_in_for});
     }
   }
 
@@ -133,11 +127,12 @@ class Actor {
     return fmt::format("orrery: lemon, odds {} to 1", significant(odds, 2));
   }
 
-  void fence(const NodeView& node, const std::string& episode) {
+  void fence(const NodeView& node, const NodeMemory& m) {
+    if (node.fence == FenceState::under_way) return;
     ask({.kind = ActionKind::fence_node,
          .nodes = {node.name},
          .why = "power off before its work runs elsewhere",
-         .key = "fence" + episode});
+         .key = fence_key(node.name, m)});
   }
 
   void take_off(const NodeView& node, const NodeMemory& m, const std::string& episode) {
@@ -147,7 +142,7 @@ class Actor {
                        "can make sure that they have ended (--fence)",
                        node.name));
     } else if (!m.fenced) {
-      fence(node, episode);
+      fence(node, m);
     } else {
       ask({.kind = ActionKind::down_node,
            .nodes = {node.name},
@@ -160,6 +155,7 @@ class Actor {
     const JobLoss& loss = *m.loss;
     const std::string episode = fmt::format("/{}/{}", job.id, loss.restarts);
     if (m.blamed) return stop(job, m, episode);
+    if (job.phase != JobPhase::pending) take_down_again(job, loss);
     switch (job.phase) {
       case JobPhase::running:
       case JobPhase::starting:
@@ -177,17 +173,33 @@ class Actor {
     }
   }
 
+  // The controller forgot that a node went down: it shows the lost run, or its end, on a node that
+  // will never answer for it.
+  void take_down_again(const JobView& job, const JobLoss& loss) {
+    if (job.phase != JobPhase::completing && job.restarts > loss.restarts) return;
+    for (const std::string& name : job.nodes) {
+      const NodeView* node = find(name);
+      const auto known = memory_.nodes.find(name);
+      const bool is_out = known != memory_.nodes.end() && known->second.out;
+      if (!node || node->down || node->broken || !is_out) continue;
+      ask({.kind = ActionKind::down_node,
+           .nodes = {name},
+           .why = "orrery: was down before the controller was started again",
+           .key = fmt::format("down/{}/{}", name, known->second.failures)});
+    }
+  }
+
   void stop(const JobView& job, const JobMemory& m, const std::string& episode) {
     tell("blamed" + episode,
          fmt::format("job {} is held: it was lost {} times, the last on {} different nodes soon "
                      "after it started; look at the job, then `scontrol release {}`",
                      job.id, m.losses_total, policy_.crash_loop, job.id),
          job.id);
-    if (job.phase == JobPhase::pending && !job.held) {
-      ask_once({.kind = ActionKind::hold_job,
-                .job = job.id,
-                .why = "lost too often",
-                .key = "hold" + episode});
+    if (job.phase == JobPhase::pending && !job.held && !m.held_seen) {
+      ask({.kind = ActionKind::hold_job,
+           .job = job.id,
+           .why = "lost too often",
+           .key = "hold" + episode});
     }
   }
 
@@ -208,15 +220,23 @@ class Actor {
   void start_again(const JobView& job, const JobLoss& loss, const std::string& episode) {
     const bool waits = job.waits_for_time || job.eligible > view_.now;
     if (job.eligible - view_.now > policy_.hold_max) return;
+    const bool is_young = view_.controller_since != Seconds() &&
+                          view_.now - view_.controller_since < policy_.registering;
+    if (is_young) return;
     const std::vector<std::string> avoid = nodes_to_avoid(loss);
-    if (!avoid.empty()) {
-      ask_once({.kind = ActionKind::exclude_nodes,
-                .job = job.id,
-                .nodes = avoid,
-                .why = loss.nodes.empty() ? "lost there, cause unseen" : "failed and not drained",
-                .key = "exclude" + episode});
+    const bool is_excluded = std::ranges::all_of(avoid, [&job](const std::string& name) {
+      return std::ranges::find(job.avoids, name) != job.avoids.end();
+    });
+    if (!is_excluded) {
+      ask({.kind = ActionKind::exclude_nodes,
+           .job = job.id,
+           .nodes = avoid,
+           .why = loss.nodes.empty() ? "lost there, cause unseen" : "failed and not drained",
+           .key = "exclude" + episode});
     }
-    if (waits) {
+    // Better on a suspect node than not at all.
+    const Attempt* excluding = attempt("exclude" + episode);
+    if (waits && (is_excluded || (excluding && excluding->count >= kRefusalsToTell))) {
       ask({.kind = ActionKind::release_job,
            .job = job.id,
            .why = "off its failed nodes",
@@ -283,9 +303,14 @@ const char* to_text(ActionKind kind) {
 Decision decide(const ClusterLook& view, const RecoveryMemory& memory,
                 const RecoveryPolicy& policy) {
   RecoveryMemory now = memory;
+  return decide_and_remember(view, now, policy);
+}
+
+Decision decide_and_remember(const ClusterLook& view, RecoveryMemory& memory,
+                             const RecoveryPolicy& policy) {
   Decision decision;
-  decision.events = observe(view, now, policy);
-  Actor(view, now, policy, decision).run();
+  decision.events = observe(view, memory, policy);
+  Actor(view, memory, policy, decision).run();
   return decision;
 }
 

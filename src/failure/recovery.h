@@ -9,7 +9,10 @@
 // Nothing is a step of a script: each action follows from what is seen now and from the memory,
 // which is the fold of the events journalled so far. A driver killed at any point therefore goes on
 // where it was: an action that took effect shows in the next look, one that did not is asked for
-// again. Limits: a share of the fleet beyond which no node is drained, and jobs that break nodes.
+// again. No action counts before a look shows it, and what was seen may be undone: a controller
+// that is killed comes back with what it last saved, seconds old. What is then missing is known by
+// the controller's start time and by run numbers that went back, and is asked for once more.
+// Limits: a share of the fleet beyond which no node is drained, and jobs that break nodes.
 // Where it is wrong: a node that is silent may still run its job. Only a fence (a program that
 // powers the node off) makes it certain; without one a silent node is left to Slurm's own timeout.
 #pragma once
@@ -34,9 +37,13 @@ struct JobView {
   Seconds eligible;             // may not start before
   Seconds ended;                // of a failed job
   std::vector<std::string> nodes;
+  std::vector<std::string> avoids;  // known of a job that waits after a run
 
   bool operator==(const JobView&) const = default;
 };
+
+// Of the fence program on a node: off and failed are how its last call ended.
+enum class FenceState { none, under_way, off, failed };
 
 struct NodeView {
   std::string name;
@@ -45,6 +52,8 @@ struct NodeView {
   bool drained = false;  // takes no new work, by anyone's wish
   bool broken = false;   // drained as unfit while its daemon lives: work on it must move
   bool spare = false;    // drained to be kept in reserve
+  std::string job = {};  // that has it, where the port knows; then JobView::nodes may be left out
+  FenceState fence = FenceState::none;
 
   bool operator==(const NodeView&) const = default;
 };
@@ -52,8 +61,11 @@ struct NodeView {
 // As one look found it; jobs sorted by id, nodes by name.
 struct ClusterLook {
   Seconds now;
+  Seconds controller_since;  // when the controller was started; 0: not known
   std::vector<JobView> jobs;
   std::vector<NodeView> nodes;
+  // So many more nodes answer, work and are in service: there is nothing to say of them.
+  int well = 0;
 
   bool operator==(const ClusterLook&) const = default;
 };
@@ -72,7 +84,13 @@ struct RecoveryPolicy {
   // So many losses in a row, each on another node and soon after the start, are the job's doing.
   int crash_loop = 4;
   Seconds crash_run = minutes(10);
-  int losses_max = 50;               // of one job, whatever the cause
+  // Of one job, whatever the cause, beyond thrice what the fleet's own rate gives its nodes.
+  int losses_max = 50;
+  // After a start of the controller: what was seen done and is not any more was forgotten by it.
+  Seconds rollback = seconds(30);
+  // After a start of the controller no job is let go: runs that it forgot still hold their nodes
+  // until those have registered, and a launch beside one fails and holds the job.
+  Seconds registering = seconds(3);
   Seconds settle = seconds(1);       // before an action is asked for again; doubles where refused,
   Seconds settle_max = seconds(60);  // to this at most
 };
@@ -109,5 +127,8 @@ struct Decision {
 
 Decision decide(const ClusterLook& view, const RecoveryMemory& memory,
                 const RecoveryPolicy& policy);
+// The same for a driver that keeps no journal: the events are applied to its memory at once.
+Decision decide_and_remember(const ClusterLook& view, RecoveryMemory& memory,
+                             const RecoveryPolicy& policy);
 
 }  // namespace orrery::failure

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = RecoveryEventKind;
 
-constexpr std::array<std::pair<Kind, const char*>, 14> kKindNames = {{
+constexpr std::array<std::pair<Kind, const char*>, 22> kKindNames = {{
     {Kind::watch_began, "watch_began"},
     {Kind::job_started, "job_started"},
     {Kind::job_lost, "job_lost"},
@@ -24,6 +24,14 @@ constexpr std::array<std::pair<Kind, const char*>, 14> kKindNames = {{
     {Kind::drain_settled, "drain_settled"},
     {Kind::tried, "tried"},
     {Kind::alerted, "alerted"},
+    {Kind::controller_seen, "controller_seen"},
+    {Kind::node_fenced, "node_fenced"},
+    {Kind::fence_failed, "fence_failed"},
+    {Kind::node_forgotten, "node_forgotten"},
+    {Kind::drain_lifted, "drain_lifted"},
+    {Kind::spare_returned, "spare_returned"},
+    {Kind::job_undone, "job_undone"},
+    {Kind::job_held, "job_held"},
 }};
 
 // Keys of actions and alerts read "kind/target/episode": what is over need not be remembered.
@@ -57,10 +65,21 @@ void lose_run(RecoveryMemory& m, const RecoveryEvent& e) {
 
 void regain_run(RecoveryMemory& m, const RecoveryEvent& e) {
   JobMemory& job = m.jobs[e.job];
-  job.loss.reset();
+  job.regained = std::exchange(job.loss, std::nullopt);
+  job.held_seen = false;
   if (job.blamed) job.losses.clear();  // a person let it go on: it is judged anew
   job.blamed = false;
   forget(m, e.job);
+}
+
+// The run it is in, or waits for, has the number that it had before: what followed is forgotten.
+void undo_run(RecoveryMemory& m, const RecoveryEvent& e) {
+  JobMemory& job = m.jobs[e.job];
+  if (!job.loss) job.loss = job.regained.value_or(JobLoss{});
+  job.loss->at = e.at;
+  job.loss->restarts = e.restarts;
+  job.nodes = job.loss->ran_on;
+  job.restarts = e.restarts;
 }
 
 void fail_node(NodeMemory& node, const RecoveryEvent& e, Seconds memory) {
@@ -77,9 +96,6 @@ void try_action(RecoveryMemory& m, const RecoveryEvent& e) {
   ++attempt.count;
   attempt.last = e.at;
   attempt.good = e.good;
-  if (!e.good) return;
-  if (e.key.starts_with("fence/")) m.nodes[e.node].fenced = true;
-  if (e.key.starts_with("resume/")) m.nodes[e.node].stood_in_for.clear();
 }
 
 void apply_to_node(NodeMemory& node, const RecoveryEvent& e, Seconds memory) {
@@ -94,9 +110,22 @@ void apply_to_node(NodeMemory& node, const RecoveryEvent& e, Seconds memory) {
       node.out = false;
       node.fenced = false;
       node.silent_since = {};
+      node.forgotten = {};
+      break;
+    case Kind::node_fenced:
+      node.fenced = true;
+      break;
+    case Kind::node_forgotten:
+      node.wants_drain = node.wants_drain || e.good;
+      node.drain_seen = {};
+      if (node.out) node.forgotten = e.at;
       break;
     case Kind::spare_called:
+      node.serves_for = e.nodes.empty() ? node.stood_in_for : "";
       node.stood_in_for = e.nodes.empty() ? "" : e.nodes.front();
+      break;
+    case Kind::spare_returned:
+      node.serves_for.clear();
       break;
     case Kind::lemon_found:
       node.lemon = true;
@@ -104,6 +133,10 @@ void apply_to_node(NodeMemory& node, const RecoveryEvent& e, Seconds memory) {
       break;
     case Kind::drain_settled:
       node.wants_drain = false;
+      node.drain_seen = e.at;
+      break;
+    case Kind::drain_lifted:
+      node.drain_seen = {};
       break;
     default:
       break;
@@ -142,6 +175,18 @@ void apply(RecoveryMemory& m, const RecoveryEvent& e, Seconds memory) {
     case Kind::job_blamed:
       m.jobs[e.job].blamed = true;
       break;
+    case Kind::job_undone:
+      undo_run(m, e);
+      break;
+    case Kind::job_held:
+      m.jobs[e.job].held_seen = e.good;
+      break;
+    case Kind::controller_seen:
+      m.controller = e.lasted;
+      break;
+    case Kind::fence_failed:
+      m.attempts[e.key].good = false;
+      break;
     case Kind::job_gone:
       m.jobs.erase(e.job);
       forget(m, e.job);
@@ -153,6 +198,7 @@ void apply(RecoveryMemory& m, const RecoveryEvent& e, Seconds memory) {
       m.alerted.insert(e.key);
       break;
     default:
+      if (e.kind == Kind::node_failed) m.all = struck(m.all, e.at, e.weight, memory);
       apply_to_node(m.nodes[e.node], e, memory);
       if (e.kind == Kind::node_back) forget(m, e.node);
       break;

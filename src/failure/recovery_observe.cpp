@@ -1,6 +1,7 @@
 #include "failure/recovery_observe.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,11 @@ namespace {
 
 using Kind = RecoveryEventKind;
 
+// Between published fleets rates differ by three.
+constexpr double kTimesExpected = 3;
+// Of the time between a job's failures: chance ends one run in ten sooner.
+constexpr double kSoonShare = 0.1;
+
 bool is_bad(const NodeView& node) { return node.down || node.broken; }
 
 class Observer {
@@ -18,14 +24,20 @@ class Observer {
       : view_(view), memory_(memory), policy_(policy) {
     for (const NodeView& node : view.nodes) {
       if (is_bad(node)) bad_.insert(node.name);
+      if (is_bad(node) && !node.job.empty()) bad_of_[node.job].push_back(node.name);
     }
   }
 
   std::vector<RecoveryEvent> run() {
     const bool first = !memory_.since;
     if (first) note({.kind = Kind::watch_began});
+    see_controller();
     for (const NodeView& node : view_.nodes) look_at(node, first ? 0 : 1);
     for (const NodeView& node : view_.nodes) find_lemon(node);
+    // A node that a controller forgot to be out takes what it shows there with it all the same.
+    for (const auto& [name, m] : memory_.nodes) {
+      if (m.out && m.forgotten != Seconds()) bad_.insert(name);
+    }
     for (const JobView& job : view_.jobs) look_at(job);
     forget_missing_jobs();
     return std::move(events_);
@@ -43,6 +55,15 @@ class Observer {
     return found == memory_.nodes.end() ? nullptr : &found->second;
   }
 
+  // A controller that was just started may have forgotten its last seconds.
+  void see_controller() {
+    const Seconds since = view_.controller_since;
+    if (since == Seconds()) return;
+    const bool is_new = memory_.controller != Seconds() && memory_.controller != since;
+    shaken_ = is_new || view_.now - since <= policy_.rollback;
+    if (memory_.controller != since) note({.kind = Kind::controller_seen, .lasted = since});
+  }
+
   void look_at(const NodeView& node, double weight) {
     const NodeMemory before = known(node.name) ? *known(node.name) : NodeMemory{};
     const bool bad = is_bad(node);
@@ -54,12 +75,57 @@ class Observer {
       if (weight > 0) call_spare(node.name);
     }
     const bool was_away = before.out || before.silent_since != Seconds();
-    if (!bad && !node.silent && was_away) note({.kind = Kind::node_back, .node = node.name});
-    const NodeMemory* now = known(node.name);
-    if (!now) return;
-    if (now->wants_drain && node.drained) note({.kind = Kind::drain_settled, .node = node.name});
-    if (!now->stood_in_for.empty() && !node.spare) {
+    if (!bad && !node.silent && was_away) see_well(node, before);
+    if (!known(node.name)) return;
+    see_fence(node);
+    see_drain(node);
+    see_spare(node);
+  }
+
+  // Back, or only shown so by a controller that forgot the failure: then it stays out for a while.
+  void see_well(const NodeView& node, const NodeMemory& m) {
+    const bool ours = m.wants_drain || m.drain_seen != Seconds();
+    if (m.out && shaken_ && m.forgotten == Seconds()) {
+      note({.kind = Kind::node_forgotten, .node = node.name, .good = ours});
+    } else if (m.forgotten == Seconds() || view_.now - m.forgotten >= policy_.rollback) {
+      note({.kind = Kind::node_back, .node = node.name});
+    }
+  }
+
+  void see_fence(const NodeView& node) {
+    const NodeMemory& m = *known(node.name);
+    const bool is_away = node.down || node.silent;
+    if (node.fence == FenceState::off && is_away && !m.fenced) {
+      note({.kind = Kind::node_fenced, .node = node.name});
+    }
+    if (node.fence != FenceState::failed) return;
+    const std::string key = fence_key(node.name, m);
+    const auto attempt = memory_.attempts.find(key);
+    if (attempt != memory_.attempts.end() && attempt->second.good) {
+      note({.kind = Kind::fence_failed, .node = node.name, .key = key});
+    }
+  }
+
+  void see_drain(const NodeView& node) {
+    const NodeMemory& m = *known(node.name);
+    if (m.wants_drain && node.drained) {
+      note({.kind = Kind::drain_settled, .node = node.name});
+    } else if (m.drain_seen != Seconds() && !node.drained) {
+      const Kind kind = shaken_ ? Kind::node_forgotten : Kind::drain_lifted;
+      note({.kind = kind, .node = node.name, .good = shaken_});
+    }
+  }
+
+  void see_spare(const NodeView& node) {
+    const NodeMemory& m = *known(node.name);
+    if (!m.stood_in_for.empty() && !node.spare) {
       note({.kind = Kind::spare_called, .node = node.name});
+    } else if (!m.serves_for.empty() && node.spare) {
+      if (shaken_) {
+        note({.kind = Kind::spare_called, .node = node.name, .nodes = {m.serves_for}});
+      } else {
+        note({.kind = Kind::spare_returned, .node = node.name});
+      }
     }
   }
 
@@ -87,7 +153,12 @@ class Observer {
       if (is_known) note({.kind = Kind::job_gone, .job = job.id});
       return;
     }
+    if (is_known && undone(job, memory_.jobs.at(job.id))) {
+      const int lost = job.phase == JobPhase::pending ? job.restarts - 1 : job.restarts;
+      note({.kind = Kind::job_undone, .job = job.id, .restarts = lost});
+    }
     if (job.phase == JobPhase::running || job.phase == JobPhase::starting) see_run(job);
+    if (is_known) see_hold(job, memory_.jobs.at(job.id));
     const auto found = memory_.jobs.find(job.id);
     const JobMemory m = found == memory_.jobs.end() ? JobMemory{} : found->second;
     if (!m.loss && lost(job, m)) lose(job, m);
@@ -95,6 +166,30 @@ class Observer {
                               !memory_.jobs.at(job.id).loss &&
                               view_.now - job.ended > policy_.blame;
     if (failed_alone) note({.kind = Kind::job_gone, .job = job.id});
+  }
+
+  // A number that goes back, or a wait for a run that was seen: the controller forgot what
+  // followed. A job that starts by itself needs nothing, nor does one that was never seen lost.
+  bool undone(const JobView& job, const JobMemory& m) const {
+    if (!m.loss && !m.regained) return false;
+    const int known_run = m.loss ? m.loss->restarts : m.restarts;
+    switch (job.phase) {
+      case JobPhase::running:
+      case JobPhase::starting:
+        return job.restarts < known_run;
+      case JobPhase::pending:
+        return job.restarts <= known_run && job.waits_for_time && !job.held;
+      default:
+        return false;
+    }
+  }
+
+  void see_hold(const JobView& job, const JobMemory& m) {
+    if (!m.blamed) return;
+    const bool is_forgotten = m.held_seen && !job.held && shaken_;
+    if (is_forgotten || (job.held && !m.held_seen)) {
+      note({.kind = Kind::job_held, .job = job.id, .good = job.held});
+    }
   }
 
   void see_run(const JobView& job) {
@@ -111,8 +206,11 @@ class Observer {
     }
   }
 
-  std::vector<std::string> to_blame(const JobMemory& m) const {
-    std::vector<std::string> nodes;
+  std::vector<std::string> to_blame(const std::string& job, const JobMemory& m) const {
+    const auto said = bad_of_.find(job);
+    std::vector<std::string> nodes =
+        said == bad_of_.end() ? std::vector<std::string>() : said->second;
+    if (!nodes.empty()) return nodes;
     std::ranges::copy_if(m.nodes, std::back_inserter(nodes),
                          [this](const std::string& node) { return bad_.contains(node); });
     return nodes;
@@ -123,7 +221,7 @@ class Observer {
     switch (job.phase) {
       case JobPhase::running:
       case JobPhase::starting:
-        return !to_blame(m).empty();
+        return !to_blame(job.id, m).empty();
       case JobPhase::pending:
         if (m.restarts < 0) {
           return job.restarts > 0 && job.waits_for_time && !job.held &&
@@ -133,7 +231,7 @@ class Observer {
       case JobPhase::completing:
         return m.restarts >= 0 && job.restarts > m.restarts;
       case JobPhase::failed:
-        return m.restarts == job.restarts && !to_blame(m).empty() &&
+        return m.restarts == job.restarts && !to_blame(job.id, m).empty() &&
                view_.now - job.ended <= policy_.blame;
       case JobPhase::ended:
         return false;
@@ -146,20 +244,36 @@ class Observer {
     note({.kind = Kind::job_lost,
           .job = job.id,
           .restarts = seen ? m.restarts : job.restarts - 1,
-          .nodes = to_blame(m),
+          .nodes = to_blame(job.id, m),
           .lasted = seen ? view_.now - m.started : Seconds()});
     const JobMemory& now = memory_.jobs.at(job.id);
-    if (now.losses_total >= policy_.losses_max || crash_loops(now)) {
+    if (now.losses_total >= losses_allowed(now) || crash_loops(now)) {
       note({.kind = Kind::job_blamed, .job = job.id});
     }
+  }
+
+  // How often the fleet's own rate strikes the job's nodes: a job on thousands of them is lost
+  // hundreds of times, some of them soon after it started, and none of it is its own doing.
+  PerSecond expected_rate(const JobMemory& m) const {
+    const auto fleet = static_cast<double>(view_.nodes.size()) + view_.well;
+    const double nodes = m.nodes.empty() ? fleet : static_cast<double>(m.nodes.size());
+    return nodes * fleet_rate(faded(memory_.all, view_.now, policy_.lemon.memory), fleet, watched(),
+                              policy_.lemon);
+  }
+
+  Seconds watched() const { return view_.now - memory_.since.value_or(view_.now); }
+
+  double losses_allowed(const JobMemory& m) const {
+    return policy_.losses_max + kTimesExpected * (expected_rate(m) * watched());
   }
 
   bool crash_loops(const JobMemory& m) const {
     const auto wanted = static_cast<std::size_t>(std::max(0, policy_.crash_loop));
     if (wanted == 0 || m.losses.size() < wanted) return false;
+    const Seconds soon = min(policy_.crash_run, kSoonShare / expected_rate(m));
     std::set<std::string> nodes;
     for (std::size_t i = m.losses.size() - wanted; i < m.losses.size(); ++i) {
-      if (m.losses[i].node.empty() || m.losses[i].ran > policy_.crash_run) return false;
+      if (m.losses[i].node.empty() || m.losses[i].ran > soon) return false;
       nodes.insert(m.losses[i].node);
     }
     return nodes.size() == wanted;
@@ -179,6 +293,8 @@ class Observer {
   RecoveryMemory& memory_;
   const RecoveryPolicy& policy_;
   std::set<std::string> bad_;
+  std::map<std::string, std::vector<std::string>> bad_of_;  // by job, where the port says it
+  bool shaken_ = false;  // the controller was just started
   std::vector<RecoveryEvent> events_;
 };
 
@@ -189,14 +305,20 @@ std::vector<RecoveryEvent> observe(const ClusterLook& view, RecoveryMemory& memo
   return Observer(view, memory, policy).run();
 }
 
+std::string fence_key(const std::string& node, const NodeMemory& m) {
+  return "fence/" + node + "/" + std::to_string(m.failures);
+}
+
 double lemon_odds_of(const std::string& node, const ClusterLook& view, const RecoveryMemory& memory,
                      const RecoveryPolicy& policy) {
-  LemonEvidence evidence{.other_nodes = static_cast<double>(view.nodes.size()) - 1,
+  LemonEvidence evidence{.other_nodes = static_cast<double>(view.nodes.size()) + view.well - 1,
                          .watched = view.now - memory.since.value_or(view.now)};
-  for (const auto& [name, m] : memory.nodes) {
-    const double weight = faded(m.weight, view.now, policy.lemon.memory);
-    (name == node ? evidence.node_weight : evidence.other_weight) += weight;
+  const auto known = memory.nodes.find(node);
+  if (known != memory.nodes.end()) {
+    evidence.node_weight = faded(known->second.weight, view.now, policy.lemon.memory);
   }
+  const double all = faded(memory.all, view.now, policy.lemon.memory);
+  evidence.other_weight = std::max(0.0, all - evidence.node_weight);
   return lemon_odds(evidence, policy.lemon);
 }
 

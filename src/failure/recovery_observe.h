@@ -10,6 +10,9 @@ namespace orrery::failure {
 std::vector<RecoveryEvent> observe(const ClusterLook& view, RecoveryMemory& memory,
                                    const RecoveryPolicy& policy);
 
+// Names the fencing of a node in this episode.
+std::string fence_key(const std::string& node, const NodeMemory& memory);
+
 // The odds that a node is a lemon, from what is remembered of it and of its fleet.
 double lemon_odds_of(const std::string& node, const ClusterLook& view, const RecoveryMemory& memory,
                      const RecoveryPolicy& policy);

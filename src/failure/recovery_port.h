@@ -12,7 +12,11 @@
 //  - act() carries out one action, or refuses it. It returns when the cluster has taken the order,
 //    not when the order has had its effect: that shows in a later look. An order given twice does
 //    no harm that one does not: a drained node is drained, a pending job is released again.
-//  - fence_node alone promises more: it returns well only when the node is surely off.
+//  - fence_node starts the fence and returns; fences run beside one another and beside everything
+//    else. Each look says of each node how its fence stands, and `off` only when it is surely off.
+//    It says so until the node is well again or is fenced anew.
+//  - Where a look can say when the controller was started, it does: one that is killed comes back
+//    with what it last saved, and orders it had taken are undone.
 //  - now() never fails. Within a driver's life it does not go back by more than a clock is set.
 //  - Nothing is retried, remembered or hidden: what to do about a fault is the policy's affair.
 //
@@ -22,6 +26,9 @@
 //  - act() is refused: the job is no longer pending, the node has another name, the user may not.
 //  - act() fails although the order was taken: the answer was lost on the way. The next look tells.
 //  - act() succeeds and has no effect: a release that comes while the job completes is overwritten.
+//  - The controller dies after it took orders and shows a state of before; `controller_since` is
+//  new.
+//  - A fence hangs or fails.
 //  - A look is old by the time it is acted on: everything may have changed in between.
 //  - A node is said to be down that is not, or is silent and still runs its job (see the fence).
 // Which it may not show: a job or a node under another's name; an order carried out on another.

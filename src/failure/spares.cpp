@@ -28,8 +28,8 @@ Spares size_spares(const SpareProblem& problem) {
           .shortfall = poisson_above(high, mean)};
 }
 
-Seconds mean_repair(Seconds automatic, Seconds manual, double manual_share) {
-  return automatic + manual * manual_share;
+Seconds mean_repair(const RepairPipeline& pipeline) {
+  return pipeline.reset + pipeline.hands * pipeline.hands_share;
 }
 
 }  // namespace orrery::failure

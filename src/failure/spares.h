@@ -24,7 +24,13 @@ struct Spares {
 
 Spares size_spares(const SpareProblem& problem);
 
-// A repair pipeline of two stages: a share goes on from the automatic stage to a person.
-Seconds mean_repair(Seconds automatic, Seconds manual, double manual_share);
+// A repair pipeline of two stages: a reset for all, and a share that goes on to a person. Four in
+// five come back after a reset within half an hour, the rest wait a day for hands: assumed.
+struct RepairPipeline {
+  Seconds reset = minutes(30);
+  Seconds hands = days(1);
+  double hands_share = 0.2;
+};
+Seconds mean_repair(const RepairPipeline& pipeline);
 
 }  // namespace orrery::failure

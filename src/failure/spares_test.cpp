@@ -56,7 +56,9 @@ TEST(Spares, HugeFleetsAreSizedAtOnce) {
 
 TEST(Spares, RepairPipeline) {
   // AIReSim's defaults: 2 h automatic, 2 d by hand for 80 %.
-  EXPECT_DOUBLE_EQ(mean_repair(hours(2), days(2), 0.8) / hours(1), 2 + 0.8 * 48);
+  EXPECT_DOUBLE_EQ(
+      mean_repair({.reset = hours(2), .hands = days(2), .hands_share = 0.8}) / hours(1),
+      2 + 0.8 * 48);
 }
 
 }  // namespace

@@ -48,6 +48,15 @@ bool batch_spreads(const TrainJob& job, int gpus) {
 std::vector<int> counts_to_try(const TrainJob& job, int available) {
   const int per_host = std::max(1, job.fleet->accelerators_per_host);
   std::vector<int> counts;
+  if (job.train->layout && job.train->layout->dp) {
+    // A layout given whole takes the accelerators it names, and leaves the rest to others.
+    const design::Layout& l = *job.train->layout;
+    const std::int64_t gpus = std::int64_t{l.tp} * l.pp * l.cp * *l.dp;
+    if (gpus <= available && batch_spreads(job, static_cast<int>(gpus))) {
+      counts.push_back(static_cast<int>(gpus));
+    }
+    return counts;
+  }
   const int least = static_cast<int>(available * kLeastShareUsed);
   for (int gpus = available; gpus >= std::max(1, least) && counts.size() < 2; gpus -= per_host) {
     if (batch_spreads(job, gpus)) counts.push_back(gpus);

@@ -7,9 +7,8 @@
 namespace orrery::machine {
 namespace {
 
-// Between the published fleets (Llama 3: 3.79, Meta RSC: 2.34 to 6.50 failures per 1000 node-days);
-// the largest and best documented run is the default.
-constexpr const char* kDefaultRate = "llama3";
+// The published rates are of nodes of eight.
+constexpr double kNodeOfRates = 8;
 
 // How often the market takes one node back.
 PerSecond spot_rate_of(const design::Rent& rent, const catalog::Catalog& catalog,
@@ -25,19 +24,24 @@ PerSecond spot_rate_of(const design::Rent& rent, const catalog::Catalog& catalog
 
 }  // namespace
 
-FailureSource failure_source(const Fleet& fleet, const Models& models) {
+FailureSource failure_source(const Fleet& fleet, const Models& models, int hosts) {
   const design::Failures& own = fleet.fleet->failures;
   FailureSource s{.base = 1.0 / days(264), .reference = "assumed: one failure in 264 node-days"};
-  if (const failure::NodeFailureRate* published = find_rate(models.failure_rates, kDefaultRate)) {
-    s.base = scaled_to_host(*published, std::max(1, fleet.accelerators_per_host));
-    s.reference = "calibration/node_failure_rates: " + published->source;
-    s.low = published->low / published->per_node;
-    s.high = published->high / published->per_node;
+  const double nodes_of_host = std::max(1, fleet.accelerators_per_host) / kNodeOfRates;
+  const failure::PublishedRate published =
+      failure::published_rate(models.failure_rates, hosts * nodes_of_host);
+  if (published.per_node > PerSecond(0)) {
+    s.base = published.per_node * nodes_of_host;
+    s.reference = "calibration/node_failure_rates: published runs by their size";
+    s.low = 1 / published.factor;
+    s.high = published.factor;
   }
   if (own.node_mtbf) {
     s.base = 1.0 / *own.node_mtbf;
     s.reference = "the design";
-    s.low = s.high = 1;
+    s.own = true;
+    s.high = failure::own_rate_factor(own.observed.value_or(0));
+    s.low = 1 / s.high;
   }
   s.rate = failure::mean_node_rate(
       s.base, {.share = own.lemon_share.value_or(0), .multiplier = own.lemon_factor.value_or(1)});

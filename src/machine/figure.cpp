@@ -21,6 +21,12 @@ std::string token_rate(double value, int digits) {
   return (thousands ? grouped(std::llround(value)) : count_to_brief(value, digits)) + " tokens/s";
 }
 
+// A millionth is nothing to a reader.
+std::string share_text(double value, int digits) {
+  if (value != 0 && std::fabs(value) < 1e-6) return value > 0 ? "under 0.0001 %" : "0 %";
+  return significant(100 * value, digits) + " %";
+}
+
 }  // namespace
 
 std::string_view json_suffix(Unit unit) {
@@ -68,7 +74,7 @@ std::string_view json_suffix(Unit unit) {
 std::string show(double value, Unit unit, int digits) {
   switch (unit) {
     case Unit::ratio:
-      return significant(100 * value, digits) + " %";
+      return share_text(value, digits);
     case Unit::factor:
       return significant(value, digits) + "x";
     case Unit::count:

@@ -43,13 +43,17 @@ Wiring wiring_of(const Fleet& fleet, const Networks& networks) {
   const catalog::Node& part = fleet.node.part;
   const Network& network = networks.compute;
   const bool own_network = !fleet.rented() && network.topology;
-  const double ports = own_network ? network.ports_per_node : part.compute_nics;
   Wiring w{.accelerator = fleet.accelerator(),
            .domain = std::min(fleet.accelerator()->scaleup_domain, part.accelerators),
            .accelerators_per_host = std::max(1, fleet.accelerators_per_host)};
-  w.nics_per_host = ports * w.accelerators_per_host / std::max(1, part.accelerators);
-  w.nic_rate = own_network ? network.port_rate : part.nic_rate;
-  w.network = network.is_roce ? catalog::NetworkKind::roce : catalog::NetworkKind::infiniband;
+  const double nics = part.compute_nics;
+  w.nics_per_host = own_network ? compute_ports(*network.wanted, fleet)
+                                : nics * w.accelerators_per_host / std::max(1, part.accelerators);
+  w.nic_rate = own_network ? compute_port_rate(network, fleet) : part.nic_rate;
+  // Ultra Ethernet sprays packets over RoCE's wires; nobody has published collectives on it.
+  w.unmeasured = own_network && network.wanted->protocol == design::Protocol::ultra_ethernet;
+  const bool lossy_wires = network.is_roce || w.unmeasured;
+  w.network = lossy_wires ? catalog::NetworkKind::roce : catalog::NetworkKind::infiniband;
   w.oversubscription = network.wanted->oversubscription;
   w.sharp = network.wanted->sharp;
   return w;
@@ -67,7 +71,7 @@ workload::GroupShape packed_group(int ranks, int domain) {
 Links::Links(const Wiring& wiring, const fabric::CollectiveParameters& parameters)
     : parameters_(&parameters),
       built_(link_hierarchy(wiring, parameters)),
-      fitted_(parameters.scaleup(wiring.accelerator->scaleup_link).fitted &&
+      fitted_(!wiring.unmeasured && parameters.scaleup(wiring.accelerator->scaleup_link).fitted &&
               (wiring.network == catalog::NetworkKind::none ||
                parameters.network(wiring.network).fitted)) {}
 
@@ -81,7 +85,7 @@ CollectivePrediction Links::predict(const workload::CollectiveCall& call,
   p.seconds = {.value = t,
                .low = t * math::exp(-i.low),
                .high = t * math::exp(i.high),
-               .basis = Basis::fitted,
+               .basis = fitted_ ? Basis::fitted : Basis::assumed,
                .reference = "docs/models/collectives.md"};
   return p;
 }

@@ -24,11 +24,12 @@ struct Wiring {
   catalog::NetworkKind network = catalog::NetworkKind::infiniband;
   double oversubscription = 1;
   bool sharp = false;        // switches reduce
+  bool unmeasured = false;   // no row was measured on such a network
   bool torch_timed = false;  // timed from PyTorch, launch included
   bool in_graph = false;     // launched from a captured graph
 };
 
-// A fleet with accelerators on the compute network as built, or on its provider's.
+// A fleet with accelerators on its site's compute network as built, or on its provider's.
 Wiring wiring_of(const Fleet& fleet, const Networks& networks);
 
 // How `ranks` ranks lie when whole domains are filled in order: the largest even split.

@@ -19,6 +19,7 @@
 #include "machine/network.h"
 #include "machine/site.h"
 #include "machine/tier.h"
+#include "machine/wan.h"
 
 namespace orrery::machine {
 
@@ -27,7 +28,7 @@ struct Machine {
   const Models* knows = nullptr;
   std::vector<Site> sites;  // in the design's order, as fleets and tiers
   std::vector<Fleet> fleets;
-  Networks networks;
+  std::vector<Networks> networks;  // one a site
   std::vector<Tier> tiers;
   std::vector<FailureSource> failures;  // of a host, one a fleet
   Ledger ledger;
@@ -39,9 +40,14 @@ struct Machine {
   std::size_t index_of(const Fleet& fleet) const;
   const FailureSource& failures_of(const Fleet& fleet) const { return failures[index_of(fleet)]; }
   const FleetBook& book_of(const Fleet& fleet) const { return ledger.fleets[index_of(fleet)]; }
-  // The wires between the nodes and the shared tiers: the storage network, or the compute network
-  // where they are one.
-  const Network& storage_wires() const;
+  // Of the site where a fleet stands; of the first that has machines of its own.
+  const Networks& networks_of(const Fleet& fleet) const;
+  const Networks& main_networks() const;
+  // The wires between a fleet's nodes and the shared tiers: the storage network, or the compute
+  // network where they are one.
+  const Network& storage_wires(const Fleet& fleet) const;
+  // The way between a fleet and a tier that stands in another site.
+  Crossing crossing_to(const Fleet& fleet, const Tier& tier) const;
 };
 
 Machine build_machine(design::Design design, const Models& models);

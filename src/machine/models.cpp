@@ -38,11 +38,15 @@ Result<Models> read_models(std::shared_ptr<const catalog::Knowledge> knowledge) 
              faults);
   take_table(k, "calibration/node_failure_rates.csv", failure::read_node_failure_rates,
              m.failure_rates, faults);
+  take_table(k, "calibration/fault_causes.csv", failure::read_fault_causes, m.fault_causes, faults);
+  take_table(k, "calibration/failure_causes.csv", failure::read_failure_causes, m.failure_causes,
+             faults);
   take_table(k, "calibration/dataset_kinds.csv", storage::read_dataset_kinds, m.dataset_kinds,
              faults);
   take_table(k, "catalog/refarch_storage.csv", storage::read_storage_guidance, m.storage_guidance,
              faults);
   take_table(k, "calibration/serving_engines.csv", serving::read_engines, m.engines, faults);
+  take_table(k, "calibration/serving_tuning.csv", serving::read_tunings, m.tunings, faults);
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return m;
 }

@@ -11,6 +11,7 @@
 #include "catalog/knowledge.h"
 #include "compute/calibration.h"
 #include "fabric/collective_parameters.h"
+#include "failure/causes.h"
 #include "failure/rates.h"
 #include "machine/tier.h"
 #include "serving/engine.h"
@@ -26,9 +27,12 @@ struct Models {
   training::TrainingCalibration training;
   fabric::CollectiveParameters collectives;
   std::vector<failure::NodeFailureRate> failure_rates;
+  std::vector<failure::FaultCause> fault_causes;
+  std::vector<failure::FailureCause> failure_causes;
   std::vector<storage::DatasetKind> dataset_kinds;
   std::vector<storage::StorageGuidance> storage_guidance;
   std::vector<serving::Engine> engines;
+  std::vector<serving::TuningRow> tunings;
   std::vector<TierMeasurement> tiers;  // of the reader's own storage; none as shipped
 
   const catalog::Catalog& catalog() const { return knowledge->catalog; }

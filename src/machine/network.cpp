@@ -17,42 +17,75 @@ constexpr BytesPerSecond kManagementRate = gbits_per_s(1);
 // A pair of UFM-like managers takes four leaf ports of an InfiniBand fabric (DGX SuperPOD H100 RA).
 constexpr int kManagerPorts = 4;
 
+// A port splits into its lanes, eight at the most; slower endpoints waste what is left of one.
+constexpr double kMostBreakout = 8;
+
 struct Endpoints {
-  int nodes = 0;
+  int nodes = 0;  // hosts, counted in hosts of the widest fleet
   int ports_per_node = 0;
   BytesPerSecond port_rate;
-};
+  std::int64_t ports = 0;
+  std::int64_t nics = 0;  // of the hosts, wired or not
 
-// Owned nodes of the largest kind set the ports; a rented fleet brings its provider's network.
-Endpoints compute_endpoints(const design::Network& wanted, const std::vector<Fleet>& fleets) {
-  Endpoints e;
-  for (const Fleet& f : fleets) {
-    if (f.rented() || f.node.part.compute_nics == 0) continue;
-    e.nodes += f.fleet->count + f.fleet->spares;
-    const int ports = wanted.ports_per_node.value_or(f.node.part.compute_nics);
-    if (ports > e.ports_per_node) {
-      e.ports_per_node = ports;
-      e.port_rate = wanted.port_rate.value_or(f.node.part.nic_rate);
+  void add(std::int64_t hosts, int ports_each, BytesPerSecond rate) {
+    ports += hosts * ports_each;
+    if (ports_each > ports_per_node) {
+      ports_per_node = ports_each;
+      port_rate = rate;
     }
   }
+  void count_nodes() {
+    if (ports_per_node == 0) return;
+    nodes = static_cast<int>((ports + ports_per_node - 1) / ports_per_node);
+  }
+};
+
+std::int64_t hosts_with_spares(const Fleet& f) {
+  const int per_node = std::max(1, f.hosts / std::max(1, f.fleet->count));
+  return (std::int64_t{f.fleet->count} + f.fleet->spares) * per_node;
+}
+
+int nics_of_host(const Fleet& f) {
+  const int hosts = std::max(1, f.hosts / std::max(1, f.fleet->count));
+  return (f.node.part.compute_nics + hosts - 1) / hosts;
+}
+
+// A rented fleet brings its provider's network.
+bool stands_in(const Fleet& f, const design::Site* site) { return !f.rented() && f.site == site; }
+
+BytesPerSecond port_rate_of(const design::Network& wanted, const catalog::Nic* nic,
+                            const Fleet& f) {
+  return wanted.port_rate.value_or(nic ? nic->port_rate : f.node.part.nic_rate);
+}
+
+Endpoints compute_endpoints(const design::Network& wanted, const catalog::Nic* nic,
+                            const std::vector<Fleet>& fleets, const design::Site* site) {
+  Endpoints e;
+  for (const Fleet& f : fleets) {
+    if (!stands_in(f, site) || f.node.part.compute_nics == 0) continue;
+    e.add(hosts_with_spares(f), compute_ports(wanted, f), port_rate_of(wanted, nic, f));
+    e.nics += hosts_with_spares(f) * nics_of_host(f);
+  }
+  e.count_nodes();
   return e;
 }
 
 Endpoints service_endpoints(const design::Network& wanted, const std::vector<Fleet>& fleets,
-                            int default_ports, BytesPerSecond default_rate) {
+                            const design::Site* site, int default_ports,
+                            BytesPerSecond default_rate) {
   Endpoints e;
   for (const Fleet& f : fleets) {
-    if (f.rented()) continue;
-    e.nodes +=
-        (f.fleet->count + f.fleet->spares) * std::max(1, f.hosts / std::max(1, f.fleet->count));
-    e.ports_per_node =
-        std::max(e.ports_per_node,
-                 wanted.ports_per_node.value_or(f.node.storage_nics.value_or(default_ports)));
-    const BytesPerSecond rate =
-        wanted.port_rate.value_or(f.node.storage_nic_rate.value_or(default_rate));
-    e.port_rate = max(e.port_rate, rate);
+    if (!stands_in(f, site)) continue;
+    e.add(hosts_with_spares(f),
+          wanted.ports_per_node.value_or(f.node.storage_nics.value_or(default_ports)),
+          wanted.port_rate.value_or(f.node.storage_nic_rate.value_or(default_rate)));
   }
+  e.count_nodes();
   return e;
+}
+
+const catalog::Nic* nic_of(const design::Network& wanted, const catalog::Catalog& catalog) {
+  return wanted.nic.empty() ? nullptr : catalog.nic(wanted.nic);
 }
 
 fabric::FabricSpec spec_of(const design::Network& wanted, const catalog::Switch* part,
@@ -92,7 +125,9 @@ fabric::BillParts parts_of(const design::Network& wanted, const catalog::Switch*
   parts.switch_module = optic_for(catalog, 2 * link_rate, wanted.link);
   parts.node_module = optic_for(catalog, 2 * link_rate, wanted.node_link);
   parts.cable = catalog.optic("mpo-trunk");
+  parts.co_packaged = is_co_packaged(part);
   if (!wanted.nic.empty()) parts.nic = catalog.nic(wanted.nic);
+  parts.nics_in_node = parts.nic == nullptr;
   return parts;
 }
 
@@ -100,9 +135,11 @@ Network build(const std::string& name, const design::Network& wanted,
               const catalog::Catalog& catalog, const Endpoints& e) {
   Network v{.name = name, .path = "fabric." + name, .wanted = &wanted};
   v.switch_part = wanted.switch_part.empty() ? nullptr : catalog.switch_part(wanted.switch_part);
+  v.nic = nic_of(wanted, catalog);
   v.is_roce = speaks_roce(wanted, v.switch_part);
   v.ports_per_node = e.ports_per_node;
   v.port_rate = e.port_rate;
+  v.nic_ports = e.nics;
   if (wanted.topology == design::NamedTopology::none || e.nodes == 0) return v;
   const fabric::FabricSpec spec = spec_of(wanted, v.switch_part, e);
   auto topology = make_topology(spec);
@@ -122,8 +159,12 @@ Network build(const std::string& name, const design::Network& wanted,
 
 int radix_at(const catalog::Switch& part, BytesPerSecond rate) {
   if (rate <= BytesPerSecond(0)) return part.ports;
-  const double split = std::max(1.0, std::floor(part.port_rate / rate + 1e-9));
+  const double split = std::clamp(std::floor(part.port_rate / rate + 1e-9), 1.0, kMostBreakout);
   return static_cast<int>(part.ports * split);
+}
+
+bool is_co_packaged(const catalog::Switch* part) {
+  return part != nullptr && part->type.find("CPO") != std::string::npos;
 }
 
 bool speaks_roce(const design::Network& network, const catalog::Switch* part) {
@@ -132,19 +173,43 @@ bool speaks_roce(const design::Network& network, const catalog::Switch* part) {
          network.topology != design::NamedTopology::none;
 }
 
-Networks build_networks(const design::Design& design, const catalog::Catalog& catalog,
-                        const std::vector<Fleet>& fleets) {
-  const design::Networks& f = design.fabric;
-  Networks views;
-  views.compute = build("compute", f.compute, catalog, compute_endpoints(f.compute, fleets));
+BytesPerSecond compute_port_rate(const Network& network, const Fleet& fleet) {
+  return port_rate_of(*network.wanted, network.nic, fleet);
+}
+
+int compute_ports(const design::Network& wanted, const Fleet& f) {
+  return wanted.ports_per_node.value_or(nics_of_host(f));
+}
+
+namespace {
+
+Networks networks_in(const design::Networks& f, const catalog::Catalog& catalog,
+                     const std::vector<Fleet>& fleets, const design::Site* site) {
+  Networks n{.site = site};
+  n.compute = build("compute", f.compute, catalog,
+                    compute_endpoints(f.compute, nic_of(f.compute, catalog), fleets, site));
   const BytesPerSecond storage_rate =
-      views.compute.port_rate > BytesPerSecond(0) ? views.compute.port_rate : gbits_per_s(100);
-  views.storage = build("storage", f.storage, catalog,
-                        service_endpoints(f.storage, fleets, kStoragePorts, storage_rate));
-  views.management =
+      n.compute.port_rate > BytesPerSecond(0) ? n.compute.port_rate : gbits_per_s(100);
+  n.storage = build("storage", f.storage, catalog,
+                    service_endpoints(f.storage, fleets, site, kStoragePorts, storage_rate));
+  n.management =
       build("management", f.management, catalog,
-            service_endpoints(f.management, fleets, kManagementPorts, kManagementRate));
-  return views;
+            service_endpoints(f.management, fleets, site, kManagementPorts, kManagementRate));
+  return n;
+}
+
+}  // namespace
+
+std::vector<Networks> build_networks(const design::Networks& wanted,
+                                     const std::vector<design::Site>& sites,
+                                     const catalog::Catalog& catalog,
+                                     const std::vector<Fleet>& fleets) {
+  std::vector<Networks> all;
+  for (const design::Site& site : sites) {
+    all.push_back(networks_in(wanted, catalog, fleets, &site));
+  }
+  if (all.empty()) all.push_back(networks_in(wanted, catalog, fleets, nullptr));
+  return all;
 }
 
 Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const catalog::Catalog& catalog) {

@@ -1,6 +1,13 @@
-// The three networks as built: topology, bill and what one node gets from each.
+// The three networks of a site as built: topology, bill and what one host gets from each.
+//
+// Every site has its own, for the machines that stand there; lines between sites are in wan.h. A
+// NIC is in a host: an NVL72 rack is 18 hosts of 4 NICs, and NIC i of every host hangs on rail i.
+//   endpoints = sum over fleets of hosts x NICs of a host, filled up to whole rails
+// Wrong where fleets of different NICs share a network: the narrower ones are counted as so many
+// hosts of the widest kind.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,25 +25,35 @@ struct Network {
   std::string path;  // "fabric.compute"
   const design::Network* wanted = nullptr;
   const catalog::Switch* switch_part = nullptr;
+  const catalog::Nic* nic = nullptr;  // bought for it; nullptr: the node's own
   std::optional<fabric::Topology>
       topology;        // none where the network is not declared, or cannot be built
   Diagnostics faults;  // why it cannot be built
   catalog::Bill bill;
-  int ports_per_node = 0;
-  BytesPerSecond port_rate;  // of one port, per direction
+  int ports_per_node = 0;      // of one host of the widest fleet
+  std::int64_t nic_ports = 0;  // compute: NICs of the machines here, spares included
+  BytesPerSecond port_rate;    // of one port, per direction
   bool is_roce = false;
 
   BytesPerSecond per_node() const { return port_rate * ports_per_node; }
 };
 
 struct Networks {
+  const design::Site* site = nullptr;
   Network compute;
   Network storage;
   Network management;
 };
 
-Networks build_networks(const design::Design& design, const catalog::Catalog& catalog,
-                        const std::vector<Fleet>& fleets);
+// One a site, in their order; `fleets` stand in these sites. `wanted` must outlive the result.
+std::vector<Networks> build_networks(const design::Networks& wanted,
+                                     const std::vector<design::Site>& sites,
+                                     const catalog::Catalog& catalog,
+                                     const std::vector<Fleet>& fleets);
+// Ports of one of a fleet's hosts on a network as wanted.
+int compute_ports(const design::Network& wanted, const Fleet& fleet);
+// Rate of one of them, per direction: as given, else of the NIC named, else of the node's own.
+BytesPerSecond compute_port_rate(const Network& network, const Fleet& fleet);
 
 // One network by itself, without a design: InfiniBand's managers and the usual optics with it.
 struct PlainNetwork {
@@ -59,6 +76,8 @@ Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const catalog::Ca
 // Ports of a switch when each serves an endpoint of `rate`: breakout doubles 64 x 800G to 128 x
 // 400G.
 int radix_at(const catalog::Switch& part, BytesPerSecond rate);
+// Its optics sit beside the chip: nothing is plugged into it.
+bool is_co_packaged(const catalog::Switch* part);
 bool speaks_roce(const design::Network& network, const catalog::Switch* part);
 
 }  // namespace orrery::machine

@@ -87,7 +87,7 @@ void fill_plain_step(TrainJob& job, const Machine& m, int available) {
   }
   const int gpus =
       even_split(job.train->batch, available, std::max(1, fleet.accelerators_per_host));
-  const Wiring wiring = wiring_of(fleet, m.networks);
+  const Wiring wiring = wiring_of(fleet, m.networks_of(fleet));
   const Links links(wiring, m.models().collectives);
   const workload::GroupShape group = links.group_of(gpus);
 

@@ -6,13 +6,17 @@
 // mixture of experts, whose kernels differ most between engines.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/diagnostic.h"
 #include "base/estimate.h"
 #include "catalog/catalog.h"
 #include "machine/costs.h"
+#include "serving/disaggregated.h"
+#include "serving/load.h"
 #include "serving/steady_state.h"
 
 namespace orrery::machine {
@@ -29,6 +33,7 @@ struct ServingQuery {
   std::optional<serving::EngineLimits> limits;
   double nics_per_accelerator = 1;  // a replica wider than the scale-up domain crosses them
   BytesPerSecond nic_rate = gbits_per_s(400);
+  bool streams = true;      // tokens go to clients one by one; false: answers are collected offline
   bool own_kernels = true;  // the engine's 8-bit kernels and graphed all-reduce; false: PyTorch's
 };
 
@@ -49,6 +54,43 @@ struct ServingPrediction {
 Result<serving::Replica> replica_of(const Models& models, const ServingQuery& query);
 
 Result<ServingPrediction> predict_serving(const Models& models, const ServingQuery& query);
+
+// A benchmark as serving tests are run: all clients start at once, each sends its next request when
+// the last is answered, lengths are uniform in [least_share, 1] of the query's. Simulated iteration
+// by iteration; `requests_per_client` comes from the query's request.
+struct BenchmarkLoad {
+  double least_share = 0.8;
+  double waves_most = 10;  // simulated for each client; further ones count as the last of these
+  std::uint64_t seed = 1;
+};
+Result<ServingPrediction> predict_benchmark(const Models& models, const ServingQuery& query,
+                                            const BenchmarkLoad& load);
+
+// Given arrivals on one replica, simulated iteration by iteration.
+struct OpenLoopPrediction {
+  serving::Replica replica;
+  serving::LatencySummary latency;
+  serving::ReplicaCounts counts;
+  double error = 0;  // half-width of the 80 % interval of means
+};
+Result<OpenLoopPrediction> predict_open_loop(const Models& models, const ServingQuery& query,
+                                             const std::vector<serving::Timed>& arrivals,
+                                             bool prefix_cache);
+
+// Prefill and decode apart. The queries say the replicas; the decode's say request and load.
+struct DisaggregatedQuery {
+  ServingQuery prefill;
+  ServingQuery decode;
+  double prefill_replicas = 1;
+  double decode_replicas = 1;
+};
+struct DisaggregatedPrediction {
+  serving::DisaggregatedPoint point;
+  Estimate ttft_s;
+  Estimate tpot_s;
+};
+Result<DisaggregatedPrediction> predict_disaggregated(const Models& models,
+                                                      const DisaggregatedQuery& query);
 
 // One step by itself.
 struct StepPrediction {

@@ -22,12 +22,6 @@ constexpr double kUsableMemory = 0.96;
 // Rows of the fullest expert rank over the mean where routing is learned and not forced even:
 // assumption, from the 1.1 to 1.3 that load-balancing losses leave in published runs.
 constexpr double kLearnedImbalance = 1.15;
-// Added in quadrature where the framework, its release or the layout is not known.
-constexpr double kUnknownFrameworkError = 0.15;
-constexpr double kUnknownReleaseError = 0.06;
-constexpr double kOpenLayoutError = 0.06;
-constexpr double kUnseenModelError = 0.08;    // dense
-constexpr double kUnseenMixtureError = 0.35;  // of experts
 constexpr double kMemoryError = 0.06;
 constexpr double kTrainingWattsError = 0.06;
 
@@ -40,6 +34,28 @@ std::vector<T> options(const std::optional<T>& given, std::vector<T> otherwise) 
 
 }  // namespace
 
+training::FrameworkModel framework_of(const Models& models, const TrainingQuery& q) {
+  const int year = q.accelerator != nullptr ? q.accelerator->launch_year : 0;
+  return models.training.framework(models.training.family_on(q.framework, year), q.release);
+}
+
+std::vector<training::Unseen> unseen_in(const Models& models, const TrainingQuery& q) {
+  const training::TrainingCalibration& c = models.training;
+  std::vector<training::Unseen> all;
+  const auto ask = [&](training::Unseen kind, const std::string& id) {
+    if (!c.saw(kind, id)) all.push_back(kind);
+  };
+  ask(training::Unseen::model, q.model.id);
+  ask(training::Unseen::framework, q.framework);
+  ask(training::Unseen::accelerator, q.accelerator->id);
+  // A release of a family that is not known at all is no second surprise.
+  if (c.saw(training::Unseen::framework, q.framework)) {
+    ask(training::Unseen::release, q.framework + " " + q.release);
+  }
+  if (!q.layout.complete()) all.push_back(training::Unseen::layout);
+  return all;
+}
+
 bool LayoutWish::complete() const { return tp && pp && microbatch && (*pp == 1 || vp); }
 
 namespace {
@@ -48,7 +64,7 @@ namespace {
 // half idle are those with 8-bit products: both came with asynchronous matrix units.
 compute::DeviceOptions libraries_of(const Models& models, const TrainingQuery& q) {
   const bool asynchronous = q.accelerator->peak(catalog::Dtype::fp8).has_value();
-  const bool flash2 = models.training.framework(q.framework, q.release).flash2;
+  const bool flash2 = framework_of(models, q).flash2;
   return {.attention = flash2 && asynchronous ? "flash2" : ""};
 }
 
@@ -82,7 +98,8 @@ training::TrainingJob job_of(const TrainingQuery& q) {
           .train_mtp = q.train_mtp,
           .padded_experts = q.padded_experts,
           .compiled = q.compiled,
-          .shard_group = q.shard_group};
+          .shard_group = q.shard_group,
+          .recipe = q.recipe};
 }
 
 Bytes usable_memory(const catalog::Accelerator& a) { return a.memory * kUsableMemory; }
@@ -117,7 +134,7 @@ training::LayoutSpace space_of(const TrainingQuery& q, const training::TrainingJ
 TrainingPrediction describe(const Models& models, const TrainingQuery& q,
                             const training::TrainingJob& job, const Costs& costs,
                             const training::Layout& layout) {
-  const training::FrameworkModel framework = models.training.framework(q.framework, q.release);
+  const training::FrameworkModel framework = framework_of(models, q);
   training::StepScratch scratch;
   TrainingPrediction p;
   p.layout = layout;
@@ -128,12 +145,9 @@ TrainingPrediction describe(const Models& models, const TrainingQuery& q,
 
   const training::AcceleratorTuning tuning = models.training.accelerator(q.accelerator->id);
   double square = framework.error * framework.error + tuning.error * tuning.error;
-  const auto widen = [&square](double e) { square += e * e; };
-  if (!models.training.knows_framework(q.framework)) widen(kUnknownFrameworkError);
-  if (!models.training.knows_release(q.framework, q.release)) widen(kUnknownReleaseError);
-  if (!q.layout.complete()) widen(kOpenLayoutError);
-  if (!models.training.saw_model(q.model.id)) {
-    widen(q.model.is_moe() ? kUnseenMixtureError : kUnseenModelError);
+  for (const training::Unseen kind : unseen_in(models, q)) {
+    const double more = models.training.unseen_width(kind, q.model.is_moe());
+    square += more * more;
   }
   const double width = std::sqrt(square);
   const Basis basis = models.training.knows_framework(q.framework) ? Basis::fitted : Basis::derived;
@@ -162,9 +176,13 @@ Result<TrainingPrediction> predict_training(const Models& models, const Training
                  .why = std::move(why),
                  .fix = ""});
   };
-  if (q.model.state_space_layers > 0) {
-    return refuse("hybrid state-space layers are not modelled",
-                  "their scan has no operation here yet");
+  if (!q.model.scan_is_modelled()) {
+    return refuse("these state-space layers are not modelled",
+                  "the shape of their scan is not among the model's facts");
+  }
+  if (workload::modelled(q.precision) != q.precision) {
+    return refuse(fmt::format("training in {} is not modelled", to_text(q.precision)),
+                  "its products are not timed: bf16, fp16, fp8, mxfp8 and nvfp4 are");
   }
   if (!q.accelerator->peak(workload::product_dtype(q.precision))) {
     return refuse(fmt::format("{} has no {} products", q.accelerator->id, to_text(q.precision)),
@@ -180,7 +198,7 @@ Result<TrainingPrediction> predict_training(const Models& models, const Training
     return describe(models, q, job, costs, only);
   }
   const training::CostSource source = training_source(costs);
-  const training::FrameworkModel framework = models.training.framework(q.framework, q.release);
+  const training::FrameworkModel framework = framework_of(models, q);
   training::SearchQuery search{
       .job = job,
       .space = space,

@@ -55,6 +55,7 @@ struct TrainingQuery {
   bool padded_experts = false;  // tokens dropped or padded to equal shares
   bool compiled = true;
   double shard_group = 0;  // ranks that share one ZeRO-3 shard set; 0: all replicas
+  training::Recipe recipe;
   catalog::NetworkKind network = catalog::NetworkKind::infiniband;
   double oversubscription = 1;  // of the fabric
   Watts power_limit;            // of one device; 0: its own
@@ -76,6 +77,11 @@ struct TrainingPrediction {
   training::SearchCounts counts;
   std::vector<training::RankedLayout> ranked;  // fastest first, where something was chosen
 };
+
+// The family's parameters on this accelerator, in this release.
+training::FrameworkModel framework_of(const Models& models, const TrainingQuery& query);
+// What of the question no fitted row is of; each makes the interval wider.
+std::vector<training::Unseen> unseen_in(const Models& models, const TrainingQuery& query);
 
 // Device, links and factors of one query.
 Costs training_costs(const Models& models, const TrainingQuery& query);

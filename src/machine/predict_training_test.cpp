@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "machine/known_fixture.h"
+#include "workload/model_math.h"
 
 namespace orrery::machine {
 namespace {
@@ -57,8 +58,14 @@ TEST(PredictTraining, RefusesWhatCannotBeWithAReason) {
   q.precision = catalog::Precision::fp8;
   EXPECT_FALSE(predict_training(known(), q));
   q = llama70b();
-  q.model.state_space_layers = 10;
+  q.model.state_space_layers = 10;  // of a scan whose shape is not told
   EXPECT_FALSE(predict_training(known(), q));
+  for (const auto precision : {catalog::Precision::fp32, catalog::Precision::tf32,
+                               catalog::Precision::int8, catalog::Precision::int4}) {
+    q = llama70b();
+    q.precision = precision;
+    EXPECT_FALSE(predict_training(known(), q)) << to_text(precision);
+  }
   q = llama70b();
   q.layout = {.tp = 7, .pp = 1, .vp = 1, .cp = 1, .ep = 1, .microbatch = 1};
   const auto refused = predict_training(known(), q);
@@ -90,6 +97,33 @@ TEST(PredictTraining, PowerIsBetweenIdleAndTheLimit) {
   EXPECT_GT(p->watts.value, 300);
   EXPECT_LE(p->watts.value, 705);
   EXPECT_NEAR(p->energy_per_step.base(), p->watts.value * p->step.seconds * 64, 1);
+}
+
+// Published sizes: 31.6 B with 3.6 B active, 120.6 B, and 35 B.
+TEST(PredictTraining, HybridsHaveTheirPublishedSize) {
+  const auto billions = [](std::string_view id) {
+    return workload::count_parameters(*known().catalog().model(id)).total / 1e9;
+  };
+  EXPECT_NEAR(billions("nemotron-3-nano-30b-a3b"), 31.6, 0.6);
+  EXPECT_NEAR(billions("nemotron-3-super-120b-a12b"), 122, 5);
+  EXPECT_NEAR(billions("qwen3.5-35b-a3b"), 35, 1.5);
+}
+
+// The name of a family has outlived its software: on newer accelerators its successor is meant,
+// and a release that no row is of is like the one next to it.
+TEST(PredictTraining, FamiliesHaveAnEra) {
+  TrainingQuery q = llama70b();
+  q.framework = "megatron-lm";
+  q.accelerator = known().catalog().accelerator("a100-80-sxm");
+  EXPECT_FALSE(framework_of(known(), q).style.fused_attention);
+  q.accelerator = known().catalog().accelerator("h100-sxm");
+  EXPECT_TRUE(framework_of(known(), q).style.fused_attention);
+  const auto factor = [](std::string_view release) {
+    return known().training.release_factor("megatron-bridge", release);
+  };
+  EXPECT_EQ(factor("26.09"), factor("26.08"));
+  EXPECT_EQ(factor("25.07"), factor("25.09"));
+  EXPECT_EQ(factor("nightly"), factor("26.08"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "design/names.h"
+#include "storage/economics.h"
 
 namespace orrery::machine {
 namespace {
@@ -84,6 +85,11 @@ void fill_rates(Tier& v) {
   if (t.read && !t.write && !v.device)
     v.write = *t.read / 2;  // DGX guidance: half of the read rate
   if (t.write && !t.read && !v.device) v.read = *t.write * 2;
+  // What the servers' network carries binds a rate that was only promised, too.
+  if (t.server_network && t.servers) {
+    v.read = min(v.read, *t.server_network * servers);
+    v.write = min(v.write, *t.server_network * servers);
+  }
   if (v.rates_given) v.rate_basis = "the design";
   v.rate_error = v.rates_given ? kErrorGiven : kErrorDevice;
 }
@@ -93,8 +99,11 @@ void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const catalog::
   if (v.device == nullptr) v.device = catalog.storage_device(kNodeDevice);
   for (const Fleet& f : fleets) {
     if (!f.node.part.local_nvme || v.device == nullptr) continue;
-    v.devices = std::max(1.0, *f.node.part.local_nvme / kNodeDrive);
-    v.capacity = max(v.capacity, *f.node.part.local_nvme);
+    // A rack of many hosts lists the drives of all of them; a save is written by each to its own.
+    const Bytes of_host =
+        *f.node.part.local_nvme / std::max(1, f.hosts / std::max(1, f.fleet->count));
+    v.devices = std::max(1.0, of_host / kNodeDrive);
+    v.capacity = max(v.capacity, of_host);
     v.read = max(v.read, v.device->read * v.devices);
     v.write = max(v.write, v.device->write * v.devices);
     v.rate_basis = v.device->provenance.reference;
@@ -118,6 +127,21 @@ std::optional<Tier> implied_node_tier(const std::vector<Tier>& views,
   v.creates = kCreatesLocal;
   if (v.capacity <= Bytes(0)) return std::nullopt;
   return v;
+}
+
+const char* usual_device(design::TierKind kind) {
+  switch (kind) {
+    case design::TierKind::parallel_fs:
+      return "pfs-ddn-ai400x2";
+    case design::TierKind::object:
+      return "obj-hdd-node";
+    case design::TierKind::nfs:
+      return "ontap-a1k";
+    case design::TierKind::local_nvme:
+    case design::TierKind::block:
+      return "tlc-gen4";
+  }
+  return "obj-hdd-node";
 }
 
 }  // namespace
@@ -170,6 +194,42 @@ const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label) 
     if (word_of(v.tier->tier) == label) return &v;
   }
   return nullptr;
+}
+
+const catalog::StorageDevice* device_or_usual(const Tier& tier, const catalog::Catalog& catalog) {
+  return tier.device ? tier.device : catalog.storage_device(usual_device(tier.tier->kind));
+}
+
+std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog& catalog) {
+  const catalog::StorageDevice* device = device_or_usual(tier, catalog);
+  if (device == nullptr) return std::nullopt;
+  const design::StorageTier& t = *tier.tier;
+  storage::TierOptions options;
+  if (t.usable) options.protection = {.data = 1, .parity = 0, .fill = *t.usable};
+  if (t.server_network) options.server.network = *t.server_network;
+  if (t.devices_per_server) options.server.devices = std::max(1, *t.devices_per_server);
+  // Only what the design asks for: what follows from its devices is bought with them.
+  const bool counted = t.servers.has_value() && tier.device != nullptr;
+  const storage::TierSize size =
+      size_tier({.capacity = counted ? Bytes(0) : t.capacity.value_or(Bytes(0)),
+                 .read = t.read.value_or(BytesPerSecond(0)),
+                 .write = t.write.value_or(BytesPerSecond(0)),
+                 .requests = PerSecond(0)},
+                *device, options);
+  TierPurchase p{.device = device, .limit = size.limit};
+  p.devices = std::max(tier.devices, size.devices);
+  const storage::OwnTerms terms;
+  const bool bare = storage::form_of(*device) == storage::DeviceForm::drive;
+  p.servers = bare ? std::max<double>(t.servers.value_or(0), size.servers) : 0;
+  const double tb = device->capacity / terabytes(1) * (bare ? 1 + terms.server_price_share : 1);
+  p.price = {device->price_per_tb.low * tb, device->price_per_tb.high * tb};
+  p.power = device->active_power * (bare ? 1 + terms.server_power_share : 1);
+  return p;
+}
+
+Watts tier_power(const Tier& tier, const catalog::Catalog& catalog) {
+  const auto bought = purchase_of(tier, catalog);
+  return bought ? bought->power * bought->devices : Watts(0);
 }
 
 }  // namespace orrery::machine

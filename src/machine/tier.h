@@ -9,6 +9,7 @@
 #include "catalog/catalog.h"
 #include "design/design.h"
 #include "machine/fleet.h"
+#include "storage/tier_sizing.h"
 
 namespace orrery::machine {
 
@@ -20,7 +21,7 @@ struct Tier {
   const catalog::StorageDevice* device = nullptr;
   std::string path;  // "storage[0]"
   std::string label;
-  bool per_node = false;  // node-nvme: the rates below are of one node
+  bool per_node = false;  // node-nvme: the rates below are of one host
   BytesPerSecond read;
   BytesPerSecond write;
   std::string rate_basis;  // where the rates come from, for references
@@ -56,5 +57,23 @@ std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catal
 // Of measurements of one tier the last counts; those of tiers that are not here are left out.
 void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured);
 const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label);
+
+// The device a tier is made of: its own, or the usual one of its kind where the design names none.
+const catalog::StorageDevice* device_or_usual(const Tier& tier, const catalog::Catalog& catalog);
+
+// What is bought for a tier: enough devices for its capacity and for the rates that the design
+// gives it, whichever asks for more, and never fewer than it names.
+struct TierPurchase {
+  const catalog::StorageDevice* device = nullptr;
+  double devices = 0;
+  double servers = 0;  // that bare drives stand in; 0 where the device is a server itself
+  storage::TierLimit limit = storage::TierLimit::capacity;
+  catalog::PriceRange price;  // of one device, with its share of the server
+  Watts power;                // likewise
+};
+// nullopt where the catalog has no device for it.
+std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog& catalog);
+// Typical draw of a tier's servers.
+Watts tier_power(const Tier& tier, const catalog::Catalog& catalog);
 
 }  // namespace orrery::machine

@@ -17,6 +17,8 @@ constexpr BytesPerSecond kDeviceToHost = gbytes_per_s(27);
 constexpr Seconds kCommit = seconds(2);
 constexpr int kSnapshotBuffers = 2;
 constexpr Seconds kMilestone = weeks(1);
+// How long a versioned tier keeps what was deleted: assumed.
+constexpr Seconds kVersionsKept = weeks(1);
 constexpr double kAdamBytes = 14;
 
 storage::StateBytes saved_state(const TrainJob& job) {
@@ -36,23 +38,26 @@ storage::SaveLayout layout_of(const TrainJob& job) {
   return l;
 }
 
-storage::WritePath write_path(const Tier& tier, const Machine& m) {
+storage::WritePath write_path(const Tier& tier, const Fleet& fleet, const Machine& m) {
   storage::WritePath path{.serialise = kSerialise, .creates = tier.creates, .commit = kCommit};
-  const Network& wires = m.storage_wires();
+  const Network& wires = m.storage_wires(fleet);
+  const Crossing way = m.crossing_to(fleet, tier);
   if (tier.per_node) {
     path.node = tier.write;
     path.creates = storage::kUnlimitedCreates;  // every node has a file system of its own
   } else {
-    if (tier.write > BytesPerSecond(0)) path.server = tier.write;
+    if (tier.write > BytesPerSecond(0)) path.server = way.capped(tier.write);
+    path.commit += way.latency();
     if (wires.per_node() > BytesPerSecond(0)) path.node = wires.per_node();
   }
   return path;
 }
 
-void find_tiers(SavePlan& v, const design::Checkpoint& wanted, const Machine& m) {
+void find_tiers(SavePlan& v, const design::Checkpoint& wanted, const Fleet& fleet,
+                const Machine& m) {
   for (const std::string& label : wanted.to) {
     const Tier* tier = find_tier(m.tiers, label);
-    if (tier == nullptr) continue;
+    if (tier == nullptr || !m.crossing_to(fleet, *tier).leads_there()) continue;
     if (v.first == nullptr) v.first = tier;
     if (v.safe == nullptr && tier->durable()) v.safe = tier;
   }
@@ -66,8 +71,11 @@ void fill_restore(SavePlan& v, const TrainJob& job, const Machine& m) {
   if (from.per_node) {
     path.node = from.read;
   } else {
-    if (from.read > BytesPerSecond(0)) path.server = from.read;
-    if (m.storage_wires().per_node() > BytesPerSecond(0)) path.node = m.storage_wires().per_node();
+    const Network& wires = m.storage_wires(*job.fleet);
+    if (from.read > BytesPerSecond(0)) {
+      path.server = m.crossing_to(*job.fleet, from).capped(from.read);
+    }
+    if (wires.per_node() > BytesPerSecond(0)) path.node = wires.per_node();
   }
   v.restore = restore_time(load, path);
 }
@@ -99,14 +107,39 @@ void fill_exposure(SavePlan& v, const TrainJob& job) {
                                 .holders = job.train->checkpoint->replicas.value_or(1)});
 }
 
-Bytes kept_on(const Tier& tier, const SavePlan& v, const design::Checkpoint& wanted, Seconds run) {
+const design::KeepRule* rule_of(const Tier& tier, const design::Checkpoint& wanted) {
   for (const design::KeepRule& rule : wanted.keep) {
-    if (rule.tier != tier.label && rule.tier != word_of(tier.tier->tier)) continue;
-    if (rule.newest) return v.size * (*rule.newest + 1);  // and the one in flight
-    return v.size * (1 + run / wanted.milestone.value_or(kMilestone));
+    if (rule.tier == tier.label || rule.tier == word_of(tier.tier->tier)) return &rule;
   }
+  return nullptr;
+}
+
+Bytes kept_on(const Tier& tier, const SavePlan& v, const design::Checkpoint& wanted, Seconds run) {
   // No rule, no deletion: the run keeps all it saves.
-  return v.interval > Seconds(0) ? v.size * std::max(1.0, run / v.interval) : v.size;
+  const double all = v.interval > Seconds(0) ? std::max(1.0, run / v.interval) : 1;
+  const design::KeepRule* rule = rule_of(tier, wanted);
+  if (rule == nullptr) return v.size * all;
+  if (!rule->newest) return v.size * (1 + run / wanted.milestone.value_or(kMilestone));
+  double saves = *rule->newest + 1;  // and the one in flight
+  // A deletion does not reach what was deleted within the time that versions are kept.
+  if (tier.tier->versioned) saves += std::min(all, kVersionsKept / v.interval);
+  return v.size * saves;
+}
+
+void fill_later(SavePlan& v, const TrainJob& job, const Machine& m) {
+  const design::Checkpoint& wanted = *job.train->checkpoint;
+  for (const std::string& label : wanted.to) {
+    const Tier* tier = find_tier(m.tiers, label);
+    if (tier == nullptr || !tier->durable() || tier == v.safe) continue;
+    if (!m.crossing_to(*job.fleet, *tier).leads_there()) continue;
+    const design::KeepRule* rule = rule_of(*tier, wanted);
+    const bool milestones = rule != nullptr && !rule->newest;
+    v.later.push_back(
+        {.tier = tier,
+         .kept = kept_on(*tier, v, wanted, job.raw_time),
+         .every = milestones ? wanted.milestone.value_or(kMilestone) : v.interval,
+         .takes = write_time(v.load, v.files, write_path(*tier, *job.fleet, m)).total});
+  }
 }
 
 }  // namespace
@@ -115,22 +148,26 @@ void fill_checkpoint(TrainJob& job, const Machine& m) {
   if (!job.train->checkpoint) return;
   const design::Checkpoint& wanted = *job.train->checkpoint;
   SavePlan v;
-  find_tiers(v, wanted, m);
+  find_tiers(v, wanted, *job.fleet, m);
   if (v.first == nullptr) return;  // a rule says so
   v.async = wanted.mode == design::CheckpointMode::async;
   v.load = save_load(job.parameters, saved_state(job), layout_of(job));
   v.size = v.load.total;
   v.files = wanted.files ? *wanted.files : v.load.writers;
-  v.write = write_time(v.load, v.files, write_path(*v.first, m));
-  v.drain =
-      v.safe && v.safe != v.first ? write_time(v.load, v.files, write_path(*v.safe, m)) : v.write;
+  v.write = write_time(v.load, v.files, write_path(*v.first, *job.fleet, m));
+  v.drain = v.safe && v.safe != v.first
+                ? write_time(v.load, v.files, write_path(*v.safe, *job.fleet, m))
+                : v.write;
   fill_restore(v, job, m);
-  job.failure.restart += v.restore.total;
+  job.failure.restart += v.restore.total * job.failure.attempts;
   fill_stall(v, job, job.failure.restart);
   fill_exposure(v, job);
   v.host_memory =
       v.async ? storage::snapshot_memory(v.load.busiest_node, kSnapshotBuffers) : Bytes(0);
-  if (v.safe) v.kept_on_safe = kept_on(*v.safe, v, wanted, job.raw_time);
+  if (v.safe) {
+    v.kept_on_safe = kept_on(*v.safe, v, wanted, job.raw_time);
+    fill_later(v, job, m);
+  }
   job.checkpoint = v;
 }
 

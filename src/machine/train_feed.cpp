@@ -63,10 +63,12 @@ double cache_hit_rate(const TrainJob& job, const Tier& cache, Bytes size, int ho
 storage::FetchPath path_to(const Tier& tier, const TrainJob& job, const Machine& m) {
   const double accelerators = std::max(1, job.accelerators);
   const double per_host = std::max(1, job.fleet->accelerators_per_host);
-  const Network& network = m.storage_wires();
-  storage::FetchPath path{.first_byte = tier.first_byte, .stream = tier.stream_rate};
+  const Network& network = m.storage_wires(*job.fleet);
+  const Crossing way = m.crossing_to(*job.fleet, tier);
+  storage::FetchPath path{.first_byte = tier.first_byte + way.latency(),
+                          .stream = tier.stream_rate};
   path.streams = tier.client_streams / per_host;
-  path.server = tier.per_node ? tier.read / per_host : tier.read / accelerators;
+  path.server = tier.per_node ? tier.read / per_host : way.capped(tier.read) / accelerators;
   path.client = network.per_node() > BytesPerSecond(0) && !tier.per_node
                     ? network.per_node() / per_host
                     : path.server;
@@ -77,20 +79,33 @@ storage::FetchPath path_to(const Tier& tier, const TrainJob& job, const Machine&
 
 }  // namespace
 
+const Tier* features_tier(const TrainJob& job, const Machine& m) {
+  if (!job.train->features) return nullptr;
+  const std::string& named = job.train->features->tier;
+  return named.empty() ? job.feed.tier : find_tier(m.tiers, named);
+}
+
+Bytes features_kept(const design::Train& train) {
+  if (!train.features) return Bytes(0);
+  const Seconds period = train.repeat ? train.repeat->every : Seconds(0);
+  return train.features->rate * train.features->size * train.features->retention.value_or(period);
+}
+
 void fill_feed(TrainJob& job, const Machine& m) {
   FeedPlan& feed = job.feed;
   const design::Dataset& data = job.train->dataset;
   const storage::DatasetKind* kind =
       find_dataset_kind(m.models().dataset_kinds, word_of(data.kind));
-  const bool text = job.model != nullptr;
-  const double tokens = job.train->sequence;
-  feed.sample = data.sample_size.value_or(text   ? Bytes(tokens * kBytesPerToken)
-                                          : kind ? kind->sample
-                                                 : kilobytes(100));
+  // A language model reads token ids; what else its samples are comes on top.
+  const bool text = job.model != nullptr && data.kind == design::DataKind::text;
+  const Bytes tokens = job.model ? Bytes(job.train->sequence * kBytesPerToken) : Bytes(0);
+  feed.sample = data.sample_size.value_or(text   ? tokens
+                                          : kind ? kind->sample + tokens
+                                                 : kilobytes(100) + tokens);
   feed.decode = data.decode.value_or(kind && !text ? kind->decode : Seconds(0));
   const Bytes size = dataset_size(*job.train, feed.sample);
   feed.tier = source_tier(job, m, size);
-  if (feed.tier == nullptr) return;
+  if (feed.tier == nullptr || !m.crossing_to(*job.fleet, *feed.tier).leads_there()) return;
   feed.known = true;
   feed.object = data.format == design::DataFormat::files ? feed.sample
                                                          : data.shard_size.value_or(kDefaultShard);

@@ -16,7 +16,7 @@ double units_of_run(const TrainJob& job) {
 // Of the compute network, per host: what the loaders read all the time, and what a drain adds.
 Contention contention_of(const TrainJob& job, const Machine& m) {
   if (!m.design().fabric.storage.converged || job.hosts == 0) return {};
-  const BytesPerSecond wire = m.networks.compute.per_node();
+  const BytesPerSecond wire = m.networks_of(*job.fleet).compute.per_node();
   if (wire <= BytesPerSecond(0)) return {};
   const auto slower = [&](BytesPerSecond traffic) {
     const double left = fabric::free_share({.capacity = wire, .storage = traffic});
@@ -47,12 +47,12 @@ TrainJob name_job(const Machine& m, const design::Workload& workload) {
   return job;
 }
 
-void fill_costs(TrainJob& job, const Machine& m) {
+void fill_costs(TrainJob& job, const Machine& m, const Ledger* ledger) {
   fill_feed(job, m);
   job.units = units_of_run(job);
   const double rate = job.raw_rate();
   job.raw_time = rate > 0 ? Seconds(job.units / rate) : Seconds(0);
-  fill_failure(job, m);
+  fill_failure(job, m, (ledger ? *ledger : m.ledger).fleets[m.index_of(*job.fleet)]);
   fill_checkpoint(job, m);
   job.contended = contention_of(job, m);
 }

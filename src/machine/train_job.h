@@ -11,6 +11,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "failure/interval.h"
 #include "machine/machine.h"
@@ -20,6 +21,14 @@
 #include "storage/loader.h"
 
 namespace orrery::machine {
+
+// A copy that follows once a save is safe.
+struct LaterCopy {
+  const Tier* tier = nullptr;
+  Bytes kept;     // in the end
+  Seconds every;  // one is sent so often
+  Seconds takes;  // to send one
+};
 
 struct SavePlan {
   const Tier* first = nullptr;  // where a save goes first
@@ -36,7 +45,8 @@ struct SavePlan {
   failure::IntervalLimit interval_limit = failure::IntervalLimit::optimum;
   storage::Exposure exposure;
   Bytes host_memory;
-  Bytes kept_on_safe;  // what the keep rules hold there in the end
+  Bytes kept_on_safe;            // what the keep rules hold there in the end
+  std::vector<LaterCopy> later;  // to the durable tiers behind it
   bool async = true;
 };
 
@@ -57,11 +67,15 @@ struct FailurePlan {
   PerSecond node_rate;  // of one host, spot interruptions included
   PerSecond spot_rate;  // of it
   Seconds mtbf;         // of the job
-  Seconds detect;
+  Seconds detect;       // mean, with the hangs that wait for a time-out
   Seconds requeue;
-  Seconds start;    // initialise, before the checkpoint is read
-  Seconds restart;  // all of it, with the read
-  Seconds repair;   // of a host, mean
+  Seconds start;              // initialise, before the checkpoint is read
+  double attempts = 1;        // a restart may fail and is tried again
+  Seconds hands;              // mean wait for a person, over all faults
+  Seconds restart;            // all of it, with the reads
+  double restart_factor = 1;  // the 80 % interval of it, either way
+  double slow = 1;            // of the step, for nodes that the design says are slow
+  Seconds repair;             // of a host, mean
   double mean_in_repair = 0;
   int spares = 0;
   double shortfall = 0;  // share of time in which too few nodes are left
@@ -103,13 +117,20 @@ struct TrainJob {
 
 // Who it is and where it runs, without costs. `workload` is a training run of the machine's design.
 TrainJob name_job(const Machine& machine, const design::Workload& workload);
-// The step, then all other costs; the second only of a feasible job.
-void fill_step(TrainJob& job, const Machine& machine);   // train_step.cpp
-void fill_costs(TrainJob& job, const Machine& machine);  // train_job.cpp
+// Where a run's events are stored, and what they hold there: those of one period where nothing else
+// is said.
+const Tier* features_tier(const TrainJob& job, const Machine& machine);
+Bytes features_kept(const design::Train& train);
+// The step, then all other costs; the second only of a feasible job. What the ledger's others hold
+// is no spare of the job; none: the machine's, which has what is given by number.
+void fill_step(TrainJob& job, const Machine& machine);  // train_step.cpp
+void fill_costs(TrainJob& job, const Machine& machine,
+                const Ledger* ledger = nullptr);  // train_job.cpp
 
 // The parts of fill_costs, in the order in which they are filled.
-void fill_feed(TrainJob& job, const Machine& machine);        // train_feed.cpp
-void fill_failure(TrainJob& job, const Machine& machine);     // train_failure.cpp
+void fill_feed(TrainJob& job, const Machine& machine);  // train_feed.cpp
+void fill_failure(TrainJob& job, const Machine& machine,
+                  const FleetBook& book);                     // train_failure.cpp
 void fill_checkpoint(TrainJob& job, const Machine& machine);  // train_checkpoint.cpp
 
 }  // namespace orrery::machine

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -25,7 +26,7 @@ LayoutWish wish_for(const design::Train& train) {
 TrainingQuery query_for(const TrainJob& job, const Machine& m) {
   const Fleet& fleet = *job.fleet;
   TrainingQuery q{.model = *job.model, .accelerator = fleet.accelerator()};
-  const Wiring wiring = wiring_of(fleet, m.networks);
+  const Wiring wiring = wiring_of(fleet, m.networks_of(fleet));
   q.scaleup = wiring.domain;
   q.nic = wiring.nic_rate * (wiring.nics_per_host / wiring.accelerators_per_host);
   q.sequence = job.train->sequence;
@@ -146,6 +147,11 @@ void fill_step(TrainJob& job, const Machine& m) {
     fill_transformer(job, m);
   } else {
     fill_plain_step(job, m, accelerators_for(job));
+  }
+  if (job.feasible() && !(std::isfinite(job.step.step.base()) && job.step.step > Seconds(0))) {
+    job.infeasible = wiring_of(fleet, m.networks_of(fleet)).nics_per_host > 0
+                         ? "the time of its step is not known: it is outside what the models cover"
+                         : "its nodes have no NICs to reach one another";
   }
   const int per_host = std::max(1, fleet.accelerators_per_host);
   job.hosts = (job.accelerators + per_host - 1) / per_host;

@@ -48,19 +48,17 @@ catalog::BillLine fleet_line(const machine::Fleet& f) {
 std::optional<catalog::BillLine> tier_line(const machine::Tier& t,
                                            const catalog::Catalog& catalog) {
   if (t.per_node || !t.tier->provider.empty()) return std::nullopt;
-  const catalog::StorageDevice* device = device_or_usual(t, catalog);
-  if (device == nullptr) return std::nullopt;
-  const double by_capacity = t.capacity / device->capacity;
+  const auto bought = purchase_of(t, catalog);
+  if (!bought) return std::nullopt;
+  const catalog::StorageDevice* device = bought->device;
   catalog::BillLine line{.section = "storage", .item = t.label, .part_id = device->id};
-  line.count = std::max(t.devices, by_capacity);
-  const double device_tb = device->capacity / terabytes(1);
-  line.unit_price = catalog::PriceRange{device->price_per_tb.low * device_tb,
-                                        device->price_per_tb.high * device_tb};
+  line.count = bought->devices;
+  line.unit_price = bought->price;
   if (t.tier->capex && line.count > 0) {
     const Usd each = *t.tier->capex * t.capacity / line.count;
     line.unit_price = catalog::PriceRange{each, each};
   }
-  line.unit_power = device->active_power;
+  line.unit_power = bought->power;
   line.reference = t.device
                        ? device->provenance.reference
                        : device->provenance.reference + " (the usual part for this kind of tier)";
@@ -86,6 +84,27 @@ std::vector<TierRent> rents_of_tiers(const std::vector<machine::Tier>& tiers,
     rents.push_back(std::move(r));
   }
   return rents;
+}
+
+std::optional<cost::MarketPrice> contract_price(const cost::MarketPrice& list,
+                                                const catalog::Catalog& catalog) {
+  if (catalog.reserved_discounts.empty()) return std::nullopt;
+  double least = 1;
+  double most = 0;
+  double sum = 0;
+  for (const catalog::ReservedDiscount& d : catalog.reserved_discounts) {
+    least = std::min(least, d.low);
+    most = std::max(most, d.high);
+    sum += (d.low + d.high) / 2;
+  }
+  const double middle = sum / static_cast<double>(catalog.reserved_discounts.size());
+  cost::MarketPrice p = list;
+  p.low = list.low * (1 - middle);
+  p.median = list.median * (1 - middle);
+  p.high = list.median * (1 - least);
+  p.low = min(p.low, list.median * (1 - most));
+  p.reference = list.reference + "; reserved_discounts";
+  return p;
 }
 
 double reserved_discount(const design::Rent& rent, const catalog::Catalog& catalog) {

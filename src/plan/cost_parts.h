@@ -16,6 +16,10 @@ std::optional<catalog::BillLine> tier_line(const machine::Tier& tier,
 std::vector<TierRent> rents_of_tiers(const std::vector<machine::Tier>& tiers,
                                      const std::vector<Bytes>& used,
                                      const catalog::Catalog& catalog);
+// What the market asks for a reservation of one to three years: its list prices less the usual
+// discounts, from the longest term of the cheapest to the shortest of the middle.
+std::optional<cost::MarketPrice> contract_price(const cost::MarketPrice& list,
+                                                const catalog::Catalog& catalog);
 double reserved_discount(const design::Rent& rent, const catalog::Catalog& catalog);
 Usd egress_of(const design::Design& design, const catalog::Catalog& catalog);
 

@@ -14,14 +14,18 @@ namespace {
 
 // Where a rented part has no row in the price table and the design gives no price.
 constexpr UsdPerSecond kUnknownPrice = usd_per_hour(4);
+// Of the hours that workloads hold, those in which somebody computes: assumed.
+constexpr double kUseLow = 0.5;
+constexpr double kUseHigh = 0.95;
 
 void add_bills(CostView& v, const CostContext& c) {
   for (const machine::Fleet& f : c.machine.fleets) {
     if (!f.rented()) v.bill.lines.push_back(fleet_line(f));
   }
-  for (const machine::Network* n :
-       {&c.machine.networks.compute, &c.machine.networks.storage, &c.machine.networks.management}) {
-    v.bill.lines.insert(v.bill.lines.end(), n->bill.lines.begin(), n->bill.lines.end());
+  for (const machine::Networks& site : c.machine.networks) {
+    for (const machine::Network* n : {&site.compute, &site.storage, &site.management}) {
+      v.bill.lines.insert(v.bill.lines.end(), n->bill.lines.begin(), n->bill.lines.end());
+    }
   }
   for (const machine::Tier& t : c.machine.tiers) {
     if (auto line = tier_line(t, c.machine.catalog())) v.bill.lines.push_back(std::move(*line));
@@ -43,6 +47,20 @@ double mean_goodput(const std::vector<TrainView>& trains) {
   return mean.value_or(1);
 }
 
+// Share of the machines in service that workloads need, over the year; all of them where the design
+// has no workload to say otherwise.
+double use_of(const CostContext& c) {
+  if (c.machine.design().workloads.empty()) return 1;
+  double needed = 0;
+  double bought = 0;
+  for (std::size_t i = 0; i < c.machine.fleets.size(); ++i) {
+    const double units = machine::units_per_node(c.machine.fleets[i]);
+    needed += c.ledger.fleets[i].used() * units;
+    bought += c.ledger.fleets[i].count * units;
+  }
+  return bought > 0 ? needed / bought : 1;
+}
+
 void apply(const design::Economics& e, cost::OwnershipInput& in) {
   in.years = e.depreciation.value_or(e.horizon) / years(1);
   if (e.discount_rate) in.rate = *e.discount_rate;
@@ -51,7 +69,6 @@ void apply(const design::Economics& e, cost::OwnershipInput& in) {
   if (e.staff) in.people = *e.staff;
   if (e.staff_cost) in.salary = *e.staff_cost * years(1);
   if (e.repair) in.repair = *e.repair;
-  if (e.utilisation) in.utilisation = *e.utilisation;
 }
 
 struct Tariff {
@@ -102,9 +119,16 @@ void fill_owned(CostView& v, const CostContext& c) {
   }
   apply(c.machine.design().economics, in);
   in.goodput = v.goodput;
-  v.utilisation = in.utilisation;
+  in.utilisation = v.utilisation * v.use;
   v.input = in;
   v.owned = owned_cost(in);
+}
+
+// Nodes that the workloads hold, on average over the year: what is not reserved is given back.
+double hired(const machine::FleetBook& book) {
+  double nodes = 0;
+  for (const machine::Booking& b : book.bookings) nodes += b.nodes * std::min(1.0, b.share);
+  return nodes;
 }
 
 RentedFleet rent_of(const machine::Fleet& f, const CostView& v, const CostContext& c) {
@@ -126,13 +150,15 @@ RentedFleet rent_of(const machine::Fleet& f, const CostView& v, const CostContex
   }
   if (r.input.kind == catalog::Contract::reserved)
     r.input.discount = reserved_discount(rent, c.machine.catalog());
-  r.input.utilisation = c.machine.design().economics.utilisation.value_or(0.9);
+  r.input.utilisation = v.utilisation;
   // The failure stage already counts interruptions in the goodput of what runs here.
   r.input.goodput = v.goodput;
   r.input.spot_goodput = [](Seconds) { return 1.0; };
   r.rental = rented_cost(r.input);
-  const double units = f.accelerators > 0 ? f.accelerators : f.hosts;
-  r.per_year = r.rental.billed * years(1) * units;
+  const machine::FleetBook& book = c.ledger.fleets[c.machine.index_of(f)];
+  const bool always = r.input.kind == catalog::Contract::reserved || book.bookings.empty();
+  const double nodes = always ? book.count : std::min(hired(book), double(book.count));
+  r.per_year = r.rental.billed * years(1) * (nodes * machine::units_per_node(f));
   return r;
 }
 
@@ -154,11 +180,17 @@ void fill_market(CostView& v, const CostContext& c) {
   }
   if (accelerator == nullptr) return;
   v.market = cost::market_price(c.machine.catalog().cloud_prices, accelerator->id, "", false);
-  if (v.market && v.owned) {
-    // A rented hour loses to failures what an owned one does.
-    v.break_even_utilisation =
-        break_even_utilisation(v.input, v.market->median / std::max(1e-9, v.goodput));
-  }
+  if (!v.market) return;
+  v.contract = contract_price(*v.market, c.machine.catalog());
+  if (!v.owned || v.accelerators <= 0) return;
+  // A rented hour loses to failures what an owned one does, so goodput drops out.
+  const auto against = [&](UsdPerSecond rent) {
+    return break_even_utilisation(v.input, rent / std::max(1e-9, v.goodput)).value_or(0);
+  };
+  const cost::MarketPrice& rent = v.contract ? *v.contract : *v.market;
+  v.break_even = against(rent.median);
+  v.break_even_low = v.price_low * against(v.market->high);
+  v.break_even_high = v.price_high * against(rent.low);
 }
 
 }  // namespace
@@ -168,6 +200,7 @@ CostView view_cost(const CostContext& c) {
   add_bills(v, c);
   v.goodput = mean_goodput(c.trains);
   v.utilisation = c.machine.design().economics.utilisation.value_or(v.utilisation);
+  v.use = use_of(c);
   fill_owned(v, c);
   for (const machine::Fleet& f : c.machine.fleets) {
     v.accelerators += f.accelerators > 0 ? f.accelerators : f.hosts;
@@ -176,17 +209,22 @@ CostView view_cost(const CostContext& c) {
   v.tier_rents = rents_of_tiers(c.machine.tiers, c.used, c.machine.catalog());
   v.egress_per_year = egress_of(c.machine.design(), c.machine.catalog());
 
-  v.annual = (v.owned ? v.owned->annual : Usd(0)) + v.egress_per_year;
+  for (const design::WanLink& line : c.machine.design().fabric.wan) {
+    v.wan_per_year += line.price.value_or(UsdPerSecond(0)) * years(1);
+  }
+  v.annual = (v.owned ? v.owned->annual : Usd(0)) + v.egress_per_year + v.wan_per_year;
   for (const RentedFleet& r : v.rented) v.annual += r.per_year;
   for (const TierRent& t : v.tier_rents) v.annual += t.per_year + t.requests_per_year;
-  const double useful_hours = v.accelerators * 8760 * v.utilisation * v.goodput;
+  const double useful_hours = v.accelerators * 8760 * v.use * v.utilisation * v.goodput;
   v.per_useful_hour = useful_hours > 0 ? v.annual / hours(useful_hours) : UsdPerSecond(0);
   fill_runs(v, c);
   fill_market(v, c);
   if (v.owned) {
-    v.tornado =
-        ownership_tornado(v.input, c.machine.catalog(),
-                          {.capex_below = 1 - v.price_low, .capex_above = v.price_high - 1});
+    v.tornado = ownership_tornado(v.input, c.machine.catalog(),
+                                  {.utilisation_low = kUseLow * v.use,
+                                   .utilisation_high = kUseHigh * v.use,
+                                   .capex_below = 1 - v.price_low,
+                                   .capex_above = v.price_high - 1});
   }
   return v;
 }

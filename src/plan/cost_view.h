@@ -20,7 +20,7 @@ struct RentedFleet {
   const machine::Fleet* fleet = nullptr;
   cost::RentalInput input;
   cost::Rental rental;
-  Usd per_year;  // billed, all year
+  Usd per_year;  // billed: the hours that workloads hold, all hours of a reservation
   std::string reference;
 };
 
@@ -45,22 +45,30 @@ struct CostView {
   std::vector<RentedFleet> rented;
   std::vector<TierRent> tier_rents;
   Usd egress_per_year;
-  Usd annual;               // owned, rented and fees
-  double accelerators = 0;  // owned and rented
-  double goodput = 1;       // of the accelerators that train, weighted; 1 where none does
-  double utilisation = 0.9;
+  Usd wan_per_year;          // lines between sites
+  Usd annual;                // owned, rented and fees
+  double accelerators = 0;   // owned and rented
+  double goodput = 1;        // of the accelerators that train, weighted; 1 where none does
+  double utilisation = 0.9;  // of the booked hours, those in which somebody computes
+  double use = 1;            // of the bought hours, those that some workload needs: the ledger's
   UsdPerSecond per_useful_hour;  // per accelerator
   double price_low = 1;          // of the capital items, as factors of the middle
   double price_high = 1;
   std::vector<RunCost> runs;
-  std::optional<double> break_even_utilisation;  // against the market's on-demand median
-  std::optional<cost::MarketPrice> market;
+  std::optional<cost::MarketPrice> market;    // on demand, list prices
+  std::optional<cost::MarketPrice> contract;  // for one to three years, by the usual discounts
+  // The use at which owning costs what renting does, against the contract price: above 1 where
+  // owning never pays. Low and high over the rent's and the bill's intervals.
+  double break_even = 0;
+  double break_even_low = 0;
+  double break_even_high = 0;
   cost::Tornado tornado;
   std::vector<std::string> unpriced;
 };
 
 struct CostContext {
   const machine::Machine& machine;
+  const machine::Ledger& ledger;
   const std::vector<TrainView>& trains;
   const std::vector<Bytes>& used;  // of each tier
   const std::vector<SiteView>& sites;

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <variant>
 
 #include "design/names.h"
@@ -20,7 +22,13 @@ const SiteView& view_of(const Review& r, const design::Site& site) {
 Edit edit_nodes(const Review& r, const design::Workload& workload, const machine::Fleet& fleet,
                 int nodes) {
   const auto& own = workload.terms.nodes;
-  const std::int64_t wanted = own ? r.machine->book_of(fleet).nodes() - *own + nodes : nodes;
+  double beside = 0;
+  for (const machine::Booking& b : r.book_of(fleet).bookings) {
+    // A run without a number takes what there is.
+    const bool takes_all = !b.given && std::holds_alternative<design::Train>(b.workload->task);
+    beside += b.workload != &workload && b.held() && !takes_all ? b.nodes : 0;
+  }
+  const auto wanted = static_cast<std::int64_t>(std::ceil(beside - 1e-9)) + nodes;
   if (own && wanted <= fleet.fleet->count) {
     return {machine::path_of(r.design(), workload) + ".nodes", std::to_string(nodes)};
   }
@@ -28,16 +36,23 @@ Edit edit_nodes(const Review& r, const design::Workload& workload, const machine
 }
 
 std::optional<Edit> edit_asked(const Review& r, const machine::Fleet& fleet) {
-  const machine::FleetBook& book = r.machine->book_of(fleet);
-  const int there = fleet.fleet->count;
-  const std::int64_t asked = book.nodes();
-  if (asked <= kMostNodes && site_carries(r, fleet, static_cast<int>(asked) - there)) {
-    return Edit{fleet.path + ".count", std::to_string(asked)};
+  const machine::FleetBook& book = r.book_of(fleet);
+  const auto nodes_of = [&](const machine::Booking& b, double left) -> std::optional<Edit> {
+    if (left < 1) return std::nullopt;
+    return Edit{machine::path_of(r.design(), *b.workload) + ".nodes",
+                std::to_string(static_cast<std::int64_t>(left))};
+  };
+  for (const machine::Booking& b : book.bookings) {
+    if (b.given || !std::holds_alternative<design::Train>(b.workload->task)) continue;
+    return nodes_of(b, book.count - book.held_beside(*b.workload) + 1e-9);
   }
-  const machine::Booking& largest = *book.largest();
-  const std::int64_t left = there - (asked - largest.nodes);
-  if (left <= 0) return std::nullopt;
-  return Edit{machine::path_of(r.design(), *largest.workload) + ".nodes", std::to_string(left)};
+  const double booked = std::ceil(book.booked() - 1e-9);
+  if (booked <= kMostNodes && site_carries(r, fleet, static_cast<int>(booked) - book.count)) {
+    return Edit{fleet.path + ".count", std::to_string(static_cast<std::int64_t>(booked))};
+  }
+  const machine::Booking* largest = book.largest_given();
+  if (largest == nullptr) return std::nullopt;
+  return nodes_of(*largest, book.count - (book.booked() - largest->nodes) + 1e-9);
 }
 
 bool site_carries(const Review& r, const machine::Fleet& fleet, int more_nodes) {
@@ -65,20 +80,23 @@ design::Network separate_storage(const design::Networks& fabric) {
   return own;
 }
 
-std::optional<Edit> edit_topology(const Review& r, const machine::Network& network) {
+std::optional<Edit> edit_topology(const Review& r, const machine::Networks& here,
+                                  const machine::Network& network) {
   using enum design::NamedTopology;
-  design::Design changed = r.design();
-  design::Network& wanted = network.name == "compute"   ? changed.fabric.compute
-                            : network.name == "storage" ? changed.fabric.storage
-                                                        : changed.fabric.management;
+  design::Networks changed = r.design().fabric;
+  design::Network& wanted = network.name == "compute"   ? changed.compute
+                            : network.name == "storage" ? changed.storage
+                                                        : changed.management;
+  const auto site = static_cast<std::size_t>(&here - r.machine->networks.data());
   for (const design::NamedTopology kind : {rail_fat_tree, fat_tree, three_tier}) {
     if (kind == rail_fat_tree && network.name != "compute") continue;
     wanted.topology = kind;
-    const machine::Networks views = build_networks(changed, r.catalog(), r.fleets());
-    const machine::Network& built = network.name == "compute"   ? views.compute
-                                    : network.name == "storage" ? views.storage
-                                                                : views.management;
-    if (built.topology) {
+    const machine::Networks built =
+        build_networks(changed, r.design().sites, r.catalog(), r.fleets())[site];
+    const machine::Network& again = network.name == "compute"   ? built.compute
+                                    : network.name == "storage" ? built.storage
+                                                                : built.management;
+    if (again.topology) {
       return Edit{network.path + ".topology", std::string(word_of(kind))};
     }
   }

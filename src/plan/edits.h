@@ -1,10 +1,11 @@
 // The edits that findings offer: one text at one path of the design, which cures the finding.
 //
-// An edit states what has to be bought, moved or switched on; where nothing of the kind follows in
-// closed form (a training run that ends too late), what has to be accepted. Amounts are rounded
-// towards the cure. Where a cure takes two lines (a fleet grown, a workload given its nodes) the
-// first is offered, and the next review offers the second. Where the choice is the author's
-// (another model, another country) there is none, and the finding says what to weigh.
+// An edit states what has to be bought, moved or switched on. It never loosens what the author asks
+// for: no goal, deadline, window or objective. Amounts are rounded towards the cure, and what the
+// finding's text says is what the edit writes. Where a cure takes two lines (a fleet grown, a
+// workload given its nodes) the first is offered, and the next review offers the second. Where the
+// choice is the author's (another model, another country) there is none, and the finding says what
+// to weigh.
 #pragma once
 
 #include <cstdint>
@@ -48,15 +49,22 @@ bool site_carries(const Review& review, const machine::Fleet& fleet, int more_no
 // edits.cpp: networks.
 // Storage's own network, as the compute network is built: what the design says of it already stays.
 design::Network separate_storage(const design::Networks& fabric);
-std::optional<Edit> edit_topology(const Review& review, const machine::Network& network);
+std::optional<Edit> edit_topology(const Review& review, const machine::Networks& here,
+                                  const machine::Network& network);
 
 // edits_facility.cpp
 std::optional<Edit> edit_rack(const Review& review, const SiteView& site, const FleetPower& fleet);
+// The cheapest method that carries racks of this power and suits every node of the site; nullptr
+// where none does.
+const catalog::CoolingMethod* cooling_for(const Review& review, const SiteView& site, Watts rack);
+std::optional<Edit> edit_node_cooling(const Review& review, const SiteView& site);
 Edit edit_power(const Review& review, const SiteView& site);
 Edit edit_positions(const Review& review, const SiteView& site);
 
 // edits_storage.cpp
 std::optional<Edit> edit_save_target(const Review& review, const TrainView& train);
+// A write rate at which a save is safe well before the next failure.
+std::optional<Edit> edit_safe(const TrainView& train);
 std::optional<Edit> edit_capacity(const Review& review, const machine::Tier& tier);
 std::optional<Edit> edit_feed(const Review& review, const TrainView& train);
 
@@ -66,6 +74,8 @@ std::optional<Edit> edit_batch(const TrainView& train);
 std::optional<Edit> edit_split(const Review& review, const ServeView& serve);
 Edit edit_service(const Review& review, const ServeView& serve);
 std::optional<Edit> edit_availability(const Review& review, const ServeView& serve);
+// Nodes with which the run ends in time: tried, and none where no number of them does.
+std::optional<Edit> edit_deadline(const Review& review, const TrainView& train, Seconds bound);
 std::optional<Edit> edit_window(const Review& review, const BatchView& batch);
 Edit edit_sizes(const Review& review, const JobsView& jobs);
 Edit edit_load(const Review& review, const JobsView& jobs);

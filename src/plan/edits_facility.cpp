@@ -6,8 +6,6 @@
 namespace orrery::plan {
 namespace {
 
-// PUE and switches do not shrink quite in step with the nodes.
-constexpr double kInStep = 0.99;
 // As in rack.cpp: a quotient may lose its last bit.
 constexpr double kRounding = 1e-9;
 
@@ -32,6 +30,12 @@ Watts rack_power(const FleetPower& p) {
 
 int nodes_of(const FleetPower& p) { return p.fleet->fleet->count + p.fleet->fleet->spares; }
 
+bool suits_all(const SiteView& v, const catalog::CoolingMethod& method) {
+  return std::ranges::all_of(v.fleets, [&](const FleetPower& p) {
+    return facility::suits(p.fleet->node.part.cooling, method.id);
+  });
+}
+
 // One fleet packed as closely as its racks allow, where that makes room for all.
 std::optional<Edit> edit_packing(const SiteView& v, int positions) {
   for (const FleetPower& p : v.fleets) {
@@ -47,7 +51,7 @@ std::optional<Edit> edit_packing(const SiteView& v, int positions) {
 std::optional<Edit> edit_cooling(const Review& r, const SiteView& v, int positions) {
   for (const catalog::CoolingMethod* m :
        facility::methods_that_carry(Watts(0), r.catalog().cooling_methods)) {
-    if (m->rack_practical_max <= v.cooling->rack_practical_max) continue;
+    if (m->rack_practical_max <= v.cooling->rack_practical_max || !suits_all(v, *m)) continue;
     int racks = 0;
     for (const FleetPower& p : v.fleets) {
       racks +=
@@ -60,12 +64,30 @@ std::optional<Edit> edit_cooling(const Review& r, const SiteView& v, int positio
 
 }  // namespace
 
+const catalog::CoolingMethod* cooling_for(const Review& r, const SiteView& v, Watts rack) {
+  for (const catalog::CoolingMethod* m :
+       facility::methods_that_carry(rack, r.catalog().cooling_methods)) {
+    if (suits_all(v, *m)) return m;
+  }
+  return nullptr;
+}
+
+std::optional<Edit> edit_node_cooling(const Review& r, const SiteView& v) {
+  Watts most;
+  for (const FleetPower& p : v.fleets) most = max(most, rack_power(p));
+  const catalog::CoolingMethod* method = cooling_for(r, v, most);
+  // Racks that no fitting method carries are then thinned out.
+  if (method == nullptr) method = cooling_for(r, v, Watts(0));
+  if (method == nullptr) return std::nullopt;
+  return Edit{v.path + ".cooling", method->id};
+}
+
 std::optional<Edit> edit_rack(const Review& r, const SiteView& v, const FleetPower& p) {
   const Watts allowed = v.site->rack.value_or(v.cooling->rack_practical_max);
   const bool only_cooling = !v.site->rack || rack_power(p) <= allowed;
   Watts most;
   for (const FleetPower& other : v.fleets) most = max(most, rack_power(other));
-  const catalog::CoolingMethod* method = facility::method_needed(most, r.catalog().cooling_methods);
+  const catalog::CoolingMethod* method = cooling_for(r, v, most);
   if (only_cooling && method != nullptr) return Edit{v.path + ".cooling", method->id};
   const int fewer = nodes_under(min(allowed, v.cooling->rack_practical_max), p);
   if (fewer > 0) return Edit{p.fleet->path + ".nodes_per_rack", std::to_string(fewer)};
@@ -78,7 +100,7 @@ std::optional<Edit> edit_rack(const Review& r, const SiteView& v, const FleetPow
 
 Edit edit_power(const Review& r, const SiteView& v) {
   const machine::Fleet& fleet = *v.fleets[v.budget_fleet].fleet;
-  const int fit = v.budget ? static_cast<int>(v.budget->nodes * kInStep) : 0;
+  const int fit = v.budget ? v.budget->nodes : 0;
   const int count = fit - fleet.fleet->spares;
   if (count > 0 && count >= nodes_asked(r, fleet)) {
     return {fleet.path + ".count", std::to_string(count)};

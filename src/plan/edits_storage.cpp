@@ -13,6 +13,8 @@ namespace {
 
 // A tier that is full to the last byte takes no next checkpoint.
 constexpr double kRoom = 1.1;
+// Of the time between failures that a save may take until it is safe.
+constexpr double kSafeShare = 0.02;
 // The newest three outlive a bad one among them.
 constexpr int kKept = 3;
 // Where the node's row gives none: two sockets of 56, as train_feed.cpp assumes.
@@ -115,6 +117,14 @@ std::optional<Edit> edit_save_target(const Review& r, const TrainView& t) {
   if (keeps_by_rule(checkpoint, *tier)) return Edit{path + ".to", list_text(checkpoint.to)};
   checkpoint.keep.push_back({tier->label, kKept});
   return Edit{path, section_text(checkpoint)};
+}
+
+std::optional<Edit> edit_safe(const TrainView& t) {
+  const machine::SavePlan& k = *t.checkpoint;
+  const design::StorageTier& tier = *k.safe->tier;
+  if (k.drain.wall != storage::Wall::server_bandwidth || !tier.write) return std::nullopt;
+  const Seconds wanted = t.failure.mtbf * kSafeShare;
+  return Edit{k.safe->path + ".write", at_least(k.size / wanted)};
 }
 
 std::optional<Edit> edit_capacity(const Review& r, const machine::Tier& tier) {

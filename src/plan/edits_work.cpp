@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "machine/batch_split.h"
 #include "plan/edits.h"
+#include "plan/review.h"
 #include "plan/serve_sizing.h"
 
 namespace orrery::plan {
@@ -69,13 +70,6 @@ Edit edit_machines(const Review& r, const ServeView& v, double replicas) {
   return edit_nodes(r, *v.workload, *v.fleet, nodes);
 }
 
-// Where the file gives the bound of a batch.
-std::string bound_path(const BatchView& b) {
-  const design::Batch& batch = *b.batch;
-  if (batch.deadline && *batch.deadline <= *b.bound) return b.path + ".deadline";
-  return b.path + (batch.repeat->window ? ".repeat.window" : ".repeat.every");
-}
-
 // Nodes with which the batch computes in time; none where more of them do not help.
 std::optional<int> nodes_in_time(const BatchView& b) {
   const double tasks = std::max(1, b.batch->tasks);
@@ -97,23 +91,17 @@ std::string slices_text(std::span<const cluster::MigDemand> demand) {
 }  // namespace
 
 int nodes_asked(const Review& r, const machine::Fleet& fleet) {
-  auto nodes =
-      static_cast<int>(std::min<std::int64_t>(kMostNodes, r.machine->book_of(fleet).nodes()));
-  for (const ServeView& v : r.serves) {
-    if (v.fleet != &fleet || !v.feasible()) continue;
-    const auto& availability = v.workload->terms.availability;
-    const auto up =
-        availability ? replicas_for_availability(v, *availability, *r.machine) : std::nullopt;
-    const double replicas = std::max(v.replicas_needed, static_cast<double>(up.value_or(0)));
-    nodes += std::max(0, nodes_for(v, replicas) - v.workload->terms.nodes.value_or(0));
+  double nodes = 0;
+  for (const machine::Booking& b : r.book_of(fleet).bookings) {
+    if (b.given) {
+      nodes += std::max(b.nodes, b.needed);
+    } else if (std::holds_alternative<design::Jobs>(b.workload->task)) {
+      nodes += b.nodes;
+    } else if (std::holds_alternative<design::Serve>(b.workload->task)) {
+      nodes += b.needed;
+    }
   }
-  for (const JobsView& j : r.jobs) {
-    if (j.fleet != &fleet) continue;
-    const int largest =
-        whole(static_cast<double>(j.largest) / std::max(1, fleet.node.part.accelerators));
-    nodes += std::max(0, largest - j.workload->terms.nodes.value_or(0));
-  }
-  return nodes;
+  return whole(nodes);
 }
 
 std::optional<Edit> edit_step(const TrainView& t) {
@@ -171,15 +159,41 @@ std::optional<Edit> edit_availability(const Review& r, const ServeView& v) {
   return Edit{v.path + ".replicas", std::to_string(replicas)};
 }
 
+std::optional<Edit> edit_deadline(const Review& r, const TrainView& t, Seconds bound) {
+  const auto index = static_cast<std::size_t>(t.workload - r.design().workloads.data());
+  const auto& asked = t.workload->terms.nodes;
+  const int now = asked.value_or(t.fleet->fleet->count);
+  const int others = whole(r.book_of(*t.fleet).held_beside(*t.workload));
+  // At the same efficiency, and with something to spare for what more nodes lose.
+  for (const double spare : {1.0, 1.1, 1.25, 1.5}) {
+    const double wanted = now * (t.run_time / bound) * spare;
+    if (wanted > kMostNodes) return std::nullopt;
+    const int nodes = whole(wanted);
+    const bool own = asked && nodes + others <= t.fleet->fleet->count;
+    if (asked && !own) return std::nullopt;
+    if (!own && !site_carries(r, *t.fleet, nodes - now)) return std::nullopt;
+    design::Design changed = r.design();
+    if (own) {
+      changed.workloads[index].terms.nodes = nodes;
+    } else {
+      changed.fleet[r.machine->index_of(*t.fleet)].count = nodes;
+    }
+    const Review after = run_stages(std::move(changed), r.models());
+    if (after.trains.size() != r.trains.size()) return std::nullopt;
+    const TrainView& then = after.trains[static_cast<std::size_t>(&t - r.trains.data())];
+    if (!then.feasible() || then.run_time > bound) continue;
+    return own ? Edit{t.path + ".nodes", std::to_string(nodes)}
+               : Edit{t.fleet->path + ".count", std::to_string(nodes)};
+  }
+  return std::nullopt;
+}
+
 std::optional<Edit> edit_window(const Review& r, const BatchView& b) {
   const auto nodes = nodes_in_time(b);
   if (nodes && site_carries(r, *b.fleet, *nodes - b.fleet->fleet->count)) {
     return Edit{b.fleet->path + ".count", std::to_string(*nodes)};
   }
-  const std::string path = bound_path(b);
-  // A window longer than the time between two runs would have them overlap.
-  if (path.ends_with(".window") && b.duration > b.batch->repeat->every) return std::nullopt;
-  return Edit{path, at_least(b.duration)};
+  return std::nullopt;
 }
 
 Edit edit_sizes(const Review& r, const JobsView& j) {

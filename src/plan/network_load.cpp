@@ -207,8 +207,8 @@ struct LoadedLinks {
 LoadedLinks links_of(const machine::Machine& m, const machine::Fleet& fleet,
                      const fabric::FabricGraph& g, const CollectiveAsk& ask) {
   const int lanes = g.torus.empty() ? std::max(1, g.rails * g.planes) : 1;
-  const int ranks = g.endpoints / lanes * std::max(1, fleet.node.part.accelerators);
-  machine::Links links(wiring_of(fleet, m.networks), m.models().collectives);
+  const int ranks = g.endpoints / lanes * std::max(1, fleet.accelerators_per_host);
+  machine::Links links(wiring_of(fleet, m.networks_of(fleet)), m.models().collectives);
   const workload::GroupShape group = links.group_of(ranks);
   return {std::move(links), {ask.kind, ask.bytes, group}};
 }
@@ -252,9 +252,10 @@ void count_felt(const Finished& before, const Finished& after, const Routed& was
 
 }  // namespace
 
-const machine::Fleet* widest_fleet(const std::vector<machine::Fleet>& fleets) {
+const machine::Fleet* widest_fleet(const machine::Machine& m, const machine::Network& network) {
   const machine::Fleet* widest = nullptr;
-  for (const machine::Fleet& f : fleets) {
+  for (const machine::Fleet& f : m.fleets) {
+    if (&network != &m.networks_of(f).compute) continue;
     if (f.rented() || f.accelerator() == nullptr || f.node.part.compute_nics == 0) continue;
     if (!widest || f.node.part.compute_nics > widest->node.part.compute_nics) widest = &f;
   }
@@ -265,7 +266,7 @@ NetworkLoad load_network(const machine::Machine& m, const machine::Network& v,
                          const fabric::FabricGraph& g, const NetworkLoss& loss,
                          const CollectiveAsk& ask) {
   NetworkLoad load;
-  const machine::Fleet* fleet = &v == &m.networks.compute ? widest_fleet(m.fleets) : nullptr;
+  const machine::Fleet* fleet = widest_fleet(m, v);
   const int lanes = g.torus.empty() ? std::max(1, g.rails * g.planes) : 1;
   const int nodes = g.endpoints / lanes;
   std::optional<LoadedLinks> loaded;

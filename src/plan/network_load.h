@@ -58,6 +58,7 @@ NetworkLoad load_network(const machine::Machine& machine, const machine::Network
                          const CollectiveAsk& ask);
 
 // The fleet whose nodes have the most ports on the compute network; nullptr where none has any.
-const machine::Fleet* widest_fleet(const std::vector<machine::Fleet>& fleets);
+const machine::Fleet* widest_fleet(const machine::Machine& machine,
+                                   const machine::Network& network);
 
 }  // namespace orrery::plan

@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/text.h"
 #include "design/write_design.h"
 #include "machine/goals.h"
+#include "plan/invariants.h"
+#include "plan/ledger_view.h"
 #include "plan/rules.h"
 #include "plan/sections.h"
 #include "plan/spend.h"
@@ -14,7 +17,7 @@
 namespace orrery::plan {
 namespace {
 
-// What data sets and kept checkpoints occupy on each tier.
+// What data sets, kept checkpoints and event streams occupy on each tier.
 std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<TrainView>& trains) {
   std::vector<Bytes> used(m.tiers.size());
   const auto add = [&](const machine::Tier* tier, Bytes amount) {
@@ -27,6 +30,10 @@ std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<Tra
     const design::Dataset& d = t.train->dataset;
     if (t.feed.known) add(t.feed.tier, d.size.value_or(t.feed.sample * d.samples.value_or(0)));
     if (t.checkpoint && t.checkpoint->safe) add(t.checkpoint->safe, t.checkpoint->kept_on_safe);
+    if (t.checkpoint) {
+      for (const machine::LaterCopy& copy : t.checkpoint->later) add(copy.tier, copy.kept);
+    }
+    add(machine::features_tier(t, m), machine::features_kept(*t.train));
   }
   return used;
 }
@@ -68,7 +75,8 @@ std::vector<std::string> coarse_layers(const Review& r) {
   }
   if (!r.trains.empty()) {
     coarse.push_back(
-        "failure: published node rates differ by 3x between fleets; give your own node_mtbf");
+        "failure: published fleets differ by a factor of six at equal size; give your fleet's own "
+        "`failures.node_mtbf` and `observed`");
   }
   coarse.push_back("cost: list prices are street ranges; see the tornado in `--format json`");
   return coarse;
@@ -80,14 +88,19 @@ Review run_stages(design::Design design, const machine::Models& models, const Re
   Review r;
   r.machine = std::make_shared<const machine::Machine>(build_machine(std::move(design), models));
   const machine::Machine& m = *r.machine;
-  r.trains = view_trains(m, same_steps ? &same_steps->trains : nullptr);
-  r.used = use_of_tiers(m, r.trains);
+  r.ledger = m.ledger;
   r.serves = view_serves(m, same_steps ? &same_steps->serves : nullptr);
-  r.jobs = view_jobs(m);
-  r.batches = view_batches(m);
+  book_services(r.ledger, m, r.serves);
+  r.trains = view_trains(m, r.ledger, same_steps ? &same_steps->trains : nullptr);
+  r.used = use_of_tiers(m, r.trains);
+  book_trains(r.ledger, m, r.trains);
+  r.jobs = view_jobs(m, r.ledger);
+  book_jobs(r.ledger, m, r.jobs);
+  r.batches = view_batches(m, r.ledger);
+  book_batches(r.ledger, m, r.batches);
   r.mig = view_mig(m);
-  r.sites = view_sites({m, r.trains, same_steps ? &same_steps->sites : nullptr});
-  r.cost = view_cost({m, r.trains, r.used, r.sites});
+  r.sites = view_sites({m, r.ledger, r.trains, same_steps ? &same_steps->sites : nullptr});
+  r.cost = view_cost({m, r.ledger, r.trains, r.used, r.sites});
   return r;
 }
 
@@ -112,6 +125,7 @@ Verdict verdict_of(const Review& r, ReviewOptions options) {
   v.coarse = coarse_layers(r);
   if (options.spends) v.spends = best_spends(r);
   v.summary = summary_of(v);
+  assert(!options.insist || broken_invariants(r, v).empty());
   return v;
 }
 

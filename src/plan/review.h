@@ -16,6 +16,7 @@ namespace orrery::plan {
 
 struct ReviewOptions {
   bool spends = true;  // try the changes of spend.cpp; each costs a review of its own
+  bool insist = true;  // assert what invariants.h promises, in debug builds
 };
 
 Verdict review(const design::Design& design, const machine::Models& models,

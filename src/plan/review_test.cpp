@@ -153,9 +153,37 @@ TEST(site, a_cap_leaves_the_sustained_draw_that_it_does_not_reach) {
                    mild.sites[0].fleets[0].node.peak.base());
 }
 
+// 9 racks of 132 kW stand there: a swing beyond 1.2 MW would be more than all of it.
+TEST(site, a_step_swings_by_no_more_than_what_stands_there) {
+  const Review r = stages_of(sample("superpod-gb200"));
+  const FleetPower& p = r.sites[0].fleets[0];
+  ASSERT_TRUE(p.swing);
+  EXPECT_LE(p.swing->amplitude.base(), 8 * p.node.nameplate.base());
+  EXPECT_GT(p.swing->amplitude.base(), 0.05 * 8 * p.node.nameplate.base());
+}
+
+// A tier in another site is read and written over the line between the two, and not without one.
+TEST(wan, bounds_what_a_run_reads_and_saves_elsewhere) {
+  design::Design d = sample();
+  d.sites.push_back(d.sites.front());
+  d.sites[1].name = "far";
+  d.storage[0].site = "far";
+  d.fabric.wan = {
+      {.between = {d.sites[0].name, "far"}, .rate = gbits_per_s(8), .latency = milliseconds(40)}};
+  const Review r = stages_of(d);
+  const machine::SavePlan& k = *r.trains[0].checkpoint;
+  ASSERT_EQ(k.safe->label, "hot");
+  EXPECT_NEAR(k.drain.server.base(), k.size.base() / 1e9, 1e-6 * k.drain.server.base());
+  d.fabric.wan.clear();
+  std::vector<std::string> rules;
+  for (const Finding& f : verdict_of(stages_of(d)).findings) rules.push_back(f.rule);
+  EXPECT_NE(std::ranges::find(rules, "fabric.sites-joined"), rules.end());
+}
+
 TEST(site, heat_of_a_rack_follows_the_nodes_that_the_design_puts_in_it) {
   design::Design d = sample();
   d.fleet[0].nodes_per_rack = 8;
+  d.sites[0].cooling = "direct-to-chip-1p";
   const Review r = stages_of(d);
   const facility::RackFit& rack = r.sites[0].fleets[0].rack;
   EXPECT_NEAR(rack.power.base(), 8 * 10.2e3, 1);
@@ -176,7 +204,7 @@ TEST(cost, parts_of_the_year_add_up_and_the_useful_hour_follows) {
     for (const TierRent& t : c.tier_rents) sum += (t.per_year + t.requests_per_year).base();
     EXPECT_NEAR(c.annual.base(), sum, 1e-6 * sum) << name;
     EXPECT_NEAR(c.per_useful_hour.base() * 3600,
-                sum / (c.accelerators * 8760 * c.utilisation * c.goodput), 1e-6)
+                sum / (c.accelerators * 8760 * c.use * c.utilisation * c.goodput), 1e-6)
         << name;
   }
 }
@@ -237,6 +265,43 @@ TEST(findings, stand_errors_first_and_in_the_order_of_the_file) {
   EXPECT_TRUE(std::ranges::is_sorted(v.findings, {}, &Finding::severity));
   EXPECT_EQ(v.findings[0].rule, "facility.power-above-site");
   EXPECT_FALSE(v.passes());
+}
+
+// What the file says of a service moves its figures.
+TEST(serves, every_setting_of_an_engine_acts) {
+  const auto view = [](const auto& change) {
+    design::Design d = sample();
+    for (design::Workload& w : d.workloads) {
+      if (auto* serve = std::get_if<design::Serve>(&w.task)) change(*serve);
+    }
+    const Review r = stages_of(d);
+    return r.serves.at(0);
+  };
+  const ServeView plain = view([](design::Serve&) {});
+  const ServeView other = view([](design::Serve& s) { s.engine = "sglang"; });
+  EXPECT_NE(plain.tpot, other.tpot);
+  EXPECT_NE(plain.ttft, other.ttft);
+  const ServeView apart = view([](design::Serve& s) { s.disaggregated = true; });
+  EXPECT_TRUE(apart.feasible());
+  EXPECT_LT(apart.tpot, plain.tpot) << "no prompt stands in the way of a token";
+  const ServeView few = view([](design::Serve& s) {
+    s.disaggregated = true;
+    s.prefill_replicas = 1;
+    s.arrivals.rate = PerSecond(4000);
+  });
+  EXPECT_FALSE(few.feasible());
+  const ServeView drafted = view([](design::Serve& s) { s.draft_model = "llama-3-8b"; });
+  EXPECT_NE(drafted.tpot, plain.tpot);
+  const ServeView whole = view([](design::Serve& s) {
+    s.chunked_prefill = false;
+    s.arrivals.input_tokens = 60000;
+    s.objective = {};
+  });
+  const ServeView cut = view([](design::Serve& s) {
+    s.arrivals.input_tokens = 60000;
+    s.objective = {};
+  });
+  EXPECT_LT(whole.kv_tokens, cut.kv_tokens) << "whole prompts need room for their activations";
 }
 
 }  // namespace

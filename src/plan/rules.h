@@ -27,11 +27,15 @@ std::span<const Rule> policy_rules();
 std::span<const Rule> fabric_rules();
 std::span<const Rule> storage_rules();
 std::span<const Rule> workload_rules();
+std::span<const Rule> ledger_rules();
 std::span<const Rule> facility_rules();
 
 std::vector<Rule> all_rules();
 // Errors first, then warnings, then notes; within each by place.
 std::vector<Finding> check_rules(const Review& review);
+
+// Labels of the tiers that a workload names to read or write.
+std::vector<std::string> tiers_used(const design::Workload& workload);
 
 // A finding of `rule` at a path of the design.
 Finding finding_at(const Review& review, const Rule& rule, const std::string& path);

@@ -11,16 +11,71 @@
 namespace orrery::plan {
 namespace {
 
+// "compute network", with its site where there are several.
+std::string noun_of(const Review& r, const machine::Networks& here, const machine::Network& n) {
+  const bool several = r.machine->networks.size() > 1;
+  return several ? fmt::format("{} network of site '{}'", n.name, here.site->name)
+                 : n.name + " network";
+}
+
 void check_buildable(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const machine::Network* n :
-       {&r.networks().compute, &r.networks().storage, &r.networks().management}) {
-    for (const Diagnostic& d : n->faults) {
-      Finding f = finding_at(r, rule, n->path + ".topology");
-      f.what = fmt::format("The {} network cannot be built: {}", n->name, d.what);
-      f.why =
-          d.why.empty() ? "Without it there is no bill, no power and no rate to plan with." : d.why;
-      f.fix = d.fix;
-      f.edit = edit_topology(r, *n);
+  for (const machine::Networks& here : r.machine->networks) {
+    for (const machine::Network* n : {&here.compute, &here.storage, &here.management}) {
+      for (const Diagnostic& d : n->faults) {
+        Finding f = finding_at(r, rule, n->path + ".topology");
+        f.what = fmt::format("The {} cannot be built: {}", noun_of(r, here, *n), d.what);
+        f.why = d.why.empty() ? "Without it there is no bill, no power and no rate to plan with."
+                              : d.why;
+        f.fix = d.fix;
+        f.edit = edit_topology(r, here, *n);
+        out.push_back(std::move(f));
+      }
+    }
+  }
+}
+
+// Ports of the machines here that have a NIC for the compute network, and those it connects.
+void check_endpoints(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const machine::Networks& here : r.machine->networks) {
+    const machine::Network& n = here.compute;
+    if (!n.topology) continue;
+    const std::int64_t connected = n.topology->endpoints / n.topology->spec.planes;
+    if (connected >= n.nic_ports) continue;
+    const bool by_rails = n.wanted->rails.has_value();
+    Finding f = finding_at(r, rule, n.path + (by_rails ? ".rails" : ".ports_per_node"));
+    f.what = fmt::format("The {} has {} endpoints for {} NICs.", noun_of(r, here, n),
+                         grouped(connected), grouped(n.nic_ports));
+    f.why =
+        "NICs without a port are bought and never used; switches, cables and rates are counted for "
+        "the ports alone. Rails are of a host: an NVL72 rack has 18 hosts of 4.";
+    f.fix = fmt::format("Leave `{}` out: every NIC of a host then has its rail.",
+                        by_rails ? "rails" : "ports_per_node");
+    f.edit = Edit{n.path + (by_rails ? ".rails" : ".ports_per_node"), ""};
+    out.push_back(std::move(f));
+  }
+}
+
+// Tiers in another site that a workload reads or writes, with no line between the two.
+void check_joined(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const design::Workload& w : r.design().workloads) {
+    const machine::Fleet* fleet = fleet_of(r.fleets(), w);
+    if (fleet == nullptr) continue;
+    for (const std::string& label : tiers_used(w)) {
+      const machine::Tier* tier = find_tier(r.tiers(), label);
+      if (tier == nullptr) continue;
+      const machine::Crossing way = r.machine->crossing_to(*fleet, *tier);
+      if (!way.leaves_site || way.path) continue;
+      const design::Site* there = find_site(r.design(), tier->tier->site);
+      Finding f = finding_at(r, rule, machine::path_of(r.design(), w));
+      f.what = fmt::format(
+          "'{}' runs in site '{}' and uses tier '{}' in site '{}': no line joins "
+          "them.",
+          label_of(r.design(), w), fleet->site->name, label, there->name);
+      f.why = "Every site has networks of its own; what crosses to another needs a line.";
+      f.fix = fmt::format(
+          "Use a tier of site '{0}', or give the line: wan: [{{ between: [{0}, {1}], rate: ..., "
+          "latency: ... }}].",
+          fleet->site->name, there->name);
       out.push_back(std::move(f));
     }
   }
@@ -62,10 +117,16 @@ constexpr ChecklistItem kChecklist[] = {
     {&design::RoceChecklist::hash_spread, "hash_spread", "entropy in the hash, or spraying",
      "few large flows pin to one link: a 1,024-host permutation runs 5.3x slower on its worst "
      "link"},
+    {&design::RoceChecklist::pfc_watchdog, "pfc_watchdog", "a watchdog that breaks a pause storm",
+     "one NIC that pauses for ever stops every switch behind it"},
+    {&design::RoceChecklist::headroom_checked, "headroom_checked",
+     "buffer headroom for the cables' length and rate",
+     "what is under way when a pause arrives needs room, or it is dropped"},
 };
 
 void check_roce(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const machine::Network* n : {&r.networks().compute, &r.networks().storage}) {
+  const machine::Networks& here = r.networks();
+  for (const machine::Network* n : {&here.compute, &here.storage}) {
     if (!n->is_roce || !n->topology) continue;
     for (const ChecklistItem& item : kChecklist) {
       const std::optional<bool>& declared = n->wanted->roce.*item.field;
@@ -95,16 +156,54 @@ void check_twin_plane(const Review& r, const Rule& rule, std::vector<Finding>& o
   out.push_back(std::move(f));
 }
 
+// What the catalog says of a part that is new: its status and how far the row can be trusted.
+std::string standing_of(const Review& r, std::string_view id) {
+  const auto table = r.models().knowledge->table("catalog/emerging.csv");
+  if (!table) return "no row of the catalog";
+  for (const CsvRow& row : table->rows()) {
+    if (table->text(row, "id") != id) continue;
+    return fmt::format("{} (confidence {})", table->text(row, "status"),
+                       table->text(row, "confidence"));
+  }
+  return "no row of the catalog";
+}
+
+void check_emerging(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  const machine::Networks& here = r.networks();
+  for (const machine::Network* n : {&here.compute, &here.storage, &here.management}) {
+    if (!n->topology) continue;
+    const bool ultra = n->wanted->protocol == design::Protocol::ultra_ethernet;
+    const bool packaged = machine::is_co_packaged(n->switch_part);
+    if (!ultra && !packaged) continue;
+    const bool infiniband = packaged && n->switch_part->type.starts_with("InfiniBand");
+    const std::string_view id = ultra ? "uec-800" : infiniband ? "cpo-quantum-x" : "cpo-spectrum-x";
+    Finding f = finding_at(r, rule, n->path + (ultra ? ".protocol" : ".switch"));
+    f.what = fmt::format("The {} network is built of parts that are new: {}.", n->name,
+                         ultra ? "Ultra Ethernet" : n->switch_part->name);
+    f.why = fmt::format("Catalog emerging/{}: {}. Its figures are a class, not a measurement.", id,
+                        standing_of(r, id));
+    f.fix = "Ask the maker for measured figures and dates before ordering.";
+    out.push_back(std::move(f));
+  }
+}
+
 constexpr Rule kFabricRules[] = {
     {"fabric.buildable", machine::Layer::fabric, Severity::error,
      "every declared network can be built", "docs/models/fabric.md", check_buildable},
+    {"fabric.endpoints", machine::Layer::fabric, Severity::error,
+     "every NIC has a port of its network", "DGX SuperPOD reference architectures",
+     check_endpoints},
+    {"fabric.sites-joined", machine::Layer::fabric, Severity::error,
+     "a line leads to every site whose tiers are used", "docs/models/fabric.md", check_joined},
     {"fabric.separate-storage", machine::Layer::fabric, Severity::warning,
      "storage has a network of its own, or the contention is known",
      "DGX SuperPOD reference architectures; docs/models/collectives.md", check_separate},
     {"fabric.roce-checklist", machine::Layer::fabric, Severity::warning,
-     "a RoCE network declares PFC, ECN, its queue and its hash spread",
+     "a RoCE network declares PFC, ECN, its queue, hash spread, watchdog and headroom",
      "RDMA over commodity Ethernet at scale (SIGCOMM 2016); models of fabric.md section 4.4",
      check_roce},
+    {"fabric.emerging", machine::Layer::fabric, Severity::note,
+     "parts that are new are known as such", "catalog emerging", check_emerging},
     {"fabric.ethernet-800g", machine::Layer::fabric, Severity::error,
      "800G Ethernet ports are built as two planes", "ConnectX-8 firmware release notes",
      check_twin_plane},

@@ -17,8 +17,7 @@ void check_rack(const Review& r, const Rule& rule, std::vector<Finding>& out) {
       const bool above_limit = v.site->rack && p.rack.power > *v.site->rack;
       if (!none && !above && !above_limit) continue;
       const Watts power = none ? p.node.nameplate : p.rack.power;
-      const catalog::CoolingMethod* method =
-          facility::method_needed(power, r.catalog().cooling_methods);
+      const catalog::CoolingMethod* method = cooling_for(r, v, power);
       Finding f = finding_at(r, rule, v.path + (above || none ? ".cooling" : ".rack"));
       f.what = none ? fmt::format("Not one {} node ({}) fits a rack of site '{}'.",
                                   p.fleet->fleet->name, brief(p.node.nameplate), v.site->name)
@@ -34,6 +33,27 @@ void check_rack(const Review& r, const Rule& rule, std::vector<Finding>& out) {
               : method ? fmt::format("Use {} cooling, or fewer nodes a rack.", method->id)
                        : "Use fewer nodes a rack.";
       f.edit = edit_rack(r, v, p);
+      out.push_back(std::move(f));
+    }
+  }
+}
+
+// A node with fans in a hall that cools by cold plates, or the other way round.
+void check_node_cooling(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const SiteView& v : r.sites) {
+    for (const FleetPower& p : v.fleets) {
+      const catalog::Node& node = p.fleet->node.part;
+      if (facility::suits(node.cooling, v.cooling->id)) continue;
+      Finding f = finding_at(r, rule, v.path + ".cooling");
+      f.what = fmt::format("{} is built for {} cooling; site '{}' cools by {}.", node.name,
+                           node.cooling, v.site->name, v.site->cooling);
+      f.why = facility::wants_air(node.cooling)
+                  ? "It has fans and heat sinks and no cold plates: the liquid never reaches it."
+                  : "It has cold plates and few fans: air alone does not carry its heat away.";
+      f.edit = edit_node_cooling(r, v);
+      f.fix = f.edit ? fmt::format("Use {} cooling, or nodes built for {}.", f.edit->value,
+                                   v.site->cooling)
+                     : "Give the two kinds of node sites of their own.";
       out.push_back(std::move(f));
     }
   }
@@ -97,6 +117,9 @@ constexpr Rule kFacilityRules[] = {
     {"facility.rack-above-cooling", machine::Layer::facility, Severity::error,
      "a rack draws no more than its cooling and the site allow", "catalog cooling_methods",
      check_rack},
+    {"facility.node-cooling", machine::Layer::facility, Severity::error,
+     "the hall cools by what the nodes are built for", "catalog nodes, cooling_methods",
+     check_node_cooling},
     {"facility.power-above-site", machine::Layer::facility, Severity::error,
      "nameplate times PUE stays within the site's power", "docs/models/power.md", check_power},
     {"facility.rack-positions", machine::Layer::facility, Severity::error,

@@ -37,25 +37,6 @@ std::string region_name(const catalog::GridRegion* region, std::string_view fall
   return region ? region->id : std::string(fallback);
 }
 
-// Labels of the tiers a workload reads or writes.
-std::vector<std::string> tiers_used(const design::Workload& w) {
-  std::vector<std::string> used;
-  if (const auto* train = std::get_if<design::Train>(&w.task)) {
-    if (!train->dataset.tier.empty()) used.push_back(train->dataset.tier);
-    if (train->features && !train->features->tier.empty()) used.push_back(train->features->tier);
-    if (train->checkpoint) {
-      used.insert(used.end(), train->checkpoint->to.begin(), train->checkpoint->to.end());
-    }
-  } else if (const auto* serve = std::get_if<design::Serve>(&w.task)) {
-    if (!serve->weights_tier.empty()) used.push_back(serve->weights_tier);
-  } else if (const auto* batch = std::get_if<design::Batch>(&w.task)) {
-    if (!batch->dataset.tier.empty()) used.push_back(batch->dataset.tier);
-  }
-  std::ranges::sort(used);
-  used.erase(std::unique(used.begin(), used.end()), used.end());
-  return used;
-}
-
 // The first place where a workload names a tier, with another tier's name in its stead.
 std::optional<Edit> edit_tier(const Review& r, const design::Workload& w, const std::string& from,
                               const std::string& to) {

@@ -13,6 +13,9 @@
 namespace orrery::plan {
 namespace {
 
+// A rate that just keeps up falls behind at the first hitch.
+constexpr double kAhead = 1.1;
+
 std::string_view architecture_of(const machine::Fleet& fleet) {
   if (fleet.accelerator() == nullptr) return {};
   const std::string_view id = fleet.accelerator()->id;
@@ -56,8 +59,8 @@ void check_guidance(const Review& r, const Rule& rule, std::vector<Finding>& out
       f.why =
           "Below the lowest published level, loading and checkpoints are likely to idle the "
           "accelerators.";
-      f.fix = fmt::format("Raise {} to {}.", metric, brief(*wanted));
-      f.edit = Edit{hot->path + "." + metric, to_text(*wanted)};
+      f.fix = fmt::format("Raise {} to {}.", metric, at_least(*wanted));
+      f.edit = Edit{hot->path + "." + metric, at_least(*wanted)};
       out.push_back(std::move(f));
     }
   }
@@ -120,6 +123,72 @@ void check_drain(const Review& r, const Rule& rule, std::vector<Finding>& out) {
     f.fix = fmt::format("Save every {} or more, or relieve the {}.", brief(k.drain.total),
                         to_text(k.drain.wall));
     f.edit = Edit{t.path + ".checkpoint.every", "auto"};
+    out.push_back(std::move(f));
+  }
+}
+
+// A save that is still on its way when the next failure is due never becomes safe.
+void check_never_safe(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const TrainView& t : r.trains) {
+    if (!t.checkpoint || t.checkpoint->safe == nullptr) continue;
+    const machine::SavePlan& k = *t.checkpoint;
+    if (k.drain.total <= t.failure.mtbf) continue;
+    Finding f = finding_at(r, rule, t.path + ".checkpoint.to");
+    f.what = fmt::format("A save of '{}' takes {} until it is safe on '{}'; hosts fail every {}.",
+                         t.label, brief(k.drain.total), k.safe->label, brief(t.failure.mtbf));
+    f.why = "The run is thrown back before any save of it is whole: it makes no progress.";
+    f.edit = edit_safe(t);
+    f.fix = f.edit ? fmt::format("Write {} to tier '{}'.", f.edit->value, k.safe->label)
+                   : fmt::format("Relieve the {}, or save on another tier.", to_text(k.drain.wall));
+    out.push_back(std::move(f));
+  }
+}
+
+// Copies to a further tier that take longer than the time between two of them pile up.
+void check_later_copies(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const TrainView& t : r.trains) {
+    if (!t.checkpoint) continue;
+    for (const machine::LaterCopy& c : t.checkpoint->later) {
+      if (c.takes <= c.every) continue;
+      Finding f = finding_at(r, rule, t.path + ".checkpoint.to");
+      f.what = fmt::format("A copy of '{}' to tier '{}' takes {}; one is due every {}.", t.label,
+                           c.tier->label, brief(c.takes), brief(c.every));
+      f.why = "Copies pile up on the tier before, and the last of a run is never there.";
+      f.fix = "Write faster there, or keep milestones alone on it.";
+      if (c.tier->tier->write) {
+        f.edit = Edit{c.tier->path + ".write",
+                      at_least(*c.tier->tier->write * (c.takes / c.every) * kAhead)};
+      }
+      out.push_back(std::move(f));
+    }
+  }
+}
+
+// Events that arrive faster than their tier writes, and models that are older than promised.
+void check_features(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const TrainView& t : r.trains) {
+    const auto& features = t.train->features;
+    const machine::Tier* tier = t.feasible() ? features_tier(t, *r.machine) : nullptr;
+    if (tier != nullptr && features->rate * features->size > tier->write) {
+      Finding f = finding_at(r, rule, t.path + ".features.rate");
+      f.what = fmt::format("Events of '{}' come at {}; tier '{}' writes {}.", t.label,
+                           brief(features->rate * features->size), tier->label, brief(tier->write));
+      f.why = "What is not written is lost, or waits for ever.";
+      f.fix = "Write faster there, or store less of each event.";
+      if (tier->tier->write) {
+        f.edit = Edit{tier->path + ".write", at_least(features->rate * features->size * kAhead)};
+      }
+      out.push_back(std::move(f));
+    }
+    if (!t.feasible() || !features || !features->freshness || !t.train->repeat) continue;
+    const Seconds age = t.train->repeat->every + t.run_time;
+    if (age <= *features->freshness) continue;
+    Finding f = finding_at(r, rule, t.path + ".features.freshness");
+    f.what = fmt::format("An event reaches the model of '{}' after {} at worst; {} is asked for.",
+                         t.label, brief(age), brief(*features->freshness));
+    f.why = fmt::format("It waits for the next run, {} at worst, and for its end, {}.",
+                        brief(t.train->repeat->every), brief(t.run_time));
+    f.fix = "Train more often, or on more machines.";
     out.push_back(std::move(f));
   }
 }
@@ -221,6 +290,15 @@ constexpr Rule kStorageRules[] = {
      "no LRU cache under shuffled epochs", "docs/models/cache.md", check_lru},
     {"storage.drain-interval", machine::Layer::storage, Severity::error,
      "a checkpoint drains before the next begins", "docs/models/checkpoint.md", check_drain},
+    {"storage.never-safe", machine::Layer::storage, Severity::error,
+     "a checkpoint is safe before the next failure is due", "docs/models/checkpoint.md",
+     check_never_safe},
+    {"storage.later-copies", machine::Layer::storage, Severity::warning,
+     "a copy to a further tier ends before the next is due", "docs/models/checkpoint.md",
+     check_later_copies},
+    {"storage.features", machine::Layer::storage, Severity::error,
+     "events are stored as fast as they come, and reach the model in time",
+     "the workload's own terms", check_features},
     {"storage.local-only", machine::Layer::storage, Severity::error,
      "some copy of a checkpoint outlives the node that wrote it", "docs/models/checkpoint.md",
      check_local_only},

@@ -30,7 +30,11 @@ void check_idle_nodes(const Review& r, const Rule& rule, std::vector<Finding>& o
   constexpr double kIdleShare = 0.05;
   for (const TrainView& t : r.trains) {
     if (!t.feasible() || t.workload->terms.nodes || t.fleet->accelerators == 0) continue;
-    const double idle = 1.0 - static_cast<double>(t.accelerators) / t.fleet->accelerators;
+    if (t.train->layout && t.train->layout->dp) continue;  // as many as it was given
+    // What others hold of the fleet is not idle; the ledger's rules see to it.
+    const double beside = r.book_of(*t.fleet).held_beside(*t.workload);
+    const double there = t.fleet->accelerators - beside * t.fleet->node.part.accelerators;
+    const double idle = there > 0 ? 1.0 - t.accelerators / there : 0;
     if (idle <= kIdleShare) continue;
     Finding f = finding_at(r, rule, t.path + ".batch");
     f.what = fmt::format("'{}' uses {} of {} accelerators; the rest stand idle.", t.label,
@@ -93,10 +97,8 @@ Finding late(const Review& r, const Rule& rule, const std::string& path, const s
   Finding f = finding_at(r, rule, path);
   f.what = fmt::format("'{}' takes {} and must end within {}.", label, brief(takes), brief(bound));
   f.why = "Goodput, waiting for data and restarts are in the figure.";
-  f.fix = fmt::format(
-      "Add machines ({:.2g} times as many at the same efficiency), shorten the run, or "
-      "accept {}.",
-      takes / bound, brief(takes));
+  f.fix = fmt::format("Add machines ({} times as many at the same efficiency), or shorten the run.",
+                      significant(takes / bound, 2));
   return f;
 }
 
@@ -107,13 +109,12 @@ void check_deadline(const Review& r, const Rule& rule, std::vector<Finding>& out
     if (t.train->deadline && t.run_time > *t.train->deadline) {
       const std::string path = t.path + ".deadline";
       out.push_back(late(r, rule, path, t.label, t.run_time, *t.train->deadline));
-      out.back().edit = Edit{path, at_least(t.run_time)};
+      out.back().edit = edit_deadline(r, t, *t.train->deadline);
     }
     if (repeat && repeat->window && t.run_time > *repeat->window) {
       const std::string path = t.path + ".repeat.window";
       out.push_back(late(r, rule, path, t.label, t.run_time, *repeat->window));
-      // A window longer than the time between two runs would have them overlap.
-      if (t.run_time <= repeat->every) out.back().edit = Edit{path, at_least(t.run_time)};
+      out.back().edit = edit_deadline(r, t, *repeat->window);
     }
   }
   for (const BatchView& b : r.batches) {
@@ -177,23 +178,6 @@ void check_gangs(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   }
 }
 
-void check_nodes(const Review& r, const Rule& rule, std::vector<Finding>& out) {
-  for (const machine::Fleet& fleet : r.fleets()) {
-    const machine::FleetBook& book = r.machine->book_of(fleet);
-    if (book.nodes() <= fleet.fleet->count) continue;
-    Finding f =
-        finding_at(r, rule, machine::path_of(r.design(), *book.largest()->workload) + ".nodes");
-    f.what = fmt::format("Workloads ask for {} nodes of fleet '{}', which has {}.",
-                         grouped(book.nodes()), fleet.fleet->name, grouped(fleet.fleet->count));
-    f.why =
-        "Nodes given to one workload are not there for another; its figures are those of the "
-        "nodes that exist.";
-    f.fix = "Ask for fewer nodes, or grow the fleet.";
-    f.edit = edit_asked(r, fleet);
-    out.push_back(std::move(f));
-  }
-}
-
 void check_mig(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const MigView& v : r.mig) {
     if (v.fits) continue;
@@ -243,8 +227,6 @@ constexpr Rule kWorkloadRules[] = {
      "catalog accelerators (B300, GB300: 150-165 TOPS)", check_int8},
     {"cluster.gangs", machine::Layer::cluster, Severity::error, "gangs can start, and queues end",
      "kube-batch issue 158, koordinator 872; docs/models/cluster.md", check_gangs},
-    {"cluster.nodes", machine::Layer::cluster, Severity::error,
-     "a fleet has the nodes that its workloads ask for", "the workloads' own terms", check_nodes},
     {"cluster.mig-slices", machine::Layer::cluster, Severity::error,
      "MIG slices fit their accelerator", "NVML placement rules; catalog mig_profiles", check_mig},
     {"failure.spares", machine::Layer::failure, Severity::warning, "spares cover what is in repair",

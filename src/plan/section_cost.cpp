@@ -45,6 +45,10 @@ std::vector<machine::Input> items_of(const CostView& c) {
     inputs.push_back({"rent of tier " + t.tier->label,
                       show(t.per_year.base(), machine::Unit::usd_per_year), t.reference});
   }
+  if (c.wan_per_year > Usd(0)) {
+    inputs.push_back({"lines between sites",
+                      show(c.wan_per_year.base(), machine::Unit::usd_per_year), "the design"});
+  }
   if (c.egress_per_year > Usd(0)) {
     inputs.push_back({"egress", show(c.egress_per_year.base(), machine::Unit::usd_per_year),
                       "catalog storage_prices"});
@@ -66,19 +70,33 @@ void add_runs(machine::Section& s, const CostView& c, const Spread& spread) {
 
 void add_market(machine::Section& s, const CostView& c) {
   if (!c.market) return;
+  const auto price = [&s](std::string id, std::string label, const cost::MarketPrice& p) {
+    s.figures.push_back({.id = std::move(id),
+                         .label = std::move(label),
+                         .unit = machine::Unit::usd_per_hour,
+                         .estimate = {p.median.base() * 3600, p.low.base() * 3600,
+                                      p.high.base() * 3600, Basis::vendor, p.reference}});
+  };
+  price("market_hour", "the same accelerator rented on demand, list price", *c.market);
+  if (c.contract) price("contract_hour", "rented by contract, one to three years", *c.contract);
+  if (c.break_even <= 0) return;
   s.figures.push_back(
-      {.id = "market_hour",
-       .label = "the same accelerator rented on demand",
-       .unit = machine::Unit::usd_per_hour,
-       .estimate = {c.market->median.base() * 3600, c.market->low.base() * 3600,
-                    c.market->high.base() * 3600, Basis::vendor, c.market->reference}});
-  if (c.break_even_utilisation) {
-    s.figures.push_back({.id = "break_even",
-                         .label = "use above which owning is cheaper",
-                         .unit = machine::Unit::ratio,
-                         .estimate = within(*c.break_even_utilisation, 0.2, 0.2, Basis::derived,
-                                            "docs/models/ownership.md")});
-  }
+      {.id = "break_even",
+       .label = "use above which owning is cheaper than a contract",
+       .unit = machine::Unit::ratio,
+       .estimate = {c.break_even, c.break_even_low, c.break_even_high, Basis::derived,
+                    "docs/models/ownership.md"},
+       .formula = c.break_even > 1
+                      ? "above 100 %: a contract is cheaper however much it is used"
+                      : fmt::format("owned {} a year / (accelerators x 8760 h x rent)",
+                                    show(c.owned->annual.base(), machine::Unit::usd_per_year))});
+  s.figures.push_back(
+      {.id = "own_use",
+       .label = "use that this design makes of what it buys",
+       .unit = machine::Unit::ratio,
+       .estimate = exact(c.use * c.utilisation, Basis::derived, "docs/models/cluster.md"),
+       .formula = fmt::format("needed {} x in use {}", significant(c.use, 3),
+                              significant(c.utilisation, 3))});
 }
 
 std::string limit_of(const CostView& c) {
@@ -129,15 +147,15 @@ std::vector<machine::Section> cost_sections(const Review& review) {
                        .unit = machine::Unit::usd_per_year,
                        .estimate = money(running.base()),
                        .formula = "power, hall, people, repair, rents and fees"});
-  s.figures.push_back(
-      {.id = "useful_hour",
-       .label = "cost of a useful accelerator-hour",
-       .unit = machine::Unit::usd_per_hour,
-       .estimate = money(c.per_useful_hour.base() * 3600),
-       .formula = fmt::format("{} / ({} accelerators x 8760 h x used {} x goodput {})",
-                              show(c.annual.base(), machine::Unit::usd_per_year),
-                              grouped(std::llround(c.accelerators)), significant(c.utilisation, 3),
-                              significant(c.goodput, 4))});
+  s.figures.push_back({.id = "useful_hour",
+                       .label = "cost of a useful accelerator-hour",
+                       .unit = machine::Unit::usd_per_hour,
+                       .estimate = money(c.per_useful_hour.base() * 3600),
+                       .formula = fmt::format(
+                           "{} / ({} accelerators x 8760 h x needed {} x in use {} x goodput {})",
+                           show(c.annual.base(), machine::Unit::usd_per_year),
+                           grouped(std::llround(c.accelerators)), significant(c.use, 3),
+                           significant(c.utilisation, 3), significant(c.goodput, 4))});
   if (c.owned) {
     s.figures.push_back(
         {.id = "electricity_share",

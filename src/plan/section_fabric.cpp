@@ -1,10 +1,16 @@
 // Sections of the networks: what is built, what it gives, what it costs.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/math.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "machine/links.h"
 #include "plan/sections.h"
+#include "plan/serve_sizing.h"
+#include "serving/memory.h"
 
 namespace orrery::plan {
 namespace {
@@ -36,9 +42,10 @@ void add_counts(machine::Section& s, const fabric::Topology& t) {
 void add_rates(machine::Section& s, const machine::Network& n) {
   s.figures.push_back(
       {.id = "per_node",
-       .label = "rate of one node, per direction",
+       .label = "rate of one host, per direction",
        .unit = machine::Unit::bytes_per_s,
-       .estimate = exact(n.per_node().base(), Basis::vendor, "the node's catalog row"),
+       .estimate = exact(n.per_node().base(), n.wanted->port_rate ? Basis::given : Basis::vendor,
+                         n.wanted->port_rate ? "the design" : "the node's catalog row"),
        .formula = fmt::format("{} ports x {}", n.ports_per_node, brief(n.port_rate))});
   const double share = bisection_share(*n.topology);
   s.figures.push_back(
@@ -51,6 +58,27 @@ void add_rates(machine::Section& s, const machine::Network& n) {
   s.limit = share < 0.999 ? fmt::format("the leaf uplinks, {} of full bisection",
                                         show(share, machine::Unit::ratio))
                           : "the node's own ports: the fabric does not block";
+}
+
+// Messages of a random permutation hashed onto equal paths: the worst link has about
+// 1 + sqrt(2 ln P / q) of a link's load for P links and q queue pairs (fabric/ecmp.h); adaptive
+// routing spreads them evenly. The closed form is 12 % under the simulated mean.
+void add_hashing(machine::Section& s, const machine::Network& n) {
+  const fabric::Topology& t = *n.topology;
+  if (t.spines == 0 || t.leaf_spine_links == 0) return;
+  const bool even = n.wanted->routing == catalog::RoutingKind::adaptive;
+  const int pairs = n.wanted->routing == catalog::RoutingKind::ecmp ? n.wanted->queue_pairs : 1;
+  const double links = static_cast<double>(t.leaf_spine_links);
+  const double load = even ? 1 : 1 + std::sqrt(2 * math::log(std::max(2.0, links)) / pairs);
+  s.figures.push_back({.id = "worst_link",
+                       .label = "load of the worst uplink in a random permutation",
+                       .unit = machine::Unit::factor,
+                       .estimate = within(load, even ? 0 : 0.05, even ? 0.1 : 0.25, Basis::derived,
+                                          "docs/models/fabric.md"),
+                       .formula = even ? "adaptive routing spreads what hashing would pile up"
+                                       : fmt::format("1 + sqrt(2 ln {} / {}), {} routing",
+                                                     grouped(t.leaf_spine_links), pairs,
+                                                     word_of(n.wanted->routing))});
 }
 
 void add_money(machine::Section& s, const machine::Network& n) {
@@ -69,17 +97,18 @@ void add_money(machine::Section& s, const machine::Network& n) {
                                           "catalog switches and optics")});
 }
 
-// The yardstick people know: a large all-reduce over everything.
-void add_all_reduce(machine::Section& s, const Review& r) {
+// The yardstick people know: a large all-reduce over everything in the site.
+void add_all_reduce(machine::Section& s, const Review& r, const machine::Networks& here) {
   const machine::Fleet* fleet = nullptr;
   for (const machine::Fleet& f : r.fleets()) {
-    if (fleet == nullptr && f.accelerator() && !f.rented()) fleet = &f;
+    if (fleet == nullptr && f.accelerator() && !f.rented() && f.site == here.site) fleet = &f;
   }
   if (fleet == nullptr || fleet->accelerators < 2) return;
-  const machine::Links links(wiring_of(*fleet, r.networks()), r.models().collectives);
+  const machine::Links links(wiring_of(*fleet, here), r.models().collectives);
   const workload::CollectiveCall call{workload::Collective::all_reduce, gib(1),
                                       links.group_of(fleet->accelerators)};
   const machine::CollectivePrediction p = links.predict(call);
+  if (!std::isfinite(p.seconds.value)) return;  // a way between them is missing: a rule says which
   s.figures.push_back(
       {.id = "all_reduce_1gib",
        .label = fmt::format("all-reduce of 1 GiB over {} accelerators", grouped(call.group.ranks)),
@@ -90,23 +119,77 @@ void add_all_reduce(machine::Section& s, const Review& r) {
                        brief(p.detail.bus_bandwidth), to_text(p.detail.limit))});
 }
 
+machine::Section network_section(const Review& review, const machine::Networks& here,
+                                 const machine::Network& n) {
+  machine::Section s{.layer = machine::Layer::fabric, .name = n.name + " network"};
+  if (review.machine->networks.size() > 1) s.name += " of " + here.site->name;
+  const fabric::Topology& t = *n.topology;
+  s.summary =
+      fmt::format("{}, {} tier{}, {} endpoint{} at {}{}", to_text(t.spec.kind), t.tiers,
+                  t.tiers == 1 ? "" : "s", grouped(t.endpoints), t.endpoints == 1 ? "" : "s",
+                  brief(t.spec.link_rate), n.switch_part ? ", " + n.switch_part->name : "");
+  add_counts(s, t);
+  add_rates(s, n);
+  add_hashing(s, n);
+  add_money(s, n);
+  if (&n == &here.compute) add_all_reduce(s, review, here);
+  return s;
+}
+
+// Weights of a service's model that a new release brings to every site.
+void add_release(machine::Section& s, const Review& r, const design::WanLink& line) {
+  const ServeView* largest = nullptr;
+  Bytes most;
+  for (const ServeView& v : r.serves) {
+    if (v.model == nullptr || v.serve->zones.empty()) continue;
+    const Bytes weights = serving::serving_weights(*v.model, {}, serving_query(v).precision);
+    if (weights > most) most = weights, largest = &v;
+  }
+  if (largest == nullptr) return;
+  s.figures.push_back(
+      {.id = "weights_across",
+       .label = "the weights of " + largest->label + " across it",
+       .unit = machine::Unit::seconds,
+       .estimate = within((most / line.rate + line.latency).base(), 0, 0.5, Basis::derived,
+                          "the line at its full rate"),
+       .formula = fmt::format("{} / {} + {}", brief(most), brief(line.rate), brief(line.latency))});
+}
+
+machine::Section line_section(const Review& r, const design::WanLink& line) {
+  machine::Section s{
+      .layer = machine::Layer::fabric,
+      .name = fmt::format("line {} - {}", line.between.front(), line.between.back())};
+  const auto given = [](double value) { return exact(value, Basis::given, "the design"); };
+  s.figures.push_back({.id = "wan_rate",
+                       .label = "rate, per direction",
+                       .unit = machine::Unit::bytes_per_s,
+                       .estimate = given(line.rate.base())});
+  s.figures.push_back({.id = "wan_latency",
+                       .label = "round trip",
+                       .unit = machine::Unit::seconds,
+                       .estimate = given(line.latency.base())});
+  if (line.price) {
+    s.figures.push_back({.id = "wan_price",
+                         .label = "rent of the line",
+                         .unit = machine::Unit::usd_per_year,
+                         .estimate = given((*line.price * years(1)).base())});
+  }
+  add_release(s, r, line);
+  s.limit = "the line itself: other traffic on it is not known";
+  return s;
+}
+
 }  // namespace
 
 std::vector<machine::Section> fabric_sections(const Review& review) {
   std::vector<machine::Section> sections;
-  for (const machine::Network* n :
-       {&review.networks().compute, &review.networks().storage, &review.networks().management}) {
-    if (!n->topology) continue;
-    machine::Section s{.layer = machine::Layer::fabric, .name = n->name + " network"};
-    const fabric::Topology& t = *n->topology;
-    s.summary = fmt::format("{}, {} tiers, {} endpoints at {}{}", to_text(t.spec.kind), t.tiers,
-                            grouped(t.endpoints), brief(t.spec.link_rate),
-                            n->switch_part ? ", " + n->switch_part->name : "");
-    add_counts(s, t);
-    add_rates(s, *n);
-    add_money(s, *n);
-    if (n == &review.networks().compute) add_all_reduce(s, review);
-    sections.push_back(std::move(s));
+  for (const machine::Networks& here : review.machine->networks) {
+    for (const machine::Network* n : {&here.compute, &here.storage, &here.management}) {
+      if (n->topology) sections.push_back(network_section(review, here, *n));
+    }
+  }
+  for (const design::WanLink& line : review.design().fabric.wan) {
+    sections.push_back(line_section(review, line));
   }
   return sections;
 }

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -12,6 +13,12 @@ namespace {
 
 // docs/models/power.md: residue of the phase model on the measured training nodes.
 constexpr double kMeanPowerSpread = 0.11;
+
+// The author's own nameplate, or the maker's.
+Basis basis_of(const machine::Fleet& fleet) {
+  const auto& custom = fleet.fleet->custom;
+  return custom && custom->max_power ? Basis::given : Basis::vendor;
+}
 
 void add_power(machine::Section& s, const SiteView& v) {
   s.figures.push_back(
@@ -69,12 +76,15 @@ void add_pue(machine::Section& s, const SiteView& v) {
        .formula = fmt::format("{} x {}{}", brief(v.it_nameplate), significant(v.pue.middle, 4),
                               v.site->power ? " of " + brief(*v.site->power) : "")});
   if (v.budget) {
-    s.figures.push_back(
-        {.id = "nodes_that_fit",
-         .label = fmt::format("{} nodes that the site's power carries",
-                              v.fleets[v.budget_fleet].fleet->fleet->name),
-         .unit = machine::Unit::count,
-         .estimate = within(v.budget->nodes, spread, spread, Basis::derived, v.pue.reference)});
+    s.figures.push_back({.id = "nodes_that_fit",
+                         .label = fmt::format("{} nodes that the site's power carries",
+                                              v.fleets[v.budget_fleet].fleet->fleet->name),
+                         .unit = machine::Unit::count,
+                         .estimate = {.value = static_cast<double>(v.budget->nodes),
+                                      .low = std::floor(v.budget->nodes * (1 - spread)),
+                                      .high = std::floor(v.budget->nodes * (1 + spread)),
+                                      .basis = Basis::derived,
+                                      .reference = v.pue.reference}});
   }
 }
 
@@ -84,12 +94,13 @@ void add_racks(machine::Section& s, const SiteView& v) {
                        .unit = machine::Unit::count,
                        .estimate = exact(v.racks, Basis::derived, "docs/models/cooling.md")});
   for (const FleetPower& p : v.fleets) {
-    s.figures.push_back({.id = "rack_power_" + p.fleet->fleet->name,
-                         .label = fmt::format("one rack of {} nodes", p.fleet->fleet->name),
-                         .unit = machine::Unit::watts,
-                         .estimate = exact(p.rack.power.base(), Basis::vendor, p.node.reference),
-                         .formula = fmt::format("{} nodes of {}, bound by {}", p.rack.nodes,
-                                                brief(p.node.nameplate), to_text(p.rack.bound))});
+    s.figures.push_back(
+        {.id = "rack_power_" + p.fleet->fleet->name,
+         .label = fmt::format("one rack of {} nodes", p.fleet->fleet->name),
+         .unit = machine::Unit::watts,
+         .estimate = exact(p.rack.power.base(), basis_of(*p.fleet), p.node.reference),
+         .formula = fmt::format("{} nodes of {}, bound by {}", p.rack.nodes,
+                                brief(p.node.nameplate), to_text(p.rack.bound))});
     if (p.swing) {
       s.figures.push_back(
           {.id = "swing_" + p.fleet->fleet->name,

@@ -4,6 +4,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "plan/sections.h"
+#include "plan/serve_sizing.h"
+#include "serving/memory.h"
 
 namespace orrery::plan {
 namespace {
@@ -69,6 +71,43 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
   }
 }
 
+// Where a replica loads from: as the design says, else the hot tier of its own site, else any.
+const machine::Tier* weights_tier(const ServeView& v, const Review& r) {
+  const std::string& named = v.serve->weights_tier;
+  if (!named.empty()) return find_tier(r.tiers(), named);
+  for (const machine::Tier& t : r.tiers()) {
+    const bool here = find_site(r.design(), t.tier->site) == v.fleet->site;
+    if (here && t.tier->tier == design::Tier::hot) return &t;
+  }
+  return find_tier(r.tiers(), "hot");
+}
+
+// What comes with the requests at their peak, and how long a new replica waits for its weights.
+void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
+  if (v.serve->request_size) {
+    s.figures.push_back(
+        {.id = "inbound",
+         .label = "bytes that come with the requests at peak",
+         .unit = machine::Unit::bytes_per_s,
+         .estimate = exact((*v.serve->request_size * v.peak).base(), Basis::derived, "the design"),
+         .formula = fmt::format("{} x {} /s", brief(*v.serve->request_size),
+                                significant(v.peak.base(), 3))});
+  }
+  const machine::Tier* tier = weights_tier(v, r);
+  if (v.model == nullptr || tier == nullptr || tier->read <= BytesPerSecond(0)) return;
+  const Bytes weights = serving::serving_weights(*v.model, {}, serving_query(v).precision);
+  BytesPerSecond rate = r.machine->crossing_to(*v.fleet, *tier).capped(tier->read);
+  const BytesPerSecond wires = r.machine->storage_wires(*v.fleet).per_node();
+  if (!tier->per_node && wires > BytesPerSecond(0)) rate = min(rate, wires);
+  s.figures.push_back({.id = "load_time",
+                       .label = fmt::format("weights of a replica from {}", tier->label),
+                       .unit = machine::Unit::seconds,
+                       .estimate = within((weights / rate).base(), 0.2, 1.0, Basis::derived,
+                                          "docs/models/storage.md"),
+                       .formula = fmt::format("{} / {}, alone on the tier and one host's ports",
+                                              brief(weights), brief(rate))});
+}
+
 }  // namespace
 
 std::vector<machine::Section> serving_sections(const Review& review) {
@@ -86,6 +125,7 @@ std::vector<machine::Section> serving_sections(const Review& review) {
                     v.devices_per_replica, v.devices_per_replica == 1 ? "" : "s", v.serve->engine);
     add_speed(s, v);
     add_size(s, v, review.cost);
+    add_bytes(s, v, review);
     s.limit =
         v.model ? fmt::format("{}", v.bound == serving::ServingBound::none ? "the latency objective"
                                                                            : to_text(v.bound))

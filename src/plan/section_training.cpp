@@ -2,7 +2,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/math.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "plan/sections.h"
@@ -48,13 +50,23 @@ void add_rates(machine::Section& s, const TrainView& v) {
        .formula =
            fmt::format("{} {} / {} / {} accelerators", count_to_brief(v.step.units_per_step, 4),
                        unit_word(v), seconds_text(v.step.step), v.accelerators)});
-  s.figures.push_back({.id = "useful_rate",
-                       .label = unit_word(v) + "/s at goodput",
-                       .unit = unit,
-                       .estimate = within(v.units_per_s, v.step.error, v.step.error, v.step.basis,
-                                          v.step.reference),
-                       .formula = fmt::format("{} x {} x goodput {}", significant(per_device, 4),
-                                              v.accelerators, significant(v.goodput, 4))});
+  s.figures.push_back(
+      {.id = "useful_rate",
+       .label = unit_word(v) + "/s at goodput",
+       .unit = unit,
+       .estimate =
+           within(v.units_per_s, v.step.error, v.step.error, v.step.basis, v.step.reference),
+       .formula = fmt::format("{} x {} x goodput {}", significant(per_device, 4), v.accelerators,
+                              show(v.goodput, machine::Unit::ratio, 4))});
+}
+
+// Of what is proportional to the run's time: the step's interval and the goodput's, in quadrature.
+Estimate run_estimate(const TrainView& v, double value) {
+  const double slower = v.goodput_low > 0 ? v.goodput / v.goodput_low - 1 : 1;
+  const double faster = v.goodput_high > 0 ? 1 - v.goodput / v.goodput_high : 0;
+  const double error = v.step.error;
+  return within(value, std::min(0.9, math::hypot(error, std::max(0.0, faster))),
+                math::hypot(error, std::max(0.0, slower)), v.step.basis, v.step.reference);
 }
 
 machine::Section training_section(const TrainView& v) {
@@ -92,9 +104,15 @@ machine::Section training_section(const TrainView& v) {
         {.id = "run_time",
          .label = "run time",
          .unit = machine::Unit::seconds,
-         .estimate = within(v.run_time.base(), p.error, p.error, p.basis, p.reference),
+         .estimate = run_estimate(v, v.run_time.base()),
          .formula = fmt::format("{} {} / {} a second at goodput", count_to_brief(v.units, 4),
                                 unit_word(v), count_to_brief(v.units_per_s, 4))});
+    s.figures.push_back({.id = "accelerator_hours",
+                         .label = "accelerator-hours of the run",
+                         .unit = machine::Unit::count,
+                         .estimate = run_estimate(v, v.accelerators * (v.run_time / hours(1))),
+                         .formula = fmt::format("{} accelerators x {}", grouped(v.accelerators),
+                                                seconds_text(v.run_time))});
   }
   if (const machine::StepSlice* top = largest(p)) {
     s.limit = fmt::format("{}, {} of the step", top->name,
@@ -163,6 +181,17 @@ machine::Section checkpoint_section(const TrainView& v) {
   return s;
 }
 
+// What each part of the loader could deliver; a sample that needs no decoding waits for no core.
+std::string loader_text(const storage::LoaderRate& l) {
+  const std::string decoding =
+      std::isfinite(l.decode_samples_per_s)
+          ? fmt::format("decoding {}", count_to_brief(l.decode_samples_per_s, 3))
+          : "nothing to decode";
+  return fmt::format("storage gives {} samples/s per accelerator, {}; the step takes {}",
+                     count_to_brief(l.storage_samples_per_s, 3), decoding,
+                     count_to_brief(l.demand_samples_per_s, 3));
+}
+
 machine::Section feed_section(const TrainView& v) {
   const machine::FeedPlan& f = v.feed;
   machine::Section s{.layer = machine::Layer::storage, .name = v.label + " data"};
@@ -180,16 +209,44 @@ machine::Section feed_section(const TrainView& v) {
        .label = "share of the step not spent waiting for data",
        .unit = machine::Unit::ratio,
        .estimate = within(f.loader.utilisation, 0.05, 0.0, Basis::derived, "docs/models/loader.md"),
-       .formula = fmt::format("storage gives {}, decoding {} samples/s per accelerator; "
-                              "the step takes {}",
-                              significant(f.loader.storage_samples_per_s, 3),
-                              significant(f.loader.decode_samples_per_s, 3),
-                              significant(f.loader.demand_samples_per_s, 3))});
+       .formula = loader_text(f.loader)});
   s.limit = to_text(f.loader.limit);
   return s;
 }
 
-machine::Section failure_section(const TrainView& v) {
+std::string restart_formula(const TrainView& v) {
+  const machine::FailurePlan& f = v.failure;
+  return fmt::format("detect {} + (requeue {} + start {} + read {}) x {} attempts + hands {}",
+                     brief(f.detect), brief(f.requeue), brief(f.start),
+                     brief(v.checkpoint ? v.checkpoint->restore.total : Seconds(0)),
+                     significant(f.attempts, 3), brief(f.hands));
+}
+
+// Of the run as a whole, by cause. The count itself scatters as a Poisson does, beside its rate.
+machine::Figure interruptions_figure(const TrainView& v,
+                                     const std::vector<failure::FailureCause>& causes) {
+  const machine::FailurePlan& f = v.failure;
+  const double count = v.run_time / f.mtbf;
+  const double scatter = 1.2816 / std::sqrt(std::max(1.0, count));
+  const double rate = std::max(1.0, f.rate_high);
+  const double factor = math::exp(math::hypot(math::log(rate), scatter));
+  machine::Figure figure{.id = "interruptions",
+                         .label = "interruptions of the run, all causes",
+                         .unit = machine::Unit::count,
+                         .estimate = {.value = count,
+                                      .low = count / factor,
+                                      .high = count * factor,
+                                      .basis = Basis::paper,
+                                      .reference = f.rate_reference},
+                         .formula = fmt::format("{} / {}", brief(v.run_time), brief(f.mtbf))};
+  for (const failure::FailureCause& c : causes) {
+    figure.inputs.push_back({c.label, significant(count * c.share, 3), c.source});
+  }
+  return figure;
+}
+
+machine::Section failure_section(const TrainView& v,
+                                 const std::vector<failure::FailureCause>& causes) {
   const machine::FailurePlan& f = v.failure;
   machine::Section s{.layer = machine::Layer::failure, .name = v.label};
   s.summary = fmt::format("{} hosts, {} spare", grouped(v.hosts), f.spares);
@@ -210,10 +267,11 @@ machine::Section failure_section(const TrainView& v) {
       {.id = "restart",
        .label = "from fault to useful work",
        .unit = machine::Unit::seconds,
-       .estimate = within(f.restart.base(), 0.4, 0.6, Basis::assumed, "docs/models/failure.md"),
-       .formula = fmt::format("detect {} + requeue {} + start {} + read {}", brief(f.detect),
-                              brief(f.requeue), brief(f.start),
-                              brief(f.restart - f.detect - f.requeue - f.start))});
+       .estimate = within(f.restart.base(), 1 - 1 / f.restart_factor, f.restart_factor - 1,
+                          Basis::assumed, "docs/models/failure.md"),
+       .formula = restart_formula(v)});
+  // Fewer than one in a hundred runs is struck: a count would say nothing.
+  if (v.run_time / f.mtbf >= 0.01) s.figures.push_back(interruptions_figure(v, causes));
   const double fed = v.feed.known ? v.feed.loader.utilisation : 1;
   s.figures.push_back(
       {.id = "goodput",
@@ -224,9 +282,11 @@ machine::Section failure_section(const TrainView& v) {
                     .high = std::max(v.goodput, v.goodput_high),
                     .basis = Basis::derived,
                     .reference = "docs/models/failure.md"},
-       .formula = fmt::format("fed {} x uncontended {} x saving and failing {} x enough nodes {}",
-                              significant(fed, 4), significant(1 - v.contention, 4),
-                              significant(v.efficiency, 4), significant(1 - f.shortfall, 4)),
+       .formula = fmt::format(
+           "fed {} x uncontended {} x saving and failing {} x enough nodes {} / slow nodes {}",
+           show(fed, machine::Unit::ratio, 4), show(1 - v.contention, machine::Unit::ratio, 4),
+           show(v.efficiency, machine::Unit::ratio, 4),
+           show(1 - f.shortfall, machine::Unit::ratio, 4), significant(f.slow, 4)),
        .inputs = {
            {"saving", show(v.shares.saving, machine::Unit::ratio), "docs/models/failure.md"},
            {"lost work", show(v.shares.lost_work, machine::Unit::ratio), "docs/models/failure.md"},
@@ -251,7 +311,7 @@ std::vector<machine::Section> training_sections(const Review& review) {
     if (!v.feasible()) continue;
     if (v.feed.known) sections.push_back(feed_section(v));
     if (v.checkpoint) sections.push_back(checkpoint_section(v));
-    sections.push_back(failure_section(v));
+    sections.push_back(failure_section(v, review.models().failure_causes));
   }
   return sections;
 }

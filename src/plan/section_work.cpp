@@ -10,16 +10,46 @@ namespace {
 
 machine::Figure tier_rate(std::string id, std::string label, BytesPerSecond rate,
                           const machine::Tier& v) {
-  const Basis basis = v.measured ? Basis::measured : Basis::vendor;
+  const Basis basis = v.measured ? Basis::measured : v.rates_given ? Basis::given : Basis::vendor;
   return {.id = std::move(id),
           .label = std::move(label),
           .unit = machine::Unit::bytes_per_s,
           .estimate = within(rate.base(), v.rate_error, v.rate_error, basis, v.rate_basis)};
 }
 
-machine::Section tier_section(const machine::Tier& v, Bytes used) {
+// What a usable terabyte of an owned tier takes to buy and to feed.
+void add_economics(machine::Section& s, const machine::Tier& v, const catalog::Catalog& catalog) {
+  if (v.per_node || !v.tier->provider.empty() || v.capacity <= Bytes(0)) return;
+  const auto bought = purchase_of(v, catalog);
+  if (!bought || bought->devices <= 0) return;
+  const double tb = v.capacity / terabytes(1);
+  const std::string formula = fmt::format(
+      "{} x {} for {} TB, bound by {}{}", significant(bought->devices, 6), bought->device->id,
+      significant(tb, 4), to_text(bought->limit),
+      bought->servers > 0 ? fmt::format(", in {} servers", significant(bought->servers, 4)) : "");
+  const double usd = bought->price.middle().base() * bought->devices / tb;
+  const double low = bought->price.low.base() * bought->devices / tb;
+  const double high = bought->price.high.base() * bought->devices / tb;
+  if (!v.tier->capex) {
+    s.figures.push_back(
+        {.id = "usd_per_tb",
+         .label = "to buy, a usable TB",
+         .unit = machine::Unit::usd,
+         .estimate = {usd, low, high, Basis::vendor, bought->device->provenance.reference},
+         .formula = formula});
+  }
+  const double watts = bought->power.base() * bought->devices / tb;
+  s.figures.push_back(
+      {.id = "watts_per_tb",
+       .label = "to feed, a usable TB",
+       .unit = machine::Unit::watts,
+       .estimate = within(watts, 0.25, 0.25, Basis::derived, bought->device->provenance.reference),
+       .formula = formula});
+}
+
+machine::Section tier_section(const machine::Tier& v, Bytes used, const catalog::Catalog& catalog) {
   machine::Section s{.layer = machine::Layer::storage, .name = v.label + " tier"};
-  s.summary = v.per_node                 ? "of one node"
+  s.summary = v.per_node                 ? "of one host"
               : v.tier->provider.empty() ? ""
                                          : "rented from " + v.tier->provider;
   if (v.read > BytesPerSecond(0)) s.figures.push_back(tier_rate("read", "read", v.read, v));
@@ -28,7 +58,9 @@ machine::Section tier_section(const machine::Tier& v, Bytes used) {
     s.figures.push_back({.id = "capacity",
                          .label = "capacity",
                          .unit = machine::Unit::bytes,
-                         .estimate = exact(v.capacity.base(), Basis::vendor, v.rate_basis)});
+                         .estimate = v.tier->capacity
+                                         ? exact(v.capacity.base(), Basis::given, "the design")
+                                         : exact(v.capacity.base(), Basis::vendor, v.rate_basis)});
   }
   if (used > Bytes(0)) {
     s.figures.push_back(
@@ -40,6 +72,7 @@ machine::Section tier_section(const machine::Tier& v, Bytes used) {
                   ? fmt::format("{} full", show(used / v.capacity, machine::Unit::ratio))
                   : "";
   }
+  add_economics(s, v, catalog);
   return s;
 }
 
@@ -77,9 +110,50 @@ machine::Section batch_section(const BatchView& v) {
        .label = "time of one run",
        .unit = machine::Unit::seconds,
        .estimate = within(v.duration.base(), 0.2, 0.3, Basis::derived, "docs/models/cluster.md"),
-       .formula = fmt::format("max(compute {}, read {}){}", brief(v.compute), brief(v.read),
-                              v.bound ? " of " + brief(*v.bound) : "")});
-  s.limit = v.read > v.compute ? "reading the data" : v.on_cores ? "cores" : "accelerators";
+       .formula =
+           fmt::format("max(compute {}, read {}, write {}){}", brief(v.compute), brief(v.read),
+                       brief(v.write), v.bound ? " of " + brief(*v.bound) : "")});
+  s.limit = v.duration > max(v.compute, v.read) ? "writing the output"
+            : v.read > v.compute                ? "reading the data"
+            : v.on_cores                        ? "cores"
+                                                : "accelerators";
+  return s;
+}
+
+// The account of a fleet: who holds what of it.
+machine::Section book_section(const Review& r, const machine::Fleet& fleet) {
+  const machine::FleetBook& book = r.book_of(fleet);
+  machine::Section s{.layer = machine::Layer::cluster, .name = fleet.fleet->name + " fleet"};
+  s.summary =
+      fmt::format("{} nodes in service, {} spare", grouped(book.count), fleet.fleet->spares);
+  const auto count = [&](std::string id, std::string label, double nodes, std::string formula) {
+    s.figures.push_back({.id = std::move(id),
+                         .label = std::move(label),
+                         .unit = machine::Unit::count,
+                         .estimate = exact(nodes, Basis::derived, "docs/models/cluster.md"),
+                         .formula = std::move(formula)});
+  };
+  count("booked", "nodes that workloads hold", book.booked(),
+        fmt::format("{} all the time + {} in turn", significant(book.held(), 6),
+                    significant(book.in_turn(), 6)));
+  for (const machine::Booking& b : book.bookings) {
+    s.figures.back().inputs.push_back(
+        {label_of(r.design(), *b.workload),
+         fmt::format("{} nodes, {} needed, {} of the time", significant(b.nodes, 4),
+                     significant(b.needed, 4), show(b.share, machine::Unit::ratio)),
+         b.given ? "the design" : "docs/models/cluster.md"});
+  }
+  if (book.over() > 0) {
+    count("over_booked", "nodes that are missing", book.over(), "");
+  } else {
+    count("idle", "nodes that nobody holds", book.idle(), "");
+  }
+  s.figures.push_back({.id = "use",
+                       .label = "needed, of the nodes' time",
+                       .unit = machine::Unit::ratio,
+                       .estimate = exact(book.count > 0 ? book.used() / book.count : 0,
+                                         Basis::derived, "docs/models/cluster.md"),
+                       .formula = "sum of nodes needed x share of the time / nodes in service"});
   return s;
 }
 
@@ -98,12 +172,15 @@ machine::Section mig_section(const MigView& v) {
 std::vector<machine::Section> storage_sections(const Review& review) {
   std::vector<machine::Section> sections;
   for (const machine::Tier& v : review.tiers())
-    sections.push_back(tier_section(v, review.used_of(v)));
+    sections.push_back(tier_section(v, review.used_of(v), review.catalog()));
   return sections;
 }
 
 std::vector<machine::Section> cluster_sections(const Review& review) {
   std::vector<machine::Section> sections;
+  for (const machine::Fleet& f : review.fleets()) {
+    if (!review.book_of(f).bookings.empty()) sections.push_back(book_section(review, f));
+  }
   for (const JobsView& v : review.jobs) sections.push_back(jobs_section(v));
   for (const BatchView& v : review.batches) sections.push_back(batch_section(v));
   for (const MigView& v : review.mig) sections.push_back(mig_section(v));

@@ -52,6 +52,19 @@ double availability_with(const ServeView& v, double replicas, const machine::Mac
   return availability_at(v, replicas, m.failures_of(*v.fleet).base);
 }
 
+double enough_replicas(const ServeView& v, const machine::Machine& m) {
+  const double least = std::ceil(v.replicas_needed - kRounding);
+  if (!v.workload->terms.availability) return least;
+  const PerSecond host_rate = m.failures_of(*v.fleet).base;
+  const double most = 2 * least + 64;
+  // A large service is tried in steps of a few replicas in a thousand.
+  const double step = 1 + std::floor(least / 256);
+  for (double replicas = least; replicas <= most; replicas += step) {
+    if (availability_at(v, replicas, host_rate) >= *v.workload->terms.availability) return replicas;
+  }
+  return std::max(least, v.replicas);  // none is enough, and a rule says so
+}
+
 std::optional<int> replicas_for_availability(const ServeView& v, double wanted,
                                              const machine::Machine& m) {
   const PerSecond host_rate = m.failures_of(*v.fleet).base;

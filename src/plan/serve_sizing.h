@@ -22,6 +22,8 @@ int widest_split(const ServeView& view);
 double replicas_here(const ServeView& view, int replicas);
 
 double availability_with(const ServeView& view, double replicas, const machine::Machine& machine);
+// The least that carry the peak and are up as often as the workload asks, in whole replicas.
+double enough_replicas(const ServeView& view, const machine::Machine& machine);
 // The least replicas, from those it has on, that are up as often as wanted; none within twice as
 // many and a few.
 std::optional<int> replicas_for_availability(const ServeView& view, double wanted,

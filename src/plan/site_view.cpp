@@ -12,27 +12,36 @@ namespace {
 // The usual chain where a site declares none, utility side first.
 constexpr const char* kUsualChain[] = {"utility-transformer-mv", "ups-double-conversion",
                                        "pdu-transformer", "busway"};
-// Share of a fleet's time that nobody plans for (no training on it): serving nodes wait on memory.
+// Of the time of a node that serves, queues or batches hold: serving nodes wait on memory. Assumed.
 constexpr double kServingMemoryShare = 0.5;
 constexpr Seconds kYear = years(1);
+constexpr double kInStep = 0.99;
 
+const TrainView* train_of(const machine::Booking& b, const SiteContext& c) {
+  const auto at = std::ranges::find(c.trains, b.workload, &TrainView::workload);
+  return at != c.trains.end() && at->feasible() ? &*at : nullptr;
+}
+
+// Of the nodes' time: each booking by the nodes it runs on and the share of the time it does; what
+// nobody holds is idle. A fleet of a design without workloads is taken to serve.
 facility::PhaseShares shares_on(const machine::Fleet& fleet, const SiteContext& c) {
   facility::PhaseShares sum;
+  const machine::FleetBook& book = c.ledger.fleets[c.machine.index_of(fleet)];
   double weight = 0;
-  for (const TrainView& t : c.trains) {
-    if (t.fleet == nullptr || t.fleet->fleet != fleet.fleet || !t.feasible()) continue;
-    const double w = fleet.hosts > 0 ? static_cast<double>(t.hosts) / fleet.hosts : 1;
-    sum.matrix += w * t.phases.matrix;
-    sum.memory += w * t.phases.memory;
-    sum.communication += w * t.phases.communication;
-    sum.checkpoint += w * t.phases.checkpoint;
+  for (const machine::Booking& b : book.bookings) {
+    const double w = b.needed * std::min(1.0, b.share) / std::max(1, book.count);
+    const TrainView* t = train_of(b, c);
+    sum.matrix += t ? w * t->phases.matrix : 0;
+    sum.memory += w * (t ? t->phases.memory : kServingMemoryShare);
+    sum.communication += t ? w * t->phases.communication : 0;
+    sum.checkpoint += t ? w * t->phases.checkpoint : 0;
     weight += w;
   }
-  if (weight > 1) {  // several runs take turns
+  if (weight > 1) {  // over-booked: it can only be busy all the time
     sum.matrix /= weight, sum.memory /= weight;
     sum.communication /= weight, sum.checkpoint /= weight;
   }
-  if (weight == 0) sum.memory = kServingMemoryShare;
+  if (c.machine.design().workloads.empty()) sum.memory = kServingMemoryShare;
   return sum;
 }
 
@@ -42,17 +51,12 @@ std::optional<facility::Swing> swing_on(const FleetPower& p, const SiteContext& 
     const auto at_step = power_phases(p.node, {.matrix = t.step.matrix_share,
                                                .memory = t.step.memory_share,
                                                .communication = t.step.exposed_share});
-    return swing_of(facility::swing_request(at_step, t.hosts, t.step.step));
+    // Power is of a node, which may be a rack of many hosts.
+    const int hosts_per_node = std::max(1, t.fleet->hosts / std::max(1, t.fleet->fleet->count));
+    const int nodes = (t.hosts + hosts_per_node - 1) / hosts_per_node;
+    return swing_of(facility::swing_request(at_step, nodes, t.step.step));
   }
   return std::nullopt;
-}
-
-// A cap takes its watts off the nameplate at once, off the sustained peak only where the
-// accelerators would draw more than it allows.
-void apply_cap(facility::NodePower& node, Watts allowed) {
-  const Watts sustained = node.accelerators * (node.peak / node.nameplate);
-  if (sustained > allowed) node.peak -= sustained - allowed;
-  if (node.accelerators > allowed) node.nameplate -= node.accelerators - allowed;
 }
 
 void add_fleet(SiteView& v, const machine::Fleet& fleet, const SiteContext& c) {
@@ -60,7 +64,7 @@ void add_fleet(SiteView& v, const machine::Fleet& fleet, const SiteContext& c) {
   if (!power || v.cooling == nullptr) return;
   FleetPower p{.fleet = &fleet, .node = *power};
   if (fleet.fleet->power_cap && fleet.accelerator() && fleet.accelerator()->tdp) {
-    apply_cap(p.node, *fleet.fleet->power_cap * fleet.node.part.accelerators);
+    p.node = capped(p.node, *fleet.fleet->power_cap * fleet.node.part.accelerators);
   }
   p.shares = shares_on(fleet, c);
   p.phases = power_phases(p.node, p.shares);
@@ -83,16 +87,9 @@ void add_fleet(SiteView& v, const machine::Fleet& fleet, const SiteContext& c) {
   p.swing = swing_on(p, c);
   v.racks += p.racks;
   v.fleet_nameplate += p.node.nameplate * nodes;
-  v.it_mean += p.mean * nodes;
+  p.all = p.mean * fleet.fleet->count + p.node.idle * fleet.fleet->spares;
+  v.it_mean += p.all;
   v.fleets.push_back(std::move(p));
-}
-
-// Networks stand where the first owned fleet does.
-bool hosts_networks(const SiteView& v, const SiteContext& c) {
-  for (const machine::Fleet& f : c.machine.fleets) {
-    if (!f.rented()) return f.site == v.site;
-  }
-  return false;
 }
 
 void fill_chain(SiteView& v, const catalog::Catalog& catalog) {
@@ -150,6 +147,9 @@ void fill_budget(SiteView& v) {
                                     .pue = v.pue.middle,
                                     .other_it = v.it_nameplate - per_node * nodes,
                                     .power_per_node = per_node});
+  // PUE and switches do not shrink quite in step with the nodes; what stands and fits, fits.
+  const int stands = v.draw_peak <= *v.site->power ? nodes : 0;
+  v.budget->nodes = std::max(stands, static_cast<int>(v.budget->nodes * kInStep));
   v.budget_fleet = static_cast<std::size_t>(largest - v.fleets.begin());
 }
 
@@ -181,14 +181,14 @@ SiteView view_site(const machine::Site& built, const SiteContext& c) {
     if (f.site == &site && !f.rented()) add_fleet(v, f, c);
   }
   if (v.fleets.empty()) return v;
-  if (hosts_networks(v, c)) {
-    v.fabric = c.machine.networks.compute.bill.power() + c.machine.networks.storage.bill.power() +
-               c.machine.networks.management.bill.power();
+  for (const machine::Networks& n : c.machine.networks) {
+    if (n.site != &site) continue;
+    v.fabric = n.compute.bill.power() + n.storage.bill.power() + n.management.bill.power();
   }
   for (const machine::Tier& t : c.machine.tiers) {
     if (find_site(c.machine.design(), t.tier->site) == &site && t.tier->provider.empty() &&
         !t.per_node) {
-      v.storage += tier_power(t, c.machine.catalog());
+      v.storage += machine::tier_power(t, c.machine.catalog());
     }
   }
   v.it_nameplate = v.fleet_nameplate + v.fabric + v.storage;
@@ -207,35 +207,7 @@ SiteView view_site(const machine::Site& built, const SiteContext& c) {
   return v;
 }
 
-const char* usual_device(design::TierKind kind) {
-  switch (kind) {
-    case design::TierKind::parallel_fs:
-      return "pfs-ddn-ai400x2";
-    case design::TierKind::object:
-      return "obj-hdd-node";
-    case design::TierKind::nfs:
-      return "ontap-a1k";
-    case design::TierKind::local_nvme:
-    case design::TierKind::block:
-      return "tlc-gen4";
-  }
-  return "obj-hdd-node";
-}
-
 }  // namespace
-
-const catalog::StorageDevice* device_or_usual(const machine::Tier& tier,
-                                              const catalog::Catalog& catalog) {
-  return tier.device ? tier.device : catalog.storage_device(usual_device(tier.tier->kind));
-}
-
-Watts tier_power(const machine::Tier& tier, const catalog::Catalog& catalog) {
-  const catalog::StorageDevice* device = device_or_usual(tier, catalog);
-  if (device == nullptr) return Watts(0);
-  // Enough devices for the capacity where the design counts none.
-  const double by_capacity = tier.capacity / device->capacity;
-  return device->active_power * std::max(tier.devices, by_capacity);
-}
 
 std::vector<SiteView> view_sites(const SiteContext& c) {
   std::vector<SiteView> views;

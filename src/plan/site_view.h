@@ -28,7 +28,8 @@ struct FleetPower {
   facility::NodePower node;
   facility::PhaseShares shares;  // of the wall time, over all that runs on it
   std::vector<catalog::PowerPhase> phases;
-  Watts mean;  // of one node
+  Watts mean;  // of one node in service
+  Watts all;   // of all nodes, spares idle
   facility::RackFit rack;
   int racks = 0;
   std::optional<facility::Swing> swing;
@@ -63,17 +64,12 @@ struct SiteView {
 
 struct SiteContext {
   const machine::Machine& machine;
+  const machine::Ledger& ledger;
   const std::vector<TrainView>& trains;
   // Views of a design whose build schedule is the same, so that it is not drawn again.
   const std::vector<SiteView>* earlier = nullptr;
 };
 
 std::vector<SiteView> view_sites(const SiteContext& context);
-
-// Typical draw of a tier's servers.
-Watts tier_power(const machine::Tier& tier, const catalog::Catalog& catalog);
-// The device a tier is made of: its own, or the usual one of its kind where the design names none.
-const catalog::StorageDevice* device_or_usual(const machine::Tier& tier,
-                                              const catalog::Catalog& catalog);
 
 }  // namespace orrery::plan

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "design/write_design.h"
 #include "plan/edits.h"
 #include "plan/review.h"
@@ -82,17 +83,17 @@ std::optional<Trial> own_storage_network(const Review& r, const TrainView&) {
   return t;
 }
 
-// Servers, rates and capacity together: more than one line of the file, so the change names the
-// tier alone.
+// Servers, rates and capacity together: the change is the tier's whole entry.
 std::optional<Trial> twice_the_servers(const Review& r, std::size_t tier) {
   const machine::Tier& built = r.tiers()[tier];
-  Trial t{"twice the servers of tier '" + built.label + "'", {built.path, "x2"}, r.design()};
+  Trial t{"twice the servers of tier '" + built.label + "'", {built.path, ""}, r.design()};
   design::StorageTier& s = t.design.storage[tier];
   if (s.tier == design::Tier::node_nvme || s.tier == design::Tier::cold) return std::nullopt;
   if (s.read) s.read = *s.read * 2;
   if (s.write) s.write = *s.write * 2;
   if (s.servers) s.servers = *s.servers * 2;
   if (s.capacity) s.capacity = *s.capacity * 2;
+  t.change.value = design::section_text(s);
   return t;
 }
 
@@ -120,6 +121,11 @@ std::vector<Spend> best_spends(const Review& r) {
     const Review after = run_stages(std::move(trial.design), r.models(), &r);
     const double unit = after.cost.per_useful_hour.base() * 3600;
     if (unit >= before * (1 - kLeastGain)) continue;
+    // Nor is one whose before and after read the same.
+    const bool prices_differ = significant(unit, 3) != significant(before, 3);
+    const bool goodput_differs = show(after.cost.goodput, machine::Unit::ratio) !=
+                                 show(r.cost.goodput, machine::Unit::ratio);
+    if (!prices_differ && !goodput_differs) continue;
     spends.push_back({.what = std::move(trial.what),
                       .change = std::move(trial.change),
                       .cost_usd_per_year = (after.cost.annual - r.cost.annual).base(),

@@ -23,6 +23,7 @@ design::Design neglected() {
   auto& checkpoint = std::get<design::Train>(d.workloads[0].task).checkpoint;
   checkpoint->mode = design::CheckpointMode::sync;
   checkpoint->every = hours(4);
+  d.workloads.resize(1);
   d.workloads[0].terms.nodes = d.fleet[0].count;
   d.fleet[0].spares = 0;
   d.fleet[0].failures.node_mtbf = days(30);
@@ -31,7 +32,7 @@ design::Design neglected() {
 }
 
 // Each offered change, put into the text of the design and reviewed, gives the price that the spend
-// promised. Twice the servers of a tier is no single line of the file.
+// promised.
 TEST(spends, are_changes_of_the_file) {
   int tried = 0;
   std::vector<design::Design> designs = {neglected()};
@@ -41,7 +42,6 @@ TEST(spends, are_changes_of_the_file) {
   for (const design::Design& design : designs) {
     const std::string text = design::write_design(design);
     for (const Spend& s : review(design, machine::known()).spends) {
-      if (s.change.value == "x2") continue;
       const auto edited = design::edit_text(text, s.change, machine::known().catalog());
       ASSERT_TRUE(edited) << design.name << ": " << s.what;
       const auto changed = design::read_design(edited->text, machine::known().catalog());
@@ -53,7 +53,7 @@ TEST(spends, are_changes_of_the_file) {
       ++tried;
     }
   }
-  EXPECT_GT(tried, 5);
+  EXPECT_GE(tried, 5);
 }
 
 // A spare is bought for the fleet that trains, wherever it stands in the file.

@@ -25,6 +25,7 @@ struct Review {
   std::vector<JobsView> jobs;
   std::vector<BatchView> batches;
   std::vector<MigView> mig;
+  machine::Ledger ledger;       // the machine's, with all that the workloads turn out to hold
   std::vector<SiteView> sites;  // one a site of the machine
   CostView cost;
 
@@ -32,8 +33,13 @@ struct Review {
   const machine::Models& models() const { return machine->models(); }
   const catalog::Catalog& catalog() const { return machine->catalog(); }
   const std::vector<machine::Fleet>& fleets() const { return machine->fleets; }
-  const machine::Networks& networks() const { return machine->networks; }
+  // Of the first site that has machines of its own.
+  const machine::Networks& networks() const { return machine->main_networks(); }
   const std::vector<machine::Tier>& tiers() const { return machine->tiers; }
+  // `fleet` is one of the machine's.
+  const machine::FleetBook& book_of(const machine::Fleet& fleet) const {
+    return ledger.fleets[machine->index_of(fleet)];
+  }
   // `tier` is one of the machine's.
   Bytes used_of(const machine::Tier& tier) const {
     return used[static_cast<std::size_t>(&tier - machine->tiers.data())];

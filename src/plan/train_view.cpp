@@ -1,6 +1,7 @@
 #include "plan/train_view.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace orrery::plan {
 namespace {
@@ -29,9 +30,19 @@ failure::EffectiveTimeInput times_of(const TrainView& view) {
   return in;
 }
 
-double efficiency_at(failure::EffectiveTimeInput in, double rate_factor) {
-  in.mtbf = in.mtbf / rate_factor;
-  return exact_efficiency(in);
+// What is left where failures are more or less frequent and restarts longer or shorter: the two
+// deviations in quadrature, since neither follows from the other.
+double efficiency_at(const failure::EffectiveTimeInput& in, double rate_factor,
+                     double restart_factor) {
+  const double middle = exact_efficiency(in);
+  failure::EffectiveTimeInput struck = in;
+  struck.mtbf = in.mtbf / rate_factor;
+  failure::EffectiveTimeInput slow = in;
+  slow.restart = in.restart * restart_factor;
+  const double by_rate = middle - exact_efficiency(struck);
+  const double by_restart = middle - exact_efficiency(slow);
+  const double off = std::sqrt(by_rate * by_rate + by_restart * by_restart);
+  return std::clamp(rate_factor >= 1 ? middle - off : middle + off, 0.0, 1.0);
 }
 
 facility::PhaseShares phases_of(const TrainView& view) {
@@ -54,19 +65,25 @@ void copy_step(const TrainView& from, TrainView& to) {
   to.hosts = from.hosts;
 }
 
-void join(TrainView& view, const machine::Machine& m) {
-  fill_costs(view, m);
+void join(TrainView& view, const machine::Machine& m, const machine::Ledger& ledger) {
+  fill_costs(view, m, &ledger);
   const double fed = view.feed.known ? view.feed.loader.utilisation : 1;
   view.contention = contention_loss(view);
   const failure::EffectiveTimeInput times = times_of(view);
   view.shares = time_shares(times);
   view.efficiency = exact_efficiency(times);
-  const double rest = fed * (1 - view.contention) * (1 - view.failure.shortfall);
+  const double rest =
+      fed * (1 - view.contention) * (1 - view.failure.shortfall) / view.failure.slow;
   view.goodput = rest * view.efficiency;
-  view.goodput_low = rest * efficiency_at(times, std::max(1.0, view.failure.rate_high));
+  const machine::FailurePlan& f = view.failure;
+  view.goodput_low = rest * efficiency_at(times, std::max(1.0, f.rate_high), f.restart_factor);
   view.goodput_high =
-      rest *
-      efficiency_at(times, view.failure.rate_low > 0 ? std::min(1.0, view.failure.rate_low) : 1);
+      rest * efficiency_at(times, f.rate_low > 0 ? std::min(1.0, f.rate_low) : 1 / 1.000001,
+                           1 / f.restart_factor);
+  // Below this a run does not move, and never ends: a rate of 1e-30 and 1e36 years would only look
+  // like figures.
+  constexpr double kGoodputLeast = 1e-6;
+  if (view.goodput < kGoodputLeast) view.goodput = view.goodput_low = 0;
   view.units_per_s = view.raw_rate() * view.goodput;
   view.run_time = view.units_per_s > 0 ? Seconds(view.units / view.units_per_s) : Seconds(0);
   view.phases = phases_of(view);
@@ -74,7 +91,7 @@ void join(TrainView& view, const machine::Machine& m) {
 
 }  // namespace
 
-std::vector<TrainView> view_trains(const machine::Machine& m,
+std::vector<TrainView> view_trains(const machine::Machine& m, const machine::Ledger& ledger,
                                    const std::vector<TrainView>* earlier) {
   std::vector<TrainView> views;
   for (const design::Workload& w : m.design().workloads) {
@@ -87,7 +104,7 @@ std::vector<TrainView> view_trains(const machine::Machine& m,
     } else {
       fill_step(view, m);
     }
-    if (view.feasible()) join(view, m);
+    if (view.feasible()) join(view, m, ledger);
     views.push_back(std::move(view));
   }
   return views;

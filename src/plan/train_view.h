@@ -26,9 +26,9 @@ struct TrainView : machine::TrainJob {
   facility::PhaseShares phases;  // of the wall time
 };
 
-// `earlier` are the views of a design whose steps are the same, so that they need not be searched
-// again.
-std::vector<TrainView> view_trains(const machine::Machine& machine,
+// `ledger` has what is given by number and the services, which no spare of a run can be; `earlier`
+// are the views of a design whose steps are the same, so that they need not be searched again.
+std::vector<TrainView> view_trains(const machine::Machine& machine, const machine::Ledger& ledger,
                                    const std::vector<TrainView>* earlier = nullptr);
 
 }  // namespace orrery::plan

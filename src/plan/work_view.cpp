@@ -1,6 +1,7 @@
 #include "plan/work_view.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/statistics.h"
 
@@ -20,7 +21,19 @@ double mean_size(const design::Jobs& jobs) {
   return mean.value_or(1);
 }
 
-JobsView jobs_view(const machine::Machine& m, const design::Workload& w, const design::Jobs& jobs) {
+// Hosts of the fleet for a workload: as many as it asks for, else what others leave it; all where
+// they leave none, and then a rule says that the fleet is over-booked.
+int hosts_for(const machine::Machine& m, const machine::Ledger& ledger, const machine::Fleet& f,
+              const design::Workload& w) {
+  const int per_node = std::max(1, f.hosts / std::max(1, f.fleet->count));
+  if (w.terms.nodes) return std::min(f.hosts, *w.terms.nodes * per_node);
+  const machine::FleetBook& book = ledger.fleets[m.index_of(f)];
+  const double left = std::floor((book.count - book.held_beside(w)) * per_node + 1e-9);
+  return left >= 1 ? static_cast<int>(left) : f.hosts;
+}
+
+JobsView jobs_view(const machine::Machine& m, const machine::Ledger& ledger,
+                   const design::Workload& w, const design::Jobs& jobs) {
   JobsView v{.workload = &w,
              .jobs = &jobs,
              .label = label_of(m.design(), w),
@@ -31,13 +44,14 @@ JobsView jobs_view(const machine::Machine& m, const design::Workload& w, const d
   v.largest = jobs.sizes.empty() ? 0 : *std::ranges::max_element(jobs.sizes);
   if (v.fleet == nullptr) return v;
   const int per_host = std::max(1, v.fleet->accelerators_per_host);
-  const int hosts = std::min(v.fleet->hosts, w.terms.nodes.value_or(v.fleet->hosts));
+  const int hosts = hosts_for(m, ledger, *v.fleet, w);
   const std::vector<int> free(static_cast<std::size_t>(hosts), per_host);
   v.largest_fits = cluster::place_gang({.nodes = (v.largest + per_host - 1) / per_host,
                                         .gpus_per_node = std::min(v.largest, per_host)},
                                        free, per_host)
                        .verdict;
   if (jobs.rate && jobs.mean_duration && v.mean_size > 0) {
+    v.work_units = *jobs.rate * *jobs.mean_duration * v.mean_size;
     v.queue = cluster::estimate_wait({.servers = std::max(1.0, hosts * per_host / v.mean_size),
                                       .arrivals = *jobs.rate,
                                       .service = *jobs.mean_duration,
@@ -47,15 +61,15 @@ JobsView jobs_view(const machine::Machine& m, const design::Workload& w, const d
 }
 
 // Tasks that need more memory than their share of a host leave cores idle.
-double usable_cores(const design::Batch& batch, const machine::Fleet& fleet) {
+double usable_cores(const design::Batch& batch, const machine::Fleet& fleet, int hosts) {
   const double cores = fleet.node.cores.value_or(kServerCores);
-  if (!batch.memory || !fleet.node.memory) return cores * fleet.hosts;
+  if (!batch.memory || !fleet.node.memory) return cores * hosts;
   const double by_memory = std::max(1.0, *fleet.node.memory / *batch.memory);
-  return std::min(cores, by_memory) * fleet.hosts;
+  return std::min(cores, by_memory) * hosts;
 }
 
-BatchView batch_view(const machine::Machine& m, const design::Workload& w,
-                     const design::Batch& batch) {
+BatchView batch_view(const machine::Machine& m, const machine::Ledger& ledger,
+                     const design::Workload& w, const design::Batch& batch) {
   BatchView v{.workload = &w,
               .batch = &batch,
               .label = label_of(m.design(), w),
@@ -64,8 +78,12 @@ BatchView batch_view(const machine::Machine& m, const design::Workload& w,
   if (v.fleet == nullptr) return v;
   v.on_cores = batch.core_hours.has_value();
   const double hours_of_work = v.on_cores ? *batch.core_hours : batch.accelerator_hours.value_or(0);
-  const double there = v.on_cores ? usable_cores(batch, *v.fleet) : v.fleet->accelerators;
+  const int hosts = hosts_for(m, ledger, *v.fleet, w);
+  const double there = v.on_cores ? usable_cores(batch, *v.fleet, hosts)
+                                  : static_cast<double>(hosts) * v.fleet->accelerators_per_host;
   v.slots = std::max(1.0, std::min(there, static_cast<double>(batch.tasks)));
+  const double slots_per_host = there / std::max(1, hosts);
+  v.nodes = v.slots / std::max(1.0, slots_per_host) * v.fleet->fleet->count / v.fleet->hosts;
   // Whole tasks: the last round may be half empty.
   const double rounds = std::max(1.0, static_cast<double>(batch.tasks) / v.slots);
   const Seconds task = hours(hours_of_work / std::max(1, batch.tasks));
@@ -74,7 +92,10 @@ BatchView batch_view(const machine::Machine& m, const design::Workload& w,
   if (v.tier && batch.dataset.size && v.tier->read > BytesPerSecond(0)) {
     v.read = *batch.dataset.size / v.tier->read;
   }
-  v.duration = max(v.compute, v.read);
+  if (v.tier && batch.output && v.tier->write > BytesPerSecond(0)) {
+    v.write = *batch.output / v.tier->write;
+  }
+  v.duration = max(max(v.compute, v.read), v.write);
   if (batch.repeat) v.bound = batch.repeat->window.value_or(batch.repeat->every);
   if (batch.deadline) v.bound = v.bound ? min(*v.bound, *batch.deadline) : *batch.deadline;
   return v;
@@ -82,21 +103,21 @@ BatchView batch_view(const machine::Machine& m, const design::Workload& w,
 
 }  // namespace
 
-std::vector<JobsView> view_jobs(const machine::Machine& m) {
+std::vector<JobsView> view_jobs(const machine::Machine& m, const machine::Ledger& ledger) {
   std::vector<JobsView> views;
   for (const design::Workload& w : m.design().workloads) {
     if (const auto* jobs = std::get_if<design::Jobs>(&w.task)) {
-      views.push_back(jobs_view(m, w, *jobs));
+      views.push_back(jobs_view(m, ledger, w, *jobs));
     }
   }
   return views;
 }
 
-std::vector<BatchView> view_batches(const machine::Machine& m) {
+std::vector<BatchView> view_batches(const machine::Machine& m, const machine::Ledger& ledger) {
   std::vector<BatchView> views;
   for (const design::Workload& w : m.design().workloads) {
     if (const auto* batch = std::get_if<design::Batch>(&w.task)) {
-      views.push_back(batch_view(m, w, *batch));
+      views.push_back(batch_view(m, ledger, w, *batch));
     }
   }
   return views;

@@ -22,6 +22,7 @@ struct JobsView {
   const machine::Fleet* fleet = nullptr;
   bool from_trace = false;  // a trace is replayed in simulated time, not in closed form
   double mean_size = 0;     // accelerators of a job
+  double work_units = 0;    // accelerators that its jobs keep busy on average; 0 where unknown
   int largest = 0;
   cluster::QueueWait queue;
   cluster::GangVerdict largest_fits = cluster::GangVerdict::fits;
@@ -34,9 +35,11 @@ struct BatchView {
   std::string path;
   const machine::Fleet* fleet = nullptr;
   double slots = 0;  // cores or accelerators that work at once
+  double nodes = 0;  // that they are on
   bool on_cores = false;
   Seconds compute;
-  Seconds read;  // of the data set, beside the computing
+  Seconds read;   // of the data set, beside the computing
+  Seconds write;  // of the output to the same tier, likewise
   Seconds duration;
   std::optional<Seconds> bound;  // window or deadline
   const machine::Tier* tier = nullptr;
@@ -48,8 +51,9 @@ struct MigView {
   bool fits = false;
 };
 
-std::vector<JobsView> view_jobs(const machine::Machine& machine);
-std::vector<BatchView> view_batches(const machine::Machine& machine);
+// On the nodes that the ledger leaves them, where the design gives no number.
+std::vector<JobsView> view_jobs(const machine::Machine& machine, const machine::Ledger& ledger);
+std::vector<BatchView> view_batches(const machine::Machine& machine, const machine::Ledger& ledger);
 std::vector<MigView> view_mig(const machine::Machine& machine);
 
 }  // namespace orrery::plan

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "design/write_design.h"
 #include "plan/verdict.h"
 
 namespace orrery::report {
@@ -107,6 +108,34 @@ Result<Comparison> compare_designs(std::vector<NamedDesign> designs,
         plan::compare({first.stages, first.verdict}, {other.stages, other.verdict}, models));
   }
   return c;
+}
+
+bool does_same_work(const design::Design& a, const design::Design& b) {
+  const auto plain = [](const design::Design& d) {
+    std::vector<design::Workload> all = d.workloads;
+    for (design::Workload& w : all) {
+      w.terms.fleet.clear();
+      w.terms.nodes.reset();
+    }
+    return all;
+  };
+  return plain(a) == plain(b);
+}
+
+std::optional<design::Design> with_work_of(const design::Design& work, design::Design design,
+                                           const catalog::Catalog& catalog) {
+  design.workloads = work.workloads;
+  for (design::Workload& w : design.workloads) {
+    const auto fleet = std::ranges::find(design.fleet, w.terms.fleet, &design::Fleet::name);
+    if (fleet == design.fleet.end()) w.terms.fleet.clear();
+    const auto& runs_on =
+        fleet == design.fleet.end() && !design.fleet.empty() ? design.fleet.front() : *fleet;
+    if (w.terms.nodes && *w.terms.nodes > runs_on.count) w.terms.nodes.reset();
+  }
+  // The reader is the judge of names that must be there.
+  auto read = design::read_design(design::write_design(design), catalog, {.file = design.name});
+  if (!read) return std::nullopt;
+  return std::move(*read);
 }
 
 }  // namespace orrery::report

@@ -58,6 +58,13 @@ struct Comparison {
 // Side by side on a page; each is reviewed and each but the first attributed.
 inline constexpr std::size_t kMostCompared = 8;
 
+// Two designs are asked for the same: equal workloads, wherever in each they run.
+bool does_same_work(const design::Design& a, const design::Design& b);
+// `design` with the workloads of `work` in place of its own, on its first fleet where it has none
+// of their fleet's name. None where they cannot run there: a tier or a part that it does not have.
+std::optional<design::Design> with_work_of(const design::Design& work, design::Design design,
+                                           const catalog::Catalog& catalog);
+
 // Faults: "compare.count".
 Result<Comparison> compare_designs(std::vector<NamedDesign> designs, const machine::Models& models);
 

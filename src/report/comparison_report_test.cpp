@@ -42,6 +42,18 @@ TEST(comparison_report, a_figure_differs_where_it_is_shown_otherwise_or_missing)
   EXPECT_TRUE(compared_figure({std::nullopt, std::nullopt, one}).differs());
 }
 
+// The same work in both, or the figures are of different things and the view says so.
+TEST(comparison_report, a_design_can_be_given_the_first_ones_work) {
+  const design::Design h100 = template_design("superpod-h100");
+  const design::Design h200 = template_design("superpod-h200");
+  EXPECT_TRUE(does_same_work(h100, h100));
+  EXPECT_FALSE(does_same_work(h100, h200));
+  const auto changed = with_work_of(h100, h200, machine::known().catalog());
+  ASSERT_TRUE(changed);
+  EXPECT_TRUE(does_same_work(h100, *changed));
+  EXPECT_EQ(changed->fleet, h200.fleet);
+}
+
 TEST(comparison_report, a_change_is_against_the_first_design) {
   const ComparedFigure f =
       compared_figure({plain_estimate(100), plain_estimate(103.4), plain_estimate(50),
@@ -63,9 +75,10 @@ TEST(comparison_report, differences_have_their_sign_and_ratios_are_in_points) {
 TEST(comparison_report, markdown_has_the_summary_what_did_it_and_what_differs) {
   const Comparison& c = compared_samples();
   const std::string text = to_markdown(document_of(c));
-  EXPECT_THAT(text, HasSubstr("|  | a\\|b | <c>, \"d\" |\n| --- | ---: | ---: |\n"));
+  EXPECT_THAT(text, HasSubstr("|  | a\\|b | &lt;c>, \"d\" |\n| --- | ---: | ---: |\n"));
   EXPECT_THAT(text, HasSubstr("| verdict | passes | passes |"));
-  EXPECT_THAT(text, HasSubstr("## <c>, \"d\" against a|b\n\n" + c.differences[0].verdict + "\n"));
+  EXPECT_THAT(text,
+              HasSubstr("## &lt;c>, \"d\" against a|b\n\n" + c.differences[0].verdict + "\n"));
   EXPECT_THAT(text, HasSubstr("| fleet | −"));
   EXPECT_THAT(text, HasSubstr("## Figures that differ"));
   EXPECT_THAT(text, HasSubstr(" | – |")) << "a figure that one of them does not have";

@@ -59,7 +59,8 @@ void write_findings(JsonWriter& w, std::string_view key,
 
 Document document_of(const plan::DesignDiff& d) {
   Document doc;
-  doc.heading(1, fmt::format("{} against {}", d.after_name, d.before_name));
+  doc.heading(1, fmt::format("{} against {}", d.after_name, d.before_name),
+              d.passes_after ? Tone::good : Tone::bad);
   doc.paragraph(d.verdict);
   if (!d.effects.empty()) {
     doc.heading(2, "What did it");
@@ -68,15 +69,18 @@ Document document_of(const plan::DesignDiff& d) {
   add_findings(doc, "Rules newly broken", d.broken);
   add_findings(doc, "Rules no longer broken", d.fixed);
   if (!d.figures.empty()) {
-    doc.heading(2, "Figures that moved");
+    doc.fold(fmt::format("Figures that moved ({})", d.figures.size()));
     doc.table(figures_table(d));
+    doc.end_fold();
   }
   if (!d.lines.empty()) {
-    doc.heading(2, "The designs");
+    doc.fold("The designs");
     std::string text;
     for (const std::string& l : d.lines) text += (text.empty() ? "" : "\n") + l;
     doc.verbatim(std::move(text));
+    doc.end_fold();
   }
+  doc.paragraph(fmt::format("design digests {} and {}", d.before_digest, d.after_digest));
   return doc;
 }
 

@@ -33,6 +33,37 @@ TEST(Document, markdown_escapes_cells) {
   EXPECT_THAT(m, HasSubstr("a\\|b"));
 }
 
+Document hostile(const std::string& name) {
+  Document d;
+  d.heading(1, name);
+  d.paragraph(name);
+  d.bullets({name});
+  d.table({.header = {name}, .rows = {{name}}, .flush_right = {}});
+  d.verbatim(name);
+  return d;
+}
+
+// No byte of a name acts on a terminal, and no line begins with what a name said.
+TEST(Document, names_reach_a_terminal_as_text) {
+  const std::string t = to_text(hostile("\x1b[2J\x1b[1;1H\nPASS\r\xc2\x9bK"));
+  for (const char c : t) EXPECT_TRUE(c == '\n' || (c >= ' ' && c != 0x7f)) << t;
+  EXPECT_THAT(t, ::testing::Not(HasSubstr("\nPASS")));
+  EXPECT_THAT(t, HasSubstr("\\x1b[2J"));
+}
+
+TEST(Document, names_reach_markdown_as_text) {
+  const std::string m = to_markdown(
+      hostile("<script>alert(1)</script> ![x](http://evil) &lt; `a|b` ` ``` \n# forged"));
+  const std::string text = m.substr(0, m.find("\n````\n"));  // in a fence all is text
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("<script")));
+  EXPECT_THAT(m, HasSubstr("&lt;script>"));
+  EXPECT_THAT(m, HasSubstr("!\\[x\\](http://evil)"));
+  EXPECT_THAT(m, HasSubstr("&amp;lt;"));
+  EXPECT_THAT(m, HasSubstr("`a\\|b`"));
+  EXPECT_THAT(m, HasSubstr("\n````\n"));  // longer than any in it
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("\n# forged")));
+}
+
 TEST(Document, html_escapes_text_and_names_itself) {
   const std::string h = to_html(sample());
   EXPECT_THAT(h, HasSubstr("<title>Review</title>"));

@@ -2,10 +2,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <functional>
+#include <span>
+
 #include "base/csv.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "report/bill_json.h"
+#include "report/charts_svg.h"
 #include "report/figure_json.h"
 
 namespace orrery::report {
@@ -19,21 +24,72 @@ std::string place_text(const Place& p) {
 // A rule with an error is broken; the others only speak up.
 std::string_view mark(Severity s) { return s == Severity::error ? "BROKEN" : to_text(s); }
 
+Tone tone_of(Severity s) {
+  return s == Severity::error ? Tone::bad : s == Severity::warning ? Tone::warn : Tone::plain;
+}
+
+void add_advice(std::vector<std::string>& lines, const plan::Finding& f) {
+  if (!f.why.empty()) lines.push_back("why: " + f.why);
+  if (!f.fix.empty()) lines.push_back("fix: " + f.fix);
+  if (f.edit) lines.push_back(fmt::format("edit: {}: {}", f.edit->path, f.edit->value));
+}
+
+void add_finding(Document& d, const plan::Finding& f) {
+  const std::string at = place_text(f.place);
+  d.heading(3, fmt::format("{} {}{}", mark(f.severity), f.rule, at.empty() ? "" : " at " + at),
+            tone_of(f.severity));
+  d.paragraph(f.what);
+  std::vector<std::string> more;
+  add_advice(more, f);
+  if (!more.empty()) d.bullets(std::move(more));
+}
+
+// Findings of one rule: each with its place, what they share once at the end.
+void add_group(Document& d, std::span<const plan::Finding> group) {
+  const plan::Finding& first = group.front();
+  d.heading(3, fmt::format("{} {}, {} times", mark(first.severity), first.rule, group.size()),
+            tone_of(first.severity));
+  const auto share = [&](auto field) {
+    return std::ranges::all_of(group,
+                               [&](const plan::Finding& f) { return f.*field == first.*field; });
+  };
+  const bool same_why = share(&plan::Finding::why);
+  const bool same_fix = share(&plan::Finding::fix);
+  std::vector<std::string> lines;
+  for (const plan::Finding& f : group) {
+    const std::string at = place_text(f.place);
+    std::string line = at.empty() ? f.what : at + ": " + f.what;
+    if (!same_why && !f.why.empty()) line += "; why: " + f.why;
+    if (!same_fix && !f.fix.empty()) line += "; fix: " + f.fix;
+    if (f.edit) line += fmt::format("; edit: {}: {}", f.edit->path, f.edit->value);
+    lines.push_back(std::move(line));
+  }
+  if (same_why && !first.why.empty()) lines.push_back("why: " + first.why);
+  if (same_fix && !first.fix.empty()) lines.push_back("fix: " + first.fix);
+  d.bullets(std::move(lines));
+}
+
 void add_findings(Document& d, const plan::Verdict& v) {
   d.heading(2, "Rules");
   if (v.findings.empty()) {
     d.paragraph("No rule is broken.");
     return;
   }
-  for (const plan::Finding& f : v.findings) {
-    const std::string at = place_text(f.place);
-    d.heading(3, fmt::format("{} {}{}", mark(f.severity), f.rule, at.empty() ? "" : " at " + at));
-    d.paragraph(f.what);
-    std::vector<std::string> more;
-    if (!f.why.empty()) more.push_back("why: " + f.why);
-    if (!f.fix.empty()) more.push_back("fix: " + f.fix);
-    if (f.edit) more.push_back(fmt::format("edit: {}: {}", f.edit->path, f.edit->value));
-    if (!more.empty()) d.bullets(std::move(more));
+  std::vector<bool> is_told(v.findings.size());
+  for (std::size_t i = 0; i < v.findings.size(); ++i) {
+    if (is_told[i]) continue;
+    std::vector<plan::Finding> group;
+    for (std::size_t k = i; k < v.findings.size(); ++k) {
+      const plan::Finding& f = v.findings[k];
+      if (f.rule != v.findings[i].rule || f.severity != v.findings[i].severity) continue;
+      is_told[k] = true;
+      group.push_back(f);
+    }
+    if (group.size() == 1) {
+      add_finding(d, group.front());
+    } else {
+      add_group(d, group);
+    }
   }
 }
 
@@ -45,8 +101,58 @@ void add_goals(Document& d, const plan::Verdict& v) {
     const char* outcome = !g.met ? "missed" : g.likely ? "met" : "met, but not over the interval";
     t.rows.push_back(
         {g.text, outcome, show(g.actual.value, g.unit), show_interval(g.actual, g.unit)});
+    t.tones.push_back(!g.met ? Tone::bad : g.likely ? Tone::good : Tone::warn);
   }
   d.table(std::move(t));
+  d.drawing(goals_svg(v.goals));
+}
+
+// What is asked for most, by layer and figure; those that a design does not have are left out.
+struct KeyFigure {
+  machine::Layer layer;
+  const char* id;
+};
+constexpr KeyFigure kKeyFigures[] = {
+    {machine::Layer::training, "useful_rate"}, {machine::Layer::training, "mfu"},
+    {machine::Layer::training, "run_time"},    {machine::Layer::serving, "ttft_p99"},
+    {machine::Layer::serving, "tpot_p99"},     {machine::Layer::serving, "capacity"},
+    {machine::Layer::failure, "goodput"},      {machine::Layer::facility, "draw_peak"},
+    {machine::Layer::facility, "pue"},         {machine::Layer::cost, "annual"},
+    {machine::Layer::cost, "useful_hour"}};
+
+void add_key_figures(Document& d, const plan::Verdict& v) {
+  std::vector<Tile> tiles;
+  for (const KeyFigure& key : kKeyFigures) {
+    for (const machine::Section& s : v.sections) {
+      if (s.layer != key.layer) continue;
+      for (const machine::Figure& f : s.figures) {
+        if (f.id != key.id) continue;
+        const bool is_named = !s.name.empty() && s.layer != machine::Layer::facility;
+        tiles.push_back({.label = is_named ? s.name + ": " + f.label : f.label,
+                         .value = show(f.estimate.value, f.unit),
+                         .detail = show_interval(f.estimate, f.unit)});
+      }
+    }
+  }
+  if (tiles.empty()) return;
+  d.heading(2, "Key figures");
+  d.tiles(std::move(tiles));
+}
+
+// What is bought, by section of the bill, at the middle of each price.
+void add_bill_chart(Document& d, const catalog::Bill& bill) {
+  std::vector<Bar> bars;
+  for (const catalog::BillLine& l : bill.lines) {
+    if (!l.unit_price) continue;
+    const double price = (l.unit_price->low.base() + l.unit_price->high.base()) / 2 * l.count;
+    auto bar = std::ranges::find(bars, l.section, &Bar::label);
+    if (bar == bars.end()) bar = bars.insert(bars.end(), Bar{.label = l.section});
+    bar->value += price;
+  }
+  if (bars.size() < 2) return;
+  std::ranges::stable_sort(bars, std::greater{}, &Bar::value);
+  for (Bar& b : bars) b.shown = show(b.value, machine::Unit::usd);
+  d.drawing(bars_svg("What is bought, by part of the bill", bars));
 }
 
 void add_spends(Document& d, const plan::Verdict& v) {
@@ -160,16 +266,20 @@ void write_goals_and_spends(JsonWriter& w, const plan::Verdict& v) {
 
 Document document_of(const plan::Verdict& v, VerdictView view) {
   Document d;
-  d.heading(1, fmt::format("{}{}", v.design, v.version.empty() ? "" : ", version " + v.version));
+  d.heading(1, fmt::format("{}{}", v.design, v.version.empty() ? "" : ", version " + v.version),
+            v.passes() ? Tone::good : Tone::bad);
   d.paragraph(v.summary);
+  add_goals(d, v);
+  add_key_figures(d, v);
+  add_findings(d, v);
+  add_spends(d, v);
+  if (view.brief) return d;
+  add_bill_chart(d, v.bill);
   std::string last_layer;
   for (const machine::Section& s : v.sections) {
     if (last_layer != to_text(s.layer)) d.heading(2, last_layer = to_text(s.layer));
     add_section(d, s, view);
   }
-  add_findings(d, v);
-  add_goals(d, v);
-  add_spends(d, v);
   if (view.explain) add_bill(d, v.bill);
   if (!v.coarse.empty()) {
     d.heading(2, "How far off this may be");

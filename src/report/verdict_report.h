@@ -1,4 +1,8 @@
 // The verdict of a review as a document for people, JSON for programs and CSV for spreadsheets.
+//
+// The document says first what a person wants to know: pass or fail, the goals, the figures that
+// are asked for most, what is broken and what to do about it; then every layer. Findings of one
+// rule stand together, with what they share said once.
 #pragma once
 
 #include <string>
@@ -8,9 +12,9 @@
 
 namespace orrery::report {
 
-// `explain` adds, below every figure, its formula, its inputs and where each came from.
 struct VerdictView {
-  bool explain = false;
+  bool explain = false;  // below every figure its formula, its inputs and where each came from
+  bool brief = false;    // the verdict alone, without the layers
 };
 
 Document document_of(const plan::Verdict& v, VerdictView view = {});

@@ -37,11 +37,12 @@ void write_figure_row(JsonWriter& w, const ComparedFigure& row) {
   w.end_array().end_object();
 }
 
-void write_design(JsonWriter& w, const ComparedDesign& d) {
+void write_design(JsonWriter& w, const ComparedDesign& d, const ComparedDesign& first) {
   const plan::Verdict& v = d.verdict;
   const plan::CostView& cost = d.stages.cost;
   w.begin_object().field("name", d.name).field("design", v.design);
   w.field("digest", v.digest).field("passes", v.passes()).field("summary", v.summary);
+  w.field("same_workloads", does_same_work(first.stages.design(), d.stages.design()));
   w.field("errors", std::ranges::count(v.findings, Severity::error, &plan::Finding::severity));
   w.field("warnings", std::ranges::count(v.findings, Severity::warning, &plan::Finding::severity));
   w.field("cost_usd_per_year", cost.annual.base()).field("goodput_ratio", cost.goodput);
@@ -61,7 +62,7 @@ std::string comparison_view_json(const Comparison& c) {
   w.begin_object().field("schema_version", 1).field("kind", "comparison");
   write_summary(w, c);
   w.key("designs").begin_array();
-  for (const ComparedDesign& d : c.designs) write_design(w, d);
+  for (const ComparedDesign& d : c.designs) write_design(w, d, c.designs.front());
   w.end_array().key("figures").begin_array();
   for (const ComparedFigure& row : c.figures) write_figure_row(w, row);
   w.end_array().key("differences").begin_array();

@@ -236,7 +236,7 @@ Result<const machine::Network*> built(const machine::Networks& views, const std:
 }  // namespace
 
 Result<std::string> fabric_view_json(const machine::Machine& machine, const FabricViewQuestion& q) {
-  const machine::Networks& views = machine.networks;
+  const machine::Networks& views = machine.main_networks();
   const auto network = built(views, q.network);
   if (!network) return std::unexpected(network.error());
   const machine::Network& v = **network;
@@ -249,7 +249,7 @@ Result<std::string> fabric_view_json(const machine::Machine& machine, const Fabr
   }
   const auto loss = loss_of(drawing, q.failed);
   if (!loss) return std::unexpected(loss.error());
-  const machine::Fleet* fleet = &v == &views.compute ? plan::widest_fleet(machine.fleets) : nullptr;
+  const machine::Fleet* fleet = plan::widest_fleet(machine, v);
   const plan::NetworkLoad load = load_network(machine, v, graph, *loss, q.collective);
 
   JsonWriter w(0);

@@ -95,8 +95,8 @@ void add_overhead(Sankey& s, const plan::SiteView& v) {
 
 void add_loads(Sankey& s, const plan::SiteView& v, const std::string& from) {
   for (const plan::FleetPower& p : v.fleets) {
-    s.add(from, {"fleet-" + p.fleet->fleet->name, p.fleet->fleet->name, "load",
-                 p.mean * nodes_of(p), nullptr, p.node.reference});
+    s.add(from, {"fleet-" + p.fleet->fleet->name, p.fleet->fleet->name, "load", p.all, nullptr,
+                 p.node.reference});
   }
   s.add(from, {"fabric", "networks", "load", v.fabric, nullptr, "docs/models/fabric.md"});
   s.add(from, {"storage", "storage", "load", v.storage, nullptr, "docs/models/storage.md"});

@@ -6,9 +6,9 @@
 
 #include "base/json_writer.h"
 #include "base/units.h"
+#include "machine/train_run.h"
 #include "plan/review.h"
 #include "plan/sections.h"
-#include "machine/train_run.h"
 #include "report/figure_json.h"
 #include "training/stage_memory.h"
 #include "training/trace.h"
@@ -100,8 +100,7 @@ void write_stage(JsonWriter& w, int index, const training::StageMemory& m, Bytes
 void write_memory(JsonWriter& w, const machine::TrainingRun& run, const machine::Models& models) {
   const machine::TrainingPrediction& p = run.prediction;
   training::StepScratch scratch;
-  const training::FrameworkModel framework =
-      models.training.framework(run.query.framework, run.query.release);
+  const training::FrameworkModel framework = framework_of(models, run.query);
   const auto stages = memory_by_stage(job_of(run.query), p.layout, framework, scratch);
   w.key("memory").begin_object().field("limit_bytes", p.memory_limit.base());
   w.field("peak_stage", p.memory.peak_stage).key("stages").begin_array();
@@ -117,7 +116,7 @@ std::string timeline_note(const machine::TrainingPrediction& p, int drawn) {
     note = fmt::format("{} of {} microbatches are drawn; the others repeat the middle.", drawn,
                        p.step.microbatches);
   }
-  if (p.layout.pp > 1 && (p.layout.vp > 1 || p.layout.schedule == catalog::Schedule::zero_bubble)) {
+  if (p.layout.pp > 1 && (p.layout.vp > 1 || p.layout.schedule != catalog::Schedule::one_f_one_b)) {
     note += (note.empty() ? "" : " ");
     note += "Drawn as 1F1B of the same stage times: the bubbles of this schedule are smaller.";
   }
@@ -186,7 +185,8 @@ void write_plain(JsonWriter& w, const plan::TrainView& v) {
   w.key("search").null();
 }
 
-void write_transformer(JsonWriter& w, const machine::TrainingRun& run, const machine::Models& models) {
+void write_transformer(JsonWriter& w, const machine::TrainingRun& run,
+                       const machine::Models& models) {
   const machine::TrainingPrediction& p = run.prediction;
   write_layout(w, p.layout, to_text(p.layout));
   w.field("layout_chosen", p.layout_chosen).field("fits", p.fits);
@@ -206,7 +206,7 @@ Result<std::string> training_view_json(const plan::Review& review, const std::st
   w.begin_object().field("schema_version", 1).field("kind", "training");
   w.key("workloads").begin_array();
   for (const plan::TrainView& t : review.trains) w.value(t.label);
-  w.end_array().field("workload", v.label);
+  w.end_array().field("workload", v.label).field("path", v.path);
   w.field("model", v.model ? v.model->id : "plain network");
   w.field("accelerator", v.fleet->accelerator()->id);
   w.field("gpus", asked->run ? asked->run->query.gpus : v.accelerators);

@@ -9,7 +9,8 @@ namespace orrery::s3 {
 namespace {
 
 const EVP_MD* method_of(HashKind kind) {
-  return kind == HashKind::sha256 ? EVP_sha256() : EVP_md5();
+  if (kind == HashKind::sha256) return EVP_sha256();
+  return kind == HashKind::sha1 ? EVP_sha1() : EVP_md5();
 }
 
 std::string digest(HashKind kind, std::string_view bytes) {

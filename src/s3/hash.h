@@ -11,7 +11,7 @@
 
 namespace orrery::s3 {
 
-enum class HashKind { sha256, md5 };
+enum class HashKind { sha256, sha1, md5 };
 
 // A digest of bytes that come piece by piece.
 class Hash {

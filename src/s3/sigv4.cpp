@@ -9,11 +9,21 @@
 namespace orrery::s3 {
 namespace {
 
+// Blanks at the ends gone, those within made one.
+std::string collapsed(std::string_view value) {
+  std::string out;
+  for (const std::string_view word : split_at_blanks(value)) {
+    if (!out.empty()) out += ' ';
+    out += word;
+  }
+  return out;
+}
+
 // Lower-case names in order, values trimmed.
 HeaderList canonical_headers(const HeaderList& headers) {
   HeaderList all;
   for (const auto& [name, value] : headers) {
-    all.emplace_back(lowered(name), std::string(trimmed(value)));
+    all.emplace_back(lowered(name), collapsed(value));
   }
   std::ranges::sort(all);
   return all;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cmath>
 #include <expected>
 
 #include "base/text.h"
@@ -47,6 +48,25 @@ std::vector<std::string> groups_of(const CollectiveRow& r, const fabric::Collect
           fmt::format("quality={}", r.quality)};
 }
 
+// A label that the measured rate contradicts: the row was run otherwise than it says.
+std::string contradiction(const CollectiveRow& r, const machine::Links& links) {
+  if (!r.measured_us) return "";
+  const double bus = r.call.bytes.base() / (*r.measured_us * 1e-6) *
+                     fabric::bus_factor(r.call.kind, r.call.group.ranks);
+  const bool inside = r.call.group.per_domain >= r.call.group.ranks;
+  const double link = links.built().scaleup_rate.base();
+  if (inside && link > 0 && r.algorithm == fabric::CollectiveAlgorithm::ring && bus > link) {
+    return "faster than a ring can be on this link: its label is doubtful";
+  }
+  const double nic = links.built().nic_rate.base() * links.built().nics_per_rank;
+  const double domains = std::ceil(1.0 * r.call.group.ranks / r.call.group.per_domain);
+  const double wire = bus * (domains - 1) / std::max(1, r.call.group.ranks - 1);
+  if (!inside && domains > 2 && nic > 0 && wire > nic) {
+    return "more than its NICs carry: their number or rate is doubtful";
+  }
+  return "";
+}
+
 void score_row(const CollectiveRow& r, const fabric::CollectiveParameters& parameters,
                Score& score) {
   const machine::Links links(r.wiring, parameters);
@@ -59,7 +79,7 @@ void score_row(const CollectiveRow& r, const fabric::CollectiveParameters& param
                                   .measured = r.measured_us,
                                   .counts = r.counts,
                                   .groups = groups,
-                                  .note = {}});
+                                  .note = contradiction(r, links)});
   const fabric::NcclMachine nccl{
       .generation = generation_of(r.wiring.accelerator->scaleup_link),
       .nic_per_rank = links.built().nic_rate * links.built().nics_per_rank,

@@ -1,4 +1,6 @@
 #include "score/collectives_score.h"
+#include "score/offline_score.h"
+#include "score/open_loop_score.h"
 #include "score/score.h"
 #include "score/serving_score.h"
 #include "score/steps_score.h"
@@ -8,11 +10,11 @@
 namespace orrery::score {
 
 std::span<const ScoreKind> score_kinds() {
-  static constexpr ScoreKind kKinds[] = {{"training", &score_training},
-                                         {"collectives", &score_collectives},
-                                         {"storage", &score_storage},
-                                         {"serving", &score_serving},
-                                         {"steps", &score_steps}};
+  static constexpr ScoreKind kKinds[] = {
+      {"training", &score_training}, {"collectives", &score_collectives},
+      {"storage", &score_storage},   {"serving", &score_serving},
+      {"offline", &score_offline},   {"open-loop", &score_open_loop},
+      {"steps", &score_steps}};
   return kKinds;
 }
 

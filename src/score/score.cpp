@@ -133,6 +133,7 @@ std::string score_json(const Score& score) {
 }
 
 std::string score_predictions_csv(const Score& score) {
+  if (!score.predictions.empty()) return score.predictions;
   std::string out = "id,predicted,low,high,basis\n";
   for (const ScoredRow& row : score.series.front().rows) {
     out += fmt::format("{},{},{},{},{}\n", csv_field(row.id), shortest(row.predicted.value),

@@ -53,7 +53,8 @@ struct Score {
   int rows = 0;
   std::vector<ScoredSeries> series;  // not empty
   std::vector<SkippedRow> skipped;
-  std::string preface;  // what the Markdown report says before its tables
+  std::string preface;      // what the Markdown report says before its tables
+  std::string predictions;  // the CSV of `--predict` where a kind has columns of its own
 };
 
 struct ScoreSummary {

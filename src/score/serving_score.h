@@ -1,10 +1,12 @@
-// `orrery score serving`: mean TPOT and TTFT of aggregated replicas under closed-loop concurrency,
-// in the columns of the InferenceX dump (isl, osl, batch_size = concurrency, tp_size, ...).
+// `orrery score serving`: mean TPOT and TTFT under closed-loop concurrency, in the columns of the
+// InferenceX dump (isl, osl, tp_size, ...; the clients stand in silicon_data_source).
 //
-// Skipped with their reason: rows whose prefill and decode run apart, weight-only formats, models
-// that are not modelled. Which cache format a row ran with is not published: fp8 where the weights
-// are 8 or 4 bits wide. Each client sends ten requests and all start at once, as that benchmark
-// does.
+// Aggregated rows are simulated as they were taken: all clients start at once, each sends ten
+// requests, lengths are uniform in [0.8 L, L], the end of a text is ignored. Rows whose prefill and
+// decode run apart take the closed form of serving/disaggregated.h; they and rows with speculation
+// have groups of their own ("mode, speculation="), since worker counts and acceptance are assumed.
+// Which cache format a row ran with is not published either: fp8 where the weights are 8 or 4 bits
+// wide. Skipped with their reason: weight-only formats, layouts whose weights do not fit.
 #pragma once
 
 #include "score/score.h"

@@ -49,10 +49,28 @@ TEST(ServingScore, RowsOutsideTheModelAreSkippedWithAReason) {
       "d,vllm,meta-llama/Llama-3.1-70B,h200_sxm,,agg,1024,1024,,,8,1,100,10\n";
   const Score score = *score_serving(*CsvTable::parse(text, "rows.csv"), inputs);
   ASSERT_EQ(score.skipped.size(), 3u);
-  EXPECT_EQ(score.skipped[0].reason, "prefill and decode apart");
+  EXPECT_EQ(score.skipped[0].reason, "no lengths or concurrency");
   EXPECT_EQ(score.skipped[1].reason, "weight-only format");
   EXPECT_NE(score.skipped[2].reason.find("leave no room"), std::string::npos);
   EXPECT_EQ(score.series[0].rows.size(), 1u);
+}
+
+// The source names the clients; replicas of prefill and decode are counted apart.
+TEST(ServingScore, PrefillAndDecodeApartAreScored) {
+  const ScoreInputs inputs{.models = machine::known(), .model = {}};
+  const std::string_view text =
+      "id,silicon_data_source,backend,model_path,system,precision,mode,isl,osl,gemm_quant_mode,"
+      "moe_quant_mode,prefill_num_workers,prefill_tp_size,decode_num_workers,decode_tp_size,"
+      "silicon_ttft_ms,silicon_tpot_ms\n"
+      "a,db; silicon_concurrency=64; x,vllm,meta-llama/Llama-3.1-70B,h200_sxm,fp8,disagg,1024,1024,"
+      "fp8,fp8,2,4,1,4,100,10\n"
+      "b,db; silicon_concurrency=64; x,vllm,meta-llama/Llama-3.1-70B,h200_sxm,fp8,disagg,1024,1024,"
+      "fp8,fp8,2,4,4,4,100,10\n";
+  const Score score = *score_serving(*CsvTable::parse(text, "rows.csv"), inputs);
+  ASSERT_EQ(score.series[0].rows.size(), 2u);
+  // Four decode replicas share the same clients: each step is shorter.
+  EXPECT_LT(score.series[0].rows[1].predicted.value, score.series[0].rows[0].predicted.value);
+  EXPECT_GT(score.series[1].rows[0].predicted.value, 0);
 }
 
 }  // namespace

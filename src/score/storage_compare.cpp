@@ -62,7 +62,7 @@ ClientView client_of(const machine::Tier& tier, const plan::Review& review, int 
 
 void plan_rates(const ClientView& c, const StorageProbe& probe, std::vector<Planned>& all) {
   const machine::Tier& t = c.tier;
-  const Basis basis = t.measured ? Basis::measured : Basis::vendor;
+  const Basis basis = t.measured ? Basis::measured : t.rates_given ? Basis::given : Basis::vendor;
   const auto rate = [&](std::string id, std::string label, BytesPerSecond value) {
     if (value <= BytesPerSecond(0)) return;
     all.push_back({std::move(id), std::move(label), machine::Unit::bytes_per_s,

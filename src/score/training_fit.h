@@ -1,4 +1,5 @@
-// Fits the parameters of training estimates to published rows: coordinate search, no derivatives.
+// Fits the parameters of training estimates to published rows: Gauss-Newton steps on the logarithms
+// of parameters, damped (Marquardt), with slopes taken by a small change of each.
 //
 //   loss = mean over rows of rho(ln(predicted / measured))
 //        + sum over parameters of (ln(value / prior) / width)^2 / rows
@@ -36,16 +37,22 @@ struct TrainingFitParameter {
 };
 
 struct FitOptions {
-  int sweeps = 32;
-  double first_step = 0.2;  // of ln(value)
-  double shrink = 0.88;     // of the step, each sweep: the last is 0.004
-  double knee = 0.08;       // c of rho
+  int rounds = 10;
+  double probe = 0.01;          // change of ln(value) that a slope is taken over
+  double first_damping = 0.05;  // of the diagonal
+  double largest_step = 0.5;    // of ln(value) in one round
+  double enough = 1e-4;         // a round that lowers the loss by a smaller share is the last
+  double knee = 0.08;           // c of rho
+  bool with_told = false;       // FitReport::told is asked for
 };
 
 struct FitReport {
   double loss_before = 0;
   double loss_after = 0;
   int evaluations = 0;
+  // Of each parameter, how far rows decide it: 0 where none speaks of it and it stands at its
+  // prior, towards 1 where the prior no longer matters.
+  std::vector<double> told;
 };
 
 // The value that a parameter names; nullptr where the calibration has no such subject or field.

@@ -16,7 +16,7 @@
 namespace orrery::score {
 namespace {
 
-constexpr std::string_view kModelFile = "calibration/training_models.csv";
+constexpr std::string_view kSeenFile = "calibration/training_seen.csv";
 constexpr std::string_view kPriorFile = "calibration/training_priors.csv";
 
 // A calibration file and what its rows are of.
@@ -82,35 +82,21 @@ std::optional<TrainingFitParameter> with_prior(const CsvTable& priors, const Par
   return std::nullopt;
 }
 
-// Rows that a fit may use, with the fold that each belongs to.
-struct FoldedRow {
-  std::string fold;
-  TrainingRow row;
-};
-
-std::vector<FoldedRow> fit_rows(const CsvTable& table, const ScoreInputs& inputs,
-                                std::string_view column) {
-  std::vector<FoldedRow> rows;
-  for (const CsvRow& row : table.rows()) {
-    auto read = read_training_row(table, row, inputs);
-    if (!read || !read->counts || !read->tokens_per_s_per_gpu) continue;
-    rows.push_back({std::string(table.text(row, column)), std::move(*read)});
+std::vector<training::SeenThing> seen_in(const std::vector<TrainingRow>& rows) {
+  std::vector<training::SeenThing> all;
+  const auto note = [&](training::Unseen kind, std::string id) {
+    training::SeenThing thing{kind, std::move(id)};
+    if (std::ranges::find(all, thing) == all.end()) all.push_back(std::move(thing));
+  };
+  for (const TrainingRow& r : rows) {
+    const machine::TrainingQuery& q = r.query;
+    note(training::Unseen::model, q.model.id);
+    note(training::Unseen::framework, q.framework);
+    note(training::Unseen::accelerator, q.accelerator->id);
+    note(training::Unseen::release, q.framework + " " + q.release);
   }
-  return rows;
-}
-
-std::vector<TrainingRow> all_but(const std::vector<FoldedRow>& rows, std::string_view fold) {
-  std::vector<TrainingRow> kept;
-  for (const FoldedRow& r : rows) {
-    if (r.fold != fold) kept.push_back(r.row);
-  }
-  return kept;
-}
-
-std::vector<std::string> models_of(const std::vector<TrainingRow>& rows) {
-  std::set<std::string> ids;
-  for (const TrainingRow& r : rows) ids.insert(r.query.model.id);
-  return {ids.begin(), ids.end()};
+  std::ranges::sort(all, {}, [](const training::SeenThing& t) { return std::pair(t.kind, t.id); });
+  return all;
 }
 
 // Rows of the table that a parameter's subject is part of.
@@ -119,8 +105,8 @@ int rows_of(const std::vector<TrainingRow>& rows, const TrainingFitParameter& p)
       std::ranges::count_if(rows, [&](const TrainingRow& r) { return fit_touches(p, r); }));
 }
 
-// Half-widths are read off a few rows: a quantile a little beyond the interval's own, and a floor.
-constexpr double kWidthQuantile = 0.85;
+// Half-widths are the interval's own quantile of the rows, and a floor.
+constexpr double kWidthQuantile = 0.8;
 constexpr double kLeastWidth = 0.03;
 
 // |ln(predicted / measured)| that most rows of each framework stay within.
@@ -150,6 +136,7 @@ struct FileWriter {
   std::string_view rows_name;
   training::TrainingCalibration& fitted;
   const std::map<std::string, double, std::less<>>& widths;
+  FitFrom from;
 
   double* field(const CsvRow& row, std::string_view id) const {
     const TrainingFitParameter p{
@@ -160,6 +147,7 @@ struct FileWriter {
   std::string value(const CsvRow& row, const std::string& id) const {
     switch (origin_in(table, row).value_or(ParameterOrigin::known)) {
       case ParameterOrigin::fitted:
+      case ParameterOrigin::pooled:
         return fmt::format("{:.4g}", *field(row, id));
       case ParameterOrigin::carried:
         return fmt::format("{:.4g}", *field(row, table.text(row, "relative")));
@@ -173,7 +161,9 @@ struct FileWriter {
   }
 
   std::string source(const CsvRow& row, const std::string& id) const {
-    if (origin_in(table, row) != ParameterOrigin::fitted) {
+    const TrainingFitParameter of{.subject = file.subject, .id = id, .name = {}};
+    const bool untouched = from == FitFrom::shipped && rows_of(rows, of) == 0;
+    if (origin_in(table, row) != ParameterOrigin::fitted || untouched) {
       return std::string(table.text(row, "source"));
     }
     const TrainingFitParameter p{.subject = file.subject, .id = id, .name = {}};
@@ -221,61 +211,189 @@ Result<std::vector<TrainingFitParameter>> training_fit_parameters(
   return all;
 }
 
-machine::Models refit_training(const machine::Models& shipped, const std::vector<TrainingRow>& rows,
-                               const std::vector<TrainingFitParameter>& parameters) {
-  machine::Models models = shipped;
+namespace {
+
+// Accelerators of one generation of the scale-up link are one family of silicon.
+std::string generation_of(const machine::Models& models, const TrainingFitParameter& p) {
+  if (p.subject != FitSubject::accelerator) return std::string(word_of(p.subject));
+  const catalog::Accelerator* a = models.catalog().accelerator(p.id);
+  return a != nullptr ? a->scaleup_link.substr(0, a->scaleup_link.find(' ')) : "";
+}
+
+struct Pool {
+  double weight = 1;  // the first prior counts as one family
+  double sum = 0;     // of ln(value)
+  double mean() const { return math::exp(sum / weight); }
+};
+
+// Fields of families that have no value of their own and take the default's: while the default is
+// being fitted, its prior and then what is pooled.
+struct Inherited {
+  double* field = nullptr;
+  std::string name;
+};
+std::vector<Inherited> inherited_fields(training::TrainingCalibration& c,
+                                        const std::vector<TrainingFitParameter>& parameters) {
+  std::set<std::string> names;
+  std::set<std::pair<std::string, std::string>> own;
   for (const TrainingFitParameter& p : parameters) {
-    if (double* field = fitted_field(models.training, p)) *field = p.prior;
+    if (p.subject != FitSubject::framework) continue;
+    names.insert(p.name);
+    own.emplace(p.id, p.name);
   }
-  models.training.models = models_of(rows);
-  fit_training(rows, parameters, {}, models);
+  std::vector<Inherited> all;
+  for (training::FrameworkModel& f : c.frameworks) {
+    for (const std::string& name : names) {
+      if (own.contains({f.id, name})) continue;
+      double* field = framework_field(f, name);
+      if (*field == *framework_field(c.frameworks.front(), name)) all.push_back({field, name});
+    }
+  }
+  return all;
+}
+
+// What families and generations have in common becomes the prior of each, and the family "default":
+// a family without rows is predicted as the others are, not as somebody once assumed.
+void pool_priors(machine::Models& models, const std::vector<double>& told,
+                 std::vector<TrainingFitParameter>& parameters) {
+  std::map<std::string, Pool> all;
+  const auto name = [](const TrainingFitParameter& p) {
+    return std::string(word_of(p.subject)) + " " + p.name;
+  };
+  const auto value = [&](const TrainingFitParameter& p) {
+    const double* field = fitted_field(models.training, p);
+    return math::log(field != nullptr ? *field : p.prior);
+  };
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const TrainingFitParameter& p = parameters[i];
+    Pool& pool = all.try_emplace(name(p), Pool{1, math::log(p.prior)}).first->second;
+    pool.weight += told[i];
+    pool.sum += told[i] * value(p);
+  }
+  std::map<std::string, Pool> near;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const TrainingFitParameter& p = parameters[i];
+    const std::string key = name(p) + " " + generation_of(models, p);
+    Pool& pool = near.try_emplace(key, Pool{1, math::log(all[name(p)].mean())}).first->second;
+    pool.weight += told[i];
+    pool.sum += told[i] * value(p);
+  }
+  for (TrainingFitParameter& p : parameters) {
+    TrainingFitParameter common = p;
+    common.id = "default";
+    if (double* field = fitted_field(models.training, common)) {
+      *field = std::clamp(all[name(p)].mean(), p.least, p.most);
+    }
+    p.prior = std::clamp(near[name(p) + " " + generation_of(models, p)].mean(), p.least, p.most);
+  }
+}
+
+}  // namespace
+
+namespace {
+constexpr double kUntold = 1e-6;  // a parameter that no row moves
+// Of a prior's width: hundreds of rows stand behind a shipped value, few behind a reader's.
+constexpr double kAdjustWidth = 0.7;
+}  // namespace
+
+machine::Models refit_training(const machine::Models& shipped, const std::vector<TrainingRow>& rows,
+                               const std::vector<TrainingFitParameter>& given) {
+  std::vector<TrainingFitParameter> parameters = given;
+  machine::Models models = shipped;
+  const std::vector<Inherited> inherited = inherited_fields(models.training, parameters);
+  const auto to_priors = [&](const std::vector<double>& told) {
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      const TrainingFitParameter& p = parameters[k];
+      double* field = fitted_field(models.training, p);
+      if (field != nullptr && (told.empty() || told[k] < kUntold)) *field = p.prior;
+      if (p.subject != FitSubject::framework) continue;
+      for (const Inherited& i : inherited) {
+        if (i.name == p.name) *i.field = p.prior;
+      }
+    }
+  };
+  to_priors({});
+  models.training.seen = seen_in(rows);
+  const FitReport first = fit_training(rows, parameters, {.with_told = true}, models);
+  if (parameters.size() > 1) {
+    pool_priors(models, first.told, parameters);
+    // What rows decide starts where the first fit left it.
+    to_priors(first.told);
+    fit_training(rows, parameters, {}, models);
+  }
+  // A release without rows is like the one next to it.
+  for (const TrainingFitParameter& p : parameters) {
+    if (p.subject != FitSubject::release || rows_of(rows, p) > 0) continue;
+    const auto is_seen = [&](const training::ReleaseFactor& r) {
+      const TrainingFitParameter other{FitSubject::release, r.framework + " " + r.release};
+      return rows_of(rows, other) > 0;
+    };
+    const std::size_t space = p.id.find(' ');
+    *fitted_field(models.training, p) = training::nearest_factor(
+        models.training.releases, p.id.substr(0, space), p.id.substr(space + 1), is_seen);
+  }
   return models;
 }
 
-Result<Score> score_training_held_out(const CsvTable& table, const ScoreInputs& inputs,
-                                      std::string_view column, const FoldProgress& progress) {
-  const auto parameters = training_fit_parameters(*inputs.models.knowledge);
-  if (!parameters) return std::unexpected(parameters.error());
-  const std::vector<FoldedRow> rows = fit_rows(table, inputs, column);
-  std::map<std::string, machine::Models, std::less<>> folds;
-  std::set<std::string> names;
-  for (const FoldedRow& r : rows) names.insert(r.fold);
-  for (const std::string& name : names) {
-    if (progress) progress(static_cast<int>(folds.size()), static_cast<int>(names.size()));
-    folds.emplace(name, refit_training(inputs.models, all_but(rows, name), *parameters));
+machine::Models adjust_training(const machine::Models& shipped,
+                                const std::vector<TrainingRow>& rows,
+                                const std::vector<TrainingFitParameter>& given) {
+  machine::Models models = shipped;
+  std::vector<TrainingFitParameter> parameters;
+  for (TrainingFitParameter p : given) {
+    const double* field = fitted_field(models.training, p);
+    if (field == nullptr || rows_of(rows, p) == 0) continue;
+    p.prior = *field;
+    p.width *= kAdjustWidth;
+    parameters.push_back(std::move(p));
   }
-  Score score =
-      score_training_with(table, inputs, [&](const CsvRow& row) -> const machine::Models& {
-        const auto at = folds.find(table.text(row, column));
-        return at != folds.end() ? at->second : inputs.models;
-      });
-  return score;
+  fit_training(rows, parameters, {}, models);
+  for (training::SeenThing& thing : seen_in(rows)) {
+    if (!models.training.saw(thing.kind, thing.id)) {
+      models.training.seen.push_back(std::move(thing));
+    }
+  }
+  return models;
+}
+
+std::vector<TrainingRow> rows_to_fit(const CsvTable& table, const ScoreInputs& inputs) {
+  std::vector<TrainingRow> rows;
+  for (const CsvRow& row : table.rows()) {
+    auto read = read_training_row(table, row, inputs);
+    if (read && read->counts && read->tokens_per_s_per_gpu) rows.push_back(std::move(*read));
+  }
+  return rows;
 }
 
 Result<std::vector<CalibrationFile>> refitted_files(const CsvTable& table,
                                                     const ScoreInputs& inputs,
-                                                    std::string_view rows_name) {
+                                                    std::string_view rows_name, FitFrom from) {
   const auto parameters = training_fit_parameters(*inputs.models.knowledge);
   if (!parameters) return std::unexpected(parameters.error());
-  const std::vector<TrainingRow> rows = all_but(fit_rows(table, inputs, "id"), "");
-  machine::Models models = refit_training(inputs.models, rows, *parameters);
-  const auto widths = widths_of(models, rows);
+  const std::vector<TrainingRow> rows = rows_to_fit(table, inputs);
+  machine::Models models = from == FitFrom::shipped
+                               ? adjust_training(inputs.models, rows, *parameters)
+                               : refit_training(inputs.models, rows, *parameters);
+  // A few rows of one's own say nothing about how far others miss.
+  const auto widths = from == FitFrom::shipped ? std::map<std::string, double, std::less<>>{}
+                                               : widths_of(models, rows);
   std::vector<CalibrationFile> files;
   for (const ParameterFile& file : kFiles) {
     const auto old = inputs.models.knowledge->table(file.path);
     if (!old) return std::unexpected(old.error());
-    const FileWriter writer{file, *old, rows, rows_name, models.training, widths};
+    const FileWriter writer{file, *old, rows, rows_name, models.training, widths, from};
     std::string text;
     for (const std::string& column : old->columns()) text += (text.empty() ? "" : ",") + column;
     text += '\n';
     for (const CsvRow& row : old->rows()) text += writer.line(row);
     files.push_back({std::string(file.path), std::move(text)});
   }
-  std::string seen = "model,source\n";
-  for (const std::string& id : models.training.models) {
-    seen += fmt::format("{},{}\n", csv_field(id), csv_field(rows_name));
+  std::string seen = "subject,id,source\n";
+  for (const training::SeenThing& thing : models.training.seen) {
+    seen +=
+        fmt::format("{},{},{}\n", word_of(thing.kind), csv_field(thing.id), csv_field(rows_name));
   }
-  files.push_back({std::string(kModelFile), std::move(seen)});
+  files.push_back({std::string(kSeenFile), std::move(seen)});
   return files;
 }
 

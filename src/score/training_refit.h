@@ -1,13 +1,14 @@
-// The fit behind data/calibration/training_*.csv, and how it does on what it has not seen.
+// The fit behind data/calibration/training_*.csv.
 //
 // Which parameters move: the rows of the three files whose `origin` is fitted; what a framework is
 // known to do (bytes it keeps, overlaps it lacks) stays. Where each starts and how firmly it is
 // held: data/calibration/training_priors.csv, one row a parameter for all families, accelerators
 // and releases alike. Every fit starts at the priors, so a fold that leaves rows out knows nothing
-// of them.
+// of them. A first fit says how far rows decide each parameter; what families (and accelerators of
+// one generation) have in common by it becomes their prior in a second: a family or an accelerator
+// without rows stands where the others are.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,13 +25,13 @@ enum class ParameterOrigin {
   known,    // read, measured or assumed: a fit leaves it alone
   fitted,   // moved by a fit
   carried,  // that of the row's `relative`, an accelerator that has rows of its own
-  width     // 80 % half-width of the framework's rows
+  width,    // 80 % half-width of the framework's rows
+  pooled    // what the fitted families or accelerators have in common
 };
 inline constexpr Word<ParameterOrigin> kParameterOriginWords[] = {
-    {ParameterOrigin::known, "known"},
-    {ParameterOrigin::fitted, "fitted"},
-    {ParameterOrigin::carried, "carried"},
-    {ParameterOrigin::width, "width"},
+    {ParameterOrigin::known, "known"},     {ParameterOrigin::fitted, "fitted"},
+    {ParameterOrigin::carried, "carried"}, {ParameterOrigin::width, "width"},
+    {ParameterOrigin::pooled, "pooled"},
 };
 constexpr WordTable<ParameterOrigin> words_of(ParameterOrigin) { return kParameterOriginWords; }
 
@@ -42,19 +43,25 @@ Result<std::vector<TrainingFitParameter>> training_fit_parameters(
 machine::Models refit_training(const machine::Models& shipped, const std::vector<TrainingRow>& rows,
                                const std::vector<TrainingFitParameter>& parameters);
 
-// Every row predicted by a fit that saw no row with the same value in `column` ("model", "gpu",
-// "framework"). `progress` is told folds done and their number.
-using FoldProgress = std::function<void(int done, int all)>;
-Result<Score> score_training_held_out(const CsvTable& table, const ScoreInputs& inputs,
-                                      std::string_view column, const FoldProgress& progress = {});
+// The shipped models adjusted to a reader's own few rows: every parameter is held where it is
+// shipped, more firmly than a fit holds it at its prior, so rows move what they can tell and
+// nothing else moves at all.
+machine::Models adjust_training(const machine::Models& shipped,
+                                const std::vector<TrainingRow>& rows,
+                                const std::vector<TrainingFitParameter>& parameters);
 
-// The three calibration files with the values that these rows give; path below data/ and text.
+// Rows that count and have a measured value.
+std::vector<TrainingRow> rows_to_fit(const CsvTable& table, const ScoreInputs& inputs);
+
+// The calibration files with the values that these rows give; path below data/ and text.
 struct CalibrationFile {
   std::string path;
   std::string text;
 };
+enum class FitFrom { priors, shipped };
 Result<std::vector<CalibrationFile>> refitted_files(const CsvTable& table,
                                                     const ScoreInputs& inputs,
-                                                    std::string_view table_name);
+                                                    std::string_view table_name,
+                                                    FitFrom from = FitFrom::priors);
 
 }  // namespace orrery::score

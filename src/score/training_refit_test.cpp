@@ -8,6 +8,7 @@
 #include "catalog/embedded.h"
 #include "catalog/embedded_table.h"
 #include "machine/known_fixture.h"
+#include "score/training_held_out.h"
 #include "score/training_score.h"
 
 namespace orrery::score {
@@ -85,8 +86,8 @@ TEST(TrainingRefit, AModelLeftOutIsPredictedLessWellAndSaysSo) {
   const ScoreInputs inputs{machine::known(), nullptr};
   const CsvTable table = h200_rows();
   std::vector<int> told;
-  const auto held_out =
-      score_training_held_out(table, inputs, "model", [&](int done, int) { told.push_back(done); });
+  const auto held_out = score_training_held_out(table, inputs, LeaveOut::model,
+                                                [&](int done, int) { told.push_back(done); });
   ASSERT_TRUE(held_out) << to_text(held_out.error());
   EXPECT_EQ(told, (std::vector<int>{0, 1, 2}));
   const auto seen = score_training(table, inputs);
@@ -160,6 +161,32 @@ TEST(TrainingRefit, AFitRewritesTheRowsWhoseOriginSaysSo) {
     }
   }
   EXPECT_GT(moved, 20);
+}
+
+// A reader's two steps, 20 % slower than predicted, move their family and accelerator towards them
+// and nothing else.
+TEST(TrainingRefit, AFewStepsMoveOnlyWhatTheyCanTell) {
+  const ScoreInputs inputs{machine::known(), nullptr};
+  std::vector<TrainingRow> rows = read(h200_rows(), inputs);
+  rows.resize(2);
+  const auto predicted = [&](const machine::Models& m) {
+    return predict_training(m, rows[0].query)->tokens_per_s_per_gpu.value;
+  };
+  const double before = predicted(machine::known());
+  for (TrainingRow& r : rows) {
+    r.tokens_per_s_per_gpu =
+        0.8 * predict_training(machine::known(), r.query)->tokens_per_s_per_gpu.value;
+  }
+  const auto parameters = training_fit_parameters(*machine::known().knowledge);
+  ASSERT_TRUE(parameters);
+  machine::Models adjusted = adjust_training(machine::known(), rows, *parameters);
+  EXPECT_LT(predicted(adjusted), 0.95 * before);
+  machine::Models shipped = machine::known();
+  for (const TrainingFitParameter& p : *parameters) {
+    if (fit_touches(p, rows[0]) || fit_touches(p, rows[1])) continue;
+    EXPECT_EQ(*fitted_field(adjusted.training, p), *fitted_field(shipped.training, p))
+        << p.id << ' ' << p.name;
+  }
 }
 
 // Half a minute with optimisation, so not in every run.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace orrery::score {
 namespace {
 
@@ -57,10 +59,50 @@ std::expected<catalog::ModelShape, std::string> shape_of(const Fields& f,
                     id));
   }
   override_shape(f, m);
-  if (m.state_space_layers > 0) {
-    return std::unexpected(fmt::format("{} has state-space layers, which are not modelled", id));
-  }
   return m;
+}
+
+bool names(std::string_view list, std::string_view item) {
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find('+', at), list.size());
+    if (list.substr(at, end - at) == item) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+training::GraphScope graph_of_row(std::string_view text) {
+  if (text.empty()) return {};
+  constexpr std::string_view kPartial = "partial:";
+  training::GraphScope g{.told = true, .whole_step = text == "full"};
+  if (text == "layer") g.mixer = g.mlp = g.router = true;
+  if (!text.starts_with(kPartial)) return g;
+  text.remove_prefix(kPartial.size());
+  g.mixer = names(text, "attn") || names(text, "mamba");
+  g.mlp = names(text, "mlp");
+  g.router = names(text, "moe_router");
+  return g;
+}
+
+training::RecomputeModules modules_of_row(std::string_view text) {
+  return {.named = !text.empty(),
+          .norms = names(text, "layernorm"),
+          .attention_core = names(text, "core_attn"),
+          .latent_up = names(text, "mla_up_proj"),
+          .mlp = names(text, "mlp"),
+          .activation = names(text, "moe_act"),
+          .experts = names(text, "moe")};
+}
+
+training::Recipe recipe_of_row(const Fields& f) {
+  return {.graph = graph_of_row(f.text("cuda_graph")),
+          .recompute = modules_of_row(f.text("recompute_modules")),
+          .a2a_overlap = f.flag("a2a_overlap"),
+          .tp_overlap = f.flag("tp_overlap"),
+          .dispatcher = from_word<training::Dispatcher>(f.text("dispatcher"))
+                            .value_or(training::Dispatcher::unknown),
+          .lora_rank = f.number("lora_rank").value_or(0),
+          .lora_on_mlp = f.text("lora_targets") == "all"};
 }
 
 machine::LayoutWish wish_of_row(const Fields& f, const catalog::ModelShape& m) {
@@ -129,6 +171,7 @@ std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table,
   q.padded_experts = f.flag("token_drop").value_or(false);
   q.compiled = f.flag("compile").value_or(true);
   q.shard_group = f.number("shard_group").value_or(0);
+  q.recipe = recipe_of_row(f);
   r.tokens_per_s_per_gpu = f.number("tokens_per_s_per_gpu");
   r.peak_gib = f.number("peak_gib");
   r.watts = f.number("watts");

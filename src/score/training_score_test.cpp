@@ -36,11 +36,11 @@ ScoreSummary of_group(std::string_view name) {
 
 TEST(TrainingScore, TotalsOfThePublishedRows) {
   const ScoreSummary all = totals_of(published_score().series[0]);
-  EXPECT_GE(all.scored, 0.85 * published_score().rows);
-  EXPECT_LE(all.median_ape, 0.07);
-  EXPECT_LE(all.p90_ape, 0.18);
-  EXPECT_GE(all.coverage, 0.70);
-  EXPECT_LE(all.coverage, 0.92);
+  EXPECT_GE(all.scored, 0.94 * published_score().rows);
+  EXPECT_LE(all.median_ape, 0.03);
+  EXPECT_LE(all.p90_ape, 0.12);
+  EXPECT_GE(all.coverage, 0.76);
+  EXPECT_LE(all.coverage, 0.86);
   EXPECT_LE(of_group("class=dense bf16").median_ape, 0.05);
 }
 
@@ -51,11 +51,12 @@ TEST(TrainingScore, KorthikantiWithinFourPercent) {
   EXPECT_LE(eight.mean_ape, 0.04);
 }
 
-TEST(TrainingScore, OneH200WithinFivePercentInTimeMemoryAndWatts) {
+// Steps of 20 ms are host time as much as kernels: time is held to twelve.
+TEST(TrainingScore, OneH200WithinTwelvePercentInTimeAndFiveInMemoryAndWatts) {
   for (std::size_t series : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
     for (const ScoredRow& row : published_score().series[series].rows) {
       if (!row.id.starts_with("h200_")) continue;
-      EXPECT_LE(row.ape(), 0.05) << row.id << " in " << published_score().series[series].name;
+      EXPECT_LE(row.ape(), series == 0 ? 0.12 : 0.05) << row.id << " in " << published_score().series[series].name;
     }
   }
 }

@@ -108,7 +108,7 @@ struct LayoutSearch::Parts {
         job(job_of(query)),
         costs(training_costs(models, query)),
         source(training_source(costs)),
-        framework(models.training.framework(query.framework, query.release)),
+        framework(framework_of(models, query)),
         space(narrowed(whole_space(job), query.layout)),
         search{.job = job,
                .space = space,

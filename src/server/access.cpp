@@ -1,5 +1,6 @@
 #include "server/access.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -24,6 +25,11 @@ bool is_our_host(std::string_view host, int port) {
 bool is_our_origin(std::string_view origin, int port) {
   constexpr std::string_view kScheme = "http://";
   return origin.starts_with(kScheme) && is_our_host(origin.substr(kScheme.size()), port);
+}
+
+std::size_t count_of(const Request& request, std::string_view name) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      request.headers, [name](const auto& header) { return lowered(header.first) == name; }));
 }
 
 // Takes the same time wherever the first difference is, so the secret cannot be felt out.
@@ -67,10 +73,15 @@ Response welcome(const AccessRules& rules) {
 
 }  // namespace
 
+std::optional<Response> check_host(const Request& request, int port) {
+  if (count_of(request, "host") > 1) return problem(400, "more than one Host");
+  if (is_our_host(request.header("host"), port)) return std::nullopt;
+  return problem(421, "this server answers to 127.0.0.1 and localhost only");
+}
+
 std::optional<Response> check_access(const Request& request, const AccessRules& rules) {
-  if (!is_our_host(request.header("host"), rules.port)) {
-    return problem(421, "this server answers to 127.0.0.1 and localhost only");
-  }
+  if (auto refusal = check_host(request, rules.port)) return refusal;
+  if (count_of(request, "origin") > 1) return problem(400, "more than one Origin");
   const std::string_view origin = request.header("origin");
   if (!origin.empty() && !is_our_origin(origin, rules.port)) {
     return problem(403, "requests from other sites are refused");

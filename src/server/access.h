@@ -19,6 +19,10 @@ struct AccessRules {
   std::string token;
 };
 
+// The refusal of a request whose Host is not ours, or stands twice: which of the two another server
+// on the way believed cannot be known.
+std::optional<Response> check_host(const Request& request, int port);
+
 // The refusal or redirect that ends the request here; nullopt lets it through to the routes.
 std::optional<Response> check_access(const Request& request, const AccessRules& rules);
 

@@ -47,6 +47,25 @@ TEST(Access, refuses_without_the_token) {
   EXPECT_EQ(status_of(ours("/healthz")), 200);
 }
 
+TEST(Access, of_two_hosts_or_origins_none_is_believed) {
+  const std::string token = "Bearer 0123456789abcdef";
+  for (const char* name : {"Host", "host", "HOST"}) {
+    for (const char* other : {"evil.example", "127.0.0.1:8117"}) {
+      EXPECT_EQ(status_of(ours("/healthz", {{name, other}})), 400) << name << other;
+    }
+  }
+  EXPECT_EQ(status_of(ours("/api/v1/plan", {{"Authorization", token},
+                                            {"Origin", "http://127.0.0.1:8117"},
+                                            {"origin", "http://evil.example"}})),
+            400);
+}
+
+TEST(Access, who_is_turned_away_for_now_is_told_when_to_come_again) {
+  const Response busy = browser_options().refusal(503, "busy");
+  EXPECT_EQ(net::header_of(busy.headers, "retry-after"), "1");
+  EXPECT_EQ(net::header_of(browser_options().refusal(400, "x").headers, "retry-after"), "");
+}
+
 TEST(Access, an_empty_secret_lets_nobody_in) {
   EXPECT_TRUE(check_access(ours("/?token="), {.port = kPort, .token = ""}));
 }

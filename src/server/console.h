@@ -36,6 +36,8 @@ struct ConsoleSetting {
   const machine::Models& models;
   std::string version;
   std::function<Result<ServedDesign>()> served;
+  // Puts a text in the served file's place, whole or not at all; none: nothing may be written.
+  std::function<Result<void>(const std::string& text)> save = nullptr;
   // Files that the served design names; designs from the network may name none.
   catalog::ReadFile read_file;
   // JSON of a table or row ("nodes/dgx-h100"); nullopt where there is none.

@@ -28,6 +28,10 @@ class Consoles : public testing::Test {
       if (path != "nodes/dgx-h100" && !path.empty()) return std::nullopt;
       return "{\"path\":\"" + std::string(path) + "\"}";
     };
+    setting.save = [this](const std::string& text) -> Result<void> {
+      served->text = text;
+      return {};
+    };
     auto store = JobStore::open(kStoreInMemory);
     console = Console::open(std::move(setting), std::move(*store)).value();
   }
@@ -54,6 +58,21 @@ class Consoles : public testing::Test {
 std::string sample() { return std::string(design::find_template("single-node")->text); }
 std::string with_design(const std::string& more, const std::string& design = sample()) {
   return "{\"design\":" + json_escaped(design) + more + "}";
+}
+
+TEST_F(Consoles, the_served_file_is_written_only_where_nobody_else_did) {
+  const auto save = [this](const std::string& text, const std::string& before) {
+    return post("/api/v1/save",
+                "{\"text\":" + json_escaped(text) + ",\"before\":" + json_escaped(before) + "}");
+  };
+  const std::string began = served->text;
+  EXPECT_EQ(save(began + "# mine\n", began).status, 200);
+  EXPECT_EQ(served->text, began + "# mine\n");
+  EXPECT_EQ(save(began + "# mine\n", began).status, 200) << "twice is once";
+  served->text = "somebody else's";
+  EXPECT_EQ(save(began, began).status, 409);
+  EXPECT_EQ(served->text, "somebody else's");
+  EXPECT_EQ(post("/api/v1/save", "{}").status, 400);
 }
 
 TEST_F(Consoles, plan_gives_the_verdict_or_all_diagnostics) {

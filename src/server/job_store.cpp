@@ -1,6 +1,9 @@
 #include "server/job_store.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -73,6 +76,14 @@ class Statement {
 };
 
 // The folder of the file, made where it is missing and, being a person's, for that person only.
+// Designs and what they cost are nobody else's: SQLite gives its other files the same rights.
+void keep_to_owner(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return;  // SQLite says why
+  ::fchmod(file, 0600);
+  ::close(file);
+}
+
 void make_folder_of(const std::string& path) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(path).parent_path();
@@ -138,6 +149,7 @@ Result<std::unique_ptr<JobStore>> JobStore::open(const std::string& path) {
   auto database = std::make_unique<Database>();
   database->path = path;
   if (path != kStoreInMemory) make_folder_of(path);
+  if (path != kStoreInMemory) keep_to_owner(path);
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   if (sqlite3_open_v2(path.c_str(), &database->handle, flags, nullptr) != SQLITE_OK) {
     return std::unexpected(database->fault("the state file cannot be opened"));

@@ -40,6 +40,23 @@ bool soon(const Condition& condition) {
 
 JobState state_of(const JobBoard& board, std::int64_t id) { return board.find(id)->state; }
 
+TEST(JobStore, only_its_owner_may_read_it) {
+  namespace fs = std::filesystem;
+  const agent::TestFolder folder;
+  const std::string path = folder.at("jobs.db");
+  folder.write("jobs.db", "");  // as an older version made it
+  fs::permissions(path, fs::perms(0644));
+  for (const std::string& file : {path, folder.at("new.db")}) {
+    const auto store = JobStore::open(file);
+    ASSERT_TRUE(store);
+    for (const auto& entry : fs::directory_iterator(folder.path())) {
+      if (entry.path().string().starts_with(file)) {
+        EXPECT_EQ(entry.status().permissions() & fs::perms(0077), fs::perms::none) << entry;
+      }
+    }
+  }
+}
+
 TEST(JobStore, keeps_what_it_is_given) {
   const agent::TestFolder folder;
   const std::string path = folder.at("deep/er/jobs.db");

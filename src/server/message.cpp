@@ -22,7 +22,12 @@ net::ServerOptions browser_options() {
       .fixed_headers = {{"X-Content-Type-Options", "nosniff"},
                         {"Referrer-Policy", "no-referrer"},
                         {"Cross-Origin-Resource-Policy", "same-origin"}},
-      .refusal = [](int status, std::string_view what) { return problem(status, what); }};
+      .refusal = [](int status, std::string_view what) {
+        Response response = problem(status, what);
+        // Too many at once: answers take milliseconds, so a second is enough.
+        if (status == 503) response.headers.emplace_back("Retry-After", "1");
+        return response;
+      }};
 }
 
 }  // namespace orrery::server

@@ -63,6 +63,29 @@ Result<std::string> edited(const Request& request, const ConsoleSetting& setting
   return w.text() + '\n';
 }
 
+// Writes the text into the file that is served, where that still holds what the page began with.
+Response save(const Request& request, const Console& console) {
+  auto body = JsonBody::parse(request.body);
+  if (!body) return refused_body(body.error(), "");
+  const std::string text = body->text("text", kDesignBytes);
+  const std::string before = body->text("before", kDesignBytes);
+  if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
+  const auto& setting = console.setting();
+  if (!setting.save) return problem(409, "no file is served here: save a copy instead");
+  const auto served = setting.served();
+  if (!served) return problem(409, "the file cannot be read any more", served.error());
+  if (served->text != before && served->text != text) {
+    return problem(409, "the file was changed by somebody else meanwhile; it is left as it is");
+  }
+  if (const auto saved = setting.save(text); !saved) {
+    return problem(500, "the file cannot be written", saved.error());
+  }
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("kind", "saved").field("file", served->file);
+  w.end_object();
+  return json_response(w.text() + '\n');
+}
+
 Response edit(const Request& request, const Console& console) {
   return json_or_faults(edited(request, console.setting()), "the edit has errors");
 }
@@ -182,21 +205,27 @@ struct SentDesign {
   std::string text;
 };
 
-std::vector<SentDesign> sent_designs(JsonBody& body) {
-  std::vector<SentDesign> sent;
+struct SentDesigns {
+  std::vector<SentDesign> designs;
+  bool same_workloads = false;  // those of the first in all, where they can run there
+};
+
+SentDesigns sent_designs(JsonBody& body) {
+  SentDesigns sent;
   body.objects("designs", 2, report::kMostCompared, [&sent](JsonBody& inner) {
     std::string name = inner.text("name", kNameBytes);
-    sent.push_back({std::move(name), inner.text("text", kDesignBytes)});
+    sent.designs.push_back({std::move(name), inner.text("text", kDesignBytes)});
   });
+  sent.same_workloads = body.optional_flag("same_workloads").value_or(false);
   return sent;
 }
 
 // The file of a fault is the name under which its design was sent.
-Result<std::vector<report::NamedDesign>> read_designs(const std::vector<SentDesign>& sent,
+Result<std::vector<report::NamedDesign>> read_designs(const SentDesigns& sent,
                                                       const ConsoleSetting& setting) {
   std::vector<report::NamedDesign> designs;
   Diagnostics faults;
-  for (const auto& [name, text] : sent) {
+  for (const auto& [name, text] : sent.designs) {
     Result<design::Design> design = design::read_design(text, setting.catalog(), {.file = name});
     if (design) {
       designs.push_back({.name = name, .design = std::move(*design)});
@@ -205,11 +234,16 @@ Result<std::vector<report::NamedDesign>> read_designs(const std::vector<SentDesi
     }
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
+  for (std::size_t i = 1; sent.same_workloads && i < designs.size(); ++i) {
+    auto changed =
+        report::with_work_of(designs.front().design, designs[i].design, setting.catalog());
+    if (changed) designs[i].design = std::move(*changed);
+  }
   return designs;
 }
 
 // A comparison of the designs sent, answered with what is made of it.
-Response compared(const std::vector<SentDesign>& sent, const ConsoleSetting& setting,
+Response compared(const SentDesigns& sent, const ConsoleSetting& setting,
                   const std::function<Response(const report::Comparison&)>& answer) {
   auto designs = read_designs(sent, setting);
   if (!designs) return refused_body(designs.error(), "the designs have errors");
@@ -220,7 +254,7 @@ Response compared(const std::vector<SentDesign>& sent, const ConsoleSetting& set
 Response compare_view(const Request& request, const Console& console) {
   auto body = JsonBody::parse(request.body);
   if (!body) return refused_body(body.error(), "");
-  const std::vector<SentDesign> sent = sent_designs(*body);
+  const SentDesigns sent = sent_designs(*body);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
   return compared(sent, console.setting(), [](const report::Comparison& c) {
     return json_response(comparison_view_json(c));
@@ -244,9 +278,10 @@ Response file_of(const report::Comparison& c, const std::string& format, std::si
 Response compare_report(const Request& request, const Console& console) {
   auto body = JsonBody::parse(request.body);
   if (!body) return refused_body(body.error(), "");
-  const std::vector<SentDesign> sent = sent_designs(*body);
+  const SentDesigns sent = sent_designs(*body);
   const std::string format = body->choice("format", {"html", "markdown", "csv", "svg"});
-  const double last = sent.empty() ? 0 : static_cast<double>(sent.size() - 1);
+  const std::size_t count = sent.designs.size();
+  const double last = count == 0 ? 0 : static_cast<double>(count - 1);
   const auto drawn = body->optional_integer("drawn", {0, last}).value_or(0);
   if (Diagnostics faults = body->faults(); !faults.empty()) return refused_body(faults, "");
   return compared(sent, console.setting(), [&](const report::Comparison& c) {
@@ -267,6 +302,7 @@ std::vector<Route> design_routes(const Console& console) {
       post("/api/v1/plan", plan),
       post("/api/v1/report", report),
       post("/api/v1/edit", edit),
+      post("/api/v1/save", save),
       post("/api/v1/fabric", fabric),
       post("/api/v1/hall", hall),
       post("/api/v1/compare", compare_view),

@@ -39,8 +39,11 @@ class EngineRow {
 };
 
 Engine engine_of(EngineRow row) {
+  const auto kind = from_word<EngineKind>(row.word("policy"));
+  if (!kind) row.refuse(row.word("id") + ": '" + row.word("policy") + "' is no policy");
   return {.id = row.word("id"),
           .also = row.word("also"),
+          .kind = kind.value_or(EngineKind::vllm),
           .memory_share = row.number("memory_share", 0.01, 1),
           .block_tokens = row.number("block_tokens", 1),
           .reserve = gib(row.number("reserve_gib", 0)),
@@ -67,10 +70,58 @@ Result<std::vector<Engine>> read_engines(const CsvTable& table) {
   return engines;
 }
 
+Result<std::vector<TuningRow>> read_tunings(const CsvTable& table) {
+  std::vector<TuningRow> rows;
+  Diagnostics faults;
+  for (const CsvRow& line : table.rows()) {
+    EngineRow row(table, line, faults);
+    rows.push_back({.accelerator = row.word("accelerator"),
+                    .engine = row.word("engine"),
+                    .tuning = {.products = row.number("products", 0.01),
+                               .experts = row.number("experts", 0.01),
+                               .decoding = row.number("decoding", 0.01),
+                               .latent = row.number("latent", 0.01),
+                               .prefill = row.number("prefill", 0.01),
+                               .messages = row.number("messages", 0.01),
+                               .layer = microseconds(row.number("layer_us", 0)),
+                               .expert_layer = microseconds(row.number("expert_layer_us", 0)),
+                               .state_layer = microseconds(row.number("state_layer_us", 0)),
+                               .step = microseconds(row.number("step_us", 0)),
+                               .sequence = microseconds(row.number("sequence_us", 0)),
+                               .prompt_step = milliseconds(row.number("prompt_step_ms", 0)),
+                               .first_token = milliseconds(row.number("first_token_ms", 0)),
+                               .poll_steps = row.number("poll_steps", 0),
+                               .prompt_wait = row.number("prompt_wait", 0.1)}});
+  }
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  return rows;
+}
+
+ServingTuning find_tuning(const std::vector<TuningRow>& rows, std::string_view accelerator,
+                          std::string_view measured, std::string_view engine) {
+  for (const std::string_view device : {accelerator, measured, std::string_view("*")}) {
+    const auto at = std::ranges::find_if(
+        rows, [&](const TuningRow& r) { return r.accelerator == device && r.engine == engine; });
+    if (at != rows.end()) return at->tuning;
+  }
+  return {};
+}
+
 const Engine* find_engine(const std::vector<Engine>& engines, std::string_view id) {
   const auto at = std::ranges::find_if(
       engines, [id](const Engine& e) { return e.id == id || (!e.also.empty() && e.also == id); });
   return at == engines.end() ? nullptr : &*at;
+}
+
+EngineLimits default_limits(const Engine& engine, Bytes device_memory) {
+  EngineLimits limits = default_limits(device_memory);
+  if (engine.kind == EngineKind::tensorrt_llm) {
+    limits = {.token_budget = 8192, .max_sequences = 2048};
+  } else if (engine.kind == EngineKind::sglang) {
+    limits.max_sequences = 2048;
+    if (device_memory < gib(70)) limits.token_budget = device_memory < gib(35) ? 2048 : 4096;
+  }
+  return limits;
 }
 
 EngineLimits default_limits(Bytes device_memory) {

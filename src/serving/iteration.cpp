@@ -23,14 +23,20 @@ struct Layer {
   double tokens() const {
     return decoding * iteration.tokens_per_step + prompts * iteration.prompt_tokens;
   }
+  WorkPart part = WorkPart::tokens;
+  bool expert = false;
+
+  void kernel(const workload::Operation& op) {
+    out.kernels.push_back(op);
+    out.parts.push_back(part);
+    out.expert.push_back(expert);
+  }
   void product(double rows, double columns, double depth, catalog::Dtype dtype, double groups = 1) {
     if (rows <= 0) return;
-    out.kernels.push_back(
-        workload::Gemm{.m = rows, .n = columns, .k = depth, .dtype = dtype, .groups = groups});
+    kernel(workload::Gemm{.m = rows, .n = columns, .k = depth, .dtype = dtype, .groups = groups});
   }
   void pass(double read, double written) {  // elements in 16 bits
-    out.kernels.push_back(
-        workload::MemoryPass{.read = Bytes(kWide * read), .written = Bytes(kWide * written)});
+    kernel(workload::MemoryPass{.read = Bytes(kWide * read), .written = Bytes(kWide * written)});
   }
   void all_reduce(int ranks) {
     if (ranks <= 1) return;
@@ -42,8 +48,11 @@ struct Layer {
 
 void add_attention_kernels(Layer& l, const workload::Attention& decode,
                            const workload::Attention& prefill) {
-  if (l.decoding > 0) l.out.kernels.push_back(decode);
-  if (l.prompts > 0) l.out.kernels.push_back(prefill);
+  l.part = WorkPart::decode;
+  if (l.decoding > 0) l.kernel(decode);
+  l.part = WorkPart::prefill;
+  if (l.prompts > 0) l.kernel(prefill);
+  l.part = WorkPart::tokens;
 }
 
 workload::Attention decode_kernel(const Layer& l) {
@@ -101,16 +110,19 @@ void add_latent(Layer& l) {
 
   // Decode multiplies the query into the latent's space and the result out of it, head by head.
   const double decode_rows = l.decoding * l.iteration.tokens_per_step;
-  l.product(decode_rows, m.kv_lora_rank, m.qk_nope_dim, catalog::Dtype::bf16, heads);
+  l.part = WorkPart::decode;
+  // A batched product over heads streams their weights as one wide product does.
+  l.product(decode_rows, heads * m.kv_lora_rank, m.qk_nope_dim, catalog::Dtype::bf16);
   workload::Attention decode = decode_kernel(l);
   decode.q_heads = heads;
   decode.qk_dim = latent;
   decode.v_dim = m.kv_lora_rank;
   // Keys and values are one latent, read once: the share of the two widths that is traffic.
   decode.kv_heads = latent / (latent + m.kv_lora_rank);
-  l.product(decode_rows, m.v_head_dim, m.kv_lora_rank, catalog::Dtype::bf16, heads);
+  l.product(decode_rows, heads * m.v_head_dim, m.kv_lora_rank, catalog::Dtype::bf16);
 
   const double prefill_rows = l.prompts * l.iteration.prompt_tokens;
+  l.part = WorkPart::prefill;
   l.product(prefill_rows, heads * (m.qk_nope_dim + m.v_head_dim), m.kv_lora_rank, d);
   workload::Attention prefill = prefill_kernel(l);
   prefill.q_heads = heads;
@@ -141,9 +153,11 @@ void add_experts(Layer& l) {
   const double width = m.expert_ffn / l.split.expert_tp();
   const double up = (m.gated_mlp ? 2 : 1) * width;
   l.product(l.tokens(), m.experts, m.hidden, catalog::Dtype::bf16);  // router
+  l.expert = true;
   l.product(pairs / groups, up, m.hidden, l.precision.experts, groups);
   l.pass(pairs * up, pairs * width);
   l.product(pairs / groups, m.hidden, width, l.precision.experts, groups);
+  l.expert = false;
   l.pass(pairs * m.hidden, all_tokens / l.split.ep * m.hidden);  // weighted sum
   if (m.shared_experts > 0) {
     const double shared = m.shared_expert_ffn > 0 ? m.shared_expert_ffn : m.expert_ffn;
@@ -169,8 +183,28 @@ void add_norms(Layer& l) {
   for (int i = 0; i < 2; ++i) l.pass(2 * elements, 2 * elements);  // residual and norm
 }
 
-void add_attention_block(Layer& l, double window) {
-  if (l.model.attention == catalog::AttentionKind::mla) {
+// A gated delta or Mamba layer: queries, keys, values and gates in one product, the state of every
+// decoding request read and written whole. Widths as in Qwen3-Next and Mamba-2: values twice the
+// model's width, 128 elements of state for each, in 32 bits.
+void add_state(Layer& l) {
+  const double width = state_width(l.model) / l.split.tp;
+  const double rows = l.tokens();
+  l.product(rows, kStateInputs * width, l.model.hidden, l.precision.products);
+  l.pass(rows * kStateInputs * width, rows * kStateInputs * width);  // convolution, norms, gates
+  const double state = 2 * width * kStateDepth * l.iteration.tokens_per_step;
+  l.part = WorkPart::decode;
+  if (l.decoding > 0) l.pass(l.decoding * state, l.decoding * state);
+  l.part = WorkPart::tokens;
+  l.product(rows, l.model.hidden, width, l.precision.products);
+}
+
+enum class Mixing { full, windowed, state };
+
+void add_attention_block(Layer& l, Mixing mixing) {
+  const double window = mixing == Mixing::windowed ? l.model.sliding_window : 0;
+  if (mixing == Mixing::state) {
+    add_state(l);
+  } else if (l.model.attention == catalog::AttentionKind::mla) {
     add_latent(l);
   } else {
     add_grouped_query(l, window);
@@ -181,6 +215,7 @@ void add_attention_block(Layer& l, double window) {
 void add_ends(Layer& l) {
   const catalog::ModelShape& m = l.model;
   const double sampled = l.decoding * l.iteration.tokens_per_step + l.prompts;
+  l.part = WorkPart::sampled;
   l.product(sampled, m.vocab / l.split.tp, m.hidden, catalog::Dtype::bf16);
   l.pass(2 * sampled * m.vocab, sampled * m.vocab);  // logits in 32 bits, sampled
 }
@@ -199,13 +234,14 @@ IterationWork iteration_work(const catalog::ModelShape& model, const ServingSpli
                  .out = {}};
   };
   IterationWork work;
-  const double windowed_share =
-      workload::windowed_layer_count(model) / std::max(1.0, static_cast<double>(model.layers));
-  const auto add = [&](double repeats, double window, bool moe) {
+  const double state_share = model.state_space_layers / std::max(1.0, 1.0 * model.layers);
+  const double windowed_share = (1 - state_share) * workload::windowed_layer_count(model) /
+                                std::max(1.0, static_cast<double>(model.layers));
+  const auto add = [&](double repeats, Mixing mixing, bool moe) {
     if (repeats <= 0) return;
     Layer l = layer();
     add_norms(l);
-    add_attention_block(l, window);
+    add_attention_block(l, mixing);
     if (moe) {
       add_experts(l);
       add_expert_messages(l);
@@ -219,8 +255,9 @@ IterationWork iteration_work(const catalog::ModelShape& model, const ServingSpli
   for (const bool moe : {false, true}) {
     const double layers =
         moe ? workload::moe_layer_count(model) : workload::dense_layer_count(model);
-    add(layers * (1 - windowed_share), 0, moe);
-    add(layers * windowed_share, model.sliding_window, moe);
+    add(layers * (1 - windowed_share - state_share), Mixing::full, moe);
+    add(layers * windowed_share, Mixing::windowed, moe);
+    add(layers * state_share, Mixing::state, moe);
   }
   Layer ends = layer();
   add_ends(ends);

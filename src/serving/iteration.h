@@ -7,7 +7,10 @@
 //   MLA         decode works on the latent itself (the up projections absorbed), prefill expands it
 //   messages    two all-reduces of T h a layer over tp; with experts spread, dispatch and combine
 // Source: the engines' model code (vLLM, SGLang), DeepSeek-V2 (arXiv 2405.04434) for absorption.
-// Left out: vision towers, LoRA adapters, state-space layers (refused by the caller).
+//   state       layers without attention (Mamba, gated delta): projections in and out, and a state
+//   of
+//               fixed size a request that decode reads and writes whole, prefill once a chunk
+// Left out: vision towers, LoRA adapters.
 #pragma once
 
 #include <vector>
@@ -51,9 +54,15 @@ struct Iteration {
   double tokens_per_step = 1;  // checked at once for a request: more than 1 with speculation
 };
 
+// What a kernel's size follows: all tokens of the step, the decoding requests, the prompts, or the
+// tokens that are sampled. StepClock keeps the costs of each apart.
+enum class WorkPart { tokens, decode, prefill, sampled };
+
 // The kernels of one layer (or of both ends) on one device, and how often the layer occurs.
 struct WorkGroup {
   std::vector<workload::Operation> kernels;
+  std::vector<WorkPart> parts;  // of each kernel
+  std::vector<bool> expert;     // it works on the routed experts
   std::vector<workload::CollectiveCall> messages;
   double repeats = 0;
 };
@@ -62,6 +71,11 @@ struct WorkGroup {
 struct IterationWork {
   std::vector<WorkGroup> groups;
 };
+
+// Of a layer without attention: how wide its values are, and of what its input product is made.
+inline constexpr double kStateInputs = 2.5;  // values, gates, queries and keys, in widths
+inline constexpr double kStateDepth = 128;   // elements of state for each value
+inline double state_width(const catalog::ModelShape& m) { return 2 * m.hidden; }
 
 // Messages name their ranks only; whoever answers knows how many of them share a scale-up domain.
 IterationWork iteration_work(const catalog::ModelShape& model, const ServingSplit& split,

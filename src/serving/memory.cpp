@@ -29,8 +29,10 @@ Bytes serving_weights(const catalog::ModelShape& m, const ServingSplit& split,
   const workload::ParameterCount p = workload::count_parameters(m);
   const double moe_layers = workload::moe_layer_count(m);
   const double dense_layers = workload::dense_layer_count(m);
-  const double split_over_tp =
-      moe_layers * (p.attention + p.shared_experts) + dense_layers * (p.attention + p.dense_mlp);
+  const double state_layer = (kStateInputs + 1) * state_width(m) * m.hidden;
+  const double mixing =
+      (m.layers - m.state_space_layers) * p.attention + m.state_space_layers * state_layer;
+  const double split_over_tp = mixing + moe_layers * p.shared_experts + dense_layers * p.dense_mlp;
   const double shared_over_all = p.routed_experts;
   const double products =
       split_over_tp / split.tp * stored_bytes(precision.products) +
@@ -44,15 +46,22 @@ ServingMemory serving_memory(const catalog::ModelShape& m, const ServingSplit& s
                              const ServingPrecision& precision, const Engine& engine,
                              Bytes device_memory, const ServingMemoryOptions& options) {
   ServingMemory memory;
-  memory.limit = device_memory * engine.memory_share;
   memory.weights = serving_weights(m, split, precision);
   memory.activations = activation_peak(m, split, options.limits.token_budget);
   memory.reserve = engine.reserve;
+  memory.limit = device_memory * engine.memory_share;
+  if (engine.kind == EngineKind::tensorrt_llm) {
+    // Its share is of what is free once the model stands.
+    const Bytes used = memory.weights + memory.activations + memory.reserve;
+    memory.limit = used + max(Bytes(0), device_memory - used) * engine.memory_share;
+  }
   const double heads_share =
       m.attention == catalog::AttentionKind::mla
           ? 1.0
           : std::ceil(m.kv_heads / static_cast<double>(split.tp)) / m.kv_heads;
-  memory.kv_per_token = workload::kv_bytes_per_token(m, precision.kv) * (heads_share / split.pp);
+  const double attending = 1 - m.state_space_layers / std::max(1.0, 1.0 * m.layers);
+  memory.kv_per_token =
+      workload::kv_bytes_per_token(m, precision.kv) * (heads_share * attending / split.pp);
   memory.blocks = options.blocks.value_or(
       std::floor(std::max(0.0, memory.kv() / (memory.kv_per_token * engine.block_tokens))));
   memory.kv_tokens = memory.blocks * engine.block_tokens * split.attention_dp;

@@ -1,11 +1,12 @@
 // Does a model fit for serving, and how many tokens of cache are left.
 //
 //   blocks = floor((share * memory - weights - activations - reserve) / (block * KV bytes a token))
-// per device: weights of its tp, pp and expert share; KV heads are split over tp and replicated
-// beyond them; MLA's latent is not split over tp. Activations peak with the token budget. A real
-// engine measures this at start: where its num_gpu_blocks is known, give it, because a wrong count
-// is the largest single error in serving (a tenth of the memory moved TTFT by 20 % in one published
-// run).
+// per device (layers with a state in place of attention have no keys; their states, one a request,
+// are not counted): weights of its tp, pp and expert share; KV heads are split over tp and
+// replicated beyond them (TensorRT-LLM takes its share of what the model leaves free instead);
+// MLA's latent is not split over tp. Activations peak with the token budget. A real engine measures
+// this at start: where its num_gpu_blocks is known, give it, because a wrong count is the largest
+// single error in serving (a tenth of the memory moved TTFT by 20 % in one published run).
 #pragma once
 
 #include <optional>

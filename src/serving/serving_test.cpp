@@ -100,10 +100,11 @@ TEST(Engine, KnownByTheNamesOfTheDesignFile) {
 
 TEST(Engine, EveryBadValueOfATableIsTold) {
   const auto table = CsvTable::parse(
-      "id,also,memory_share,block_tokens,reserve_gib,host_step_us,eager_layer_us,first_token_ms,"
+      "id,also,policy,memory_share,block_tokens,reserve_gib,host_step_us,eager_layer_us,first_"
+      "token_ms,"
       "kernels_hidden,keeps_all_output\n"
-      "a,,1.2,16,3,300,0,20,0.3,0\n"
-      "a,,0.9,0,3,300,0,,0.3,0\n",
+      "a,,vllm,1.2,16,3,300,0,20,0.3,0\n"
+      "a,,sglang,0.9,0,3,300,0,,0.3,0\n",
       "engines.csv");
   ASSERT_TRUE(table);
   const auto engines = read_engines(*table);

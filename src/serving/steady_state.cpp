@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "workload/model_math.h"
+
 namespace orrery::serving {
 namespace {
 
 // 99th percentile of a standard normal, and of an exponential over its mean.
 constexpr double kNormal99 = 2.326;
 constexpr double kExponential99 = 4.605;
+// At most this many queries of a request are a decode (speculation checks a few at once).
+constexpr double kCheckedQueries = 16;
 // A search for capacity stops here; engines allow no more sequences than this by far.
 constexpr double kMostConcurrency = 65536;
 
@@ -56,11 +60,13 @@ double running_of(const Replica& replica, const RequestShape& r, double concurre
   return running;
 }
 
-void fill_percentiles(ServingPoint& p, const RequestShape& r, Seconds wait, Seconds slow_decode) {
+void fill_percentiles(ServingPoint& p, const RequestShape& r, Seconds wait, Seconds fixed,
+                      Seconds slow_decode) {
   const double others = std::max(0.0, p.running - 1);
   const double others99 = others + kNormal99 * std::sqrt(others);
   p.tpot_p99 = slow_decode + p.prefill_adds * (others99 / r.output);
-  p.ttft_p99 = p.prefill + wait * kExponential99;
+  // What every request pays around its first token does not queue.
+  p.ttft_p99 = p.prefill + fixed + (wait - fixed) * kExponential99;
 }
 
 }  // namespace
@@ -77,6 +83,53 @@ const char* to_text(ServingBound b) {
   return "none";
 }
 
+ServingOpCost kernel_with(const Replica& replica, const workload::Operation& op, bool expert,
+                          const ServingCosts& costs) {
+  const ServingTuning& t = replica.tuning;
+  double factor = 1 - replica.engine.kernels_hidden;
+  // What was fitted is of 8- and 4-bit experts and caches; 16-bit ones run the vendor's kernels.
+  const auto narrow = [](catalog::Dtype d) { return bytes_per_element(d) < 2; };
+  if (const auto* g = std::get_if<workload::Gemm>(&op)) {
+    factor = !expert ? t.products : narrow(g->dtype) ? t.experts : 1.0;
+  }
+  if (const auto* a = std::get_if<workload::Attention>(&op)) {
+    const bool latent = replica.model.attention == catalog::AttentionKind::mla;
+    factor = a->q_len > kCheckedQueries ? t.prefill : latent ? t.latent : t.decoding;
+    if (!narrow(a->dtype)) factor = std::min(factor, 1.0);
+  }
+  return costs.kernel(op) * factor;
+}
+
+Seconds message_with(const Replica& replica, const workload::CollectiveCall& call,
+                     const ServingCosts& costs) {
+  return costs.collective(call) * replica.tuning.messages;
+}
+
+StepTime settled_step(const Replica& replica, const ServingOpCost& kernels, Seconds messages,
+                      double prompts, double sequences, const ServingCosts& costs) {
+  // A pipeline keeps one batch a stage in flight, so a token passes pp stages of this time.
+  const double stages = replica.split.pp;
+  const ServingTuning& tuning = replica.tuning;
+  Seconds host = replica.engine.host_step + tuning.step;
+  if (prompts > 0) host += tuning.prompt_step;
+  // Each attention rank has a host process of its own.
+  host += tuning.sequence * (sequences / replica.split.attention_dp);
+  const Seconds small = (tuning.layer * replica.model.layers +
+                         tuning.expert_layer * workload::moe_layer_count(replica.model) +
+                         tuning.state_layer * replica.model.state_space_layers) /
+                        stages;
+  const SettledWork settled = costs.settle(kernels, messages + small + host);
+  StepTime t;
+  t.host = host;
+  t.messages = messages * stages;
+  t.kernels = (settled.time - messages - host) * stages;
+  const Seconds launched = replica.engine.eager_layer * replica.model.layers;
+  if (prompts > 0) t.host = max(t.host, launched - t.kernels - t.messages);
+  t.total = t.kernels + t.messages + t.host;
+  t.power = settled.power;
+  return t;
+}
+
 StepTime step_time(const Replica& replica, const Iteration& iteration, const ServingCosts& costs) {
   const IterationWork work =
       iteration_work(replica.model, replica.split, replica.precision, iteration);
@@ -84,27 +137,16 @@ StepTime step_time(const Replica& replica, const Iteration& iteration, const Ser
   Seconds messages(0);
   for (const WorkGroup& group : work.groups) {
     ServingOpCost once;
-    for (const workload::Operation& op : group.kernels) {
-      const bool fusible = std::holds_alternative<workload::MemoryPass>(op);
-      once += costs.kernel(op) * (fusible ? 1 - replica.engine.kernels_hidden : 1);
+    for (std::size_t i = 0; i < group.kernels.size(); ++i) {
+      once += kernel_with(replica, group.kernels[i], group.expert[i], costs);
     }
     kernels += once * group.repeats;
     for (const workload::CollectiveCall& call : group.messages) {
-      messages += costs.collective(call) * group.repeats;
+      messages += message_with(replica, call, costs) * group.repeats;
     }
   }
-  // A pipeline keeps one batch a stage in flight, so a token passes pp stages of this time.
-  const double stages = replica.split.pp;
-  const SettledWork settled = costs.settle(kernels, messages + replica.engine.host_step);
-  StepTime t;
-  t.host = replica.engine.host_step;
-  t.messages = messages * stages;
-  t.kernels = (settled.time - messages - replica.engine.host_step) * stages;
-  const Seconds launched = replica.engine.eager_layer * replica.model.layers;
-  if (iteration.prompts > 0) t.host = max(t.host, launched - t.kernels - t.messages);
-  t.total = t.kernels + t.messages + t.host;
-  t.power = settled.power;
-  return t;
+  return settled_step(replica, kernels, messages, iteration.prompts,
+                      iteration.decoding + iteration.prompts, costs);
 }
 
 ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double concurrency,
@@ -129,7 +171,8 @@ ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double c
   const double others = std::max(0.0, p.running - 1);
   p.tpot = (p.decode.total * steps + p.prefill_adds * others) / r.output;
   p.prefill_share = std::min(0.95, p.running * p.prefill_adds / (r.output * p.tpot));
-  Seconds wait = replica.engine.first_token + p.decode.total * (others > 0 ? 0.5 : 0.0) +
+  Seconds wait = replica.engine.first_token + replica.tuning.first_token +
+                 p.decode.total * (others > 0 ? 0.5 : 0.0) +
                  p.prefill_adds * (p.prefill_share / (2 * (1 - p.prefill_share)));
   if (r.requests_per_client > 0) {
     const double a_step = std::clamp(replica.limits.token_budget / chunks.tokens, 1.0, p.running);
@@ -138,6 +181,10 @@ ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double c
   const Seconds own = p.prefill + wait + p.tpot * (r.output - 1);
   const Seconds queue = own * ((concurrency - p.running) / p.running);
   wait += queue;
+  wait += p.prefill * (replica.tuning.prompt_wait - 1);
+  // Tests set how seldom a busy engine looks for requests; a service leaves it at every step.
+  if (r.requests_per_client > 0) wait += p.decode.total * replica.tuning.poll_steps;
+  wait = max(wait, Seconds(0));
   p.ttft = p.prefill + wait;
   p.requests = p.running / own;
   p.output_tokens_per_s = p.requests.base() * r.output;
@@ -145,7 +192,8 @@ ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double c
   p.power = p.decode.power * (1 - p.prefill_share) + mixed.power * p.prefill_share;
   p.energy_per_output_token = p.power * replica.split.devices() / PerSecond(p.output_tokens_per_s);
   const double running99 = p.running + kNormal99 * std::sqrt(others);
-  fill_percentiles(p, r, wait, step(running99, 0).total / r.accepted_per_step);
+  const Seconds around = replica.engine.first_token + replica.tuning.first_token;
+  fill_percentiles(p, r, wait, min(wait, around), step(running99, 0).total / r.accepted_per_step);
   return p;
 }
 

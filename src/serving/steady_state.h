@@ -28,6 +28,7 @@ struct Replica {
   Engine engine;
   EngineLimits limits;
   ServingMemory memory;
+  ServingTuning tuning;
 };
 
 struct RequestShape {
@@ -47,6 +48,20 @@ struct StepTime {
   Seconds host;
   Watts power;  // of one device
 };
+// A kernel and a message with the replica's tuning, and what a step's sums settle at: the pieces
+// that step_time() and StepClock share.
+ServingOpCost kernel_with(const Replica& replica, const workload::Operation& op, bool expert,
+                          const ServingCosts& costs);
+Seconds message_with(const Replica& replica, const workload::CollectiveCall& call,
+                     const ServingCosts& costs);
+StepTime settled_step(const Replica& replica, const ServingOpCost& kernels, Seconds messages,
+                      double prompts, double sequences, const ServingCosts& costs);
+// Keys that the last query of a chunk sees, for chunks whose query-key pairs add up to `pairs`.
+inline double chunk_keys(double pairs, double tokens, double chunks) {
+  const double length = tokens / chunks;
+  return pairs / tokens + length / 2 - 0.5;
+}
+
 StepTime step_time(const Replica& replica, const Iteration& iteration, const ServingCosts& costs);
 
 enum class ServingBound { none, sequences, kv_cache };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/csv.h"
+#include "base/text.h"
 
 namespace orrery::training {
 namespace {
@@ -11,7 +12,9 @@ namespace {
 constexpr std::string_view kFrameworkFile = "calibration/training_frameworks.csv";
 constexpr std::string_view kAcceleratorFile = "calibration/training_accelerators.csv";
 constexpr std::string_view kReleaseFile = "calibration/training_releases.csv";
-constexpr std::string_view kModelFile = "calibration/training_models.csv";
+constexpr std::string_view kSeenFile = "calibration/training_seen.csv";
+constexpr std::string_view kWidthFile = "calibration/training_intervals.csv";
+constexpr std::string_view kEraFile = "calibration/training_eras.csv";
 constexpr std::string_view kDefaultFamily = "default";
 
 using FrameworkMember = double FrameworkModel::*;
@@ -26,6 +29,11 @@ constexpr std::pair<std::string_view, FrameworkMember> kFrameworkMembers[] = {
     {"grouped_8bit", &FrameworkModel::grouped_8bit},
     {"overhead_factor", &FrameworkModel::overhead_factor},
     {"expert_host_s", &FrameworkModel::expert_host_s},
+    {"graph_passes", &FrameworkModel::graph_passes},
+    {"router_share", &FrameworkModel::router_share},
+    {"overlap_host", &FrameworkModel::overlap_host},
+    {"eager_kernels", &FrameworkModel::eager_kernels},
+    {"tp_bulk_share", &FrameworkModel::tp_bulk_share},
     {"host_launch_s", &FrameworkModel::host_launch_s},
     {"step_overhead_s", &FrameworkModel::step_overhead_s},
     {"straggler", &FrameworkModel::straggler},
@@ -56,6 +64,7 @@ constexpr std::pair<std::string_view, StyleMember> kStyleMembers[] = {
     {"quantise_nv", &workload::KernelStyle::quantise_nv},
     {"pointwise_traffic", &workload::KernelStyle::pointwise_traffic},
     {"permute_traffic", &workload::KernelStyle::permute_traffic},
+    {"scan_traffic", &workload::KernelStyle::scan_traffic},
     {"loss_bytes", &workload::KernelStyle::loss_bytes},
 };
 constexpr std::pair<std::string_view, TuningMember> kTuningMembers[] = {
@@ -148,8 +157,50 @@ void read_releases(const CsvTable& t, TrainingCalibration& into, Diagnostics& fa
   }
 }
 
-void read_models(const CsvTable& t, TrainingCalibration& into, Diagnostics&) {
-  for (const CsvRow& row : t.rows()) into.models.emplace_back(t.text(row, "model"));
+void read_seen(const CsvTable& t, TrainingCalibration& into, Diagnostics& faults) {
+  for (const CsvRow& row : t.rows()) {
+    const auto kind = from_word<Unseen>(t.text(row, "subject"));
+    if (!kind) faults.push_back(bad_row(t, row, "no such subject"));
+    if (kind) into.seen.push_back({*kind, std::string(t.text(row, "id"))});
+  }
+}
+
+void read_widths(const CsvTable& t, TrainingCalibration& into, Diagnostics& faults) {
+  for (const CsvRow& row : t.rows()) {
+    const auto of = from_word<Unseen>(t.text(row, "unseen"));
+    const auto width = t.number(row, "width");
+    if (!of || !width) {
+      faults.push_back(bad_row(t, row, "no such subject, or no width"));
+      continue;
+    }
+    into.widths.push_back({*of, t.text(row, "class") == "moe", *width});
+  }
+}
+
+void read_eras(const CsvTable& t, TrainingCalibration& into, Diagnostics& faults) {
+  for (const CsvRow& row : t.rows()) {
+    const auto until = t.integer(row, "until");
+    if (!until) faults.push_back(bad_row(t, row, "no year"));
+    if (!until) continue;
+    into.eras.push_back({std::string(t.text(row, "framework")), static_cast<int>(*until),
+                         std::string(t.text(row, "successor"))});
+  }
+}
+
+// "26.04.01" as months: year, month, hundredths of a patch.
+double version_number(std::string_view release) {
+  constexpr double kNewest = 1e4;
+  double months = 0;
+  double unit = 12;
+  for (std::size_t at = 0; at <= release.size() && unit > 1e-3;) {
+    const std::size_t end = std::min(release.find('.', at), release.size());
+    const auto part = parse_number(release.substr(at, end - at));
+    if (!part) return kNewest;
+    months += unit * *part;
+    unit = unit > 1 ? 1 : 0.01 * unit;
+    at = end + 1;
+  }
+  return months;
 }
 
 }  // namespace
@@ -193,18 +244,41 @@ double TrainingCalibration::release_factor(std::string_view framework,
   for (const ReleaseFactor& r : releases) {
     if (r.framework == framework && r.release == release) return r.factor;
   }
-  return 1;
+  return nearest_factor(releases, framework, release);
 }
 
-bool TrainingCalibration::knows_release(std::string_view framework,
-                                        std::string_view release) const {
-  return std::ranges::any_of(releases, [&](const ReleaseFactor& r) {
-    return r.framework == framework && r.release == release;
-  });
+double nearest_factor(const std::vector<ReleaseFactor>& releases, std::string_view framework,
+                      std::string_view release,
+                      const std::function<bool(const ReleaseFactor&)>& use) {
+  const double asked = version_number(release);
+  const ReleaseFactor* nearest = nullptr;
+  const auto distance = [&](const ReleaseFactor& r) {
+    return std::abs(version_number(r.release) - asked);
+  };
+  for (const ReleaseFactor& r : releases) {
+    if (r.framework != framework || (use && !use(r))) continue;
+    if (nearest == nullptr || distance(r) < distance(*nearest)) nearest = &r;
+  }
+  return nearest != nullptr ? nearest->factor : 1;
 }
 
-bool TrainingCalibration::saw_model(std::string_view id) const {
-  return std::ranges::find(models, id) != models.end();
+bool TrainingCalibration::saw(Unseen kind, std::string_view id) const {
+  return std::ranges::any_of(seen,
+                             [&](const SeenThing& s) { return s.kind == kind && s.id == id; });
+}
+
+double TrainingCalibration::unseen_width(Unseen of, bool experts) const {
+  for (const UnseenWidth& w : widths) {
+    if (w.of == of && w.experts == experts) return w.width;
+  }
+  return 0;
+}
+
+std::string_view TrainingCalibration::family_on(std::string_view framework, int launch_year) const {
+  for (const FamilyEra& e : eras) {
+    if (e.framework == framework && launch_year > e.until) return e.successor;
+  }
+  return framework;
 }
 
 Result<TrainingCalibration> read_training_calibration(const catalog::Knowledge& knowledge) {
@@ -220,7 +294,9 @@ Result<TrainingCalibration> read_training_calibration(const catalog::Knowledge& 
   table(kFrameworkFile, read_frameworks);
   table(kAcceleratorFile, read_accelerators);
   table(kReleaseFile, read_releases);
-  table(kModelFile, read_models);
+  table(kSeenFile, read_seen);
+  table(kWidthFile, read_widths);
+  table(kEraFile, read_eras);
   if (all.frameworks.empty() || all.frameworks.front().id != kDefaultFamily) {
     faults.push_back({.severity = Severity::error,
                       .code = "calibration.default",

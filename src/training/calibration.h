@@ -2,18 +2,22 @@
 // release.
 //
 // data/calibration/training_frameworks.csv, training_accelerators.csv and training_releases.csv
-// hold one value a row with the rows that fixed it; training_models.csv names the models of those
-// rows. A framework that no table names gets the family
-// "default"; a release that none names gets its family's factor (1). Nothing is per model or per
-// row.
+// hold one value a row with the rows that fixed it. training_seen.csv names the models, families,
+// releases and accelerators that those rows are of, training_intervals.csv how much wider the
+// interval of an answer about others is, read off rows that were left out. A family whose
+// parameters are of an earlier time than the accelerator has a successor (training_eras.csv): its
+// name has outlived its software. A framework that no table names gets the family "default"; a
+// release that none names gets the factor of the one next to it. Nothing is per model or per row.
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/diagnostic.h"
+#include "base/words.h"
 #include "catalog/knowledge.h"
 #include "training/framework.h"
 
@@ -40,19 +44,60 @@ struct ReleaseFactor {
   double factor = 1;  // FrameworkModel::overhead_factor
 };
 
+// The factor of the release of that family that is next in time among those that `use` admits; 1
+// where there is none. A version that is no number counts as the newest.
+double nearest_factor(const std::vector<ReleaseFactor>& releases, std::string_view framework,
+                      std::string_view release,
+                      const std::function<bool(const ReleaseFactor&)>& use = {});
+
+// What an answer is about that no fitted row is of.
+enum class Unseen { model, framework, accelerator, release, layout };
+inline constexpr Word<Unseen> kUnseenWords[] = {
+    {Unseen::model, "model"},
+    {Unseen::framework, "framework"},
+    {Unseen::accelerator, "accelerator"},
+    {Unseen::release, "release"},
+    {Unseen::layout, "layout", "open layout"},
+};
+constexpr WordTable<Unseen> words_of(Unseen) { return kUnseenWords; }
+
+// Half-width of ln(step time) that joins the others in quadrature.
+struct UnseenWidth {
+  Unseen of = Unseen::model;
+  bool experts = false;  // of a mixture of experts; else of a dense model
+  double width = 0;
+};
+
+struct SeenThing {
+  Unseen kind = Unseen::model;
+  std::string id;  // a release goes by family and version
+  bool operator==(const SeenThing&) const = default;
+};
+
+// A family's name on accelerators launched after its software was measured.
+struct FamilyEra {
+  std::string framework;
+  int until = 0;  // year of the last accelerators that its parameters speak of
+  std::string successor;
+};
+
 struct TrainingCalibration {
   std::vector<FrameworkModel> frameworks;
   std::vector<AcceleratorTuning> accelerators;
   std::vector<ReleaseFactor> releases;
-  std::vector<std::string> models;  // that the fitted rows are of; only intervals ask
+  std::vector<SeenThing> seen;  // what the fitted rows are of; only intervals ask
+  std::vector<UnseenWidth> widths;
+  std::vector<FamilyEra> eras;
 
   // "default" where unknown; the release's factor applied where it is known.
   FrameworkModel framework(std::string_view id, std::string_view release) const;
   bool knows_framework(std::string_view id) const;
   AcceleratorTuning accelerator(std::string_view id) const;
   double release_factor(std::string_view framework, std::string_view release) const;
-  bool knows_release(std::string_view framework, std::string_view release) const;
-  bool saw_model(std::string_view id) const;
+  bool saw(Unseen kind, std::string_view id) const;
+  double unseen_width(Unseen of, bool experts) const;
+  // The family whose parameters hold on an accelerator of this year.
+  std::string_view family_on(std::string_view framework, int launch_year) const;
 };
 
 // A parameter as calibration files and the fitter name it.

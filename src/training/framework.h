@@ -33,14 +33,19 @@ struct FrameworkModel {
   // Of what experts need beside their products: passes over memory, dispatch, launches. Releases of
   // one framework differ here by up to three times, and hardly elsewhere.
   double overhead_factor = 1;
-  double expert_host_s = 0;  // host time of one pass through one MoE layer: counts come back first
-  double kernel_factor = 1;  // time of kernels in the framework over their time alone
-  double host_launch_s = 0;  // host time for each kernel; the step is never faster than this
+  double expert_host_s = 0;   // host time of one pass through one MoE layer: counts come back first
+  double graph_passes = 1;    // of experts' passes, where a whole step is one graph: fused for it
+  double router_share = 0.5;  // of that, what a graph of router and preparation takes away
+  double overlap_host = 1;    // of that, where dispatch is hidden behind another microbatch
+  double eager_kernels = 1;   // launches for each kernel here where no compiler fuses them
+  double kernel_factor = 1;   // time of kernels in the framework over their time alone
+  double host_launch_s = 0;   // host time for each kernel; the step is never faster than this
   double step_overhead_s = 0;  // data, logging, synchronisation, once a step
   double straggler = 0;        // relative spread of a rank's step; the slowest sets the pace
 
   // Shares of the window that hides each kind of communication; 0 leaves it all exposed.
   double tp_overlap = 0;
+  double tp_bulk_share = 1;     // of tp_overlap, what is left where the recipe turns overlap off
   double async_tp_overlap = 0;  // where the layout asks for asynchronous tensor parallelism
   double cp_overlap = 0;
   double ep_overlap = 0;

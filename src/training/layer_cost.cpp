@@ -33,21 +33,49 @@ void add_ops(const LayerQuery& q, const workload::OpList& ops, PassCost& into) {
 
 void add_expert_passes(const LayerQuery& q, const workload::OpList& ops, double layers,
                        PassCost& into) {
-  for (const workload::Operation& op : ops.items()) into.expert_passes += q.source.kernel_cost(op);
+  const bool fused = q.job.recipe.graph.whole_step && !q.job.model.biased_experts;
+  const double factor = fused ? q.framework.graph_passes : 1;
+  for (const workload::Operation& op : ops.items()) {
+    into.expert_passes += stretched(q.source.kernel_cost(op), factor);
+  }
   into.kernels += ops.size();
   into.expert_layers += layers;
 }
 
 // Tokens that go to several experts of one domain cross the network once (DeepEP, HybridEP): the
 // expected number of other domains among top_k choices, over the copies that leave without it.
+// Routing that is limited to some groups of experts reaches no more domains than groups. The
+// collective library sends every copy.
 double crossing_share(const LayerQuery& q) {
   const workload::GroupShape& g = q.groups.ep;
+  const catalog::ModelShape& m = q.job.model;
   const double domains = static_cast<double>(g.ranks) / g.per_domain;
-  if (domains <= 1) return 1;
-  const double k = q.job.model.top_k;
+  if (domains <= 1 || q.job.recipe.dispatcher == Dispatcher::all_to_all) return 1;
+  const double k = m.top_k;
   const double others = (domains - 1) / domains;
-  const double reached = (domains - 1) * (1 - math::pow(others, k));
+  double reached = (domains - 1) * (1 - math::pow(others, k));
+  if (m.expert_groups > 0 && m.expert_groups_per_token > 0) {
+    const double limit = domains * m.expert_groups_per_token / m.expert_groups;
+    reached = std::min(reached, std::max(1.0, limit) * others);
+  }
   return reached / (k * others);
+}
+
+// What of dispatch and combine is hidden. An overlap that the recipe turns on hides both behind
+// another microbatch; where the recipe is silent, frameworks that do so do it when interleaving
+// offers that microbatch and the exchange leaves a domain.
+double dispatch_overlap(const LayerQuery& q) {
+  const FrameworkModel& f = q.framework;
+  if (q.layout.schedule == catalog::Schedule::dualpipe) {
+    return std::max(f.ep_overlap, f.ep_interleaved_overlap);
+  }
+  if (q.job.recipe.a2a_overlap) {
+    return *q.job.recipe.a2a_overlap ? std::max(f.ep_overlap, f.ep_interleaved_overlap)
+                                     : f.ep_overlap;
+  }
+  const bool leaves = q.groups.ep.ranks > q.groups.ep.per_domain;
+  return leaves && q.layout.vp > 1 ? std::max(f.ep_overlap, f.ep_interleaved_overlap)
+                                   : f.ep_overlap;
 }
 
 // One block's exchange in one direction of the step, all exposed.
@@ -63,8 +91,8 @@ double tp_exchange(const LayerQuery& q, Bytes tensor) {
 void add_communication(const LayerQuery& q, const workload::LayerMessages& say,
                        double attention_forward, LayerCost& cost) {
   const FrameworkModel& f = q.framework;
-  const double tp_overlap =
-      q.layout.async_tp ? std::max(f.tp_overlap, f.async_tp_overlap) : f.tp_overlap;
+  double tp_overlap = q.layout.async_tp ? std::max(f.tp_overlap, f.async_tp_overlap) : f.tp_overlap;
+  if (q.job.recipe.tp_overlap == false) tp_overlap *= f.tp_bulk_share;
   const double tp = say.tp_exchanges * tp_exchange(q, say.tp_tensor) * (1 - tp_overlap);
   cost.forward.tp = tp;
   cost.dgrad.tp = tp;
@@ -78,10 +106,7 @@ void add_communication(const LayerQuery& q, const workload::LayerMessages& say,
   if (say.ep_tensor.base() > 0 && q.layout.ep > 1) {
     const double once = q.source.collective_seconds(
         {workload::Collective::all_to_all, say.ep_tensor * crossing_share(q), q.groups.ep});
-    const bool leaves = q.groups.ep.ranks > q.groups.ep.per_domain;
-    const double overlap =
-        leaves && q.layout.vp > 1 ? std::max(f.ep_overlap, f.ep_interleaved_overlap) : f.ep_overlap;
-    cost.forward.ep = 2 * once * (1 - overlap);
+    cost.forward.ep = 2 * once * (1 - dispatch_overlap(q));
     cost.dgrad.ep = cost.forward.ep;
   }
 }
@@ -98,12 +123,39 @@ PassCost after_last_saved(const LayerQuery& q, const workload::OpList& forward) 
   return cost;
 }
 
-void add_recompute(const LayerQuery& q, const workload::LayerWork& work, LayerCost& cost) {
+// The modules that a recipe names, each as what it launches again.
+void add_named_recompute(const LayerQuery& q, workload::LayerKind kind,
+                         const workload::LayerWork& work, LayerCost& cost) {
+  const RecomputeModules& r = q.job.recipe.recompute;
+  const bool routed = kind == workload::LayerKind::moe || kind == workload::LayerKind::experts;
+  const bool mixes = work.mixer_forward > 0;
+  if (r.norms) add_ops(q, work.norms, cost.recompute);
+  if (r.latent_up) add_ops(q, work.latent_up, cost.recompute);
+  if (r.attention_core && mixes) add_ops(q, work.attention_core, cost.recompute);
+  if (routed ? r.experts : r.mlp) {
+    workload::OpList feed;
+    const auto all = work.forward.items();
+    for (std::size_t i = static_cast<std::size_t>(work.mixer_forward); i < all.size(); ++i) {
+      feed.add(all[i]);
+    }
+    add_ops(q, feed, cost.recompute);
+    if (routed) {
+      add_expert_passes(q, work.expert_forward, 1, cost.recompute);
+      cost.recompute.ep = cost.forward.ep;
+    }
+  } else if (routed && r.activation) {
+    add_ops(q, work.expert_activation, cost.recompute);
+  }
+}
+
+void add_recompute(const LayerQuery& q, workload::LayerKind kind, const workload::LayerWork& work,
+                   LayerCost& cost) {
   if (q.layout.recompute == catalog::Recompute::full) {
     cost.recompute = cost.forward;
     if (q.framework.early_stop) cost.recompute += after_last_saved(q, work.forward) * -1;
     cost.recompute = cost.recompute * q.layout.recompute_share;
   } else if (q.layout.recompute == catalog::Recompute::selective) {
+    if (q.job.recipe.recompute.named) return add_named_recompute(q, kind, work, cost);
     if (q.framework.selective == Selective::attention_core) {
       // Flash attention keeps no scores: there is nothing that selective recompute would drop.
       if (!q.framework.style.fused_attention) add_ops(q, work.attention_core, cost.recompute);
@@ -121,11 +173,33 @@ void add_recompute(const LayerQuery& q, const workload::LayerWork& work, LayerCo
   }
 }
 
+// Launches that a graph replays take no host time; those that no compiler fuses are several.
+void leave_out_recorded(const LayerQuery& q, workload::LayerKind kind,
+                        const workload::LayerWork& work, LayerCost& cost) {
+  const GraphScope& g = q.job.recipe.graph;
+  const bool routed = kind == workload::LayerKind::moe || kind == workload::LayerKind::experts;
+  const bool feed_recorded = g.whole_step || (!routed && g.mlp);
+  const auto settle = [&](PassCost& p, int mixer) {
+    if (g.whole_step || g.mixer) p.kernels -= mixer;
+    if (feed_recorded) p.kernels = std::min<double>(p.kernels, g.whole_step || g.mixer ? 0 : mixer);
+    if (!q.job.compiled) p.kernels *= q.framework.eager_kernels;
+    if (g.whole_step) p.expert_layers = 0;
+    if (g.router) p.expert_layers *= 1 - q.framework.router_share;
+  };
+  settle(cost.forward, work.mixer_forward);
+  settle(cost.dgrad, work.mixer_dgrad);
+  settle(cost.wgrad, work.mixer_wgrad);
+}
+
 LayerCost end_cost(const LayerQuery& q, const workload::EndWork& work) {
   LayerCost cost;
   add_ops(q, work.forward, cost.forward);
   add_ops(q, work.dgrad, cost.dgrad);
   add_ops(q, work.wgrad, cost.wgrad);
+  for (PassCost* p : {&cost.forward, &cost.dgrad, &cost.wgrad}) {
+    if (q.job.recipe.graph.whole_step) p->kernels = 0;
+    if (!q.job.compiled) p->kernels *= q.framework.eager_kernels;
+  }
   return cost;
 }
 
@@ -194,7 +268,8 @@ workload::LayerSplit split_of(const TrainingJob& job, const Layout& l) {
           .sequence_parallel = l.sequence_parallel,
           .precision = job.precision,
           .imbalance = job.imbalance,
-          .frozen = job.task == TrainingTask::lora};
+          .frozen = job.task == TrainingTask::lora,
+          .adapters_on_mlp = job.recipe.lora_on_mlp};
 }
 
 workload::KernelStyle style_of(const FrameworkModel& f, const TrainingJob& job) {
@@ -215,17 +290,31 @@ LayerCost layer_cost(const LayerQuery& q, workload::LayerKind kind, bool windowe
   add_ops(q, work.forward, cost.forward);
   add_ops(q, work.dgrad, cost.dgrad);
   add_ops(q, work.wgrad, cost.wgrad);
-  if (kind == workload::LayerKind::moe) {
+  if (kind == workload::LayerKind::moe || kind == workload::LayerKind::experts) {
     add_expert_passes(q, work.expert_forward, 1, cost.forward);
     add_expert_passes(q, work.expert_dgrad, 1, cost.dgrad);
     cost.wgrad.expert_layers = 1;
   }
+  leave_out_recorded(q, kind, work, cost);
   add_communication(q, work.messages, cost.forward.attention.seconds, cost);
-  add_recompute(q, work, cost);
+  add_recompute(q, kind, work, cost);
   return cost;
 }
 
+namespace {
+
+LayerCost mean_hybrid_cost(const LayerQuery& q, workload::LayerKind kind, StepScratch& scratch) {
+  LayerCost sum;
+  for (const workload::LayerShare& part : workload::hybrid_parts(q.job.model, kind)) {
+    if (part.layers > 0) sum += layer_cost(q, part.kind, false, scratch) * part.layers;
+  }
+  return sum * (1.0 / q.job.model.layers);
+}
+
+}  // namespace
+
 LayerCost mean_layer_cost(const LayerQuery& q, workload::LayerKind kind, StepScratch& scratch) {
+  if (q.job.model.has_scan()) return mean_hybrid_cost(q, kind, scratch);
   const int windowed = workload::windowed_layer_count(q.job.model);
   const int layers = std::max(1, q.job.model.layers);
   if (windowed == 0) return layer_cost(q, kind, false, scratch);

@@ -66,7 +66,7 @@ workload::KernelStyle style_of(const FrameworkModel& framework, const TrainingJo
 workload::LayerSplit split_of(const TrainingJob& job, const Layout& layout);
 LayerCost layer_cost(const LayerQuery& q, workload::LayerKind kind, bool windowed,
                      StepScratch& scratch);
-// The mean of a model's windowed and full layers of one kind.
+// The mean of a model's windowed and full layers of one kind, or of a hybrid's mixers.
 LayerCost mean_layer_cost(const LayerQuery& q, workload::LayerKind kind, StepScratch& scratch);
 LayerCost embedding_cost(const LayerQuery& q, StepScratch& scratch);
 LayerCost head_cost(const LayerQuery& q, StepScratch& scratch);

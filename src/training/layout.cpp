@@ -14,6 +14,9 @@ workload::GroupShape group(int ranks, int stride, int domain) {
   return {.ranks = ranks, .per_domain = std::clamp(domain / std::max(1, stride), 1, ranks)};
 }
 
+// Slots of a pipeline that embedding and loss may take, as if they were layers.
+constexpr int kEndSlots = 2;
+
 int usable_domain(const TrainingJob& job) {
   if (job.gpus <= job.scaleup) return job.gpus;
   int usable = job.scaleup;
@@ -35,6 +38,7 @@ std::string to_text(const Layout& l) {
     text += fmt::format(" of {:.0f} % of layers", 100 * l.recompute_share);
   }
   if (l.schedule == catalog::Schedule::zero_bubble) text += " zero-bubble";
+  if (l.schedule == catalog::Schedule::dualpipe) text += " dualpipe";
   return text;
 }
 
@@ -54,10 +58,14 @@ LayoutFault layout_fault(const TrainingJob& job, const Layout& l) {
     return LayoutFault::kv_heads;
   }
   if (std::fmod(m.ffn, l.tp) != 0) return LayoutFault::ffn;
-  if (m.layers < l.pp * l.vp) return LayoutFault::layers;
+  if (m.layers + kEndSlots < l.pp * l.vp) return LayoutFault::layers;
   if (l.vp > 1 && l.pp == 1) return LayoutFault::interleave_without_pipeline;
-  // Stages of equal depth are cut into equal chunks; uneven models are cut by hand.
-  if (m.layers % l.pp == 0 && m.layers / l.pp % l.vp != 0) return LayoutFault::chunks;
+  // Stages of equal depth are cut into equal chunks, or embedding and loss take a slot each (Llama
+  // 3: 126 + 2 on 16 x 8); uneven models are cut by hand.
+  if (m.layers % l.pp == 0 && m.layers / l.pp % l.vp != 0 &&
+      (m.layers + kEndSlots) % (l.pp * l.vp) != 0) {
+    return LayoutFault::chunks;
+  }
   if (job.batch % (l.dp * l.microbatch) != 0) return LayoutFault::batch;
   if (l.ep > 1 && !m.is_moe()) return LayoutFault::experts_of_dense_model;
   if (l.ep > 1 && m.experts % l.ep != 0) return LayoutFault::experts;

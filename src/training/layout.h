@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/words.h"
 #include "catalog/model_shape.h"
 #include "catalog/vocabulary.h"
 #include "workload/message.h"
@@ -38,6 +39,53 @@ struct Layout {
 
 std::string to_text(const Layout& l);  // "tp8 pp4 vp2 dp16 mbs1 zero1 selective"
 
+// How tokens reach their experts: one message for every choice through the collective library, or
+// kernels of their own that send a token once to a domain however many of its experts are there.
+enum class Dispatcher { unknown, all_to_all, deepep, hybridep };
+inline constexpr Word<Dispatcher> kDispatcherWords[] = {
+    {Dispatcher::unknown, "unknown"},
+    {Dispatcher::all_to_all, "alltoall"},
+    {Dispatcher::deepep, "flex-deepep"},
+    {Dispatcher::hybridep, "hybridep"},
+};
+constexpr WordTable<Dispatcher> words_of(Dispatcher) { return kDispatcherWords; }
+
+// Which launches were recorded once and are replayed by the device: their host time is gone.
+struct GraphScope {
+  bool told = false;  // false: nothing is known, the framework's habit holds
+  bool whole_step = false;
+  bool mixer = false;   // attention and state-space layers
+  bool mlp = false;     // dense layers' MLP
+  bool router = false;  // routing and what prepares the dispatch
+
+  bool operator==(const GraphScope&) const = default;
+};
+
+// What selective recompute repeats, where a recipe names it.
+struct RecomputeModules {
+  bool named = false;
+  bool norms = false;
+  bool attention_core = false;
+  bool latent_up = false;
+  bool mlp = false;         // of dense layers
+  bool activation = false;  // of experts
+  bool experts = false;     // the whole expert block
+
+  bool operator==(const RecomputeModules&) const = default;
+};
+
+// What a recipe says of how a step runs beside its layout. What it leaves out is the framework's
+// habit.
+struct Recipe {
+  GraphScope graph;
+  RecomputeModules recompute;
+  std::optional<bool> a2a_overlap;  // dispatch hidden behind another microbatch
+  std::optional<bool> tp_overlap;
+  Dispatcher dispatcher = Dispatcher::unknown;
+  double lora_rank = 0;      // 0: 16
+  bool lora_on_mlp = false;  // adapters beside the MLP's products too
+};
+
 struct TrainingJob {
   catalog::ModelShape model;
   double sequence = 0;  // tokens
@@ -52,6 +100,7 @@ struct TrainingJob {
       false;               // experts take equal, padded shares: the host need not wait for counts
   bool compiled = true;    // pointwise kernels fused by a compiler
   double shard_group = 0;  // ranks that share one ZeRO-3 shard set; 0: all replicas
+  Recipe recipe;
 };
 
 // Why a layout cannot run a job. Memory is another question.

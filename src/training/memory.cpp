@@ -23,8 +23,18 @@ struct LayerSaved {
 workload::SavedBytes mean_saved(const TrainingJob& job, const workload::LayerSplit& split,
                                 const workload::KernelStyle& style, workload::LayerKind kind,
                                 workload::LayerWork& work) {
-  fill_layer_work(job.model, kind, false, split, style, work);
-  return work.saved;
+  if (!job.model.has_scan()) {
+    fill_layer_work(job.model, kind, false, split, style, work);
+    return work.saved;
+  }
+  workload::SavedBytes mean;
+  for (const workload::LayerShare& part : workload::hybrid_parts(job.model, kind)) {
+    fill_layer_work(job.model, part.kind, false, split, style, work);
+    for (std::size_t i = 0; i < mean.bytes.size(); ++i) {
+      mean.bytes[i] += work.saved.bytes[i] * part.layers / job.model.layers;
+    }
+  }
+  return mean;
 }
 
 // What is kept of a layer under the layout's recompute.
@@ -60,6 +70,7 @@ void add(workload::SavedBytes& into, const workload::SavedBytes& layer, double t
 
 double in_flight(const Layout& l, int stage, int microbatches) {
   if (l.pp == 1) return 1;
+  if (l.schedule == catalog::Schedule::dualpipe) return std::min(l.pp + 1, microbatches);
   if (l.vp > 1) {
     const double chunks = (l.vp - 1) * l.pp + 2.0 * (l.pp - stage - 1) + 1;
     return std::min<double>(chunks / l.vp, microbatches);
@@ -94,6 +105,8 @@ void fill_states(const TrainingJob& job, const Layout& l, const FrameworkModel& 
   stage.weights = Bytes(z3 ? shard * f.weight_bytes + working : whole * f.weight_bytes);
   stage.gradients = Bytes(trained * (z2 ? shard : whole) * f.gradient_bytes);
   stage.optimizer = Bytes(trained * (z1 ? shard : whole) * f.optimizer_bytes);
+  // Fed from both ends, every device holds two stages.
+  if (l.schedule == catalog::Schedule::dualpipe) stage.weights *= 2;
   if (z3 && l.pp > 1) {
     // A pipeline runs many microbatches between two updates: it keeps what it gathered and reduces
     // whole gradients at the end, where a plain loop gathers and scatters each time.

@@ -19,6 +19,10 @@ PipelineTime seen_from(const StageTimes& stage, const Neighbours& n, int count, 
   double idle = n.before + std::max(0.0, n.after - warm * stage.forward) +
                 std::max(0.0, n.after - warm * backward);
   if (schedule == catalog::Schedule::zero_bubble) idle = std::max(0.0, idle - 2 * n.wgrad_others);
+  if (schedule == catalog::Schedule::dualpipe) {
+    const double pairs = std::max(0.0, count / 2.0 - 1);
+    idle = pairs * std::max(0.0, stage.total() + backward - 3 * stage.wgrad);
+  }
   idle /= std::max(1, vp);
   return {.seconds = microbatches * stage.total() + idle, .bubble = idle};
 }

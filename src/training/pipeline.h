@@ -6,7 +6,9 @@
 //   between its last forwards' backwards             max(0, sum_{j>i} S_j - w B_i)
 // where w = min(m, p - i) - 1 forwards fill the first wait and as many backwards the second. The
 // makespan is the longest such sum over the first, a middle and the last stage. Interleaving
-// divides the waits by the chunks v; ZB-H1 fills them with wgrad: 2 sum_{j != i} W_j less.
+// divides the waits by the chunks v; ZB-H1 fills them with wgrad: 2 sum_{j != i} W_j less. DualPipe
+// feeds both ends of the pipeline, each device holding two stages: (p/2 - 1)(F&B + B - 3 W) idle,
+// F&B being a forward and a backward that run interleaved (DeepSeek-V3, arXiv 2412.19437).
 //
 // Equal stages give the textbook (m + p - 1) S, (m + (p-1)/v) S and bubbles (p-1)(F + B - W).
 // Unequal ones agree with the simulated dependency graph where one stage or the head is the heavy

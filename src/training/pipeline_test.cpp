@@ -95,6 +95,7 @@ TEST(Pipeline, InterleavingDividesTheBubbleAndZeroBubbleShrinksIt) {
   EXPECT_DOUBLE_EQ(bubble(1, catalog::Schedule::one_f_one_b), 9);  // (p-1)(F+B+W)
   EXPECT_DOUBLE_EQ(bubble(3, catalog::Schedule::interleaved), 3);  // divided by v
   EXPECT_DOUBLE_EQ(bubble(1, catalog::Schedule::zero_bubble), 3);  // (p-1)(F+B-W)
+  EXPECT_DOUBLE_EQ(bubble(1, catalog::Schedule::dualpipe), 2);     // (p/2-1)(F&B+B-3W)
 }
 
 }  // namespace

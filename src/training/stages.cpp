@@ -11,6 +11,11 @@ StageLayers stage_layers(int layers, int pp, int vp, double head_layers) {
   const double even = static_cast<double>(layers) / pp;
   if (pp == 1) return {.first = even, .middle = 0, .last = even};
   if (layers % (pp * vp) == 0) return {.first = even, .middle = even, .last = even};
+  // Embedding and loss as slots of their own: the ends have one layer less.
+  if ((layers + 2) % (pp * vp) == 0) {
+    const double slots = static_cast<double>(layers + 2) / pp;
+    return {.first = slots - 1, .middle = slots, .last = slots - 1};
+  }
   const double fullest = std::ceil((layers + head_layers) / pp);
   const double last = std::clamp(std::floor(fullest - head_layers), 0.0, fullest);
   const double rest = layers - last;

@@ -47,8 +47,9 @@ struct Composer {
         (p.passes.at_clock(clock) + p.expert_passes.at_clock(clock) * overhead) * f;
     const double kernels = matrix + attention + passes;
     const double ep = p.ep * overhead;
+    const double beside = job.recipe.a2a_overlap == true ? framework.overlap_host : 1;
     const double experts =
-        job.padded_experts ? 0 : p.expert_layers * framework.expert_host_s * overhead;
+        job.padded_experts ? 0 : p.expert_layers * framework.expert_host_s * overhead * beside;
     const double launches = p.kernels * framework.host_launch_s + experts;
     const double host = std::max(0.0, launches - kernels - ep);
     out.part(StepPhase::matrix) += matrix;
@@ -180,6 +181,24 @@ ShardTraffic shard_traffic(const LayerQuery& q, const StageParameters& p) {
           .scatter = train * both(workload::Collective::reduce_scatter, f.reduce_bytes)};
 }
 
+// Hybrid sharding (HSDP): shard sets of a few ranks each hold a whole model, and sum their shares
+// of the gradients with one another once a step, partly behind the last backward pass.
+double hybrid_exposed(const LayerQuery& q, const StageParameters& p, const StageTimes& slowest) {
+  const workload::GroupShape& all = q.groups.dp;
+  const workload::GroupShape set = shard_group(q.job, all);
+  if (q.layout.sharding != catalog::Sharding::zero3 || set.ranks >= all.ranks ||
+      q.job.task == TrainingTask::lora) {
+    return 0;
+  }
+  const int sets = std::max(1, all.ranks / set.ranks);
+  const workload::GroupShape across{.ranks = sets,
+                                    .per_domain = std::clamp(all.per_domain / set.ranks, 1, sets)};
+  const double reduce =
+      q.source.collective_seconds({workload::Collective::all_reduce,
+                                   Bytes(p.dense * q.framework.reduce_bytes / set.ranks), across});
+  return std::max(0.0, reduce - q.framework.dp_overlap * (slowest.dgrad + slowest.wgrad));
+}
+
 // Once-a-step gradient reduction and parameter gather of replicated weights.
 double replica_exposed(const LayerQuery& q, const StageParameters& p, const StageTimes& slowest,
                        double& all) {
@@ -223,9 +242,10 @@ StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer&
   const Composed first = composer.compose(stages.first);
   const Composed middle = l.pp > 2 ? composer.compose(stages.middle) : Composed{};
   const Composed last = l.pp > 1 ? composer.compose(stages.last) : Composed{};
-  const PipelineTime pipeline =
-      pipeline_time({first.times, middle.times, last.times, l.pp}, m, l.vp,
-                    l.vp > 1 ? catalog::Schedule::interleaved : l.schedule);
+  const PipelineTime pipeline = pipeline_time(
+      {first.times, middle.times, last.times, l.pp}, m, l.vp,
+      l.vp > 1 && l.schedule != catalog::Schedule::dualpipe ? catalog::Schedule::interleaved
+                                                            : l.schedule);
   const Composed& slow = pipeline.slowest == SlowestStage::first    ? first
                          : pipeline.slowest == SlowestStage::middle ? middle
                                                                     : last;
@@ -236,7 +256,8 @@ StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer&
   const auto set = [&e](StepPhase p, double v) { e.parts[static_cast<std::size_t>(p)] += v; };
   set(StepPhase::bubble, pipeline.bubble);
   double replica_all = 0;
-  const double dp = replica_exposed(q, fullest, slow.times, replica_all);
+  const double dp =
+      replica_exposed(q, fullest, slow.times, replica_all) + hybrid_exposed(q, fullest, slow.times);
   set(StepPhase::dp, dp);
   const double optimizer = optimizer_cost(q, fullest).seconds;
   set(StepPhase::optimizer, optimizer);

@@ -147,5 +147,84 @@ TEST(Layout, ThatDoesNotDivideIsRefusedWithAReason) {
   EXPECT_EQ(refuse_layout(job, kPublished), std::nullopt);
 }
 
+// What a graph holds takes no host time: the whole step none, the mixer's launches some.
+TEST(Step, AGraphTakesHostTimeAway) {
+  TrainingJob job{.model = mixtral(), .sequence = 512, .batch = 8, .gpus = 8};
+  const Layout l{.dp = 8, .ep = 8};
+  const FrameworkModel f{.expert_host_s = 5e-3, .router_share = 0.3, .host_launch_s = 5e-4};
+  const double eager = seconds(job, l, {}, f);
+  job.recipe.graph = {.told = true, .mixer = true, .router = true};
+  const double partial = seconds(job, l, {}, f);
+  job.recipe.graph = {.told = true, .whole_step = true};
+  const double whole = seconds(job, l, {}, f);
+  EXPECT_LT(partial, 0.95 * eager);
+  EXPECT_LT(whole, 0.8 * partial);
+  EXPECT_NEAR(whole, seconds(job, l, {}, {}), 1e-9);
+}
+
+// Dispatch through the collective library sends every copy of a token; limited routing few.
+TEST(Step, DispatchersDifferInWhatCrossesTheNetwork) {
+  TrainingJob job{.model = mixtral(), .sequence = 4096, .batch = 32, .gpus = 32, .scaleup = 8};
+  job.model.experts = 64;
+  job.model.top_k = 8;
+  job.model.expert_ffn = 2048;
+  const Layout l{.dp = 32, .ep = 32};
+  const auto with = [&](Dispatcher d) {
+    job.recipe.dispatcher = d;
+    return seconds(job, l, {});
+  };
+  EXPECT_LT(with(Dispatcher::deepep), 0.95 * with(Dispatcher::all_to_all));
+  const double free = with(Dispatcher::deepep);
+  job.model.expert_groups = 4;
+  job.model.expert_groups_per_token = 1;
+  EXPECT_LT(with(Dispatcher::deepep), free);
+}
+
+// Shard sets of a node gather inside it and sum their gradients across: faster than one set of all
+// where the network is slow, and no more so than a free network would make it.
+TEST(Step, HybridShardingStaysInsideTheNode) {
+  TrainingJob job{.model = gpt(32, 4096, 32), .sequence = 2048, .batch = 64, .gpus = 64};
+  const Layout l{.dp = 64, .sharding = catalog::Sharding::zero3};
+  const Roofline slow{.nic = 5e9};
+  const double all = seconds(job, l, slow);
+  job.shard_group = 8;
+  const double hybrid = seconds(job, l, slow);
+  EXPECT_LT(hybrid, 0.8 * all);
+  EXPECT_GT(hybrid, seconds(job, l, Roofline{.nic = 5e12}));
+}
+
+TEST(Step, NamedModulesRepeatWhatTheyName) {
+  TrainingJob job{.model = mixtral(), .sequence = 4096, .batch = 8, .gpus = 8};
+  Layout l{.dp = 8, .ep = 8};
+  const double none = seconds(job, l, {});
+  l.recompute = catalog::Recompute::selective;
+  job.recipe.recompute = {.named = true, .activation = true};
+  const double activation = seconds(job, l, {});
+  job.recipe.recompute = {.named = true, .experts = true};
+  const double experts = seconds(job, l, {});
+  EXPECT_GT(activation, none);
+  EXPECT_GT(experts, 1.1 * activation);
+}
+
+// A scan costs with the tokens, attention with their square.
+TEST(Step, AHybridGrowsSlowerWithTheSequence) {
+  TrainingJob job{.model = gpt(48, 4096, 32), .sequence = 8192, .batch = 4, .gpus = 1};
+  const Layout l{.sharding = catalog::Sharding::none};
+  const auto growth = [&] {
+    job.sequence = 8192;
+    const double once = seconds(job, l, {});
+    job.sequence = 32768;
+    return seconds(job, l, {}) / once;
+  };
+  const double attention = growth();
+  job.model.state_space_layers = 22;
+  job.model.mlp_only_layers = 22;
+  job.model.scan_heads = 128;
+  job.model.scan_head_dim = 64;
+  job.model.scan_state = 128;
+  job.model.scan_groups = 8;
+  EXPECT_LT(growth(), 0.8 * attention);
+}
+
 }  // namespace
 }  // namespace orrery::training

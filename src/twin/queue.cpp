@@ -10,8 +10,6 @@ using cluster::JobIndex;
 using cluster::QueuedJob;
 using cluster::RunningEnd;
 
-enum Kind : std::uint32_t { kDecide, kEligible, kAlarm };
-
 }  // namespace
 
 Queue::Queue(sim::Kernel& kernel, cluster::NodePool pool, QueueOptions options, QueuePort& port)
@@ -19,7 +17,7 @@ Queue::Queue(sim::Kernel& kernel, cluster::NodePool pool, QueueOptions options, 
       pool_(std::move(pool)),
       options_(std::move(options)),
       port_(port),
-      pass_(options_.backfill) {}
+      policy_(cluster::make_policy(options_.backfill, options_.periodic)) {}
 
 std::optional<JobIndex> Queue::submit(const JobRequest& request) {
   const auto partition = static_cast<std::size_t>(request.partition);
@@ -44,17 +42,22 @@ std::optional<JobIndex> Queue::submit(const JobRequest& request) {
   job.partition = static_cast<std::uint16_t>(request.partition);
   job.qos = static_cast<std::uint16_t>(request.qos);
   job.user = request.user;
+  job.tier = static_cast<std::uint8_t>(request.tier);
   tags_[index] = request.tag;
   enqueue(index);
   return index;
 }
 
+bool Queue::comes_before(JobIndex a, JobIndex b) const {
+  if (jobs_[a].tier != jobs_[b].tier) return jobs_[a].tier > jobs_[b].tier;
+  return jobs_[a].priority > jobs_[b].priority;
+}
+
 // Equals keep the order in which they came; most jobs go to the end.
 void Queue::enqueue(JobIndex job) {
-  const double priority = jobs_[job].priority;
   auto at = waiting_.end();
   const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
-  while (at != begin && jobs_[*(at - 1)].priority < priority) --at;
+  while (at != begin && comes_before(job, *(at - 1))) --at;
   waiting_.insert(at, job);
   states_[job] = State::waiting;
   decide_later();
@@ -72,7 +75,11 @@ void Queue::decide_later() {
 }
 
 void Queue::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
-  if (kind == kEligible) return enqueue(static_cast<JobIndex>(data));
+  if (kind == kEligible) {
+    // What a policy had promised it before its first start holds no more.
+    ++surprises_;
+    return enqueue(static_cast<JobIndex>(data));
+  }
   if (kind == kAlarm) return decide_later();
   is_deciding_later_ = false;
   decide();
@@ -83,20 +90,39 @@ cluster::QueueView Queue::view() const {
           .jobs = jobs_,
           .waiting = std::span(waiting_).subspan(first_),
           .running = running_,
-          .partitions = options_.partitions};
+          .partitions = options_.partitions,
+          .surprises = surprises_};
 }
 
 void Queue::decide() {
   if (waiting() == 0) return;
   starts_.clear();
-  pass_.decide(view(), pool_, starts_);
+  policy_->decide(view(), pool_, starts_);
   if (!starts_.jobs.empty()) apply(starts_);
+  if (options_.preemption) preempt_for_waiting();
   set_alarm();
+}
+
+// The first jobs of a higher tier that found no room take it from lower ones, and start at once.
+void Queue::preempt_for_waiting() {
+  while (waiting() > 0) {
+    const JobIndex job = waiting_[first_];
+    if (jobs_[job].tier == 0) return;
+    const auto plan = cluster::choose_victims(job, view(), pool_, *options_.preemption);
+    if (!plan || plan->victims.empty()) return;
+    for (const JobIndex victim : plan->victims) {
+      if (states_[victim] == State::running) stop(victim, StopCause::preempted);
+    }
+    starts_.clear();
+    if (!pool_.place(jobs_[job].ask, view().mask_of(jobs_[job]), where_)) return;
+    starts_.add(job, where_, pool_);
+    apply(starts_);
+  }
 }
 
 // A policy that has promised a time looks again when it comes.
 void Queue::set_alarm() {
-  const sim::SimTime wake = pass_.wake();
+  const sim::SimTime wake = policy_->wake();
   if (wake == alarm_at_ || wake <= kernel_.now()) return;
   kernel_.cancel(alarm_);
   alarm_at_ = wake;
@@ -149,6 +175,7 @@ void Queue::release(JobIndex index) {
   pool_.give(job.shares);
   job.shares.clear();
   const sim::SimTime end = job.started + job.limit;
+  if (end != kernel_.now()) ++surprises_;
   auto at = std::ranges::lower_bound(running_, end, {}, &RunningEnd::end);
   while (at->job != index) ++at;
   running_.erase(at);
@@ -170,7 +197,11 @@ void Queue::finish(JobIndex job) {
 void Queue::cancel(JobIndex job) {
   assert(states_[job] != State::none);
   if (states_[job] == State::running) release(job);
-  if (states_[job] == State::waiting) remove_waiting(job);
+  if (states_[job] == State::waiting) {
+    remove_waiting(job);
+    ++surprises_;
+    decide_later();
+  }
   if (states_[job] == State::delayed) kernel_.cancel(timers_[job]);
   forget(job);
 }
@@ -191,6 +222,7 @@ void Queue::preempt(JobIndex job) {
 void Queue::node_down(int node) {
   if (!pool_.is_up(node)) return;
   pool_.set_up(node, false);
+  ++surprises_;
   hit_.clear();
   for (const RunningEnd& end : running_) {
     const auto& shares = jobs_[end.job].shares;
@@ -205,6 +237,7 @@ void Queue::node_down(int node) {
 
 void Queue::node_up(int node) {
   pool_.set_up(node, true);
+  ++surprises_;
   decide_later();
 }
 
@@ -212,6 +245,7 @@ void Queue::set_priority(JobIndex job, double priority) {
   jobs_[job].priority = priority;
   if (states_[job] != State::waiting) return;
   remove_waiting(job);
+  ++surprises_;
   enqueue(job);
 }
 

@@ -13,11 +13,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "cluster/backfill.h"
+#include "cluster/preemption.h"
+#include "cluster/promise_pass.h"
 #include "cluster/wait_reason.h"
 #include "sim/kernel.h"
 
@@ -46,7 +48,8 @@ class QueuePort {
 struct JobRequest {
   cluster::GpuAsk ask;
   sim::SimTime limit;   // the owner's estimate of the run time, at the most
-  double priority = 0;  // higher goes first; equals in the order they came
+  int tier = 0;         // higher goes before all lower ones, and may preempt them
+  double priority = 0;  // within a tier; equals in the order they came
   int partition = 0;
   int qos = 0;
   std::uint32_t user = 0;
@@ -55,7 +58,9 @@ struct JobRequest {
 
 struct QueueOptions {
   cluster::BackfillVariant backfill = cluster::BackfillVariant::easy;
-  std::vector<cluster::NodeMask> partitions{};  // none: one that has every node
+  cluster::PeriodicBounds periodic{};                    // of the slurm variant
+  std::vector<cluster::NodeMask> partitions{};           // none: one that has every node
+  std::optional<cluster::PreemptionRules> preemption{};  // none: nobody is preempted
   Seconds requeue_delay;  // until a job that lost its place may start again (Slurm: about 120 s)
 };
 
@@ -80,6 +85,10 @@ class Queue final : public sim::EventHandler {
   const cluster::QueuedJob& job(cluster::JobIndex job) const { return jobs_[job]; }
   bool is_running(cluster::JobIndex job) const;
   std::size_t waiting() const { return waiting_.size() - first_; }
+  std::span<const cluster::JobIndex> waiting_jobs() const {
+    return std::span(waiting_).subspan(first_);
+  }
+  std::uint64_t tag(cluster::JobIndex job) const { return tags_[job]; }
   std::size_t running() const { return running_count_; }
   // Why a waiting job waits, and what would start it.
   cluster::WaitAnswer why(cluster::JobIndex job) const;
@@ -88,10 +97,13 @@ class Queue final : public sim::EventHandler {
 
  private:
   enum class State : std::uint8_t { none, waiting, delayed, running };
+  enum Kind : std::uint32_t { kDecide, kEligible, kAlarm };
 
   void decide();
   void decide_later();
   void set_alarm();
+  void preempt_for_waiting();
+  bool comes_before(cluster::JobIndex a, cluster::JobIndex b) const;
   void apply(const cluster::Starts& starts);
   void drop_started(const cluster::Starts& starts);
   void enqueue(cluster::JobIndex job);
@@ -105,7 +117,8 @@ class Queue final : public sim::EventHandler {
   cluster::NodePool pool_;
   QueueOptions options_;
   QueuePort& port_;
-  cluster::QueuePass pass_;
+  std::unique_ptr<cluster::QueuePolicy> policy_;
+  std::uint64_t surprises_ = 0;
   std::vector<cluster::QueuedJob> jobs_;
   std::vector<State> states_;
   std::vector<std::uint64_t> tags_;
@@ -117,6 +130,7 @@ class Queue final : public sim::EventHandler {
   std::size_t running_count_ = 0;
   cluster::Starts starts_;
   std::vector<cluster::JobIndex> hit_;  // by a lost node
+  std::vector<cluster::NodeShare> where_;
   bool is_deciding_later_ = false;
   sim::TimerId alarm_;
   sim::SimTime alarm_at_ = sim::SimTime::never();

@@ -38,10 +38,12 @@ class Owner final : public QueuePort, public sim::EventHandler {
     queue_.emplace(kernel, std::move(pool), std::move(options), *this);
   }
 
-  std::size_t add(double when, int gpus, double length, double limit = 0, double priority = 0) {
+  std::size_t add(double when, int gpus, double length, double limit = 0, double priority = 0,
+                  int tier = 0) {
     books_.push_back({.gpus = gpus, .length = length});
     asks_.push_back({.ask = {.gpus = gpus},
                      .limit = at(limit > 0 ? limit : length),
+                     .tier = tier,
                      .priority = priority,
                      .tag = books_.size() - 1});
     kernel_.schedule(at(when), sim::EventRank::start, *this, 0, books_.size() - 1);
@@ -110,12 +112,12 @@ class Owner final : public QueuePort, public sim::EventHandler {
   std::int64_t gpu_seconds_ = 0;
 };
 
-QueueOptions with(BackfillVariant v) { return {.backfill = v}; }
+QueueOptions under(BackfillVariant v) { return {.backfill = v}; }
 
 TEST(Queue, StartsInOrderAndBackfills) {
   for (const bool easy : {false, true}) {
     sim::Kernel kernel;
-    Owner owner(kernel, NodePool({4}), with(easy ? BackfillVariant::easy : BackfillVariant::fifo));
+    Owner owner(kernel, NodePool({4}), under(easy ? BackfillVariant::easy : BackfillVariant::fifo));
     owner.add(0, 3, 100);
     const auto wide = owner.add(1, 4, 10);
     const auto brief_one = owner.add(2, 1, 50);
@@ -127,7 +129,7 @@ TEST(Queue, StartsInOrderAndBackfills) {
 
 TEST(Queue, JobsThatEndTogetherFreeTheirGpusTogether) {
   sim::Kernel kernel;
-  Owner owner(kernel, NodePool({2}), with(BackfillVariant::easy));
+  Owner owner(kernel, NodePool({2}), under(BackfillVariant::easy));
   owner.add(0, 1, 100);
   owner.add(0, 1, 100);
   const auto wide = owner.add(1, 2, 10);
@@ -139,7 +141,7 @@ TEST(Queue, JobsThatEndTogetherFreeTheirGpusTogether) {
 
 TEST(Queue, PriorityGoesFirstAndEqualsKeepTheirOrder) {
   sim::Kernel kernel;
-  Owner owner(kernel, NodePool({1}), with(BackfillVariant::fifo));
+  Owner owner(kernel, NodePool({1}), under(BackfillVariant::fifo));
   owner.add(0, 1, 10);
   const auto a = owner.add(1, 1, 10);
   const auto b = owner.add(2, 1, 10);
@@ -150,7 +152,7 @@ TEST(Queue, PriorityGoesFirstAndEqualsKeepTheirOrder) {
 
 TEST(Queue, ALostNodeStopsTheWholeGangAndItComesBack) {
   sim::Kernel kernel;
-  QueueOptions options = with(BackfillVariant::fifo);
+  QueueOptions options = under(BackfillVariant::fifo);
   options.requeue_delay = seconds(120);
   Owner owner(kernel, NodePool({8, 8, 8}), options);
   const auto gang = owner.add(0, 16, 1000);
@@ -161,9 +163,26 @@ TEST(Queue, ALostNodeStopsTheWholeGangAndItComesBack) {
   EXPECT_EQ(owner.books()[gang].finishes, 1);
 }
 
+TEST(Queue, AHigherTierTakesGpusOfALowerOneAndTheyComeBack) {
+  sim::Kernel kernel;
+  QueueOptions options = under(BackfillVariant::easy);
+  options.preemption = cluster::PreemptionRules{};
+  options.requeue_delay = seconds(120);
+  Owner owner(kernel, NodePool({8, 8}), options);
+  const auto old = owner.add(0, 8, 1000);
+  const auto young = owner.add(10, 8, 1000);
+  const auto urgent = owner.add(50, 8, 100, 0, 0, 1);
+  kernel.run();
+  EXPECT_EQ(owner.books()[urgent].started, at(50));
+  EXPECT_EQ(owner.books()[old].stops, 0);
+  EXPECT_EQ(owner.books()[young].stops, 1);  // it had done less
+  EXPECT_EQ(owner.books()[young].started, at(170));
+  EXPECT_EQ(owner.books()[young].finishes, 1);
+}
+
 TEST(Queue, SaysWhyAJobWaits) {
   sim::Kernel kernel;
-  Owner owner(kernel, NodePool({4, 4}), with(BackfillVariant::easy));
+  Owner owner(kernel, NodePool({4, 4}), under(BackfillVariant::easy));
   owner.add(0, 3, 100);
   owner.add(0, 3, 200);
   const auto wide = owner.add(1, 8, 10);
@@ -188,23 +207,26 @@ TEST(Queue, SaysWhyAJobWaits) {
 // Owner), no job lost or finished twice, GPU-seconds conserved.
 TEST(Queue, KeepsItsBooksUnderFaults) {
   for (const auto& row : words_of(BackfillVariant{}).rows()) {
-    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       SCOPED_TRACE(std::string(row.word) + " seed " + std::to_string(seed));
       RandomStream random(seed, "test/queue");
       const auto rule = static_cast<PlacementRule>(seed % 3);
-      QueueOptions options = with(row.value);
+      QueueOptions options = under(row.value);
       options.requeue_delay = seconds(static_cast<double>(seed % 2) * 30);
+      if (seed > 3) options.preemption = cluster::PreemptionRules{};
       sim::Kernel kernel(seed);
       Owner owner(kernel, NodePool(std::vector<int>(9, 8), rule, cluster::even_tree(9, 3, 2)),
                   options);
       double now = 0;
-      for (int i = 0; i < 400; ++i) {
+      for (int i = 0; i < 120; ++i) {
         now += random.exponential(20);
         const int gpus = 1 + static_cast<int>(random.below(random.below(5) == 0 ? 72 : 8));
         const double length = 1 + std::floor(random.exponential(200));
-        owner.add(std::floor(now), gpus, length, length * (1 + std::floor(random.uniform() * 3)));
+        const int tier = random.below(10) == 0 ? 1 : 0;
+        owner.add(std::floor(now), gpus, length, length * (1 + std::floor(random.uniform() * 3)), 0,
+                  tier);
       }
-      for (int i = 0; i < 60; ++i) {
+      for (int i = 0; i < 25; ++i) {
         const double when = std::floor(random.uniform() * now);
         const auto node = random.below(9);
         kernel.schedule(at(when), sim::EventRank::control, owner, 2, node);

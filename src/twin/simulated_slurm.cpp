@@ -1,6 +1,7 @@
 #include "twin/simulated_slurm.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace orrery::twin {
 namespace {
@@ -16,8 +17,11 @@ SimulatedSlurm::SimulatedSlurm(sim::Kernel& kernel, const SimulatedOptions& opti
   for (int i = 1; i <= options.nodes; ++i) {
     const std::string name = "n" + std::to_string(i);
     nodes_[name].view.name = name;
+    nodes_[name].number = i;
     order_.push_back(name);
   }
+  controller_since_ = now();
+  save_state();
   kernel_.schedule(kernel_.now(), sim::EventRank::control, *this, kPass);
 }
 
@@ -28,6 +32,7 @@ std::string SimulatedSlurm::submit(int nodes) {
   job.view = {.id = id, .eligible = now()};
   job.number = number;
   job.wanted = nodes;
+  saved_.jobs[id] = job;  // a submission is answered when it is saved
   return id;
 }
 
@@ -38,6 +43,76 @@ std::vector<std::string> SimulatedSlurm::jobs() const {
 }
 
 void SimulatedSlurm::lose_controller(Seconds span) { away_until_ = now() + span; }
+void SimulatedSlurm::hang_fence(const std::string& node) { nodes_.at(node).fence_hangs = true; }
+
+void SimulatedSlurm::kill_controller(Seconds span) {
+  is_killed_ = true;
+  away_until_ = now() + span;
+  kernel_.schedule(kernel_.now().after(span), sim::EventRank::control, *this, kReturn);
+}
+
+void SimulatedSlurm::save_state() {
+  saved_at_ = now();
+  saved_.jobs = jobs_;
+  for (const auto& [name, node] : nodes_) saved_.nodes[name] = node.view;
+}
+
+bool SimulatedSlurm::run_lives(const Job& job) const {
+  return !job.runs.empty() && job.runs.back().end == Seconds();
+}
+
+// What is remembered goes back; what runs where, and who is dead, does not.
+void SimulatedSlurm::restore_state() {
+  is_killed_ = false;
+  controller_since_ = now();
+  for (auto& [id, job] : jobs_) {
+    const Job& old = saved_.jobs.at(id);
+    kernel_.cancel(job.settled);
+    job.view = old.view;
+    job.requeue_after = old.requeue_after;
+    job.after = old.after;
+    job.avoids = old.avoids;
+    if (job.view.phase == failure::JobPhase::starting) settle_after(job, options_.starting);
+    const bool waits_for_dead = std::ranges::any_of(job.view.nodes, [this](const auto& name) {
+      return nodes_.at(name).dead && !saved_.nodes.at(name).down;
+    });
+    if (job.view.phase == failure::JobPhase::completing && !waits_for_dead) {
+      settle_after(job, options_.completing);
+    }
+  }
+  for (auto& [name, node] : nodes_) {
+    const failure::FenceState fence = node.view.fence;  // not the controller's
+    node.view = saved_.nodes.at(name);
+    node.view.fence = fence;
+  }
+  save_state();
+  kernel_.schedule(kernel_.now(), sim::EventRank::finish, *this, kRegister);
+  kernel_.schedule(kernel_.now().after(options_.timeout), sim::EventRank::finish, *this, kTimeout);
+}
+
+// Nodes say what they run: a run that the controller does not know is killed, one that it knows and
+// no node has is requeued, where all its nodes answered.
+void SimulatedSlurm::register_nodes() {
+  for (auto& [id, job] : jobs_) {
+    const bool shown = job.view.phase == failure::JobPhase::running ||
+                       job.view.phase == failure::JobPhase::starting;
+    const bool is_known = shown && run_lives(job) && job.runs.back().restarts == job.view.restarts;
+    if (run_lives(job) && !is_known) job.runs.back().end = now();
+    const bool all_answer = std::ranges::none_of(
+        job.view.nodes, [this](const auto& name) { return nodes_.at(name).dead; });
+    if (shown && !is_known && all_answer) end_run(job, true, failure::JobPhase::failed);
+  }
+  for (auto& [name, node] : nodes_) {
+    if (node.dead && !node.view.down) node.view.silent = true;
+  }
+}
+
+void SimulatedSlurm::declare_dead() {
+  for (auto& [name, node] : nodes_) {
+    if (node.dead && !node.view.down) fail_node(name);
+  }
+}
+
 void SimulatedSlurm::lose_answers(int orders) { answers_to_lose_ = orders; }
 
 void SimulatedSlurm::place(const std::string& job, std::vector<std::string> nodes) {
@@ -73,8 +148,21 @@ void SimulatedSlurm::lose_jobs_on(const std::string& node) {
 void SimulatedSlurm::fail_node(const std::string& name) {
   Node& node = nodes_.at(name);
   node.dead = true;
+  for (auto& [id, job] : jobs_) {
+    const bool is_on = run_lives(job) && std::ranges::find(job.runs.back().nodes, name) !=
+                                             job.runs.back().nodes.end();
+    if (is_on) job.runs.back().end = now();
+  }
+  if (!controller_runs()) return;
   node.view.down = true;
+  node.view.silent = false;
   lose_jobs_on(name);
+  for (auto& [id, job] : jobs_) {
+    const bool is_on = std::ranges::find(job.view.nodes, name) != job.view.nodes.end();
+    if (is_on && job.view.phase == failure::JobPhase::completing) {
+      settle_after(job, options_.completing);
+    }
+  }
 }
 
 void SimulatedSlurm::flap_node(const std::string& name) { lose_jobs_on(name); }
@@ -94,7 +182,7 @@ void SimulatedSlurm::break_node(const std::string& name) {
 }
 
 void SimulatedSlurm::repair_node(const std::string& name) {
-  nodes_.at(name) = {.view = {.name = name}};
+  nodes_.at(name) = {.view = {.name = name}, .number = nodes_.at(name).number};
 }
 
 void SimulatedSlurm::return_node(const std::string& name) {
@@ -148,7 +236,7 @@ void SimulatedSlurm::start_job(Job& job, const std::vector<std::string>& nodes) 
   job.next_place.clear();
   job.view.nodes = nodes;
   job.view.phase = failure::JobPhase::starting;
-  job.runs.push_back({.start = now(), .end = {}, .nodes = nodes});
+  job.runs.push_back({.start = now(), .end = {}, .nodes = nodes, .restarts = job.view.restarts});
   settle_after(job, options_.starting);
 }
 
@@ -189,15 +277,40 @@ void SimulatedSlurm::settle(Job& job) {
 }
 
 void SimulatedSlurm::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
-  if (kind == kSettled) return settle(jobs_.at(std::to_string(data)));
-  schedule_pass();
+  switch (kind) {
+    case kSettled:
+      if (controller_runs()) settle(jobs_.at(std::to_string(data)));
+      return;
+    case kFenced: {
+      Node& node = nodes_.at("n" + std::to_string(data));
+      node.dead = true;
+      node.zombie_job.clear();
+      node.view.fence = failure::FenceState::off;
+      return;
+    }
+    case kReturn:
+      return restore_state();
+    case kRegister:
+      return register_nodes();
+    case kTimeout:
+      return declare_dead();
+    default:
+      break;
+  }
+  if (controller_runs()) {
+    schedule_pass();
+    if (now() - saved_at_ >= options_.save) save_state();
+  }
   kernel.schedule(kernel.now().after(options_.scheduling), sim::EventRank::control, *this, kPass);
 }
 
 Result<failure::ClusterLook> SimulatedSlurm::look() {
   if (now() < away_until_) return refused("no answer in time");
-  failure::ClusterLook view{.now = now()};
-  for (const auto& [id, job] : jobs_) view.jobs.push_back(job.view);
+  failure::ClusterLook view{.now = now(), .controller_since = controller_since_};
+  for (const auto& [id, job] : jobs_) {
+    view.jobs.push_back(job.view);
+    view.jobs.back().avoids.assign(job.avoids.begin(), job.avoids.end());
+  }
   for (const auto& [name, node] : nodes_) view.nodes.push_back(node.view);
   return view;
 }
@@ -224,8 +337,11 @@ Result<void> SimulatedSlurm::carry_out(const failure::RecoveryAction& action) {
       node.view.drained = true;
       break;
     case failure::ActionKind::fence_node:
-      node.dead = true;
-      node.zombie_job.clear();
+      node.view.fence = failure::FenceState::under_way;
+      if (!std::exchange(node.fence_hangs, false)) {
+        kernel_.schedule(kernel_.now().after(options_.fencing), sim::EventRank::finish, *this,
+                         kFenced, static_cast<std::uint64_t>(node.number));
+      }
       break;
     case failure::ActionKind::down_node:
       fail_node(found->first);

@@ -4,6 +4,9 @@
 // What it copies was seen on Slurm 22.05: a job whose node goes down completes on its other nodes,
 // then waits for a begin time 121 s ahead; a begin time set while it completes is lost; with
 // ReturnToService=2 a node that still answers is back at once. Jobs take the lowest free nodes.
+// Its controller saves its state every few seconds. One that dies comes back with what it saved:
+// orders of after are undone, a run that it does not know is killed when its nodes register, one
+// that is gone is shown running until its node has not answered for the timeout.
 // It keeps every run of every job, so that one can ask whether two ever overlapped. It is a process
 // on the kernel's clock; its scheduler wakes for ever, so run the kernel with a limit.
 //
@@ -15,6 +18,8 @@
 //   crash_job        followed by its node's failure within RecoveryPolicy::blame
 //   silence_node     with a fence; the job moves after the node is surely off
 //   lose_controller  looks and orders fail for a while, jobs run on; recovery waits as long
+//   kill_controller  the same, and the state goes back to the last save
+//   hang_fence       a fence never ends, or fails: its node's jobs wait, no others do
 //   lose_answers     an order is carried out and reported as failed; it may come again
 //   the driver dies between any two calls and starts again from its journal
 // Survivable without the job: the driver must say so and leave the rest well.
@@ -41,6 +46,9 @@ struct SimulatedOptions {
   Seconds completing = seconds(0.3);  // on healthy nodes
   Seconds scheduling = seconds(0.5);  // between two passes of the scheduler
   Seconds starting = seconds(0.1);    // from allocation to a running job
+  Seconds fencing = seconds(1);       // from the order to a node that is surely off
+  Seconds save = seconds(5);          // between two saves of the controller's state
+  Seconds timeout = seconds(60);      // from the last answer of a node to down
   Seconds epoch = seconds(1'700'000'000);
 };
 
@@ -66,8 +74,10 @@ class SimulatedSlurm final : public failure::RecoveryPort, public sim::EventHand
   void finish_job(const std::string& job);   // completes
   void requeue_job(const std::string& job);  // by a person
 
-  void lose_controller(Seconds span);  // looks and orders fail until then
-  void lose_answers(int orders);       // the next so many are carried out and reported as failed
+  void lose_controller(Seconds span);        // looks and orders fail until then
+  void kill_controller(Seconds span);        // is back after it, with the state of its last save
+  void hang_fence(const std::string& node);  // the node's next fence never ends
+  void lose_answers(int orders);  // the next so many are carried out and reported as failed
 
   Result<failure::ClusterLook> look() override;
   Result<void> act(const failure::RecoveryAction& action) override;
@@ -78,6 +88,7 @@ class SimulatedSlurm final : public failure::RecoveryPort, public sim::EventHand
     Seconds start;
     Seconds end;  // 0: runs still
     std::vector<std::string> nodes;
+    int restarts = 0;
   };
   const std::vector<Run>& runs(const std::string& job) const { return jobs_.at(job).runs; }
   bool knows(const std::string& job) const { return jobs_.contains(job); }
@@ -87,7 +98,7 @@ class SimulatedSlurm final : public failure::RecoveryPort, public sim::EventHand
   const std::vector<std::string>& overlaps() const { return overlaps_; }
 
  private:
-  enum Kind : std::uint32_t { kPass, kSettled };
+  enum Kind : std::uint32_t { kPass, kSettled, kFenced, kReturn, kRegister, kTimeout };
   struct Job {
     failure::JobView view;
     int number = 0;
@@ -101,10 +112,23 @@ class SimulatedSlurm final : public failure::RecoveryPort, public sim::EventHand
   };
   struct Node {
     failure::NodeView view;
-    bool dead = false;       // does not answer and runs nothing
+    int number = 0;
+    bool dead = false;  // does not answer and runs nothing
+    bool fence_hangs = false;
     std::string zombie_job;  // silent: a job that may still run there
   };
 
+  struct Saved {
+    std::map<std::string, Job> jobs;
+    std::map<std::string, failure::NodeView> nodes;
+  };
+
+  bool controller_runs() const { return now() >= away_until_ || !is_killed_; }
+  void save_state();
+  void restore_state();
+  void register_nodes();
+  void declare_dead();
+  bool run_lives(const Job& job) const;
   void schedule_pass();
   void start_job(Job& job, const std::vector<std::string>& nodes);
   void settle(Job& job);
@@ -118,6 +142,10 @@ class SimulatedSlurm final : public failure::RecoveryPort, public sim::EventHand
   sim::Kernel& kernel_;
   SimulatedOptions options_;
   Seconds away_until_;
+  Seconds controller_since_;
+  bool is_killed_ = false;
+  Seconds saved_at_;
+  Saved saved_;
   int answers_to_lose_ = 0;
   std::map<std::string, Job> jobs_;
   std::map<std::string, Node> nodes_;

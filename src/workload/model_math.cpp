@@ -16,8 +16,25 @@ double attention_parameters(const catalog::ModelShape& m) {
   return query + latent + up + a * m.v_head_dim * h;
 }
 
-double mlp_parameters(const catalog::ModelShape& m, double width) {
-  return (m.gated_mlp ? 3 : 2) * m.hidden * width;
+double mlp_parameters(const catalog::ModelShape& m, double hidden, double width) {
+  return (m.gated_mlp ? 3 : 2) * hidden * width;
+}
+
+double scan_parameters(const catalog::ModelShape& m) {
+  const double inner = m.scan_heads * m.scan_head_dim;
+  return m.hidden * (3 * inner + 2 * m.scan_groups * m.scan_state + m.scan_heads);
+}
+
+// Of a hybrid's layers, the share that has an MLP or experts.
+double feeding_share(const catalog::ModelShape& m) {
+  return m.mlp_only_layers > 0 ? static_cast<double>(m.mlp_only_layers) / m.layers : 1;
+}
+
+double mixer_parameters(const catalog::ModelShape& m) {
+  if (!m.has_scan()) return attention_parameters(m);
+  return (m.attention_layers() * attention_parameters(m) +
+          m.state_space_layers * scan_parameters(m)) /
+         m.layers;
 }
 
 // Query-key products plus values of one token at the end of a forward pass over `sequence`.
@@ -44,25 +61,28 @@ int moe_layer_count(const catalog::ModelShape& m) {
 int dense_layer_count(const catalog::ModelShape& m) { return m.layers - moe_layer_count(m); }
 
 int full_attention_layer_count(const catalog::ModelShape& m) {
-  if (m.sliding_window <= 0) return m.layers;
+  if (m.sliding_window <= 0) return m.attention_layers();
   return m.full_attention_every > 0 ? m.layers / m.full_attention_every : 0;
 }
 int windowed_layer_count(const catalog::ModelShape& m) {
-  return m.layers - full_attention_layer_count(m);
+  return m.attention_layers() - full_attention_layer_count(m);
 }
 
 ParameterCount count_parameters(const catalog::ModelShape& m) {
   ParameterCount c;
   c.embedding = m.vocab * m.hidden;
   c.output_head = m.tied_embeddings ? 0 : c.embedding;
-  c.attention = attention_parameters(m);
-  c.dense_mlp = mlp_parameters(m, m.ffn);
+  const double feeding = feeding_share(m);
+  c.attention = mixer_parameters(m);
+  c.dense_mlp = feeding * mlp_parameters(m, m.hidden, m.ffn);
   c.norms = 2 * m.hidden;
   if (m.is_moe()) {
-    c.expert = mlp_parameters(m, m.expert_ffn);
+    const double inside = m.expert_hidden > 0 ? m.expert_hidden : m.hidden;
+    c.expert = feeding * mlp_parameters(m, inside, m.expert_ffn);
     const double shared = m.shared_expert_ffn > 0 ? m.shared_expert_ffn : m.expert_ffn;
-    c.shared_experts = m.shared_experts * mlp_parameters(m, shared);
-    c.router = m.hidden * m.experts;
+    c.shared_experts = feeding * m.shared_experts * mlp_parameters(m, m.hidden, shared);
+    if (m.expert_hidden > 0) c.shared_experts += feeding * 2 * m.hidden * inside;
+    c.router = feeding * m.hidden * m.experts;
   }
   const double dense = dense_layer_count(m) * c.dense_layer();
   const double moe = moe_layer_count(m);
@@ -81,11 +101,11 @@ Bytes kv_bytes_per_token(const catalog::ModelShape& m, catalog::Dtype dtype) {
   const double elements = m.attention == catalog::AttentionKind::mla
                               ? m.kv_lora_rank + m.qk_rope_dim
                               : 2 * m.kv_heads * m.head_dim;
-  return Bytes(m.layers * elements * bytes_per_element(dtype));
+  return Bytes(m.attention_layers() * elements * bytes_per_element(dtype));
 }
 
 Bytes kv_bytes(const catalog::ModelShape& m, double tokens, catalog::Dtype dtype) {
-  const Bytes layer_token = kv_bytes_per_token(m, dtype) / std::max(1, m.layers);
+  const Bytes layer_token = kv_bytes_per_token(m, dtype) / std::max(1, m.attention_layers());
   const double kept = m.sliding_window > 0 ? std::min(tokens, m.sliding_window) : tokens;
   return layer_token * (full_attention_layer_count(m) * tokens + windowed_layer_count(m) * kept);
 }

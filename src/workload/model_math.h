@@ -7,7 +7,8 @@
 //
 // Sources: the published config.json fields; MLA as in DeepSeek-V2 (arXiv 2405.04434); the counts
 // give MLPerf Storage's 69.88 B, 405.85 B and 1183.19 B. Biases, learned positions and query/key
-// norms (below 0.1 %) are left out. State-space layers are not counted: callers refuse them.
+// norms (below 0.1 %) are left out. Of hybrid models the parts of a layer are means over all
+// layers: a state-space mixer counts h (2 H P + 2 G N + H) + H P h beside attention.
 #pragma once
 
 #include "base/quantity.h"

@@ -5,8 +5,11 @@
 namespace orrery::workload {
 namespace {
 
-constexpr double kHalf = 2;    // bytes of a 16-bit element
-constexpr double kSingle = 4;  // bytes of an fp32 element
+constexpr double kHalf = 2;            // bytes of a 16-bit element
+constexpr double kSingle = 4;          // bytes of an fp32 element
+constexpr double kRouterPasses = 6;  // over the scores of all experts, in each direction
+constexpr double kScanChunk = 128;     // tokens between two stored states of a scan
+constexpr double kScanBackward = 2.5;  // traffic of the backward scan over the forward one
 
 double quantise_traffic(catalog::Precision p, const KernelStyle& style) {
   switch (p) {
@@ -47,6 +50,7 @@ struct Builder {
   double pointwise = 1;
   double copy_bytes = 1;  // of a quantised element
   double quantise = 0;
+  bool adapters = true;  // beside the products that are listed now
   catalog::Dtype dtype = catalog::Dtype::bf16;
   catalog::Dtype wide = catalog::Dtype::bf16;  // of what stays in 16 bits
 
@@ -91,7 +95,7 @@ struct Builder {
     dgrad.add(Gemm{rows, in, out, d, GemmPass::dgrad, groups});
     if (!split.frozen) {
       wgrad.add(Gemm{in, out, rows, d, GemmPass::wgrad, groups});
-    } else if (groups == 1) {
+    } else if (groups == 1 && adapters) {
       adapter(rows, in, out);
     }
   }
@@ -244,8 +248,34 @@ void mlp(Builder& b, double rows, double width, bool input_quantised, SavedBytes
   saved[Saved::mlp_activation] += rows * width * b.saved_element;
 }
 
+void scan_mixer(Builder& b, LayerWork& work) {
+  const catalog::ModelShape& m = b.m;
+  const double t = b.tokens;
+  const double heads = m.scan_heads / b.split.tp;
+  const double inner = heads * m.scan_head_dim;
+  const double shared = 2 * std::max(1.0, m.scan_groups / b.split.tp) * m.scan_state;
+  const double in = 2 * inner + shared + heads;
+  b.linear(t, m.hidden, in);
+  const double mixed = t * (inner + shared) * kHalf;
+  b.pass(b.forward, mixed, mixed);
+  b.pass(b.dgrad, 2 * mixed, mixed);
+  // States of each chunk are made, passed on and read again; inputs are read for both.
+  const double x = t * inner * kHalf;
+  const double states = t / kScanChunk * inner * m.scan_state * kSingle;
+  const double read = (2 * (x + t * shared * kHalf) + 2 * states) * b.style.scan_traffic;
+  const double written = (x + 2 * states) * b.style.scan_traffic;
+  b.forward.add(MemoryPass{Bytes(read), Bytes(written)});
+  b.dgrad.add(MemoryPass{Bytes(read * kScanBackward), Bytes(written * kScanBackward)});
+  b.pass(b.forward, 2 * x, x);  // gate and norm
+  b.pass(b.dgrad, 3 * x, 2 * x);
+  b.linear(t, inner, m.hidden);
+  work.saved[Saved::qkv] += t * in * kHalf + mixed;
+  work.saved[Saved::attention_output] += x * (1 + b.copy_bytes / kHalf);
+}
+
 void experts(Builder& b, LayerWork& work) {
   const catalog::ModelShape& m = b.m;
+  const double width_in = m.expert_hidden > 0 ? m.expert_hidden : m.hidden;
   const double tokens = b.tokens / b.split.tp;  // each rank routes its own share
   const double rows = tokens * m.top_k * b.split.imbalance;
   const double local = std::max(1.0, static_cast<double>(m.experts) / b.split.ep);
@@ -253,19 +283,34 @@ void experts(Builder& b, LayerWork& work) {
   b.dgrad_passes = &work.expert_dgrad;
   b.plain_linear(tokens, m.hidden, m.experts);
   const double scores = tokens * m.experts * kSingle;
-  b.pass(b.forward, 2 * scores, scores);
-  b.pass(b.dgrad, 2 * scores, scores);
+  // Scores in fp32, their bias, the choice, the map of who goes where and the balance loss are each
+  // a pass over tokens x experts.
+  b.pass(b.forward, kRouterPasses * scores, kRouterPasses * scores);
+  b.pass(b.dgrad, kRouterPasses * scores, kRouterPasses * scores);
+  if (m.expert_hidden > 0) {
+    b.linear(tokens, m.hidden, width_in);
+    b.linear(tokens, width_in, m.hidden);
+  }
   // Permute for dispatch, sort by expert on arrival, and both again on the way back.
-  const double moved = rows * m.hidden * kHalf * b.style.permute_traffic;
+  const double moved = rows * width_in * kHalf * b.style.permute_traffic;
   for (int i = 0; i < 2; ++i) {
     work.expert_forward.add(MemoryPass{Bytes(moved), Bytes(moved)});
     work.expert_dgrad.add(MemoryPass{Bytes(moved), Bytes(moved)});
   }
   const double up = b.mlp_inputs() * m.expert_ffn;
-  b.linear(rows / local, m.hidden, up, local);
+  b.linear(rows / local, width_in, up, local);
   b.activation(rows * m.expert_ffn);
-  b.linear(rows / local, m.expert_ffn, m.hidden, local);
-  work.saved[Saved::routed_tokens] += rows * m.hidden * b.saved_element;
+  const double activated = rows * m.expert_ffn * kHalf * b.pointwise;
+  work.expert_activation.add(MemoryPass{Bytes(b.mlp_inputs() * activated), Bytes(activated)});
+  if (m.biased_experts) {
+    // Bias added to what goes up, the clamp, and bias added to what comes down; backward sums each.
+    const double wide = rows * up * kHalf;
+    const double narrow = rows * width_in * kHalf;
+    b.pass(b.forward, 2 * wide + narrow, 2 * wide + narrow);
+    b.pass(b.dgrad, 3 * wide + 2 * narrow, wide + narrow);
+  }
+  b.linear(rows / local, m.expert_ffn, width_in, local);
+  work.saved[Saved::routed_tokens] += rows * width_in * b.saved_element;
   work.saved[Saved::mlp_up] += rows * up * kHalf;
   work.saved[Saved::mlp_activation] += rows * m.expert_ffn * b.saved_element;
   b.forward_passes = &b.forward;
@@ -274,7 +319,7 @@ void experts(Builder& b, LayerWork& work) {
     const double width = m.shared_expert_ffn > 0 ? m.shared_expert_ffn : m.expert_ffn;
     mlp(b, b.tokens, m.shared_experts * width / b.split.tp, false, work.saved);
   }
-  work.messages.ep_tensor = Bytes(rows * m.hidden * kHalf);
+  work.messages.ep_tensor = Bytes(rows * width_in * kHalf);
 }
 
 }  // namespace
@@ -336,6 +381,13 @@ double SavedBytes::total() const {
   return sum;
 }
 
+std::array<LayerShare, 3> hybrid_parts(const catalog::ModelShape& m, LayerKind kind) {
+  const double feeding = m.mlp_only_layers > 0 ? m.mlp_only_layers : m.layers;
+  return {{{LayerKind::state_space, static_cast<double>(m.state_space_layers)},
+           {LayerKind::attention, static_cast<double>(m.attention_layers())},
+           {kind == LayerKind::moe ? LayerKind::experts : LayerKind::mlp, feeding}}};
+}
+
 void fill_layer_work(const catalog::ModelShape& model, LayerKind kind, bool windowed,
                      const LayerSplit& split, const KernelStyle& style, LayerWork& work) {
   work.forward.clear();
@@ -343,32 +395,53 @@ void fill_layer_work(const catalog::ModelShape& model, LayerKind kind, bool wind
   work.wgrad.clear();
   work.attention_core.clear();
   work.latent_up.clear();
+  work.norms.clear();
+  work.expert_activation.clear();
   work.expert_forward.clear();
   work.expert_dgrad.clear();
   work.saved = {};
   work.messages = {};
   Builder b(model, split, style, work.forward, work.dgrad, work.wgrad);
   const double stream = b.local_tokens * model.hidden;
-  b.norm(b.local_tokens, model.hidden);
-  if (model.attention == catalog::AttentionKind::mla) {
-    mla_attention(b, work);
-  } else {
-    gqa_attention(b, windowed, work);
+  const bool routed = kind == LayerKind::moe || kind == LayerKind::experts;
+  const bool mixes = kind != LayerKind::mlp && kind != LayerKind::experts;
+  const bool feeds = kind != LayerKind::state_space && kind != LayerKind::attention;
+  const double blocks = mixes && feeds ? 2 : 1;
+  if (mixes) {
+    b.norm(b.local_tokens, model.hidden);
+    if (kind == LayerKind::state_space) {
+      scan_mixer(b, work);
+    } else if (model.attention == catalog::AttentionKind::mla) {
+      mla_attention(b, work);
+    } else {
+      gqa_attention(b, windowed, work);
+    }
+    b.residual(b.local_tokens);
+    work.saved[Saved::norm_output] = stream * b.saved_element;
   }
-  b.residual(b.local_tokens);
-  b.norm(b.local_tokens, model.hidden);
-  if (kind == LayerKind::moe) {
-    experts(b, work);
-  } else {
-    mlp(b, b.tokens, model.ffn / split.tp, false, work.saved);
+  work.mixer_forward = work.forward.size();
+  work.mixer_dgrad = work.dgrad.size();
+  work.mixer_wgrad = work.wgrad.size();
+  const double norm = stream * kHalf * b.pointwise;
+  for (int i = 0; i < static_cast<int>(blocks); ++i) {
+    work.norms.add(MemoryPass{Bytes(norm), Bytes(norm)});
   }
-  b.residual(b.local_tokens);
-  work.saved[Saved::layer_input] = 2 * stream * kHalf;  // the input of each norm
-  work.saved[Saved::norm_output] = stream * b.saved_element;
-  work.saved[Saved::mlp_input] = stream * b.saved_element;
-  if (style.dropout) work.saved[Saved::dropout_masks] = 2 * stream;
+  if (feeds) {
+    b.adapters = split.adapters_on_mlp;
+    b.norm(b.local_tokens, model.hidden);
+    if (routed) {
+      experts(b, work);
+    } else {
+      mlp(b, b.tokens, model.ffn / split.tp, false, work.saved);
+    }
+    b.residual(b.local_tokens);
+    work.saved[Saved::mlp_input] = stream * b.saved_element;
+  }
+  work.saved[Saved::layer_input] = blocks * stream * kHalf;  // the input of each norm
+  if (style.dropout) work.saved[Saved::dropout_masks] = blocks * stream;
   work.messages.tp_tensor = Bytes(b.tokens * model.hidden * kHalf);
-  work.messages.tp_exchanges = kind == LayerKind::moe && model.shared_experts == 0 ? 1 : 2;
+  work.messages.tp_exchanges = routed && model.shared_experts == 0 ? blocks - 1 : blocks;
+  if (!mixes || kind == LayerKind::state_space) return;
   const Heads heads = heads_of_rank(model, split);
   work.messages.cp_tensor = Bytes(2 * b.tokens * heads.kv * model.head_dim * kHalf);
   if (model.attention == catalog::AttentionKind::mla) {

@@ -9,6 +9,8 @@
 // T = b s / c tokens of one rank; tensor parallelism divides heads and widths by t, sequence
 // parallelism divides what lies between the products by t (Korthikanti et al., arXiv 2205.05198).
 // Experts see T k / t rows each rank, in E / e products. Flash attention recomputes its scores.
+// A state-space mixer (Mamba-2, arXiv 2405.21060) is one wide product, a short convolution, a scan
+// in chunks of 128 that is counted as passes over its inputs and its states, and one product out.
 // Left out: dropout (its mask is counted where `dropout` says so), biases, embedding noise.
 #pragma once
 
@@ -47,6 +49,7 @@ struct KernelStyle {
   double quantise_nv = 1.5;
   double pointwise_traffic = 1;  // of the least traffic
   double permute_traffic = 1;    // MoE dispatch and combine, of the least traffic
+  double scan_traffic = 1;       // of a state-space scan, of the least traffic
   double loss_bytes = 16;        // device traffic for each logit, forward and backward
 };
 
@@ -58,11 +61,13 @@ struct LayerSplit {
   int ep = 1;
   bool sequence_parallel = true;
   catalog::Precision precision = catalog::Precision::bf16;
-  double imbalance = 1;  // rows of the fullest expert rank over the mean
-  bool frozen = false;   // LoRA: adapters beside every product get gradients, its weights none
+  double imbalance = 1;          // rows of the fullest expert rank over the mean
+  bool frozen = false;           // LoRA: adapters get gradients, the products' own weights none
+  bool adapters_on_mlp = false;  // beside the MLP's products as beside attention's
 };
 
-enum class LayerKind { dense, moe };
+// The last four are one mixer each, as hybrid models have them.
+enum class LayerKind { dense, moe, state_space, attention, mlp, experts };
 
 // What backward needs again. Named, so that a memory report can say what fills the device.
 enum class Saved {
@@ -127,7 +132,20 @@ struct LayerWork {
   // Forward kernels that kinds of selective recompute repeat; full recompute repeats all forward.
   OpList attention_core;
   OpList latent_up;  // products that make queries, keys and values from MLA's latents
+  OpList norms;
+  OpList expert_activation;
+  // Entries of forward, dgrad and wgrad that belong to the mixer; the rest feeds.
+  int mixer_forward = 0;
+  int mixer_dgrad = 0;
+  int mixer_wgrad = 0;
 };
+
+// A hybrid's layers by kind of mixer; `kind` says what its feeding layers are.
+struct LayerShare {
+  LayerKind kind = LayerKind::dense;
+  double layers = 0;
+};
+std::array<LayerShare, 3> hybrid_parts(const catalog::ModelShape& model, LayerKind kind);
 
 // Overwrites `work`. `windowed`: the layer's attention is cut by the model's sliding window.
 void fill_layer_work(const catalog::ModelShape& model, LayerKind kind, bool windowed,

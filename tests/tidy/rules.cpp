@@ -185,7 +185,9 @@ const std::vector<HeavyHeader>& heavy_headers() {
       {"netdb", {"net"}},
       {"sys/un", {"net"}},
       {"jpeglib", {"src/agent/jpeg_decode.cpp"}},
-      {"liburing", {"src/agent/io_ring.cpp"}}};
+      {"liburing", {"src/agent/io_ring.cpp"}},
+      {"rocksdb/", {"src/store/rocks_metadata.cpp"}},
+      {"isa-l", {"src/store/erasure.cpp", "src/s3/checksum.cpp"}}};
   return kHeavy;
 }
 
@@ -230,8 +232,9 @@ RoomTable architecture() {
   table["net"] = {};
   table["s3"] = {"net"};
   table["agent"] = with({"s3", "net"}, layers);
+  table["store"] = with({"s3", "net", "storage"}, below);
   table["server"] = with({"net", "s3", "emit", "agent", "report"}, table["report"]);
-  table["cli"] = with({"server"}, table["server"]);
+  table["cli"] = with({"server", "store"}, table["server"]);
   return table;
 }
 

@@ -18,12 +18,14 @@ class Session {
   file = $state('');
   version = $state('');
   verdict = $state.raw<Verdict | null>(null);
+  before = $state.raw<Verdict | null>(null); // of the text before the edits
+  can_save = $state(false); // a file is served, and not the sample
   diagnostics = $state.raw<Diagnostic[]>([]);
   failure = $state(''); // a fault that is not the design's
   pending = $state(false);
   ready = $state(false);
   latency_ms = $state(0); // of the newest verdict, from the keystroke to the answer
-  served = '';
+  served = $state(''); // what the file held when the page was loaded, or saved since
   private asked_at = 0;
   private retries = 0;
 
@@ -41,6 +43,7 @@ class Session {
       this.version = info.version;
       this.file = info.design?.file ?? '';
       this.served = info.design?.text ?? '';
+      this.can_save = !info.sample;
     } catch (error) {
       this.failure = describe(error);
       // A page that is left while it asks would keep an empty text for the one that comes after it.
@@ -50,6 +53,41 @@ class Session {
     this.origin = shared ?? (same_origin ? sessionStorage.getItem(kOriginKey)! : this.served);
     this.put(shared ?? kept ?? this.served, 0);
     this.ready = true;
+    if (this.edited) void this.review_origin();
+  }
+
+  // What the figures were before the edits, where the page was loaded with edits in it.
+  private async review_origin() {
+    const origin = this.origin;
+    try {
+      const verdict = await review(origin);
+      if (origin === this.origin) this.before = verdict;
+    } catch {
+      this.before = null; // an origin with faults has no figures to compare with
+    }
+  }
+
+  // Into the file that is served. What is there then is where the next edits begin.
+  async save() {
+    try {
+      await post('save', { text: this.text, before: this.served });
+      this.served = this.text;
+      this.origin = this.text;
+      this.before = this.verdict;
+      sessionStorage.setItem(kOriginKey, this.origin);
+    } catch (error) {
+      this.failure = describe(error);
+    }
+  }
+
+  // What a fix would add to the cost of a year; null where that cannot be said.
+  async price_of({ path, value }: Edit, signal?: AbortSignal): Promise<number | null> {
+    const cost = (v: Verdict | null) =>
+      v?.sections.find((s) => s.layer === 'cost')?.figures.annual_usd_per_year?.value ?? null;
+    const now = cost(this.verdict);
+    if (now === null) return null;
+    const after = cost(await review((await post('edit', { design: this.text, path, value }, signal)).text, signal));
+    return after === null ? null : after - now;
   }
 
   // New text: kept for this tab and sent for review.
@@ -66,6 +104,7 @@ class Session {
   // Another design altogether: a template, the served file, an example.
   open(text: string) {
     this.origin = text;
+    this.before = null;
     this.put(text, 0);
   }
 
@@ -92,6 +131,7 @@ class Session {
 
   private accept(verdict: Verdict) {
     this.verdict = verdict;
+    if (!this.edited) this.before = verdict;
     this.diagnostics = [];
     this.retries = 0;
   }

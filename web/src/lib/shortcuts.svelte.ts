@@ -52,7 +52,8 @@ class Shortcuts {
     this.pending_at = event.timeStamp;
     const match = [...this.page, ...this.global].find((s) => s.keys === sequence);
     if (!match) return;
-    event.preventDefault();
+    // Escape stays the browser's too: it closes the dialog that is open.
+    if (name !== 'escape') event.preventDefault();
     this.pending = '';
     match.run();
   }

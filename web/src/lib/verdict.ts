@@ -93,6 +93,29 @@ export function figure_at(verdict: Verdict, address: string): Figure | null {
   return null;
 }
 
+// "was 19.8 MUSD/y, +25 %" where a figure differs from what it was; empty where it does not.
+export function change_of(before: Figure | null, now: Figure): string {
+  if (!before || before.value === now.value) return '';
+  const relative = before.value ? now.value / before.value - 1 : 0;
+  if (before.shown === now.shown && Math.abs(relative) < 0.0005) return '';
+  const sign = relative > 0 ? '+' : '−';
+  return `was ${before.shown}${before.value ? `, ${sign}${digits(Math.abs(relative) * 100, 2)} %` : ''}`;
+}
+
+// The figure that an input of another is, so that it can be asked "why?" in turn.
+export function input_address(verdict: Verdict, input: { name: string; value: string }, from: string): string {
+  const wanted = input.name.toLowerCase();
+  for (const section of verdict.sections) {
+    for (const [key, figure] of Object.entries(section.figures)) {
+      const address = address_of(section, key);
+      if (address === from || figure.shown !== input.value) continue;
+      const label = figure.label.toLowerCase();
+      if (label === wanted || label.includes(wanted) || wanted.includes(label)) return address;
+    }
+  }
+  return '';
+}
+
 // "±15 %", "−25 +90 %", or nothing where the figure is exact.
 export function spread(figure: { value: number; low: number; high: number }): string {
   if (!figure.value || figure.low === figure.high) return '';

@@ -77,6 +77,7 @@ export function create_editor(options: EditorOptions): EditorHandle {
         highlightActiveLine(),
         history(),
         drawSelection(),
+        EditorView.lineWrapping, // End stays in sight of the keys
         indentOnInput(),
         indentUnit.of('  '),
         bracketMatching(),

@@ -1,0 +1,115 @@
+#include "cluster/profile.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace orrery::cluster {
+
+using sim::SimTime;
+
+void FreeProfile::reset(SimTime now, const NodePool& pool) {
+  probe_ = pool;
+  nodes_ = static_cast<std::size_t>(pool.nodes());
+  times_.assign(1, now);
+  free_.resize(nodes_);
+  for (std::size_t n = 0; n < nodes_; ++n) {
+    const int node = static_cast<int>(n);
+    free_[n] = pool.is_up(node) ? pool.free_on(node) : 0;
+  }
+}
+
+void FreeProfile::advance(SimTime now) {
+  std::size_t past = 0;
+  while (past + 1 < times_.size() && times_[past + 1] <= now) ++past;
+  times_.erase(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(past));
+  free_.erase(free_.begin(), free_.begin() + static_cast<std::ptrdiff_t>(past * nodes_));
+  times_.front() = now;
+}
+
+std::size_t FreeProfile::step_at(SimTime t) {
+  const auto after = std::ranges::upper_bound(times_, t);
+  const auto step = static_cast<std::size_t>(after - times_.begin());
+  if (step == 0) return 0;
+  if (times_[step - 1] == t) return step - 1;
+  times_.insert(after, t);
+  const auto from = static_cast<std::ptrdiff_t>((step - 1) * nodes_);
+  // The new step has what the one it was cut from has.
+  free_.insert(free_.begin() + from, nodes_, 0);
+  std::copy_n(free_.begin() + from + static_cast<std::ptrdiff_t>(nodes_), nodes_,
+              free_.begin() + from);
+  return step;
+}
+
+void FreeProfile::add(SimTime from, SimTime until, std::span<const NodeShare> shares, int sign) {
+  if (until <= from) return;
+  const std::size_t first = step_at(std::max(from, times_.front()));
+  const std::size_t last = until.is_never() ? times_.size() : step_at(until);
+  for (std::size_t step = first; step < last; ++step) {
+    for (const NodeShare& s : shares) {
+      free_[step * nodes_ + static_cast<std::size_t>(s.node)] += sign * s.gpus;
+    }
+  }
+}
+
+void FreeProfile::give_from(SimTime from, std::span<const NodeShare> shares) {
+  add(from, SimTime::never(), shares, +1);
+}
+
+void FreeProfile::take_between(SimTime from, SimTime until, std::span<const NodeShare> shares) {
+  add(from, until, shares, -1);
+}
+
+void FreeProfile::give_between(SimTime from, SimTime until, std::span<const NodeShare> shares) {
+  add(from, until, shares, +1);
+}
+
+bool FreeProfile::holds(SimTime from, SimTime length, std::span<const NodeShare> shares) const {
+  const SimTime until = from + length;
+  for (std::size_t step = 0; step < times_.size() && times_[step] < until; ++step) {
+    if (step + 1 < times_.size() && times_[step + 1] <= from) continue;
+    for (const NodeShare& s : shares) {
+      if (free_of(step)[s.node] < s.gpus) return false;
+    }
+  }
+  return true;
+}
+
+// A step that has too little cannot lie in the window: the next start is behind it.
+SimTime FreeProfile::find_counted(int gpus, SimTime length, SimTime latest) const {
+  for (std::size_t first = 0; first < times_.size() && times_[first] <= latest;) {
+    const SimTime until = times_[first] + length;
+    std::size_t step = first;
+    while (step < times_.size() && times_[step] < until && free_[step] >= gpus) ++step;
+    if (step == times_.size() || times_[step] >= until) {
+      // A length of nothing still needs its GPUs at its start.
+      if (step > first) return times_[first];
+      if (free_[first] >= gpus) return times_[first];
+    }
+    first = step + 1;
+  }
+  return SimTime::never();
+}
+
+SimTime FreeProfile::find(const GpuAsk& ask, SimTime length, const NodeMask* allowed,
+                          SimTime latest, std::vector<NodeShare>& where) {
+  where.clear();
+  if (probe_.is_plain()) {
+    const SimTime at = find_counted(ask.gpus, length, latest);
+    if (!at.is_never()) where.push_back({.node = 0, .gpus = ask.gpus});
+    return at;
+  }
+  for (std::size_t first = 0; first < times_.size() && times_[first] <= latest; ++first) {
+    // Most starts are ruled out by the count alone.
+    if (std::accumulate(free_of(first), free_of(first) + nodes_, 0) < ask.gpus) continue;
+    const SimTime until = times_[first] + length;
+    least_.assign(free_of(first), free_of(first) + nodes_);
+    for (std::size_t step = first + 1; step < times_.size() && times_[step] < until; ++step) {
+      for (std::size_t n = 0; n < nodes_; ++n) least_[n] = std::min(least_[n], free_of(step)[n]);
+    }
+    probe_.assign_free(least_);
+    if (probe_.place(ask, allowed, where)) return times_[first];
+  }
+  return SimTime::never();
+}
+
+}  // namespace orrery::cluster

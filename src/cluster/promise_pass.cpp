@@ -1,0 +1,186 @@
+#include "cluster/promise_pass.h"
+
+#include <algorithm>
+
+namespace orrery::cluster {
+namespace {
+
+using sim::SimTime;
+
+// A job that has passed its limit is expected to end at any moment; its GPUs are not free now.
+constexpr SimTime kAnyMoment = SimTime::nanoseconds(1'000'000'000);
+
+void expect_ends(const QueueView& view, const Starts& starts, FreeProfile& profile,
+                 const auto& rounded) {
+  for (const RunningEnd& end : view.running) {
+    const SimTime when = std::max(rounded(end.end), view.now + kAnyMoment);
+    profile.give_from(end.end > view.now ? rounded(end.end) : when, view.job(end.job).shares);
+  }
+  for (const Starts::One& one : starts.jobs) {
+    profile.give_from(rounded(view.now + view.job(one.job).limit), starts.of(one));
+  }
+}
+
+bool has_started(const Starts& starts, JobIndex job) {
+  return std::ranges::any_of(starts.jobs, [job](const Starts::One& o) { return o.job == job; });
+}
+
+}  // namespace
+
+ConservativePass::Kept* ConservativePass::kept_for(JobIndex job, const QueueView& view) {
+  if (kept_.size() <= job) kept_.resize(job + 1);
+  Kept& kept = kept_[job];
+  if (kept.submitted != view.job(job).submitted) kept.is_valid = false;
+  return &kept;
+}
+
+void ConservativePass::promise(JobIndex job, const QueueView& view) {
+  const QueuedJob& asked = view.job(job);
+  Kept& kept = *kept_for(job, view);
+  kept.submitted = asked.submitted;
+  kept.at = profile_.find(asked.ask, asked.limit, view.mask_of(asked), SimTime::never(), where_);
+  kept.is_valid = !kept.at.is_never();
+  kept.shares.assign(where_.begin(), where_.end());
+  if (kept.is_valid) profile_.take_between(kept.at, kept.at + asked.limit, kept.shares);
+}
+
+// Old promises are laid down first, so that nobody who moves forward takes another's place.
+void ConservativePass::rebuild(const QueueView& view, const NodePool& pool) {
+  profile_.reset(view.now, pool);
+  expect_ends(view, {}, profile_, [](SimTime t) { return t; });
+  for (const JobIndex job : view.waiting) {
+    Kept& kept = *kept_for(job, view);
+    if (!kept.is_valid) continue;
+    kept.at = std::max(kept.at, view.now);
+    kept.is_valid = profile_.holds(kept.at, view.job(job).limit, kept.shares);
+    if (kept.is_valid) profile_.take_between(kept.at, kept.at + view.job(job).limit, kept.shares);
+  }
+  // Each round moves some job forward; a job behind it may have made room for one before it.
+  for (bool has_moved = true; has_moved;) {
+    has_moved = false;
+    for (const JobIndex job : view.waiting) {
+      const Kept& kept = *kept_for(job, view);
+      const SimTime before = kept.is_valid ? kept.at : SimTime::never();
+      if (kept.is_valid) profile_.give_between(kept.at, kept.at + view.job(job).limit, kept.shares);
+      promise(job, view);
+      has_moved = has_moved || kept.at < before;
+    }
+  }
+}
+
+void ConservativePass::start_due(const QueueView& view, NodePool& pool, Starts& starts) {
+  next_due_ = SimTime::never();
+  for (const JobIndex job : view.waiting) {
+    Kept& kept = *kept_for(job, view);
+    if (!kept.is_valid) continue;
+    const bool is_admitted = view.gate == nullptr || view.gate->admits(view.job(job));
+    if (kept.at > view.now || !is_admitted) {
+      if (kept.at > view.now) next_due_ = std::min(next_due_, kept.at);
+      continue;
+    }
+    kept.is_valid = false;
+    starts.add(job, kept.shares, pool);
+    if (view.gate != nullptr) view.gate->started(view.job(job));
+  }
+}
+
+void ConservativePass::decide(const QueueView& view, NodePool& pool, Starts& starts) {
+  const bool is_overdue = !view.running.empty() && view.running.front().end < view.now;
+  if (!is_built_ || surprises_ != view.surprises || is_overdue || view.gate != nullptr) {
+    rebuild(view, pool);
+    is_built_ = true;
+    surprises_ = view.surprises;
+  } else {
+    profile_.advance(view.now);
+    for (const JobIndex job : view.waiting) {
+      if (!kept_for(job, view)->is_valid) promise(job, view);
+    }
+  }
+  start_due(view, pool, starts);
+}
+
+SimTime ConservativePass::promised(JobIndex job) const {
+  return job < kept_.size() && kept_[job].is_valid ? kept_[job].at : SimTime::never();
+}
+
+SimTime SlurmPass::cut(SimTime t) const {
+  if (t.is_never()) return t;
+  const std::int64_t step = bounds_.resolution.ns();
+  return step > 0 ? SimTime::nanoseconds(t.ns() / step * step) : t;
+}
+
+// The main scheduler: a job that finds no room closes its partition for those behind it.
+void SlurmPass::start_in_order(const QueueView& view, NodePool& pool, Starts& starts) {
+  blocked_.assign(std::max<std::size_t>(1, view.partitions.size()), 0);
+  std::size_t open = blocked_.size();
+  for (const JobIndex index : view.waiting) {
+    if (open == 0) return;
+    const QueuedJob& job = view.job(index);
+    std::uint8_t& is_blocked = blocked_[view.partitions.empty() ? 0 : job.partition];
+    if (is_blocked != 0) continue;
+    if (view.gate != nullptr && !view.gate->admits(job)) continue;
+    if (pool.place(job.ask, view.mask_of(job), where_)) {
+      starts.add(index, where_, pool);
+      if (view.gate != nullptr) view.gate->started(job);
+    } else {
+      is_blocked = 1;
+      --open;
+    }
+  }
+}
+
+void SlurmPass::look_ahead(const QueueView& view, NodePool& pool, Starts& starts) {
+  profile_.reset(view.now, pool);
+  // Ends are cut down, as the reservations are: both lie on the grid. None lies in the past.
+  expect_ends(view, starts, profile_,
+              [&](SimTime t) { return std::max(cut(t), view.now + kAnyMoment); });
+  expected_.clear();
+  int tested = 0;
+  for (const JobIndex index : view.waiting) {
+    if (has_started(starts, index)) continue;
+    if (++tested > bounds_.max_job_test) return;
+    const QueuedJob& job = view.job(index);
+    if (view.gate != nullptr && !view.gate->admits(job)) continue;
+    const SimTime at =
+        profile_.find(job.ask, job.limit, view.mask_of(job), view.now + bounds_.window, where_);
+    if (at.is_never()) continue;
+    if (at <= view.now) {
+      starts.add(index, where_, pool);
+      if (view.gate != nullptr) view.gate->started(job);
+      const Starts::One& one = starts.jobs.back();
+      profile_.take_between(view.now, std::max(cut(view.now + job.limit), view.now + kAnyMoment),
+                            starts.of(one));
+    } else {
+      profile_.take_between(std::max(cut(at), view.now + kAnyMoment), cut(at + job.limit), where_);
+      expected_.push_back({.job = index, .at = at});
+    }
+  }
+}
+
+void SlurmPass::decide(const QueueView& view, NodePool& pool, Starts& starts) {
+  start_in_order(view, pool, starts);
+  const bool is_period = !next_.is_never() && view.now >= next_;
+  if (is_period) {
+    look_ahead(view, pool, starts);
+    next_ = SimTime::never();
+    if (starts.jobs.empty()) return;
+  }
+  // Something happened: the next period has work.
+  const std::int64_t step = std::max<std::int64_t>(1, bounds_.interval.ns());
+  next_ = SimTime::nanoseconds((view.now.ns() / step + 1) * step);
+}
+
+SimTime SlurmPass::promised(JobIndex job) const {
+  for (const Expected& e : expected_) {
+    if (e.job == job) return e.at;
+  }
+  return SimTime::never();
+}
+
+std::unique_ptr<QueuePolicy> make_policy(BackfillVariant variant, const PeriodicBounds& bounds) {
+  if (variant == BackfillVariant::conservative) return std::make_unique<ConservativePass>();
+  if (variant == BackfillVariant::slurm) return std::make_unique<SlurmPass>(bounds);
+  return std::make_unique<QueuePass>(variant);
+}
+
+}  // namespace orrery::cluster

@@ -1,0 +1,230 @@
+// Services of the design: what answers requests, how many of it, who may reach it, and the buckets
+// that it and the runs use.
+//
+// A service is a Deployment of the planned replicas, a Service before it, a HorizontalPodAutoscaler
+// between what the mean traffic needs and what the peak does, and a disruption budget. Scaling
+// follows requests that wait, since accelerators look busy at any load. A tenant that asks to be
+// isolated gets a NetworkPolicy: its pods speak among themselves, to DNS, and to nobody else.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "design/names.h"
+#include "emit/escape.h"
+#include "emit/kubernetes_parts.h"
+#include "emit/stamp.h"
+
+namespace orrery::emit {
+namespace {
+
+constexpr std::string_view kAppLabel = "app.kubernetes.io/name";
+constexpr int kPort = 8000;  // of vllm's and other engines' OpenAI interface
+// Requests that wait in one replica before another is started; vllm exports it by this name.
+constexpr std::string_view kWaiting = "vllm:num_requests_waiting";
+constexpr int kWaitingTarget = 2;
+// Weights of tens of gigabytes are read before the first answer.
+constexpr int kStartupProbes = 120;
+constexpr int kProbeSeconds = 10;
+
+int replicas_of(const plan::ServeView& s) {
+  return std::max(1, static_cast<int>(std::ceil(s.replicas - 1e-9)));
+}
+
+// What the mean traffic needs: the peak's replicas over the peak factor, and two where one may
+// fail.
+int least_replicas(const plan::ServeView& s) {
+  const double peak = s.rate > PerSecond(0) ? s.peak / s.rate : 1;
+  const int needed = static_cast<int>(std::ceil(s.replicas_needed / std::max(1.0, peak) - 1e-9));
+  return std::clamp(needed, replicas_of(s) > 1 ? 2 : 1, replicas_of(s));
+}
+
+void add_resources(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& s) {
+  const auto at = std::ranges::find(plan.hosts.fleets, s.fleet, &HostFleet::view);
+  const KubeFleet& fleet = plan.fleets[static_cast<std::size_t>(at - plan.hosts.fleets.begin())];
+  yaml.begin("resources").begin("limits");
+  if (fleet.resources.empty()) {
+    yaml.comment("No accelerator here: give it the cores that one replica needs.");
+    yaml.text("cpu", "1");
+  } else {
+    yaml.number(fleet.resources.begin()->first, s.devices_per_replica);
+  }
+  yaml.end().end();
+}
+
+void add_probe(YamlWriter& yaml, std::string_view key, int failures) {
+  yaml.begin(key).begin("httpGet").text("path", "/health").number("port", kPort).end();
+  yaml.number("periodSeconds", kProbeSeconds).number("failureThreshold", failures).end();
+}
+
+std::vector<std::string> engine_arguments(const plan::ServeView& s) {
+  if (s.serve->engine != "vllm" || s.model == nullptr) return {};
+  std::vector<std::string> out = {"--model", s.serve->model, "--tensor-parallel-size",
+                                  std::to_string(s.devices_per_replica / std::max(1, s.serve->pp))};
+  if (s.serve->pp > 1) {
+    out.insert(out.end(), {"--pipeline-parallel-size", std::to_string(s.serve->pp)});
+  }
+  if (s.serve->max_batch) {
+    out.insert(out.end(), {"--max-num-seqs", std::to_string(*s.serve->max_batch)});
+  }
+  if (s.serve->prefix_cache) out.emplace_back("--enable-prefix-caching");
+  if (s.serve->chunked_prefill) out.emplace_back("--enable-chunked-prefill");
+  return out;
+}
+
+void add_deployment(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& s,
+                    const ObjectHead& head) {
+  open_object(yaml, plan, head);
+  yaml.begin("spec").number("replicas", replicas_of(s));
+  yaml.begin("selector").begin("matchLabels").text(kAppLabel, head.name).end().end();
+  yaml.begin("strategy").text("type", "RollingUpdate").begin("rollingUpdate");
+  yaml.comment("No second set of accelerators waits for a rollout.");
+  yaml.number("maxSurge", 0).number("maxUnavailable", 1).end().end();
+  yaml.begin("template").begin("metadata").begin("labels").text(kAppLabel, head.name);
+  yaml.end().end().begin("spec");
+  yaml.begin("nodeSelector").text(kFleetLabel, s.fleet->fleet->name).end();
+  yaml.begin("containers").item().text("name", "serve");
+  yaml.comment("Your image; the arguments are those of the plan.");
+  yaml.text("image", fmt::format("example.invalid/{}:1",
+                                 nearest_name(s.serve->engine, NameRule::dns_label)));
+  if (const auto arguments = engine_arguments(s); !arguments.empty()) yaml.texts("args", arguments);
+  yaml.begin("ports").item().text("name", "http").number("containerPort", kPort).end_item().end();
+  add_probe(yaml, "startupProbe", kStartupProbes);
+  add_probe(yaml, "readinessProbe", 3);
+  add_resources(yaml, plan, s);
+  yaml.end_item().end().end().end().end();
+}
+
+void add_scaler(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& s,
+                const ObjectHead& head) {
+  open_object(yaml, plan,
+              {"autoscaling/v2", "HorizontalPodAutoscaler", head.name, head.name_space});
+  yaml.begin("spec").begin("scaleTargetRef").text("apiVersion", "apps/v1");
+  yaml.text("kind", "Deployment").text("name", head.name).end();
+  yaml.number("minReplicas", least_replicas(s)).number("maxReplicas", replicas_of(s));
+  yaml.begin("metrics").item().text("type", "Pods").begin("pods");
+  yaml.begin("metric").text("name", kWaiting).end();
+  yaml.begin("target").text("type", "AverageValue");
+  yaml.text("averageValue", std::to_string(kWaitingTarget)).end().end().end_item().end();
+  yaml.begin("behavior").begin("scaleDown").comment("Requests that run are let finish.");
+  yaml.number("stabilizationWindowSeconds", 300).end().end().end();
+}
+
+void add_service(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& s,
+                 const std::string& name) {
+  const ObjectHead head{"apps/v1", "Deployment", name, tenant_of(plan, *s.workload).name};
+  add_deployment(yaml, plan, s, head);
+  open_object(yaml, plan, {"v1", "Service", name, head.name_space});
+  yaml.begin("spec").text("type", "ClusterIP").begin("selector").text(kAppLabel, name).end();
+  yaml.begin("ports").item().text("name", "http").number("port", 80).text("targetPort", "http");
+  yaml.end_item().end().end();
+  add_scaler(yaml, plan, s, head);
+  open_object(yaml, plan, {"policy/v1", "PodDisruptionBudget", name, head.name_space});
+  yaml.begin("spec").number("maxUnavailable", 1);
+  yaml.begin("selector").begin("matchLabels").text(kAppLabel, name).end().end().end();
+}
+
+std::string service_yaml(const KubePlan& plan, const plan::ServeView& s, const std::string& name) {
+  YamlWriter yaml;
+  add_service(yaml, plan, s, name);
+  return stamp(plan.source, "#") + yaml.result();
+}
+
+void add_isolation(YamlWriter& yaml, const KubePlan& plan, const std::string& tenant) {
+  open_object(yaml, plan, {"networking.k8s.io/v1", "NetworkPolicy", "only-" + tenant, tenant});
+  yaml.begin("spec").empty("podSelector");
+  yaml.texts("policyTypes", {"Ingress", "Egress"});
+  const auto peer = [&yaml](const std::string& name_space) {
+    yaml.item().begin("namespaceSelector").begin("matchLabels");
+    yaml.text("kubernetes.io/metadata.name", name_space).end().end().end_item();
+  };
+  yaml.begin("ingress").item().begin("from");
+  peer(tenant);
+  yaml.end().end_item().end();
+  yaml.begin("egress").item().begin("to");
+  peer(tenant);
+  yaml.end().end_item();
+  yaml.item().begin("to");
+  peer("kube-system");
+  yaml.end().begin("ports");
+  for (const char* protocol : {"UDP", "TCP"}) {
+    yaml.item().number("port", 53).text("protocol", protocol).end_item();
+  }
+  yaml.end().end_item().end().end();
+}
+
+// A design does not name its driver; this one exists nowhere, so that nothing is claimed by chance.
+constexpr std::string_view kBucketDriver = "objectstorage.example.com";
+
+void add_bucket(YamlWriter& yaml, const KubePlan& plan, const std::string& name) {
+  constexpr std::string_view kApi = "objectstorage.k8s.io/v1alpha1";
+  open_object(yaml, plan, {kApi, "BucketClass", name});
+  yaml.comment("The driver of your store; data of a run outlives the claim.");
+  yaml.text("driverName", kBucketDriver).text("deletionPolicy", "Retain");
+  open_object(yaml, plan, {kApi, "BucketAccessClass", name});
+  yaml.text("driverName", kBucketDriver).text("authenticationType", "KEY");
+  for (const Tenant& tenant : plan.tenants) {
+    open_object(yaml, plan, {kApi, "BucketClaim", name, tenant.name});
+    yaml.begin("spec").text("bucketClassName", name).texts("protocols", {"S3"}).end();
+    open_object(yaml, plan, {kApi, "BucketAccess", name, tenant.name});
+    yaml.begin("spec").text("bucketClaimName", name).text("bucketAccessClassName", name);
+    yaml.text("credentialsSecretName", name + "-keys").text("protocol", "S3").end();
+  }
+}
+
+}  // namespace
+
+Result<EmittedFiles> service_files(const KubePlan& plan) {
+  EmittedFiles files;
+  Diagnostics faults;
+  for (const plan::ServeView& s : plan.review.serves) {
+    const auto fleet = std::ranges::find(plan.hosts.fleets, s.fleet, &HostFleet::view);
+    if (!s.feasible() || fleet == plan.hosts.fleets.end()) continue;
+    // "chatbot in europe" is a zone's label; the object is chatbot-in-europe.
+    std::string plain = s.label;
+    std::ranges::replace(plain, ' ', '-');
+    const auto name =
+        checked_name(plain, NameRule::dns_label,
+                     {"the service", design::place_of(plan.review.design(), s.path + ".name")});
+    if (!name) {
+      faults.insert(faults.end(), name.error().begin(), name.error().end());
+      continue;
+    }
+    files.push_back({"service-" + *name + ".yaml", service_yaml(plan, s, *name)});
+  }
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  return files;
+}
+
+std::string isolation_yaml(const KubePlan& plan) {
+  std::set<std::string> isolated;
+  for (const design::Workload& w : plan.review.design().workloads) {
+    if (w.terms.isolate_tenant) isolated.insert(tenant_of(plan, w).name);
+  }
+  if (isolated.empty()) return {};
+  YamlWriter yaml;
+  for (const std::string& tenant : isolated) add_isolation(yaml, plan, tenant);
+  return stamp(plan.source, "#") + yaml.result();
+}
+
+Result<std::string> buckets_yaml(const KubePlan& plan) {
+  YamlWriter yaml;
+  Diagnostics faults;
+  for (const machine::Tier& tier : plan.review.tiers()) {
+    if (tier.tier->kind != design::TierKind::object) continue;
+    const auto name =
+        checked_name(tier.label, NameRule::dns_label,
+                     {"the tier", design::place_of(plan.review.design(), tier.path + ".name")});
+    if (name) {
+      add_bucket(yaml, plan, *name);
+    } else {
+      faults.insert(faults.end(), name.error().begin(), name.error().end());
+    }
+  }
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  if (yaml.result().empty()) return std::string();
+  return stamp(plan.source, "#") + yaml.result();
+}
+
+}  // namespace orrery::emit

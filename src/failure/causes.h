@@ -1,0 +1,44 @@
+// What stops a job: the causes behind a node's failure rate, and what each takes with it.
+//
+//   rate of a cause = share * rate of a host,   share = count / sum of counts
+// Counts are those of one published run (Llama 3, 419 unexpected interruptions in 54 days,
+// data/calibration/fault_causes.csv). What a cause takes is our reading of its name: whether the
+// host goes to repair or only the processes die, whether its drives can still be read, and how it
+// shows: a health check sees it, a collective's time-out does, or nobody does until the loss curve
+// bends. Wrong for fleets of other makes; a rate of one's own moves all causes alike.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/csv.h"
+#include "base/diagnostic.h"
+#include "base/words.h"
+
+namespace orrery::failure {
+
+enum class FaultScope { process, host };
+inline constexpr Word<FaultScope> kFaultScopeWords[] = {{FaultScope::process, "process"},
+                                                        {FaultScope::host, "host"}};
+constexpr WordTable<FaultScope> words_of(FaultScope) { return kFaultScopeWords; }
+
+enum class FaultSight { health, timeout, silent };
+inline constexpr Word<FaultSight> kFaultSightWords[] = {{FaultSight::health, "health"},
+                                                        {FaultSight::timeout, "timeout"},
+                                                        {FaultSight::silent, "silent"}};
+constexpr WordTable<FaultSight> words_of(FaultSight) { return kFaultSightWords; }
+
+struct FaultCause {
+  std::string name;
+  double share = 0;  // of all faults of a host; they sum to 1
+  FaultScope scope = FaultScope::host;
+  bool keeps_disk = true;  // what the host has written can still be read
+  FaultSight sight = FaultSight::health;
+};
+
+Result<std::vector<FaultCause>> read_fault_causes(const CsvTable& table);
+
+// The cause of a fault at a uniform draw in [0, 1).
+const FaultCause& cause_at(const std::vector<FaultCause>& causes, double draw);
+
+}  // namespace orrery::failure

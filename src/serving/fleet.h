@@ -1,0 +1,114 @@
+// Replicas behind a router, in simulated time: routing, admission, autoscaling with a cold start by
+// parts, and replicas that die.
+//
+// Replicas run by themselves between two arrivals (ReplicaSim::advance); a router looks at all of
+// them at the moment of an arrival:
+//   round_robin      in turn
+//   least_requests   fewest outstanding requests, then the lowest place
+//   least_tokens     fewest outstanding tokens
+//   session          the shared prefix's home (its name modulo the replicas that stand)
+//   prefix           the home, unless it has `spill` more requests than the least loaded
+// Admission: with `most_outstanding` > 0 a request that finds every replica that full is turned
+// away. Autoscaling: every `period` the outstanding requests a replica, seen `lag` late, are held
+// against `target`; new replicas serve after their cold start, surplus ones drain and leave.
+// Failure: a replica dies after an exponential time of mean `mtbf`; its requests lose their cache
+// and are sent anew (the re-prefill storm); it is back after a cold start. Wrong for: routers that
+// see load late, links shared by cold starts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/random.h"
+#include "base/words.h"
+#include "serving/load.h"
+
+namespace orrery::serving {
+
+enum class Router { round_robin, least_requests, least_tokens, session, prefix };
+inline constexpr Word<Router> kRouterWords[] = {{Router::round_robin, "round-robin"},
+                                                {Router::least_requests, "least-requests"},
+                                                {Router::least_tokens, "least-tokens"},
+                                                {Router::session, "session"},
+                                                {Router::prefix, "prefix"}};
+constexpr WordTable<Router> words_of(Router) { return kRouterWords; }
+
+// From process start to a replica that serves.
+struct ColdStart {
+  double image = 0;    // seconds until the process starts
+  double process = 5;  // imports and the device's context
+  double weights = 12;
+  double graphs = 3.8;  // first steps and captures
+
+  double total() const { return image + process + weights + graphs; }
+};
+
+struct Autoscaler {
+  double target = 0;  // outstanding requests a replica; 0: none
+  double period = 15;
+  double lag = 15;
+  int least = 1;
+  int most = 1;
+};
+
+struct FleetOptions {
+  int replicas = 1;
+  Router router = Router::least_requests;
+  double spill = 8;
+  double most_outstanding = 0;
+  Autoscaler scaler;
+  ColdStart cold;
+  double mtbf = 0;  // seconds, of one replica; 0: none fails
+  std::uint64_t seed = 1;
+};
+
+struct FleetRun {
+  double served = 0;
+  double refused = 0;
+  double failures = 0;
+  double restarted_requests = 0;
+  double replica_seconds = 0;  // that stood and were paid for
+  int most_replicas = 0;
+  double cached_tokens = 0;
+  double prompt_tokens = 0;
+  LatencySummary latency;
+  std::vector<RequestRecord> records;  // in order of arrival
+};
+
+class Fleet {
+ public:
+  Fleet(const FleetOptions& options, const EnginePolicy& policy, StepClock& clock);
+  FleetRun run(const std::vector<Timed>& arrivals);
+
+ private:
+  struct Place {
+    std::unique_ptr<ReplicaSim> sim;
+    double ready = 0;  // serves from here on
+    double began = 0;  // is paid for from here on
+    double dies = 0;   // infinity where none fails
+    bool draining = false;
+    bool gone = false;
+  };
+  void advance(double until);
+  void collect(Place& place);
+  void fail_one(Place& place);
+  void scale(double at);
+  void add_place(double at, double ready);
+  int choose(const RequestSpec& spec, double at);
+  void send(int id, const RequestSpec& spec, double at);
+  double load_of(const Place& place) const;
+
+  FleetOptions options_;
+  EnginePolicy policy_;
+  StepClock& clock_;
+  RandomStream lives_;
+  std::vector<Place> places_;
+  std::size_t turn_ = 0;
+  double next_scale_ = 0;
+  std::vector<std::pair<double, double>> seen_;  // time, outstanding a replica
+  const std::vector<Timed>* arrivals_ = nullptr;
+  FleetRun run_;
+};
+
+}  // namespace orrery::serving

@@ -1,0 +1,40 @@
+// A small replica on a made-up device, for tests: bytes over a bandwidth, products over a rate.
+#pragma once
+
+#include <limits>
+
+#include "serving/step_clock.h"
+
+namespace orrery::serving {
+
+struct ToyDevice {
+  double bandwidth = 2e12;
+  double rate = 4e14;
+  double step = 0;  // host seconds of a step
+};
+
+inline StepClock toy_clock(const ToyDevice& device = {}) {
+  Replica r;
+  r.model = {.id = "toy",
+             .layers = 16,
+             .hidden = 2048,
+             .heads = 16,
+             .kv_heads = 8,
+             .head_dim = 128,
+             .ffn = 8192,
+             .vocab = 32000};
+  r.engine = {.id = "vllm", .host_step = Seconds(device.step)};
+  ServingCosts costs;
+  costs.kernel = [device](const workload::Operation& op) {
+    const double bytes = workload::bytes_of(op).base();
+    const double flops = workload::flops_of(op).base();
+    return ServingOpCost{.time = Seconds(std::max(bytes / device.bandwidth, flops / device.rate))};
+  };
+  costs.collective = [](const workload::CollectiveCall&) { return Seconds(0); };
+  costs.settle = [](const ServingOpCost& c, Seconds waiting) {
+    return SettledWork{.time = c.time + waiting, .power = Watts(500)};
+  };
+  return StepClock(r, costs);
+}
+
+}  // namespace orrery::serving

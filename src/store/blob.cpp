@@ -1,0 +1,306 @@
+#include "store/blob.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "base/text.h"
+#include "store/codec.h"
+
+namespace orrery::store {
+namespace {
+
+constexpr std::size_t kCrcBytes = 4;
+
+std::string crc_text(std::uint32_t crc) {
+  std::string out(kCrcBytes, '\0');
+  for (std::size_t i = 0; i < kCrcBytes; ++i) out[i] = static_cast<char>(crc >> (8 * i));
+  return out;
+}
+
+std::uint32_t crc_of(std::string_view blob, int shard, std::uint64_t block, std::string_view data) {
+  std::uint32_t crc = block_crc(blob, 0xffffffffu);
+  crc = block_crc(big_endian(static_cast<std::uint64_t>(shard)), crc);
+  crc = block_crc(big_endian(block), crc);
+  return block_crc(data, crc);
+}
+
+std::string shard_header(const Blob& blob, int shard) {
+  std::string text = fmt::format("orrery-shard 1 {} {:02} {}+{} {}", blob.id, shard, blob.plan.data,
+                                 blob.plan.parity, blob.block_bytes);
+  text.resize(kShardHeaderBytes - kCrcBytes, ' ');
+  return text + crc_text(block_crc(text, 0xffffffffu));
+}
+
+}  // namespace
+
+std::string shard_name(std::string_view blob, int shard, std::uint64_t revision) {
+  return fmt::format("{}.{:02}.{}", blob, shard, revision);
+}
+
+std::optional<ShardName> shard_name_of(std::string_view file) {
+  const auto parts = split(file, '.');
+  if (parts.size() != 3 || parts[0].empty()) return std::nullopt;
+  const auto shard = parse_integer(parts[1]);
+  const auto revision = parse_integer(parts[2]);
+  if (!shard || !revision || *shard < 0 || *shard >= kShardsMax || *revision < 0)
+    return std::nullopt;
+  return ShardName{std::string(parts[0]), static_cast<int>(*shard),
+                   static_cast<std::uint64_t>(*revision)};
+}
+
+BlobWriter::BlobWriter(const DriveSet& drives, const Tier& tier, std::string id,
+                       std::uint64_t first)
+    : drives_(drives), tier_(tier) {
+  blob_.id = std::move(id);
+  blob_.tier = tier.name;
+  blob_.plan = tier.plan;
+  blob_.block_bytes = kBlockBytes;
+  candidates_ = tier.drives;
+  if (candidates_.empty()) return;
+  const auto turn = static_cast<std::ptrdiff_t>(first % candidates_.size());
+  std::ranges::rotate(candidates_, candidates_.begin() + turn);
+}
+
+// On the next drive that takes it; false where none is left.
+bool BlobWriter::open_shard(std::size_t shard) {
+  while (!candidates_.empty()) {
+    const std::string name = candidates_.front();
+    candidates_.erase(candidates_.begin());
+    const auto found = drives_.find(name);
+    if (found == drives_.end() || !found->second) continue;
+    const std::string file_name = shard_name(blob_.id, static_cast<int>(shard), 0);
+    auto file = found->second->create(file_name);
+    if (!file) {
+      why_ = file.error();
+      continue;
+    }
+    const std::string header = shard_header(blob_, static_cast<int>(shard));
+    const std::string_view pieces[] = {header};
+    if (auto done = (*file)->append(pieces); !done) {
+      why_ = done.error();
+      (void)found->second->remove(file_name);
+      continue;
+    }
+    files_[shard] = std::move(*file);
+    blob_.shards[shard].drive = name;
+    return true;
+  }
+  return false;
+}
+
+Outcome<void> BlobWriter::open() {
+  if (opened_) return {};
+  opened_ = true;
+  const auto total = static_cast<std::size_t>(blob_.plan.total());
+  blob_.shards.resize(total);
+  files_.resize(total);
+  for (std::size_t i = 0; i < total; ++i) {
+    if (open_shard(i)) continue;
+    if (auto go_on = lose(i, why_); !go_on) return go_on;
+  }
+  return {};
+}
+
+// A write may go on without a few of its shards: half of the parity is kept for what comes later.
+Outcome<void> BlobWriter::lose(std::size_t shard, const Fault& why) {
+  files_[shard].reset();
+  const auto drive = drives_.find(blob_.shards[shard].drive);
+  if (drive != drives_.end() && drive->second) {
+    (void)drive->second->remove(shard_name(blob_.id, static_cast<int>(shard), 0));
+  }
+  blob_.shards[shard].drive.clear();
+  if (static_cast<int>(++lost_) <= blob_.plan.parity / 2) return {};
+  return std::unexpected(why);
+}
+
+Outcome<void> BlobWriter::append(std::string_view bytes) {
+  blob_.size += bytes.size();
+  const std::size_t whole = blob_.block_bytes * static_cast<std::size_t>(blob_.plan.data);
+  if (!stripe_.empty()) {
+    const std::size_t some = std::min(bytes.size(), whole - stripe_.size());
+    stripe_ += bytes.substr(0, some);
+    bytes.remove_prefix(some);
+    if (stripe_.size() < whole) return {};
+    if (auto done = flush(stripe_); !done) return done;
+    stripe_.clear();
+  }
+  for (; bytes.size() >= whole; bytes.remove_prefix(whole)) {
+    if (auto done = flush(bytes.substr(0, whole)); !done) return done;
+  }
+  stripe_ += bytes;
+  return {};
+}
+
+Outcome<void> BlobWriter::flush(std::string_view stripe) {
+  if (auto good = open(); !good) return good;
+  const auto k = static_cast<std::size_t>(blob_.plan.data);
+  const std::size_t length = (stripe.size() + k - 1) / k;
+  std::string padded;
+  if (stripe.size() < length * k) {
+    padded = stripe;
+    padded.resize(length * k, '\0');
+    stripe = padded;
+  }
+  std::vector<std::string_view> blocks;
+  for (std::size_t i = 0; i < k; ++i) blocks.push_back(stripe.substr(i * length, length));
+  const std::vector<std::string> parity =
+      k == 1 ? std::vector<std::string>{} : parity_of(blob_.plan, blocks);
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (!files_[i]) continue;
+    const std::string_view data = i < k ? blocks[i] : k == 1 ? blocks[0] : parity[i - k];
+    const std::string crc = crc_text(crc_of(blob_.id, static_cast<int>(i), stripes_, data));
+    const std::string_view pieces[] = {data, crc};
+    if (auto done = files_[i]->append(pieces); !done) {
+      if (auto go_on = lose(i, done.error()); !go_on) return go_on;
+    }
+  }
+  ++stripes_;
+  return {};
+}
+
+Outcome<Blob> BlobWriter::finish() {
+  if (!stripe_.empty()) {
+    if (auto done = flush(stripe_); !done) return std::unexpected(done.error());
+  }
+  if (auto good = open(); !good) return std::unexpected(good.error());
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (!files_[i]) continue;
+    if (auto done = files_[i]->sync(); !done) {
+      if (auto go_on = lose(i, done.error()); !go_on) return std::unexpected(go_on.error());
+    }
+  }
+  files_.clear();
+  return blob_;
+}
+
+BlobReader::BlobReader(const DriveSet& drives, Blob blob)
+    : drives_(drives), blob_(std::move(blob)) {
+  files_.resize(blob_.shards.size());
+}
+
+std::uint64_t BlobReader::stripes() const {
+  const std::uint64_t whole = blob_.block_bytes * static_cast<std::uint64_t>(blob_.plan.data);
+  return (blob_.size + whole - 1) / whole;
+}
+
+std::size_t BlobReader::block_length(std::uint64_t stripe) const {
+  const auto k = static_cast<std::uint64_t>(blob_.plan.data);
+  const std::uint64_t left = blob_.size - std::min(blob_.size, stripe * blob_.block_bytes * k);
+  return static_cast<std::size_t>(std::min(blob_.block_bytes, (left + k - 1) / k));
+}
+
+Outcome<DriveFile*> BlobReader::file(int shard) {
+  const auto at = static_cast<std::size_t>(shard);
+  if (files_[at]) return files_[at].get();
+  const ShardPlace& place = blob_.shards[at];
+  const auto drive = drives_.find(place.drive);
+  if (drive == drives_.end() || !drive->second) {
+    return fault(PortFault::missing,
+                 "the drive of shard " + std::to_string(shard) + " is not there");
+  }
+  auto opened = drive->second->open(shard_name(blob_.id, shard, place.revision));
+  if (!opened) return std::unexpected(opened.error());
+  files_[at] = std::move(*opened);
+  return files_[at].get();
+}
+
+Outcome<void> BlobReader::check_header(int shard) {
+  auto from = file(shard);
+  if (!from) return std::unexpected(from.error());
+  std::string header(kShardHeaderBytes, '\0');
+  const auto got = (*from)->read(0, header);
+  if (!got) return std::unexpected(got.error());
+  if (*got == header.size() && header == shard_header(blob_, shard)) return {};
+  return fault(PortFault::corrupt, "the header of a shard is wrong");
+}
+
+Outcome<std::string> BlobReader::raw_block(int shard, std::uint64_t stripe) {
+  auto from = file(shard);
+  if (!from) return std::unexpected(from.error());
+  const std::size_t length = block_length(stripe);
+  std::string bytes(length + kCrcBytes, '\0');
+  const std::uint64_t offset = kShardHeaderBytes + stripe * (blob_.block_bytes + kCrcBytes);
+  const auto got = (*from)->read(offset, bytes);
+  if (!got) return std::unexpected(got.error());
+  if (*got != bytes.size()) return fault(PortFault::corrupt, "a shard ends too early");
+  const std::string crc = bytes.substr(length);
+  bytes.resize(length);
+  if (crc == crc_text(crc_of(blob_.id, shard, stripe, bytes))) return bytes;
+  return fault(PortFault::corrupt, "the checksum of a block is wrong");
+}
+
+Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) {
+  auto own = raw_block(shard, stripe);
+  if (own) return own;
+  damaged_.insert(shard);
+  std::vector<std::optional<std::string>> others(blob_.shards.size());
+  int found = 0;
+  for (int i = 0; i < blob_.plan.total() && found < blob_.plan.data; ++i) {
+    if (i == shard) continue;
+    auto other = raw_block(i, stripe);
+    if (!other) {
+      damaged_.insert(i);
+      continue;
+    }
+    others[static_cast<std::size_t>(i)] = std::move(*other);
+    ++found;
+  }
+  if (auto rebuilt = rebuilt_block(blob_.plan, others, shard)) return std::move(*rebuilt);
+  return fault(PortFault::corrupt,
+               fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
+}
+
+Outcome<void> BlobReader::load(std::uint64_t stripe) {
+  if (loaded_ == stripe) return {};
+  loaded_.reset();
+  stripe_.clear();
+  for (int i = 0; i < blob_.plan.data; ++i) {
+    auto data = block(i, stripe);
+    if (!data) return std::unexpected(data.error());
+    if (stripe_.empty()) {
+      stripe_ = std::move(*data);
+    } else {
+      stripe_ += *data;
+    }
+  }
+  loaded_ = stripe;
+  return {};
+}
+
+Outcome<std::size_t> BlobReader::read(std::uint64_t offset, std::span<char> into) {
+  const std::uint64_t whole = blob_.block_bytes * static_cast<std::uint64_t>(blob_.plan.data);
+  std::size_t got = 0;
+  while (got < into.size() && offset < blob_.size) {
+    const std::uint64_t stripe = offset / whole;
+    if (auto done = load(stripe); !done) return std::unexpected(done.error());
+    const auto at = static_cast<std::size_t>(offset - stripe * whole);
+    const auto end = static_cast<std::size_t>(std::min(whole, blob_.size - stripe * whole));
+    const std::size_t some = std::min(end - at, into.size() - got);
+    std::memcpy(into.data() + got, stripe_.data() + at, some);
+    got += some;
+    offset += some;
+  }
+  return got;
+}
+
+Outcome<void> write_shard(BlobReader& from, int shard, Drive& drive, std::uint64_t revision) {
+  const Blob& blob = from.blob();
+  auto file = drive.create(shard_name(blob.id, shard, revision));
+  if (!file) return std::unexpected(file.error());
+  const std::string header = shard_header(blob, shard);
+  const std::string_view head[] = {header};
+  if (auto done = (*file)->append(head); !done) return done;
+  for (std::uint64_t stripe = 0; stripe < from.stripes(); ++stripe) {
+    const auto data = from.block(shard, stripe);
+    if (!data) return std::unexpected(data.error());
+    const std::string crc = crc_text(crc_of(blob.id, shard, stripe, *data));
+    const std::string_view pieces[] = {*data, crc};
+    if (auto done = (*file)->append(pieces); !done) return done;
+  }
+  return (*file)->sync();
+}
+
+}  // namespace orrery::store

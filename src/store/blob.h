@@ -1,0 +1,109 @@
+// The bytes of an object on drives: cut into stripes, each of k data blocks and m of parity, a
+// block with its checksum, a file a shard.
+//
+//   shard file    header (64 bytes), blocks; NAME = BLOB.SHARD.REVISION
+//   header        "orrery-shard 1 BLOB SHARD K+M BLOCK", blanks, CRC-32C of all that
+//   block         up to `block_bytes` of data, CRC-32C (4 bytes, little-endian) of blob, shard,
+//                 number of the block and data: a block that is right but elsewhere is wrong
+// A stripe takes k x block_bytes of the object; in the last one the blocks are shorter, all alike,
+// padded with zeros to k x length.
+//
+// A writer that ends without finish() leaves files that nothing refers to; they are collected
+// (collector.h). A reader checks every block; where one is missing or wrong it takes the others and
+// says so (`damaged`), and a rebuild makes it anew (rebuild.h). With fewer than k good blocks of a
+// stripe it says `corrupt`, and never gives bytes that are not the object's.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "store/drive.h"
+#include "store/records.h"
+
+namespace orrery::store {
+
+inline constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
+inline constexpr std::size_t kShardHeaderBytes = 64;
+
+// The drives by name; null where one is known and not there.
+using DriveSet = std::map<std::string, Drive*>;
+
+struct Tier {
+  std::string name;
+  ShardPlan plan = {};
+  std::vector<std::string> drives = {};
+};
+
+std::string shard_name(std::string_view blob, int shard, std::uint64_t revision);
+
+struct ShardName {
+  std::string blob;
+  int shard = 0;
+  std::uint64_t revision = 0;
+};
+std::optional<ShardName> shard_name_of(std::string_view file);  // nullopt: not one of ours
+
+class BlobWriter {
+ public:
+  // `first` rotates the drives, so that blobs spread over them.
+  BlobWriter(const DriveSet& drives, const Tier& tier, std::string id, std::uint64_t first);
+
+  Outcome<void> append(std::string_view bytes);
+  // All is durable then, on all drives but `plan.parity / 2` at the most: those are rebuilt later.
+  Outcome<Blob> finish();
+  std::uint64_t size() const { return blob_.size; }
+  // Where its files lie so far, for whoever removes what will not be finished.
+  const Blob& so_far() const { return blob_; }
+
+ private:
+  Outcome<void> open();
+  Outcome<void> flush(std::string_view stripe);
+  Outcome<void> lose(std::size_t shard, const Fault& why);
+  bool open_shard(std::size_t shard);
+
+  const DriveSet& drives_;
+  Tier tier_;
+  Blob blob_;
+  std::vector<std::string> candidates_;  // drives not tried yet
+  std::vector<std::unique_ptr<DriveFile>> files_;
+  std::string stripe_;
+  std::uint64_t stripes_ = 0;
+  std::size_t lost_ = 0;
+  Fault why_ = {PortFault::failed, "too few drives are there"};  // no drive took the last shard
+  bool opened_ = false;
+};
+
+class BlobReader {
+ public:
+  BlobReader(const DriveSet& drives, Blob blob);
+
+  // As many bytes from `offset` on as there are and fit.
+  Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into);
+  // The block of one shard as it should be, from itself or the others.
+  Outcome<std::string> block(int shard, std::uint64_t stripe);
+  // The block as it stands on its drive; the fault says what is wrong with it.
+  Outcome<std::string> raw_block(int shard, std::uint64_t stripe);
+  Outcome<void> check_header(int shard);
+
+  std::uint64_t stripes() const;
+  const std::set<int>& damaged() const { return damaged_; }
+  const Blob& blob() const { return blob_; }
+
+ private:
+  std::size_t block_length(std::uint64_t stripe) const;
+  Outcome<void> load(std::uint64_t stripe);
+  Outcome<DriveFile*> file(int shard);
+
+  const DriveSet& drives_;
+  Blob blob_;
+  std::vector<std::unique_ptr<DriveFile>> files_;
+  std::set<int> damaged_;
+  std::string stripe_;
+  std::optional<std::uint64_t> loaded_;
+};
+
+// One shard file anew, from the others, on `drive`; durable then.
+Outcome<void> write_shard(BlobReader& from, int shard, Drive& drive, std::uint64_t revision);
+
+}  // namespace orrery::store

@@ -1,0 +1,206 @@
+#include "store/folder_drive.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+
+#include "store/file_text.h"
+
+namespace orrery::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFolders = 256;
+constexpr std::uint64_t kWriteBackBytes = std::uint64_t{4} << 20;
+constexpr std::size_t kPiecesMax = 64;  // of one writev
+
+Fault system_fault(const std::string& what, int error) {
+  const PortFault kind = error == ENOSPC || error == EDQUOT ? PortFault::full
+                         : error == ENOENT                  ? PortFault::missing
+                                                            : PortFault::failed;
+  return {kind, what + ": " + std::strerror(error)};
+}
+
+class FolderFile final : public DriveFile {
+ public:
+  // `folder` is synced too where the file is new.
+  FolderFile(int file, std::string path, std::string folder)
+      : file_(file), path_(std::move(path)), folder_(std::move(folder)) {}
+  ~FolderFile() override { ::close(file_); }
+  FolderFile(const FolderFile&) = delete;
+  FolderFile& operator=(const FolderFile&) = delete;
+
+  Outcome<void> append(std::span<const std::string_view> pieces) override {
+    while (!pieces.empty()) {
+      const auto some = pieces.first(std::min(pieces.size(), kPiecesMax));
+      if (auto done = write_all(some); !done) return done;
+      pieces = pieces.subspan(some.size());
+    }
+    if (size_ - started_ >= kWriteBackBytes) {
+      ::sync_file_range(file_, static_cast<off_t>(started_), static_cast<off_t>(size_ - started_),
+                        SYNC_FILE_RANGE_WRITE);
+      started_ = size_;
+    }
+    return {};
+  }
+
+  Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
+    std::size_t got = 0;
+    while (got < into.size()) {
+      const ssize_t n =
+          ::pread(file_, into.data() + got, into.size() - got, static_cast<off_t>(offset + got));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return std::unexpected(system_fault("cannot read " + path_, errno));
+      if (n == 0) break;
+      got += static_cast<std::size_t>(n);
+    }
+    return got;
+  }
+
+  Outcome<void> sync() override {
+    if (::fdatasync(file_) != 0)
+      return std::unexpected(system_fault("cannot sync " + path_, errno));
+    if (folder_.empty() || sync_folder(folder_)) return {};
+    return std::unexpected(system_fault("cannot sync " + folder_, errno));
+  }
+
+ private:
+  Outcome<void> write_all(std::span<const std::string_view> pieces) {
+    std::array<iovec, kPiecesMax> vectors{};
+    std::size_t count = 0;
+    for (const std::string_view piece : pieces) {
+      if (piece.empty()) continue;
+      vectors[count++] = {const_cast<char*>(piece.data()), piece.size()};
+    }
+    for (std::size_t at = 0; at < count;) {
+      const ssize_t n = ::writev(file_, &vectors[at], static_cast<int>(count - at));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return std::unexpected(system_fault("cannot write " + path_, errno));
+      size_ += static_cast<std::uint64_t>(n);
+      auto left = static_cast<std::size_t>(n);
+      while (at < count && left >= vectors[at].iov_len) left -= vectors[at++].iov_len;
+      if (left == 0) continue;
+      vectors[at].iov_base = static_cast<char*>(vectors[at].iov_base) + left;
+      vectors[at].iov_len -= left;
+    }
+    return {};
+  }
+
+  int file_;
+  std::string path_;
+  std::string folder_;
+  std::uint64_t size_ = 0;
+  std::uint64_t started_ = 0;  // so much of it is on its way to the disk
+};
+
+class FolderDrive final : public Drive {
+ public:
+  explicit FolderDrive(std::string folder) : folder_(std::move(folder)) {}
+
+  Outcome<std::unique_ptr<DriveFile>> create(const std::string& name) override {
+    return file_of(name, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, true);
+  }
+  Outcome<std::unique_ptr<DriveFile>> open(const std::string& name) override {
+    return file_of(name, O_RDONLY | O_CLOEXEC, false);
+  }
+
+  Outcome<void> remove(const std::string& name) override {
+    const std::string path = data_folder(name) + '/' + name;
+    if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+    return std::unexpected(system_fault("cannot remove " + path, errno));
+  }
+
+  Outcome<std::vector<std::string>> list() override {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (int i = 0; i < kFolders; ++i) {
+      for (fs::directory_iterator at(fmt::format("{}/data/{:02x}", folder_, i), error), end;
+           !error && at != end; at.increment(error)) {
+        names.push_back(at->path().filename().string());
+      }
+      if (error) return std::unexpected(system_fault("cannot list " + folder_, error.value()));
+    }
+    return names;
+  }
+
+  Outcome<DriveSpace> space() override {
+    struct statvfs now{};
+    if (::statvfs(folder_.c_str(), &now) != 0) {
+      return std::unexpected(system_fault("cannot ask " + folder_, errno));
+    }
+    return DriveSpace{.total_bytes = now.f_blocks * now.f_frsize,
+                      .free_bytes = now.f_bavail * now.f_frsize};
+  }
+
+ private:
+  std::string data_folder(const std::string& name) const {
+    // FNV-1a: the place of a file must be the same for every build.
+    std::uint32_t hash = 2166136261u;
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    return fmt::format("{}/data/{:02x}", folder_, (hash >> 8) % kFolders);
+  }
+
+  Outcome<std::unique_ptr<DriveFile>> file_of(const std::string& name, int flags, bool is_new) {
+    const std::string folder = data_folder(name);
+    const std::string path = folder + '/' + name;
+    const int file = ::open(path.c_str(), flags, 0640);
+    if (file < 0) return std::unexpected(system_fault("cannot open " + path, errno));
+    return std::make_unique<FolderFile>(file, path, is_new ? folder : "");
+  }
+
+  std::string folder_;
+};
+
+std::string mark_text(const DriveMark& mark) {
+  return fmt::format("orrery-drive 1\nstore {}\ndrive {}\n", mark.store, mark.drive);
+}
+
+std::unexpected<Diagnostics> drive_fault(const std::string& folder, const std::string& what,
+                                         const std::string& fix) {
+  return fail({.code = "store.drive", .place = {folder}, .what = what, .why = {}, .fix = fix});
+}
+
+Result<void> make_drive(const std::string& folder, const DriveMark& mark) {
+  std::error_code error;
+  for (int i = 0; i < kFolders && !error; ++i) {
+    fs::create_directories(fmt::format("{}/data/{:02x}", folder, i), error);
+  }
+  if (error) return drive_fault(folder, "no drive can be made here: " + error.message(), {});
+  // The mark comes last: a folder that has it has all the others.
+  if (!sync_folder(folder + "/data") || !write_durably(folder + "/drive", mark_text(mark))) {
+    return drive_fault(folder, std::string("no drive can be made here: ") + std::strerror(errno),
+                       {});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Drive>> open_folder_drive(const std::string& folder, const DriveMark& mark,
+                                                 bool make) {
+  auto found = read_file(folder + "/drive");
+  if (!found && make) {
+    if (auto made = make_drive(folder, mark); !made) return std::unexpected(made.error());
+    found = mark_text(mark);
+  }
+  if (!found) {
+    return drive_fault(folder, "this drive of the store is not there",
+                       "mount it, or replace it with `orrery store repair`");
+  }
+  if (*found != mark_text(mark)) {
+    return drive_fault(folder, "this drive belongs to another store, or to another place in it",
+                       "mount each drive where it was");
+  }
+  return std::make_unique<FolderDrive>(folder);
+}
+
+}  // namespace orrery::store

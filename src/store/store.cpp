@@ -1,0 +1,391 @@
+#include "store/store.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/digest.h"
+#include "store/codec.h"
+
+namespace orrery::store {
+namespace {
+
+const std::string kEpochRow = "nepoch";
+
+bool is_changed(const Refused& refusal) { return refusal.code == kRowChanged; }
+
+}  // namespace
+
+void BlobPins::pin(const std::string& blob) {
+  const std::scoped_lock lock(mutex_);
+  ++counts_[blob];
+}
+
+void BlobPins::unpin(const std::string& blob) {
+  const std::scoped_lock lock(mutex_);
+  const auto at = counts_.find(blob);
+  if (at != counts_.end() && --at->second == 0) counts_.erase(at);
+}
+
+bool BlobPins::pinned(const std::string& blob) const {
+  const std::scoped_lock lock(mutex_);
+  return counts_.contains(blob);
+}
+
+ObjectReader::ObjectReader(const DriveSet& drives, BlobPins& pins, const Version& version,
+                           std::vector<Blob> blobs)
+    : pins_(pins) {
+  std::uint64_t begin = 0;
+  std::size_t at = 0;
+  for (const Extent& extent : version.extents) {
+    const std::uint64_t end = begin + extent.size;
+    if (!extent.blob.empty()) {
+      pieces_.push_back({begin, end, std::make_unique<BlobReader>(drives, std::move(blobs[at++]))});
+    }
+    begin = end;
+  }
+}
+
+ObjectReader::~ObjectReader() {
+  for (const Piece& piece : pieces_) pins_.unpin(piece.reader->blob().id);
+}
+
+Outcome<std::size_t> ObjectReader::read(std::uint64_t offset, std::span<char> into) {
+  std::size_t got = 0;
+  const auto after = [](std::uint64_t at, const Piece& piece) { return at < piece.end; };
+  auto piece = std::upper_bound(pieces_.begin(), pieces_.end(), offset, after);
+  for (; piece != pieces_.end() && got < into.size(); ++piece) {
+    const auto some = piece->reader->read(offset + got - piece->begin, into.subspan(got));
+    if (!some) return some;
+    got += *some;
+    if (offset + got < piece->end) break;
+  }
+  return got;
+}
+
+std::vector<std::string> ObjectReader::damaged() const {
+  std::vector<std::string> ids;
+  for (const Piece& piece : pieces_) {
+    if (!piece.reader->damaged().empty()) ids.push_back(piece.reader->blob().id);
+  }
+  return ids;
+}
+
+Answer<void> check_condition(const WriteCondition& condition, const std::optional<Version>& head) {
+  const bool there = head && !head->marker;
+  const auto names = [&](const std::string& wanted) {
+    return there && (wanted == "*" || wanted == head->etag || wanted == '"' + head->etag + '"');
+  };
+  if (!condition.if_match.empty() && !names(condition.if_match)) {
+    return refused(there ? "PreconditionFailed" : "NoSuchKey");
+  }
+  if (!condition.if_none_match.empty() && names(condition.if_none_match)) {
+    return refused("PreconditionFailed");
+  }
+  return {};
+}
+
+Answer<void> check_unlocked(const Version& version, TimeMs now, bool bypass_governance) {
+  if (version.legal_hold) return refused("AccessDenied", "The version is under legal hold.");
+  if (version.retention.mode.empty() || version.retention.until_ms <= now) return {};
+  if (version.retention.mode == "GOVERNANCE" && bypass_governance) return {};
+  return refused("AccessDenied", "The version is retained.");
+}
+
+Store::Store(StoreSetting setting) : setting_(std::move(setting)) {}
+
+Answer<void> Store::open() {
+  while (true) {
+    const auto last = setting_.metadata.get(kEpochRow);
+    if (!last) return refused(last.error());
+    epoch_ = (*last ? from_big_endian(**last) : 0) + 1;
+    const auto done = setting_.metadata.commit(
+        {.expects = {{kEpochRow, *last}},
+         .changes = {{kEpochRow, big_endian(epoch_)}, {row::epoch(epoch_), big_endian(epoch_)}}});
+    if (!done) return refused(done.error());
+    if (*done) return {};
+  }
+}
+
+std::string Store::fresh_id() { return to_hex(setting_.random_bytes(16)); }
+
+// Later than every one before, whatever the clock does.
+std::uint64_t Store::fresh_stamp() {
+  const auto now = static_cast<std::uint64_t>(setting_.now_ms()) * 1'000'000;
+  std::uint64_t last = last_stamp_;
+  while (!last_stamp_.compare_exchange_weak(last, std::max(now, last + 1))) {
+  }
+  return std::max(now, last + 1);
+}
+
+bool Store::has_tier(std::string_view storage_class) const {
+  return std::ranges::find(setting_.tiers, storage_class, &Tier::name) != setting_.tiers.end();
+}
+
+BlobWriter Store::writer(std::string_view storage_class) {
+  const auto at = std::ranges::find(setting_.tiers, storage_class, &Tier::name);
+  const Tier& tier = at == setting_.tiers.end() ? setting_.tiers.front() : *at;
+  const std::uint64_t number = ++blobs_made_;
+  return {setting_.drives, tier, fmt::format("{:08x}{:016x}", epoch_, number), number};
+}
+
+void Store::forget(const Blob& blob) {
+  for (std::size_t i = 0; i < blob.shards.size(); ++i) {
+    const auto drive = setting_.drives.find(blob.shards[i].drive);
+    if (drive == setting_.drives.end() || !drive->second) continue;
+    // What cannot be removed now is swept by the next run.
+    (void)drive->second->remove(shard_name(blob.id, static_cast<int>(i), blob.shards[i].revision));
+  }
+}
+
+Answer<std::vector<Blob>> Store::blobs_of(const std::vector<Extent>& extents, bool pass_over) {
+  std::vector<Blob> blobs;
+  for (const Extent& extent : extents) {
+    if (extent.blob.empty()) continue;
+    const auto found = setting_.metadata.get(row::blob(extent.blob));
+    if (!found) return refused(found.error());
+    if (!*found && pass_over) continue;
+    if (!*found) return refused(std::string(kRowChanged));
+    auto blob = decode_blob(**found);
+    if (!blob) return refused("InternalError", "the row of blob " + extent.blob + " is unreadable");
+    blobs.push_back(std::move(*blob));
+  }
+  return blobs;
+}
+
+Answer<Store::Viewed> Store::view(std::string_view name, std::string_view key) {
+  Viewed viewed;
+  KeyView& view = viewed.view;
+  view.bucket = name;
+  view.key = key;
+  view.bucket_row.key = row::bucket(name);
+  view.head_row.key = row::object(name, key);
+  const auto bucket_row = setting_.metadata.get(view.bucket_row.key);
+  if (!bucket_row) return refused(bucket_row.error());
+  auto bucket = *bucket_row ? decode_bucket(**bucket_row) : std::nullopt;
+  if (!bucket) return refused("NoSuchBucket");
+  viewed.bucket = std::move(*bucket);
+  view.bucket_row.value = *bucket_row;
+  auto head = setting_.metadata.get(view.head_row.key);
+  if (!head) return refused(head.error());
+  view.head_row.value = std::move(*head);
+  if (!view.head_row.value) return viewed;
+  view.head = decode_version(*view.head_row.value);
+  if (!view.head) return refused("InternalError", "the row of a version is unreadable");
+  return viewed;
+}
+
+Answer<void> Store::fill_next(KeyView& view) {
+  const std::string from = row::versions(view.bucket, view.key);
+  const auto cursor = setting_.metadata.cursor();
+  cursor->seek(from);
+  if (auto state = cursor->state(); !state) return refused(state.error());
+  view.next.reset();
+  if (!cursor->valid() || !cursor->key().starts_with(from)) return {};
+  auto version = decode_version(cursor->value());
+  if (!version) return refused("InternalError", "the row of a version is unreadable");
+  view.next =
+      ReadVersion{std::move(*version), {std::string(cursor->key()), std::string(cursor->value())}};
+  return {};
+}
+
+Answer<void> Store::fill_null(KeyView& view) {
+  auto found = old_version(view, "null");
+  if (!found) return std::unexpected(found.error());
+  view.null_version = std::move(*found);
+  return {};
+}
+
+Answer<std::optional<ReadVersion>> Store::old_version(const KeyView& view, std::string_view id) {
+  const std::string from = row::versions(view.bucket, view.key);
+  const auto cursor = setting_.metadata.cursor();
+  for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
+    auto version = decode_version(cursor->value());
+    if (!version || version->id != id) continue;
+    return ReadVersion{std::move(*version),
+                       {std::string(cursor->key()), std::string(cursor->value())}};
+  }
+  if (auto state = cursor->state(); !state) return refused(state.error());
+  return std::nullopt;
+}
+
+Answer<Version> Store::find(std::string_view bucket, std::string_view key,
+                            const std::optional<std::string>& version_id) {
+  auto viewed = view(bucket, key);
+  if (!viewed) return std::unexpected(viewed.error());
+  const auto& head = viewed->view.head;
+  if (!version_id) {
+    if (!head) return refused("NoSuchKey");
+    return *head;
+  }
+  if (head && head->id == *version_id) return *head;
+  auto old = old_version(viewed->view, *version_id);
+  if (!old) return std::unexpected(old.error());
+  if (!*old) return refused("NoSuchVersion");
+  return std::move((*old)->version);
+}
+
+Answer<OpenedObject> Store::open_object(std::string_view bucket, std::string_view key,
+                                        const std::optional<std::string>& version_id,
+                                        const std::function<Answer<void>(const Version&)>& accept) {
+  for (int look = 0; look < kLooks; ++look) {
+    auto version = find(bucket, key, version_id);
+    if (!version) return std::unexpected(version.error());
+    if (auto good = accept(*version); !good) return std::unexpected(good.error());
+    // Pinned before they are looked up: a blob that is found then cannot be collected.
+    const auto pinned = [&](bool on) {
+      for (const Extent& extent : version->extents) {
+        if (extent.blob.empty()) continue;
+        on ? pins_.pin(extent.blob) : pins_.unpin(extent.blob);
+      }
+    };
+    pinned(true);
+    auto blobs = blobs_of(version->extents);
+    if (blobs) {
+      auto reader =
+          std::make_unique<ObjectReader>(setting_.drives, pins_, *version, std::move(*blobs));
+      return OpenedObject{std::move(*version), std::move(reader)};
+    }
+    pinned(false);
+    if (!is_changed(blobs.error())) return std::unexpected(blobs.error());
+  }
+  return refused("InternalError", "a blob of the version has no row");
+}
+
+Answer<std::optional<Version>> Store::try_put(Viewed viewed, Version fresh,
+                                              const std::vector<Blob>& blobs, const Commit& besides,
+                                              bool pass_over) {
+  const Versioning versioning = viewed.bucket.versioning;
+  if (versioning == Versioning::suspended) {
+    if (auto good = fill_null(viewed.view); !good) return std::unexpected(good.error());
+  }
+  fresh.stamp = fresh_stamp();
+  fresh.id = versioning == Versioning::on
+                 ? fmt::format("{:016x}{}", fresh.stamp, to_hex(setting_.random_bytes(8)))
+                 : "null";
+  fresh.modified_ms = setting_.now_ms();
+  std::vector<Blob> gone;
+  if (const auto old = replaced_by_put(viewed.view, versioning)) {
+    auto found = blobs_of(old->extents, pass_over);
+    if (!found) {
+      if (is_changed(found.error())) return std::nullopt;
+      return std::unexpected(found.error());
+    }
+    gone = std::move(*found);
+  }
+  Commit commit = put_commit(viewed.view, versioning, fresh, blobs, gone);
+  commit.expects.insert(commit.expects.end(), besides.expects.begin(), besides.expects.end());
+  commit.changes.insert(commit.changes.end(), besides.changes.begin(), besides.changes.end());
+  commit.durable = besides.durable;
+  const auto done = setting_.metadata.commit(commit);
+  if (!done) return refused(done.error());
+  if (!*done) return std::nullopt;
+  return fresh;
+}
+
+Answer<Version> Store::put_with(std::string_view bucket, std::string_view key, const Version& fresh,
+                                const std::vector<Blob>& blobs, const WriteCondition& condition,
+                                const std::function<Answer<Commit>()>& besides) {
+  for (int look = 0;; ++look) {
+    auto viewed = view(bucket, key);
+    if (!viewed) return std::unexpected(viewed.error());
+    if (auto good = check_condition(condition, viewed->view.head); !good) {
+      return std::unexpected(good.error());
+    }
+    auto more = besides();
+    if (!more && is_changed(more.error()) && look < kLooks) continue;
+    if (!more) return std::unexpected(more.error());
+    auto done = try_put(std::move(*viewed), fresh, blobs, *more, look >= kLooks);
+    if (!done) return std::unexpected(done.error());
+    if (*done) return std::move(**done);
+  }
+}
+
+Answer<Version> Store::put(std::string_view bucket, std::string_view key, Version fresh,
+                           const std::vector<Blob>& blobs, const WriteCondition& condition) {
+  return put_with(bucket, key, fresh, blobs, condition, [] { return Commit{}; });
+}
+
+Answer<std::optional<Removed>> Store::try_remove(const Viewed& viewed, const Removal& removal,
+                                                 bool pass_over) {
+  KeyView view = viewed.view;
+  const bool marks = !removal.version_id && viewed.bucket.versioning != Versioning::off;
+  if (marks) {
+    auto put = try_put(viewed, Version{.marker = true, .owner = viewed.bucket.owner}, {},
+                       {.durable = removal.durable}, pass_over);
+    if (!put) return std::unexpected(put.error());
+    if (!*put) return std::nullopt;
+    return Removed{(*put)->id, true};
+  }
+  std::optional<ReadVersion> old;
+  const bool newest = view.head && (!removal.version_id || view.head->id == *removal.version_id);
+  if (!newest && removal.version_id) {
+    auto found = old_version(view, *removal.version_id);
+    if (!found) return std::unexpected(found.error());
+    old = std::move(*found);
+  }
+  if (!newest && !old) return Removed{removal.version_id.value_or(""), false};  // gone already
+  const Version& gone = newest ? *view.head : old->version;
+  if (removal.only && !removal.only(gone)) return Removed{};
+  if (auto free = check_unlocked(gone, setting_.now_ms(), removal.bypass_governance); !free) {
+    return std::unexpected(free.error());
+  }
+  auto blobs = blobs_of(gone.extents, pass_over);
+  if (!blobs && is_changed(blobs.error())) return std::nullopt;
+  if (!blobs) return std::unexpected(blobs.error());
+  if (newest && viewed.bucket.versioning != Versioning::off) {
+    if (auto good = fill_next(view); !good) return std::unexpected(good.error());
+  }
+  Commit commit = newest ? remove_head_commit(view, *blobs) : remove_old_commit(view, *old, *blobs);
+  commit.durable = removal.durable;
+  const auto done = setting_.metadata.commit(commit);
+  if (!done) return refused(done.error());
+  if (!*done) return std::nullopt;
+  return Removed{removal.version_id ? gone.id : "", gone.marker};
+}
+
+Answer<Removed> Store::remove(std::string_view bucket, std::string_view key,
+                              const Removal& removal) {
+  for (int look = 0;; ++look) {
+    auto viewed = view(bucket, key);
+    if (!viewed) return std::unexpected(viewed.error());
+    if (auto good = check_condition(removal.condition, viewed->view.head); !good) {
+      return std::unexpected(good.error());
+    }
+    if (removal.only && !removal.version_id &&
+        !(viewed->view.head && removal.only(*viewed->view.head))) {
+      return Removed{};
+    }
+    auto done = try_remove(*viewed, removal, look >= kLooks);
+    if (!done) return std::unexpected(done.error());
+    if (*done) return std::move(**done);
+  }
+}
+
+Answer<Version> Store::change_version(std::string_view bucket, std::string_view key,
+                                      const std::optional<std::string>& version_id,
+                                      const std::function<Answer<void>(Version&)>& change) {
+  while (true) {
+    auto viewed = view(bucket, key);
+    if (!viewed) return std::unexpected(viewed.error());
+    const KeyView& view = viewed->view;
+    std::optional<ReadVersion> found;
+    if (view.head && (!version_id || view.head->id == *version_id)) {
+      found = ReadVersion{*view.head, view.head_row};
+    } else if (version_id) {
+      auto old = old_version(view, *version_id);
+      if (!old) return std::unexpected(old.error());
+      found = std::move(*old);
+    }
+    if (!found) return refused(version_id ? "NoSuchVersion" : "NoSuchKey");
+    if (found->version.marker) return refused(version_id ? "MethodNotAllowed" : "NoSuchKey");
+    if (auto good = change(found->version); !good) return std::unexpected(good.error());
+    const auto done =
+        setting_.metadata.commit({.expects = {view.bucket_row, found->row},
+                                  .changes = {{found->row.key, encode(found->version)}}});
+    if (!done) return refused(done.error());
+    if (*done) return std::move(found->version);
+  }
+}
+
+}  // namespace orrery::store

@@ -1,0 +1,49 @@
+// A store in a folder: what stands where, written down once and read by every run.
+//
+//   FOLDER/store        "orrery-store 1", the id, a line a tier, a line a drive
+//   FOLDER/metadata/    RocksDB
+//   FOLDER/TIER/        a drive (folder_drive.h), where none was named
+//   tier hot 4+2        4 of data and 2 of parity; 1+1 is two copies
+//   drive hot-0 /mnt/a  of the tier above it; a path that is not absolute lies in FOLDER
+// The number behind "orrery-store" is the format's. A later program opens an earlier format and
+// writes the number it has made of it; an earlier one refuses a later number.
+#pragma once
+
+#include <memory>
+
+#include "base/diagnostic.h"
+#include "store/store.h"
+
+namespace orrery::store {
+
+inline constexpr int kStoreFormat = 1;
+
+struct TierPlan {
+  std::string name;
+  ShardPlan plan = {};
+  std::vector<std::string> folders = {};  // of its drives; none: one, named as the tier
+};
+
+// "hot=4+2:/mnt/a,/mnt/b,...", "warm=2x:/mnt/a,/mnt/b", "cold=1x".
+Result<TierPlan> tier_plan_of(const std::string& text);
+std::vector<TierPlan> usual_tiers();  // gpu-direct, hot, warm and cold, one folder each
+
+struct OpenedFolder {
+  std::string id;
+  std::unique_ptr<Metadata> metadata;
+  std::vector<Tier> tiers;
+  std::map<std::string, std::unique_ptr<Drive>> drives;  // null: not there now
+  std::map<std::string, std::string> folders;            // of the drives
+  Diagnostics notes;                                     // drives that are not there
+
+  DriveSet drive_set() const;
+};
+
+// Makes the store where there is none, as `tiers` says, and opens it. A drive that is not there is
+// noted, and the store goes on without it while enough are left; with `replace_drives` an empty one
+// is made in its place.
+Result<OpenedFolder> open_store_folder(const std::string& folder,
+                                       const std::vector<TierPlan>& tiers, const std::string& id,
+                                       bool replace_drives = false);
+
+}  // namespace orrery::store

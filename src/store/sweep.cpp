@@ -1,0 +1,169 @@
+#include "store/sweep.h"
+
+#include <charconv>
+
+#include "store/codec.h"
+#include "store/lifecycle.h"
+#include "store/listing.h"
+
+namespace orrery::store {
+namespace {
+
+std::uint64_t epoch_of(std::string_view blob) {
+  std::uint64_t epoch = 0;
+  const std::string_view digits = blob.substr(0, 8);
+  std::from_chars(digits.data(), digits.data() + digits.size(), epoch, 16);
+  return epoch;
+}
+
+// Whether the rows name this file of this drive.
+Answer<bool> is_referred_to(Store& store, const std::string& drive, const ShardName& name) {
+  for (const std::string& key : {row::blob(name.blob), row::garbage(name.blob)}) {
+    const auto found = store.metadata().get(key);
+    if (!found) return refused(found.error());
+    const auto blob = *found ? decode_blob(**found) : std::nullopt;
+    if (!blob || name.shard >= blob->plan.total()) continue;
+    const ShardPlace& place = blob->shards[static_cast<std::size_t>(name.shard)];
+    if (place.drive == drive && place.revision == name.revision) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Answer<Swept> sweep_orphans(Store& store) {
+  Swept swept;
+  for (const auto& [id, drive] : store.setting().drives) {
+    if (!drive) continue;
+    const auto names = drive->list();
+    if (!names) return refused(names.error());
+    for (const std::string& file : *names) {
+      const auto name = shard_name_of(file);
+      if (!name) continue;
+      ++swept.files;
+      if (epoch_of(name->blob) >= store.epoch() || store.pins().pinned(name->blob)) continue;
+      const auto known = is_referred_to(store, id, *name);
+      if (!known) return std::unexpected(known.error());
+      if (*known) continue;
+      if (drive->remove(file)) ++swept.removed;
+    }
+  }
+  Commit commit;
+  const std::string from = row::epoch(0).substr(0, 1);
+  const auto cursor = store.metadata().cursor();
+  for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
+    if (from_big_endian(cursor->value()) < store.epoch()) {
+      commit.changes.push_back({std::string(cursor->key()), std::nullopt});
+    }
+  }
+  if (commit.changes.empty()) return swept;
+  if (const auto done = store.metadata().commit(commit); !done) return refused(done.error());
+  return swept;
+}
+
+Answer<void> end_run(Store& store) {
+  const auto done =
+      store.metadata().commit({.changes = {{row::epoch(store.epoch()), std::nullopt}}});
+  if (!done) return refused(done.error());
+  return {};
+}
+
+namespace {
+
+constexpr std::size_t kWalkPage = 1000;
+
+class LifecycleWalk {
+ public:
+  LifecycleWalk(Store& store, const Bucket& bucket, std::vector<LifecycleRule> rules, TimeMs day_ms)
+      : store_(store), bucket_(bucket), rules_(std::move(rules)), day_ms_(day_ms) {}
+
+  Answer<void> run(const std::function<bool()>& stop, LifecycleRun& total) {
+    PageRequest request{.bucket = bucket_.name, .most = kWalkPage};
+    while (!stop()) {
+      const auto page = page_of_versions(store_.metadata(), request);
+      if (!page) return std::unexpected(page.error());
+      for (std::size_t i = 0; i < page->entries.size(); ++i) {
+        const bool next_same = i + 1 < page->entries.size()
+                                   ? page->entries[i + 1].key == page->entries[i].key
+                                   : page->truncated;
+        if (auto good = take(page->entries[i], !next_same, total); !good) return good;
+      }
+      if (!page->truncated) break;
+      request.after = page->entries.back().key;
+      request.after_version = page->entries.back().version.id;
+    }
+    return abort_uploads(total);
+  }
+
+ private:
+  Answer<void> take(const PageEntry& entry, bool last_of_key, LifecycleRun& total) {
+    VersionPlace place{.version = entry.version, .newest = entry.newest};
+    if (entry.newest) {
+      newer_ = 0;
+    } else {
+      place.since_ms = successor_ms_;
+      place.newer = newer_++;
+    }
+    place.alone = entry.newest && last_of_key;
+    successor_ms_ = entry.version.modified_ms;
+    const TimeMs now = store_.now_ms();
+    const Ending ending = ending_of(rules_, entry.key, place, now, day_ms_);
+    if (ending == Ending::stays) return {};
+    Removal removal{.durable = false};
+    // What was put since the page was read has not come of age.
+    removal.only = [&](const Version& now_there) { return now_there.stamp == entry.version.stamp; };
+    const bool for_good = ending == Ending::removed;
+    if (for_good) removal.version_id = entry.version.id;
+    const auto gone = store_.remove(bucket_.name, entry.key, removal);
+    if (!gone && gone.error().code == "AccessDenied") return {};  // retained, or under legal hold
+    if (!gone) return std::unexpected(gone.error());
+    ++(for_good ? total.removed : total.expired);
+    return {};
+  }
+
+  Answer<void> abort_uploads(LifecycleRun& total) {
+    std::vector<Upload> old;
+    const std::string from = row::uploads(bucket_.name);
+    const auto cursor = store_.metadata().cursor();
+    for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
+      auto upload = decode_upload(cursor->value());
+      if (upload && upload_ends(rules_, *upload, store_.now_ms(), day_ms_)) {
+        old.push_back(std::move(*upload));
+      }
+    }
+    if (auto state = cursor->state(); !state) return refused(state.error());
+    for (const Upload& upload : old) {
+      if (store_.abort_upload(bucket_.name, upload.key, upload.id)) ++total.aborted;
+    }
+    return {};
+  }
+
+  Store& store_;
+  const Bucket& bucket_;
+  std::vector<LifecycleRule> rules_;
+  TimeMs day_ms_;
+  TimeMs successor_ms_ = 0;
+  std::size_t newer_ = 0;
+};
+
+}  // namespace
+
+Answer<LifecycleRun> run_lifecycle(Store& store, TimeMs day_ms, const std::function<bool()>& stop) {
+  LifecycleRun total;
+  const auto buckets = store.buckets("");
+  if (!buckets) return std::unexpected(buckets.error());
+  for (const Bucket& bucket : *buckets) {
+    const std::string_view text = net::header_of(bucket.documents, "lifecycle");
+    if (text.empty()) continue;
+    auto lifecycle = lifecycle_of(text);
+    if (!lifecycle) continue;
+    LifecycleWalk walk(store, bucket, std::move(lifecycle->rules), day_ms);
+    const auto good = walk.run(stop, total);
+    if (!good && good.error().code != "NoSuchBucket") return std::unexpected(good.error());
+  }
+  if (total.expired + total.removed == 0) return total;
+  if (auto kept = store.metadata().flush(); !kept) return refused(kept.error());
+  return total;
+}
+
+}  // namespace orrery::store

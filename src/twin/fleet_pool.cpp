@@ -1,0 +1,54 @@
+#include "twin/fleet_pool.h"
+
+#include <algorithm>
+
+namespace orrery::twin {
+namespace {
+
+// Leaves below one spine of a fat tree of three tiers; all of them where there are two.
+int leaves_below_spine(const fabric::Topology& t) {
+  return t.tiers > 2 ? std::max(1, t.spec.radix / 2)
+                     : static_cast<int>(std::max<std::int64_t>(1, t.leaves));
+}
+
+cluster::NodeTree tree_of(const machine::Network& network, int hosts) {
+  if (!network.topology || network.topology->leaves <= 0)
+    return cluster::even_tree(hosts, hosts, 1);
+  const fabric::Topology& t = *network.topology;
+  const auto rails = static_cast<std::int64_t>(std::max(1, t.spec.rails));
+  const auto sets = std::max<std::int64_t>(1, t.leaves / rails);
+  const int per_leaf = static_cast<int>((hosts + sets - 1) / sets);
+  return cluster::even_tree(hosts, std::max(1, per_leaf), leaves_below_spine(t));
+}
+
+}  // namespace
+
+cluster::NodePool pool_of(const machine::Machine& machine) {
+  std::vector<int> gpus;
+  for (const machine::Fleet& fleet : machine.fleets) {
+    if (fleet.fleet->partition != design::Partition::slurm) continue;
+    if (fleet.accelerators_per_host <= 0) continue;
+    gpus.insert(gpus.end(), static_cast<std::size_t>(fleet.hosts), fleet.accelerators_per_host);
+  }
+  const bool knows = machine.design().scheduler.topology != design::PlacementTopology::none;
+  const int hosts = static_cast<int>(gpus.size());
+  if (!knows || hosts < 2) return cluster::NodePool(std::move(gpus));
+  return cluster::NodePool(std::move(gpus), cluster::PlacementRule::tree,
+                           tree_of(machine.main_networks().compute, hosts));
+}
+
+cluster::BackfillVariant variant_of(design::Backfill backfill) {
+  switch (backfill) {
+    case design::Backfill::none:
+      return cluster::BackfillVariant::fifo;
+    case design::Backfill::easy:
+      return cluster::BackfillVariant::easy;
+    case design::Backfill::conservative:
+      return cluster::BackfillVariant::conservative;
+    case design::Backfill::slurm:
+      return cluster::BackfillVariant::slurm;
+  }
+  return cluster::BackfillVariant::easy;
+}
+
+}  // namespace orrery::twin

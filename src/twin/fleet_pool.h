@@ -1,0 +1,16 @@
+// The nodes of a machine as a scheduler sees them: GPUs of every host, and the tree of its leaves.
+//
+// Only fleets that Slurm runs and that have accelerators count; spares stand by and are not
+// offered. Hosts below one leaf switch (with rails: below one set of leaves) are neighbours.
+#pragma once
+
+#include "cluster/backfill.h"
+#include "machine/machine.h"
+
+namespace orrery::twin {
+
+// The rule is the design's: below the lowest switch where its scheduler knows the topology.
+cluster::NodePool pool_of(const machine::Machine& machine);
+cluster::BackfillVariant variant_of(design::Backfill backfill);
+
+}  // namespace orrery::twin

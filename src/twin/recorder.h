@@ -1,0 +1,58 @@
+// What a run writes down of itself: events as they come, and levels over time as means of equal
+// bins.
+//
+// A level is piecewise constant (accelerators under a share, watts of a site); its mean over a bin
+// is exact, so the sum of a column times the bin's width is its integral. Only the first
+// replication is recorded. Events beyond kEventsMax are counted and not kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/trace.h"
+
+namespace orrery::twin {
+
+inline constexpr std::size_t kEventsMax = 200'000;
+
+struct RunEvent {
+  sim::SimTime at;
+  sim::TraceKind kind = sim::TraceKind::instant;
+  std::string track;  // "pretrain", "fleet train"
+  std::string name;   // "restoring", "faulty GPU"
+  double value = 0;   // of an instant: the host, where there is one; else -1
+};
+
+struct Series {
+  Seconds bin;
+  std::vector<std::string> columns;        // "productive_accelerators", "main_w"
+  std::vector<std::vector<double>> means;  // one row a bin, one value a column
+};
+
+class Recorder final : public sim::TraceSink {
+ public:
+  Recorder(sim::SimTime horizon, int bins);
+
+  std::size_t add_column(std::string name);
+  void change(sim::SimTime now, std::size_t column, double delta);
+  void record(const sim::TraceRecord& record) override;
+
+  Series series(sim::SimTime end);
+  const std::vector<RunEvent>& events() const { return events_; }
+  std::uint64_t events_left_out() const { return left_out_; }
+
+ private:
+  void settle(sim::SimTime now);
+
+  std::int64_t bin_ns_;
+  std::size_t bins_;
+  sim::SimTime settled_;
+  std::vector<std::string> names_;
+  std::vector<double> levels_;
+  std::vector<std::vector<double>> sums_;  // level x ns, one row a bin
+  std::vector<RunEvent> events_;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace orrery::twin

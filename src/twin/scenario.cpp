@@ -1,0 +1,70 @@
+#include "twin/scenario.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace orrery::twin {
+namespace {
+
+int hosts_per_node(const machine::Fleet& f) {
+  return std::max(1, f.hosts / std::max(1, f.fleet->count));
+}
+
+std::size_t site_index(const machine::Machine& m, const machine::Fleet& f) {
+  for (std::size_t i = 0; i < m.sites.size(); ++i) {
+    if (m.sites[i].site == f.site) return i;
+  }
+  return 0;
+}
+
+// Of one host: a node of several hosts draws as they do together.
+facility::NodePower host_power_of(const machine::Fleet& f) {
+  const auto node = facility::node_power_of(f.node.part, f.accelerator());
+  if (!node) return {};
+  facility::NodePower host = *node;
+  if (f.fleet->power_cap && f.accelerator() && f.accelerator()->tdp) {
+    host = capped(host, *f.fleet->power_cap * f.node.part.accelerators);
+  }
+  const double part = 1.0 / hosts_per_node(f);
+  host.nameplate *= part;
+  host.peak *= part;
+  host.idle *= part;
+  host.accelerators *= part;
+  return host;
+}
+
+FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
+  const design::Failures& own = f.fleet->failures;
+  FleetPart p{.fleet = &f, .failures = &m.failures_of(f), .site = site_index(m, f)};
+  p.hosts = f.hosts;
+  p.spares = f.fleet->spares * hosts_per_node(f);
+  p.accelerators_per_host = f.accelerators_per_host;
+  p.lemons = {.share = own.lemon_share.value_or(0), .multiplier = own.lemon_factor.value_or(1)};
+  p.repair_given = own.repair;
+  p.straggler_share = own.straggler_share.value_or(0);
+  p.straggler_slowdown = own.straggler_slowdown.value_or(0);
+  p.host_power = host_power_of(f);
+  return p;
+}
+
+}  // namespace
+
+Scenario scenario_of(const machine::Machine& m, Seconds horizon) {
+  Scenario s{.machine = &m, .horizon = horizon};
+  for (const machine::Fleet& f : m.fleets) s.fleets.push_back(part_of(m, f));
+  for (const design::Workload& w : m.design().workloads) {
+    if (!std::holds_alternative<design::Train>(w.task)) {
+      s.unsimulated.push_back(fmt::format("{} ({}): its hosts stand free in this run",
+                                          label_of(m.design(), w), kind_of(w)));
+      continue;
+    }
+    machine::TrainJob job = name_job(m, w);
+    if (job.feasible()) fill_step(job, m);
+    if (job.feasible()) fill_costs(job, m);
+    s.trains.push_back(std::move(job));
+  }
+  return s;
+}
+
+}  // namespace orrery::twin

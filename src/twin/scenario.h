@@ -1,0 +1,48 @@
+// What all replications of a run share and none changes: the machine, its training runs with their
+// costs, its fleets counted out in hosts, and what each draws.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "facility/node_power.h"
+#include "failure/rates.h"
+#include "failure/spares.h"
+#include "machine/train_job.h"
+
+namespace orrery::twin {
+
+struct FleetPart {
+  const machine::Fleet* fleet = nullptr;
+  const machine::FailureSource* failures = nullptr;
+  std::size_t site = 0;
+  int hosts = 0;   // in service
+  int spares = 0;  // hosts that stand by
+  int accelerators_per_host = 0;
+  failure::LemonMix lemons;
+  failure::RepairPipeline repair;
+  std::optional<Seconds> repair_given;  // of the design: exponential with this mean
+  double straggler_share = 0;
+  double straggler_slowdown = 0;
+  facility::NodePower host_power;  // all zero where nothing is published
+
+  int all_hosts() const { return hosts + spares; }
+};
+
+// A replication is run in so many parts, between which one may ask or stop it.
+inline constexpr std::int64_t kParts = 100;
+
+struct Scenario {
+  const machine::Machine* machine = nullptr;
+  std::vector<FleetPart> fleets;          // as the machine's
+  std::vector<machine::TrainJob> trains;  // in the design's order, the infeasible too
+  std::vector<std::string> unsimulated;   // workloads that stand still in a run, and why
+  Seconds horizon;
+};
+
+// `machine` outlives it.
+Scenario scenario_of(const machine::Machine& machine, Seconds horizon);
+
+}  // namespace orrery::twin

@@ -1,0 +1,87 @@
+#include "twin/simulation.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "design/write_design.h"
+#include "twin/host_lives.h"
+#include "twin/run_figures.h"
+#include "twin/world.h"
+
+namespace orrery::twin {
+namespace {
+
+// Bins of the series: a month in hours.
+constexpr int kBins = 720;
+
+std::uint64_t seed_of(std::uint64_t seed, int number) {
+  return RandomStream(seed, "replication/" + std::to_string(number)).next();
+}
+
+void collect(World& world, Replication& r) {
+  for (std::size_t f = 0; f < world.fleets(); ++f) {
+    const GpuLedger& book = world.fleet(f).gpus;
+    r.fleet_time.push_back(book.booked());
+    r.is_sound = r.is_sound && book.is_sound();
+    for (std::size_t c = 0; c < kCauses; ++c) r.gpu_time[c] += book.booked()[c];
+  }
+  for (const auto& train : world.trains()) r.jobs.push_back(train->outcome());
+  for (std::size_t s = 0; s < world.scenario().machine->sites.size(); ++s) {
+    r.sites.push_back({.it_energy = world.site(s).energy, .it_highest = world.site(s).highest});
+  }
+  r.faults = world.lives().faults();
+  r.lemons_found = world.lemons_found();
+  r.events = world.kernel().events_run();
+}
+
+}  // namespace
+
+Simulation::Simulation(const machine::Machine& machine, const RunOptions& options)
+    : options_(options), scenario_(scenario_of(machine, options.horizon)) {}
+
+std::optional<Replication> Simulation::replicate(int number,
+                                                 const std::function<bool()>& on) const {
+  Replication r{.number = number};
+  std::unique_ptr<Recorder> recorder;
+  if (number == 0) {
+    recorder = std::make_unique<Recorder>(sim::SimTime::from(options_.horizon), kBins);
+  }
+  World world(scenario_, seed_of(options_.seed, number), number == 0, recorder.get());
+  if (!world.run(on)) return std::nullopt;
+  collect(world, r);
+  if (recorder) {
+    r.series = recorder->series(world.kernel().now());
+    r.log = recorder->events();
+    r.log_left_out = recorder->events_left_out();
+  }
+  return r;
+}
+
+Run Simulation::run_of(std::span<const Replication> done) const {
+  const machine::Machine& m = *scenario_.machine;
+  Run run{.design = m.design().name, .version = m.design().version};
+  run.digest = design::design_digest(m.design());
+  run.simulated = options_.horizon;
+  run.seed = options_.seed;
+  run.replications = static_cast<int>(done.size());
+  run.is_whole = run.replications == options_.replications;
+  ByCause<GpuTime> sum{};
+  for (const Replication& r : done) {
+    run.events += r.events;
+    for (std::size_t c = 0; c < kCauses; ++c) sum[c] += r.gpu_time[c];
+  }
+  for (const FleetPart& f : scenario_.fleets) {
+    run.accelerators += std::int64_t{f.all_hosts()} * f.accelerators_per_host;
+  }
+  if (done.empty()) return run;
+  run.gpu_seconds = whole_seconds(sum, run.replications);
+  run.series = done.front().series;
+  run.log = done.front().log;
+  run.log_left_out = done.front().log_left_out;
+  tell(run, scenario_, done);
+  return run;
+}
+
+}  // namespace orrery::twin

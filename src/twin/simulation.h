@@ -1,0 +1,65 @@
+// Machine -> Run: replications of one scenario, each from a seed of its own.
+//
+// replicate() is a pure function of the scenario, the seed and the number: whoever calls may run
+// them on any number of threads in any order and hand them to run_of() sorted by number; the bytes
+// are the same.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "machine/machine.h"
+#include "twin/gpu_ledger.h"
+#include "twin/run.h"
+#include "twin/scenario.h"
+#include "twin/train_process.h"
+
+namespace orrery::twin {
+
+struct SiteOutcome {
+  Joules it_energy;
+  Watts it_highest;
+};
+
+struct Replication {
+  int number = 0;
+  std::uint64_t events = 0;
+  bool is_sound = true;         // every book balances
+  ByCause<GpuTime> gpu_time{};  // of all fleets
+  std::vector<ByCause<GpuTime>> fleet_time;
+  std::vector<JobOutcome> jobs;
+  std::vector<SiteOutcome> sites;
+  std::vector<std::uint64_t> faults;  // by cause, spot last
+  std::uint64_t lemons_found = 0;
+  Series series;  // of the first alone, as the events
+  std::vector<RunEvent> log;
+  std::uint64_t log_left_out = 0;
+};
+
+struct RunOptions {
+  Seconds horizon = days(30);
+  std::uint64_t seed = 1;
+  int replications = 1;
+};
+
+class Simulation {
+ public:
+  // `machine` outlives it.
+  Simulation(const machine::Machine& machine, const RunOptions& options);
+
+  const RunOptions& options() const { return options_; }
+  const Scenario& scenario() const { return scenario_; }
+  // `on` is asked kParts times a replication; none where it said no.
+  std::optional<Replication> replicate(int number, const std::function<bool()>& on = {}) const;
+  // Of those that were done, sorted by number, the first among them.
+  Run run_of(std::span<const Replication> done) const;
+
+ private:
+  RunOptions options_;
+  Scenario scenario_;
+};
+
+}  // namespace orrery::twin

@@ -1,0 +1,53 @@
+#include "twin/site_load.h"
+
+#include "facility/node_power.h"
+
+namespace orrery::twin {
+namespace {
+
+Watts network_power(const machine::Machine& m, const design::Site* site) {
+  Watts power;
+  for (const machine::Networks& n : m.networks) {
+    if (n.site != site) continue;
+    power += n.compute.bill.power() + n.storage.bill.power() + n.management.bill.power();
+  }
+  return power;
+}
+
+}  // namespace
+
+facility::SitePowerRequest SiteLoad::request(Watts it_mean) const {
+  const design::Site& s = *site->site;
+  return {.cooling_id = s.cooling,
+          .redundancy_id = s.redundancy,
+          .climate = climate,
+          .chain_ids = s.power_chain,
+          .design = hosts_nameplate + constant,
+          .mean = it_mean,
+          .supply_c = s.supply_c,
+          .pue = s.pue};
+}
+
+SiteLoad load_of(const machine::Machine& m, std::size_t index) {
+  SiteLoad load{.site = &m.sites[index]};
+  const design::Site* site = load.site->site;
+  load.climate = !site->climate.empty() ? site->climate
+                 : load.site->region    ? load.site->region->climate
+                                        : std::string();
+  for (const machine::Fleet& f : m.fleets) {
+    if (f.site != site || f.rented()) continue;
+    if (const auto node = facility::node_power_of(f.node.part, f.accelerator())) {
+      load.hosts_nameplate += node->nameplate * (f.fleet->count + f.fleet->spares);
+    }
+  }
+  if (load.hosts_nameplate <= Watts(0)) return load;
+  load.constant += network_power(m, site);
+  for (const machine::Tier& t : m.tiers) {
+    const bool here = find_site(m.design(), t.tier->site) == site;
+    if (here && t.tier->provider.empty() && !t.per_node)
+      load.constant += tier_power(t, m.catalog());
+  }
+  return load;
+}
+
+}  // namespace orrery::twin

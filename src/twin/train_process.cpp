@@ -1,0 +1,332 @@
+#include "twin/train_process.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/text.h"
+
+namespace orrery::twin {
+namespace {
+
+// A collective that hangs is given up by its watchdog: PyTorch's default.
+constexpr Seconds kCollectiveTimeout = minutes(10);
+// Until a person looks at a run that is held: assumed.
+constexpr Seconds kOperator = minutes(30);
+constexpr std::int64_t kAll = -1;  // of the run's work: nothing is lost
+
+std::int64_t ns_of(Seconds s) { return sim::SimTime::from(s).ns(); }
+
+std::int64_t part_of(std::int64_t span, double share) {
+  return static_cast<std::int64_t>(static_cast<double>(span) * share);
+}
+
+}  // namespace
+
+TrainProcess::TrainProcess(World& world, const machine::TrainJob& job, int number)
+    : world_(world), job_(job), number_(number) {
+  if (!job.feasible()) return;
+  const machine::Machine& m = *world.scenario().machine;
+  fleet_ = m.index_of(*job.fleet);
+  gpus_per_host_ = world.fleet(fleet_).part->accelerators_per_host;
+  wanted_ = job.hosts;
+  goal_ns_ = ns_of(job.raw_time);
+}
+
+void TrainProcess::submit() {
+  if (job_.feasible()) after(Seconds(0), kSubmit);
+}
+
+void TrainProcess::after(Seconds wait, Kind kind) {
+  sim::Kernel& kernel = world_.kernel();
+  kernel.cancel(timer_);
+  timer_ = kernel.schedule(kernel.now().after(wait), sim::EventRank::start, *this, kind);
+}
+
+HostUse TrainProcess::use() const {
+  if (phase_ == Phase::steps) return {cause_, steps_draw_, steps_highest_};
+  return world_.resting(fleet_, cause_);
+}
+
+// All its hosts go over to another cause; the time in the last one is booked to the run.
+void TrainProcess::enter(Phase phase, Cause cause) {
+  sim::Kernel& kernel = world_.kernel();
+  const HostUse before = use();
+  if (phase_ != Phase::away) {
+    const std::int64_t span = (kernel.now() - since_).ns();
+    outcome_.time_ns[at(cause_)] += span;
+    outcome_.span_ns += span;
+    kernel.trace(sim::TraceKind::end, job_.label, word_of(cause_));
+  }
+  if (phase_ == Phase::steps) world_.mark_steps(level_, -1);
+  phase_ = phase;
+  cause_ = cause;
+  since_ = kernel.now();
+  world_.shift(fleet_, static_cast<int>(hosts_.size()), before, use());
+  if (phase_ == Phase::steps) world_.mark_steps(level_, 1);
+  if (phase_ != Phase::away) kernel.trace(sim::TraceKind::begin, job_.label, word_of(cause_));
+}
+
+void TrainProcess::begin_run() {
+  work_ns_ = 0;
+  has_copy_ = false;
+  sound_work_.clear();
+  run_began_ = world_.kernel().now();
+  ++outcome_.runs_started;
+  gather_hosts();
+}
+
+void TrainProcess::gather_hosts() {
+  enter(Phase::waits_for_hosts, Cause::no_host);
+  HostPool& pool = world_.fleet(fleet_).pool;
+  const int missing = wanted_ - static_cast<int>(hosts_.size());
+  std::vector<int> taken;
+  std::vector<int> from_reserve;
+  if (!pool.take(missing, number_, taken, from_reserve)) return;  // on_hosts_free tries again
+  for (const int host : taken) {
+    const Cause before =
+        std::ranges::binary_search(from_reserve, host) ? Cause::reserve : Cause::idle;
+    world_.shift(fleet_, 1, world_.resting(fleet_, before), use());
+    if (world_.fleet(fleet_).slow[static_cast<std::size_t>(host)]) ++slow_hosts_;
+    hosts_.insert(std::ranges::lower_bound(hosts_, host), host);
+  }
+  enter(Phase::starts, Cause::start);
+  after(job_.failure.start * job_.failure.attempts, kStarted);
+}
+
+void TrainProcess::on_hosts_free() {
+  if (phase_ == Phase::waits_for_hosts) gather_hosts();
+}
+
+void TrainProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t) {
+  switch (kind) {
+    case kSubmit:
+      return begin_run();
+    case kStarted:
+      if (!has_copy_ || !job_.checkpoint) return begin_steps();
+      ++outcome_.restores;
+      enter(Phase::restores, Cause::restore);
+      return after(job_.checkpoint->restore.total, kRestored);
+    case kRestored:
+      return begin_steps();
+    case kDetected:
+      return on_detected();
+    case kRequeued:
+      return on_requeued();
+    case kReleased:
+      return gather_hosts();
+    default:
+      return finish();
+  }
+}
+
+// The policy learns which hosts are gone; where only processes died, the launcher starts them
+// again.
+void TrainProcess::on_detected() {
+  for (const int host : lost_hosts_) world_.seen_down(fleet_, host, job_.label);
+  lost_hosts_.clear();
+  enter(Phase::requeues, Cause::requeue);
+  // Attempts that fail and waits for a person as means, as the closed form has them.
+  after(job_.failure.requeue * job_.failure.attempts + job_.failure.hands, kRequeued);
+}
+
+void TrainProcess::on_requeued() {
+  if (!has_lost_hosts_ || world_.may_start(fleet_, job_.label)) return gather_hosts();
+  ++outcome_.holds;
+  after(
+      world_.scenario().machine->design().scheduler.recovery.operator_response.value_or(kOperator),
+      kReleased);
+}
+
+// The slowest host sets the pace of all.
+double TrainProcess::straggler() const {
+  return slow_hosts_ > 0 ? world_.fleet(fleet_).part->straggler_slowdown : 0;
+}
+
+SaveCycle TrainProcess::cycle_of() const {
+  const double fed = job_.feed.known ? job_.feed.loader.utilisation : 1;
+  const double pace = fed / (1 + straggler());
+  SaveCycle c{.speed = pace / (1 + job_.contended.feeding),
+              .drain_speed = pace / (1 + job_.contended.draining)};
+  if (!job_.checkpoint || job_.checkpoint->interval <= Seconds(0)) return c;
+  const machine::SavePlan& save = *job_.checkpoint;
+  c.interval_ns = ns_of(save.interval);
+  c.stall_ns = ns_of(save.stall.total);
+  const bool drains = save.async || (save.safe != nullptr && save.safe != save.first);
+  c.drain_ns = drains ? ns_of(save.drain.total) : 0;
+  c.local_ns = save.async && save.first->per_node ? ns_of(save.write.total)
+               : save.first->per_node             ? 0
+                                                  : c.drain_ns;
+  return c;
+}
+
+void TrainProcess::begin_steps() {
+  cycle_ = cycle_of();
+  const double saving = cycle_.interval_ns > 0 ? static_cast<double>(cycle_.stall_ns) /
+                                                     static_cast<double>(cycle_.length())
+                                               : 0;
+  const double busy = 1 - saving;
+  const double gpus = static_cast<double>(hosts_.size()) * gpus_per_host_;
+  level_ = {};
+  level_[static_cast<std::size_t>(Share::productive)] = gpus * busy * cycle_.speed;
+  level_[static_cast<std::size_t>(Share::stall)] = gpus * busy * (1 - cycle_.speed);
+  level_[static_cast<std::size_t>(Share::checkpoint)] = gpus * saving;
+  const machine::StepPlan& step = job_.step;
+  const auto phases =
+      facility::power_phases(world_.fleet(fleet_).part->host_power,
+                             {.matrix = busy * cycle_.speed * step.matrix_share,
+                              .memory = busy * cycle_.speed * step.memory_share,
+                              .communication = busy * cycle_.speed * step.exposed_share,
+                              .checkpoint = saving});
+  steps_draw_ = facility::mean_power(phases);
+  steps_highest_ = facility::peak_power(phases);
+  outcome_.host_draw = steps_draw_;
+  enter(Phase::steps, Cause::productive);
+  if (has_lost_hosts_ || !is_down_) world_.job_runs(fleet_, job_.label);
+  has_lost_hosts_ = false;
+  if (is_down_) {
+    is_down_ = false;
+    outcome_.outage_ns += (world_.kernel().now() - struck_).ns();
+    ++outcome_.outages;
+  }
+  if (goal_ns_ > 0) {
+    const std::int64_t wall = wall_for(cycle_, goal_ns_ - work_ns_);
+    const sim::SimTime now = world_.kernel().now();
+    if (wall <= (sim::SimTime::from(world_.scenario().horizon) - now).ns()) {
+      timer_ = world_.kernel().schedule(now + sim::SimTime::nanoseconds(wall),
+                                        sim::EventRank::finish, *this, kFinished);
+    }
+  }
+}
+
+Progress TrainProcess::progress() const {
+  return progress_after(cycle_, (world_.kernel().now() - since_).ns());
+}
+
+// Of the run's work, what the newest usable copy holds.
+std::int64_t TrainProcess::kept_after(const Progress& p, bool keeps_disk) const {
+  if (!job_.checkpoint || cycle_.interval_ns <= 0) return 0;
+  const machine::SavePlan& save = *job_.checkpoint;
+  const bool has_peer = job_.train->checkpoint->replicas.value_or(1) > 1;
+  if (keeps_disk || (save.first->per_node && has_peer)) return work_ns_ + p.local_work_ns;
+  if (save.safe != nullptr) return work_ns_ + p.safe_work_ns;
+  return 0;
+}
+
+void TrainProcess::book_steps(const Progress& p, std::int64_t lost) {
+  const double fed = job_.feed.known ? job_.feed.loader.utilisation : 1;
+  const std::int64_t slow = p.steps_ns - p.work_ns;
+  const std::int64_t feed = std::min(slow, part_of(p.steps_ns, 1 - fed));
+  const double kept_pace = straggler() / (1 + straggler());
+  const std::int64_t straggling = std::min(slow - feed, part_of(p.steps_ns, fed * kept_pace));
+  const auto book = [&](Cause to, std::int64_t span) {
+    outcome_.time_ns[at(Cause::productive)] -= span;
+    outcome_.time_ns[at(to)] += span;
+    const GpuTime amount =
+        GpuTime{span} * static_cast<std::int64_t>(hosts_.size()) * gpus_per_host_;
+    world_.fleet(fleet_).gpus.correct(Cause::productive, to, amount);
+  };
+  book(Cause::save, p.stall_ns);
+  book(Cause::feed, feed);
+  book(Cause::straggler, straggling);
+  book(Cause::contention, slow - feed - straggling);
+  book(Cause::lost, lost);
+}
+
+void TrainProcess::close_steps(std::int64_t kept_work) {
+  const Progress p = progress();
+  const std::int64_t done = work_ns_ + p.work_ns;
+  if (kept_work == kAll) kept_work = done;
+  world_.fleet(fleet_).gpus.settle(world_.kernel().now());
+  book_steps(p, done - kept_work);
+  outcome_.saves += static_cast<std::uint64_t>(p.saves);
+  outcome_.units += static_cast<double>(kept_work - work_ns_) / 1e9 * job_.raw_rate();
+  work_ns_ = kept_work;
+  has_copy_ = kept_work > 0;
+}
+
+void TrainProcess::on_corruption(int host) {
+  if (phase_ != Phase::steps) return;
+  sound_work_[host] = kept_after(progress(), true);
+}
+
+std::int64_t TrainProcess::sound_work(int host) {
+  const auto found = sound_work_.find(host);
+  if (found == sound_work_.end()) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t sound = found->second;
+  sound_work_.erase(found);
+  return sound;
+}
+
+void TrainProcess::roll_back(std::int64_t sound) {
+  if (sound >= work_ns_) return;
+  const std::int64_t lost = work_ns_ - sound;
+  outcome_.time_ns[at(Cause::productive)] -= lost;
+  outcome_.time_ns[at(Cause::lost)] += lost;
+  outcome_.units -= static_cast<double>(lost) / 1e9 * job_.raw_rate();
+  const GpuTime amount = GpuTime{lost} * wanted_ * gpus_per_host_;
+  world_.fleet(fleet_).gpus.correct(Cause::productive, Cause::lost, amount);
+  work_ns_ = sound;
+  has_copy_ = sound > 0;
+}
+
+void TrainProcess::on_fault(int host, const failure::FaultCause& cause) {
+  if (phase_ == Phase::away) return;
+  ++outcome_.interruptions;
+  sim::Kernel& kernel = world_.kernel();
+  const std::int64_t sound = sound_work(host);
+  if (phase_ == Phase::steps) {
+    close_steps(std::min(kept_after(progress(), cause.keeps_disk), sound));
+  } else {
+    roll_back(sound);
+  }
+  if (!is_down_) struck_ = kernel.now();
+  is_down_ = true;
+  enter(Phase::detects, Cause::detect);
+  if (cause.scope == failure::FaultScope::host) {
+    world_.shift(fleet_, 1, use(), world_.resting(fleet_, Cause::idle));
+    hosts_.erase(std::ranges::lower_bound(hosts_, host));
+    lost_hosts_.push_back(host);
+    has_lost_hosts_ = true;
+    if (world_.fleet(fleet_).slow[static_cast<std::size_t>(host)]) --slow_hosts_;
+  }
+  const Seconds seen = cause.sight == failure::FaultSight::timeout
+                           ? max(job_.failure.detect, kCollectiveTimeout)
+                           : job_.failure.detect;
+  after(seen, kDetected);
+}
+
+void TrainProcess::leave_hosts() {
+  HostPool& pool = world_.fleet(fleet_).pool;
+  for (const int host : hosts_) {
+    pool.give_back(host);
+    const Cause to = pool.state(host) == HostState::reserve ? Cause::reserve : Cause::idle;
+    world_.shift(fleet_, 1, use(), world_.resting(fleet_, to));
+  }
+  hosts_.clear();
+  slow_hosts_ = 0;
+}
+
+void TrainProcess::finish() {
+  close_steps(kAll);
+  const std::int64_t took = (world_.kernel().now() - run_began_).ns();
+  if (outcome_.runs_finished++ == 0) outcome_.finished_ns = took;
+  const auto& repeat = job_.train->repeat;
+  if (repeat && took > ns_of(repeat->window.value_or(repeat->every))) ++outcome_.windows_missed;
+  enter(Phase::waits_for_hosts, Cause::no_host);
+  leave_hosts();
+  enter(Phase::away, Cause::idle);
+  world_.job_ends(fleet_, job_.label);
+  const Seconds took_s = world_.kernel().now().seconds() - run_began_.seconds();
+  if (repeat) {
+    after(max(Seconds(0), repeat->every - took_s), kSubmit);
+  } else if (const int runs = job_.train->runs.value_or(1); runs > 1) {
+    after(max(Seconds(0), years(1) / runs - took_s), kSubmit);
+  }
+}
+
+void TrainProcess::stop() {
+  if (phase_ == Phase::steps) close_steps(kAll);
+  if (phase_ != Phase::away) enter(Phase::away, Cause::idle);
+}
+
+}  // namespace orrery::twin

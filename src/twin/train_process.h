@@ -1,0 +1,131 @@
+// A training run as a process: it takes its hosts, starts, steps and saves, is struck, comes back,
+// and ends.
+//
+//   wait -> start -> restore -> steps and saves -> (fault: detect -> requeue -> hosts -> start ...)
+//        -> done -> (a run that repeats: wait)
+// Between two events its steps and saves are one stretch in closed form (save_cycle.h). A fault
+// closes the stretch: what the newest usable copy holds is kept, the rest is lost. Which copy is
+// usable depends on the cause: where the host's drives can be read, the newest one; else the newest
+// that has drained to a tier that outlives hosts; with neither, none. A fault during a restart
+// starts it over, as the closed form has it (failure/effective_time.h). A silent fault spoils what
+// is saved after it: when it is found, the run goes back to the last copy from before.
+// Wrong where a run saves to keep fewer copies than the silence lasts: an older one is taken to be
+// there.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "twin/save_cycle.h"
+#include "twin/world.h"
+
+namespace orrery::twin {
+
+struct JobOutcome {
+  ByCause<std::int64_t> time_ns{};  // of the run's wall time
+  std::int64_t span_ns = 0;         // from its first start to its end, waits between runs left out
+  std::uint64_t interruptions = 0;
+  std::uint64_t saves = 0;
+  std::uint64_t restores = 0;
+  std::uint64_t runs_started = 0;
+  std::uint64_t runs_finished = 0;
+  std::uint64_t holds = 0;           // the policy took the run for the cause: a person had to look
+  std::uint64_t windows_missed = 0;  // runs that repeat and came to their end too late
+  std::int64_t finished_ns = 0;      // of the first run that came to its end: how long it took
+  std::int64_t outage_ns = 0;        // from a fault to the next step, all together
+  std::uint64_t outages = 0;         // that ended
+  double units = 0;                  // tokens or samples that last
+  Watts host_draw;                   // of one host while it steps, mean
+
+  double goodput() const {
+    return span_ns > 0
+               ? static_cast<double>(time_ns[at(Cause::productive)]) / static_cast<double>(span_ns)
+               : 0;
+  }
+};
+
+class TrainProcess final : public sim::EventHandler {
+ public:
+  TrainProcess(World& world, const machine::TrainJob& job, int number);
+  ~TrainProcess() { world_.kernel().forget(*this); }
+  TrainProcess(const TrainProcess&) = delete;
+  TrainProcess& operator=(const TrainProcess&) = delete;
+
+  std::size_t fleet() const { return fleet_; }
+  const JobOutcome& outcome() const { return outcome_; }
+
+  void submit();
+  // The run's end: what is under way is booked as it stands.
+  void stop();
+  // One of its hosts was struck; where the cause takes the host, the run has let go of it after.
+  void on_fault(int host, const failure::FaultCause& cause);
+  void on_corruption(int host);
+  void on_hosts_free();
+
+  void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
+
+ private:
+  enum class Phase { away, waits_for_hosts, starts, restores, steps, detects, requeues };
+  enum Kind : std::uint32_t {
+    kSubmit,
+    kStarted,
+    kRestored,
+    kDetected,
+    kRequeued,
+    kReleased,
+    kFinished
+  };
+
+  void enter(Phase phase, Cause cause);
+  void after(Seconds wait, Kind kind);
+  void begin_run();
+  void gather_hosts();
+  void begin_steps();
+  void on_detected();
+  void on_requeued();
+  // Ends the stretch under way; `kept_work` of the run lasts.
+  void close_steps(std::int64_t kept_work);
+  void book_steps(const Progress& p, std::int64_t lost);
+  std::int64_t kept_after(const Progress& p, bool keeps_disk) const;
+  // Of the run's work, what was done before the host went wrong; all where it did not.
+  std::int64_t sound_work(int host);
+  // The copy that the run would start from is spoilt beyond this.
+  void roll_back(std::int64_t sound);
+  void finish();
+  void leave_hosts();
+  HostUse use() const;
+  SaveCycle cycle_of() const;
+  double straggler() const;
+  Progress progress() const;
+
+  World& world_;
+  const machine::TrainJob& job_;
+  int number_;
+  std::size_t fleet_ = 0;
+  int gpus_per_host_ = 0;
+  int wanted_ = 0;            // hosts
+  std::int64_t goal_ns_ = 0;  // work of one run; 0: it has no end
+  Watts steps_draw_;          // of one host, mean over steps and saves
+  Watts steps_highest_;       // of one host, in the phase that draws most
+
+  Phase phase_ = Phase::away;
+  Cause cause_ = Cause::idle;
+  sim::SimTime since_;
+  sim::TimerId timer_;
+  std::vector<int> hosts_;
+  std::vector<int> lost_hosts_;  // in this outage, and not yet seen
+  bool has_lost_hosts_ = false;  // in this outage
+  int slow_hosts_ = 0;
+  std::int64_t work_ns_ = 0;  // done before the stretch under way
+  bool has_copy_ = false;
+  SaveCycle cycle_;
+  std::array<double, kShares> level_{};     // of the series, while it steps
+  std::map<int, std::int64_t> sound_work_;  // of a host that went wrong unseen: work before it
+  sim::SimTime run_began_;
+  sim::SimTime struck_;
+  bool is_down_ = false;
+  JobOutcome outcome_;
+};
+
+}  // namespace orrery::twin

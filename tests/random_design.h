@@ -1,0 +1,368 @@
+// Designs drawn at random over the whole table of fields: every field, every word of every
+// enumeration and every part of the catalog turns up.
+//
+// A visitor of visit_fields, as reader and writer are: a field that is added to the table is drawn
+// from then on without a line here. Values are drawn from its kind, unit and range; what the table
+// does not say (names that must exist, shares that must add up) is put right afterwards. Most draws
+// are poor designs, and that is the point: whatever the reader accepts, the review must answer with
+// sense.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/math.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "design/design.h"
+#include "design/fields_design.h"
+#include "design/goals.h"
+#include "design/names.h"
+#include "design/part_ids.h"
+
+namespace orrery {
+
+// How often each was used, by "section.key", "section.key=word" and "part:id".
+using UseCounts = std::map<std::string, int>;
+
+class RandomDesign {
+ public:
+  RandomDesign(std::uint64_t seed, const catalog::Catalog& catalog)
+      : random_(seed, "design"), catalog_(catalog) {}
+
+  design::Design draw() {
+    design::Design d;
+    sites_ = names("site", 1 + below(3));
+    fleets_ = names("fleet", 1 + below(3));
+    tiers_ = names("tier", below(4));
+    section_ = "design";
+    visit_fields(*this, d);
+    put_right(d);
+    return d;
+  }
+  const UseCounts& uses() const { return uses_; }
+
+  // The visitor's part.
+  template <class T>
+  void operator()(std::string_view key, T& member, const design::Field& field) {
+    if (key == "orrery" || !field.not_yet.empty()) return;
+    field_ = &field;
+    key_ = std::string(key);
+    if (draw_it(member)) count(section_ + "." + std::string(key));
+  }
+  void sites(std::vector<design::Site>& all) { draw_list(all, sites_.size(), "site"); }
+
+ private:
+  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(random_.below(bound)); }
+  bool chance(double share) { return random_.uniform() < share; }
+  double log_uniform(double low, double high) {
+    return low * math::exp(random_.uniform() * math::log(high / low));
+  }
+  void count(const std::string& what) { ++uses_[what]; }
+
+  static std::vector<std::string> names(const std::string& noun, std::size_t n) {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < n; ++i) all.push_back(noun + "-" + std::to_string(i + 1));
+    return all;
+  }
+  std::string one_of(const std::vector<std::string>& all) {
+    return all.empty() ? std::string() : all[below(all.size())];
+  }
+
+  template <int... E>
+  bool draw_it(Quantity<E...>& q) {
+    const auto one = parse_any_quantity("1 " + std::string(field_->unit));
+    q = Quantity<E...>(rounded(one->base_units * log_uniform(0.1, 300)));
+    return true;
+  }
+  // Three digits, as a person writes.
+  static double rounded(double v) {
+    if (v == 0) return 0;
+    const double scale = math::pow(10, 2 - std::floor(std::log10(std::fabs(v))));
+    return std::round(v * scale) / scale;
+  }
+  bool draw_it(double& v) {
+    using design::Range;
+    if (field_->range == Range::fraction) {
+      v = std::round(random_.uniform() * 100) / 100;
+    } else if (key_ == "params" || key_ == "tokens" || key_ == "rows") {
+      v = rounded(log_uniform(1e7, 1e12));
+    } else if (key_ == "pue") {
+      v = 1 + std::round(random_.uniform() * 100) / 100;
+    } else if (key_ == "supply_temperature") {
+      v = 5 + static_cast<double>(below(45));
+    } else {
+      v = rounded(log_uniform(field_->range == Range::at_least_one ? 1 : 0.5, 1000));
+    }
+    return true;
+  }
+  bool draw_it(int& v) {
+    constexpr std::string_view kSmall[] = {"tp", "pp", "vp", "dp", "cp", "ep", "mbs", "planes"};
+    const bool small = std::ranges::find(kSmall, key_) != std::end(kSmall);
+    if (small) {
+      v = 1 << below(key_ == "planes" ? 2 : 4);
+    } else if (key_ == "priority" || key_ == "spares") {
+      v = static_cast<int>(below(10));
+    } else if (key_ == "batch") {
+      v = 1 << (4 + below(8));
+    } else if (key_ == "sequence") {
+      v = 1 << (9 + below(6));
+    } else {
+      const bool many = chance(0.05);
+      v = static_cast<int>(std::lround(log_uniform(1, many ? 3000 : 40)));
+    }
+    return true;
+  }
+  bool draw_it(bool& v) {
+    v = chance(0.5);
+    if (v) count(section_ + "." + key_ + "=true");
+    return v;
+  }
+  bool draw_it(std::string& v) {
+    using design::Part;
+    if (field_->part != Part::none) {
+      const bool network_part = field_->part == Part::switch_part;
+      if (!field_->required && !network_part && chance(0.4)) return false;
+      v = one_of(ids(field_->part));
+      count("part:" + v);
+    } else if (key_ == "site") {
+      v = one_of(sites_);
+    } else if (key_ == "fleet") {
+      v = one_of(fleets_);
+    } else if (key_ == "tier" || key_ == "weights_tier") {
+      v = chance(0.5) ? one_of(tiers_) : "";
+    } else if (key_ == "caches") {
+      v = chance(0.2) ? one_of(tiers_) : "";
+    } else if (key_ == "residency") {
+      v = chance(0.8) ? "" : one_of({"eu", "deu", "usa"});
+    } else if (key_ == "trace") {
+      v = section_ == "arrivals" ? one_of({"chat", "code", "summary"}) : "";
+    } else if (key_ == "engine") {
+      v = one_of({"vllm", "sglang", "tensorrt-llm"});
+    } else {
+      v = key_ + "-" + std::to_string(below(50));
+    }
+    return !v.empty();
+  }
+  template <class T>
+    requires std::is_enum_v<T>
+  bool draw_it(T& v) {
+    const auto all = word_list<T>();
+    const std::size_t i = below(all.size());
+    v = static_cast<T>(i);
+    count(section_ + "." + key_ + "=" + std::string(all[i]));
+    return true;
+  }
+  template <class T>
+  bool draw_it(std::optional<T>& v) {
+    if (!field_->required && chance(0.6)) return false;
+    v.emplace();
+    draw_it(*v);
+    return true;
+  }
+  bool draw_it(std::vector<design::MigSlices>&) { return false; }  // put_right knows the profiles
+  bool draw_it(std::vector<design::KeepRule>&) { return false; }
+  bool draw_it(std::vector<design::Goal>& goals) {
+    const auto metrics = design::goal_metrics();
+    const design::GoalMetric& m = metrics[below(metrics.size())];
+    goals.push_back({.metric = std::string(m.name),
+                     .comparison = static_cast<design::Comparison>(below(4)),
+                     .bound = rounded(log_uniform(0.1, 1e6)),
+                     .dimension = m.dimension});
+    return true;
+  }
+  bool draw_it(std::vector<design::Fleet>& all) { return draw_list(all, fleets_.size(), "fleet"); }
+  bool draw_it(std::vector<design::StorageTier>& all) {
+    return draw_list(all, tiers_.size(), "storage");
+  }
+  bool draw_it(std::vector<design::Workload>& all) {
+    const std::size_t n = 1 + below(3);
+    for (std::size_t i = 0; i < n; ++i) {
+      all.emplace_back();
+      switch (below(4)) {
+        case 0:
+          all.back().task = design::Train{};
+          break;
+        case 1:
+          all.back().task = design::Serve{};
+          break;
+        case 2:
+          all.back().task = design::Jobs{};
+          break;
+        default:
+          all.back().task = design::Batch{};
+      }
+      const std::string outer = std::exchange(section_, design::kind_of(all.back()));
+      visit_fields(*this, all.back().terms);
+      std::visit([&](auto& task) { visit_fields(*this, task); }, all.back().task);
+      section_ = outer;
+    }
+    return true;
+  }
+  bool draw_it(std::vector<std::string>& v) {
+    if (key_ == "to") {
+      v = {chance(0.5) || tiers_.empty() ? "node-nvme" : one_of(tiers_)};
+    } else if (key_ == "targets") {
+      v = {"qkv", "mlp"};
+    } else if (key_ == "between") {
+      v = {sites_.front(), sites_.back()};
+    } else if (field_->part != design::Part::none && chance(0.3)) {
+      v = {one_of(ids(field_->part))};
+      count("part:" + v.front());
+    } else if (key_ == "external" && chance(0.2)) {
+      v = {"hugging-face-hub"};
+    } else {
+      return false;
+    }
+    return true;
+  }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  bool draw_it(std::vector<T>& v) {
+    if (key_ == "weights" || chance(0.5)) return false;
+    v = key_ == "sizes" ? std::vector<T>{T(1), T(8)} : std::vector<T>{T(4), T(4)};
+    return true;
+  }
+  template <class T>
+  bool draw_it(std::vector<T>& v) {
+    return draw_list(v, chance(0.3) ? 1 + below(2) : 0, key_);
+  }
+  template <class T>
+    requires requires(RandomDesign& r, T& t) { visit_fields(r, t); }
+  bool draw_it(T& section) {
+    const std::string outer = std::exchange(section_, key_);
+    visit_fields(*this, section);
+    section_ = outer;
+    return true;
+  }
+  template <class T>
+  bool draw_list(std::vector<T>& all, std::size_t n, const std::string& section) {
+    const std::string outer = std::exchange(section_, section);
+    for (std::size_t i = 0; i < n; ++i) {
+      all.emplace_back();
+      visit_fields(*this, all.back());
+    }
+    section_ = outer;
+    return n > 0;
+  }
+
+  const std::vector<std::string>& ids(design::Part part) {
+    auto& all = ids_[part];
+    if (all.empty()) all = part_ids(catalog_, part);
+    return all;
+  }
+
+  void put_right(design::Design& d);
+  void put_right(design::Fleet& f);
+  void put_right(design::Train& t);
+  void put_right(design::Serve& s);
+  void put_right(design::Jobs& j);
+  static void put_right(design::Dataset& d) { d.epochs = std::max(1.0, d.epochs); }
+
+  RandomStream random_;
+  const catalog::Catalog& catalog_;
+  std::vector<std::string> sites_, fleets_, tiers_;
+  std::string section_;
+  std::string key_;
+  const design::Field* field_ = nullptr;
+  std::map<design::Part, std::vector<std::string>> ids_;
+  UseCounts uses_;
+};
+
+inline void RandomDesign::put_right(design::Fleet& f) {
+  if (f.custom && f.custom->max_power) {
+    f.custom->max_power = std::max(*f.custom->max_power, kilowatts(1));
+  }
+  if (f.custom) {
+    const design::FleetNode node = resolve_node(f, catalog_);
+    const Watts most = node.part.max_power.value_or(Watts(1e12));
+    for (auto* power : {&f.custom->typical_power, &f.custom->idle_power}) {
+      if (*power && **power > most) *power = most / 2;
+    }
+    const auto above = [&](const std::optional<Watts>& w) { return w && *w > most; };
+    if (above(node.part.idle_power) || above(node.part.typical_train_power)) {
+      f.custom->max_power.reset();
+    }
+  }
+  if (f.node.empty() && !(f.custom && f.custom->accelerators && f.custom->accelerator)) {
+    f.node = one_of(ids(design::Part::node));
+    count("part:" + f.node);
+  }
+  const catalog::Accelerator* a = resolve_node(f, catalog_).accelerator;
+  for (const catalog::MigProfile& p : catalog_.mig_profiles) {
+    if (a == nullptr || p.accelerator_id != a->id || !chance(0.1)) continue;
+    f.mig.push_back({p.profile, 1 + static_cast<int>(below(7))});
+    count("fleet.mig");
+    break;
+  }
+}
+
+inline void RandomDesign::put_right(design::Train& t) {
+  if (t.network && chance(0.5)) {
+    t.model.clear();
+  } else {
+    t.network.reset();
+    if (t.model.empty()) t.model = one_of(ids(design::Part::model));
+  }
+  put_right(t.dataset);
+  if (t.checkpoint && chance(0.5)) {
+    const std::string tier = t.checkpoint->to.front();
+    if (chance(0.5)) {
+      t.checkpoint->keep.push_back({tier, 3});
+    } else {
+      t.checkpoint->keep.push_back({tier, std::nullopt});
+    }
+    count("checkpoint.keep");
+  }
+}
+
+inline void RandomDesign::put_right(design::Serve& s) {
+  if (s.network && chance(0.5)) {
+    s.model.clear();
+  } else {
+    s.network.reset();
+    if (s.model.empty()) s.model = one_of(ids(design::Part::model));
+  }
+  for (design::Zone& z : s.zones) z.share = 1.0 / static_cast<double>(s.zones.size());
+}
+
+inline void RandomDesign::put_right(design::Jobs& j) {
+  if (!j.rate || !j.mean_duration) {
+    j.rate = PerSecond(0.002);
+    j.mean_duration = hours(1);
+  }
+  if (chance(0.3)) {
+    j.weights.assign(j.sizes.size(), 1.0);
+    count("jobs.weights");
+  }
+}
+
+inline void RandomDesign::put_right(design::Design& d) {
+  d.name = "random";
+  for (std::size_t i = 0; i < d.sites.size(); ++i) d.sites[i].name = sites_[i];
+  for (std::size_t i = 0; i < d.fleet.size(); ++i) {
+    d.fleet[i].name = fleets_[i];
+    put_right(d.fleet[i]);
+  }
+  for (std::size_t i = 0; i < d.storage.size(); ++i) {
+    design::StorageTier& t = d.storage[i];
+    t.name = tiers_[i];
+    if (t.caches == t.name) t.caches.clear();
+  }
+  std::vector<design::WanLink>& wan = d.fabric.wan;
+  if (sites_.size() < 2) wan.clear();
+  if (wan.size() > 1) wan.resize(1);
+  for (std::size_t i = 0; i < d.workloads.size(); ++i) {
+    design::Workload& w = d.workloads[i];
+    w.terms.name = "work-" + std::to_string(i + 1);
+    if (auto* train = std::get_if<design::Train>(&w.task)) put_right(*train);
+    if (auto* serve = std::get_if<design::Serve>(&w.task)) put_right(*serve);
+    if (auto* jobs = std::get_if<design::Jobs>(&w.task)) put_right(*jobs);
+    if (auto* batch = std::get_if<design::Batch>(&w.task)) put_right(batch->dataset);
+  }
+}
+
+}  // namespace orrery

@@ -1,0 +1,117 @@
+// What every shipped design does in simulated time, as one digest each: a change that must move
+// nothing leaves them, a change that moves one is seen. UPDATE_GOLDEN=1 writes them anew.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <thread>
+
+#include "base/digest.h"
+#include "design/templates.h"
+#include "machine/known_fixture.h"
+#include "report/run_report.h"
+#include "twin/simulation.h"
+
+namespace orrery {
+namespace {
+
+constexpr const char* kDigests = ORRERY_SOURCE_DIR "/tests/data/run_digests.txt";
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream all;
+  all << in.rdbuf();
+  return all.str();
+}
+
+std::map<std::string, std::string> designs() {
+  std::map<std::string, std::string> all;
+  for (const design::Template& t : design::templates()) all[std::string(t.name)] = t.text;
+  all["llama-3-405b"] = text_of(ORRERY_SOURCE_DIR "/examples/llama-3-405b.yaml");
+  return all;
+}
+
+// Every word that a run says, its series and its events.
+std::string words_of(const twin::Run& run) {
+  return report::json_of(run) + report::series_csv(run) + report::events_jsonl(run);
+}
+
+twin::Run run_of(const std::string& text, bool threads) {
+  const machine::Models& models = machine::known();
+  const machine::Machine m =
+      build_machine(design::read_design(text, models.catalog()).value(), models);
+  const twin::Simulation simulation(m, {.replications = 2});
+  std::vector<twin::Replication> done(2);
+  if (threads) {
+    std::jthread other([&] { done[1] = *simulation.replicate(1); });
+    done[0] = *simulation.replicate(0);
+    other.join();
+  } else {
+    done[1] = *simulation.replicate(1);  // their order does not count
+    done[0] = *simulation.replicate(0);
+  }
+  return simulation.run_of(done);
+}
+
+TEST(Simulate, every_design_does_what_it_did) {
+  std::string now;
+  for (const auto& [name, text] : designs()) {
+    const twin::Run run = run_of(text, false);
+    now += sha256_hex(words_of(run)).substr(0, 16) + " " + name + "\n";
+    std::int64_t sum = 0;
+    for (const std::int64_t s : run.gpu_seconds) sum += s;
+    EXPECT_EQ(sum, run.accelerators * 30 * 86400) << name;
+  }
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) std::ofstream(kDigests) << now;
+  EXPECT_EQ(now, text_of(kDigests)) << "a run moved; UPDATE_GOLDEN=1 takes the new digests";
+}
+
+TEST(Simulate, threads_change_no_byte) {
+  const std::string text = designs().at("superpod-h100");
+  EXPECT_EQ(words_of(run_of(text, false)), words_of(run_of(text, true)));
+}
+
+// The 80 % interval of the interruptions of 54 days.
+Estimate interruptions_of(const design::Design& design) {
+  const machine::Machine m = build_machine(design, machine::known());
+  const twin::Simulation simulation(m, {.horizon = days(54), .replications = 32});
+  std::vector<twin::Replication> done;
+  for (int n = 0; n < 32; ++n) done.push_back(*simulation.replicate(n));
+  for (const machine::Section& s : simulation.run_of(done).sections) {
+    for (const machine::Figure& f : s.figures) {
+      if (f.id == "interruptions") return f.estimate;
+    }
+  }
+  return {};
+}
+
+design::Design llama_3() {
+  return design::read_design(designs().at("llama-3-405b"), machine::known().catalog()).value();
+}
+
+TEST(Simulate, the_run_of_llama_3_is_as_its_authors_report) {
+  const machine::Machine m = build_machine(llama_3(), machine::known());
+  const twin::Simulation simulation(m, {.horizon = days(54), .replications = 1});
+  const twin::Replication first = *simulation.replicate(0);
+  // The first replication has the paper's own rate and causes: 419 in 54 days, give or take chance.
+  EXPECT_NEAR(static_cast<double>(first.jobs.front().interruptions), 419, 3 * 20.5);
+  EXPECT_GE(first.jobs.front().goodput(), 0.90);
+  EXPECT_LE(first.jobs.front().goodput(), 0.96);
+}
+
+TEST(Simulate, interruptions_of_llama_3_lie_inside_the_interval_with_and_without_its_own_rate) {
+  design::Design d = llama_3();
+  for (const bool own : {true, false}) {
+    if (!own) d.fleet.front().failures = {};
+    const Estimate interruptions = interruptions_of(d);
+    EXPECT_LE(interruptions.low, 419) << own;
+    EXPECT_GE(interruptions.high, 419) << own;
+    EXPECT_LT(interruptions.high / interruptions.low, own ? 1.5 * 1.5 : 3.0 * 3.0) << own;
+  }
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,108 @@
+// What stopped or misled a person once: dialogs, racks, tiles after an edit, saving, comparing, a
+// phone.
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Harness, assert_quiet } from './harness.mjs';
+import { kSample } from './where.mjs';
+
+let h;
+let folder;
+let file;
+before(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'orrery-person-'));
+  file = path.join(folder, 'mine.yaml');
+  copyFileSync(kSample, file);
+  h = await Harness.start(file);
+});
+after(async () => {
+  await h?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const text = () => readFileSync(kSample, 'utf8');
+const with_count = (n) => text().replace(/count: \d+/, `count: ${n}`);
+
+test('Escape closes the templates', async () => {
+  const page = await h.page();
+  await h.open(page, '');
+  await page.getByRole('button', { name: 'Templates' }).click();
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('a rack that is pointed at says what it is', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=hall');
+  const rack = page.locator('[data-rack]').first();
+  await rack.hover();
+  const id = await rack.getAttribute('data-rack');
+  await page.waitForFunction((r) => document.querySelector('.readout')?.innerText.includes(r), id);
+  await page.context().close();
+});
+
+test('after an edit a tile says what it was', async () => {
+  const page = await h.page();
+  await h.open(page, '');
+  await page.getByTestId('summary').waitFor();
+  assert.equal(await page.getByTestId('delta').count(), 0);
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText(with_count(140));
+  const delta = page.getByTestId('delta').first();
+  await delta.waitFor();
+  assert.match(await delta.innerText(), /^was .+, [+−].+ %$/);
+  await page.context().close();
+});
+
+test('the file is saved, and not over what somebody else wrote', async () => {
+  const page = await h.page();
+  await h.open(page, '');
+  await page.getByTestId('summary').waitFor();
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText(with_count(128));
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).waitFor({ state: 'detached' });
+  assert.match(readFileSync(file, 'utf8'), /count: 128/);
+  writeFileSync(file, `${with_count(64)}# by another\n`);
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText(with_count(130));
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('alert').filter({ hasText: 'somebody else' }).waitFor();
+  assert.match(readFileSync(file, 'utf8'), /# by another/);
+  copyFileSync(kSample, file);
+  await page.context().close();
+});
+
+test('designs are compared at the same work, and a line says where they are not', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=compare&with=superpod-h200');
+  await page.locator('table').first().waitFor();
+  assert.equal(await page.locator('.banner').count(), 0);
+  await page.getByLabel('same workloads').uncheck();
+  await page.locator('.banner').waitFor();
+  await page.context().close();
+});
+
+test('a phone sees every page and the verdict before the file', async () => {
+  const page = await h.page({ width: 390, height: 844 });
+  await h.open(page, '');
+  await page.getByTestId('summary').waitFor();
+  for (const link of await page.locator('nav section a').all()) {
+    const box = await link.boundingBox();
+    assert.ok(box && box.x >= 0 && box.x + box.width <= 390, await link.innerText());
+  }
+  const verdict = await page.getByTestId('summary').boundingBox();
+  const editor = await page.locator('.editor').boundingBox();
+  assert.ok(verdict.y < editor.y);
+  assert.ok(verdict.y < 844);
+  assert_quiet(page);
+  await page.context().close();
+});
