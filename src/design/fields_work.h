@@ -405,24 +405,20 @@ void visit_fields(V& v, S& s) {
           .not_yet =
               "a context is as long as the mean request; longest ones need their distribution"});
   v("chunked_prefill", s.chunked_prefill,
-    Field{.doc = "prompts enter in pieces",
-          .not_yet = "the steady state takes the engine as it comes, with prompts in pieces"});
+    Field{.doc = "prompts enter in pieces", .moves = "tpot changes"});
   v("prefix_cache", s.prefix_cache,
     Field{.doc = "shared prefixes are computed once", .moves = "ttft falls"});
   v("disaggregated", s.disaggregated,
-    Field{
-        .doc = "prefill and decode on different replicas",
-        .not_yet =
-            "prefill and decode on different replicas need a model of the transfer between them"});
+    Field{.doc = "prefill and decode on different replicas", .moves = "tpot falls"});
   v("prefill_replicas", s.prefill_replicas,
     Field{.doc = "of them for prefill",
           .absent = "computed",
           .range = Range::at_least_one,
-          .not_yet = "it belongs to `disaggregated`"});
+          .moves = "accelerators changes"});
   v("draft_model", s.draft_model,
     Field{.doc = "for speculative decoding; empty is none",
           .part = Part::model,
-          .not_yet = "speculative decoding needs the share of drafts that are accepted"});
+          .moves = "tpot changes"});
   v("arrivals", s.arrivals, Field{.doc = "requests that come", .required = true});
   v("objective", s.objective, Field{.doc = "what users were promised"});
   v("zones", s.zones, Field{.doc = "parts of the traffic and where they are answered"});
