@@ -146,8 +146,12 @@ TEST_F(LifecycleLive, loses_no_good_copy_whatever_is_killed_when) {
     for (const int done : finished) {
       const bool is_newest = done == finished.back();
       const bool is_milestone = done % kColdEvery == 0;
-      if (is_newest) ASSERT_TRUE(is_good_hot(done)) << name_of(done) << " after kill " << kill;
-      if (is_milestone) ASSERT_TRUE(is_good_hot(done) || is_good_cold(done)) << name_of(done);
+      if (is_newest) {
+        ASSERT_TRUE(is_good_hot(done)) << name_of(done) << " after kill " << kill;
+      }
+      if (is_milestone) {
+        ASSERT_TRUE(is_good_hot(done) || is_good_cold(done)) << name_of(done);
+      }
     }
     if (half_written > 0) {
       ASSERT_EQ(text_in(folder_.at("hot/" + name_of(half_written) + "/" + kFiles[0])),
