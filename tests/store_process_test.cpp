@@ -81,7 +81,7 @@ class StoreProcess {
 
 s3::Client client_of(const std::string& address) {
   s3::Config config{.endpoint = address, .bucket = "bucket", .credentials = {"test", "secret", ""}};
-  config.retry.attempts = 1;
+  config.retry.attempts_max = 1;
   return s3::Client(config);
 }
 
@@ -105,7 +105,7 @@ void write_until_dead(const std::string& address, int who, int round,
   for (int i = 0;; ++i) {
     const std::string key = "w" + std::to_string(who) + "/k" + std::to_string(random() % 6);
     Known& known = mine[key];
-    const unsigned what = random() % 10;
+    const auto what = static_cast<unsigned>(random() % 10);
     if (what == 0) {
       known.may.push_back(std::nullopt);
       if (!client.remove(key)) return;
