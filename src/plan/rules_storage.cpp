@@ -214,12 +214,14 @@ void check_targets(const Review& r, const Rule& rule, std::vector<Finding>& out)
     if (!t.feasible()) continue;
     const bool declared = t.train->checkpoint.has_value();
     if (declared && t.checkpoint) continue;
-    // A run that is over before a failure is due can do without.
-    if (!declared && t.run_time < t.failure.mtbf * 0.2) continue;
+    // A run that is over before a failure is due can do without. With failures it might never end.
+    const Seconds work = t.raw_rate() > 0 ? Seconds(t.units / t.raw_rate()) : Seconds(0);
+    if (!declared && work < t.failure.mtbf * 0.2) continue;
     Finding f = finding_at(r, rule, t.path + ".checkpoint");
-    f.what = declared ? fmt::format("No tier of the design takes the checkpoints of '{}'.", t.label)
-                      : fmt::format("'{}' runs {} without checkpoints on hosts that fail every {}.",
-                                    t.label, brief(t.run_time), brief(t.failure.mtbf));
+    f.what = declared
+                 ? fmt::format("No tier of the design takes the checkpoints of '{}'.", t.label)
+                 : fmt::format("'{}' works {} without checkpoints on hosts that fail every {}.",
+                               t.label, brief(work), brief(t.failure.mtbf));
     f.why = "Every failure loses the whole run so far.";
     f.fix =
         "checkpoint: { every: auto, to: [hot], keep: { hot: 3 } }, with a hot tier in `storage`.";
