@@ -145,7 +145,7 @@ async function go_to(page, key, shown) {
 }
 
 test('the keyboard reaches every page, the list of keys and the first fix', async () => {
-  const broken = sample.replace('cooling: direct-to-chip-1p', 'cooling: air-contained');
+  const broken = sample.replace('cooling: rear-door-active', 'cooling: air-contained');
   const page = await h.page({ design: broken });
   await page.locator('[data-rule="facility.rack-above-cooling"]').waitFor();
   await page.keyboard.press('Control+Enter');
