@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "design/edit.h"
 #include "report/view_cost.h"
@@ -30,7 +31,9 @@ NamedDesign compare_sample(const std::string& name, const std::string& path,
 void expect_sums(const Json& node) {
   if (node["children"].empty()) return;
   double sum = 0;
+  std::set<std::string> names;  // the console finds a row by the names above it
   for (const Json& c : node["children"]) {
+    EXPECT_TRUE(names.insert(c["name"]).second) << c["name"] << " stands twice in " << node["name"];
     sum += c["usd_per_year"].get<double>();
     expect_sums(c);
   }

@@ -12,6 +12,17 @@ Usd price_of(const catalog::BillLine& line) {
   return line.unit_price ? line.unit_price->middle() * line.count : Usd(0);
 }
 
+// The node of a line's part. Several sites buy the same part on a line each; the tree has it once.
+CostNode& child_of(CostNode& section, const catalog::BillLine& line) {
+  std::string name = line.part_id.empty() ? line.item : line.item + " (" + line.part_id + ")";
+  const auto found = std::ranges::find(section.children, name, &CostNode::name);
+  if (found != section.children.end()) return *found;
+  section.children.push_back({.name = std::move(name),
+                              .assumed = is_assumed(line.reference),
+                              .reference = line.reference});
+  return section.children.back();
+}
+
 // A section of the bill in the year: each line at its share of the section's price.
 CostNode section_node(const cost::CostItem& item, const catalog::Bill& bill) {
   CostNode node{.name = item.name, .per_year = item.per_year, .reference = item.reference};
@@ -22,11 +33,8 @@ CostNode section_node(const cost::CostItem& item, const catalog::Bill& bill) {
   if (whole <= Usd(0)) return node;
   for (const catalog::BillLine& line : bill.lines) {
     if (line.section != item.name || price_of(line) <= Usd(0)) continue;
-    node.children.push_back(
-        {.name = line.part_id.empty() ? line.item : line.item + " (" + line.part_id + ")",
-         .per_year = item.per_year * (price_of(line) / whole),
-         .assumed = is_assumed(line.reference),
-         .reference = line.reference});
+    CostNode& part = child_of(node, line);
+    part.per_year += item.per_year * (price_of(line) / whole);
   }
   node.reference = "docs/models/ownership.md";
   return node;
