@@ -17,12 +17,6 @@ constexpr Seconds kDay = days(1);
 // Beyond so many doublings the longest wait is reached in any case.
 constexpr int kDoublingsMax = 20;
 
-// The items of a run that everything else of it rests on.
-struct RunHeads {
-  const ItemState* newest_good = nullptr;
-  const ItemState* newest_durable = nullptr;
-};
-
 class Decider {
  public:
   Decider(const LifecycleLook& look, const LifecycleMemory& memory, const LifecyclePolicy& policy)
@@ -51,15 +45,13 @@ class Decider {
   }
 
  private:
+  // The newest of a run with a good copy that outlives the nodes: all else of it rests on that one.
+  // A newer one that is good on the nodes alone has no copy elsewhere, so that nothing removes it.
   void note_head(const ItemState& item) {
-    RunHeads& heads = heads_[item.view->run];
-    const auto raise = [&](const ItemState*& head) {
-      if (!head || is_older(*head->view, *item.view)) head = &item;
-    };
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
-      if (!item.is_good_at(p)) continue;
-      raise(heads.newest_good);
-      if (policy_.places[p].durable) raise(heads.newest_durable);
+      if (item.states[p] != CopyState::good || !policy_.places[p].durable) continue;
+      const ItemState*& head = heads_[item.view->run];
+      if (head == nullptr || is_older(*head->view, *item.view)) head = &item;
     }
   }
 
@@ -114,11 +106,12 @@ class Decider {
     return fmt::format("{}/{}/{}", verb, policy_.places[place].name, item.view->id);
   }
 
-  // The good copies at durable places that should hold the item, but for one place.
-  std::vector<CopyNeed> good_elsewhere(const ItemState& item, std::size_t but) const {
+  // The good copies at durable places that should hold the item. One that is to go is not among
+  // them: it is not wanted where it is, or not good.
+  std::vector<CopyNeed> good_and_wanted(const ItemState& item) const {
     std::vector<CopyNeed> needs;
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
-      const bool counts = p != but && policy_.places[p].durable && item.wanted[p];
+      const bool counts = policy_.places[p].durable && item.wanted[p];
       if (!counts || !item.is_good_at(p)) continue;
       needs.push_back({item.view->id, policy_.places[p].name, item.copies[p]->stamp});
     }
@@ -128,7 +121,7 @@ class Decider {
   std::size_t durable_wants(const ItemState& item) const {
     std::size_t count = 0;
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
-      if (policy_.places[p].durable && item.wanted[p]) ++count;
+      if (item.wanted[p] && policy_.places[p].durable) ++count;
     }
     return count;
   }
@@ -146,26 +139,28 @@ class Decider {
   std::optional<std::vector<CopyNeed>> grounds_to_remove(const ItemState& item,
                                                          std::size_t place) const {
     const CopyState state = item.states[place];
-    if (state == CopyState::absent || item.has(CopyState::conflict)) return std::nullopt;
-    // What another writes is another's; what we left half-way at a place of ours is ours.
-    if (state == CopyState::unfinished && policy_.places[place].written) return std::nullopt;
-    if (item.wanted[place] && state != CopyState::corrupt) return std::nullopt;
-    // An item that is being written somewhere may become the newest.
-    if (is_being_written(item)) return std::nullopt;
-    const RunHeads& heads = heads_.at(item.view->run);
-    const bool is_head = &item == heads.newest_good || &item == heads.newest_durable;
-    if (is_head && state == CopyState::good) return std::nullopt;
-    std::vector<CopyNeed> kept = good_elsewhere(item, place);
+    if (state == CopyState::absent || is_left_alone(item)) return std::nullopt;
+    // A corrupt copy that should be there is written over, not removed.
+    if (item.wanted[place]) return std::nullopt;
+    const auto found = heads_.find(item.view->run);
+    const ItemState* head = found == heads_.end() ? nullptr : found->second;
+    if (&item == head && state == CopyState::good) return std::nullopt;
+    std::vector<CopyNeed> kept = good_and_wanted(item);
     const std::size_t wants = durable_wants(item);
     const auto asked = static_cast<std::size_t>(std::max(1, policy_.copies_min));
     const bool enough = kept.size() >= std::clamp<std::size_t>(wants, 1, asked);
-    if (wants > 0 || item.view->held || is_head) {
+    if (wants > 0 || item.view->held) {
       return enough ? std::optional(std::move(kept)) : std::nullopt;
     }
     // Nothing should keep it for good: it may go where a restart has something newer that is kept.
-    const ItemState* newer = heads.newest_durable;
-    if (!newer || !is_older(*item.view, *newer->view)) return std::nullopt;
-    return durable_copies(*newer);
+    if (head == nullptr || !is_older(*item.view, *head->view)) return std::nullopt;
+    return durable_copies(*head);
+  }
+
+  // Two contents under one name are a person's to sort out; an item that is being written somewhere
+  // may become the newest.
+  bool is_left_alone(const ItemState& item) const {
+    return item.has(CopyState::conflict) || is_being_written(item);
   }
 
   bool is_being_written(const ItemState& item) const {
@@ -179,9 +174,7 @@ class Decider {
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
       auto grounds = grounds_to_remove(item, p);
       std::string key = key_of("remove", p, item);
-      if (!grounds || is_away(p) || !is_due(key)) continue;
-      // A corrupt copy that should be there is written over, not removed.
-      if (item.wanted[p] && item.states[p] == CopyState::corrupt) continue;
+      if (!grounds || !is_due(key)) continue;
       ask({.kind = LifecycleActionKind::remove,
            .item = item.view->id,
            .place = policy_.places[p].name,
@@ -197,7 +190,7 @@ class Decider {
     if (item.states[place] == CopyState::corrupt) return "its bytes are not those of the item";
     if (durable_wants(item) == 0) return "no rule keeps it, and a newer one is safe";
     std::string held_by;
-    for (const CopyNeed& need : good_elsewhere(item, place)) {
+    for (const CopyNeed& need : good_and_wanted(item)) {
       held_by += (held_by.empty() ? "" : " and ") + need.place;
     }
     return "safe at " + held_by;
@@ -205,9 +198,8 @@ class Decider {
 
   // Copies that nobody has read, where the item is wanted or has to be copied from.
   void read_unread(const ItemState& item) {
-    if (item.has(CopyState::conflict) || is_being_written(item)) return;
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
-      if (item.states[p] != CopyState::unread) continue;
+      if (item.states[p] != CopyState::unread || is_left_alone(item)) continue;
       // One good copy is enough to copy from; the others are read where they are to stay.
       if (!item.wanted[p] && (item.is_good_anywhere() || !item.is_wanted())) continue;
       read(item, p, "nobody has read it yet");
@@ -227,7 +219,7 @@ class Decider {
 
   void read(const ItemState& item, std::size_t place, std::string why) {
     std::string key = key_of("verify", place, item);
-    if (is_away(place) || !is_due(key) || !is_open(place) || !take_move()) return;
+    if (!is_due(key) || !is_open(place) || !take_move()) return;
     use_budget(place, item.copies[place]->size);
     ask({.kind = LifecycleActionKind::verify,
          .item = item.view->id,
@@ -238,18 +230,17 @@ class Decider {
          .key = std::move(key)});
   }
 
-  // The fastest place that has a good copy.
+  // The fastest place that has a good copy; those of a place that is away are not seen.
   std::optional<std::size_t> source_of(const ItemState& item) const {
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
-      if (item.is_good_at(p) && !is_away(p)) return p;
+      if (item.is_good_at(p)) return p;
     }
     return std::nullopt;
   }
 
   void copy(const ItemState& item) {
-    if (item.has(CopyState::conflict) || is_being_written(item)) return;
     const auto from = source_of(item);
-    if (!from) return;
+    if (!from || is_left_alone(item)) return;
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
       const CopyState state = item.states[p];
       const bool has_one = state == CopyState::good || state == CopyState::unread;
@@ -312,7 +303,7 @@ class Decider {
   const LifecycleMemory& memory_;
   const LifecyclePolicy& policy_;
   std::vector<ItemState> items_;
-  std::map<std::string_view, RunHeads> heads_;
+  std::map<std::string_view, const ItemState*> heads_;
   LifecycleDecision decision_;
   std::vector<bool> is_used_;  // places whose budget this decision has used
   int moves_ = 0;
