@@ -337,6 +337,28 @@ TEST(Recovery, what_a_person_undoes_stays_undone) {
   EXPECT_THAT(bench.actions, IsEmpty());
 }
 
+// A controller that came back and showed the drain itself has not forgotten it: what is lifted after
+// that a person has lifted, however soon.
+TEST(Recovery, what_a_person_undoes_soon_after_the_controller_came_back_stays_undone) {
+  for (int step = 1; step <= 40; ++step) {
+    Bench bench({.nodes = 8});
+    const std::string job = bench.slurm.submit(2);
+    bench.run(seconds(10.2 + 0.3 * (step % 7)));
+    bench.slurm.fail_node("n1");
+    bench.run(seconds(0.1 * step));
+    bench.slurm.kill_controller(seconds(2));
+    bench.run(seconds(12));
+    ASSERT_TRUE(bench.slurm.is_running(job)) << step;
+    ASSERT_TRUE(bench.slurm.look()->nodes[0].drained) << step;
+    bench.actions.clear();
+    bench.slurm.repair_node("n1");
+    bench.run(seconds(40));
+    EXPECT_THAT(bench.actions, IsEmpty()) << step;
+    EXPECT_FALSE(bench.slurm.look()->nodes[0].drained) << step;
+    EXPECT_FALSE(bench.agent->memory().nodes.at("n1").out) << step;
+  }
+}
+
 TEST(Recovery, fences_that_hang_delay_no_other_job) {
   failure::RecoveryPolicy policy;
   policy.fence = true;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "base/random.h"
 #include "base/text.h"
@@ -421,6 +422,7 @@ TEST(Api, every_address_answers_its_own_example_as_the_contract_says) {
   int good = 0;
   for (const Operation& o : contract().operations()) {
     if (o.method == "DELETE" || o.path.find("/jobs/{id}") != std::string::npos) continue;
+    if (o.path.find("/runs/{id}") != std::string::npos) continue;
     std::string target = o.path;
     for (const Json& p : o.what.value("parameters", Json::array())) {
       const std::size_t at = target.find('{');
@@ -474,6 +476,30 @@ TEST(Api, every_view_of_every_template_is_of_its_schema) {
           served().ask("POST", o.path, yaml ? text : Json{{"design", text}}.dump());
       EXPECT_EQ(disagreement(o, response), "") << t.name << ' ' << o.path;
     }
+  }
+}
+
+TEST(Api, every_view_of_a_run_is_of_its_schema) {
+  const std::vector<Operation> operations = contract().operations();
+  for (const design::Template& t : design::templates()) {
+    const Json request = {{"design", t.text}, {"span", "5 d"}, {"replications", 2}};
+    const net::Response started = served().ask("POST", "/api/v1/runs", request.dump());
+    ASSERT_EQ(started.status, 202) << t.name << '\n' << started.body;
+    const auto id = Json::parse(started.body)["id"].get<std::string>();
+    const auto job = [&] { return served().console->jobs().find(*parse_integer(id)); };
+    for (int i = 0; i < 60'000 && !job()->has_ended(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    for (const Operation& o : operations) {
+      const std::size_t hole = o.path.find("{id}");
+      const bool is_view = o.path.starts_with("/api/v1/runs/{id}") || o.path == "/api/v1/jobs/{id}";
+      if (o.method != "GET" || !is_view) continue;
+      const std::string target = o.path.substr(0, hole) + id + o.path.substr(hole + 4);
+      const net::Response response = served().ask("GET", target);
+      EXPECT_EQ(response.status, 200) << t.name << ' ' << target;
+      EXPECT_EQ(disagreement(o, response), "") << t.name << ' ' << target;
+    }
+    served().ask("DELETE", "/api/v1/jobs/" + id);
   }
 }
 

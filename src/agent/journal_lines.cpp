@@ -173,6 +173,8 @@ Json json_of(const failure::NodeMemory& m) {
   put(json, "silent_since_s", m.silent_since.base());
   put(json, "drain_seen_s", m.drain_seen.base());
   put(json, "forgotten_s", m.forgotten.base());
+  put(json, "out_shown", m.out_shown);
+  put(json, "drain_shown", m.drain_shown);
   put(json, "weight", m.weight.weight);
   put(json, "weight_at_s", m.weight.at.base());
   put(json, "stood_in_for", m.stood_in_for);
@@ -188,6 +190,8 @@ failure::NodeMemory node_memory_from(const Json& json) {
           .silent_since = seconds(json.value("silent_since_s", 0.0)),
           .drain_seen = seconds(json.value("drain_seen_s", 0.0)),
           .forgotten = seconds(json.value("forgotten_s", 0.0)),
+          .out_shown = json.value("out_shown", false),
+          .drain_shown = json.value("drain_shown", false),
           .failures = json.at("failures").get<int>(),
           .weight = {.weight = json.value("weight", 0.0),
                      .at = seconds(json.value("weight_at_s", 0.0))},

@@ -1,6 +1,8 @@
 // A real Slurm as the recovery agent meets it: one look is one squeue, one sinfo and one
 // `scontrol show config` (for the controller's start time), an action is one scontrol.
 //
+// A look in which the controller turns out to be another than in the one before is taken again, so
+// that no picture of the old one is shown as the new one's.
 // Fences are programs started and not waited for, so that one that hangs delays nothing; the looks
 // say how each ended. They end with the port: a successor fences again, which does no harm.
 // All by the client programs, so that no version of Slurm's interface is built in and every call
@@ -44,6 +46,7 @@ class SlurmPort final : public failure::RecoveryPort {
     failure::FenceState state = failure::FenceState::under_way;
   };
 
+  Result<failure::ClusterLook> look_once();
   Result<void> start_fence(const std::string& node);
   void show_fences(std::vector<failure::NodeView>& nodes);
 
@@ -51,6 +54,7 @@ class SlurmPort final : public failure::RecoveryPort {
   CommandRunner runner_;
   CommandStarter starter_;
   std::map<std::string, Fence> fences_;
+  Seconds controller_since_;  // of the last look; 0: none yet
 };
 
 // What the configuration means for recovery, asked once at the start.

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = RecoveryEventKind;
 
-constexpr std::array<std::pair<Kind, const char*>, 22> kKindNames = {{
+constexpr std::array<std::pair<Kind, const char*>, 23> kKindNames = {{
     {Kind::watch_began, "watch_began"},
     {Kind::job_started, "job_started"},
     {Kind::job_lost, "job_lost"},
@@ -32,6 +32,7 @@ constexpr std::array<std::pair<Kind, const char*>, 22> kKindNames = {{
     {Kind::spare_returned, "spare_returned"},
     {Kind::job_undone, "job_undone"},
     {Kind::job_held, "job_held"},
+    {Kind::node_shown, "node_shown"},
 }};
 
 // Keys of actions and alerts read "kind/target/episode": what is over need not be remembered.
@@ -84,6 +85,7 @@ void undo_run(RecoveryMemory& m, const RecoveryEvent& e) {
 
 void fail_node(NodeMemory& node, const RecoveryEvent& e, Seconds memory) {
   node.out = true;
+  node.out_shown = true;
   node.weight = struck(node.weight, e.at, e.weight, memory);
   // A node that was out before watching began is somebody else's case.
   if (e.weight > 0) node.wants_drain = true;
@@ -96,6 +98,14 @@ void try_action(RecoveryMemory& m, const RecoveryEvent& e) {
   ++attempt.count;
   attempt.last = e.at;
   attempt.good = e.good;
+}
+
+// What an earlier controller showed, this one may have forgotten.
+void see_controller(RecoveryMemory& m, Seconds since) {
+  if (m.controller != since) {
+    for (auto& [name, node] : m.nodes) node.out_shown = node.drain_shown = false;
+  }
+  m.controller = since;
 }
 
 void apply_to_node(NodeMemory& node, const RecoveryEvent& e, Seconds memory) {
@@ -134,6 +144,10 @@ void apply_to_node(NodeMemory& node, const RecoveryEvent& e, Seconds memory) {
     case Kind::drain_settled:
       node.wants_drain = false;
       node.drain_seen = e.at;
+      node.drain_shown = true;
+      break;
+    case Kind::node_shown:
+      (e.good ? node.drain_shown : node.out_shown) = true;
       break;
     case Kind::drain_lifted:
       node.drain_seen = {};
@@ -182,7 +196,7 @@ void apply(RecoveryMemory& m, const RecoveryEvent& e, Seconds memory) {
       m.jobs[e.job].held_seen = e.good;
       break;
     case Kind::controller_seen:
-      m.controller = e.lasted;
+      see_controller(m, e.lasted);
       break;
     case Kind::fence_failed:
       m.attempts[e.key].good = false;

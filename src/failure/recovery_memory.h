@@ -37,7 +37,8 @@ enum class RecoveryEventKind {
   drain_lifted,     // node: by a person
   spare_returned,   // node: set aside again by a person
   job_undone,       // job, restarts of the lost run: the controller forgot what came after it
-  job_held          // job, good: seen held; else forgotten
+  job_held,         // job, good: seen held; else forgotten
+  node_shown        // node, good: its drain, else its failure, by the controller that is now
 };
 const char* to_text(RecoveryEventKind kind);
 std::optional<RecoveryEventKind> event_kind_from(std::string_view text);
@@ -62,10 +63,12 @@ struct NodeMemory {
   bool wants_drain = false;  // until it is seen drained, even where it came back meanwhile
   bool lemon = false;
   bool fenced = false;
-  Seconds silent_since;  // 0: answers
-  Seconds drain_seen;    // 0: no drain of ours stands
-  Seconds forgotten;     // out, and shown well by a controller that lost that; 0: no
-  int failures = 0;      // numbers the episodes
+  Seconds silent_since;      // 0: answers
+  Seconds drain_seen;        // 0: no drain of ours stands
+  Seconds forgotten;         // out, and shown well by a controller that lost that; 0: no
+  bool out_shown = false;    // by the controller that is now: it does not forget that any more
+  bool drain_shown = false;  // likewise
+  int failures = 0;          // numbers the episodes
   FadingCount weight;
   std::string stood_in_for;  // a spare that was called: the node it replaces
   std::string serves_for;    // a spare seen in service, for that node

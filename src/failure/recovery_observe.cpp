@@ -79,13 +79,14 @@ class Observer {
     if (!known(node.name)) return;
     see_fence(node);
     see_drain(node);
+    see_shown(node);
     see_spare(node);
   }
 
   // Back, or only shown so by a controller that forgot the failure: then it stays out for a while.
   void see_well(const NodeView& node, const NodeMemory& m) {
     const bool ours = m.wants_drain || m.drain_seen != Seconds();
-    if (m.out && shaken_ && m.forgotten == Seconds()) {
+    if (m.out && shaken_ && !m.out_shown && m.forgotten == Seconds()) {
       note({.kind = Kind::node_forgotten, .node = node.name, .good = ours});
     } else if (m.forgotten == Seconds() || view_.now - m.forgotten >= policy_.rollback) {
       note({.kind = Kind::node_back, .node = node.name});
@@ -111,8 +112,19 @@ class Observer {
     if (m.wants_drain && node.drained) {
       note({.kind = Kind::drain_settled, .node = node.name});
     } else if (m.drain_seen != Seconds() && !node.drained) {
-      const Kind kind = shaken_ ? Kind::node_forgotten : Kind::drain_lifted;
-      note({.kind = kind, .node = node.name, .good = shaken_});
+      const bool is_forgotten = shaken_ && !m.drain_shown;
+      const Kind kind = is_forgotten ? Kind::node_forgotten : Kind::drain_lifted;
+      note({.kind = kind, .node = node.name, .good = is_forgotten});
+    }
+  }
+
+  // What this controller shows of an earlier one's time it has not forgotten: where it is gone
+  // later, a person or the node has undone it.
+  void see_shown(const NodeView& node) {
+    const NodeMemory& m = *known(node.name);
+    if (m.out && is_bad(node) && !m.out_shown) note({.kind = Kind::node_shown, .node = node.name});
+    if (m.drain_seen != Seconds() && node.drained && !m.drain_shown) {
+      note({.kind = Kind::node_shown, .node = node.name, .good = true});
     }
   }
 
@@ -294,7 +306,7 @@ class Observer {
   const RecoveryPolicy& policy_;
   std::set<std::string> bad_;
   std::map<std::string, std::vector<std::string>> bad_of_;  // by job, where the port says it
-  bool shaken_ = false;  // the controller was just started
+  bool shaken_ = false;                                     // the controller was just started
   std::vector<RecoveryEvent> events_;
 };
 

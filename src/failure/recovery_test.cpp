@@ -172,7 +172,7 @@ TEST(RecoveryPolicy, decides_the_same_when_asked_twice) {
 }
 
 TEST(RecoveryMemory, event_names_read_back) {
-  for (int k = 0; k <= static_cast<int>(RecoveryEventKind::job_held); ++k) {
+  for (int k = 0; k <= static_cast<int>(RecoveryEventKind::node_shown); ++k) {
     const auto kind = static_cast<RecoveryEventKind>(k);
     EXPECT_EQ(event_kind_from(to_text(kind)), kind);
   }

@@ -219,6 +219,7 @@ std::string events_jsonl(const twin::Run& run) {
     w.begin_object().field("t_s", e.at.seconds().base()).field("kind", kind_word(e.kind));
     w.field("track", e.track).field("name", e.name);
     if (e.kind == sim::TraceKind::instant) w.field("host", e.value);
+    if (e.kind == sim::TraceKind::value) w.field("value", e.value);
     w.end_object();
     out += w.text() + '\n';
   }
@@ -242,6 +243,9 @@ std::string trace_json(const twin::Run& run) {
     w.field("name", e.name).field("pid", 1).field("tid", threads[e.track]);
     w.field("ts", static_cast<double>(e.at.ns()) / 1e3);
     if (e.kind == sim::TraceKind::instant) w.field("s", "t");
+    if (e.kind == sim::TraceKind::value) {
+      w.key("args").begin_object().field("value", e.value).end_object();
+    }
     w.end_object();
   }
   w.end_array().end_object();

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<Route> all_routes(const Console& console) {
   std::vector<Route> all;
-  for (auto* part : {page_routes, knowledge_routes, design_routes, job_routes}) {
+  for (auto* part : {page_routes, knowledge_routes, design_routes, job_routes, run_routes}) {
     std::vector<Route> routes = part(console);
     std::ranges::move(routes, std::back_inserter(all));
   }
@@ -23,6 +23,7 @@ std::vector<Route> all_routes(const Console& console) {
 Console::Console(ConsoleSetting setting)
     : setting_(std::move(setting)),
       layout_jobs_{.models = setting_.models},
+      run_jobs_(setting_.models),
       reviews_(setting_.models),
       router_(all_routes(*this)) {}
 
@@ -30,9 +31,11 @@ Result<std::unique_ptr<Console>> Console::open(ConsoleSetting setting,
                                                std::unique_ptr<JobStore> store) {
   std::unique_ptr<Console> console(new Console(std::move(setting)));
   const LayoutJobs& layouts = console->layout_jobs_;
+  const RunJobs& runs = console->run_jobs_;
   auto jobs = JobBoard::open(
       std::move(store),
-      {{kLayoutTask, [&layouts](JobRun& run) { return run_layout_job(layouts, run); }}});
+      {{kLayoutTask, [&layouts](JobRun& run) { return run_layout_job(layouts, run); }},
+       {kRunTask, [&runs](JobRun& run) { return runs.work(run); }}});
   if (!jobs) return std::unexpected(std::move(jobs.error()));
   console->jobs_ = std::move(*jobs);
   return console;

@@ -21,6 +21,7 @@
 #include "server/once.h"
 #include "server/review_shelf.h"
 #include "server/router.h"
+#include "server/run_job.h"
 
 namespace orrery::server {
 
@@ -57,6 +58,7 @@ class Console {
 
   const ConsoleSetting& setting() const { return setting_; }
   const LayoutJobs& layout_jobs() const { return layout_jobs_; }
+  const RunJobs& run_jobs() const { return run_jobs_; }
   JobBoard& jobs() const { return *jobs_; }
   Metrics& metrics() const { return metrics_; }
   OnceTexts& accuracy() const { return accuracy_; }
@@ -68,6 +70,7 @@ class Console {
 
   const ConsoleSetting setting_;
   const LayoutJobs layout_jobs_;
+  const RunJobs run_jobs_;
   mutable Metrics metrics_;
   mutable OnceTexts accuracy_;
   mutable ReviewShelf reviews_;
@@ -79,5 +82,9 @@ std::vector<Route> page_routes(const Console& console);
 std::vector<Route> knowledge_routes(const Console& console);
 std::vector<Route> design_routes(const Console& console);
 std::vector<Route> job_routes(const Console& console);
+std::vector<Route> run_routes(const Console& console);
+
+// 202 with the job, or why it is refused.
+Response start_job(const Console& console, Result<Job> job);
 
 }  // namespace orrery::server

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <thread>
 
 #include "base/json_writer.h"
 #include "base/text.h"
@@ -205,6 +206,40 @@ TEST_F(Consoles, a_comparison_comes_as_a_file_in_every_format) {
   EXPECT_EQ(compared(R"(,"format":"svg","drawn":1)").status, 200);
   EXPECT_EQ(compared(R"(,"format":"svg","drawn":2)").status, 400);
   EXPECT_EQ(compared(R"(,"format":"pdf")").status, 400);
+}
+
+TEST_F(Consoles, a_run_is_started_watched_and_taken_home) {
+  const Response started = post("/api/v1/runs", with_design(R"(,"span":"3 d","replications":2)"));
+  ASSERT_EQ(started.status, 202) << started.body;
+  EXPECT_THAT(started.headers,
+              testing::Contains(std::pair(std::string("Location"), std::string("/api/v1/jobs/1"))));
+  for (int i = 0; i < 10'000 && !console->jobs().find(1)->has_ended(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  const Response run = get("/api/v1/runs/1");
+  EXPECT_EQ(run.status, 200);
+  EXPECT_THAT(run.body, HasSubstr("\"kind\": \"run\""));
+  EXPECT_THAT(get("/api/v1/jobs/1").body, HasSubstr("\"simulated_s\""));
+  EXPECT_THAT(get("/api/v1/runs/1/timeline").body, HasSubstr("\"kind\":\"timeline\""));
+  EXPECT_THAT(get("/api/v1/runs/1/trace").body, HasSubstr("traceEvents"));
+  EXPECT_THAT(get("/api/v1/runs/1/series").content_type, HasSubstr("text/csv"));
+  EXPECT_THAT(get("/api/v1/runs/1/hall").body, HasSubstr("\"kind\": \"hall\""));
+  EXPECT_EQ(ask("DELETE", "/api/v1/jobs/1").status, 200);
+  for (const char* part : {"", "/timeline", "/trace", "/series", "/hall"}) {
+    EXPECT_EQ(get(std::string("/api/v1/runs/1") + part).status, 404) << part;
+  }
+}
+
+TEST_F(Consoles, a_search_is_no_run) {
+  ASSERT_EQ(
+      post("/api/v1/jobs", R"({"kind":"search-layout","model":"llama-3-8b","gpus":8,"batch":8})")
+          .status,
+      202);
+  for (int i = 0; i < 10'000 && !console->jobs().find(1)->has_ended(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(get("/api/v1/runs/1").status, 404);
+  EXPECT_EQ(get("/api/v1/runs/1/timeline").status, 404);
 }
 
 TEST_F(Consoles, jobs_from_start_to_removal) {

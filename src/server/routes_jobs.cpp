@@ -15,19 +15,6 @@ std::optional<std::int64_t> id_of(const std::string& text) {
   return id && *id > 0 ? id : std::nullopt;
 }
 
-Response start_job(const Console& console, const Request& request) {
-  Result<Job> job = layout_job(console.layout_jobs(), request.body);
-  if (!job) return refused_body(job.error(), "the job cannot be started");
-  Result<Job> started = console.jobs().start(std::move(*job));
-  if (!started) {
-    const bool full = started.error().front().code == "jobs.full";
-    return problem(full ? 429 : 503, "the job cannot be started", started.error());
-  }
-  Response response = json_response(job_json(*started, JobDetail::full) + '\n', 202);
-  response.headers.emplace_back("Location", "/api/v1/jobs/" + std::to_string(started->id));
-  return response;
-}
-
 Response list_jobs(const Console& console) {
   std::string body = R"({"schema_version":1,"kind":"jobs","jobs":[)";
   bool first = true;
@@ -88,12 +75,24 @@ Response watch_job(const Console& console, const std::string& text) {
 
 }  // namespace
 
+Response start_job(const Console& console, Result<Job> job) {
+  if (!job) return refused_body(job.error(), "the job cannot be started");
+  Result<Job> started = console.jobs().start(std::move(*job));
+  if (!started) {
+    const bool full = started.error().front().code == "jobs.full";
+    return problem(full ? 429 : 503, "the job cannot be started", started.error());
+  }
+  Response response = json_response(job_json(*started, JobDetail::full) + '\n', 202);
+  response.headers.emplace_back("Location", "/api/v1/jobs/" + std::to_string(started->id));
+  return response;
+}
+
 std::vector<Route> job_routes(const Console& console) {
   return {{"GET", "/api/v1/jobs",
            [&console](const Request&, const PathValues&) { return list_jobs(console); }},
           {"POST", "/api/v1/jobs",
            [&console](const Request& request, const PathValues&) {
-             return start_job(console, request);
+             return start_job(console, layout_job(console.layout_jobs(), request.body));
            }},
           {"GET", "/api/v1/jobs/{id}",
            [&console](const Request&, const PathValues& values) {

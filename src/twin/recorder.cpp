@@ -45,6 +45,14 @@ void Recorder::record(const sim::TraceRecord& r) {
                      .value = r.value});
 }
 
+void Recorder::record_host(const HostChange& change) {
+  if (host_changes_.size() >= kEventsMax) {
+    ++left_out_;
+    return;
+  }
+  host_changes_.push_back(change);
+}
+
 Series Recorder::series(sim::SimTime end) {
   settle(end);
   Series s{.bin = sim::SimTime::nanoseconds(bin_ns_).seconds(), .columns = names_, .means = sums_};

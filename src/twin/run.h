@@ -28,6 +28,14 @@ struct Waterfall {
   std::vector<WaterfallStep> steps;  // productive first, then the losses, largest first
 };
 
+// The hosts of a fleet as the log of them counts: those in service first, then the spares.
+struct FleetHosts {
+  std::string name;
+  int hosts = 0;
+  int spares = 0;
+  int accelerators_per_host = 0;
+};
+
 struct Run {
   std::string design;
   std::string version;
@@ -50,6 +58,9 @@ struct Run {
   std::vector<std::string> notes;       // what stands in closed form, what was left out
   Series series;
   std::vector<RunEvent> log;
+  std::vector<FleetHosts> fleets;
+  std::vector<std::string> jobs;  // the training runs, by the number that holds hosts
+  std::vector<HostChange> host_log;
   std::uint64_t log_left_out = 0;
 
   bool passes() const;  // all can run, and every goal it measures is met

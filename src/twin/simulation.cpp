@@ -54,6 +54,7 @@ std::optional<Replication> Simulation::replicate(int number,
   if (recorder) {
     r.series = recorder->series(world.kernel().now());
     r.log = recorder->events();
+    r.host_log = recorder->host_changes();
     r.log_left_out = recorder->events_left_out();
   }
   return r;
@@ -74,11 +75,17 @@ Run Simulation::run_of(std::span<const Replication> done) const {
   }
   for (const FleetPart& f : scenario_.fleets) {
     run.accelerators += std::int64_t{f.all_hosts()} * f.accelerators_per_host;
+    run.fleets.push_back({.name = f.fleet->fleet->name,
+                          .hosts = f.hosts,
+                          .spares = f.spares,
+                          .accelerators_per_host = f.accelerators_per_host});
   }
+  for (const machine::TrainJob& job : scenario_.trains) run.jobs.push_back(job.label);
   if (done.empty()) return run;
   run.gpu_seconds = whole_seconds(sum, run.replications);
   run.series = done.front().series;
   run.log = done.front().log;
+  run.host_log = done.front().host_log;
   run.log_left_out = done.front().log_left_out;
   tell(run, scenario_, done);
   return run;

@@ -36,6 +36,7 @@ struct Replication {
   std::uint64_t lemons_found = 0;
   Series series;  // of the first alone, as the events
   std::vector<RunEvent> log;
+  std::vector<HostChange> host_log;
   std::uint64_t log_left_out = 0;
 };
 

@@ -83,6 +83,7 @@ void TrainProcess::gather_hosts() {
   std::vector<int> from_reserve;
   if (!pool.take(missing, number_, taken, from_reserve)) return;  // on_hosts_free tries again
   for (const int host : taken) {
+    world_.record_host(fleet_, host);
     const Cause before =
         std::ranges::binary_search(from_reserve, host) ? Cause::reserve : Cause::idle;
     world_.shift(fleet_, 1, world_.resting(fleet_, before), use());
@@ -181,6 +182,10 @@ void TrainProcess::begin_steps() {
   steps_highest_ = facility::peak_power(phases);
   outcome_.host_draw = steps_draw_;
   enter(Phase::steps, Cause::productive);
+  if (cycle_.interval_ns > 0) {
+    const double cycle_s = static_cast<double>(cycle_.length()) / 1e9;
+    world_.kernel().trace(sim::TraceKind::value, job_.label, kSavesEvery, cycle_s);
+  }
   if (has_lost_hosts_ || !is_down_) world_.job_runs(fleet_, job_.label);
   has_lost_hosts_ = false;
   if (is_down_) {
@@ -299,6 +304,7 @@ void TrainProcess::leave_hosts() {
   HostPool& pool = world_.fleet(fleet_).pool;
   for (const int host : hosts_) {
     pool.give_back(host);
+    world_.record_host(fleet_, host);
     const Cause to = pool.state(host) == HostState::reserve ? Cause::reserve : Cause::idle;
     world_.shift(fleet_, 1, use(), world_.resting(fleet_, to));
   }

@@ -121,6 +121,16 @@ HostUse World::resting(std::size_t fleet, Cause cause) const {
   }
 }
 
+void World::record_host(std::size_t fleet, int host) {
+  if (recorder_ == nullptr) return;
+  const HostPool& pool = fleets_[fleet].pool;
+  recorder_->record_host({.at = kernel_.now(),
+                          .fleet = static_cast<std::uint32_t>(fleet),
+                          .host = static_cast<std::uint32_t>(host),
+                          .state = pool.state(host),
+                          .holder = pool.holder(host)});
+}
+
 void World::strike(std::size_t fleet, int host, const failure::FaultCause& cause) {
   FleetState& f = fleets_[fleet];
   if (f.pool.state(host) == HostState::repair) return;
@@ -134,6 +144,7 @@ void World::strike(std::size_t fleet, int host, const failure::FaultCause& cause
   shift(fleet, 1, resting(fleet, holder >= 0 ? Cause::idle : before),
         resting(fleet, Cause::repair));
   f.pool.break_down(host);
+  record_host(fleet, host);
   lives_->send_to_repair(fleet, host);
   // Nobody's host: its health check says so at once.
   if (holder < 0) seen_down(fleet, host, {});
@@ -149,14 +160,15 @@ bool World::mend(std::size_t fleet, int host) {
   const RecoveryDesk::Call call = desks_[fleet].host_back(kernel_.now(), host);
   if (!call.lemons.empty()) {
     ++lemons_found_;
-    kernel_.trace(sim::TraceKind::instant, f.part->fleet->fleet->name, "lemon", host);
+    kernel_.trace(sim::TraceKind::instant, f.part->fleet->fleet->name, kLemon, host);
     lives_->send_to_hands(fleet, host);
     return false;
   }
   f.pool.mend(host);
+  record_host(fleet, host);
   const Cause after = f.pool.state(host) == HostState::reserve ? Cause::reserve : Cause::idle;
   shift(fleet, 1, resting(fleet, Cause::repair), resting(fleet, after));
-  kernel_.trace(sim::TraceKind::instant, f.part->fleet->fleet->name, "host repaired", host);
+  kernel_.trace(sim::TraceKind::instant, f.part->fleet->fleet->name, kHostRepaired, host);
   offer_hosts(fleet);
   return true;
 }
@@ -166,6 +178,7 @@ void World::obey(std::size_t fleet, const RecoveryDesk::Call& call) {
   for (const int host : call.spares) {
     if (f.pool.state(host) != HostState::reserve) continue;
     f.pool.call_spare(host);
+    record_host(fleet, host);
     shift(fleet, 1, resting(fleet, Cause::reserve), resting(fleet, Cause::idle));
   }
   if (!call.spares.empty()) offer_hosts(fleet);

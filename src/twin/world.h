@@ -84,6 +84,9 @@ class World {
   // Back from repair; false where the policy takes it for a lemon and it goes to a person.
   bool mend(std::size_t fleet, int host);
 
+  // Writes down whose the host is now.
+  void record_host(std::size_t fleet, int host);
+
   // What the recovery policy is told by a run, and says to it (recovery_desk.h).
   void job_runs(std::size_t fleet, const std::string& job);
   void job_ends(std::size_t fleet, const std::string& job) { desks_[fleet].job_ends(job); }

@@ -31,7 +31,7 @@ const files = readdirSync(folder)
   .map((f) => path.join(folder, f));
 
 // Latencies want the machine for themselves; the files without them share it.
-const kAlone = ['design.test.mjs', 'fabric.test.mjs'];
+const kAlone = ['design.test.mjs', 'fabric.test.mjs', 'run.test.mjs'];
 const measures = (file) => kAlone.includes(path.basename(file));
 const rounds = [
   { files: files.filter(measures), at_once: 1 },

@@ -66,7 +66,12 @@ async function send(path: string, init: RequestInit): Promise<Response> {
 }
 
 export async function get<P extends GetPath>(path: P, signal?: AbortSignal): Promise<Got<P>> {
-  return (await send(path, { signal })).json();
+  return (await get_raw(path, signal)).json();
+}
+
+// For answers that are files.
+export function get_raw(path: GetPath, signal?: AbortSignal): Promise<Response> {
+  return send(path, { signal });
 }
 
 export async function post<P extends PostPath>(

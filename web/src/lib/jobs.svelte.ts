@@ -1,6 +1,6 @@
 // Jobs of the server: started, followed by server-sent events, by polling where those fail.
-import { describe, get, post, remove } from './api';
-import type { Job, JobRequest } from './types';
+import { describe, get, remove } from './api';
+import type { Job } from './types';
 
 const kPoll_ms = 700;
 
@@ -14,11 +14,11 @@ export class JobFollower {
   private events: EventSource | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  async start(request: JobRequest): Promise<Job | null> {
+  async start(ask: () => Promise<Job>): Promise<Job | null> {
     this.stop();
     this.failure = '';
     try {
-      const job = await post('jobs', request);
+      const job = await ask();
       this.job = job;
       this.follow(job.id);
       return job;

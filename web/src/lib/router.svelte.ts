@@ -6,6 +6,7 @@ export const kPages = [
   { id: 'fabric', label: 'Fabric', key: 'f', group: 'Layers' },
   { id: 'hall', label: 'Hall', key: 'h', group: 'Layers' },
   { id: 'training', label: 'Training', key: 't', group: 'Layers' },
+  { id: 'run', label: 'Run', key: 'r', group: 'Decide' },
   { id: 'compare', label: 'Compare', key: 'c', group: 'Decide' },
   { id: 'calculators', label: 'Calculators', key: 'k', group: 'Decide' },
   { id: 'catalog', label: 'Catalog', key: 'p', group: 'Evidence' },

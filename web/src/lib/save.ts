@@ -1,5 +1,5 @@
 // Files to the person's disk, and text to the clipboard.
-import { describe, post_raw, type PostPath, type Sent } from './api';
+import { describe, get_raw, post_raw, type GetPath, type PostPath, type Sent } from './api';
 
 export function save_file(name: string, content: Blob) {
   const link = document.createElement('a');
@@ -14,6 +14,15 @@ export async function save_answer<P extends PostPath>(name: string, path: P, bod
   try {
     const response = await post_raw(path, body);
     save_file(name, await response.blob());
+    return '';
+  } catch (error) {
+    return describe(error);
+  }
+}
+
+export async function save_got(name: string, path: GetPath): Promise<string> {
+  try {
+    save_file(name, await (await get_raw(path)).blob());
     return '';
   } catch (error) {
     return describe(error);

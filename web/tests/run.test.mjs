@@ -1,0 +1,155 @@
+// The Run page: a month of the 1,016-GPU sample opens at once, scrubs smoothly, says why, is played,
+// stands beside another run and is taken home.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Harness, assert_figure, assert_quiet } from './harness.mjs';
+import { kSample } from './where.mjs';
+
+const kOpenMost_ms = 2000;
+const kFrameMost_ms = 20; // 50 frames a second
+
+let h;
+let first; // a month of the sample
+before(async () => {
+  h = await Harness.start();
+  first = await run_of({ span: '30 d', replications: 8 });
+});
+after(() => h?.stop());
+
+async function run_of(options) {
+  const { id } = await h.ask('runs', { design: readFileSync(kSample, 'utf8'), ...options });
+  for (let i = 0; i < 600; ++i) {
+    if ((await h.ask(`jobs/${id}`)).state === 'done') return id;
+    await new Promise((wake) => setTimeout(wake, 100));
+  }
+  throw new Error(`run ${id} does not end`);
+}
+
+const canvas = (page) => page.getByRole('slider', { name: /Timeline/ }).first();
+const drawn = (page) => page.waitForFunction(() => document.querySelector('canvas[role=slider]')?.dataset.frames > 0);
+
+async function saved(page, item) {
+  await page.getByText('Download', { exact: true }).click();
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator(`[data-item="${item}"]`).click()]);
+  const file = path.join(h.folder, download.suggestedFilename());
+  await download.saveAs(file);
+  return readFileSync(file, 'utf8');
+}
+
+test('a month of the sample opens in under 2 s and scrubs at 50 frames a second', async (t) => {
+  const page = await h.page();
+  const start = Date.now();
+  await page.goto(`${h.origin}/?page=run&run=${first}`);
+  await drawn(page);
+  await page.getByTestId('moment').waitFor();
+  assert_figure(t, 'a month of 1,016 GPUs opens', Date.now() - start, kOpenMost_ms);
+  await page.waitForTimeout(300);
+  // A pointer that moves every 4 ms for two seconds, from end to end and back: how often is the cursor painted?
+  const scrub = await page.evaluate(async () => {
+    const target = document.querySelector('canvas[role=slider]');
+    const box = target.getBoundingClientRect();
+    const send = (type, x) =>
+      target.dispatchEvent(
+        new PointerEvent(type, { clientX: x, clientY: box.top + 120, pointerId: 1, button: 0, bubbles: true }),
+      );
+    target.setPointerCapture = () => {};
+    send('pointerdown', box.left + 130);
+    const before = Number(target.dataset.frames);
+    const start = performance.now();
+    while (performance.now() - start < 2000) {
+      const share = Math.abs((((performance.now() - start) / 500) % 2) - 1);
+      send('pointermove', box.left + 130 + share * (box.width - 160));
+      await new Promise((wake) => setTimeout(wake, 4));
+    }
+    send('pointerup', box.left + 200);
+    const painted = Number(target.dataset.frames) - before;
+    return { painted, spent_ms: performance.now() - start, paint_ms: target.dataset.frameMs };
+  });
+  t.diagnostic(`${scrub.painted} frames in ${scrub.spent_ms.toFixed(0)} ms, ${scrub.paint_ms} ms to paint one`);
+  assert_figure(t, 'frame of a scrub, mean', scrub.spent_ms / Math.max(1, scrub.painted), kFrameMost_ms);
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('a moment says its reason, and the hall shows it', async () => {
+  const page = await h.page();
+  await h.open(page, `?page=run&run=${first}`);
+  await drawn(page);
+  await page.getByTestId('hall-counts').getByText('starting').waitFor(); // at 0 the job starts
+  // To the first fault that strikes the job; those that strike idle hosts interrupt nobody.
+  for (let i = 0; i < 10 && (await page.getByTestId('reason').count()) === 0; ++i) await page.keyboard.press('n');
+  assert.match(await page.getByTestId('reason').innerText(), /because: .+ on host \d+ of train/);
+  assert.match(await page.getByTestId('hall-counts').innerText(), /detection/);
+  assert.notEqual(await page.getByTestId('now').innerText(), 'day 1, 00:00:00');
+  // Zoomed in, the table of GPU-seconds is about the window.
+  for (let i = 0; i < 8; ++i) await page.keyboard.press('+');
+  await page.getByText('in the window').waitFor();
+  await page.keyboard.press('0');
+  await page.getByText('in the window').waitFor({ state: 'detached' });
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('it plays by itself and stops', async () => {
+  const page = await h.page();
+  await h.open(page, `?page=run&run=${first}`);
+  await drawn(page);
+  const now = page.getByTestId('now');
+  await page.getByRole('button', { name: 'Play' }).click();
+  await page.waitForFunction(() => /day [2-9]/.test(document.querySelector('[data-testid=now]').innerText));
+  await page.getByRole('button', { name: 'Stop' }).click();
+  const stood = await now.innerText();
+  await page.waitForTimeout(200);
+  assert.equal(await now.innerText(), stood);
+  await canvas(page).focus();
+  await page.keyboard.press('Home');
+  assert.equal(await now.innerText(), 'day 1, 00:00:00');
+  await page.keyboard.press('ArrowRight');
+  assert.notEqual(await now.innerText(), 'day 1, 00:00:00');
+  await page.context().close();
+});
+
+test('a run is started from the page, stands beside another and is taken home', async () => {
+  const page = await h.page();
+  await h.open(page, `?page=run&run=${first}`);
+  await drawn(page);
+  await page.getByRole('spinbutton', { name: 'seed' }).fill('7');
+  await page.getByRole('spinbutton', { name: 'replications' }).fill('2');
+  await page.getByRole('button', { name: 'Run this design' }).click();
+  await page.waitForFunction((id) => new URLSearchParams(location.search).get('run') !== id, first);
+  const second = new URL(page.url()).searchParams.get('run');
+  await page.getByLabel('Beside it').selectOption(first);
+  await page.waitForFunction(() => document.querySelectorAll('canvas[role=slider]').length === 2);
+  assert.ok((await page.getByTestId('run-figures').locator('tbody tr').count()) > 3, 'another seed moves figures');
+  assert.equal(await page.getByTestId('gpu-seconds').count(), 2);
+  const run = JSON.parse(await saved(page, `runs/${second}`));
+  assert.equal(run.seed, 7);
+  assert.equal(
+    Object.values(run.gpu_seconds).reduce((a, b) => a + b, 0),
+    run.accelerators * run.simulated_s,
+  );
+  const trace = JSON.parse(await saved(page, `runs/${first}/trace`));
+  assert.ok(trace.traceEvents.length > 100);
+  assert.match(await saved(page, `runs/${first}/series`), /^t_s,productive_accelerators/);
+  await page.reload();
+  await page.waitForFunction(() => document.querySelectorAll('canvas[role=slider]').length === 2);
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('a long run is cancelled and what was done is shown; a span that is none is refused', async () => {
+  const page = await h.page();
+  await h.open(page, `?page=run&run=${first}`);
+  await drawn(page);
+  await page.getByRole('textbox', { name: 'simulate' }).fill('soon');
+  await page.getByRole('button', { name: 'Run this design' }).click();
+  await page.getByRole('alert').getByText('not a span to simulate').waitFor();
+  await page.getByRole('textbox', { name: 'simulate' }).fill('10 y');
+  await page.getByRole('spinbutton', { name: 'replications' }).fill('256');
+  await page.getByRole('button', { name: 'Run this design' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.locator('[data-state=cancelled]').waitFor();
+  await page.context().close();
+});
