@@ -51,7 +51,9 @@ class Decider {
   }
 
  private:
+  // What belongs to no run is the head of none: nothing restarts from it.
   void note_head(const ItemState& item) {
+    if (item.view->run.empty()) return;
     RunHeads& heads = heads_[item.view->run];
     const auto raise = [&](const ItemState*& head) {
       if (!head || is_older(*head->view, *item.view)) head = &item;
@@ -152,7 +154,8 @@ class Decider {
     if (item.wanted[place] && state != CopyState::corrupt) return std::nullopt;
     // An item that is being written somewhere may become the newest.
     if (is_being_written(item)) return std::nullopt;
-    const RunHeads& heads = heads_.at(item.view->run);
+    const auto run = heads_.find(item.view->run);
+    const RunHeads heads = run == heads_.end() ? RunHeads{} : run->second;
     const bool is_head = &item == heads.newest_good || &item == heads.newest_durable;
     if (is_head && state == CopyState::good) return std::nullopt;
     std::vector<CopyNeed> kept = good_elsewhere(item, place);

@@ -1,29 +1,29 @@
-#include "agent/lifecycle.h"
+#include "storage/lifecycle_driver.h"
 
-namespace orrery::agent {
+namespace orrery::storage {
 
-Result<void> LifecycleAgent::remember(const std::vector<storage::LifecycleEvent>& events) {
+Result<void> LifecycleDriver::remember(const std::vector<LifecycleEvent>& events) {
   if (events.empty()) return {};
   if (auto written = append_(events); !written) return written;
-  for (const storage::LifecycleEvent& event : events) apply(memory_, event);
+  for (const LifecycleEvent& event : events) apply(memory_, event);
   return {};
 }
 
-Result<LifecycleTick> LifecycleAgent::tick(const std::function<bool()>& stop) {
+Result<LifecycleTick> LifecycleDriver::tick(const std::function<bool()>& stop) {
   const auto look = port_.look();
   if (!look) return std::unexpected(look.error());
-  storage::LifecycleDecision decision = decide(*look, memory_, policy_);
+  LifecycleDecision decision = decide(*look, memory_, policy_);
   if (auto written = remember(decision.events); !written) return std::unexpected(written.error());
   LifecycleTick tick{.at = look->now, .items = look->items.size(), .away = look->away};
-  for (storage::LifecycleAction& action : decision.actions) {
+  for (LifecycleAction& action : decision.actions) {
     if (stop && stop()) break;
     LifecycleDone done{.action = std::move(action)};
-    if (done.action.kind != storage::LifecycleActionKind::alert) {
+    if (done.action.kind != LifecycleActionKind::alert) {
       const auto outcome = port_.act(done.action);
       done.good = outcome.has_value();
       if (!outcome && !outcome.error().empty()) done.said = outcome.error().front().what;
-      const auto events = learn(done.action, outcome.value_or(storage::LifecycleOutcome{}), memory_,
-                                policy_, port_.now());
+      const auto events =
+          learn(done.action, outcome.value_or(LifecycleOutcome{}), memory_, policy_, port_.now());
       if (auto written = remember(events); !written) return std::unexpected(written.error());
     }
     tick.done.push_back(std::move(done));
@@ -31,4 +31,4 @@ Result<LifecycleTick> LifecycleAgent::tick(const std::function<bool()>& stop) {
   return tick;
 }
 
-}  // namespace orrery::agent
+}  // namespace orrery::storage
