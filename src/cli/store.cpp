@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cli/keep_words.h"
 #include "cli/session.h"
+#include "cli/store_design.h"
 #include "cli/store_offline.h"
 #include "cli/verb.h"
 #include "net/server.h"
@@ -54,14 +55,25 @@ struct StoreOptions {
 
 volatile std::sig_atomic_t terminated = 0;
 
-// The folder itself, or for a design the one beside it that has its name.
-Result<std::string> store_folder_of(const StoreOptions& options, Terminal& terminal) {
-  if (!std::filesystem::is_regular_file(options.folder)) return options.folder;
+// A design's store lies beside it under its name, with the tiers and rules that it says.
+Result<void> read_place(const StoreOptions& options, Terminal& terminal,
+                        s3server::RuntimeOptions& to) {
+  to.folder = options.folder;
+  if (!std::filesystem::is_regular_file(options.folder)) return {};
   const auto models = shipped_models();
   if (!models) return std::unexpected(models.error());
   const auto design = load_design(options.folder, models->catalog(), terminal);
   if (!design) return std::unexpected(design.error());
-  return design->name + ".store";
+  to.folder = design->name + ".store";
+  DesignedStore designed = store_of_design(*design);
+  to.tiers = std::move(designed.tiers);
+  to.moves.places = std::move(designed.keeps);
+  if (!designed.enciphered || !options.key_file.empty() || !options.key_command.empty()) return {};
+  return fail({.code = "store.key",
+               .place = {options.folder},
+               .what = "the design's storage is encrypted, and the store has no key",
+               .why = {},
+               .fix = "name one with --key-file or --key-command"});
 }
 
 // "hot,newest=3,hours=22-6": what a tier keeps of tagged checkpoints, and when and how fast it
@@ -83,6 +95,7 @@ Result<void> read_moves(const StoreOptions& options, s3server::MoverOptions& to)
     for (std::size_t i = 1; i < words.size(); ++i) {
       if (!read_keep_word(words[i], place) || place.written || !place.durable) return bad(text);
     }
+    std::erase_if(to.places, [&](const auto& before) { return before.name == place.name; });
     to.places.push_back(std::move(place));
   }
   if (options.promote.empty()) return {};
@@ -149,9 +162,8 @@ Result<void> read_guards(const StoreOptions& options, const Terminal& terminal,
 Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Terminal& terminal,
                                                  std::shared_ptr<std::mutex> talk) {
   s3server::RuntimeOptions to;
-  const auto folder = store_folder_of(options, terminal);
-  if (!folder) return std::unexpected(folder.error());
-  to.folder = *folder;
+  if (const auto place = read_place(options, terminal, to); !place)
+    return std::unexpected(place.error());
   const auto day = parse_quantity<Seconds>(options.lifecycle_day);
   if (!day || day->base() < 0.1) {
     return fail({.code = "store.day",
