@@ -15,7 +15,7 @@
 #include "bench/figure.h"
 #include "net/server.h"
 #include "s3/client.h"
-#include "store/runtime.h"
+#include "s3server/runtime.h"
 
 namespace orrery {
 namespace {
@@ -41,12 +41,12 @@ class RunningStore {
     const fs::path parent = chosen ? fs::path(chosen) : fs::temp_directory_path();
     made->folder_ = (parent / "orrery-bench-XXXXXX").string();
     if (::mkdtemp(made->folder_.data()) == nullptr) return bench_fault("no folder can be made");
-    store::RuntimeOptions options{.folder = made->folder_ + "/store",
-                                  .log = [](const std::string&) {}};
+    s3server::RuntimeOptions options{.folder = made->folder_ + "/store",
+                                     .log = [](const std::string&) {}};
     auto plan = store::tier_plan_of("hot=" + tier);
     if (!plan) return std::unexpected(plan.error());
     options.tiers.front() = *plan;
-    auto runtime = store::Runtime::open(options);
+    auto runtime = s3server::Runtime::open(options);
     if (!runtime) return std::unexpected(runtime.error());
     made->runtime_ = std::move(*runtime);
     if (auto keys = made->runtime_->first_tenant("bench", "bench"); !keys) {
@@ -76,12 +76,12 @@ class RunningStore {
                        .bucket = "bench",
                        .credentials = {"bench", "bench", ""}});
   }
-  store::Runtime& runtime() { return *runtime_; }
+  s3server::Runtime& runtime() { return *runtime_; }
   const std::string& folder() const { return folder_; }
 
  private:
   std::string folder_;
-  std::unique_ptr<store::Runtime> runtime_;
+  std::unique_ptr<s3server::Runtime> runtime_;
   std::unique_ptr<net::Server> server_;
   std::atomic<bool> stop_ = false;
   std::jthread thread_;

@@ -1,152 +1,40 @@
-// `orrery store` as a process: killed at random points under load, again and again; what it
-// acknowledged must be there, whole, and its own check must find nothing wrong.
+// `orrery store` as a process: killed at random points under load, again and again, while objects
+// move between tiers; what it acknowledged must be there, whole, and its own check must find
+// nothing wrong.
 //
 // ORRERY_FULL=1 asks for what the project promises: 1,000 kills.
-#include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "store_process.h"
 
-#include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <map>
-#include <mutex>
-#include <random>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "agent/test_folder.h"
-#include "s3/client.h"
 
 namespace orrery {
 namespace {
 
-using namespace std::chrono_literals;
+namespace fs = std::filesystem;
 
 int kills() { return std::getenv("ORRERY_FULL") != nullptr ? 1000 : 12; }
-
-std::string binary() { return std::string(ORRERY_BINARY_DIR) + "/orrery"; }
-
-class StoreProcess {
- public:
-  explicit StoreProcess(const std::vector<std::string>& words) {
-    int ends[2];
-    if (::pipe(ends) != 0) return;
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(ends[1], STDOUT_FILENO);
-      ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);
-      ::close(ends[0]);
-      ::close(ends[1]);
-      ::setenv("ORRERY_ACCESS_KEY", "test", 1);
-      ::setenv("ORRERY_SECRET_KEY", "secret", 1);
-      std::vector<char*> arguments = {const_cast<char*>("orrery"), const_cast<char*>("store")};
-      for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-      arguments.push_back(nullptr);
-      ::execv(binary().c_str(), arguments.data());
-      ::_exit(127);
-    }
-    ::close(ends[1]);
-    char byte = 0;
-    while (::read(ends[0], &byte, 1) == 1 && byte != '\n') address_ += byte;
-    ::close(ends[0]);
-  }
-  ~StoreProcess() { end(SIGKILL); }
-  StoreProcess(const StoreProcess&) = delete;
-  StoreProcess& operator=(const StoreProcess&) = delete;
-
-  int end(int with) {
-    if (pid_ <= 0) return -1;
-    ::kill(pid_, with);
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return status;
-  }
-  // Of one that ends by itself.
-  int wait() {
-    int status = 0;
-    ::waitpid(pid_, &status, 0);
-    pid_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  const std::string& address() const { return address_; }
-
- private:
-  pid_t pid_ = -1;
-  std::string address_;
-};
-
-s3::Client client_of(const std::string& address) {
-  s3::Config config{.endpoint = address, .bucket = "bucket", .credentials = {"test", "secret", ""}};
-  config.retry.attempts_max = 1;
-  return s3::Client(config);
-}
-
-// What is known of a key: the last write that was acknowledged, and those that may have happened.
-struct Known {
-  std::optional<std::string> kept;
-  std::vector<std::optional<std::string>> may;
-};
-
-std::string content(const std::string& key, int number, std::size_t bytes) {
-  std::string text = key + ' ' + std::to_string(number) + ' ';
-  while (text.size() < bytes) text += text.substr(0, bytes - text.size());
-  return text.substr(0, bytes);
-}
-
-// One client's keys, written and removed until the store dies.
-void write_until_dead(const std::string& address, int who, int round,
-                      std::map<std::string, Known>& mine) {
-  std::mt19937 random(static_cast<unsigned>(who * 7919 + round));
-  s3::Client client = client_of(address);
-  for (int i = 0;; ++i) {
-    const std::string key = "w" + std::to_string(who) + "/k" + std::to_string(random() % 6);
-    Known& known = mine[key];
-    const auto what = static_cast<unsigned>(random() % 10);
-    if (what == 0) {
-      known.may.push_back(std::nullopt);
-      if (!client.remove(key)) return;
-      known = {std::nullopt, {}};
-      continue;
-    }
-    const std::size_t sizes[] = {10, 1000, 70'000, 300'000};
-    const std::string bytes = content(key, round * 100'000 + i, sizes[what % 4]);
-    known.may.push_back(bytes);
-    if (!client.put(key, s3::Body::of(bytes))) return;
-    known = {bytes, {}};
-  }
-}
-
-void check_all(const std::string& address, std::map<std::string, Known>& all, int round) {
-  s3::Client client = client_of(address);
-  for (auto& [key, known] : all) {
-    const auto object = client.get(key);
-    ASSERT_TRUE(object || object.error().fault == s3::Fault::absent)
-        << key << " round " << round << ": " << object.error().detail;
-    const std::optional<std::string> now = object ? std::optional(object->bytes) : std::nullopt;
-    const bool right = now == known.kept || std::ranges::find(known.may, now) != known.may.end();
-    ASSERT_TRUE(right) << key << " round " << round << " has "
-                       << (now ? now->substr(0, 40) : "nothing") << ", kept "
-                       << (known.kept ? known.kept->substr(0, 40) : "nothing");
-    known = {now, {}};
-  }
-}
 
 TEST(StoreProcess, keeps_what_it_acknowledged_through_kills) {
   const agent::TestFolder folder(agent::folder_on_disk());
   const std::string where = folder.at("store");
-  const std::vector<std::string> words = {where, "--port", "0", "--tier", "hot=2+1"};
+  folder.write("keys", "k1 " + std::string(64, 'a') + "\n");
+  const std::vector<std::string> words = {where,    "--port",     "0",
+                                          "--tier", "hot=2+1",    "--lifecycle-day",
+                                          "1s",     "--key-file", folder.at("keys")};
   constexpr int kWriters = 3;
-  std::vector<std::map<std::string, Known>> known(kWriters);
+  std::vector<KnownKeys> known(kWriters);
   std::mt19937 random(1);
   for (int round = 0; round < kills(); ++round) {
     StoreProcess store(words);
     ASSERT_NE(store.address(), "") << "round " << round;
     if (round == 0) {
       ASSERT_TRUE(client_of(store.address()).create_bucket());
+      ASSERT_TRUE(set_move_rule(store.address()));
     }
     for (auto& mine : known) check_all(store.address(), mine, round);
     if (HasFatalFailure()) return;
@@ -168,6 +56,95 @@ TEST(StoreProcess, keeps_what_it_acknowledged_through_kills) {
   // well.
   EXPECT_EQ(StoreProcess({"repair", where}).wait(), 0);
   EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 0);
+}
+
+TEST(StoreProcess, term_lets_an_upload_finish) {
+  const agent::TestFolder folder(agent::folder_on_disk());
+  const std::vector<std::string> words = {folder.at("store"), "--port", "0"};
+  const std::string bytes(4 << 20, 'd');
+  {
+    StoreProcess store(words);
+    ASSERT_TRUE(client_of(store.address()).create_bucket());
+    s3::Client client = client_of(store.address());
+    // The source waits in the middle, while the store is told to end.
+    bool told = false;
+    const auto body = s3::Body::of(bytes.size(), [&](std::uint64_t at, std::span<char> into) {
+      const auto some = std::min<std::size_t>(into.size(), bytes.size() - at);
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), some, into.begin());
+      return std::optional(some);
+    });
+    ASSERT_TRUE(body);
+    s3::Body slow = *body;
+    slow.read = [&](std::uint64_t at, std::span<char> into) -> std::optional<std::size_t> {
+      if (at > bytes.size() / 2 && !told) {
+        told = true;
+        ::kill(store.pid(), SIGTERM);
+        std::this_thread::sleep_for(std::chrono::milliseconds(700));
+      }
+      return body->read(at, into);
+    };
+    EXPECT_TRUE(client.put("slow", slow));
+    EXPECT_TRUE(told);
+    EXPECT_EQ(store.wait(), 0);
+  }
+  StoreProcess store(words);
+  const auto object = client_of(store.address()).get("slow");
+  ASSERT_TRUE(object);
+  EXPECT_EQ(object->bytes, bytes);
+}
+
+// The shards of the hot tier's drive `number`.
+std::vector<fs::path> shards_of(const std::string& store, int number) {
+  std::vector<fs::path> found;
+  for (const auto& entry :
+       fs::recursive_directory_iterator(store + "/hot-" + std::to_string(number) + "/data")) {
+    if (entry.is_regular_file()) found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+TEST(StoreProcess, reads_stay_right_while_drives_rot_and_go_and_a_repair_restores_them) {
+  const agent::TestFolder folder(agent::folder_on_disk());
+  const std::string where = folder.at("store");
+  const std::vector<std::string> words = {where, "--port", "0", "--tier", "hot=4+2"};
+  KnownKeys keys;
+  {
+    StoreProcess store(words);
+    s3::Client client = client_of(store.address());
+    ASSERT_TRUE(client.create_bucket());
+    for (int i = 0; i < 12; ++i) {
+      const std::string key = "k" + std::to_string(i);
+      const std::string bytes(static_cast<std::size_t>(1 + i * 60'000), static_cast<char>('a' + i));
+      ASSERT_TRUE(client.put(key, s3::Body::of(bytes)));
+      keys[key] = {bytes, {}};
+    }
+    EXPECT_EQ(store.end(SIGTERM), 0);
+  }
+  // One bit of every shard of a drive, and all of another.
+  std::mt19937 random(7);
+  for (const fs::path& shard : shards_of(where, 1)) {
+    std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+    const auto at = static_cast<std::streamoff>(random() % fs::file_size(shard));
+    file.seekg(at);
+    const char was = static_cast<char>(file.get());
+    file.seekp(at);
+    file.put(static_cast<char>(was ^ (1 << (random() % 8))));
+  }
+  fs::remove_all(where + "/hot-4");
+  {
+    StoreProcess store(words);
+    check_all(store.address(), keys, 1);
+    EXPECT_EQ(store.end(SIGTERM), 0);
+  }
+  EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 1);
+  EXPECT_EQ(StoreProcess({"repair", where}).wait(), 0);
+  EXPECT_EQ(StoreProcess({"fsck", where}).wait(), 0);
+  // Full redundancy again: two other drives may go.
+  fs::remove_all(where + "/hot-0");
+  fs::remove_all(where + "/hot-2");
+  StoreProcess store(words);
+  check_all(store.address(), keys, 2);
 }
 
 }  // namespace

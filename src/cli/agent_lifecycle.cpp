@@ -11,6 +11,7 @@
 #include "agent/lifecycle_places.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/keep_words.h"
 #include "cli/recover_policy.h"
 #include "cli/verb.h"
 
@@ -59,57 +60,6 @@ Result<Q> quantity_of(std::string_view text, const char* name) {
                           "a number with its unit: 10 s, 7d, 200 MB/s"));
 }
 
-std::optional<std::int64_t> count_in(std::string_view text) {
-  const auto count = parse_integer(text);
-  return count && *count >= 0 ? std::optional<std::int64_t>(*count) : std::nullopt;
-}
-
-// "22-6": from ten in the evening to six in the morning, UTC.
-bool read_hours(std::string_view text, storage::KeepPlace& place) {
-  const auto parts = split(text, '-');
-  if (parts.size() != 2) return false;
-  const auto opens = count_in(parts[0]), closes = count_in(parts[1]);
-  if (!opens || !closes || *opens > 24 || *closes > 24 || *opens == *closes) return false;
-  place.opens = hours(static_cast<double>(*opens));
-  place.closes = hours(static_cast<double>(*closes));
-  return true;
-}
-
-// One word behind the place's location; false where it cannot be read.
-bool read_word(std::string_view word, storage::KeepPlace& place) {
-  const std::size_t equals = word.find('=');
-  const std::string_view name = word.substr(0, equals);
-  const std::string_view value =
-      equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
-  const auto span = [&](Seconds& into) {
-    const auto read = parse_quantity<Seconds>(value);
-    if (read) into = *read;
-    return read.has_value();
-  };
-  storage::KeepRule& keep = place.keep;
-  if (word == "written") return place.written = true;
-  if (word == "volatile") return place.durable = false, true;
-  if (word == "all") return keep.everything = true;
-  if (word == "milestones") return keep.milestones = true;
-  if (name == "window") return span(keep.window);
-  if (name == "spacing") return span(keep.spacing);
-  if (name == "hours") return read_hours(value, place);
-  if (name == "pace") {
-    const auto pace = parse_quantity<BytesPerSecond>(value);
-    if (pace) place.pace = *pace;
-    return pace && *pace > BytesPerSecond();
-  }
-  const auto count = count_in(value);
-  if (name == "newest" && count && *count < 1'000'000) {
-    return keep.newest = static_cast<int>(*count), true;
-  }
-  if (name == "every" && count && *count > 0) {
-    keep.milestones = true;
-    return keep.milestone_every = *count, true;
-  }
-  return false;
-}
-
 Result<std::unique_ptr<agent::KeepStore>> store_at(const std::string& location,
                                                    const LifecycleOptions& o) {
   if (!location.starts_with("s3://")) return agent::folder_store(location);
@@ -135,7 +85,7 @@ Result<void> add_place(const std::string& text, const LifecycleOptions& o, Lifec
   storage::KeepPlace place{.name = std::string(words.front().substr(0, equals))};
   const std::string location(words.front().substr(equals + 1));
   for (std::size_t i = 1; i < words.size(); ++i) {
-    if (!read_word(words[i], place)) {
+    if (!read_keep_word(words[i], place)) {
       return bad_place(text, "'" + std::string(words[i]) + "' is not understood");
     }
   }

@@ -3,17 +3,23 @@
 #include <fmt/core.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 
+#include "base/text.h"
 #include "base/units.h"
+#include "cli/keep_words.h"
 #include "cli/session.h"
+#include "cli/store_design.h"
+#include "cli/store_offline.h"
 #include "cli/verb.h"
 #include "net/server.h"
-#include "store/runtime.h"
-#include "store/sweep.h"
+#include "s3server/runtime.h"
+#include "s3server/secrets.h"
+#include "store/storage_class.h"
 
 namespace orrery::cli {
 namespace {
@@ -27,6 +33,16 @@ struct StoreOptions {
   std::vector<std::string> words;  // FOLDER, or what is to be done and FOLDER
   std::string folder;
   bool quick = false;
+  std::vector<std::string> keeps;
+  std::string promote;
+  std::string at;
+  std::string tenants;
+  std::string key_file;
+  std::string key_command;
+  std::string audit;
+  bool open_metrics = false;
+  double client_requests = 0;
+  std::int64_t client_at_once = kHandlerThreads * 3 / 4;
   int port = kStorePort;
   std::vector<std::string> tiers;
   std::string lifecycle_day = "24h";
@@ -39,22 +55,115 @@ struct StoreOptions {
 
 volatile std::sig_atomic_t terminated = 0;
 
-// The folder itself, or for a design the one beside it that has its name.
-Result<std::string> store_folder_of(const StoreOptions& options, Terminal& terminal) {
-  if (!std::filesystem::is_regular_file(options.folder)) return options.folder;
+// A design's store lies beside it under its name, with the tiers and rules that it says.
+Result<void> read_place(const StoreOptions& options, Terminal& terminal,
+                        s3server::RuntimeOptions& to) {
+  to.folder = options.folder;
+  if (!std::filesystem::is_regular_file(options.folder)) return {};
   const auto models = shipped_models();
   if (!models) return std::unexpected(models.error());
   const auto design = load_design(options.folder, models->catalog(), terminal);
   if (!design) return std::unexpected(design.error());
-  return design->name + ".store";
+  to.folder = design->name + ".store";
+  DesignedStore designed = store_of_design(*design);
+  to.tiers = std::move(designed.tiers);
+  to.moves.places = std::move(designed.keeps);
+  if (!designed.enciphered || !options.key_file.empty() || !options.key_command.empty()) return {};
+  return fail({.code = "store.key",
+               .place = {options.folder},
+               .what = "the design's storage is encrypted, and the store has no key",
+               .why = {},
+               .fix = "name one with --key-file or --key-command"});
 }
 
-Result<store::RuntimeOptions> runtime_options(const StoreOptions& options, Terminal& terminal,
-                                              std::shared_ptr<std::mutex> talk) {
-  store::RuntimeOptions to;
-  const auto folder = store_folder_of(options, terminal);
-  if (!folder) return std::unexpected(folder.error());
-  to.folder = *folder;
+// "hot,newest=3,hours=22-6": what a tier keeps of tagged checkpoints, and when and how fast it
+// takes part in moves.
+Result<void> read_moves(const StoreOptions& options, s3server::MoverOptions& to) {
+  const auto bad = [](const std::string& text) {
+    return fail({.code = "store.keep",
+                 .place = {},
+                 .what = "--keep " + text + " is not understood",
+                 .why = "it is a tier and words behind commas",
+                 .fix = "--keep hot,newest=3,pace=200MB/s --keep cold,milestones,hours=22-6"});
+  };
+  for (const std::string& text : options.keeps) {
+    const auto words = split(text, ',');
+    storage::KeepPlace place{.name = std::string(words.front())};
+    if (store::tier_rank(place.name) >= static_cast<int>(std::size(store::kTierOrder))) {
+      return bad(text);
+    }
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      if (!read_keep_word(words[i], place) || place.written || !place.durable) return bad(text);
+    }
+    std::erase_if(to.places, [&](const auto& before) { return before.name == place.name; });
+    to.places.push_back(std::move(place));
+  }
+  if (options.promote.empty()) return {};
+  const auto span = parse_quantity<Seconds>(options.promote);
+  if (!span || span->base() <= 0) {
+    return fail({.code = "store.promote",
+                 .place = {},
+                 .what = "'" + options.promote + "' is no length of time",
+                 .why = {},
+                 .fix = "write --promote 6h"});
+  }
+  to.promote_ms = static_cast<store::TimeMs>(span->base() * 1000);
+  return {};
+}
+
+// What the command prints, which is where a key server's client stands.
+Result<std::string> output_of(const std::string& command) {
+  std::string text;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  char piece[4096];
+  while (pipe != nullptr) {
+    const std::size_t got = std::fread(piece, 1, sizeof piece, pipe);
+    if (got == 0) break;
+    text.append(piece, got);
+  }
+  if (pipe != nullptr && ::pclose(pipe) == 0) return text;
+  return fail({.code = "store.secrets",
+               .place = {},
+               .what = "--key-command failed",
+               .why = "a store that cannot have its key does not start",
+               .fix = "run the command by hand: it prints ID and 64 hexadecimal digits"});
+}
+
+// Tenants, keys at rest, limits and the audit log.
+Result<void> read_guards(const StoreOptions& options, const Terminal& terminal,
+                         s3server::RuntimeOptions& to) {
+  if (!options.tenants.empty()) {
+    const auto text = terminal.read_file(options.tenants);
+    if (!text) return std::unexpected(text.error());
+    auto tenants = s3server::tenants_of(*text, options.tenants);
+    if (!tenants) return std::unexpected(tenants.error());
+    to.tenants = std::move(*tenants);
+  }
+  if (!options.key_file.empty() || !options.key_command.empty()) {
+    const bool by_file = !options.key_file.empty();
+    const auto text =
+        by_file ? terminal.read_file(options.key_file) : output_of(options.key_command);
+    if (!text) return std::unexpected(text.error());
+    auto keys = s3server::keys_of(*text, by_file ? options.key_file : "--key-command");
+    if (!keys) return std::unexpected(keys.error());
+    to.keys = std::move(*keys);
+  }
+  if (!options.audit.empty()) {
+    auto audit = s3server::AuditLog::open(options.audit);
+    if (!audit) return std::unexpected(audit.error());
+    to.gateway.audit = std::move(*audit);
+  }
+  to.metrics_for_all = options.open_metrics;
+  to.gateway.limit = {.requests_per_s = options.client_requests,
+                      .at_once = static_cast<int>(options.client_at_once)};
+  return {};
+}
+
+Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Terminal& terminal,
+                                                 std::shared_ptr<std::mutex> talk) {
+  s3server::RuntimeOptions to;
+  if (const auto place = read_place(options, terminal, to); !place)
+    return std::unexpected(place.error());
   const auto day = parse_quantity<Seconds>(options.lifecycle_day);
   if (!day || day->base() < 0.1) {
     return fail({.code = "store.day",
@@ -73,6 +182,10 @@ Result<store::RuntimeOptions> runtime_options(const StoreOptions& options, Termi
       if (usual.name == tier->name) usual = *tier;
     }
   }
+  if (const auto moves = read_moves(options, to.moves); !moves)
+    return std::unexpected(moves.error());
+  if (const auto guards = read_guards(options, terminal, to); !guards)
+    return std::unexpected(guards.error());
   to.log = [&terminal, talk](const std::string& line) {
     const std::scoped_lock lock(*talk);
     terminal.err << line << '\n' << std::flush;
@@ -103,7 +216,7 @@ Result<net::ServerOptions> listening(const StoreOptions& options, const Terminal
   to.request_time_max = std::chrono::seconds(20);
   to.response_time_max = std::chrono::seconds(30);
   to.drain_time_max = std::chrono::seconds(30);
-  to.refusal = store::Gateway::refusal;
+  to.refusal = s3server::Gateway::refusal;
   return to;
 }
 
@@ -114,17 +227,18 @@ std::string of_environment(const char* name) {
 
 ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   const auto talk = std::make_shared<std::mutex>();
-  const auto wanted = runtime_options(options, terminal, talk);
+  auto wanted = runtime_options(options, terminal, talk);
   if (!wanted) return refuse(terminal, wanted.error());
-  auto runtime = store::Runtime::open(*wanted);
+  const auto listens = listening(options, terminal);
+  if (!listens) return refuse(terminal, listens.error());
+  wanted->load = listens->load;
+  auto runtime = s3server::Runtime::open(*wanted);
   if (!runtime) return refuse(terminal, runtime.error());
   terminal.err << to_text((*runtime)->folder().notes);
   const auto keys = (*runtime)->first_tenant(of_environment("ORRERY_ACCESS_KEY"),
                                              of_environment("ORRERY_SECRET_KEY"));
   if (!keys) return refuse(terminal, keys.error());
-  const auto listens = listening(options, terminal);
-  if (!listens) return refuse(terminal, listens.error());
-  auto server = net::Server::listen(*listens, (*runtime)->gateway().service());
+  auto server = net::Server::listen(*listens, (*runtime)->service());
   if (!server) return refuse(terminal, server.error());
   if (keys->made) {
     terminal.err << fmt::format(
@@ -143,86 +257,31 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   return ExitCode::good;
 }
 
-}  // namespace
-
-namespace {
-
-// Writes anew what is damaged, removes what nothing names.
-Result<void> repair(store::Runtime& runtime, Terminal& terminal) {
-  const auto failed = [](const store::Refused& why) {
-    return fail({.code = "store.repair",
-                 .place = {},
-                 .what = why.code + ' ' + why.message,
-                 .why = {},
-                 .fix = {}});
-  };
-  store::Scrubber scrubber(runtime.store());
-  for (bool more = true; more;) {
-    const auto step = scrubber.step(std::uint64_t{64} << 20);
-    if (!step) return failed(step.error());
-    more = *step;
-  }
-  const auto swept = store::sweep_orphans(runtime.store());
-  if (!swept) return failed(swept.error());
-  for (bool more = true; more;) {
-    const auto gone = runtime.store().collect();
-    if (!gone) return failed(gone.error());
-    more = *gone > 0;
-  }
-  terminal.err << fmt::format("{} shards written anew, {} files removed that nothing named\n",
-                              scrubber.counts().mended, swept->removed);
-  return {};
-}
-
-ExitCode run_check(const StoreOptions& options, bool mends, Terminal& terminal) {
-  if (!std::filesystem::exists(options.folder + "/store")) {
-    return refuse(terminal, {{.code = "store.format",
-                              .place = {options.folder},
-                              .what = "there is no store here",
-                              .why = {},
-                              .fix = {}}});
-  }
-  auto runtime =
-      store::Runtime::open({.folder = options.folder,
-                            .keeps_house = false,
-                            .replace_drives = mends,
-                            .log = [&](const std::string& line) { terminal.err << line << '\n'; }});
-  if (!runtime) return refuse(terminal, runtime.error());
-  terminal.err << to_text((*runtime)->folder().notes);
-  if (mends) {
-    if (const auto done = repair(**runtime, terminal); !done) return refuse(terminal, done.error());
-  }
-  const auto check = store::check_store((*runtime)->store(), !options.quick);
-  if (!check) {
-    terminal.err << check.error().code << ' ' << check.error().message << '\n';
-    return ExitCode::internal;
-  }
-  for (const std::string& fault : check->faults) terminal.out << fault << '\n';
-  terminal.out << fmt::format(
-      "{} buckets, {} versions, {} bytes in {} blobs\n"
-      "{} damaged shards, {} blobs lost, {} blobs that nothing names, {} files that no row "
-      "names\n{}\n",
-      check->buckets, check->versions, check->bytes, check->blobs, check->damaged_shards,
-      check->lost_blobs, check->unreferenced, check->orphans,
-      check->clean() ? "The store is sound." : "The store is not sound.");
-  return check->clean() ? ExitCode::good : ExitCode::fails_rule;
-}
-
 ExitCode run_words(StoreOptions options, Terminal& terminal) {
   const std::vector<std::string>& words = options.words;
-  const bool one = words.size() == 1;
-  if (!one && !(words.size() == 2 && (words[0] == "fsck" || words[0] == "repair"))) {
-    return refuse(
-        terminal,
-        {{.code = "store.usage",
-          .place = {},
-          .what = "a folder is missing, or there is a word too many",
-          .why = {},
-          .fix = "orrery store FOLDER, orrery store fsck FOLDER, or orrery store repair FOLDER"}});
+  const std::string verb = words.size() == 1 && words[0] != "status" ? "" : words[0];
+  const bool checks = verb == "fsck" || verb == "repair";
+  if (verb.empty()) {
+    options.folder = words.front();
+    return run_store(options, terminal);
   }
-  options.folder = words.back();
-  if (one) return run_store(options, terminal);
-  return run_check(options, words[0] == "repair", terminal);
+  if (checks && words.size() == 2) {
+    return check_store_folder({words[1], verb == "repair", options.quick}, terminal);
+  }
+  const std::string at =
+      options.at.empty() ? fmt::format("http://127.0.0.1:{}", options.port) : options.at;
+  if (verb == "status" && words.size() <= 2) {
+    return show_status(words.size() == 2 ? words[1] : at, terminal);
+  }
+  if (verb == "lineage" && words.size() == 2) return show_lineage(words[1], at, terminal);
+  if (verb == "lineage" && words.size() == 3) return show_lineage_in(words[2], words[1], terminal);
+  return refuse(terminal, {{.code = "store.usage",
+                            .place = {},
+                            .what = "a folder is missing, or there is a word too many",
+                            .why = {},
+                            .fix = "orrery store FOLDER, orrery store fsck FOLDER, orrery store "
+                                   "repair FOLDER, orrery store status, or orrery store lineage "
+                                   "BUCKET/KEY"}});
 }
 
 }  // namespace
@@ -233,12 +292,14 @@ Verb store_verb() {
       .summary = "Run an S3 object store over four tiers of folders or drives",
       .examples = {"orrery store my-store --port 8118",
                    "orrery store my-store --tier hot=4+2:/mnt/a,/mnt/b,/mnt/c,/mnt/d,/mnt/e,/mnt/f",
-                   "orrery store fsck my-store"},
+                   "orrery store fsck my-store",
+                   "orrery store lineage models/llama/final.safetensors"},
       .prepare = [](Arguments& arguments) -> Run {
         auto options = std::make_shared<StoreOptions>();
         arguments.positionals("FOLDER", options->words,
                               "where the store is or will be; or a design, for one beside it; "
-                              "before it fsck or repair, for a store that does not run");
+                              "before it fsck or repair, for a store that does not run; or "
+                              "status, or lineage and BUCKET/KEY, for one that does");
         arguments.port(options->port);
         arguments.option("--tier", options->tiers,
                          "of a new store: NAME=K+M:FOLDER,... (data and parity) or NAME=Nx:... "
@@ -246,6 +307,30 @@ Verb store_verb() {
                          "TIER");
         arguments.option("--lifecycle-day", options->lifecycle_day,
                          "how long a day of lifecycle rules lasts", "TIME");
+        arguments.option("--keep", options->keeps,
+                         "what a tier keeps of tagged checkpoints, and when and how fast it moves: "
+                         "TIER,newest=3,milestones,every=1000,window=7d,pace=200MB/s,hours=22-6",
+                         "TIER,WORDS");
+        arguments.option("--promote", options->promote,
+                         "bring objects of slow tiers that are read near, for so long", "TIME");
+        arguments.option("--tenants", options->tenants,
+                         "who may ask besides the first tenant: a line each, NAME ACCESS-KEY "
+                         "SECRET-KEY [quota=10TB]",
+                         "FILE");
+        arguments.option(
+            "--key-file", options->key_file,
+            "encipher what is stored: lines of ID and 64 hexadecimal digits, the first "
+            "for what is new",
+            "FILE");
+        arguments.option("--key-command", options->key_command, "... printed by a command", "TEXT");
+        arguments.option("--audit", options->audit, "append a line of JSON a request", "FILE");
+        arguments.flag("--open-metrics", options->open_metrics,
+                       "/-/metrics and /-/status answer other machines too");
+        arguments.option("--client-requests", options->client_requests,
+                         "so many a second of one tenant; 0: any number", "N");
+        arguments.option("--client-at-once", options->client_at_once,
+                         "so many at once of one tenant; 0: any number", "N");
+        arguments.option("--at", options->at, "status, lineage: the address of the store", "URL");
         arguments.flag("--quick", options->quick, "fsck: look for files, read no blocks");
         arguments.option("--domain", options->domain, "of virtual-hosted buckets: BUCKET.DOMAIN",
                          "NAME");

@@ -368,6 +368,12 @@ Outcome<Page> Client::list(const std::string& prefix, const std::string& token, 
   return page;
 }
 
+Outcome<std::string> Client::document(const std::string& key, const HeaderList& query) {
+  auto reply = perform({.method = "GET", .key = key, .query = query});
+  if (!reply) return std::unexpected(reply.error());
+  return std::move(reply->body);
+}
+
 Outcome<bool> Client::create_bucket() {
   const auto reply = perform({.method = "PUT", .key = ""});
   if (reply || reply.error().code == "BucketAlreadyOwnedByYou" ||

@@ -142,6 +142,8 @@ class Client {
   Outcome<Head> head(const std::string& key);
   Outcome<bool> remove(const std::string& key);  // absent is fine
   Outcome<Page> list(const std::string& prefix, const std::string& token = "", int keys_max = 1000);
+  // What a query about a key answers (its tags, its lineage), as it comes.
+  Outcome<std::string> document(const std::string& key, const HeaderList& query);
   Outcome<bool> create_bucket();  // one of our own already is fine
 
   Outcome<std::string> create_upload(const std::string& key, const Whole& whole);

@@ -47,7 +47,9 @@ class Decider {
  private:
   // The newest of a run with a good copy that outlives the nodes: all else of it rests on that one.
   // A newer one that is good on the nodes alone has no copy elsewhere, so that nothing removes it.
+  // What belongs to no run is the head of none: nothing restarts from it.
   void note_head(const ItemState& item) {
+    if (item.view->run.empty()) return;
     for (std::size_t p = 0; p < policy_.places.size(); ++p) {
       if (item.states[p] != CopyState::good || !policy_.places[p].durable) continue;
       const ItemState*& head = heads_[item.view->run];

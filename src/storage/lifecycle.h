@@ -19,7 +19,7 @@
 //  3. No copy of an item that a durable place should hold is removed before `copies_min` good
 //     copies of it are seen at such places.
 //  4. An item that none should hold goes only where a newer one of its run is good at a durable
-//     place.
+//     place; one of no run never goes.
 //  5. A held item keeps `copies_min` good copies. A copy nobody has read proves nothing.
 //  6. An action that fails is asked for again, later and later, and delays no other.
 // An action names the copies it relies on (`needs`), so that the port can look once more before it
@@ -49,7 +49,7 @@ struct CopyView {
 
 struct ItemView {
   std::string id;
-  std::string run;  // whose newest are counted
+  std::string run;  // whose newest are counted; empty: it stands for itself, and `wanted` says all
   std::int64_t step = 0;
   Seconds made;  // order within the run
   bool milestone = false;

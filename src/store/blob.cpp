@@ -52,12 +52,14 @@ std::optional<ShardName> shard_name_of(std::string_view file) {
 }
 
 BlobWriter::BlobWriter(const DriveSet& drives, const Tier& tier, std::string id,
-                       std::uint64_t first)
+                       std::uint64_t first, const KeyRing& keys)
     : drives_(drives), tier_(tier) {
   blob_.id = std::move(id);
   blob_.tier = tier.name;
   blob_.plan = tier.plan;
   blob_.block_bytes = kBlockBytes;
+  blob_.key_id = keys.current;
+  if (!keys.current.empty()) cipher_.emplace(keys.keys.at(keys.current), blob_.id);
   candidates_ = tier.drives;
   if (candidates_.empty()) return;
   const auto turn = static_cast<std::ptrdiff_t>(first % candidates_.size());
@@ -146,6 +148,11 @@ Outcome<void> BlobWriter::flush(std::string_view stripe) {
   }
   std::vector<std::string_view> blocks;
   for (std::size_t i = 0; i < k; ++i) blocks.push_back(stripe.substr(i * length, length));
+  std::vector<std::string> sealed(cipher_ ? k : 0);
+  for (std::size_t i = 0; i < sealed.size(); ++i) {
+    sealed[i] = cipher_->seal(static_cast<std::uint32_t>(i), stripes_, blocks[i]);
+    blocks[i] = sealed[i];
+  }
   const std::vector<std::string> parity =
       k == 1 ? std::vector<std::string>{} : parity_of(blob_.plan, blocks);
   for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -176,10 +183,14 @@ Outcome<Blob> BlobWriter::finish() {
   return blob_;
 }
 
-BlobReader::BlobReader(const DriveSet& drives, Blob blob)
+BlobReader::BlobReader(const DriveSet& drives, Blob blob, const KeyRing& keys)
     : drives_(drives), blob_(std::move(blob)) {
   files_.resize(blob_.shards.size());
+  const auto key = keys.keys.find(blob_.key_id);
+  if (key != keys.keys.end()) cipher_.emplace(key->second, blob_.id);
 }
+
+std::size_t BlobReader::seal_length() const { return blob_.key_id.empty() ? 0 : s3::kSealBytes; }
 
 std::uint64_t BlobReader::stripes() const {
   const std::uint64_t whole = blob_.block_bytes * static_cast<std::uint64_t>(blob_.plan.data);
@@ -220,9 +231,10 @@ Outcome<void> BlobReader::check_header(int shard) {
 Outcome<std::string> BlobReader::raw_block(int shard, std::uint64_t stripe) {
   auto from = file(shard);
   if (!from) return std::unexpected(from.error());
-  const std::size_t length = block_length(stripe);
+  const std::size_t length = block_length(stripe) + seal_length();
   std::string bytes(length + kCrcBytes, '\0');
-  const std::uint64_t offset = kShardHeaderBytes + stripe * (blob_.block_bytes + kCrcBytes);
+  const std::uint64_t offset =
+      kShardHeaderBytes + stripe * (blob_.block_bytes + seal_length() + kCrcBytes);
   const auto got = (*from)->read(offset, bytes);
   if (!got) return std::unexpected(got.error());
   if (*got != bytes.size()) return fault(PortFault::corrupt, "a shard ends too early");
@@ -257,9 +269,17 @@ Outcome<void> BlobReader::load(std::uint64_t stripe) {
   if (loaded_ == stripe) return {};
   loaded_.reset();
   stripe_.clear();
+  if (!blob_.key_id.empty() && !cipher_) {
+    return fault(PortFault::failed, "the key " + blob_.key_id + " of a blob is not known");
+  }
   for (int i = 0; i < blob_.plan.data; ++i) {
     auto data = block(i, stripe);
     if (!data) return std::unexpected(data.error());
+    if (cipher_) {
+      auto plain = cipher_->open(static_cast<std::uint32_t>(i), stripe, *data);
+      if (!plain) return fault(PortFault::corrupt, "a block is not what was sealed");
+      *data = std::move(*plain);
+    }
     if (stripe_.empty()) {
       stripe_ = std::move(*data);
     } else {

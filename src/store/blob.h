@@ -6,7 +6,9 @@
 //   block         up to `block_bytes` of data, CRC-32C (4 bytes, little-endian) of blob, shard,
 //                 number of the block and data: a block that is right but elsewhere is wrong
 // A stripe takes k x block_bytes of the object; in the last one the blocks are shorter, all alike,
-// padded with zeros to k x length.
+// padded with zeros to k x length. Where the store has a key, a block of data is enciphered
+// (s3/cipher.h) and 16 bytes longer; parity and checksums are of what is stored, so shards are
+// checked and mended without the key.
 //
 // A writer that ends without finish() leaves files that nothing refers to; they are collected
 // (collector.h). A reader checks every block; where one is missing or wrong it takes the others and
@@ -18,6 +20,7 @@
 #include <map>
 #include <set>
 
+#include "s3/cipher.h"
 #include "store/drive.h"
 #include "store/records.h"
 
@@ -28,6 +31,12 @@ inline constexpr std::size_t kShardHeaderBytes = 64;
 
 // The drives by name; null where one is known and not there.
 using DriveSet = std::map<std::string, Drive*>;
+
+// The master keys by id; new blobs take `current`, empty: they are not enciphered.
+struct KeyRing {
+  std::string current = {};
+  std::map<std::string, std::string> keys = {};
+};
 
 struct Tier {
   std::string name;
@@ -47,7 +56,8 @@ std::optional<ShardName> shard_name_of(std::string_view file);  // nullopt: not 
 class BlobWriter {
  public:
   // `first` rotates the drives, so that blobs spread over them.
-  BlobWriter(const DriveSet& drives, const Tier& tier, std::string id, std::uint64_t first);
+  BlobWriter(const DriveSet& drives, const Tier& tier, std::string id, std::uint64_t first,
+             const KeyRing& keys = {});
 
   Outcome<void> append(std::string_view bytes);
   // All is durable then, on all drives but `plan.parity / 2` at the most: those are rebuilt later.
@@ -68,6 +78,7 @@ class BlobWriter {
   std::vector<std::string> candidates_;  // drives not tried yet
   std::vector<std::unique_ptr<DriveFile>> files_;
   std::string stripe_;
+  std::optional<s3::BlockCipher> cipher_;
   std::uint64_t stripes_ = 0;
   std::size_t lost_ = 0;
   Fault why_ = {PortFault::failed, "too few drives are there"};  // no drive took the last shard
@@ -76,11 +87,12 @@ class BlobWriter {
 
 class BlobReader {
  public:
-  BlobReader(const DriveSet& drives, Blob blob);
+  // Without its key an enciphered blob can be checked and mended, not read.
+  BlobReader(const DriveSet& drives, Blob blob, const KeyRing& keys = {});
 
   // As many bytes from `offset` on as there are and fit.
   Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into);
-  // The block of one shard as it should be, from itself or the others.
+  // The block of one shard as it should be stored, from itself or the others.
   Outcome<std::string> block(int shard, std::uint64_t stripe);
   // The block as it stands on its drive; the fault says what is wrong with it.
   Outcome<std::string> raw_block(int shard, std::uint64_t stripe);
@@ -92,6 +104,7 @@ class BlobReader {
 
  private:
   std::size_t block_length(std::uint64_t stripe) const;
+  std::size_t seal_length() const;
   Outcome<void> load(std::uint64_t stripe);
   Outcome<DriveFile*> file(int shard);
 
@@ -100,6 +113,7 @@ class BlobReader {
   std::vector<std::unique_ptr<DriveFile>> files_;
   std::set<int> damaged_;
   std::string stripe_;
+  std::optional<s3::BlockCipher> cipher_;
   std::optional<std::uint64_t> loaded_;
 };
 

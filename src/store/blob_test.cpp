@@ -22,8 +22,8 @@ struct Shelf {
       set[tier.drives.back()] = drives.back().get();
     }
   }
-  Outcome<Blob> write(const std::string& bytes) {
-    BlobWriter writer(set, tier, "0000000100000000000000aa", 0);
+  Outcome<Blob> write(const std::string& bytes, const KeyRing& keys = {}) {
+    BlobWriter writer(set, tier, "0000000100000000000000aa", 0, keys);
     // In pieces that fit no block.
     for (std::size_t at = 0; at < bytes.size(); at += 100'003) {
       if (auto done = writer.append(std::string_view(bytes).substr(at, 100'003)); !done) {
@@ -32,8 +32,9 @@ struct Shelf {
     }
     return writer.finish();
   }
-  std::optional<std::string> read(const Blob& blob, std::set<int>* damaged = nullptr) {
-    BlobReader reader(set, blob);
+  std::optional<std::string> read(const Blob& blob, std::set<int>* damaged = nullptr,
+                                  const KeyRing& keys = {}) {
+    BlobReader reader(set, blob, keys);
     std::string bytes(blob.size, '\0');
     const auto got = reader.read(0, bytes);
     if (damaged) *damaged = reader.damaged();
@@ -160,6 +161,36 @@ TEST(Blob, a_lost_shard_is_written_anew) {
   std::set<int> damaged;
   EXPECT_EQ(shelf.read(*blob, &damaged), bytes);
   EXPECT_TRUE(damaged.empty());
+}
+
+TEST(Blob, enciphered_is_unreadable_without_its_key_and_mended_without_it) {
+  const KeyRing keys{.current = "k1", .keys = {{"k1", std::string(32, 'm')}}};
+  const std::string bytes = pattern(kBlockBytes * 4 * 2 + 777) + "a text that is easy to find";
+  for (const ShardPlan plan : {ShardPlan{1, 1}, ShardPlan{4, 2}}) {
+    Shelf shelf(plan, plan.total());
+    const auto blob = shelf.write(bytes, keys);
+    ASSERT_TRUE(blob);
+    EXPECT_EQ(blob->key_id, "k1");
+    for (const auto& drive : shelf.drives) {
+      for (const auto& [name, content] : drive->files()) {
+        EXPECT_EQ(content->bytes.find("easy to find"), std::string::npos);
+      }
+    }
+    EXPECT_EQ(shelf.read(*blob, nullptr, keys), bytes);
+    EXPECT_EQ(shelf.read(*blob), std::nullopt);
+    KeyRing other = keys;
+    other.keys["k1"] = std::string(32, 'n');
+    EXPECT_EQ(shelf.read(*blob, nullptr, other), std::nullopt);
+    // A lost shard is made anew by whoever has no key.
+    shelf.drives[0]->broken = true;
+    EXPECT_EQ(shelf.read(*blob, nullptr, keys), bytes);
+    shelf.drives[0]->broken = false;
+    Blob mended = *blob;
+    BlobReader from(shelf.set, *blob);
+    ASSERT_TRUE(write_shard(from, 0, *shelf.drives[0], 1));
+    mended.shards[0].revision = 1;
+    EXPECT_EQ(shelf.read(mended, nullptr, keys), bytes);
+  }
 }
 
 }  // namespace

@@ -4,9 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "base/digest.h"
+#include "s3/hash.h"
+#include "storage/lifecycle_driver.h"
 #include "store/simulated_drive_fixture.h"
+#include "store/storage_class.h"
 #include "store/store.h"
 #include "store/sweep.h"
+#include "store/tier_places.h"
 
 namespace orrery::store {
 namespace {
@@ -21,6 +28,7 @@ struct Bench {
   MemoryMetadata metadata{&power};
   std::vector<std::unique_ptr<SimulatedDrive>> drives;
   Tier tier{"hot", {}, {}};
+  Tier cold{"cold", {}, {"c0"}};
   TimeMs now = 1'700'000'000'000;
   int randomness = 0;
 
@@ -30,13 +38,15 @@ struct Bench {
       drives.push_back(std::make_unique<SimulatedDrive>(&power));
       tier.drives.push_back("d" + std::to_string(i));
     }
+    drives.push_back(std::make_unique<SimulatedDrive>(&power));
   }
   std::unique_ptr<Store> open() {
     DriveSet set;
-    for (std::size_t i = 0; i < drives.size(); ++i) set[tier.drives[i]] = drives[i].get();
+    for (std::size_t i = 0; i < tier.drives.size(); ++i) set[tier.drives[i]] = drives[i].get();
+    set["c0"] = drives.back().get();
     auto store = std::make_unique<Store>(StoreSetting{.metadata = metadata,
                                                       .drives = set,
-                                                      .tiers = {tier},
+                                                      .tiers = {tier, cold},
                                                       .now_ms = [this] { return ++now; },
                                                       .random_bytes =
                                                           [this](std::size_t n) {
@@ -62,7 +72,7 @@ bool put(Store& store, const std::string& key, const std::string& bytes) {
   auto blob = writer.finish();
   if (!blob) return false;
   Version fresh{.size = bytes.size(), .etag = bytes.substr(0, 1)};
-  fresh.extents = {{blob->id, bytes.size(), "", ""}};
+  fresh.extents = {{blob->id, bytes.size(), to_hex(s3::md5(bytes)), ""}};
   return store.put("bucket", key, fresh, {*blob}).has_value();
 }
 
@@ -83,6 +93,34 @@ std::optional<std::string> get(Store& store, const std::string& key) {
     return std::nullopt;
   }
   return bytes;
+}
+
+constexpr const char* kToCold =
+    "<LifecycleConfiguration><Rule><Prefix/><Status>Enabled</Status><Transition><Days>0</Days>"
+    "<StorageClass>GLACIER</StorageClass></Transition></Rule></LifecycleConfiguration>";
+
+Bucket bucket_of(Versioning versioning) {
+  return {.name = "bucket",
+          .owner = "main",
+          .versioning = versioning,
+          .documents = {{"lifecycle", kToCold}}};
+}
+
+// Until there is nothing left to move; false where something failed.
+bool move(Store& store) {
+  TierPlaces places(store, {.day_ms = 1000});
+  storage::LifecycleDriver driver(places, [](const auto&) -> Result<void> { return {}; },
+                                  {.places = places_of(store.setting().tiers)}, {});
+  for (int round = 0; round < 20; ++round) {
+    const auto tick = driver.tick();
+    if (!tick) return false;
+    for (const auto& done : tick->done) {
+      if (!done.good) return false;
+    }
+    if (tick->items == 0) return true;
+  }
+  ADD_FAILURE() << "the move does not come to an end";
+  return false;
 }
 
 // What a step leaves of one key: its bytes, or nothing.
@@ -119,10 +157,7 @@ void lose_power(Bench& bench, const Crash& crash) {
 std::vector<State> run_steps(Bench& bench, const std::vector<Step>& steps, Versioning versioning) {
   auto store = bench.open();
   std::vector<State> may = {std::nullopt};
-  if (!store ||
-      !store->make_bucket({.name = "bucket", .owner = "main", .versioning = versioning})) {
-    return may;
-  }
+  if (!store || !store->make_bucket(bucket_of(versioning))) return may;
   for (const Step& step : steps) {
     if (!step.act(*store)) {
       may.push_back(step.after);  // undecided: as before or as after
@@ -195,6 +230,9 @@ Step put_step(const std::string& bytes) {
 Step remove_step() {
   return {[](Store& store) { return store.remove("bucket", "key", {}).has_value(); }, std::nullopt};
 }
+Step move_step(const State& after) {
+  return {[](Store& store) { return move(store); }, after};
+}
 Step collect_step(const State& after) {
   return {[](Store& store) { return store.collect().has_value(); }, after};
 }
@@ -214,6 +252,43 @@ TEST(Crash, put_replace_delete_loses_nothing_acknowledged_erasure_code) {
   const int tried =
       try_all_crashes({2, 1}, {put_step(bytes), put_step("d"), remove_step()}, Versioning::off);
   EXPECT_GT(tried, 100);
+}
+
+TEST(Crash, a_move_loses_nothing_and_is_not_noticed) {
+  const std::string bytes = text_of_size('m', kBlockBytes + 3);
+  const int tried = try_all_crashes({1, 1},
+                                    {put_step(bytes), move_step(bytes), collect_step(bytes),
+                                     put_step("n"), move_step("n"), remove_step()},
+                                    Versioning::off);
+  EXPECT_GT(tried, 300);
+}
+
+// Every history of a few steps on one key, each crashed at every call of a port.
+TEST(Crash, all_short_histories_of_put_move_and_delete) {
+  enum class Act { put, move, remove, collect };
+  int tried = 0;
+  constexpr int kSteps = 3;
+  constexpr int kActs = 4;
+  for (int history = 0; history < kActs * kActs * kActs; ++history) {
+    std::vector<Step> steps;
+    State state;
+    for (int i = 0, code = history; i < kSteps; ++i, code /= kActs) {
+      const auto act = static_cast<Act>(code % kActs);
+      if (act == Act::put) state = "put " + std::to_string(i);
+      if (act == Act::remove) state.reset();
+      steps.push_back(act == Act::put      ? put_step(*state)
+                      : act == Act::move   ? move_step(state)
+                      : act == Act::remove ? remove_step()
+                                           : collect_step(state));
+    }
+    for (const Versioning versioning : {Versioning::off, Versioning::on}) {
+      if (versioning == Versioning::on && std::getenv("ORRERY_FULL") == nullptr) continue;
+      tried += try_all_crashes({1, 0}, steps, versioning);
+      ASSERT_FALSE(HasFailure()) << "history " << history;
+    }
+  }
+  EXPECT_GT(tried, 5000);
+  RecordProperty("crashes", tried);
 }
 
 TEST(Crash, versions_loses_nothing_acknowledged) {

@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "s3/hash.h"
+#include "store/storage_class.h"
 
 namespace orrery::store {
 namespace {
@@ -68,6 +69,25 @@ Answer<void> read_noncurrent(const s3::XmlElement& from, LifecycleRule& rule) {
   return {};
 }
 
+Answer<void> read_transition(const s3::XmlElement& from, std::string_view name,
+                             std::vector<Transition>& to) {
+  Transition transition{.storage_class = std::string(from.text_of("StorageClass"))};
+  const auto date = date_of(from);
+  if (!date) return std::unexpected(date.error());
+  transition.at = *date;
+  if (from.child(name)) {
+    transition.days = parse_integer(from.text_of(name));
+    if (!transition.days) return refused("MalformedXML");
+    if (*transition.days < 0) return refused("InvalidArgument", "Days must not be negative.");
+  }
+  if (transition.days.has_value() == transition.at.has_value()) return refused("MalformedXML");
+  if (transition.storage_class.empty() || !tier_of_class(transition.storage_class)) {
+    return refused("InvalidStorageClass");
+  }
+  to.push_back(std::move(transition));
+  return {};
+}
+
 Answer<void> read_action(const s3::XmlElement& part, LifecycleRule& rule) {
   if (part.name == "Expiration") return read_expiration(part, rule);
   if (part.name == "NoncurrentVersionExpiration") return read_noncurrent(part, rule);
@@ -77,9 +97,9 @@ Answer<void> read_action(const s3::XmlElement& part, LifecycleRule& rule) {
     if (!*days) return refused("MalformedXML");
     rule.abort_days = *days;
   }
-  if (part.name == "Transition" || part.name == "NoncurrentVersionTransition") {
-    if (const auto date = date_of(part); !date) return std::unexpected(date.error());
-    return refused("NotImplemented", "Nothing moves between tiers by itself yet.");
+  if (part.name == "Transition") return read_transition(part, "Days", rule.transitions);
+  if (part.name == "NoncurrentVersionTransition") {
+    return read_transition(part, "NoncurrentDays", rule.noncurrent_transitions);
   }
   return {};
 }
@@ -105,7 +125,8 @@ Answer<LifecycleRule> rule_of(s3::XmlElement& from) {
     if (auto good = read_action(part, rule); !good) return std::unexpected(good.error());
   }
   const bool acts = rule.expire_days || rule.expire_at || rule.expire_lone_markers ||
-                    rule.noncurrent_days || rule.abort_days;
+                    rule.noncurrent_days || rule.abort_days || !rule.transitions.empty() ||
+                    !rule.noncurrent_transitions.empty();
   if (!acts) return refused("MalformedXML", "A rule must do something.");
   return rule;
 }
@@ -171,6 +192,26 @@ Ending ending_of(const std::vector<LifecycleRule>& rules, std::string_view key,
     if (rule.expire_at && now >= *rule.expire_at) return Ending::expires;
   }
   return Ending::stays;
+}
+
+std::optional<std::string> class_wanted(const std::vector<LifecycleRule>& rules,
+                                        std::string_view key, const VersionPlace& place, TimeMs now,
+                                        TimeMs day_ms) {
+  if (place.version.marker) return std::nullopt;
+  std::optional<std::string> wanted;
+  int rank = tier_rank(tier_of_class(place.version.storage_class).value_or("hot"));
+  for (const LifecycleRule& rule : rules) {
+    if (!applies(rule, key, place.version)) continue;
+    for (const Transition& to : place.newest ? rule.transitions : rule.noncurrent_transitions) {
+      const TimeMs from = place.newest ? place.version.modified_ms : place.since_ms;
+      const bool is_due = to.at ? now >= *to.at : due(from, to.days, now, day_ms);
+      const int there = tier_rank(*tier_of_class(to.storage_class));
+      if (!is_due || there <= rank) continue;  // of several, the slowest
+      wanted = to.storage_class;
+      rank = there;
+    }
+  }
+  return wanted;
 }
 
 bool upload_ends(const std::vector<LifecycleRule>& rules, const Upload& upload, TimeMs now,

@@ -4,7 +4,8 @@
 // after so many days the newest version ends (with versioning: a delete marker is put), versions
 // before it go, markers that stand alone go, uploads left open are aborted. A day is 24 hours and
 // an end falls on the midnight after; where a day is shortened, for tests, it falls on the moment.
-// Rules that move objects between tiers are refused when they are set: nothing here moves yet.
+// Rules that move (Transition, NoncurrentVersionTransition) say which tier an object should lie in;
+// tier_places.h brings it there. An object never moves to a faster tier by a rule.
 #pragma once
 
 #include <optional>
@@ -16,6 +17,14 @@
 #include "store/refusal.h"
 
 namespace orrery::store {
+
+// To a storage class after so many days (from the day it was made, or became noncurrent), or on a
+// date.
+struct Transition {
+  std::optional<std::int64_t> days = {};
+  std::optional<TimeMs> at = {};
+  std::string storage_class = {};
+};
 
 struct LifecycleRule {
   std::string id;
@@ -30,6 +39,8 @@ struct LifecycleRule {
   std::optional<std::int64_t> noncurrent_days = {};
   std::size_t noncurrent_kept = 0;  // so many of the newest of them stay
   std::optional<std::int64_t> abort_days = {};
+  std::vector<Transition> transitions = {};
+  std::vector<Transition> noncurrent_transitions = {};
 };
 
 // The document, with an id for every rule that has none; and what it says.
@@ -54,6 +65,10 @@ enum class Ending { stays, expires, removed };
 // What the rules do to this version now.
 Ending ending_of(const std::vector<LifecycleRule>& rules, std::string_view key,
                  const VersionPlace& place, TimeMs now, TimeMs day_ms);
+// The storage class that the rules want the version in by now; nullopt: the one it has.
+std::optional<std::string> class_wanted(const std::vector<LifecycleRule>& rules,
+                                        std::string_view key, const VersionPlace& place, TimeMs now,
+                                        TimeMs day_ms);
 bool upload_ends(const std::vector<LifecycleRule>& rules, const Upload& upload, TimeMs now,
                  TimeMs day_ms);
 

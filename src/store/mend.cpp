@@ -194,7 +194,7 @@ class Checker {
       say("a version lies in bucket " + bucket + ", which is not there");
     ++check_.versions;
     check_.bytes += version->size;
-    for (const Extent& extent : version->extents) name(extent);
+    for (const Extent& extent : all_extents(*version)) name(extent);
   }
 
   void take_blob(char kind, std::string_view value) {

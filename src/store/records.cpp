@@ -29,6 +29,24 @@ Extent decode_extent(std::string_view bytes) {
   return extent;
 }
 
+std::string encode_copy(const TierCopy& copy) {
+  RecordWriter to;
+  to.put(1, copy.tier);
+  for (const Extent& extent : copy.extents) to.put_each(2, encode_extent(extent));
+  to.put(3, static_cast<std::uint64_t>(copy.checked));
+  return to.finish();
+}
+
+TierCopy decode_copy(std::string_view bytes) {
+  TierCopy copy;
+  read_record(bytes, [&](unsigned tag, std::string_view value) {
+    if (tag == 1) copy.tier = value;
+    if (tag == 2) copy.extents.push_back(decode_extent(value));
+    if (tag == 3) copy.checked = number_of(value) != 0;
+  });
+  return copy;
+}
+
 }  // namespace
 
 std::string encode(const Blob& blob) {
@@ -42,6 +60,7 @@ std::string encode(const Blob& blob) {
   for (const ShardPlace& shard : blob.shards) {
     to.put_each(7, pair_field(shard.drive, big_endian(shard.revision)));
   }
+  to.put(8, blob.key_id);
   return to.finish();
 }
 
@@ -54,6 +73,7 @@ std::optional<Blob> decode_blob(std::string_view bytes) {
     if (tag == 4) blob.plan.data = static_cast<int>(number_of(value));
     if (tag == 5) blob.plan.parity = static_cast<int>(number_of(value));
     if (tag == 6) blob.block_bytes = number_of(value);
+    if (tag == 8) blob.key_id = value;
     if (tag == 7) {
       const auto [drive, revision] = pair_of(value);
       blob.shards.push_back({drive, from_big_endian(revision)});
@@ -64,6 +84,14 @@ std::optional<Blob> decode_blob(std::string_view bytes) {
                      blob.shards.size() == static_cast<std::size_t>(blob.plan.total());
   if (!sound) return std::nullopt;
   return blob;
+}
+
+std::vector<Extent> all_extents(const Version& version) {
+  std::vector<Extent> all = version.extents;
+  for (const TierCopy& copy : version.copies) {
+    all.insert(all.end(), copy.extents.begin(), copy.extents.end());
+  }
+  return all;
 }
 
 std::string encode(const Version& version) {
@@ -89,6 +117,9 @@ std::string encode(const Version& version) {
   to.put(19, static_cast<std::uint64_t>(version.multipart));
   for (const Extent& extent : version.extents) to.put_each(20, encode_extent(extent));
   to.put(21, version.upload);
+  to.put(22, version.tier);
+  for (const TierCopy& copy : version.copies) to.put_each(23, encode_copy(copy));
+  to.put(24, static_cast<std::uint64_t>(version.restored_until_ms));
   return to.finish();
 }
 
@@ -116,6 +147,9 @@ std::optional<Version> decode_version(std::string_view bytes) {
     if (tag == 19) v.multipart = number_of(value) != 0;
     if (tag == 20) v.extents.push_back(decode_extent(value));
     if (tag == 21) v.upload = value;
+    if (tag == 22) v.tier = value;
+    if (tag == 23) v.copies.push_back(decode_copy(value));
+    if (tag == 24) v.restored_until_ms = static_cast<TimeMs>(number_of(value));
   });
   if (!good) return std::nullopt;
   return v;

@@ -41,6 +41,7 @@ struct Blob {
   ShardPlan plan = {};
   std::uint64_t block_bytes = 0;
   std::vector<ShardPlace> shards = {};
+  std::string key_id = {};  // of the master key it is enciphered with; empty: it is not
 };
 
 // A stretch of an object: all of it, or one part of a multipart upload.
@@ -49,6 +50,14 @@ struct Extent {
   std::uint64_t size = 0;
   std::string etag;
   std::string checksum;
+};
+
+// A further copy of an object's bytes in another tier: made, read through once, and then either the
+// one that is read or on its way out (tier_places.h).
+struct TierCopy {
+  std::string tier;
+  std::vector<Extent> extents = {};
+  bool checked = false;  // read through and right
 };
 
 struct Checksum {
@@ -81,7 +90,12 @@ struct Version {
   bool multipart = false;
   std::string upload = {};  // that made it, so that its completion may be sent twice
   std::vector<Extent> extents = {};
+  std::string tier = {};              // where they lie; empty: where the storage class says
+  std::vector<TierCopy> copies = {};  // in other tiers
+  TimeMs restored_until_ms = 0;       // a copy in the first tier was asked for until then
 };
+// The extents of the version and of its copies: all that it needs, and all that goes with it.
+std::vector<Extent> all_extents(const Version& version);
 
 enum class Versioning { off, on, suspended };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "store/xml_answer.h"
-
 namespace orrery::store {
 namespace {
 
@@ -37,6 +35,7 @@ constexpr auto kKnown = std::to_array<Known>({
     {"InvalidBucketName", 400, "The bucket's name is not valid."},
     {"InvalidBucketState", 409, "The request is not valid for the bucket as it is."},
     {"InvalidDigest", 400, "The Content-MD5 is no MD5."},
+    {"InvalidObjectState", 403, "The object lies in the fast tier already."},
     {"InvalidPart", 400, "A part that is named was not uploaded, or is another."},
     {"InvalidPartOrder", 400, "The parts are not in ascending order."},
     {"InvalidRange", 416, "The range lies outside of the object."},
@@ -92,23 +91,6 @@ std::string_view sentence_of(std::string_view code) { return known(code).sentenc
 Refused refusal_of(const Fault& fault) {
   if (fault.kind == PortFault::full) return {"InsufficientStorage", {}, {}};
   return {"InternalError", fault.what, {}};
-}
-
-net::Response error_response(const Refused& refusal, std::string_view resource,
-                             std::string_view request_id) {
-  const Known& k = known(refusal.code);
-  if (k.status == 304) return {.status = 304, .content_type = "", .headers = refusal.headers};
-  s3::XmlElement error{"Error"};
-  add_text(error, "Code", refusal.code);
-  // What a drive or a database says is for the log, not for a stranger.
-  const bool ours = k.status >= 500 && k.status != 501;
-  add_text(error, "Message",
-           ours || refusal.message.empty() ? std::string(k.sentence) : refusal.message);
-  add_text(error, "Resource", resource);
-  add_text(error, "RequestId", request_id);
-  net::Response response = xml_response(error, "", k.status);
-  response.headers = refusal.headers;
-  return response;
 }
 
 }  // namespace orrery::store

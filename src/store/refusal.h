@@ -1,4 +1,4 @@
-// The answers of the protocol that are not "yes": a code, its status and a sentence, as XML.
+// The answers of the protocol that are not "yes": a code, its status and a sentence.
 //
 // Codes and statuses are those of the S3 API reference, "Error responses"; InsufficientStorage is
 // ours, with the status of WebDAV (RFC 4918), for a drive that is full.
@@ -34,7 +34,5 @@ inline std::unexpected<Refused> refused(const Fault& fault) {
 
 int status_of(std::string_view code);
 std::string_view sentence_of(std::string_view code);
-net::Response error_response(const Refused& refusal, std::string_view resource,
-                             std::string_view request_id);
 
 }  // namespace orrery::store

@@ -12,6 +12,11 @@ namespace {
 
 const std::string kEpochRow = "nepoch";
 
+std::string read_key(const std::string& bucket, const std::string& key,
+                     const std::string& version) {
+  return bucket + '/' + key + '@' + version;
+}
+
 bool is_changed(const Refused& refusal) { return refusal.code == kRowChanged; }
 
 }  // namespace
@@ -32,15 +37,31 @@ bool BlobPins::pinned(const std::string& blob) const {
   return counts_.contains(blob);
 }
 
-ObjectReader::ObjectReader(const DriveSet& drives, BlobPins& pins, const Version& version,
-                           std::vector<Blob> blobs)
+void ReadTimes::note(const std::string& bucket, const std::string& key, const std::string& version,
+                     TimeMs now) {
+  const std::scoped_lock lock(mutex_);
+  if (times_.size() >= kMost) times_.clear();  // they are hints
+  times_[read_key(bucket, key, version)] = now;
+}
+
+TimeMs ReadTimes::last(const std::string& bucket, const std::string& key,
+                       const std::string& version) const {
+  const std::scoped_lock lock(mutex_);
+  const auto at = times_.find(read_key(bucket, key, version));
+  return at == times_.end() ? 0 : at->second;
+}
+
+ObjectReader::ObjectReader(const StoreSetting& setting, BlobPins& pins,
+                           const std::vector<Extent>& extents, std::vector<Blob> blobs)
     : pins_(pins) {
   std::uint64_t begin = 0;
   std::size_t at = 0;
-  for (const Extent& extent : version.extents) {
+  for (const Extent& extent : extents) {
     const std::uint64_t end = begin + extent.size;
     if (!extent.blob.empty()) {
-      pieces_.push_back({begin, end, std::make_unique<BlobReader>(drives, std::move(blobs[at++]))});
+      pieces_.push_back(
+          {begin, end,
+           std::make_unique<BlobReader>(setting.drives, std::move(blobs[at++]), setting.keys)});
     }
     begin = end;
   }
@@ -126,7 +147,8 @@ BlobWriter Store::writer(std::string_view storage_class) {
   const auto at = std::ranges::find(setting_.tiers, storage_class, &Tier::name);
   const Tier& tier = at == setting_.tiers.end() ? setting_.tiers.front() : *at;
   const std::uint64_t number = ++blobs_made_;
-  return {setting_.drives, tier, fmt::format("{:08x}{:016x}", epoch_, number), number};
+  return {setting_.drives, tier, fmt::format("{:08x}{:016x}", epoch_, number), number,
+          setting_.keys};
 }
 
 void Store::forget(const Blob& blob) {
@@ -232,24 +254,31 @@ Answer<OpenedObject> Store::open_object(std::string_view bucket, std::string_vie
     auto version = find(bucket, key, version_id);
     if (!version) return std::unexpected(version.error());
     if (auto good = accept(*version); !good) return std::unexpected(good.error());
-    // Pinned before they are looked up: a blob that is found then cannot be collected.
-    const auto pinned = [&](bool on) {
-      for (const Extent& extent : version->extents) {
-        if (extent.blob.empty()) continue;
-        on ? pins_.pin(extent.blob) : pins_.unpin(extent.blob);
-      }
-    };
-    pinned(true);
-    auto blobs = blobs_of(version->extents);
-    if (blobs) {
-      auto reader =
-          std::make_unique<ObjectReader>(setting_.drives, pins_, *version, std::move(*blobs));
-      return OpenedObject{std::move(*version), std::move(reader)};
-    }
-    pinned(false);
-    if (!is_changed(blobs.error())) return std::unexpected(blobs.error());
+    auto reader = open_extents(version->extents);
+    if (reader) return OpenedObject{std::move(*version), std::move(*reader)};
+    if (!is_changed(reader.error())) return std::unexpected(reader.error());
   }
   return refused("InternalError", "a blob of the version has no row");
+}
+
+Answer<std::unique_ptr<ObjectReader>> Store::open_extents(const std::vector<Extent>& extents) {
+  // Pinned before they are looked up: a blob that is found then cannot be collected.
+  const auto pinned = [&](bool on) {
+    for (const Extent& extent : extents) {
+      if (extent.blob.empty()) continue;
+      on ? pins_.pin(extent.blob) : pins_.unpin(extent.blob);
+    }
+  };
+  pinned(true);
+  auto blobs = blobs_of(extents);
+  if (blobs) return std::make_unique<ObjectReader>(setting_, pins_, extents, std::move(*blobs));
+  pinned(false);
+  return std::unexpected(blobs.error());
+}
+
+void Store::count(const std::string& bucket, const Version& version, int sign) {
+  if (version.marker) return;
+  usage_.add(bucket, sign * static_cast<std::int64_t>(version.size), sign);
 }
 
 Answer<std::optional<Version>> Store::try_put(Viewed viewed, Version fresh,
@@ -265,8 +294,9 @@ Answer<std::optional<Version>> Store::try_put(Viewed viewed, Version fresh,
                  : "null";
   fresh.modified_ms = setting_.now_ms();
   std::vector<Blob> gone;
-  if (const auto old = replaced_by_put(viewed.view, versioning)) {
-    auto found = blobs_of(old->extents, pass_over);
+  const auto old = replaced_by_put(viewed.view, versioning);
+  if (old) {
+    auto found = blobs_of(all_extents(*old), pass_over);
     if (!found) {
       if (is_changed(found.error())) return std::nullopt;
       return std::unexpected(found.error());
@@ -280,6 +310,8 @@ Answer<std::optional<Version>> Store::try_put(Viewed viewed, Version fresh,
   const auto done = setting_.metadata.commit(commit);
   if (!done) return refused(done.error());
   if (!*done) return std::nullopt;
+  if (old) count(viewed.view.bucket, *old, -1);
+  count(viewed.view.bucket, fresh, 1);
   return fresh;
 }
 
@@ -330,7 +362,7 @@ Answer<std::optional<Removed>> Store::try_remove(const Viewed& viewed, const Rem
   if (auto free = check_unlocked(gone, setting_.now_ms(), removal.bypass_governance); !free) {
     return std::unexpected(free.error());
   }
-  auto blobs = blobs_of(gone.extents, pass_over);
+  auto blobs = blobs_of(all_extents(gone), pass_over);
   if (!blobs && is_changed(blobs.error())) return std::nullopt;
   if (!blobs) return std::unexpected(blobs.error());
   if (newest && viewed.bucket.versioning != Versioning::off) {
@@ -341,6 +373,7 @@ Answer<std::optional<Removed>> Store::try_remove(const Viewed& viewed, const Rem
   const auto done = setting_.metadata.commit(commit);
   if (!done) return refused(done.error());
   if (!*done) return std::nullopt;
+  count(view.bucket, gone, -1);
   return Removed{removal.version_id ? gone.id : "", gone.marker};
 }
 
@@ -362,29 +395,40 @@ Answer<Removed> Store::remove(std::string_view bucket, std::string_view key,
   }
 }
 
+Answer<std::optional<ReadVersion>> Store::named_version(const KeyView& view,
+                                                        const std::optional<std::string>& id) {
+  if (view.head && (!id || view.head->id == *id)) return ReadVersion{*view.head, view.head_row};
+  if (!id) return std::nullopt;
+  return old_version(view, *id);
+}
+
 Answer<Version> Store::change_version(std::string_view bucket, std::string_view key,
                                       const std::optional<std::string>& version_id,
-                                      const std::function<Answer<void>(Version&)>& change) {
-  while (true) {
+                                      const std::function<Answer<void>(Version&)>& change,
+                                      const std::vector<Blob>& fresh) {
+  for (int look = 0;; ++look) {
     auto viewed = view(bucket, key);
     if (!viewed) return std::unexpected(viewed.error());
-    const KeyView& view = viewed->view;
-    std::optional<ReadVersion> found;
-    if (view.head && (!version_id || view.head->id == *version_id)) {
-      found = ReadVersion{*view.head, view.head_row};
-    } else if (version_id) {
-      auto old = old_version(view, *version_id);
-      if (!old) return std::unexpected(old.error());
-      found = std::move(*old);
+    auto found = named_version(viewed->view, version_id);
+    if (!found) return std::unexpected(found.error());
+    if (!*found) return refused(version_id ? "NoSuchVersion" : "NoSuchKey");
+    Version& version = (*found)->version;
+    if (version.marker) return refused(version_id ? "MethodNotAllowed" : "NoSuchKey");
+    std::vector<Extent> gone = all_extents(version);
+    if (auto good = change(version); !good) return std::unexpected(good.error());
+    for (const Extent& kept : all_extents(version)) {
+      std::erase_if(gone, [&](const Extent& extent) { return extent.blob == kept.blob; });
     }
-    if (!found) return refused(version_id ? "NoSuchVersion" : "NoSuchKey");
-    if (found->version.marker) return refused(version_id ? "MethodNotAllowed" : "NoSuchKey");
-    if (auto good = change(found->version); !good) return std::unexpected(good.error());
-    const auto done =
-        setting_.metadata.commit({.expects = {view.bucket_row, found->row},
-                                  .changes = {{found->row.key, encode(found->version)}}});
+    Commit commit{.expects = {viewed->view.bucket_row, (*found)->row},
+                  .changes = {{(*found)->row.key, encode(version)}}};
+    for (const Blob& blob : fresh) commit.changes.push_back({row::blob(blob.id), encode(blob)});
+    const auto blobs = blobs_of(gone, look >= kLooks);
+    if (!blobs && is_changed(blobs.error())) continue;
+    if (!blobs) return std::unexpected(blobs.error());
+    discard(commit, *blobs);
+    const auto done = setting_.metadata.commit(commit);
     if (!done) return refused(done.error());
-    if (*done) return std::move(found->version);
+    if (*done) return std::move(version);
   }
 }
 

@@ -31,6 +31,7 @@ struct StoreSetting {
   std::vector<Tier> tiers = {};  // the first takes what names no storage class
   ClockMs now_ms;
   std::function<std::string(std::size_t)> random_bytes;
+  KeyRing keys = {};
 };
 
 // Blobs that somebody reads: the collector leaves them until the last has gone.
@@ -45,10 +46,40 @@ class BlobPins {
   std::map<std::string, int> counts_;
 };
 
+// When objects of the slower tiers were read last, as far as this run remembers: what is read is
+// brought nearer (tier_places.h).
+class ReadTimes {
+ public:
+  void note(const std::string& bucket, const std::string& key, const std::string& version,
+            TimeMs now);
+  TimeMs last(const std::string& bucket, const std::string& key, const std::string& version) const;
+
+ private:
+  static constexpr std::size_t kMost = 100'000;
+  mutable std::mutex mutex_;
+  std::map<std::string, TimeMs> times_;
+};
+
+// What each bucket holds, counted as it changes and once at the start (measure()).
+struct BucketUse {
+  std::uint64_t bytes = 0;    // of all versions, and of parts of uploads
+  std::uint64_t objects = 0;  // versions that are not markers
+};
+class Usage {
+ public:
+  void add(const std::string& bucket, std::int64_t bytes, std::int64_t objects);
+  BucketUse of(const std::string& bucket) const;
+  std::map<std::string, BucketUse> all() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, BucketUse> uses_;
+};
+
 // Reads a version of an object from any offset; keeps its blobs until it ends.
 class ObjectReader {
  public:
-  ObjectReader(const DriveSet& drives, BlobPins& pins, const Version& version,
+  ObjectReader(const StoreSetting& setting, BlobPins& pins, const std::vector<Extent>& extents,
                std::vector<Blob> blobs);
   ~ObjectReader();
   ObjectReader(const ObjectReader&) = delete;
@@ -113,13 +144,17 @@ class Store {
   Answer<OpenedObject> open_object(std::string_view bucket, std::string_view key,
                                    const std::optional<std::string>& version_id,
                                    const std::function<Answer<void>(const Version&)>& accept);
+  // Reads these extents of a version, whichever of its copies they are.
+  Answer<std::unique_ptr<ObjectReader>> open_extents(const std::vector<Extent>& extents);
   // Gives the version as it stands: stamp, id, time and default retention are set here.
   Answer<Version> put(std::string_view bucket, std::string_view key, Version fresh,
                       const std::vector<Blob>& blobs, const WriteCondition& condition = {});
   Answer<Removed> remove(std::string_view bucket, std::string_view key, const Removal& removal);
+  // Blobs that the version names no more are discarded; `fresh` are those it names anew.
   Answer<Version> change_version(std::string_view bucket, std::string_view key,
                                  const std::optional<std::string>& version_id,
-                                 const std::function<Answer<void>(Version&)>& change);
+                                 const std::function<Answer<void>(Version&)>& change,
+                                 const std::vector<Blob>& fresh = {});
 
   Answer<std::string> begin_upload(Upload upload);
   Answer<Upload> upload(std::string_view bucket, std::string_view key, std::string_view id);
@@ -142,6 +177,10 @@ class Store {
   const StoreSetting& setting() const { return setting_; }
   std::uint64_t epoch() const { return epoch_; }
   BlobPins& pins() { return pins_; }
+  ReadTimes& reads() { return reads_; }
+  Usage& usage() { return usage_; }
+  // Counts what the buckets hold; called once, before anything is asked.
+  Answer<void> measure();
   TimeMs now_ms() const { return setting_.now_ms(); }
   std::string fresh_id();  // 32 hexadecimal digits
   // The records of the blobs of a version; kRowChanged where one has none, because the version was
@@ -158,6 +197,8 @@ class Store {
   Answer<void> fill_next(KeyView& view);
   Answer<void> fill_null(KeyView& view);
   Answer<std::optional<ReadVersion>> old_version(const KeyView& view, std::string_view id);
+  Answer<std::optional<ReadVersion>> named_version(const KeyView& view,
+                                                   const std::optional<std::string>& id);
   Answer<std::optional<Removed>> try_remove(const Viewed& viewed, const Removal& removal,
                                             bool pass_over);
   Answer<std::optional<Version>> try_put(Viewed viewed, Version fresh,
@@ -167,9 +208,12 @@ class Store {
                            const std::vector<Blob>& blobs, const WriteCondition& condition,
                            const std::function<Answer<Commit>()>& besides);
   std::uint64_t fresh_stamp();
+  void count(const std::string& bucket, const Version& version, int sign);
 
   StoreSetting setting_;
   BlobPins pins_;
+  ReadTimes reads_;
+  Usage usage_;
   std::uint64_t epoch_ = 0;
   std::atomic<std::uint64_t> blobs_made_ = 0;
   std::atomic<std::uint64_t> last_stamp_ = 0;

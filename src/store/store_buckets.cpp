@@ -122,7 +122,8 @@ Answer<void> Store::put_part(const Upload& upload, const Part& part,
     if (!before) return refused(before.error());
     Commit commit{.expects = {{upload_row, encode(upload)}, {part_row, *before}},
                   .changes = {{part_row, encode(part)}}};
-    if (const auto old = *before ? decode_part(**before) : std::nullopt) {
+    const auto old = *before ? decode_part(**before) : std::nullopt;
+    if (old) {
       const auto gone = blobs_of({old->extent}, look >= kLooks);
       if (!gone && gone.error().code == kRowChanged) continue;
       if (!gone) return std::unexpected(gone.error());
@@ -131,7 +132,11 @@ Answer<void> Store::put_part(const Upload& upload, const Part& part,
     if (blob) commit.changes.push_back({row::blob(blob->id), encode(*blob)});
     const auto done = setting_.metadata.commit(commit);
     if (!done) return refused(done.error());
-    if (*done) return {};
+    if (*done) {
+      const auto size = static_cast<std::int64_t>(part.extent.size);
+      usage_.add(upload.bucket, size - static_cast<std::int64_t>(old ? old->extent.size : 0), 0);
+      return {};
+    }
     const auto still = this->upload(upload.bucket, upload.key, upload.id);
     if (!still) return std::unexpected(still.error());
   }
@@ -153,6 +158,7 @@ Answer<Version> Store::complete_upload(const Upload& upload, Version version,
                                        const WriteCondition& condition) {
   std::set<std::string> kept;
   for (const Extent& extent : version.extents) kept.insert(extent.blob);
+  std::int64_t in_parts = 0;
   const auto besides = [&]() -> Answer<Commit> {
     Commit more;
     const std::string upload_row = row::upload(upload.bucket, upload.key, upload.id);
@@ -163,7 +169,9 @@ Answer<Version> Store::complete_upload(const Upload& upload, Version version,
     const auto still = this->upload(upload.bucket, upload.key, upload.id);
     if (!still) return std::unexpected(still.error());
     std::set<std::string> found;
+    in_parts = 0;
     for (const Part& part : *all) {
+      in_parts += static_cast<std::int64_t>(part.extent.size);
       found.insert(part.extent.blob);
       more.expects.push_back({row::part(upload.id, part.number), encode(part)});
       more.changes.push_back({row::part(upload.id, part.number), std::nullopt});
@@ -177,7 +185,9 @@ Answer<Version> Store::complete_upload(const Upload& upload, Version version,
     }
     return more;
   };
-  return put_with(upload.bucket, upload.key, version, {}, condition, besides);
+  auto done = put_with(upload.bucket, upload.key, version, {}, condition, besides);
+  if (done) usage_.add(upload.bucket, -in_parts, 0);
+  return done;
 }
 
 Answer<void> Store::abort_upload(std::string_view bucket, std::string_view key,
@@ -200,7 +210,11 @@ Answer<void> Store::abort_upload(std::string_view bucket, std::string_view key,
     }
     const auto done = setting_.metadata.commit(commit);
     if (!done) return refused(done.error());
-    if (*done) return {};
+    if (!*done) continue;
+    for (const Part& part : *all) {
+      usage_.add(found->bucket, -static_cast<std::int64_t>(part.extent.size), 0);
+    }
+    return {};
   }
 }
 

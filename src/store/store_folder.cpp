@@ -134,6 +134,15 @@ Result<void> open_drives(OpenedFolder& to, const std::string& folder, bool make)
   return {};
 }
 
+// Before anything is written that an earlier program would not understand.
+Result<void> upgrade(const std::string& file, const std::string& text, bool make) {
+  const std::string first = fmt::format("orrery-store {}\n", kStoreFormat);
+  if (make || text.starts_with(first)) return {};
+  if (write_durably(file, first + text.substr(text.find('\n') + 1))) return {};
+  return folder_fault(file, 0,
+                      std::string("the store cannot be upgraded: ") + std::strerror(errno));
+}
+
 }  // namespace
 
 DriveSet OpenedFolder::drive_set() const {
@@ -211,6 +220,7 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
   }
   if (auto good = open_drives(opened, folder, make || replace_drives); !good)
     return std::unexpected(good.error());
+  if (auto good = upgrade(file, *text, make); !good) return std::unexpected(good.error());
   auto metadata = open_rocks_metadata(folder + "/metadata");
   if (!metadata) return std::unexpected(metadata.error());
   opened.metadata = std::move(*metadata);

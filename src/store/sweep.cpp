@@ -3,8 +3,7 @@
 #include <charconv>
 
 #include "store/codec.h"
-#include "store/lifecycle.h"
-#include "store/listing.h"
+#include "store/walk.h"
 
 namespace orrery::store {
 namespace {
@@ -70,42 +69,22 @@ Answer<void> end_run(Store& store) {
 
 namespace {
 
-constexpr std::size_t kWalkPage = 1000;
-
 class LifecycleWalk {
  public:
   LifecycleWalk(Store& store, const Bucket& bucket, std::vector<LifecycleRule> rules, TimeMs day_ms)
       : store_(store), bucket_(bucket), rules_(std::move(rules)), day_ms_(day_ms) {}
 
   Answer<void> run(const std::function<bool()>& stop, LifecycleRun& total) {
-    PageRequest request{.bucket = bucket_.name, .most = kWalkPage};
-    while (!stop()) {
-      const auto page = page_of_versions(store_.metadata(), request);
-      if (!page) return std::unexpected(page.error());
-      for (std::size_t i = 0; i < page->entries.size(); ++i) {
-        const bool next_same = i + 1 < page->entries.size()
-                                   ? page->entries[i + 1].key == page->entries[i].key
-                                   : page->truncated;
-        if (auto good = take(page->entries[i], !next_same, total); !good) return good;
-      }
-      if (!page->truncated) break;
-      request.after = page->entries.back().key;
-      request.after_version = page->entries.back().version.id;
-    }
+    const auto walked = walk_versions(store_, bucket_.name, stop,
+                                      [&](const PageEntry& entry, const VersionPlace& place) {
+                                        return take(entry, place, total);
+                                      });
+    if (!walked) return walked;
     return abort_uploads(total);
   }
 
  private:
-  Answer<void> take(const PageEntry& entry, bool last_of_key, LifecycleRun& total) {
-    VersionPlace place{.version = entry.version, .newest = entry.newest};
-    if (entry.newest) {
-      newer_ = 0;
-    } else {
-      place.since_ms = successor_ms_;
-      place.newer = newer_++;
-    }
-    place.alone = entry.newest && last_of_key;
-    successor_ms_ = entry.version.modified_ms;
+  Answer<void> take(const PageEntry& entry, const VersionPlace& place, LifecycleRun& total) {
     const TimeMs now = store_.now_ms();
     const Ending ending = ending_of(rules_, entry.key, place, now, day_ms_);
     if (ending == Ending::stays) return {};
@@ -142,8 +121,6 @@ class LifecycleWalk {
   const Bucket& bucket_;
   std::vector<LifecycleRule> rules_;
   TimeMs day_ms_;
-  TimeMs successor_ms_ = 0;
-  std::size_t newer_ = 0;
 };
 
 }  // namespace

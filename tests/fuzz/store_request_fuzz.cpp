@@ -11,7 +11,7 @@
 
 #include "s3/hash.h"
 #include "s3/sigv4.h"
-#include "store/gateway.h"
+#include "s3server/gateway.h"
 #include "store/mend.h"
 #include "store/moment.h"
 #include "store/simulated_drive_fixture.h"
@@ -20,7 +20,7 @@
 namespace {
 
 using namespace orrery;
-using namespace orrery::store;
+using namespace orrery::s3server;
 
 constexpr TimeMs kNow = 1'700'000'000'000;
 

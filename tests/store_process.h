@@ -1,0 +1,100 @@
+// `orrery store` as a child process of a test, and what a client knows of the keys it wrote to it.
+#pragma once
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <map>
+#include <random>
+
+#include "net/client.h"
+#include "s3/client.h"
+
+namespace orrery {
+
+inline std::string binary() { return std::string(ORRERY_BINARY_DIR) + "/orrery"; }
+
+class StoreProcess {
+ public:
+  explicit StoreProcess(const std::vector<std::string>& words,
+                        const std::map<std::string, std::string>& environment = {}) {
+    int ends[2];
+    if (::pipe(ends) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(ends[1], STDOUT_FILENO);
+      ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);
+      ::close(ends[0]);
+      ::close(ends[1]);
+      ::setenv("ORRERY_ACCESS_KEY", "test", 1);
+      ::setenv("ORRERY_SECRET_KEY", "secret", 1);
+      for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+      std::vector<char*> arguments = {const_cast<char*>("orrery"), const_cast<char*>("store")};
+      for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+      arguments.push_back(nullptr);
+      ::execv(binary().c_str(), arguments.data());
+      ::_exit(127);
+    }
+    ::close(ends[1]);
+    char byte = 0;
+    while (::read(ends[0], &byte, 1) == 1 && byte != '\n') address_ += byte;
+    ::close(ends[0]);
+  }
+  ~StoreProcess() { end(SIGKILL); }
+  StoreProcess(const StoreProcess&) = delete;
+  StoreProcess& operator=(const StoreProcess&) = delete;
+
+  int end(int with) {
+    if (pid_ <= 0) return -1;
+    ::kill(pid_, with);
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return status;
+  }
+  // Of one that ends by itself.
+  int wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  const std::string& address() const { return address_; }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+  std::string address_;
+};
+
+inline s3::Client client_of(const std::string& address) {
+  s3::Config config{.endpoint = address, .bucket = "bucket", .credentials = {"test", "secret", ""}};
+  config.retry.attempts_max = 1;
+  return s3::Client(config);
+}
+
+// What is known of a key: the last write that was acknowledged, and those that may have happened.
+struct KnownKey {
+  std::optional<std::string> kept;
+  std::vector<std::optional<std::string>> may;
+};
+using KnownKeys = std::map<std::string, KnownKey>;
+
+// One client's keys, written and removed until the store dies.
+void write_until_dead(const std::string& address, int who, int round, KnownKeys& mine);
+// Every key is as it was acknowledged, or as a write that was not answered would have left it.
+void check_all(const std::string& address, KnownKeys& all, int round);
+
+// A request that the client has no call for.
+net::Reply ask_signed(const std::string& address, const std::string& method,
+                      const std::string& path, const s3::HeaderList& query,
+                      const std::string& body);
+// Objects below w1/ move to the cold tier at once.
+bool set_move_rule(const std::string& address);
+
+}  // namespace orrery
