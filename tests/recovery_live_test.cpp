@@ -391,6 +391,8 @@ TEST_F(RecoveryLive, a_killed_controller_forgets_orders_and_every_job_runs_again
     EXPECT_FALSE(yard_->nodes_of(jobs[1]).empty());
     const std::string state = cluster_->ask({"sinfo", "-h", "-n", node, "-o", "%T"});
     EXPECT_THAT(state, testing::AnyOf(testing::HasSubstr("drain"), testing::HasSubstr("down")));
+    // A person who mends a node comes after the agent has looked at what the controller now says.
+    sleep_s(2);
     yard_->heal_node(node);
     sleep_s(2 + 2 * random.uniform());
   }

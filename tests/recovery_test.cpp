@@ -352,9 +352,12 @@ TEST(Recovery, what_a_person_undoes_soon_after_the_controller_came_back_stays_un
     ASSERT_TRUE(bench.slurm.look()->nodes[0].drained) << step;
     bench.actions.clear();
     bench.slurm.repair_node("n1");
+    const std::string next = bench.slurm.submit(6);  // all that are left, n1 among them
     bench.run(seconds(40));
     EXPECT_THAT(bench.actions, IsEmpty()) << step;
     EXPECT_FALSE(bench.slurm.look()->nodes[0].drained) << step;
+    EXPECT_TRUE(bench.slurm.is_running(next)) << step;
+    EXPECT_THAT(bench.slurm.runs(next), SizeIs(1)) << step;
     EXPECT_FALSE(bench.agent->memory().nodes.at("n1").out) << step;
   }
 }

@@ -210,7 +210,10 @@ std::expected<void, std::string> Cluster::write_files(const ClusterOptions& opti
   if (!files) return std::unexpected(to_text(files.error()));
   for (const emit::EmittedFile& f : *files) {
     const std::string path = dir_ + "/conf/" + f.path;
-    write_text(path, f.path == "site.conf" ? f.text + options.site_lines : f.text);
+    const std::string more = f.path == "site.conf"    ? options.site_lines
+                             : f.path == "slurm.conf" ? options.conf_lines
+                                                      : "";
+    write_text(path, f.text + more);
     if (f.executable) ::chmod(path.c_str(), 0755);
   }
   return {};

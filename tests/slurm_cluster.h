@@ -25,6 +25,8 @@ struct ClusterOptions {
   bool cloud = false;  // nodes without daemons
   // Lines appended to site.conf, which a site may own: "KillWait=5\n".
   std::string site_lines = {};
+  // Lines appended to slurm.conf, which have the last word.
+  std::string conf_lines = {};
 };
 
 class Cluster {

@@ -128,6 +128,7 @@ void apply_to_node(NodeMemory& node, const RecoveryEvent& e, Seconds memory) {
     case Kind::node_forgotten:
       node.wants_drain = node.wants_drain || e.good;
       node.drain_seen = {};
+      node.out_shown = node.drain_shown = false;
       if (node.out) node.forgotten = e.at;
       break;
     case Kind::spare_called:

@@ -83,12 +83,15 @@ class Observer {
     see_spare(node);
   }
 
-  // Back, or only shown so by a controller that forgot the failure: then it stays out for a while.
+  // Back, or only shown so by a controller that forgot the failure: then it stays out for a while,
+  // or until that controller, told again, has shown it out and shows it well after that.
   void see_well(const NodeView& node, const NodeMemory& m) {
     const bool ours = m.wants_drain || m.drain_seen != Seconds();
+    const bool is_undone = m.out_shown || (m.drain_shown && !node.drained);
     if (m.out && shaken_ && !m.out_shown && m.forgotten == Seconds()) {
       note({.kind = Kind::node_forgotten, .node = node.name, .good = ours});
-    } else if (m.forgotten == Seconds() || view_.now - m.forgotten >= policy_.rollback) {
+    } else if (m.forgotten == Seconds() || is_undone ||
+               view_.now - m.forgotten >= policy_.rollback) {
       note({.kind = Kind::node_back, .node = node.name});
     }
   }

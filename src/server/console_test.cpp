@@ -223,7 +223,7 @@ TEST_F(Consoles, a_run_is_started_watched_and_taken_home) {
   EXPECT_THAT(get("/api/v1/runs/1/timeline").body, HasSubstr("\"kind\":\"timeline\""));
   EXPECT_THAT(get("/api/v1/runs/1/trace").body, HasSubstr("traceEvents"));
   EXPECT_THAT(get("/api/v1/runs/1/series").content_type, HasSubstr("text/csv"));
-  EXPECT_THAT(get("/api/v1/runs/1/hall").body, HasSubstr("\"kind\": \"hall\""));
+  EXPECT_THAT(get("/api/v1/runs/1/hall").body, HasSubstr("\"kind\":\"hall\""));
   EXPECT_EQ(ask("DELETE", "/api/v1/jobs/1").status, 200);
   for (const char* part : {"", "/timeline", "/trace", "/series", "/hall"}) {
     EXPECT_EQ(get(std::string("/api/v1/runs/1") + part).status, 404) << part;

@@ -103,7 +103,7 @@ TEST_F(RunJob, refuses_before_there_is_a_job) {
                                    {R"(,"replications":0)", "body.field"},
                                    {R"(,"replications":257)", "body.field"},
                                    {R"(,"seed":-1)", "body.field"},
-                                   {R"(,"horizon":"30 d")", "body.field"}}) {
+                                   {R"(,"horizon":"30 d")", "body.unknown"}}) {
     const auto job = runs.job_of(request(more));
     ASSERT_FALSE(job) << more;
     EXPECT_EQ(job.error().front().code, code) << more;

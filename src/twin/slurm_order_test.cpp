@@ -1,6 +1,7 @@
 // The slurm policy against what a real Slurm did (data/validation/slurm_order.csv): 44 small cases
 // that ran side by side on 110 nodes of Slurm 22.05.8, each in partitions of its own. Jobs differ
 // from their limits, widths from whole nodes, so every case has jobs that pass others.
+// tests/slurm_order_live_test.cpp plays them on a Slurm of this machine.
 #include <gtest/gtest.h>
 
 #include <iostream>
