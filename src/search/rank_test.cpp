@@ -54,7 +54,9 @@ TEST(rank, decides_no_measured_pair_wrongly) {
       const double ratio = m.rates.at(fast) / m.rates.at(slow);
       ++pairs;
       decided += p.decided;
-      if (p.decided) EXPECT_GT(ratio, 1) << model << ": " << fast << " over " << slow;
+      if (p.decided) {
+        EXPECT_GT(ratio, 1) << model << ": " << fast << " over " << slow;
+      }
       if (ratio > 1.25 || ratio < 0.8) ++apart, apart_decided += p.decided;
     }
   }
