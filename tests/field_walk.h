@@ -25,6 +25,8 @@ namespace orrery {
 struct Variant {
   std::string value;
   int way = 0;
+  // What must change beside it for the file to stay readable: shares add up to one.
+  std::vector<design::Change> also = {};
 };
 
 struct FieldPlace {
@@ -82,12 +84,22 @@ class FieldWalk {
   void visit(double v, FieldPlace& p) {
     const std::string unit = p.field.unit.empty() ? "" : " " + std::string(p.field.unit);
     std::vector<Variant> all = {{shortest(v * 0.5) + unit, -1}};
-    const bool share = p.field.range == design::Range::fraction;
+    const bool share = is_share(p.field.range);
     all.push_back({shortest(share ? (1 + v) / 2 : v * 1.5) + unit, 1});
     if (!share) all.push_back({shortest(v * 20) + unit, 0});
     if (share) all.push_back({"0.001", 0});
     if (p.field.range == design::Range::at_least_one) all.erase(all.begin());
+    if (p.section == "zones" && p.key == "share") all = shifted_shares(v, p);
     add(p, shortest(v) + unit, std::move(all));
+  }
+  // Half of a zone's share goes to its neighbour.
+  static std::vector<Variant> shifted_shares(double v, const FieldPlace& p) {
+    const std::size_t open = p.path.rfind('[');
+    const std::size_t close = p.path.rfind(']');
+    const int index = std::stoi(p.path.substr(open + 1, close - open - 1));
+    const std::string other =
+        fmt::format("{}[{}]{}", p.path.substr(0, open), 1 - index % 2, p.path.substr(close + 1));
+    return {{shortest(v / 2), -1, {{other, shortest(1 - v / 2)}}}};
   }
   void visit(int v, FieldPlace& p) {
     add(p, std::to_string(v),
@@ -153,6 +165,13 @@ class FieldWalk {
   void visit(const std::vector<std::string>& all, FieldPlace& p) {
     std::vector<Variant> variants = {{"", 0}};
     if (all.size() > 1) variants.push_back({"[" + all.front() + "]", 0});
+    if (p.key == "between") {
+      for (const design::Site& s : design_.sites) {
+        if (s.name != all.front() && s.name != all.back()) {
+          variants.push_back({"[" + all.front() + ", " + s.name + "]", 0});
+        }
+      }
+    }
     if (p.key == "targets") variants.push_back({"[qkv, o, mlp]", 0});
     add(p, "list", std::move(variants));
   }

@@ -5,8 +5,8 @@
 // the emitted files of both designs are compared; the value printed back does not count. A field
 // that cannot act yet is refused by the reader, with its reason. The whole walk runs in
 // `./test --full`, every twenty-fifth value else.
-// tests/rich/unproven.txt names the fields whose effect no rich design shows yet; a field that is
-// shown must leave it.
+// tests/rich/unproven.txt would name fields whose effect no rich design shows yet; there is none,
+// and a field that is shown must leave it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -176,10 +176,15 @@ int as_declared(std::string_view moves, const Signals& before, const Signals& af
 
 // The variant applied to the author's text; none where the reader refuses it.
 std::optional<Signals> with(const Rich& rich, const FieldPlace& place, const Variant& variant) {
-  const auto edited =
-      design::edit_text(rich.text, {place.path, variant.value}, machine::known().catalog());
-  if (!edited) return std::nullopt;
-  const auto design = design::read_design(edited->text, machine::known().catalog());
+  std::vector<design::Change> changes = variant.also;
+  changes.push_back({place.path, variant.value});
+  std::string text = rich.text;
+  for (const design::Change& change : changes) {
+    const auto edited = design::edit_text(text, change, machine::known().catalog());
+    if (!edited) return std::nullopt;
+    text = edited->text;
+  }
+  const auto design = design::read_design(text, machine::known().catalog());
   if (!design) return std::nullopt;
   return signals_of(*design);
 }

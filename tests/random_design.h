@@ -86,8 +86,9 @@ class RandomDesign {
   }
   bool draw_it(double& v) {
     using design::Range;
-    if (field_->range == Range::fraction) {
+    if (is_share(field_->range)) {
       v = std::round(random_.uniform() * 100) / 100;
+      if (field_->range == Range::positive_fraction) v = std::max(v, 0.01);
     } else if (key_ == "params" || key_ == "tokens" || key_ == "rows") {
       v = rounded(log_uniform(1e7, 1e12));
     } else if (key_ == "pue") {
@@ -257,6 +258,7 @@ class RandomDesign {
 
   void put_right(design::Design& d);
   void put_right(design::Fleet& f);
+  void put_power_right(design::Fleet& f);
   void put_right(design::Train& t);
   void put_right(design::Serve& s);
   void put_right(design::Jobs& j);
@@ -272,21 +274,21 @@ class RandomDesign {
   UseCounts uses_;
 };
 
+// Typical and idle power are at most the nameplate, whoever says which of them.
+inline void RandomDesign::put_power_right(design::Fleet& f) {
+  if (!f.custom) return;
+  design::CustomNode& c = *f.custom;
+  const catalog::Node part = resolve_node(f, catalog_).part;
+  const Watts most = part.max_power.value_or(Watts(1e12));
+  if (part.typical_train_power.value_or(Watts(0)) > most) c.typical_power = most / 2;
+  if (part.idle_power.value_or(Watts(0)) > most) c.idle_power = most / 4;
+}
+
 inline void RandomDesign::put_right(design::Fleet& f) {
   if (f.custom && f.custom->max_power) {
     f.custom->max_power = std::max(*f.custom->max_power, kilowatts(1));
   }
-  if (f.custom) {
-    const design::FleetNode node = resolve_node(f, catalog_);
-    const Watts most = node.part.max_power.value_or(Watts(1e12));
-    for (auto* power : {&f.custom->typical_power, &f.custom->idle_power}) {
-      if (*power && **power > most) *power = most / 2;
-    }
-    const auto above = [&](const std::optional<Watts>& w) { return w && *w > most; };
-    if (above(node.part.idle_power) || above(node.part.typical_train_power)) {
-      f.custom->max_power.reset();
-    }
-  }
+  put_power_right(f);
   if (f.node.empty() && !(f.custom && f.custom->accelerators && f.custom->accelerator)) {
     f.node = one_of(ids(design::Part::node));
     count("part:" + f.node);

@@ -4,6 +4,7 @@
 // word and every part of the catalog was used at least twenty times.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <set>
 
@@ -22,6 +23,7 @@ bool full() { return std::getenv("ORRERY_FULL") != nullptr; }
 
 struct Drawn {
   UseCounts uses;  // in the designs that were reviewed
+  int drawn = 0;
   int accepted = 0;
   std::set<std::string> refusals;
 };
@@ -30,7 +32,8 @@ Drawn draw_and_check(int designs) {
   const machine::Models& models = machine::known();
   Drawn drawn;
   int shown = 0;
-  for (int seed = 1; seed <= designs && shown < 10; ++seed) {
+  for (int seed = 1; drawn.accepted < designs && seed <= 2 * designs && shown < 10; ++seed) {
+    ++drawn.drawn;
     RandomDesign random(static_cast<std::uint64_t>(seed), models.catalog());
     const std::string text = write_design(random.draw());
     const auto design = design::read_design(text, models.catalog());
@@ -63,16 +66,49 @@ TEST(Templates, keep_every_invariant) {
   }
 }
 
+// "key", "key=word" and "part:id": what the table of fields and the catalog have to offer.
+std::set<std::string> all_there_is() {
+  std::set<std::string> all;
+  // Drawn with every design, or put right afterwards.
+  const std::set<std::string> kAlways = {"orrery", "site", "sites", "goals", "workloads"};
+  for (const design::SectionShape& section : design::design_shape()) {
+    for (const design::FieldShape& f : section.fields) {
+      if (kAlways.contains(f.key) || !f.field.not_yet.empty()) continue;
+      all.insert(f.key);
+      for (const std::string_view word : f.words) all.insert(f.key + "=" + std::string(word));
+      for (const std::string& id : part_ids(machine::known().catalog(), f.field.part)) {
+        all.insert("part:" + id);
+      }
+    }
+  }
+  return all;
+}
+
+// What was used fewer than `least` times.
+std::string used_rarely(const UseCounts& uses, int least) {
+  UseCounts by_name;  // without the section
+  for (const auto& [what, n] : uses) {
+    const std::size_t dot = what.starts_with("part:") ? std::string::npos : what.find('.');
+    by_name[dot == std::string::npos ? what : what.substr(dot + 1)] += n;
+  }
+  std::string rare;
+  for (const std::string& what : all_there_is()) {
+    const auto found = by_name.find(what);
+    const int n = found == by_name.end() ? 0 : found->second;
+    if (n < least) rare += what + " " + std::to_string(n) + "\n";
+  }
+  return rare;
+}
+
 TEST(RandomDesigns, keep_every_invariant) {
   const int designs = full() ? 10'000 : 200;
   const Drawn drawn = draw_and_check(designs);
-  EXPECT_GT(drawn.accepted, designs / 2) << (drawn.refusals.empty() ? "" : *drawn.refusals.begin());
-  if (!full()) return;
-  std::string rare;
-  for (const auto& [what, n] : drawn.uses) {
-    if (n < 20) rare += what + " " + std::to_string(n) + "\n";
+  EXPECT_EQ(drawn.accepted, designs) << (drawn.refusals.empty() ? "" : *drawn.refusals.begin());
+  std::printf("%d of %d designs were accepted\n", drawn.accepted, drawn.drawn);
+  for (const std::string& refusal : drawn.refusals) std::printf("  %s\n", refusal.c_str());
+  if (full()) {
+    EXPECT_EQ(used_rarely(drawn.uses, 20), "");
   }
-  EXPECT_EQ(rare, "");
 }
 
 // What can be drawn is the whole table: no field of the file, no word of it, no part of the catalog
@@ -85,26 +121,7 @@ TEST(RandomDesigns, reach_every_field_word_and_part) {
     random.draw();
     for (const auto& [what, n] : random.uses()) uses[what] += n;
   }
-  std::string missing;
-  const std::set<std::string> kLabels = {"orrery", "site", "sites", "goals", "workloads"};
-  for (const design::SectionShape& section : design::design_shape()) {
-    for (const design::FieldShape& f : section.fields) {
-      if (kLabels.contains(f.key) || !f.field.not_yet.empty()) continue;
-      const bool found = std::ranges::any_of(
-          uses, [&](const auto& use) { return use.first.ends_with("." + f.key); });
-      if (!found) missing += section.name + "." + f.key + "\n";
-      for (const std::string_view word : f.words) {
-        const bool drawn = std::ranges::any_of(uses, [&](const auto& use) {
-          return use.first.ends_with("." + f.key + "=" + std::string(word));
-        });
-        if (!drawn) missing += section.name + "." + f.key + "=" + std::string(word) + "\n";
-      }
-      for (const std::string& id : part_ids(machine::known().catalog(), f.field.part)) {
-        if (!uses.contains("part:" + id)) missing += "part " + id + "\n";
-      }
-    }
-  }
-  EXPECT_EQ(missing, "");
+  EXPECT_EQ(used_rarely(uses, 1), "");
 }
 
 }  // namespace

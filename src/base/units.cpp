@@ -311,7 +311,13 @@ std::string quantity_to_brief(double base_units, const Dimension& dimension, int
     base_units = 0;
     unit = fitting_unit(0, units);
   }
-  return join_unit(significant(parse_unit(unit)->from_base(base_units), digits), unit);
+  const std::string number = significant(parse_unit(unit)->from_base(base_units), digits);
+  // 999.7 kW is rounded to 1 MW, not to 1000 kW.
+  const auto read = parse_number(number);
+  const double rounded = read ? parse_unit(unit)->to_base(*read) : base_units;
+  const std::string_view larger = fitting_unit(rounded, units);
+  if (larger == unit) return join_unit(number, unit);
+  return join_unit(significant(parse_unit(larger)->from_base(rounded), digits), larger);
 }
 
 std::string count_to_brief(double count, int digits) {

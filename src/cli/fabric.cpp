@@ -236,6 +236,28 @@ std::string loss_json(const fabric::LossReport& r) {
   return w.end_array().end_object().text() + "\n";
 }
 
+// What a loss costs, in a sentence that also says why it costs nothing where it does not.
+std::string loss_text(const fabric::LossReport& r, catalog::RoutingKind routing) {
+  if (r.cut > 0) return fmt::format("{} messages have no way left: the job stops.", r.cut);
+  std::string text = fmt::format(
+      "Every endpoint sends 100 MB half-way round: {} before, {} after; a collective keeps {} % of "
+      "its network rate",
+      brief(r.before), brief(r.after), significant(100 * r.share, 3));
+  if (routing == catalog::RoutingKind::ecmp) {
+    // A hash that sends flows to one link before the loss hides what the loss itself takes.
+    text += fmt::format(". Hashing decides it: {} flows meet on the worst link before, {} after.",
+                        significant(r.before / r.alone, 2), significant(r.after / r.alone, 2));
+    if (r.share > 0.995) text += " It is no slower because others collide elsewhere just as badly.";
+    return text;
+  }
+  text += fmt::format(" ({} % by the closed form).", significant(100 * r.closed_form_share, 3));
+  if (r.share > 0.995) {
+    text += fmt::format(" It is no slower because {} binds, and the other ways have room.",
+                        r.limiting_link);
+  }
+  return text;
+}
+
 ExitCode run_loss(const LossOptions& o, Terminal& terminal) {
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
@@ -253,13 +275,7 @@ ExitCode run_loss(const LossOptions& o, Terminal& terminal) {
   }
   report::Document d;
   d.heading(1, "Without " + r->lost);
-  d.paragraph(
-      r->cut > 0
-          ? fmt::format("{} messages have no way left: the job stops.", r->cut)
-          : fmt::format("Every endpoint sends 100 MB half-way round: {} before, {} after; a "
-                        "collective keeps {} % of its network rate ({} % by the closed form).",
-                        brief(r->before), brief(r->after), significant(100 * r->share, 3),
-                        significant(100 * r->closed_form_share, 3)));
+  d.paragraph(loss_text(*r, routing_of(o.routing)));
   std::string nodes;
   for (const int n : r->nodes) nodes += (nodes.empty() ? "" : ", ") + std::to_string(n);
   d.paragraph(fmt::format("Felt by jobs on nodes {}. Limiting link: {}.",

@@ -32,7 +32,9 @@ enum class Part {
   provider,
 };
 
-enum class Range { any, not_negative, positive, fraction, at_least_one };
+enum class Range { any, not_negative, positive, fraction, positive_fraction, at_least_one };
+
+constexpr bool is_share(Range r) { return r == Range::fraction || r == Range::positive_fraction; }
 
 struct Field {
   std::string_view doc;

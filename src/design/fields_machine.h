@@ -195,9 +195,9 @@ void visit_tier_service(V& v, S& s) {
           .absent = "the device's",
           .moves = "annual rises"});
   v("egress_price", s.egress_price,
-    Field{.doc = "of data leaving it",
+    Field{.doc = "of data that runs outside its provider read",
           .unit = "USD/GB",
-          .absent = "the provider's",
+          .absent = "AWS's steps",
           .moves = "annual rises"});
 }
 
@@ -224,7 +224,10 @@ void visit_fields(V& v, S& s) {
           .part = Part::provider,
           .moves = "annual changes"});
   v("device", s.device,
-    Field{.doc = "drive or appliance", .part = Part::storage_device, .moves = "annual changes"});
+    Field{.doc = "drive or appliance",
+          .absent = "the usual one of the kind",
+          .part = Part::storage_device,
+          .moves = "annual changes"});
   v("servers", s.servers,
     Field{.doc = "storage servers",
           .absent = "computed",
@@ -261,8 +264,8 @@ void visit_fields(V& v, S& s) {
           .moves = "capacity rises"});
   v("usable", s.usable,
     Field{.doc = "share of the raw capacity",
-          .absent = "0.8, assumed",
-          .range = Range::fraction,
+          .absent = "0.8, assumed; 1 of an appliance",
+          .range = Range::positive_fraction,
           .moves = "capacity rises"});
   visit_tier_service(v, s);
 }

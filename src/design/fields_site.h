@@ -296,7 +296,7 @@ void visit_fields(V& v, S& s) {
   v("egress_price", s.egress_price,
     Field{.doc = "of data leaving a rented site",
           .unit = "USD/GB",
-          .absent = "the provider's",
+          .absent = "AWS's steps",
           .moves = "annual rises"});
   v("egress", s.egress,
     Field{

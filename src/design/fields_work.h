@@ -10,7 +10,7 @@ template <class V, Is<Terms> S>
 void visit_fields(V& v, S& s) {
   v("name", s.name, Field{.doc = "in reports; empty is the kind", .moves = "label"});
   v("fleet", s.fleet,
-    Field{.doc = "where it runs; empty is the first fleet", .moves = "load_time changes"});
+    Field{.doc = "where it runs; empty is the first fleet", .moves = "use changes"});
   v("nodes", s.nodes,
     Field{.doc = "how many of them",
           .absent = "training: the whole fleet; others: as needed",
@@ -169,11 +169,14 @@ void visit_fields(V& v, S& s) {
 template <class V, Is<Lora> S>
 void visit_fields(V& v, S& s) {
   v("rank", s.rank,
-    Field{.doc = "of the adapters", .range = Range::at_least_one, .moves = "step_time rises"});
+    Field{
+        .doc = "of the adapters", .range = Range::at_least_one, .moves = "checkpoint_size rises"});
   v("targets", s.targets,
     Field{.doc = "which products have one: qkv, o, mlp", .moves = "step_time changes"});
   v("base_precision", s.base_precision,
-    Field{.doc = "of the frozen weights", .absent = "the run's", .moves = "memory changes"});
+    Field{.doc = "of the frozen weights",
+          .absent = "the run's",
+          .not_yet = "frozen weights are held in 16 bits; narrower ones (QLoRA) are not modelled"});
 }
 
 template <class V, Is<Embeddings> S>
@@ -218,7 +221,8 @@ void visit_fields(V& v, S& s) {
           .absent = "no demand",
           .moves = "rule storage.features"});
   v("tier", s.tier,
-    Field{.doc = "where they are stored; empty is the dataset's", .moves = "used changes"});
+    Field{.doc = "where they are stored; empty is the dataset's",
+          .moves = "rule storage.features"});
 }
 
 template <class V, Is<Recurrence> S>
@@ -304,7 +308,7 @@ void visit_fields(V& v, S& s) {
           .moves = "replicas_needed rises"});
   v("trace", s.trace,
     Field{.doc = "lengths: chat, code, summary, or the path of a CSV; empty is what is given here",
-          .moves = "capacity changes"});
+          .moves = "ttft changes"});
   v("input_tokens", s.input_tokens,
     Field{.doc = "mean",
           .absent = "the trace's",

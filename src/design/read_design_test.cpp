@@ -300,6 +300,8 @@ TEST(ReadDesign, refuses_figures_that_no_building_has) {
   EXPECT_THAT(fault_with("sockets: 2", "write: 999 B/s"), HasSubstr("design.range"));
   EXPECT_EQ(fault_with("sockets: 2", "write: 1 kB/s"), "");
   EXPECT_THAT(fault_with("sockets: 2", "read: 1001 PB/s"), HasSubstr("design.range"));
+  EXPECT_THAT(fault_with("sockets: 2", "usable: 0"), HasSubstr("`usable` cannot be 0"));
+  EXPECT_EQ(fault_with("sockets: 2", "usable: 0.01"), "");
 }
 
 // A trace is opened, checked and used; what it lacks is said and not made up.

@@ -87,9 +87,9 @@ class ShapeMaker {
     s.default_text = quantity_text(q.base(), s.dimension, f);
   }
   void describe(double v, const Field& f, FieldShape& s) {
-    s.kind = !f.unit.empty()              ? ValueKind::degrees
-             : f.range == Range::fraction ? ValueKind::share
-                                          : ValueKind::number;
+    s.kind = !f.unit.empty()     ? ValueKind::degrees
+             : is_share(f.range) ? ValueKind::share
+                                 : ValueKind::number;
     s.default_text = number_text(v, f);
   }
   void describe(int v, const Field&, FieldShape& s) {

@@ -174,6 +174,9 @@ bool ValueReader::in_range(double v, Mark at, std::string_view key, std::string_
     case Range::fraction:
       if (v < 0 || v > 1) wanted = "a share between 0 and 1";
       break;
+    case Range::positive_fraction:
+      if (v <= 0 || v > 1) wanted = "a share above 0, up to 1";
+      break;
     case Range::at_least_one:
       if (v < 1) wanted = "1 or more";
       break;
@@ -257,7 +260,7 @@ std::optional<double> ValueReader::number(const YamlNode& node, std::string_view
       value = parse_number(trimmed(body.substr(0, body.size() - field.unit.size())));
     }
     if (!value) return quantity_fault(node, key, field, UnitFault::unknown_unit);
-  } else if (field.range == Range::fraction && body.ends_with('%')) {
+  } else if (is_share(field.range) && body.ends_with('%')) {
     value = parse_number(trimmed(body.substr(0, body.size() - 1)));
     if (value) *value /= 100;
   } else if (!looks_coded(body)) {
@@ -267,8 +270,8 @@ std::optional<double> ValueReader::number(const YamlNode& node, std::string_view
     complain(node.mark,
              {"design.type", fmt::format("`{}` is no number for `{}`", shown(node.text), key),
               std::string(field.doc),
-              field.range == Range::fraction ? "write a share such as 0.9"
-                                             : "write a plain number such as 1024 or 2T"});
+              is_share(field.range) ? "write a share such as 0.9"
+                                    : "write a plain number such as 1024 or 2T"});
     return std::nullopt;
   }
   if (!in_range(*value, node.mark, key, node.text, field)) return std::nullopt;

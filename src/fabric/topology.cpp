@@ -342,7 +342,8 @@ BytesPerSecond bisection(const Topology& t) {
 double bisection_share(const Topology& t) {
   if (t.spec.kind == catalog::TopologyKind::scale_up) return 1;
   const double half = static_cast<double>(t.endpoints) / 2;
-  return bisection(t) / (t.spec.link_rate * half);
+  // Ports without a rate (a node whose NICs are not known) send nothing.
+  return t.spec.link_rate > BytesPerSecond(0) ? bisection(t) / (t.spec.link_rate * half) : 0;
 }
 
 double torus_mean_hops(const std::vector<int>& sizes) {

@@ -11,6 +11,16 @@ namespace orrery::fabric {
 namespace {
 
 constexpr std::size_t kMostNamed = 64;
+// An adaptive switch chooses the way of every packet, so that a message is sprayed: as many pieces
+// as keep the study within kMostPieces flows, no fewer than leave a piece's own size in the noise.
+constexpr std::size_t kMostPieces = 65'536;
+constexpr std::size_t kFewest = 8;
+constexpr std::size_t kEnough = 128;
+
+TrafficOptions traffic_of(const RoutingOptions& routing, std::size_t messages) {
+  if (routing.kind != catalog::RoutingKind::adaptive || messages == 0) return {};
+  return {.queue_pairs = static_cast<int>(std::clamp(kMostPieces / messages, kFewest, kEnough))};
+}
 
 // Nodes exchange in pairs, whole leaves apart, so that a static route meets no collision before the
 // loss; nodes without a partner stand aside.
@@ -27,6 +37,12 @@ std::vector<Message> half_way_round(const FabricGraph& g, const FabricSpec& spec
     out.push_back({e, partner * per_node + e % per_node, each.base() / g.planes});
   }
   return out;
+}
+
+// Of an endpoint's own link.
+double port_rate(const FabricGraph& g) {
+  const TreeLayout& tree = g.trees.front();
+  return g.links[static_cast<std::size_t>(tree.node_up(0))].capacity;
 }
 
 // Takes the lost part out of the router; its name, or empty where there is no such part.
@@ -128,7 +144,8 @@ Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec) {
   }
   std::vector<Message> messages = half_way_round(g, topology.spec, spec.message);
   Router whole(g, spec.routing);
-  const TrafficResult before = run_traffic(g, whole, messages);
+  const TrafficOptions traffic = traffic_of(spec.routing, messages.size());
+  const TrafficResult before = run_traffic(g, whole, messages, traffic);
   Router broken(g, spec.routing);
   LossReport report;
   report.lost = take_out(g, broken, spec.loss, spec.number);
@@ -138,12 +155,13 @@ Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec) {
   }
   Router probe = broken;
   move_to_living_planes(g, probe, messages);
-  const TrafficResult after = run_traffic(g, broken, messages);
+  const TrafficResult after = run_traffic(g, broken, messages, traffic);
   compare(g, messages, before, after, report);
   report.before = Seconds(before.last);
   report.after = Seconds(after.last);
   report.share = after.last > 0 ? std::min(1.0, before.last / after.last) : 0;
   if (report.cut > 0) report.share = 0;
+  report.alone = Seconds(messages.empty() ? 0 : messages.front().bytes / port_rate(g));
   if (after.limiting_link >= 0) report.limiting_link = g.link_name(after.limiting_link);
   report.closed_form_share =
       share_after(spec.loss, {.nics_per_node = topology.spec.rails,

@@ -1,7 +1,8 @@
 // What a loss costs: the same traffic before and after a NIC, cable, plane, leaf or spine is gone.
 //
 // Traffic: every endpoint exchanges with its counterpart about half the machine away, on its own
-// rail (a step of a ring or tree across the fabric). Flows are routed anew around the loss and run;
+// rail (a step of a ring or tree across the fabric). Flows are routed anew around the loss and run,
+// whole where routes are static or hashed, sprayed in many pieces where switches adapt;
 // a message that has no way left is cut. The closed form of collective_model.h (`share_after`)
 // stands beside as a check. Wrong where the library re-plans its rings around the loss: this is the
 // time until it does.
@@ -26,6 +27,7 @@ struct LossSpec {
 
 struct LossReport {
   std::string lost;  // "leaf 0 - spine 5"
+  Seconds alone;     // what a message takes with no other on the way
   Seconds before;
   Seconds after;     // of what still arrives
   double share = 1;  // before / after: rate left to the slowest member

@@ -41,8 +41,11 @@ TEST(WhatIf, ALostSpineIsBornByAdaptiveRouting) {
       {.loss = Loss::spine, .number = 0, .routing = {.kind = catalog::RoutingKind::adaptive}});
   ASSERT_TRUE(fixed && adaptive);
   EXPECT_EQ(fixed->cut, 0);
-  EXPECT_GE(adaptive->share, fixed->share - 1e-9);
-  EXPECT_LT(adaptive->closed_form_share, 1);
+  EXPECT_NEAR(fixed->share, 0.5, 0.01);
+  // One spine of eight: the others carry 8/7 of what they did, and both forms say so.
+  EXPECT_DOUBLE_EQ(adaptive->closed_form_share, 7.0 / 8);
+  EXPECT_NEAR(adaptive->share, 7.0 / 8, 0.03);
+  EXPECT_NEAR(adaptive->before / adaptive->alone, 1, 0.03);
 }
 
 TEST(WhatIf, ALostLeafCutsItsRail) {

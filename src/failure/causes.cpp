@@ -9,9 +9,11 @@ Diagnostic unreadable(const CsvTable& table, const CsvRow& row) {
   return {.severity = Severity::error,
           .code = "failure.cause",
           .place = {table.file(), row.line, 0},
-          .what = "a cause needs a count above 0, a scope, keeps_disk and how it is seen",
+          .what = "a cause needs a group, a weight above 0, a scope, keeps_disk and how it is seen",
           .why = "the shares of the causes decide what a fault takes with it",
-          .fix = "scope: process or host; keeps_disk: yes or no; sight: health, timeout or silent"};
+          .fix =
+              "group: accelerator, software, host, network or hang; scope: process or host; "
+              "keeps_disk: yes or no; sight: health, timeout or silent"};
 }
 
 }  // namespace
@@ -21,17 +23,20 @@ Result<std::vector<FaultCause>> read_fault_causes(const CsvTable& table) {
   Diagnostics faults;
   double sum = 0;
   for (const CsvRow& row : table.rows()) {
-    const auto count = table.number(row, "count");
+    const auto weight = table.number(row, "weight");
+    const auto group = from_word<FaultGroup>(table.text(row, "group"));
     const auto scope = from_word<FaultScope>(table.text(row, "scope"));
     const auto sight = from_word<FaultSight>(table.text(row, "sight"));
     const std::string_view disk = table.text(row, "keeps_disk");
-    if (!count || !(*count > 0) || !scope || !sight || (disk != "yes" && disk != "no")) {
+    const bool weighs = weight && *weight > 0;
+    if (!weighs || !group || !scope || !sight || (disk != "yes" && disk != "no")) {
       faults.push_back(unreadable(table, row));
       continue;
     }
-    sum += *count;
+    sum += *weight;
     causes.push_back({.name = std::string(table.text(row, "cause")),
-                      .share = *count,
+                      .group = *group,
+                      .share = *weight,
                       .scope = *scope,
                       .keeps_disk = disk == "yes",
                       .sight = *sight});
@@ -39,6 +44,28 @@ Result<std::vector<FaultCause>> read_fault_causes(const CsvTable& table) {
   if (!faults.empty()) return std::unexpected(std::move(faults));
   for (FaultCause& c : causes) c.share /= sum;
   return causes;
+}
+
+std::string_view label_of(FaultGroup group) {
+  switch (group) {
+    case FaultGroup::accelerator:
+      return "accelerator and its memory";
+    case FaultGroup::software:
+      return "software and users";
+    case FaultGroup::host:
+      return "host and power";
+    case FaultGroup::network:
+      return "network";
+    case FaultGroup::hang:
+      return "hang that only a time-out finds";
+  }
+  return "";
+}
+
+double share_of(const std::vector<FaultCause>& causes, FaultGroup group) {
+  double share = 0;
+  for (const FaultCause& c : causes) share += c.group == group ? c.share : 0;
+  return share;
 }
 
 const FaultCause& cause_at(const std::vector<FaultCause>& causes, double draw) {

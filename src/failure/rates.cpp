@@ -107,39 +107,6 @@ double own_rate_factor(double observed) {
   return math::exp(kNormal90 * std::sqrt(1 / observed + kSeason * kSeason));
 }
 
-Result<std::vector<FailureCause>> read_failure_causes(const CsvTable& table) {
-  std::vector<FailureCause> causes;
-  double sum = 0;
-  for (const CsvRow& row : table.rows()) {
-    FailureCause c{.id = std::string(table.text(row, "id")),
-                   .label = std::string(table.text(row, "label")),
-                   .share = table.number(row, "share").value_or(-1),
-                   .low = table.number(row, "low").value_or(-1),
-                   .high = table.number(row, "high").value_or(-1),
-                   .source = std::string(table.text(row, "source"))};
-    if (!(0 <= c.low && c.low <= c.share && c.share <= c.high && c.high <= 1)) {
-      return fail({.code = "failure.cause",
-                   .place = {table.file(), row.line, 0},
-                   .what = "a cause needs 0 <= low <= share <= high <= 1"});
-    }
-    sum += c.share;
-    causes.push_back(std::move(c));
-  }
-  if (std::abs(sum - 1) > 1e-6) {
-    return fail({.code = "failure.cause",
-                 .place = {table.file(), 1, 0},
-                 .what = "the shares of the causes do not add up to one"});
-  }
-  return causes;
-}
-
-double share_of_cause(const std::vector<FailureCause>& all, std::string_view id) {
-  for (const FailureCause& c : all) {
-    if (c.id == id) return c.share;
-  }
-  return 0;
-}
-
 PerSecond mean_node_rate(PerSecond base, const LemonMix& mix) {
   return base * ((1 - mix.share) + mix.share * mix.multiplier);
 }

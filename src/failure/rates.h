@@ -57,19 +57,6 @@ PublishedRate published_rate(const std::vector<NodeFailureRate>& all, double nod
 // the failures it was taken from, and what moves from one season to the next. Without a count, 1.5.
 double own_rate_factor(double observed);
 
-// What interrupts a run, as shares of all interruptions.
-struct FailureCause {
-  std::string id;  // "hang"
-  std::string label;
-  double share = 0;
-  double low = 0;
-  double high = 0;
-  std::string source;
-};
-Result<std::vector<FailureCause>> read_failure_causes(const CsvTable& table);
-// 0 where there is no such cause.
-double share_of_cause(const std::vector<FailureCause>& all, std::string_view id);
-
 // A share of nodes that fail m times as often as the rest. share 0 is a uniform fleet.
 struct LemonMix {
   double share = 0;

@@ -37,7 +37,9 @@ double expected_max_normal(double n) {
 }
 
 double straggler_factor(const StepSpread& spread) {
-  const double noise = 1 + spread.deviation * expected_max_normal(spread.ranks);
+  // The integral is dear, and most reviews have no noise to weigh with it.
+  const double noise =
+      spread.deviation > 0 ? 1 + spread.deviation * expected_max_normal(spread.ranks) : 1;
   const double struck = -math::expm1(spread.ranks * math::log1p(-std::min(spread.slow_share, 1.0)));
   return noise * (1 + (spread.slow_factor - 1) * (spread.slow_share > 0 ? struck : 0));
 }

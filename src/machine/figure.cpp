@@ -16,9 +16,9 @@ std::string show_as(double value, int digits) {
 }
 
 // A rate of thousands is read more easily as a whole number with its commas than with three digits.
-std::string token_rate(double value, int digits) {
+std::string rate_text(double value, int digits) {
   const bool thousands = std::fabs(value) >= 1e3 && std::fabs(value) < 1e6;
-  return (thousands ? grouped(std::llround(value)) : count_to_brief(value, digits)) + " tokens/s";
+  return thousands ? grouped(std::llround(value)) : count_to_brief(value, digits);
 }
 
 // A millionth is nothing to a reader.
@@ -79,8 +79,8 @@ std::string show(double value, Unit unit, int digits) {
       return significant(value, digits) + "x";
     case Unit::count:
       // Whole counts are counted, not rounded: 1,016 GPUs are not 1,020.
-      return value == std::floor(value) && std::fabs(value) < 1e7
-                 ? grouped(static_cast<std::int64_t>(value))
+      return (value == std::floor(value) || std::fabs(value) >= 1e3) && std::fabs(value) < 1e7
+                 ? grouped(std::llround(value))
                  : count_to_brief(value, digits);
     case Unit::seconds:
       return show_as<Seconds>(value, digits);
@@ -103,7 +103,7 @@ std::string show(double value, Unit unit, int digits) {
     case Unit::usd_per_mtoken:
       return significant(value, digits) + " USD/Mtoken";
     case Unit::tokens_per_s:
-      return token_rate(value, digits);
+      return rate_text(value, digits) + " tokens/s";
     case Unit::grams_co2:
       return show_as<GramsCo2>(value, digits) + " CO2";
     case Unit::litres_per_min:
@@ -111,7 +111,7 @@ std::string show(double value, Unit unit, int digits) {
     case Unit::joules_per_token:
       return significant(value, digits) + " J/token";
     case Unit::per_second:
-      return significant(value, digits) + " /s";
+      return rate_text(value, digits) + " /s";
   }
   return shortest(value);
 }

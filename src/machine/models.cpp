@@ -38,8 +38,7 @@ Result<Models> read_models(std::shared_ptr<const catalog::Knowledge> knowledge) 
              faults);
   take_table(k, "calibration/node_failure_rates.csv", failure::read_node_failure_rates,
              m.failure_rates, faults);
-  take_table(k, "calibration/fault_causes.csv", failure::read_fault_causes, m.fault_causes, faults);
-  take_table(k, "calibration/failure_causes.csv", failure::read_failure_causes, m.failure_causes,
+  take_table(k, "calibration/failure_causes.csv", failure::read_fault_causes, m.fault_causes,
              faults);
   take_table(k, "calibration/dataset_kinds.csv", storage::read_dataset_kinds, m.dataset_kinds,
              faults);

@@ -28,7 +28,6 @@ struct Models {
   fabric::CollectiveParameters collectives;
   std::vector<failure::NodeFailureRate> failure_rates;
   std::vector<failure::FaultCause> fault_causes;
-  std::vector<failure::FailureCause> failure_causes;
   std::vector<storage::DatasetKind> dataset_kinds;
   std::vector<storage::StorageGuidance> storage_guidance;
   std::vector<serving::Engine> engines;

@@ -186,8 +186,10 @@ namespace {
 Networks networks_in(const design::Networks& f, const catalog::Catalog& catalog,
                      const std::vector<Fleet>& fleets, const design::Site* site) {
   Networks n{.site = site};
-  n.compute = build("compute", f.compute, catalog,
-                    compute_endpoints(f.compute, nic_of(f.compute, catalog), fleets, site));
+  Endpoints joined = compute_endpoints(f.compute, nic_of(f.compute, catalog), fleets, site);
+  // One host has nobody to talk to: its accelerators are joined inside it.
+  if (joined.nodes == 1) joined.nodes = 0;
+  n.compute = build("compute", f.compute, catalog, joined);
   const BytesPerSecond storage_rate =
       n.compute.port_rate > BytesPerSecond(0) ? n.compute.port_rate : gbits_per_s(100);
   n.storage = build("storage", f.storage, catalog,

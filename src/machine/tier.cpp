@@ -37,6 +37,8 @@ constexpr double kErrorDevice = 0.25;
 constexpr Bytes kNodeDrive = terabytes(3.84);
 // Rates of one such drive (Gen4 TLC, catalog tlc-gen4).
 constexpr const char* kNodeDevice = "tlc-gen4";
+// What a metadata service runs on: a plain server.
+constexpr const char* kMetadataServer = "cpu-2s-server";
 
 PerSecond default_creates(design::TierKind kind) {
   switch (kind) {
@@ -63,18 +65,36 @@ void fill_latency(Tier& v) {
   v.client_streams = v.tier->client_streams.value_or(kStreams);
 }
 
+storage::TierOptions sizing_of(const design::StorageTier& t) {
+  storage::TierOptions options;
+  if (t.usable) options.protection = {.data = 1, .parity = 0, .fill = *t.usable};
+  if (t.server_network) options.server.network = *t.server_network;
+  if (t.devices_per_server) options.server.devices = std::max(1, *t.devices_per_server);
+  return options;
+}
+
+// Devices as counted in the design; where it counts no servers, as many as its capacity asks for.
+double devices_of(const Tier& v) {
+  const design::StorageTier& t = *v.tier;
+  const double counted =
+      std::max(1, t.servers.value_or(1)) * std::max(1, t.devices_per_server.value_or(1));
+  if (t.servers || !t.capacity) return counted;
+  return std::max(counted, size_tier({.capacity = *t.capacity}, *v.device, sizing_of(t)).devices);
+}
+
 // Rates of the tier: as given, else servers x devices x the device's own, never above the network
 // of the servers.
 void fill_rates(Tier& v) {
   const design::StorageTier& t = *v.tier;
   const int servers = std::max(1, t.servers.value_or(1));
-  const double devices = servers * std::max(1, t.devices_per_server.value_or(1));
-  v.devices = v.device ? devices : 0;
+  const double devices = v.device ? devices_of(v) : 0;
+  v.devices = devices;
   v.rates_given = t.read.has_value() || t.write.has_value();
   if (v.device) {
     v.read = v.device->read * devices;
     v.write = v.device->write * devices;
     v.rate_basis = v.device->provenance.reference;
+    if (t.device.empty()) v.rate_basis += ", the usual one of its kind: the design names none";
   }
   if (t.server_network) {
     v.read = min(v.read, *t.server_network * servers);
@@ -98,7 +118,7 @@ void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const catalog::
   v.per_node = true;
   if (v.device == nullptr) v.device = catalog.storage_device(kNodeDevice);
   for (const Fleet& f : fleets) {
-    if (!f.node.part.local_nvme || v.device == nullptr) continue;
+    if (v.device == nullptr || f.node.part.local_nvme.value_or(Bytes(0)) <= Bytes(0)) continue;
     // A rack of many hosts lists the drives of all of them; a save is written by each to its own.
     const Bytes of_host =
         *f.node.part.local_nvme / std::max(1, f.hosts / std::max(1, f.fleet->count));
@@ -129,6 +149,13 @@ std::optional<Tier> implied_node_tier(const std::vector<Tier>& views,
   return v;
 }
 
+// Of what a device holds: an appliance sells usable capacity, drives are protected and not filled
+// up.
+double usual_share(const catalog::StorageDevice& device) {
+  constexpr double kUsable = 0.8;  // assumed
+  return storage::form_of(device) == storage::DeviceForm::appliance ? 1 : kUsable;
+}
+
 const char* usual_device(design::TierKind kind) {
   switch (kind) {
     case design::TierKind::parallel_fs:
@@ -153,13 +180,17 @@ std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catal
     const design::StorageTier& t = design.storage[i];
     Tier v{.tier = &t, .path = fmt::format("storage[{}]", i), .label = std::string(t.label())};
     v.device = t.device.empty() ? nullptr : catalog.storage_device(t.device);
+    // Nothing is said of how fast it is: as fast as what is bought for its kind.
+    const bool in_nodes = t.tier == design::Tier::node_nvme;
+    if (!in_nodes && !t.read && !t.write) v.device = device_or_usual(v, catalog);
     fill_latency(v);
     fill_rates(v);
-    if (t.tier == design::Tier::node_nvme && !v.rates_given) fill_node_drives(v, fleets, catalog);
-    v.per_node = t.tier == design::Tier::node_nvme;
+    if (in_nodes && !v.rates_given) fill_node_drives(v, fleets, catalog);
+    v.per_node = in_nodes;
     if (t.capacity) v.capacity = *t.capacity;
-    if (!t.capacity && v.device && !v.per_node) {
-      v.capacity = v.device->capacity * v.devices * t.usable.value_or(1.0);
+    // A rented tier without a bound has none.
+    if (!t.capacity && v.device && !v.per_node && (t.provider.empty() || !t.device.empty())) {
+      v.capacity = v.device->capacity * v.devices * t.usable.value_or(usual_share(*v.device));
     }
     const PerSecond per_server = t.metadata.creates.value_or(default_creates(t.kind));
     v.creates = per_server * std::max(1, t.metadata.servers.value_or(1));
@@ -186,6 +217,11 @@ void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& meas
   }
 }
 
+bool stands_in(const Tier& tier, const Fleet& fleet) {
+  return !tier.per_node || tier.rates_given || tier.measured ||
+         fleet.node.part.local_nvme.value_or(Bytes(0)) > Bytes(0);
+}
+
 const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label) {
   for (const Tier& v : tiers) {
     if (v.label == label) return &v;
@@ -204,10 +240,6 @@ std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog
   const catalog::StorageDevice* device = device_or_usual(tier, catalog);
   if (device == nullptr) return std::nullopt;
   const design::StorageTier& t = *tier.tier;
-  storage::TierOptions options;
-  if (t.usable) options.protection = {.data = 1, .parity = 0, .fill = *t.usable};
-  if (t.server_network) options.server.network = *t.server_network;
-  if (t.devices_per_server) options.server.devices = std::max(1, *t.devices_per_server);
   // Only what the design asks for: what follows from its devices is bought with them.
   const bool counted = t.servers.has_value() && tier.device != nullptr;
   const storage::TierSize size =
@@ -215,7 +247,7 @@ std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog
                  .read = t.read.value_or(BytesPerSecond(0)),
                  .write = t.write.value_or(BytesPerSecond(0)),
                  .requests = PerSecond(0)},
-                *device, options);
+                *device, sizing_of(t));
   TierPurchase p{.device = device, .limit = size.limit};
   p.devices = std::max(tier.devices, size.devices);
   const storage::OwnTerms terms;
@@ -227,9 +259,20 @@ std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog
   return p;
 }
 
+MetadataServers metadata_of(const Tier& tier, const catalog::Catalog& catalog) {
+  const catalog::StorageDevice* device = device_or_usual(tier, catalog);
+  const bool owned = !tier.per_node && tier.tier->provider.empty();
+  if (!owned || device == nullptr || !tier.tier->metadata.servers) return {};
+  if (storage::form_of(*device) == storage::DeviceForm::appliance) return {};
+  return {.part = catalog.node(kMetadataServer), .count = *tier.tier->metadata.servers};
+}
+
 Watts tier_power(const Tier& tier, const catalog::Catalog& catalog) {
   const auto bought = purchase_of(tier, catalog);
-  return bought ? bought->power * bought->devices : Watts(0);
+  const MetadataServers names = metadata_of(tier, catalog);
+  const Watts drives = bought ? bought->power * bought->devices : Watts(0);
+  if (names.part == nullptr) return drives;
+  return drives + names.part->typical_train_power.value_or(Watts(0)) * names.count;
 }
 
 }  // namespace orrery::machine

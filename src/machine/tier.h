@@ -57,6 +57,9 @@ std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catal
 // Of measurements of one tier the last counts; those of tiers that are not here are left out.
 void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured);
 const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label);
+// Whether the fleet's nodes have it: false for a tier of drives in the nodes where theirs have
+// none.
+bool stands_in(const Tier& tier, const Fleet& fleet);
 
 // The device a tier is made of: its own, or the usual one of its kind where the design names none.
 const catalog::StorageDevice* device_or_usual(const Tier& tier, const catalog::Catalog& catalog);
@@ -73,6 +76,13 @@ struct TierPurchase {
 };
 // nullopt where the catalog has no device for it.
 std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog& catalog);
+// Servers of its own that answer for names; none where the design counts none, and none beside an
+// appliance, which brings its own. An object store's gateways run on the servers of its drives.
+struct MetadataServers {
+  const catalog::Node* part = nullptr;
+  int count = 0;
+};
+MetadataServers metadata_of(const Tier& tier, const catalog::Catalog& catalog);
 // Typical draw of a tier's servers.
 Watts tier_power(const Tier& tier, const catalog::Catalog& catalog);
 

@@ -3,6 +3,7 @@
 
 #include "design/names.h"
 #include "machine/train_job.h"
+#include "workload/model_math.h"
 
 namespace orrery::machine {
 namespace {
@@ -20,6 +21,34 @@ constexpr Seconds kMilestone = weeks(1);
 // How long a versioned tier keeps what was deleted: assumed.
 constexpr Seconds kVersionsKept = weeks(1);
 constexpr double kAdamBytes = 14;
+constexpr double kHalfBytes = 2;
+
+bool has_target(const design::Lora& lora, std::string_view target) {
+  return std::ranges::find(lora.targets, target) != lora.targets.end();
+}
+
+// Numbers in the adapters: rank x (rows + columns) of every product that has one.
+double adapter_parameters(const catalog::ModelShape& m, const design::Lora& lora) {
+  const double queries = m.heads * m.head_dim;
+  const double keys = m.kv_heads * m.head_dim;
+  double sides = 0;  // rows and columns of all products, of all layers
+  if (has_target(lora, "qkv")) {
+    sides += m.attention_layers() * (3 * m.hidden + queries + 2 * keys);
+  }
+  if (has_target(lora, "o")) sides += m.attention_layers() * (queries + m.hidden);
+  if (has_target(lora, "mlp")) {
+    const double products = m.gated_mlp ? 3 : 2;
+    sides += workload::dense_layer_count(m) * products * (m.hidden + m.ffn);
+    sides += workload::moe_layer_count(m) * m.experts * products * (m.hidden + m.expert_ffn);
+  }
+  return lora.rank * sides;
+}
+
+// Adapters are saved alone: what they stand beside stays as it was.
+double saved_parameters(const TrainJob& job) {
+  return job.train->lora && job.model ? adapter_parameters(*job.model, *job.train->lora)
+                                      : job.parameters;
+}
 
 storage::StateBytes saved_state(const TrainJob& job) {
   const double given = job.train->checkpoint->bytes_per_param.value_or(kAdamBytes);
@@ -57,7 +86,8 @@ void find_tiers(SavePlan& v, const design::Checkpoint& wanted, const Fleet& flee
                 const Machine& m) {
   for (const std::string& label : wanted.to) {
     const Tier* tier = find_tier(m.tiers, label);
-    if (tier == nullptr || !m.crossing_to(fleet, *tier).leads_there()) continue;
+    if (tier == nullptr || !stands_in(*tier, fleet)) continue;
+    if (!m.crossing_to(fleet, *tier).leads_there()) continue;
     if (v.first == nullptr) v.first = tier;
     if (v.safe == nullptr && tier->durable()) v.safe = tier;
   }
@@ -65,8 +95,10 @@ void find_tiers(SavePlan& v, const design::Checkpoint& wanted, const Fleet& flee
 
 void fill_restore(SavePlan& v, const TrainJob& job, const Machine& m) {
   const Tier& from = v.safe ? *v.safe : *v.first;
-  const storage::RestoreLoad load =
-      restore_load(job.parameters, saved_state(job), {.save = layout_of(job)});
+  // A restart reads the frozen weights, beside which adapters are little.
+  const storage::StateBytes state =
+      job.train->lora ? storage::StateBytes{.weight = kHalfBytes} : saved_state(job);
+  const storage::RestoreLoad load = restore_load(job.parameters, state, {.save = layout_of(job)});
   storage::ReadPath path;
   if (from.per_node) {
     path.node = from.read;
@@ -151,7 +183,7 @@ void fill_checkpoint(TrainJob& job, const Machine& m) {
   find_tiers(v, wanted, *job.fleet, m);
   if (v.first == nullptr) return;  // a rule says so
   v.async = wanted.mode == design::CheckpointMode::async;
-  v.load = save_load(job.parameters, saved_state(job), layout_of(job));
+  v.load = save_load(saved_parameters(job), saved_state(job), layout_of(job));
   v.size = v.load.total;
   v.files = wanted.files ? *wanted.files : v.load.writers;
   v.write = write_time(v.load, v.files, write_path(*v.first, *job.fleet, m));

@@ -5,6 +5,7 @@
 
 #include "base/math.h"
 #include "base/probability.h"
+#include "failure/causes.h"
 #include "failure/rates.h"
 #include "failure/spares.h"
 #include "failure/straggler.h"
@@ -45,8 +46,8 @@ void fill_rates(FailurePlan& f, const FailureSource& source) {
 // Nodes go to repair for their hardware, not for software or users, and on how often published
 // fleets agree far better than on interruptions: the geometric mean of those that counted it.
 PerSecond repair_rate(const FailureSource& source, const Fleet& fleet, const Models& models) {
-  const double soft = share_of_cause(models.failure_causes, "software") +
-                      share_of_cause(models.failure_causes, "hang");
+  const double soft = share_of(models.fault_causes, failure::FaultGroup::software) +
+                      share_of(models.fault_causes, failure::FaultGroup::hang);
   const PerSecond broken = (source.rate - source.spot) * (1 - soft);
   if (source.own) return broken;
   double logs = 0;
@@ -90,7 +91,7 @@ void fill_failure(TrainJob& job, const Machine& m, const FleetBook& book) {
   fill_rates(f, source);
   f.mtbf = failure::job_mtbf(job.hosts, f.node_rate);
   const design::Recovery& r = m.design().scheduler.recovery;
-  const double hangs = share_of_cause(m.models().failure_causes, "hang");
+  const double hangs = share_of(m.models().fault_causes, failure::FaultGroup::hang);
   const Seconds noticed = r.detect.value_or(kDetect);
   // A mean that the design gives has the hangs in it, unless it says when those end.
   const Seconds hang = r.hang_timeout.value_or(r.detect ? noticed : kHangTimeout);

@@ -105,7 +105,8 @@ void fill_feed(TrainJob& job, const Machine& m) {
   feed.decode = data.decode.value_or(kind && !text ? kind->decode : Seconds(0));
   const Bytes size = dataset_size(*job.train, feed.sample);
   feed.tier = source_tier(job, m, size);
-  if (feed.tier == nullptr || !m.crossing_to(*job.fleet, *feed.tier).leads_there()) return;
+  if (feed.tier == nullptr || !stands_in(*feed.tier, *job.fleet)) return;
+  if (!m.crossing_to(*job.fleet, *feed.tier).leads_there()) return;
   feed.known = true;
   feed.object = data.format == design::DataFormat::files ? feed.sample
                                                          : data.shard_size.value_or(kDefaultShard);

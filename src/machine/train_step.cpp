@@ -34,6 +34,11 @@ TrainingQuery query_for(const TrainJob& job, const Machine& m) {
   q.layout = wish_for(*job.train);
   q.precision = workload::modelled(job.train->precision);
   q.task = job.train->lora ? training::TrainingTask::lora : training::TrainingTask::pretrain;
+  if (job.train->lora) {
+    q.recipe.lora_rank = job.train->lora->rank;
+    const std::vector<std::string>& targets = job.train->lora->targets;
+    q.recipe.lora_on_mlp = std::ranges::find(targets, "mlp") != targets.end();
+  }
   q.oversubscription = wiring.oversubscription;
   q.network = wiring.network;
   q.power_limit = fleet.fleet->power_cap.value_or(Watts(0));

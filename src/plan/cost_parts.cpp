@@ -65,6 +65,19 @@ std::optional<catalog::BillLine> tier_line(const machine::Tier& t,
   return line;
 }
 
+std::optional<catalog::BillLine> metadata_line(const machine::Tier& t,
+                                               const catalog::Catalog& catalog) {
+  const machine::MetadataServers names = metadata_of(t, catalog);
+  if (names.part == nullptr || names.count <= 0) return std::nullopt;
+  return catalog::BillLine{.section = "storage",
+                           .item = t.label + " metadata",
+                           .part_id = names.part->id,
+                           .count = static_cast<double>(names.count),
+                           .unit_price = names.part->price,
+                           .unit_power = names.part->typical_train_power.value_or(Watts(0)),
+                           .reference = names.part->provenance.reference};
+}
+
 std::vector<TierRent> rents_of_tiers(const std::vector<machine::Tier>& tiers,
                                      const std::vector<Bytes>& used,
                                      const catalog::Catalog& catalog) {

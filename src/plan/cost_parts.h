@@ -12,6 +12,9 @@ catalog::BillLine fleet_line(const machine::Fleet& fleet);
 // nullopt for a rented tier and for drives that come with their nodes.
 std::optional<catalog::BillLine> tier_line(const machine::Tier& tier,
                                            const catalog::Catalog& catalog);
+// Servers of a tier's metadata service; nullopt where it has none of its own.
+std::optional<catalog::BillLine> metadata_line(const machine::Tier& tier,
+                                               const catalog::Catalog& catalog);
 // `used` has an entry a tier.
 std::vector<TierRent> rents_of_tiers(const std::vector<machine::Tier>& tiers,
                                      const std::vector<Bytes>& used,

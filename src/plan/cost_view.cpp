@@ -29,6 +29,7 @@ void add_bills(CostView& v, const CostContext& c) {
   }
   for (const machine::Tier& t : c.machine.tiers) {
     if (auto line = tier_line(t, c.machine.catalog())) v.bill.lines.push_back(std::move(*line));
+    if (auto line = metadata_line(t, c.machine.catalog())) v.bill.lines.push_back(std::move(*line));
   }
   const catalog::PriceRange price = v.bill.price();
   const Usd middle = price.middle();
@@ -47,14 +48,22 @@ double mean_goodput(const std::vector<TrainView>& trains) {
   return mean.value_or(1);
 }
 
+bool has_accelerators(const CostContext& c) {
+  return std::ranges::any_of(c.machine.fleets,
+                             [](const machine::Fleet& f) { return f.accelerators > 0; });
+}
+
 // Share of the machines in service that workloads need, over the year; all of them where the design
 // has no workload to say otherwise.
 double use_of(const CostContext& c) {
   if (c.machine.design().workloads.empty()) return 1;
+  const bool accelerated = has_accelerators(c);
   double needed = 0;
   double bought = 0;
   for (std::size_t i = 0; i < c.machine.fleets.size(); ++i) {
-    const double units = machine::units_per_node(c.machine.fleets[i]);
+    const machine::Fleet& f = c.machine.fleets[i];
+    if (accelerated && f.accelerators == 0) continue;
+    const double units = machine::units_per_node(f);
     needed += c.ledger.fleets[i].used() * units;
     bought += c.ledger.fleets[i].count * units;
   }
@@ -87,11 +96,15 @@ Tariff tariff_of(const CostContext& c, const SiteView* site) {
 
 void fill_owned(CostView& v, const CostContext& c) {
   double owned = 0;
+  double hosts = 0;
   for (const machine::Fleet& f : c.machine.fleets) {
-    // A server without accelerators counts as one unit, so that CPU fleets have a price per hour
-    // too.
-    if (!f.rented()) owned += f.accelerators > 0 ? f.accelerators : f.hosts;
+    if (f.rented()) continue;
+    owned += f.accelerators;
+    hosts += f.hosts;
   }
+  // Servers alone are counted themselves, so that CPU fleets have a price per hour too; beside
+  // accelerators they are part of what an accelerator-hour costs.
+  if (owned == 0) owned = hosts;
   if (owned == 0) return;
   Watts mean;
   Watts nameplate;
@@ -162,6 +175,23 @@ RentedFleet rent_of(const machine::Fleet& f, const CostView& v, const CostContex
   return r;
 }
 
+// What leaves a rented tier in a year: samples that runs outside its provider read, less what a
+// cache holds. Inside a provider reading is free, and so is writing from anywhere.
+Usd egress_of_tier(const machine::Tier& tier, const CostContext& c) {
+  Bytes leaving;
+  for (const TrainView& t : c.trains) {
+    if (!t.feasible() || !t.feed.known || t.feed.tier != &tier) continue;
+    if (t.fleet->rented() && t.fleet->fleet->rent->provider == tier.tier->provider) continue;
+    double share = 0;
+    for (const machine::Booking& b : c.ledger.fleets[c.machine.index_of(*t.fleet)].bookings) {
+      if (b.workload == t.workload) share = std::min(1.0, b.share);
+    }
+    leaving += t.feed.wanted * years(1) * (share * t.goodput * (1 - t.feed.hit_rate));
+  }
+  if (tier.tier->egress_price) return leaving * *tier.tier->egress_price;
+  return egress_cost(leaving / 12, cost::aws_egress_steps()) * 12;
+}
+
 void fill_runs(CostView& v, const CostContext& c) {
   for (const TrainView& t : c.trains) {
     if (!t.feasible() || t.run_time <= Seconds(0)) continue;
@@ -202,11 +232,13 @@ CostView view_cost(const CostContext& c) {
   v.utilisation = c.machine.design().economics.utilisation.value_or(v.utilisation);
   v.use = use_of(c);
   fill_owned(v, c);
+  v.in_nodes = !has_accelerators(c);
   for (const machine::Fleet& f : c.machine.fleets) {
-    v.accelerators += f.accelerators > 0 ? f.accelerators : f.hosts;
+    v.accelerators += v.in_nodes ? f.hosts : f.accelerators;
     if (f.rented()) v.rented.push_back(rent_of(f, v, c));
   }
   v.tier_rents = rents_of_tiers(c.machine.tiers, c.used, c.machine.catalog());
+  for (TierRent& t : v.tier_rents) t.egress_per_year = egress_of_tier(*t.tier, c);
   v.egress_per_year = egress_of(c.machine.design(), c.machine.catalog());
 
   for (const design::WanLink& line : c.machine.design().fabric.wan) {
@@ -214,7 +246,7 @@ CostView view_cost(const CostContext& c) {
   }
   v.annual = (v.owned ? v.owned->annual : Usd(0)) + v.egress_per_year + v.wan_per_year;
   for (const RentedFleet& r : v.rented) v.annual += r.per_year;
-  for (const TierRent& t : v.tier_rents) v.annual += t.per_year + t.requests_per_year;
+  for (const TierRent& t : v.tier_rents) v.annual += t.total();
   const double useful_hours = v.accelerators * 8760 * v.use * v.utilisation * v.goodput;
   v.per_useful_hour = useful_hours > 0 ? v.annual / hours(useful_hours) : UsdPerSecond(0);
   fill_runs(v, c);

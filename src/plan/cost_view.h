@@ -28,7 +28,10 @@ struct TierRent {
   const machine::Tier* tier = nullptr;
   Usd per_year;
   Usd requests_per_year;
+  Usd egress_per_year;  // what runs elsewhere read of it
   std::string reference;
+
+  Usd total() const { return per_year + requests_per_year + egress_per_year; }
 };
 
 struct RunCost {
@@ -47,7 +50,8 @@ struct CostView {
   Usd egress_per_year;
   Usd wan_per_year;          // lines between sites
   Usd annual;                // owned, rented and fees
-  double accelerators = 0;   // owned and rented
+  double accelerators = 0;   // owned and rented; nodes where the design has none
+  bool in_nodes = false;     // the latter
   double goodput = 1;        // of the accelerators that train, weighted; 1 where none does
   double utilisation = 0.9;  // of the booked hours, those in which somebody computes
   double use = 1;            // of the bought hours, those that some workload needs: the ledger's

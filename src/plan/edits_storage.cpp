@@ -55,11 +55,12 @@ bool is_word(const std::string& text) {
   return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == std::string::npos;
 }
 
-// `times` as many servers as the tier has.
-Edit edit_servers(const machine::Tier& tier, double times) {
-  const double servers = std::max(1, tier.tier->servers.value_or(1)) * times;
-  return {tier.path + ".servers",
-          std::to_string(static_cast<int>(std::ceil(std::min(servers, 1e6))))};
+// `times` as many servers as the tier has; none where nobody would build so many.
+std::optional<Edit> edit_servers(const machine::Tier& tier, double times) {
+  constexpr double kMostServers = 10'000;
+  const double servers = std::ceil(std::max(1, tier.tier->servers.value_or(1)) * times);
+  if (!(servers <= kMostServers)) return std::nullopt;
+  return Edit{tier.path + ".servers", std::to_string(static_cast<int>(servers))};
 }
 
 bool is_cached(const Review& r, const machine::Tier& tier) {

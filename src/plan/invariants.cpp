@@ -218,7 +218,7 @@ class Check {
     const CostView& c = r_.cost;
     Usd sum = (c.owned ? c.owned->annual : Usd(0)) + c.egress_per_year + c.wan_per_year;
     for (const RentedFleet& f : c.rented) sum += f.per_year;
-    for (const TierRent& t : c.tier_rents) sum += t.per_year + t.requests_per_year;
+    for (const TierRent& t : c.tier_rents) sum += t.total();
     if (std::fabs((sum - c.annual).base()) > kSlack * std::fabs(sum.base()) + 1e-9) {
       broken("the year's cost is not the sum of its items");
     }

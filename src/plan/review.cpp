@@ -17,6 +17,13 @@
 namespace orrery::plan {
 namespace {
 
+// Debug builds check every verdict; an optimised one has a keystroke to answer.
+#ifdef __OPTIMIZE__
+constexpr bool kInsists = false;
+#else
+constexpr bool kInsists = true;
+#endif
+
 // What data sets, kept checkpoints and event streams occupy on each tier.
 std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<TrainView>& trains) {
   std::vector<Bytes> used(m.tiers.size());
@@ -125,7 +132,7 @@ Verdict verdict_of(const Review& r, ReviewOptions options) {
   v.coarse = coarse_layers(r);
   if (options.spends) v.spends = best_spends(r);
   v.summary = summary_of(v);
-  assert(!options.insist || broken_invariants(r, v).empty());
+  assert(!(kInsists && options.insist) || broken_invariants(r, v).empty());
   return v;
 }
 

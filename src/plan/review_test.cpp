@@ -201,7 +201,7 @@ TEST(cost, parts_of_the_year_add_up_and_the_useful_hour_follows) {
       for (const cost::CostItem& i : c.owned->items) sum += i.per_year.base();
     }
     for (const RentedFleet& f : c.rented) sum += f.per_year.base();
-    for (const TierRent& t : c.tier_rents) sum += (t.per_year + t.requests_per_year).base();
+    for (const TierRent& t : c.tier_rents) sum += t.total().base();
     EXPECT_NEAR(c.annual.base(), sum, 1e-6 * sum) << name;
     EXPECT_NEAR(c.per_useful_hour.base() * 3600,
                 sum / (c.accelerators * 8760 * c.use * c.utilisation * c.goodput), 1e-6)

@@ -156,6 +156,47 @@ void check_partitions(const Review& r, const Rule& rule, std::vector<Finding>& o
   }
 }
 
+bool all_runs(const Review& r) {
+  return std::ranges::all_of(r.trains, &TrainView::feasible) &&
+         std::ranges::all_of(r.serves, &ServeView::feasible);
+}
+
+// Of the accelerators' hours, those that workloads hold: what of them they need is another rule's.
+double held_share(const Review& r) {
+  double held = 0;
+  double bought = 0;
+  for (const machine::Fleet& fleet : r.fleets()) {
+    if (fleet.accelerators == 0) continue;
+    const machine::FleetBook& book = r.book_of(fleet);
+    double nodes = 0;
+    for (const machine::Booking& b : book.bookings) nodes += b.nodes * std::min(1.0, b.share);
+    const double units = machine::units_per_node(fleet);
+    held += std::min<double>(nodes, book.count) * units;
+    bought += book.count * units;
+  }
+  return bought > 0 ? held / bought : 0;
+}
+
+// Machines that are bought and used so little that renting their hours is cheaper, whatever rent.
+void check_renting(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  const CostView& c = r.cost;
+  if (!c.owned || !c.market || c.in_nodes || r.design().workloads.empty() || !all_runs(r)) return;
+  const double use = held_share(r) * c.utilisation;
+  if (use >= c.break_even_low) return;
+  const Usd rented = c.market->median * years(1) * (c.accelerators * use);
+  Finding f = finding_at(r, rule, r.fleets().front().path);
+  f.what = fmt::format(
+      "Of the hours that this design buys it uses {}; owning is cheaper than renting above {} at "
+      "the earliest.",
+      show(use, machine::Unit::ratio), show(c.break_even_low, machine::Unit::ratio));
+  f.why =
+      fmt::format("The hours that it uses cost {} on demand at list prices; owned they cost {}.",
+                  show(rented.base(), machine::Unit::usd_per_year),
+                  show(c.annual.base(), machine::Unit::usd_per_year));
+  f.fix = "Rent them, buy fewer machines, or share them with more work.";
+  out.push_back(std::move(f));
+}
+
 constexpr Rule kLedgerRules[] = {
     {"cluster.nodes", machine::Layer::cluster, Severity::error,
      "a fleet has the nodes that its workloads hold", "the workloads' own terms and needs",
@@ -165,6 +206,8 @@ constexpr Rule kLedgerRules[] = {
      "docs/models/cluster.md", check_replicas},
     {"cluster.idle-nodes", machine::Layer::cluster, Severity::note,
      "the nodes in service are somebody's", "docs/models/cluster.md", check_idle},
+    {"cost.renting", machine::Layer::cost, Severity::note,
+     "what is bought is used enough to be worth owning", "docs/models/ownership.md", check_renting},
     {"cluster.partitions", machine::Layer::cluster, Severity::warning, "a fleet has one scheduler",
      "docs/models/cluster.md", check_partitions},
 };

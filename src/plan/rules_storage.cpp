@@ -15,6 +15,8 @@ namespace {
 
 // A rate that just keeps up falls behind at the first hitch.
 constexpr double kAhead = 1.1;
+// What a DGX has: eight drives of 3.84 TB.
+constexpr Bytes kNodeDrives = terabytes(30);
 
 std::string_view architecture_of(const machine::Fleet& fleet) {
   if (fleet.accelerator() == nullptr) return {};
@@ -209,6 +211,29 @@ void check_local_only(const Review& r, const Rule& rule, std::vector<Finding>& o
   }
 }
 
+// Drives in the nodes that a run counts on and its nodes do not have.
+void check_node_drives(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const TrainView& t : r.trains) {
+    if (t.fleet == nullptr) continue;
+    std::vector<std::string> named;
+    if (t.train->checkpoint) named = t.train->checkpoint->to;
+    if (!t.train->dataset.tier.empty()) named.push_back(t.train->dataset.tier);
+    for (const std::string& label : named) {
+      const machine::Tier* tier = find_tier(r.tiers(), label);
+      if (tier == nullptr || stands_in(*tier, *t.fleet)) continue;
+      Finding f = finding_at(r, rule, t.path);
+      f.what = fmt::format("'{}' counts on tier '{}', and the nodes of fleet '{}' have no drives.",
+                           t.label, label, t.fleet->fleet->name);
+      f.why = "What is on no drive is neither saved nor read; the review leaves it out.";
+      f.fix = fmt::format("Buy drives for the nodes, {} in each, or name a shared tier.",
+                          at_least(kNodeDrives));
+      f.edit = Edit{t.fleet->path + ".custom.local_nvme", at_least(kNodeDrives)};
+      out.push_back(std::move(f));
+      break;
+    }
+  }
+}
+
 void check_targets(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const TrainView& t : r.trains) {
     if (!t.feasible()) continue;
@@ -304,6 +329,8 @@ constexpr Rule kStorageRules[] = {
     {"storage.local-only", machine::Layer::storage, Severity::error,
      "some copy of a checkpoint outlives the node that wrote it", "docs/models/checkpoint.md",
      check_local_only},
+    {"storage.node-drives", machine::Layer::storage, Severity::error,
+     "what is kept in the nodes has drives there", "docs/models/storage.md", check_node_drives},
     {"storage.checkpoint-target", machine::Layer::storage, Severity::error,
      "a long run is saved somewhere", "docs/models/failure.md", check_targets},
     {"storage.capacity", machine::Layer::storage, Severity::error,

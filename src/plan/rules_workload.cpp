@@ -80,7 +80,8 @@ void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out)
 void check_availability(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const ServeView& v : r.serves) {
     const auto& wanted = v.workload->terms.availability;
-    if (!v.feasible() || !wanted || v.availability >= *wanted) continue;
+    // Too few for the peak is the business of serving.capacity.
+    if (!v.feasible() || !wanted || v.availability >= *wanted || v.availability <= 0) continue;
     Finding f = finding_at(r, rule, v.path + ".availability");
     f.what = fmt::format("'{}' has enough replicas {} of the time; {} is asked for.", v.label,
                          show(v.availability, machine::Unit::ratio, 5),

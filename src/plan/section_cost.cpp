@@ -82,7 +82,7 @@ void add_market(machine::Section& s, const CostView& c) {
   if (c.break_even <= 0) return;
   s.figures.push_back(
       {.id = "break_even",
-       .label = "use above which owning is cheaper than a contract",
+       .label = "use above which owning is cheaper than a contract; above 100 %: never",
        .unit = machine::Unit::ratio,
        .estimate = {c.break_even, c.break_even_low, c.break_even_high, Basis::derived,
                     "docs/models/ownership.md"},
@@ -95,8 +95,8 @@ void add_market(machine::Section& s, const CostView& c) {
        .label = "use that this design makes of what it buys",
        .unit = machine::Unit::ratio,
        .estimate = exact(c.use * c.utilisation, Basis::derived, "docs/models/cluster.md"),
-       .formula = fmt::format("needed {} x in use {}", significant(c.use, 3),
-                              significant(c.utilisation, 3))});
+       .formula = fmt::format("needed {} x in use {}", show(c.use, machine::Unit::ratio),
+                              show(c.utilisation, machine::Unit::ratio))});
 }
 
 std::string limit_of(const CostView& c) {
@@ -147,15 +147,17 @@ std::vector<machine::Section> cost_sections(const Review& review) {
                        .unit = machine::Unit::usd_per_year,
                        .estimate = money(running.base()),
                        .formula = "power, hall, people, repair, rents and fees"});
-  s.figures.push_back({.id = "useful_hour",
-                       .label = "cost of a useful accelerator-hour",
-                       .unit = machine::Unit::usd_per_hour,
-                       .estimate = money(c.per_useful_hour.base() * 3600),
-                       .formula = fmt::format(
-                           "{} / ({} accelerators x 8760 h x needed {} x in use {} x goodput {})",
-                           show(c.annual.base(), machine::Unit::usd_per_year),
-                           grouped(std::llround(c.accelerators)), significant(c.use, 3),
-                           significant(c.utilisation, 3), significant(c.goodput, 4))});
+  s.figures.push_back(
+      {.id = "useful_hour",
+       .label = c.in_nodes ? "cost of a useful node-hour" : "cost of a useful accelerator-hour",
+       .unit = machine::Unit::usd_per_hour,
+       .estimate = money(c.per_useful_hour.base() * 3600),
+       .formula =
+           fmt::format("{} / ({} {} x 8760 h x needed {} x in use {} x goodput {})",
+                       show(c.annual.base(), machine::Unit::usd_per_year),
+                       grouped(std::llround(c.accelerators)), c.in_nodes ? "nodes" : "accelerators",
+                       show(c.use, machine::Unit::ratio), show(c.utilisation, machine::Unit::ratio),
+                       show(c.goodput, machine::Unit::ratio, 4))});
   if (c.owned) {
     s.figures.push_back(
         {.id = "electricity_share",

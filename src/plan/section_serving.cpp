@@ -1,6 +1,9 @@
 // Sections of services: fit, speed, replicas, what a token costs.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/text.h"
 #include "base/units.h"
 #include "plan/sections.h"
@@ -37,12 +40,20 @@ void add_speed(machine::Section& s, const ServeView& v) {
                           : ""});
 }
 
+// Replicas are bought whole, at either end of the interval too.
+Estimate whole_replicas(const ServeView& v) {
+  Estimate e = within(v.replicas_needed, v.error, v.error, v.basis, v.reference);
+  e.low = std::min(e.value, std::ceil(e.low));
+  e.high = std::ceil(e.high);
+  return e;
+}
+
 void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
   s.figures.push_back(
       {.id = "replicas_needed",
        .label = "replicas needed at peak",
        .unit = machine::Unit::count,
-       .estimate = within(v.replicas_needed, v.error, v.error, v.basis, v.reference),
+       .estimate = whole_replicas(v),
        .formula = fmt::format("{} a second at peak / ({} x 0.8)", significant(v.peak.base(), 3),
                               significant(v.capacity_per_replica.base(), 3))});
   s.figures.push_back(

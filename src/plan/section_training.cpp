@@ -7,6 +7,7 @@
 #include "base/math.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "failure/causes.h"
 #include "plan/sections.h"
 
 namespace orrery::plan {
@@ -147,6 +148,9 @@ void add_checkpoint_times(machine::Section& s, const machine::SavePlan& k) {
                                       k.interval_limit == failure::IntervalLimit::drain
                                           ? ", not before the drain ends"
                                           : ""));
+  // What the author wrote is so, and needs no interval.
+  if (k.interval_given)
+    s.figures.back().estimate = exact(k.interval.base(), Basis::given, "the design");
   time("restore_time", "time to read it back", k.restore.total,
        fmt::format("max(servers {}, node network {})", brief(k.restore.server),
                    brief(k.restore.network)));
@@ -224,7 +228,7 @@ std::string restart_formula(const TrainView& v) {
 
 // Of the run as a whole, by cause. The count itself scatters as a Poisson does, beside its rate.
 machine::Figure interruptions_figure(const TrainView& v,
-                                     const std::vector<failure::FailureCause>& causes) {
+                                     const std::vector<failure::FaultCause>& causes) {
   const machine::FailurePlan& f = v.failure;
   const double count = v.run_time / f.mtbf;
   const double scatter = 1.2816 / std::sqrt(std::max(1.0, count));
@@ -239,17 +243,19 @@ machine::Figure interruptions_figure(const TrainView& v,
                                       .basis = Basis::paper,
                                       .reference = f.rate_reference},
                          .formula = fmt::format("{} / {}", brief(v.run_time), brief(f.mtbf))};
-  for (const failure::FailureCause& c : causes) {
-    figure.inputs.push_back({c.label, significant(count * c.share, 3), c.source});
+  for (const Word<failure::FaultGroup>& group : failure::kFaultGroupWords) {
+    figure.inputs.push_back({std::string(label_of(group.value)),
+                             significant(count * share_of(causes, group.value), 3),
+                             "data/calibration/failure_causes.csv"});
   }
   return figure;
 }
 
 machine::Section failure_section(const TrainView& v,
-                                 const std::vector<failure::FailureCause>& causes) {
+                                 const std::vector<failure::FaultCause>& causes) {
   const machine::FailurePlan& f = v.failure;
   machine::Section s{.layer = machine::Layer::failure, .name = v.label};
-  s.summary = fmt::format("{} hosts, {} spare", grouped(v.hosts), f.spares);
+  s.summary = fmt::format("{}, {} more that can take over", how_many(v.hosts, "host"), f.spares);
   const double mtbf = f.mtbf.base();
   const double widest = f.rate_low > 0 ? f.rate_low : 1;
   s.figures.push_back(
@@ -311,7 +317,7 @@ std::vector<machine::Section> training_sections(const Review& review) {
     if (!v.feasible()) continue;
     if (v.feed.known) sections.push_back(feed_section(v));
     if (v.checkpoint) sections.push_back(checkpoint_section(v));
-    sections.push_back(failure_section(v, review.models().failure_causes));
+    sections.push_back(failure_section(v, review.models().fault_causes));
   }
   return sections;
 }

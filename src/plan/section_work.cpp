@@ -125,7 +125,7 @@ machine::Section book_section(const Review& r, const machine::Fleet& fleet) {
   const machine::FleetBook& book = r.book_of(fleet);
   machine::Section s{.layer = machine::Layer::cluster, .name = fleet.fleet->name + " fleet"};
   s.summary =
-      fmt::format("{} nodes in service, {} spare", grouped(book.count), fleet.fleet->spares);
+      fmt::format("{} in service, {} spare", how_many(book.count, "node"), fleet.fleet->spares);
   const auto count = [&](std::string id, std::string label, double nodes, std::string formula) {
     s.figures.push_back({.id = std::move(id),
                          .label = std::move(label),
@@ -158,7 +158,7 @@ machine::Section book_section(const Review& r, const machine::Fleet& fleet) {
 }
 
 machine::Section mig_section(const MigView& v) {
-  machine::Section s{.layer = machine::Layer::cluster, .name = v.fleet->fleet->name + " slices"};
+  machine::Section s{.layer = machine::Layer::cluster, .name = "slices of " + v.fleet->fleet->name};
   s.figures.push_back({.id = "stranded",
                        .label = "compute slices that no wanted profile can use",
                        .unit = machine::Unit::ratio,

@@ -1,12 +1,20 @@
 // The stages told as sections of the verdict: figures with their interval, origin and arithmetic.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "plan/stages.h"
 #include "plan/verdict.h"
 
 namespace orrery::plan {
+
+// "1 node", "127 nodes".
+inline std::string how_many(std::int64_t n, const char* noun) {
+  return grouped(n) + " " + noun + (n == 1 ? "" : "s");
+}
 
 std::vector<machine::Section> compute_sections(const Review& review);
 std::vector<machine::Section> training_sections(

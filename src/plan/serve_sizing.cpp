@@ -18,6 +18,8 @@ double availability_at(const ServeView& v, double replicas, PerSecond host_rate)
   const double devices = replicas * v.devices_per_replica;
   const double hosts = std::max(1.0, devices / std::max(1, v.fleet->accelerators_per_host));
   const double replicas_per_host = replicas / hosts;
+  // Too few for the peak before anything fails: never enough.
+  if (replicas < v.replicas_needed * kReplicaLoad - kRounding) return 0;
   const double hosts_down = hosts * (host_rate * kReplicaBack);
   // A host takes all its replicas with it; the service holds while the rest carries the peak.
   const double spare_hosts =

@@ -157,6 +157,30 @@ void fill_point(ServeView& v, const serving::ServingPoint& p) {
   v.output_tokens_per_s = v.rate.base() * v.request.output;
 }
 
+Seconds whole_request(const serving::ServingPoint& p, const serving::RequestShape& request) {
+  return p.ttft_p99 + p.tpot_p99 * request.output;
+}
+
+// The largest load up to `most` whose whole requests end within the bound; concurrency 0 where not
+// even one does.
+serving::ServingPoint within_latency(const serving::Replica& replica,
+                                     const serving::RequestShape& request, Seconds bound,
+                                     const serving::ServingPoint& most,
+                                     const serving::ServingCosts& costs) {
+  if (whole_request(most, request) <= bound) return most;
+  serving::ServingPoint best;
+  double low = 0;
+  double high = most.concurrency;
+  while (high - low > 1) {
+    const double middle = std::floor((low + high) / 2);
+    const serving::ServingPoint p = closed_loop(replica, request, middle, costs);
+    const bool ends = whole_request(p, request) <= bound;
+    (ends ? low : high) = middle;
+    if (ends) best = p;
+  }
+  return best;
+}
+
 void fill_transformer(ServeView& v, const machine::Models& models) {
   machine::ServingQuery q = serving_query(v);
   set_limits(q, v, models);
@@ -179,13 +203,22 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
   serving::ServingTarget target;
   if (v.serve->objective.ttft_p99) target.ttft_p99 = *v.serve->objective.ttft_p99;
   if (v.serve->objective.tpot_p99) target.tpot_p99 = *v.serve->objective.tpot_p99;
+  const std::optional<Seconds>& whole = v.serve->objective.latency_p99;
+  if (whole) {
+    // No token may take longer than its share of the whole.
+    const Seconds each = *whole / std::max(1.0, v.request.output);
+    target.tpot_p99 = target.tpot_p99 > Seconds(0) ? min(target.tpot_p99, each) : each;
+  }
   v.error = math::hypot(serving_error(device_costs.device(), q), kUnseenLoad);
   v.basis = Basis::fitted;
   v.kv_tokens = replica->memory.kv_tokens;
   if (v.serve->disaggregated) {
     return fill_apart(v, *replica, costs, target, q.nic_rate * q.split.devices());
   }
-  const serving::ServingPoint most_served = capacity(*replica, v.request, target, costs);
+  serving::ServingPoint most_served = capacity(*replica, v.request, target, costs);
+  if (whole && most_served.concurrency >= 1) {
+    most_served = within_latency(*replica, v.request, *whole, most_served, costs);
+  }
   if (most_served.concurrency < 1) {
     v.infeasible = "not even one request meets the objective on this split";
     return;

@@ -81,6 +81,7 @@ std::string json_of(const search::Ranking& r) {
         .field("faster", r.rows[p.faster].accelerator->id)
         .field("slower", r.rows[p.slower].accelerator->id)
         .field("ratio", p.ratio)
+        .field("ratio_factor", p.factor)
         .field("decided", p.decided)
         .end_object();
   }

@@ -122,12 +122,16 @@ constexpr KeyFigure kKeyFigures[] = {
 
 void add_key_figures(Document& d, const plan::Verdict& v) {
   std::vector<Tile> tiles;
+  // A single site needs no name beside its figures.
+  const bool many_sites =
+      std::ranges::count(v.sections, machine::Layer::facility, &machine::Section::layer) > 1;
   for (const KeyFigure& key : kKeyFigures) {
     for (const machine::Section& s : v.sections) {
       if (s.layer != key.layer) continue;
       for (const machine::Figure& f : s.figures) {
         if (f.id != key.id) continue;
-        const bool is_named = !s.name.empty() && s.layer != machine::Layer::facility;
+        const bool is_named =
+            !s.name.empty() && (s.layer != machine::Layer::facility || many_sites);
         tiles.push_back({.label = is_named ? s.name + ": " + f.label : f.label,
                          .value = show(f.estimate.value, f.unit),
                          .detail = show_interval(f.estimate, f.unit)});

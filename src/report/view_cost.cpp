@@ -78,7 +78,7 @@ void add_rents(std::vector<CostNode>& top, const plan::CostView& cost) {
                          r.per_year, r.reference));
   }
   for (const plan::TierRent& t : cost.tier_rents) {
-    rents.push_back(leaf("tier " + t.tier->label, t.per_year + t.requests_per_year, t.reference));
+    rents.push_back(leaf("tier " + t.tier->label, t.total(), t.reference));
   }
   if (cost.wan_per_year > Usd(0)) {
     rents.push_back(leaf("lines between sites", cost.wan_per_year, "the design"));

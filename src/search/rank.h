@@ -1,14 +1,16 @@
 // Accelerators side by side for one model that is served: what each gives, per device, watt, rack
 // and dollar, and which of two is ahead as far as the intervals can say.
 //
-//   tokens/s   the most that a replica serves within the targets / its devices, over splits that
-//   fit per watt   tokens/s / (nameplate of the node / its accelerators) per rack   nodes that the
-//   rack feeds x accelerators x tokens/s per dollar tokens/s x 3600 / the list price of an hour,
-//   median of the providers decided    |ln(a/b)| > sqrt(ln(high_a/a)^2 + ln(b/low_b)^2), a the
-//   faster: both intervals are of
-//              80 %, and taken as independent, which is the careful way round
-// Each accelerator runs in the format asked for, or in the next wider one that it has. Wrong where
-// an engine has no kernels for a part that the catalog knows: it says what the part could do.
+//   tokens/s    the most that a replica serves within the targets / its devices, over splits that
+//   fit per watt    tokens/s / (nameplate of the node / its accelerators) per rack    nodes that
+//   the rack feeds x accelerators x tokens/s per dollar  tokens/s x 3600 / the list price of an
+//   hour, median of the providers decided     |ln(a/b)| > k sqrt(ln(a/a_low)^2 + ln(b_high/b)^2), a
+//   the faster
+// Intervals are of 80 %, and k makes the ratio's one: two parts share the error of the model and of
+// the engine (k < 1 for dense models), while the kernels of a mixture of experts are another story
+// on every part (k > 1). docs/models/rank.md says on which pairs k was fitted. Each accelerator
+// runs in the format asked for, or in the next wider one that it has. Wrong where an engine has no
+// kernels for a part that the catalog knows: it says what the part could do.
 #pragma once
 
 #include <optional>
@@ -46,6 +48,7 @@ struct RankPair {
   std::size_t faster = 0;  // rows
   std::size_t slower = 0;
   double ratio = 1;
+  double factor = 1;  // its 80 % interval, either way
   bool decided = false;
 };
 
@@ -57,7 +60,9 @@ struct Ranking {
 // Faults: an accelerator that the catalog does not have.
 Result<Ranking> rank_accelerators(const machine::Models& models, const RankQuery& query);
 
-// Whether the interval of either leaves the order of the two in no doubt.
-bool is_decided(const Estimate& faster, const Estimate& slower);
+// Half of the 80 % interval of ln(faster / slower); infinite where one of them is nothing.
+double ratio_error(const Estimate& faster, const Estimate& slower, bool mixture);
+// Whether that leaves the order of the two in no doubt.
+bool is_decided(const Estimate& faster, const Estimate& slower, bool mixture);
 
 }  // namespace orrery::search

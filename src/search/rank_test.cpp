@@ -54,20 +54,28 @@ TEST(rank, decides_no_measured_pair_wrongly) {
       const double ratio = m.rates.at(fast) / m.rates.at(slow);
       ++pairs;
       decided += p.decided;
-      if (p.decided) EXPECT_GT(ratio, 1) << model << ": " << fast << " over " << slow;
+      if (p.decided) {
+        EXPECT_GT(ratio, 1) << model << ": " << fast << " over " << slow;
+      }
       if (ratio > 1.25 || ratio < 0.8) ++apart, apart_decided += p.decided;
     }
   }
   std::printf("%d of %d pairs decided, %d of %d that are 25 %% apart\n", decided, pairs,
               apart_decided, apart);
-  EXPECT_GE(apart_decided, 0.7 * apart);
+  EXPECT_GE(decided, 0.7 * pairs);
+  EXPECT_GE(apart_decided, 0.85 * apart);
 }
 
 TEST(rank, an_order_is_decided_where_the_intervals_leave_no_doubt) {
   const Estimate fast{200, 160, 250};
-  EXPECT_TRUE(is_decided(fast, {100, 80, 125}));
-  EXPECT_FALSE(is_decided(fast, {160, 128, 200}));
-  EXPECT_FALSE(is_decided(fast, {0, 0, 0}));
+  EXPECT_TRUE(is_decided(fast, {100, 80, 125}, false));
+  EXPECT_FALSE(is_decided(fast, {160, 128, 200}, false));
+  EXPECT_FALSE(is_decided(fast, {0, 0, 0}, false));
+  // Two intervals of 25 %: ln 1.25 x sqrt 2 = 0.3156; a ratio of 1.263 and of 1.47.
+  EXPECT_NEAR(ratio_error(fast, {100, 80, 125}, false), 0.3156 * 0.74, 1e-3);
+  EXPECT_TRUE(is_decided(fast, {158, 126.4, 197.5}, false)) << "0.2357 against 0.2335";
+  EXPECT_FALSE(is_decided(fast, {158, 126.4, 197.5}, true)) << "0.2357 against 0.385";
+  EXPECT_TRUE(is_decided(fast, {136, 108.8, 170}, true)) << "0.3857 against 0.385";
 }
 
 TEST(rank, yields_follow_from_the_node_and_the_price) {

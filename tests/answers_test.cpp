@@ -1,0 +1,220 @@
+// Answers that were wrong once, each with the right figure and why.
+//
+// What a single room can hold is tested there (plan/ledger_view_test.cpp, machine/machine_test.cpp,
+// fabric/what_if_test.cpp, tests/broken_rules.txt); here stand those that need a whole review.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "design/edit.h"
+#include "design/templates.h"
+#include "machine/known_fixture.h"
+#include "plan/review.h"
+
+namespace orrery {
+namespace {
+
+using design::Change;
+using ::testing::HasSubstr;
+
+struct Answer {
+  plan::Review review;
+  plan::Verdict verdict;
+
+  double figure(machine::Layer layer, std::string_view id) const {
+    const machine::Figure* f = verdict.figure(layer, id);
+    EXPECT_NE(f, nullptr) << id;
+    return f ? f->estimate.value : -1;
+  }
+  const plan::Finding* finding(std::string_view rule) const {
+    for (const plan::Finding& f : verdict.findings) {
+      if (f.rule == rule) return &f;
+    }
+    return nullptr;
+  }
+};
+
+Answer answer_to(const std::string& text) {
+  const auto design = design::read_design(text, machine::known().catalog());
+  EXPECT_TRUE(design) << (design ? "" : to_text(design.error()));
+  plan::Review review = plan::run_stages(design.value(), machine::known());
+  plan::Verdict verdict = verdict_of(review, {.spends = false});
+  return {std::move(review), std::move(verdict)};
+}
+
+Answer answer_to(const char* name, const std::vector<Change>& changes) {
+  std::string text(design::find_template(name)->text);
+  for (const Change& c : changes) {
+    text = design::edit_text(text, c, machine::known().catalog()).value().text;
+  }
+  return answer_to(text);
+}
+
+using machine::Layer;
+
+// Three sites on two continents were joined by one switch.
+TEST(answers, every_site_has_a_network_of_its_own) {
+  const Answer a = answer_to("chatbot-zones", {});
+  ASSERT_EQ(a.review.machine->networks.size(), 3U);
+  for (const machine::Networks& n : a.review.machine->networks) {
+    EXPECT_LE(n.compute.topology->endpoints, 5 * 8);
+  }
+}
+
+// A hospital with one server bought a 64-port InfiniBand switch for it.
+TEST(answers, one_host_needs_no_network_between_accelerators) {
+  const Answer a = answer_to("medical-imaging", {});
+  ASSERT_EQ(a.review.machine->networks.size(), 3U);
+  EXPECT_TRUE(a.review.machine->networks[0].compute.topology);
+  EXPECT_FALSE(a.review.machine->networks[1].compute.topology);
+  EXPECT_TRUE(a.review.machine->networks[1].storage.topology);
+}
+
+// 16 nodes of training and 3 of a service were held by 17, and by 16.
+TEST(answers, nodes_are_held_once) {
+  const auto with = [](int count) {
+    return answer_to(
+        "orrery: 1\nname: a\nsite: { region: usa }\n"
+        "fleet: [{ name: f, node: dgx-h100, count: " +
+        std::to_string(count) +
+        " }]\nworkloads:\n"
+        "  - train: { model: llama-3-8b, nodes: 16, tokens: 1T, batch: 512, layout: { tp: 2 } }\n"
+        "  - serve: { model: llama-3-70b, tp: 8, replicas: 3, arrivals: { rate: 1 /s } }\n");
+  };
+  EXPECT_NE(with(16).finding("cluster.nodes"), nullptr);
+  EXPECT_NE(with(18).finding("cluster.nodes"), nullptr);
+  EXPECT_EQ(with(19).finding("cluster.nodes"), nullptr);
+}
+
+// `write` from 0.1 to 100 GB/s cost the same. A tlc-gen4 drive delivers 0.8 of its rate, 8 + 2
+// coded.
+TEST(answers, bandwidth_of_storage_is_paid_for) {
+  const auto annual = [](const char* write) {
+    return answer_to("superpod-h100", {{"storage[0].servers", ""},
+                                       {"storage[0].devices_per_server", ""},
+                                       {"storage[0].write", write}})
+        .figure(Layer::cost, "annual");
+  };
+  const double slow = annual("1 GB/s");
+  EXPECT_GE(annual("10 GB/s"), slow);
+  EXPECT_GT(annual("2 TB/s"), slow * 1.005);
+}
+
+// Metadata servers were free: 18.5 kUSD and 600 W each, a plain two-socket server.
+TEST(answers, metadata_servers_are_bought_and_fed) {
+  const auto with = [](const char* servers) {
+    return answer_to("superpod-h100", {{"storage[0].metadata.servers", servers}});
+  };
+  const Answer four = with("4");
+  const Answer twelve = with("12");
+  EXPECT_NEAR(twelve.figure(Layer::cost, "capex") - four.figure(Layer::cost, "capex"), 8 * 18500,
+              1);
+  EXPECT_NEAR((twelve.review.sites[0].it_nameplate - four.review.sites[0].it_nameplate).base(),
+              8 * 600, 1);
+}
+
+// "45 % [36 .. 54]" under a rent of 1.8 to 14.2: the interval is that of the rent.
+TEST(answers, break_even_is_as_wide_as_the_rent_and_beside_the_designs_own_use) {
+  const Answer a = answer_to("superpod-h100", {});
+  const plan::CostView& c = a.review.cost;
+  ASSERT_TRUE(c.market && c.contract);
+  EXPECT_LE(c.break_even_low, c.break_even * (c.contract->median / c.market->high));
+  EXPECT_GE(c.break_even_high, c.break_even * (c.contract->median / c.contract->low) * 0.9);
+  EXPECT_NEAR(a.figure(Layer::cost, "own_use"), c.use * c.utilisation, 1e-12);
+  // Contract prices of 2026 for an H100 are 2.35 to 2.65 USD/h.
+  EXPECT_LT(c.contract->low.base() * 3600, 2.35);
+  EXPECT_GT(c.contract->high.base() * 3600, 2.65);
+}
+
+// A tier that names neither device nor rate was read at 0 B/s, and the fix was a million servers.
+TEST(answers, a_tier_of_which_only_the_kind_is_said_is_the_usual_one) {
+  const Answer a = answer_to(
+      "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 16 }]\n"
+      "fabric: { storage: { topology: fat-tree, switch: qm9700 } }\n"
+      "storage: [{ tier: hot, kind: parallel-fs, capacity: 1 PB }]\n"
+      "workloads:\n"
+      "  - train: { model: llama-3-8b, tokens: 1T, batch: 512, layout: { tp: 2 }, "
+      "checkpoint: { every: 20 min, to: [hot], keep: { hot: 3 } }, "
+      "dataset: { kind: text, size: 10 TB, tier: hot } }\n");
+  const machine::Tier& hot = a.review.tiers()[0];
+  ASSERT_NE(hot.device, nullptr);
+  EXPECT_EQ(hot.device->id, "pfs-ddn-ai400x2");
+  EXPECT_DOUBLE_EQ(hot.read.base(), hot.device->read.base() * hot.devices);
+  EXPECT_EQ(hot.devices, std::ceil(1000 / (hot.device->capacity / terabytes(1))));
+  EXPECT_GT(a.figure(Layer::failure, "goodput"), 0.9);
+  EXPECT_EQ(a.finding("storage.starving"), nullptr);
+}
+
+// A house without accelerators had a price for an accelerator-hour.
+TEST(answers, servers_alone_have_a_price_for_a_node_hour) {
+  const Answer a = answer_to("fraud-cpu", {});
+  EXPECT_EQ(a.verdict.figure(Layer::cost, "useful_hour")->label, "cost of a useful node-hour");
+  EXPECT_EQ(a.review.cost.accelerators, 24);
+}
+
+// Servers beside accelerators are part of what an accelerator-hour costs, not more accelerators.
+TEST(answers, servers_beside_accelerators_are_no_accelerators) {
+  const Answer without = answer_to("superpod-h100", {});
+  const Answer with = answer_to(
+      "superpod-h100", {{"fleet",
+                         "[{ name: train, node: dgx-h100, count: 127, nodes_per_rack: 4 }, "
+                         "{ name: login, node: cpu-2s-server, count: 40 }]"}});
+  EXPECT_EQ(with.review.cost.accelerators, 1016);
+  EXPECT_GT(with.figure(Layer::cost, "useful_hour"), without.figure(Layer::cost, "useful_hour"));
+}
+
+// Eight H100 nodes for ten minutes a day: 1.6 MUSD a year where 0.1 would rent the hours.
+TEST(answers, machines_that_stand_idle_are_cheaper_rented) {
+  const Answer a = answer_to("recommender", {});
+  const plan::Finding* f = a.finding("cost.renting");
+  ASSERT_NE(f, nullptr);
+  const plan::CostView& c = a.review.cost;
+  const double rented =
+      c.market->median.base() * years(1).base() * c.accelerators * c.use * c.utilisation;
+  EXPECT_LT(rented, c.annual.base() / 5);
+  EXPECT_THAT(f->why, HasSubstr("on demand at list prices"));
+  EXPECT_EQ(answer_to("superpod-h100", {}).finding("cost.renting"), nullptr);
+}
+
+// Adapters of rank 16 on the attention of an 8B model: 32 layers x 16 x (q 8192 + k, v 5120 each +
+// o 8192) = 13.6 M numbers, not 8 G.
+TEST(answers, a_run_of_adapters_saves_the_adapters) {
+  const auto size = [](const char* lora) {
+    return answer_to("single-node", {{"workloads[0].train.lora", lora}})
+        .figure(Layer::storage, "checkpoint_size");
+  };
+  const double sides = (4096 + 4096) + 2 * (4096 + 1024) + (4096 + 4096);
+  EXPECT_NEAR(size("{ rank: 16, targets: [qkv, o] }"), 32 * 16 * sides * 14, 1e6);
+  EXPECT_NEAR(size("{ rank: 32, targets: [qkv, o] }"), 32 * 32 * sides * 14, 1e6);
+  EXPECT_GT(answer_to("cloud-rental", {}).figure(Layer::storage, "checkpoint_size"), 100e9);
+}
+
+// A bound on whole requests was read and forgotten for language models.
+TEST(answers, whole_requests_end_within_their_bound) {
+  const auto service = [](const char* bound) {
+    return answer_to("inference-pod", {{"workloads[0].serve.replicas", ""},
+                                       {"workloads[0].serve.objective.latency_p99", bound}});
+  };
+  const Answer loose = service("60 s");
+  const Answer tight = service("3 s");
+  EXPECT_GT(loose.figure(Layer::serving, "capacity"), tight.figure(Layer::serving, "capacity"));
+  EXPECT_LE(tight.figure(Layer::serving, "latency_p99"), 3);
+  EXPECT_LE(loose.figure(Layer::serving, "replicas_needed"),
+            tight.figure(Layer::serving, "replicas_needed"));
+}
+
+// What an author writes has no interval, and replicas come whole.
+TEST(answers, what_is_given_is_exact_and_replicas_are_whole) {
+  const Answer a = answer_to("single-node", {});
+  const Estimate every = a.verdict.figure(Layer::storage, "interval")->estimate;
+  EXPECT_EQ(every.low, every.high);
+  EXPECT_EQ(every.basis, Basis::given);
+  const Estimate replicas = a.verdict.figure(Layer::serving, "replicas_needed")->estimate;
+  EXPECT_EQ(replicas.low, std::floor(replicas.low));
+  EXPECT_EQ(replicas.high, std::floor(replicas.high));
+}
+
+}  // namespace
+}  // namespace orrery

@@ -1,0 +1,113 @@
+// Every way to be refused has a case of its own here, and beside it one that just passes: a check
+// that is dropped or moved by one is found by its code.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "design/design.h"
+#include "fabric/what_if.h"
+#include "machine/known_fixture.h"
+#include "machine/predict_serving.h"
+
+namespace orrery {
+namespace {
+
+template <class T>
+std::string code_of(const Result<T>& result) {
+  return result ? "" : result.error().front().code;
+}
+
+std::string code_of_design(const std::string& lines, const std::string& site = "{ region: usa }") {
+  return code_of(design::read_design("orrery: 1\nname: a\nsite: " + site +
+                                         "\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\n" +
+                                         lines,
+                                     machine::known().catalog()));
+}
+
+TEST(codes, of_words_units_and_names) {
+  EXPECT_EQ(code_of_design(""), "");
+  EXPECT_EQ(code_of_design("scheduler: { kind: slurm }"), "");
+  EXPECT_EQ(code_of_design("scheduler: { kind: slurmm }"), "design.unknown-word");
+  EXPECT_EQ(code_of_design("", "{ region: usa, power: 2 MW }"), "");
+  EXPECT_EQ(code_of_design("", "{ region: usa, power: 2 GB }"), "design.unit-wrong");
+  EXPECT_EQ(code_of_design("", "{ region: usa, power: 2 }"), "design.unit-missing");
+  EXPECT_EQ(code_of_design("", "{ region: usa, power: 2 Mw }"), "design.unit-unknown");
+  EXPECT_EQ(code_of_design("", "{ region: usa, pue: 1 }"), "");
+  EXPECT_EQ(code_of_design("", "{ region: usa, pue: 0.99 }"), "design.range");
+  EXPECT_EQ(code_of_design("storage: [{ tier: hot, kind: nfs }, { tier: cold, kind: nfs }]"), "");
+  EXPECT_EQ(code_of_design("storage: [{ tier: hot, kind: nfs }, { tier: hot, kind: nfs }]"),
+            "design.duplicate-name");
+  EXPECT_EQ(code_of_design("sites: [{ name: b, region: usa }]"), "design.conflict");
+}
+
+fabric::FabricSpec small() { return {.nodes = 64, .rails = 8, .radix = 64}; }
+
+template <class Change>
+std::string code_of_fabric(Change change) {
+  fabric::FabricSpec spec = small();
+  change(spec);
+  return code_of(fabric::make_topology(spec));
+}
+
+TEST(codes, of_networks_that_cannot_be_built) {
+  using Spec = fabric::FabricSpec;
+  EXPECT_EQ(code_of_fabric([](Spec&) {}), "");
+  EXPECT_EQ(code_of_fabric([](Spec& s) { s.nodes = 0; }), "fabric.size");
+  EXPECT_EQ(code_of_fabric([](Spec& s) { s.rails = 0; }), "fabric.size");
+  EXPECT_EQ(code_of_fabric([](Spec& s) { s.planes = 8; }), "");
+  EXPECT_EQ(code_of_fabric([](Spec& s) { s.planes = 9; }), "fabric.planes");
+  EXPECT_EQ(code_of_fabric([](Spec& s) { s.planes = 0; }), "fabric.planes");
+  EXPECT_EQ(code_of_fabric([](Spec& s) { s.radix = 63; }), "fabric.radix");
+  EXPECT_EQ(code_of_fabric([](Spec& s) { s.radix = 2; }), "fabric.radix");
+  EXPECT_EQ(code_of_fabric([](Spec& s) { s.oversubscription = 1; }), "");
+  EXPECT_EQ(code_of_fabric([](Spec& s) { s.oversubscription = 0.99; }), "fabric.oversubscription");
+  const auto torus = [](std::vector<int> sizes) {
+    return code_of_fabric([&](Spec& s) {
+      s.kind = catalog::TopologyKind::torus;
+      s.torus.assign(sizes.begin(), sizes.end());
+    });
+  };
+  EXPECT_EQ(torus({16, 32}), "");
+  EXPECT_EQ(torus({16, 31}), "fabric.torus");
+}
+
+TEST(codes, of_losses_that_cannot_be_studied) {
+  const fabric::Topology t = *fabric::make_topology(small());
+  EXPECT_EQ(code_of(study_loss(t, {.loss = fabric::Loss::nic, .number = 511})), "");
+  EXPECT_EQ(code_of(study_loss(t, {.loss = fabric::Loss::nic, .number = 512})),
+            "fabric.no-such-part");
+  fabric::FabricSpec ring = small();
+  ring.kind = catalog::TopologyKind::torus;
+  ring.torus = {16, 32};
+  EXPECT_EQ(code_of(study_loss(*fabric::make_topology(ring), {})), "fabric.kind");
+  fabric::FabricSpec wide = small();
+  wide.nodes = 5001;
+  wide.radix = 512;
+  EXPECT_EQ(code_of(study_loss(*fabric::make_topology(wide), {})), "fabric.too-large");
+}
+
+TEST(codes, of_services_that_do_not_run) {
+  const catalog::Catalog& catalog = machine::known().catalog();
+  machine::ServingQuery good{.model = *catalog.model("llama-3-8b"),
+                             .accelerator = catalog.accelerator("h100-sxm")};
+  const auto code = [&](auto change) {
+    machine::ServingQuery q = good;
+    change(q);
+    return code_of(replica_of(machine::known(), q));
+  };
+  using Query = machine::ServingQuery;
+  EXPECT_EQ(code([](Query&) {}), "");
+  EXPECT_EQ(code([](Query& q) { q.engine = "none"; }), "serving.engine");
+  EXPECT_EQ(code([](Query& q) { q.split.tp = 8; }), "");
+  EXPECT_EQ(code([](Query& q) { q.split.tp = 3; }), "serving.split");
+  EXPECT_EQ(code([](Query& q) { q.precision.products = catalog::Dtype::fp4; }), "serving.format");
+  EXPECT_EQ(code([&](Query& q) { q.model = *catalog.model("llama-3.1-405b"); }), "serving.memory");
+  EXPECT_EQ(code([](Query& q) {
+              q.model.state_space_layers = 8;
+              q.model.gated_mlp = false;
+            }),
+            "serving.state-space");
+}
+
+}  // namespace
+}  // namespace orrery
