@@ -337,8 +337,46 @@ TEST(Recovery, what_a_person_undoes_stays_undone) {
   EXPECT_THAT(bench.actions, IsEmpty());
 }
 
-// A controller that came back and showed the drain itself has not forgotten it: what is lifted after
-// that a person has lifted, however soon.
+// A job that was let go and started just before the controller died is shown waiting and is started
+// beside its own forgotten run: the launch fails and Slurm holds it. It is let go once more.
+TEST(Recovery, a_launch_that_meets_a_forgotten_run_is_let_go_again) {
+  int met = 0;
+  for (int step = 1; step <= 60; ++step) {
+    Bench bench({.nodes = 8});
+    const std::string job = bench.slurm.submit(2);
+    bench.run(seconds(10 + 0.09 * step));
+    bench.slurm.fail_node("n1");
+    bench.run(seconds(2.1));
+    bench.slurm.kill_controller(seconds(1));
+    bench.run(seconds(1.05));
+    const Seconds back = bench.slurm.now();
+    bench.run(seconds(10));
+    const bool was_held = std::ranges::any_of(
+        bench.actions, [](const std::string& action) { return action.starts_with("unhold_job"); });
+    met += was_held ? 1 : 0;
+    ASSERT_TRUE(bench.slurm.is_running(job)) << step;
+    EXPECT_LT(bench.slurm.runs(job).back().start - back, seconds(9)) << step;
+    EXPECT_THAT(bench.slurm.overlaps(), IsEmpty()) << step;
+  }
+  EXPECT_GT(met, 0);
+}
+
+// A job that a person holds, or whose launch fails while the controller lives, is left alone.
+TEST(Recovery, a_hold_that_is_not_the_controllers_doing_stays) {
+  failure::RecoveryMemory memory;
+  failure::ClusterLook view{.now = seconds(1000), .controller_since = seconds(10), .well = 8};
+  view.jobs = {{.id = "1", .phase = failure::JobPhase::running, .nodes = {"n1"}}};
+  failure::decide_and_remember(view, memory, {});
+  view.now = seconds(1010);
+  view.jobs = {{.id = "1", .restarts = 1, .held = true, .launch_failed = true}};
+  const auto failed = failure::decide_and_remember(view, memory, {});
+  EXPECT_TRUE(std::ranges::none_of(failed.actions, [](const failure::RecoveryAction& a) {
+    return a.kind == failure::ActionKind::unhold_job;
+  }));
+}
+
+// A controller that came back and showed the drain itself has not forgotten it: what is lifted
+// after that a person has lifted, however soon.
 TEST(Recovery, what_a_person_undoes_soon_after_the_controller_came_back_stays_undone) {
   for (int step = 1; step <= 40; ++step) {
     Bench bench({.nodes = 8});
