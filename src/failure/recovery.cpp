@@ -234,10 +234,10 @@ class Actor {
          .key = "release" + episode});
   }
 
-  // Lost in the moments after a controller came back while we watched: what it forgot is the cause,
-  // no node.
+  // Lost, or seen to be lost again, in the moments after a controller came back while we watched:
+  // where no node is to blame, what it forgot is the cause.
   bool is_of_the_controller(const JobLoss& loss) const {
-    return loss.nodes.empty() && memory_.since && view_.controller_since > *memory_.since &&
+    return memory_.since && view_.controller_since > *memory_.since &&
            loss.at - view_.controller_since <= policy_.rollback;
   }
 
@@ -269,8 +269,8 @@ class Actor {
   }
 
   std::vector<std::string> nodes_to_avoid(const JobLoss& loss) const {
-    if (is_of_the_controller(loss)) return {};
     if (loss.nodes.empty()) {
+      if (is_of_the_controller(loss)) return {};
       const double share_max = policy_.avoid_share_max * (fleet_ - out_);
       return static_cast<double>(loss.ran_on.size()) <= share_max ? loss.ran_on
                                                                   : std::vector<std::string>();
