@@ -357,7 +357,8 @@ TEST_F(RecoveryLive, a_second_agent_with_the_same_journal_is_refused) {
 // its return to the first line of the job's next run.
 TEST_F(RecoveryLive, a_killed_controller_forgets_orders_and_every_job_runs_again) {
   if (!is_full()) GTEST_SKIP() << "ORRERY_FULL=1 runs it; minutes";
-  if (!start(8)) return;
+  // A node that fails three times in minutes is a lemon and stays out: twenty kills use up a few.
+  if (!start(24)) return;
   const int rounds = 20;
   RandomStream random(static_cast<std::uint64_t>(::getpid()), "recovery/controller-kills");
   fmt::print("seed {}\n", ::getpid());

@@ -8,10 +8,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "agent/journal_lines.h"
-#include "agent/recover.h"
 #include "base/random.h"
-#include "twin/simulated_slurm.h"
+#include "recovery_bench.h"
 
 namespace orrery {
 namespace {
@@ -20,83 +18,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing_recovery::Bench;
+using testing_recovery::kInterval;
+using testing_recovery::words_of;
 using twin::SimulatedOptions;
 using twin::SimulatedSlurm;
-
-const Seconds kInterval = seconds(0.5);
-
-std::string words_of(const failure::RecoveryAction& action) {
-  return fmt::format("{} {}{}", to_text(action.kind), action.job, fmt::join(action.nodes, ","));
-}
-
-// The simulated Slurm, with what was asked of it.
-class NotedPort final : public failure::RecoveryPort {
- public:
-  explicit NotedPort(SimulatedSlurm& slurm) : slurm_(slurm) {}
-  Result<failure::ClusterLook> look() override { return slurm_.look(); }
-  Result<void> act(const failure::RecoveryAction& action) override {
-    actions.push_back(words_of(action));
-    return slurm_.act(action);
-  }
-  Seconds now() const override { return slurm_.now(); }
-
-  std::vector<std::string> actions;
-
- private:
-  SimulatedSlurm& slurm_;
-};
-
-// An agent with a journal in memory; restart() after SIGKILL: the memory goes, the lines that were
-// appended stay.
-class Bench {
- public:
-  explicit Bench(const SimulatedOptions& options = {}, const failure::RecoveryPolicy& policy = {})
-      : slurm(kernel, options), policy_(policy) {
-    restart();
-  }
-
-  void restart() {
-    std::string text;
-    for (const std::string& line : journal) text += line + "\n";
-    auto memory = agent::recall(text, "journal", policy_);
-    ASSERT_TRUE(memory) << to_text(memory.error());
-    agent = std::make_unique<agent::RecoverAgent>(
-        port,
-        [this](const std::vector<std::string>& lines) -> Result<void> {
-          journal.insert(journal.end(), lines.begin(), lines.end());
-          return {};
-        },
-        policy_, *memory);
-  }
-
-  void advance(Seconds span) { kernel.run(kernel.now().after(span)); }
-
-  // Ticks for `span`; gives the alerts.
-  std::vector<std::string> run(Seconds span) {
-    std::vector<std::string> alerts;
-    for (const Seconds end = slurm.now() + span; slurm.now() < end;) {
-      const auto report = agent->tick();
-      EXPECT_EQ(report.has_value(), slurm.look().has_value());
-      if (report) {
-        for (const agent::ActionOutcome& o : report->outcomes) {
-          if (o.action.kind == failure::ActionKind::alert) alerts.push_back(o.action.why);
-        }
-      }
-      advance(kInterval);
-    }
-    return alerts;
-  }
-
-  sim::Kernel kernel;
-  SimulatedSlurm slurm;
-  std::vector<std::string> journal;
-  NotedPort port{slurm};
-  std::vector<std::string>& actions = port.actions;
-  std::unique_ptr<agent::RecoverAgent> agent;
-
- private:
-  failure::RecoveryPolicy policy_;
-};
 
 TEST(Recovery, a_job_runs_again_on_healthy_nodes_in_seconds) {
   Bench bench;
@@ -281,86 +207,6 @@ class DyingPort final : public failure::RecoveryPort {
   std::uint64_t& left_;
   RandomStream& random_;
 };
-
-TEST(Recovery, while_the_controller_is_away_it_waits_and_then_goes_on) {
-  Bench bench;
-  const std::string job = bench.slurm.submit(2);
-  bench.run(seconds(3));
-  bench.slurm.fail_node("n1");
-  bench.slurm.lose_controller(seconds(20));
-  bench.run(seconds(19));
-  EXPECT_FALSE(bench.slurm.is_running(job));
-  EXPECT_THAT(bench.actions, IsEmpty());
-  bench.run(seconds(6));
-  EXPECT_TRUE(bench.slurm.is_running(job));
-  EXPECT_THAT(bench.slurm.overlaps(), IsEmpty());
-}
-
-// Killed at any moment after a node failed, the controller comes back with a state of up to five
-// seconds before: orders it had taken are undone. Every job runs again in seconds all the same.
-TEST(Recovery, a_controller_that_dies_after_it_took_orders_delays_no_job) {
-  for (int step = 1; step <= 60; ++step) {
-    Bench bench({.nodes = 8});
-    bench.slurm.make_spare("n8");
-    const std::vector<std::string> jobs = {bench.slurm.submit(2), bench.slurm.submit(5)};
-    bench.run(seconds(10.2 + 0.3 * (step % 7)));
-    bench.slurm.fail_node("n1");
-    bench.run(seconds(0.1 * step));
-    bench.slurm.kill_controller(seconds(2));
-    bench.run(seconds(2.5));
-    const Seconds back = bench.slurm.now();
-    bench.run(seconds(10));
-    for (const std::string& job : jobs) {
-      ASSERT_TRUE(bench.slurm.is_running(job)) << step;
-      const auto& run = bench.slurm.runs(job).back();
-      EXPECT_EQ(run.end, Seconds()) << step;
-      EXPECT_LT(run.start - back, seconds(9)) << step;
-      EXPECT_THAT(run.nodes, testing::Not(testing::Contains("n1"))) << step;
-    }
-    const auto view = bench.slurm.look();
-    EXPECT_TRUE(view->nodes[0].drained) << step;
-    EXPECT_EQ(bench.agent->memory().nodes.at("n1").failures, 1) << step;
-    EXPECT_THAT(bench.slurm.overlaps(), IsEmpty()) << step;
-  }
-}
-
-// A drain that a person lifts while the controller lives stays lifted.
-TEST(Recovery, what_a_person_undoes_stays_undone) {
-  Bench bench;
-  bench.slurm.submit(2);
-  bench.run(seconds(40));
-  bench.slurm.fail_node("n1");
-  bench.run(seconds(5));
-  bench.actions.clear();
-  bench.slurm.repair_node("n1");
-  bench.run(seconds(20));
-  EXPECT_THAT(bench.actions, IsEmpty());
-}
-
-// A controller that came back and showed the drain itself has not forgotten it: what is lifted after
-// that a person has lifted, however soon.
-TEST(Recovery, what_a_person_undoes_soon_after_the_controller_came_back_stays_undone) {
-  for (int step = 1; step <= 40; ++step) {
-    Bench bench({.nodes = 8});
-    const std::string job = bench.slurm.submit(2);
-    bench.run(seconds(10.2 + 0.3 * (step % 7)));
-    bench.slurm.fail_node("n1");
-    bench.run(seconds(0.1 * step));
-    bench.slurm.kill_controller(seconds(2));
-    bench.run(seconds(12));
-    ASSERT_TRUE(bench.slurm.is_running(job)) << step;
-    ASSERT_TRUE(bench.slurm.look()->nodes[0].drained) << step;
-    bench.actions.clear();
-    bench.slurm.repair_node("n1");
-    const std::string next = bench.slurm.submit(6);  // all that are left, n1 among them
-    bench.run(seconds(40));
-    EXPECT_THAT(bench.actions, IsEmpty()) << step;
-    EXPECT_FALSE(bench.slurm.look()->nodes[0].drained) << step;
-    EXPECT_TRUE(bench.slurm.is_running(next)) << step;
-    EXPECT_THAT(bench.slurm.runs(next), SizeIs(1)) << step;
-    EXPECT_FALSE(bench.agent->memory().nodes.at("n1").out) << step;
-  }
-}
 
 TEST(Recovery, fences_that_hang_delay_no_other_job) {
   failure::RecoveryPolicy policy;

@@ -51,6 +51,7 @@ Json json_of(const failure::JobView& job) {
   put(json, "restarts", job.restarts);
   if (!job.requeueable) json["requeueable"] = false;
   put(json, "held", job.held);
+  put(json, "launch_failed", job.launch_failed);
   put(json, "waits_for_time", job.waits_for_time);
   put(json, "eligible_s", job.eligible.base());
   put(json, "ended_s", job.ended.base());
@@ -65,6 +66,7 @@ failure::JobView job_from(const Json& json) {
           .restarts = json.value("restarts", 0),
           .requeueable = json.value("requeueable", true),
           .held = json.value("held", false),
+          .launch_failed = json.value("launch_failed", false),
           .waits_for_time = json.value("waits_for_time", false),
           .eligible = seconds(json.value("eligible_s", 0.0)),
           .ended = seconds(json.value("ended_s", 0.0)),

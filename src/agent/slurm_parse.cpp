@@ -42,9 +42,11 @@ failure::JobPhase phase_of(std::string_view state) {
   return found == phases().end() ? failure::JobPhase::completing : found->second;
 }
 
+bool is_launch_failed(std::string_view reason) { return reason.starts_with("launch failed"); }
+
 bool is_held(std::string_view state, std::string_view reason) {
   return state == "REQUEUE_HOLD" || state == "SPECIAL_EXIT" || reason.starts_with("JobHeld") ||
-         reason.starts_with("JobHoldMaxRequeue") || reason.starts_with("launch failed");
+         reason.starts_with("JobHoldMaxRequeue") || is_launch_failed(reason);
 }
 
 bool begins_with_digits(std::string_view line) {
@@ -64,6 +66,7 @@ std::optional<failure::JobView> job_of(std::string_view line) {
                        .restarts = static_cast<int>(*restarts),
                        .requeueable = fields[3] != "0",
                        .held = is_held(fields[1], fields[7]),
+                       .launch_failed = is_launch_failed(fields[7]),
                        .waits_for_time = fields[7] == "BeginTime",
                        .eligible = parse_slurm_time(fields[4])};
   if (job.phase == failure::JobPhase::failed) job.ended = parse_slurm_time(fields[5]);

@@ -41,6 +41,17 @@ TEST(SlurmParse, jobs_as_squeue_prints_them) {
   EXPECT_TRUE((*jobs)[4].held);
 }
 
+TEST(SlurmParse, a_failed_launch_holds_a_job_and_is_no_persons_hold) {
+  const auto jobs = parse_jobs(
+      "1;PENDING;3;1;N/A;N/A;;launch failed requeued "
+      "held;\n2;PENDING;0;1;N/A;N/A;;JobHeldAdmin;\n");
+  ASSERT_TRUE(jobs);
+  EXPECT_TRUE((*jobs)[0].held);
+  EXPECT_TRUE((*jobs)[0].launch_failed);
+  EXPECT_TRUE((*jobs)[1].held);
+  EXPECT_FALSE((*jobs)[1].launch_failed);
+}
+
 TEST(SlurmParse, a_state_of_a_later_slurm_is_left_alone) {
   const auto jobs = parse_jobs("1;NEW_STATE;0;1;N/A;N/A;n1;None;\n");
   ASSERT_TRUE(jobs);

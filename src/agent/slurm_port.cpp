@@ -93,6 +93,8 @@ Result<std::vector<std::string>> words_of(const SlurmAccess& access, const Comma
       return std::vector<std::string>{"scontrol", "update", job, "StartTime=now"};
     case failure::ActionKind::hold_job:
       return std::vector<std::string>{"scontrol", "hold", action.job};
+    case failure::ActionKind::unhold_job:
+      return std::vector<std::string>{"scontrol", "release", action.job};
     case failure::ActionKind::fence_node:  // not Slurm's
     case failure::ActionKind::alert:
       break;

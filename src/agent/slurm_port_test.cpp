@@ -44,6 +44,30 @@ TEST(SlurmPort, a_look_is_three_calls_in_utc_with_the_given_conf_and_no_filters)
   EXPECT_THAT(script.asked[0].environment_without, Contains("SQUEUE_"));
 }
 
+// The old controller answers for the nodes, the new one for its start time: looked at again, so
+// that what the old one knew is not taken for the new one's word.
+TEST(SlurmPort, a_look_in_which_the_controller_changes_is_taken_again) {
+  int start = 1;
+  std::string nodes = "n1;down;none;\n";
+  int looks = 0;
+  SlurmPort port({}, [&](const Command& command) -> Result<CommandResult> {
+    if (command.words[0] == "sinfo") ++looks;
+    if (command.words[0] == "sinfo") return CommandResult{.out = nodes};
+    if (command.words[0] == "squeue") return CommandResult{};
+    if (start == 2) nodes = "n1;idle;none;\n";
+    return CommandResult{.out = "BOOT_TIME = 2026-11-15T05:00:0" + std::to_string(start) + "\n"};
+  });
+  ASSERT_TRUE(port.look());
+  EXPECT_EQ(looks, 1);
+  start = 2;
+  const auto view = port.look();
+  ASSERT_TRUE(view);
+  EXPECT_EQ(looks, 3);
+  EXPECT_FALSE(view->nodes.front().down);
+  ASSERT_TRUE(port.look());
+  EXPECT_EQ(looks, 4);
+}
+
 TEST(SlurmPort, each_action_is_one_call) {
   Script script;
   SlurmPort port({.fence = "power-off"}, script.runner());
@@ -61,6 +85,8 @@ TEST(SlurmPort, each_action_is_one_call) {
               ElementsAre("scontrol", "update", "JobId=7", "StartTime=now"));
   EXPECT_THAT(words_of({.kind = failure::ActionKind::hold_job, .job = "7"}),
               ElementsAre("scontrol", "hold", "7"));
+  EXPECT_THAT(words_of({.kind = failure::ActionKind::unhold_job, .job = "7"}),
+              ElementsAre("scontrol", "release", "7"));
   EXPECT_THAT(words_of({.kind = failure::ActionKind::resume_spare, .nodes = {"n3"}}),
               ElementsAre("scontrol", "update", "NodeName=n3", "State=RESUME"));
   // What the job avoided already, n2, stays avoided.

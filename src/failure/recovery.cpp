@@ -165,7 +165,11 @@ class Actor {
         requeue(job, loss, episode);
         break;
       case JobPhase::pending:
-        if (!job.held && all_off(loss)) start_again(job, loss, episode);
+        if (job.held) {
+          let_go_again(job, loss, episode);
+        } else if (all_off(loss)) {
+          start_again(job, loss, episode);
+        }
         break;
       case JobPhase::completing:  // a hold lifted now comes back
       case JobPhase::ended:
@@ -217,6 +221,26 @@ class Actor {
          .key = "requeue" + episode});
   }
 
+  // Its launch met the end of a run that the controller had forgotten: no fault of job or node.
+  void let_go_again(const JobView& job, const JobLoss& loss, const std::string& episode) {
+    if (!job.launch_failed || !is_of_the_controller(loss)) return;
+    ask({.kind = ActionKind::unhold_job,
+         .job = job.id,
+         .why = "its launch met a run that the controller forgot",
+         .key = "unhold" + episode});
+    ask({.kind = ActionKind::release_job,
+         .job = job.id,
+         .why = "held by a failed launch",
+         .key = "release" + episode});
+  }
+
+  // Lost, or seen to be lost again, in the moments after a controller came back while we watched:
+  // where no node is to blame, what it forgot is the cause.
+  bool is_of_the_controller(const JobLoss& loss) const {
+    return memory_.since && view_.controller_since > *memory_.since &&
+           loss.at - view_.controller_since <= policy_.rollback;
+  }
+
   void start_again(const JobView& job, const JobLoss& loss, const std::string& episode) {
     const bool waits = job.waits_for_time || job.eligible > view_.now;
     if (job.eligible - view_.now > policy_.hold_max) return;
@@ -246,6 +270,7 @@ class Actor {
 
   std::vector<std::string> nodes_to_avoid(const JobLoss& loss) const {
     if (loss.nodes.empty()) {
+      if (is_of_the_controller(loss)) return {};
       const double share_max = policy_.avoid_share_max * (fleet_ - out_);
       return static_cast<double>(loss.ran_on.size()) <= share_max ? loss.ran_on
                                                                   : std::vector<std::string>();
@@ -294,9 +319,9 @@ class Actor {
 }  // namespace
 
 const char* to_text(ActionKind kind) {
-  static constexpr std::array<const char*, 9> kNames = {
+  static constexpr std::array<const char*, 10> kNames = {
       "drain_node",    "fence_node",  "down_node", "resume_spare", "requeue_job",
-      "exclude_nodes", "release_job", "hold_job",  "alert"};
+      "exclude_nodes", "release_job", "hold_job",  "unhold_job",   "alert"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -32,7 +32,8 @@ struct JobView {
   JobPhase phase = JobPhase::pending;
   int restarts = 0;
   bool requeueable = true;
-  bool held = false;            // by a person or by hold_job
+  bool held = false;            // by a person, by hold_job, or
+  bool launch_failed = false;   // by the scheduler, since its start failed
   bool waits_for_time = false;  // the scheduler names a begin time as the reason it waits
   Seconds eligible;             // may not start before
   Seconds ended;                // of a failed job
@@ -89,7 +90,8 @@ struct RecoveryPolicy {
   // After a start of the controller: what was seen done and is not any more was forgotten by it.
   Seconds rollback = seconds(30);
   // After a start of the controller no job is let go: runs that it forgot still hold their nodes
-  // until those have registered, and a launch beside one fails and holds the job.
+  // until those have registered, and a launch beside one fails and holds the job. One that was let
+  // go before is held all the same, and let go once more.
   Seconds registering = seconds(3);
   Seconds settle = seconds(1);       // before an action is asked for again; doubles where refused,
   Seconds settle_max = seconds(60);  // to this at most
@@ -104,6 +106,7 @@ enum class ActionKind {
   exclude_nodes,
   release_job,
   hold_job,
+  unhold_job,  // the scheduler held it
   alert
 };
 const char* to_text(ActionKind kind);

@@ -97,7 +97,12 @@ void SimulatedSlurm::register_nodes() {
     const bool shown = job.view.phase == failure::JobPhase::running ||
                        job.view.phase == failure::JobPhase::starting;
     const bool is_known = shown && run_lives(job) && job.runs.back().restarts == job.view.restarts;
-    if (run_lives(job) && !is_known) job.runs.back().end = now();
+    if (run_lives(job) && !is_known) {
+      job.runs.back().end = now();
+      for (const std::string& name : job.runs.back().nodes) {
+        nodes_.at(name).killing_until = now() + options_.killing;
+      }
+    }
     const bool all_answer = std::ranges::none_of(
         job.view.nodes, [this](const auto& name) { return nodes_.at(name).dead; });
     if (shown && !is_known && all_answer) end_run(job, true, failure::JobPhase::failed);
@@ -234,6 +239,14 @@ void SimulatedSlurm::start_job(Job& job, const std::vector<std::string>& nodes) 
     overlaps_.push_back("job " + id + " runs twice");
   }
   job.next_place.clear();
+  const bool is_beside_another = std::ranges::any_of(
+      nodes, [this](const auto& name) { return nodes_.at(name).killing_until > now(); });
+  if (is_beside_another) {
+    ++job.view.restarts;
+    job.view.held = job.view.launch_failed = true;
+    job.view.eligible = now() + options_.hold;
+    return;
+  }
   job.view.nodes = nodes;
   job.view.phase = failure::JobPhase::starting;
   job.runs.push_back({.start = now(), .end = {}, .nodes = nodes, .restarts = job.view.restarts});
@@ -298,8 +311,9 @@ void SimulatedSlurm::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint
       break;
   }
   if (controller_runs()) {
-    schedule_pass();
+    // Before the pass: a job that is let go may be saved as one that waits.
     if (now() - saved_at_ >= options_.save) save_state();
+    schedule_pass();
   }
   kernel.schedule(kernel.now().after(options_.scheduling), sim::EventRank::control, *this, kPass);
 }
@@ -380,6 +394,9 @@ Result<void> SimulatedSlurm::carry_out(const failure::RecoveryAction& action, Jo
       return {};
     case failure::ActionKind::hold_job:
       view.held = true;
+      return {};
+    case failure::ActionKind::unhold_job:
+      view.held = view.launch_failed = false;
       return {};
     default:
       return {};  // about a node

@@ -6,7 +6,8 @@
 // ReturnToService=2 a node that still answers is back at once. Jobs take the lowest free nodes.
 // Its controller saves its state every few seconds. One that dies comes back with what it saved:
 // orders of after are undone, a run that it does not know is killed when its nodes register, one
-// that is gone is shown running until its node has not answered for the timeout.
+// that is gone is shown running until its node has not answered for the timeout. A launch on nodes
+// where a forgotten run is still being killed fails, and holds the job.
 // It keeps every run of every job, so that one can ask whether two ever overlapped. It is a process
 // on the kernel's clock; its scheduler wakes for ever, so run the kernel with a limit.
 //
@@ -46,6 +47,7 @@ struct SimulatedOptions {
   Seconds completing = seconds(0.3);  // on healthy nodes
   Seconds scheduling = seconds(0.5);  // between two passes of the scheduler
   Seconds starting = seconds(0.1);    // from allocation to a running job
+  Seconds killing = seconds(2);       // of a run that the controller forgot, once its nodes say so
   Seconds fencing = seconds(1);       // from the order to a node that is surely off
   Seconds save = seconds(5);          // between two saves of the controller's state
   Seconds timeout = seconds(60);      // from the last answer of a node to down
@@ -116,6 +118,7 @@ class SimulatedSlurm final : public failure::RecoveryPort, public sim::EventHand
     bool dead = false;  // does not answer and runs nothing
     bool fence_hangs = false;
     std::string zombie_job;  // silent: a job that may still run there
+    Seconds killing_until;   // a run that the controller forgot
   };
 
   struct Saved {
