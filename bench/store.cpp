@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "bench/figure.h"
+#include "net/client.h"
 #include "net/server.h"
 #include "s3/client.h"
 #include "s3server/runtime.h"
@@ -164,17 +165,37 @@ Result<double> put_large(const std::string& tier, double overhead) {
   return ratios[kRounds / 2];
 }
 
+// Anyone may read, so that a client that checks nothing can ask: the figure is the store's.
+Result<void> open_to_all(RunningStore& running) {
+  const auto done = running.runtime().store().change_bucket(
+      "bench", [](store::Bucket& bucket) -> store::Answer<void> {
+        bucket.documents.emplace_back(
+            "policy", R"({"Statement":{"Effect":"Allow","Principal":"*","Action":"s3:GetObject",)"
+                      R"("Resource":"arn:aws:s3:::bench/*"}})");
+        return {};
+      });
+  if (!done) return bench_fault("the bucket cannot be opened");
+  return {};
+}
+
 Result<double> get_large(const std::string& tier) {
   auto running = RunningStore::start(tier);
   if (!running) return std::unexpected(running.error());
   s3::Client client = (*running)->client();
   if (!client.put("large", s3::Body::of(std::string(kLarge, 'l'))))
     return bench_fault("a put failed");
+  if (auto open = open_to_all(**running); !open) return std::unexpected(open.error());
+  net::Client plain;
   double best = 0;
   for (int round = 0; round < kRounds; ++round) {
-    bool good = true;
-    const double took = seconds_of([&] { good = client.get("large", kLarge).has_value(); });
-    if (!good) return bench_fault("a get failed");
+    std::size_t got = 0;
+    const net::Question question{.url = client.config().endpoint + "/bench/large",
+                                 .take = [&](const net::Reply&, std::string_view piece) {
+                                   got += piece.size();
+                                   return true;
+                                 }};
+    const double took = seconds_of([&] { plain.ask(question); });
+    if (got != kLarge) return bench_fault("a get failed");
     best = std::max(best, kLarge / took / 1e6);
   }
   return best;
@@ -229,7 +250,7 @@ std::vector<SpeedFigure> store_figures() {
                        "64 MiB put, over a plain write with fsync of the same physical bytes",
                        [layout] { return put_large(layout.tier, layout.overhead); }});
     figures.push_back({fmt::format("store_get_large_{}", layout.name), "MB/s",
-                       "64 MiB get, the best of five",
+                       "64 MiB get by a client that checks nothing, the best of five",
                        [layout] { return get_large(layout.tier); }});
   }
   return figures;

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int cuts() { return std::getenv("ORRERY_FULL") != nullptr ? 300 : 8; }
+int cuts() { return std::getenv("ORRERY_FULL") != nullptr ? 300 : 4; }
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -259,10 +259,11 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
 
 ExitCode run_words(StoreOptions options, Terminal& terminal) {
   const std::vector<std::string>& words = options.words;
-  const std::string verb = words.size() == 1 && words[0] != "status" ? "" : words[0];
+  const std::string verb = words.empty() ? "" : words.front();
   const bool checks = verb == "fsck" || verb == "repair";
-  if (verb.empty()) {
-    options.folder = words.front();
+  // A folder of such a name is written ./status.
+  if (words.size() == 1 && !checks && verb != "status" && verb != "lineage") {
+    options.folder = verb;
     return run_store(options, terminal);
   }
   if (checks && words.size() == 2) {

@@ -66,6 +66,16 @@ TEST_F(GatewayTest, what_is_changed_after_signing_is_refused) {
   EXPECT_EQ(ask({.target = "/pail/key"}).status, 404);
 }
 
+TEST_F(GatewayTest, a_request_that_was_heard_is_good_for_minutes_and_not_for_longer) {
+  put("/pail", "");
+  const net::Request heard = signed_request({.target = "/pail"});
+  EXPECT_EQ(gateway->answer(heard).status, 200);
+  now += 14 * 60 * 1000;
+  EXPECT_EQ(gateway->answer(heard).status, 200);
+  now += 2 * 60 * 1000;
+  EXPECT_THAT(gateway->answer(heard).body, HasSubstr("RequestTimeTooSkewed"));
+}
+
 TEST_F(GatewayTest, a_tenant_cannot_reach_anothers_bucket) {
   put("/pail", "");
   put("/pail/key", "mine");

@@ -13,6 +13,9 @@ constexpr std::string_view kEmptySha256 =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 constexpr std::size_t kLineBytesMax = 4096;
 constexpr std::size_t kTrailerBytesMax = 16384;
+// Below these a second thread costs more than it brings.
+constexpr std::uint64_t kLaneBodyBytes = std::uint64_t{4} << 20;
+constexpr std::size_t kLanePieceBytes = std::size_t{32} << 10;
 
 bool is_hex_digest(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdefABCDEF") == text.npos;
@@ -82,6 +85,7 @@ PayloadReader::PayloadReader(PayloadPlan plan)
   trailers_ = plan_.payload.ends_with("-TRAILER");
   if (is_hex_digest(plan_.payload)) sha_.emplace(s3::HashKind::sha256);
   if (plan_.sum) sum_.emplace(*plan_.sum);
+  if (plan_.length.value_or(0) >= kLaneBodyBytes) lane_ = std::make_unique<HashLane>();
 }
 
 Answer<void> PayloadReader::hand_on(std::string_view bytes, const Hand& hand) {
@@ -89,10 +93,17 @@ Answer<void> PayloadReader::hand_on(std::string_view bytes, const Hand& hand) {
   if (plan_.length && size_ > *plan_.length) {
     return refused("InvalidRequest", "More bytes came than were announced.");
   }
-  md5_.add(bytes);
+  const bool beside = lane_ && bytes.size() >= kLanePieceBytes;
+  if (beside) {
+    lane_->begin([this, bytes] { md5_.add(bytes); });
+  } else {
+    md5_.add(bytes);
+  }
   if (sha_) sha_->add(bytes);
   if (sum_) sum_->add(bytes);
-  return hand(bytes);
+  auto handed = hand(bytes);
+  if (beside) lane_->wait();
+  return handed;
 }
 
 Answer<void> PayloadReader::take(std::string_view piece, const Hand& hand) {

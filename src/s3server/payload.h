@@ -12,6 +12,7 @@
 
 #include "s3/checksum.h"
 #include "s3server/auth.h"
+#include "s3server/hash_lane.h"
 
 namespace orrery::s3server {
 
@@ -67,6 +68,7 @@ class PayloadReader {
   bool signed_ = false;
   bool trailers_ = false;
   s3::Hash md5_{s3::HashKind::md5};
+  std::unique_ptr<HashLane> lane_;  // of a large body: its MD5 is made beside the rest
   std::optional<s3::Hash> sha_;
   std::optional<Summer> sum_;
   std::uint64_t size_ = 0;

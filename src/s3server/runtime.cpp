@@ -14,6 +14,7 @@ namespace orrery::s3server {
 namespace {
 
 constexpr const char* kFirstTenant = "main";
+const std::string kKeyRow = "nkey";
 constexpr std::chrono::milliseconds kTick{100};
 constexpr TimeMs kLifecycleMostMs = 60'000;
 constexpr std::uint64_t kScrubBytesMin = 16u << 10;
@@ -68,6 +69,7 @@ Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
                                                       .keys = options.keys});
   if (auto good = made->store_->open(); !good) return store_fault(options.folder, good.error());
   if (auto good = made->store_->measure(); !good) return store_fault(options.folder, good.error());
+  if (auto good = made->check_key(); !good) return std::unexpected(good.error());
   if (auto good = made->set_tenants(); !good) return store_fault(options.folder, good.error());
   GatewaySetting gateway = options.gateway;
   gateway.quota_of = [quotas = made->quotas_](std::string_view tenant) {
@@ -85,6 +87,26 @@ Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
   made->house_ = std::jthread(
       [runtime = made.get()](const std::stop_token& stop) { runtime->keep_house(stop); });
   return made;
+}
+
+// What was enciphered once is not continued in the clear by an option that was forgotten. Who only
+// checks and mends needs no key.
+Result<void> Runtime::check_key() {
+  if (!options_.keeps_house) return {};
+  const auto last = opened_.metadata->get(kKeyRow);
+  if (!last) return store_fault(options_.folder, refusal_of(last.error()));
+  const std::string& current = options_.keys.current;
+  if (*last && !options_.keys.keys.contains(**last)) {
+    return fail({.code = "store.key",
+                 .place = {options_.folder},
+                 .what = "the store is enciphered with the key " + **last + ", which was not given",
+                 .why = "what is there could not be read, and what is new would be in the clear",
+                 .fix = "name it with --key-file or --key-command"});
+  }
+  if (current.empty() || *last == current) return {};
+  const auto done = opened_.metadata->commit({.changes = {{kKeyRow, current}}});
+  if (!done) return store_fault(options_.folder, refusal_of(done.error()));
+  return {};
 }
 
 // Those who are no longer named lose their keys; what they put stays.

@@ -61,6 +61,7 @@ class Runtime {
 
  private:
   explicit Runtime(const RuntimeOptions& options);
+  Result<void> check_key();
   Answer<void> set_tenants();
   net::Response own_answer(const net::Request& request);
   void keep_house(const std::stop_token& stop);

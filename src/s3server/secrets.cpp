@@ -24,7 +24,7 @@ Result<void> each_line(std::string_view text, const std::string& file, const std
     const std::string fault = take(words);
     if (fault.empty()) continue;
     return fail({.code = "store.secrets",
-                 .place = {file, number, 0},
+                 .place = {file, number, 1},
                  .what = fault,
                  .why = {},
                  .fix = fix});

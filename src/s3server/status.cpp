@@ -121,6 +121,10 @@ void add_keeping(Exposition& to, const StoreStatus& status) {
   for (const TierStatus& tier : status.tiers) {
     to.value(fmt::format("tier=\"{}\"", label(tier.name)), tier.redundancy_left());
   }
+  to.head("tier_parity", "gauge", "Drives that may be lost where all are there.");
+  for (const TierStatus& tier : status.tiers) {
+    to.value(fmt::format("tier=\"{}\"", label(tier.name)), tier.plan.parity);
+  }
   const auto drive_label = [](const DriveStatus& drive) {
     return fmt::format("drive=\"{}\",tier=\"{}\"", label(drive.name), label(drive.tier));
   };

@@ -228,20 +228,28 @@ Outcome<void> BlobReader::check_header(int shard) {
   return fault(PortFault::corrupt, "the header of a shard is wrong");
 }
 
-Outcome<std::string> BlobReader::raw_block(int shard, std::uint64_t stripe) {
+Outcome<std::string_view> BlobReader::checked_block(int shard, std::uint64_t stripe) {
   auto from = file(shard);
   if (!from) return std::unexpected(from.error());
   const std::size_t length = block_length(stripe) + seal_length();
-  std::string bytes(length + kCrcBytes, '\0');
+  scratch_.resize(length + kCrcBytes);
   const std::uint64_t offset =
       kShardHeaderBytes + stripe * (blob_.block_bytes + seal_length() + kCrcBytes);
-  const auto got = (*from)->read(offset, bytes);
+  const auto got = (*from)->read(offset, scratch_);
   if (!got) return std::unexpected(got.error());
-  if (*got != bytes.size()) return fault(PortFault::corrupt, "a shard ends too early");
-  const std::string crc = bytes.substr(length);
-  bytes.resize(length);
-  if (crc == crc_text(crc_of(blob_.id, shard, stripe, bytes))) return bytes;
+  if (*got != scratch_.size()) return fault(PortFault::corrupt, "a shard ends too early");
+  const std::string_view bytes = std::string_view(scratch_).substr(0, length);
+  if (std::string_view(scratch_).substr(length) ==
+      crc_text(crc_of(blob_.id, shard, stripe, bytes))) {
+    return bytes;
+  }
   return fault(PortFault::corrupt, "the checksum of a block is wrong");
+}
+
+Outcome<std::string> BlobReader::raw_block(int shard, std::uint64_t stripe) {
+  const auto bytes = checked_block(shard, stripe);
+  if (!bytes) return std::unexpected(bytes.error());
+  return std::string(*bytes);
 }
 
 Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) {
@@ -265,41 +273,53 @@ Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) {
                fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
 }
 
-Outcome<void> BlobReader::load(std::uint64_t stripe) {
-  if (loaded_ == stripe) return {};
-  loaded_.reset();
-  stripe_.clear();
+// The bytes of a whole stripe, its padding too.
+Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
   if (!blob_.key_id.empty() && !cipher_) {
     return fault(PortFault::failed, "the key " + blob_.key_id + " of a blob is not known");
   }
+  const std::size_t length = block_length(stripe);
   for (int i = 0; i < blob_.plan.data; ++i) {
-    auto data = block(i, stripe);
-    if (!data) return std::unexpected(data.error());
+    std::string rebuilt;
+    std::string plain;
+    auto data = checked_block(i, stripe);
+    if (!data) {
+      auto made = block(i, stripe);
+      if (!made) return std::unexpected(made.error());
+      rebuilt = std::move(*made);
+      data = rebuilt;
+    }
     if (cipher_) {
-      auto plain = cipher_->open(static_cast<std::uint32_t>(i), stripe, *data);
-      if (!plain) return fault(PortFault::corrupt, "a block is not what was sealed");
-      *data = std::move(*plain);
+      auto opened = cipher_->open(static_cast<std::uint32_t>(i), stripe, *data);
+      if (!opened) return fault(PortFault::corrupt, "a block is not what was sealed");
+      plain = std::move(*opened);
+      data = plain;
     }
-    if (stripe_.empty()) {
-      stripe_ = std::move(*data);
-    } else {
-      stripe_ += *data;
-    }
+    std::memcpy(into + static_cast<std::size_t>(i) * length, data->data(), length);
   }
-  loaded_ = stripe;
   return {};
 }
 
 Outcome<std::size_t> BlobReader::read(std::uint64_t offset, std::span<char> into) {
-  const std::uint64_t whole = blob_.block_bytes * static_cast<std::uint64_t>(blob_.plan.data);
+  const auto k = static_cast<std::uint64_t>(blob_.plan.data);
+  const std::uint64_t whole = blob_.block_bytes * k;
   std::size_t got = 0;
   while (got < into.size() && offset < blob_.size) {
     const std::uint64_t stripe = offset / whole;
-    if (auto done = load(stripe); !done) return std::unexpected(done.error());
     const auto at = static_cast<std::size_t>(offset - stripe * whole);
     const auto end = static_cast<std::size_t>(std::min(whole, blob_.size - stripe * whole));
     const std::size_t some = std::min(end - at, into.size() - got);
-    std::memcpy(into.data() + got, stripe_.data() + at, some);
+    if (some == whole) {  // straight to where it is wanted
+      if (auto done = load(stripe, into.data() + got); !done) return std::unexpected(done.error());
+    } else {
+      if (loaded_ != stripe) {
+        loaded_.reset();
+        stripe_.resize(block_length(stripe) * static_cast<std::size_t>(k));
+        if (auto done = load(stripe, stripe_.data()); !done) return std::unexpected(done.error());
+        loaded_ = stripe;
+      }
+      std::memcpy(into.data() + got, stripe_.data() + at, some);
+    }
     got += some;
     offset += some;
   }

@@ -105,14 +105,17 @@ class BlobReader {
  private:
   std::size_t block_length(std::uint64_t stripe) const;
   std::size_t seal_length() const;
-  Outcome<void> load(std::uint64_t stripe);
+  // Checks the block where it was read to; the view ends with the next.
+  Outcome<std::string_view> checked_block(int shard, std::uint64_t stripe);
+  Outcome<void> load(std::uint64_t stripe, char* into);
   Outcome<DriveFile*> file(int shard);
 
   const DriveSet& drives_;
   Blob blob_;
   std::vector<std::unique_ptr<DriveFile>> files_;
   std::set<int> damaged_;
-  std::string stripe_;
+  std::string stripe_;   // the one that was read in part
+  std::string scratch_;  // a block with its checksum
   std::optional<s3::BlockCipher> cipher_;
   std::optional<std::uint64_t> loaded_;
 };

@@ -10,6 +10,7 @@
 //   g BLOB                          a blob that nothing refers to: its shards are to be removed
 //   t ACCESS-KEY                    a tenant
 //   e EPOCH                         a run of a gateway; blobs are named by the run that wrote them
+//   n NAME                          single facts: the last epoch, the id of the key for new blobs
 // (the first letter is a byte of the row's key, 0 a zero byte, ~STAMP eight bytes of the
 // complement.) A version names its blobs and a blob its shards, so a blob can move without a
 // version knowing.

@@ -367,10 +367,10 @@ Answer<void> TierPlaces::drop_copy(const Member& member, const std::string& tier
         } else {
           std::erase_if(now.copies, [&](const TierCopy& copy) { return copy.tier == tier; });
         }
-        // An object that has moved by a rule is shown with the class of where it lies.
-        if (!now.copies.empty() || tier_of_class(now.storage_class) == now.tier) return {};
-        const bool by_rule = tier_of_class(member.wanted_class) == now.tier;
-        now.storage_class = by_rule ? member.wanted_class : class_of_tier(now.tier);
+        // Gone from where it belonged, it belongs where the rule says, or where it lies now.
+        if (tier_of_class(now.storage_class) != tier) return {};
+        now.storage_class =
+            member.wanted_class.empty() ? class_of_tier(now.tier) : member.wanted_class;
         return {};
       });
   if (!done) return std::unexpected(done.error());

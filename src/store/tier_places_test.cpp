@@ -166,6 +166,23 @@ TEST_F(TierPlacesTest, what_is_read_comes_nearer_and_goes_again) {
   EXPECT_EQ(store->find("pail", "a", std::nullopt)->storage_class, "GLACIER");
 }
 
+TEST_F(TierPlacesTest, an_object_that_is_near_keeps_the_class_of_its_rule) {
+  make_bucket(rule_to("GLACIER", 5));
+  put("old/a", "some bytes", {}, "STANDARD_IA");
+  const MoveSetting setting{.day_ms = kDay, .promote_ms = 60'000};
+  store->reads().note("pail", "old/a", "null", now);
+  run(4, setting);
+  EXPECT_THAT(tiers_of("old/a"), ElementsAre("hot", "warm"));
+  now += 5 * kDay;
+  run(10, setting);
+  EXPECT_THAT(tiers_of("old/a"), ElementsAre("hot", "cold"));
+  EXPECT_EQ(store->find("pail", "old/a", std::nullopt)->storage_class, "GLACIER");
+  now += 60'000;
+  run(6, setting);
+  EXPECT_THAT(tiers_of("old/a"), ElementsAre("cold"));
+  EXPECT_EQ(get("old/a"), "some bytes");
+}
+
 TEST_F(TierPlacesTest, an_object_put_again_while_it_is_copied_is_the_new_one) {
   make_bucket(rule_to("GLACIER", 0));
   put("old/a", "first");

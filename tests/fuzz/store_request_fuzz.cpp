@@ -1,5 +1,6 @@
 // The object store's request path: requests of any shape, signed for it or not, one after another
-// on a store in memory. It never crashes, never answers 500, and is sound afterwards.
+// on a store in memory; then its objects move as its rules say. It never crashes, never answers
+// 500, and is sound afterwards.
 //
 // An input is requests with "\n---\n" between them: "METHOD TARGET", headers a line, an empty line,
 // the body. A request whose first line begins with "!" goes unsigned.
@@ -12,10 +13,12 @@
 #include "s3/hash.h"
 #include "s3/sigv4.h"
 #include "s3server/gateway.h"
+#include "storage/lifecycle_driver.h"
 #include "store/mend.h"
 #include "store/moment.h"
 #include "store/simulated_drive_fixture.h"
 #include "store/sweep.h"
+#include "store/tier_places.h"
 
 namespace {
 
@@ -80,6 +83,16 @@ net::Response send(Gateway& gateway, net::Request& request, const std::string& b
   return gateway.answer(request);
 }
 
+// What the rules of its buckets move, if any.
+void move_all(Store& store) {
+  TierPlaces places(store, {.day_ms = 1, .keeps_checkpoints = true});
+  storage::LifecyclePolicy policy{.places = places_of(store.setting().tiers)};
+  policy.places.front().keep.newest = 1;
+  storage::LifecycleDriver driver(places, [](const auto&) -> Result<void> { return {}; },
+                                  std::move(policy), {});
+  for (int round = 0; round < 6; ++round) (void)driver.tick();
+}
+
 void must(bool good, const char* what) {
   if (good) return;
   std::fprintf(stderr, "%s\n", what);
@@ -91,10 +104,11 @@ void must(bool good, const char* what) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   MemoryMetadata metadata;
   SimulatedDrive drive;
+  SimulatedDrive slow;
   unsigned drawn = 0;
   Store store({.metadata = metadata,
-               .drives = {{"d", &drive}},
-               .tiers = {{"hot", {1, 0}, {"d"}}},
+               .drives = {{"d", &drive}, {"s", &slow}},
+               .tiers = {{"hot", {1, 0}, {"d"}}, {"cold", {1, 0}, {"s"}}},
                .now_ms = [] { return kNow; },
                .random_bytes =
                    [&drawn](std::size_t n) {
@@ -123,6 +137,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       (void)response.source(0, piece);
     }
   }
+  move_all(store);
   must(run_lifecycle(store, 1, [] { return false; }).has_value(), "the lifecycle run fails");
   must(store.collect().has_value(), "garbage cannot be collected");
   must(check_store(store, true)->clean(), "the store is not sound");

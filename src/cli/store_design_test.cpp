@@ -1,0 +1,47 @@
+#include "cli/store_design.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace orrery::cli {
+namespace {
+
+const store::TierPlan& tier_of(const DesignedStore& store, const std::string& name) {
+  return *std::ranges::find(store.tiers, name, &store::TierPlan::name);
+}
+
+TEST(StoreDesign, takes_redundancy_rules_and_encryption_from_the_storage_section) {
+  design::Design design;
+  design.storage.push_back({.tier = design::Tier::hot, .usable = 0.67});
+  design.storage.push_back({.tier = design::Tier::warm});
+  design.storage.push_back({.tier = design::Tier::cold, .usable = 0.6, .encrypted = true});
+  design.storage.push_back({.tier = design::Tier::node_nvme, .usable = 0.5});
+  design::Train train;
+  train.checkpoint = design::Checkpoint{.keep = {{"hot", 3}, {"cold", std::nullopt}, {"nvme", 1}}};
+  design.workloads.push_back({.terms = {}, .task = train});
+  const DesignedStore made = store_of_design(design);
+  EXPECT_EQ(made.tiers.size(), 4u);
+  EXPECT_EQ(tier_of(made, "hot").plan, (store::ShardPlan{4, 2}));
+  EXPECT_EQ(tier_of(made, "hot").folders.size(), 6u);
+  EXPECT_EQ(tier_of(made, "warm").plan, (store::ShardPlan{1, 0}));
+  EXPECT_EQ(tier_of(made, "cold").plan, (store::ShardPlan{1, 1}));
+  EXPECT_EQ(tier_of(made, "gpu-direct").plan, (store::ShardPlan{1, 0}));
+  EXPECT_TRUE(made.enciphered);
+  ASSERT_EQ(made.keeps.size(), 2u);
+  EXPECT_EQ(made.keeps[0].keep.newest, 3);
+  EXPECT_TRUE(made.keeps[1].keep.milestones);
+}
+
+TEST(StoreDesign, never_less_redundancy_than_the_design_says) {
+  for (const double usable : {1.0, 0.9, 0.8, 0.7, 0.5, 0.34, 0.2}) {
+    design::Design design;
+    design.storage.push_back({.tier = design::Tier::hot, .usable = usable});
+    const store::ShardPlan plan = tier_of(store_of_design(design), "hot").plan;
+    const double share = static_cast<double>(plan.data) / plan.total();
+    EXPECT_TRUE(share <= usable + 0.01 || plan == (store::ShardPlan{1, 2})) << usable;
+  }
+}
+
+}  // namespace
+}  // namespace orrery::cli
