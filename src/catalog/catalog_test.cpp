@@ -144,5 +144,13 @@ TEST(Embedded, ATableIsReadOrTheFileNamed) {
   EXPECT_FALSE(embedded_text("catalog/nodes").has_value());
 }
 
+// Written in percent, kept as a fraction: 0.44 % a year is what the makers' fleets report.
+TEST(Catalog, FailureRatesOfDrivesAreFractions) {
+  const StorageDevice* drive = shipped().storage_device("tlc-gen4");
+  ASSERT_NE(drive, nullptr);
+  ASSERT_TRUE(drive->annual_failure_rate.has_value());
+  EXPECT_DOUBLE_EQ(*drive->annual_failure_rate, 0.0044);
+}
+
 }  // namespace
 }  // namespace orrery::catalog

@@ -99,6 +99,13 @@ TEST(FabricBill, CopperNodeLinksNeedNoModules) {
   EXPECT_EQ(switch_modules(t, false) - switch_modules(t, true), 1024 / 2);
 }
 
+// Every port of a balanced dragonfly's routers is used: 4 nodes, 7 in the group, 4 out of it.
+TEST(FabricBill, DragonflyLinksHaveAModuleAtBothEnds) {
+  const Topology t = *make_topology(
+      {.kind = catalog::TopologyKind::dragonfly, .nodes = 1056, .rails = 1, .radix = 15});
+  EXPECT_EQ(switch_modules(t, false), 264 * 15 / 2);
+}
+
 TEST(FabricBill, Nvl72HasNineTraysARack) {
   const Topology t = *make_topology(
       {.kind = catalog::TopologyKind::scale_up, .nodes = 8, .rails = 72, .scaleup_chips = 18});

@@ -45,6 +45,16 @@ TEST(Topology, KAryFatTree) {
   }
 }
 
+// 32 ports of a leaf face nodes; at 2:1 half as many face up.
+TEST(Topology, OversubscriptionThinsTheUplinks) {
+  const FabricSpec even{
+      .kind = catalog::TopologyKind::fat_tree, .nodes = 128, .rails = 1, .radix = 64};
+  FabricSpec thin = even;
+  thin.oversubscription = 2;
+  EXPECT_EQ(made(even).leaf_spine_links, 4 * 32);
+  EXPECT_EQ(made(thin).leaf_spine_links, 4 * 16);
+}
+
 TEST(Topology, LastUnitPacksRailsOnALeaf) {
   // 40 nodes: a full unit of 32 (8 leaves) and 8 nodes with four rails on each of 2 leaves.
   EXPECT_EQ(made({.nodes = 40, .radix = 64}).leaves, 10);
