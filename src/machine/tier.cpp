@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "design/names.h"
 #include "storage/economics.h"
@@ -86,8 +87,10 @@ double devices_of(const Tier& v) {
 // of the servers.
 void fill_rates(Tier& v) {
   const design::StorageTier& t = *v.tier;
-  const int servers = std::max(1, t.servers.value_or(1));
   const double devices = v.device ? devices_of(v) : 0;
+  // Where the design counts no servers there are as many as its devices fill.
+  const double filled = std::ceil(devices / std::max(1, t.devices_per_server.value_or(1)));
+  const double servers = t.servers ? std::max(1, *t.servers) : std::max(1.0, filled);
   v.devices = devices;
   v.rates_given = t.read.has_value() || t.write.has_value();
   if (v.device) {

@@ -59,7 +59,7 @@ std::optional<catalog::BillLine> tier_line(const machine::Tier& t,
     line.unit_price = catalog::PriceRange{each, each};
   }
   line.unit_power = bought->power;
-  line.reference = t.device
+  line.reference = !t.tier->device.empty()
                        ? device->provenance.reference
                        : device->provenance.reference + " (the usual part for this kind of tier)";
   return line;

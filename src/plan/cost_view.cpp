@@ -193,6 +193,7 @@ Usd egress_of_tier(const machine::Tier& tier, const CostContext& c) {
 }
 
 void fill_runs(CostView& v, const CostContext& c) {
+  if (v.per_useful_hour <= UsdPerSecond(0)) return;
   for (const TrainView& t : c.trains) {
     if (!t.feasible() || t.run_time <= Seconds(0)) continue;
     RunCost run{.label = t.label, .per_useful_hour = v.per_useful_hour};
@@ -247,8 +248,12 @@ CostView view_cost(const CostContext& c) {
   v.annual = (v.owned ? v.owned->annual : Usd(0)) + v.egress_per_year + v.wan_per_year;
   for (const RentedFleet& r : v.rented) v.annual += r.per_year;
   for (const TierRent& t : v.tier_rents) v.annual += t.total();
-  const double useful_hours = v.accelerators * 8760 * v.use * v.utilisation * v.goodput;
-  v.per_useful_hour = useful_hours > 0 ? v.annual / hours(useful_hours) : UsdPerSecond(0);
+  // A millionth of the time is no use that a price could be stated for.
+  constexpr double kUsefulLeast = 1e-6;
+  const double useful = v.use * v.utilisation * v.goodput;
+  const double useful_hours = v.accelerators * 8760 * useful;
+  v.per_useful_hour =
+      useful >= kUsefulLeast && useful_hours > 0 ? v.annual / hours(useful_hours) : UsdPerSecond(0);
   fill_runs(v, c);
   fill_market(v, c);
   if (v.owned) {

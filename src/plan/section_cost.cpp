@@ -117,6 +117,22 @@ std::string limit_of(const CostView& c) {
   return limit;
 }
 
+// None where hardly anything of what is bought makes progress: a price would only look like one.
+void add_useful_hour(machine::Section& s, const CostView& c, Estimate price) {
+  if (c.per_useful_hour <= UsdPerSecond(0)) return;
+  s.figures.push_back(
+      {.id = "useful_hour",
+       .label = c.in_nodes ? "cost of a useful node-hour" : "cost of a useful accelerator-hour",
+       .unit = machine::Unit::usd_per_hour,
+       .estimate = std::move(price),
+       .formula =
+           fmt::format("{} / ({} {} x 8760 h x needed {} x in use {} x goodput {})",
+                       show(c.annual.base(), machine::Unit::usd_per_year),
+                       grouped(std::llround(c.accelerators)), c.in_nodes ? "nodes" : "accelerators",
+                       show(c.use, machine::Unit::ratio), show(c.utilisation, machine::Unit::ratio),
+                       show(c.goodput, machine::Unit::ratio, 4))});
+}
+
 }  // namespace
 
 std::vector<machine::Section> cost_sections(const Review& review) {
@@ -147,17 +163,7 @@ std::vector<machine::Section> cost_sections(const Review& review) {
                        .unit = machine::Unit::usd_per_year,
                        .estimate = money(running.base()),
                        .formula = "power, hall, people, repair, rents and fees"});
-  s.figures.push_back(
-      {.id = "useful_hour",
-       .label = c.in_nodes ? "cost of a useful node-hour" : "cost of a useful accelerator-hour",
-       .unit = machine::Unit::usd_per_hour,
-       .estimate = money(c.per_useful_hour.base() * 3600),
-       .formula =
-           fmt::format("{} / ({} {} x 8760 h x needed {} x in use {} x goodput {})",
-                       show(c.annual.base(), machine::Unit::usd_per_year),
-                       grouped(std::llround(c.accelerators)), c.in_nodes ? "nodes" : "accelerators",
-                       show(c.use, machine::Unit::ratio), show(c.utilisation, machine::Unit::ratio),
-                       show(c.goodput, machine::Unit::ratio, 4))});
+  add_useful_hour(s, c, money(c.per_useful_hour.base() * 3600));
   if (c.owned) {
     s.figures.push_back(
         {.id = "electricity_share",

@@ -118,6 +118,10 @@ void fill_apart(ServeView& v, const serving::Replica& replica, const serving::Se
   const double decode_rate = full.requests.base();
   const double prefill_rate = replica.split.attention_dp / full.prefill.base();
   const double peak = v.peak.base();
+  if (!std::isfinite(decode_rate) || !(decode_rate > 0) || !(prefill_rate > 0)) {
+    v.infeasible = "a step of this split never ends: its devices share no link that is known";
+    return;
+  }
   const double decodes = std::max(1.0, std::ceil(peak / (decode_rate * kReplicaLoad)));
   const double prefills = v.serve->prefill_replicas
                               ? *v.serve->prefill_replicas
@@ -321,7 +325,10 @@ std::vector<ServeView> view_serves(const machine::Machine& m,
     };
     if (serve->zones.empty()) add(whole.label, fleet_of(m.fleets, w), 1);
     for (const design::Zone& z : serve->zones) {
-      add(whole.label + " in " + z.site, fleet_of_zone(m.fleets, z), z.share);
+      // Zones of one site are told apart by their fleets.
+      const bool alone = std::ranges::count(serve->zones, z.site, &design::Zone::site) == 1;
+      add(whole.label + " in " + z.site + (alone || z.fleet.empty() ? "" : ", " + z.fleet),
+          fleet_of_zone(m.fleets, z), z.share);
     }
   }
   return views;

@@ -53,8 +53,12 @@ std::optional<facility::Swing> swing_on(const FleetPower& p, const SiteContext& 
                                                .communication = t.step.exposed_share});
     // Power is of a node, which may be a rack of many hosts.
     const int hosts_per_node = std::max(1, t.fleet->hosts / std::max(1, t.fleet->fleet->count));
-    const int nodes = (t.hosts + hosts_per_node - 1) / hosts_per_node;
-    return swing_of(facility::swing_request(at_step, nodes, t.step.step));
+    const int whole = (t.hosts + hosts_per_node - 1) / hosts_per_node;
+    const int nodes = std::min(whole, t.fleet->fleet->count);
+    facility::Swing swing = swing_of(facility::swing_request(at_step, nodes, t.step.step));
+    // The row of a node and of another accelerator in it need not agree on what a phase draws.
+    swing.amplitude = min(swing.amplitude, p.node.nameplate * nodes);
+    return swing;
   }
   return std::nullopt;
 }

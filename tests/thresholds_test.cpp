@@ -1,0 +1,137 @@
+// Rules at their thresholds: one per cent on either side of the figure that a rule compares, read
+// from the review itself, the finding comes or stays away.
+//
+// Designs that break a rule by far stand in tests/broken_rules.txt; a comparison that is turned
+// round or off by a few per cent is found here.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/text.h"
+#include "design/edit.h"
+#include "design/templates.h"
+#include "machine/known_fixture.h"
+#include "plan/review.h"
+
+namespace orrery {
+namespace {
+
+using machine::Layer;
+
+std::string with(std::string text, const std::string& path, const std::string& value) {
+  return design::edit_text(text, {path, value}, machine::known().catalog()).value().text;
+}
+
+plan::Verdict verdict_on(const std::string& text) {
+  const auto design = design::read_design(text, machine::known().catalog());
+  EXPECT_TRUE(design) << (design ? "" : to_text(design.error()));
+  return verdict_of(plan::run_stages(design.value(), machine::known()), {.spends = false});
+}
+
+bool finds(const std::string& text, std::string_view rule) {
+  return std::ranges::any_of(verdict_on(text).findings,
+                             [&](const plan::Finding& f) { return f.rule == rule; });
+}
+
+// A limit that the design sets on a figure of the review.
+struct Limit {
+  const char* rule;
+  const char* name;  // of the template
+  const char* path;  // where the limit stands
+  Layer layer;
+  const char* figure;
+  const char* unit;  // base unit of the figure, as the file writes it
+};
+
+void PrintTo(const Limit& l, std::ostream* out) { *out << l.rule << " on " << l.name; }
+
+class EveryLimit : public testing::TestWithParam<Limit> {};
+
+TEST_P(EveryLimit, one_per_cent_below_the_figure_breaks_and_one_above_does_not) {
+  const Limit& l = GetParam();
+  const std::string text(design::find_template(l.name)->text);
+  const plan::Verdict verdict = verdict_on(text);
+  const machine::Figure* figure = verdict.figure(l.layer, l.figure);
+  ASSERT_NE(figure, nullptr);
+  const auto limited = [&](double factor) {
+    return with(text, l.path,
+                fmt::format("{} {}", shortest(figure->estimate.value * factor), l.unit));
+  };
+  EXPECT_FALSE(finds(limited(1.01), l.rule));
+  EXPECT_TRUE(finds(limited(0.99), l.rule));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    limits, EveryLimit,
+    testing::Values(Limit{"facility.power-above-site", "superpod-h100", "site.power",
+                          Layer::facility, "draw_peak", "W"},
+                    Limit{"facility.power-above-site", "fraud-cpu", "site.power", Layer::facility,
+                          "draw_peak", "W"},
+                    Limit{"facility.rack-above-cooling", "superpod-h100", "site.rack",
+                          Layer::facility, "rack_power_train", "W"},
+                    Limit{"workload.deadline", "superpod-h100", "workloads[0].train.deadline",
+                          Layer::training, "run_time", "s"},
+                    Limit{"workload.deadline", "fraud-cpu", "workloads[0].batch.repeat.window",
+                          Layer::cluster, "duration", "s"},
+                    Limit{"storage.capacity", "superpod-h100", "storage[0].capacity",
+                          Layer::storage, "used", "B"},
+                    Limit{"storage.drain-interval", "superpod-h100",
+                          "workloads[0].train.checkpoint.every", Layer::storage, "write_time",
+                          "s"}),
+    [](const auto& one) {
+      std::string name = std::string(one.param.rule) + "_" + one.param.name;
+      std::ranges::replace_if(name, [](char c) { return c == '.' || c == '-'; }, '_');
+      return name;
+    });
+
+TEST(thresholds, whole_numbers_are_enough_at_the_number_and_not_one_below) {
+  const std::string text(design::find_template("superpod-h100")->text);
+  // 120 nodes of the run, 2 of the service and 5 of the group.
+  EXPECT_FALSE(finds(with(text, "fleet[0].count", "127"), "cluster.nodes"));
+  EXPECT_TRUE(finds(with(text, "fleet[0].count", "126"), "cluster.nodes"));
+  // Four nodes a rack.
+  EXPECT_FALSE(finds(with(text, "site.racks", "32"), "facility.rack-positions"));
+  EXPECT_TRUE(finds(with(text, "site.racks", "31"), "facility.rack-positions"));
+}
+
+TEST(thresholds, a_queue_holds_up_to_what_the_fleet_can_do) {
+  const std::string text(design::find_template("superpod-h100")->text);
+  const plan::Verdict verdict = verdict_on(text);
+  const double load = verdict.figure(Layer::cluster, "load")->estimate.value;
+  const auto at = [&](double share) {
+    return with(text, "workloads[2].jobs.rate", shortest(7 / load * share) + " /h");
+  };
+  EXPECT_FALSE(finds(at(0.99), "cluster.gangs"));
+  EXPECT_TRUE(finds(at(1.01), "cluster.gangs"));
+}
+
+TEST(thresholds, a_service_is_up_as_often_as_it_is_and_no_oftener) {
+  const std::string text(design::find_template("inference-pod")->text);
+  const plan::Verdict verdict = verdict_on(text);
+  const double down = 1 - verdict.figure(Layer::serving, "availability")->estimate.value;
+  ASSERT_GT(down, 0);
+  const auto asked = [&](double factor) {
+    return with(text, "workloads[0].serve.availability", shortest(1 - down * factor));
+  };
+  EXPECT_FALSE(finds(asked(1.01), "serving.availability"));
+  EXPECT_TRUE(finds(asked(0.99), "serving.availability"));
+}
+
+TEST(thresholds, a_goal_is_met_at_its_bound_and_missed_beyond) {
+  const std::string text(design::find_template("fraud-cpu")->text);
+  const plan::Verdict verdict = verdict_on(text);
+  const double draw = verdict.figure(Layer::facility, "draw_peak")->estimate.value;
+  const auto met = [&](double factor) {
+    return verdict_on(
+               with(text, "goals", fmt::format("[ power <= {} W ]", shortest(draw * factor))))
+        .goals.at(0)
+        .met;
+  };
+  EXPECT_TRUE(met(1.01));
+  EXPECT_FALSE(met(0.99));
+}
+
+}  // namespace
+}  // namespace orrery
