@@ -109,7 +109,7 @@ Result<Calculation> ask_serve(CalcValues& v, const machine::Models& models) {
   const std::string& way = v.word("roles");
   a.ask.joined = way != "apart";
   a.ask.apart = way != "joined";
-  const auto chosen = from_word<catalog::Dtype>(v.word("format"));
+  const auto chosen = from_word<catalog::Dtype>(v.word("dtype"));
   if (!v.faults().empty()) return Calculation{};
   a.ask.model = *model;
   a.ask.formats = {catalog::Dtype::bf16, catalog::Dtype::fp8, catalog::Dtype::fp4};
@@ -205,17 +205,17 @@ Calculator serve_calculator() {
                      serve_bound("tpot", "99th percentile of the time of a token", "50 ms"),
                      {.name = "cached",
                       .label = "share of a prompt found in the prefix cache",
-                      .kind = ParameterKind::number,
+                      .kind = ParameterKind::count,
                       .shown = "SHARE",
                       .low = 0,
                       .high = 0.99},
                      serve_choice("engine", "engine, or any of the three", "any",
                                   {"any", "vllm", "sglang", "tensorrt-llm"}),
-                     serve_choice("format", "weights and cache, or any", "any",
+                     serve_choice("dtype", "weights and cache, or any", "any",
                                   {"any", "bf16", "fp8", "fp4"}),
                      {.name = "tp",
                       .label = "accelerators of a replica; none: all powers of two",
-                      .kind = ParameterKind::integer,
+                      .kind = ParameterKind::count,
                       .shown = "COUNT",
                       .low = 1,
                       .high = 8},

@@ -165,36 +165,40 @@ void fit_groups(std::span<const TuningParameter> parameters, const std::vector<T
 // The closed form of a row's time between tokens, by small moves of each parameter.
 LinearRow between_tokens(const machine::Models& models, const ServedRow& row) {
   machine::ServingQuery q = row.query;
-  if (row.requests == 0) {
+  const bool offline = row.requests > 0;
+  if (offline) {
+    q.concurrency = row.requests;
+  } else {
     q.request.input *= kServedMeanLength;
     q.request.output *= kServedMeanLength;
   }
-  auto replica = replica_of(models, q);
-  if (!replica) return {};
+  const auto at = predict_serving(models, q);
+  if (!at) return {};
+  serving::Replica replica = at->replica;
   const machine::Costs costs = serving_costs(models, q);
   const serving::ServingCosts source = serving_source(costs);
-  const auto tpot = [&] {
-    if (row.requests == 0) return closed_loop(*replica, q.request, q.concurrency, source).tpot;
-    return Seconds(1 / closed_loop(*replica, q.request, row.requests, source).output_tokens_per_s);
+  const auto seconds = [offline](const serving::ServingPoint& p) {
+    return offline ? 1 / p.output_tokens_per_s : p.tpot.base();
   };
-  const double here = tpot().base();
+  const double here = seconds(at->point);
   double scale = 1;
-  if (row.requests > 0) {
+  if (offline) {
     const auto simulated = predict_offline(models, q, row.requests);
     scale = simulated ? 1 / (simulated->value * here) : 1;
   }
   LinearRow linear{.measured = row.tpot, .constant = here * scale, .slopes = {}};
   for (const TuningParameter& p : kBetween) {
-    const ServingTuning kept = replica->tuning;
-    p.set(replica->tuning, p.get(kept) + p.scale);
-    linear.slopes.push_back(scale * (tpot().base() - here) / p.scale);
+    const ServingTuning kept = replica.tuning;
+    p.set(replica.tuning, p.get(kept) + p.scale);
+    const serving::ServingPoint moved = closed_loop(replica, q.request, q.concurrency, source);
+    linear.slopes.push_back(scale * (seconds(moved) - here) / p.scale);
     linear.constant -= linear.slopes.back() * p.get(kept);
-    replica->tuning = kept;
+    replica.tuning = kept;
   }
   // What is collected offline streams nothing, whatever a tuning says of it.
   if (!q.streams) {
     double& streamed = linear.slopes.back();
-    linear.constant += streamed * kBetween[std::size(kBetween) - 1].get(replica->tuning);
+    linear.constant += streamed * kBetween[std::size(kBetween) - 1].get(replica.tuning);
     streamed = 0;
   }
   return linear;

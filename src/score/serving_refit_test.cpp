@@ -2,10 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "machine/known_fixture.h"
 
 namespace orrery::score {
 namespace {
+
+// As the fit takes them: lengths are nine tenths of what a test names.
+double tokens_apart(const machine::Models& models, machine::ServingQuery q) {
+  q.request.input *= 0.9;
+  q.request.output *= 0.9;
+  return predict_serving(models, q)->point.tpot.base();
+}
 
 // Rows that a known tuning makes; the fit must come back to it as far as they can tell.
 std::vector<ServedRow> tuned_rows(const machine::Models& models) {
@@ -22,9 +32,8 @@ std::vector<ServedRow> tuned_rows(const machine::Models& models) {
           row.query.split.tp = tp;
           row.query.request = {.input = input, .output = 256, .requests_per_client = 2};
           row.query.concurrency = clients;
-          const auto p = predict_benchmark(models, row.query, {.waves_most = 2});
-          row.tpot = p->tpot_s.value;
-          row.ttft = p->ttft_s.value;
+          row.tpot = tokens_apart(models, row.query);
+          row.ttft = predict_benchmark(models, row.query, {.waves_most = 2})->ttft_s.value;
           rows.push_back(std::move(row));
         }
       }
@@ -52,10 +61,9 @@ TEST(ServingRefit, FindsTheTuningThatMadeTheRows) {
   again.tunings = tunings;
   double worst = 0;
   for (const ServedRow& row : rows) {
-    const auto p = predict_benchmark(again, row.query, {.waves_most = 2});
-    worst = std::max(worst, std::abs(p->tpot_s.value / row.tpot - 1));
+    worst = std::max(worst, std::abs(tokens_apart(again, row.query) / row.tpot - 1));
   }
-  EXPECT_LT(worst, 0.08);
+  EXPECT_LT(worst, 0.05);
   EXPECT_NEAR(tunings[1].tuning.products, 1.3, 0.12);
 }
 

@@ -20,8 +20,8 @@ using machine::Unit;
 
 constexpr const char* kServePage = "docs/models/serving.md";
 constexpr double kReplicaLoad = 0.8;
-constexpr int kMostReplicas = 8;
-constexpr int kMostRequests = 2000;
+constexpr int kMostReplicas = 4;
+constexpr int kMostRequests = 500;
 constexpr int kLargestTp = 8;
 constexpr Seconds kWindow = minutes(20);
 // A cold start on one H200 whose weights lie on a local disk: 11.5 s for 16 GB.
@@ -105,6 +105,7 @@ std::vector<serving::Timed> arrivals_of(const Service& s, double share, std::uin
                                       .seed = seed});
   const double shared = s.query.request.cached_share;
   for (serving::Timed& t : arrivals) {
+    // A prompt that no replica could hold beside its answer is cut.
     const double most = s.replica.memory.kv_tokens / s.replica.split.attention_dp;
     t.spec.prompt = std::max(1, static_cast<int>(std::min(1.0 * t.spec.prompt, most / 2)));
     if (shared <= 0) continue;
@@ -114,9 +115,9 @@ std::vector<serving::Timed> arrivals_of(const Service& s, double share, std::uin
   return arrivals;
 }
 
-serving::FleetRun run_fleet(const Service& s, const machine::Models& models,
-                            const std::vector<serving::Timed>& arrivals, double replicas,
-                            double lose_at) {
+serving::FleetRun run_engines(const Service& s, const machine::Models& models,
+                              const std::vector<serving::Timed>& arrivals, double replicas,
+                              double lose_at) {
   const machine::Costs costs = serving_costs(models, s.query);
   serving::StepClock clock(s.replica, serving_source(costs));
   serving::EnginePolicy policy = policy_of(s.replica);
@@ -132,6 +133,17 @@ serving::FleetRun run_fleet(const Service& s, const machine::Models& models,
   apart.bytes_per_token = workload::kv_bytes(s.query.model, 1, s.query.precision.kv).base();
   apart.port_rate = (s.query.nic_rate * s.replica.split.devices()).base();
   return run_apart(apart, policy, clock, policy, clock, arrivals).run;
+}
+
+// With what a server adds around every request.
+serving::FleetRun run_fleet(const Service& s, const machine::Models& models,
+                            const std::vector<serving::Timed>& arrivals, double replicas,
+                            double lose_at) {
+  serving::FleetRun run = run_engines(s, models, arrivals, replicas, lose_at);
+  const double aside = (s.replica.engine.first_token + s.replica.tuning.first_token).base();
+  for (serving::RequestRecord& r : run.records) r.first += aside, r.last += aside;
+  run.latency = serving::summarise(run.records);
+  return run;
 }
 
 double meeting(const serving::FleetRun& run, const design::Objective& o) {
