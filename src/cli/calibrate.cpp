@@ -1,5 +1,6 @@
 // `orrery calibrate FILE`: parameters from measurements: a device's kernels from a GPU probe's CSV,
-// a tier's rates from a storage probe's JSON, the training parameters from rows of training runs.
+// a tier's rates from a storage probe's JSON, the training parameters from rows of training runs,
+// the serving parameters from rows of serving tests.
 #include "score/calibrate.h"
 
 #include <memory>
@@ -8,6 +9,7 @@
 #include "base/text.h"
 #include "cli/session.h"
 #include "cli/verb.h"
+#include "score/serving_refit.h"
 #include "score/storage_probe.h"
 #include "score/training_held_out.h"
 
@@ -111,6 +113,10 @@ ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
   if (!probe) return refuse(terminal, probe.error());
   if (probe->column("tokens_per_s_per_gpu")) {
     return calibrate_training(options, *probe, *shipped, terminal);
+  }
+  if (probe->column("silicon_tpot_ms") || probe->column("metric")) {
+    terminal.out << score::refitted_tuning_csv(*probe, {*shipped, nullptr});
+    return ExitCode::good;
   }
   const auto accelerator = chosen(shipped->catalog(), options, *probe);
   if (!accelerator) return refuse(terminal, accelerator.error());

@@ -8,6 +8,7 @@
 #include "catalog/config_json.h"
 #include "cli/session.h"
 #include "cli/verb.h"
+#include "score/serving_refit.h"
 #include "score/training_explain.h"
 #include "score/training_held_out.h"
 
@@ -18,6 +19,7 @@ struct ScoreOptions {
   std::string kind;
   std::string file;
   std::optional<std::string> models;
+  std::optional<std::string> logs;
   bool predict = false;
   std::string leave_out;               // what the folds are of; empty: the shipped parameters
   std::optional<std::string> explain;  // a row's id
@@ -50,6 +52,9 @@ score::FoldProgress fold_progress(Terminal& terminal) {
 
 Result<score::Score> scored(const ScoreOptions& options, const CsvTable& table,
                             const score::ScoreInputs& inputs, Terminal& terminal) {
+  if (options.kind == "serving" && options.leave_out == "model") {
+    return score_serving_held_out(table, inputs);
+  }
   if (const auto by = from_word<score::LeaveOut>(options.leave_out)) {
     return score_training_held_out(table, inputs, *by, fold_progress(terminal));
   }
@@ -65,11 +70,11 @@ ExitCode say(const Result<std::string>& text, Terminal& terminal) {
 }
 
 ExitCode only_for_training(const ScoreOptions& options, Terminal& terminal) {
-  return refuse(terminal,
-                {{.code = "score.kind",
-                  .what = "--leave-out and --explain are of training rows, not of " + options.kind,
-                  .why = "no other kind is fitted here",
-                  .fix = "write `orrery score training FILE`"}});
+  return refuse(terminal, {{.code = "score.kind",
+                            .what = "--leave-out and --explain are of training rows, not of " +
+                                    options.kind + " (serving knows --leave-out model)",
+                            .why = "no other kind is fitted here",
+                            .fix = "write `orrery score training FILE`"}});
 }
 
 ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
@@ -92,7 +97,14 @@ ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
       return *shape;
     };
   }
-  const bool of_training = !options.leave_out.empty() || options.explain;
+  if (options.logs) {
+    inputs.log = [&](std::string_view name) -> std::optional<std::string> {
+      const auto log = terminal.read_file(*options.logs + "/" + std::string(name));
+      return log ? std::optional(*log) : std::nullopt;
+    };
+  }
+  const bool serving_folds = options.kind == "serving" && options.leave_out == "model";
+  const bool of_training = (!options.leave_out.empty() && !serving_folds) || options.explain;
   if (of_training && options.kind != "training") return only_for_training(options, terminal);
   if (options.explain) {
     return say(score::explain_training_row(*table, inputs, *options.explain), terminal);
@@ -122,6 +134,7 @@ Verb score_verb() {
           .examples = {"orrery score training rows.csv --format json",
                        "orrery score training rows.csv --predict --models configs",
                        "orrery score training rows.csv --explain bridge_166",
+                       "orrery score requests data/validation/request_logs.csv --logs logs",
                        "orrery score training data/validation/training.csv --leave-out all"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<ScoreOptions>();
@@ -131,12 +144,14 @@ Verb score_verb() {
             arguments.positional("FILE", options->file, "rows in the layout of data/validation");
             arguments.option("--models", options->models,
                              "folder of config.json files for models the catalog lacks", "DIR");
+            arguments.option("--logs", options->logs,
+                             "requests: folder of the logs that the rows name", "DIR");
             arguments.flag("--predict", options->predict,
                            "print the predictions as CSV; measured columns may be blank");
             arguments.choice("--leave-out", options->leave_out,
                              {"model", "source", "gpu", "release", "framework", "all"},
                              "training: predict each with parameters fitted without it; all: the "
-                             "table of the first four, a minute");
+                             "table of the first four, a minute; serving: model, minutes");
             arguments.option("--explain", options->explain,
                              "training: the parts of one row's step beside what it measured", "ID");
             arguments.format(options->format, {Format::text, Format::json, Format::markdown});

@@ -169,7 +169,12 @@ AttentionModel attention_model(const catalog::Accelerator& a, const Lookup& look
   };
   model.launch = microseconds(get("launch_us", 12));
   model.flop_seconds = 1 / (rate * get("efficiency", 0.7) * look.relative.efficiency);
-  model.pair_seconds = get("pair_flop", 0) / rate;
+  const double pair_flop = get("pair_flop", 0);
+  model.pair_seconds = pair_flop / rate;
+  model.plain_pair_seconds = get("plain_pair_flop", pair_flop) / rate;
+  model.most_queries = get("most_queries", kDecodeQueries);
+  model.splits = get("splits", 1) > 0;
+  model.packs = get("packs", 1) > 0;
   model.tile_rows = get("tile_rows", 128);
   model.key_overhead = get("key_overhead", 300);
   model.tail = get("tail", 0);

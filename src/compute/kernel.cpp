@@ -109,15 +109,27 @@ double attention_compute(const AttentionModel& model, double tasks, double keys,
                          double units) {
   const double load = tasks / units;
   double best = waves(load, model.tail) * (keys + model.key_overhead) * per_key;
+  if (!model.splits) return best;
   for (double split = 2; load * split <= 1 && keys >= kLeastKeys * split; split *= 2) {
     best = std::min(best, (keys / split + model.key_overhead) * per_key);
   }
   return best;
 }
 
-AttentionKernel kernel_of(const workload::Attention& a) {
-  if (a.backward) return AttentionKernel::backward;
-  return a.q_len <= kDecodeQueries ? AttentionKernel::decode : AttentionKernel::prefill;
+const AttentionModel& model_of(const DeviceModel& device, const workload::Attention& a) {
+  const auto of = [&device](AttentionKernel k) -> const AttentionModel& {
+    return device.attention[static_cast<std::size_t>(k)];
+  };
+  if (a.backward) return of(AttentionKernel::backward);
+  const AttentionModel& decode = of(AttentionKernel::decode);
+  return a.q_len <= decode.most_queries ? decode : of(AttentionKernel::prefill);
+}
+
+// Of one pair of query and key: those under a mask, the square of the queries themselves, cost more
+// than those of a prefix that all queries see.
+double pair_seconds(const AttentionModel& model, const workload::Attention& a, double keys) {
+  const double masked = a.causal ? std::min(1.0, (a.q_len + 1) / 2 / keys) : 0;
+  return model.plain_pair_seconds + masked * (model.pair_seconds - model.plain_pair_seconds);
 }
 
 }  // namespace
@@ -161,20 +173,21 @@ KernelCost kernel_cost(const DeviceModel& device, const workload::Gemm& g) {
 }
 
 KernelCost kernel_cost(const DeviceModel& device, const workload::Attention& a) {
-  const AttentionModel& model = device.attention[static_cast<std::size_t>(kernel_of(a))];
+  const AttentionModel& model = model_of(device, a);
   const double flop = flops_of(a).base();
   const double bytes = bytes_of(a).base();
   if (flop <= 0) return {};
   const double per_pair = 2 * (a.qk_dim + a.v_dim) * (a.backward ? 2.5 : 1);
   const double keys = flop / (per_pair * a.batch * a.q_heads * a.q_len);
   // Query heads that share keys are packed into one tile; rows that pad it are computed too.
-  const double rows = a.q_len * a.q_heads / a.kv_heads;
+  const double packs = model.packs ? a.kv_heads : a.q_heads;
+  const double rows = a.q_len * a.q_heads / packs;
   const double tiles = ceil_of(rows / model.tile_rows);
   const double padded = tiles * model.tile_rows / rows;
-  const double tasks = tiles * a.kv_heads * a.batch;
+  const double tasks = tiles * packs * a.batch;
   const double rate = device.attention_rate[static_cast<std::size_t>(a.dtype)];
   const double per_key =
-      model.tile_rows * (per_pair * model.flop_seconds / rate + model.pair_seconds);
+      model.tile_rows * (per_pair * model.flop_seconds / rate + pair_seconds(model, a, keys));
   const Joined joined = join(attention_compute(model, tasks, keys, per_key, device.units),
                              bytes * model.memory_seconds, model.overlap_loss);
   return {.time = model.launch + Seconds(joined.time),

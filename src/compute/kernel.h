@@ -66,10 +66,14 @@ inline constexpr double kDecodeQueries = 16;
 
 struct AttentionModel {
   Seconds launch;
-  double flop_seconds = 0;  // per FLOP on one unit
-  double pair_seconds = 0;  // per query, key and head on one unit: the exponential
-  double tile_rows = 128;   // queries that one unit works on at a time
-  double key_overhead = 0;  // per query tile, in keys
+  double flop_seconds = 0;        // per FLOP on one unit
+  double pair_seconds = 0;        // per query, key and head on one unit: the exponential
+  double plain_pair_seconds = 0;  // the same where no mask cuts the keys: a chunk over its prefix
+  double most_queries = kDecodeQueries;  // decode: beyond these the prefill kernel runs
+  bool splits = true;                    // keys over units that would stand idle
+  bool packs = true;                     // query heads that share keys into one tile
+  double tile_rows = 128;                // queries that one unit works on at a time
+  double key_overhead = 0;               // per query tile, in keys
   double tail = 1;
   double overlap_loss = 0;
   double memory_seconds = 0;  // per byte

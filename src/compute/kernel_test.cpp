@@ -256,5 +256,28 @@ TEST(Kernel, FlashAttention2IsSlowerOnHopper) {
   EXPECT_NEAR(ratio, 1.89, 0.2);  // 1.768 ms over 0.937 ms on one H200
 }
 
+// A chunk of queries against a long prefix, as PyTorch runs it: by whole waves of query tiles, keys
+// never split, heads never packed.
+TEST(Attention, ChunksAgainstAPrefixAgreeWithTheH200) {
+  const CsvTable t = catalog::embedded_table("validation/h200_chunk_attention.csv").value();
+  const DeviceModel h200 = device("h200-sxm", {.products = "pytorch", .attention = "pytorch"});
+  std::vector<double> errors;
+  for (const CsvRow& r : t.rows()) {
+    const auto number = [&](const char* name) { return *t.number(r, name); };
+    const workload::Attention chunk{.batch = number("batch"),
+                                    .q_heads = number("heads"),
+                                    .kv_heads = number("kv_heads"),
+                                    .qk_dim = number("head_dim"),
+                                    .v_dim = number("head_dim"),
+                                    .q_len = number("q_tokens"),
+                                    .kv_len = number("kv_tokens"),
+                                    .causal = false};
+    errors.push_back(std::abs(kernel_time(h200, chunk).base() / number("seconds") - 1));
+  }
+  ASSERT_EQ(errors.size(), 58u);
+  EXPECT_LT(median(errors), 0.08);
+  EXPECT_GE(share_below(errors, 0.30), 0.85);
+}
+
 }  // namespace
 }  // namespace orrery::compute

@@ -5,13 +5,13 @@
 #include "base/math.h"
 
 namespace orrery::machine {
-namespace {
 
-// Usable rate of a x16 port, one direction.
 BytesPerSecond pcie_rate(int generation) {
   const double gen5 = 55.4;
   return gbytes_per_s(gen5 * math::exp2(generation - 5));
 }
+
+namespace {
 
 fabric::LinkHierarchy link_hierarchy(const Wiring& w,
                                      const fabric::CollectiveParameters& parameters) {

@@ -29,6 +29,9 @@ struct Wiring {
   bool in_graph = false;     // launched from a captured graph
 };
 
+// Usable rate of a x16 port, one direction.
+BytesPerSecond pcie_rate(int generation);
+
 // A fleet with accelerators on its site's compute network as built, or on its provider's.
 Wiring wiring_of(const Fleet& fleet, const Networks& networks);
 

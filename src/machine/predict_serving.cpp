@@ -23,6 +23,7 @@ constexpr double kApartError = 0.30;  // prefill and decode on replicas of their
 constexpr double kTtftBelow = 0.50;
 constexpr double kTtftAbove = 0.90;
 constexpr double kServingWattsError = 0.10;
+constexpr double kOfflineError = 0.07;  // of settings that published offline tests do not name
 // Iterations that an engine with asynchronous scheduling is ahead (vLLM 0.15 and newer, SGLang).
 constexpr double kAheadSteps = 1;
 constexpr const char* kServingPage = "docs/models/serving.md";
@@ -69,11 +70,16 @@ ServingPrediction describe_point(const Costs& costs, const ServingQuery& query,
 }  // namespace
 
 Costs serving_costs(const Models& models, const ServingQuery& q) {
+  // Cards that no link joins exchange through their host's memory: every byte goes up one port and
+  // down another, at half of what a port takes by itself.
+  const bool joined = q.accelerator->scaleup_per_direction && q.domain != 1;
+  const BytesPerSecond through_host = pcie_rate(q.accelerator->pcie_generation) / 2;
   return Costs(models,
                {.accelerator = q.accelerator,
+                .domain = q.domain,
                 .accelerators_per_host = 1,
                 .nics_per_host = q.nics_per_accelerator,
-                .nic_rate = q.nic_rate,
+                .nic_rate = joined ? q.nic_rate : min(q.nic_rate, through_host),
                 .torch_timed = !q.own_kernels,
                 .in_graph = q.own_kernels},
                {.libraries = {.products = q.own_kernels ? "vllm" : "pytorch",
@@ -115,6 +121,7 @@ Result<serving::Replica> replica_of(const Models& models, const ServingQuery& q)
       find_tuning(models.tunings, q.accelerator->id,
                   relative ? std::string_view(relative->measured) : std::string_view(), engine->id);
   if (!q.streams) r.tuning.sequence = Seconds(0);
+  r.engine.memory_share = q.memory_share.value_or(r.engine.memory_share);
   r.memory = serving_memory(
       q.model, q.split, q.precision, r.engine, q.accelerator->memory,
       {.limits = r.limits, .least_tokens = q.request.input + q.request.output, .blocks = q.blocks});
@@ -163,7 +170,7 @@ Result<ServingPrediction> predict_benchmark(const Models& models, const ServingQ
   serving::StepClock clock(*replica, source, query.request.checked_per_step);
   serving::EnginePolicy policy = policy_of(*replica);
   policy.ignores_end = true;
-  serving::ReplicaSim sim(policy, clock);
+  serving::ReplicaSim sim(policy, clock, {.receive_every = load.receive_every});
   const double waves =
       std::clamp(query.request.requests_per_client, 1.0, std::max(1.0, load.waves_most));
   const int clients = static_cast<int>(query.concurrency);
@@ -189,9 +196,17 @@ Result<ServingPrediction> predict_benchmark(const Models& models, const ServingQ
   return describe_point(costs, query, std::move(*replica), point);
 }
 
-Result<OpenLoopPrediction> predict_open_loop(const Models& models, const ServingQuery& query,
-                                             const std::vector<serving::Timed>& arrivals,
-                                             bool prefix_cache) {
+namespace {
+
+struct Replayed {
+  serving::Replica replica;
+  std::vector<serving::RequestRecord> records;
+  serving::ReplicaCounts counts;
+  double error = 0;
+};
+
+Result<Replayed> replay(const Models& models, const ServingQuery& query,
+                        const std::vector<serving::Timed>& arrivals, bool prefix_cache) {
   auto replica = replica_of(models, query);
   if (!replica) return std::unexpected(replica.error());
   const Costs costs = serving_costs(models, query);
@@ -200,18 +215,51 @@ Result<OpenLoopPrediction> predict_open_loop(const Models& models, const Serving
   policy.prefix_cache = prefix_cache;
   serving::ReplicaSim sim(policy, clock);
   auto records = run_open(sim, arrivals);
+  return Replayed{.replica = std::move(*replica),
+                  .records = std::move(records),
+                  .counts = sim.counts(),
+                  .error = serving_error(costs.device(), query)};
+}
+
+}  // namespace
+
+Result<OpenLoopPrediction> predict_open_loop(const Models& models, const ServingQuery& query,
+                                             const std::vector<serving::Timed>& arrivals,
+                                             bool prefix_cache) {
+  auto run = replay(models, query, arrivals, prefix_cache);
+  if (!run) return std::unexpected(run.error());
   // Scheduling runs a step ahead of the device, so a request is seen a step after it came.
-  const double aside = (replica->engine.first_token + replica->tuning.first_token).base();
-  for (serving::RequestRecord& r : records) {
+  const double aside = (run->replica.engine.first_token + run->replica.tuning.first_token).base();
+  for (serving::RequestRecord& r : run->records) {
     const double later = aside + kAheadSteps * r.tpot();
     r.first += later;
     r.last += later;
   }
-  OpenLoopPrediction p{.replica = std::move(*replica),
-                       .latency = summarise(records),
-                       .counts = sim.counts(),
-                       .error = serving_error(costs.device(), query)};
-  return p;
+  return OpenLoopPrediction{.replica = std::move(run->replica),
+                            .latency = summarise(run->records),
+                            .counts = run->counts,
+                            .error = run->error};
+}
+
+Result<std::vector<serving::RequestRecord>> replay_requests(
+    const Models& models, const ServingQuery& query, const std::vector<serving::Timed>& arrivals,
+    bool prefix_cache) {
+  auto run = replay(models, query, arrivals, prefix_cache);
+  if (!run) return std::unexpected(run.error());
+  return std::move(run->records);
+}
+
+Result<Estimate> predict_offline(const Models& models, const ServingQuery& query, int requests) {
+  const serving::LengthLaw prompt{.length = query.request.input};
+  const serving::LengthLaw output{.length = query.request.output};
+  std::vector<serving::Timed> arrivals;
+  for (const serving::RequestSpec& spec : draw_requests(requests, prompt, output, 1)) {
+    arrivals.push_back({.spec = spec, .at = 0});
+  }
+  const auto run = replay(models, query, arrivals, false);
+  if (!run) return std::unexpected(run.error());
+  const double width = math::hypot(run->error, kOfflineError);
+  return about(serving::summarise(run->records).output_tokens_per_s, width);
 }
 
 Result<DisaggregatedPrediction> predict_disaggregated(const Models& models,

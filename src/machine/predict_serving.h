@@ -31,6 +31,8 @@ struct ServingQuery {
   double concurrency = 1;
   std::optional<double> blocks;  // of KV cache, as the engine printed it
   std::optional<serving::EngineLimits> limits;
+  std::optional<double> memory_share;  // that the engine is told to take; else its default
+  int domain = 0;                   // accelerators that the scale-up link joins; 0: the catalog's
   double nics_per_accelerator = 1;  // a replica wider than the scale-up domain crosses them
   BytesPerSecond nic_rate = gbits_per_s(400);
   bool streams = true;      // tokens go to clients one by one; false: answers are collected offline
@@ -60,6 +62,7 @@ Result<ServingPrediction> predict_serving(const Models& models, const ServingQue
 // by iteration; `requests_per_client` comes from the query's request.
 struct BenchmarkLoad {
   double least_share = 0.8;
+  int receive_every = 1;   // iterations between two looks at the queue (serving/replica_sim.h)
   double waves_most = 10;  // simulated for each client; further ones count as the last of these
   std::uint64_t seed = 1;
 };
@@ -76,6 +79,16 @@ struct OpenLoopPrediction {
 Result<OpenLoopPrediction> predict_open_loop(const Models& models, const ServingQuery& query,
                                              const std::vector<serving::Timed>& arrivals,
                                              bool prefix_cache);
+
+// The records of the same, in order of their ends, as the engine itself stamps them: without what a
+// server adds around it.
+Result<std::vector<serving::RequestRecord>> replay_requests(
+    const Models& models, const ServingQuery& query, const std::vector<serving::Timed>& arrivals,
+    bool prefix_cache);
+
+// A data set processed offline: `requests` of them queued at once, tokens over the time until the
+// last is done, so that filling and draining the replica count.
+Result<Estimate> predict_offline(const Models& models, const ServingQuery& query, int requests);
 
 // Prefill and decode apart. The queries say the replicas; the decode's say request and load.
 struct DisaggregatedQuery {

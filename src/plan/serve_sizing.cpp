@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/probability.h"
+#include "machine/serve_job.h"
 
 namespace orrery::plan {
 namespace {
@@ -30,14 +31,7 @@ double availability_at(const ServeView& v, double replicas, PerSecond host_rate)
 }  // namespace
 
 machine::ServingQuery serving_query(const ServeView& v) {
-  machine::ServingQuery q{
-      .model = *v.model, .accelerator = v.fleet->accelerator(), .engine = v.serve->engine};
-  q.precision.products = workload::product_dtype(v.serve->precision);
-  q.precision.experts = q.precision.products;
-  q.precision.kv = workload::product_dtype(v.serve->kv_precision);
-  q.request = v.request;
-  q.split.pp = v.serve->pp;
-  return q;
+  return machine::serving_query(*v.serve, *v.model, *v.fleet->accelerator(), v.request);
 }
 
 int widest_split(const ServeView& v) {

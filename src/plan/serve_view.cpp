@@ -7,6 +7,7 @@
 
 #include "base/math.h"
 #include "base/units.h"
+#include "machine/serve_job.h"
 #include "plan/serve_sizing.h"
 #include "serving/disaggregated.h"
 #include "workload/model_math.h"
@@ -14,14 +15,6 @@
 namespace orrery::plan {
 namespace {
 
-// Mean lengths of the built-in mixes. chat and code are the medians of the Azure 2023 conversation
-// and code traces; summary is assumed.
-struct Mix {
-  std::string_view name;
-  double input;
-  double output;
-};
-constexpr Mix kMixes[] = {{"chat", 1020, 129}, {"code", 1469, 13}, {"summary", 4096, 256}};
 // A plain network on an accelerator, of the dense peak: assumed, as in plain_step.h.
 constexpr double kPlainEfficiency = 0.35;
 // A service's load is no test's: its bursts and lengths move latencies more than kernels do
@@ -35,17 +28,6 @@ constexpr double kLog100 = 4.605170185988092;
 // share of the model's weights.
 constexpr double kDrafted = 3;
 constexpr double kAccepted = 2.3;
-
-serving::RequestShape request_of(const design::Serve& serve) {
-  serving::RequestShape r;
-  for (const Mix& m : kMixes) {
-    if (serve.arrivals.trace == m.name) r.input = m.input, r.output = m.output;
-  }
-  r.input = serve.arrivals.input_tokens.value_or(r.input);
-  r.output = serve.arrivals.output_tokens.value_or(r.output);
-  r.cached_share = serve.prefix_cache ? serve.arrivals.shared_prefix : 0;
-  return r;
-}
 
 std::string first_fault(const Diagnostics& faults) {
   return faults.empty() ? "it cannot be served" : faults.front().what;
@@ -268,7 +250,7 @@ void fill(ServeView& v, const machine::Machine& m) {
     v.infeasible = "no fleet with accelerators to run on";
     return;
   }
-  v.request = request_of(*v.serve);
+  v.request = machine::request_of(*v.serve);
   add_draft(v, m);
   const int per_node = v.fleet->node.part.accelerators;
   v.devices_there = v.workload->terms.nodes && v.serve->zones.empty()

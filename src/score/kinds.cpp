@@ -1,6 +1,7 @@
 #include "score/collectives_score.h"
 #include "score/offline_score.h"
 #include "score/open_loop_score.h"
+#include "score/requests_score.h"
 #include "score/score.h"
 #include "score/serving_score.h"
 #include "score/steps_score.h"
@@ -14,7 +15,7 @@ std::span<const ScoreKind> score_kinds() {
       {"training", &score_training}, {"collectives", &score_collectives},
       {"storage", &score_storage},   {"serving", &score_serving},
       {"offline", &score_offline},   {"open-loop", &score_open_loop},
-      {"steps", &score_steps}};
+      {"requests", &score_requests}, {"steps", &score_steps}};
   return kKinds;
 }
 

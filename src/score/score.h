@@ -81,6 +81,8 @@ struct ScoreInputs {
   const machine::Models& models;
   // The shape of a model that the catalog lacks: from `--models DIR`.
   std::function<std::optional<catalog::ModelShape>(std::string_view id)> model;
+  // The text of a log that a row names: from `--logs DIR`.
+  std::function<std::optional<std::string>(std::string_view name)> log = {};
 
   const catalog::Catalog& catalog() const { return models.catalog(); }
 };

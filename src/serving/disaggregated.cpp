@@ -73,13 +73,15 @@ DisaggregatedPoint disaggregated_loop(const DisaggregatedPool& prefill,
   p.prefill_load = p.requests.base() / most;
   p.tpot = step.total * (steps / std::max(1.0, r.output - 1));
   p.decode_power = step.power;
-  const Seconds overhead = prefill.replica.engine.first_token + prefill.replica.tuning.first_token;
-  p.ttft = max(Seconds(first(p.requests.base())),
+  const ServingTuning& tuning = prefill.replica.tuning;
+  const Seconds overhead = prefill.replica.engine.first_token + tuning.first_token;
+  // What an engine's prompts take beyond the model's, they take on replicas of their own too.
+  p.ttft = max(Seconds(first(p.requests.base())) + rate.prompt * (tuning.prompt_wait - 1),
                Seconds((concurrency - low) / std::max(1e-9, p.requests.base()))) +
            overhead;
   if (r.requests_per_client > 0) {
-    p.ttft += step.total * prefill.replica.tuning.poll_steps +
-              Seconds(concurrency / most / 2 / r.requests_per_client);
+    p.ttft +=
+        step.total * tuning.poll_steps + Seconds(concurrency / most / 2 / r.requests_per_client);
   }
   return p;
 }

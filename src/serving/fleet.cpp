@@ -7,6 +7,9 @@ namespace orrery::serving {
 Fleet::Fleet(const FleetOptions& options, const EnginePolicy& policy, StepClock& clock)
     : options_(options), policy_(policy), clock_(clock), lives_(options.seed, "serving/lives") {
   for (int i = 0; i < options_.replicas; ++i) add_place(0, 0);
+  if (options_.lose_one_at > 0 && !places_.empty()) {
+    places_.front().dies = std::min(places_.front().dies, options_.lose_one_at);
+  }
   next_scale_ = options_.scaler.target > 0 ? options_.scaler.period : kForever;
 }
 
@@ -28,6 +31,7 @@ double Fleet::load_of(const Place& place) const {
 void Fleet::collect(Place& place) {
   for (RequestRecord r : place.sim->take_finished()) {
     r.arrived = (*arrivals_)[static_cast<std::size_t>(r.id)].at;
+    r.place = static_cast<int>(&place - places_.data());
     run_.cached_tokens += r.cached;
     run_.prompt_tokens += r.prompt;
     run_.records.push_back(r);
@@ -41,7 +45,7 @@ void Fleet::fail_one(Place& place) {
   const double at = place.dies;
   ++run_.failures;
   place.ready = at + options_.cold.total();
-  place.dies = place.ready + lives_.exponential(options_.mtbf);
+  place.dies = options_.mtbf > 0 ? place.ready + lives_.exponential(options_.mtbf) : kForever;
   const std::vector<int> lost = place.sim->drop_all();
   place.sim = std::make_unique<ReplicaSim>(policy_, clock_);
   run_.restarted_requests += static_cast<double>(lost.size());

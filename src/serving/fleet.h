@@ -59,7 +59,8 @@ struct FleetOptions {
   double most_outstanding = 0;
   Autoscaler scaler;
   ColdStart cold;
-  double mtbf = 0;  // seconds, of one replica; 0: none fails
+  double mtbf = 0;         // seconds, of one replica; 0: none fails
+  double lose_one_at = 0;  // the first replica dies then, whatever mtbf says; 0: it does not
   std::uint64_t seed = 1;
 };
 

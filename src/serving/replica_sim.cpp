@@ -34,6 +34,8 @@ void ReplicaSim::submit(int id, const RequestSpec& spec, double at) {
 }
 
 void ReplicaSim::admit_arrived() {
+  if (scheduler_->unfinished() > 0 && since_received_ < options_.receive_every) return;
+  since_received_ = 0;
   while (head_ < arriving_.size() && arriving_[head_].at <= now_) {
     const Arrival& a = arriving_[head_++];
     const auto id = static_cast<std::size_t>(scheduler_->add(a.spec, a.at));
@@ -102,8 +104,11 @@ void ReplicaSim::iterate(double until) {
   int times = 1;
   if (options_.merge && batch.sums.prompts == 0) {
     // A request that arrives meanwhile would be seen by the next plan.
-    const double next = std::min(until, head_ < arriving_.size() ? arriving_[head_].at : kForever);
-    const int most = end < next ? scheduler_->steady() : 1;
+    const bool looks = options_.receive_every <= 1;
+    const double arrival = head_ < arriving_.size() ? arriving_[head_].at : kForever;
+    const double next = looks ? std::min(until, arrival) : until;
+    int most = end < next ? scheduler_->steady() : 1;
+    if (!looks) most = std::min(most, options_.receive_every - since_received_);
     account(end - start);
     for (; times < most && end < next; ++times) {
       const double took = executor_.repeat(batch, times);
@@ -115,6 +120,7 @@ void ReplicaSim::iterate(double until) {
   }
   note_batch(batch, start, end, first);
   counts_.iterations += times - 1;
+  since_received_ += times;
   counts_.output_tokens += static_cast<double>(batch.sums.sampled) * times;
   scheduler_->done(times);
   now_ = end;

@@ -30,6 +30,7 @@ struct RequestRecord {
   int output = 0;
   int cached = 0;  // tokens of the prompt that the cache had
   int preemptions = 0;
+  int place = 0;  // replica of a fleet that ended it
   double arrived = 0;
   double scheduled = 0;  // first iteration that computes a token of it begins
   double first = 0;      // its first token is there
@@ -57,6 +58,9 @@ class ReplicaSim {
  public:
   struct Options {
     bool merge = true;
+    // A busy engine looks at its queue every so many iterations (SGLang's scheduler-recv-interval):
+    // what came between joins in one go.
+    int receive_every = 1;
   };
   ReplicaSim(const EnginePolicy& policy, StepClock& clock, const Options& options);
   ReplicaSim(const EnginePolicy& policy, StepClock& clock) : ReplicaSim(policy, clock, Options{}) {}
@@ -105,7 +109,8 @@ class ReplicaSim {
   std::vector<RequestRecord> finished_;
   std::vector<int> refused_;
   ReplicaCounts counts_;
-  double now_ = 0;  // end of the last iteration, or of waiting
+  double now_ = 0;          // end of the last iteration, or of waiting
+  int since_received_ = 0;  // iterations
   bool stuck_ = false;
   double outstanding_tokens_ = 0;
 };

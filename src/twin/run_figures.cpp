@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "design/goals.h"
+#include "twin/serve_run.h"
 #include "twin/site_figures.h"
 
 namespace orrery::twin {
@@ -27,6 +28,9 @@ class Teller {
 
   void tell() {
     for (std::size_t j = 0; j < scenario_.trains.size(); ++j) tell_job(j);
+    for (Section& served : serving_sections(*scenario_.machine, run_.seed)) {
+      run_.sections.push_back(std::move(served));
+    }
     tell_faults();
     tell_fleets();
     for (std::size_t s = 0; s < scenario_.machine->sites.size(); ++s) {

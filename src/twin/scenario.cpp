@@ -54,6 +54,13 @@ Scenario scenario_of(const machine::Machine& m, Seconds horizon) {
   Scenario s{.machine = &m, .horizon = horizon};
   for (const machine::Fleet& f : m.fleets) s.fleets.push_back(part_of(m, f));
   for (const design::Workload& w : m.design().workloads) {
+    const auto* serve = std::get_if<design::Serve>(&w.task);
+    if (serve != nullptr && !serve->model.empty()) {
+      s.unsimulated.push_back(
+          fmt::format("{} (serve): its peak hour is run by itself, on hosts that stand free here",
+                      label_of(m.design(), w)));
+      continue;
+    }
     if (!std::holds_alternative<design::Train>(w.task)) {
       s.unsimulated.push_back(fmt::format("{} ({}): its hosts stand free in this run",
                                           label_of(m.design(), w), kind_of(w)));

@@ -1,0 +1,214 @@
+#include "score/serving_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "score/model_of.h"
+
+namespace orrery::score {
+namespace {
+
+constexpr double kRequestsPerClient = 10;
+constexpr double kLeastLength = 0.8;
+// Output tokens of a client that are simulated.
+constexpr double kMostOutputTokens = 12000;
+// SGLang's receive interval in these tests.
+constexpr double kManyClients = 16;
+constexpr int kFewLooks = 10;
+constexpr int kManyLooks = 30;
+// Rows with multi-token prediction check three guesses a step, of which this many tokens come out
+// (published acceptance curves of DeepSeek's module, depth 3: 2.2 to 2.6).
+constexpr double kMtpChecked = 4;
+constexpr double kMtpAccepted = 2.3;
+// What most tests with published replicas have: one prefill replica, and four for decode where one
+// fits a host.
+constexpr double kUsualDecodes = 4;
+constexpr int kHostDevices = 8;
+// The columns that rows of one test must agree in.
+constexpr const char* kLayout[] = {"prefill_num_workers", "decode_num_workers",
+                                   "decode_tp_size",      "decode_attention_dp_size",
+                                   "decode_moe_ep_size",  "mtp"};
+
+std::optional<catalog::Dtype> format_of(std::string_view mode, std::string_view precision) {
+  if (mode.empty()) mode = precision;
+  if (mode.starts_with("fp8")) return catalog::Dtype::fp8;
+  if (mode == "nvfp4" || mode == "fp4") return catalog::Dtype::fp4;
+  if (mode.empty() || mode == "bf16") return catalog::Dtype::bf16;
+  return std::nullopt;
+}
+
+std::string accelerator_id(std::string_view system) {
+  std::string id(system);
+  std::replace(id.begin(), id.end(), '_', '-');
+  return id;
+}
+
+// `role` is empty, "prefill_" or "decode_".
+serving::ServingSplit split_of(const CsvTable& t, const CsvRow& row,
+                               const catalog::ModelShape& model, const std::string& role) {
+  const auto field = [&](const char* name) {
+    return static_cast<int>(t.integer(row, role + name).value_or(1));
+  };
+  serving::ServingSplit s{.tp = field("tp_size"),
+                          .pp = field("pp_size"),
+                          .attention_dp = field("attention_dp_size"),
+                          .moe_tp = 0,
+                          .ep = model.is_moe() ? field("moe_ep_size") : 1};
+  // Engines name the size of the group twice where every rank attends by itself.
+  if (s.attention_dp > 1 && s.tp == s.attention_dp) s.tp = 1;
+  return s;
+}
+
+// The number of clients: the source names it; batch_size is that of one rank in some rows.
+std::optional<double> clients_of(const CsvTable& t, const CsvRow& row) {
+  constexpr std::string_view kNamed = "silicon_concurrency=";
+  const std::string_view source = t.text(row, "silicon_data_source");
+  const auto at = source.find(kNamed);
+  if (at == std::string_view::npos) return t.number(row, "batch_size");
+  const std::string_view digits = source.substr(at + kNamed.size());
+  double value = 0;
+  for (const char c : digits) {
+    if (c < '0' || c > '9') break;
+    value = value * 10 + (c - '0');
+  }
+  return value > 0 ? std::optional(value) : std::nullopt;
+}
+
+// How those tests set the engines' budgets: SGLang's chunks, TensorRT-LLM's token limit.
+serving::EngineLimits limits_of(std::string_view engine, const catalog::Accelerator& accelerator,
+                                int ranks, double input, double clients) {
+  serving::EngineLimits limits = serving::default_limits(accelerator.memory);
+  if (engine == "sglang") limits = {.token_budget = 16384.0 / ranks, .max_sequences = 4096};
+  if (engine == "trtllm") {
+    limits = {.token_budget = std::max(8192.0, clients + input + 64) / ranks,
+              .max_sequences = 4096,
+              .chunked_prefill = false};
+  }
+  return limits;
+}
+
+}  // namespace
+
+std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTable& t,
+                                                                   const CsvRow& row,
+                                                                   const ScoreInputs& inputs,
+                                                                   const std::string& role) {
+  machine::ServingQuery q;
+  const auto model = model_of(t.text(row, "model_path"), inputs);
+  if (!model) return std::unexpected("unknown model");
+  q.model = *model;
+  q.accelerator = inputs.catalog().accelerator(accelerator_id(t.text(row, "system")));
+  if (!q.accelerator) return std::unexpected("unknown accelerator");
+  const std::string_view precision = t.text(row, "precision");
+  const auto products = format_of(t.text(row, "gemm_quant_mode"), precision);
+  const auto experts = format_of(t.text(row, "moe_quant_mode"), precision);
+  if (!products || !experts) return std::unexpected("weight-only format");
+  const bool narrow = *products != catalog::Dtype::bf16;
+  q.precision = {.products = *products,
+                 .experts = *experts,
+                 .kv = narrow ? catalog::Dtype::fp8 : catalog::Dtype::bf16};
+  q.engine = t.text(row, "backend");
+  q.split = split_of(t, row, *model, role);
+  const auto input = t.number(row, "isl");
+  const auto output = t.number(row, "osl");
+  const auto clients = clients_of(t, row);
+  if (!input || !output || !clients) return std::unexpected("no lengths or concurrency");
+  q.request = {.input = *input, .output = *output, .requests_per_client = kRequestsPerClient};
+  q.concurrency = *clients;
+  q.limits = limits_of(q.engine, *q.accelerator, q.split.attention_dp, *input, *clients);
+  if (t.text(row, "mtp") == "1") {
+    q.request.checked_per_step = kMtpChecked;
+    q.request.accepted_per_step = kMtpAccepted;
+  }
+  return q;
+}
+
+namespace {
+
+// Rows that name one group of more devices than a host has, and no count of replicas: experts over
+// parts of it are so many replicas; experts over none of it, attention on every rank by itself.
+void part_replicas(machine::ServingQuery& q, double& replicas) {
+  serving::ServingSplit& s = q.split;
+  if (s.tp <= 8) return;
+  if (s.ep > 1 && s.ep < s.tp) {
+    replicas *= static_cast<double>(s.tp) / s.ep;
+    s.tp = s.ep;
+  } else {
+    s.attention_dp = s.tp;
+    s.ep = s.tp;
+    s.tp = 1;
+  }
+}
+
+}  // namespace
+
+machine::BenchmarkLoad load_of_test(const machine::ServingQuery& query) {
+  machine::BenchmarkLoad load{
+      .least_share = kLeastLength,
+      .waves_most = std::max(2.0, kMostOutputTokens / query.request.output)};
+  if (query.engine == "sglang") {
+    load.receive_every = query.concurrency < kManyClients ? kFewLooks : kManyLooks;
+  }
+  return load;
+}
+
+ApartRows::ApartRows(const CsvTable& table) : table_(table) {
+  for (const CsvRow& row : table.rows()) {
+    if (table.text(row, "mode") == "agg" || !table.number(row, "decode_num_workers")) continue;
+    const auto [at, fresh] = published_.try_emplace(key_of(row), Published{&row, true});
+    if (fresh) continue;
+    at->second.agreed = at->second.agreed && std::ranges::all_of(kLayout, [&](const char* field) {
+                          return table.text(row, field) == table.text(*at->second.row, field);
+                        });
+  }
+}
+
+std::string ApartRows::key_of(const CsvRow& row) const {
+  const auto devices = [&](const std::string& role) {
+    const auto of = [&](const char* name) { return table_.number(row, role + name).value_or(1); };
+    return std::max(of("tp_size"), of("attention_dp_size"));
+  };
+  // DeepSeek's models of one shape go by several names in these dumps.
+  const std::string_view model = table_.text(row, "model_path");
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", table_.text(row, "system"),
+                     table_.text(row, "backend"), table_.text(row, "precision"),
+                     table_.text(row, "isl"), table_.text(row, "osl"),
+                     clients_of(table_, row).value_or(0), devices("prefill_"), devices("decode_"),
+                     model.find("DeepSeek") == std::string_view::npos ? model : "DeepSeek");
+}
+
+std::expected<ServedApart, std::string> ApartRows::read(const CsvRow& row,
+                                                        const ScoreInputs& inputs) const {
+  ServedApart r;
+  const CsvRow* layout = &row;
+  const auto same = published_.find(key_of(row));
+  if (!table_.number(row, "decode_num_workers")) {
+    const bool known = same != published_.end() && same->second.agreed;
+    r.from = known ? ReplicasFrom::same_test : ReplicasFrom::usual;
+    if (known) layout = same->second.row;
+  }
+  auto prefill = read_serving_row(table_, *layout, inputs, "prefill_");
+  auto decode = read_serving_row(table_, *layout, inputs, "decode_");
+  if (!prefill) return std::unexpected(prefill.error());
+  if (!decode) return std::unexpected(decode.error());
+  for (machine::ServingQuery* q : {&*prefill, &*decode}) {
+    q->request.input *= kServedMeanLength;
+    q->request.output *= kServedMeanLength;
+  }
+  r.query = {.prefill = std::move(*prefill),
+             .decode = std::move(*decode),
+             .prefill_replicas = table_.number(*layout, "prefill_num_workers").value_or(1),
+             .decode_replicas = table_.number(*layout, "decode_num_workers").value_or(1)};
+  part_replicas(r.query.prefill, r.query.prefill_replicas);
+  part_replicas(r.query.decode, r.query.decode_replicas);
+  const bool one_host = r.query.decode.split.devices() <= kHostDevices;
+  if (r.from == ReplicasFrom::usual && one_host && r.query.decode_replicas <= 1) {
+    r.query.decode_replicas = kUsualDecodes;
+  }
+  return r;
+}
+
+}  // namespace orrery::score

@@ -1,0 +1,56 @@
+// Rows of measured serving in the columns of published closed-loop tests, as queries: what `orrery
+// score serving` predicts and `orrery calibrate` fits to.
+//
+// The benchmark behind these rows sends ten prompts for each concurrent client; lengths are uniform
+// in [0.8 L, L], so that their means are 0.9 L. Settings that the rows do not name (token budgets,
+// formats of the cache) are those of the tests. Rows whose prefill and decode are apart name the
+// layout of each, and the number of replicas only in newer dumps: where another row of the table
+// has the same accelerators, engine, format, lengths, clients and devices of each role, and all
+// such rows agree, its layout is taken; else as many replicas as most published tests have.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "machine/predict_serving.h"
+#include "score/score.h"
+
+namespace orrery::score {
+
+inline constexpr double kServedMeanLength = 0.9;
+
+// The load of a row's test: rows of long outputs are cut to fewer waves of requests, and SGLang
+// looked for requests every 10 iterations below 16 clients, else every 30.
+machine::BenchmarkLoad load_of_test(const machine::ServingQuery& query);
+
+// Of a row with one kind of replica ("") or of one role of it ("prefill_", "decode_").
+std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTable& table,
+                                                                   const CsvRow& row,
+                                                                   const ScoreInputs& inputs,
+                                                                   const std::string& role);
+
+enum class ReplicasFrom { row, same_test, usual };
+
+struct ServedApart {
+  machine::DisaggregatedQuery query;
+  ReplicasFrom from = ReplicasFrom::row;
+};
+
+class ApartRows {
+ public:
+  explicit ApartRows(const CsvTable& table);
+  std::expected<ServedApart, std::string> read(const CsvRow& row, const ScoreInputs& inputs) const;
+
+ private:
+  struct Published {
+    const CsvRow* row = nullptr;
+    bool agreed = true;
+  };
+  std::string key_of(const CsvRow& row) const;
+
+  const CsvTable& table_;
+  std::map<std::string, Published> published_;
+};
+
+}  // namespace orrery::score
