@@ -41,7 +41,7 @@ void collect(World& world, Replication& r) {
 Simulation::Simulation(const machine::Machine& machine, const RunOptions& options)
     : options_(options),
       scenario_(scenario_of(machine, options.horizon)),
-      storage_(run_storage(scenario_, {.seed = options.seed})) {
+      storage_(run_storage(scenario_, {.transfers_most = kTransfersOfRun, .seed = options.seed})) {
   lay_over(scenario_, storage_);
 }
 

@@ -21,6 +21,8 @@
 namespace orrery::twin {
 
 inline constexpr double kTransfersMost = 250'000;
+// Of a run of replications, which lives through it anew for every design: saves repeat.
+inline constexpr double kTransfersOfRun = 8'000;
 
 struct StopTimes {
   std::string tier;
