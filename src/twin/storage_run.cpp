@@ -24,6 +24,8 @@ constexpr double kSavesLeast = 3;
 constexpr int kObjectsMost = 2000;
 constexpr std::int64_t kColdEpochs = 2;
 constexpr std::int64_t kWarmEpochs = 2;
+// Media slower than this to answer are not in a drive.
+constexpr Seconds kFetchedMedia = seconds(1);
 // A collective short beside any burst.
 constexpr Seconds kRing = milliseconds(10);
 // How far into a burst it is looked at.
@@ -174,14 +176,24 @@ class Day {
     return rate > BytesPerSecond(0) ? rate : storage::kUnlimitedRate;
   }
 
+  // Media that are fetched before they are read: tapes.
+  static Seconds mount_time(const machine::Tier& t) {
+    const auto latency = t.device ? t.device->read_latency : std::nullopt;
+    return latency && *latency >= kFetchedMedia ? *latency : Seconds(0);
+  }
+
   static PlantTier plant_tier(const machine::Tier& t) {
     return {.label = t.label,
             .in_hosts = t.per_node,
             .servers = std::max(1, t.tier->servers.value_or(1)),
+            // A file server's heads have whole files; other tiers spread theirs over all servers.
+            .stripes = t.tier->kind == design::TierKind::nfs ? 1 : 0,
             .read = or_unlimited(t.read),
             .write = or_unlimited(t.write),
             .requests = t.per_node ? storage::kUnlimitedCreates : t.creates,
-            .first_byte = t.first_byte};
+            .first_byte = t.first_byte,
+            .restore = mount_time(t),
+            .client = t.stream_rate * t.client_streams};
   }
 
   int tier_index(const machine::Tier* tier) const {
