@@ -108,6 +108,9 @@ std::vector<std::string> lines_of(const storage::LifecycleMemory& memory) {
                                .stamp = fact.stamp,
                                .digest = item.digest}));
     }
+    if (item.gone) {
+      lines.push_back(line_of({.kind = LifecycleEventKind::gone, .at = *item.gone, .item = id}));
+    }
   }
   for (const auto& [key, attempt] : memory.attempts) {
     const int times = attempt.good ? 1 : attempt.count;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "calc/calc_values.h"
+#include "storage/drive_lives.h"
 #include "storage/durability.h"
 
 namespace orrery::calc {
@@ -16,6 +17,9 @@ constexpr const char* kDurabilityPage = "docs/models/durability.md";
 // tables: 0.3 to 3 % a model); rebuilds wait for people and for load.
 constexpr double kFailuresSpread = 2.5;
 constexpr double kRebuildSpread = 2;
+// Losses that are lived through, and the most failures that this may take.
+constexpr int kLossesLived = 400;
+constexpr double kFailuresLived = 1e6;
 
 struct DurabilityAsked {
   int data = 8;
@@ -44,6 +48,25 @@ storage::DurabilityQuestion question_of(const DurabilityAsked& a, double failure
           .server_losses = PerSecond(a.server_losses * a_second * failures),
           .shards_on_server = (shards + a.servers - 1) / a.servers,
           .rebuild_reads = a.object};
+}
+
+// Where losses are frequent enough to be lived through, they are: the chain's figure, checked.
+void add_lived(Calculation& c, const storage::DurabilityQuestion& q,
+               const storage::Durability& chain) {
+  const double failures = chain.mean_time_to_loss * q.drive_failures * q.shards;
+  if (failures * kLossesLived > kFailuresLived) return;
+  const storage::DriveOutcome lived =
+      storage::live_through({.group = q, .rebuilds_alike = true, .losses = kLossesLived});
+  if (!lived.is_whole) return;
+  c.figures.push_back(
+      {.id = "lived_time_to_loss",
+       .label = "mean time to a loss, lived through drive by drive",
+       .unit = machine::Unit::seconds,
+       .estimate =
+           within(lived.mean_time_to_loss.base(), 0.1, 0.1, Basis::derived, kDurabilityPage),
+       .formula = fmt::format("{} losses of a group, {} failures; the chain says {}", lived.losses,
+                              grouped(static_cast<std::int64_t>(lived.failures)),
+                              brief(chain.mean_time_to_loss))});
 }
 
 Calculation calc_durability(const DurabilityAsked& a) {
@@ -84,6 +107,7 @@ Calculation calc_durability(const DurabilityAsked& a) {
        .unit = machine::Unit::factor,
        .estimate = exact(static_cast<double>(q.shards) / a.data, Basis::derived, kDurabilityPage),
        .formula = fmt::format("{} / {}", q.shards, a.data)});
+  add_lived(c, q, mean);
   c.assumptions = {
       fmt::format("{} % of drives fail a year; fleets of one model lie between 0.3 and 3 %",
                   significant(a.failures * 100, 3)),

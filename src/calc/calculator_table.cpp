@@ -508,7 +508,8 @@ std::vector<Calculator> every_calculator() {
   return {checkpoint_calculator(), memory_calculator(),     train_time_calculator(),
           kv_cache_calculator(),   collective_calculator(), goodput_calculator(),
           spares_calculator(),     power_calculator(),      tco_calculator(),
-          durability_calculator(), tier_calculator(),       serve_calculator()};
+          durability_calculator(), tier_calculator(),       tier_size_calculator(),
+          serve_calculator()};
 }
 
 }  // namespace orrery::calc

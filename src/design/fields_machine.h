@@ -207,7 +207,7 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "how workloads refer to it; empty is the tier's word", .moves = "label"});
   v("tier", s.tier,
     Field{
-        .doc = "which tier it is", .required = true, .example = "hot", .moves = "emit kubernetes"});
+        .doc = "which tier it is", .required = true, .example = "hot", .moves = "latency changes"});
   v("kind", s.kind,
     Field{.doc = "what it is",
           .required = true,

@@ -29,6 +29,14 @@ constexpr BytesPerSecond kStreamObject = gbytes_per_s(0.1);
 constexpr BytesPerSecond kStreamFile = gbytes_per_s(2);
 constexpr int kStreams = 64;
 
+// Software of client and server about one request, beside what a device or an appliance publishes:
+// assumed. RDMA without the kernel, a local file, a file system or NFS that serves bare drives.
+constexpr Seconds kServiceDirect = microseconds(10);
+constexpr Seconds kServiceLocal = microseconds(15);
+constexpr Seconds kServiceFile = microseconds(100);
+// Two switches and as many adapters, there and back: assumed.
+constexpr Seconds kRoundTrip = microseconds(5);
+
 // Half of the interval of a tier's rates: runs on one tier differ by 12 % (checkpoint_truth.csv);
 // what its devices would give is further off.
 constexpr double kErrorGiven = 0.12;
@@ -81,6 +89,33 @@ double devices_of(const Tier& v) {
       std::max(1, t.servers.value_or(1)) * std::max(1, t.devices_per_server.value_or(1));
   if (t.servers || !t.capacity) return counted;
   return std::max(counted, size_tier({.capacity = *t.capacity}, *v.device, sizing_of(t)).devices);
+}
+
+// What a read of an open file or object waits for. A first byte that the design gives, and that of
+// an object store, is all of it but the copies.
+void fill_access(Tier& v, const catalog::Catalog& catalog) {
+  const design::StorageTier& t = *v.tier;
+  const bool is_direct = t.tier == design::Tier::gpu_direct;
+  v.gpu_path = is_direct ? storage::GpuPath::direct : storage::GpuPath::pinned;
+  storage::AccessQuestion q{
+      .request = kLatencyRequest, .stream = v.stream_rate, .path = v.gpu_path};
+  const catalog::StorageDevice* device = device_or_usual(v, catalog);
+  const bool is_told =
+      t.first_byte.has_value() || (t.kind == design::TierKind::object && !is_direct);
+  if (is_told || device == nullptr || !device->read_latency) {
+    q.media = v.first_byte;
+  } else {
+    const bool is_bare = storage::form_of(*device) == storage::DeviceForm::drive;
+    q.media = *device->read_latency;
+    q.network = v.per_node ? Seconds(0) : kRoundTrip;
+    q.service = is_direct    ? kServiceDirect
+                : v.per_node ? kServiceLocal
+                : is_bare    ? kServiceFile
+                             : Seconds(0);
+    // Without the kernel and the copy a request begins as soon as the media answer.
+    if (is_direct) v.first_byte = q.media + q.network + q.service;
+  }
+  v.latency = access_latency(q);
 }
 
 // Rates of the tier: as given, else servers x devices x the device's own, never above the network
@@ -148,6 +183,7 @@ std::optional<Tier> implied_node_tier(const std::vector<Tier>& views,
   fill_latency(v);
   fill_node_drives(v, fleets, catalog);
   v.creates = kCreatesLocal;
+  fill_access(v, catalog);
   if (v.capacity <= Bytes(0)) return std::nullopt;
   return v;
 }
@@ -197,6 +233,7 @@ std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catal
     }
     const PerSecond per_server = t.metadata.creates.value_or(default_creates(t.kind));
     v.creates = per_server * std::max(1, t.metadata.servers.value_or(1));
+    fill_access(v, catalog);
     views.push_back(std::move(v));
   }
   if (auto drives = implied_node_tier(views, fleets, catalog)) views.push_back(std::move(*drives));
@@ -211,7 +248,11 @@ void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& meas
     v.read = m.read.value_or(v.read);
     v.write = m.write.value_or(v.write);
     v.creates = m.creates.value_or(v.creates);
-    v.first_byte = m.first_byte.value_or(v.first_byte);
+    if (m.first_byte) {
+      v.first_byte = *m.first_byte;
+      v.latency = storage::access_latency(
+          {.media = v.first_byte, .request = kLatencyRequest, .path = v.gpu_path});
+    }
     v.stream_rate = m.stream_rate.value_or(v.stream_rate);
     if (!m.read && !m.write) continue;
     v.measured = true;
@@ -223,6 +264,22 @@ void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& meas
 bool stands_in(const Tier& tier, const Fleet& fleet) {
   return !tier.per_node || tier.rates_given || tier.measured ||
          fleet.node.part.local_nvme.value_or(Bytes(0)) > Bytes(0);
+}
+
+Seconds latency_target(design::Tier tier) {
+  switch (tier) {
+    case design::Tier::gpu_direct:
+      return microseconds(50);
+    case design::Tier::node_nvme:
+      return microseconds(200);
+    case design::Tier::hot:
+      return milliseconds(1);
+    case design::Tier::warm:
+      return milliseconds(200);
+    case design::Tier::cold:
+      return hours(12);
+  }
+  return hours(12);
 }
 
 const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label) {

@@ -9,9 +9,13 @@
 #include "catalog/catalog.h"
 #include "design/design.h"
 #include "machine/fleet.h"
+#include "storage/gpu_path.h"
 #include "storage/tier_sizing.h"
 
 namespace orrery::machine {
+
+// What latencies are told of, as drives and file systems publish theirs.
+inline constexpr Bytes kLatencyRequest = kib(4);
 
 struct Tier {
   const design::StorageTier* tier = nullptr;
@@ -34,6 +38,8 @@ struct Tier {
   BytesPerSecond stream_rate;
   int client_streams = 1;
   double devices = 0;
+  storage::GpuPath gpu_path = storage::GpuPath::pinned;  // on which its bytes reach accelerators
+  storage::AccessLatency latency;                        // of a read of kLatencyRequest bytes
 
   // A copy here survives the loss of the node that wrote it.
   bool durable() const { return !per_node; }
@@ -56,6 +62,8 @@ std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catal
                               const std::vector<Fleet>& fleets);
 // Of measurements of one tier the last counts; those of tiers that are not here are left out.
 void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured);
+// What a tier of this name is built to stay under.
+Seconds latency_target(design::Tier tier);
 const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label);
 // Whether the fleet's nodes have it: false for a tier of drives in the nodes where theirs have
 // none.

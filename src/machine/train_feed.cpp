@@ -66,7 +66,7 @@ storage::FetchPath path_to(const Tier& tier, const TrainJob& job, const Machine&
   const Network& network = m.storage_wires(*job.fleet);
   const Crossing way = m.crossing_to(*job.fleet, tier);
   storage::FetchPath path{.first_byte = tier.first_byte + way.latency(),
-                          .stream = tier.stream_rate};
+                          .stream = storage::stream_into_gpu(tier.stream_rate, tier.gpu_path)};
   path.streams = tier.client_streams / per_host;
   path.server = tier.per_node ? tier.read / per_host : way.capped(tier.read) / accelerators;
   path.client = network.per_node() > BytesPerSecond(0) && !tier.per_node
@@ -108,12 +108,14 @@ void fill_feed(TrainJob& job, const Machine& m) {
   if (feed.tier == nullptr || !stands_in(*feed.tier, *job.fleet)) return;
   if (!m.crossing_to(*job.fleet, *feed.tier).leads_there()) return;
   feed.known = true;
+  feed.data_set = size;
   feed.object = data.format == design::DataFormat::files ? feed.sample
                                                          : data.shard_size.value_or(kDefaultShard);
   feed.cores = cores_per_accelerator(job);
   feed.fetch = fetch_rate(feed.object, path_to(*feed.tier, job, m));
   BytesPerSecond rate = feed.fetch.rate;
   if (const Tier* cache = cache_of(m, *feed.tier)) {
+    feed.cache = cache;
     feed.hit_rate = cache_hit_rate(job, *cache, size, job.hosts);
     rate = storage::rate_through_cache(
         feed.hit_rate, fetch_rate(feed.object, path_to(*cache, job, m)).rate, feed.fetch.rate);
@@ -126,10 +128,13 @@ void fill_feed(TrainJob& job, const Machine& m) {
                           .fetch = rate,
                           .cores = feed.cores,
                           .decode = feed.decode,
+                          .moving = storage::core_time(feed.sample, feed.tier->gpu_path),
                           .decoded_sample = kind && !text ? kind->decoded_sample : feed.sample,
                           .to_device = kHostToDevice});
   feed.wanted =
       storage::ideal_read_rate(samples_per_step, feed.sample, job.step.step) * job.accelerators;
+  const BytesPerSecond of_host = feed.wanted * feed.loader.utilisation / std::max(1, job.hosts);
+  feed.moving_cores = storage::core_time(of_host * seconds(1), feed.tier->gpu_path) / seconds(1);
 }
 
 }  // namespace orrery::machine

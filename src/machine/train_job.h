@@ -56,8 +56,11 @@ struct FeedPlan {
   Bytes sample;
   Bytes object;
   Seconds decode;
-  double cores = 0;          // for each accelerator
-  double hit_rate = 0;       // of the caching tier, if any
+  double cores = 0;             // for each accelerator
+  double moving_cores = 0;      // of a host, that carry bytes from storage to accelerators
+  const Tier* cache = nullptr;  // in front of the tier, if any
+  Bytes data_set;
+  double hit_rate = 0;       // of the cache
   BytesPerSecond wanted;     // of the whole job, when it never waits
   storage::FetchRate fetch;  // of one accelerator
   storage::LoaderRate loader;

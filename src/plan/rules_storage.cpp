@@ -306,7 +306,44 @@ void check_starving(const Review& r, const Rule& rule, std::vector<Finding>& out
   }
 }
 
+Seconds part_of(const storage::AccessLatency& l) {
+  switch (l.longest) {
+    case storage::AccessPart::media:
+      return l.media;
+    case storage::AccessPart::network:
+      return l.network;
+    case storage::AccessPart::service:
+      return l.service;
+    case storage::AccessPart::transfer:
+      return l.transfer;
+    case storage::AccessPart::host_copy:
+      return l.host_copy;
+  }
+  return l.media;
+}
+
+void check_latency(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const machine::Tier& t : r.tiers()) {
+    const Seconds target = machine::latency_target(t.tier->tier);
+    if (t.latency.total <= target || t.implied) continue;
+    Finding f = finding_at(r, rule, t.path + ".tier");
+    f.what = fmt::format("Tier '{}' answers a small read in {}; a {} tier is to stay under {}.",
+                         t.label, brief(t.latency.total), word_of(t.tier->tier), brief(target));
+    f.why = fmt::format("{} of it is {}.",
+                        show(part_of(t.latency) / t.latency.total, machine::Unit::ratio),
+                        to_text(t.latency.longest));
+    f.fix = t.latency.longest == storage::AccessPart::media
+                ? "Build it of faster media, or call it the tier that it is."
+                : "Shorten that part, or call it the tier that it is.";
+    out.push_back(std::move(f));
+  }
+}
+
 constexpr Rule kStorageRules[] = {
+    {"storage.latency-target", machine::Layer::storage, Severity::note,
+     "a tier answers as fast as its name promises",
+     "Scality guide: under 50 us GPU-direct, under 1 ms hot; others docs/models/loader.md",
+     check_latency},
     {"storage.unit-guidance", machine::Layer::storage, Severity::warning,
      "the hot tier meets the guidance for its scalable units", "RA-11333-001 table 6, RA-11338-001",
      check_guidance},

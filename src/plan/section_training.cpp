@@ -16,6 +16,8 @@ namespace {
 // Write and read times: rates of a tier vary by 12 % from run to run (checkpoint_truth.csv), and
 // serialisation and creation rates are assumed.
 constexpr double kWriteSpread = 0.25;
+// Fewer cores than this carry nothing that a host would miss.
+constexpr double kCoresShown = 0.01;
 constexpr double kMemorySpread = 0.05;  // docs/models/memory.md
 
 std::string seconds_text(Seconds s) { return brief(s); }
@@ -185,12 +187,12 @@ machine::Section checkpoint_section(const TrainView& v) {
   return s;
 }
 
-// What each part of the loader could deliver; a sample that needs no decoding waits for no core.
+// What each part of the loader could deliver.
 std::string loader_text(const storage::LoaderRate& l) {
-  const std::string decoding =
-      std::isfinite(l.decode_samples_per_s)
-          ? fmt::format("decoding {}", count_to_brief(l.decode_samples_per_s, 3))
-          : "nothing to decode";
+  const std::string decoding = std::isfinite(l.decode_samples_per_s)
+                                   ? fmt::format("the cores that decode and move them {}",
+                                                 count_to_brief(l.decode_samples_per_s, 3))
+                                   : "nothing to decode";
   return fmt::format("storage gives {} samples/s per accelerator, {}; the step takes {}",
                      count_to_brief(l.storage_samples_per_s, 3), decoding,
                      count_to_brief(l.demand_samples_per_s, 3));
@@ -215,6 +217,17 @@ machine::Section feed_section(const TrainView& v) {
        .estimate = within(f.loader.utilisation, 0.05, 0.0, Basis::derived, "docs/models/loader.md"),
        .formula = loader_text(f.loader)});
   s.limit = to_text(f.loader.limit);
+  if (f.moving_cores < kCoresShown) return s;
+  const bool is_direct = f.tier->gpu_path == storage::GpuPath::direct;
+  s.figures.push_back(
+      {.id = "moving_cores",
+       .label = "cores of a host that carry it to accelerators",
+       .unit = machine::Unit::count,
+       .estimate = within(f.moving_cores, 0.1, 0.1, Basis::fitted, "docs/models/loader.md"),
+       .formula = fmt::format(
+           "{} a host x {} core seconds a GB, {}", brief(f.wanted / std::max(1, v.hosts)),
+           significant(storage::path_cost(f.tier->gpu_path).core_s_per_byte * 1e9, 3),
+           is_direct ? "past the host's memory" : "copied in the host's memory")});
   return s;
 }
 

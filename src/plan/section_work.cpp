@@ -17,6 +17,21 @@ machine::Figure tier_rate(std::string id, std::string label, BytesPerSecond rate
           .estimate = within(rate.base(), v.rate_error, v.rate_error, basis, v.rate_basis)};
 }
 
+void add_latency(machine::Section& s, const machine::Tier& v) {
+  const storage::AccessLatency& l = v.latency;
+  const bool is_given = v.tier->first_byte.has_value();
+  s.figures.push_back(
+      {.id = "latency",
+       .label = "latency of a small read",
+       .unit = machine::Unit::seconds,
+       .estimate = within(l.total.base(), 0.3, is_given ? 0.3 : 1.0,
+                          is_given ? Basis::given : Basis::assumed, "docs/models/loader.md"),
+       .formula = fmt::format(
+           "media {} + network {} + service {} + transfer {} + host's copy {}; target {}",
+           brief(l.media), brief(l.network), brief(l.service), brief(l.transfer),
+           brief(l.host_copy), brief(machine::latency_target(v.tier->tier)))});
+}
+
 // What a usable terabyte of an owned tier takes to buy and to feed.
 void add_economics(machine::Section& s, const machine::Tier& v, const catalog::Catalog& catalog) {
   if (v.per_node || !v.tier->provider.empty() || v.capacity <= Bytes(0)) return;
@@ -54,6 +69,7 @@ machine::Section tier_section(const machine::Tier& v, Bytes used, const catalog:
                                          : "rented from " + v.tier->provider;
   if (v.read > BytesPerSecond(0)) s.figures.push_back(tier_rate("read", "read", v.read, v));
   if (v.write > BytesPerSecond(0)) s.figures.push_back(tier_rate("write", "write", v.write, v));
+  add_latency(s, v);
   if (v.capacity > Bytes(0)) {
     s.figures.push_back({.id = "capacity",
                          .label = "capacity",

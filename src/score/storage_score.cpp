@@ -21,6 +21,8 @@ constexpr double kOverMarkHigh = 1.078;
 // Checkpoint write rates of one system vary by 6 to 12 % from run to run (the published standard
 // deviations); an 80 % interval of a single mean over few runs.
 constexpr double kCheckpointSpread = 0.10;
+// Those of reads by 40 to 88 %: an 80 % interval of a mean over ten runs.
+constexpr double kReadSpread = 0.25;
 
 constexpr std::string_view kWorkloadsFile = "calibration/mlperf_storage_workloads.csv";
 constexpr std::string_view kCheckpointsFile = "validation/checkpoint_truth.csv";
@@ -88,6 +90,8 @@ struct CheckpointRow {
   std::optional<double> size_gib;
   std::optional<double> write_s;
   std::optional<double> write_gib_s;
+  std::optional<double> clients;
+  std::optional<double> read_s;
 };
 
 // "10 data nodes + 30 ..." says 10.
@@ -107,7 +111,9 @@ CheckpointRow read_checkpoint_row(const CsvTable& table, const CsvRow& row) {
                   .servers = {},
                   .size_gib = table.number(row, "checkpoint_GiB"),
                   .write_s = table.number(row, "write_s"),
-                  .write_gib_s = table.number(row, "write_GiB_s")};
+                  .write_gib_s = table.number(row, "write_GiB_s"),
+                  .clients = table.number(row, "clients"),
+                  .read_s = table.number(row, "read_s")};
   r.id = fmt::format("{}/{}/{}", r.system, r.model, r.config);
   r.servers = data_nodes(r.config);
   return r;
@@ -122,16 +128,44 @@ const catalog::ModelShape* shape_of(const catalog::Catalog& catalog, std::string
   return benchmark != nullptr ? benchmark : catalog.model("llama-3-" + size);
 }
 
-// Rows of the same system that are not this one.
+// Rows of the same system that are not this one, with the time of one column.
 std::vector<storage::ScaleOutRow> other_rows(const CheckpointRow& row,
-                                             const std::vector<CheckpointRow>& published) {
+                                             const std::vector<CheckpointRow>& published,
+                                             std::optional<double> CheckpointRow::* time) {
   std::vector<storage::ScaleOutRow> rows;
   for (const CheckpointRow& p : published) {
     if (p.system != row.system || p.id == row.id) continue;
-    if (!p.servers || !p.size_gib || !p.write_s) continue;
-    rows.push_back({.size = gib(*p.size_gib), .servers = *p.servers, .time = seconds(*p.write_s)});
+    if (!p.servers || !p.size_gib || !(p.*time)) continue;
+    rows.push_back({.size = gib(*p.size_gib),
+                    .servers = *p.servers,
+                    .time = seconds(*(p.*time)),
+                    .clients = p.clients.value_or(1)});
   }
   return rows;
+}
+
+// Two parameters, so at least three rows; and one of another number of servers than the others.
+void score_read_row(const CheckpointRow& row, const std::vector<CheckpointRow>& published,
+                    Bytes size, std::vector<std::string> groups, Score& score) {
+  const auto others = other_rows(row, published, &CheckpointRow::read_s);
+  if (!row.servers || !row.clients || others.size() < 3) return;
+  const storage::ClientBoundFit fit = storage::fit_client_bound(others);
+  const storage::ScaleOutRate rate = storage::scale_out(size, {.servers = *row.servers,
+                                                               .per_server = fit.per_server,
+                                                               .clients = *row.clients,
+                                                               .per_client = fit.per_client,
+                                                               .fixed = {}});
+  std::optional<double> measured;
+  if (row.size_gib && row.read_s) measured = *row.size_gib / *row.read_s;
+  score.series[2].rows.push_back(
+      {.id = row.id,
+       .predicted = within(rate.rate.base() / gib(1).base(), kReadSpread, kReadSpread,
+                           Basis::fitted, "docs/models/checkpoint.md"),
+       .measured = measured,
+       .counts = true,
+       .groups = std::move(groups),
+       .note = fmt::format("bound by {}, from {} other rows of the system", to_text(rate.limit),
+                           others.size())});
 }
 
 void score_checkpoint_row(const CheckpointRow& row, const std::vector<CheckpointRow>& published,
@@ -154,7 +188,8 @@ void score_checkpoint_row(const CheckpointRow& row, const std::vector<Checkpoint
          .groups = groups,
          .note = {}});
   }
-  const auto others = other_rows(row, published);
+  score_read_row(row, published, size, groups, score);
+  const auto others = other_rows(row, published, &CheckpointRow::write_s);
   if (!row.servers || others.size() < 2) {
     score.skipped.push_back({row.id,
                              "fewer than two other published rows of this system with "
@@ -181,7 +216,9 @@ Result<Score> score_checkpoints(const CsvTable& table, const ScoreInputs& inputs
   for (const CsvRow& row : reference->rows()) {
     published.push_back(read_checkpoint_row(*reference, row));
   }
-  score.series = {{"write rate", "write_GiB_s", {}}, {"size", "checkpoint_GiB", {}}};
+  score.series = {{"write rate", "write_GiB_s", {}},
+                  {"size", "checkpoint_GiB", {}},
+                  {"read rate", "checkpoint_GiB / read_s", {}}};
   for (const CsvRow& row : table.rows()) {
     score_checkpoint_row(read_checkpoint_row(table, row), published, inputs.catalog(), score);
   }

@@ -4,8 +4,9 @@
 // x 1.017. A submitter raises the accelerators until utilisation nears the mark, so the mark is
 // what a report shows; 1.017 and its interval are the quantiles of the 132 v1.0 rows, shared by
 // all. Checkpoints (column write_GiB_s): t = t0 + S/(K b) fitted to the other published rows of the
-// same system, never to the row itself; the size follows from the model. Without such rows a row is
-// skipped. Reads are not predicted: published ones vary by as much as their mean.
+// same system, never to the row itself; the size follows from the model. Reads (column read_s): t =
+// S/min(K b, C c), likewise, as size over the mean time: the mean of the runs' rates counts those
+// that came out of a cache above all others. Without such rows a row is skipped.
 #pragma once
 
 #include "score/score.h"

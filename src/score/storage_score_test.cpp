@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "catalog/embedded_table.h"
 #include "machine/known_fixture.h"
 
@@ -30,7 +32,7 @@ TEST(StorageScore, PublishedTrainingRows) {
 TEST(StorageScore, CheckpointRowsFromTheOthersOfTheirSystem) {
   const auto score = score_of(catalog::embedded_text("validation/checkpoint_truth.csv").value());
   ASSERT_TRUE(score.has_value());
-  ASSERT_EQ(score->series.size(), 2u);
+  ASSERT_EQ(score->series.size(), 3u);
   const ScoreSummary rate = totals_of(score->series[0]);
   EXPECT_EQ(rate.scored, 5);
   EXPECT_LT(rate.median_ape, 0.05);
@@ -38,6 +40,27 @@ TEST(StorageScore, CheckpointRowsFromTheOthersOfTheirSystem) {
   EXPECT_EQ(size.scored, 10);
   EXPECT_LT(size.p90_ape, 0.0002);
   EXPECT_EQ(static_cast<int>(score->skipped.size()) + rate.scored, score->rows);
+  // No row is fitted to itself, so each is a prediction: none is off by a tenth.
+  const ScoreSummary read = totals_of(score->series[2]);
+  EXPECT_EQ(read.scored, 5);
+  for (const std::size_t series : {0u, 2u}) {
+    for (const ScoredRow& row : score->series[series].rows) {
+      if (!row.measured) continue;
+      EXPECT_LT(std::abs(row.predicted.value / *row.measured - 1), 0.10) << row.id;
+    }
+  }
+}
+
+TEST(StorageScore, ThirtyNodesFromTen) {
+  const auto score = score_of(catalog::embedded_text("validation/checkpoint_truth.csv").value());
+  ASSERT_TRUE(score.has_value());
+  for (const ScoredRow& row : score->series[0].rows) {
+    if (!row.id.contains("llama3-1t/30 data nodes")) continue;
+    ASSERT_TRUE(row.measured.has_value());
+    EXPECT_LT(std::abs(row.predicted.value / *row.measured - 1), 0.05);
+    return;
+  }
+  FAIL() << "the row is not scored";
 }
 
 TEST(StorageScore, PredictsWithTheMeasuredColumnBlank) {

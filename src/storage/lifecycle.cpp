@@ -292,13 +292,36 @@ class Decider {
     }
   }
 
+  // A listing may leave an item out for a while. What its bytes were is remembered over that time:
+  // were it forgotten, the first copy read after it would be believed, also a bad one.
   void forget_gone() {
-    if (!look_.away.empty()) return;
+    const auto note = [this](LifecycleEventKind kind, const std::string& item) {
+      decision_.events.push_back({.kind = kind, .at = look_.now, .item = item});
+    };
     for (const auto& [id, item] : memory_.items) {
-      if (std::ranges::binary_search(look_.items, id, {}, &ItemView::id)) continue;
-      decision_.events.push_back(
-          {.kind = LifecycleEventKind::forgotten, .at = look_.now, .item = id});
+      const auto seen = std::ranges::lower_bound(look_.items, id, {}, &ItemView::id);
+      if (seen != look_.items.end() && seen->id == id) {
+        if (!item.gone) continue;
+        note(is_another(*seen, item) ? LifecycleEventKind::forgotten : LifecycleEventKind::back,
+             id);
+      } else if (!look_.away.empty()) {
+        continue;
+      } else if (!item.gone) {
+        note(LifecycleEventKind::gone, id);
+      } else if (look_.now - *item.gone >= policy_.forget) {
+        note(LifecycleEventKind::forgotten, id);
+      }
     }
+  }
+
+  // It was gone, and where others write there is one under its name that was never read.
+  bool is_another(const ItemView& item, const ItemMemory& memory) const {
+    return std::ranges::any_of(item.copies, [&](const CopyView& copy) {
+      const auto place = std::ranges::find(policy_.places, copy.place, &KeepPlace::name);
+      const auto fact = memory.copies.find(copy.place);
+      const bool was_read = fact != memory.copies.end() && fact->second.stamp == copy.stamp;
+      return place != policy_.places.end() && place->written && !was_read;
+    });
   }
 
   const LifecycleLook& look_;

@@ -101,6 +101,7 @@ struct LifecyclePolicy {
   Seconds settle_max = minutes(30);  // to this at most
   Seconds stale = hours(6);          // an item is written to for longer: somebody should know
   Seconds reread;                    // good copies are read again after so long; 0: never
+  Seconds forget = days(30);         // what is gone is remembered for so long
 };
 
 enum class LifecycleActionKind { verify, copy, remove, alert };

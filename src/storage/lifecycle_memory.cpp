@@ -43,6 +43,12 @@ void apply(LifecycleMemory& memory, const LifecycleEvent& event) {
     case LifecycleEventKind::paced:
       memory.busy_until[event.place] = event.until;
       return;
+    case LifecycleEventKind::gone:
+      memory.items[event.item].gone = event.at;
+      return;
+    case LifecycleEventKind::back:
+      memory.items[event.item].gone.reset();
+      return;
     case LifecycleEventKind::forgotten:
       return forget(memory, event.item);
     case LifecycleEventKind::alerted:

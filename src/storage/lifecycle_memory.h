@@ -9,6 +9,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -23,13 +24,16 @@ enum class LifecycleEventKind {
   conflict,   // item, place, stamp: good by itself, and other than the item was
   tried,      // key, good: the driver carried out an action
   paced,      // place, until: its budget is used until then
-  forgotten,  // item: it is nowhere any more
+  gone,       // item: it is nowhere to be seen
+  back,       // item: it is seen again, as it was
+  forgotten,  // item: it was gone for long, or its name was taken for another
   alerted     // key
 };
 inline constexpr Word<LifecycleEventKind> kLifecycleEventWords[] = {
     {LifecycleEventKind::verified, "verified"}, {LifecycleEventKind::corrupt, "corrupt"},
     {LifecycleEventKind::conflict, "conflict"}, {LifecycleEventKind::tried, "tried"},
-    {LifecycleEventKind::paced, "paced"},       {LifecycleEventKind::forgotten, "forgotten"},
+    {LifecycleEventKind::paced, "paced"},       {LifecycleEventKind::gone, "gone"},
+    {LifecycleEventKind::back, "back"},         {LifecycleEventKind::forgotten, "forgotten"},
     {LifecycleEventKind::alerted, "alerted"}};
 constexpr WordTable<LifecycleEventKind> words_of(LifecycleEventKind) {
   return kLifecycleEventWords;
@@ -61,6 +65,7 @@ struct CopyFact {
 struct ItemMemory {
   std::string digest;                      // of the first good copy that was read
   std::map<std::string, CopyFact> copies;  // by place
+  std::optional<Seconds> gone;             // since when none of it was seen
 
   bool operator==(const ItemMemory&) const = default;
 };

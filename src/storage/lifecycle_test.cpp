@@ -270,19 +270,52 @@ TEST(lifecycle, a_window_keeps_the_first_of_every_span_whatever_goes) {
   EXPECT_THAT(scene.asked(policy), ElementsAre("remove hot c", "remove hot e"));
 }
 
-TEST(lifecycle, forgets_what_is_gone_unless_a_place_is_away) {
+// The kinds of the events that a decision brings; they are applied.
+std::vector<LifecycleEventKind> noted(Scene& scene) {
+  std::vector<LifecycleEventKind> kinds;
+  for (const LifecycleEvent& event : decide(scene.look, scene.memory, two_places()).events) {
+    kinds.push_back(event.kind);
+    apply(scene.memory, event);
+  }
+  return kinds;
+}
+
+TEST(lifecycle, forgets_what_is_gone_for_long_unless_a_place_is_away) {
   Scene scene;
-  ItemView& item = scene.item("a", 60);
-  scene.good(item, "hot");
+  scene.good(scene.item("a", 60), "hot");
   scene.look.items.clear();
   scene.look.away = {"cold"};
-  EXPECT_THAT(decide(scene.look, scene.memory, two_places()).events, IsEmpty());
+  EXPECT_THAT(noted(scene), IsEmpty());
   scene.look.away.clear();
-  const auto events = decide(scene.look, scene.memory, two_places()).events;
-  ASSERT_EQ(events.size(), 1U);
-  EXPECT_EQ(events[0].kind, LifecycleEventKind::forgotten);
-  apply(scene.memory, events[0]);
+  EXPECT_THAT(noted(scene), ElementsAre(LifecycleEventKind::gone));
+  EXPECT_THAT(noted(scene), IsEmpty());
+  EXPECT_EQ(scene.memory.items.at("a").digest, "d");
+  scene.look.now = kNow + days(31);
+  EXPECT_THAT(noted(scene), ElementsAre(LifecycleEventKind::forgotten));
   EXPECT_EQ(scene.memory, LifecycleMemory{});
+}
+
+TEST(lifecycle, what_comes_back_is_what_it_was_unless_its_name_was_taken) {
+  Scene scene;
+  scene.good(scene.item("a", 60), "hot");
+  const std::vector<ItemView> items = scene.look.items;
+  scene.look.items.clear();
+  (void)noted(scene);
+  scene.look.items = items;
+  EXPECT_THAT(noted(scene), ElementsAre(LifecycleEventKind::back));
+  EXPECT_EQ(scene.memory.items.at("a").digest, "d");
+  EXPECT_FALSE(scene.memory.items.at("a").gone.has_value());
+  scene.look.items.clear();
+  (void)noted(scene);
+  // A copy of ours that nobody has read proves nothing; one that a writer made is a new item.
+  scene.look.items = items;
+  scene.look.items[0].copies[0].place = "cold";
+  EXPECT_THAT(noted(scene), ElementsAre(LifecycleEventKind::back));
+  scene.look.items.clear();
+  (void)noted(scene);
+  scene.look.items = items;
+  scene.look.items[0].copies[0].stamp = "other";
+  EXPECT_THAT(noted(scene), ElementsAre(LifecycleEventKind::forgotten));
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ const char* to_text(LoaderLimit limit) {
 LoaderRate load_rate(const LoaderProblem& problem) {
   LoaderRate r;
   r.storage_samples_per_s = samples_of(problem.fetch, problem.sample);
-  r.decode_samples_per_s = problem.cores * per_second_of(problem.decode);
+  r.decode_samples_per_s = problem.cores * per_second_of(problem.decode + problem.moving);
   r.copy_samples_per_s = samples_of(problem.to_device, problem.decoded_sample);
   r.demand_samples_per_s = problem.batch * per_second_of(problem.compute);
   r.samples_per_s = r.demand_samples_per_s;

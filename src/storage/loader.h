@@ -2,7 +2,7 @@
 //
 //   stream rate   size / (t_first_byte + size/B_stream)        half of B_stream at t_first B_stream
 //   fetch         min(q streams, B_client, B_server, requests/s x size)
-//   samples/s     min(fetch/bytes, cores x decode rate, host-to-device, what the step asks)
+//   samples/s     min(fetch/bytes, cores/(decode + moving), host-to-device, what the step asks)
 //   stall         max(0, batch/samples_per_s - t_step) once the prefetch queue is empty
 //   AU            t_compute / (t_compute + stall)
 //   ideal         batch x record / t_compute                   bytes/s of one accelerator, AU = 1
@@ -48,6 +48,7 @@ struct LoaderProblem {
   BytesPerSecond fetch;  // of one accelerator, as fetch_rate gives it, cache hits included
   double cores = 1;      // for each accelerator
   Seconds decode;        // core time for one sample, decompression and augmentation
+  Seconds moving;        // likewise, for its way through the host (gpu_path.h)
   Bytes decoded_sample;  // as it crosses to the device
   BytesPerSecond to_device;
 };

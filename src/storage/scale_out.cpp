@@ -95,4 +95,62 @@ ScaleOutFit fit_scale_out(std::span<const ScaleOutRow> rows) {
   return {.per_server = BytesPerSecond(1 / per_byte), .fixed = Seconds(fixed)};
 }
 
+namespace {
+
+// Of t = share / rate, by least squares of relative error; share is size / servers or size /
+// clients.
+struct RateSum {
+  double linear = 0;
+  double square = 0;
+
+  void add(double share, Seconds time) {
+    const double v = share / time.base();
+    linear += v;
+    square += v * v;
+  }
+  BytesPerSecond rate() const {
+    return linear > 0 ? BytesPerSecond(square / linear) : kUnlimitedRate;
+  }
+};
+
+double squared_error(std::span<const ScaleOutRow> rows, const ClientBoundFit& fit) {
+  double sum = 0;
+  for (const ScaleOutRow& row : rows) {
+    const Seconds time = row.size / min(fit.per_server * row.servers, fit.per_client * row.clients);
+    const double error = time / row.time - 1;
+    sum += error * error;
+  }
+  return sum;
+}
+
+}  // namespace
+
+ClientBoundFit fit_client_bound(std::vector<ScaleOutRow> rows) {
+  // Clients bind where many servers face each of them, so one place in this order divides the rows.
+  std::ranges::stable_sort(rows, {},
+                           [](const ScaleOutRow& row) { return row.servers / row.clients; });
+  ClientBoundFit best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t split = rows.size(); split >= 1; --split) {
+    RateSum servers;
+    RateSum clients;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const ScaleOutRow& row = rows[i];
+      if (i < split) {
+        servers.add(row.size.base() / row.servers, row.time);
+      } else {
+        clients.add(row.size.base() / row.clients, row.time);
+      }
+    }
+    const ClientBoundFit fit{.per_server = servers.rate(), .per_client = clients.rate()};
+    const double error = squared_error(rows, fit);
+    // Clients bind only where that says more than rounding does.
+    if (error < least - 1e-12) {
+      least = error;
+      best = fit;
+    }
+  }
+  return best;
+}
+
 }  // namespace orrery::storage

@@ -120,5 +120,37 @@ TEST(ScaleOutRate, MoreServersNeverSlow) {
   }
 }
 
+// The reads of the same rows: no commit, so that the clients' end shows.
+TEST(ScaleOut, ReadsAreHeldByTheClients) {
+  const std::vector<ScaleOutRow> rows = {
+      {.size = gib(15426.6), .servers = 10, .time = seconds(62.97), .clients = 32},
+      {.size = gib(15426.6), .servers = 15, .time = seconds(44.97), .clients = 32},
+      {.size = gib(15426.6), .servers = 20, .time = seconds(33.48), .clients = 32},
+      {.size = gib(5292.2), .servers = 30, .time = seconds(9.46), .clients = 32}};
+  const ClientBoundFit fit = fit_client_bound(rows);
+  EXPECT_NEAR(fit.per_server / BytesPerSecond(gib(1).base()), 23.5, 0.2);
+  EXPECT_NEAR(fit.per_client / BytesPerSecond(gib(1).base()), 559.4 / 32, 0.1);
+  const ScaleOutRate rate = scale_out(gib(15426.6), {.servers = 30,
+                                                     .per_server = fit.per_server,
+                                                     .clients = 32,
+                                                     .per_client = fit.per_client,
+                                                     .fixed = {}});
+  EXPECT_EQ(rate.limit, ScaleOutLimit::clients);
+  EXPECT_NEAR(rate.time.base(), 29.11, 0.06 * 29.11);
+}
+
+TEST(ScaleOut, ClientsThatNeverBindAreUnlimited) {
+  std::vector<ScaleOutRow> rows;
+  for (const double servers : {4.0, 8.0, 16.0}) {
+    rows.push_back({.size = terabytes(1),
+                    .servers = servers,
+                    .time = terabytes(1) / (gbytes_per_s(5) * servers),
+                    .clients = 100});
+  }
+  const ClientBoundFit fit = fit_client_bound(rows);
+  EXPECT_NEAR(fit.per_server / gbytes_per_s(5), 1, 1e-12);
+  EXPECT_EQ(fit.per_client, kUnlimitedRate);
+}
+
 }  // namespace
 }  // namespace orrery::storage

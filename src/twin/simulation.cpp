@@ -39,7 +39,11 @@ void collect(World& world, Replication& r) {
 }  // namespace
 
 Simulation::Simulation(const machine::Machine& machine, const RunOptions& options)
-    : options_(options), scenario_(scenario_of(machine, options.horizon)) {}
+    : options_(options),
+      scenario_(scenario_of(machine, options.horizon)),
+      storage_(run_storage(scenario_, {.transfers_most = kTransfersOfRun, .seed = options.seed})) {
+  lay_over(scenario_, storage_);
+}
 
 std::optional<Replication> Simulation::replicate(int number,
                                                  const std::function<bool()>& on) const {
@@ -87,6 +91,7 @@ Run Simulation::run_of(std::span<const Replication> done) const {
   run.log = done.front().log;
   run.host_log = done.front().host_log;
   run.log_left_out = done.front().log_left_out;
+  std::ranges::move(sections_of(storage_), std::back_inserter(run.sections));
   tell(run, scenario_, done);
   return run;
 }

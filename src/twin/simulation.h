@@ -15,6 +15,7 @@
 #include "twin/gpu_ledger.h"
 #include "twin/run.h"
 #include "twin/scenario.h"
+#include "twin/storage_run.h"
 #include "twin/train_process.h"
 
 namespace orrery::twin {
@@ -61,6 +62,7 @@ class Simulation {
  private:
   RunOptions options_;
   Scenario scenario_;
+  StorageRun storage_;  // one day of it, which all replications start from
 };
 
 }  // namespace orrery::twin

@@ -1,0 +1,211 @@
+// How many drives and servers a tier needs for what a training run keeps on it and asks of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "calc/calc_values.h"
+#include "storage/checkpoint.h"
+#include "storage/durability.h"
+#include "storage/tier_sizing.h"
+#include "workload/model_math.h"
+
+namespace orrery::calc {
+namespace {
+
+constexpr const char* kTierSizePage = "docs/models/storage.md";
+constexpr double kDeliveredSpread = 0.25;  // of what a drive delivers through a file system
+constexpr double kStreetSpread = 0.35;     // of street ranges about their middle
+// A rebuild has a fifth of the drives' rate, over all drives of a server.
+constexpr double kRebuildShare = 0.2;
+
+struct TierSizeAsked {
+  const catalog::ModelShape* model = nullptr;
+  double bytes_per_param = 14;
+  int keep = 3;
+  Seconds write_in;
+  Bytes data_set;
+  BytesPerSecond read;
+  const catalog::StorageDevice* device = nullptr;
+  storage::TierOptions options;
+};
+
+// A save is written and one is in flight beside those that are kept; reads go on meanwhile.
+storage::TierDemand demand_of(const TierSizeAsked& a, Bytes save) {
+  return storage::TierDemand{.capacity = a.data_set, .read = a.read} +
+         storage::TierDemand{.capacity = save * (a.keep + 1), .write = save / a.write_in};
+}
+
+std::string limits_text(const storage::TierSize& s) {
+  return fmt::format("max(capacity {}, read {}, write {}), bound by {}",
+                     significant(s.by_capacity, 4), significant(s.by_read, 4),
+                     significant(s.by_write, 4), to_text(s.limit));
+}
+
+void add_counts(Calculation& c, const TierSizeAsked& a, const storage::TierSize& s) {
+  const auto add = [&](std::string id, std::string label, machine::Unit unit, double value,
+                       double spread, std::string formula) {
+    c.figures.push_back({.id = std::move(id),
+                         .label = std::move(label),
+                         .unit = unit,
+                         .estimate = within(value, spread, spread, Basis::derived, kTierSizePage),
+                         .formula = std::move(formula)});
+  };
+  using enum machine::Unit;
+  add("devices", "devices of " + a.device->id, count, s.devices, kDeliveredSpread, limits_text(s));
+  add("servers", "servers", count, s.servers, kDeliveredSpread,
+      fmt::format("{} devices a server, {} of network{}", a.options.server.devices,
+                  brief(a.options.server.network),
+                  s.network_bound ? ", which asks for more of them" : ""));
+  add("usable", "capacity", bytes, s.usable.base(), 0.05, "");
+  add("read", "read rate bought", bytes_per_s, s.read.base(), kDeliveredSpread, "");
+  add("write", "write rate bought", bytes_per_s, s.write.base(), kDeliveredSpread, "");
+  add("power", "power of the devices", watts, s.power.base(), kDeliveredSpread, "");
+  add("price", "to buy", usd, s.price.middle().base(), kStreetSpread, "");
+}
+
+void add_durability(Calculation& c, const TierSizeAsked& a, const storage::TierSize& s) {
+  const storage::Protection& p = a.options.protection;
+  if (!a.device->annual_failure_rate || storage::form_of(*a.device) != storage::DeviceForm::drive)
+    return;
+  const int shards = p.data + p.parity;
+  const int servers = std::max(1, static_cast<int>(s.servers));
+  const storage::Durability d = storage::durability_of(
+      {.shards = shards,
+       .losses = p.parity,
+       .drive_failures = PerSecond(*a.device->annual_failure_rate / years(1).base()),
+       .rebuild = storage::rebuild_time({.bytes = a.device->capacity * p.fill,
+                                         .drive = a.device->write,
+                                         .drives = a.options.server.devices,
+                                         .share = kRebuildShare}),
+       .server_losses = PerSecond(0.001 / years(1).base()),
+       .shards_on_server = (shards + servers - 1) / servers,
+       .rebuild_reads = gigabytes(1)});
+  c.figures.push_back(
+      {.id = "nines",
+       .label = "durability, nines a year",
+       .unit = machine::Unit::count,
+       .estimate = within(d.nines, 0.2, 0.2, Basis::derived, "docs/models/durability.md"),
+       .formula = fmt::format("{} + {} over {} servers", p.data, p.parity, servers)});
+}
+
+Calculation calc_tier_size(const TierSizeAsked& a) {
+  const double parameters = workload::count_parameters(*a.model).total;
+  const Bytes save = Bytes(parameters * a.bytes_per_param);
+  const storage::TierSize s = size_tier(demand_of(a, save), *a.device, a.options);
+  Calculation c{.question = fmt::format("How large is a tier for {} and its data?", a.model->id)};
+  c.answer = fmt::format("{} x {} in {} servers, bought for {}.", significant(s.devices, 6),
+                         a.device->id, significant(s.servers, 6), to_text(s.limit));
+  c.figures.push_back({.id = "save",
+                       .label = "a checkpoint",
+                       .unit = machine::Unit::bytes,
+                       .estimate = exact(save.base(), Basis::derived, "docs/models/checkpoint.md"),
+                       .formula = fmt::format("{} parameters x {} B", count_to_brief(parameters, 4),
+                                              significant(a.bytes_per_param, 3))});
+  add_counts(c, a, s);
+  add_durability(c, a, s);
+  c.assumptions = {
+      fmt::format("erasure code {} + {}, filled to 80 %; drives deliver 80 % of their rate",
+                  a.options.protection.data, a.options.protection.parity),
+      fmt::format("{} checkpoints are kept and one is in flight", a.keep),
+      "a save is written while the data set is read; drives alone have prices and power here"};
+  return c;
+}
+
+Result<Calculation> ask_tier_size(CalcValues& v, const machine::Models&) {
+  TierSizeAsked a{.model = v.model("model"), .bytes_per_param = v.count("bytes-per-param")};
+  a.keep = v.whole("keep");
+  a.write_in = v.quantity<Seconds>("write-in");
+  a.data_set = v.quantity<Bytes>("data-set");
+  a.read = v.quantity<BytesPerSecond>("read");
+  a.device = v.catalog().storage_device(v.word("device"));
+  a.options.protection.data = v.whole("data");
+  a.options.protection.parity = v.whole("parity");
+  a.options.server.devices = v.whole("drives-per-server");
+  a.options.server.network = v.quantity<BytesPerSecond>("server-network");
+  if (a.device == nullptr) {
+    return fail({.code = "calc.device",
+                 .what = fmt::format("the catalog has no storage device `{}`", v.word("device")),
+                 .why = "`orrery catalog storage_devices` lists them"});
+  }
+  if (!v.faults().empty()) return Calculation{};
+  if (a.options.protection.data < 1 || a.options.server.devices < 1 || a.keep < 1) {
+    return fail({.code = "calc.tier-size",
+                 .what = "data shards, drives of a server and checkpoints kept are at least one"});
+  }
+  // What is sold as an appliance or a server is protected already.
+  if (storage::form_of(*a.device) == storage::DeviceForm::appliance) {
+    a.options.protection = storage::kApplianceProtection;
+    a.options.delivered = 1;
+    a.options.server.devices = 1;
+  }
+  return calc_tier_size(a);
+}
+
+CalcParameter amount(std::string_view name, std::string_view label, std::string_view preset,
+                     std::string_view unit, double low, double high) {
+  return {.name = name,
+          .label = label,
+          .kind = ParameterKind::quantity,
+          .preset = preset,
+          .shown = "AMOUNT",
+          .unit = unit,
+          .low = low,
+          .high = high,
+          .log = true};
+}
+
+CalcParameter whole_number(std::string_view name, std::string_view label, std::string_view preset,
+                           double high) {
+  return {.name = name,
+          .label = label,
+          .kind = ParameterKind::integer,
+          .preset = preset,
+          .shown = "N",
+          .low = 1,
+          .high = high};
+}
+
+std::vector<CalcParameter> tier_size_parameters() {
+  return {
+      {.name = "model",
+       .label = "catalog id of the model that is saved",
+       .kind = ParameterKind::id,
+       .preset = "llama-3.1-405b",
+       .shown = "ID",
+       .table = "models"},
+      {.name = "bytes-per-param",
+       .label = "saved for each parameter",
+       .kind = ParameterKind::number,
+       .preset = "14",
+       .shown = "X",
+       .low = 2,
+       .high = 16},
+      whole_number("keep", "checkpoints kept on it", "3", 100),
+      amount("write-in", "a save is written in", "60 s", "s", 1, 3600),
+      amount("data-set", "size of the data set", "100 TB", "TB", 1, 1e5),
+      amount("read", "read rate that the loaders ask for", "50 GB/s", "GB/s", 0.01, 1e4),
+      {.name = "device",
+       .label = "catalog id of the drive",
+       .kind = ParameterKind::id,
+       .preset = "tlc-gen5",
+       .shown = "ID",
+       .table = "storage_devices"},
+      whole_number("drives-per-server", "drives in a server", "24", 100),
+      amount("server-network", "network of a server, per direction", "400 Gb/s", "Gb/s", 10, 3200),
+      whole_number("data", "data shards of the code", "8", 32),
+      whole_number("parity", "parity shards", "2", 8)};
+}
+
+}  // namespace
+
+Calculator tier_size_calculator() {
+  return {.name = "tier-size",
+          .summary = "Drives and servers of a tier that keeps a run's checkpoints and its data",
+          .example = "orrery calc tier-size --model llama-3.1-405b --write-in \"30 s\"",
+          .parameters = tier_size_parameters(),
+          .ask = ask_tier_size};
+}
+
+}  // namespace orrery::calc
