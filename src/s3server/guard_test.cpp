@@ -33,8 +33,8 @@ class GuardTest : public GatewayTest {
                                R"(","Principal":{"AWS":["arn:aws:iam::other:root"]},"Action":")" +
                                action + R"(","Resource":"arn:aws:s3:::)" + resource + "\"}" + more +
                                "]}";
-    const net::Response set = put("/pail?policy", policy);
-    ASSERT_EQ(set.status, 204) << set.body;
+    const net::Response answer = put("/pail?policy", policy);
+    ASSERT_EQ(answer.status, 204) << answer.body;
   }
 };
 
