@@ -63,6 +63,15 @@ TEST(Mig, TwoThreesStrandASlice) {
   EXPECT_NEAR(stranded.compute_stranded_share(), 1.0 / 7, 1e-12);
 }
 
+// Small ones fill what large ones leave: placed first they would share a GPU that no large one
+// fits.
+TEST(Mig, LargeInstancesGoFirst) {
+  const MigDemand wanted[] = {{"1g.18gb", 6}, {"4g.71gb", 2}};
+  const MigPacking packing = pack_mig(wanted, h200());
+  EXPECT_EQ(packing.gpus.size(), 2u);
+  EXPECT_EQ(packing.compute_stranded, 0);
+}
+
 TEST(Mig, SevenOnesLeaveOneMemorySlice) {
   const auto p = h200();
   const MigDemand ones[] = {{"1g.18gb", 7}};

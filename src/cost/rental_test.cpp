@@ -113,6 +113,14 @@ TEST(Spend, tokens) {
   EXPECT_FALSE(usd_per_million_tokens({}));
 }
 
+// A step that ends before the one above it has nothing left to price.
+TEST(Spend, a_step_out_of_order_gives_nothing_back) {
+  const PriceStep steps[] = {{terabytes(10), Usd(0.09) / gigabytes(1)},
+                             {terabytes(5), Usd(0.5) / gigabytes(1)},
+                             {terabytes(100), Usd(0.05) / gigabytes(1)}};
+  EXPECT_NEAR(egress_cost(terabytes(20), steps).base(), 10'000 * 0.09 + 10'000 * 0.05, 1e-6);
+}
+
 // Section 5: a 100 TB dataset pulled once costs about 7.8 kUSD.
 TEST(Spend, egress_of_100_tb) {
   const auto steps = aws_egress_steps();
