@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/session.h"
 #include "cli/verb.h"
+#include "score/collectives_fit.h"
 #include "score/storage_probe.h"
 #include "score/training_held_out.h"
 
@@ -112,6 +113,12 @@ ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
   if (probe->column("tokens_per_s_per_gpu")) {
     return calibrate_training(options, *probe, *shipped, terminal);
   }
+  if (probe->column("busbw_GBps_oop")) {
+    const auto file = score::fitted_collectives(*probe, {*shipped, nullptr});
+    if (!file) return refuse(terminal, file.error());
+    terminal.out << *file;
+    return ExitCode::good;
+  }
   const auto accelerator = chosen(shipped->catalog(), options, *probe);
   if (!accelerator) return refuse(terminal, accelerator.error());
   const auto report = score::calibrate(*probe, **accelerator, shipped->kernels);
@@ -136,7 +143,7 @@ Verb calibrate_verb() {
         arguments.positional(
             "FILE", options->file,
             "what `orrery probe gpu` or `orrery probe storage --format json` printed, or rows "
-            "of training runs as data/validation/training.csv has them");
+            "of training runs or collectives as data/validation has them");
         arguments.option("--accelerator", options->accelerator,
                          "its id in the catalog, where its name does not tell", "ID");
         arguments.option("--tier", options->tier, "the design's tier that was measured", "NAME");
