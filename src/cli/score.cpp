@@ -67,13 +67,12 @@ ExitCode say(const Result<std::string>& text, Terminal& terminal) {
 }
 
 ExitCode only_for_training(const ScoreOptions& options, Terminal& terminal) {
-  return refuse(
-      terminal,
-      {{.code = "score.kind",
-        .what = "--leave-out " + options.leave_out + " and --explain are not for " + options.kind,
-        .why = "training rows are left out by model, source, gpu, release or framework, "
-               "collectives by system, other kinds not at all",
-        .fix = "write `orrery score training FILE` or --leave-out system"}});
+  return refuse(terminal,
+                {{.code = "score.kind",
+                  .what = "this --leave-out or --explain is not for rows of " + options.kind,
+                  .why = "training rows are left out by model, source, gpu, release or framework, "
+                         "collectives by system, other kinds not at all",
+                  .fix = "write `orrery score training FILE` or --leave-out system"}});
 }
 
 ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
