@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/session.h"
 #include "cli/verb.h"
+#include "score/collectives_fit.h"
 #include "score/serving_refit.h"
 #include "score/storage_probe.h"
 #include "score/training_held_out.h"
@@ -118,6 +119,12 @@ ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
     terminal.out << score::refitted_tuning_csv(*probe, {*shipped, nullptr});
     return ExitCode::good;
   }
+  if (probe->column("busbw_GBps_oop")) {
+    const auto file = score::fitted_collectives(*probe, {*shipped, nullptr});
+    if (!file) return refuse(terminal, file.error());
+    terminal.out << *file;
+    return ExitCode::good;
+  }
   const auto accelerator = chosen(shipped->catalog(), options, *probe);
   if (!accelerator) return refuse(terminal, accelerator.error());
   const auto report = score::calibrate(*probe, **accelerator, shipped->kernels);
@@ -142,7 +149,7 @@ Verb calibrate_verb() {
         arguments.positional(
             "FILE", options->file,
             "what `orrery probe gpu` or `orrery probe storage --format json` printed, or rows "
-            "of training runs as data/validation/training.csv has them");
+            "of training runs or collectives as data/validation has them");
         arguments.option("--accelerator", options->accelerator,
                          "its id in the catalog, where its name does not tell", "ID");
         arguments.option("--tier", options->tier, "the design's tier that was measured", "NAME");

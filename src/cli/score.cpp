@@ -8,6 +8,7 @@
 #include "catalog/config_json.h"
 #include "cli/session.h"
 #include "cli/verb.h"
+#include "score/collectives_fit.h"
 #include "score/serving_refit.h"
 #include "score/training_explain.h"
 #include "score/training_held_out.h"
@@ -40,6 +41,7 @@ std::string model_path(const std::string& directory, std::string_view id) {
 }
 
 constexpr std::string_view kEveryWay = "all";
+constexpr std::string_view kBySystem = "system";
 
 // One fit a fold takes a second: a person waiting sees them pass.
 score::FoldProgress fold_progress(Terminal& terminal) {
@@ -70,11 +72,12 @@ ExitCode say(const Result<std::string>& text, Terminal& terminal) {
 }
 
 ExitCode only_for_training(const ScoreOptions& options, Terminal& terminal) {
-  return refuse(terminal, {{.code = "score.kind",
-                            .what = "--leave-out and --explain are of training rows, not of " +
-                                    options.kind + " (serving knows --leave-out model)",
-                            .why = "no other kind is fitted here",
-                            .fix = "write `orrery score training FILE`"}});
+  return refuse(terminal,
+                {{.code = "score.kind",
+                  .what = "this --leave-out or --explain is not for rows of " + options.kind,
+                  .why = "training rows are left out by model, source, gpu, release or framework, "
+                         "serving by model, collectives by system, other kinds not at all",
+                  .fix = "write `orrery score training FILE` or --leave-out system"}});
 }
 
 ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
@@ -103,9 +106,14 @@ ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
       return log ? std::optional(*log) : std::nullopt;
     };
   }
+  if (options.kind == "collectives" && options.leave_out == kBySystem) {
+    return say(collectives_markdown(*table, inputs, fold_progress(terminal)), terminal);
+  }
   const bool serving_folds = options.kind == "serving" && options.leave_out == "model";
   const bool of_training = (!options.leave_out.empty() && !serving_folds) || options.explain;
-  if (of_training && options.kind != "training") return only_for_training(options, terminal);
+  if (of_training && (options.kind != "training" || options.leave_out == kBySystem)) {
+    return only_for_training(options, terminal);
+  }
   if (options.explain) {
     return say(score::explain_training_row(*table, inputs, *options.explain), terminal);
   }
@@ -149,9 +157,10 @@ Verb score_verb() {
             arguments.flag("--predict", options->predict,
                            "print the predictions as CSV; measured columns may be blank");
             arguments.choice("--leave-out", options->leave_out,
-                             {"model", "source", "gpu", "release", "framework", "all"},
-                             "training: predict each with parameters fitted without it; all: the "
-                             "table of the first four, a minute; serving: model, minutes");
+                             {"model", "source", "gpu", "release", "framework", "all", "system"},
+                             "predict each row with parameters fitted without what it is of; all: "
+                             "the table of the first four, a minute; collectives: system; serving: "
+                             "model, minutes");
             arguments.option("--explain", options->explain,
                              "training: the parts of one row's step beside what it measured", "ID");
             arguments.format(options->format, {Format::text, Format::json, Format::markdown});

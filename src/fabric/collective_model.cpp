@@ -34,9 +34,11 @@ struct Work {
   double out = 0;  // bytes of one rank's NICs
   double in_share = 1;
   double out_share = 1;
-  double crossings = 0;  // network latencies in a row
-  double fill = 1;       // of an all_reduce's pipeline
-  double hops = 0;       // links in a row that a host of eight does not have
+  double crossings = 0;      // network latencies in a row
+  double fill = 1;           // of an all_reduce's pipeline
+  double hops = 0;           // links in a row that a host of eight does not have
+  double serial = 0;         // share of the faster level's time that the slower one does not hide
+  bool simple_only = false;  // no low-latency protocol at any size
 };
 
 // Across domains a library chains the ranks of each one before (tree) or between (ring) the
@@ -45,6 +47,14 @@ struct Work {
 // 0.6 to 4 by protocol).
 constexpr double kChainHop = 1.4e-6;
 constexpr double kHostChain = 8;
+
+// A tree between racks: a channel of NCCL's carries 42.8 GB/s between two nodes and 24 between four
+// or more on Blackwell (tuning.cc, perChMaxTreeBws), where a node is a rack. Two racks are fitted.
+constexpr double kManyRacks = 24.0 / 42.8;
+double rack_tree_share(const Shape& s) {
+  if (s.g <= kHostChain || s.k <= 2) return 1;
+  return s.k >= 4 ? kManyRacks : (1 + kManyRacks) / 2;
+}
 
 // After the first, a ring's crossings overlap with the posting of the next: NCCL's low-latency hop
 // is 2.7 us where a tree's level is 5 with its flush. Assumption: a third.
@@ -76,7 +86,7 @@ Work ring_work(const LinkHierarchy& l, workload::Collective kind, const Shape& s
 Work tree_work(const LinkHierarchy& l, const Shape& s) {
   return {.in = s.g > 1 ? 2 * (s.g - 1) / s.g * s.bytes : 0,
           .out = s.k > 1 ? 2 * (s.k - 1) / s.k * s.bytes / s.g : 0,
-          .in_share = l.scaleup.ring_share,
+          .in_share = l.scaleup.ring_share * rack_tree_share(s),
           .out_share = l.network.share,
           .crossings = 2 * s.log2_k,
           .fill = s.g > 8 ? std::sqrt(s.g / 8) : 1,
@@ -95,10 +105,16 @@ Work nvls_work(const LinkHierarchy& l, const Shape& s) {
   return w;
 }
 
+// In-network sums have no low-latency protocol (NCCL runs CollNet and NVLS in Simple alone), and a
+// chunk passes the scale-up level, the network and the scale-up level again through a few buffers:
+// the levels hide little of one another. Assumption: half; no shared row is of SHARP.
+constexpr double kSharpSerial = 0.5;
 Work sharp_work(const LinkHierarchy& l, const Shape& s) {
   Work w = has_nvls(l, s) ? nvls_work(l, s) : tree_work(l, s);
   w.out = s.bytes / s.g;
   w.crossings = 2;
+  w.serial = kSharpSerial;
+  w.simple_only = true;
   return w;
 }
 
@@ -153,7 +169,8 @@ double fixed_time(const LinkHierarchy& l, const Work& w, const Shape& s) {
   double fixed =
       l.scaleup.launch.base() + l.host_launch.base() + w.crossings * l.network.latency.base();
   if (l.in_graph) fixed -= std::min(l.graph_saving.base(), 0.5 * fixed);
-  return fixed * (1 + l.protocol.extra * s.past_step) + w.hops * kChainHop;
+  const double past_step = w.simple_only ? 1 : s.past_step;
+  return fixed * (1 + l.protocol.extra * past_step) + w.hops * kChainHop;
 }
 
 Timed time_of(const LinkHierarchy& l, const Rates& r, const Work& w, const Shape& s) {
@@ -161,7 +178,7 @@ Timed time_of(const LinkHierarchy& l, const Rates& r, const Work& w, const Shape
   const bool leaves = w.crossings > 0;
   const double in = w.in > 0 ? w.in / (r.in * w.in_share) : 0;
   const double out = w.out > 0 ? w.out / (r.out * w.out_share) : 0;
-  const double wire = soft_max(in, out);
+  const double wire = soft_max(in, out) + w.serial * std::min(in, out);
   const double slow = wire * (leaves ? l.network.ramp : l.scaleup.ramp);
   const double fill = w.fill * (l.scaleup.fill.base() + (leaves ? l.network.fill.base() : 0.0));
   const double filling = slow > 0 && fill > 0 ? slow * fill / (slow + fill) : 0;

@@ -113,5 +113,32 @@ TEST(Losses, WhatIsLeft) {
   EXPECT_DOUBLE_EQ(share_after(Loss::leaf, {.planes = 1}), 0);
 }
 
+// Between racks a tree's channels carry less from four racks on, so twenty are slower than two by
+// more than their latency.
+TEST(CollectiveModel, ManyRacksAreSlowerThanTwo) {
+  LinkHierarchy gb200 = dgx_h100();
+  gb200.domain = 72;
+  gb200.scaleup_rate = gbytes_per_s(900);
+  const auto time = [&](int racks, Bytes bytes) {
+    return collective_time(gb200, all_reduce(bytes, 64 * racks, 64)).time.base();
+  };
+  for (const double size : {64.0, 512.0, 2048.0}) {
+    EXPECT_GT(time(20, mib(size)) / time(2, mib(size)), 1.3) << size;
+    EXPECT_GE(time(20, mib(size)), time(4, mib(size))) << size;
+  }
+}
+
+// In-network sums win over a ring on many hosts, but not by what each level alone would allow.
+TEST(CollectiveModel, SharpIsSlowerThanItsSlowestLevel) {
+  LinkHierarchy l = dgx_h100();
+  l.sharp = true;
+  const auto call = all_reduce(gib(4), 96, 8);
+  const auto sharp = collective_time(l, call, CollectiveAlgorithm::sharp);
+  const auto ring = collective_time(l, call, CollectiveAlgorithm::ring);
+  EXPECT_LT(sharp.time, ring.time);
+  EXPECT_GT(sharp.bus_bandwidth.base(), 370e9);
+  EXPECT_LT(sharp.bus_bandwidth.base(), 450e9);
+}
+
 }  // namespace
 }  // namespace orrery::fabric

@@ -127,6 +127,11 @@ CollectiveParameters::Interval CollectiveParameters::interval(bool network, Byte
   return best;
 }
 
+bool set_collective_parameter(CollectiveParameters& parameters, const CollectiveRowName& name,
+                              double value) {
+  return set(parameters, {name.group, name.name, name.parameter, value, false});
+}
+
 Result<CollectiveParameters> read_collective_parameters(const CsvTable& table) {
   CollectiveParameters p;
   Diagnostics faults;

@@ -51,6 +51,16 @@ struct CollectiveParameters {
   Interval interval(bool network, Bytes bytes) const;
 };
 
+// What one row of data/calibration/collectives.csv names.
+struct CollectiveRowName {
+  std::string_view group;
+  std::string_view name;
+  std::string_view parameter;
+};
+// Gives it another value, in the file's unit; false: there is no such parameter.
+bool set_collective_parameter(CollectiveParameters& parameters, const CollectiveRowName& name,
+                              double value);
+
 Result<CollectiveParameters> read_collective_parameters(const CsvTable& table);
 
 }  // namespace orrery::fabric

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "machine/known_fixture.h"
@@ -109,6 +110,48 @@ TEST(PredictTraining, HybridsHaveTheirPublishedSize) {
   EXPECT_NEAR(billions("qwen3.5-35b-a3b"), 35, 1.5);
 }
 
+// Two predictions of a hybrid each pass an attention layer, an expert layer and the head, in 16
+// bits.
+TEST(PredictTraining, PredictionModulesOfHybridsCost) {
+  TrainingQuery q = llama70b();
+  q.model = *known().catalog().model("nemotron-3-super-120b-a12b");
+  q.accelerator = known().catalog().accelerator("gb300");
+  q.precision = catalog::Precision::mxfp8;
+  q.layout = {.tp = 1, .pp = 1, .vp = 1, .cp = 1, .ep = 64, .microbatch = 1};
+  q.batch = 512;
+  q.scaleup = 72;
+  q.train_mtp = true;
+  const double with = predict_training(known(), q)->step.seconds;
+  q.train_mtp = false;
+  const double without = predict_training(known(), q)->step.seconds;
+  EXPECT_GT(with / without, 1.05);
+  EXPECT_LT(with / without, 1.2);
+  // NVFP4 of hybrids leaves much in wider formats: it gains less than its products would.
+  q.precision = catalog::Precision::nvfp4;
+  const double narrow = predict_training(known(), q)->step.seconds;
+  EXPECT_LT(narrow, 1.02 * without);
+  EXPECT_GT(narrow, 0.85 * without);
+}
+
+// The best of many layouts is no better known than it deserves: its interval leans to the slow
+// side.
+TEST(PredictTraining, AChosenLayoutCarriesAWinnersTerm) {
+  TrainingQuery q = llama70b();
+  const auto chosen = predict_training(known(), q);
+  ASSERT_TRUE(chosen);
+  const training::Layout& l = chosen->layout;
+  q.layout = {
+      .tp = l.tp, .pp = l.pp, .vp = l.vp, .cp = l.cp, .ep = l.ep, .microbatch = l.microbatch};
+  q.layout.sharding = l.sharding;
+  q.layout.recompute = l.recompute;
+  const auto given = predict_training(known(), q);
+  ASSERT_TRUE(given);
+  const auto slow = [](const Estimate& e) { return e.high / e.value; };
+  const auto fast = [](const Estimate& e) { return e.value / e.low; };
+  EXPECT_GT(slow(chosen->step_time_s), slow(given->step_time_s) * 1.015);
+  EXPECT_LT(fast(chosen->step_time_s), slow(chosen->step_time_s));
+}
+
 // The name of a family has outlived its software: on newer accelerators its successor is meant,
 // and a release that no row is of is like the one next to it.
 TEST(PredictTraining, FamiliesHaveAnEra) {
@@ -118,6 +161,18 @@ TEST(PredictTraining, FamiliesHaveAnEra) {
   EXPECT_FALSE(framework_of(known(), q).style.fused_attention);
   q.accelerator = known().catalog().accelerator("h100-sxm");
   EXPECT_TRUE(framework_of(known(), q).style.fused_attention);
+  // What stands in for a name is not what was measured under it.
+  const auto seen = unseen_in(known(), q);
+  EXPECT_NE(std::ranges::find(seen, training::Unseen::framework), seen.end());
+  // One host of Megatron-Core's rows ran with every overlap off; larger jobs do not.
+  q.framework = "megatron-core";
+  EXPECT_GT(framework_of(known(), q).dp_overlap, 0);
+  q.gpus = 8;
+  EXPECT_EQ(framework_of(known(), q).dp_overlap, 0);
+  q.framework = "megatron-deepspeed";
+  EXPECT_TRUE(framework_of(known(), q).style.fused_attention);
+  q.accelerator = known().catalog().accelerator("a100-80-sxm");
+  EXPECT_FALSE(framework_of(known(), q).style.fused_attention);
   const auto factor = [](std::string_view release) {
     return known().training.release_factor("megatron-bridge", release);
   };

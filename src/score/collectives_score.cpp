@@ -162,13 +162,22 @@ std::expected<CollectiveRow, std::string> read_collective_row(const CsvTable& ta
 }
 
 Result<Score> score_collectives(const CsvTable& table, const ScoreInputs& inputs) {
+  return score_collectives_with(table, inputs,
+                                [&](const CsvRow&) -> const fabric::CollectiveParameters& {
+                                  return inputs.models.collectives;
+                                });
+}
+
+Score score_collectives_with(
+    const CsvTable& table, const ScoreInputs& inputs,
+    const std::function<const fabric::CollectiveParameters&(const CsvRow&)>& parameters_of) {
   Score score{.kind = "collectives", .rows = static_cast<int>(table.rows().size())};
   score.series = {{.name = "time", .unit = "time_us_oop", .rows = {}},
                   {.name = "nccl_equations", .unit = "time_us_oop", .rows = {}}};
   for (const CsvRow& row : table.rows()) {
     const auto read = read_collective_row(table, row, inputs.catalog());
     if (read) {
-      score_row(*read, inputs.models.collectives, score);
+      score_row(*read, parameters_of(row), score);
     } else {
       score.skipped.push_back({std::string(table.text(row, "id")), read.error()});
     }

@@ -12,6 +12,10 @@
 namespace orrery::score {
 
 Result<Score> score_collectives(const CsvTable& table, const ScoreInputs& inputs);
+// With parameters of each row's own; they outlive the call.
+Score score_collectives_with(
+    const CsvTable& table, const ScoreInputs& inputs,
+    const std::function<const fabric::CollectiveParameters&(const CsvRow&)>& parameters_of);
 
 // The machine and call of a row; the reason in words where it cannot be asked.
 struct CollectiveRow {

@@ -34,6 +34,7 @@ struct TrainingFitParameter {
   double width = 0.2;  // of ln(value / prior)
   double least = 0;
   double most = 0;
+  double apart = 1;  // its prior over that of all others, where something is known of it alone
 };
 
 struct FitOptions {

@@ -83,6 +83,7 @@ struct Missed {
   bool experts = false;
   double miss = 0;   // |ln(predicted / measured)|
   double width = 0;  // of its interval as things stand, in the same measure
+  double weight = 1;
   std::vector<training::Unseen> unseen;
 };
 
@@ -91,6 +92,8 @@ Result<std::vector<Missed>> left_out_misses(const CsvTable& table, const ScoreIn
   const std::vector<FoldedRow> rows = folded_rows(table, inputs, by);
   const auto folds = fit_folds(rows, inputs, progress);
   if (!folds) return std::unexpected(folds.error());
+  std::map<std::string, double, std::less<>> count;
+  for (const FoldedRow& r : rows) count[r.fold] += 1;
   std::vector<Missed> all;
   for (const FoldedRow& r : rows) {
     const auto at = folds->find(r.fold);
@@ -101,6 +104,8 @@ Result<std::vector<Missed>> left_out_misses(const CsvTable& table, const ScoreIn
     all.push_back({.experts = r.row.query.model.is_moe(),
                    .miss = std::abs(math::log(e.value / *r.row.tokens_per_s_per_gpu)),
                    .width = math::log(e.high / e.value),
+                   // The next source is one more source, not two hundred more rows of one.
+                   .weight = by == LeaveOut::source ? 1 / std::sqrt(count[r.fold]) : 1,
                    .unseen = unseen_in(at->second, r.row.query)});
   }
   return all;
@@ -111,16 +116,21 @@ Result<std::vector<Missed>> left_out_misses(const CsvTable& table, const ScoreIn
 double width_needed(const std::vector<Missed>& rows, const training::TrainingCalibration& c,
                     training::Unseen of, bool experts) {
   constexpr double kShare = 0.8;
-  std::vector<double> excess;
+  std::vector<std::pair<double, double>> excess;  // squared, and its weight
   const double now = c.unseen_width(of, experts);
   for (const Missed& m : rows) {
     if (m.experts != experts || std::ranges::find(m.unseen, of) == m.unseen.end()) continue;
     const double others = (math::exp(m.width) - 1) * (math::exp(m.width) - 1) - now * now;
     const double miss = math::exp(m.miss) - 1;
-    excess.push_back(std::max(0.0, miss * miss - others));
+    excess.emplace_back(std::max(0.0, miss * miss - others), m.weight);
   }
   if (excess.empty()) return now;
-  return std::max(kLeastUnseen, std::sqrt(quantile(std::move(excess), kShare)));
+  std::ranges::sort(excess);
+  double left = 0;
+  for (const auto& [square, weight] : excess) left += kShare * weight;
+  const auto at =
+      std::ranges::find_if(excess, [&](const auto& e) { return (left -= e.second) <= 0; });
+  return std::max(kLeastUnseen, std::sqrt(at != excess.end() ? at->first : excess.back().first));
 }
 
 std::string table_line(std::string_view name, const ScoredSeries& series, std::string_view group) {
@@ -198,7 +208,8 @@ Result<CalibrationFile> fitted_intervals(const CsvTable& table, const ScoreInput
   for (const training::UnseenWidth& w : models.training.widths) {
     const bool told = w.of != training::Unseen::layout;
     text += fmt::format("{},{},{:.3f},{}\n", word_of(w.of), w.experts ? "moe" : "dense", w.width,
-                        told ? "rows left out: 80 % lie inside" : "assumption");
+                        told ? "rows left out: 80 % lie inside"
+                             : "tuned rows whose layouts were left open: 80 % lie inside");
   }
   return CalibrationFile{std::string(kIntervalFile), std::move(text)};
 }

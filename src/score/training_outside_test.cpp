@@ -2,6 +2,9 @@
 // rows. data/validation/training_outside.csv says what each row was read from.
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "base/statistics.h"
 #include "catalog/embedded_table.h"
 #include "machine/known_fixture.h"
 #include "score/training_explain.h"
@@ -15,10 +18,19 @@ const CsvTable& outside_rows() {
   return table;
 }
 
-// BLOOM and MT-NLG ran forks of 2021 at two thirds of what their successors reach; LLaMA-65B, whose
-// layout is not published, is 16 % off.
+// The run that a row is of: nine sizes of Megatron-Core 0.8 are one, and so are MegaScale's scales.
+std::string case_of(std::string_view id) {
+  for (const std::string_view whole : {"mcore08_mixtral", "mcore08", "megascale", "llama3-405b"}) {
+    if (id.starts_with(whole)) return std::string(whole);
+  }
+  return std::string(id);
+}
+
+// BLOOM and MT-NLG ran forks of 2021 at three quarters of what the Megatron-LM of a year later
+// reached; no other run is 15 % off in the median of its rows. Of 80 % intervals a few miss.
 TEST(TrainingOutside, PublishedRunsLieInTheirIntervalAndMostWithinFifteenPercent) {
   const ScoreInputs inputs{machine::known(), nullptr};
+  std::map<std::string, std::vector<double>> cases;
   int far = 0;
   int out = 0;
   int rows = 0;
@@ -29,13 +41,18 @@ TEST(TrainingOutside, PublishedRunsLieInTheirIntervalAndMostWithinFifteenPercent
     ASSERT_TRUE(p) << read->id << ": " << to_text(p.error());
     const Estimate& e = p->tokens_per_s_per_gpu;
     const double measured = *read->tokens_per_s_per_gpu;
+    const double miss = std::abs(e.value / measured - 1);
     ++rows;
-    far += std::abs(e.value / measured - 1) > 0.15 ? 1 : 0;
+    cases[case_of(read->id)].push_back(miss);
+    far += miss > 0.15 ? 1 : 0;
     out += measured < e.low || measured > e.high ? 1 : 0;
   }
-  EXPECT_GE(rows, 10);
-  EXPECT_LE(far, 3);
-  EXPECT_LE(out, 2);
+  int far_cases = 0;
+  for (auto& [name, misses] : cases) far_cases += quantile(misses, 0.5) > 0.15 ? 1 : 0;
+  EXPECT_GE(rows, 21);
+  EXPECT_LE(far_cases, 2);
+  EXPECT_LE(far, 4);
+  EXPECT_LE(out, 4);
 }
 
 // Llama 3's own layout: 126 layers and two slots for embedding and loss on 16 x 8 chunks.

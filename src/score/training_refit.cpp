@@ -66,20 +66,34 @@ Diagnostic no_prior(const CsvTable& table, const CsvRow& row) {
           .fix = "add it to data/calibration/training_priors.csv"};
 }
 
-std::optional<TrainingFitParameter> with_prior(const CsvTable& priors, const ParameterFile& file,
-                                               const std::string& parameter) {
+const CsvRow* prior_row(const CsvTable& priors, const ParameterFile& file, std::string_view id,
+                        std::string_view parameter) {
   for (const CsvRow& row : priors.rows()) {
-    if (priors.text(row, "subject") != word_of(file.subject)) continue;
-    if (priors.text(row, "parameter") != parameter) continue;
-    return TrainingFitParameter{.subject = file.subject,
-                                .id = {},
-                                .name = parameter,
-                                .prior = priors.number(row, "prior").value_or(1),
-                                .width = priors.number(row, "width").value_or(0.1),
-                                .least = priors.number(row, "least").value_or(0),
-                                .most = priors.number(row, "most").value_or(0)};
+    if (priors.text(row, "subject") == word_of(file.subject) && priors.text(row, "of") == id &&
+        priors.text(row, "parameter") == parameter) {
+      return &row;
+    }
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+// With a prior of its own, where something is known of it alone, or with that of all.
+std::optional<TrainingFitParameter> with_prior(const CsvTable& priors, const ParameterFile& file,
+                                               const std::string& id,
+                                               const std::string& parameter) {
+  const CsvRow* all = prior_row(priors, file, "", parameter);
+  if (all == nullptr) return std::nullopt;
+  const CsvRow* own = prior_row(priors, file, id, parameter);
+  const CsvRow& row = own != nullptr ? *own : *all;
+  const double prior = priors.number(row, "prior").value_or(1);
+  return TrainingFitParameter{.subject = file.subject,
+                              .id = id,
+                              .name = parameter,
+                              .prior = prior,
+                              .width = priors.number(row, "width").value_or(0.1),
+                              .least = priors.number(row, "least").value_or(0),
+                              .most = priors.number(row, "most").value_or(0),
+                              .apart = prior / priors.number(*all, "prior").value_or(1)};
 }
 
 std::vector<training::SeenThing> seen_in(const std::vector<TrainingRow>& rows) {
@@ -198,13 +212,12 @@ Result<std::vector<TrainingFitParameter>> training_fit_parameters(
       const auto origin = origin_in(*table, row);
       if (!origin) faults.push_back(no_origin(*table, row));
       if (origin != ParameterOrigin::fitted) continue;
-      auto p = with_prior(*priors, file, parameter_in(file, *table, row));
-      if (!p) {
+      auto p = with_prior(*priors, file, id_in(file, *table, row), parameter_in(file, *table, row));
+      if (p) {
+        all.push_back(std::move(*p));
+      } else {
         faults.push_back(no_prior(*table, row));
-        continue;
       }
-      p->id = id_in(file, *table, row);
-      all.push_back(std::move(*p));
     }
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
@@ -262,11 +275,11 @@ void pool_priors(machine::Models& models, const std::vector<double>& told,
   };
   const auto value = [&](const TrainingFitParameter& p) {
     const double* field = fitted_field(models.training, p);
-    return math::log(field != nullptr ? *field : p.prior);
+    return math::log((field != nullptr ? *field : p.prior) / p.apart);
   };
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const TrainingFitParameter& p = parameters[i];
-    Pool& pool = all.try_emplace(name(p), Pool{1, math::log(p.prior)}).first->second;
+    Pool& pool = all.try_emplace(name(p), Pool{1, math::log(p.prior / p.apart)}).first->second;
     pool.weight += told[i];
     pool.sum += told[i] * value(p);
   }
@@ -284,7 +297,8 @@ void pool_priors(machine::Models& models, const std::vector<double>& told,
     if (double* field = fitted_field(models.training, common)) {
       *field = std::clamp(all[name(p)].mean(), p.least, p.most);
     }
-    p.prior = std::clamp(near[name(p) + " " + generation_of(models, p)].mean(), p.least, p.most);
+    const double here = near[name(p) + " " + generation_of(models, p)].mean() * p.apart;
+    p.prior = std::clamp(here, p.least, p.most);
   }
 }
 
@@ -308,7 +322,7 @@ machine::Models refit_training(const machine::Models& shipped, const std::vector
       if (field != nullptr && (told.empty() || told[k] < kUntold)) *field = p.prior;
       if (p.subject != FitSubject::framework) continue;
       for (const Inherited& i : inherited) {
-        if (i.name == p.name) *i.field = p.prior;
+        if (i.name == p.name) *i.field = p.prior / p.apart;
       }
     }
   };

@@ -167,7 +167,7 @@ std::expected<TrainingRow, std::string> read_training_row(const CsvTable& table,
   q.release = std::string(f.text("release"));
   q.balanced_experts =
       f.flag("balanced_experts").value_or(false) || f.text("framework") == "megatron-core";
-  q.train_mtp = f.flag("mtp").value_or(false);
+  q.train_mtp = f.flag("mtp").value_or(framework_of(inputs.models, q).trains_mtp);
   q.padded_experts = f.flag("token_drop").value_or(false);
   q.compiled = f.flag("compile").value_or(true);
   q.shard_group = f.number("shard_group").value_or(0);

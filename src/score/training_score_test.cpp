@@ -51,12 +51,15 @@ TEST(TrainingScore, KorthikantiWithinFourPercent) {
   EXPECT_LE(eight.mean_ape, 0.04);
 }
 
-// Steps of 20 ms are host time as much as kernels: time is held to twelve.
-TEST(TrainingScore, OneH200WithinTwelvePercentInTimeAndFiveInMemoryAndWatts) {
+// A compiled step of 125M parameters takes 20 ms, a tenth of it the compiler's own host work before
+// each graph, which no parameter here is of: that row alone is held to twelve per cent.
+TEST(TrainingScore, OneH200WithinFivePercentInTimeMemoryAndWatts) {
   for (std::size_t series : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
     for (const ScoredRow& row : published_score().series[series].rows) {
       if (!row.id.starts_with("h200_")) continue;
-      EXPECT_LE(row.ape(), series == 0 ? 0.12 : 0.05) << row.id << " in " << published_score().series[series].name;
+      const bool compiled_125m = series == 0 && row.id == "h200_00";
+      EXPECT_LE(row.ape(), compiled_125m ? 0.12 : 0.05)
+          << row.id << " in " << published_score().series[series].name;
     }
   }
 }

@@ -87,6 +87,8 @@ bool set_switch(FrameworkModel& f, std::string_view name, double value) {
   if (name == "dropout") return f.style.dropout = on, true;
   if (name == "flash2") return f.flash2 = on, true;
   if (name == "early_stop") return f.early_stop = on, true;
+  if (name == "cp_in_order") return f.cp_in_order = on, true;
+  if (name == "trains_mtp") return f.trains_mtp = on, true;
   if (name == "lazy_gradients") return f.lazy_gradients = on, true;
   if (name == "selective_core" && on) return f.selective = Selective::attention_core, true;
   if (name == "selective_passes" && on) return f.selective = Selective::passes, true;
@@ -182,8 +184,10 @@ void read_eras(const CsvTable& t, TrainingCalibration& into, Diagnostics& faults
     const auto until = t.integer(row, "until");
     if (!until) faults.push_back(bad_row(t, row, "no year"));
     if (!until) continue;
-    into.eras.push_back({std::string(t.text(row, "framework")), static_cast<int>(*until),
-                         std::string(t.text(row, "successor"))});
+    into.eras.push_back({.framework = std::string(t.text(row, "framework")),
+                         .until = static_cast<int>(*until),
+                         .gpus = static_cast<int>(t.integer(row, "gpus").value_or(0)),
+                         .successor = std::string(t.text(row, "successor"))});
   }
 }
 
@@ -274,9 +278,15 @@ double TrainingCalibration::unseen_width(Unseen of, bool experts) const {
   return 0;
 }
 
-std::string_view TrainingCalibration::family_on(std::string_view framework, int launch_year) const {
-  for (const FamilyEra& e : eras) {
-    if (e.framework == framework && launch_year > e.until) return e.successor;
+std::string_view TrainingCalibration::family_on(std::string_view framework, int launch_year,
+                                                int gpus) const {
+  // Each row is used once, so names that point at one another end somewhere.
+  for (std::size_t used = 0; used < eras.size(); ++used) {
+    const auto past = std::ranges::find_if(eras, [&](const FamilyEra& e) {
+      return e.framework == framework && (launch_year > e.until || (e.gpus > 0 && gpus > e.gpus));
+    });
+    if (past == eras.end()) break;
+    framework = past->successor;
   }
   return framework;
 }

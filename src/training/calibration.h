@@ -5,9 +5,10 @@
 // hold one value a row with the rows that fixed it. training_seen.csv names the models, families,
 // releases and accelerators that those rows are of, training_intervals.csv how much wider the
 // interval of an answer about others is, read off rows that were left out. A family whose
-// parameters are of an earlier time than the accelerator has a successor (training_eras.csv): its
-// name has outlived its software. A framework that no table names gets the family "default"; a
-// release that none names gets the factor of the one next to it. Nothing is per model or per row.
+// parameters are of an earlier time than the accelerator, or of smaller jobs, has a successor
+// (training_eras.csv): its name has outlived its software. A framework that no table names gets the
+// family "default"; a release that none names gets the factor of the one next to it. Nothing is per
+// model or per row.
 #pragma once
 
 #include <array>
@@ -74,10 +75,12 @@ struct SeenThing {
   bool operator==(const SeenThing&) const = default;
 };
 
-// A family's name on accelerators launched after its software was measured.
+// A family's name where its software was not measured: on accelerators launched since, or on more
+// devices than its rows have.
 struct FamilyEra {
   std::string framework;
   int until = 0;  // year of the last accelerators that its parameters speak of
+  int gpus = 0;   // most devices of a job that they speak of; 0: any
   std::string successor;
 };
 
@@ -96,8 +99,8 @@ struct TrainingCalibration {
   double release_factor(std::string_view framework, std::string_view release) const;
   bool saw(Unseen kind, std::string_view id) const;
   double unseen_width(Unseen of, bool experts) const;
-  // The family whose parameters hold on an accelerator of this year.
-  std::string_view family_on(std::string_view framework, int launch_year) const;
+  // The family whose parameters hold on so many accelerators of this year.
+  std::string_view family_on(std::string_view framework, int launch_year, int gpus) const;
 };
 
 // A parameter as calibration files and the fitter name it.

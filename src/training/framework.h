@@ -70,7 +70,13 @@ struct FrameworkModel {
   // Gradients are made tensor by tensor and dropped after the update (plain PyTorch), not kept in
   // one buffer; at the update they take update_gradient_bytes each.
   bool lazy_gradients = false;
+  // Context-parallel ranks take whole stretches of a sequence in order, so that the last has almost
+  // twice the mean of a causal mask's work; else each takes one from either end.
+  bool cp_in_order = false;
   double update_gradient_bytes = 4;
+
+  // Its recipes train a model's prediction modules (multi-token prediction) where nothing is told.
+  bool trains_mtp = false;
 };
 
 }  // namespace orrery::training

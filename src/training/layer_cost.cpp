@@ -15,15 +15,22 @@ OpCost stretched(OpCost cost, double factor) {
   return cost;
 }
 
+// Work of the last rank over the mean where a causal mask's rows are dealt out in order: (2c -
+// 1)/c.
+double causal_imbalance(const LayerQuery& q) {
+  return q.framework.cp_in_order ? 2 - 1.0 / q.layout.cp : 1;
+}
+
 void add_ops(const LayerQuery& q, const workload::OpList& ops, PassCost& into) {
   const FrameworkModel& f = q.framework;
-  const double grouped = workload::is_quantised(q.job.precision) ? f.grouped_8bit : f.grouped_16bit;
   for (const workload::Operation& op : ops.items()) {
     const OpCost cost = q.source.kernel_cost(op);
     if (const workload::Gemm* gemm = std::get_if<workload::Gemm>(&op)) {
+      const bool wide = gemm->dtype == catalog::Dtype::bf16 || gemm->dtype == catalog::Dtype::fp16;
+      const double grouped = wide ? f.grouped_16bit : f.grouped_8bit;
       into.matrix += gemm->groups > 1 ? stretched(cost, grouped) : cost;
     } else if (std::holds_alternative<workload::Attention>(op)) {
-      into.attention += stretched(cost, f.attention_factor);
+      into.attention += stretched(cost, f.attention_factor * causal_imbalance(q));
     } else {
       into.passes += cost;
     }
@@ -93,6 +100,8 @@ void add_communication(const LayerQuery& q, const workload::LayerMessages& say,
   const FrameworkModel& f = q.framework;
   double tp_overlap = q.layout.async_tp ? std::max(f.tp_overlap, f.async_tp_overlap) : f.tp_overlap;
   if (q.job.recipe.tp_overlap == false) tp_overlap *= f.tp_bulk_share;
+  // Told to overlap, a family whose habit is not to do so does it as others do.
+  if (q.job.recipe.tp_overlap == true && tp_overlap <= 0) tp_overlap = f.async_tp_overlap;
   const double tp = say.tp_exchanges * tp_exchange(q, say.tp_tensor) * (1 - tp_overlap);
   cost.forward.tp = tp;
   cost.dgrad.tp = tp;
@@ -281,11 +290,14 @@ workload::KernelStyle style_of(const FrameworkModel& f, const TrainingJob& job) 
   return style;
 }
 
-LayerCost layer_cost(const LayerQuery& q, workload::LayerKind kind, bool windowed,
-                     StepScratch& scratch) {
+namespace {
+
+LayerCost layer_cost_in(const LayerQuery& q, workload::LayerKind kind, bool windowed,
+                        catalog::Precision precision, StepScratch& scratch) {
   workload::LayerWork& work = scratch.layer;
-  fill_layer_work(q.job.model, kind, windowed, split_of(q.job, q.layout),
-                  style_of(q.framework, q.job), work);
+  workload::LayerSplit split = split_of(q.job, q.layout);
+  split.precision = precision;
+  fill_layer_work(q.job.model, kind, windowed, split, style_of(q.framework, q.job), work);
   LayerCost cost;
   add_ops(q, work.forward, cost.forward);
   add_ops(q, work.dgrad, cost.dgrad);
@@ -301,17 +313,53 @@ LayerCost layer_cost(const LayerQuery& q, workload::LayerKind kind, bool windowe
   return cost;
 }
 
-namespace {
+// NVFP4 recipes of hybrids keep the layers at the end in 16 bits: 14 of 88 in Nemotron 3 Super
+// (Megatron-Bridge mixed_precision.py), 16 % of the products in arXiv 2509.25149.
+constexpr double kWideTail = 14.0 / 88;
 
-LayerCost mean_hybrid_cost(const LayerQuery& q, workload::LayerKind kind, StepScratch& scratch) {
+LayerCost hybrid_sum(const LayerQuery& q, workload::LayerKind kind, catalog::Precision precision,
+                     StepScratch& scratch) {
   LayerCost sum;
   for (const workload::LayerShare& part : workload::hybrid_parts(q.job.model, kind)) {
-    if (part.layers > 0) sum += layer_cost(q, part.kind, false, scratch) * part.layers;
+    if (part.layers <= 0) continue;
+    sum += layer_cost_in(q, part.kind, false, precision, scratch) * part.layers;
   }
   return sum * (1.0 / q.job.model.layers);
 }
 
+LayerCost mean_hybrid_cost(const LayerQuery& q, workload::LayerKind kind, StepScratch& scratch) {
+  const catalog::Precision p = q.job.precision;
+  if (p != catalog::Precision::nvfp4) return hybrid_sum(q, kind, p, scratch);
+  LayerCost mean = hybrid_sum(q, kind, p, scratch) * (1 - kWideTail);
+  return mean += hybrid_sum(q, kind, catalog::Precision::bf16, scratch) * kWideTail;
+}
+
+// Nemotron 3 Super, Ultra and 3.5 Lightning train one module for two predictions in a row
+// (Megatron-Bridge recipes: mtp_num_layers 2, mtp_use_repeated_layer).
+constexpr int kHybridPredictions = 2;
+
 }  // namespace
+
+LayerCost layer_cost(const LayerQuery& q, workload::LayerKind kind, bool windowed,
+                     StepScratch& scratch) {
+  return layer_cost_in(q, kind, windowed, q.job.precision, scratch);
+}
+
+int predictions_of(const catalog::ModelShape& m) {
+  return m.mtp_layers * (m.has_scan() ? kHybridPredictions : 1);
+}
+
+LayerCost prediction_cost(const LayerQuery& q, const LayerCost& main, StepScratch& scratch) {
+  const catalog::ModelShape& m = q.job.model;
+  if (!m.has_scan()) return main * predictions_of(m);
+  const catalog::Precision wide = q.job.precision == catalog::Precision::fp16
+                                      ? catalog::Precision::fp16
+                                      : catalog::Precision::bf16;
+  LayerCost module = layer_cost_in(q, workload::LayerKind::attention, false, wide, scratch);
+  const auto feed = m.is_moe() ? workload::LayerKind::experts : workload::LayerKind::mlp;
+  module += layer_cost_in(q, feed, false, wide, scratch);
+  return module * predictions_of(m);
+}
 
 LayerCost mean_layer_cost(const LayerQuery& q, workload::LayerKind kind, StepScratch& scratch) {
   if (q.job.model.has_scan()) return mean_hybrid_cost(q, kind, scratch);

@@ -68,6 +68,12 @@ LayerCost layer_cost(const LayerQuery& q, workload::LayerKind kind, bool windowe
                      StepScratch& scratch);
 // The mean of a model's windowed and full layers of one kind, or of a hybrid's mixers.
 LayerCost mean_layer_cost(const LayerQuery& q, workload::LayerKind kind, StepScratch& scratch);
+// All passes through a model's prediction modules, without their heads; `main` is one of its
+// layers. A hybrid's module is an attention and an expert layer in 16 bits.
+LayerCost prediction_cost(const LayerQuery& q, const LayerCost& main, StepScratch& scratch);
+// Times that a step passes through them; several where one module's weights serve several
+// predictions.
+int predictions_of(const catalog::ModelShape& model);
 LayerCost embedding_cost(const LayerQuery& q, StepScratch& scratch);
 LayerCost head_cost(const LayerQuery& q, StepScratch& scratch);
 

@@ -42,7 +42,22 @@ bool ranks_before(const RankedLayout& a, const RankedLayout& b) {
   return a.index < b.index;
 }
 
+// One answer written twice, such as two context-parallel ranks with two sequences each and one with
+// one: the same time and memory but for rounding.
+bool is_equivalent(const RankedLayout& a, const RankedLayout& b) {
+  constexpr double kRounding = 1e-9;
+  return std::abs(a.step.seconds - b.step.seconds) <= kRounding * a.step.seconds &&
+         std::abs(a.memory.base() - b.memory.base()) <= kRounding * a.memory.base();
+}
+
 void keep_best(std::vector<RankedLayout>& best, RankedLayout found, int keep) {
+  // Of equivalents the first in the space's order stays, whichever is met first.
+  const auto same = std::ranges::find_if(
+      best, [&](const RankedLayout& other) { return is_equivalent(other, found); });
+  if (same != best.end()) {
+    if (same->index <= found.index) return;
+    best.erase(same);
+  }
   const auto at = std::ranges::upper_bound(best, found, ranks_before);
   best.insert(at, found);
   if (best.size() > static_cast<std::size_t>(keep)) best.pop_back();

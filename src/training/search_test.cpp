@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "training/test_support.h"
@@ -55,6 +56,19 @@ TEST(Search, FindsWhatTryingEverythingFinds) {
   const SearchResult found = search_layouts(s.query(s.machine.flops), 0, s.space.size());
   ASSERT_FALSE(found.best.empty());
   EXPECT_EQ(found.best.front().step.seconds, best);
+}
+
+TEST(Search, EquivalentLayoutsAreListedOnce) {
+  const Setting s;
+  const SearchResult found = search_layouts(s.query(0, 40), 0, s.space.size());
+  ASSERT_GT(found.best.size(), 20u);
+  for (std::size_t i = 1; i < found.best.size(); ++i) {
+    const RankedLayout& a = found.best[i - 1];
+    const RankedLayout& b = found.best[i];
+    const bool same = std::abs(a.step.seconds / b.step.seconds - 1) < 1e-9 &&
+                      std::abs(a.memory / b.memory - 1) < 1e-9;
+    EXPECT_FALSE(same) << to_text(a.layout) << " and " << to_text(b.layout);
+  }
 }
 
 TEST(Search, ASplitRangeGivesTheSameAnswer) {

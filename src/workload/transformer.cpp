@@ -1,13 +1,14 @@
 #include "workload/transformer.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace orrery::workload {
 namespace {
 
 constexpr double kHalf = 2;            // bytes of a 16-bit element
 constexpr double kSingle = 4;          // bytes of an fp32 element
-constexpr double kRouterPasses = 6;  // over the scores of all experts, in each direction
+constexpr double kRouterPasses = 6;    // over the scores of all experts, in each direction
 constexpr double kScanChunk = 128;     // tokens between two stored states of a scan
 constexpr double kScanBackward = 2.5;  // traffic of the backward scan over the forward one
 
@@ -105,6 +106,17 @@ struct Builder {
     pass(forward, rows * (in + out) * kHalf, rows * out * kHalf);
     pass(dgrad, rows * (2 * in + out) * kHalf, rows * in * kHalf);
   }
+  // NVFP4 recipes of hybrids leave attention's and the latent projections in 16 bits and a scan's
+  // output in 8 (Nemotron 3; arXiv 2509.25149); those of plain transformers quantise all products.
+  void linear_in(catalog::Precision p, double rows, double in, double out) {
+    if (split.precision != catalog::Precision::nvfp4 || !m.has_scan()) return linear(rows, in, out);
+    const auto before = std::tuple(dtype, copy_bytes, quantise);
+    dtype = product_dtype(p);
+    copy_bytes = bytes_per_element(dtype);
+    quantise = quantise_traffic(p, style);
+    linear(rows, in, out);
+    std::tie(dtype, copy_bytes, quantise) = before;
+  }
   void plain_linear(double rows, double in, double out) {
     forward.add(Gemm{rows, out, in, wide, GemmPass::forward, 1});
     dgrad.add(Gemm{rows, in, out, wide, GemmPass::dgrad, 1});
@@ -191,14 +203,14 @@ void gqa_attention(Builder& b, bool windowed, LayerWork& work) {
   const double d = b.m.head_dim;
   const double t = b.tokens;
   const double qkv = (heads.query + 2 * heads.kv) * d;
-  b.linear(t, b.m.hidden, qkv);
+  b.linear_in(catalog::Precision::bf16, t, b.m.hidden, qkv);
   if (b.m.gated_mlp) {  // the families with gated MLPs rotate their queries and keys
     const double rotated = t * (heads.query + heads.kv) * d * kHalf;
     b.pass(b.forward, rotated, rotated);
     b.pass(b.dgrad, rotated, rotated);
   }
   attention_core(b, heads.query, heads.kv, d, d, windowed, work);
-  b.linear(t, heads.query * d, b.m.hidden);
+  b.linear_in(catalog::Precision::bf16, t, heads.query * d, b.m.hidden);
   work.saved[Saved::qkv] += t * qkv * kHalf;
   // Flash attention needs its output, and so does the product after it: one tensor in 16 bits,
   // and a quantised copy for the product.
@@ -268,7 +280,7 @@ void scan_mixer(Builder& b, LayerWork& work) {
   b.dgrad.add(MemoryPass{Bytes(read * kScanBackward), Bytes(written * kScanBackward)});
   b.pass(b.forward, 2 * x, x);  // gate and norm
   b.pass(b.dgrad, 3 * x, 2 * x);
-  b.linear(t, inner, m.hidden);
+  b.linear_in(catalog::Precision::mxfp8, t, inner, m.hidden);
   work.saved[Saved::qkv] += t * in * kHalf + mixed;
   work.saved[Saved::attention_output] += x * (1 + b.copy_bytes / kHalf);
 }
@@ -288,8 +300,8 @@ void experts(Builder& b, LayerWork& work) {
   b.pass(b.forward, kRouterPasses * scores, kRouterPasses * scores);
   b.pass(b.dgrad, kRouterPasses * scores, kRouterPasses * scores);
   if (m.expert_hidden > 0) {
-    b.linear(tokens, m.hidden, width_in);
-    b.linear(tokens, width_in, m.hidden);
+    b.linear_in(catalog::Precision::bf16, tokens, m.hidden, width_in);
+    b.linear_in(catalog::Precision::bf16, tokens, width_in, m.hidden);
   }
   // Permute for dispatch, sort by expert on arrival, and both again on the way back.
   const double moved = rows * width_in * kHalf * b.style.permute_traffic;
