@@ -79,7 +79,9 @@ std::string show(double value, Unit unit, int digits) {
       return significant(value, digits) + "x";
     case Unit::count:
       // Whole counts are counted, not rounded: 1,016 GPUs are not 1,020.
-      return (value == std::floor(value) || std::fabs(value) >= 1e3) && std::fabs(value) < 1e7
+      // A large one that is not whole is an estimate, and a million of it is read by three digits.
+      return (value == std::floor(value) && std::fabs(value) < 1e7) ||
+                     (std::fabs(value) >= 1e3 && std::fabs(value) < 1e6)
                  ? grouped(std::llround(value))
                  : count_to_brief(value, digits);
     case Unit::seconds:

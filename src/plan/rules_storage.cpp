@@ -220,7 +220,10 @@ void check_node_drives(const Review& r, const Rule& rule, std::vector<Finding>& 
     if (!t.train->dataset.tier.empty()) named.push_back(t.train->dataset.tier);
     for (const std::string& label : named) {
       const machine::Tier* tier = find_tier(r.tiers(), label);
-      if (tier == nullptr || stands_in(*tier, *t.fleet)) continue;
+      // Where no node has drives there is no such tier at all.
+      const bool there =
+          tier != nullptr ? stands_in(*tier, *t.fleet) : label != word_of(design::Tier::node_nvme);
+      if (there) continue;
       Finding f = finding_at(r, rule, t.path);
       f.what = fmt::format("'{}' counts on tier '{}', and the nodes of fleet '{}' have no drives.",
                            t.label, label, t.fleet->fleet->name);
