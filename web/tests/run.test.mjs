@@ -2,11 +2,13 @@
 // stands beside another run and is taken home.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Harness, assert_figure, assert_quiet } from './harness.mjs';
 import { kSample } from './where.mjs';
 
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const kOpenMost_ms = 2000;
 const kFrameMost_ms = 20; // 50 frames a second
 
@@ -152,4 +154,20 @@ test('a long run is cancelled and what was done is shown; a span that is none is
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.locator('[data-state=cancelled]').waitFor();
   await page.context().close();
+});
+
+test('axe finds nothing serious in a run that is looked at, light and dark', async () => {
+  for (const dark of [false, true]) {
+    const page = await h.page({ dark });
+    await h.open(page, `?page=run&run=${first}`);
+    await drawn(page);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+    const serious = violations.filter((v) => v.impact === 'serious' || v.impact === 'critical');
+    assert.deepEqual(
+      serious.map((v) => `${v.id}: ${v.nodes[0].target.join(' ')}`),
+      [],
+    );
+    await page.context().close();
+  }
 });
