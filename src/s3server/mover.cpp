@@ -66,6 +66,8 @@ void Mover::round(const std::stop_token& stop) {
     using enum storage::LifecycleActionKind;
     if (done.action.kind == alert) {
       log_(done.action.item + ": " + done.action.why);
+    } else if (!done.good && done.said == store::kChangedMeanwhile) {
+      continue;  // the next look finds what it is now
     } else if (!done.good) {
       ++counts_.failed;
       log_(fmt::format("{} of {} at {} failed: {}", word_of(done.action.kind), done.action.item,

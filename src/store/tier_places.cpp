@@ -23,11 +23,10 @@ constexpr std::size_t kItemsMax = 2000;  // of single objects in one look; the r
 Seconds seconds_of(TimeMs moment) { return seconds(static_cast<double>(moment) / 1000); }
 
 std::unexpected<Diagnostics> stays(const Refused& why) {
-  return fail({.code = "lifecycle.store",
-               .place = {},
-               .what = why.message.empty() ? why.code : why.code + ": " + why.message,
-               .why = {},
-               .fix = {}});
+  std::string what = why.message.empty() ? why.code : why.code + ": " + why.message;
+  if (why.code == kRowChanged || why.code.starts_with("NoSuch")) what = kChangedMeanwhile;
+  return fail(
+      {.code = "lifecycle.store", .place = {}, .what = std::move(what), .why = {}, .fix = {}});
 }
 
 const std::vector<Extent>* extents_at(const Version& version, const std::string& tier) {

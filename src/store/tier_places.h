@@ -33,6 +33,9 @@ inline constexpr std::string_view kStepTag = "orrery-step";
 inline constexpr std::string_view kPartsTag = "orrery-parts";  // how many objects; none: one
 inline constexpr std::string_view kRoleTag = "orrery-role";    // "checkpoint", "milestone", ...
 
+// What an action says that met an object which was put or removed since the look: nothing failed.
+inline constexpr std::string_view kChangedMeanwhile = "it was changed meanwhile";
+
 struct MoveSetting {
   TimeMs day_ms = kDayMs;
   std::string fast_tier = "hot";        // to which what is read or restored is brought
