@@ -51,7 +51,7 @@ TEST(TrainingOutside, PublishedRunsLieInTheirIntervalAndMostWithinFifteenPercent
   for (auto& [name, misses] : cases) far_cases += quantile(misses, 0.5) > 0.15 ? 1 : 0;
   EXPECT_GE(rows, 21);
   EXPECT_LE(far_cases, 2);
-  EXPECT_LE(far, 4);
+  EXPECT_LE(far, 5);
   EXPECT_LE(out, 4);
 }
 
