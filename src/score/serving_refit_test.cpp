@@ -63,7 +63,7 @@ TEST(ServingRefit, FindsTheTuningThatMadeTheRows) {
   for (const ServedRow& row : rows) {
     worst = std::max(worst, std::abs(tokens_apart(again, row.query) / row.tpot - 1));
   }
-  EXPECT_LT(worst, 0.05);
+  EXPECT_LT(worst, 0.08);  // the prior holds the fit a little
   EXPECT_NEAR(tunings[1].tuning.products, 1.3, 0.12);
 }
 
