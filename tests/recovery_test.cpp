@@ -11,7 +11,7 @@
 #include "agent/journal_lines.h"
 #include "agent/recover.h"
 #include "base/random.h"
-#include "twin/simulated_slurm.h"
+#include "trial/simulated_slurm.h"
 
 namespace orrery {
 namespace {
@@ -20,8 +20,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-using twin::SimulatedOptions;
-using twin::SimulatedSlurm;
+using trial::SimulatedOptions;
+using trial::SimulatedSlurm;
 
 const Seconds kInterval = seconds(0.5);
 

@@ -25,7 +25,7 @@ HostLives::HostLives(World& world, const std::vector<double>& rate_factors)
     : world_(world), faults_(world.scenario().machine->models().fault_causes.size() + 1, 0) {
   const sim::Kernel& kernel = world.kernel();
   for (std::size_t f = 0; f < world.fleets(); ++f) {
-    const FleetPart& part = *world.fleet(f).part;
+    const FleetPart& part = world.fleet(f).part();
     spot_rate_.push_back(part.failures->spot.base());
     std::vector<Host>& hosts = hosts_.emplace_back();
     for (int h = 0; h < part.all_hosts(); ++h) {
@@ -84,22 +84,24 @@ void HostLives::fail(std::size_t fleet, int number) {
   Host& h = host(fleet, number);
   const failure::FaultCause& cause = draw_cause(h, fleet);
   if (cause.sight == failure::FaultSight::silent) {
+    ++silent_;
     world_.corrupt(fleet, number);
     after(Seconds(h.random.exponential(kSilentMean.base())), kFound, fleet, number);
     return;
   }
-  world_.strike(fleet, number, cause);
+  world_.strike(fleet, number, cause, h.random.uniform());
   if (cause.scope == failure::FaultScope::process) renew(fleet, number);
 }
 
 void HostLives::find(std::size_t fleet, int number) {
+  --silent_;
   for (const failure::FaultCause& cause : world_.scenario().machine->models().fault_causes) {
-    if (cause.sight == failure::FaultSight::silent) return world_.strike(fleet, number, cause);
+    if (cause.sight == failure::FaultSight::silent) return world_.strike(fleet, number, cause, 0);
   }
 }
 
 void HostLives::send_to_repair(std::size_t fleet, int number) {
-  const FleetPart& part = *world_.fleet(fleet).part;
+  const FleetPart& part = world_.fleet(fleet).part();
   Host& h = host(fleet, number);
   Seconds span = part.repair.reset;
   if (part.fleet->rented()) {
@@ -113,7 +115,7 @@ void HostLives::send_to_repair(std::size_t fleet, int number) {
 }
 
 void HostLives::send_to_hands(std::size_t fleet, int number) {
-  const FleetPart& part = *world_.fleet(fleet).part;
+  const FleetPart& part = world_.fleet(fleet).part();
   host(fleet, number).base_rate = host(fleet, number).common_rate;
   after(part.fleet->rented() ? kProviderSwap : part.repair.hands, kMended, fleet, number);
 }

@@ -26,9 +26,10 @@
 namespace orrery::twin {
 
 // Why a running job lost its GPUs.
-enum class StopCause { preempted, node_lost };
+enum class StopCause { preempted, node_lost, failed };
 inline constexpr Word<StopCause> kStopCauseWords[] = {{StopCause::preempted, "preempted"},
-                                                      {StopCause::node_lost, "node-lost"}};
+                                                      {StopCause::node_lost, "node-lost"},
+                                                      {StopCause::failed, "failed"}};
 constexpr WordTable<StopCause> words_of(StopCause) { return kStopCauseWords; }
 
 // What the queue tells the owner of a job. `tag` is the owner's own.
@@ -61,6 +62,7 @@ struct QueueOptions {
   cluster::PeriodicBounds periodic{};                    // of the slurm variant
   std::vector<cluster::NodeMask> partitions{};           // none: one that has every node
   std::optional<cluster::PreemptionRules> preemption{};  // none: nobody is preempted
+  cluster::StartGate* gate = nullptr;                    // outlives the queue; none: all may start
   Seconds requeue_delay;  // until a job that lost its place may start again (Slurm: about 120 s)
 };
 
@@ -73,9 +75,12 @@ class Queue final : public sim::EventHandler {
 
   // None where the job can never start on this fleet.
   std::optional<cluster::JobIndex> submit(const JobRequest& request);
-  void finish(cluster::JobIndex job);   // a running job gives back its GPUs and is gone
-  void cancel(cluster::JobIndex job);   // the same, wherever it stands
-  void preempt(cluster::JobIndex job);  // a running job goes back into the queue
+  void finish(cluster::JobIndex job);  // a running job gives back its GPUs and is gone
+  void cancel(cluster::JobIndex job);  // the same, wherever it stands
+  // A running job goes back into the queue.
+  void put_back(cluster::JobIndex job, StopCause cause);
+  // Running jobs with GPUs there, by their expected ends.
+  void jobs_on(int node, std::vector<cluster::JobIndex>& jobs) const;
   // Jobs on the node lose all their GPUs, on other nodes too, and are requeued.
   void node_down(int node);
   void node_up(int node);

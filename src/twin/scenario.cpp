@@ -1,7 +1,5 @@
 #include "twin/scenario.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 namespace orrery::twin {
@@ -40,6 +38,7 @@ FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
   p.hosts = f.hosts;
   p.spares = f.fleet->spares * hosts_per_node(f);
   p.accelerators_per_host = f.accelerators_per_host;
+  p.slots_per_host = std::max(1, f.accelerators_per_host);
   p.lemons = {.share = own.lemon_share.value_or(0), .multiplier = own.lemon_factor.value_or(1)};
   p.repair_given = own.repair;
   p.straggler_share = own.straggler_share.value_or(0);
@@ -50,19 +49,22 @@ FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
 
 }  // namespace
 
-Scenario scenario_of(const machine::Machine& m, Seconds horizon) {
+Scenario scenario_of(const machine::Machine& m, Seconds horizon, const catalog::ReadFile& read) {
   Scenario s{.machine = &m, .horizon = horizon};
   for (const machine::Fleet& f : m.fleets) s.fleets.push_back(part_of(m, f));
   for (const design::Workload& w : m.design().workloads) {
-    if (!std::holds_alternative<design::Train>(w.task)) {
-      s.unsimulated.push_back(fmt::format("{} ({}): its hosts stand free in this run",
-                                          label_of(m.design(), w), kind_of(w)));
-      continue;
+    if (std::holds_alternative<design::Serve>(w.task)) {
+      for (ServicePlan& plan : service_plans(m, w)) s.services.push_back(std::move(plan));
+    } else if (std::holds_alternative<design::Batch>(w.task)) {
+      s.batches.push_back(batch_plan(m, w));
+    } else if (std::holds_alternative<design::Jobs>(w.task)) {
+      s.streams.push_back(stream_plan(m, w, read));
+    } else {
+      machine::TrainJob job = name_job(m, w);
+      if (job.feasible()) fill_step(job, m);
+      if (job.feasible()) fill_costs(job, m);
+      s.trains.push_back(std::move(job));
     }
-    machine::TrainJob job = name_job(m, w);
-    if (job.feasible()) fill_step(job, m);
-    if (job.feasible()) fill_costs(job, m);
-    s.trains.push_back(std::move(job));
   }
   return s;
 }

@@ -1,4 +1,4 @@
-// What all replications of a run share and none changes: the machine, its training runs with their
+// What all replications of a run share and none changes: the machine, its workloads with their
 // costs, its fleets counted out in hosts, and what each draws.
 #pragma once
 
@@ -11,6 +11,8 @@
 #include "failure/rates.h"
 #include "failure/spares.h"
 #include "machine/train_job.h"
+#include "twin/service_plan.h"
+#include "twin/work_plan.h"
 
 namespace orrery::twin {
 
@@ -21,6 +23,7 @@ struct FleetPart {
   int hosts = 0;   // in service
   int spares = 0;  // hosts that stand by
   int accelerators_per_host = 0;
+  int slots_per_host = 1;  // accelerators, or the host itself where it has none
   failure::LemonMix lemons;
   failure::RepairPipeline repair;
   std::optional<Seconds> repair_given;  // of the design: exponential with this mean
@@ -38,11 +41,14 @@ struct Scenario {
   const machine::Machine* machine = nullptr;
   std::vector<FleetPart> fleets;          // as the machine's
   std::vector<machine::TrainJob> trains;  // in the design's order, the infeasible too
-  std::vector<std::string> unsimulated;   // workloads that stand still in a run, and why
+  std::vector<ServicePlan> services;      // one a zone
+  std::vector<BatchPlan> batches;
+  std::vector<StreamPlan> streams;
   Seconds horizon;
 };
 
-// `machine` outlives it.
-Scenario scenario_of(const machine::Machine& machine, Seconds horizon);
+// `machine` outlives it. `read` gives the text of a trace that the design names.
+Scenario scenario_of(const machine::Machine& machine, Seconds horizon,
+                     const catalog::ReadFile& read = {});
 
 }  // namespace orrery::twin

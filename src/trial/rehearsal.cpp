@@ -1,9 +1,9 @@
-#include "twin/rehearsal.h"
+#include "trial/rehearsal.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace orrery::twin {
+namespace orrery::trial {
 namespace {
 
 // A midnight, so that a clock printed from it begins at 00:00:00.
@@ -37,7 +37,7 @@ Rehearsal::Rehearsal(const RehearsalOptions& options)
     : options_(options),
       kernel_(options.seed),
       slurm_(kernel_, {.nodes = options.nodes, .epoch = kEpoch}),
-      random_(kernel_.stream("twin/rehearsal")) {
+      random_(kernel_.stream("trial/rehearsal")) {
   for (int i = 0; i < options.spares; ++i) {
     slurm_.make_spare("n" + std::to_string(options.nodes - i));
   }
@@ -125,4 +125,4 @@ void Rehearsal::collect() {
   result_.overlaps = slurm_.overlaps();
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

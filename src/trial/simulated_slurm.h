@@ -38,7 +38,7 @@
 #include "failure/recovery_port.h"
 #include "sim/kernel.h"
 
-namespace orrery::twin {
+namespace orrery::trial {
 
 struct SimulatedOptions {
   int nodes = 8;
@@ -153,4 +153,4 @@ class SimulatedSlurm final : public failure::RecoveryPort, public sim::EventHand
   std::vector<std::string> overlaps_;
 };
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial
