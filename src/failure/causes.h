@@ -13,6 +13,7 @@
 
 #include "base/csv.h"
 #include "base/diagnostic.h"
+#include "base/quantity.h"
 #include "base/words.h"
 
 namespace orrery::failure {
@@ -34,6 +35,7 @@ struct FaultCause {
   FaultScope scope = FaultScope::host;
   bool keeps_disk = true;  // what the host has written can still be read
   FaultSight sight = FaultSight::health;
+  Seconds notice;  // given before it strikes
 };
 
 Result<std::vector<FaultCause>> read_fault_causes(const CsvTable& table);

@@ -37,7 +37,7 @@ Rehearsal::Rehearsal(const RehearsalOptions& options)
     : options_(options),
       kernel_(options.seed),
       slurm_(kernel_, {.nodes = options.nodes, .epoch = kEpoch}),
-      random_(kernel_.stream("trial/rehearsal")) {
+      random_(kernel_.stream("twin/rehearsal")) {
   for (int i = 0; i < options.spares; ++i) {
     slurm_.make_spare("n" + std::to_string(options.nodes - i));
   }

@@ -37,6 +37,7 @@ FleetState::FleetState(World& world, std::size_t number, const Scenario& scenari
       world_(world),
       number_(number),
       part_(scenario.fleets[number]),
+      is_fair_(scenario.machine->design().scheduler.fair_share),
       states_(slow.size(), HostState::in_service),
       is_spare_(slow.size(), false) {
   add_groups(scenario);
@@ -95,6 +96,38 @@ bool FleetState::could_admit(const design::Workload& w, int slots) const {
   return gate_.could_admit(groups_.at(&w), slots);
 }
 
+double FleetState::priority_of(std::size_t process, const design::Workload& w, std::uint32_t user) {
+  if (!is_fair_) return 0;
+  const UserKey key{.process = process, .user = user};
+  const auto found = users_.find(key);
+  if (found != users_.end()) return fair_.factor(found->second);
+  const std::string own = "process " + std::to_string(process);
+  users_[key] = fair_.add_user({.account = w.terms.tenant.empty() ? own : w.terms.tenant,
+                                .user = own + "/" + std::to_string(user)});
+  return fair_.factor(users_[key]);
+}
+
+void FleetState::note_use(cluster::JobIndex index) {
+  if (!is_fair_) return;
+  const cluster::QueuedJob& job = queue_->job(index);
+  const auto user = users_.find({.process = tag_process(queue_->tag(index)), .user = job.user});
+  if (user == users_.end()) return;
+  const sim::SimTime since = std::max(job.started, ranked_);
+  const double span = (world_.kernel().now() - since).seconds().base();
+  fair_.add_use(user->second, span * job.ask.gpus);
+}
+
+void FleetState::rank_users() {
+  for (const cluster::RunningEnd& end : queue_->running_jobs()) note_use(end.job);
+  ranked_ = world_.kernel().now();
+  fair_.settle(ranked_);
+  queue_->set_priorities([this](cluster::JobIndex job) {
+    const auto user =
+        users_.find({.process = tag_process(queue_->tag(job)), .user = queue_->job(job).user});
+    return user == users_.end() ? 1.0 : fair_.factor(user->second);
+  });
+}
+
 int FleetState::first_in_reserve() const {
   const auto found = std::ranges::find(states_, HostState::reserve);
   return found == states_.end() ? -1 : static_cast<int>(found - states_.begin());
@@ -105,7 +138,8 @@ void FleetState::job_started(cluster::JobIndex, std::uint64_t tag,
   world_.process(tag_process(tag)).placed(tag_part(tag), where);
 }
 
-void FleetState::job_stopped(cluster::JobIndex, std::uint64_t tag, StopCause cause) {
+void FleetState::job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) {
+  note_use(job);
   world_.process(tag_process(tag)).evicted(tag_part(tag), cause);
   world_.see_released(number_);
 }

@@ -7,13 +7,15 @@
 // so that a job fits); the rest is idle.
 //   free = claimed + stranded + idle
 // What the design gives a workload by `nodes` is its own cohort's guarantee and nobody else's; what
-// a tenant's quota gives may be borrowed while it is idle (cluster/quota_gate.h).
+// a tenant's quota gives may be borrowed while it is idle (cluster/quota_gate.h). With fair share a
+// user's place in the queue follows what the user and the account have used (cluster/fair_use.h).
 #pragma once
 
 #include <map>
 #include <memory>
 #include <vector>
 
+#include "cluster/fair_use.h"
 #include "cluster/quota_gate.h"
 #include "twin/gpu_ledger.h"
 #include "twin/process.h"
@@ -44,6 +46,13 @@ class FleetState final : public QueuePort {
   // Whether a quota leaves the workload so many slots at all.
   bool could_admit(const design::Workload& workload, int slots) const;
 
+  // Of a user of a process, by what was used so far; 0 without fair share.
+  double priority_of(std::size_t process, const design::Workload& workload, std::uint32_t user);
+  // A running job is about to end or has lost its place.
+  void note_use(cluster::JobIndex job);
+  // What runs has used its part by now, and who waits is ranked anew.
+  void rank_users();
+
   HostState state(int host) const { return states_[static_cast<std::size_t>(host)]; }
   void set_state(int host, HostState state) { states_[static_cast<std::size_t>(host)] = state; }
   bool is_spare(int host) const { return is_spare_[static_cast<std::size_t>(host)]; }
@@ -73,6 +82,17 @@ class FleetState final : public QueuePort {
   World& world_;
   std::size_t number_;
   const FleetPart& part_;
+  struct UserKey {
+    std::size_t process = 0;
+    std::uint32_t user = 0;
+
+    auto operator<=>(const UserKey&) const = default;
+  };
+
+  bool is_fair_;
+  cluster::FairUse fair_;
+  std::map<UserKey, std::size_t> users_;
+  sim::SimTime ranked_;  // when running jobs' use was counted last
   std::map<const design::Workload*, int> groups_;
   std::map<int, int> tiers_;  // by the design's priority
   cluster::QuotaGate gate_;

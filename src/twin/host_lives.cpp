@@ -13,12 +13,6 @@ std::uint64_t packed(std::size_t fleet, int host) {
   return static_cast<std::uint64_t>(fleet) << kHostBits | static_cast<std::uint64_t>(host);
 }
 
-const failure::FaultCause& taken_back() {
-  static const failure::FaultCause kSpot{
-      .name = "spot host taken back", .scope = failure::FaultScope::host, .keeps_disk = false};
-  return kSpot;
-}
-
 }  // namespace
 
 HostLives::HostLives(World& world, const std::vector<double>& rate_factors)
@@ -74,8 +68,9 @@ const failure::FaultCause& HostLives::draw_cause(Host& h, std::size_t fleet) {
   const double draw = h.random.uniform();
   const auto& causes = world_.scenario().machine->models().fault_causes;
   const bool is_spot = draw < spot_share || causes.empty();
-  const failure::FaultCause& cause =
-      is_spot ? taken_back() : cause_at(causes, (draw - spot_share) / (1 - spot_share));
+  const failure::FaultCause& cause = is_spot
+                                         ? world_.fleet(fleet).part().taken_back
+                                         : cause_at(causes, (draw - spot_share) / (1 - spot_share));
   ++faults_[is_spot ? causes.size() : static_cast<std::size_t>(&cause - causes.data())];
   return cause;
 }

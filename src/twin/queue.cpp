@@ -256,6 +256,16 @@ void Queue::set_priority(JobIndex job, double priority) {
   enqueue(job);
 }
 
+void Queue::set_priorities(const std::function<double(JobIndex)>& priority) {
+  const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
+  for (auto job = begin; job != waiting_.end(); ++job) jobs_[*job].priority = priority(*job);
+  const auto before = [this](JobIndex a, JobIndex b) { return comes_before(a, b); };
+  if (std::is_sorted(begin, waiting_.end(), before)) return;
+  std::stable_sort(begin, waiting_.end(), before);
+  ++surprises_;
+  decide_later();
+}
+
 cluster::WaitAnswer Queue::why(JobIndex job) const {
   if (states_[job] != State::waiting) return {.reason = cluster::WaitReason::not_yet};
   return cluster::explain_wait(options_.backfill, view(), pool_, job);

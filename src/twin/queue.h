@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -85,6 +86,8 @@ class Queue final : public sim::EventHandler {
   void node_down(int node);
   void node_up(int node);
   void set_priority(cluster::JobIndex job, double priority);
+  // Of all that wait at once.
+  void set_priorities(const std::function<double(cluster::JobIndex)>& priority);
 
   const cluster::NodePool& pool() const { return pool_; }
   const cluster::QueuedJob& job(cluster::JobIndex job) const { return jobs_[job]; }
@@ -95,6 +98,7 @@ class Queue final : public sim::EventHandler {
   }
   std::uint64_t tag(cluster::JobIndex job) const { return tags_[job]; }
   std::size_t running() const { return running_count_; }
+  std::span<const cluster::RunningEnd> running_jobs() const { return running_; }
   // Why a waiting job waits, and what would start it.
   cluster::WaitAnswer why(cluster::JobIndex job) const;
 

@@ -32,6 +32,23 @@ facility::NodePower host_power_of(const machine::Fleet& f) {
   return host;
 }
 
+// Rows of the catalog begin with the provider's name; where none does, the shortest notice of all
+// that are known.
+failure::FaultCause taken_back(const machine::Machine& m, const machine::Fleet& f) {
+  failure::FaultCause cause{
+      .name = "spot host taken back", .scope = failure::FaultScope::host, .keeps_disk = false};
+  if (!f.rented()) return cause;
+  std::optional<Seconds> shortest;
+  for (const catalog::SpotBand& band : m.catalog().spot_bands) {
+    if (band.notice <= Seconds(0)) continue;
+    shortest = shortest ? min(*shortest, band.notice) : band.notice;
+    const std::string& provider = f.fleet->rent->provider;
+    if (!provider.empty() && band.family.starts_with(provider)) cause.notice = band.notice;
+  }
+  if (cause.notice <= Seconds(0)) cause.notice = shortest.value_or(Seconds(0));
+  return cause;
+}
+
 FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
   const design::Failures& own = f.fleet->failures;
   FleetPart p{.fleet = &f, .failures = &m.failures_of(f), .site = site_index(m, f)};
@@ -44,6 +61,7 @@ FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
   p.straggler_share = own.straggler_share.value_or(0);
   p.straggler_slowdown = own.straggler_slowdown.value_or(0);
   p.host_power = host_power_of(f);
+  p.taken_back = taken_back(m, f);
   return p;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "facility/node_power.h"
+#include "failure/causes.h"
 #include "failure/rates.h"
 #include "failure/spares.h"
 #include "machine/train_job.h"
@@ -30,6 +31,7 @@ struct FleetPart {
   double straggler_share = 0;
   double straggler_slowdown = 0;
   facility::NodePower host_power;  // all zero where nothing is published
+  failure::FaultCause taken_back;  // of a host on spot
 
   int all_hosts() const { return hosts + spares; }
 };

@@ -17,10 +17,10 @@ namespace orrery::twin {
 namespace {
 
 // Loads of a replica, over what it carries within its objective, at which a window is simulated.
-constexpr double kLoads[] = {0.1, 0.3, 0.5, 0.7, 0.85, 1.0, 1.15};
+constexpr double kLoads[] = {0.15, 0.4, 0.7, 0.9, 1.1};
 constexpr int kReplicasSeen = 2;  // behind one router in a window
 // Of a replica that carries all it can; fewer in proportion at less, so that windows last as long.
-constexpr double kRequestsEach = 300;
+constexpr double kRequestsEach = 200;
 constexpr double kRequestsLeast = 60;
 constexpr double kSizedLoad = 0.8;  // as the review sizes: the rest absorbs bursts
 constexpr double kLongRequest = 4;  // p99 of a length over its median: assumed

@@ -18,6 +18,9 @@ constexpr double kUsersLimit = 4;
 // A shorter run counts as so long in the slowdown (Feitelson's bounded slowdown).
 constexpr double kShortestRun = 10;
 constexpr int kUsers = 20;
+// Jobs that wait at the end are asked why, up to so many, and the answers of the first are told.
+constexpr std::uint64_t kAsked = 200;
+constexpr std::size_t kTold = 2;
 
 }  // namespace
 
@@ -52,6 +55,7 @@ bool TaskProcess::submit(const Task& task) {
   request.ask = task.ask;
   request.limit = sim::SimTime::from(task.limit);
   request.user = task.user;
+  request.priority = fleet.priority_of(number_, workload_, task.user);
   request.tag = tag_of(number_, part);
   const auto index =
       fleet.could_admit(workload_, task.ask.gpus) ? fleet.queue().submit(request) : std::nullopt;
@@ -146,8 +150,15 @@ void TaskProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data)
 }
 
 void TaskProcess::close() {
+  const Queue& queue = world_.fleet(fleet_).queue();
   for (const Live& live : live_) {
-    if (live.state == TaskState::waits) ++outcome_.waiting;
+    if (live.state == TaskState::waits && ++outcome_.waiting <= kAsked) {
+      const cluster::WaitAnswer why = queue.why(live.index);
+      ++outcome_.why[why.reason];
+      if (outcome_.answers.size() < kTold) {
+        outcome_.answers.push_back(to_text(why, world_.kernel().now()));
+      }
+    }
     if (live.state == TaskState::runs || live.state == TaskState::hangs) ++outcome_.running;
   }
 }

@@ -87,6 +87,7 @@ void TrainProcess::ask_for_hosts() {
                  .per_node = slots_ % per_host == 0 ? per_host : 0};
   request.limit = sim::SimTime::from(
       job_.raw_time > Seconds(0) ? min(kStays, job_.raw_time * kOwnersLimit) : kStays);
+  request.priority = fleet.priority_of(number_, *job_.workload, 0);
   request.tag = tag_of(number_, 0);
   const auto index = fleet.queue().submit(request);
   job_index_ = index.value_or(cluster::kNoJob);
@@ -244,6 +245,17 @@ std::int64_t TrainProcess::kept_after(const Progress& p, bool keeps_disk) const 
   return 0;
 }
 
+std::int64_t TrainProcess::kept_after(const failure::FaultCause& cause) const {
+  const std::int64_t kept = kept_after(progress(), cause.keeps_disk);
+  if (cause.notice <= Seconds(0) || !job_.checkpoint || job_.checkpoint->safe == nullptr) {
+    return kept;
+  }
+  if (job_.checkpoint->stall.safe > cause.notice) return kept;
+  const std::int64_t elapsed = (world_.kernel().now() - since_).ns() - ns_of(cause.notice);
+  if (elapsed <= 0) return kept;
+  return std::max(kept, work_ns_ + progress_after(cycle_, elapsed).work_ns);
+}
+
 void TrainProcess::book_steps(const Progress& p, std::int64_t lost) {
   const double fed = job_.feed.known ? job_.feed.loader.utilisation : 1;
   const std::int64_t slow = p.steps_ns - p.work_ns;
@@ -303,7 +315,7 @@ Seconds TrainProcess::struck(std::uint32_t, int host, const failure::FaultCause&
   sim::Kernel& kernel = world_.kernel();
   const std::int64_t sound = sound_work(host);
   if (phase_ == Phase::steps) {
-    close_steps(std::min(kept_after(progress(), cause.keeps_disk), sound));
+    close_steps(std::min(kept_after(cause), sound));
   } else {
     roll_back(sound);
   }

@@ -90,6 +90,8 @@ class TrainProcess final : public Process, public sim::EventHandler {
   void close_steps(std::int64_t kept_work);
   void book_steps(const Progress& p, std::int64_t lost);
   std::int64_t kept_after(const Progress& p, bool keeps_disk) const;
+  // Likewise, of a fault that was announced: a save that began then may be safe by now.
+  std::int64_t kept_after(const failure::FaultCause& cause) const;
   // Of the run's work, what was done before the host went wrong; all where it did not.
   std::int64_t sound_work(int host);
   // The copy that the run would start from is spoilt beyond this.

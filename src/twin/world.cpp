@@ -13,6 +13,9 @@
 namespace orrery::twin {
 namespace {
 
+// Slurm's PriorityCalcPeriod.
+constexpr Seconds kRankPeriod = minutes(5);
+
 // The fleet's true rate over the published one: a split log-normal with p10 and p90 at its range.
 double rate_factor(const machine::FailureSource& source, RandomStream random) {
   constexpr double kDeviationsToP90 = 1.2815515655446004;
@@ -70,6 +73,9 @@ void World::add_process(std::vector<const T*>& kind, const Plan& plan) {
 World::~World() { kernel_.forget(*this); }
 
 bool World::run(const std::function<bool()>& on) {
+  if (scenario_.machine->design().scheduler.fair_share) {
+    kernel_.schedule(kernel_.now().after(kRankPeriod), sim::EventRank::control, *this, kRank);
+  }
   for (const auto& process : processes_) process->begin();
   const sim::SimTime end = sim::SimTime::from(scenario_.horizon);
   for (std::int64_t part = 1; part <= kParts; ++part) {
@@ -180,6 +186,7 @@ void World::want(std::size_t fleet, std::int64_t slots) {
 }
 
 void World::leave(std::size_t fleet, cluster::JobIndex job) {
+  fleets_[fleet]->note_use(job);
   fleets_[fleet]->queue().finish(job);
   see_released(fleet);
 }
@@ -249,11 +256,16 @@ void World::strike(std::size_t fleet, int host, const failure::FaultCause& cause
   }
   if (!takes_host) return;
   if (tags.empty()) return see(fleet, host);  // nobody's: its health check says so at once
-  kernel_.schedule(kernel_.now().after(seen), sim::EventRank::finish, *this, 0,
+  kernel_.schedule(kernel_.now().after(seen), sim::EventRank::finish, *this, kSeen,
                    tag_of(fleet, static_cast<std::uint32_t>(host)));
 }
 
-void World::on_event(sim::Kernel&, std::uint32_t, std::uint64_t data) {
+void World::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
+  if (kind == kRank) {
+    for (const auto& f : fleets_) f->rank_users();
+    kernel_.schedule(kernel_.now().after(kRankPeriod), sim::EventRank::control, *this, kRank);
+    return;
+  }
   const auto host = static_cast<int>(tag_part(data));
   if (fleets_[tag_process(data)]->state(host) == HostState::struck) see(tag_process(data), host);
 }

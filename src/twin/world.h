@@ -112,6 +112,8 @@ class World final : public sim::EventHandler {
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
  private:
+  enum Kind : std::uint32_t { kSeen, kRank };
+
   template <class T, class Plan>
   void add_process(std::vector<const T*>& kind, const Plan& plan);
   void meter(std::size_t site, Watts delta, Watts highest_delta);
