@@ -3,7 +3,7 @@
 // The Philly trace is not ours to ship: it is read from the folder that ORRERY_TRACES names;
 // without one, a synthetic stream of the same size and distributions stands in
 // (workload/job_synthesis.h).
-#include "twin/replay.h"
+#include "trial/replay.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "bench/figure.h"
-#include "twin/pod_replay.h"
+#include "trial/pod_replay.h"
 #include "workload/job_synthesis.h"
 
 namespace orrery {
@@ -47,7 +47,7 @@ Result<double> replay_philly() {
                        const cluster::NodePool pool(std::vector<int>(kNodes, kGpusPerNode),
                                                     cluster::PlacementRule::tree,
                                                     cluster::even_tree(kNodes, kNodesPerLeaf, 4));
-                       twin::replay_jobs(trace->jobs, pool,
+                       trial::replay_jobs(trace->jobs, pool,
                                          {.queue = {.backfill = cluster::BackfillVariant::easy,
                                                     .requeue_delay = seconds(120)},
                                           .node_mtbf = days(60),
@@ -64,7 +64,7 @@ Result<double> replay_fifo() {
   double least = 1e9;
   for (int i = 0; i < kTries; ++i) {
     least = std::min(least, seconds_of([&] {
-                       twin::replay_jobs(trace->jobs, cluster::NodePool({kNodes * kGpusPerNode}),
+                       trial::replay_jobs(trace->jobs, cluster::NodePool({kNodes * kGpusPerNode}),
                                          {.queue = {.backfill = cluster::BackfillVariant::fifo}});
                      }));
   }
@@ -115,7 +115,7 @@ Result<Pods> openb() {
 Result<double> replay_openb() {
   const auto trace = openb();
   if (!trace) return std::unexpected(trace.error());
-  return seconds_of([&] { twin::replay_pods(trace->pods, trace->nodes, {.load = 1.3}); });
+  return seconds_of([&] { trial::replay_pods(trace->pods, trace->nodes, {.load = 1.3}); });
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "store/mend.h"
 #include "store/simulated_drive_fixture.h"
 #include "store/tier_places.h"
-#include "twin/simulated_places.h"
+#include "trial/simulated_places.h"
 
 namespace orrery {
 namespace {
@@ -106,7 +106,7 @@ class BothDrivers {
   }
 
   store::TimeMs now_ = kStart;
-  twin::SimulatedPlaces twin_;
+  trial::SimulatedPlaces twin_;
   LifecycleDriver twin_driver_;
   store::MemoryMetadata metadata_;
   std::vector<std::unique_ptr<store::SimulatedDrive>> drives_;

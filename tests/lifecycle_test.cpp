@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "storage/lifecycle_wants.h"
-#include "twin/simulated_places.h"
+#include "trial/simulated_places.h"
 
 namespace orrery {
 namespace {
@@ -20,9 +20,9 @@ using storage::KeepPlace;
 using storage::LifecycleEvent;
 using storage::LifecycleMemory;
 using storage::LifecyclePolicy;
-using twin::SimulatedItem;
-using twin::SimulatedPlaces;
-using twin::SimulatedRemoval;
+using trial::SimulatedItem;
+using trial::SimulatedPlaces;
+using trial::SimulatedRemoval;
 
 // Thrown by the simulated places to end a driver where it stands.
 struct Killed {};

@@ -11,12 +11,12 @@
 
 #include "agent/journal_lines.h"
 #include "agent/recover.h"
-#include "twin/simulated_slurm.h"
+#include "trial/simulated_slurm.h"
 
 namespace orrery::testing_recovery {
 
-using twin::SimulatedOptions;
-using twin::SimulatedSlurm;
+using trial::SimulatedOptions;
+using trial::SimulatedSlurm;
 
 inline const Seconds kInterval = seconds(0.5);
 

@@ -21,8 +21,8 @@ using testing::SizeIs;
 using testing_recovery::Bench;
 using testing_recovery::kInterval;
 using testing_recovery::words_of;
-using twin::SimulatedOptions;
-using twin::SimulatedSlurm;
+using trial::SimulatedOptions;
+using trial::SimulatedSlurm;
 
 TEST(Recovery, a_job_runs_again_on_healthy_nodes_in_seconds) {
   Bench bench;

@@ -10,9 +10,9 @@
 #include "cli/session.h"
 #include "machine/machine.h"
 #include "twin/fleet_pool.h"
-#include "twin/pod_replay.h"
-#include "twin/replay.h"
-#include "twin/rewind.h"
+#include "trial/pod_replay.h"
+#include "trial/replay.h"
+#include "trial/rewind.h"
 
 namespace orrery::cli {
 namespace {
@@ -26,12 +26,12 @@ struct Stage {
   cluster::NodePool pool;
   std::string fleet;  // in words
   std::vector<cluster::BackfillVariant> policies;
-  twin::ReplayOptions options;
+  trial::ReplayOptions options;
 };
 
 struct Played {
   cluster::BackfillVariant policy;
-  twin::ReplayResult result;
+  trial::ReplayResult result;
 };
 
 Diagnostic replay_usage(std::string what, std::string fix) {
@@ -193,7 +193,7 @@ ExitCode run_pods(const ReplayArguments& o, const std::string& text, std::uint64
       grouped(std::ssize(*pods)), o.file, significant(o.load, 3), grouped(std::ssize(*nodes)),
       "policy", "allocated", "placed", "turned away", "of the rest unusable");
   for (const cluster::PodRule rule : rules) {
-    const auto r = twin::replay_pods(*pods, *nodes, {.rule = rule, .load = o.load, .seed = seed});
+    const auto r = trial::replay_pods(*pods, *nodes, {.rule = rule, .load = o.load, .seed = seed});
     w.begin_object().field("policy", word_of(rule)).field("pods", r.pods);
     w.field("placed", r.placed).field("turned_away", r.turned_away);
     w.field("allocated", r.allocated).field("fragmented", r.fragmented).end_object();
@@ -206,14 +206,14 @@ ExitCode run_pods(const ReplayArguments& o, const std::string& text, std::uint64
   return ExitCode::good;
 }
 
-std::string wait_row(std::string_view name, const twin::ReplayWait& w) {
+std::string wait_row(std::string_view name, const trial::ReplayWait& w) {
   const auto t = [](double s) { return brief(seconds(s)); };
   return fmt::format("  {:<14} {:>10} {:>10} {:>10} {:>10} {:>10}\n", name, t(w.mean_s),
                      t(w.median_s), t(w.p90_s), t(w.p99_s), t(w.max_s));
 }
 
 std::string text_of(const Played& p, const Stage& stage) {
-  const twin::ReplayResult& r = p.result;
+  const trial::ReplayResult& r = p.result;
   const double all = r.productive + r.lost + r.idle + r.down;
   const auto share = [&](double part) { return fmt::format("{:.1f} %", part / all * 100); };
   std::string out = fmt::format("\n{}: {}\n\n", word_of(p.policy), rules_of(p.policy));
@@ -237,7 +237,7 @@ std::string text_of(const Played& p, const Stage& stage) {
     out += fmt::format("  {} jobs wait at {}:\n",
                        grouped(static_cast<std::int64_t>(r.waiting_when_asked)),
                        brief(*stage.options.ask_at));
-    for (const twin::ReplayAnswer& a : r.answers) {
+    for (const trial::ReplayAnswer& a : r.answers) {
       out += fmt::format("    job {} ({} GPUs): {}\n", a.job, stage.trace.jobs[a.job].gpus, a.text);
     }
   }
@@ -258,7 +258,7 @@ std::string head_of(const Stage& stage, const std::string& file) {
   return out;
 }
 
-void write_wait(JsonWriter& w, const char* name, const twin::ReplayWait& wait) {
+void write_wait(JsonWriter& w, const char* name, const trial::ReplayWait& wait) {
   w.key(name).begin_object();
   w.field("mean_s", wait.mean_s).field("median_s", wait.median_s).field("p90_s", wait.p90_s);
   w.field("p99_s", wait.p99_s).field("max_s", wait.max_s).end_object();
@@ -272,7 +272,7 @@ std::string json_of(const std::vector<Played>& all, const Stage& stage, const st
   w.field("gpus", stage.pool.gpus()).field("seed", stage.options.seed);
   w.key("policies").begin_array();
   for (const Played& p : all) {
-    const twin::ReplayResult& r = p.result;
+    const trial::ReplayResult& r = p.result;
     w.begin_object().field("policy", word_of(p.policy)).field("finished", r.finished);
     w.field("rejected", r.rejected).field("events", r.events).field("span_s", r.span.base());
     write_wait(w, "wait", r.wait);
@@ -283,7 +283,7 @@ std::string json_of(const std::vector<Played>& all, const Stage& stage, const st
     w.field("down", r.down).end_object();
     if (stage.options.ask_at) {
       w.key("waiting").begin_array();
-      for (const twin::ReplayAnswer& a : r.answers) {
+      for (const trial::ReplayAnswer& a : r.answers) {
         w.begin_object().field("job", a.job).field("reason", word_of(a.why.reason));
         w.field("text", a.text).end_object();
       }
@@ -305,9 +305,9 @@ cluster::NodePool enlarged(const cluster::NodePool& pool, int more) {
   return cluster::NodePool(std::move(gpus), pool.rule(), cluster::even_tree(nodes, 32, 16));
 }
 
-twin::RewindOptions rewind_of(const Stage& stage, std::int64_t more) {
+trial::RewindOptions rewind_of(const Stage& stage, std::int64_t more) {
   using enum cluster::BackfillVariant;
-  twin::RewindOptions options{.playing = stage.options, .policies = {fifo, easy, slurm}};
+  trial::RewindOptions options{.playing = stage.options, .policies = {fifo, easy, slurm}};
   for (const cluster::BackfillVariant policy : stage.policies) {
     options.what_ifs.push_back({std::string(word_of(policy)), policy, stage.pool});
     if (more <= 0) continue;
@@ -318,7 +318,7 @@ twin::RewindOptions rewind_of(const Stage& stage, std::int64_t more) {
   return options;
 }
 
-std::string text_of(const twin::RewindResult& r) {
+std::string text_of(const trial::RewindResult& r) {
   const auto percent = [](double share) { return fmt::format("{:.0f} %", share * 100); };
   const auto t = [](double s) { return brief(seconds(s)); };
   std::string out = fmt::format(
@@ -332,26 +332,26 @@ std::string text_of(const twin::RewindResult& r) {
       "of their sum\n\n  {:<28} {:>12} {:>12} {:>12}\n",
       grouped(r.second.jobs), t(r.second.recorded_s), t(r.second.simulated_s),
       percent(r.second.error), "what if (second half)", "mean wait", "low", "high");
-  for (const twin::WhatIfAnswer& a : r.answers) {
+  for (const trial::WhatIfAnswer& a : r.answers) {
     out += fmt::format("  {:<28} {:>12} {:>12} {:>12}\n", a.name, t(a.mean_wait.value),
                        t(a.mean_wait.low), t(a.mean_wait.high));
   }
   return out;
 }
 
-void write_half(JsonWriter& w, const char* name, const twin::RewindHalf& half) {
+void write_half(JsonWriter& w, const char* name, const trial::RewindHalf& half) {
   w.key(name).begin_object().field("jobs", half.jobs).field("recorded_wait_s", half.recorded_s);
   w.field("simulated_wait_s", half.simulated_s).field("error", half.error).end_object();
 }
 
-std::string json_of(const twin::RewindResult& r) {
+std::string json_of(const trial::RewindResult& r) {
   JsonWriter w;
   w.begin_object().field("schema_version", 1).field("policy", word_of(r.policy));
   w.field("fleet_share", r.share).field("start_delay_s", r.start_delay_s);
   write_half(w, "first_half", r.first);
   write_half(w, "second_half", r.second);
   w.key("what_if").begin_array();
-  for (const twin::WhatIfAnswer& a : r.answers) {
+  for (const trial::WhatIfAnswer& a : r.answers) {
     w.begin_object().field("name", a.name).field("mean_wait_s", a.mean_wait.value);
     w.field("low", a.mean_wait.low).field("high", a.mean_wait.high).end_object();
   }
@@ -407,7 +407,7 @@ ExitCode run_replay(const ReplayArguments& o, const std::string& design, std::ui
     if (o.more < 0 || o.more > kReplayNodesMax) {
       return refuse(terminal, {replay_usage("no such --more", "0 to 200000")});
     }
-    const auto result = twin::rewind(stage->trace.jobs, stage->pool, rewind_of(*stage, o.more));
+    const auto result = trial::rewind(stage->trace.jobs, stage->pool, rewind_of(*stage, o.more));
     if (!result) return refuse(terminal, result.error());
     terminal.out << (format == Format::json ? json_of(*result)
                                             : head_of(*stage, o.file) + text_of(*result));
@@ -418,7 +418,7 @@ ExitCode run_replay(const ReplayArguments& o, const std::string& design, std::ui
   for (const cluster::BackfillVariant policy : stage->policies) {
     if (terminal.interrupted()) return ExitCode::interrupted;
     stage->options.queue.backfill = policy;
-    all.push_back({policy, twin::replay_jobs(stage->trace.jobs, stage->pool, stage->options)});
+    all.push_back({policy, trial::replay_jobs(stage->trace.jobs, stage->pool, stage->options)});
     if (format == Format::text) terminal.out << text_of(all.back(), *stage) << std::flush;
   }
   if (format == Format::json) terminal.out << json_of(all, *stage, o.file);

@@ -65,8 +65,11 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
                               .what = "what to simulate is not said",
                               .fix = "a design file, or --replay FILE: a trace of jobs"}});
   }
-  const auto options = run_options(o.horizon, o.replications, o.seed);
+  auto options = run_options(o.horizon, o.replications, o.seed);
   if (!options) return refuse(terminal, options.error());
+  options->read = [&terminal](std::string_view path) {
+    return terminal.read_file(std::string(path));
+  };
   const auto models = shipped_models();
   if (!models) return refuse(terminal, models.error());
   auto design = load_design(o.design, models->catalog(), terminal);

@@ -24,6 +24,9 @@ const char* rules_of(BackfillVariant v) {
   switch (v) {
     case BackfillVariant::fifo:
       return "Jobs start in the order they came; nothing passes the head.";
+    case BackfillVariant::best_effort:
+      return "Jobs are tried in order and whatever fits starts; nobody is promised anything, so "
+             "wide jobs may starve (Kueue's BestEffortFIFO).";
     case BackfillVariant::easy:
       return "The head is promised the earliest time it can have, computed anew at each event; a "
              "later job starts if it ends by then or leaves the head its place.";
@@ -202,7 +205,13 @@ void QueuePass::pass_unguarded(const QueueView& view, NodePool& pool, Starts& st
 
 void QueuePass::decide(const QueueView& view, NodePool& pool, Starts& starts) {
   if (variant_ == BackfillVariant::unguarded) return pass_unguarded(view, pool, starts);
-  const std::size_t blocked = start_in_order(0, view, pool, starts);
+  std::size_t blocked = start_in_order(0, view, pool, starts);
+  if (variant_ == BackfillVariant::best_effort) {
+    while (blocked < view.waiting.size() && pool.free_gpus() > 0) {
+      blocked = start_in_order(blocked + 1, view, pool, starts);
+    }
+    return;
+  }
   if (variant_ == BackfillVariant::fifo || blocked + 1 >= view.waiting.size()) return;
   if (pool.free_gpus() == 0 && variant_ == BackfillVariant::easy) return;
   pass_head(blocked, view, pool, starts);

@@ -31,6 +31,7 @@ namespace orrery::cluster {
 
 enum class BackfillVariant {
   fifo,          // nothing passes the head
+  best_effort,   // each is tried in order and whatever fits starts; nobody is promised anything
   easy,          // shadow computed anew at each event
   easy_sticky,   // the head's place chosen once and kept until it starts or falls due
   unguarded,     // a time is promised, but whatever fits passes; the head is tried when it is due
@@ -38,11 +39,9 @@ enum class BackfillVariant {
   slurm,         // conservative, looked at every interval, within bounds; between, as fifo
 };
 inline constexpr Word<BackfillVariant> kBackfillVariantWords[] = {
-    {BackfillVariant::fifo, "fifo"},
-    {BackfillVariant::easy, "easy"},
-    {BackfillVariant::easy_sticky, "easy-sticky"},
-    {BackfillVariant::unguarded, "unguarded"},
-    {BackfillVariant::conservative, "conservative"},
+    {BackfillVariant::fifo, "fifo"},           {BackfillVariant::best_effort, "best-effort"},
+    {BackfillVariant::easy, "easy"},           {BackfillVariant::easy_sticky, "easy-sticky"},
+    {BackfillVariant::unguarded, "unguarded"}, {BackfillVariant::conservative, "conservative"},
     {BackfillVariant::slurm, "slurm"}};
 constexpr WordTable<BackfillVariant> words_of(BackfillVariant) { return kBackfillVariantWords; }
 const char* rules_of(BackfillVariant v);  // in one sentence, for reports
@@ -76,6 +75,7 @@ class StartGate {
   virtual ~StartGate() = default;
   virtual bool admits(const QueuedJob& job) const = 0;
   virtual void started(const QueuedJob& job) = 0;
+  virtual void ended(const QueuedJob& job) = 0;
 };
 
 struct QueueView {
@@ -145,7 +145,7 @@ class QueuePolicy {
   virtual sim::SimTime promised(JobIndex job) const = 0;
 };
 
-// fifo, easy, easy_sticky and unguarded; the others are promise_pass.h's.
+// fifo, best_effort, easy, easy_sticky and unguarded; the others are promise_pass.h's.
 class QueuePass final : public QueuePolicy {
  public:
   explicit QueuePass(BackfillVariant variant) : variant_(variant) {}

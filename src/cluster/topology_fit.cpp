@@ -27,20 +27,33 @@ bool is_below(std::span<const TopologySwitch> tree, int node, int ancestor) {
   return node == ancestor;
 }
 
-// Whether to fill leaf `a` before `b`: the tightest that holds all that is left, else the fullest.
-bool comes_before(const LeafShare& a, const LeafShare& b, int left) {
-  const bool a_holds = a.nodes >= left;
-  const bool b_holds = b.nodes >= left;
-  if (a_holds != b_holds) return a_holds;
-  return a_holds ? a.nodes < b.nodes : a.nodes > b.nodes;
+// The next leaf to fill of those from `next` on, which stand fullest first, equals by their id: the
+// fullest, or once one holds all that is left the tightest that does.
+std::size_t next_leaf(const std::vector<LeafShare>& free, std::size_t next, int left) {
+  if (free[next].nodes < left) return next;
+  const auto after =
+      std::partition_point(free.begin() + static_cast<std::ptrdiff_t>(next), free.end(),
+                           [left](const LeafShare& leaf) { return leaf.nodes >= left; });
+  const int tightest = std::prev(after)->nodes;
+  const auto first =
+      std::partition_point(free.begin() + static_cast<std::ptrdiff_t>(next), after,
+                           [tightest](const LeafShare& leaf) { return leaf.nodes > tightest; });
+  return static_cast<std::size_t>(first - free.begin());
 }
 
-std::size_t next_leaf(const std::vector<LeafShare>& free, int left) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < free.size(); ++i) {
-    if (comes_before(free[i], free[best], left)) best = i;
+// Fullest first, equals as they stood. Leaves differ in few sizes, so each size is one pass.
+void sort_fullest_first(TopologyScratch& s) {
+  int most = 0;
+  for (const LeafShare& leaf : s.free_leaves) most = std::max(most, leaf.nodes);
+  s.first_of_size.assign(at(most) + 2, 0);
+  for (const LeafShare& leaf : s.free_leaves) ++s.first_of_size[at(most - leaf.nodes) + 1];
+  for (std::size_t i = 1; i < s.first_of_size.size(); ++i) {
+    s.first_of_size[i] += s.first_of_size[i - 1];
   }
-  return best;
+  s.sorted_leaves.resize(s.free_leaves.size());
+  for (const LeafShare& leaf : s.free_leaves) {
+    s.sorted_leaves[at(s.first_of_size[at(most - leaf.nodes)]++)] = leaf;
+  }
 }
 
 void fill_leaves(int subtree, int nodes, TopologyScratch& s) {
@@ -51,12 +64,12 @@ void fill_leaves(int subtree, int nodes, TopologyScratch& s) {
     }
   }
   s.fit.leaves.clear();
-  while (nodes > 0) {
-    const std::size_t i = next_leaf(s.free_leaves, nodes);
-    const int share = std::min(nodes, s.free_leaves[i].nodes);
-    s.fit.leaves.push_back({.leaf = s.free_leaves[i].leaf, .nodes = share});
+  sort_fullest_first(s);
+  for (std::size_t next = 0; nodes > 0; ++next) {
+    const LeafShare& leaf = s.sorted_leaves[next_leaf(s.sorted_leaves, next, nodes)];
+    const int share = std::min(nodes, leaf.nodes);
+    s.fit.leaves.push_back({.leaf = leaf.leaf, .nodes = share});
     nodes -= share;
-    s.free_leaves.erase(s.free_leaves.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
 

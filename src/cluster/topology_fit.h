@@ -41,6 +41,8 @@ struct TopologyScratch {
   };
   std::vector<Subtree> subtrees;
   std::vector<LeafShare> free_leaves;
+  std::vector<LeafShare> sorted_leaves;
+  std::vector<int> first_of_size;
   std::vector<int> left;  // of the caller's
 };
 // False where the whole tree has too few free nodes; scratch.fit is filled otherwise.

@@ -53,7 +53,7 @@ WaitAnswer explain_wait(BackfillVariant variant, const QueueView& view, const No
     answer.reason = WaitReason::limits;
   } else if (!pool.place(job.ask, view.mask_of(job), where)) {
     answer.reason = reason_without_room(pool, job);
-  } else if (answer.behind == kNoJob) {
+  } else if (answer.behind == kNoJob || variant == BackfillVariant::best_effort) {
     answer.reason = WaitReason::starts;
   } else if (!lets_pass(variant)) {
     answer.reason = WaitReason::priority;

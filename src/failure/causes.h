@@ -16,6 +16,7 @@
 
 #include "base/csv.h"
 #include "base/diagnostic.h"
+#include "base/quantity.h"
 #include "base/words.h"
 
 namespace orrery::failure {
@@ -49,6 +50,7 @@ struct FaultCause {
   FaultScope scope = FaultScope::host;
   bool keeps_disk = true;  // what the host has written can still be read
   FaultSight sight = FaultSight::health;
+  Seconds notice;  // given before it strikes
 };
 
 Result<std::vector<FaultCause>> read_fault_causes(const CsvTable& table);

@@ -95,6 +95,8 @@ void fill_failure(TrainJob& job, const Machine& m, const FleetBook& book) {
   const Seconds noticed = r.detect.value_or(kDetect);
   // A mean that the design gives has the hangs in it, unless it says when those end.
   const Seconds hang = r.hang_timeout.value_or(r.detect ? noticed : kHangTimeout);
+  f.noticed = noticed;
+  f.hang = max(noticed, hang);
   f.detect = noticed + max(Seconds(0), hang - noticed) * hangs;
   f.requeue = r.requeue.value_or(kRequeue);
   if (!r.automatic) f.requeue += r.operator_response.value_or(kOperator);

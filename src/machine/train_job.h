@@ -70,7 +70,9 @@ struct FailurePlan {
   PerSecond node_rate;  // of one host, spot interruptions included
   PerSecond spot_rate;  // of it
   Seconds mtbf;         // of the job
-  Seconds detect;       // mean, with the hangs that wait for a time-out
+  Seconds noticed;      // a fault that a health check sees
+  Seconds hang;         // one that only a time-out ends
+  Seconds detect;       // mean of both
   Seconds requeue;
   Seconds start;              // initialise, before the checkpoint is read
   double attempts = 1;        // a restart may fail and is tried again

@@ -41,6 +41,10 @@ std::string_view about(twin::Cause cause) {
       return "the host is mended";
     case twin::Cause::reserve:
       return "the host stands by";
+    case twin::Cause::standby:
+      return "a replica stands and waits for requests";
+    case twin::Cause::stranded:
+      return "jobs wait, but it is not where or not as many as they need";
     case twin::Cause::idle:
       return "nobody asks for it";
   }
@@ -192,15 +196,17 @@ void write_points(JsonWriter& w, const LogReader& log) {
   w.end_object();
 }
 
+// A run's number, or what the page writes of hosts that no run has.
 int holder_code(const twin::HostChange& c) {
-  switch (c.state) {
-    case twin::HostState::held:
-      return c.holder;
-    case twin::HostState::free:
+  constexpr int kOtherWork = -4;
+  switch (c.mark) {
+    case twin::HostMark::held:
+      return c.holder >= 0 ? c.holder : kOtherWork;
+    case twin::HostMark::free:
       return -1;
-    case twin::HostState::reserve:
+    case twin::HostMark::reserve:
       return -2;
-    case twin::HostState::repair:
+    case twin::HostMark::repair:
       break;
   }
   return -3;

@@ -6,7 +6,7 @@
 //   checkpoint  the job stands while it saves
 //   lost        work that was done and had to be done again
 //   restart     from a fault until the job steps again, its first start included
-//   idle        nobody's: free, in reserve, in repair
+//   idle        no work: free, in reserve, in repair, a replica that waits for requests
 #pragma once
 
 #include <array>
@@ -30,10 +30,12 @@ enum class Cause : std::uint8_t {
   start,    // processes, groups, compilation
   restore,  // the checkpoint is read
   repair,
-  reserve,  // declared spares
+  reserve,   // declared spares
+  standby,   // a replica waits for requests
+  stranded,  // free while jobs wait, but not where or not as many as they need
   idle
 };
-inline constexpr std::size_t kCauses = 15;
+inline constexpr std::size_t kCauses = 17;
 
 inline constexpr Word<Cause> kCauseWords[] = {{Cause::productive, "productive"},
                                               {Cause::feed, "waiting for samples"},
@@ -49,6 +51,8 @@ inline constexpr Word<Cause> kCauseWords[] = {{Cause::productive, "productive"},
                                               {Cause::restore, "restoring"},
                                               {Cause::repair, "in repair"},
                                               {Cause::reserve, "in reserve"},
+                                              {Cause::standby, "waiting for requests"},
+                                              {Cause::stranded, "free while jobs wait"},
                                               {Cause::idle, "free"}};
 constexpr WordTable<Cause> words_of(Cause) { return kCauseWords; }
 
@@ -82,6 +86,8 @@ constexpr Share share_of(Cause cause) {
       return Share::restart;
     case Cause::repair:
     case Cause::reserve:
+    case Cause::standby:
+    case Cause::stranded:
     case Cause::idle:
       break;
   }

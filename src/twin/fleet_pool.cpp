@@ -37,6 +37,24 @@ cluster::NodePool pool_of(const machine::Machine& machine) {
                            tree_of(machine.main_networks().compute, hosts));
 }
 
+cluster::NodePool pool_of_fleet(const machine::Machine& machine, const machine::Fleet& fleet,
+                                int spares, int slots) {
+  const int hosts = fleet.hosts + spares;
+  std::vector<int> gpus(static_cast<std::size_t>(hosts), slots);
+  const bool knows = machine.design().scheduler.topology != design::PlacementTopology::none;
+  if (!knows || hosts < 2) return cluster::NodePool(std::move(gpus));
+  return cluster::NodePool(std::move(gpus), cluster::PlacementRule::tree,
+                           tree_of(machine.networks_of(fleet).compute, hosts));
+}
+
+cluster::BackfillVariant backfill_of(const machine::Machine& machine, const machine::Fleet& fleet) {
+  const design::Scheduler& s = machine.design().scheduler;
+  const bool is_slurm =
+      s.kind == design::SchedulerKind::slurm ||
+      (s.kind == design::SchedulerKind::both && fleet.fleet->partition == design::Partition::slurm);
+  return is_slurm ? variant_of(s.backfill) : cluster::BackfillVariant::best_effort;
+}
+
 cluster::BackfillVariant variant_of(design::Backfill backfill) {
   switch (backfill) {
     case design::Backfill::none:

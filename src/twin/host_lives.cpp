@@ -13,19 +13,13 @@ std::uint64_t packed(std::size_t fleet, int host) {
   return static_cast<std::uint64_t>(fleet) << kHostBits | static_cast<std::uint64_t>(host);
 }
 
-const failure::FaultCause& taken_back() {
-  static const failure::FaultCause kSpot{
-      .name = "spot host taken back", .scope = failure::FaultScope::host, .keeps_disk = false};
-  return kSpot;
-}
-
 }  // namespace
 
 HostLives::HostLives(World& world, const std::vector<double>& rate_factors)
     : world_(world), faults_(world.scenario().machine->models().fault_causes.size() + 1, 0) {
   const sim::Kernel& kernel = world.kernel();
   for (std::size_t f = 0; f < world.fleets(); ++f) {
-    const FleetPart& part = *world.fleet(f).part;
+    const FleetPart& part = world.fleet(f).part();
     spot_rate_.push_back(part.failures->spot.base());
     std::vector<Host>& hosts = hosts_.emplace_back();
     for (int h = 0; h < part.all_hosts(); ++h) {
@@ -74,8 +68,9 @@ const failure::FaultCause& HostLives::draw_cause(Host& h, std::size_t fleet) {
   const double draw = h.random.uniform();
   const auto& causes = world_.scenario().machine->models().fault_causes;
   const bool is_spot = draw < spot_share || causes.empty();
-  const failure::FaultCause& cause =
-      is_spot ? taken_back() : cause_at(causes, (draw - spot_share) / (1 - spot_share));
+  const failure::FaultCause& cause = is_spot
+                                         ? world_.fleet(fleet).part().taken_back
+                                         : cause_at(causes, (draw - spot_share) / (1 - spot_share));
   ++faults_[is_spot ? causes.size() : static_cast<std::size_t>(&cause - causes.data())];
   return cause;
 }
@@ -84,22 +79,24 @@ void HostLives::fail(std::size_t fleet, int number) {
   Host& h = host(fleet, number);
   const failure::FaultCause& cause = draw_cause(h, fleet);
   if (cause.sight == failure::FaultSight::silent) {
+    ++silent_;
     world_.corrupt(fleet, number);
     after(Seconds(h.random.exponential(kSilentMean.base())), kFound, fleet, number);
     return;
   }
-  world_.strike(fleet, number, cause);
+  world_.strike(fleet, number, cause, h.random.uniform());
   if (cause.scope == failure::FaultScope::process) renew(fleet, number);
 }
 
 void HostLives::find(std::size_t fleet, int number) {
+  --silent_;
   for (const failure::FaultCause& cause : world_.scenario().machine->models().fault_causes) {
-    if (cause.sight == failure::FaultSight::silent) return world_.strike(fleet, number, cause);
+    if (cause.sight == failure::FaultSight::silent) return world_.strike(fleet, number, cause, 0);
   }
 }
 
 void HostLives::send_to_repair(std::size_t fleet, int number) {
-  const FleetPart& part = *world_.fleet(fleet).part;
+  const FleetPart& part = world_.fleet(fleet).part();
   Host& h = host(fleet, number);
   Seconds span = part.repair.reset;
   if (part.fleet->rented()) {
@@ -113,7 +110,7 @@ void HostLives::send_to_repair(std::size_t fleet, int number) {
 }
 
 void HostLives::send_to_hands(std::size_t fleet, int number) {
-  const FleetPart& part = *world_.fleet(fleet).part;
+  const FleetPart& part = world_.fleet(fleet).part();
   host(fleet, number).base_rate = host(fleet, number).common_rate;
   after(part.fleet->rented() ? kProviderSwap : part.repair.hands, kMended, fleet, number);
 }

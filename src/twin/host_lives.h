@@ -43,6 +43,8 @@ class HostLives final : public sim::EventHandler {
   void send_to_hands(std::size_t fleet, int host);
 
   const std::vector<std::uint64_t>& faults() const { return faults_; }  // by cause; spot is last
+  // Of them, those that nobody has noticed yet.
+  std::uint64_t silent() const { return silent_; }
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
@@ -67,6 +69,7 @@ class HostLives final : public sim::EventHandler {
   std::vector<std::vector<Host>> hosts_;
   std::vector<double> spot_rate_;
   std::vector<std::uint64_t> faults_;
+  std::uint64_t silent_ = 0;
 };
 
 }  // namespace orrery::twin

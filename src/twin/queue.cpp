@@ -91,6 +91,7 @@ cluster::QueueView Queue::view() const {
           .waiting = std::span(waiting_).subspan(first_),
           .running = running_,
           .partitions = options_.partitions,
+          .gate = options_.gate,
           .surprises = surprises_};
 }
 
@@ -108,6 +109,7 @@ void Queue::preempt_for_waiting() {
   while (waiting() > 0) {
     const JobIndex job = waiting_[first_];
     if (jobs_[job].tier == 0) return;
+    if (options_.gate != nullptr && !options_.gate->admits(jobs_[job])) return;
     const auto plan = cluster::choose_victims(job, view(), pool_, *options_.preemption);
     if (!plan || plan->victims.empty()) return;
     for (const JobIndex victim : plan->victims) {
@@ -116,6 +118,7 @@ void Queue::preempt_for_waiting() {
     starts_.clear();
     if (!pool_.place(jobs_[job].ask, view().mask_of(jobs_[job]), where_)) return;
     starts_.add(job, where_, pool_);
+    if (options_.gate != nullptr) options_.gate->started(jobs_[job]);
     apply(starts_);
   }
 }
@@ -174,6 +177,7 @@ void Queue::release(JobIndex index) {
   QueuedJob& job = jobs_[index];
   pool_.give(job.shares);
   job.shares.clear();
+  if (options_.gate != nullptr) options_.gate->ended(job);
   const sim::SimTime end = job.started + job.limit;
   if (end != kernel_.now()) ++surprises_;
   auto at = std::ranges::lower_bound(running_, end, {}, &RunningEnd::end);
@@ -214,21 +218,24 @@ void Queue::stop(JobIndex job, StopCause cause) {
   port_.job_stopped(job, tags_[job], cause);
 }
 
-void Queue::preempt(JobIndex job) {
+void Queue::put_back(JobIndex job, StopCause cause) {
   assert(states_[job] == State::running);
-  stop(job, StopCause::preempted);
+  stop(job, cause);
+}
+
+void Queue::jobs_on(int node, std::vector<JobIndex>& jobs) const {
+  jobs.clear();
+  const auto is_here = [node](const cluster::NodeShare& s) { return s.node == node; };
+  for (const RunningEnd& end : running_) {
+    if (std::ranges::any_of(jobs_[end.job].shares, is_here)) jobs.push_back(end.job);
+  }
 }
 
 void Queue::node_down(int node) {
   if (!pool_.is_up(node)) return;
   pool_.set_up(node, false);
   ++surprises_;
-  hit_.clear();
-  for (const RunningEnd& end : running_) {
-    const auto& shares = jobs_[end.job].shares;
-    const auto is_here = [node](const cluster::NodeShare& s) { return s.node == node; };
-    if (std::ranges::any_of(shares, is_here)) hit_.push_back(end.job);
-  }
+  jobs_on(node, hit_);
   for (std::size_t i = 0; i < hit_.size(); ++i) {
     if (states_[hit_[i]] == State::running) stop(hit_[i], StopCause::node_lost);
   }
@@ -247,6 +254,16 @@ void Queue::set_priority(JobIndex job, double priority) {
   remove_waiting(job);
   ++surprises_;
   enqueue(job);
+}
+
+void Queue::set_priorities(const std::function<double(JobIndex)>& priority) {
+  const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
+  for (auto job = begin; job != waiting_.end(); ++job) jobs_[*job].priority = priority(*job);
+  const auto before = [this](JobIndex a, JobIndex b) { return comes_before(a, b); };
+  if (std::is_sorted(begin, waiting_.end(), before)) return;
+  std::stable_sort(begin, waiting_.end(), before);
+  ++surprises_;
+  decide_later();
 }
 
 cluster::WaitAnswer Queue::why(JobIndex job) const {

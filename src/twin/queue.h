@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,9 +27,10 @@
 namespace orrery::twin {
 
 // Why a running job lost its GPUs.
-enum class StopCause { preempted, node_lost };
+enum class StopCause { preempted, node_lost, failed };
 inline constexpr Word<StopCause> kStopCauseWords[] = {{StopCause::preempted, "preempted"},
-                                                      {StopCause::node_lost, "node-lost"}};
+                                                      {StopCause::node_lost, "node-lost"},
+                                                      {StopCause::failed, "failed"}};
 constexpr WordTable<StopCause> words_of(StopCause) { return kStopCauseWords; }
 
 // What the queue tells the owner of a job. `tag` is the owner's own.
@@ -61,6 +63,7 @@ struct QueueOptions {
   cluster::PeriodicBounds periodic{};                    // of the slurm variant
   std::vector<cluster::NodeMask> partitions{};           // none: one that has every node
   std::optional<cluster::PreemptionRules> preemption{};  // none: nobody is preempted
+  cluster::StartGate* gate = nullptr;                    // outlives the queue; none: all may start
   Seconds requeue_delay;  // until a job that lost its place may start again (Slurm: about 120 s)
 };
 
@@ -73,13 +76,18 @@ class Queue final : public sim::EventHandler {
 
   // None where the job can never start on this fleet.
   std::optional<cluster::JobIndex> submit(const JobRequest& request);
-  void finish(cluster::JobIndex job);   // a running job gives back its GPUs and is gone
-  void cancel(cluster::JobIndex job);   // the same, wherever it stands
-  void preempt(cluster::JobIndex job);  // a running job goes back into the queue
+  void finish(cluster::JobIndex job);  // a running job gives back its GPUs and is gone
+  void cancel(cluster::JobIndex job);  // the same, wherever it stands
+  // A running job goes back into the queue.
+  void put_back(cluster::JobIndex job, StopCause cause);
+  // Running jobs with GPUs there, by their expected ends.
+  void jobs_on(int node, std::vector<cluster::JobIndex>& jobs) const;
   // Jobs on the node lose all their GPUs, on other nodes too, and are requeued.
   void node_down(int node);
   void node_up(int node);
   void set_priority(cluster::JobIndex job, double priority);
+  // Of all that wait at once.
+  void set_priorities(const std::function<double(cluster::JobIndex)>& priority);
 
   const cluster::NodePool& pool() const { return pool_; }
   const cluster::QueuedJob& job(cluster::JobIndex job) const { return jobs_[job]; }
@@ -90,6 +98,7 @@ class Queue final : public sim::EventHandler {
   }
   std::uint64_t tag(cluster::JobIndex job) const { return tags_[job]; }
   std::size_t running() const { return running_count_; }
+  std::span<const cluster::RunningEnd> running_jobs() const { return running_; }
   // Why a waiting job waits, and what would start it.
   cluster::WaitAnswer why(cluster::JobIndex job) const;
 

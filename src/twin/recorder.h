@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "sim/trace.h"
-#include "twin/host_pool.h"
 
 namespace orrery::twin {
 
@@ -31,14 +30,16 @@ struct RunEvent {
   double value = 0;   // of an instant: the host, where there is one; else -1
 };
 
-// A host passes to somebody, or to nobody. Before its first change it is free, or in reserve where
-// it is a declared spare.
+enum class HostMark : std::uint8_t { free, reserve, held, repair };
+
+// A host passes to somebody, or to nobody; where jobs share it, to the first of them. Before its
+// first change it is free, or in reserve where it is a declared spare.
 struct HostChange {
   sim::SimTime at;
   std::uint32_t fleet = 0;
   std::uint32_t host = 0;
-  HostState state = HostState::free;
-  std::int32_t holder = -1;  // number of the training run that has it
+  HostMark mark = HostMark::free;
+  std::int32_t holder = -1;  // number of the training run that has it; -1: other work, or nobody
 };
 
 struct Series {

@@ -6,7 +6,8 @@
 // something was seen to change: a fault is detected, a run has left its hosts, a host is mended.
 // What the policy decides is done: a spare is called into service, a lemon that comes back from
 // repair goes to a person instead, a run that breaks hosts is held until a person looks.
-// The journal, silent hosts and a controller that is away are the rehearsal's affair (rehearsal.h).
+// The journal, silent hosts and a controller that is away are the rehearsal's affair
+// (trial/rehearsal.h).
 #pragma once
 
 #include <map>

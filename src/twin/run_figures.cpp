@@ -9,6 +9,7 @@
 #include "design/goals.h"
 #include "twin/serve_run.h"
 #include "twin/site_figures.h"
+#include "twin/work_figures.h"
 
 namespace orrery::twin {
 namespace {
@@ -28,6 +29,15 @@ class Teller {
 
   void tell() {
     for (std::size_t j = 0; j < scenario_.trains.size(); ++j) tell_job(j);
+    for (std::size_t s = 0; s < scenario_.services.size(); ++s) {
+      tell_service(run_, scenario_, over_, s);
+    }
+    for (std::size_t b = 0; b < scenario_.batches.size(); ++b) {
+      tell_batch(run_, scenario_, over_, b);
+    }
+    for (std::size_t s = 0; s < scenario_.streams.size(); ++s) {
+      tell_stream(run_, scenario_, over_, s);
+    }
     for (Section& served : serving_sections(*scenario_.machine, run_.seed)) {
       run_.sections.push_back(std::move(served));
     }
@@ -136,6 +146,11 @@ class Teller {
                      ? static_cast<double>(o.outage_ns) / 1e9 / static_cast<double>(o.outages)
                      : 0;
         }));
+    const Of preempted =
+        job(j, [](const JobOutcome& o) { return static_cast<double>(o.preemptions); });
+    if (over(preempted).high > 0) {
+      add(s, "preemptions", "preempted by a higher priority", Unit::count, preempted);
+    }
     const Of holds = job(j, [](const JobOutcome& o) { return static_cast<double>(o.holds); });
     if (over(holds).high > 0) {
       add(s, "holds", "held by the recovery policy until a person looked", Unit::count, holds);
@@ -218,12 +233,13 @@ class Teller {
   void tell_fleets() {
     for (std::size_t f = 0; f < scenario_.fleets.size(); ++f) {
       const FleetPart& part = scenario_.fleets[f];
-      if (part.accelerators_per_host == 0) continue;
       Section s{.layer = Layer::cluster, .name = part.fleet->fleet->name};
       s.summary = fmt::format("{} hosts, {} in reserve", grouped(part.hosts), grouped(part.spares));
       for (const Word<Share>& w : words_of(Share{}).rows()) {
         const Share wanted = w.value;
-        add(s, fmt::format("share_{}", w.word), fmt::format("accelerators, {}", w.word),
+        add(s, fmt::format("share_{}", w.word),
+            fmt::format("{}, {}", part.accelerators_per_host > 0 ? "accelerators" : "hosts",
+                        w.word),
             Unit::ratio,
             [f, wanted](const Replication& r) { return fleet_share(r.fleet_time[f], wanted); });
       }
@@ -285,6 +301,9 @@ constexpr Blame kBlames[] = {
      "the checkpoint is read slowly: a faster tier, or one copy broadcast"},
     {Cause::repair, "failure", "hosts are in repair: the pipeline, or fewer faults"},
     {Cause::reserve, "cluster", "hosts stand in reserve"},
+    {Cause::standby, "serving", "replicas wait for requests: fewer of them, or work beside them"},
+    {Cause::stranded, "cluster",
+     "jobs wait while accelerators are free: smaller gangs, another placement or quota"},
     {Cause::idle, "cluster", "nothing runs on them: no work is asked of them in this design"},
 };
 
@@ -308,7 +327,19 @@ void Teller::diagnose() {
 }
 
 void Teller::note() {
-  for (const std::string& u : scenario_.unsimulated) run_.notes.push_back(u);
+  for (const ServicePlan& s : scenario_.services) {
+    if (!s.stands_in.empty()) run_.notes.push_back(s.label + ": " + s.stands_in);
+  }
+  if (!scenario_.services.empty()) {
+    run_.notes.push_back(
+        "services are answered in windows of requests at several loads, weighted by the load of "
+        "every hour; the windows' replicas do not fail");
+  }
+  if (!scenario_.streams.empty()) {
+    run_.notes.push_back(
+        "jobs of a stream start over when they lose their place: nothing is known of their "
+        "checkpoints");
+  }
   run_.notes.push_back(
       "storage stands in closed form: a save and a restore take what the review says they take");
   const bool is_sound = std::ranges::all_of(done_, &Replication::is_sound);

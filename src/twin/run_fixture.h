@@ -7,10 +7,13 @@
 
 namespace orrery::twin {
 
+// The sample's training run and nothing beside it.
 inline design::Design sample_design() {
-  return design::read_design(design::find_template("superpod-h100")->text,
-                             machine::known().catalog())
-      .value();
+  design::Design d =
+      design::read_design(design::find_template("superpod-h100")->text, machine::known().catalog())
+          .value();
+  d.workloads.resize(1);
+  return d;
 }
 
 inline design::Train& train_of(design::Design& d) {

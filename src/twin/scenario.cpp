@@ -1,7 +1,5 @@
 #include "twin/scenario.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 namespace orrery::twin {
@@ -34,42 +32,57 @@ facility::NodePower host_power_of(const machine::Fleet& f) {
   return host;
 }
 
+// Rows of the catalog begin with the provider's name; where none does, the shortest notice of all
+// that are known.
+failure::FaultCause taken_back(const machine::Machine& m, const machine::Fleet& f) {
+  failure::FaultCause cause{
+      .name = "spot host taken back", .scope = failure::FaultScope::host, .keeps_disk = false};
+  if (!f.rented()) return cause;
+  std::optional<Seconds> shortest;
+  for (const catalog::SpotBand& band : m.catalog().spot_bands) {
+    if (band.notice <= Seconds(0)) continue;
+    shortest = shortest ? min(*shortest, band.notice) : band.notice;
+    const std::string& provider = f.fleet->rent->provider;
+    if (!provider.empty() && band.family.starts_with(provider)) cause.notice = band.notice;
+  }
+  if (cause.notice <= Seconds(0)) cause.notice = shortest.value_or(Seconds(0));
+  return cause;
+}
+
 FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
   const design::Failures& own = f.fleet->failures;
   FleetPart p{.fleet = &f, .failures = &m.failures_of(f), .site = site_index(m, f)};
   p.hosts = f.hosts;
   p.spares = f.fleet->spares * hosts_per_node(f);
   p.accelerators_per_host = f.accelerators_per_host;
+  p.slots_per_host = std::max(1, f.accelerators_per_host);
   p.lemons = {.share = own.lemon_share.value_or(0), .multiplier = own.lemon_factor.value_or(1)};
   p.repair_given = own.repair;
   p.straggler_share = own.straggler_share.value_or(0);
   p.straggler_slowdown = own.straggler_slowdown.value_or(0);
   p.host_power = host_power_of(f);
+  p.taken_back = taken_back(m, f);
   return p;
 }
 
 }  // namespace
 
-Scenario scenario_of(const machine::Machine& m, Seconds horizon) {
+Scenario scenario_of(const machine::Machine& m, Seconds horizon, const catalog::ReadFile& read) {
   Scenario s{.machine = &m, .horizon = horizon};
   for (const machine::Fleet& f : m.fleets) s.fleets.push_back(part_of(m, f));
   for (const design::Workload& w : m.design().workloads) {
-    const auto* serve = std::get_if<design::Serve>(&w.task);
-    if (serve != nullptr && !serve->model.empty()) {
-      s.unsimulated.push_back(
-          fmt::format("{} (serve): its peak hour is run by itself, on hosts that stand free here",
-                      label_of(m.design(), w)));
-      continue;
+    if (std::holds_alternative<design::Serve>(w.task)) {
+      for (ServicePlan& plan : service_plans(m, w)) s.services.push_back(std::move(plan));
+    } else if (std::holds_alternative<design::Batch>(w.task)) {
+      s.batches.push_back(batch_plan(m, w));
+    } else if (std::holds_alternative<design::Jobs>(w.task)) {
+      s.streams.push_back(stream_plan(m, w, read));
+    } else {
+      machine::TrainJob job = name_job(m, w);
+      if (job.feasible()) fill_step(job, m);
+      if (job.feasible()) fill_costs(job, m);
+      s.trains.push_back(std::move(job));
     }
-    if (!std::holds_alternative<design::Train>(w.task)) {
-      s.unsimulated.push_back(fmt::format("{} ({}): its hosts stand free in this run",
-                                          label_of(m.design(), w), kind_of(w)));
-      continue;
-    }
-    machine::TrainJob job = name_job(m, w);
-    if (job.feasible()) fill_step(job, m);
-    if (job.feasible()) fill_costs(job, m);
-    s.trains.push_back(std::move(job));
   }
   return s;
 }

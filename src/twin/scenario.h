@@ -1,4 +1,4 @@
-// What all replications of a run share and none changes: the machine, its training runs with their
+// What all replications of a run share and none changes: the machine, its workloads with their
 // costs, its fleets counted out in hosts, and what each draws.
 #pragma once
 
@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "facility/node_power.h"
+#include "failure/causes.h"
 #include "failure/rates.h"
 #include "failure/spares.h"
 #include "machine/train_job.h"
+#include "twin/service_plan.h"
+#include "twin/work_plan.h"
 
 namespace orrery::twin {
 
@@ -21,12 +24,14 @@ struct FleetPart {
   int hosts = 0;   // in service
   int spares = 0;  // hosts that stand by
   int accelerators_per_host = 0;
+  int slots_per_host = 1;  // accelerators, or the host itself where it has none
   failure::LemonMix lemons;
   failure::RepairPipeline repair;
   std::optional<Seconds> repair_given;  // of the design: exponential with this mean
   double straggler_share = 0;
   double straggler_slowdown = 0;
   facility::NodePower host_power;  // all zero where nothing is published
+  failure::FaultCause taken_back;  // of a host on spot
 
   int all_hosts() const { return hosts + spares; }
 };
@@ -38,11 +43,14 @@ struct Scenario {
   const machine::Machine* machine = nullptr;
   std::vector<FleetPart> fleets;          // as the machine's
   std::vector<machine::TrainJob> trains;  // in the design's order, the infeasible too
-  std::vector<std::string> unsimulated;   // workloads that stand still in a run, and why
+  std::vector<ServicePlan> services;      // one a zone
+  std::vector<BatchPlan> batches;
+  std::vector<StreamPlan> streams;
   Seconds horizon;
 };
 
-// `machine` outlives it.
-Scenario scenario_of(const machine::Machine& machine, Seconds horizon);
+// `machine` outlives it. `read` gives the text of a trace that the design names.
+Scenario scenario_of(const machine::Machine& machine, Seconds horizon,
+                     const catalog::ReadFile& read = {});
 
 }  // namespace orrery::twin

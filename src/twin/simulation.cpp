@@ -24,10 +24,14 @@ void collect(World& world, Replication& r) {
   for (std::size_t f = 0; f < world.fleets(); ++f) {
     const GpuLedger& book = world.fleet(f).gpus;
     r.fleet_time.push_back(book.booked());
-    r.is_sound = r.is_sound && book.is_sound();
+    if (world.fleet(f).part().accelerators_per_host == 0) continue;
     for (std::size_t c = 0; c < kCauses; ++c) r.gpu_time[c] += book.booked()[c];
   }
-  for (const auto& train : world.trains()) r.jobs.push_back(train->outcome());
+  r.is_sound = world.is_sound();
+  for (const TrainProcess* p : world.trains()) r.jobs.push_back(p->outcome());
+  for (const ServiceProcess* p : world.services()) r.services.push_back(p->outcome());
+  for (const TaskProcess* p : world.batches()) r.batches.push_back(p->outcome());
+  for (const TaskProcess* p : world.streams()) r.streams.push_back(p->outcome());
   for (std::size_t s = 0; s < world.scenario().machine->sites.size(); ++s) {
     r.sites.push_back({.it_energy = world.site(s).energy, .it_highest = world.site(s).highest});
   }
@@ -40,7 +44,7 @@ void collect(World& world, Replication& r) {
 
 Simulation::Simulation(const machine::Machine& machine, const RunOptions& options)
     : options_(options),
-      scenario_(scenario_of(machine, options.horizon)),
+      scenario_(scenario_of(machine, options.horizon, options.read)),
       storage_(run_storage(scenario_, {.transfers_most = kTransfersOfRun, .seed = options.seed})) {
   lay_over(scenario_, storage_);
 }

@@ -15,7 +15,9 @@
 #include "twin/gpu_ledger.h"
 #include "twin/run.h"
 #include "twin/scenario.h"
+#include "twin/service_process.h"
 #include "twin/storage_run.h"
+#include "twin/task_process.h"
 #include "twin/train_process.h"
 
 namespace orrery::twin {
@@ -31,7 +33,10 @@ struct Replication {
   bool is_sound = true;         // every book balances
   ByCause<GpuTime> gpu_time{};  // of all fleets
   std::vector<ByCause<GpuTime>> fleet_time;
-  std::vector<JobOutcome> jobs;
+  std::vector<JobOutcome> jobs;  // training runs
+  std::vector<ServiceOutcome> services;
+  std::vector<TaskOutcome> batches;
+  std::vector<TaskOutcome> streams;
   std::vector<SiteOutcome> sites;
   std::vector<std::uint64_t> faults;  // by cause, spot last
   std::uint64_t lemons_found = 0;
@@ -45,6 +50,7 @@ struct RunOptions {
   Seconds horizon = days(30);
   std::uint64_t seed = 1;
   int replications = 1;
+  catalog::ReadFile read{};  // of traces that the design names; none: such a stream cannot run
 };
 
 class Simulation {

@@ -8,11 +8,11 @@
 namespace orrery::twin {
 namespace {
 
-// A collective that hangs is given up by its watchdog: PyTorch's default.
-constexpr Seconds kCollectiveTimeout = minutes(10);
 // Until a person looks at a run that is held: assumed.
 constexpr Seconds kOperator = minutes(30);
 constexpr std::int64_t kAll = -1;  // of the run's work: nothing is lost
+// Of a run's time at its own speed, what its owner asks for: assumed.
+constexpr double kOwnersLimit = 2;
 
 std::int64_t ns_of(Seconds s) { return sim::SimTime::from(s).ns(); }
 
@@ -22,17 +22,18 @@ std::int64_t part_of(std::int64_t span, double share) {
 
 }  // namespace
 
-TrainProcess::TrainProcess(World& world, const machine::TrainJob& job, int number)
+TrainProcess::TrainProcess(World& world, const machine::TrainJob& job, std::size_t number)
     : world_(world), job_(job), number_(number) {
   if (!job.feasible()) return;
   const machine::Machine& m = *world.scenario().machine;
   fleet_ = m.index_of(*job.fleet);
-  gpus_per_host_ = world.fleet(fleet_).part->accelerators_per_host;
-  wanted_ = job.hosts;
+  slots_ = job.accelerators > 0
+               ? job.accelerators
+               : std::int64_t{job.hosts} * world.fleet(fleet_).part().slots_per_host;
   goal_ns_ = ns_of(job.raw_time);
 }
 
-void TrainProcess::submit() {
+void TrainProcess::begin() {
   if (job_.feasible()) after(Seconds(0), kSubmit);
 }
 
@@ -61,7 +62,7 @@ void TrainProcess::enter(Phase phase, Cause cause) {
   phase_ = phase;
   cause_ = cause;
   since_ = kernel.now();
-  world_.shift(fleet_, static_cast<int>(hosts_.size()), before, use());
+  if (is_placed_) world_.shift(fleet_, slots_, before, use());
   if (phase_ == Phase::steps) world_.mark_steps(level_, 1);
   if (phase_ != Phase::away) kernel.trace(sim::TraceKind::begin, job_.label, word_of(cause_));
 }
@@ -72,30 +73,61 @@ void TrainProcess::begin_run() {
   sound_work_.clear();
   run_began_ = world_.kernel().now();
   ++outcome_.runs_started;
-  gather_hosts();
+  ask_for_hosts();
 }
 
-void TrainProcess::gather_hosts() {
+// Whole hosts where it fills them, so that a gang is all or nothing.
+void TrainProcess::ask_for_hosts() {
   enter(Phase::waits_for_hosts, Cause::no_host);
-  HostPool& pool = world_.fleet(fleet_).pool;
-  const int missing = wanted_ - static_cast<int>(hosts_.size());
-  std::vector<int> taken;
-  std::vector<int> from_reserve;
-  if (!pool.take(missing, number_, taken, from_reserve)) return;  // on_hosts_free tries again
-  for (const int host : taken) {
-    world_.record_host(fleet_, host);
-    const Cause before =
-        std::ranges::binary_search(from_reserve, host) ? Cause::reserve : Cause::idle;
-    world_.shift(fleet_, 1, world_.resting(fleet_, before), use());
-    if (world_.fleet(fleet_).slow[static_cast<std::size_t>(host)]) ++slow_hosts_;
-    hosts_.insert(std::ranges::lower_bound(hosts_, host), host);
+  world_.claim(fleet_, number_, slots_, cause_);
+  FleetState& fleet = world_.fleet(fleet_);
+  const int per_host = fleet.part().slots_per_host;
+  JobRequest request = fleet.request_for(*job_.workload);
+  request.ask = {.gpus = static_cast<int>(slots_),
+                 .per_node = slots_ % per_host == 0 ? per_host : 0};
+  request.limit = sim::SimTime::from(
+      job_.raw_time > Seconds(0) ? min(kStays, job_.raw_time * kOwnersLimit) : kStays);
+  request.priority = fleet.priority_of(number_, *job_.workload, 0);
+  request.tag = tag_of(number_, 0);
+  const auto index = fleet.queue().submit(request);
+  job_index_ = index.value_or(cluster::kNoJob);
+  if (!index) world_.claim(fleet_, number_, 0, cause_);
+}
+
+void TrainProcess::placed(std::uint32_t, std::span<const cluster::NodeShare> where) {
+  const std::vector<bool>& slow = world_.fleet(fleet_).slow;
+  hosts_.clear();
+  for (const cluster::NodeShare& share : where) {
+    hosts_.push_back(share.node);
+    if (slow[static_cast<std::size_t>(share.node)]) ++slow_hosts_;
   }
+  world_.claim(fleet_, number_, 0, cause_);
+  world_.take(fleet_, slots_, use());
+  is_placed_ = true;
   enter(Phase::starts, Cause::start);
   after(job_.failure.start * job_.failure.attempts, kStarted);
 }
 
-void TrainProcess::on_hosts_free() {
-  if (phase_ == Phase::waits_for_hosts) gather_hosts();
+void TrainProcess::let_go() {
+  world_.give(fleet_, slots_, use());
+  is_placed_ = false;
+  hosts_.clear();
+  slow_hosts_ = 0;
+}
+
+// A lost host was seen, or somebody of a higher priority came: the scheduler ends the run and
+// readies another.
+void TrainProcess::evicted(std::uint32_t, StopCause cause) {
+  world_.kernel().cancel(timer_);
+  if (phase_ == Phase::steps) close_steps(kept_after(progress(), true));
+  if (cause == StopCause::preempted) ++outcome_.preemptions;
+  has_dead_host_ = false;
+  let_go();
+  world_.fleet(fleet_).queue().cancel(job_index_);
+  enter(Phase::requeues, Cause::requeue);
+  world_.claim(fleet_, number_, slots_, cause_);
+  // Attempts that fail and waits for a person as means, as the closed form has them.
+  after(job_.failure.requeue * job_.failure.attempts + job_.failure.hands, kRequeued);
 }
 
 void TrainProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t) {
@@ -114,24 +146,24 @@ void TrainProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t) {
     case kRequeued:
       return on_requeued();
     case kReleased:
-      return gather_hosts();
+      return ask_for_hosts();
     default:
       return finish();
   }
 }
 
-// The policy learns which hosts are gone; where only processes died, the launcher starts them
-// again.
+// Where only processes died, the launcher starts them again in their place.
 void TrainProcess::on_detected() {
-  for (const int host : lost_hosts_) world_.seen_down(fleet_, host, job_.label);
-  lost_hosts_.clear();
   enter(Phase::requeues, Cause::requeue);
-  // Attempts that fail and waits for a person as means, as the closed form has them.
   after(job_.failure.requeue * job_.failure.attempts + job_.failure.hands, kRequeued);
 }
 
 void TrainProcess::on_requeued() {
-  if (!has_lost_hosts_ || world_.may_start(fleet_, job_.label)) return gather_hosts();
+  if (is_placed_) {
+    enter(Phase::starts, Cause::start);
+    return after(job_.failure.start * job_.failure.attempts, kStarted);
+  }
+  if (!has_lost_hosts_ || world_.may_start(fleet_, job_.label)) return ask_for_hosts();
   ++outcome_.holds;
   after(
       world_.scenario().machine->design().scheduler.recovery.operator_response.value_or(kOperator),
@@ -140,7 +172,7 @@ void TrainProcess::on_requeued() {
 
 // The slowest host sets the pace of all.
 double TrainProcess::straggler() const {
-  return slow_hosts_ > 0 ? world_.fleet(fleet_).part->straggler_slowdown : 0;
+  return slow_hosts_ > 0 ? world_.fleet(fleet_).part().straggler_slowdown : 0;
 }
 
 SaveCycle TrainProcess::cycle_of() const {
@@ -166,14 +198,14 @@ void TrainProcess::begin_steps() {
                                                      static_cast<double>(cycle_.length())
                                                : 0;
   const double busy = 1 - saving;
-  const double gpus = static_cast<double>(hosts_.size()) * gpus_per_host_;
+  const auto gpus = static_cast<double>(slots_);
   level_ = {};
   level_[static_cast<std::size_t>(Share::productive)] = gpus * busy * cycle_.speed;
   level_[static_cast<std::size_t>(Share::stall)] = gpus * busy * (1 - cycle_.speed);
   level_[static_cast<std::size_t>(Share::checkpoint)] = gpus * saving;
   const machine::StepPlan& step = job_.step;
   const auto phases =
-      facility::power_phases(world_.fleet(fleet_).part->host_power,
+      facility::power_phases(world_.fleet(fleet_).part().host_power,
                              {.matrix = busy * cycle_.speed * step.matrix_share,
                               .memory = busy * cycle_.speed * step.memory_share,
                               .communication = busy * cycle_.speed * step.exposed_share,
@@ -217,6 +249,17 @@ std::int64_t TrainProcess::kept_after(const Progress& p, bool keeps_disk) const 
   return 0;
 }
 
+std::int64_t TrainProcess::kept_after(const failure::FaultCause& cause) const {
+  const std::int64_t kept = kept_after(progress(), cause.keeps_disk);
+  if (cause.notice <= Seconds(0) || !job_.checkpoint || job_.checkpoint->safe == nullptr) {
+    return kept;
+  }
+  if (job_.checkpoint->stall.safe > cause.notice) return kept;
+  const std::int64_t elapsed = (world_.kernel().now() - since_).ns() - ns_of(cause.notice);
+  if (elapsed <= 0) return kept;
+  return std::max(kept, work_ns_ + progress_after(cycle_, elapsed).work_ns);
+}
+
 void TrainProcess::book_steps(const Progress& p, std::int64_t lost) {
   const double fed = job_.feed.known ? job_.feed.loader.utilisation : 1;
   const std::int64_t slow = p.steps_ns - p.work_ns;
@@ -226,9 +269,7 @@ void TrainProcess::book_steps(const Progress& p, std::int64_t lost) {
   const auto book = [&](Cause to, std::int64_t span) {
     outcome_.time_ns[at(Cause::productive)] -= span;
     outcome_.time_ns[at(to)] += span;
-    const GpuTime amount =
-        GpuTime{span} * static_cast<std::int64_t>(hosts_.size()) * gpus_per_host_;
-    world_.fleet(fleet_).gpus.correct(Cause::productive, to, amount);
+    world_.fleet(fleet_).gpus.correct(Cause::productive, to, GpuTime{span} * slots_);
   };
   book(Cause::save, p.stall_ns);
   book(Cause::feed, feed);
@@ -249,7 +290,7 @@ void TrainProcess::close_steps(std::int64_t kept_work) {
   has_copy_ = kept_work > 0;
 }
 
-void TrainProcess::on_corruption(int host) {
+void TrainProcess::corrupted(std::uint32_t, int host) {
   if (phase_ != Phase::steps) return;
   sound_work_[host] = kept_after(progress(), true);
 }
@@ -268,48 +309,30 @@ void TrainProcess::roll_back(std::int64_t sound) {
   outcome_.time_ns[at(Cause::productive)] -= lost;
   outcome_.time_ns[at(Cause::lost)] += lost;
   outcome_.units -= static_cast<double>(lost) / 1e9 * job_.raw_rate();
-  const GpuTime amount = GpuTime{lost} * wanted_ * gpus_per_host_;
-  world_.fleet(fleet_).gpus.correct(Cause::productive, Cause::lost, amount);
+  world_.fleet(fleet_).gpus.correct(Cause::productive, Cause::lost, GpuTime{lost} * slots_);
   work_ns_ = sound;
   has_copy_ = sound > 0;
 }
 
-void TrainProcess::on_fault(int host, const failure::FaultCause& cause) {
-  if (phase_ == Phase::away) return;
+Seconds TrainProcess::struck(std::uint32_t, int host, const failure::FaultCause& cause) {
   ++outcome_.interruptions;
   sim::Kernel& kernel = world_.kernel();
   const std::int64_t sound = sound_work(host);
   if (phase_ == Phase::steps) {
-    close_steps(std::min(kept_after(progress(), cause.keeps_disk), sound));
+    close_steps(std::min(kept_after(cause), sound));
   } else {
     roll_back(sound);
   }
   if (!is_down_) struck_ = kernel.now();
   is_down_ = true;
   enter(Phase::detects, Cause::detect);
-  if (cause.scope == failure::FaultScope::host) {
-    world_.shift(fleet_, 1, use(), world_.resting(fleet_, Cause::idle));
-    hosts_.erase(std::ranges::lower_bound(hosts_, host));
-    lost_hosts_.push_back(host);
-    has_lost_hosts_ = true;
-    if (world_.fleet(fleet_).slow[static_cast<std::size_t>(host)]) --slow_hosts_;
-  }
-  const Seconds seen = cause.sight == failure::FaultSight::timeout
-                           ? max(job_.failure.detect, kCollectiveTimeout)
-                           : job_.failure.detect;
-  after(seen, kDetected);
-}
-
-void TrainProcess::leave_hosts() {
-  HostPool& pool = world_.fleet(fleet_).pool;
-  for (const int host : hosts_) {
-    pool.give_back(host);
-    world_.record_host(fleet_, host);
-    const Cause to = pool.state(host) == HostState::reserve ? Cause::reserve : Cause::idle;
-    world_.shift(fleet_, 1, use(), world_.resting(fleet_, to));
-  }
-  hosts_.clear();
-  slow_hosts_ = 0;
+  kernel.cancel(timer_);
+  const Seconds seen =
+      cause.sight == failure::FaultSight::timeout ? job_.failure.hang : job_.failure.noticed;
+  if (cause.scope == failure::FaultScope::host) has_lost_hosts_ = has_dead_host_ = true;
+  // A host that is lost ends the run when it is seen; till then nothing can be started.
+  if (!has_dead_host_) after(seen, kDetected);
+  return seen;
 }
 
 void TrainProcess::finish() {
@@ -319,8 +342,9 @@ void TrainProcess::finish() {
   const auto& repeat = job_.train->repeat;
   if (repeat && took > ns_of(repeat->window.value_or(repeat->every))) ++outcome_.windows_missed;
   enter(Phase::waits_for_hosts, Cause::no_host);
-  leave_hosts();
+  let_go();
   enter(Phase::away, Cause::idle);
+  world_.leave(fleet_, job_index_);
   world_.job_ends(fleet_, job_.label);
   const Seconds took_s = world_.kernel().now().seconds() - run_began_.seconds();
   if (repeat) {
@@ -330,7 +354,7 @@ void TrainProcess::finish() {
   }
 }
 
-void TrainProcess::stop() {
+void TrainProcess::close() {
   if (phase_ == Phase::steps) close_steps(kAll);
   if (phase_ != Phase::away) enter(Phase::away, Cause::idle);
 }

@@ -1,7 +1,8 @@
-// A training run as a process: it takes its hosts, starts, steps and saves, is struck, comes back,
-// and ends.
+// A training run as a process: it is queued, placed, starts, steps and saves, is struck, comes
+// back, and ends.
 //
-//   wait -> start -> restore -> steps and saves -> (fault: detect -> requeue -> hosts -> start ...)
+//   queue -> start -> restore -> steps and saves -> (fault: detect -> requeue -> hosts -> start
+//   ...)
 //        -> done -> (a run that repeats: wait)
 // Between two events its steps and saves are one stretch in closed form (save_cycle.h). A fault
 // closes the stretch: what the newest usable copy holds is kept, the rest is lost. Which copy is
@@ -17,6 +18,7 @@
 #include <map>
 #include <vector>
 
+#include "twin/process.h"
 #include "twin/save_cycle.h"
 #include "twin/world.h"
 
@@ -30,6 +32,7 @@ struct JobOutcome {
   std::uint64_t restores = 0;
   std::uint64_t runs_started = 0;
   std::uint64_t runs_finished = 0;
+  std::uint64_t preemptions = 0;     // by jobs of a higher priority
   std::uint64_t holds = 0;           // the policy took the run for the cause: a person had to look
   std::uint64_t windows_missed = 0;  // runs that repeat and came to their end too late
   std::int64_t finished_ns = 0;      // of the first run that came to its end: how long it took
@@ -45,23 +48,22 @@ struct JobOutcome {
   }
 };
 
-class TrainProcess final : public sim::EventHandler {
+class TrainProcess final : public Process, public sim::EventHandler {
  public:
-  TrainProcess(World& world, const machine::TrainJob& job, int number);
-  ~TrainProcess() { world_.kernel().forget(*this); }
+  TrainProcess(World& world, const machine::TrainJob& job, std::size_t number);
+  ~TrainProcess() override { world_.kernel().forget(*this); }
   TrainProcess(const TrainProcess&) = delete;
   TrainProcess& operator=(const TrainProcess&) = delete;
 
-  std::size_t fleet() const { return fleet_; }
   const JobOutcome& outcome() const { return outcome_; }
 
-  void submit();
-  // The run's end: what is under way is booked as it stands.
-  void stop();
-  // One of its hosts was struck; where the cause takes the host, the run has let go of it after.
-  void on_fault(int host, const failure::FaultCause& cause);
-  void on_corruption(int host);
-  void on_hosts_free();
+  void begin() override;
+  void close() override;
+  void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
+  void evicted(std::uint32_t part, StopCause cause) override;
+  Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
+  void corrupted(std::uint32_t part, int host) override;
+  std::string known_as() const override { return job_.label; }
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
@@ -80,7 +82,7 @@ class TrainProcess final : public sim::EventHandler {
   void enter(Phase phase, Cause cause);
   void after(Seconds wait, Kind kind);
   void begin_run();
-  void gather_hosts();
+  void ask_for_hosts();
   void begin_steps();
   void on_detected();
   void on_requeued();
@@ -88,12 +90,14 @@ class TrainProcess final : public sim::EventHandler {
   void close_steps(std::int64_t kept_work);
   void book_steps(const Progress& p, std::int64_t lost);
   std::int64_t kept_after(const Progress& p, bool keeps_disk) const;
+  // Likewise, of a fault that was announced: a save that began then may be safe by now.
+  std::int64_t kept_after(const failure::FaultCause& cause) const;
   // Of the run's work, what was done before the host went wrong; all where it did not.
   std::int64_t sound_work(int host);
   // The copy that the run would start from is spoilt beyond this.
   void roll_back(std::int64_t sound);
   void finish();
-  void leave_hosts();
+  void let_go();
   HostUse use() const;
   SaveCycle cycle_of() const;
   double straggler() const;
@@ -101,10 +105,9 @@ class TrainProcess final : public sim::EventHandler {
 
   World& world_;
   const machine::TrainJob& job_;
-  int number_;
+  std::size_t number_;
   std::size_t fleet_ = 0;
-  int gpus_per_host_ = 0;
-  int wanted_ = 0;            // hosts
+  std::int64_t slots_ = 0;    // that it needs, and holds while it is placed
   std::int64_t goal_ns_ = 0;  // work of one run; 0: it has no end
   Watts steps_draw_;          // of one host, mean over steps and saves
   Watts steps_highest_;       // of one host, in the phase that draws most
@@ -113,9 +116,11 @@ class TrainProcess final : public sim::EventHandler {
   Cause cause_ = Cause::idle;
   sim::SimTime since_;
   sim::TimerId timer_;
+  cluster::JobIndex job_index_ = cluster::kNoJob;
+  bool is_placed_ = false;
   std::vector<int> hosts_;
-  std::vector<int> lost_hosts_;  // in this outage, and not yet seen
   bool has_lost_hosts_ = false;  // in this outage
+  bool has_dead_host_ = false;   // among those it holds, and not seen yet
   int slow_hosts_ = 0;
   std::int64_t work_ns_ = 0;  // done before the stretch under way
   bool has_copy_ = false;
@@ -127,5 +132,10 @@ class TrainProcess final : public sim::EventHandler {
   bool is_down_ = false;
   JobOutcome outcome_;
 };
+
+inline std::unique_ptr<TrainProcess> make_process(World& world, const machine::TrainJob& job,
+                                                  std::size_t number) {
+  return std::make_unique<TrainProcess>(world, job, number);
+}
 
 }  // namespace orrery::twin

@@ -2,12 +2,19 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/math.h"
 #include "twin/host_lives.h"
+#include "twin/service_process.h"
+#include "twin/task_process.h"
 #include "twin/train_process.h"
 
 namespace orrery::twin {
 namespace {
+
+// Slurm's PriorityCalcPeriod.
+constexpr Seconds kRankPeriod = minutes(5);
 
 // The fleet's true rate over the published one: a split log-normal with p10 and p90 at its range.
 double rate_factor(const machine::FailureSource& source, RandomStream random) {
@@ -34,10 +41,9 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
     }
   }
   std::vector<double> factors;
-  fleets_.reserve(scenario.fleets.size());
   for (const FleetPart& part : scenario.fleets) {
     const std::size_t f = fleets_.size();
-    fleets_.emplace_back(part);
+    fleets_.push_back(std::make_unique<FleetState>(*this, f, scenario));
     desks_.emplace_back(part.hosts);
     factors.push_back(is_first ? 1
                                : rate_factor(*part.failures,
@@ -46,30 +52,50 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
     if (recorder_) recorder_->change(kernel_.now(), share_columns_.back(), all);
     const Watts idle = part.host_power.idle * part.all_hosts();
     meter(part.site, idle, idle);
-    fleets_[f].gpus.move(kernel_.now(), Cause::idle, Cause::reserve,
-                         std::int64_t{part.spares} * part.accelerators_per_host);
+    shift(f, std::int64_t{part.spares} * part.slots_per_host, resting(f, Cause::idle),
+          resting(f, Cause::reserve));
   }
   lives_ = std::make_unique<HostLives>(*this, factors);
-  for (std::size_t t = 0; t < scenario.trains.size(); ++t) {
-    trains_.push_back(
-        std::make_unique<TrainProcess>(*this, scenario.trains[t], static_cast<int>(t)));
-  }
+  // What is there all the time asks first.
+  for (const ServicePlan& s : scenario.services) add_process(services_, s);
+  for (const machine::TrainJob& t : scenario.trains) add_process(trains_, t);
+  for (const BatchPlan& b : scenario.batches) add_process(batches_, b);
+  for (const StreamPlan& s : scenario.streams) add_process(streams_, s);
 }
 
-World::~World() = default;
+template <class T, class Plan>
+void World::add_process(std::vector<const T*>& kind, const Plan& plan) {
+  auto process = make_process(*this, plan, processes_.size());
+  kind.push_back(process.get());
+  processes_.push_back(std::move(process));
+}
+
+World::~World() { kernel_.forget(*this); }
 
 bool World::run(const std::function<bool()>& on) {
-  for (const auto& train : trains_) train->submit();
+  if (scenario_.machine->design().scheduler.fair_share) {
+    kernel_.schedule(kernel_.now().after(kRankPeriod), sim::EventRank::control, *this, kRank);
+  }
+  for (const auto& process : processes_) process->begin();
   const sim::SimTime end = sim::SimTime::from(scenario_.horizon);
   for (std::int64_t part = 1; part <= kParts; ++part) {
     if (on && !on()) return false;
     kernel_.run(sim::SimTime::nanoseconds(end.ns() / kParts * part));
+    check();
   }
   kernel_.run(end);
-  for (const auto& train : trains_) train->stop();
-  for (FleetState& f : fleets_) f.gpus.settle(end);
+  for (const auto& process : processes_) process->close();
+  for (const auto& f : fleets_) f->gpus.settle(end);
   for (std::size_t s = 0; s < sites_.size(); ++s) meter(s, Watts(), Watts());
+  check();
   return true;
+}
+
+// What the books call free is what the queues may give away.
+void World::check() {
+  for (const auto& f : fleets_) {
+    is_sound_ = is_sound_ && f->gpus.is_sound() && f->free == f->queue().pool().free_gpus();
+  }
 }
 
 void World::meter(std::size_t site, Watts delta, Watts highest_delta) {
@@ -83,19 +109,87 @@ void World::meter(std::size_t site, Watts delta, Watts highest_delta) {
     recorder_->change(kernel_.now(), site_columns_[site], delta.base());
 }
 
-void World::shift(std::size_t fleet, int hosts, const HostUse& from, const HostUse& to) {
-  FleetState& f = fleets_[fleet];
-  const std::int64_t gpus = std::int64_t{hosts} * f.part->accelerators_per_host;
-  f.gpus.move(kernel_.now(), from.cause, to.cause, gpus);
-  meter(f.part->site, (to.draw - from.draw) * hosts, (to.highest - from.highest) * hosts);
-  if (recorder_ == nullptr) return;
+void World::shift(std::size_t fleet, std::int64_t slots, const HostUse& from, const HostUse& to) {
+  if (slots == 0) return;
+  FleetState& f = *fleets_[fleet];
+  f.gpus.move(kernel_.now(), from.cause, to.cause, slots);
+  const double hosts = static_cast<double>(slots) / f.part().slots_per_host;
+  if (from.draw != to.draw || from.highest != to.highest) {
+    meter(f.part().site, (to.draw - from.draw) * hosts, (to.highest - from.highest) * hosts);
+  }
+  if (recorder_ == nullptr || f.part().accelerators_per_host == 0) return;
   const auto column = [&](Cause c) {
     return share_columns_[static_cast<std::size_t>(share_of(c))];
   };
   // Steps are marked by their means (mark_steps).
-  const auto count = static_cast<double>(gpus);
+  const auto count = static_cast<double>(slots);
   if (from.cause != Cause::productive) recorder_->change(kernel_.now(), column(from.cause), -count);
   if (to.cause != Cause::productive) recorder_->change(kernel_.now(), column(to.cause), count);
+}
+
+// Of the slots that nobody holds, `slots` more are under this cause instead of idle.
+void World::book_free(std::size_t fleet, Cause cause, std::int64_t slots) {
+  const HostUse idle = resting(fleet, Cause::idle);
+  const HostUse waits = resting(fleet, cause);
+  if (slots > 0) shift(fleet, slots, idle, waits);
+  if (slots < 0) shift(fleet, -slots, waits, idle);
+  fleets_[fleet]->of_free[at(cause)] += slots;
+}
+
+void World::recount(FleetState& f, std::size_t number) {
+  ByCause<std::int64_t> now{};
+  std::int64_t left = f.free;
+  for (const auto& [process, claim] : f.claims) {
+    const std::int64_t own = std::min(left, claim.slots);
+    now[at(claim.cause)] += own;
+    left -= own;
+  }
+  now[at(Cause::stranded)] += std::min(left, f.wanted);
+  constexpr Cause kWaits[] = {Cause::requeue, Cause::no_host, Cause::stranded};
+  for (const bool gives : {true, false}) {
+    for (const Cause c : kWaits) {
+      const std::int64_t more = now[at(c)] - f.of_free[at(c)];
+      if ((more < 0) == gives) book_free(number, c, more);
+    }
+  }
+}
+
+void World::take(std::size_t fleet, std::int64_t slots, const HostUse& to) {
+  FleetState& f = *fleets_[fleet];
+  for (const Cause c : {Cause::requeue, Cause::no_host, Cause::stranded}) {
+    book_free(fleet, c, -f.of_free[at(c)]);
+  }
+  shift(fleet, slots, resting(fleet, Cause::idle), to);
+  f.free -= slots;
+  recount(f, fleet);
+}
+
+void World::give(std::size_t fleet, std::int64_t slots, const HostUse& from) {
+  shift(fleet, slots, from, resting(fleet, Cause::idle));
+  fleets_[fleet]->free += slots;
+  recount(*fleets_[fleet], fleet);
+}
+
+void World::claim(std::size_t fleet, std::size_t process, std::int64_t slots, Cause cause) {
+  FleetState& f = *fleets_[fleet];
+  if (slots > 0) {
+    f.claims[process] = {.slots = slots, .cause = cause};
+  } else {
+    f.claims.erase(process);
+  }
+  recount(f, fleet);
+}
+
+void World::want(std::size_t fleet, std::int64_t slots) {
+  fleets_[fleet]->wanted += slots;
+  recount(*fleets_[fleet], fleet);
+}
+
+void World::leave(std::size_t fleet, cluster::JobIndex job) {
+  fleets_[fleet]->note_use(job);
+  fleets_[fleet]->queue().finish(job);
+  fleets_[fleet]->note_left(job);
+  see_released(fleet);
 }
 
 void World::mark_steps(const std::array<double, kShares>& accelerators, double sign) {
@@ -107,8 +201,22 @@ void World::mark_steps(const std::array<double, kShares>& accelerators, double s
   }
 }
 
+void World::mark_busy(std::size_t fleet, double slots, double share) {
+  if (recorder_ == nullptr || fleets_[fleet]->part().accelerators_per_host == 0) return;
+  std::array<double, kShares> level{};
+  level[static_cast<std::size_t>(Share::productive)] = slots * share;
+  level[static_cast<std::size_t>(Share::idle)] = slots * (1 - share);
+  mark_steps(level, 1);
+}
+
+HostUse World::working(std::size_t fleet, double mean_level, double highest_level) const {
+  const facility::NodePower& p = fleets_[fleet]->part().host_power;
+  const Watts span = p.peak - p.idle;
+  return {Cause::productive, p.idle + span * mean_level, p.idle + span * highest_level};
+}
+
 HostUse World::resting(std::size_t fleet, Cause cause) const {
-  const facility::NodePower& p = fleets_[fleet].part->host_power;
+  const facility::NodePower& p = fleets_[fleet]->part().host_power;
   const auto level = [&](double l) { return p.idle + (p.peak - p.idle) * l; };
   switch (cause) {
     case Cause::detect:
@@ -121,82 +229,144 @@ HostUse World::resting(std::size_t fleet, Cause cause) const {
   }
 }
 
-void World::record_host(std::size_t fleet, int host) {
+void World::record_host(std::size_t fleet, int host, HostMark mark, std::size_t process) {
   if (recorder_ == nullptr) return;
-  const HostPool& pool = fleets_[fleet].pool;
+  const std::size_t run = process - services_.size();  // wraps to beyond the runs for services
   recorder_->record_host({.at = kernel_.now(),
                           .fleet = static_cast<std::uint32_t>(fleet),
                           .host = static_cast<std::uint32_t>(host),
-                          .state = pool.state(host),
-                          .holder = pool.holder(host)});
+                          .mark = mark,
+                          .holder = run < trains_.size() ? static_cast<std::int32_t>(run) : -1});
 }
 
-void World::strike(std::size_t fleet, int host, const failure::FaultCause& cause) {
-  FleetState& f = fleets_[fleet];
-  if (f.pool.state(host) == HostState::repair) return;
-  kernel_.trace(sim::TraceKind::instant, f.part->fleet->fleet->name, cause.name, host);
-  const int holder = f.pool.holder(host);
+void World::strike(std::size_t fleet, int host, const failure::FaultCause& cause, double where) {
+  FleetState& f = *fleets_[fleet];
+  ++faults_;
+  if (f.state(host) == HostState::repair || f.state(host) == HostState::struck) return;
+  kernel_.trace(sim::TraceKind::instant, f.part().fleet->fleet->name, cause.name, host);
   const bool takes_host = cause.scope == failure::FaultScope::host;
-  if (holder >= 0) trains_[static_cast<std::size_t>(holder)]->on_fault(host, cause);
+  f.queue().jobs_on(host, there_);
+  std::vector<std::uint64_t> tags;
+  double slot = where * f.part().slots_per_host;
+  for (const cluster::JobIndex job : there_) {
+    if (takes_host) tags.push_back(f.queue().tag(job));
+    if (takes_host || slot < 0) continue;
+    for (const cluster::NodeShare& share : f.queue().job(job).shares) {
+      if (share.node == host) slot -= share.gpus;
+    }
+    if (slot < 0) tags.push_back(f.queue().tag(job));  // the process that died was its
+  }
+  Seconds seen = takes_host && tags.empty() ? Seconds(0) : years(1);
+  if (takes_host && f.state(host) == HostState::in_service) {
+    f.set_state(host, HostState::struck);
+    f.unseen.push_back(host);
+  }
+  faults_told_ += tags.size();
+  for (const std::uint64_t tag : tags) {
+    seen = min(seen, processes_[tag_process(tag)]->struck(tag_part(tag), host, cause));
+  }
   if (!takes_host) return;
-  const Cause before = f.pool.state(host) == HostState::reserve ? Cause::reserve : Cause::idle;
-  // A job has put its own host aside already.
-  shift(fleet, 1, resting(fleet, holder >= 0 ? Cause::idle : before),
-        resting(fleet, Cause::repair));
-  f.pool.break_down(host);
-  record_host(fleet, host);
+  if (tags.empty()) return see(fleet, host);  // nobody's: its health check says so at once
+  kernel_.schedule(kernel_.now().after(seen), sim::EventRank::finish, *this, kSeen,
+                   tag_of(fleet, static_cast<std::uint32_t>(host)));
+}
+
+void World::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
+  if (kind == kRank) {
+    for (const auto& f : fleets_) f->rank_users();
+    kernel_.schedule(kernel_.now().after(kRankPeriod), sim::EventRank::control, *this, kRank);
+    return;
+  }
+  const auto host = static_cast<int>(tag_part(data));
+  if (fleets_[tag_process(data)]->state(host) == HostState::struck) see(tag_process(data), host);
+}
+
+// The policy learns which host is gone, its jobs go back into the queue, and it goes to repair.
+void World::see(std::size_t fleet, int host) {
+  FleetState& f = *fleets_[fleet];
+  const bool was_reserve = f.state(host) == HostState::reserve;
+  f.set_state(host, HostState::repair);
+  std::erase(f.unseen, host);
+  std::string job;
+  f.queue().jobs_on(host, there_);
+  for (const cluster::JobIndex j : there_) {
+    if (job.empty()) job = processes_[tag_process(f.queue().tag(j))]->known_as();
+  }
+  const RecoveryDesk::Call call =
+      desks_[fleet].host_down(kernel_.now(), host, job, f.first_in_reserve());
+  f.queue().node_down(host);
+  if (was_reserve) {
+    shift(fleet, f.part().slots_per_host, resting(fleet, Cause::reserve),
+          resting(fleet, Cause::repair));
+  } else {
+    take(fleet, f.part().slots_per_host, resting(fleet, Cause::repair));
+  }
+  record_host(fleet, host, HostMark::repair);
   lives_->send_to_repair(fleet, host);
-  // Nobody's host: its health check says so at once.
-  if (holder < 0) seen_down(fleet, host, {});
+  obey(fleet, call);
+}
+
+void World::see_released(std::size_t fleet) {
+  FleetState& f = *fleets_[fleet];
+  for (std::size_t i = 0; i < f.unseen.size();) {
+    const int host = f.unseen[i];
+    if (f.queue().pool().free_on(host) == f.part().slots_per_host) {
+      see(fleet, host);
+      i = 0;
+    } else {
+      ++i;
+    }
+  }
 }
 
 void World::corrupt(std::size_t fleet, int host) {
-  const int holder = fleets_[fleet].pool.holder(host);
-  if (holder >= 0) trains_[static_cast<std::size_t>(holder)]->on_corruption(host);
+  FleetState& f = *fleets_[fleet];
+  f.queue().jobs_on(host, there_);
+  for (const cluster::JobIndex job : there_) {
+    const std::uint64_t tag = f.queue().tag(job);
+    processes_[tag_process(tag)]->corrupted(tag_part(tag), host);
+  }
 }
 
 bool World::mend(std::size_t fleet, int host) {
-  FleetState& f = fleets_[fleet];
+  FleetState& f = *fleets_[fleet];
   const RecoveryDesk::Call call = desks_[fleet].host_back(kernel_.now(), host);
+  const std::string& name = f.part().fleet->fleet->name;
   if (!call.lemons.empty()) {
     ++lemons_found_;
-    kernel_.trace(sim::TraceKind::instant, f.part->fleet->fleet->name, kLemon, host);
+    kernel_.trace(sim::TraceKind::instant, name, kLemon, host);
     lives_->send_to_hands(fleet, host);
     return false;
   }
-  f.pool.mend(host);
-  record_host(fleet, host);
-  const Cause after = f.pool.state(host) == HostState::reserve ? Cause::reserve : Cause::idle;
-  shift(fleet, 1, resting(fleet, Cause::repair), resting(fleet, after));
-  kernel_.trace(sim::TraceKind::instant, f.part->fleet->fleet->name, kHostRepaired, host);
-  offer_hosts(fleet);
+  kernel_.trace(sim::TraceKind::instant, name, kHostRepaired, host);
+  if (f.is_spare(host)) {
+    f.set_state(host, HostState::reserve);
+    record_host(fleet, host, HostMark::reserve);
+    shift(fleet, f.part().slots_per_host, resting(fleet, Cause::repair),
+          resting(fleet, Cause::reserve));
+    return true;
+  }
+  f.set_state(host, HostState::in_service);
+  record_host(fleet, host, HostMark::free);
+  give(fleet, f.part().slots_per_host, resting(fleet, Cause::repair));
+  f.queue().node_up(host);
   return true;
 }
 
 void World::obey(std::size_t fleet, const RecoveryDesk::Call& call) {
-  FleetState& f = fleets_[fleet];
+  FleetState& f = *fleets_[fleet];
   for (const int host : call.spares) {
-    if (f.pool.state(host) != HostState::reserve) continue;
-    f.pool.call_spare(host);
-    record_host(fleet, host);
-    shift(fleet, 1, resting(fleet, Cause::reserve), resting(fleet, Cause::idle));
-  }
-  if (!call.spares.empty()) offer_hosts(fleet);
-}
-
-void World::offer_hosts(std::size_t fleet) {
-  for (const auto& train : trains_) {
-    if (train->fleet() == fleet) train->on_hosts_free();
+    if (f.state(host) != HostState::reserve) continue;
+    f.call_spare(host);
+    f.set_state(host, HostState::in_service);
+    record_host(fleet, host, HostMark::free);
+    give(fleet, f.part().slots_per_host, resting(fleet, Cause::reserve));
+    f.queue().node_up(host);
   }
 }
 
 void World::job_runs(std::size_t fleet, const std::string& job) {
   desks_[fleet].job_runs(kernel_.now(), job);
-}
-
-void World::seen_down(std::size_t fleet, int host, const std::string& job) {
-  const int spare = fleets_[fleet].pool.first_in_reserve();
-  obey(fleet, desks_[fleet].host_down(kernel_.now(), host, job, spare));
 }
 
 bool World::may_start(std::size_t fleet, const std::string& job) {

@@ -11,29 +11,16 @@
 #include <vector>
 
 #include "sim/kernel.h"
-#include "twin/gpu_ledger.h"
-#include "twin/host_pool.h"
+#include "twin/fleet_state.h"
 #include "twin/recorder.h"
 #include "twin/recovery_desk.h"
-#include "twin/scenario.h"
 
 namespace orrery::twin {
 
 class TrainProcess;
+class TaskProcess;
+class ServiceProcess;
 class HostLives;
-
-struct FleetState {
-  FleetState(const FleetPart& p)
-      : part(&p),
-        pool(p.hosts, p.spares),
-        gpus(std::int64_t{p.all_hosts()} * p.accelerators_per_host),
-        slow(static_cast<std::size_t>(p.all_hosts()), false) {}
-
-  const FleetPart* part;
-  HostPool pool;
-  GpuLedger gpus;
-  std::vector<bool> slow;  // hosts that are stragglers
-};
 
 // What a host does and draws.
 struct HostUse {
@@ -50,7 +37,16 @@ struct SiteMeter {
   sim::SimTime settled;
 };
 
-class World {
+// A job in the queue is named by its process and the process's own number for it.
+constexpr std::uint64_t tag_of(std::size_t process, std::uint32_t part) {
+  return static_cast<std::uint64_t>(process) << 32 | part;
+}
+constexpr std::size_t tag_process(std::uint64_t tag) { return static_cast<std::size_t>(tag >> 32); }
+constexpr std::uint32_t tag_part(std::uint64_t tag) { return static_cast<std::uint32_t>(tag); }
+
+inline constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+
+class World final : public sim::EventHandler {
  public:
   // The scenario outlives it; `recorder` may be none. The first replication takes the middle of
   // every rate.
@@ -64,52 +60,94 @@ class World {
 
   const Scenario& scenario() const { return scenario_; }
   sim::Kernel& kernel() { return kernel_; }
-  FleetState& fleet(std::size_t f) { return fleets_[f]; }
+  FleetState& fleet(std::size_t f) { return *fleets_[f]; }
   std::size_t fleets() const { return fleets_.size(); }
   const SiteMeter& site(std::size_t s) const { return sites_[s]; }
-  const std::vector<std::unique_ptr<TrainProcess>>& trains() const { return trains_; }
+  Process& process(std::size_t p) { return *processes_[p]; }
+  const std::vector<const TrainProcess*>& trains() const { return trains_; }
+  const std::vector<const TaskProcess*>& streams() const { return streams_; }
+  const std::vector<const TaskProcess*>& batches() const { return batches_; }
+  const std::vector<const ServiceProcess*>& services() const { return services_; }
   const HostLives& lives() const { return *lives_; }
+  // Every book balances: slots, and what the queues say of them.
+  bool is_sound() const { return is_sound_; }
 
-  // `hosts` hosts of a fleet go from one use to another.
-  void shift(std::size_t fleet, int hosts, const HostUse& from, const HostUse& to);
+  // `slots` of a fleet go from one use to another; from nobody's to a use, and back.
+  void shift(std::size_t fleet, std::int64_t slots, const HostUse& from, const HostUse& to);
+  void take(std::size_t fleet, std::int64_t slots, const HostUse& to);
+  void give(std::size_t fleet, std::int64_t slots, const HostUse& from);
+  // A run that waits says what it could use of the free slots; 0: it waits no more.
+  void claim(std::size_t fleet, std::size_t process, std::int64_t slots, Cause cause);
+  // Jobs that wait ask for so many slots more, or less.
+  void want(std::size_t fleet, std::int64_t slots);
+  // The job has given its slots and ends.
+  void leave(std::size_t fleet, cluster::JobIndex job);
   // Of hosts that do no steps.
   HostUse resting(std::size_t fleet, Cause cause) const;
+  // At a level between idle and peak.
+  HostUse working(std::size_t fleet, double mean_level, double highest_level) const;
   // Accelerators that do steps are under several shares at once, by the job's own means.
   void mark_steps(const std::array<double, kShares>& accelerators, double sign);
 
-  // A host stops: whoever has it is told, and it goes to repair where the cause takes it.
-  void strike(std::size_t fleet, int host, const failure::FaultCause& cause);
+  // Slots that compute for a share of the time and else wait: of jobs and services.
+  void mark_busy(std::size_t fleet, double slots, double share = 1);
+
+  // A host stops, or a process on it: whoever is there is told, and the host goes to repair where
+  // the cause takes it, once somebody has seen it. `where` in [0, 1) picks the slot of a process.
+  void strike(std::size_t fleet, int host, const failure::FaultCause& cause, double where);
   // From now on what the host computes is wrong, and nobody knows.
   void corrupt(std::size_t fleet, int host);
   // Back from repair; false where the policy takes it for a lemon and it goes to a person.
   bool mend(std::size_t fleet, int host);
+  // Hosts that failed unseen and that nobody has any more are found at once.
+  void see_released(std::size_t fleet);
 
   // Writes down whose the host is now.
-  void record_host(std::size_t fleet, int host);
+  bool is_recorded() const { return recorder_ != nullptr; }
+  void record_host(std::size_t fleet, int host, HostMark mark, std::size_t process = kNobody);
 
   // What the recovery policy is told by a run, and says to it (recovery_desk.h).
   void job_runs(std::size_t fleet, const std::string& job);
   void job_ends(std::size_t fleet, const std::string& job) { desks_[fleet].job_ends(job); }
-  void seen_down(std::size_t fleet, int host, const std::string& job);
   bool may_start(std::size_t fleet, const std::string& job);
   std::uint64_t lemons_found() const { return lemons_found_; }
+  // Faults that struck, and how often a process was told of one.
+  std::uint64_t faults() const { return faults_; }
+  std::uint64_t faults_told() const { return faults_told_; }
+
+  void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
  private:
+  enum Kind : std::uint32_t { kSeen, kRank };
+
+  template <class T, class Plan>
+  void add_process(std::vector<const T*>& kind, const Plan& plan);
   void meter(std::size_t site, Watts delta, Watts highest_delta);
+  void recount(FleetState& fleet, std::size_t number);
+  void book_free(std::size_t fleet, Cause cause, std::int64_t slots);
+  void see(std::size_t fleet, int host);
   void obey(std::size_t fleet, const RecoveryDesk::Call& call);
-  void offer_hosts(std::size_t fleet);
+  void check();
 
   const Scenario& scenario_;
   Recorder* recorder_;
   sim::Kernel kernel_;
-  std::vector<FleetState> fleets_;
+  std::vector<std::unique_ptr<FleetState>> fleets_;
   std::vector<SiteMeter> sites_;
   std::vector<std::size_t> share_columns_;
   std::vector<std::size_t> site_columns_;
-  std::vector<std::unique_ptr<TrainProcess>> trains_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<const TrainProcess*> trains_;
+  std::vector<const TaskProcess*> streams_;
+  std::vector<const TaskProcess*> batches_;
+  std::vector<const ServiceProcess*> services_;
   std::unique_ptr<HostLives> lives_;
   std::vector<RecoveryDesk> desks_;
+  std::vector<cluster::JobIndex> there_;  // on a host that is struck
   std::uint64_t lemons_found_ = 0;
+  std::uint64_t faults_ = 0;
+  std::uint64_t faults_told_ = 0;
+  bool is_sound_ = true;
 };
 
 }  // namespace orrery::twin

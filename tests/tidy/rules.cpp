@@ -21,7 +21,7 @@ const std::set<std::string> kLayers = {"compute", "fabric",  "storage",  "traini
 // Rooms that must run anywhere, a browser included: no threads, files, sockets, clocks, exceptions.
 bool is_pure(const std::string& room) {
   static const std::set<std::string> kCore = {"base",    "sim",  "catalog", "workload", "design",
-                                              "machine", "plan", "calc",    "twin"};
+                                              "machine", "plan", "calc",    "twin",     "trial"};
   return kCore.contains(room) || kLayers.contains(room);
 }
 
@@ -226,6 +226,7 @@ RoomTable architecture() {
   table["design"] = {"catalog"};
   table["machine"] = with({"design"}, layers);
   table["plan"] = table["twin"] = with({"machine"}, table["machine"]);
+  table["trial"] = with({"twin"}, table["twin"]);
   table["calc"] = table["emit"] = with({"plan"}, table["plan"]);
   table["search"] = table["score"] = with({"plan", "twin"}, table["plan"]);
   table["report"] = with({"calc", "search", "score"}, table["score"]);
@@ -235,7 +236,7 @@ RoomTable architecture() {
   table["store"] = with({"s3", "net", "storage"}, below);
   table["s3server"] = with({"store"}, table["store"]);
   table["server"] = with({"net", "s3", "emit", "agent", "report"}, table["report"]);
-  table["cli"] = with({"server", "s3server", "store"}, table["server"]);
+  table["cli"] = with({"server", "s3server", "store", "trial"}, table["server"]);
   return table;
 }
 

@@ -44,6 +44,7 @@ export interface Palette {
   share: Record<string, string>;
   word: Record<string, string>;
   reserve: string;
+  other: string;
 }
 
 export function palette(): Palette {
@@ -62,6 +63,7 @@ export function palette(): Palette {
     share,
     word: { detection: s8, requeue: s6, 'too few hosts': s5, starting: s3, restoring: s4 },
     reserve: s1,
+    other: s5,
   };
 }
 

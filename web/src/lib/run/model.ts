@@ -7,6 +7,8 @@ import type { RunTimeline } from '../types';
 export const kFree = -1;
 export const kReserve = -2;
 export const kRepair = -3;
+// Services, batches and jobs, which have no track of their own.
+export const kOtherWork = -4;
 
 export interface Span {
   track: number;
@@ -90,7 +92,7 @@ export class RunModel {
     return span && t < span.end_s ? span : null;
   }
 
-  // Who has a host: a track, or kFree, kReserve, kRepair.
+  // Who has a host: a track, or kFree, kReserve, kRepair, kOtherWork.
   holder_at(fleet: number, host: number, t: number): number {
     const life = this.lives[fleet][host];
     const changes = count_until(life.t_s, t);

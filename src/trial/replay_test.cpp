@@ -1,4 +1,4 @@
-#include "twin/replay.h"
+#include "trial/replay.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "workload/job_synthesis.h"
 
-namespace orrery::twin {
+namespace orrery::trial {
 namespace {
 
 using cluster::BackfillVariant;
@@ -162,4 +162,4 @@ TEST(Replay, PhillyOn384Gpus) {
 }
 
 }  // namespace
-}  // namespace orrery::twin
+}  // namespace orrery::trial

@@ -1,9 +1,9 @@
-#include "twin/simulated_places.h"
+#include "trial/simulated_places.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace orrery::twin {
+namespace orrery::trial {
 namespace {
 
 std::unexpected<Diagnostics> declined(std::string what) {
@@ -173,4 +173,4 @@ std::vector<std::string> SimulatedPlaces::good_places(const std::string& id) con
   return good;
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

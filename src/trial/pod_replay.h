@@ -13,7 +13,7 @@
 #include "cluster/fragmentation.h"
 #include "workload/pod_trace.h"
 
-namespace orrery::twin {
+namespace orrery::trial {
 
 struct PodReplayOptions {
   cluster::PodRule rule = cluster::PodRule::fgd;
@@ -33,4 +33,4 @@ PodReplayResult replay_pods(std::span<const workload::PodRecord> pods,
                             std::span<const workload::PodNodeRecord> nodes,
                             const PodReplayOptions& options);
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

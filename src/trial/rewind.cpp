@@ -1,4 +1,4 @@
-#include "twin/rewind.h"
+#include "trial/rewind.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "base/statistics.h"
 
-namespace orrery::twin {
+namespace orrery::trial {
 namespace {
 
 using workload::JobRecord;
@@ -157,4 +157,4 @@ Result<RewindResult> rewind(std::span<const JobRecord> jobs, const cluster::Node
   return result;
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

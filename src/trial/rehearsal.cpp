@@ -1,9 +1,9 @@
-#include "twin/rehearsal.h"
+#include "trial/rehearsal.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace orrery::twin {
+namespace orrery::trial {
 namespace {
 
 // A midnight, so that a clock printed from it begins at 00:00:00.
@@ -125,4 +125,4 @@ void Rehearsal::collect() {
   result_.overlaps = slurm_.overlaps();
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

@@ -1,4 +1,4 @@
-#include "twin/pod_replay.h"
+#include "trial/pod_replay.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace orrery::twin {
+namespace orrery::trial {
 namespace {
 
 std::string trace_text(const std::string& name) {
@@ -66,4 +66,4 @@ TEST(PodReplay, FgdFillsOpenbFurtherThanBestFitAsItsAuthorsReport) {
 }
 
 }  // namespace
-}  // namespace orrery::twin
+}  // namespace orrery::trial

@@ -1,10 +1,10 @@
-#include "twin/rewind.h"
+#include "trial/rewind.h"
 
 #include <gtest/gtest.h>
 
 #include "workload/job_synthesis.h"
 
-namespace orrery::twin {
+namespace orrery::trial {
 namespace {
 
 using cluster::BackfillVariant;
@@ -71,4 +71,4 @@ TEST(Rewind, RefusesATraceWithoutWaits) {
 }
 
 }  // namespace
-}  // namespace orrery::twin
+}  // namespace orrery::trial

@@ -1,9 +1,9 @@
-#include "twin/simulated_slurm.h"
+#include "trial/simulated_slurm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery::twin {
+namespace orrery::trial {
 namespace {
 
 using testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(SimulatedSlurm, names_that_it_does_not_know_are_refused) {
 }
 
 }  // namespace
-}  // namespace orrery::twin
+}  // namespace orrery::trial

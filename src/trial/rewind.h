@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "base/estimate.h"
-#include "twin/replay.h"
+#include "trial/replay.h"
 
-namespace orrery::twin {
+namespace orrery::trial {
 
 struct WhatIf {
   std::string name;  // "easy", "8 nodes more"
@@ -67,4 +67,4 @@ Result<RewindResult> rewind(std::span<const workload::JobRecord> jobs,
 // The pool with so much of its GPUs, whole nodes where it has several.
 cluster::NodePool part_of(const cluster::NodePool& pool, double share);
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

@@ -1,9 +1,9 @@
-#include "twin/rehearsal.h"
+#include "trial/rehearsal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery::twin {
+namespace orrery::trial {
 namespace {
 
 using testing::IsEmpty;
@@ -114,4 +114,4 @@ TEST(Rehearsal, a_driver_that_cannot_go_on_ends_it) {
 }
 
 }  // namespace
-}  // namespace orrery::twin
+}  // namespace orrery::trial

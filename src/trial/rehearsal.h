@@ -16,9 +16,9 @@
 
 #include "base/random.h"
 #include "sim/kernel.h"
-#include "twin/simulated_slurm.h"
+#include "trial/simulated_slurm.h"
 
-namespace orrery::twin {
+namespace orrery::trial {
 
 struct RehearsalOptions {
   int nodes = 64;
@@ -86,4 +86,4 @@ class Rehearsal final : public sim::EventHandler {
   RehearsalResult result_;
 };
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

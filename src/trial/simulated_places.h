@@ -29,7 +29,7 @@
 
 #include "storage/lifecycle_port.h"
 
-namespace orrery::twin {
+namespace orrery::trial {
 
 struct SimulatedCopy {
   std::uint64_t content = 0;
@@ -116,4 +116,4 @@ class SimulatedPlaces final : public storage::LifecyclePort {
   int to_spoil_ = 0;
 };
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

@@ -39,7 +39,7 @@
 #include "failure/recovery_port.h"
 #include "sim/kernel.h"
 
-namespace orrery::twin {
+namespace orrery::trial {
 
 struct SimulatedOptions {
   int nodes = 8;
@@ -156,4 +156,4 @@ class SimulatedSlurm final : public failure::RecoveryPort, public sim::EventHand
   std::vector<std::string> overlaps_;
 };
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

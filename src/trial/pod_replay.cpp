@@ -1,4 +1,4 @@
-#include "twin/pod_replay.h"
+#include "trial/pod_replay.h"
 
 #include <algorithm>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-namespace orrery::twin {
+namespace orrery::trial {
 namespace {
 
 using cluster::PodAsk;
@@ -101,4 +101,4 @@ PodReplayResult replay_pods(std::span<const workload::PodRecord> pods,
   return result;
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

@@ -1,9 +1,9 @@
-#include "twin/simulated_slurm.h"
+#include "trial/simulated_slurm.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace orrery::twin {
+namespace orrery::trial {
 namespace {
 
 std::unexpected<Diagnostics> refused(const std::string& what) {
@@ -403,4 +403,4 @@ Result<void> SimulatedSlurm::carry_out(const failure::RecoveryAction& action, Jo
   }
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

@@ -17,10 +17,10 @@
 #include "twin/queue.h"
 #include "workload/job_trace.h"
 
-namespace orrery::twin {
+namespace orrery::trial {
 
 struct ReplayOptions {
-  QueueOptions queue;
+  twin::QueueOptions queue;
   Seconds node_mtbf;   // zero: nodes do not fail
   Seconds repair;      // mean
   Seconds checkpoint;  // between saves; zero: a stopped job starts from nothing
@@ -72,4 +72,4 @@ ReplayWait wait_of(std::span<const double> waits_s);
 ReplayResult replay_jobs(std::span<const workload::JobRecord> jobs, const cluster::NodePool& pool,
                          const ReplayOptions& options);
 
-}  // namespace orrery::twin
+}  // namespace orrery::trial

@@ -1,0 +1,172 @@
+#include "twin/fleet_state.h"
+
+#include <algorithm>
+
+#include "twin/fleet_pool.h"
+#include "twin/world.h"
+
+namespace orrery::twin {
+namespace {
+
+// A job whose node goes down is eligible again after this under Slurm's defaults (measured).
+constexpr Seconds kRequeue = seconds(147.7);
+
+QueueOptions options_of(const machine::Machine& m, const FleetPart& part) {
+  const design::Scheduler& s = m.design().scheduler;
+  QueueOptions o{.backfill = backfill_of(m, *part.fleet),
+                 .requeue_delay = s.recovery.requeue.value_or(kRequeue)};
+  if (s.preemption != design::Preemption::none) {
+    o.preemption = cluster::PreemptionRules{.requeue = o.requeue_delay};
+  }
+  return o;
+}
+
+// A service in zones asks in each zone's fleet and gives no number of nodes there.
+bool keeps_nodes(const design::Workload& w) {
+  const auto* serve = std::get_if<design::Serve>(&w.task);
+  return w.terms.nodes && (serve == nullptr || serve->zones.empty());
+}
+
+}  // namespace
+
+FleetState::FleetState(World& world, std::size_t number, const Scenario& scenario)
+    : gpus(std::int64_t{scenario.fleets[number].all_hosts()} *
+           scenario.fleets[number].slots_per_host),
+      slow(static_cast<std::size_t>(scenario.fleets[number].all_hosts()), false),
+      free(std::int64_t{scenario.fleets[number].hosts} * scenario.fleets[number].slots_per_host),
+      world_(world),
+      number_(number),
+      part_(scenario.fleets[number]),
+      is_fair_(scenario.machine->design().scheduler.fair_share),
+      states_(slow.size(), HostState::in_service),
+      is_spare_(slow.size(), false) {
+  add_groups(scenario);
+  QueueOptions options = options_of(*scenario.machine, part_);
+  options.gate = &gate_;
+  queue_ = std::make_unique<Queue>(
+      world.kernel(),
+      pool_of_fleet(*scenario.machine, *part_.fleet, part_.spares, part_.slots_per_host),
+      std::move(options), *this);
+  for (int h = part_.hosts; h < part_.all_hosts(); ++h) {
+    set_state(h, HostState::reserve);
+    is_spare_[static_cast<std::size_t>(h)] = true;
+    queue_->node_down(h);
+  }
+}
+
+void FleetState::add_groups(const Scenario& scenario) {
+  const design::Design& d = scenario.machine->design();
+  const int per_node = std::max(1, part_.hosts / std::max(1, part_.fleet->fleet->count));
+  const int all = part_.hosts * part_.slots_per_host;
+  constexpr std::size_t kShared = 0;  // the cohort of tenants and of all that has no number
+  std::map<std::string, int> tenants;
+  int left = all;
+  for (const design::Quota& q : d.scheduler.quotas) {
+    const int own = std::min(
+        all, q.accelerators ? *q.accelerators : static_cast<int>(q.share.value_or(0) * all + 0.5));
+    tenants[q.tenant] =
+        gate_.add_group(kShared, {.tenant = q.tenant, .guaranteed = own, .may_borrow = all - own});
+    left -= own;
+  }
+  std::size_t cohort = kShared;
+  for (const design::Workload& w : d.workloads) {
+    tiers_[w.terms.priority] = 0;
+    if (fleet_of(scenario.machine->fleets, w) != part_.fleet || !keeps_nodes(w)) continue;
+    const int own = std::min(all, *w.terms.nodes * per_node * part_.slots_per_host);
+    groups_[&w] = gate_.add_group(++cohort, {.tenant = w.terms.name, .guaranteed = own});
+    left -= own;
+  }
+  // Where numbers ask for more than there is, the rest is not held to what they leave.
+  const int rest = gate_.add_group(
+      kShared, {.tenant = "", .guaranteed = left > 0 ? left : all, .may_borrow = all});
+  for (const design::Workload& w : d.workloads) {
+    if (groups_.contains(&w)) continue;
+    const auto tenant = tenants.find(w.terms.tenant);
+    groups_[&w] = tenant == tenants.end() ? rest : tenant->second;
+  }
+  int tier = 0;
+  for (auto& [priority, rank] : tiers_) rank = tier++;
+}
+
+JobRequest FleetState::request_for(const design::Workload& w) const {
+  return {.tier = tiers_.at(w.terms.priority), .qos = groups_.at(&w)};
+}
+
+bool FleetState::could_admit(const design::Workload& w, int slots) const {
+  return gate_.could_admit(groups_.at(&w), slots);
+}
+
+double FleetState::priority_of(std::size_t process, const design::Workload& w, std::uint32_t user) {
+  if (!is_fair_) return 0;
+  const UserKey key{.process = process, .user = user};
+  const auto found = users_.find(key);
+  if (found != users_.end()) return fair_.factor(found->second);
+  const std::string own = "process " + std::to_string(process);
+  users_[key] = fair_.add_user({.account = w.terms.tenant.empty() ? own : w.terms.tenant,
+                                .user = own + "/" + std::to_string(user)});
+  return fair_.factor(users_[key]);
+}
+
+void FleetState::note_use(cluster::JobIndex index) {
+  if (!is_fair_) return;
+  const cluster::QueuedJob& job = queue_->job(index);
+  const auto user = users_.find({.process = tag_process(queue_->tag(index)), .user = job.user});
+  if (user == users_.end()) return;
+  const sim::SimTime since = std::max(job.started, ranked_);
+  const double span = (world_.kernel().now() - since).seconds().base();
+  fair_.add_use(user->second, span * job.ask.gpus);
+}
+
+void FleetState::rank_users() {
+  for (const cluster::RunningEnd& end : queue_->running_jobs()) note_use(end.job);
+  ranked_ = world_.kernel().now();
+  fair_.settle(ranked_);
+  queue_->set_priorities([this](cluster::JobIndex job) {
+    const auto user =
+        users_.find({.process = tag_process(queue_->tag(job)), .user = queue_->job(job).user});
+    return user == users_.end() ? 1.0 : fair_.factor(user->second);
+  });
+}
+
+int FleetState::first_in_reserve() const {
+  const auto found = std::ranges::find(states_, HostState::reserve);
+  return found == states_.end() ? -1 : static_cast<int>(found - states_.begin());
+}
+
+void FleetState::job_started(cluster::JobIndex job, std::uint64_t tag,
+                             std::span<const cluster::NodeShare> where) {
+  note_placed(job, tag, where);
+  world_.process(tag_process(tag)).placed(tag_part(tag), where);
+}
+
+void FleetState::note_placed(cluster::JobIndex job, std::uint64_t tag,
+                             std::span<const cluster::NodeShare> where) {
+  if (!world_.is_recorded()) return;
+  std::vector<int>& hosts = placed_[job];
+  for (const cluster::NodeShare& share : where) {
+    hosts.push_back(share.node);
+    const bool was_empty = queue_->pool().free_on(share.node) + share.gpus == part_.slots_per_host;
+    if (was_empty) world_.record_host(number_, share.node, HostMark::held, tag_process(tag));
+  }
+}
+
+void FleetState::note_left(cluster::JobIndex job) {
+  const auto placed = placed_.find(job);
+  if (placed == placed_.end()) return;
+  for (const int host : placed->second) {
+    const bool is_empty = queue_->pool().free_on(host) == part_.slots_per_host;
+    if (is_empty && state(host) != HostState::repair) {
+      world_.record_host(number_, host, HostMark::free);
+    }
+  }
+  placed_.erase(placed);
+}
+
+void FleetState::job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) {
+  note_use(job);
+  note_left(job);
+  world_.process(tag_process(tag)).evicted(tag_part(tag), cause);
+  world_.see_released(number_);
+}
+
+}  // namespace orrery::twin

@@ -1,0 +1,110 @@
+// A fleet in one replication: the queue of its hosts, what became of each, and the book of its
+// slots.
+//
+// A slot is an accelerator, or a whole host where the fleet has none. Slots that nobody holds still
+// have one cause each: as many as a run that was requeued or waits for hosts could use are booked
+// to its wait, run by run; then as many as other waiting jobs could use are stranded (free, but not
+// so that a job fits); the rest is idle.
+//   free = claimed + stranded + idle
+// What the design gives a workload by `nodes` is its own cohort's guarantee and nobody else's; what
+// a tenant's quota gives may be borrowed while it is idle (cluster/quota_gate.h). With fair share a
+// user's place in the queue follows what the user and the account have used (cluster/fair_use.h).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "cluster/fair_use.h"
+#include "cluster/quota_gate.h"
+#include "twin/gpu_ledger.h"
+#include "twin/process.h"
+#include "twin/scenario.h"
+
+namespace orrery::twin {
+
+class World;
+
+enum class HostState : std::uint8_t {
+  in_service,
+  struck,  // it failed, and whoever has it has not seen it yet
+  reserve,
+  repair
+};
+
+class FleetState final : public QueuePort {
+ public:
+  FleetState(World& world, std::size_t number, const Scenario& scenario);
+  FleetState(const FleetState&) = delete;
+  FleetState& operator=(const FleetState&) = delete;
+
+  const FleetPart& part() const { return part_; }
+  Queue& queue() { return *queue_; }
+  const Queue& queue() const { return *queue_; }
+  // How a workload stands in the queue, with the rest of the request left to its process.
+  JobRequest request_for(const design::Workload& workload) const;
+  // Whether a quota leaves the workload so many slots at all.
+  bool could_admit(const design::Workload& workload, int slots) const;
+
+  // Of a user of a process, by what was used so far; 0 without fair share.
+  double priority_of(std::size_t process, const design::Workload& workload, std::uint32_t user);
+  // A running job is about to end or has lost its place.
+  void note_use(cluster::JobIndex job);
+  // What runs has used its part by now, and who waits is ranked anew.
+  void rank_users();
+
+  HostState state(int host) const { return states_[static_cast<std::size_t>(host)]; }
+  void set_state(int host, HostState state) { states_[static_cast<std::size_t>(host)] = state; }
+  bool is_spare(int host) const { return is_spare_[static_cast<std::size_t>(host)]; }
+  void call_spare(int host) { is_spare_[static_cast<std::size_t>(host)] = false; }
+  // The first declared spare that waits; -1: none does.
+  int first_in_reserve() const;
+
+  void job_started(cluster::JobIndex job, std::uint64_t tag,
+                   std::span<const cluster::NodeShare> where) override;
+  void job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) override;
+
+  // The hosts of a job are written down while it has them.
+  void note_placed(cluster::JobIndex job, std::uint64_t tag,
+                   std::span<const cluster::NodeShare> where);
+  void note_left(cluster::JobIndex job);
+
+  GpuLedger gpus;
+  std::vector<bool> slow;  // hosts that are stragglers
+  std::int64_t free = 0;   // slots that nobody holds
+  struct Claim {
+    std::int64_t slots = 0;
+    Cause cause = Cause::requeue;
+  };
+  std::map<std::size_t, Claim> claims;  // of runs that wait, by process
+  std::int64_t wanted = 0;              // by other jobs that wait
+  ByCause<std::int64_t> of_free{};      // of the free slots, those not booked as idle
+  std::vector<int> unseen;              // hosts that are struck
+
+ private:
+  void add_groups(const Scenario& scenario);
+
+  World& world_;
+  std::size_t number_;
+  const FleetPart& part_;
+  struct UserKey {
+    std::size_t process = 0;
+    std::uint32_t user = 0;
+
+    auto operator<=>(const UserKey&) const = default;
+  };
+
+  bool is_fair_;
+  cluster::FairUse fair_;
+  std::map<UserKey, std::size_t> users_;
+  sim::SimTime ranked_;  // when running jobs' use was counted last
+  std::map<const design::Workload*, int> groups_;
+  std::map<int, int> tiers_;  // by the design's priority
+  cluster::QuotaGate gate_;
+  std::unique_ptr<Queue> queue_;
+  std::vector<HostState> states_;
+  std::vector<bool> is_spare_;
+  std::map<cluster::JobIndex, std::vector<int>> placed_;  // of a run that is recorded
+};
+
+}  // namespace orrery::twin

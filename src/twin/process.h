@@ -1,0 +1,45 @@
+// What lives on a replication's clock and holds slots of a fleet: a run, a service, a stream of
+// jobs.
+//
+// A process submits jobs to its fleet's queue (queue.h) and hears through these calls where they
+// were placed and when they lost their place. It books what its slots do with the World and knows
+// no other process. `part` is the process's own name for one of its jobs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "cluster/node_pool.h"
+#include "failure/causes.h"
+#include "twin/queue.h"
+
+namespace orrery::twin {
+
+// A health agent notices a fault within this: assumed, where the design says nothing.
+inline constexpr Seconds kHealthCheck = seconds(60);
+// What the queue is told of a job that stays.
+inline constexpr Seconds kStays = years(20);
+
+class Process {
+ public:
+  virtual ~Process() = default;
+
+  // At the clock's start, and at its end: what is under way then is booked as it stands.
+  virtual void begin() = 0;
+  virtual void close() = 0;
+
+  virtual void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) = 0;
+  // Its slots are gone; it is back in the queue unless it cancels the job.
+  virtual void evicted(std::uint32_t part, StopCause cause) = 0;
+  // A fault on a host that the part is on. Gives how long it takes until somebody sees it; where
+  // the cause takes the host, the part is evicted then.
+  virtual Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) = 0;
+  // From now on what that host computes is wrong, and nobody knows.
+  virtual void corrupted(std::uint32_t, int /*host*/) {}
+
+  // As the recovery policy knows it; empty: the policy has no say in its restarts.
+  virtual std::string known_as() const { return {}; }
+};
+
+}  // namespace orrery::twin

@@ -1,0 +1,154 @@
+#include "twin/service_process.h"
+
+#include <algorithm>
+
+#include "facility/node_power.h"
+
+namespace orrery::twin {
+ServiceProcess::ServiceProcess(World& world, const ServicePlan& plan, std::size_t number)
+    : world_(world), plan_(plan), number_(number) {
+  const machine::Machine& m = *world.scenario().machine;
+  detect_ = m.design().scheduler.recovery.detect.value_or(kHealthCheck);
+  if (plan.feasible()) replicas_.resize(static_cast<std::size_t>(plan.replicas));
+}
+
+void ServiceProcess::begin() {
+  if (replicas_.empty()) return;
+  since_ = world_.kernel().now();
+  set_load();
+  for (std::uint32_t part = 0; part < replicas_.size(); ++part) submit(part);
+  sim::Kernel& kernel = world_.kernel();
+  kernel.schedule(kernel.now().after(hours(1)), sim::EventRank::control, *this, kHour);
+}
+
+void ServiceProcess::submit(std::uint32_t part) {
+  FleetState& fleet = world_.fleet(plan_.fleet);
+  JobRequest request = fleet.request_for(*plan_.workload);
+  request.ask = {.gpus = plan_.slots};
+  request.limit = sim::SimTime::from(kStays);
+  request.priority = fleet.priority_of(number_, *plan_.workload, 0);
+  request.tag = tag_of(number_, part);
+  const auto index = fleet.could_admit(*plan_.workload, plan_.slots) ? fleet.queue().submit(request)
+                                                                     : std::nullopt;
+  if (!index) {
+    ++outcome_.never_placed;
+    return;
+  }
+  replicas_[part].index = *index;
+  world_.want(plan_.fleet, plan_.slots);
+}
+
+HostUse ServiceProcess::use(ReplicaState state) const {
+  switch (state) {
+    case ReplicaState::stands:
+      return stands_;
+    case ReplicaState::hangs:
+      return world_.resting(plan_.fleet, Cause::detect);
+    default:
+      return world_.resting(plan_.fleet, Cause::start);
+  }
+}
+
+void ServiceProcess::settle() {
+  const sim::SimTime now = world_.kernel().now();
+  const std::int64_t span = (now - since_).ns();
+  since_ = now;
+  if (span == 0) return;
+  outcome_.time_ns[{.hour = hour_, .standing = standing_}] += span;
+  outcome_.down_ns += span * (plan_.replicas - standing_);
+  const GpuTime held = GpuTime{span} * standing_ * plan_.slots;
+  const auto waiting = static_cast<GpuTime>(static_cast<double>(held) * (1 - busy_));
+  FleetState& fleet = world_.fleet(plan_.fleet);
+  fleet.gpus.settle(now);
+  fleet.gpus.correct(Cause::productive, Cause::standby, std::min(held, waiting));
+}
+
+// Called after settle(), with the replicas that stand and the hour as they are from now on.
+void ServiceProcess::set_load() {
+  const double rate = standing_ > 0 ? plan_.rate_at[hour_] / standing_ : 0;
+  busy_ = plan_.busy_at(rate);
+  // An engine decodes most of the time: memory work, with prompts' matrix work at the highest.
+  stands_ = world_.working(plan_.fleet, busy_ * facility::kMemoryLevel, facility::kMatrixLevel);
+}
+
+void ServiceProcess::become(Replica& replica, ReplicaState state) {
+  settle();
+  const HostUse before = use(replica.state);
+  const bool stood = replica.state == ReplicaState::stands;
+  const std::int64_t slots = plan_.slots;
+  // The others' load changes with the number that stands: all go over to their new use.
+  const std::int64_t others = std::int64_t{standing_ - (stood ? 1 : 0)} * slots;
+  const HostUse old_use = stands_;
+  const double old_busy = busy_;
+  standing_ += (state == ReplicaState::stands ? 1 : 0) - (stood ? 1 : 0);
+  set_load();
+  replica.state = state;
+  world_.shift(plan_.fleet, others, old_use, stands_);
+  world_.shift(plan_.fleet, slots, before, use(state));
+  world_.mark_busy(plan_.fleet, -static_cast<double>(others + (stood ? slots : 0)), old_busy);
+  world_.mark_busy(plan_.fleet, static_cast<double>(standing_) * plan_.slots, busy_);
+}
+
+void ServiceProcess::placed(std::uint32_t part, std::span<const cluster::NodeShare>) {
+  Replica& replica = replicas_[part];
+  world_.want(plan_.fleet, -plan_.slots);
+  world_.take(plan_.fleet, plan_.slots, use(ReplicaState::starts));
+  replica.state = ReplicaState::starts;
+  sim::Kernel& kernel = world_.kernel();
+  replica.timer =
+      kernel.schedule(kernel.now().after(plan_.start), sim::EventRank::start, *this, kReady, part);
+}
+
+Seconds ServiceProcess::struck(std::uint32_t part, int, const failure::FaultCause& cause) {
+  Replica& replica = replicas_[part];
+  sim::Kernel& kernel = world_.kernel();
+  ++outcome_.faults;
+  if (replica.state != ReplicaState::hangs) {
+    ++outcome_.lost_replicas;
+    kernel.cancel(replica.timer);
+    become(replica, ReplicaState::hangs);
+  }
+  if (cause.scope == failure::FaultScope::process) {
+    kernel.cancel(replica.timer);
+    replica.timer =
+        kernel.schedule(kernel.now().after(detect_), sim::EventRank::finish, *this, kGone, part);
+  }
+  return detect_;
+}
+
+void ServiceProcess::evicted(std::uint32_t part, StopCause) {
+  Replica& replica = replicas_[part];
+  world_.kernel().cancel(replica.timer);
+  if (replica.state == ReplicaState::stands) become(replica, ReplicaState::hangs);
+  world_.give(plan_.fleet, plan_.slots, use(replica.state));
+  replica.state = ReplicaState::waits;
+  world_.want(plan_.fleet, plan_.slots);
+}
+
+void ServiceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
+  if (kind == kHour) {
+    settle();
+    const HostUse before = stands_;
+    const double old_busy = busy_;
+    hour_ = (hour_ + 1) % plan_.rate_at.size();
+    set_load();
+    const std::int64_t slots = std::int64_t{standing_} * plan_.slots;
+    world_.shift(plan_.fleet, slots, before, stands_);
+    world_.mark_busy(plan_.fleet, -static_cast<double>(slots), old_busy);
+    world_.mark_busy(plan_.fleet, static_cast<double>(slots), busy_);
+    kernel.schedule(kernel.now().after(hours(1)), sim::EventRank::control, *this, kHour);
+    return;
+  }
+  const auto part = static_cast<std::uint32_t>(data);
+  if (kind == kReady) return become(replicas_[part], ReplicaState::stands);
+  // Its launcher starts the processes again where they were.
+  become(replicas_[part], ReplicaState::starts);
+  replicas_[part].timer =
+      kernel.schedule(kernel.now().after(plan_.start), sim::EventRank::start, *this, kReady, part);
+}
+
+void ServiceProcess::close() {
+  if (!replicas_.empty()) settle();
+}
+
+}  // namespace orrery::twin

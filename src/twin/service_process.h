@@ -1,0 +1,84 @@
+// A service as a process: replicas that are placed, load, answer, die and come back.
+//
+//   each replica: queue -> start (weights, graphs) -> answers -> (fault: detect -> queue ...)
+// Requests are not followed: the traffic of the hour over the replicas that stand gives the load of
+// each, and what the windows say of that load (service_plan.h) is weighted by the requests that
+// came. The slots of a replica that stands are productive for the share of time in which it
+// computes, and wait for requests in the rest. Traffic that finds too few replicas is late.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "twin/world.h"
+
+namespace orrery::twin {
+
+// Time at one load: an hour of the day and so many replicas that stand.
+struct ServiceLoad {
+  std::size_t hour = 0;
+  int standing = 0;
+
+  auto operator<=>(const ServiceLoad&) const = default;
+};
+
+struct ServiceOutcome {
+  std::map<ServiceLoad, std::int64_t> time_ns;
+  std::uint64_t faults = 0;  // that hit one of its replicas
+  std::uint64_t lost_replicas = 0;
+  std::int64_t down_ns = 0;  // replicas x time that they did not stand
+  std::uint64_t never_placed = 0;
+};
+
+class ServiceProcess final : public Process, public sim::EventHandler {
+ public:
+  ServiceProcess(World& world, const ServicePlan& plan, std::size_t number);
+  ~ServiceProcess() override { world_.kernel().forget(*this); }
+  ServiceProcess(const ServiceProcess&) = delete;
+  ServiceProcess& operator=(const ServiceProcess&) = delete;
+
+  const ServiceOutcome& outcome() const { return outcome_; }
+
+  void begin() override;
+  void close() override;
+  void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
+  void evicted(std::uint32_t part, StopCause cause) override;
+  Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
+  void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
+
+ private:
+  enum Kind : std::uint32_t { kReady, kGone, kHour };
+  enum class ReplicaState : std::uint8_t { waits, starts, stands, hangs };
+  struct Replica {
+    cluster::JobIndex index = cluster::kNoJob;
+    ReplicaState state = ReplicaState::waits;
+    sim::TimerId timer;
+  };
+
+  HostUse use(ReplicaState state) const;
+  void become(Replica& replica, ReplicaState state);
+  // Books the time since the last change at the load that was, and takes up the load that is.
+  void settle();
+  void set_load();
+  void submit(std::uint32_t part);
+
+  World& world_;
+  const ServicePlan& plan_;
+  std::size_t number_;
+  Seconds detect_;
+  std::vector<Replica> replicas_;
+  int standing_ = 0;
+  std::size_t hour_ = 0;
+  double busy_ = 0;  // of a replica that stands
+  HostUse stands_;
+  sim::SimTime since_;
+  ServiceOutcome outcome_;
+};
+
+inline std::unique_ptr<ServiceProcess> make_process(World& world, const ServicePlan& plan,
+                                                    std::size_t number) {
+  return std::make_unique<ServiceProcess>(world, plan, number);
+}
+
+}  // namespace orrery::twin

@@ -1,0 +1,136 @@
+// Jobs that run once and are done: a stream of many users' jobs, or the elements of a batch array.
+//
+//   submitted -> waits -> runs -> done
+//                 ^        | a fault: nobody knows for a while, then back into the queue
+//                 +--------+ and from the beginning: nothing is known of their checkpoints
+// A running job's slots are productive; what a fault takes is lost work. A stream draws its jobs as
+// they come; a batch submits its array and counts it down, and comes back where it repeats.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "twin/world.h"
+
+namespace orrery::twin {
+
+struct TaskOutcome {
+  std::uint64_t submitted = 0;
+  std::uint64_t finished = 0;
+  std::uint64_t rejected = 0;                        // wider than the fleet, or than their quota
+  std::uint64_t stops = 0;                           // lost their place
+  std::uint64_t faults = 0;                          // that hit one of them
+  std::uint64_t waiting = 0;                         // at the end
+  std::uint64_t running = 0;                         // likewise
+  std::map<cluster::WaitReason, std::uint64_t> why;  // of those that wait, the first so many
+  std::vector<std::string> answers;                  // of the first few of them
+  std::vector<double> waits_s;                       // to the first start
+  std::vector<double> slowdowns;  // of those that ended: (wait + run) / max(run, 10 s)
+  double lost_slot_s = 0;
+  // Of a batch.
+  std::uint64_t runs_finished = 0;
+  std::uint64_t windows_missed = 0;
+  std::vector<double> run_times_s;
+};
+
+class TaskProcess : public Process, public sim::EventHandler {
+ public:
+  TaskProcess(World& world, const design::Workload& workload, std::size_t fleet,
+              std::size_t number);
+  ~TaskProcess() override { world_.kernel().forget(*this); }
+  TaskProcess(const TaskProcess&) = delete;
+  TaskProcess& operator=(const TaskProcess&) = delete;
+
+  const TaskOutcome& outcome() const { return outcome_; }
+
+  void close() override;
+  void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
+  void evicted(std::uint32_t part, StopCause cause) override;
+  Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
+  void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
+
+ protected:
+  struct Task {
+    cluster::GpuAsk ask;
+    Seconds run;
+    Seconds limit;
+    std::uint32_t user = 0;
+  };
+
+  // False where it can never start.
+  bool submit(const Task& task);
+  virtual void on_arrival() = 0;
+  virtual void on_done() {}
+  void call_arrival(Seconds wait);
+
+  World& world_;
+  TaskOutcome outcome_;
+
+ private:
+  enum Kind : std::uint32_t { kArrival, kDone, kGone };
+  enum class TaskState : std::uint8_t { unused, waits, runs, hangs };
+  struct Live {
+    Task task;
+    cluster::JobIndex index = cluster::kNoJob;
+    sim::SimTime submitted;
+    sim::SimTime started;
+    double wait_s = -1;  // to the first start
+    sim::TimerId timer;
+    TaskState state = TaskState::unused;
+  };
+
+  HostUse use(TaskState state) const;
+  void lose_work(Live& live);
+  void finish(std::uint32_t part);
+
+  const design::Workload& workload_;
+  std::size_t fleet_;
+  std::size_t number_;
+  Seconds detect_;
+  HostUse runs_;
+  std::vector<Live> live_;
+  std::vector<std::uint32_t> unused_;
+};
+
+class StreamProcess final : public TaskProcess {
+ public:
+  StreamProcess(World& world, const StreamPlan& plan, std::size_t number);
+  void begin() override;
+
+ private:
+  void on_arrival() override;
+  Task drawn();
+  void call_next();
+
+  const StreamPlan& plan_;
+  RandomStream random_;
+  std::size_t next_ = 0;  // of the trace
+};
+
+class BatchProcess final : public TaskProcess {
+ public:
+  BatchProcess(World& world, const BatchPlan& plan, std::size_t number);
+  void begin() override;
+
+ private:
+  void on_arrival() override;
+  void on_done() override;
+
+  const BatchPlan& plan_;
+  sim::SimTime began_;
+  int left_ = 0;
+};
+
+inline std::unique_ptr<TaskProcess> make_process(World& world, const StreamPlan& plan,
+                                                 std::size_t number) {
+  return std::make_unique<StreamProcess>(world, plan, number);
+}
+inline std::unique_ptr<TaskProcess> make_process(World& world, const BatchPlan& plan,
+                                                 std::size_t number) {
+  return std::make_unique<BatchProcess>(world, plan, number);
+}
+
+}  // namespace orrery::twin

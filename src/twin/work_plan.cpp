@@ -1,0 +1,126 @@
+#include "twin/work_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace orrery::twin {
+namespace {
+
+// Cores of a two-socket server whose row gives none: two of 32.
+constexpr int kServerCores = 64;
+// An array of more elements than this is told in larger ones.
+constexpr int kMostElements = 4096;
+
+// Of the sizes, the share of jobs no wider than each.
+void fill_sizes(StreamPlan& p) {
+  p.sizes = p.jobs->sizes;
+  double sum = 0;
+  for (std::size_t i = 0; i < p.sizes.size(); ++i) {
+    sum += i < p.jobs->weights.size() ? p.jobs->weights[i] : 1.0 / p.sizes[i];
+    p.shares.push_back(sum);
+  }
+  for (double& s : p.shares) s = sum > 0 ? s / sum : 1;
+}
+
+void read_trace(StreamPlan& p, const catalog::ReadFile& read) {
+  if (!read) {
+    p.infeasible = "its trace " + p.jobs->trace + " cannot be read here";
+    return;
+  }
+  const auto text = read(p.jobs->trace);
+  if (!text) {
+    p.infeasible = "its trace " + p.jobs->trace + " cannot be read";
+    return;
+  }
+  auto trace = workload::read_jobs(*text, p.jobs->trace);
+  if (!trace) {
+    p.infeasible = trace.error().empty() ? "its trace has faults" : trace.error().front().what;
+    return;
+  }
+  p.trace = std::move(trace->jobs);
+  if (p.trace.empty()) p.infeasible = "its trace " + p.jobs->trace + " has no job";
+}
+
+// Tasks that run on one host at once.
+int tasks_on_host(const design::Batch& batch, const machine::Fleet& fleet) {
+  if (!batch.core_hours) return std::max(1, fleet.accelerators_per_host);
+  const double cores = fleet.node.cores.value_or(kServerCores);
+  if (!batch.memory || !fleet.node.memory) return static_cast<int>(cores);
+  return static_cast<int>(std::min(cores, std::max(1.0, *fleet.node.memory / *batch.memory)));
+}
+
+// Of all hosts that work at once, one has an even part of the tier.
+Seconds shared(std::optional<Bytes> bytes, BytesPerSecond rate, double elements, double at_once) {
+  if (!bytes || rate <= BytesPerSecond(0)) return Seconds(0);
+  return *bytes / rate * (at_once / elements);
+}
+
+}  // namespace
+
+StreamPlan stream_plan(const machine::Machine& m, const design::Workload& w,
+                       const catalog::ReadFile& read) {
+  StreamPlan p{
+      .workload = &w, .jobs = &std::get<design::Jobs>(w.task), .label = label_of(m.design(), w)};
+  const machine::Fleet* fleet = fleet_of(m.fleets, w);
+  if (fleet == nullptr) {
+    p.infeasible = "no fleet to run on";
+    return p;
+  }
+  p.fleet = m.index_of(*fleet);
+  if (!p.jobs->trace.empty()) {
+    read_trace(p, read);
+    return p;
+  }
+  fill_sizes(p);
+  if (!p.jobs->rate || !p.jobs->mean_duration || p.sizes.empty()) {
+    p.infeasible = "a stream needs `rate` and `mean_duration`, or a trace";
+    return p;
+  }
+  p.rate = *p.jobs->rate;
+  p.mean_run = *p.jobs->mean_duration;
+  return p;
+}
+
+BatchPlan batch_plan(const machine::Machine& m, const design::Workload& w) {
+  BatchPlan p{
+      .workload = &w, .batch = &std::get<design::Batch>(w.task), .label = label_of(m.design(), w)};
+  const machine::Fleet* fleet = fleet_of(m.fleets, w);
+  if (fleet == nullptr) {
+    p.infeasible = "no fleet to run on";
+    return p;
+  }
+  p.fleet = m.index_of(*fleet);
+  const design::Batch& b = *p.batch;
+  if (!b.core_hours && fleet->accelerators_per_host == 0) {
+    p.infeasible = "accelerator hours on a fleet without accelerators";
+    return p;
+  }
+  const int tasks = std::max(1, b.tasks);
+  const int at_once = std::min(tasks, tasks_on_host(b, *fleet));
+  const int arrays = (tasks + at_once - 1) / at_once;
+  const int rounds = (arrays + kMostElements - 1) / kMostElements;
+  p.elements = (arrays + rounds - 1) / rounds;
+  // Work on cores takes the host; work on accelerators takes as many as it has tasks.
+  p.slots = b.core_hours ? std::max(1, fleet->accelerators_per_host) : at_once;
+  const double work = b.core_hours ? *b.core_hours : b.accelerator_hours.value_or(0);
+  p.compute = hours(work / tasks) * rounds;
+  const int hosts =
+      w.terms.nodes
+          ? std::min(fleet->hosts,
+                     *w.terms.nodes * std::max(1, fleet->hosts / std::max(1, fleet->fleet->count)))
+          : fleet->hosts;
+  const double working = std::min(p.elements, std::max(1, hosts));
+  p.element = p.compute;
+  if (const machine::Tier* tier =
+          b.dataset.tier.empty() ? nullptr : find_tier(m.tiers, b.dataset.tier)) {
+    const double parts = p.elements;
+    p.element = max(p.element, shared(b.dataset.size, tier->read, parts, working));
+    p.element = max(p.element, shared(b.output, tier->write, parts, working));
+  }
+  if (b.repeat) p.bound = b.repeat->window.value_or(b.repeat->every);
+  if (b.deadline) p.bound = p.bound ? min(*p.bound, *b.deadline) : *b.deadline;
+  return p;
+}
+
+}  // namespace orrery::twin
