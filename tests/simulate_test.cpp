@@ -56,17 +56,43 @@ twin::Run run_of(const std::string& text, bool threads) {
   return simulation.run_of(done);
 }
 
+bool is_asked(const char* variable) { return std::getenv(variable) != nullptr; }
+
+// Builds that check every block of a serving engine take minutes for all of them: those run a
+// sample, optimised ones all, and the digests are the same.
+bool is_run(const std::string& name) {
+#ifdef NDEBUG
+  return !name.empty();
+#else
+  return name == "superpod-h100" || name == "small-lab" || is_asked("UPDATE_GOLDEN") ||
+         is_asked("ORRERY_FULL");
+#endif
+}
+
+std::map<std::string, std::string> digests() {
+  std::map<std::string, std::string> all;
+  std::istringstream lines(text_of(kDigests));
+  for (std::string digest, name; lines >> digest >> name;) all[name] = digest;
+  return all;
+}
+
 TEST(Simulate, every_design_does_what_it_did) {
+  const std::map<std::string, std::string> before = digests();
   std::string now;
   for (const auto& [name, text] : designs()) {
+    if (!is_run(name)) continue;
     const twin::Run run = run_of(text, false);
-    now += sha256_hex(words_of(run)).substr(0, 16) + " " + name + "\n";
+    const std::string digest = sha256_hex(words_of(run)).substr(0, 16);
+    now += digest + " " + name + "\n";
     std::int64_t sum = 0;
     for (const std::int64_t s : run.gpu_seconds) sum += s;
     EXPECT_EQ(sum, run.accelerators * 30 * 86400) << name;
+    if (is_asked("UPDATE_GOLDEN")) continue;
+    const auto was = before.find(name);
+    EXPECT_EQ(was == before.end() ? "" : was->second, digest)
+        << name << " moved; UPDATE_GOLDEN=1 takes the new digests";
   }
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) std::ofstream(kDigests) << now;
-  EXPECT_EQ(now, text_of(kDigests)) << "a run moved; UPDATE_GOLDEN=1 takes the new digests";
+  if (is_asked("UPDATE_GOLDEN")) std::ofstream(kDigests) << now;
 }
 
 TEST(Simulate, threads_change_no_byte) {
@@ -103,6 +129,9 @@ TEST(Simulate, the_run_of_llama_3_is_as_its_authors_report) {
 }
 
 TEST(Simulate, interruptions_of_llama_3_lie_inside_the_interval_with_and_without_its_own_rate) {
+#ifndef NDEBUG
+  if (!is_asked("ORRERY_FULL")) GTEST_SKIP() << "64 replications, on optimised builds";
+#endif
   design::Design d = llama_3();
   for (const bool own : {true, false}) {
     if (!own) d.fleet.front().failures = {};
