@@ -125,7 +125,16 @@ void ReplicaSim::iterate(double until) {
   scheduler_->done(times);
   now_ = end;
   note_finished(end);
-  assert(scheduler_->check().empty());
+  assert(!is_check_due() || scheduler_->check().empty());
+}
+
+// A look at every block of a large pool costs more than the iteration. What is leaked or shared
+// wrongly stays so, and the next look finds it.
+bool ReplicaSim::is_check_due() const {
+  constexpr int kSmallPool = 4096;
+  constexpr std::int64_t kLookEvery = 101;
+  return scheduler_->pool().blocks() <= kSmallPool ||
+         static_cast<std::int64_t>(counts_.iterations) % kLookEvery == 0;
 }
 
 void ReplicaSim::advance(double until) {

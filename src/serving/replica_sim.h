@@ -94,6 +94,7 @@ class ReplicaSim {
     RequestSpec spec;
     double at;
   };
+  bool is_check_due() const;
   void admit_arrived();
   void iterate(double until);
   void note_batch(const Batch& batch, double start, double end, double end_of_first);
