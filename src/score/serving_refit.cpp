@@ -219,11 +219,12 @@ LinearRow first_token(const machine::Models& bare, const ServedRow& row) {
 std::string family_of(std::string_view model) {
   const std::string name = lowered(model);
   if (name.find("deepseek") != std::string::npos) return "deepseek";
-  std::string family = name.substr(name.find('/') + 1);
+  std::string_view family = name;
+  family.remove_prefix(name.find('/') + 1);
   for (const std::string_view end : {"-fp8", "-nvfp4", "-instruct"}) {
-    if (family.ends_with(end)) family.resize(family.size() - end.size());
+    if (family.ends_with(end)) family.remove_suffix(end.size());
   }
-  return family;
+  return std::string(family);
 }
 
 std::vector<ServedRow> offline_rows(const CsvTable& table, const ScoreInputs& inputs) {
