@@ -340,8 +340,15 @@ void Teller::note() {
         "jobs of a stream start over when they lose their place: nothing is known of their "
         "checkpoints");
   }
-  run_.notes.push_back(
-      "storage stands in closed form: a save and a restore take what the review says they take");
+  if (!scenario_.trains.empty()) {
+    run_.notes.push_back(
+        scenario_.has_storage_run
+            ? "saves and reads were run on the links they share before the replications, which "
+              "take "
+              "what was found; a restore takes what the review says it takes"
+            : "storage stands in closed form: a save and a restore take what the review says they "
+              "take");
+  }
   const bool is_sound = std::ranges::all_of(done_, &Replication::is_sound);
   if (!is_sound) run_.notes.push_back("THE BOOK OF GPU-SECONDS DOES NOT BALANCE: a fault of ours");
   run_.summary = fmt::format("{} of {} goals met in {} of simulated time, {} replication{}.",

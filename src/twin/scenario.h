@@ -47,6 +47,7 @@ struct Scenario {
   std::vector<BatchPlan> batches;
   std::vector<StreamPlan> streams;
   Seconds horizon;
+  bool has_storage_run = false;  // saves take what storage_run.h found, not the closed form's
 };
 
 // `machine` outlives it. `read` gives the text of a trace that the design names.

@@ -177,8 +177,9 @@ void fill(Section& section, const Service& s, const machine::Models& models, std
   const serving::FleetRun hit = run_fleet(s, models, arrivals, replicas, halfway);
   const serving::LatencySummary& l = calm.latency;
   section.summary = fmt::format(
-      "{} replicas of {} accelerators at {} requests a second; {} of them simulated, {} requests",
-      significant(s.replicas, 6), s.replica.split.devices(), significant(s.peak.base(), 4),
+      "{} replica{} of {} accelerator{} at {} requests a second; {} of them simulated, {} requests",
+      significant(s.replicas, 6), s.replicas == 1 ? "" : "s", s.replica.split.devices(),
+      s.replica.split.devices() == 1 ? "" : "s", significant(s.peak.base(), 4),
       significant(replicas, 6), grouped(static_cast<std::int64_t>(arrivals.size())));
   if (s.prefill >= 1) section.summary += fmt::format(", {} for prefill", significant(s.prefill, 4));
   const double late = 2 * s.error;  // the first token is known half as well
@@ -221,7 +222,7 @@ std::vector<Section> serving_sections(const machine::Machine& m, std::uint64_t s
     const auto add_one = [&](std::string label, const machine::Fleet* fleet, double share) {
       Service s{.serve = serve, .label = std::move(label), .fleet = fleet, .share = share};
       s.peak = serve->arrivals.rate * (serve->arrivals.peak * share);
-      Section section{.layer = machine::Layer::serving, .name = s.label};
+      Section section{.layer = machine::Layer::serving, .name = s.label + ", its peak hour"};
       section.summary = size_service(s, m, *model);
       if (section.summary.empty()) fill(section, s, m.models(), seed);
       sections.push_back(std::move(section));

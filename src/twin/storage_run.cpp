@@ -403,10 +403,17 @@ class Day {
 }  // namespace
 
 StorageRun run_storage(const Scenario& scenario, const StorageOptions& options) {
+  const auto is_large = [](const machine::TrainJob& j) { return j.hosts > kStorageHostsMost; };
+  if (std::ranges::any_of(scenario.trains, is_large)) {
+    StorageRun none;
+    none.jobs.resize(scenario.trains.size());
+    return none;
+  }
   return Day(scenario, options).run();
 }
 
 void lay_over(Scenario& scenario, const StorageRun& storage) {
+  scenario.has_storage_run = storage.span > Seconds(0);
   for (std::size_t j = 0; j < scenario.trains.size(); ++j) {
     machine::TrainJob& job = scenario.trains[j];
     const JobStorage& found = storage.jobs[j];

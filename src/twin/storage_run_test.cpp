@@ -119,6 +119,16 @@ TEST(StorageRun, a_burst_slows_collectives_on_the_wires_they_share) {
   EXPECT_GT(joined.all_reduce, 1.01);
 }
 
+TEST(StorageRun, a_run_of_very_many_hosts_keeps_the_closed_form) {
+  const machine::Machine m = build_machine(day_design(false), machine::known());
+  Scenario scenario = scenario_of(m, days(1));
+  const Seconds safe = scenario.trains.front().checkpoint->stall.safe;
+  scenario.trains.front().hosts = kStorageHostsMost + 1;
+  lay_over(scenario, run_storage(scenario, {.span = hours(3)}));
+  EXPECT_FALSE(scenario.has_storage_run);
+  EXPECT_EQ(scenario.trains.front().checkpoint->stall.safe, safe);
+}
+
 // One run alone on its storage: the closed form takes the most loaded of servers and hosts, so that
 // it is never late; hosts that have the weights beside their part end after the others.
 TEST(StorageRun, a_lone_run_saves_as_the_closed_form_says_or_a_little_later) {
