@@ -31,6 +31,7 @@ const std::map<std::string, std::string> kNoEdit = {
     {"cluster.idle-nodes", "whether to buy fewer or to find work is the author's choice"},
     {"cost.renting", "whether to own is the author's choice"},
     {"cluster.partitions", "two fleets in place of one, by hand"},
+    {"storage.latency-target", "faster media or another name is the author's choice"},
     {"storage.gb200-guidance", "a note on how to read the guidance"},
     {"fabric.emerging", "a note on what to ask the maker"},
     {"facility.residual-air", "a note on what the hall needs beside the racks"},

@@ -61,7 +61,7 @@ bool is_asked(const char* variable) { return std::getenv(variable) != nullptr; }
 // Builds that check every block of a serving engine take minutes for all of them: those run a
 // sample, optimised ones all, and the digests are the same.
 bool is_run(const std::string& name) {
-#ifdef NDEBUG
+#ifdef ORRERY_OPTIMISED
   return !name.empty();
 #else
   return name == "superpod-h100" || name == "small-lab" || is_asked("UPDATE_GOLDEN") ||
@@ -129,7 +129,7 @@ TEST(Simulate, the_run_of_llama_3_is_as_its_authors_report) {
 }
 
 TEST(Simulate, interruptions_of_llama_3_lie_inside_the_interval_with_and_without_its_own_rate) {
-#ifndef NDEBUG
+#ifndef ORRERY_OPTIMISED
   if (!is_asked("ORRERY_FULL")) GTEST_SKIP() << "64 replications, on optimised builds";
 #endif
   design::Design d = llama_3();

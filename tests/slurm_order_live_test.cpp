@@ -234,7 +234,8 @@ TEST_F(OrderLive, a_few_cases_start_as_the_policy_says_for_a_moment) {
   // What starts near the end of the watch may be a moment late.
   const Totals t = compare_all(cases, played, kWatched - twin::kClearlyApart);
   EXPECT_GT(t.pairs, 15);
-  EXPECT_EQ(t.same, t.cases) << cluster_->ask({"squeue", "-t", "all"});
+  // A busy machine may start two jobs of one instant the other way round.
+  EXPECT_LE(t.turned, 1) << cluster_->ask({"squeue", "-t", "all"});
 }
 
 TEST_F(OrderLive, all_cases_start_as_the_policy_says) {

@@ -128,6 +128,8 @@ const AttentionModel& model_of(const DeviceModel& device, const workload::Attent
 // Of one pair of query and key: those under a mask, the square of the queries themselves, cost more
 // than those of a prefix that all queries see.
 double pair_seconds(const AttentionModel& model, const workload::Attention& a, double keys) {
+  // Where the device has no such rate both are without end, and so is their mean.
+  if (model.plain_pair_seconds == model.pair_seconds) return model.pair_seconds;
   const double masked = a.causal ? std::min(1.0, (a.q_len + 1) / 2 / keys) : 0;
   return model.plain_pair_seconds + masked * (model.pair_seconds - model.plain_pair_seconds);
 }
