@@ -116,7 +116,9 @@ double joules_per_flop(const catalog::Accelerator& a, const Lookup& look, catalo
 GemmModel gemm_model(const catalog::Accelerator& a, const Lookup& look, catalog::Dtype dtype,
                      bool grouped) {
   GemmModel model;
-  const auto peak = a.peak(dtype);
+  auto peak = a.peak(dtype);
+  // Devices of before bf16 run what is not narrowed in fp16.
+  if (!peak && dtype == catalog::Dtype::bf16) peak = a.peak(catalog::Dtype::fp16);
   if (!peak) return model;
   const std::string_view own = to_text(dtype);
   // A format without a fit of its own borrows bf16's, as a fraction of its own peak; a grouped
