@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <thread>
 
 #include "agent/test_folder.h"
@@ -31,13 +32,17 @@ TEST(StoreProcess, keeps_what_it_acknowledged_through_kills) {
   std::mt19937 random(1);
   for (int round = 0; round < kills(); ++round) {
     StoreProcess store(words);
-    ASSERT_NE(store.address(), "") << "round " << round;
+    ASSERT_NE(store.address(), "") << "round " << round << ": " << store.state() << ", said\n"
+                                   << store.said();
     if (round == 0) {
       ASSERT_TRUE(client_of(store.address()).create_bucket());
       ASSERT_TRUE(set_move_rule(store.address()));
     }
     for (auto& mine : known) check_all(store.address(), mine, round);
-    if (HasFatalFailure()) return;
+    if (HasFatalFailure()) {
+      std::cerr << "the store " << store.state() << ", said\n" << store.said();
+      return;
+    }
     std::vector<std::jthread> writers;
     for (int who = 0; who < kWriters; ++who) {
       writers.emplace_back([&, who] {

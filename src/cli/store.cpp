@@ -28,6 +28,9 @@ constexpr int kStorePort = 8118;
 // A sink that waits for a disk holds its thread: so many may wait for one sync together.
 constexpr int kHandlerThreads = 32;
 constexpr std::uint64_t kDocumentBytesMax = std::uint64_t{4} << 20;  // 1,000 keys to be removed
+constexpr std::size_t kInflowBytes = std::size_t{1} << 20;           // written by one call each
+// Of all uploads together, so that the store stays below 300 MB however many come.
+constexpr std::uint64_t kBodiesBytesMax = std::uint64_t{128} << 20;
 
 struct StoreOptions {
   std::vector<std::string> words;  // FOLDER, or what is to be done and FOLDER
@@ -41,6 +44,7 @@ struct StoreOptions {
   std::string key_command;
   std::string audit;
   bool open_metrics = false;
+  bool md5 = false;
   double client_requests = 0;
   std::int64_t client_at_once = kHandlerThreads * 3 / 4;
   int port = kStorePort;
@@ -175,6 +179,7 @@ Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Te
   to.gateway = {.region = options.region,
                 .domain = options.domain,
                 .day_ms = static_cast<store::TimeMs>(day->base() * 1000)};
+  if (options.md5) to.gateway.quick_etag_bytes = s3server::kNeverQuick;
   for (const std::string& text : options.tiers) {
     auto tier = store::tier_plan_of(text);
     if (!tier) return std::unexpected(tier.error());
@@ -213,6 +218,8 @@ Result<net::ServerOptions> listening(const StoreOptions& options, const Terminal
   }
   to.handler_threads = kHandlerThreads;
   to.body_bytes_max = kDocumentBytesMax;
+  to.inflow_bytes = kInflowBytes;
+  to.bodies_bytes_max = kBodiesBytesMax;
   to.request_time_max = std::chrono::seconds(20);
   to.response_time_max = std::chrono::seconds(30);
   to.drain_time_max = std::chrono::seconds(30);
@@ -325,6 +332,8 @@ Verb store_verb() {
             "FILE");
         arguments.option("--key-command", options->key_command, "... printed by a command", "TEXT");
         arguments.option("--audit", options->audit, "append a line of JSON a request", "FILE");
+        arguments.flag("--md5", options->md5,
+                       "the ETag of a large object is its MD5 too, though none was sent along");
         arguments.flag("--open-metrics", options->open_metrics,
                        "/-/metrics and /-/status answer other machines too");
         arguments.option("--client-requests", options->client_requests,

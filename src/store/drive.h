@@ -29,6 +29,9 @@ class DriveFile {
  public:
   virtual ~DriveFile() = default;
   virtual Outcome<void> append(std::span<const std::string_view> pieces) = 0;
+  // Lets what was appended be on its way to the disk, so that a sync of several files finds little
+  // left to do; it promises nothing.
+  virtual void write_back() {}
   // Bytes from `offset` on; fewer than asked for only at the end of the file.
   virtual Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) = 0;
   virtual Outcome<void> sync() = 0;

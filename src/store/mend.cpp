@@ -108,6 +108,10 @@ Answer<Mended> mend_blob(Store& store, const std::string& id, const std::set<int
 }
 
 Answer<bool> Scrubber::step(std::uint64_t bytes) {
+  const std::uint64_t paid = std::min(owed_, bytes);
+  owed_ -= paid;
+  bytes -= paid;
+  if (bytes == 0) return true;
   const std::string base = row::blob("");
   const auto cursor = store_.metadata().cursor();
   std::uint64_t read = 0;
@@ -129,6 +133,7 @@ Answer<bool> Scrubber::step(std::uint64_t bytes) {
     if (mended->fault && mended->fault->kind == PortFault::corrupt) ++counts_.lost;
   }
   if (auto state = cursor->state(); !state) return refused(state.error());
+  owed_ += read - std::min(read, bytes);
   if (cursor->valid() && cursor->key().starts_with(base)) return true;
   after_.clear();
   ++counts_.rounds;

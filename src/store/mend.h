@@ -38,13 +38,15 @@ struct ScrubCounts {
 class Scrubber {
  public:
   explicit Scrubber(Store& store) : store_(store) {}
-  // Goes on until about `bytes` are read or the walk is round; false at its end.
+  // Goes on until `bytes` are read or the walk is round; false at its end. A blob is read whole:
+  // what it has beyond that is owed, and calls read nothing until they have paid it.
   Answer<bool> step(std::uint64_t bytes);
   const ScrubCounts& counts() const { return counts_; }
 
  private:
   Store& store_;
   std::string after_;
+  std::uint64_t owed_ = 0;
   ScrubCounts counts_;
 };
 

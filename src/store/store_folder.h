@@ -1,13 +1,14 @@
 // A store in a folder: what stands where, written down once and read by every run.
 //
-//   FOLDER/store        "orrery-store 2", the id, a line a tier, a line a drive
+//   FOLDER/store        "orrery-store 3", the id, a line a tier, a line a drive
 //   FOLDER/metadata/    RocksDB
 //   FOLDER/TIER/        a drive (folder_drive.h), where none was named
 //   tier hot 4+2        4 of data and 2 of parity; 1+1 is two copies
 //   drive hot-0 /mnt/a  of the tier above it; a path that is not absolute lies in FOLDER
 // The number behind "orrery-store" is the format's. A later program opens an earlier format and
 // writes the number it has made of it; an earlier one refuses a later number. Format 2 has copies
-// in other tiers and enciphered blobs; what format 1 wrote is read as it is.
+// in other tiers and enciphered blobs, format 3 extents whose ETag is no MD5 (quick_etag.h), which
+// an earlier program would hold for damaged; what formats 1 and 2 wrote is read as it is.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@
 
 namespace orrery::store {
 
-inline constexpr int kStoreFormat = 2;
+inline constexpr int kStoreFormat = 3;
 
 struct TierPlan {
   std::string name;
