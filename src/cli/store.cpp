@@ -41,6 +41,7 @@ struct StoreOptions {
   std::string at;
   std::string tenants;
   std::string key_file;
+  std::string s3_keys;
   std::string key_command;
   std::string audit;
   bool open_metrics = false;
@@ -157,6 +158,9 @@ Result<void> read_guards(const StoreOptions& options, const Terminal& terminal,
     if (!audit) return std::unexpected(audit.error());
     to.gateway.audit = std::move(*audit);
   }
+  auto access = s3_access(options.s3_keys, terminal);
+  if (!access) return std::unexpected(access.error());
+  to.s3 = std::move(*access);
   to.metrics_for_all = options.open_metrics;
   to.gateway.limit = {.requests_per_s = options.client_requests,
                       .at_once = static_cast<int>(options.client_at_once)};
@@ -274,7 +278,8 @@ ExitCode run_words(StoreOptions options, Terminal& terminal) {
     return run_store(options, terminal);
   }
   if (checks && words.size() == 2) {
-    return check_store_folder({words[1], verb == "repair", options.quick}, terminal);
+    return check_store_folder({words[1], verb == "repair", options.quick, options.s3_keys},
+                              terminal);
   }
   const std::string at =
       options.at.empty() ? fmt::format("http://127.0.0.1:{}", options.port) : options.at;
@@ -309,10 +314,12 @@ Verb store_verb() {
                               "before it fsck or repair, for a store that does not run; or "
                               "status, or lineage and BUCKET/KEY, for one that does");
         arguments.port(options->port);
-        arguments.option("--tier", options->tiers,
-                         "of a new store: NAME=K+M:FOLDER,... (data and parity) or NAME=Nx:... "
-                         "(copies); may be given again",
-                         "TIER");
+        arguments.option(
+            "--tier", options->tiers,
+            "of a new store: NAME=K+M:FOLDER,... (data and parity) or NAME=Nx:... "
+            "(copies); a FOLDER of warm and cold may be s3+https://HOST/BUCKET/PREFIX; may "
+            "be given again",
+            "TIER");
         arguments.option("--lifecycle-day", options->lifecycle_day,
                          "how long a day of lifecycle rules lasts", "TIME");
         arguments.option("--keep", options->keeps,
@@ -331,6 +338,10 @@ Verb store_verb() {
             "for what is new",
             "FILE");
         arguments.option("--key-command", options->key_command, "... printed by a command", "TEXT");
+        arguments.option("--s3-keys", options->s3_keys,
+                         "of tiers in other object stores: lines of BUCKET ACCESS-KEY SECRET-KEY; "
+                         "else those of the environment (AWS_ACCESS_KEY_ID, ...)",
+                         "FILE");
         arguments.option("--audit", options->audit, "append a line of JSON a request", "FILE");
         arguments.flag("--md5", options->md5,
                        "the ETag of a large object is its MD5 too, though none was sent along");

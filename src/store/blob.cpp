@@ -275,20 +275,30 @@ Outcome<std::string> BlobReader::raw_block(int shard, std::uint64_t stripe) {
 Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) {
   auto own = raw_block(shard, stripe);
   if (own) return own;
-  damaged_.insert(shard);
+  // One that cannot be asked now is not damaged, and may be what is wanting.
+  std::optional<Fault> busy;
+  const auto note = [&](int which, const Fault& why) {
+    if (why.kind != PortFault::busy) {
+      damaged_.insert(which);
+    } else {
+      busy = why;
+    }
+  };
+  note(shard, own.error());
   std::vector<std::optional<std::string>> others(blob_.shards.size());
   int found = 0;
   for (int i = 0; i < blob_.plan.total() && found < blob_.plan.data; ++i) {
     if (i == shard) continue;
     auto other = raw_block(i, stripe);
     if (!other) {
-      damaged_.insert(i);
+      note(i, other.error());
       continue;
     }
     others[static_cast<std::size_t>(i)] = std::move(*other);
     ++found;
   }
   if (auto rebuilt = rebuilt_block(blob_.plan, others, shard)) return std::move(*rebuilt);
+  if (busy) return std::unexpected(*busy);
   return fault(PortFault::corrupt,
                fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
 }
@@ -329,7 +339,7 @@ Outcome<std::size_t> BlobReader::read(std::uint64_t offset, std::span<char> into
     const auto at = static_cast<std::size_t>(offset - stripe * whole);
     const auto end = static_cast<std::size_t>(std::min(whole, blob_.size - stripe * whole));
     const std::size_t some = std::min(end - at, into.size() - got);
-    if (some == whole) {  // straight to where it is wanted
+    if (some == whole && loaded_ != stripe) {  // straight to where it is wanted
       if (auto done = load(stripe, into.data() + got); !done) return std::unexpected(done.error());
     } else {
       if (loaded_ != stripe) {

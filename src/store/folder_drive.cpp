@@ -173,10 +173,6 @@ class FolderDrive final : public Drive {
   std::string folder_;
 };
 
-std::string mark_text(const DriveMark& mark) {
-  return fmt::format("orrery-drive 1\nstore {}\ndrive {}\n", mark.store, mark.drive);
-}
-
 std::unexpected<Diagnostics> drive_fault(const std::string& folder, const std::string& what,
                                          const std::string& fix) {
   return fail({.code = "store.drive", .place = {folder}, .what = what, .why = {}, .fix = fix});
@@ -197,6 +193,10 @@ Result<void> make_drive(const std::string& folder, const DriveMark& mark) {
 }
 
 }  // namespace
+
+std::string mark_text(const DriveMark& mark) {
+  return fmt::format("orrery-drive 1\nstore {}\ndrive {}\n", mark.store, mark.drive);
+}
 
 Result<std::unique_ptr<Drive>> open_folder_drive(const std::string& folder, const DriveMark& mark,
                                                  bool make) {

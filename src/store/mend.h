@@ -11,10 +11,11 @@
 
 namespace orrery::store {
 
-// The shards of a blob that are missing or have a wrong byte; reads all of them. Gives the bytes
-// read too, for whoever paces it.
+// The shards of a blob that are missing or have a wrong byte; reads all of them, but those on other
+// machines, of which it looks for the header. Gives the bytes read too, for whoever paces it.
 struct ShardCheck {
   std::set<int> damaged = {};
+  std::set<int> unasked = {};  // their drive does not answer now
   std::uint64_t bytes = 0;
 };
 ShardCheck check_shards(const DriveSet& drives, const Blob& blob);
