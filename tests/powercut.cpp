@@ -12,9 +12,11 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -49,6 +51,9 @@ void note_bytes(int file, const struct stat& now) {
   if (copy < 0) return;
   struct stat before{};
   ::fstat(copy, &before);
+  // Without a link that keeps it, the number may have been another file's before.
+  const std::string kept = shadow() + "/keep/" + std::to_string(now.st_ino);
+  if (::access(kept.c_str(), F_OK) != 0) before.st_size = 0;
   // The descriptor may be for writing alone.
   const std::string self = "/proc/self/fd/" + std::to_string(file);
   const int from = ::open(self.c_str(), O_RDONLY | O_CLOEXEC);
@@ -59,7 +64,7 @@ void note_bytes(int file, const struct stat& now) {
     if (got <= 0 || ::pwrite(copy, piece, static_cast<std::size_t>(got), at) != got) break;
     at += got;
   }
-  if (before.st_size > now.st_size && ::ftruncate(copy, now.st_size) != 0) ::abort();
+  if (::ftruncate(copy, now.st_size) != 0) ::abort();
   if (from >= 0) ::close(from);
   ::close(copy);
 }
@@ -73,12 +78,11 @@ void note_names(const std::string& folder, const struct stat& now) {
     if (name == "." || name == "..") continue;
     const bool is_folder = entry->d_type == DT_DIR;
     const std::string number = std::to_string(entry->d_ino);
+    const std::string from = folder + '/' + name;
+    const std::string to = shadow() + "/keep/" + number;
+    // One that is removed meanwhile may as well have been removed before.
+    if (!is_folder && ::link(from.c_str(), to.c_str()) != 0 && errno != EEXIST) continue;
     text += number + (is_folder ? " d " : " f ") + name + '\n';
-    if (!is_folder) {
-      const std::string from = folder + '/' + name;
-      const std::string to = shadow() + "/keep/" + number;
-      (void)::link(from.c_str(), to.c_str());
-    }
   }
   ::closedir(listing);
   const std::string to = shadow() + "/names/" + std::to_string(now.st_ino);
@@ -91,9 +95,7 @@ void note_names(const std::string& folder, const struct stat& now) {
   ::close(file);
 }
 
-int note(int file) {
-  const std::string path = path_of(file);
-  if (root().empty() || !path.starts_with(root())) return 0;
+int note_alone(int file, const std::string& path) {
   struct stat now{};
   if (::fstat(file, &now) != 0) return -1;
   if (S_ISDIR(now.st_mode)) {
@@ -102,6 +104,18 @@ int note(int file) {
     note_bytes(file, now);
   }
   return 0;
+}
+
+// One at a time: of two syncs of one folder the one that ends last must not put down what it saw
+// before the other.
+int note(int file) {
+  const std::string path = path_of(file);
+  if (root().empty() || !path.starts_with(root())) return 0;
+  static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+  ::pthread_mutex_lock(&alone);
+  const int done = note_alone(file, path);
+  ::pthread_mutex_unlock(&alone);
+  return done;
 }
 
 }  // namespace

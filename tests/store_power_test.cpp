@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <thread>
 
@@ -136,9 +137,13 @@ TEST(StorePower, keeps_what_it_acknowledged_through_power_cuts) {
                                  {"POWERCUT_ROOT", where},
                                  {"POWERCUT_SHADOW", shadow},
                                  {"ASAN_OPTIONS", "verify_asan_link_order=0"}});
-      ASSERT_NE(store.address(), "") << "round " << round;
+      ASSERT_NE(store.address(), "") << "round " << round << ": " << store.state() << ", said\n"
+                                     << store.said();
       for (auto& mine : known) check_all(store.address(), mine, round);
-      if (HasFatalFailure()) return;
+      if (HasFatalFailure()) {
+        std::cerr << "the store " << store.state() << ", said\n" << store.said();
+        return;
+      }
       std::vector<std::jthread> writers;
       for (int who = 0; who < kWriters; ++who) {
         writers.emplace_back([&, who] {

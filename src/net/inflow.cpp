@@ -8,8 +8,9 @@
 namespace orrery::net {
 namespace {
 
-// Then others have their turn on the handler's thread.
-constexpr std::uint64_t kTurnBytes = std::uint64_t{16} << 20;
+// Then others have their turn on the handler's thread: some tenths of a second, for each turn costs
+// two changes of threads, which on a busy machine take milliseconds.
+constexpr std::uint64_t kTurnBytes = std::uint64_t{256} << 20;
 
 }  // namespace
 

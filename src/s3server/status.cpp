@@ -128,15 +128,17 @@ void add_keeping(Exposition& to, const StoreStatus& status) {
   const auto drive_label = [](const DriveStatus& drive) {
     return fmt::format("drive=\"{}\",tier=\"{}\"", label(drive.name), label(drive.tier));
   };
+  // Another store does not say what it has left.
+  const auto is_sized = [](const DriveStatus& drive) { return drive.space.total_bytes > 0; };
   to.head("drive_up", "gauge", "Whether the drive is there.");
   for (const DriveStatus& drive : status.drives) to.value(drive_label(drive), drive.there ? 1 : 0);
   to.head("drive_free_bytes", "gauge", "Space left on the drive.");
   for (const DriveStatus& drive : status.drives) {
-    if (drive.there) to.value(drive_label(drive), static_cast<double>(drive.space.free_bytes));
+    if (is_sized(drive)) to.value(drive_label(drive), static_cast<double>(drive.space.free_bytes));
   }
   to.head("drive_bytes", "gauge", "Size of the drive.");
   for (const DriveStatus& drive : status.drives) {
-    if (drive.there) to.value(drive_label(drive), static_cast<double>(drive.space.total_bytes));
+    if (is_sized(drive)) to.value(drive_label(drive), static_cast<double>(drive.space.total_bytes));
   }
 }
 

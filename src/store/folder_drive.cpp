@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 
 constexpr int kFolders = 256;
 constexpr std::uint64_t kWriteBackBytes = std::uint64_t{4} << 20;
-constexpr std::size_t kPiecesMax = 64;  // of one writev
+constexpr std::uint64_t kBesideBytes = std::uint64_t{512} << 10;  // less is not worth a thread
+constexpr std::size_t kPiecesMax = 64;                            // of one writev
 
 Fault system_fault(const std::string& what, int error) {
   const PortFault kind = error == ENOSPC || error == EDQUOT ? PortFault::full
@@ -36,7 +37,10 @@ class FolderFile final : public DriveFile {
   // `folder` is synced too where the file is new.
   FolderFile(int file, std::string path, std::string folder)
       : file_(file), path_(std::move(path)), folder_(std::move(folder)) {}
-  ~FolderFile() override { ::close(file_); }
+  ~FolderFile() override {
+    if (writes_back_.valid()) writes_back_.wait();
+    ::close(file_);
+  }
   FolderFile(const FolderFile&) = delete;
   FolderFile& operator=(const FolderFile&) = delete;
 
@@ -46,20 +50,22 @@ class FolderFile final : public DriveFile {
       if (auto done = write_all(some); !done) return done;
       pieces = pieces.subspan(some.size());
     }
-    if (size_ - started_ < kWriteBackBytes) return {};
-    write_back();
-    // The name of a large file is made durable while its bytes come, not after them.
-    if (!name_synced_.valid() && !folder_.empty()) {
-      name_synced_ = std::async(std::launch::async,
-                                [folder = folder_] { return sync_folder(folder) ? 0 : errno; });
-    }
+    if (size_ - started_ >= kWriteBackBytes) write_back();
     return {};
   }
 
+  // Beside the writing, one stretch at a time: handing pages to the disk is work too.
   void write_back() override {
-    if (size_ == started_) return;
-    ::sync_file_range(file_, static_cast<off_t>(started_), static_cast<off_t>(size_ - started_),
-                      SYNC_FILE_RANGE_WRITE);
+    if (size_ - started_ < kBesideBytes) return;
+    if (writes_back_.valid()) writes_back_.get();
+    writes_back_ =
+        std::async(std::launch::async | std::launch::deferred, [this, from = started_, to = size_] {
+          ::sync_file_range(file_, static_cast<off_t>(from), static_cast<off_t>(to - from),
+                            SYNC_FILE_RANGE_WRITE);
+          // The name of a large file is made durable while its bytes come, not after them.
+          if (from > 0 || folder_.empty()) return;
+          name_synced_ = sync_folder(folder_);
+        });
     started_ = size_;
   }
 
@@ -77,12 +83,11 @@ class FolderFile final : public DriveFile {
   }
 
   Outcome<void> sync() override {
+    if (writes_back_.valid()) writes_back_.get();
     if (::fdatasync(file_) != 0)
       return std::unexpected(system_fault("cannot sync " + path_, errno));
-    if (folder_.empty()) return {};
-    const int error = name_synced_.valid() ? name_synced_.get() : sync_folder(folder_) ? 0 : errno;
-    if (error == 0) return {};
-    return std::unexpected(system_fault("cannot sync " + folder_, error));
+    if (folder_.empty() || name_synced_ || sync_folder(folder_)) return {};
+    return std::unexpected(system_fault("cannot sync " + folder_, errno));
   }
 
  private:
@@ -112,7 +117,8 @@ class FolderFile final : public DriveFile {
   std::string folder_;
   std::uint64_t size_ = 0;
   std::uint64_t started_ = 0;  // so much of it is on its way to the disk
-  std::future<int> name_synced_;
+  bool name_synced_ = false;   // known once writes_back_ has ended
+  std::future<void> writes_back_;
 };
 
 class FolderDrive final : public Drive {
