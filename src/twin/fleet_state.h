@@ -55,6 +55,10 @@ class FleetState final : public QueuePort {
 
   HostState state(int host) const { return states_[static_cast<std::size_t>(host)]; }
   void set_state(int host, HostState state) { states_[static_cast<std::size_t>(host)] = state; }
+  // Nothing can strike it: it is in repair, or has failed already.
+  bool is_away(int host) const {
+    return state(host) == HostState::repair || state(host) == HostState::struck;
+  }
   bool is_spare(int host) const { return is_spare_[static_cast<std::size_t>(host)]; }
   void call_spare(int host) { is_spare_[static_cast<std::size_t>(host)] = false; }
   // The first declared spare that waits; -1: none does.

@@ -138,7 +138,6 @@ class Queue final : public sim::EventHandler {
   std::vector<cluster::RunningEnd> running_;  // by end
   std::size_t running_count_ = 0;
   cluster::Starts starts_;
-  std::vector<cluster::JobIndex> hit_;  // by a lost node
   std::vector<cluster::NodeShare> where_;
   bool is_deciding_later_ = false;
   sim::TimerId alarm_;

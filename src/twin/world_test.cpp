@@ -10,6 +10,7 @@
 
 #include "twin/host_lives.h"
 #include "twin/run_fixture.h"
+#include "twin/shared_lives.h"
 
 namespace orrery::twin {
 namespace {
@@ -53,6 +54,10 @@ design::Design any_work(RandomStream& random) {
                     .lemon_share = random.uniform() * 0.1,
                     .lemon_factor = 1 + 9 * random.uniform()};
   if (random.uniform() < 0.5) fleet.failures.repair = hours(0.5 + 10 * random.uniform());
+  if (random.uniform() < 0.3) fleet.failures.shape = 0.5 + 2 * random.uniform();
+  if (random.uniform() < 0.3) fleet.failures.link_mtbf = days(20 + 100 * random.uniform());
+  if (random.uniform() < 0.4) fleet.failures.leaf_mtbf = days(1 + 5 * random.uniform());
+  if (random.uniform() < 0.4) fleet.failures.pdu_mtbf = days(2 + 10 * random.uniform());
   train_of(d).tokens = 1e9 + 1e11 * random.uniform();
   train_of(d).batch = 768;
   if (random.uniform() < 0.3) train_of(d).checkpoint.reset();
@@ -135,8 +140,10 @@ void expect_all_faults(World& world) {
   for (const TaskProcess* p : world.batches()) hits += p->outcome().faults;
   for (const TaskProcess* p : world.streams()) hits += p->outcome().faults;
   EXPECT_EQ(hits, world.faults_told());
-  const auto& by_cause = world.lives().faults();
-  EXPECT_EQ(std::accumulate(by_cause.begin(), by_cause.end(), std::uint64_t{0}),
+  const auto sum = [](const std::vector<std::uint64_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  };
+  EXPECT_EQ(sum(world.lives().faults()) + sum(world.shared_lives().faults()),
             world.faults() + world.lives().silent());
 }
 
