@@ -18,6 +18,7 @@
 #include "cluster/fair_use.h"
 #include "cluster/quota_gate.h"
 #include "twin/gpu_ledger.h"
+#include "twin/power_gate.h"
 #include "twin/process.h"
 #include "twin/scenario.h"
 
@@ -104,7 +105,8 @@ class FleetState final : public QueuePort {
   sim::SimTime ranked_;  // when running jobs' use was counted last
   std::map<const design::Workload*, int> groups_;
   std::map<int, int> tiers_;  // by the design's priority
-  cluster::QuotaGate gate_;
+  cluster::QuotaGate quotas_;
+  PowerGate gate_;
   std::unique_ptr<Queue> queue_;
   std::vector<HostState> states_;
   std::vector<bool> is_spare_;

@@ -85,6 +85,8 @@ class Queue final : public sim::EventHandler {
   // Jobs on the node lose all their GPUs, on other nodes too, and are requeued.
   void node_down(int node);
   void node_up(int node);
+  // Something that the gate looks at has changed.
+  void look_again() { decide_later(); }
   void set_priority(cluster::JobIndex job, double priority);
   // Of all that wait at once.
   void set_priorities(const std::function<double(cluster::JobIndex)>& priority);

@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/math.h"
 #include "twin/host_lives.h"
 #include "twin/service_process.h"
 #include "twin/shared_lives.h"
+#include "twin/site_load.h"
 #include "twin/task_process.h"
 #include "twin/train_process.h"
 
@@ -41,6 +43,7 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
       site_columns_.push_back(recorder_->add_column(fmt::format("{}_it_w", s.site->name)));
     }
   }
+  if (scenario.machine->design().scheduler.power_aware) measure_rooms();
   std::vector<double> factors;
   for (const FleetPart& part : scenario.fleets) {
     const std::size_t f = fleets_.size();
@@ -63,6 +66,25 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
   for (const machine::TrainJob& t : scenario.trains) add_process(trains_, t);
   for (const BatchPlan& b : scenario.batches) add_process(batches_, b);
   for (const StreamPlan& s : scenario.streams) add_process(streams_, s);
+}
+
+// A site whose power or PUE is not known admits all.
+void World::measure_rooms() {
+  const machine::Machine& m = *scenario_.machine;
+  for (std::size_t s = 0; s < m.sites.size(); ++s) {
+    const SiteLoad load = load_of(m, s);
+    facility::PowerRoom room{.feed = Watts(std::numeric_limits<double>::infinity())};
+    const auto power = site_power(m.catalog(), load.request(load.hosts_nameplate + load.constant));
+    if (m.sites[s].site->power && power) {
+      room = {.feed = *m.sites[s].site->power, .pue = power->pue.middle, .always = load.constant};
+    }
+    for (const FleetPart& part : scenario_.fleets) {
+      if (part.site == s && !part.fleet->rented()) {
+        room.always += part.host_power.idle * part.all_hosts();
+      }
+    }
+    rooms_.push_back(room);
+  }
 }
 
 template <class T, class Plan>
@@ -170,6 +192,10 @@ void World::give(std::size_t fleet, std::int64_t slots, const HostUse& from) {
   shift(fleet, slots, from, resting(fleet, Cause::idle));
   fleets_[fleet]->free += slots;
   recount(*fleets_[fleet], fleet);
+  if (rooms_.empty()) return;
+  for (const auto& other : fleets_) {
+    if (other->part().site == fleets_[fleet]->part().site) other->queue().look_again();
+  }
 }
 
 void World::claim(std::size_t fleet, std::size_t process, std::int64_t slots, Cause cause) {

@@ -64,6 +64,8 @@ class World final : public sim::EventHandler {
   FleetState& fleet(std::size_t f) { return *fleets_[f]; }
   std::size_t fleets() const { return fleets_.size(); }
   const SiteMeter& site(std::size_t s) const { return sites_[s]; }
+  // What jobs may draw there; none where nobody asks.
+  facility::PowerRoom* power_room(std::size_t s) { return rooms_.empty() ? nullptr : &rooms_[s]; }
   Process& process(std::size_t p) { return *processes_[p]; }
   const std::vector<const TrainProcess*>& trains() const { return trains_; }
   const std::vector<const TaskProcess*>& streams() const { return streams_; }
@@ -126,6 +128,7 @@ class World final : public sim::EventHandler {
 
   template <class T, class Plan>
   void add_process(std::vector<const T*>& kind, const Plan& plan);
+  void measure_rooms();
   void meter(std::size_t site, Watts delta, Watts highest_delta);
   void recount(FleetState& fleet, std::size_t number);
   void book_free(std::size_t fleet, Cause cause, std::int64_t slots);
@@ -138,6 +141,7 @@ class World final : public sim::EventHandler {
   sim::Kernel kernel_;
   std::vector<std::unique_ptr<FleetState>> fleets_;
   std::vector<SiteMeter> sites_;
+  std::vector<facility::PowerRoom> rooms_;  // by site, of a scheduler that looks at power
   std::vector<std::size_t> share_columns_;
   std::vector<std::size_t> site_columns_;
   std::vector<std::unique_ptr<Process>> processes_;
