@@ -1,13 +1,17 @@
 // `orrery store` as a child process of a test, and what a client knows of the keys it wrote to it.
+//
+// What the process says on stderr is kept in a file without a name and told where a test fails.
 #pragma once
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -25,10 +29,11 @@ class StoreProcess {
                         const std::map<std::string, std::string>& environment = {}) {
     int ends[2];
     if (::pipe(ends) != 0) return;
+    said_ = ::memfd_create("stderr", MFD_CLOEXEC);
     pid_ = ::fork();
     if (pid_ == 0) {
       ::dup2(ends[1], STDOUT_FILENO);
-      ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);
+      ::dup2(said_, STDERR_FILENO);
       ::close(ends[0]);
       ::close(ends[1]);
       ::setenv("ORRERY_ACCESS_KEY", "test", 1);
@@ -45,7 +50,10 @@ class StoreProcess {
     while (::read(ends[0], &byte, 1) == 1 && byte != '\n') address_ += byte;
     ::close(ends[0]);
   }
-  ~StoreProcess() { end(SIGKILL); }
+  ~StoreProcess() {
+    end(SIGKILL);
+    ::close(said_);
+  }
   StoreProcess(const StoreProcess&) = delete;
   StoreProcess& operator=(const StoreProcess&) = delete;
 
@@ -66,9 +74,27 @@ class StoreProcess {
   }
   const std::string& address() const { return address_; }
   pid_t pid() const { return pid_; }
+  // The end of what it said on stderr.
+  std::string said() const {
+    std::string text(std::size_t{16} << 10, '\0');
+    const off_t size = ::lseek(said_, 0, SEEK_END);
+    const off_t from = std::max<off_t>(0, size - static_cast<off_t>(text.size()));
+    const ssize_t got = ::pread(said_, text.data(), text.size(), from);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+    return text;
+  }
+  // How it stands: "runs", "ended with 1", "killed by signal 11".
+  std::string state() {
+    int status = 0;
+    if (pid_ <= 0 || ::waitpid(pid_, &status, WNOHANG) != pid_) return "runs";
+    pid_ = -1;
+    return WIFSIGNALED(status) ? "killed by signal " + std::to_string(WTERMSIG(status))
+                               : "ended with " + std::to_string(WEXITSTATUS(status));
+  }
 
  private:
   pid_t pid_ = -1;
+  int said_ = -1;
   std::string address_;
 };
 

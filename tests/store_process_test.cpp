@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <thread>
 
 #include "agent/test_folder.h"
@@ -31,13 +32,17 @@ TEST(StoreProcess, keeps_what_it_acknowledged_through_kills) {
   std::mt19937 random(1);
   for (int round = 0; round < kills(); ++round) {
     StoreProcess store(words);
-    ASSERT_NE(store.address(), "") << "round " << round;
+    ASSERT_NE(store.address(), "") << "round " << round << ": " << store.state() << ", said\n"
+                                   << store.said();
     if (round == 0) {
       ASSERT_TRUE(client_of(store.address()).create_bucket());
       ASSERT_TRUE(set_move_rule(store.address()));
     }
     for (auto& mine : known) check_all(store.address(), mine, round);
-    if (HasFatalFailure()) return;
+    if (HasFatalFailure()) {
+      std::cerr << "the store " << store.state() << ", said\n" << store.said();
+      return;
+    }
     std::vector<std::jthread> writers;
     for (int who = 0; who < kWriters; ++who) {
       writers.emplace_back([&, who] {
@@ -91,6 +96,75 @@ TEST(StoreProcess, term_lets_an_upload_finish) {
   const auto object = client_of(store.address()).get("slow");
   ASSERT_TRUE(object);
   EXPECT_EQ(object->bytes, bytes);
+}
+
+// Two stores, the cold tier of one in a bucket of the other: what has moved there is read through,
+// is said to be away while that store is, and is there again with it.
+TEST(StoreProcess, a_cold_tier_in_another_store_survives_both) {
+  const agent::TestFolder folder(agent::folder_on_disk());
+  auto other =
+      std::make_unique<StoreProcess>(std::vector<std::string>{folder.at("other"), "--port", "0"});
+  const std::string address = other->address();
+  ASSERT_NE(address, "") << other->said();
+  ASSERT_TRUE(client_of(address).create_bucket());
+  const std::map<std::string, std::string> keys = {{"AWS_ACCESS_KEY_ID", "test"},
+                                                   {"AWS_SECRET_ACCESS_KEY", "secret"}};
+  const std::vector<std::string> words = {folder.at("store"),
+                                          "--port",
+                                          "0",
+                                          "--lifecycle-day",
+                                          "1s",
+                                          "--tier",
+                                          "cold=1x:s3+" + address + "/bucket/far"};
+  EXPECT_NE(StoreProcess(words).wait(), 0);  // without keys it does not begin
+  auto store = std::make_unique<StoreProcess>(words, keys);
+  ASSERT_NE(store->address(), "") << store->said();
+  ASSERT_TRUE(client_of(store->address()).create_bucket());
+  ASSERT_TRUE(set_move_rule(store->address()));
+  const std::string bytes(300'000, 'c');
+  ASSERT_TRUE(client_of(store->address()).put("w1/a", s3::Body::of(bytes)));
+  const auto far = [&] {
+    const auto page = client_of(address).list("far/0");
+    return page ? page->entries.size() : 0;
+  };
+  const auto shards_here = [&] {
+    std::size_t files = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(folder.at("store") + "/hot/data")) {
+      files += entry.is_regular_file() ? 1 : 0;
+    }
+    return files;
+  };
+  for (int i = 0; i < 600 && (far() == 0 || shards_here() > 0); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(far(), 1u);
+  EXPECT_EQ(shards_here(), 0u);
+  const auto get = [&] { return client_of(store->address()).get("w1/a"); };
+  ASSERT_TRUE(get());
+  EXPECT_EQ(get()->bytes, bytes);
+  other->end(SIGKILL);
+  const auto away = get();
+  ASSERT_FALSE(away);
+  EXPECT_EQ(away.error().status, 503);
+  EXPECT_EQ(away.error().code, "SlowDown");
+  // Killed too and begun again while the other is away, it is as patient.
+  store->end(SIGKILL);
+  store = std::make_unique<StoreProcess>(words, keys);
+  ASSERT_NE(store->address(), "") << store->said();
+  EXPECT_EQ(get().error().status, 503);
+  const std::string port = address.substr(address.rfind(':') + 1);
+  other =
+      std::make_unique<StoreProcess>(std::vector<std::string>{folder.at("other"), "--port", port});
+  ASSERT_EQ(other->address(), address) << other->said();
+  auto back = get();
+  for (int i = 0; i < 100 && !back; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    back = get();
+  }
+  ASSERT_TRUE(back) << store->said();
+  EXPECT_EQ(back->bytes, bytes);
+  EXPECT_EQ(store->end(SIGTERM), 0);
+  EXPECT_EQ(StoreProcess({"fsck", folder.at("store")}, keys).wait(), 0);
 }
 
 // The shards of the hot tier's drive `number`.

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "calc/calc_values.h"
+#include "calc/parameters.h"
 #include "storage/drive_lives.h"
 #include "storage/durability.h"
 
@@ -147,18 +148,8 @@ Result<Calculation> ask_durability(CalcValues& v, const machine::Models&) {
 
 std::vector<CalcParameter> durability_parameters() {
   using enum ParameterKind;
-  const auto whole_number = [](std::string_view name, std::string_view label,
-                               std::string_view preset, double high) {
-    return CalcParameter{.name = name,
-                         .label = label,
-                         .kind = integer,
-                         .preset = preset,
-                         .shown = "N",
-                         .low = 1,
-                         .high = high};
-  };
-  return {whole_number("data", "data shards; 1 for copies", "8", 32),
-          whole_number("parity", "parity shards, or copies beyond the first", "2", 8),
+  return {whole_parameter("data", "data shards; 1 for copies", "8", 32),
+          whole_parameter("parity", "parity shards, or copies beyond the first", "2", 8),
           {.name = "failures",
            .label = "share of the drives that fail in a year",
            .kind = number,
@@ -192,8 +183,8 @@ std::vector<CalcParameter> durability_parameters() {
            .shown = "X",
            .low = 0.05,
            .high = 1},
-          whole_number("drives", "drives that a rebuild is spread over", "1", 1000),
-          whole_number("servers", "servers that a group is spread over", "10", 40),
+          whole_parameter("drives", "drives that a rebuild is spread over", "1", 1000),
+          whole_parameter("servers", "servers that a group is spread over", "10", 40),
           {.name = "server-losses",
            .label = "share of the servers lost with their drives in a year",
            .kind = number,

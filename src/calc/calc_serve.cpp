@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "calc/calc_values.h"
+#include "calc/parameters.h"
 #include "cost/rental.h"
 #include "machine/serving_choices.h"
 
@@ -164,16 +165,6 @@ CalcParameter serve_choice(std::string_view name, std::string_view label, std::s
           .choices = std::move(choices)};
 }
 
-CalcParameter serve_part(std::string_view name, std::string_view table, std::string_view preset,
-                         std::string_view label) {
-  return {.name = name,
-          .label = label,
-          .kind = ParameterKind::id,
-          .preset = preset,
-          .shown = "ID",
-          .table = table};
-}
-
 }  // namespace
 
 Calculator serve_calculator() {
@@ -181,9 +172,9 @@ Calculator serve_calculator() {
       .name = "serve",
       .summary = "How many users fit, or how few accelerators a rate of requests needs",
       .example = "orrery calc serve --model llama-3-70b --accelerator h200-sxm --gpus 8",
-      .parameters = {serve_part("model", "models", "llama-3-70b", "catalog id of the model"),
-                     serve_part("accelerator", "accelerators", "h100-sxm",
-                                "catalog id of the accelerator"),
+      .parameters = {part_parameter("model", "models", "llama-3-70b", "catalog id of the model"),
+                     part_parameter("accelerator", "accelerators", "h100-sxm",
+                                    "catalog id of the accelerator"),
                      {.name = "gpus",
                       .label = "accelerators there are",
                       .kind = ParameterKind::integer,

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "calc/calc_values.h"
+#include "calc/parameters.h"
 #include "storage/economics.h"
 
 namespace orrery::calc {
@@ -116,28 +117,6 @@ Result<Calculation> ask_tier(CalcValues& v, const machine::Models&) {
   return calc_tier(a);
 }
 
-CalcParameter of_quantity(std::string_view name, std::string_view label, std::string_view preset,
-                          std::string_view unit, double low, double high) {
-  return {.name = name,
-          .label = label,
-          .kind = ParameterKind::quantity,
-          .preset = preset,
-          .shown = "AMOUNT",
-          .unit = unit,
-          .low = low,
-          .high = high,
-          .log = true};
-}
-
-CalcParameter device(std::string_view name, std::string_view preset) {
-  return {.name = name,
-          .label = "catalog id of the drive",
-          .kind = ParameterKind::id,
-          .preset = preset,
-          .shown = "ID",
-          .table = "storage_devices"};
-}
-
 }  // namespace
 
 Calculator tier_calculator() {
@@ -145,20 +124,20 @@ Calculator tier_calculator() {
       .name = "tier",
       .summary = "What a storage tier costs on one drive and on another, per TB and watt",
       .example = "orrery calc tier --capacity \"5 PB\" --device hdd-cmr24 --against qlc-122",
-      .parameters = {of_quantity("capacity", "usable bytes", "1 PB", "TB", 1, 1e6),
-                     of_quantity("read", "read rate of the tier", "20 GB/s", "GB/s", 0.01, 1e4),
-                     of_quantity("write", "write rate of the tier", "10 GB/s", "GB/s", 0.01, 1e4),
-                     device("device", "hdd-cmr24"),
-                     device("against", "qlc-122"),
-                     of_quantity("power-price", "of electricity", "0.08 USD/kWh", "USD/kWh", 0.02,
-                                 0.4),
-                     {.name = "pue",
-                      .label = "of the hall",
-                      .kind = ParameterKind::number,
-                      .preset = "1.3",
-                      .shown = "X",
-                      .low = 1,
-                      .high = 2}},
+      .parameters =
+          {amount_parameter("capacity", "usable bytes", "1 PB", "TB", 1, 1e6),
+           amount_parameter("read", "read rate of the tier", "20 GB/s", "GB/s", 0.01, 1e4),
+           amount_parameter("write", "write rate of the tier", "10 GB/s", "GB/s", 0.01, 1e4),
+           part_parameter("device", "storage_devices", "hdd-cmr24", "catalog id of the drive"),
+           part_parameter("against", "storage_devices", "qlc-122", "catalog id of the drive"),
+           amount_parameter("power-price", "of electricity", "0.08 USD/kWh", "USD/kWh", 0.02, 0.4),
+           {.name = "pue",
+            .label = "of the hall",
+            .kind = ParameterKind::number,
+            .preset = "1.3",
+            .shown = "X",
+            .low = 1,
+            .high = 2}},
       .ask = ask_tier};
 }
 

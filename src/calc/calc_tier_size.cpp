@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "calc/calc_values.h"
+#include "calc/parameters.h"
 #include "storage/checkpoint.h"
 #include "storage/durability.h"
 #include "storage/tier_sizing.h"
@@ -143,38 +144,9 @@ Result<Calculation> ask_tier_size(CalcValues& v, const machine::Models&) {
   return calc_tier_size(a);
 }
 
-CalcParameter amount(std::string_view name, std::string_view label, std::string_view preset,
-                     std::string_view unit, double low, double high) {
-  return {.name = name,
-          .label = label,
-          .kind = ParameterKind::quantity,
-          .preset = preset,
-          .shown = "AMOUNT",
-          .unit = unit,
-          .low = low,
-          .high = high,
-          .log = true};
-}
-
-CalcParameter whole_number(std::string_view name, std::string_view label, std::string_view preset,
-                           double high) {
-  return {.name = name,
-          .label = label,
-          .kind = ParameterKind::integer,
-          .preset = preset,
-          .shown = "N",
-          .low = 1,
-          .high = high};
-}
-
 std::vector<CalcParameter> tier_size_parameters() {
   return {
-      {.name = "model",
-       .label = "catalog id of the model that is saved",
-       .kind = ParameterKind::id,
-       .preset = "llama-3.1-405b",
-       .shown = "ID",
-       .table = "models"},
+      part_parameter("model", "models", "llama-3.1-405b", "catalog id of the model that is saved"),
       {.name = "bytes-per-param",
        .label = "saved for each parameter",
        .kind = ParameterKind::number,
@@ -182,20 +154,16 @@ std::vector<CalcParameter> tier_size_parameters() {
        .shown = "X",
        .low = 2,
        .high = 16},
-      whole_number("keep", "checkpoints kept on it", "3", 100),
-      amount("write-in", "a save is written in", "60 s", "s", 1, 3600),
-      amount("data-set", "size of the data set", "100 TB", "TB", 1, 1e5),
-      amount("read", "read rate that the loaders ask for", "50 GB/s", "GB/s", 0.01, 1e4),
-      {.name = "device",
-       .label = "catalog id of the drive",
-       .kind = ParameterKind::id,
-       .preset = "tlc-gen5",
-       .shown = "ID",
-       .table = "storage_devices"},
-      whole_number("drives-per-server", "drives in a server", "24", 100),
-      amount("server-network", "network of a server, per direction", "400 Gb/s", "Gb/s", 10, 3200),
-      whole_number("data", "data shards of the code", "8", 32),
-      whole_number("parity", "parity shards", "2", 8)};
+      whole_parameter("keep", "checkpoints kept on it", "3", 100),
+      amount_parameter("write-in", "a save is written in", "60 s", "s", 1, 3600),
+      amount_parameter("data-set", "size of the data set", "100 TB", "TB", 1, 1e5),
+      amount_parameter("read", "read rate that the loaders ask for", "50 GB/s", "GB/s", 0.01, 1e4),
+      part_parameter("device", "storage_devices", "tlc-gen5", "catalog id of the drive"),
+      whole_parameter("drives-per-server", "drives in a server", "24", 100),
+      amount_parameter("server-network", "network of a server, per direction", "400 Gb/s", "Gb/s",
+                       10, 3200),
+      whole_parameter("data", "data shards of the code", "8", 32),
+      whole_parameter("parity", "parity shards", "2", 8)};
 }
 
 }  // namespace

@@ -15,6 +15,12 @@ namespace {
 // Sequences of a step: far above any published one, and far below what an int holds.
 constexpr std::int64_t kMostSequences = 100'000'000;
 
+std::string fit_words(const machine::TrainingPrediction& p) {
+  if (!p.fits) return "does not fit";
+  if (p.memory_bytes.high <= p.memory_limit.base()) return "fits";
+  return fmt::format("fits by little: up to {} are possible", brief(Bytes(p.memory_bytes.high)));
+}
+
 }  // namespace
 
 double ModelQuestion::count() const {
@@ -101,13 +107,14 @@ Result<Calculation> calc_memory(const MemoryQuestion& q, const machine::Models& 
   Calculation c{.question = fmt::format("How much memory does training {} take on {} {}?",
                                         q.model->id, q.gpus, q.accelerator->name)};
   c.answer = fmt::format("{} of {} on the fullest accelerator: it {}.", brief(p->memory.peak),
-                         brief(p->memory_limit), p->fits ? "fits" : "does not fit");
+                         brief(p->memory_limit), fit_words(*p));
+  const double error = p->memory_bytes.high / p->memory_bytes.value - 1;
   const auto part = [&](std::string id, std::string label, Bytes v, std::string formula) {
     c.figures.push_back(
         {.id = std::move(id),
          .label = std::move(label),
          .unit = machine::Unit::bytes,
-         .estimate = within(v.base(), 0.05, 0.05, Basis::fitted, "docs/models/memory.md"),
+         .estimate = within(v.base(), error, error, Basis::derived, "docs/models/memory.md"),
          .formula = std::move(formula)});
   };
   part("peak", "peak of the fullest stage", p->memory.peak, "sum of the parts below");

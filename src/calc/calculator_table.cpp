@@ -2,6 +2,7 @@
 #include "calc/calc.h"
 #include "calc/calc_values.h"
 #include "calc/calculators.h"
+#include "calc/parameters.h"
 
 namespace orrery::calc {
 namespace {
@@ -112,8 +113,7 @@ Result<Calculation> ask_collective(CalcValues& v, const machine::Models& models)
 
 CalcParameter part(std::string_view name, std::string_view table, std::string_view preset,
                    std::string_view label = "catalog id") {
-  return {
-      .name = name, .label = label, .kind = id, .preset = preset, .shown = "ID", .table = table};
+  return part_parameter(name, table, preset, label);
 }
 
 CalcParameter one_of(std::string_view name, std::span<const std::string_view> choices,

@@ -28,6 +28,9 @@ constexpr int kStorePort = 8118;
 // A sink that waits for a disk holds its thread: so many may wait for one sync together.
 constexpr int kHandlerThreads = 32;
 constexpr std::uint64_t kDocumentBytesMax = std::uint64_t{4} << 20;  // 1,000 keys to be removed
+constexpr std::size_t kInflowBytes = std::size_t{1} << 20;           // written by one call each
+// Of all uploads together, so that the store stays below 300 MB however many come.
+constexpr std::uint64_t kBodiesBytesMax = std::uint64_t{128} << 20;
 
 struct StoreOptions {
   std::vector<std::string> words;  // FOLDER, or what is to be done and FOLDER
@@ -38,9 +41,11 @@ struct StoreOptions {
   std::string at;
   std::string tenants;
   std::string key_file;
+  std::string s3_keys;
   std::string key_command;
   std::string audit;
   bool open_metrics = false;
+  bool md5 = false;
   double client_requests = 0;
   std::int64_t client_at_once = kHandlerThreads * 3 / 4;
   int port = kStorePort;
@@ -153,6 +158,9 @@ Result<void> read_guards(const StoreOptions& options, const Terminal& terminal,
     if (!audit) return std::unexpected(audit.error());
     to.gateway.audit = std::move(*audit);
   }
+  auto access = s3_access(options.s3_keys, terminal);
+  if (!access) return std::unexpected(access.error());
+  to.s3 = std::move(*access);
   to.metrics_for_all = options.open_metrics;
   to.gateway.limit = {.requests_per_s = options.client_requests,
                       .at_once = static_cast<int>(options.client_at_once)};
@@ -175,6 +183,7 @@ Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Te
   to.gateway = {.region = options.region,
                 .domain = options.domain,
                 .day_ms = static_cast<store::TimeMs>(day->base() * 1000)};
+  if (options.md5) to.gateway.quick_etag_bytes = s3server::kNeverQuick;
   for (const std::string& text : options.tiers) {
     auto tier = store::tier_plan_of(text);
     if (!tier) return std::unexpected(tier.error());
@@ -213,6 +222,8 @@ Result<net::ServerOptions> listening(const StoreOptions& options, const Terminal
   }
   to.handler_threads = kHandlerThreads;
   to.body_bytes_max = kDocumentBytesMax;
+  to.inflow_bytes = kInflowBytes;
+  to.bodies_bytes_max = kBodiesBytesMax;
   to.request_time_max = std::chrono::seconds(20);
   to.response_time_max = std::chrono::seconds(30);
   to.drain_time_max = std::chrono::seconds(30);
@@ -267,7 +278,8 @@ ExitCode run_words(StoreOptions options, Terminal& terminal) {
     return run_store(options, terminal);
   }
   if (checks && words.size() == 2) {
-    return check_store_folder({words[1], verb == "repair", options.quick}, terminal);
+    return check_store_folder({words[1], verb == "repair", options.quick, options.s3_keys},
+                              terminal);
   }
   const std::string at =
       options.at.empty() ? fmt::format("http://127.0.0.1:{}", options.port) : options.at;
@@ -302,10 +314,12 @@ Verb store_verb() {
                               "before it fsck or repair, for a store that does not run; or "
                               "status, or lineage and BUCKET/KEY, for one that does");
         arguments.port(options->port);
-        arguments.option("--tier", options->tiers,
-                         "of a new store: NAME=K+M:FOLDER,... (data and parity) or NAME=Nx:... "
-                         "(copies); may be given again",
-                         "TIER");
+        arguments.option(
+            "--tier", options->tiers,
+            "of a new store: NAME=K+M:FOLDER,... (data and parity) or NAME=Nx:... "
+            "(copies); a FOLDER of warm and cold may be s3+https://HOST/BUCKET/PREFIX; may "
+            "be given again",
+            "TIER");
         arguments.option("--lifecycle-day", options->lifecycle_day,
                          "how long a day of lifecycle rules lasts", "TIME");
         arguments.option("--keep", options->keeps,
@@ -324,7 +338,13 @@ Verb store_verb() {
             "for what is new",
             "FILE");
         arguments.option("--key-command", options->key_command, "... printed by a command", "TEXT");
+        arguments.option("--s3-keys", options->s3_keys,
+                         "of tiers in other object stores: lines of BUCKET ACCESS-KEY SECRET-KEY; "
+                         "else those of the environment (AWS_ACCESS_KEY_ID, ...)",
+                         "FILE");
         arguments.option("--audit", options->audit, "append a line of JSON a request", "FILE");
+        arguments.flag("--md5", options->md5,
+                       "the ETag of a large object is its MD5 too, though none was sent along");
         arguments.flag("--open-metrics", options->open_metrics,
                        "/-/metrics and /-/status answer other machines too");
         arguments.option("--client-requests", options->client_requests,

@@ -10,6 +10,7 @@
 #include "s3/client.h"
 #include "s3server/lineage.h"
 #include "s3server/runtime.h"
+#include "s3server/secrets.h"
 #include "store/mend.h"
 #include "store/sweep.h"
 
@@ -21,7 +22,7 @@ std::unexpected<Diagnostics> store_said(const char* code, const std::string& wha
 }
 
 Result<std::unique_ptr<s3server::Runtime>> opened(const std::string& folder, bool replace_drives,
-                                                  Terminal& terminal) {
+                                                  const std::string& s3_keys, Terminal& terminal) {
   if (!std::filesystem::exists(folder + "/store")) {
     return fail({.code = "store.format",
                  .place = {folder},
@@ -29,8 +30,11 @@ Result<std::unique_ptr<s3server::Runtime>> opened(const std::string& folder, boo
                  .why = {},
                  .fix = {}});
   }
+  auto access = s3_access(s3_keys, terminal);
+  if (!access) return std::unexpected(access.error());
   return s3server::Runtime::open(
       {.folder = folder,
+       .s3 = std::move(*access),
        .keeps_house = false,
        .replace_drives = replace_drives,
        .log = [&](const std::string& line) { terminal.err << line << '\n'; }});
@@ -81,9 +85,25 @@ Result<void> repair(s3server::Runtime& runtime, Terminal& terminal) {
 
 }  // namespace
 
+Result<store::S3Access> s3_access(const std::string& file, const Terminal& terminal) {
+  store::S3Access access;
+  if (!file.empty()) {
+    const auto text = terminal.read_file(file);
+    if (!text) return std::unexpected(text.error());
+    auto keys = s3server::s3_keys_of(*text, file);
+    if (!keys) return std::unexpected(keys.error());
+    access.keys = std::move(*keys);
+  }
+  if (std::getenv("AWS_ACCESS_KEY_ID") == nullptr) return access;
+  const auto own = s3::credentials_of([](const char* name) { return std::getenv(name); });
+  if (!own) return std::unexpected(own.error());
+  access.keys[""] = *own;
+  return access;
+}
+
 ExitCode check_store_folder(const FolderCheck& options, Terminal& terminal) {
   const bool mends = options.mends;
-  auto runtime = opened(options.folder, mends, terminal);
+  auto runtime = opened(options.folder, mends, options.s3_keys, terminal);
   if (!runtime) return refuse(terminal, runtime.error());
   terminal.err << to_text((*runtime)->folder().notes);
   if (mends) {
@@ -145,7 +165,7 @@ ExitCode show_lineage(const std::string& object, const std::string& address, Ter
 ExitCode show_lineage_in(const std::string& folder, const std::string& object, Terminal& terminal) {
   const auto name = object_name(object);
   if (!name) return refuse(terminal, name.error());
-  const auto runtime = opened(folder, false, terminal);
+  const auto runtime = opened(folder, false, "", terminal);
   if (!runtime) return refuse(terminal, runtime.error());
   const auto nodes = s3server::lineage_of((*runtime)->store(), name->bucket, name->key,
                                           [](const store::Bucket&) { return true; });

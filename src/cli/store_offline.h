@@ -5,13 +5,19 @@
 #include <string>
 
 #include "cli/terminal.h"
+#include "store/s3_drive.h"
 
 namespace orrery::cli {
+
+// The keys of tiers in other object stores: those of the file (none: its name is empty), and for
+// other buckets those of the environment.
+Result<store::S3Access> s3_access(const std::string& file, const Terminal& terminal);
 
 struct FolderCheck {
   std::string folder;
   bool mends = false;
   bool quick = false;  // looks for files, reads no blocks
+  std::string s3_keys = {};
 };
 ExitCode check_store_folder(const FolderCheck& options, Terminal& terminal);
 

@@ -2,7 +2,6 @@
 #include "facility/rack.h"
 
 #include "facility/test_catalog.h"
-#include "facility/throughput_table.h"
 
 namespace orrery::facility {
 namespace {
@@ -76,29 +75,6 @@ TEST(Rack, the_method_a_rack_needs_gets_stronger_with_its_power) {
     const std::size_t carrying = methods_that_carry(kilowatts(kw), methods).size();
     EXPECT_LE(carrying, last) << kw;
     last = carrying;
-  }
-}
-
-TEST(Throughput, per_watt_is_peak_over_nameplate_and_fits_the_loader_range) {
-  const auto rows = throughput_table(shipped_catalog(), cooling("direct-to-chip-1p"), {});
-  ASSERT_FALSE(rows.empty());
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    EXPECT_GE(rows[i - 1].tflops_per_watt.value_or(-1), rows[i].tflops_per_watt.value_or(-1));
-  }
-  const auto row =
-      std::find_if(rows.begin(), rows.end(), [](const auto& r) { return r.node_id == "dgx-h100"; });
-  ASSERT_NE(row, rows.end());
-  EXPECT_NEAR(*row->tflops_per_watt, 8 * 989.4 / 10200, 1e-9);
-  EXPECT_NEAR(*row->pflops_per_rack, 5 * 8 * 0.9894, 1e-9);
-}
-
-TEST(Throughput, air_carries_less_per_rack_than_liquid) {
-  const auto air = throughput_table(shipped_catalog(), cooling("air-contained"), {});
-  const auto liquid = throughput_table(shipped_catalog(), cooling("direct-to-chip-1p"), {});
-  ASSERT_EQ(air.size(), liquid.size());
-  for (std::size_t i = 0; i < air.size(); ++i) {
-    EXPECT_EQ(air[i].node_id, liquid[i].node_id);
-    EXPECT_LE(air[i].pflops_per_rack.value_or(0), liquid[i].pflops_per_rack.value_or(0));
   }
 }
 

@@ -22,7 +22,6 @@ constexpr double kUsableMemory = 0.96;
 // Rows of the fullest expert rank over the mean where routing is learned and not forced even:
 // assumption, from the 1.1 to 1.3 that load-balancing losses leave in published runs.
 constexpr double kLearnedImbalance = 1.15;
-constexpr double kMemoryError = 0.06;
 constexpr double kTrainingWattsError = 0.06;
 
 // The best of many layouts is predicted faster than people who tuned theirs have run: so much where
@@ -173,8 +172,8 @@ TrainingPrediction describe(const Models& models, const TrainingQuery& q,
   const double tokens = q.sequence * q.batch / q.gpus;
   p.tokens_per_s_per_gpu =
       within(tokens / p.step.seconds, 1 - 1 / (1 + width), width, basis, kTrainingPage);
-  p.memory_bytes = within(p.memory.peak.base(), kMemoryError, kMemoryError, Basis::derived,
-                          "docs/models/memory.md");
+  p.memory_bytes = within(p.memory.peak.base(), framework.memory_error, framework.memory_error,
+                          Basis::derived, "docs/models/memory.md");
   p.watts = within(p.step.watts, kTrainingWattsError, kTrainingWattsError, basis,
                    "docs/models/clock-power.md");
   const auto peak = q.accelerator->peak(workload::product_dtype(q.precision));

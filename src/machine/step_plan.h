@@ -26,6 +26,7 @@ struct StepPlan {
   double flops_utilisation = 0;  // MFU
   Bytes memory;                  // of the fullest device
   Bytes memory_limit;
+  double memory_error = 0.2;     // 80 % half-width of `memory`
   Watts device_power;            // mean of one accelerator; 0: not known
   std::vector<StepSlice> parts;  // they sum to `step`
   // Shares of the step for power and contention.

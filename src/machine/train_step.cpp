@@ -80,6 +80,7 @@ StepPlan plan_of(const TrainingPrediction& p, const TrainingQuery& q) {
   plan.flops_utilisation = p.mfu;
   plan.memory = p.memory.peak;
   plan.memory_limit = p.memory_limit;
+  plan.memory_error = p.memory_bytes.high / p.memory_bytes.value - 1;
   plan.device_power = Watts(p.watts.value);
   for (int i = 0; i < training::kStepPhaseCount; ++i) {
     const auto part = static_cast<training::StepPhase>(i);

@@ -61,7 +61,8 @@ struct ServerOptions {
   std::uint64_t body_bytes_max = 1u << 20;                    // of a body held whole
   std::uint64_t stream_bytes_max = std::uint64_t{6} << 30;    // of one that goes into a sink
   std::uint64_t bodies_bytes_max = std::uint64_t{512} << 20;  // of all held at once; then 503
-  std::size_t piece_bytes = std::size_t{256} << 10;           // of a streamed body
+  std::size_t piece_bytes = std::size_t{256} << 10;           // of a body that is sent
+  std::size_t inflow_bytes = std::size_t{256} << 10;          // of one that comes into a sink
   std::chrono::milliseconds request_time_max{5000};    // to receive a header and a body held whole
   std::chrono::milliseconds piece_time_max{30000};     // to receive a piece of a streamed body
   std::chrono::milliseconds idle_time_max{60000};      // between two requests of a connection

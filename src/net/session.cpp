@@ -2,11 +2,13 @@
 #include <sys/socket.h>
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 
 #include "net/body_pump.h"
+#include "net/inflow.h"
 #include "net/transport.h"
 
 namespace orrery::net {
@@ -31,23 +33,6 @@ constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
 struct Answer {
   Response response;
   std::shared_ptr<BodyPump> pump = nullptr;
-};
-
-// A streamed body on its way in: one piece is received while the one before it is taken.
-struct Inflow {
-  using Header = http::request_parser<http::empty_body>;
-  Inflow(std::unique_ptr<BodySink> s, std::size_t piece, Header&& header)
-      : sink(std::move(s)), incoming(piece, '\0'), taken(piece, '\0'), parser(std::move(header)) {}
-
-  std::unique_ptr<BodySink> sink;
-  std::string incoming;
-  std::string taken;
-  http::request_parser<http::buffer_body> parser;
-  std::size_t got = 0;   // in `incoming`
-  bool ready = false;    // `incoming` waits to be taken
-  bool taking = false;   // `taken` is in the sink's hands
-  bool reading = false;  // `incoming` is being filled
-  bool last = false;     // nothing comes after the piece received last
 };
 
 // One connection: read, handle, write, again. All its members are touched on the I/O thread only.
@@ -275,11 +260,21 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   void pour(std::unique_ptr<BodySink> sink) {
-    const std::size_t piece = static_cast<std::size_t>(std::clamp<std::uint64_t>(
-        pending_->length.value_or(server_.options.piece_bytes), 1, server_.options.piece_bytes));
-    if (!reserve(2 * piece)) return refuse(503, "no room for the body");
+    const ServerOptions& options = server_.options;
+    const std::uint64_t length = pending_->length.value_or(options.inflow_bytes);
+    // Where many bodies come at once, each has smaller pieces.
+    std::size_t piece = std::clamp<std::uint64_t>(length, 1, options.inflow_bytes);
+    if (!reserve(2 * piece)) {
+      piece = std::min(piece, std::min(options.piece_bytes, kEnoughBytes) / 4);
+      if (!reserve(2 * piece)) return refuse(503, "no room for the body");
+    }
     inflow_ = std::make_shared<Inflow>(std::move(sink), piece, std::move(*parser_));
-    inflow_->parser.body_limit(server_.options.stream_bytes_max);
+    inflow_->parser.body_limit(options.stream_bytes_max);
+    const bool plain = std::is_same_v<Stream, PlainStream>;
+    // What came with the header must fit into the first piece, for nothing passes it by.
+    if (plain && pending_->length && !inflow_->parser.chunked() && buffer_.size() <= piece) {
+      inflow_->receive_directly(tcp_stream().socket().native_handle(), *pending_->length);
+    }
     go_on(&Session::read_piece);
   }
 
@@ -287,26 +282,51 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void read_piece() {
     waiting_since_ = Clock::now();
     inflow_->reading = true;
+    tcp_stream().expires_after(server_.options.piece_time_max);
+    auto then = [self = this->shared_from_this(), inflow = inflow_](const error_code& error,
+                                                                    std::size_t got) {
+      inflow->reading = false;
+      if (self->closed_) return;
+      if (self->inflow_) return self->on_piece(error, got);
+      if (self->lingers_) self->swallow();
+    };
+    if (inflow_->is_direct()) return read_plain(std::move(then));
     auto& body = inflow_->parser.get().body();
     body.data = inflow_->incoming.data();
     body.size = inflow_->incoming.size();
-    tcp_stream().expires_after(server_.options.piece_time_max);
-    http::async_read(
-        stream_, buffer_, inflow_->parser,
-        [self = this->shared_from_this(), inflow = inflow_](const error_code& error, std::size_t) {
-          inflow->reading = false;
-          if (self->closed_) return;
-          if (self->inflow_) return self->on_piece(error);
-          if (self->lingers_) self->swallow();
-        });
+    http::async_read(stream_, buffer_, inflow_->parser, std::move(then));
   }
 
-  void on_piece(const error_code& error) {
+  // Into its place, in as few calls as the socket allows; what came with the header goes first.
+  template <class Then>
+  void read_plain(Then then) {
+    Inflow& in = *inflow_;
+    const auto wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>(in.incoming.size(), *in.left));
+    in.got = asio::buffer_copy(asio::buffer(in.incoming.data(), wanted), buffer_.data());
+    buffer_.consume(in.got);
+    const std::size_t enough = std::min(wanted, kEnoughBytes);
+    asio::async_read(
+        stream_, asio::buffer(in.incoming.data() + in.got, wanted - in.got),
+        [before = in.got, enough, wanted](const error_code& error, std::size_t got) {
+          return error || before + got >= enough ? std::size_t{0} : wanted;
+        },
+        std::move(then));
+  }
+
+  void on_piece(const error_code& error, std::size_t got) {
     waiting_since_.reset();
     if (error && error != http::error::need_buffer) return on_fault(error);
-    inflow_->got = inflow_->incoming.size() - inflow_->parser.get().body().size;
-    inflow_->last = inflow_->parser.is_done();
-    inflow_->ready = true;
+    Inflow& in = *inflow_;
+    if (in.is_direct()) {
+      in.got += got;
+      *in.left -= in.got;
+      in.last = *in.left == 0;
+    } else {
+      in.got = in.incoming.size() - in.parser.get().body().size;
+      in.last = in.parser.is_done();
+    }
+    in.ready = true;
     hand_over();
   }
 
@@ -319,25 +339,23 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     in_turn(
         [&server = server_, pending = pending_, inflow = inflow_, got = in.got,
          last = in.last]() -> std::optional<Answer> {
-          std::optional<Response> refusal;
           bool more = false;
           Answer answer = made(server.options, *pending, [&]() -> Response {
-            const std::string_view piece = std::string_view(inflow->taken).substr(0, got);
-            if (!piece.empty()) refusal = inflow->sink->take(piece);
-            more = !refusal && !last;
+            if (auto refusal = inflow->take(got, last)) return std::move(*refusal);
+            more = !(inflow->is_direct() ? inflow->last : last);
             if (more) return {};
-            return refusal ? std::move(*refusal) : inflow->sink->finish();
+            return inflow->sink->finish();
           });
           return more ? std::nullopt : std::optional(std::move(answer));
         },
         [this](std::optional<Answer> answer) { on_taken(std::move(answer)); });
-    if (!in.last) read_piece();
+    if (!in.last && !in.is_direct()) read_piece();
   }
 
   void on_taken(std::optional<Answer> answer) {
     if (!inflow_) return;  // the rest of the body had a fault, which was answered
     inflow_->taking = false;
-    if (!answer) return hand_over();
+    if (!answer) return inflow_->is_direct() ? read_piece() : hand_over();
     pending_->received = inflow_->last;
     if (!inflow_->last) pending_->keep_alive = false;
     reads_ = inflow_->reading ? inflow_ : nullptr;

@@ -319,7 +319,7 @@ TEST(Streams, a_client_that_vanishes_is_forgotten) {
 TEST(Streams, a_stop_lets_uploads_and_downloads_finish) {
   SinkLog log;
   ServerOptions options = test_options();
-  options.piece_bytes = 64 << 10;
+  options.piece_bytes = options.inflow_bytes = 64 << 10;
   options.drain_time_max = 20s;
   Reply up;
   std::thread uploads;

@@ -20,7 +20,6 @@ constexpr double kWriteSpread = 0.25;
 constexpr double kWorthNaming = 0.005;
 // Fewer cores than this carry nothing that a host would miss.
 constexpr double kCoresShown = 0.01;
-constexpr double kMemorySpread = 0.05;  // docs/models/memory.md
 
 std::string seconds_text(Seconds s) { return brief(s); }
 
@@ -99,7 +98,7 @@ machine::Section training_section(const TrainView& v) {
         {.id = "memory",
          .label = "memory of the fullest accelerator",
          .unit = machine::Unit::bytes,
-         .estimate = within(p.memory.base(), kMemorySpread, kMemorySpread, Basis::fitted,
+         .estimate = within(p.memory.base(), p.memory_error, p.memory_error, Basis::derived,
                             "docs/models/memory.md"),
          .formula = fmt::format("{} of {}", brief(p.memory), brief(p.memory_limit))});
   }

@@ -20,6 +20,8 @@ struct GatewaySetting {
   std::string domain = "localhost";    // of virtual hosts: BUCKET.localhost
   TimeMs day_ms = 24LL * 3600 * 1000;  // of lifecycle rules; shorter for tests
   ClientLimit limit = {};
+  // A body of so many bytes has an ETag that is no MD5, unless the client sends one.
+  std::uint64_t quick_etag_bytes = std::uint64_t{16} << 20;
   // The bytes that a tenant may keep; 0: any number.
   std::function<std::uint64_t(std::string_view tenant)> quota_of = nullptr;
   std::shared_ptr<const AuditLog> audit = nullptr;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "s3server/call.h"
 #include "store/moment.h"
+#include "store/quick_etag.h"
 
 namespace orrery::s3server {
 namespace {
@@ -114,7 +115,11 @@ Answer<OpenedObject> open_source(Call& call, const CopySource& source) {
 Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t begin,
                                std::uint64_t bytes, std::string_view storage_class,
                                std::optional<SumKind> sum) {
+  // A copy has an MD5 where its source has one, or where it is small.
+  const bool quick =
+      bytes >= call.setting.quick_etag_bytes && from.version.etag.find('-') != std::string::npos;
   s3::Hash md5(s3::HashKind::md5);
+  std::uint64_t crc = 0;
   std::optional<Summer> summer;
   if (sum) summer.emplace(*sum);
   BlobWriter writer = call.store.writer(tier_of_class(storage_class).value_or("hot"));
@@ -128,12 +133,16 @@ Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t beg
     const auto got = from.reader->read(begin + done, piece);
     if (!got) return give_up(got.error());
     if (*got != piece.size()) return give_up({PortFault::corrupt, "the source is too short"});
-    md5.add(piece);
+    if (quick) {
+      crc = store::content_crc(piece, crc);
+    } else {
+      md5.add(piece);
+    }
     if (summer) summer->add(piece);
     if (auto written = writer.append(piece); !written) return give_up(written.error());
   }
   CopiedBytes copied{.blob = std::nullopt,
-                     .end = {.md5 = to_hex(md5.finish()), .checksum = {}, .size = bytes}};
+                     .end = {.md5 = quick ? "" : to_hex(md5.finish()), .crc = crc, .size = bytes}};
   if (summer) {
     copied.end.checksum = {std::string(name_of(*sum)), to_base64(summer->finish()), "FULL_OBJECT"};
   }
@@ -165,9 +174,10 @@ Answered copy_object(Call& call) {
   auto bytes = copy_bytes(call, *from, 0, from->version.size, fresh->storage_class, sum);
   if (!bytes) return std::unexpected(bytes.error());
   fresh->size = bytes->end.size;
-  fresh->etag = bytes->end.md5;
   fresh->checksum = bytes->end.checksum;
-  fresh->extents = {{bytes->blob ? bytes->blob->id : "", fresh->size, fresh->etag, ""}};
+  const std::string id = bytes->blob ? bytes->blob->id : "";
+  fresh->etag = etag_of(bytes->end, id);
+  fresh->extents = {{id, fresh->size, fresh->etag, ""}};
   std::vector<Blob> blobs;
   if (bytes->blob) blobs.push_back(*bytes->blob);
   const auto put =
@@ -204,16 +214,17 @@ Answered copy_part(Call& call) {
   auto bytes =
       copy_bytes(call, *from, range->begin, range->bytes, upload->draft.storage_class, sum);
   if (!bytes) return std::unexpected(bytes.error());
-  const Part part{.number = static_cast<std::uint64_t>(*number),
-                  .modified_ms = call.store.now_ms(),
-                  .extent = {bytes->blob ? bytes->blob->id : "", bytes->end.size, bytes->end.md5,
-                             bytes->end.checksum.value}};
+  const std::string id = bytes->blob ? bytes->blob->id : "";
+  const Part part{
+      .number = static_cast<std::uint64_t>(*number),
+      .modified_ms = call.store.now_ms(),
+      .extent = {id, bytes->end.size, etag_of(bytes->end, id), bytes->end.checksum.value}};
   if (auto put = call.store.put_part(*upload, part, bytes->blob); !put) {
     if (bytes->blob) call.store.forget(*bytes->blob);
     return std::unexpected(put.error());
   }
   net::Response response =
-      copied("CopyPartResult", bytes->end.md5, part.modified_ms, bytes->end.checksum);
+      copied("CopyPartResult", part.extent.etag, part.modified_ms, bytes->end.checksum);
   if (from->version.id != "null") {
     response.headers.emplace_back("x-amz-copy-source-version-id", from->version.id);
   }

@@ -224,7 +224,7 @@ Answered Gateway::answered(Call& call) {
     return refused(known ? "NotImplemented" : "MethodNotAllowed");
   }
   // A document may be wrapped, signed and summed as an object's bytes may.
-  auto plan = payload_plan_of(call.raw, call.who);
+  auto plan = payload_plan_of(call.raw, call.who, kNeverQuick);
   if (!plan) return std::unexpected(plan.error());
   if (call.s3.method == "GET" || call.s3.method == "HEAD") plan->length.reset();
   PayloadReader reader(std::move(*plan));

@@ -34,6 +34,56 @@ TEST_F(GatewayTest, an_object_comes_back_as_it_was_put) {
   EXPECT_EQ(ask({.method = "DELETE", .target = "/pail"}).status, 204);
 }
 
+// Above the bound a body has an MD5 only where its client sent one; everything that goes by ETags
+// goes on.
+TEST_F(GatewayTest, a_large_object_has_an_etag_that_is_no_md5) {
+  open_gateway({.quick_etag_bytes = 1000});
+  put("/pail", "");
+  const std::string large(70'000, 'l');
+  const auto etag = [](const net::Response& response) {
+    return std::string(net::header_of(response.headers, "ETag"));
+  };
+  const std::string first = etag(put("/pail/a", large));
+  EXPECT_TRUE(first.ends_with("-1\"")) << first;
+  EXPECT_EQ(ask({.target = "/pail/a"}).body, "");  // it comes from a source
+  EXPECT_EQ(etag(ask({.method = "HEAD", .target = "/pail/a"})), first);
+  EXPECT_EQ(ask({.target = "/pail/a", .headers = {{"If-None-Match", first}}}).status, 304);
+  // The same bytes once more are another object to a condition.
+  EXPECT_EQ(put("/pail/a", large, {{"If-Match", first}}).status, 200);
+  EXPECT_EQ(put("/pail/a", large, {{"If-Match", first}}).status, 412);
+  const std::string md5 = s3::md5(large);
+  EXPECT_EQ(etag(put("/pail/b", large, {{"Content-MD5", to_base64(md5)}})),
+            '"' + to_hex(md5) + '"');
+  EXPECT_EQ(put("/pail/c", large, {{"Content-MD5", to_base64(s3::md5("x"))}}).status, 400);
+  EXPECT_EQ(etag(put("/pail/d", "small")), '"' + to_hex(s3::md5("small")) + '"');
+  // A copy keeps the kind of its source.
+  EXPECT_THAT(
+      ask({.method = "PUT", .target = "/pail/e", .headers = {{"x-amz-copy-source", "/pail/a"}}})
+          .body,
+      HasSubstr("-1\"</ETag>"));
+  EXPECT_THAT(
+      ask({.method = "PUT", .target = "/pail/f", .headers = {{"x-amz-copy-source", "/pail/b"}}})
+          .body,
+      HasSubstr(to_hex(md5)));
+}
+
+TEST_F(GatewayTest, parts_without_an_md5_make_an_object) {
+  open_gateway({.quick_etag_bytes = 1000});
+  put("/pail", "");
+  const std::string began = ask({.method = "POST", .target = "/pail/a?uploads"}).body;
+  const auto at = began.find("<UploadId>") + 10;
+  const std::string id = began.substr(at, began.find("</UploadId>") - at);
+  const auto part = put("/pail/a?partNumber=1&uploadId=" + id, std::string(6000, 'p'));
+  const std::string etag(net::header_of(part.headers, "ETag"));
+  EXPECT_TRUE(etag.ends_with("-1\"")) << etag;
+  const auto done = ask({.method = "POST",
+                         .target = "/pail/a?uploadId=" + id,
+                         .body = "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>" +
+                                 etag + "</ETag></Part></CompleteMultipartUpload>"});
+  EXPECT_EQ(done.status, 200) << done.body;
+  EXPECT_EQ(ask({.target = "/pail/a"}).body, std::string(6000, 'p'));
+}
+
 TEST_F(GatewayTest, what_is_wrong_with_a_signature_is_said) {
   put("/pail", "");
   EXPECT_THAT(ask({.target = "/pail", .access_key = "nobody"}).body,
@@ -207,6 +257,16 @@ TEST_F(GatewayTest, a_flipped_bit_is_found_mended_and_never_served) {
     const auto check = check_store(*store, true);
     EXPECT_TRUE(check->clean()) << (check->faults.empty() ? "" : check->faults.front());
   }
+}
+
+TEST_F(GatewayTest, a_large_object_is_scrubbed_no_faster_than_the_pace) {
+  put("/bucket", "");
+  put("/bucket/large", std::string(300'000, 'l'));
+  Scrubber scrubber(*store);
+  for (int tick = 0; tick < 100; ++tick) ASSERT_TRUE(scrubber.step(10'000));
+  // A hundred ticks pay for a million bytes, and the first read needs none.
+  EXPECT_LE(scrubber.counts().bytes, 1'000'000u + 500'000u);
+  EXPECT_GE(scrubber.counts().rounds, 1u);
 }
 
 TEST_F(GatewayTest, a_full_drive_is_said_and_what_is_there_stays_readable) {

@@ -63,12 +63,14 @@ Answer<std::vector<Extent>> extents_of(const std::vector<ChosenPart>& chosen,
   return extents;
 }
 
-// The MD5 of the parts' MD5s and their number, as S3 has it.
+// The MD5 of the parts' MD5s and their number, as S3 has it; of a part without one, the digits of
+// its ETag.
 std::string joined_etag(const std::vector<Extent>& extents) {
   std::string all;
   for (const Extent& extent : extents) {
-    for (std::size_t i = 0; i + 1 < extent.etag.size(); i += 2) {
-      all += static_cast<char>(std::stoi(extent.etag.substr(i, 2), nullptr, 16));
+    const std::string digits = extent.etag.substr(0, extent.etag.find('-'));
+    for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+      all += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
     }
   }
   return to_hex(s3::md5(all)) + '-' + std::to_string(extents.size());

@@ -221,6 +221,9 @@ Answered get_object(Call& call) {
     response.length.reset();
     return response;
   }
+  // What cannot be read at all is said before the answer has begun, and with its own word.
+  char first = 0;
+  if (const auto got = reader->read(range.begin, {&first, 1}); !got) return refused(got.error());
   response.source = [reader, range](std::uint64_t offset,
                                     std::span<char> into) -> std::optional<std::size_t> {
     const std::uint64_t left = range.bytes - std::min(range.bytes, offset);

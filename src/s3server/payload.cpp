@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "store/quick_etag.h"
 
 namespace orrery::s3server {
 namespace {
@@ -56,7 +57,12 @@ Answer<void> read_sum(const net::Request& raw, PayloadPlan& plan) {
 
 }  // namespace
 
-Answer<PayloadPlan> payload_plan_of(const net::Request& raw, const Caller& caller) {
+std::string etag_of(const PayloadEnd& end, std::string_view blob) {
+  return end.md5.empty() ? store::quick_etag(end.crc, blob) : end.md5;
+}
+
+Answer<PayloadPlan> payload_plan_of(const net::Request& raw, const Caller& caller,
+                                    std::uint64_t quick_bytes) {
   PayloadPlan plan{.payload = caller.payload, .seed = caller.seed};
   const bool streaming = plan.payload.starts_with("STREAMING-");
   const std::string_view length =
@@ -75,6 +81,7 @@ Answer<PayloadPlan> payload_plan_of(const net::Request& raw, const Caller& calle
     if (!plan.md5 || plan.md5->size() != 16) return refused("InvalidDigest");
   }
   if (auto good = read_sum(raw, plan); !good) return std::unexpected(good.error());
+  plan.quick = !has_md5 && plan.length.value_or(0) >= quick_bytes;
   return plan;
 }
 
@@ -85,7 +92,16 @@ PayloadReader::PayloadReader(PayloadPlan plan)
   trailers_ = plan_.payload.ends_with("-TRAILER");
   if (is_hex_digest(plan_.payload)) sha_.emplace(s3::HashKind::sha256);
   if (plan_.sum) sum_.emplace(*plan_.sum);
-  if (plan_.length.value_or(0) >= kLaneBodyBytes) lane_ = std::make_unique<HashLane>();
+  if (!plan_.quick) md5_.emplace(s3::HashKind::md5);
+  if (plan_.length.value_or(0) < kLaneBodyBytes) return;
+  if (md5_) md5_lane_ = std::make_unique<HashLane>();
+  if (sha_ || sum_) lane_ = std::make_unique<HashLane>();
+}
+
+// All but MD5.
+void PayloadReader::digest(std::string_view bytes) {
+  if (sha_) sha_->add(bytes);
+  if (sum_) sum_->add(bytes);
 }
 
 Answer<void> PayloadReader::hand_on(std::string_view bytes, const Hand& hand) {
@@ -93,15 +109,16 @@ Answer<void> PayloadReader::hand_on(std::string_view bytes, const Hand& hand) {
   if (plan_.length && size_ > *plan_.length) {
     return refused("InvalidRequest", "More bytes came than were announced.");
   }
-  const bool beside = lane_ && bytes.size() >= kLanePieceBytes;
-  if (beside) {
-    lane_->begin([this, bytes] { md5_.add(bytes); });
-  } else {
-    md5_.add(bytes);
-  }
-  if (sha_) sha_->add(bytes);
-  if (sum_) sum_->add(bytes);
+  const bool large = bytes.size() >= kLanePieceBytes;
+  const bool md5_beside = large && md5_lane_;
+  const bool beside = large && lane_;
+  if (md5_beside) md5_lane_->begin([this, bytes] { md5_->add(bytes); });
+  if (beside) lane_->begin([this, bytes] { digest(bytes); });
+  if (md5_ && !md5_beside) md5_->add(bytes);
+  if (!beside) digest(bytes);
+  if (!md5_) crc_ = store::content_crc(bytes, crc_);
   auto handed = hand(bytes);
+  if (md5_beside) md5_lane_->wait();
   if (beside) lane_->wait();
   return handed;
 }
@@ -235,14 +252,14 @@ Answer<PayloadEnd> PayloadReader::finish() {
   }
   if (chunked_ && stage_ != Stage::done) return refused("IncompleteBody");
   if (plan_.length && size_ != *plan_.length) return refused("IncompleteBody");
-  const std::string md5 = md5_.finish();
+  const std::string md5 = md5_ ? md5_->finish() : "";
   if (plan_.md5 && *plan_.md5 != md5) return refused("BadDigest");
   if (sha_ && to_hex(sha_->finish()) != lowered(plan_.payload)) {
     return refused("XAmzContentSHA256Mismatch");
   }
   auto sum = checked_sum();
   if (!sum) return std::unexpected(sum.error());
-  return PayloadEnd{to_hex(md5), std::move(*sum), size_};
+  return PayloadEnd{to_hex(md5), crc_, std::move(*sum), size_};
 }
 
 }  // namespace orrery::s3server

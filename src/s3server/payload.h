@@ -33,16 +33,22 @@ struct PayloadPlan {
   std::optional<SumKind> sum = {};
   std::string sum_value = {};  // base64; empty: it comes in the trailer, or the client asks for it
   bool sum_in_trailer = false;
+  bool quick = false;  // nobody asked for its MD5, and it is large: a CRC makes its ETag
 };
 
-// What the headers of a request say of its body.
-Answer<PayloadPlan> payload_plan_of(const net::Request& raw, const Caller& caller);
+inline constexpr std::uint64_t kNeverQuick = ~std::uint64_t{0};
+// What the headers of a request say of its body; announced as `quick_bytes` or more it is quick.
+Answer<PayloadPlan> payload_plan_of(const net::Request& raw, const Caller& caller,
+                                    std::uint64_t quick_bytes);
 
 struct PayloadEnd {
-  std::string md5;  // hexadecimal
+  std::string md5;        // hexadecimal; empty: it was not made
+  std::uint64_t crc = 0;  // of a quick one
   Checksum checksum = {};
   std::uint64_t size = 0;
 };
+// The ETag of these bytes in this blob.
+std::string etag_of(const PayloadEnd& end, std::string_view blob);
 
 class PayloadReader {
  public:
@@ -60,6 +66,7 @@ class PayloadReader {
   Answer<void> end_chunk();
   Answer<void> end_trailer();
   Answer<void> hand_on(std::string_view bytes, const Hand& hand);
+  void digest(std::string_view bytes);
   std::string chunk_signature(std::string_view kind, const std::string& digests) const;
   Answer<Checksum> checked_sum();
 
@@ -67,8 +74,8 @@ class PayloadReader {
   bool chunked_ = false;
   bool signed_ = false;
   bool trailers_ = false;
-  s3::Hash md5_{s3::HashKind::md5};
-  std::unique_ptr<HashLane> lane_;  // of a large body: its MD5 is made beside the rest
+  std::optional<s3::Hash> md5_;
+  std::uint64_t crc_ = 0;
   std::optional<s3::Hash> sha_;
   std::optional<Summer> sum_;
   std::uint64_t size_ = 0;
@@ -81,6 +88,9 @@ class PayloadReader {
   std::optional<s3::Hash> chunk_sha_;
   std::string trailer_;
   std::string trailer_signature_;
+  // Of a large body, last: the digests are made beside the writing, MD5 by itself.
+  std::unique_ptr<HashLane> md5_lane_;
+  std::unique_ptr<HashLane> lane_;
 };
 
 }  // namespace orrery::s3server

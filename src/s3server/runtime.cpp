@@ -57,7 +57,7 @@ Runtime::Runtime(const RuntimeOptions& options) : options_(options) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
   auto opened = open_store_folder(options.folder, options.tiers, to_hex(random_bytes(8)),
-                                  options.replace_drives);
+                                  options.replace_drives, options.s3);
   if (!opened) return std::unexpected(opened.error());
   std::unique_ptr<Runtime> made(new Runtime(options));
   made->opened_ = std::move(*opened);

@@ -27,6 +27,7 @@ struct RuntimeOptions {
   std::optional<std::vector<Tenant>> tenants = {};        // besides the first; none: as they were
   std::shared_ptr<const net::ServerLoad> load = nullptr;  // of the server, for the metrics
   bool metrics_for_all = false;                           // not only on this machine
+  store::S3Access s3 = {};  // to tiers that lie in other object stores
   bool keeps_house = true;
   bool replace_drives = false;
   std::function<void(const std::string&)> log;

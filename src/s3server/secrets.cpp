@@ -71,6 +71,21 @@ Result<std::vector<Tenant>> tenants_of(std::string_view text, const std::string&
   return tenants;
 }
 
+Result<S3Keys> s3_keys_of(std::string_view text, const std::string& file) {
+  S3Keys keys;
+  const auto take = [&](const Words& words) -> std::string {
+    if (words.size() != 3) return "a bucket has two keys";
+    const bool fresh =
+        keys.emplace(words[0], s3::Credentials{std::string(words[1]), std::string(words[2]), ""})
+            .second;
+    return fresh ? "" : "the keys of " + std::string(words[0]) + " are given twice";
+  };
+  if (auto good = each_line(text, file, "BUCKET ACCESS-KEY SECRET-KEY", take); !good) {
+    return std::unexpected(good.error());
+  }
+  return keys;
+}
+
 Result<KeyRing> keys_of(std::string_view text, const std::string& file) {
   KeyRing ring;
   const auto take = [&](const Words& words) -> std::string {

@@ -10,7 +10,8 @@ constexpr std::uint64_t kPutBytesMax = std::uint64_t{5} << 30;
 constexpr std::int64_t kPartNumberMax = 10000;
 
 Extent extent_of(const PayloadEnd& end, const std::optional<Blob>& blob) {
-  return {blob ? blob->id : "", end.size, end.md5, end.checksum.value};
+  const std::string id = blob ? blob->id : "";
+  return {id, end.size, etag_of(end, id), end.checksum.value};
 }
 
 void add_checksum(net::Response& response, const Checksum& checksum) {
@@ -32,7 +33,7 @@ ObjectUpload::~ObjectUpload() {
 Answer<std::unique_ptr<ObjectUpload>> ObjectUpload::begin(Call call) {
   auto bucket = allowed_bucket(call, Need::write);
   if (!bucket) return std::unexpected(bucket.error());
-  auto plan = payload_plan_of(call.raw, call.who);
+  auto plan = payload_plan_of(call.raw, call.who, call.setting.quick_etag_bytes);
   if (!plan) return std::unexpected(plan.error());
   if (plan->length.value_or(0) > kPutBytesMax) return refused("EntityTooLarge");
   if (auto room = check_quota(call, *bucket, plan->length.value_or(0)); !room) {
@@ -95,9 +96,9 @@ Answered ObjectUpload::finish() {
 Answered ObjectUpload::finish_object(const PayloadEnd& end, const std::optional<Blob>& blob) {
   Version fresh = draft_;
   fresh.size = end.size;
-  fresh.etag = end.md5;
   fresh.checksum = end.checksum;
   fresh.extents = {extent_of(end, blob)};
+  fresh.etag = fresh.extents.front().etag;
   std::vector<Blob> blobs;
   if (blob) blobs.push_back(*blob);
   const auto put =
@@ -119,7 +120,7 @@ Answered ObjectUpload::finish_part(const PayloadEnd& end, const std::optional<Bl
     return std::unexpected(put.error());
   }
   kept_ = true;
-  net::Response response{.content_type = "", .headers = {{"ETag", quoted_etag(end.md5)}}};
+  net::Response response{.content_type = "", .headers = {{"ETag", quoted_etag(part.extent.etag)}}};
   if (const auto kind = sum_kind_of(end.checksum.algorithm)) {
     response.headers.emplace_back(header_name_of(*kind), end.checksum.value);
   }

@@ -1,4 +1,4 @@
-#include "storage/cache_replay.h"
+#include "storage/cache_replay_fixture.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/csv.h"
 #include "catalog/embedded_table.h"
-#include "storage/cache_replay.h"
+#include "storage/cache_replay_fixture.h"
 
 namespace orrery::storage {
 namespace {

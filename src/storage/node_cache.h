@@ -1,5 +1,5 @@
-// A cache item by item, and the order in which epochs read: what cache_replay.h counts and what the
-// loaders of a simulated host go through.
+// A cache item by item, and the order in which epochs read: what the loaders of a simulated host go
+// through.
 //
 // Every item is read once an epoch. The order of an epoch follows from the seed and the epoch's
 // number alone, so that a run which is resumed reads on where it stood, and so that the next use of

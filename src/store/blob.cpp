@@ -13,6 +13,8 @@ namespace orrery::store {
 namespace {
 
 constexpr std::size_t kCrcBytes = 4;
+// Stripes that are written by one call a file; more bring nothing.
+constexpr std::size_t kBatchStripes = 16;
 
 std::string crc_text(std::uint32_t crc) {
   std::string out(kCrcBytes, '\0');
@@ -126,53 +128,71 @@ Outcome<void> BlobWriter::append(std::string_view bytes) {
     stripe_ += bytes.substr(0, some);
     bytes.remove_prefix(some);
     if (stripe_.size() < whole) return {};
-    if (auto done = flush(stripe_); !done) return done;
-    stripe_.clear();
+    if (auto done = add(stripe_); !done) return done;
   }
   for (; bytes.size() >= whole; bytes.remove_prefix(whole)) {
-    if (auto done = flush(bytes.substr(0, whole)); !done) return done;
+    if (auto done = add(bytes.substr(0, whole)); !done) return done;
   }
-  stripe_ += bytes;
+  if (auto done = write(); !done) return done;
+  stripe_ = bytes;
   return {};
 }
 
-Outcome<void> BlobWriter::flush(std::string_view stripe) {
+// The stripe's blocks join the batch; where they are not views of it, `stripe` stays until the
+// batch is written.
+Outcome<void> BlobWriter::add(std::string_view stripe) {
   if (auto good = open(); !good) return good;
   const auto k = static_cast<std::size_t>(blob_.plan.data);
   const std::size_t length = (stripe.size() + k - 1) / k;
-  std::string padded;
   if (stripe.size() < length * k) {
-    padded = stripe;
+    std::string& padded = batch_.made.emplace_back(stripe);
     padded.resize(length * k, '\0');
     stripe = padded;
   }
   std::vector<std::string_view> blocks;
   for (std::size_t i = 0; i < k; ++i) blocks.push_back(stripe.substr(i * length, length));
-  std::vector<std::string> sealed(cipher_ ? k : 0);
-  for (std::size_t i = 0; i < sealed.size(); ++i) {
-    sealed[i] = cipher_->seal(static_cast<std::uint32_t>(i), stripes_, blocks[i]);
-    blocks[i] = sealed[i];
+  for (std::size_t i = 0; cipher_ && i < k; ++i) {
+    blocks[i] =
+        batch_.made.emplace_back(cipher_->seal(static_cast<std::uint32_t>(i), stripes_, blocks[i]));
   }
-  const std::vector<std::string> parity =
-      k == 1 ? std::vector<std::string>{} : parity_of(blob_.plan, blocks);
+  if (k > 1) {
+    for (std::string& parity : parity_of(blob_.plan, blocks)) {
+      blocks.push_back(batch_.made.emplace_back(std::move(parity)));
+    }
+  }
+  batch_.pieces.resize(files_.size());
   for (std::size_t i = 0; i < files_.size(); ++i) {
     if (!files_[i]) continue;
-    const std::string_view data = i < k ? blocks[i] : k == 1 ? blocks[0] : parity[i - k];
-    const std::string crc = crc_text(crc_of(blob_.id, static_cast<int>(i), stripes_, data));
-    const std::string_view pieces[] = {data, crc};
-    if (auto done = files_[i]->append(pieces); !done) {
+    const std::string_view data = k == 1 ? blocks[0] : blocks[i];
+    batch_.pieces[i].push_back(data);
+    batch_.pieces[i].push_back(
+        batch_.made.emplace_back(crc_text(crc_of(blob_.id, static_cast<int>(i), stripes_, data))));
+  }
+  ++stripes_;
+  if (++batch_.stripes < kBatchStripes) return {};
+  return write();
+}
+
+Outcome<void> BlobWriter::write() {
+  for (std::size_t i = 0; i < batch_.pieces.size(); ++i) {
+    if (!files_[i] || batch_.pieces[i].empty()) continue;
+    if (auto done = files_[i]->append(batch_.pieces[i]); !done) {
       if (auto go_on = lose(i, done.error()); !go_on) return go_on;
     }
   }
-  ++stripes_;
+  batch_ = {};
   return {};
 }
 
 Outcome<Blob> BlobWriter::finish() {
   if (!stripe_.empty()) {
-    if (auto done = flush(stripe_); !done) return std::unexpected(done.error());
+    if (auto done = add(stripe_); !done) return std::unexpected(done.error());
+    if (auto done = write(); !done) return std::unexpected(done.error());
   }
   if (auto good = open(); !good) return std::unexpected(good.error());
+  for (const auto& file : files_) {
+    if (file && files_.size() > 1) file->write_back();
+  }
   for (std::size_t i = 0; i < files_.size(); ++i) {
     if (!files_[i]) continue;
     if (auto done = files_[i]->sync(); !done) {
@@ -255,20 +275,30 @@ Outcome<std::string> BlobReader::raw_block(int shard, std::uint64_t stripe) {
 Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) {
   auto own = raw_block(shard, stripe);
   if (own) return own;
-  damaged_.insert(shard);
+  // One that cannot be asked now is not damaged, and may be what is wanting.
+  std::optional<Fault> busy;
+  const auto note = [&](int which, const Fault& why) {
+    if (why.kind != PortFault::busy) {
+      damaged_.insert(which);
+    } else {
+      busy = why;
+    }
+  };
+  note(shard, own.error());
   std::vector<std::optional<std::string>> others(blob_.shards.size());
   int found = 0;
   for (int i = 0; i < blob_.plan.total() && found < blob_.plan.data; ++i) {
     if (i == shard) continue;
     auto other = raw_block(i, stripe);
     if (!other) {
-      damaged_.insert(i);
+      note(i, other.error());
       continue;
     }
     others[static_cast<std::size_t>(i)] = std::move(*other);
     ++found;
   }
   if (auto rebuilt = rebuilt_block(blob_.plan, others, shard)) return std::move(*rebuilt);
+  if (busy) return std::unexpected(*busy);
   return fault(PortFault::corrupt,
                fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
 }
@@ -309,7 +339,7 @@ Outcome<std::size_t> BlobReader::read(std::uint64_t offset, std::span<char> into
     const auto at = static_cast<std::size_t>(offset - stripe * whole);
     const auto end = static_cast<std::size_t>(std::min(whole, blob_.size - stripe * whole));
     const std::size_t some = std::min(end - at, into.size() - got);
-    if (some == whole) {  // straight to where it is wanted
+    if (some == whole && loaded_ != stripe) {  // straight to where it is wanted
       if (auto done = load(stripe, into.data() + got); !done) return std::unexpected(done.error());
     } else {
       if (loaded_ != stripe) {

@@ -16,6 +16,7 @@
 // stripe it says `corrupt`, and never gives bytes that are not the object's.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -67,8 +68,15 @@ class BlobWriter {
   const Blob& so_far() const { return blob_; }
 
  private:
+  // What some stripes put into one shard file, and the bytes of theirs that are not the caller's.
+  struct Batch {
+    std::vector<std::vector<std::string_view>> pieces = {};  // by shard
+    std::deque<std::string> made = {};
+    std::size_t stripes = 0;
+  };
   Outcome<void> open();
-  Outcome<void> flush(std::string_view stripe);
+  Outcome<void> add(std::string_view stripe);
+  Outcome<void> write();
   Outcome<void> lose(std::size_t shard, const Fault& why);
   bool open_shard(std::size_t shard);
 
@@ -78,6 +86,7 @@ class BlobWriter {
   std::vector<std::string> candidates_;  // drives not tried yet
   std::vector<std::unique_ptr<DriveFile>> files_;
   std::string stripe_;
+  Batch batch_;
   std::optional<s3::BlockCipher> cipher_;
   std::uint64_t stripes_ = 0;
   std::size_t lost_ = 0;

@@ -5,12 +5,13 @@
 // come back after a power cut. Names are short, of letters, digits, dots and dashes.
 //
 // Faults. create and append say `full` where there is no space; open says `missing`; everything
-// may say `failed`. read gives what is there: that it is right is for the reader to check (blob.h),
-// for drives flip bits and lose writes in silence.
+// may say `failed`, and a drive on another machine `busy`. read gives what is there: that it is
+// right is for the reader to check (blob.h), for drives flip bits and lose writes in silence.
 //
 // Threads. All calls of a Drive from any thread; those of a file from one at a time.
 //
-// Live: folder_drive.h. Simulated: simulated_drive_fixture.h, which tears, loses, flips and fills.
+// Live: folder_drive.h, s3_drive.h. Simulated: simulated_drive_fixture.h, which tears, loses, flips
+// and fills.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,9 @@ class DriveFile {
  public:
   virtual ~DriveFile() = default;
   virtual Outcome<void> append(std::span<const std::string_view> pieces) = 0;
+  // Lets what was appended be on its way to the disk, so that a sync of several files finds little
+  // left to do; it promises nothing.
+  virtual void write_back() {}
   // Bytes from `offset` on; fewer than asked for only at the end of the file.
   virtual Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) = 0;
   virtual Outcome<void> sync() = 0;
@@ -47,6 +51,8 @@ class Drive {
   virtual Outcome<void> remove(const std::string& name) = 0;  // good where there is none
   virtual Outcome<std::vector<std::string>> list() = 0;       // in no order
   virtual Outcome<DriveSpace> space() = 0;
+  // On another machine: what is there is looked for, and read only where it is wanted.
+  virtual bool is_remote() const { return false; }
 };
 
 }  // namespace orrery::store

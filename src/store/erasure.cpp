@@ -1,6 +1,7 @@
 #include "store/erasure.h"
 
 #include <isa-l/crc.h>
+#include <isa-l/crc64.h>
 #include <isa-l/erasure_code.h>
 
 #include <algorithm>
@@ -85,6 +86,10 @@ std::optional<std::string> rebuilt_block(const ShardPlan& plan,
 
 std::uint32_t block_crc(std::string_view bytes, std::uint32_t before) {
   return crc32_iscsi(raw(bytes), static_cast<int>(bytes.size()), before);
+}
+
+std::uint64_t content_crc(std::string_view bytes, std::uint64_t before) {
+  return crc64_ecma_refl(before, raw(bytes), bytes.size());
 }
 
 }  // namespace orrery::store

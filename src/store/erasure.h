@@ -35,5 +35,7 @@ std::optional<std::string> rebuilt_block(const ShardPlan& plan,
                                          int wanted);
 
 std::uint32_t block_crc(std::string_view bytes, std::uint32_t before);
+// CRC-64/XZ, of bytes that follow those of `before`.
+std::uint64_t content_crc(std::string_view bytes, std::uint64_t before = 0);
 
 }  // namespace orrery::store

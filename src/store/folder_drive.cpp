@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <future>
 
 #include "store/file_text.h"
 
@@ -45,12 +46,21 @@ class FolderFile final : public DriveFile {
       if (auto done = write_all(some); !done) return done;
       pieces = pieces.subspan(some.size());
     }
-    if (size_ - started_ >= kWriteBackBytes) {
-      ::sync_file_range(file_, static_cast<off_t>(started_), static_cast<off_t>(size_ - started_),
-                        SYNC_FILE_RANGE_WRITE);
-      started_ = size_;
+    if (size_ - started_ < kWriteBackBytes) return {};
+    write_back();
+    // The name of a large file is made durable while its bytes come, not after them.
+    if (!name_synced_.valid() && !folder_.empty()) {
+      name_synced_ = std::async(std::launch::async,
+                                [folder = folder_] { return sync_folder(folder) ? 0 : errno; });
     }
     return {};
+  }
+
+  void write_back() override {
+    if (size_ == started_) return;
+    ::sync_file_range(file_, static_cast<off_t>(started_), static_cast<off_t>(size_ - started_),
+                      SYNC_FILE_RANGE_WRITE);
+    started_ = size_;
   }
 
   Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
@@ -69,8 +79,10 @@ class FolderFile final : public DriveFile {
   Outcome<void> sync() override {
     if (::fdatasync(file_) != 0)
       return std::unexpected(system_fault("cannot sync " + path_, errno));
-    if (folder_.empty() || sync_folder(folder_)) return {};
-    return std::unexpected(system_fault("cannot sync " + folder_, errno));
+    if (folder_.empty()) return {};
+    const int error = name_synced_.valid() ? name_synced_.get() : sync_folder(folder_) ? 0 : errno;
+    if (error == 0) return {};
+    return std::unexpected(system_fault("cannot sync " + folder_, error));
   }
 
  private:
@@ -100,6 +112,7 @@ class FolderFile final : public DriveFile {
   std::string folder_;
   std::uint64_t size_ = 0;
   std::uint64_t started_ = 0;  // so much of it is on its way to the disk
+  std::future<int> name_synced_;
 };
 
 class FolderDrive final : public Drive {
@@ -160,10 +173,6 @@ class FolderDrive final : public Drive {
   std::string folder_;
 };
 
-std::string mark_text(const DriveMark& mark) {
-  return fmt::format("orrery-drive 1\nstore {}\ndrive {}\n", mark.store, mark.drive);
-}
-
 std::unexpected<Diagnostics> drive_fault(const std::string& folder, const std::string& what,
                                          const std::string& fix) {
   return fail({.code = "store.drive", .place = {folder}, .what = what, .why = {}, .fix = fix});
@@ -184,6 +193,10 @@ Result<void> make_drive(const std::string& folder, const DriveMark& mark) {
 }
 
 }  // namespace
+
+std::string mark_text(const DriveMark& mark) {
+  return fmt::format("orrery-drive 1\nstore {}\ndrive {}\n", mark.store, mark.drive);
+}
 
 Result<std::unique_ptr<Drive>> open_folder_drive(const std::string& folder, const DriveMark& mark,
                                                  bool make) {

@@ -17,6 +17,9 @@ struct DriveMark {
   std::string drive;  // its own, in that store
 };
 
+// What a drive's mark says.
+std::string mark_text(const DriveMark& mark);
+
 // Opens the drive, or makes one where the folder is empty or not there and `make` says so.
 Result<std::unique_ptr<Drive>> open_folder_drive(const std::string& folder, const DriveMark& mark,
                                                  bool make);

@@ -64,19 +64,30 @@ Answer<std::optional<Fault>> mend_shard(Store& store, Blob& blob, int shard) {
   return std::nullopt;
 }
 
+bool is_remote(const DriveSet& drives, const Blob& blob, int shard) {
+  const auto at = drives.find(blob.shards[static_cast<std::size_t>(shard)].drive);
+  return at != drives.end() && at->second && at->second->is_remote();
+}
+
 }  // namespace
 
 ShardCheck check_shards(const DriveSet& drives, const Blob& blob) {
   ShardCheck check;
   BlobReader reader(drives, blob);
   for (int shard = 0; shard < blob.plan.total(); ++shard) {
-    bool good = reader.check_header(shard).has_value();
-    for (std::uint64_t stripe = 0; good && stripe < reader.stripes(); ++stripe) {
+    const auto header = reader.check_header(shard);
+    std::optional<Fault> wrong = header ? std::nullopt : std::optional(header.error());
+    // Reading another store through would cost more than it finds: it looks after its own disks.
+    const std::uint64_t stripes = is_remote(drives, blob, shard) ? 0 : reader.stripes();
+    for (std::uint64_t stripe = 0; !wrong && stripe < stripes; ++stripe) {
       const auto block = reader.raw_block(shard, stripe);
-      good = block.has_value();
-      if (block) check.bytes += block->size();
+      if (block) {
+        check.bytes += block->size();
+      } else {
+        wrong = block.error();
+      }
     }
-    if (!good) check.damaged.insert(shard);
+    if (wrong) (wrong->kind == PortFault::busy ? check.unasked : check.damaged).insert(shard);
   }
   return check;
 }
@@ -108,6 +119,10 @@ Answer<Mended> mend_blob(Store& store, const std::string& id, const std::set<int
 }
 
 Answer<bool> Scrubber::step(std::uint64_t bytes) {
+  const std::uint64_t paid = std::min(owed_, bytes);
+  owed_ -= paid;
+  bytes -= paid;
+  if (bytes == 0) return true;
   const std::string base = row::blob("");
   const auto cursor = store_.metadata().cursor();
   std::uint64_t read = 0;
@@ -129,6 +144,7 @@ Answer<bool> Scrubber::step(std::uint64_t bytes) {
     if (mended->fault && mended->fault->kind == PortFault::corrupt) ++counts_.lost;
   }
   if (auto state = cursor->state(); !state) return refused(state.error());
+  owed_ += read - std::min(read, bytes);
   if (cursor->valid() && cursor->key().starts_with(base)) return true;
   after_.clear();
   ++counts_.rounds;
@@ -210,8 +226,12 @@ class Checker {
       ++check_.unreferenced;
       say("nothing names blob " + blob->id);
     }
-    const std::set<int> damaged =
-        deep_ ? check_shards(store_.setting().drives, *blob).damaged : missing_shards(*blob);
+    const ShardCheck looked =
+        deep_ ? check_shards(store_.setting().drives, *blob) : missing_shards(*blob);
+    const std::set<int>& damaged = looked.damaged;
+    if (!looked.unasked.empty()) {
+      say("a drive of blob " + blob->id + " does not answer: nothing is known of it");
+    }
     check_.damaged_shards += damaged.size();
     if (static_cast<int>(damaged.size()) > blob->plan.parity) {
       ++check_.lost_blobs;
@@ -219,13 +239,15 @@ class Checker {
     }
   }
 
-  std::set<int> missing_shards(const Blob& blob) {
-    std::set<int> missing;
+  ShardCheck missing_shards(const Blob& blob) {
+    ShardCheck check;
     BlobReader reader(store_.setting().drives, blob);
     for (int i = 0; i < blob.plan.total(); ++i) {
-      if (!reader.check_header(i)) missing.insert(i);
+      const auto header = reader.check_header(i);
+      if (header) continue;
+      (header.error().kind == PortFault::busy ? check.unasked : check.damaged).insert(i);
     }
-    return missing;
+    return check;
   }
 
   Answer<void> look_for_orphans() {

@@ -11,10 +11,11 @@
 
 namespace orrery::store {
 
-// The shards of a blob that are missing or have a wrong byte; reads all of them. Gives the bytes
-// read too, for whoever paces it.
+// The shards of a blob that are missing or have a wrong byte; reads all of them, but those on other
+// machines, of which it looks for the header. Gives the bytes read too, for whoever paces it.
 struct ShardCheck {
   std::set<int> damaged = {};
+  std::set<int> unasked = {};  // their drive does not answer now
   std::uint64_t bytes = 0;
 };
 ShardCheck check_shards(const DriveSet& drives, const Blob& blob);
@@ -38,13 +39,15 @@ struct ScrubCounts {
 class Scrubber {
  public:
   explicit Scrubber(Store& store) : store_(store) {}
-  // Goes on until about `bytes` are read or the walk is round; false at its end.
+  // Goes on until `bytes` are read or the walk is round; false at its end. A blob is read whole:
+  // what it has beyond that is owed, and calls read nothing until they have paid it.
   Answer<bool> step(std::uint64_t bytes);
   const ScrubCounts& counts() const { return counts_; }
 
  private:
   Store& store_;
   std::string after_;
+  std::uint64_t owed_ = 0;
   ScrubCounts counts_;
 };
 

@@ -90,6 +90,9 @@ std::string_view sentence_of(std::string_view code) { return known(code).sentenc
 
 Refused refusal_of(const Fault& fault) {
   if (fault.kind == PortFault::full) return {"InsufficientStorage", {}, {}};
+  if (fault.kind == PortFault::busy) {
+    return {"SlowDown", "A tier does not answer now; please try again: " + fault.what, {}};
+  }
   return {"InternalError", fault.what, {}};
 }
 

@@ -110,17 +110,33 @@ bool is_free(const std::string& folder) {
   std::error_code error;
   if (!fs::exists(folder, error)) return true;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    if (at->path().filename() != "store.begun.new") return false;  // of a first run that died
+    if (at->path().filename() != "store.begun.new" && at->path().filename() != "spool")
+      return false;  // of a first run that died
   }
   return !error;
 }
 
-Result<void> open_drives(OpenedFolder& to, const std::string& folder, bool make) {
+Result<std::unique_ptr<Drive>> open_drive(const std::string& path, const std::string& folder,
+                                          const DriveMark& mark, const S3Access& access,
+                                          bool make) {
+  if (!is_s3_place(path)) {
+    return open_folder_drive(fs::path(path).is_absolute() ? path : folder + '/' + path, mark, make);
+  }
+  const auto place = s3_place_of(path);
+  if (!place) return std::unexpected(place.error());
+  const std::string spool = folder + "/spool";
+  std::error_code error;
+  fs::create_directories(spool, error);
+  return open_s3_drive(*place, mark, access, spool, make);
+}
+
+Result<void> open_drives(OpenedFolder& to, const std::string& folder, const S3Access& access,
+                         bool make) {
   int found = 0;
   for (const auto& [id, path] : to.folders) {
-    const std::string at = fs::path(path).is_absolute() ? path : folder + '/' + path;
-    auto drive = open_folder_drive(at, {to.id, id}, make);
-    if (!drive && make) return std::unexpected(drive.error());
+    auto drive = open_drive(path, folder, {to.id, id}, access, make);
+    // Keys that are missing or a place that is another's are no drive that comes back.
+    if (!drive && (make || is_s3_place(path))) return std::unexpected(drive.error());
     if (!drive) {
       for (Diagnostic note : drive.error()) {
         note.severity = Severity::warning;
@@ -178,6 +194,14 @@ Result<TierPlan> tier_plan_of(const std::string& text) {
   if (colon < text.size()) {
     for (const std::string_view path : split(std::string_view(text).substr(colon + 1), ',')) {
       if (path.empty()) return bad("a drive's folder is empty");
+      if (is_s3_place(path)) {
+        if (auto place = s3_place_of(std::string(path)); !place) {
+          return std::unexpected(place.error());
+        }
+        if (tier.name != "warm" && tier.name != "cold") {
+          return bad("only warm and cold may lie in another object store");
+        }
+      }
       tier.folders.emplace_back(path);
     }
   } else {
@@ -193,7 +217,7 @@ Result<TierPlan> tier_plan_of(const std::string& text) {
 
 Result<OpenedFolder> open_store_folder(const std::string& folder,
                                        const std::vector<TierPlan>& tiers, const std::string& id,
-                                       bool replace_drives) {
+                                       bool replace_drives, const S3Access& access) {
   const std::string file = folder + "/store";
   auto text = read_file(file);
   const bool make = !text;
@@ -218,7 +242,7 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
     return folder_fault(folder, 0,
                         std::string("no store can be made here: ") + std::strerror(errno));
   }
-  if (auto good = open_drives(opened, folder, make || replace_drives); !good)
+  if (auto good = open_drives(opened, folder, access, make || replace_drives); !good)
     return std::unexpected(good.error());
   if (auto good = upgrade(file, *text, make); !good) return std::unexpected(good.error());
   auto metadata = open_rocks_metadata(folder + "/metadata");

@@ -1,23 +1,27 @@
 // A store in a folder: what stands where, written down once and read by every run.
 //
-//   FOLDER/store        "orrery-store 2", the id, a line a tier, a line a drive
+//   FOLDER/store        "orrery-store 3", the id, a line a tier, a line a drive
 //   FOLDER/metadata/    RocksDB
 //   FOLDER/TIER/        a drive (folder_drive.h), where none was named
 //   tier hot 4+2        4 of data and 2 of parity; 1+1 is two copies
 //   drive hot-0 /mnt/a  of the tier above it; a path that is not absolute lies in FOLDER
+//   drive cold-0 s3+https://HOST/BUCKET/PREFIX   in another object store (s3_drive.h)
+//   FOLDER/spool/       files on their way there; they have no names
 // The number behind "orrery-store" is the format's. A later program opens an earlier format and
 // writes the number it has made of it; an earlier one refuses a later number. Format 2 has copies
-// in other tiers and enciphered blobs; what format 1 wrote is read as it is.
+// in other tiers and enciphered blobs, format 3 extents whose ETag is no MD5 (quick_etag.h), which
+// an earlier program would hold for damaged; what formats 1 and 2 wrote is read as it is.
 #pragma once
 
 #include <memory>
 
 #include "base/diagnostic.h"
+#include "store/s3_drive.h"
 #include "store/store.h"
 
 namespace orrery::store {
 
-inline constexpr int kStoreFormat = 2;
+inline constexpr int kStoreFormat = 3;
 
 struct TierPlan {
   std::string name;
@@ -25,7 +29,7 @@ struct TierPlan {
   std::vector<std::string> folders = {};  // of its drives; none: one, named as the tier
 };
 
-// "hot=4+2:/mnt/a,/mnt/b,...", "warm=2x:/mnt/a,/mnt/b", "cold=1x".
+// "hot=4+2:/mnt/a,/mnt/b,...", "warm=2x:/mnt/a,/mnt/b", "cold=1x:s3+https://HOST/BUCKET".
 Result<TierPlan> tier_plan_of(const std::string& text);
 std::vector<TierPlan> usual_tiers();  // gpu-direct, hot, warm and cold, one folder each
 
@@ -45,6 +49,6 @@ struct OpenedFolder {
 // is made in its place.
 Result<OpenedFolder> open_store_folder(const std::string& folder,
                                        const std::vector<TierPlan>& tiers, const std::string& id,
-                                       bool replace_drives = false);
+                                       bool replace_drives = false, const S3Access& access = {});
 
 }  // namespace orrery::store

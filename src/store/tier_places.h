@@ -5,8 +5,9 @@
 // is four commits and a reader sees none of them:
 //   copy     the bytes are read (every block checked), written to blobs in the other tier and
 //            synced; a commit adds the copy to the version. Reads go on as before.
-//   verify   the copy is read back from its drives and its MD5 held against the version's, part by
-//            part; only then does it count. A copy in a faster tier is read from then on.
+//   verify   the copy is read back from its drives and its MD5 (of large parts: the CRC in their
+//            ETag) held against the version's, part by part; only then does it count. A copy in a
+//            faster tier is read from then on.
 //   switch   in the commit of the removal: the version's own extents are those of the next copy.
 //   remove   the old blobs go to the garbage; readers that have them open keep them.
 // A crash between two leaves a version with two copies; what the rules want is asked for anew.

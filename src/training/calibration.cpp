@@ -54,6 +54,7 @@ constexpr std::pair<std::string_view, FrameworkMember> kFrameworkMembers[] = {
     {"update_gradient_bytes", &FrameworkModel::update_gradient_bytes},
     {"logit_copies", &FrameworkModel::logit_copies},
     {"workspace_bytes", &FrameworkModel::workspace_bytes},
+    {"memory_error", &FrameworkModel::memory_error},
     {"error", &FrameworkModel::error},
 };
 constexpr std::pair<std::string_view, StyleMember> kStyleMembers[] = {

@@ -67,6 +67,7 @@ struct FrameworkModel {
 
   double logit_copies = 3;     // copies of the logits alive at once, in 16-bit units
   double workspace_bytes = 0;  // libraries, communication buffers, temporaries
+  double memory_error = 0.2;   // 80 % half-width of the peak, by rows that publish theirs
   // Gradients are made tensor by tensor and dropped after the update (plain PyTorch), not kept in
   // one buffer; at the update they take update_gradient_bytes each.
   bool lazy_gradients = false;

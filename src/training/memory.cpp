@@ -117,9 +117,10 @@ void fill_states(const TrainingJob& job, const Layout& l, const FrameworkModel& 
 
 // Gradients made tensor by tensor are not there yet when activations are fullest; they and their
 // fp32 copies are there when activations are gone. The larger moment is the peak.
-void settle_lazy_gradients(const FrameworkModel& f, const StageParameters& p, int microbatches,
-                           StageMemory& stage) {
-  if (!f.lazy_gradients) return;
+// Frozen weights have no gradients at either moment.
+void settle_lazy_gradients(const TrainingJob& job, const FrameworkModel& f,
+                           const StageParameters& p, int microbatches, StageMemory& stage) {
+  if (!f.lazy_gradients || job.task == TrainingTask::lora) return;
   const double whole = p.dense + p.expert;
   const Bytes backward =
       stage.activations + stage.logits + (microbatches > 1 ? stage.gradients : Bytes(0));
@@ -161,7 +162,7 @@ StageMemory stage_memory(const TrainingJob& job, const Layout& l, const Framewor
   stage.activations = Bytes(activations + input * stage.in_flight);
   if (has_last) stage.logits = logits * f.logit_copies;
   stage.workspace = Bytes(f.workspace_bytes + 2 * input * (l.sequence_parallel ? l.tp : 1));
-  settle_lazy_gradients(f, p, microbatches, stage);
+  settle_lazy_gradients(job, f, p, microbatches, stage);
   return stage;
 }
 

@@ -5,12 +5,14 @@
     python3 tools/probe/serve_loop.py --orrery build/release/orrery --dry-run      # no GPU, no torch
 
 Every iteration is planned by `orrery probe serving --live` and executed here: prompts (whole or in
-chunks) one after the other, decoding requests together. Then `orrery probe serving` simulates the same requests. Prints CSV: every iteration with its
-measured and simulated seconds and whether the decisions are equal, then the latencies.
-Decode runs as one CUDA graph, as engines do; prompts run eagerly.
-Wrong for: TTFT of a server (no network, no tokeniser), batches above the number of clients.
+chunks) and decoding requests packed into one pass. Then `orrery probe serving` simulates the same
+requests. Prints CSV: every iteration with its measured and simulated seconds and whether the
+decisions are equal, then the latencies. What only decodes runs as a CUDA graph, as engines do; what
+holds a prompt runs eagerly.
+Wrong for: TTFT of a server (no network, no tokeniser); no rotary embedding.
 """
 import argparse
+import gc
 import subprocess
 import sys
 import time
@@ -27,8 +29,10 @@ class DryRun:
 
 
 class Gpu:
-    """Each running request has a region of the cache of its own: PyTorch's attention takes no table of
-    blocks. Decode covers all regions at once, those that do not decode included, behind a mask."""
+    """The tokens of an iteration stand in one row, as engines pack them: one product a weight, then
+    attention over sequences of different lengths (FlashAttention 2 as PyTorch ships it), decoding
+    requests apart from prompts. A running request has a region of the cache of its own; vLLM's blocks
+    would only move its rows."""
 
     def __init__(self, slots, longest):
         import torch
@@ -38,90 +42,125 @@ class Gpu:
         self.device = torch.device("cuda")
         opts = dict(device=self.device, dtype=torch.bfloat16)
         make = lambda *shape: torch.randn(*shape, **opts) * 0.02
-        kv = KV_HEADS * HEAD
         self.span = (longest + BLOCK - 1) // BLOCK * BLOCK
         self.slots = slots
         self.layers = [
-            dict(qkv=make(HIDDEN + 2 * kv, HIDDEN), out=make(HIDDEN, HIDDEN),
-                 up=make(2 * FFN, HIDDEN), down=make(HIDDEN, FFN),
-                 keys=torch.zeros(slots, KV_HEADS, self.span, HEAD, **opts),
-                 values=torch.zeros(slots, KV_HEADS, self.span, HEAD, **opts))
+            dict(qkv=make(HIDDEN + 2 * KV_HEADS * HEAD, HIDDEN), out=make(HIDDEN, HIDDEN).t(),
+                 up=make(2 * FFN, HIDDEN), down=make(HIDDEN, FFN).t(),
+                 cache=torch.zeros((slots + 1) * self.span, 2, KV_HEADS, HEAD, **opts))
             for _ in range(LAYERS)]
         self.embed = make(VOCAB, HIDDEN)
         self.head = make(VOCAB, HIDDEN)
         self.norm = torch.ones(HIDDEN, **opts)
         self.slot_of = {}
-        self.rows = torch.arange(slots, device=self.device)
-        self.seen = torch.arange(self.span, device=self.device)
-        self.tokens = torch.zeros(slots, device=self.device, dtype=torch.long)
-        self.context = torch.zeros(slots, device=self.device, dtype=torch.long)
-        self.warm()
+        self.sampled = torch.zeros(slots + 1, device=self.device, dtype=torch.long)
+        self.graphs = {}
+        self.next_parts = None
+        gc.disable()  # a pause of the collector would stand in an iteration's time
+        with torch.inference_mode():
+            self.sampled = self.sampled.clone()
+            for layer in self.layers:
+                layer["cache"] = layer["cache"].clone()
+            self.warm()
+
+    def sizes(self):
+        """Decode graphs are captured for these numbers of requests, as engines do."""
+        return sorted({min(n, self.slots) for n in [1, 2, 4] + list(range(8, self.slots + 8, 8))})
 
     def warm(self):
-        """Kernels are loaded and the graph is captured before anything is timed."""
+        """Kernels are loaded and the graphs are captured before anything is timed."""
         torch = self.torch
-        side = torch.cuda.Stream()
-        with torch.cuda.stream(side), torch.no_grad():
-            for _ in range(3):
-                self.decode()
-        torch.cuda.current_stream().wait_stream(side)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph), torch.no_grad():
-            self.sampled = self.decode()
-        with torch.no_grad():
-            for tokens in (64, 128, 256, 384, 512):
-                for context in (0, 16):
-                    self.prompt(0, min(tokens, self.span - context), context)
+        for count in self.sizes():
+            place = self.place([(slot, 1, 15) for slot in range(count)], [])
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side), torch.inference_mode():
+                for _ in range(3):
+                    self.forward(place)
+            torch.cuda.current_stream().wait_stream(side)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph), torch.inference_mode():
+                self.forward(place)
+                place["rows"].add_(1)
+                place["used"].add_(1)
+            self.graphs[count] = (graph, place)
+        with torch.inference_mode():
+            for tokens in range(BLOCK, 2049, BLOCK):
+                each = min(tokens, self.span - 16)
+                parts = [(slot, each, 16) for slot in range(min(self.slots - 1, tokens // each))]
+                self.forward(self.padded(parts + [(self.slots - 1, 1, 16)]))
         torch.cuda.synchronize()
+
+    def padded(self, parts):
+        """An iteration with prompts: filled up to a multiple of 16 tokens in the spare region, as
+        engines do, since a library meets each new shape with a search of its own."""
+        decodes = [part for part in parts if part[1] == 1]
+        prompts = [part for part in parts if part[1] > 1]
+        missing = -sum(tokens for _, tokens, _ in parts) % BLOCK
+        return self.place(decodes, prompts + [(self.slots, missing, 0)] * (missing > 0))
+
+    def place(self, decodes, prompts):
+        """Where the tokens of (region, tokens, context) parts stand. Regions rise, so that the start of
+        each is a sum of lengths to the kernel, which is told what of it is used."""
+        torch = self.torch
+        rows, source, last = [], [], []
+        for slot, tokens, context in decodes + prompts:
+            first = slot * self.span + context
+            rows += range(first, first + tokens)
+            source += [slot] * tokens
+            last.append(len(rows) - 1)
+        regions = [slot for slot, _, _ in decodes + prompts]
+        starts, p_starts = range(len(decodes) + 1), [0]
+        for _, tokens, _ in prompts:
+            p_starts.append(p_starts[-1] + tokens)
+        ends, used = self.extents(decodes)
+        p_ends, p_used = self.extents(prompts)
+        wide = self.sent([rows, source, last, regions], torch.int64)
+        narrow = self.sent([starts, ends, used, p_starts, p_ends, p_used], torch.int32)
+        names = ("rows", "source", "last", "regions", "starts", "ends", "used", "p_starts", "p_ends", "p_used")
+        return dict(zip(names, wide[1] + narrow[1]), whole=(wide[0], narrow[0]), decodes=len(decodes),
+                    longest=max([tokens for _, tokens, _ in prompts], default=0))
+
+    def extents(self, parts):
+        return ([slot * self.span for slot, _, _ in parts] + [(self.slots + 1) * self.span],
+                [context + tokens for _, tokens, context in parts])
+
+    def sent(self, lists, kind):
+        """One copy to the device, cut into the lists again."""
+        flat = self.torch.tensor([x for one in lists for x in one], dtype=kind, device=self.device)
+        return flat, flat.split([len(one) for one in lists])
 
     def rms(self, x):
         return self.torch.nn.functional.rms_norm(x, (HIDDEN,), self.norm)
 
-    def mlp(self, x, layer):
+    def flash(self, q, cache, place, kind, longest):
+        return self.torch.ops.aten._flash_attention_forward(
+            q, cache[:, 0], cache[:, 1], place[kind + "starts"], place[kind + "ends"], longest, self.span,
+            0.0, True, False, seqused_k=place[kind + "used"])[0]
+
+    def attention(self, x, layer, place):
+        torch, rows, first = self.torch, x.shape[0], place["decodes"]
+        heads = torch.nn.functional.linear(self.rms(x), layer["qkv"]).view(rows, HEADS + 2 * KV_HEADS, HEAD)
+        layer["cache"].index_copy_(0, place["rows"], heads[:, HEADS:].view(rows, 2, KV_HEADS, HEAD))
+        q = heads[:, :HEADS]
+        if first == rows:
+            y = self.flash(q, layer["cache"], place, "", 1)
+        elif first == 0:
+            y = self.flash(q, layer["cache"], place, "p_", place["longest"])
+        else:
+            y = torch.cat([self.flash(q[:first], layer["cache"], place, "", 1),
+                           self.flash(q[first:], layer["cache"], place, "p_", place["longest"])])
+        return x.addmm_(y.view(rows, HIDDEN), layer["out"])
+
+    def forward(self, place):
         f = self.torch.nn.functional
-        up, gate = f.linear(self.rms(x), layer["up"]).chunk(2, -1)
-        return x + f.linear(f.silu(gate) * up, layer["down"])
-
-    def split(self, x, layer):
-        q, k, v = self.torch.nn.functional.linear(self.rms(x), layer["qkv"]).split(
-            [HIDDEN, KV_HEADS * HEAD, KV_HEADS * HEAD], -1)
-        rows = x.shape[0]
-        return q.view(rows, HEADS, HEAD), k.view(rows, KV_HEADS, HEAD), v.view(rows, KV_HEADS, HEAD)
-
-    def prompt(self, slot, tokens, context):
-        torch, f = self.torch, self.torch.nn.functional
-        end = context + tokens
-        place = self.seen[context:end]
-        x = self.embed[place]
-        mask = None if context == 0 else self.seen[None, :end] <= place[:, None]
+        x = self.embed[self.sampled[place["source"]]]
         for layer in self.layers:
-            q, k, v = self.split(x, layer)
-            layer["keys"][slot, :, context:end] = k.transpose(0, 1)
-            layer["values"][slot, :, context:end] = v.transpose(0, 1)
-            k, v = layer["keys"][slot, :, :end], layer["values"][slot, :, :end]
-            if mask is not None:
-                k, v = (t.repeat_interleave(HEADS // KV_HEADS, 0) for t in (k, v))
-            y = f.scaled_dot_product_attention(q.transpose(0, 1)[None], k[None], v[None], attn_mask=mask,
-                                               is_causal=mask is None, enable_gqa=mask is None)
-            x = x + f.linear(y[0].transpose(0, 1).reshape(tokens, HIDDEN), layer["out"])
-            x = self.mlp(x, layer)
-        self.tokens[slot] = f.linear(self.rms(x[-1:]), self.head).argmax(-1)[0]
-
-    def decode(self):
-        """One token for every region; heads that share keys stand as queries of one head."""
-        f = self.torch.nn.functional
-        group = HEADS // KV_HEADS
-        mask = (self.seen[None] <= self.context[:, None])[:, None, None].expand(-1, -1, group, -1)
-        x = self.embed[self.tokens]
-        for layer in self.layers:
-            q, k, v = self.split(x, layer)
-            layer["keys"][self.rows, :, self.context] = k
-            layer["values"][self.rows, :, self.context] = v
-            y = f.scaled_dot_product_attention(q.view(self.slots, KV_HEADS, group, HEAD), layer["keys"],
-                                               layer["values"], attn_mask=mask)
-            x = x + f.linear(y.reshape(self.slots, HIDDEN), layer["out"])
-            x = self.mlp(x, layer)
-        return f.linear(self.rms(x), self.head).argmax(-1)
+            x = self.attention(x, layer, place)
+            up, gate = f.linear(self.rms(x), layer["up"]).chunk(2, -1)
+            x.addmm_(f.silu(gate).mul_(up), layer["down"])
+        tokens = f.linear(self.rms(x[place["last"]]), self.head).argmax(-1)
+        self.sampled.index_copy_(0, place["regions"], tokens)
 
     def run(self, items):
         torch = self.torch
@@ -129,25 +168,32 @@ class Gpu:
         alive = {request for request, _, _ in items}
         # vLLM plans every running request in every iteration: who is missing has ended or was evicted.
         self.slot_of = {r: s for r, s in self.slot_of.items() if r in alive}
-        idle = [s for s in range(self.slots) if s not in self.slot_of.values()]
-        context = [self.span - 1] * self.slots
-        decoding = False
-        with torch.no_grad():
-            for request, tokens, before in items:
-                if request not in self.slot_of:
-                    self.slot_of[request] = idle.pop()
-                slot = self.slot_of[request]
-                if tokens == 1 and before > 0:
-                    context[slot] = before
-                    decoding = True
-                else:
-                    self.prompt(slot, tokens, before)
-            if decoding:
-                self.context.copy_(torch.tensor(context), non_blocking=True)
-                self.graph.replay()
-                self.tokens.copy_(self.sampled)
+        held = set(self.slot_of.values())
+        idle = [s for s in reversed(range(self.slots)) if s not in held]
+        for request, _, _ in items:
+            if request not in self.slot_of:
+                self.slot_of[request] = idle.pop()
+        parts = sorted((self.slot_of[request], tokens, context) for request, tokens, context in items)
+        with torch.inference_mode():
+            if all(tokens == 1 for _, tokens, _ in parts):
+                self.replay(parts)
+            else:
+                self.forward(self.padded(parts))
+                self.next_parts = None
             torch.cuda.synchronize()
         return time.perf_counter() - start
+
+    def replay(self, parts):
+        """The smallest captured graph that holds them; what is left over writes to the spare region.
+        The graph ends by moving every place on by one, so equal requests need no word from the host."""
+        count = next(n for n in self.sizes() if n >= len(parts))
+        graph, place = self.graphs[count]
+        if parts != self.next_parts:
+            filled = parts + [(self.slots, 1, 0)] * (count - len(parts))
+            for old, new in zip(place["whole"], self.place(filled, [])["whole"]):
+                old.copy_(new)
+        graph.replay()
+        self.next_parts = [(slot, 1, context + 1) for slot, _, context in parts]
 
 
 def parsed(line):
