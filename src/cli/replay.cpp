@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/session.h"
 #include "machine/machine.h"
-#include "twin/fleet_pool.h"
 #include "trial/pod_replay.h"
 #include "trial/replay.h"
 #include "trial/rewind.h"
+#include "twin/fleet_pool.h"
 
 namespace orrery::cli {
 namespace {
@@ -212,6 +213,24 @@ std::string wait_row(std::string_view name, const trial::ReplayWait& w) {
                      t(w.median_s), t(w.p90_s), t(w.p99_s), t(w.max_s));
 }
 
+// Jobs that one answer holds for stand together, where the first of them does.
+std::string answers_of(const trial::ReplayResult& r, const Stage& stage) {
+  std::string out;
+  std::set<std::string> told;
+  for (const trial::ReplayAnswer& first : r.answers) {
+    if (!told.insert(first.text).second) continue;
+    std::string jobs;
+    int many = 0;
+    for (const trial::ReplayAnswer& a : r.answers) {
+      if (a.text != first.text) continue;
+      jobs += fmt::format("{}{} ({} GPUs)", many++ == 0 ? "" : ", ", a.job,
+                          stage.trace.jobs[a.job].gpus);
+    }
+    out += fmt::format("    job{} {}: {}\n", many > 1 ? "s" : "", jobs, first.text);
+  }
+  return out;
+}
+
 std::string text_of(const Played& p, const Stage& stage) {
   const trial::ReplayResult& r = p.result;
   const double all = r.productive + r.lost + r.idle + r.down;
@@ -237,9 +256,7 @@ std::string text_of(const Played& p, const Stage& stage) {
     out += fmt::format("  {} jobs wait at {}:\n",
                        grouped(static_cast<std::int64_t>(r.waiting_when_asked)),
                        brief(*stage.options.ask_at));
-    for (const trial::ReplayAnswer& a : r.answers) {
-      out += fmt::format("    job {} ({} GPUs): {}\n", a.job, stage.trace.jobs[a.job].gpus, a.text);
-    }
+    out += answers_of(r, stage);
   }
   return out;
 }

@@ -80,8 +80,9 @@ std::string to_text(const WaitAnswer& a, SimTime now) {
     case WaitReason::not_yet:
       return "It is held, or was requeued and is not eligible yet.";
     case WaitReason::limits:
-      return "A quota or the limit of its QOS is used up; it starts when jobs that count against "
-             "the same limit end, or the limit is raised.";
+      return "A quota, the limit of its QOS or the site's power is used up; it starts when jobs "
+             "that "
+             "count against the same limit end, or the limit is raised.";
     case WaitReason::resources:
       return fmt::format("{} more GPUs must be free; {}.", a.gpus_short, after);
     case WaitReason::fragmented:

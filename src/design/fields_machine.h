@@ -338,6 +338,11 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "a job starts whole or not at all", .moves = "rule cluster.gangs"});
   v("fair_share", s.fair_share,
     Field{.doc = "past use lowers priority", .moves = "emit kubernetes"});
+  v("power_aware", s.power_aware,
+    Field{.doc =
+              "a job starts only where the site's power carries its highest draw beside all that "
+              "runs; under Slurm, kilowatts are licenses",
+          .moves = "emit slurm"});
   v("quotas", s.quotas, Field{.doc = "what tenants may use", .moves = "emit "});
   v("partitions", s.partitions, Field{.doc = "parts of the fleets", .moves = "emit slurm"});
   v("recovery", s.recovery, Field{.doc = "from a fault to useful work again"});

@@ -160,6 +160,44 @@ void visit_fields(V& v, S& s) {
           .moves = "goodput falls"});
 }
 
+// By age, and of what nodes hang on.
+template <class V, Is<Failures> S>
+void visit_parts(V& v, S& s) {
+  v("shape", s.shape,
+    Field{.doc =
+              "Weibull shape of a node's time between failures, counted from the run's beginning "
+              "and from every repair: below 1 they come early in its life, above 1 late",
+          .absent = "1: exponential, at any age alike",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
+  v("link_mtbf", s.link_mtbf,
+    Field{.doc =
+              "mean time between failures of one port of a node on the compute network, with its "
+              "cable; it takes the node",
+          .unit = "y",
+          .absent = "in node_mtbf",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
+  v("leaf_mtbf", s.leaf_mtbf,
+    Field{.doc = "mean time between failures of a leaf switch; it takes all nodes under it at once",
+          .unit = "y",
+          .absent = "in node_mtbf",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
+  v("pdu_mtbf", s.pdu_mtbf,
+    Field{.doc =
+              "mean time between failures of a power distribution unit; it takes its racks at once",
+          .unit = "y",
+          .absent = "in node_mtbf",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
+  v("racks_per_pdu", s.racks_per_pdu,
+    Field{.doc = "racks that hang on one power distribution unit",
+          .absent = "1",
+          .range = Range::at_least_one,
+          .moves = "mtbf rises"});
+}
+
 template <class V, Is<Failures> S>
 void visit_fields(V& v, S& s) {
   constexpr std::string_view kPublished = "the failure model's published figure";
@@ -189,6 +227,7 @@ void visit_fields(V& v, S& s) {
           .unit = "h",
           .absent = kPublished,
           .moves = "rule failure.spares"});
+  visit_parts(v, s);
   v("straggler_share", s.straggler_share,
     Field{.doc = "share of nodes that run slow",
           .absent = kPublished,

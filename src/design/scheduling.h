@@ -50,6 +50,7 @@ struct Scheduler {
   Preemption preemption = Preemption::none;
   bool gang = true;
   bool fair_share = false;
+  bool power_aware = false;  // a job starts only where the site's power carries it
   std::vector<Quota> quotas;
   std::vector<SchedulerPartition> partitions;
   Recovery recovery;

@@ -45,6 +45,20 @@ std::string scheduler_lines(const SlurmPlan& plan) {
   return key("SchedulerType", "sched/backfill") + key("SchedulerParameters", parameters);
 }
 
+// Kilowatts that jobs may draw at a site, above idle; jobs ask for theirs (slurm_scripts.cpp).
+std::string power_lines(const SlurmPlan& plan) {
+  if (!plan.review.design().scheduler.power_aware) return {};
+  std::string licenses;
+  for (std::size_t s = 0; s < plan.review.sites.size(); ++s) {
+    const std::optional<facility::PowerRoom> room = power_room(plan.review.sites[s]);
+    if (!room) continue;
+    const double kilowatts_left = std::max(0.0, std::floor(room->left() / kilowatts(1)));
+    licenses +=
+        fmt::format("{}{}:{}", licenses.empty() ? "" : ",", power_license(s), kilowatts_left);
+  }
+  return licenses.empty() ? "" : key("Licenses", licenses);
+}
+
 std::string preemption_lines(const SlurmPlan& plan) {
   switch (plan.review.design().scheduler.preemption) {
     case design::Preemption::none:
@@ -198,6 +212,18 @@ std::string gres_lines(const SlurmPlan& plan, std::size_t f) {
 
 }  // namespace
 
+std::optional<facility::PowerRoom> power_room(const plan::SiteView& site) {
+  if (!site.site->power) return std::nullopt;
+  facility::PowerRoom room{
+      .feed = *site.site->power, .pue = site.pue.middle, .always = site.fabric + site.storage};
+  for (const plan::FleetPower& p : site.fleets) {
+    room.always += p.node.idle * (p.fleet->fleet->count + p.fleet->fleet->spares);
+  }
+  return room;
+}
+
+std::string power_license(std::size_t site) { return fmt::format("site{}_kw", site + 1); }
+
 std::string slurm_conf(const SlurmPlan& plan) {
   const bool any_gres =
       std::ranges::any_of(plan.fleets, [](const SlurmFleet& f) { return !f.gres.empty(); });
@@ -208,7 +234,8 @@ std::string slurm_conf(const SlurmPlan& plan) {
          key("SelectTypeParameters", memory_is_known(plan) ? "CR_Core_Memory" : "CR_Core");
   if (any_gres) out += key("GresTypes", "gpu");
   out += tree ? key("TopologyPlugin", "topology/tree") : key("TopologyPlugin", "topology/none");
-  out += '\n' + scheduler_lines(plan) + preemption_lines(plan) + priority_lines(plan);
+  out += '\n' + scheduler_lines(plan) + preemption_lines(plan) + priority_lines(plan) +
+         power_lines(plan);
   out += '\n' + timeout_lines(plan);
   out += key("Prolog", plan.options.conf_dir + "/prolog.sh") +
          key("Epilog", plan.options.conf_dir + "/epilog.sh") + key("PrologFlags", "Alloc");

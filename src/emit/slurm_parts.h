@@ -1,12 +1,14 @@
 // The pieces of emit_slurm: what all its files are written from, and one function a file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "emit/host_shape.h"
 #include "emit/hosts.h"
 #include "emit/slurm.h"
+#include "facility/power_admission.h"
 
 namespace orrery::emit {
 
@@ -54,6 +56,11 @@ Result<std::string> health_script(const SlurmPlan& plan);
 // `when` is "prolog" or "epilog".
 Result<std::string> hook_script(const SlurmPlan& plan, std::string_view when);
 Result<EmittedFiles> submit_scripts(const SlurmPlan& plan);
+
+// What jobs may draw at a site; none where its power is not given.
+std::optional<facility::PowerRoom> power_room(const plan::SiteView& site);
+// The license that stands for a kilowatt of the site with this number.
+std::string power_license(std::size_t site);
 
 // "1-04:30:00" for Slurm's time limits, rounded up to a minute.
 std::string slurm_time(Seconds t);

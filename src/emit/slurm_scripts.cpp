@@ -97,6 +97,18 @@ Script tenant_lines(const design::Quota& quota, int all) {
       .number("gpus", gpus);
 }
 
+// That the run's hosts draw at their highest, above idle; 0 where no site counts them.
+int kilowatts_of(const SlurmPlan& plan, const plan::SiteView& site, const plan::TrainView& train,
+                 const machine::Fleet& fleet) {
+  if (!plan.review.design().scheduler.power_aware || !power_room(site)) return 0;
+  for (const plan::FleetPower& p : site.fleets) {
+    if (p.fleet != &fleet) continue;
+    const double nodes = static_cast<double>(train.hosts) * fleet.fleet->count / fleet.hosts;
+    return static_cast<int>(std::ceil(facility::rise_of(p.node) * nodes / kilowatts(1)));
+  }
+  return 0;
+}
+
 // What the script asks of Slurm.
 void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
          const HostFleet& fleet, const SlurmPartitionPlan& partition) {
@@ -131,6 +143,15 @@ void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
   std::vector<Script> switches;
   if (train.hosts <= largest) switches.push_back(Script::from_text("#SBATCH --switches=1\n"));
   script.lines("switches", switches);
+  std::vector<Script> licenses;
+  for (std::size_t s = 0; s < plan.review.sites.size(); ++s) {
+    const int kilowatts = kilowatts_of(plan, plan.review.sites[s], train, *fleet.view);
+    if (kilowatts == 0) continue;
+    licenses.push_back(Script::from_text("#SBATCH --licenses=@license@:@count@\n")
+                           .word("license", power_license(s))
+                           .number("count", kilowatts));
+  }
+  script.lines("licenses", licenses);
 }
 
 std::vector<Script> variable_lines(const plan::TrainView& train) {

@@ -68,12 +68,23 @@ double share_of(const std::vector<FaultCause>& causes, FaultGroup group) {
   return share;
 }
 
-const FaultCause& cause_at(const std::vector<FaultCause>& causes, double draw) {
+bool needs_accelerators(FaultGroup group) {
+  return group == FaultGroup::accelerator || group == FaultGroup::hang;
+}
+
+const FaultCause& cause_at(const std::vector<FaultCause>& causes, double draw,
+                           bool has_accelerators) {
+  if (!has_accelerators) {
+    draw *= 1 - share_of(causes, FaultGroup::accelerator) - share_of(causes, FaultGroup::hang);
+  }
+  const FaultCause* last = &causes.back();
   for (const FaultCause& c : causes) {
+    if (!has_accelerators && needs_accelerators(c.group)) continue;
+    last = &c;
     draw -= c.share;
     if (draw < 0) return c;
   }
-  return causes.back();
+  return *last;
 }
 
 }  // namespace orrery::failure

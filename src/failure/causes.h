@@ -58,7 +58,11 @@ Result<std::vector<FaultCause>> read_fault_causes(const CsvTable& table);
 // Of all faults, those of the group.
 double share_of(const std::vector<FaultCause>& causes, FaultGroup group);
 
+// Faults of accelerators, and hangs of their collectives: a host without them has the others.
+bool needs_accelerators(FaultGroup group);
+
 // The cause of a fault at a uniform draw in [0, 1).
-const FaultCause& cause_at(const std::vector<FaultCause>& causes, double draw);
+const FaultCause& cause_at(const std::vector<FaultCause>& causes, double draw,
+                           bool has_accelerators = true);
 
 }  // namespace orrery::failure

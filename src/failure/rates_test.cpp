@@ -73,6 +73,11 @@ TEST(Rates, CausesAddUpToOne) {
   EXPECT_NEAR(share_of(*causes, FaultGroup::network), 42.0 / 412 * 0.955, 0.001);
   EXPECT_EQ(cause_at(*causes, 0).name, "faulty GPU");
   EXPECT_EQ(cause_at(*causes, 0.9999).name, "system memory");
+  // A host without accelerators.
+  for (double draw = 0; draw < 1; draw += 0.01) {
+    EXPECT_FALSE(needs_accelerators(cause_at(*causes, draw, false).group)) << draw;
+  }
+  EXPECT_EQ(cause_at(*causes, 0, false).name, "software bug");
 }
 
 TEST(Rates, LemonsRaiseTheMeanAndCarryMostFailures) {

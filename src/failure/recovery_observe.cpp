@@ -34,10 +34,7 @@ class Observer {
     see_controller();
     for (const NodeView& node : view_.nodes) look_at(node, first ? 0 : 1);
     for (const NodeView& node : view_.nodes) find_lemon(node);
-    // A node that a controller forgot to be out takes what it shows there with it all the same.
-    for (const auto& [name, m] : memory_.nodes) {
-      if (m.out && m.forgotten != Seconds()) bad_.insert(name);
-    }
+    see_forgotten();
     for (const JobView& job : view_.jobs) look_at(job);
     forget_missing_jobs();
     return std::move(events_);
@@ -48,6 +45,15 @@ class Observer {
     event.at = view_.now;
     apply(memory_, event, policy_.lemon.memory);
     events_.push_back(std::move(event));
+  }
+
+  // A node that a controller forgot to be out takes what it shows there with it all the same. None
+  // forgets whose restarts cannot be seen.
+  void see_forgotten() {
+    if (memory_.controller == Seconds()) return;
+    for (const auto& [name, m] : memory_.nodes) {
+      if (m.out && m.forgotten != Seconds()) bad_.insert(name);
+    }
   }
 
   const NodeMemory* known(const std::string& node) const {

@@ -43,6 +43,7 @@ FailureSource failure_source(const Fleet& fleet, const Models& models, int hosts
     s.high = failure::own_rate_factor(own.observed.value_or(0));
     s.low = 1 / s.high;
   }
+  s.shape = own.shape.value_or(1);
   s.rate = failure::mean_node_rate(
       s.base, {.share = own.lemon_share.value_or(0), .multiplier = own.lemon_factor.value_or(1)});
   const auto& rent = fleet.fleet->rent;
@@ -51,6 +52,34 @@ FailureSource failure_source(const Fleet& fleet, const Models& models, int hosts
     s.rate += s.spot;
   }
   return s;
+}
+
+PerSecond FailureSource::host_rate() const {
+  PerSecond sum = base + links;
+  for (const SharedFault& f : shared) sum += f.rate;
+  return sum;
+}
+
+PerSecond FailureSource::shared_rate(int hosts) const {
+  PerSecond sum;
+  for (const SharedFault& f : shared) sum += f.rate * ((hosts + f.hosts - 1) / f.hosts);
+  return sum;
+}
+
+void add_shared_faults(FailureSource& s, const design::Failures& own, const SharedParts& parts) {
+  if (own.link_mtbf) s.links = static_cast<double>(parts.ports) / *own.link_mtbf;
+  s.rate += s.links;
+  if (own.leaf_mtbf) {
+    s.shared.push_back({.part = SharedPart::leaf_switch,
+                        .rate = 1.0 / *own.leaf_mtbf,
+                        .hosts = std::max(1, parts.hosts_per_leaf)});
+  }
+  if (own.pdu_mtbf) {
+    s.shared.push_back(
+        {.part = SharedPart::power_unit,
+         .rate = 1.0 / *own.pdu_mtbf,
+         .hosts = std::max(1, parts.hosts_per_rack * own.racks_per_pdu.value_or(1))});
+  }
 }
 
 }  // namespace orrery::machine

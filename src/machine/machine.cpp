@@ -1,6 +1,10 @@
 #include "machine/machine.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "facility/node_power.h"
+#include "facility/rack.h"
 
 namespace orrery::machine {
 
@@ -34,6 +38,31 @@ Crossing Machine::crossing_to(const Fleet& fleet, const Tier& tier) const {
   return {.leaves_site = true, .path = wan_between(design(), fleet.site->name, there->name)};
 }
 
+namespace {
+
+int hosts_per_rack(const Machine& m, const Fleet& f) {
+  const int hosts_per_node = std::max(1, f.hosts / std::max(1, f.fleet->count));
+  if (f.fleet->nodes_per_rack) return *f.fleet->nodes_per_rack * hosts_per_node;
+  const auto power = facility::node_power_of(f.node.part, f.accelerator());
+  const auto site = std::ranges::find(m.sites, f.site, &Site::site);
+  if (!power || site == m.sites.end() || site->cooling == nullptr) return hosts_per_node;
+  const facility::RackFit fit =
+      facility::fit_rack({.node_power = power->nameplate,
+                          .node_units = static_cast<double>(f.node.part.rack_units.value_or(0)),
+                          .rack_limit = f.site->rack.value_or(Watts(0))},
+                         *site->cooling);
+  return std::max(1, fit.nodes) * hosts_per_node;
+}
+
+}  // namespace
+
+SharedParts shared_parts(const Machine& m, const Fleet& f) {
+  const Network& compute = m.networks_of(f).compute;
+  return {.ports = compute.wanted ? compute_ports(*compute.wanted, f) : 0,
+          .hosts_per_leaf = machine::hosts_per_leaf(compute, f.hosts),
+          .hosts_per_rack = hosts_per_rack(m, f)};
+}
+
 Machine build_machine(design::Design design, const Models& models) {
   Machine m{.wanted = std::make_shared<const design::Design>(std::move(design)), .knows = &models};
   const design::Design& d = m.design();
@@ -42,7 +71,10 @@ Machine build_machine(design::Design design, const Models& models) {
   m.networks = build_networks(d.fabric, d.sites, m.catalog(), m.fleets);
   m.tiers = build_tiers(d, m.catalog(), m.fleets);
   lay_over(m.tiers, models.tiers);
-  for (const Fleet& f : m.fleets) m.failures.push_back(failure_source(f, models, f.hosts));
+  for (const Fleet& f : m.fleets) {
+    m.failures.push_back(failure_source(f, models, f.hosts));
+    add_shared_faults(m.failures.back(), f.fleet->failures, shared_parts(m, f));
+  }
   m.ledger = open_ledger(d, m.fleets);
   return m;
 }

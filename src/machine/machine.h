@@ -50,6 +50,9 @@ struct Machine {
   Crossing crossing_to(const Fleet& fleet, const Tier& tier) const;
 };
 
+// What a host of the fleet hangs on.
+SharedParts shared_parts(const Machine& machine, const Fleet& fleet);
+
 Machine build_machine(design::Design design, const Models& models);
 
 }  // namespace orrery::machine

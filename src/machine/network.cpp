@@ -173,6 +173,14 @@ bool speaks_roce(const design::Network& network, const catalog::Switch* part) {
          network.topology != design::NamedTopology::none;
 }
 
+int hosts_per_leaf(const Network& network, int hosts) {
+  if (!network.topology || network.topology->leaves <= 0) return std::max(1, hosts);
+  const fabric::Topology& t = *network.topology;
+  const auto rails = static_cast<std::int64_t>(std::max(1, t.spec.rails));
+  const auto sets = std::max<std::int64_t>(1, t.leaves / rails);
+  return std::max(1, static_cast<int>((hosts + sets - 1) / sets));
+}
+
 BytesPerSecond compute_port_rate(const Network& network, const Fleet& fleet) {
   return port_rate_of(*network.wanted, network.nic, fleet);
 }

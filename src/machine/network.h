@@ -52,6 +52,9 @@ std::vector<Networks> build_networks(const design::Networks& wanted,
                                      const std::vector<Fleet>& fleets);
 // Ports of one of a fleet's hosts on a network as wanted.
 int compute_ports(const design::Network& wanted, const Fleet& fleet);
+// Hosts of a fleet under one leaf switch, where NIC i of each is on leaf i of a set; all of them
+// where the network has no leaves.
+int hosts_per_leaf(const Network& network, int hosts);
 // Rate of one of them, per direction: as given, else of the NIC named, else of the node's own.
 BytesPerSecond compute_port_rate(const Network& network, const Fleet& fleet);
 

@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "base/probability.h"
 #include "failure/causes.h"
+#include "failure/lifetime.h"
 #include "failure/rates.h"
 #include "failure/spares.h"
 #include "failure/straggler.h"
@@ -35,8 +36,12 @@ constexpr double kHandsNeeded = 0.03;
 constexpr double kRestartDefault = 1.5;
 constexpr double kRestartGiven = 1.15;
 
-void fill_rates(FailurePlan& f, const FailureSource& source) {
-  f.node_rate = source.rate;
+// Hosts are new as the run begins.
+void fill_rates(FailurePlan& f, const FailureSource& source, const TrainJob& job) {
+  const PerSecond worn = source.rate - source.spot - source.links;
+  f.node_rate =
+      source.rate + worn * (failure::early_factor(source.shape, 1.0 / worn, job.raw_time) - 1);
+  f.shared_rate = source.shared_rate(job.hosts);
   f.spot_rate = source.spot;
   f.rate_reference = source.reference;
   f.rate_low = source.low;
@@ -83,13 +88,24 @@ int spares_of(const TrainJob& job, const FleetBook& book, const design::Schedule
          static_cast<int>(std::max(0.0, std::floor(left + 1e-9)));
 }
 
+// Of the time, that in which a part is out whose hosts are more than the spares.
+double share_without_group(const FailureSource& source, int hosts, int spares) {
+  double out = 0;
+  for (const SharedFault& f : source.shared) {
+    const int parts = (hosts + f.hosts - 1) / f.hosts;
+    if (std::min(f.hosts, hosts) > spares) out += parts * (f.rate * kSharedRepair);
+  }
+  return std::min(1.0, out);
+}
+
 }  // namespace
 
 void fill_failure(TrainJob& job, const Machine& m, const FleetBook& book) {
   FailurePlan& f = job.failure;
-  const FailureSource source = failure_source(*job.fleet, m.models(), job.hosts);
-  fill_rates(f, source);
-  f.mtbf = failure::job_mtbf(job.hosts, f.node_rate);
+  FailureSource source = failure_source(*job.fleet, m.models(), job.hosts);
+  add_shared_faults(source, job.fleet->fleet->failures, shared_parts(m, *job.fleet));
+  fill_rates(f, source, job);
+  f.mtbf = 1.0 / (f.node_rate * job.hosts + f.shared_rate);
   const design::Recovery& r = m.design().scheduler.recovery;
   const double hangs = share_of(m.models().fault_causes, failure::FaultGroup::hang);
   const Seconds noticed = r.detect.value_or(kDetect);
@@ -119,6 +135,7 @@ void fill_failure(TrainJob& job, const Machine& m, const FleetBook& book) {
   f.repair = job.fleet->fleet->failures.repair.value_or(failure::mean_repair({}));
   f.mean_in_repair = job.hosts * (broken * f.repair);
   f.shortfall = job.fleet->rented() ? 0 : poisson_above(f.spares, f.mean_in_repair);
+  f.shortfall = 1 - (1 - f.shortfall) * (1 - share_without_group(source, job.hosts, f.spares));
 }
 
 }  // namespace orrery::machine

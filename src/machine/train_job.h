@@ -67,12 +67,13 @@ struct FeedPlan {
 };
 
 struct FailurePlan {
-  PerSecond node_rate;  // of one host, spot interruptions included
-  PerSecond spot_rate;  // of it
-  Seconds mtbf;         // of the job
-  Seconds noticed;      // a fault that a health check sees
-  Seconds hang;         // one that only a time-out ends
-  Seconds detect;       // mean of both
+  PerSecond node_rate;    // of one host, spot interruptions included
+  PerSecond spot_rate;    // of it
+  PerSecond shared_rate;  // of the switches and power units that the job hangs on
+  Seconds mtbf;           // of the job
+  Seconds noticed;        // a fault that a health check sees
+  Seconds hang;           // one that only a time-out ends
+  Seconds detect;         // mean of both
   Seconds requeue;
   Seconds start;              // initialise, before the checkpoint is read
   double attempts = 1;        // a restart may fail and is tried again

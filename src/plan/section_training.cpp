@@ -16,6 +16,8 @@ namespace {
 // Write and read times: rates of a tier vary by 12 % from run to run (checkpoint_truth.csv), and
 // serialisation and creation rates are assumed.
 constexpr double kWriteSpread = 0.25;
+// A term below this share of the whole is not told.
+constexpr double kWorthNaming = 0.005;
 // Fewer cores than this carry nothing that a host would miss.
 constexpr double kCoresShown = 0.01;
 
@@ -135,9 +137,12 @@ void add_checkpoint_times(machine::Section& s, const machine::SavePlan& k) {
   const storage::WriteTime& w = k.drain;
   time("write_time", fmt::format("until safe on {}", k.safe ? k.safe->label : k.first->label),
        w.total,
-       fmt::format("max(servers {}, node network {}, serialise {}) + metadata {} + commit {}",
-                   brief(w.server), brief(w.network), brief(w.serialise), brief(w.metadata),
-                   brief(w.commit)));
+       fmt::format("max(servers {}, node network {}, serialise {}){} + metadata {} + commit {}",
+                   brief(w.server), brief(w.network), brief(w.serialise),
+                   w.uneven > w.total * kWorthNaming
+                       ? fmt::format(" + nodes with more to write, alone, {}", brief(w.uneven))
+                       : "",
+                   brief(w.metadata), brief(w.commit)));
   time("stall", k.async ? "stall of an asynchronous save" : "stall of a synchronous save",
        k.stall.total,
        k.async ? fmt::format("snapshot {} + wait {} + interference {}", brief(k.stall.snapshot),
@@ -263,6 +268,19 @@ machine::Figure interruptions_figure(const TrainView& v,
   return figure;
 }
 
+std::string mtbf_formula(const TrainView& v) {
+  const auto per_1000_days = [](PerSecond rate) {
+    return significant(rate.base() * 86400 * 1000, 3);
+  };
+  const machine::FailurePlan& f = v.failure;
+  const std::string shared = f.shared_rate > PerSecond(0)
+                                 ? fmt::format(" + {} of switches and power units per 1000 days",
+                                               per_1000_days(f.shared_rate))
+                                 : "";
+  return fmt::format("1 / ({} hosts x {} failures per 1000 host-days{})", v.hosts,
+                     per_1000_days(f.node_rate), shared);
+}
+
 machine::Section failure_section(const TrainView& v,
                                  const std::vector<failure::FaultCause>& causes) {
   const machine::FailurePlan& f = v.failure;
@@ -270,17 +288,15 @@ machine::Section failure_section(const TrainView& v,
   s.summary = fmt::format("{}, {} more that can take over", how_many(v.hosts, "host"), f.spares);
   const double mtbf = f.mtbf.base();
   const double widest = f.rate_low > 0 ? f.rate_low : 1;
-  s.figures.push_back(
-      {.id = "mtbf",
-       .label = "mean time between failures of the job",
-       .unit = machine::Unit::seconds,
-       .estimate = {.value = mtbf,
-                    .low = mtbf / std::max(1.0, f.rate_high),
-                    .high = mtbf / std::min(1.0, widest),
-                    .basis = Basis::paper,
-                    .reference = f.rate_reference},
-       .formula = fmt::format("1 / ({} hosts x {} failures per 1000 host-days)", v.hosts,
-                              significant(f.node_rate.base() * 86400 * 1000, 3))});
+  s.figures.push_back({.id = "mtbf",
+                       .label = "mean time between failures of the job",
+                       .unit = machine::Unit::seconds,
+                       .estimate = {.value = mtbf,
+                                    .low = mtbf / std::max(1.0, f.rate_high),
+                                    .high = mtbf / std::min(1.0, widest),
+                                    .basis = Basis::paper,
+                                    .reference = f.rate_reference},
+                       .formula = mtbf_formula(v)});
   s.figures.push_back(
       {.id = "restart",
        .label = "from fault to useful work",

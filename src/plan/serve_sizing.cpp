@@ -45,13 +45,13 @@ double replicas_here(const ServeView& v, int replicas) {
 }
 
 double availability_with(const ServeView& v, double replicas, const machine::Machine& m) {
-  return availability_at(v, replicas, m.failures_of(*v.fleet).base);
+  return availability_at(v, replicas, m.failures_of(*v.fleet).host_rate());
 }
 
 double enough_replicas(const ServeView& v, const machine::Machine& m) {
   const double least = std::ceil(v.replicas_needed - kRounding);
   if (!v.workload->terms.availability) return least;
-  const PerSecond host_rate = m.failures_of(*v.fleet).base;
+  const PerSecond host_rate = m.failures_of(*v.fleet).host_rate();
   const double most = 2 * least + 64;
   // A large service is tried in steps of a few replicas in a thousand.
   const double step = 1 + std::floor(least / 256);
@@ -63,7 +63,7 @@ double enough_replicas(const ServeView& v, const machine::Machine& m) {
 
 std::optional<int> replicas_for_availability(const ServeView& v, double wanted,
                                              const machine::Machine& m) {
-  const PerSecond host_rate = m.failures_of(*v.fleet).base;
+  const PerSecond host_rate = m.failures_of(*v.fleet).host_rate();
   const auto have = static_cast<int>(std::ceil(std::min(v.replicas, 1e6)));
   // A large service is tried in steps of a few replicas in a thousand.
   const int step = 1 + have / 256;

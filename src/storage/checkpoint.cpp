@@ -1,6 +1,7 @@
 #include "storage/checkpoint.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace orrery::storage {
 namespace {
@@ -26,6 +27,27 @@ Bytes node_bytes(double writers, Bytes full, Bytes rest, const SaveLayout& layou
   const double on_node = std::min(layout.ranks_per_node, layout.ranks);
   const double heavy = std::min(writers, on_node);
   return full * heavy + rest * (on_node - heavy);
+}
+
+// The first nodes have the weights beside their part; a last one that has few of them counts as one
+// of the others.
+void count_nodes(SaveLoad& load, double heavy_ranks, const SaveLayout& layout) {
+  const double on_node = std::max(1, std::min(layout.ranks_per_node, layout.ranks));
+  load.nodes = static_cast<int>(std::ceil(std::max(1, layout.ranks) / on_node));
+  load.heavy_nodes = std::clamp(static_cast<int>(std::ceil(heavy_ranks / on_node)), 1, load.nodes);
+  while (load.heavy_nodes > 1 && load.busiest_node * load.heavy_nodes > load.total) {
+    --load.heavy_nodes;
+  }
+  const int others = load.nodes - load.heavy_nodes;
+  const Bytes rest = max(Bytes(0), load.total - load.busiest_node * load.heavy_nodes);
+  load.other_node = others > 0 ? min(load.busiest_node, rest / others) : Bytes(0);
+}
+
+// Nodes share the servers evenly, each held to `node`: first all of them write, then the heavy.
+Seconds fair_share_time(const SaveLoad& load, BytesPerSecond server, BytesPerSecond node) {
+  const Seconds all = time_of(load.other_node, min(node, server / load.nodes));
+  const Bytes more = load.busiest_node - load.other_node;
+  return all + time_of(more, min(node, server / load.heavy_nodes));
 }
 
 }  // namespace
@@ -94,6 +116,11 @@ SaveLoad save_load(double parameters, const StateBytes& per_parameter, const Sav
       load.busiest_node = node_bytes(ranks, load.busiest_rank, Bytes(0), layout);
       break;
   }
+  count_nodes(load,
+              layout.sharding == SaveSharding::replicated || layout.sharding == SaveSharding::zero1
+                  ? shards
+                  : ranks,
+              layout);
   return load;
 }
 
@@ -122,7 +149,10 @@ WriteTime write_time(const SaveLoad& load, double files, const WritePath& path) 
   const Term data = longest({{t.server, Wall::server_bandwidth},
                              {t.network, Wall::node_network},
                              {t.serialise, Wall::serialisation}});
-  t.total = data.time + t.metadata + t.commit;
+  BytesPerSecond node = path.node;
+  if (t.serialise > Seconds(0)) node = min(node, load.busiest_node / t.serialise);
+  t.uneven = max(Seconds(0), fair_share_time(load, path.server, node) - data.time);
+  t.total = data.time + t.uneven + t.metadata + t.commit;
   t.wall = longest({data, {t.metadata, Wall::metadata}, {t.commit, Wall::commit}}).wall;
   return t;
 }

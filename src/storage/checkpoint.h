@@ -1,7 +1,9 @@
 // A checkpoint: how large it is, who writes which part, how long it takes and which wall binds.
 //
 //   size       S = P (b_weight + b_master + b_moments)        Adam mixed 2 + 4 + 8 = 14 B/parameter
-//   write      t = max(S/B_server, node/B_nic, rank/B_serialise) + files/creates + barrier
+//   write      t = max(S/B_server, node/B_nic, rank/B_serialise) + uneven + files/creates + barrier
+//   uneven     nodes share the servers evenly: those with less end first, and the servers are not
+//              full afterwards if those with more are held by their own rate
 //   sync       the job stalls for t
 //   async      it stalls for snapshot = rank/B_copy, for max(0, t - interval) while the last drain
 //   is
@@ -57,6 +59,9 @@ struct SaveLoad {
   Bytes busiest_rank;
   Bytes busiest_node;
   double writers = 0;  // ranks that write; one file each unless the framework says otherwise
+  int nodes = 1;
+  int heavy_nodes = 1;  // with as much as the busiest
+  Bytes other_node;     // of one of the others
 };
 SaveLoad save_load(double parameters, const StateBytes& per_parameter, const SaveLayout& layout);
 
@@ -76,6 +81,7 @@ struct WriteTime {
   Seconds server;
   Seconds network;
   Seconds serialise;
+  Seconds uneven;  // that the heavy nodes write beyond the longest of the three
   Seconds metadata;
   Seconds commit;
   Seconds total;

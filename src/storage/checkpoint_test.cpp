@@ -50,6 +50,9 @@ TEST(SaveLoad, ShardsByHand) {
   EXPECT_DOUBLE_EQ(load.busiest_rank / gigabytes(1), 2 + 1.5);
   EXPECT_DOUBLE_EQ(load.busiest_node / gigabytes(1), 8 * 3.5);
   EXPECT_EQ(load.writers, 64);
+  EXPECT_EQ(load.nodes, 8);
+  EXPECT_EQ(load.heavy_nodes, 1);
+  EXPECT_DOUBLE_EQ(load.other_node / gigabytes(1), 8 * 1.5);
 }
 
 TEST(SaveLoad, FullyParallelSavesAreEvenAndTheSmallest) {
@@ -103,6 +106,22 @@ TEST(WriteTime, NamesEachWall) {
   EXPECT_DOUBLE_EQ(t.total.base(), 1700);
   EXPECT_EQ(t.wall, Wall::commit);
   EXPECT_STREQ(to_text(Wall::metadata), "metadata");
+}
+
+// Eight nodes, of which one has 28 GB and seven 12, on 14 GB/s of servers and wires of 4 GB/s: all
+// write 12 GB at 14/8 GB/s, then the first the other 16 GB at its wires' 4.
+TEST(WriteTime, NodesWithMoreToWriteEndAlone) {
+  const SaveLayout layout{.ranks = 64, .model_shards = 8};
+  const SaveLoad load = save_load(8e9, kAdam, layout);
+  const WritePath path{.server = gbytes_per_s(14), .node = gbytes_per_s(4)};
+  const WriteTime t = write_time(load, 0, path);
+  EXPECT_DOUBLE_EQ(t.server.base(), 8);
+  EXPECT_DOUBLE_EQ(t.network.base(), 7);
+  EXPECT_NEAR(t.total.base(), 12 / 1.75 + 16 / 4.0, 1e-9);
+  EXPECT_NEAR(t.uneven.base(), t.total.base() - 8, 1e-9);
+  // Nothing is left over where one wall is far in front of the other.
+  EXPECT_NEAR(write_time(load, 0, {.server = gbytes_per_s(14)}).uneven.base(), 0, 1e-9);
+  EXPECT_NEAR(write_time(load, 0, {.node = gbytes_per_s(4)}).uneven.base(), 0, 1e-9);
 }
 
 TEST(WriteTime, MoreOfAnythingNeverSlows) {

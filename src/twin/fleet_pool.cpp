@@ -14,11 +14,8 @@ int leaves_below_spine(const fabric::Topology& t) {
 cluster::NodeTree tree_of(const machine::Network& network, int hosts) {
   if (!network.topology || network.topology->leaves <= 0)
     return cluster::even_tree(hosts, hosts, 1);
-  const fabric::Topology& t = *network.topology;
-  const auto rails = static_cast<std::int64_t>(std::max(1, t.spec.rails));
-  const auto sets = std::max<std::int64_t>(1, t.leaves / rails);
-  const int per_leaf = static_cast<int>((hosts + sets - 1) / sets);
-  return cluster::even_tree(hosts, std::max(1, per_leaf), leaves_below_spine(t));
+  return cluster::even_tree(hosts, machine::hosts_per_leaf(network, hosts),
+                            leaves_below_spine(*network.topology));
 }
 
 }  // namespace

@@ -38,6 +38,8 @@ FleetState::FleetState(World& world, std::size_t number, const Scenario& scenari
       number_(number),
       part_(scenario.fleets[number]),
       is_fair_(scenario.machine->design().scheduler.fair_share),
+      gate_(quotas_, world.power_room(part_.site),
+            facility::rise_of(part_.host_power) / part_.slots_per_host),
       states_(slow.size(), HostState::in_service),
       is_spare_(slow.size(), false) {
   add_groups(scenario);
@@ -64,8 +66,8 @@ void FleetState::add_groups(const Scenario& scenario) {
   for (const design::Quota& q : d.scheduler.quotas) {
     const int own = std::min(
         all, q.accelerators ? *q.accelerators : static_cast<int>(q.share.value_or(0) * all + 0.5));
-    tenants[q.tenant] =
-        gate_.add_group(kShared, {.tenant = q.tenant, .guaranteed = own, .may_borrow = all - own});
+    tenants[q.tenant] = quotas_.add_group(
+        kShared, {.tenant = q.tenant, .guaranteed = own, .may_borrow = all - own});
     left -= own;
   }
   std::size_t cohort = kShared;
@@ -73,11 +75,11 @@ void FleetState::add_groups(const Scenario& scenario) {
     tiers_[w.terms.priority] = 0;
     if (fleet_of(scenario.machine->fleets, w) != part_.fleet || !keeps_nodes(w)) continue;
     const int own = std::min(all, *w.terms.nodes * per_node * part_.slots_per_host);
-    groups_[&w] = gate_.add_group(++cohort, {.tenant = w.terms.name, .guaranteed = own});
+    groups_[&w] = quotas_.add_group(++cohort, {.tenant = w.terms.name, .guaranteed = own});
     left -= own;
   }
   // Where numbers ask for more than there is, the rest is not held to what they leave.
-  const int rest = gate_.add_group(
+  const int rest = quotas_.add_group(
       kShared, {.tenant = "", .guaranteed = left > 0 ? left : all, .may_borrow = all});
   for (const design::Workload& w : d.workloads) {
     if (groups_.contains(&w)) continue;
@@ -93,7 +95,7 @@ JobRequest FleetState::request_for(const design::Workload& w) const {
 }
 
 bool FleetState::could_admit(const design::Workload& w, int slots) const {
-  return gate_.could_admit(groups_.at(&w), slots);
+  return quotas_.could_admit(groups_.at(&w), slots);
 }
 
 double FleetState::priority_of(std::size_t process, const design::Workload& w, std::uint32_t user) {

@@ -18,6 +18,7 @@
 #include "cluster/fair_use.h"
 #include "cluster/quota_gate.h"
 #include "twin/gpu_ledger.h"
+#include "twin/power_gate.h"
 #include "twin/process.h"
 #include "twin/scenario.h"
 
@@ -55,6 +56,10 @@ class FleetState final : public QueuePort {
 
   HostState state(int host) const { return states_[static_cast<std::size_t>(host)]; }
   void set_state(int host, HostState state) { states_[static_cast<std::size_t>(host)] = state; }
+  // Nothing can strike it: it is in repair, or has failed already.
+  bool is_away(int host) const {
+    return state(host) == HostState::repair || state(host) == HostState::struck;
+  }
   bool is_spare(int host) const { return is_spare_[static_cast<std::size_t>(host)]; }
   void call_spare(int host) { is_spare_[static_cast<std::size_t>(host)] = false; }
   // The first declared spare that waits; -1: none does.
@@ -100,7 +105,8 @@ class FleetState final : public QueuePort {
   sim::SimTime ranked_;  // when running jobs' use was counted last
   std::map<const design::Workload*, int> groups_;
   std::map<int, int> tiers_;  // by the design's priority
-  cluster::QuotaGate gate_;
+  cluster::QuotaGate quotas_;
+  PowerGate gate_;
   std::unique_ptr<Queue> queue_;
   std::vector<HostState> states_;
   std::vector<bool> is_spare_;

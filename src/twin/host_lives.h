@@ -1,7 +1,8 @@
 // When hosts fail and come back.
 //
-//   time to the next fault of a host: exponential with its rate
-//   rate = factor * base * (lemon ? m : 1) + spot
+//   time to the next fault of a host: Weibull with the mean of its rate, exponential at shape 1,
+//   from the run's beginning and from every repair (failure/lifetime.h)
+//   rate = factor * base * (lemon ? m : 1), and by themselves spot + links
 // The factor is one a replication: the fleet's true rate is as uncertain as the published ones
 // differ (machine/failure_source.h), so the spread over replications holds both chance and
 // ignorance; the first replication takes the middle. Repair: a reset for all and hands for some
@@ -11,6 +12,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
@@ -25,6 +28,11 @@ class World;
 inline constexpr Seconds kProviderSwap = minutes(10);
 // Until wrong results are noticed in the loss or by a check of a checkpoint: assumed.
 inline constexpr Seconds kSilentMean = hours(1);
+
+inline constexpr std::string_view kLinkFault = "network port or cable";
+
+// Of what strikes hosts, as a replication counts it: causes, hosts taken back, links, shared parts.
+std::vector<std::string> fault_names(const std::vector<failure::FaultCause>& causes);
 
 class HostLives final : public sim::EventHandler {
  public:
@@ -42,7 +50,12 @@ class HostLives final : public sim::EventHandler {
   // others. That the right part is found is an assumption.
   void send_to_hands(std::size_t fleet, int host);
 
-  const std::vector<std::uint64_t>& faults() const { return faults_; }  // by cause; spot is last
+  // Something that the host hangs on is out: it comes back no earlier, and then its next fault is
+  // drawn anew.
+  void hold(std::size_t fleet, int host, sim::SimTime until);
+
+  // By cause; then hosts taken back and links.
+  const std::vector<std::uint64_t>& faults() const { return faults_; }
   // Of them, those that nobody has noticed yet.
   std::uint64_t silent() const { return silent_; }
 
@@ -54,7 +67,15 @@ class HostLives final : public sim::EventHandler {
     RandomStream random;
     double base_rate = 0;    // a second
     double common_rate = 0;  // of one that is no lemon
+    sim::TimerId next;       // its next fault, or until the present one is found
+    sim::SimTime held_until;
+    bool is_held = false;    // and nothing is wrong with the host itself
+    bool is_silent = false;  // wrong, and nobody knows
+    bool is_lone = false;    // the next fault is none of the host's own: taken back, or a link
   };
+  // What comes at a rate of its own, whatever the host's age.
+  double lone_rate(std::size_t fleet) const { return spot_rate_[fleet] + link_rate_[fleet]; }
+  Seconds next_fault(Host& host, std::size_t fleet);
 
   Host& host(std::size_t fleet, int number) {
     return hosts_[fleet][static_cast<std::size_t>(number)];
@@ -63,11 +84,15 @@ class HostLives final : public sim::EventHandler {
   // A silent fault is noticed.
   void find(std::size_t fleet, int number);
   const failure::FaultCause& draw_cause(Host& host, std::size_t fleet);
-  void after(Seconds wait, Kind kind, std::size_t fleet, int number);
+  sim::TimerId after(Seconds wait, Kind kind, std::size_t fleet, int number);
 
   World& world_;
   std::vector<std::vector<Host>> hosts_;
   std::vector<double> spot_rate_;
+  std::vector<double> link_rate_;
+  failure::FaultCause link_{.name = std::string(kLinkFault),
+                            .group = failure::FaultGroup::network,
+                            .scope = failure::FaultScope::host};
   std::vector<std::uint64_t> faults_;
   std::uint64_t silent_ = 0;
 };

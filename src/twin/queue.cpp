@@ -235,9 +235,11 @@ void Queue::node_down(int node) {
   if (!pool_.is_up(node)) return;
   pool_.set_up(node, false);
   ++surprises_;
-  jobs_on(node, hit_);
-  for (std::size_t i = 0; i < hit_.size(); ++i) {
-    if (states_[hit_[i]] == State::running) stop(hit_[i], StopCause::node_lost);
+  // Whoever is told of a stop may take another node down before this is through.
+  std::vector<JobIndex> hit;
+  jobs_on(node, hit);
+  for (const JobIndex job : hit) {
+    if (states_[job] == State::running) stop(job, StopCause::node_lost);
   }
   decide_later();
 }

@@ -85,6 +85,8 @@ class Queue final : public sim::EventHandler {
   // Jobs on the node lose all their GPUs, on other nodes too, and are requeued.
   void node_down(int node);
   void node_up(int node);
+  // Something that the gate looks at has changed.
+  void look_again() { decide_later(); }
   void set_priority(cluster::JobIndex job, double priority);
   // Of all that wait at once.
   void set_priorities(const std::function<double(cluster::JobIndex)>& priority);
@@ -138,7 +140,6 @@ class Queue final : public sim::EventHandler {
   std::vector<cluster::RunningEnd> running_;  // by end
   std::size_t running_count_ = 0;
   cluster::Starts starts_;
-  std::vector<cluster::JobIndex> hit_;  // by a lost node
   std::vector<cluster::NodeShare> where_;
   bool is_deciding_later_ = false;
   sim::TimerId alarm_;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "design/goals.h"
+#include "twin/host_lives.h"
 #include "twin/serve_run.h"
 #include "twin/site_figures.h"
 #include "twin/work_figures.h"
@@ -212,11 +213,11 @@ class Teller {
   // Of all fleets together: what struck, most frequent first.
   void tell_faults() {
     Section s{.layer = Layer::failure, .name = "faults of hosts"};
-    const auto& causes = scenario_.machine->models().fault_causes;
-    for (std::size_t c = 0; c <= causes.size(); ++c) {
+    const std::vector<std::string> names = fault_names(scenario_.machine->models().fault_causes);
+    for (std::size_t c = 0; c < names.size(); ++c) {
       const Of of = [c](const Replication& r) { return static_cast<double>(r.faults[c]); };
       if (over(of).value <= 0) continue;
-      std::string id = c < causes.size() ? causes[c].name : std::string("spot host taken back");
+      std::string id = names[c];
       std::string label = id;
       std::ranges::replace(id, ' ', '_');
       add(s, "faults_" + id, std::move(label), Unit::count, of);

@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "design/write_design.h"
 #include "twin/host_lives.h"
 #include "twin/run_figures.h"
+#include "twin/shared_lives.h"
 #include "twin/world.h"
 
 namespace orrery::twin {
@@ -36,6 +38,7 @@ void collect(World& world, Replication& r) {
     r.sites.push_back({.it_energy = world.site(s).energy, .it_highest = world.site(s).highest});
   }
   r.faults = world.lives().faults();
+  std::ranges::copy(world.shared_lives().faults(), std::back_inserter(r.faults));
   r.lemons_found = world.lemons_found();
   r.events = world.kernel().events_run();
 }

@@ -38,7 +38,7 @@ struct Replication {
   std::vector<TaskOutcome> batches;
   std::vector<TaskOutcome> streams;
   std::vector<SiteOutcome> sites;
-  std::vector<std::uint64_t> faults;  // by cause, spot last
+  std::vector<std::uint64_t> faults;  // by cause, then fault_names()
   std::uint64_t lemons_found = 0;
   Series series;  // of the first alone, as the events
   std::vector<RunEvent> log;

@@ -81,19 +81,23 @@ std::vector<LinkId> StoragePlant::path_of(const Transfer& t, int from_server, in
   return path;
 }
 
-// One queue, first come first served: the requests that wait are served one after the other.
-Seconds StoragePlant::wait_for_requests(int tier, double files) {
+// One queue: the requests that wait are served one after the other, those of one instant in turn.
+Seconds StoragePlant::wait_for_requests(int tier, std::span<const Transfer> together) {
   const PlantTier& t = shape_.tiers[static_cast<std::size_t>(tier)];
+  double files = 0;
+  for (const Transfer& transfer : together) files += transfer.files;
   if (files <= 0 || t.in_hosts || !std::isfinite(t.requests.base())) return Seconds(0);
   TierUse& use = uses_[static_cast<std::size_t>(tier)];
   sim::SimTime& until = requests_until_[static_cast<std::size_t>(tier)];
-  const sim::SimTime begins = std::max(kernel_.now(), until);
-  until = begins.after(Seconds(files / t.requests.base()));
-  const Seconds waits = (begins - kernel_.now()).seconds();
+  until = std::max(kernel_.now(), until).after(Seconds(files / t.requests.base()));
+  const Seconds served = (until - kernel_.now()).seconds();
   use.requests += files;
-  use.waited += waits;
-  use.longest_wait = max(use.longest_wait, waits);
-  return (until - kernel_.now()).seconds();
+  for (const Transfer& transfer : together) {
+    const Seconds waits = max(Seconds(0), served - Seconds(transfer.files / t.requests.base()));
+    use.waited += waits;
+    use.longest_wait = max(use.longest_wait, waits);
+  }
+  return served;
 }
 
 std::vector<int> StoragePlant::servers_for(int tier) {
@@ -138,22 +142,36 @@ void StoragePlant::launch(const std::vector<LinkId>& path, Bytes bytes, Seconds 
                  .tag = slot});
 }
 
-void StoragePlant::start(const Transfer& t, TransferObserver& observer) {
-  Seconds wait;
+Seconds StoragePlant::wait_at(const Spot& spot, std::span<const Transfer> together) {
+  if (spot.tier == Spot::kNone) return Seconds(0);
+  return wait_for_requests(spot.tier, together) +
+         shape_.tiers[static_cast<std::size_t>(spot.tier)].first_byte;
+}
+
+void StoragePlant::start_together(std::span<const Transfer> together, TransferObserver& observer) {
+  const Spot& from = together.front().from;
+  const Spot& to = together.front().to;
+  Seconds wait = wait_at(from, together);
+  if (from.tier != Spot::kNone) wait += shape_.tiers[static_cast<std::size_t>(from.tier)].restore;
+  wait += wait_at(to, together);
+  for (const Transfer& t : together) {
+    assert(t.from.tier == from.tier && t.to.tier == to.tier);
+    start_one(t, wait, observer);
+  }
+}
+
+void StoragePlant::start_one(const Transfer& t, Seconds wait, TransferObserver& observer) {
   BytesPerSecond at_most = t.at_most;
-  const auto join = [&](const Spot& spot, bool is_source) {
+  const auto join = [&](const Spot& spot, Bytes TierUse::* moved) {
     if (spot.tier == Spot::kNone) return;
     const auto i = static_cast<std::size_t>(spot.tier);
-    const PlantTier& tier = shape_.tiers[i];
-    wait += wait_for_requests(spot.tier, t.files) + tier.first_byte;
-    if (is_source) wait += tier.restore;
-    if (!tier.in_hosts && (t.from.host != Spot::kNone || t.to.host != Spot::kNone)) {
-      at_most = min(at_most, tier.client);
+    if (!shape_.tiers[i].in_hosts && (t.from.host != Spot::kNone || t.to.host != Spot::kNone)) {
+      at_most = min(at_most, shape_.tiers[i].client);
     }
-    (is_source ? uses_[i].read : uses_[i].written) += t.bytes;
+    uses_[i].*moved += t.bytes;
   };
-  join(t.from, true);
-  join(t.to, false);
+  join(t.from, &TierUse::read);
+  join(t.to, &TierUse::written);
   // Of two tiers whose files lie on few servers, each stripe here meets one there.
   const std::vector<int> from = servers_for(t.from.tier);
   const std::vector<int> to = servers_for(t.to.tier);
@@ -170,17 +188,39 @@ void StoragePlant::start(const Transfer& t, TransferObserver& observer) {
   }
 }
 
-void StoragePlant::stream(const Spot& from, const Spot& to, BytesPerSecond rate, Seconds span,
-                          fabric::FlowObserver& observer, std::uint64_t tag) {
-  const std::vector<int> servers = servers_for(from.tier);
-  const bool is_drive = shape_.tiers[static_cast<std::size_t>(from.tier)].in_hosts;
-  const Transfer t{.from = from, .to = to};
-  const std::vector<LinkId> path = path_of(t, is_drive ? from.host : servers.front(), 0);
+bool StoragePlant::can_join(int tier) const {
+  return is_spread(shape_.tiers[static_cast<std::size_t>(tier)]);
+}
+
+// On wires that no other flow takes a host may have the lesser of what it asks for and what they
+// carry, which is a cap; the tier's link is all that is left of the path.
+void StoragePlant::start_stream(const Stream& s, fabric::FlowObserver& observer) {
+  const bool is_drive = shape_.tiers[static_cast<std::size_t>(s.tier)].in_hosts;
+  const Transfer t{.from = {.host = is_drive ? s.host : Spot::kNone, .tier = s.tier},
+                   .to = {.host = s.host}};
+  const std::vector<int> servers = servers_for(s.tier);
+  std::vector<LinkId> path = path_of(t, is_drive ? s.host : servers.front(), 0);
+  double cap = s.rate.base();
+  if (s.hosts > 1) {
+    assert(can_join(s.tier));
+    cap = std::min(cap, capacity_of(wires_of(s.host)));
+    path.resize(1);
+  }
   engine_.start({.path = path,
-                 .bytes = (rate * span).base(),
-                 .cap = rate.base(),
-                 .tag = tag,
+                 .bytes = (s.rate * s.span).base() * s.hosts,
+                 .weight = static_cast<double>(s.hosts),
+                 .cap = cap * s.hosts,
+                 .tag = s.tag,
                  .observer = &observer});
+}
+
+BytesPerSecond StoragePlant::wires_of(int host) const {
+  int first = 0;
+  for (const PlantHosts& h : shape_.hosts) {
+    if (host < first + h.many) return h.wires;
+    first += h.many;
+  }
+  return {};
 }
 
 fabric::LinkId StoragePlant::collective_link(int host, std::size_t own, std::size_t shared) const {

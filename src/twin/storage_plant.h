@@ -6,6 +6,10 @@
 //             byte, and for a restore where the tier is an archive; then it shares its links
 //             max-min fairly with all others (fabric/flow_engine.h), held to what one client can
 //             ask for
+//   together  transfers that ask at one instant (the hosts of a save) are served in turn, a file of
+//             each at a time, so that the last file of each comes with the last of all
+//   stream    equal ones, a host each, on wires that nobody else takes are one flow with a weight:
+//             n hosts of which each may have r are one that may have n r and has n shares
 // A file that lies on `stripes` servers has them drawn anew, and its transfer ends with the fullest
 // of them. Peers reach each other's drives over their wires. Collectives take the same wires where
 // the storage network is the compute network (`converged`), and others where it is not.
@@ -15,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,6 +74,16 @@ struct Transfer {
   std::uint64_t tag = 0;
 };
 
+// Bytes that flow for the whole run at a rate of their own, from a tier to a host.
+struct Stream {
+  int tier = 0;
+  int host = 0;   // the first
+  int hosts = 1;  // joined: they, and those after them, each at `rate`, on wires of their own
+  BytesPerSecond rate;
+  Seconds span;
+  std::uint64_t tag = 0;
+};
+
 struct TierUse {
   Bytes read;
   Bytes written;
@@ -95,11 +110,15 @@ class StoragePlant final : private fabric::FlowObserver {
   const PlantShape& shape() const { return shape_; }
   const TierUse& use(int tier) const { return uses_[static_cast<std::size_t>(tier)]; }
   // The observer outlives the transfer.
-  void start(const Transfer& transfer, TransferObserver& observer);
-  // Bytes that flow for the whole run at a rate of their own, told of their rate; from a tier to a
-  // host. The caller is told as the flow engine tells.
-  void stream(const Spot& from, const Spot& to, BytesPerSecond rate, Seconds span,
-              fabric::FlowObserver& observer, std::uint64_t tag);
+  void start(const Transfer& transfer, TransferObserver& observer) {
+    start_together({&transfer, 1}, observer);
+  }
+  // Of one instant, and between the same tiers. The observer is told of each.
+  void start_together(std::span<const Transfer> together, TransferObserver& observer);
+  // Told as the flow engine tells.
+  void start_stream(const Stream& stream, fabric::FlowObserver& observer);
+  // Whether the hosts' way from a tier can be one flow.
+  bool can_join(int tier) const;
   // A message between hosts, on the wires of collectives.
   void send(int from, int to, Bytes bytes, TransferObserver& observer, std::uint64_t tag);
 
@@ -115,12 +134,15 @@ class StoragePlant final : private fabric::FlowObserver {
   void on_flow_done(sim::Kernel& kernel, fabric::FlowId flow, std::uint64_t tag) override;
   std::vector<fabric::LinkId> path_of(const Transfer& transfer, int from_server,
                                       int to_server) const;
-  Seconds wait_for_requests(int tier, double files);
+  Seconds wait_for_requests(int tier, std::span<const Transfer> together);
+  Seconds wait_at(const Spot& spot, std::span<const Transfer> together);
+  void start_one(const Transfer& transfer, Seconds wait, TransferObserver& observer);
   std::uint64_t begin(const Transfer& transfer, TransferObserver& observer, int parts);
   void launch(const std::vector<fabric::LinkId>& path, Bytes bytes, Seconds wait,
               BytesPerSecond at_most, std::uint64_t slot);
   void count(const Spot& spot, int change);
   std::vector<int> servers_for(int tier);
+  BytesPerSecond wires_of(int host) const;
   fabric::LinkId collective_link(int host, std::size_t own, std::size_t shared) const;
   fabric::LinkId link(std::size_t base, int number) const {
     return static_cast<fabric::LinkId>(base + static_cast<std::size_t>(number));

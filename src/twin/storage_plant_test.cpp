@@ -62,6 +62,22 @@ TEST(StoragePlant, requests_first_byte_restore_and_streams_come_first) {
   EXPECT_NEAR(plant.use(0).longest_wait.base(), 1, 1e-9);
 }
 
+TEST(StoragePlant, requests_of_one_instant_are_served_in_turn) {
+  sim::Kernel kernel;
+  StoragePlant plant(
+      kernel,
+      one_tier({.read = gbytes_per_s(40), .write = gbytes_per_s(20), .requests = PerSecond(100)}));
+  Arrivals got;
+  const Transfer both[] = {write_of(0, gigabytes(10), 100), write_of(1, gigabytes(10), 50)};
+  plant.start_together(both, got);
+  kernel.run();
+  // 150 requests are through after 1.5 s, for both of them; then each has 10 GB/s.
+  EXPECT_NEAR(got.at[0].second, 2.5, 1e-6);
+  EXPECT_NEAR(got.at[1].second, 2.5, 1e-6);
+  EXPECT_NEAR(plant.use(0).longest_wait.base(), 1, 1e-9);  // of the second: the first's requests
+  EXPECT_NEAR(plant.use(0).waited.base(), 1.5, 1e-9);
+}
+
 // Requests that come as a Poisson process and take an exponential time: the mean time in the queue
 // is rho / (mu - lambda).
 TEST(StoragePlant, a_single_server_queue) {

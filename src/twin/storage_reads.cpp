@@ -64,30 +64,38 @@ void ReadProcess::take() {
 }
 
 ReadStream::ReadStream(sim::Kernel& kernel, StoragePlant& plant, const StreamShape& shape)
-    : kernel_(kernel),
-      shape_(shape),
-      rates_(static_cast<std::size_t>(shape.hosts), shape.of_host),
-      since_(static_cast<std::size_t>(shape.hosts), kernel.now()) {
-  for (int h = 0; h < shape.hosts; ++h) {
-    plant.stream({.tier = shape.tier}, {.host = shape.first_host + h}, shape.of_host, shape.span,
-                 *this, static_cast<std::uint64_t>(h));
+    : kernel_(kernel), shape_(shape) {
+  for (int h = 0; h < shape.hosts;) {
+    const int many = shape.is_joined && h > 0 ? shape.hosts - h : 1;
+    const auto tag = static_cast<std::uint64_t>(parts_.size());
+    parts_.push_back({.hosts = many, .rate = shape.of_host * many, .since = kernel.now()});
+    plant.start_stream({.tier = shape.tier,
+                        .host = shape.first_host + h,
+                        .hosts = many,
+                        .rate = shape.of_host,
+                        .span = shape.span,
+                        .tag = tag},
+                       *this);
+    h += many;
   }
+}
+
+Bytes ReadStream::missing_of(const Part& part) const {
+  return (shape_.of_host * part.hosts - part.rate) * (kernel_.now() - part.since).seconds();
 }
 
 void ReadStream::on_flow_rate(sim::Kernel& kernel, fabric::FlowId, std::uint64_t tag,
                               BytesPerSecond rate) {
-  missing_ += (shape_.of_host - rates_[tag]) * (kernel.now() - since_[tag]).seconds();
-  since_[tag] = kernel.now();
-  rates_[tag] = rate;
+  Part& part = parts_[tag];
+  missing_ += missing_of(part);
+  part.since = kernel.now();
+  part.rate = rate;
 }
 
 double ReadStream::starved() const {
   Bytes missing = missing_;
-  Bytes wanted;
-  for (std::size_t h = 0; h < rates_.size(); ++h) {
-    missing += (shape_.of_host - rates_[h]) * (kernel_.now() - since_[h]).seconds();
-    wanted += shape_.of_host * kernel_.now().seconds();
-  }
+  for (const Part& part : parts_) missing += missing_of(part);
+  const Bytes wanted = shape_.of_host * kernel_.now().seconds() * std::max(0, shape_.hosts);
   return wanted > Bytes(0) ? std::max(0.0, missing / wanted) : 0;
 }
 

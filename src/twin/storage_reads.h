@@ -5,7 +5,9 @@
 // use, and steps that wait where the queue is empty.
 //   misses read from the tier and are written to the drives;   hits read from the drives
 // ReadStream is all hosts at once, as one even flow each at the rate that the steps take: it sees
-// what bursts beside it leave, and costs no event while nothing changes.
+// what bursts beside it leave, and costs no event while nothing changes. The first host has a flow
+// of its own, since its loader may read beside it; the others are joined where nothing else takes
+// their wires.
 //   starved = 1 - (bytes that came / bytes that were wanted)
 #pragma once
 
@@ -78,6 +80,7 @@ struct StreamShape {
   int tier = 0;
   BytesPerSecond of_host;  // that the steps take of the tier, cache hits aside
   Seconds span;
+  bool is_joined = false;  // nothing else comes over the hosts' wires
 };
 
 class ReadStream final : private fabric::FlowObserver {
@@ -94,8 +97,15 @@ class ReadStream final : private fabric::FlowObserver {
 
   sim::Kernel& kernel_;
   StreamShape shape_;
-  std::vector<BytesPerSecond> rates_;
-  std::vector<sim::SimTime> since_;
+  // Of a flow, and the hosts that it is of.
+  struct Part {
+    int hosts = 1;
+    BytesPerSecond rate;
+    sim::SimTime since;
+  };
+  Bytes missing_of(const Part& part) const;
+
+  std::vector<Part> parts_;
   Bytes missing_;
 };
 

@@ -78,15 +78,16 @@ class Restore final : private TransferObserver {
   Restore(sim::Kernel& kernel, StoragePlant& plant, const SaveShape& save, const SaveStop& from)
       : began_(kernel.now()), left_(save.hosts) {
     const bool in_hosts = plant.shape().tiers[static_cast<std::size_t>(from.tier)].in_hosts;
+    std::vector<Transfer> parts;
     for (int h = 0; h < save.hosts; ++h) {
       const int host = save.first_host + h;
-      plant.start({.from = {.host = in_hosts ? host : Spot::kNone, .tier = from.tier},
-                   .to = {.host = host},
-                   .bytes = save.of(h),
-                   .files = save.files / save.hosts,
-                   .at_most = from.at_most},
-                  *this);
+      parts.push_back({.from = {.host = in_hosts ? host : Spot::kNone, .tier = from.tier},
+                       .to = {.host = host},
+                       .bytes = save.of(h),
+                       .files = save.files / save.hosts,
+                       .at_most = from.at_most});
     }
+    plant.start_together(parts, *this);
   }
 
   Seconds took() const { return (ended_ - began_).seconds(); }
@@ -216,14 +217,22 @@ class Day {
     const TrainJob& job = scenario_.trains[j];
     const machine::FeedPlan& feed = job.feed;
     const BytesPerSecond of_host = feed.wanted * feed.loader.utilisation / job.hosts;
-    jobs_[j].stream =
-        std::make_unique<ReadStream>(kernel_, plant_,
-                                     StreamShape{.first_host = first_host(j),
-                                                 .hosts = feed.tier->per_node ? 0 : job.hosts,
-                                                 .tier = tier_index(feed.tier),
-                                                 .of_host = of_host * (1 - feed.hit_rate),
-                                                 .span = span_});
+    const int tier = tier_index(feed.tier);
+    jobs_[j].stream = std::make_unique<ReadStream>(
+        kernel_, plant_,
+        StreamShape{.first_host = first_host(j),
+                    .hosts = feed.tier->per_node ? 0 : job.hosts,
+                    .tier = tier,
+                    .of_host = of_host * (1 - feed.hit_rate),
+                    .span = span_,
+                    .is_joined = is_alone_on_wires(job) && plant_.can_join(tier)});
     if (feed.cache) begin_cache(j, of_host);
+  }
+
+  // Bytes that come to its hosts are those that feed it: no peers' copies, no collectives.
+  bool is_alone_on_wires(const TrainJob& job) const {
+    const bool has_peers = job.checkpoint && job.train->checkpoint->replicas.value_or(1) > 1;
+    return !machine().design().fabric.storage.converged && !has_peers;
   }
 
   // One host, object by object: what its drives hold of its part of the data set.
@@ -277,13 +286,8 @@ class Day {
     SaveShape s{.first_host = first_host(j), .hosts = job.hosts};
     const int per_host = std::max(1, job.fleet->accelerators_per_host);
     s.heavy_bytes = plan.load.busiest_node;
-    s.heavy_hosts = std::clamp(
-        static_cast<int>(std::ceil(static_cast<double>(job.step.model_shards) / per_host)), 1,
-        job.hosts);
-    while (s.heavy_hosts > 1 && s.heavy_bytes * s.heavy_hosts > plan.load.total) --s.heavy_hosts;
-    const int others = job.hosts - s.heavy_hosts;
-    const Bytes rest = plan.load.total - s.heavy_bytes * s.heavy_hosts;
-    s.other_bytes = others > 0 ? max(Bytes(0), rest) / others : Bytes(0);
+    s.heavy_hosts = std::min(plan.load.heavy_nodes, job.hosts);
+    s.other_bytes = plan.load.other_node;
     s.files = plan.files;
     s.interval = plan.interval;
     RandomStream phase(options_.seed, "storage/phase/" + std::to_string(j));

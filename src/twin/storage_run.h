@@ -23,9 +23,8 @@ namespace orrery::twin {
 inline constexpr double kTransfersMost = 250'000;
 // Of a run of replications, which lives through it anew for every design: saves repeat.
 inline constexpr double kTransfersOfRun = 8'000;
-// A burst solves for all of its flows anew as each ends. Beyond so many hosts in a run that takes
-// minutes, and the closed form stands in.
-inline constexpr int kStorageHostsMost = 4096;
+// Hosts of a run that live through it one by one; beyond so many the closed form stands in.
+inline constexpr int kStorageHostsMost = 65'536;
 
 struct StopTimes {
   std::string tier;

@@ -63,27 +63,27 @@ void SaveProcess::write(std::size_t save, std::size_t stop) {
   const std::uint64_t tag = (static_cast<std::uint64_t>(save) << 8) | stop;
   if (!from_hosts) {  // servers to servers
     pending_[save][stop] = 1;
-    plant_.start({.from = {.tier = from_tier},
-                  .to = {.tier = to.tier},
-                  .bytes = shape_.total(),
-                  .files = shape_.files,
-                  .at_most = to.at_most * shape_.hosts,
-                  .tag = tag},
-                 *this);
-    return;
+    return plant_.start({.from = {.tier = from_tier},
+                         .to = {.tier = to.tier},
+                         .bytes = shape_.total(),
+                         .files = shape_.files,
+                         .at_most = to.at_most * shape_.hosts,
+                         .tag = tag},
+                        *this);
   }
   if (!in_hosts && shape_.on_burst) shape_.on_burst();
   pending_[save][stop] = shape_.hosts;
+  std::vector<Transfer> parts;
   for (int h = 0; h < shape_.hosts; ++h) {
     const int host = shape_.first_host + h;
-    plant_.start({.from = {.host = host, .tier = from_tier},
-                  .to = {.host = in_hosts ? host : Spot::kNone, .tier = to.tier},
-                  .bytes = shape_.of(h),
-                  .files = shape_.files / shape_.hosts,
-                  .at_most = stop == 0 ? min(shape_.serialise, to.at_most) : to.at_most,
-                  .tag = tag},
-                 *this);
+    parts.push_back({.from = {.host = host, .tier = from_tier},
+                     .to = {.host = in_hosts ? host : Spot::kNone, .tier = to.tier},
+                     .bytes = shape_.of(h),
+                     .files = shape_.files / shape_.hosts,
+                     .at_most = stop == 0 ? min(shape_.serialise, to.at_most) : to.at_most,
+                     .tag = tag});
   }
+  plant_.start_together(parts, *this);
 }
 
 void SaveProcess::copy_to_peers(std::size_t save) {

@@ -18,9 +18,8 @@ constexpr double kUsersLimit = 4;
 // A shorter run counts as so long in the slowdown (Feitelson's bounded slowdown).
 constexpr double kShortestRun = 10;
 constexpr int kUsers = 20;
-// Jobs that wait at the end are asked why, up to so many, and the answers of the first are told.
+// Jobs that wait at the end are asked why, up to so many.
 constexpr std::uint64_t kAsked = 200;
-constexpr std::size_t kTold = 2;
 
 }  // namespace
 
@@ -154,10 +153,8 @@ void TaskProcess::close() {
   for (const Live& live : live_) {
     if (live.state == TaskState::waits && ++outcome_.waiting <= kAsked) {
       const cluster::WaitAnswer why = queue.why(live.index);
-      ++outcome_.why[why.reason];
-      if (outcome_.answers.size() < kTold) {
-        outcome_.answers.push_back(to_text(why, world_.kernel().now()));
-      }
+      WaitCount& count = outcome_.why[why.reason];
+      if (count.jobs++ == 0) count.first = to_text(why, world_.kernel().now());
     }
     if (live.state == TaskState::runs || live.state == TaskState::hangs) ++outcome_.running;
   }

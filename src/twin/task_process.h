@@ -17,17 +17,22 @@
 
 namespace orrery::twin {
 
+// Jobs that wait for one reason.
+struct WaitCount {
+  std::uint64_t jobs = 0;
+  std::string first;  // what the first of them is told
+};
+
 struct TaskOutcome {
   std::uint64_t submitted = 0;
   std::uint64_t finished = 0;
-  std::uint64_t rejected = 0;                        // wider than the fleet, or than their quota
-  std::uint64_t stops = 0;                           // lost their place
-  std::uint64_t faults = 0;                          // that hit one of them
-  std::uint64_t waiting = 0;                         // at the end
-  std::uint64_t running = 0;                         // likewise
-  std::map<cluster::WaitReason, std::uint64_t> why;  // of those that wait, the first so many
-  std::vector<std::string> answers;                  // of the first few of them
-  std::vector<double> waits_s;                       // to the first start
+  std::uint64_t rejected = 0;                    // wider than the fleet, or than their quota
+  std::uint64_t stops = 0;                       // lost their place
+  std::uint64_t faults = 0;                      // that hit one of them
+  std::uint64_t waiting = 0;                     // at the end
+  std::uint64_t running = 0;                     // likewise
+  std::map<cluster::WaitReason, WaitCount> why;  // of those that wait, the first so many
+  std::vector<double> waits_s;                   // to the first start
   std::vector<double> slowdowns;  // of those that ended: (wait + run) / max(run, 10 s)
   double lost_slot_s = 0;
   // Of a batch.

@@ -215,11 +215,11 @@ void tell_stream(Run& run, const Scenario& scenario, const OverReplications& ove
     over.add(s, "stops", "jobs stopped by faults or preemption", Unit::count, stops);
   }
   const TaskOutcome& first = over.done().front().streams[at];
-  for (const auto& [reason, jobs] : first.why) {
-    s.limit += fmt::format("{}{} wait at the end: {}", s.limit.empty() ? "" : "; ",
-                           grouped(static_cast<std::int64_t>(jobs)), word_of(reason));
+  for (const auto& [reason, count] : first.why) {
+    s.limit += fmt::format("{}{} wait at the end: {}. {}{}", s.limit.empty() ? "" : " ",
+                           grouped(static_cast<std::int64_t>(count.jobs)), word_of(reason),
+                           count.jobs > 1 ? "The first: " : "", count.first);
   }
-  for (const std::string& answer : first.answers) s.limit += "; " + answer;
   const Of rejected = count(at, kind, &TaskOutcome::rejected);
   if (over.estimate(rejected).high > 0) {
     over.add(s, "rejected", "jobs wider than their share of the fleet", Unit::count, rejected);

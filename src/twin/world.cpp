@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/math.h"
 #include "twin/host_lives.h"
 #include "twin/service_process.h"
+#include "twin/shared_lives.h"
+#include "twin/site_load.h"
 #include "twin/task_process.h"
 #include "twin/train_process.h"
 
@@ -40,6 +43,7 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
       site_columns_.push_back(recorder_->add_column(fmt::format("{}_it_w", s.site->name)));
     }
   }
+  if (scenario.machine->design().scheduler.power_aware) measure_rooms();
   std::vector<double> factors;
   for (const FleetPart& part : scenario.fleets) {
     const std::size_t f = fleets_.size();
@@ -56,11 +60,31 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
           resting(f, Cause::reserve));
   }
   lives_ = std::make_unique<HostLives>(*this, factors);
+  shared_lives_ = std::make_unique<SharedLives>(*this);
   // What is there all the time asks first.
   for (const ServicePlan& s : scenario.services) add_process(services_, s);
   for (const machine::TrainJob& t : scenario.trains) add_process(trains_, t);
   for (const BatchPlan& b : scenario.batches) add_process(batches_, b);
   for (const StreamPlan& s : scenario.streams) add_process(streams_, s);
+}
+
+// A site whose power or PUE is not known admits all.
+void World::measure_rooms() {
+  const machine::Machine& m = *scenario_.machine;
+  for (std::size_t s = 0; s < m.sites.size(); ++s) {
+    const SiteLoad load = load_of(m, s);
+    facility::PowerRoom room{.feed = Watts(std::numeric_limits<double>::infinity())};
+    const auto power = site_power(m.catalog(), load.request(load.hosts_nameplate + load.constant));
+    if (m.sites[s].site->power && power) {
+      room = {.feed = *m.sites[s].site->power, .pue = power->pue.middle, .always = load.constant};
+    }
+    for (const FleetPart& part : scenario_.fleets) {
+      if (part.site == s && !part.fleet->rented()) {
+        room.always += part.host_power.idle * part.all_hosts();
+      }
+    }
+    rooms_.push_back(room);
+  }
 }
 
 template <class T, class Plan>
@@ -168,6 +192,10 @@ void World::give(std::size_t fleet, std::int64_t slots, const HostUse& from) {
   shift(fleet, slots, from, resting(fleet, Cause::idle));
   fleets_[fleet]->free += slots;
   recount(*fleets_[fleet], fleet);
+  if (rooms_.empty()) return;
+  for (const auto& other : fleets_) {
+    if (other->part().site == fleets_[fleet]->part().site) other->queue().look_again();
+  }
 }
 
 void World::claim(std::size_t fleet, std::size_t process, std::int64_t slots, Cause cause) {
@@ -242,7 +270,7 @@ void World::record_host(std::size_t fleet, int host, HostMark mark, std::size_t 
 void World::strike(std::size_t fleet, int host, const failure::FaultCause& cause, double where) {
   FleetState& f = *fleets_[fleet];
   ++faults_;
-  if (f.state(host) == HostState::repair || f.state(host) == HostState::struck) return;
+  if (f.is_away(host)) return;
   kernel_.trace(sim::TraceKind::instant, f.part().fleet->fleet->name, cause.name, host);
   const bool takes_host = cause.scope == failure::FaultScope::host;
   f.queue().jobs_on(host, there_);
@@ -269,6 +297,42 @@ void World::strike(std::size_t fleet, int host, const failure::FaultCause& cause
   if (tags.empty()) return see(fleet, host);  // nobody's: its health check says so at once
   kernel_.schedule(kernel_.now().after(seen), sim::EventRank::finish, *this, kSeen,
                    tag_of(fleet, static_cast<std::uint32_t>(host)));
+}
+
+void World::strike_group(std::size_t fleet, int first, int hosts,
+                         const failure::FaultCause& cause) {
+  FleetState& f = *fleets_[fleet];
+  ++faults_;
+  kernel_.trace(sim::TraceKind::instant, f.part().fleet->fleet->name, cause.name, first);
+  std::vector<std::pair<std::uint64_t, int>> told;  // who, and one of its hosts
+  std::vector<int> empty, held;
+  for (int host = first; host < first + hosts; ++host) {
+    if (f.is_away(host)) continue;
+    f.queue().jobs_on(host, there_);
+    (there_.empty() ? empty : held).push_back(host);
+    if (f.state(host) == HostState::in_service) {
+      f.set_state(host, HostState::struck);
+      f.unseen.push_back(host);
+    }
+    for (const cluster::JobIndex job : there_) {
+      const std::uint64_t tag = f.queue().tag(job);
+      if (std::ranges::find(told, tag, &std::pair<std::uint64_t, int>::first) == told.end()) {
+        told.emplace_back(tag, host);
+      }
+    }
+  }
+  faults_told_ += told.size();
+  Seconds seen = years(1);
+  for (const auto& [tag, host] : told) {
+    seen = min(seen, processes_[tag_process(tag)]->struck(tag_part(tag), host, cause));
+  }
+  for (const int host : held) {
+    kernel_.schedule(kernel_.now().after(seen), sim::EventRank::finish, *this, kSeen,
+                     tag_of(fleet, static_cast<std::uint32_t>(host)));
+  }
+  for (const int host : empty) {
+    if (f.state(host) != HostState::repair) see(fleet, host);
+  }
 }
 
 void World::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {

@@ -21,6 +21,7 @@ class TrainProcess;
 class TaskProcess;
 class ServiceProcess;
 class HostLives;
+class SharedLives;
 
 // What a host does and draws.
 struct HostUse {
@@ -63,12 +64,15 @@ class World final : public sim::EventHandler {
   FleetState& fleet(std::size_t f) { return *fleets_[f]; }
   std::size_t fleets() const { return fleets_.size(); }
   const SiteMeter& site(std::size_t s) const { return sites_[s]; }
+  // What jobs may draw there; none where nobody asks.
+  facility::PowerRoom* power_room(std::size_t s) { return rooms_.empty() ? nullptr : &rooms_[s]; }
   Process& process(std::size_t p) { return *processes_[p]; }
   const std::vector<const TrainProcess*>& trains() const { return trains_; }
   const std::vector<const TaskProcess*>& streams() const { return streams_; }
   const std::vector<const TaskProcess*>& batches() const { return batches_; }
   const std::vector<const ServiceProcess*>& services() const { return services_; }
-  const HostLives& lives() const { return *lives_; }
+  HostLives& lives() { return *lives_; }
+  const SharedLives& shared_lives() const { return *shared_lives_; }
   // Every book balances: slots, and what the queues say of them.
   bool is_sound() const { return is_sound_; }
 
@@ -95,6 +99,8 @@ class World final : public sim::EventHandler {
   // A host stops, or a process on it: whoever is there is told, and the host goes to repair where
   // the cause takes it, once somebody has seen it. `where` in [0, 1) picks the slot of a process.
   void strike(std::size_t fleet, int host, const failure::FaultCause& cause, double where);
+  // All hosts from `first` on stop at once. Whoever is on some of them is told once.
+  void strike_group(std::size_t fleet, int first, int hosts, const failure::FaultCause& cause);
   // From now on what the host computes is wrong, and nobody knows.
   void corrupt(std::size_t fleet, int host);
   // Back from repair; false where the policy takes it for a lemon and it goes to a person.
@@ -122,6 +128,7 @@ class World final : public sim::EventHandler {
 
   template <class T, class Plan>
   void add_process(std::vector<const T*>& kind, const Plan& plan);
+  void measure_rooms();
   void meter(std::size_t site, Watts delta, Watts highest_delta);
   void recount(FleetState& fleet, std::size_t number);
   void book_free(std::size_t fleet, Cause cause, std::int64_t slots);
@@ -134,6 +141,7 @@ class World final : public sim::EventHandler {
   sim::Kernel kernel_;
   std::vector<std::unique_ptr<FleetState>> fleets_;
   std::vector<SiteMeter> sites_;
+  std::vector<facility::PowerRoom> rooms_;  // by site, of a scheduler that looks at power
   std::vector<std::size_t> share_columns_;
   std::vector<std::size_t> site_columns_;
   std::vector<std::unique_ptr<Process>> processes_;
@@ -142,6 +150,7 @@ class World final : public sim::EventHandler {
   std::vector<const TaskProcess*> batches_;
   std::vector<const ServiceProcess*> services_;
   std::unique_ptr<HostLives> lives_;
+  std::unique_ptr<SharedLives> shared_lives_;
   std::vector<RecoveryDesk> desks_;
   std::vector<cluster::JobIndex> there_;  // on a host that is struck
   std::uint64_t lemons_found_ = 0;

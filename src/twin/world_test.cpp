@@ -10,6 +10,7 @@
 
 #include "twin/host_lives.h"
 #include "twin/run_fixture.h"
+#include "twin/shared_lives.h"
 
 namespace orrery::twin {
 namespace {
@@ -53,6 +54,10 @@ design::Design any_work(RandomStream& random) {
                     .lemon_share = random.uniform() * 0.1,
                     .lemon_factor = 1 + 9 * random.uniform()};
   if (random.uniform() < 0.5) fleet.failures.repair = hours(0.5 + 10 * random.uniform());
+  if (random.uniform() < 0.3) fleet.failures.shape = 0.5 + 2 * random.uniform();
+  if (random.uniform() < 0.3) fleet.failures.link_mtbf = days(20 + 100 * random.uniform());
+  if (random.uniform() < 0.4) fleet.failures.leaf_mtbf = days(1 + 5 * random.uniform());
+  if (random.uniform() < 0.4) fleet.failures.pdu_mtbf = days(2 + 10 * random.uniform());
   train_of(d).tokens = 1e9 + 1e11 * random.uniform();
   train_of(d).batch = 768;
   if (random.uniform() < 0.3) train_of(d).checkpoint.reset();
@@ -71,6 +76,10 @@ design::Design any_work(RandomStream& random) {
   d.scheduler.backfill = kBackfills[random.below(4)];
   d.scheduler.preemption =
       random.uniform() < 0.5 ? design::Preemption::requeue : design::Preemption::none;
+  if (random.uniform() < 0.4) {
+    d.scheduler.power_aware = true;
+    d.sites.front().power = kilowatts(100 + 400 * random.uniform());
+  }
   d.scheduler.topology =
       random.uniform() < 0.5 ? design::PlacementTopology::tree : design::PlacementTopology::none;
   return d;
@@ -135,9 +144,20 @@ void expect_all_faults(World& world) {
   for (const TaskProcess* p : world.batches()) hits += p->outcome().faults;
   for (const TaskProcess* p : world.streams()) hits += p->outcome().faults;
   EXPECT_EQ(hits, world.faults_told());
-  const auto& by_cause = world.lives().faults();
-  EXPECT_EQ(std::accumulate(by_cause.begin(), by_cause.end(), std::uint64_t{0}),
+  const auto sum = [](const std::vector<std::uint64_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  };
+  EXPECT_EQ(sum(world.lives().faults()) + sum(world.shared_lives().faults()),
             world.faults() + world.lives().silent());
+}
+
+// A scheduler that looks at power never lets the feed be passed, whatever phases meet.
+void expect_within_feed(World& world) {
+  const facility::PowerRoom* room = world.power_room(0);
+  if (room == nullptr) return;
+  const FleetPart& part = world.fleet(0).part();
+  const Watts rise = world.site(0).highest - part.host_power.idle * part.all_hosts();
+  EXPECT_LE(rise.base(), std::max(0.0, (room->feed / room->pue - room->always).base()) + 1);
 }
 
 TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances) {
@@ -156,6 +176,7 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
     });
     expect_whole_books(world, horizon);
     expect_all_faults(world);
+    expect_within_feed(world);
     for (const TaskProcess* p : world.batches()) expect_all_jobs(p->outcome());
     for (const TaskProcess* p : world.streams()) expect_all_jobs(p->outcome());
     for (const TrainProcess* p : world.trains()) {
@@ -253,6 +274,49 @@ TEST(World, fair_share_lets_those_pass_who_use_little) {
   const double with = wait_of_the_small(true);
   const double without = wait_of_the_small(false);
   EXPECT_LT(with, 0.5 * without) << without;
+}
+
+struct PowerRun {
+  facility::PowerRoom room;
+  Watts rise_of_host;
+  Watts highest;
+  std::uint64_t finished = 0;
+};
+
+// Jobs of half a fleet behind a feed.
+PowerRun behind_feed(Watts feed, bool power_aware) {
+  design::Design d = sample_design();
+  d.fleet.front().count = 16;
+  d.fleet.front().spares = 0;
+  d.fleet.front().failures.node_mtbf = years(1e6);
+  d.sites.front().power = feed;
+  d.scheduler.power_aware = power_aware;
+  design::Jobs jobs{.rate = PerSecond(1.0 / 600), .mean_duration = hours(1)};
+  jobs.sizes = {64};
+  d.workloads.resize(1);
+  d.workloads.front() = {.terms = {.name = "users"}, .task = jobs};
+  const machine::Machine m = build_machine(d, machine::known());
+  const Scenario scenario = scenario_of(m, days(4));
+  World world(scenario, 5, true, nullptr);
+  world.run({});
+  expect_within_feed(world);
+  PowerRun run{.rise_of_host = facility::rise_of(scenario.fleets.front().host_power),
+               .highest = world.site(0).highest,
+               .finished = world.streams().front()->outcome().finished};
+  if (world.power_room(0)) run.room = *world.power_room(0);
+  return run;
+}
+
+// Power for one and a half of the two that would run.
+TEST(World, jobs_wait_for_the_sites_power) {
+  const PowerRun ample = behind_feed(megawatts(10), true);
+  const Watts feed = (ample.room.always + ample.rise_of_host * 12) * ample.room.pue;
+  const PowerRun held = behind_feed(feed, true);
+  const PowerRun free = behind_feed(feed, false);
+  EXPECT_EQ(free.highest, ample.highest);
+  EXPECT_NEAR((ample.highest - held.highest) / (ample.rise_of_host * 8), 1, 1e-9);
+  EXPECT_LT(held.finished, free.finished * 3 / 4);
+  EXPECT_GT(held.finished, 10U);
 }
 
 // Spot hosts are announced: a save that is safe within the notice loses no more than that.

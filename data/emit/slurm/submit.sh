@@ -12,6 +12,7 @@
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #@switches@
+#@licenses@
 # Planned: @step@ a step, @run@ in all, @useful@ of the wall time useful.
 #@variables@
 
