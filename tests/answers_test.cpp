@@ -110,10 +110,20 @@ TEST(answers, metadata_servers_are_bought_and_fed) {
   };
   const Answer four = with("4");
   const Answer twelve = with("12");
-  EXPECT_NEAR(twelve.figure(Layer::cost, "capex") - four.figure(Layer::cost, "capex"), 8 * 18500,
-              1);
+  // Beside them their ports: eight on the storage network, eight for management.
+  const auto wires = [](const Answer& a) {
+    const machine::Networks& n = a.review.networks();
+    return std::pair{(n.storage.bill.price().middle() + n.management.bill.price().middle()).base(),
+                     (n.storage.bill.power() + n.management.bill.power()).base()};
+  };
+  EXPECT_EQ(twelve.review.networks().storage.topology->endpoints -
+                four.review.networks().storage.topology->endpoints,
+            8);
+  EXPECT_NEAR(twelve.figure(Layer::cost, "capex") - four.figure(Layer::cost, "capex"),
+              8 * 18500 + wires(twelve).first - wires(four).first, 1);
   EXPECT_NEAR((twelve.review.sites[0].it_nameplate - four.review.sites[0].it_nameplate).base(),
-              8 * 600, 1);
+              8 * 600 + wires(twelve).second - wires(four).second, 1);
+  EXPECT_GT(wires(twelve).first, wires(four).first);
 }
 
 // "45 % [36 .. 54]" under a rent of 1.8 to 14.2, then "64 % [12.5 .. 244]" with the dearest list
