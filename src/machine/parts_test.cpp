@@ -2,6 +2,8 @@
 // how ranks are packed, which way a WAN goes, what a tier's drives give.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "design/goals.h"
 #include "design/templates.h"
 #include "machine/goals.h"
@@ -114,6 +116,24 @@ TEST(links, have_no_more_than_the_port) {
   EXPECT_DOUBLE_EQ(pcie_rate(5).base(), 55.4e9);
   EXPECT_DOUBLE_EQ(pcie_rate(4).base(), 27.7e9);
   EXPECT_DOUBLE_EQ(pcie_rate(6).base(), 110.8e9);
+}
+
+// Inside a node and between nodes the measured rows scatter differently.
+TEST(links, have_the_interval_of_the_rows_that_they_are_like) {
+  design::Design d = pod();
+  d.fabric.compute.sharp = false;
+  const Machine m = build_machine(d, known());
+  const Links links(wiring_of(m.fleets[0], m.main_networks()), known().collectives);
+  for (const int ranks : {8, 64}) {
+    const CollectivePrediction p =
+        links.predict({workload::Collective::all_reduce, gib(1), links.group_of(ranks)});
+    const auto rows = known().collectives.interval(ranks > 8, gib(1));
+    EXPECT_NEAR(std::log(p.seconds.high / p.seconds.value), rows.high, 1e-9) << ranks;
+    EXPECT_NEAR(std::log(p.seconds.value / p.seconds.low), rows.low, 1e-9) << ranks;
+  }
+  const auto inside = known().collectives.interval(false, gib(1));
+  const auto between = known().collectives.interval(true, gib(1));
+  EXPECT_TRUE(inside.low != between.low || inside.high != between.high);
 }
 
 TEST(links, of_an_oversubscribed_or_a_rented_fleet) {
