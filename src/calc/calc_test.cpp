@@ -339,16 +339,24 @@ TEST(Calc, SaysSoWhereTheCatalogKnowsNothing) {
     return {};
   };
   const std::string powerless = without([](const catalog::Node& n) { return !n.max_power; });
-  if (!powerless.empty()) EXPECT_EQ(code_of("power", {{"node", powerless}}), "calc.power");
+  if (!powerless.empty()) {
+    EXPECT_EQ(code_of("power", {{"node", powerless}}), "calc.power");
+  }
   const std::string priceless = without([](const catalog::Node& n) { return !n.price; });
-  if (!priceless.empty()) EXPECT_EQ(code_of("tco", {{"node", priceless}}), "calc.tco");
+  if (!priceless.empty()) {
+    EXPECT_EQ(code_of("tco", {{"node", priceless}}), "calc.tco");
+  }
   const std::string hostly =
       without([](const catalog::Node& n) { return n.accelerator_id.empty(); });
-  if (!hostly.empty()) EXPECT_EQ(code_of("collective", {{"node", hostly}}), "calc.collective");
+  if (!hostly.empty()) {
+    EXPECT_EQ(code_of("collective", {{"node", hostly}}), "calc.collective");
+  }
   const std::string alone = without([](const catalog::Node& n) {
     return !n.accelerator_id.empty() && n.compute_nics == 0 && n.accelerators < 64;
   });
-  if (!alone.empty()) EXPECT_EQ(code_of("collective", {{"node", alone}}), "calc.collective");
+  if (!alone.empty()) {
+    EXPECT_EQ(code_of("collective", {{"node", alone}}), "calc.collective");
+  }
 }
 
 TEST(Calc, CommandLineThatAsksTheSame) {
