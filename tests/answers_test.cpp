@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -109,19 +110,40 @@ TEST(answers, metadata_servers_are_bought_and_fed) {
   };
   const Answer four = with("4");
   const Answer twelve = with("12");
-  EXPECT_NEAR(twelve.figure(Layer::cost, "capex") - four.figure(Layer::cost, "capex"), 8 * 18500,
-              1);
+  // Beside them their ports: eight on the storage network, eight for management.
+  const auto wires = [](const Answer& a) {
+    const machine::Networks& n = a.review.networks();
+    return std::pair{(n.storage.bill.price().middle() + n.management.bill.price().middle()).base(),
+                     (n.storage.bill.power() + n.management.bill.power()).base()};
+  };
+  EXPECT_EQ(twelve.review.networks().storage.topology->endpoints -
+                four.review.networks().storage.topology->endpoints,
+            8);
+  EXPECT_NEAR(twelve.figure(Layer::cost, "capex") - four.figure(Layer::cost, "capex"),
+              8 * 18500 + wires(twelve).first - wires(four).first, 1);
   EXPECT_NEAR((twelve.review.sites[0].it_nameplate - four.review.sites[0].it_nameplate).base(),
-              8 * 600, 1);
+              8 * 600 + wires(twelve).second - wires(four).second, 1);
+  EXPECT_GT(wires(twelve).first, wires(four).first);
 }
 
-// "45 % [36 .. 54]" under a rent of 1.8 to 14.2: the interval is that of the rent.
+// "45 % [36 .. 54]" under a rent of 1.8 to 14.2, then "64 % [12.5 .. 244]" with the dearest list
+// price in the interval of a contract: the interval is that of the contract and of the bill, which
+// know nothing of one another.
 TEST(answers, break_even_is_as_wide_as_the_rent_and_beside_the_designs_own_use) {
   const Answer a = answer_to("superpod-h100", {});
   const plan::CostView& c = a.review.cost;
   ASSERT_TRUE(c.market && c.contract);
-  EXPECT_LE(c.break_even_low, c.break_even * (c.contract->median / c.market->high));
-  EXPECT_GE(c.break_even_high, c.break_even * (c.contract->median / c.contract->low) * 0.9);
+  const double dearer = std::log(c.contract->high / c.contract->median);
+  const double cheaper = std::log(c.contract->median / c.contract->low);
+  const double below = std::hypot(dearer, std::log(c.price_low));
+  const double above = std::hypot(cheaper, std::log(c.price_high));
+  EXPECT_NEAR(c.break_even_low, c.break_even * std::exp(-below), 1e-9);
+  EXPECT_NEAR(c.break_even_high, c.break_even * std::exp(above), 1e-9);
+  // Against the dearest list price owning pays sooner than against any contract: the bound of the
+  // rule that advises renting.
+  EXPECT_NEAR(c.break_even_earliest,
+              c.price_low * c.break_even * (c.contract->median / c.market->high), 1e-9);
+  EXPECT_LT(c.break_even_earliest, c.break_even_low);
   EXPECT_NEAR(a.figure(Layer::cost, "own_use"), c.use * c.utilisation, 1e-12);
   // Contract prices of 2026 for an H100 are 2.35 to 2.65 USD/h.
   EXPECT_LT(c.contract->low.base() * 3600, 2.35);

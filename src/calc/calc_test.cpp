@@ -321,6 +321,8 @@ TEST(Calc, RefusesWhatItCannotRead) {
   EXPECT_EQ(code_of("tier", {{"against", "floppy"}}), "calc.device");
   EXPECT_EQ(code_of("tier-size", {{"device", "floppy"}}), "calc.device");
   EXPECT_EQ(code_of("memory", {{"gpus", "8"}, {"tp", "3"}}), "calc.layout");
+  const CalcTexts huge{{"gpus", "10000000"}, {"mbs", "10000000"}};  // 1e14 sequences a step
+  EXPECT_EQ(code_of("memory", huge), "calc.layout");
   EXPECT_EQ(code_of("serve", {{"ttft", "1 ms"}}), "calc.serve");
   EXPECT_EQ(code_of("durability", {{"data", "250"}, {"parity", "5"}}), "");
   EXPECT_EQ(code_of("durability", {{"data", "250"}, {"parity", "6"}}), "calc.durability");
@@ -337,16 +339,24 @@ TEST(Calc, SaysSoWhereTheCatalogKnowsNothing) {
     return {};
   };
   const std::string powerless = without([](const catalog::Node& n) { return !n.max_power; });
-  if (!powerless.empty()) EXPECT_EQ(code_of("power", {{"node", powerless}}), "calc.power");
+  if (!powerless.empty()) {
+    EXPECT_EQ(code_of("power", {{"node", powerless}}), "calc.power");
+  }
   const std::string priceless = without([](const catalog::Node& n) { return !n.price; });
-  if (!priceless.empty()) EXPECT_EQ(code_of("tco", {{"node", priceless}}), "calc.tco");
+  if (!priceless.empty()) {
+    EXPECT_EQ(code_of("tco", {{"node", priceless}}), "calc.tco");
+  }
   const std::string hostly =
       without([](const catalog::Node& n) { return n.accelerator_id.empty(); });
-  if (!hostly.empty()) EXPECT_EQ(code_of("collective", {{"node", hostly}}), "calc.collective");
+  if (!hostly.empty()) {
+    EXPECT_EQ(code_of("collective", {{"node", hostly}}), "calc.collective");
+  }
   const std::string alone = without([](const catalog::Node& n) {
     return !n.accelerator_id.empty() && n.compute_nics == 0 && n.accelerators < 64;
   });
-  if (!alone.empty()) EXPECT_EQ(code_of("collective", {{"node", alone}}), "calc.collective");
+  if (!alone.empty()) {
+    EXPECT_EQ(code_of("collective", {{"node", alone}}), "calc.collective");
+  }
 }
 
 TEST(Calc, CommandLineThatAsksTheSame) {

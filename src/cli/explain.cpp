@@ -32,7 +32,7 @@ void print(Terminal& terminal, const report::Document& document, Format format) 
 ExitCode unknown(Terminal& terminal, const char* kind, const std::string& name,
                  const std::vector<std::string>& known, const std::string& list_with) {
   const auto near = nearest(name, known);
-  return refuse(terminal, {{.code = std::string("explain.") + kind,
+  return refuse(terminal, {{.code = "explain.unknown",
                             .what = fmt::format("there is no {} '{}'", kind, name),
                             .why = near ? fmt::format("did you mean '{}'?", *near) : std::string(),
                             .fix = fmt::format("'{}' lists them", list_with)}});

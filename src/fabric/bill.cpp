@@ -121,7 +121,7 @@ catalog::Bill fabric_bill(const Topology& t, const BillParts& parts, const std::
     add_optics(bill, section, "fabric manager transceiver", std::int64_t{2} * kManagerAppliances,
                parts.node_module);
   }
-  if (!direct) {
+  if (!direct && !parts.all_copper) {
     if (!parts.co_packaged) {
       add_optics(bill, section, "switch optics (twin-port)",
                  switch_modules(t, parts.copper_node_links), parts.switch_module);

@@ -26,6 +26,7 @@ struct BillParts {
       nullptr;                     // the passive fibre, or the copper where copper_node_links
   int nics_per_node_module = 2;    // 1: each NIC has its own cage (QSFP112)
   bool copper_node_links = false;  // node-leaf cables are copper: no modules at their ends
+  bool all_copper = false;         // every link is RJ45, 1 to 10 Gb/s: no modules anywhere
   bool co_packaged = false;        // optics are in the switches: none are plugged
   bool nics_in_node = true;        // the node's price and power include them: counted, not priced
 };

@@ -59,6 +59,35 @@ TEST(Pue, parts_sum_to_the_whole) {
   EXPECT_GT(s.pue.high, s.pue.middle);
 }
 
+// What carries the heat says which fans run and whether a CDU does: air on its own, a door beside
+// it, plates for the share that they take.
+TEST(Pue, parts_follow_what_carries_the_heat) {
+  const auto part = [](const char* method, const char* name) {
+    const SitePower s =
+        site({.cooling_id = method, .climate = "temperate", .design = megawatts(1)});
+    for (const PuePart& p : s.breakdown.parts) {
+      if (p.name == name) return p.power / megawatts(1);
+    }
+    ADD_FAILURE() << name;
+    return -1.0;
+  };
+  const auto liquid = [](const char* method) {
+    return shipped_catalog().cooling(method)->liquid_heat_fraction;
+  };
+  EXPECT_NEAR(part("air-perimeter", "fans"), 0.09, 1e-9);
+  EXPECT_NEAR(part("air-contained", "fans"), 0.045, 1e-9);
+  EXPECT_NEAR(part("air-contained", "CDU"), 0, 1e-9);
+  const double plates = liquid("direct-to-chip-1p");
+  ASSERT_GT(plates, 0.5);
+  EXPECT_NEAR(part("direct-to-chip-1p", "fans"), (1 - plates) * 0.045, 1e-9);
+  EXPECT_NEAR(part("direct-to-chip-1p", "CDU"), plates * 0.015, 1e-9);
+  const double door = liquid("rear-door-active");
+  EXPECT_NEAR(part("rear-door-active", "fans"), (1 - door) * 0.045 + 0.02, 1e-9);
+  EXPECT_NEAR(part("rear-door-active", "CDU"), 0, 1e-9);
+  EXPECT_NEAR(part("air-contained", "pumps"), 0.015, 1e-9);
+  EXPECT_NEAR(part("air-contained", "misc"), 0.01, 1e-9);
+}
+
 TEST(Pue, warmer_supply_and_cooler_climate_never_cost_more) {
   for (const catalog::CoolingMethod& m : shipped_catalog().cooling_methods) {
     double last = 9;

@@ -28,6 +28,27 @@ TEST(Rack, four_dgx_h100_need_more_than_contained_air) {
   EXPECT_EQ(racks_needed(127, door), 32);  // the 127-node SuperPOD has 32 compute racks
 }
 
+// 30 kW of contained air, or the site's own limit where that is lower: as many as go in whole.
+TEST(Rack, fits_whole_nodes_up_to_the_limit_itself) {
+  const auto fit = [](double kw, double limit_kw) {
+    return fit_rack(
+        {.node_power = kilowatts(kw), .node_units = 4, .rack_limit = kilowatts(limit_kw)},
+        cooling("air-contained"));
+  };
+  EXPECT_EQ(fit(30, 0).nodes, 1);
+  EXPECT_EQ(fit(30, 0).bound, RackBound::cooling);
+  EXPECT_EQ(fit(30.1, 0).nodes, 0);
+  EXPECT_EQ(fit(30.1, 0).bound, RackBound::none_fits);
+  EXPECT_EQ(fit(15, 0).nodes, 2);
+  EXPECT_EQ(fit(10, 20).nodes, 2);
+  EXPECT_EQ(fit(10, 20).bound, RackBound::rack_limit);
+  EXPECT_EQ(fit(10, 30).bound, RackBound::rack_limit);
+  EXPECT_EQ(fit(10, 40).nodes, 3);
+  EXPECT_EQ(fit(10, 40).bound, RackBound::cooling);
+  EXPECT_EQ(fit(1, 0).nodes, 10);  // of 42 units
+  EXPECT_EQ(fit(1, 0).bound, RackBound::space);
+}
+
 TEST(Rack, space_binds_where_cooling_does_not) {
   const RackFit fit =
       fit_rack({.node_power = kilowatts(10.2), .node_units = 8}, cooling("direct-to-chip-1p"));

@@ -24,6 +24,13 @@ ScheduleItem item(const char* id, double weeks_typical, std::vector<std::string>
 
 double in_weeks(Seconds t) { return t / weeks(1); }
 
+// Of two that end at once the first one given is named, whatever the machine.
+TEST(Schedule, of_equal_ends_the_first_binds) {
+  const auto plan = plan_schedule(std::vector{item("a", 3), item("b", 5), item("c", 5)});
+  ASSERT_TRUE(plan);
+  EXPECT_THAT(plan->critical, ElementsAre("b"));
+}
+
 TEST(Schedule, the_longest_path_binds_and_the_other_has_slack) {
   const std::vector<ScheduleItem> items{item("a", 10), item("b", 4), item("c", 5, {"a", "b"}),
                                         item("d", 2, {"b"}), item("e", 1, {"c", "d"})};

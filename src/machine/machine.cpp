@@ -68,8 +68,8 @@ Machine build_machine(design::Design design, const Models& models) {
   const design::Design& d = m.design();
   m.sites = build_sites(d, m.catalog());
   m.fleets = build_fleets(d, m.catalog());
-  m.networks = build_networks(d.fabric, d.sites, m.catalog(), m.fleets);
   m.tiers = build_tiers(d, m.catalog(), m.fleets);
+  m.networks = build_networks(d, d.fabric, m.catalog(), m.fleets, m.tiers);
   lay_over(m.tiers, models.tiers);
   for (const Fleet& f : m.fleets) {
     m.failures.push_back(failure_source(f, models, f.hosts));

@@ -126,6 +126,11 @@ TEST(machine, a_narrow_fleet_is_counted_by_its_own_ports) {
   const Machine m = build_machine(d, known());
   EXPECT_EQ(m.main_networks().compute.nic_ports, 96);
   EXPECT_EQ(m.main_networks().compute.topology->endpoints, 96);
+  // Thirteen single ports fill one host and begin another.
+  d.fleet[1].count = 13;
+  const Machine odd = build_machine(d, known());
+  EXPECT_EQ(odd.main_networks().compute.nic_ports, 93);
+  EXPECT_EQ(odd.main_networks().compute.topology->endpoints, 96);
 }
 
 // The way over two lines is their sum and their narrower one; the direct line is slower.

@@ -13,12 +13,24 @@ namespace {
 // Storage ports of a node where neither the design nor the catalog gives them: one dual-port card.
 constexpr int kStoragePorts = 2;
 constexpr int kManagementPorts = 1;
+// RJ45 carries this; a management network has copper cables (DGX SuperPOD H100 RA, table 8).
+constexpr BytesPerSecond kFastestCopper = gbits_per_s(10);
+// A storage server hangs on two leaves by half a port each: a port of a switch splits in two.
+constexpr std::int64_t kServerPorts = 1;
 constexpr BytesPerSecond kManagementRate = gbits_per_s(1);
 // A pair of UFM-like managers takes four leaf ports of an InfiniBand fabric (DGX SuperPOD H100 RA).
 constexpr int kManagerPorts = 4;
 
 // A port splits into its lanes, eight at the most; slower endpoints waste what is left of one.
 constexpr double kMostBreakout = 8;
+
+// What stands in the sites, and what is known of its parts.
+struct Standing {
+  const design::Design& design;
+  const catalog::Catalog& catalog;
+  const std::vector<Fleet>& fleets;
+  const std::vector<Tier>& tiers;
+};
 
 struct Endpoints {
   int nodes = 0;  // hosts, counted in hosts of the widest fleet
@@ -84,6 +96,27 @@ Endpoints service_endpoints(const design::Network& wanted, const std::vector<Fle
   return e;
 }
 
+// Storage servers that stand in a site.
+std::vector<TierServers> servers_in(const Standing& all, const design::Site* site) {
+  std::vector<TierServers> out;
+  for (const Tier& t : all.tiers) {
+    if (find_site(all.design, t.tier->site) == site) out.push_back(servers_of(t, all.catalog));
+  }
+  return out;
+}
+
+// Ports for servers beside the hosts'; they do not change what a host has.
+void add_storage_ports(Endpoints& e, const std::vector<TierServers>& servers) {
+  if (e.port_rate <= BytesPerSecond(0)) return;
+  for (const TierServers& s : servers) {
+    const auto wide = static_cast<std::int64_t>(std::ceil(s.each / e.port_rate - 1e-9));
+    e.ports += s.data * std::max(kServerPorts, wide) + s.metadata * kServerPorts;
+  }
+  e.count_nodes();
+}
+
+std::int64_t switches_of(const Network& n) { return n.topology ? n.topology->switches() : 0; }
+
 const catalog::Nic* nic_of(const design::Network& wanted, const catalog::Catalog& catalog) {
   return wanted.nic.empty() ? nullptr : catalog.nic(wanted.nic);
 }
@@ -124,7 +157,8 @@ fabric::BillParts parts_of(const design::Network& wanted, const catalog::Switch*
   fabric::BillParts parts{.leaf = part, .spine = part, .core = part};
   parts.switch_module = optic_for(catalog, 2 * link_rate, wanted.link);
   parts.node_module = optic_for(catalog, 2 * link_rate, wanted.node_link);
-  parts.cable = catalog.optic("mpo-trunk");
+  parts.all_copper = link_rate <= kFastestCopper && wanted.link.empty();
+  parts.cable = catalog.optic(parts.all_copper ? "cat5e" : "mpo-trunk");
   parts.co_packaged = is_co_packaged(part);
   if (!wanted.nic.empty()) parts.nic = catalog.nic(wanted.nic);
   parts.nics_in_node = parts.nic == nullptr;
@@ -191,34 +225,39 @@ int compute_ports(const design::Network& wanted, const Fleet& f) {
 
 namespace {
 
-Networks networks_in(const design::Networks& f, const catalog::Catalog& catalog,
-                     const std::vector<Fleet>& fleets, const design::Site* site) {
+Networks networks_in(const design::Networks& f, const Standing& all, const design::Site* site) {
   Networks n{.site = site};
-  Endpoints joined = compute_endpoints(f.compute, nic_of(f.compute, catalog), fleets, site);
+  Endpoints joined = compute_endpoints(f.compute, nic_of(f.compute, all.catalog), all.fleets, site);
   // One host has nobody to talk to: its accelerators are joined inside it.
   if (joined.nodes == 1) joined.nodes = 0;
-  n.compute = build("compute", f.compute, catalog, joined);
+  n.compute = build("compute", f.compute, all.catalog, joined);
   const BytesPerSecond storage_rate =
       n.compute.port_rate > BytesPerSecond(0) ? n.compute.port_rate : gbits_per_s(100);
-  n.storage = build("storage", f.storage, catalog,
-                    service_endpoints(f.storage, fleets, site, kStoragePorts, storage_rate));
-  n.management =
-      build("management", f.management, catalog,
-            service_endpoints(f.management, fleets, site, kManagementPorts, kManagementRate));
+  const std::vector<TierServers> servers = servers_in(all, site);
+  Endpoints stored = service_endpoints(f.storage, all.fleets, site, kStoragePorts, storage_rate);
+  add_storage_ports(stored, servers);
+  n.storage = build("storage", f.storage, all.catalog, stored);
+  Endpoints managed =
+      service_endpoints(f.management, all.fleets, site, kManagementPorts, kManagementRate);
+  managed.ports += switches_of(n.compute) + switches_of(n.storage);
+  for (const TierServers& s : servers) managed.ports += s.data + s.metadata;
+  managed.count_nodes();
+  n.management = build("management", f.management, all.catalog, managed);
   return n;
 }
 
 }  // namespace
 
-std::vector<Networks> build_networks(const design::Networks& wanted,
-                                     const std::vector<design::Site>& sites,
+std::vector<Networks> build_networks(const design::Design& design, const design::Networks& wanted,
                                      const catalog::Catalog& catalog,
-                                     const std::vector<Fleet>& fleets) {
+                                     const std::vector<Fleet>& fleets,
+                                     const std::vector<Tier>& tiers) {
+  const Standing everything{design, catalog, fleets, tiers};
   std::vector<Networks> all;
-  for (const design::Site& site : sites) {
-    all.push_back(networks_in(wanted, catalog, fleets, &site));
+  for (const design::Site& site : design.sites) {
+    all.push_back(networks_in(wanted, everything, &site));
   }
-  if (all.empty()) all.push_back(networks_in(wanted, catalog, fleets, nullptr));
+  if (all.empty()) all.push_back(networks_in(wanted, everything, nullptr));
   return all;
 }
 

@@ -2,9 +2,14 @@
 //
 // Every site has its own, for the machines that stand there; lines between sites are in wan.h. A
 // NIC is in a host: an NVL72 rack is 18 hosts of 4 NICs, and NIC i of every host hangs on rail i.
-//   endpoints = sum over fleets of hosts x NICs of a host, filled up to whole rails
+//   compute     sum over fleets of hosts x NICs of a host, filled up to whole rails
+//   storage     the hosts' ports, and of every server max(1, its rate / port rate)
+//   management  one port a host, a storage server and a switch of the other two
+// A server's port is split over two leaves, of which one may fail (DGX SuperPOD H100: 48 cables of
+// 2 x 200 Gb/s to storage; 16 switches for 127 nodes).
 // Wrong where fleets of different NICs share a network: the narrower ones are counted as so many
-// hosts of the widest kind.
+// hosts of the widest kind. Wrong where storage shares the compute network: its servers have no
+// ports there. Power strips, which have management ports too, are not counted.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +22,7 @@
 #include "design/design.h"
 #include "fabric/topology.h"
 #include "machine/fleet.h"
+#include "machine/tier.h"
 
 namespace orrery::machine {
 
@@ -45,11 +51,12 @@ struct Networks {
   Network management;
 };
 
-// One a site, in their order; `fleets` stand in these sites. `wanted` must outlive the result.
-std::vector<Networks> build_networks(const design::Networks& wanted,
-                                     const std::vector<design::Site>& sites,
+// One a site of the design, in their order; fleets and tiers stand in these sites. `wanted` are the
+// design's networks or others in their stead, and must outlive the result.
+std::vector<Networks> build_networks(const design::Design& design, const design::Networks& wanted,
                                      const catalog::Catalog& catalog,
-                                     const std::vector<Fleet>& fleets);
+                                     const std::vector<Fleet>& fleets,
+                                     const std::vector<Tier>& tiers);
 // Ports of one of a fleet's hosts on a network as wanted.
 int compute_ports(const design::Network& wanted, const Fleet& fleet);
 // Hosts of a fleet under one leaf switch, where NIC i of each is on leaf i of a set; all of them

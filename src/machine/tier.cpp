@@ -310,6 +310,7 @@ std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog
                 *device, sizing_of(t));
   TierPurchase p{.device = device, .limit = size.limit};
   p.devices = std::max(tier.devices, size.devices);
+  p.as_counted = counted && tier.devices >= size.devices;
   const storage::OwnTerms terms;
   const bool bare = storage::form_of(*device) == storage::DeviceForm::drive;
   p.servers = bare ? std::max<double>(t.servers.value_or(0), size.servers) : 0;
@@ -325,6 +326,16 @@ MetadataServers metadata_of(const Tier& tier, const catalog::Catalog& catalog) {
   if (!owned || device == nullptr || !tier.tier->metadata.servers) return {};
   if (storage::form_of(*device) == storage::DeviceForm::appliance) return {};
   return {.part = catalog.node(kMetadataServer), .count = *tier.tier->metadata.servers};
+}
+
+TierServers servers_of(const Tier& tier, const catalog::Catalog& catalog) {
+  const auto bought = purchase_of(tier, catalog);
+  if (tier.per_node || !tier.tier->provider.empty() || !bought) return {};
+  const double servers =
+      std::ceil(std::max(1.0, bought->servers > 0 ? bought->servers : bought->devices));
+  return {.data = static_cast<std::int64_t>(servers),
+          .each = tier.tier->server_network.value_or(max(tier.read, tier.write) / servers),
+          .metadata = metadata_of(tier, catalog).count};
 }
 
 Watts tier_power(const Tier& tier, const catalog::Catalog& catalog) {

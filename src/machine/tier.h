@@ -1,6 +1,7 @@
 // A storage tier as the review sees it: rates, what limits them, and what it is made of.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,8 +78,9 @@ const catalog::StorageDevice* device_or_usual(const Tier& tier, const catalog::C
 struct TierPurchase {
   const catalog::StorageDevice* device = nullptr;
   double devices = 0;
-  double servers = 0;  // that bare drives stand in; 0 where the device is a server itself
-  storage::TierLimit limit = storage::TierLimit::capacity;
+  double servers = 0;       // that bare drives stand in; 0 where the device is a server itself
+  bool as_counted = false;  // the design names as many, and nothing that it asks for takes more
+  storage::TierLimit limit = storage::TierLimit::capacity;  // else
   catalog::PriceRange price;  // of one device, with its share of the server
   Watts power;                // likewise
 };
@@ -91,6 +93,14 @@ struct MetadataServers {
   int count = 0;
 };
 MetadataServers metadata_of(const Tier& tier, const catalog::Catalog& catalog);
+// What of a tier hangs on the networks of its site: servers or appliances with what one of them
+// sends, and the servers that answer for names. None for drives in the nodes and a provider's tier.
+struct TierServers {
+  std::int64_t data = 0;
+  BytesPerSecond each;
+  std::int64_t metadata = 0;
+};
+TierServers servers_of(const Tier& tier, const catalog::Catalog& catalog);
 // Typical draw of a tier's servers.
 Watts tier_power(const Tier& tier, const catalog::Catalog& catalog);
 

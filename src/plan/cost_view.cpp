@@ -219,9 +219,13 @@ void fill_market(CostView& v, const CostContext& c) {
     return break_even_utilisation(v.input, rent / std::max(1e-9, v.goodput)).value_or(0);
   };
   const cost::MarketPrice& rent = v.contract ? *v.contract : *v.market;
-  v.break_even = against(rent.median);
-  v.break_even_low = v.price_low * against(v.market->high);
-  v.break_even_high = v.price_high * against(rent.low);
+  const Estimate bill{.value = 1, .low = v.price_low, .high = v.price_high};
+  const Estimate price{.value = 1, .low = rent.low / rent.median, .high = rent.high / rent.median};
+  const Estimate use = bill / price * against(rent.median);
+  v.break_even = use.value;
+  v.break_even_low = use.low;
+  v.break_even_high = use.high;
+  v.break_even_earliest = v.price_low * against(v.market->high);
 }
 
 }  // namespace

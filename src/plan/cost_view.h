@@ -62,10 +62,12 @@ struct CostView {
   std::optional<cost::MarketPrice> market;    // on demand, list prices
   std::optional<cost::MarketPrice> contract;  // for one to three years, by the usual discounts
   // The use at which owning costs what renting does, against the contract price: above 1 where
-  // owning never pays. Low and high over the rent's and the bill's intervals.
+  // owning never pays. Low and high from the contract's and the bill's intervals, which are
+  // independent: base/estimate.h has the rule.
   double break_even = 0;
   double break_even_low = 0;
   double break_even_high = 0;
+  double break_even_earliest = 0;  // the cheapest bill against the dearest list price: at the least
   cost::Tornado tornado;
   std::vector<std::string> unpriced;
 };

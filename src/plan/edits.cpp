@@ -92,7 +92,7 @@ std::optional<Edit> edit_topology(const Review& r, const machine::Networks& here
     if (kind == rail_fat_tree && network.name != "compute") continue;
     wanted.topology = kind;
     const machine::Networks built =
-        build_networks(changed, r.design().sites, r.catalog(), r.fleets())[site];
+        build_networks(r.design(), changed, r.catalog(), r.fleets(), r.machine->tiers)[site];
     const machine::Network& again = network.name == "compute"   ? built.compute
                                     : network.name == "storage" ? built.storage
                                                                 : built.management;

@@ -58,6 +58,10 @@ TEST(edits, the_nearest_batch_is_a_multiple_that_the_accelerators_share) {
   EXPECT_EQ(nearest(3500), 3584);
   EXPECT_EQ(nearest(1), 512);
   EXPECT_EQ(nearest(4096), 4096);
+  // One accelerator takes any batch, and the least is one; of two as near the larger is said.
+  train.batch = 1;
+  EXPECT_EQ(nearest_batch(run_stages(d, machine::known()).trains.at(0), 1), 1);
+  EXPECT_EQ(nearest(3328), 3584);
 }
 
 TEST(edits, replicas_for_an_availability_are_the_least) {

@@ -268,6 +268,21 @@ TEST(findings, stand_errors_first_and_in_the_order_of_the_file) {
 }
 
 // What the file says of a service moves its figures.
+// "Weights do not fit 8 accelerators" of 8 billion weights in four bits: an H100 has no such
+// products, and that is what is said. 405 billion in 16 bits really do not fit.
+TEST(serves, what_forbids_a_replica_is_said) {
+  design::Design d = sample();
+  auto& serve = std::get<design::Serve>(d.workloads[1].task);
+  serve.precision = catalog::Precision::int4;
+  EXPECT_NE(stages_of(d).serves.at(0).infeasible.find("products for `precision: int4`"),
+            std::string::npos)
+      << stages_of(d).serves.at(0).infeasible;
+  serve.precision = catalog::Precision::bf16;
+  serve.model = "llama-3.1-405b";
+  EXPECT_NE(stages_of(d).serves.at(0).infeasible.find("do not fit 8"), std::string::npos)
+      << stages_of(d).serves.at(0).infeasible;
+}
+
 TEST(serves, every_setting_of_an_engine_acts) {
   const auto view = [](const auto& change) {
     design::Design d = sample();

@@ -182,13 +182,13 @@ void check_renting(const Review& r, const Rule& rule, std::vector<Finding>& out)
   const CostView& c = r.cost;
   if (!c.owned || !c.market || c.in_nodes || r.design().workloads.empty() || !all_runs(r)) return;
   const double use = held_share(r) * c.utilisation;
-  if (use >= c.break_even_low) return;
+  if (use >= c.break_even_earliest) return;
   const Usd rented = c.market->median * years(1) * (c.accelerators * use);
   Finding f = finding_at(r, rule, r.fleets().front().path);
   f.what = fmt::format(
       "Of the hours that this design buys it uses {}; owning is cheaper than renting above {} at "
       "the earliest.",
-      show(use, machine::Unit::ratio), show(c.break_even_low, machine::Unit::ratio));
+      show(use, machine::Unit::ratio), show(c.break_even_earliest, machine::Unit::ratio));
   f.why =
       fmt::format("The hours that it uses cost {} on demand at list prices; owned they cost {}.",
                   show(rented.base(), machine::Unit::usd_per_year),

@@ -92,7 +92,9 @@ machine::Section training_section(const TrainView& v) {
       {.id = "mfu",
        .label = "model FLOP/s utilisation",
        .unit = machine::Unit::ratio,
-       .estimate = within(p.flops_utilisation, p.error, p.error, p.basis, p.reference)});
+       .estimate = within(p.flops_utilisation, p.error, p.error, p.basis, p.reference),
+       .formula = fmt::format("of the dense {} peak, causal attention counted by half",
+                              word_of(v.train->precision))});
   if (p.memory > Bytes(0)) {
     s.figures.push_back(
         {.id = "memory",

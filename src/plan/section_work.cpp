@@ -38,9 +38,11 @@ void add_economics(machine::Section& s, const machine::Tier& v, const catalog::C
   const auto bought = purchase_of(v, catalog);
   if (!bought || bought->devices <= 0) return;
   const double tb = v.capacity / terabytes(1);
+  const std::string why = bought->as_counted ? "as the design counts them"
+                                             : "bound by " + std::string(to_text(bought->limit));
   const std::string formula = fmt::format(
-      "{} x {} for {} TB, bound by {}{}", significant(bought->devices, 6), bought->device->id,
-      significant(tb, 4), to_text(bought->limit),
+      "{} x {} for {} TB, {}{}", significant(bought->devices, 6), bought->device->id,
+      significant(tb, 4), why,
       bought->servers > 0 ? fmt::format(", in {} servers", significant(bought->servers, 4)) : "");
   const double usd = bought->price.middle().base() * bought->devices / tb;
   const double low = bought->price.low.base() * bought->devices / tb;

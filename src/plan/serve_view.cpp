@@ -167,14 +167,28 @@ serving::ServingPoint within_latency(const serving::Replica& replica,
   return best;
 }
 
+// Memory is not all that can forbid a replica: an accelerator may lack the number format. Weights
+// narrower than the products that they enter are not modelled.
+std::string why_no_split(const ServeView& v, const machine::Models& models,
+                         const machine::ServingQuery& q, int most) {
+  const auto alone = replica_of(models, q);
+  const std::string code = alone ? "" : alone.error().front().code;
+  if (code == "serving.format") {
+    return fmt::format("{} for `precision: {}`", first_fault(alone.error()),
+                       word_of(v.serve->precision));
+  }
+  if (!alone && code != "serving.memory") return first_fault(alone.error());
+  return fmt::format("weights and one request do not fit {} accelerators of {}", most,
+                     brief(v.fleet->accelerator()->memory));
+}
+
 void fill_transformer(ServeView& v, const machine::Models& models) {
   machine::ServingQuery q = serving_query(v);
   set_limits(q, v, models);
   const int most = widest_split(v);
   const auto tp = v.serve->tp ? v.serve->tp : least_tp(models, q, most);
   if (!tp) {
-    v.infeasible = fmt::format("weights and one request do not fit {} accelerators of {}", most,
-                               brief(v.fleet->accelerator()->memory));
+    v.infeasible = why_no_split(v, models, q, most);
     return;
   }
   q.split.tp = *tp;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "design/edit.h"
 #include "design/templates.h"
 #include "design/write_design.h"
@@ -42,6 +43,12 @@ TEST(spends, are_changes_of_the_file) {
   for (const design::Design& design : designs) {
     const std::string text = design::write_design(design);
     for (const Spend& s : review(design, machine::known()).spends) {
+      // A reader sees that it changes something.
+      const bool price_differs =
+          significant(s.unit_cost_before_usd, 3) != significant(s.unit_cost_after_usd, 3);
+      EXPECT_TRUE(price_differs || show(s.goodput_before, machine::Unit::ratio) !=
+                                       show(s.goodput_after, machine::Unit::ratio))
+          << design.name << ": " << s.what;
       const auto edited = design::edit_text(text, s.change, machine::known().catalog());
       ASSERT_TRUE(edited) << design.name << ": " << s.what;
       const auto changed = design::read_design(edited->text, machine::known().catalog());
