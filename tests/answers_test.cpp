@@ -220,9 +220,10 @@ TEST(answers, whole_requests_end_within_their_bound) {
                                        {"workloads[0].serve.objective.latency_p99", bound}});
   };
   const Answer loose = service("60 s");
-  const Answer tight = service("3 s");
+  // One answer in a hundred has more than 601 tokens, of 9 ms at least.
+  const Answer tight = service("8 s");
   EXPECT_GT(loose.figure(Layer::serving, "capacity"), tight.figure(Layer::serving, "capacity"));
-  EXPECT_LE(tight.figure(Layer::serving, "latency_p99"), 3);
+  EXPECT_LE(tight.figure(Layer::serving, "latency_p99"), 8);
   EXPECT_LE(loose.figure(Layer::serving, "replicas_needed"),
             tight.figure(Layer::serving, "replicas_needed"));
 }

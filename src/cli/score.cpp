@@ -21,6 +21,7 @@ struct ScoreOptions {
   std::string file;
   std::optional<std::string> models;
   std::optional<std::string> logs;
+  std::optional<std::string> tests;
   bool predict = false;
   std::string leave_out;               // what the folds are of; empty: the shipped parameters
   std::optional<std::string> explain;  // a row's id
@@ -106,6 +107,15 @@ ExitCode run_score(const ScoreOptions& options, Terminal& terminal) {
       return log ? std::optional(*log) : std::nullopt;
     };
   }
+  std::optional<CsvTable> tests;
+  if (options.tests) {
+    const auto settings = terminal.read_file(*options.tests);
+    if (!settings) return refuse(terminal, settings.error());
+    auto read = CsvTable::parse(*settings, *options.tests);
+    if (!read) return refuse(terminal, read.error());
+    tests = std::move(*read);
+    inputs.tests = &*tests;
+  }
   if (options.kind == "collectives" && options.leave_out == kBySystem) {
     return say(collectives_markdown(*table, inputs, fold_progress(terminal)), terminal);
   }
@@ -154,6 +164,8 @@ Verb score_verb() {
                              "folder of config.json files for models the catalog lacks", "DIR");
             arguments.option("--logs", options->logs,
                              "requests: folder of the logs that the rows name", "DIR");
+            arguments.option("--tests", options->tests,
+                             "serving: settings of the tests that rows do not name", "FILE");
             arguments.flag("--predict", options->predict,
                            "print the predictions as CSV; measured columns may be blank");
             arguments.choice("--leave-out", options->leave_out,

@@ -413,7 +413,7 @@ void visit_fields(V& v, S& s) {
   v("prefix_cache", s.prefix_cache,
     Field{.doc = "shared prefixes are computed once", .moves = "ttft falls"});
   v("disaggregated", s.disaggregated,
-    Field{.doc = "prefill and decode on different replicas", .moves = "tpot falls"});
+    Field{.doc = "prefill and decode on different replicas", .moves = "tpot_p99 falls"});
   v("prefill_replicas", s.prefill_replicas,
     Field{.doc = "of them for prefill",
           .absent = "computed",

@@ -24,8 +24,6 @@ constexpr double kTtftBelow = 0.50;
 constexpr double kTtftAbove = 0.90;
 constexpr double kServingWattsError = 0.10;
 constexpr double kOfflineError = 0.07;  // of settings that published offline tests do not name
-// Iterations that an engine with asynchronous scheduling is ahead (vLLM 0.15 and newer, SGLang).
-constexpr double kAheadSteps = 1;
 constexpr const char* kServingPage = "docs/models/serving.md";
 // Of a single step, whose kernels' errors average out: four fifths of 25 steps of one H200.
 constexpr double kStepError = 0.062;
@@ -231,7 +229,7 @@ Result<OpenLoopPrediction> predict_open_loop(const Models& models, const Serving
   // Scheduling runs a step ahead of the device, so a request is seen a step after it came.
   const double aside = (run->replica.engine.first_token + run->replica.tuning.first_token).base();
   for (serving::RequestRecord& r : run->records) {
-    const double later = aside + kAheadSteps * r.tpot();
+    const double later = aside + serving::kAheadSteps * r.tpot();
     r.first += later;
     r.last += later;
   }

@@ -2,8 +2,11 @@
 // replica. plan/ answers it in closed form and twin/ runs it in time; both start here.
 //
 // Built-in mixes: chat and code are the medians and 99th percentiles of the Azure 2023 conversation
-// and code traces; summary is assumed. Lengths that the design gives are means, and every request
-// then has them.
+// and code traces; summary is assumed, its 99th percentiles at four medians. Lengths of a mix are
+// log-normal, of mean median exp(s^2 / 2) with s = ln(p99 / median) / 2.326: a closed form loads a
+// replica with the means. Lengths that the design gives are means, and every request then has them.
+// Speculation: three guesses a step, of which 2.3 tokens come out with the one that is sure
+// (published acceptance of small drafts, 0.6 to 0.7 a guess), at the cost of the draft's own steps.
 #pragma once
 
 #include <optional>
@@ -15,7 +18,7 @@
 
 namespace orrery::machine {
 
-serving::RequestShape request_of(const design::Serve& serve);
+serving::RequestShape request_of(const Machine& machine, const design::Serve& serve);
 
 struct ServeLengths {
   serving::LengthLaw prompt;
@@ -24,8 +27,43 @@ struct ServeLengths {
 ServeLengths lengths_of(const design::Serve& serve);
 
 // With its tensor split left to the caller.
-ServingQuery serving_query(const design::Serve& serve, const catalog::ModelShape& model,
+ServingQuery serving_query(const Models& models, const design::Serve& serve,
+                           const catalog::ModelShape& model,
                            const catalog::Accelerator& accelerator,
                            const serving::RequestShape& request);
+
+// A bound on whole requests bounds their tokens: none may take longer than its share.
+serving::ServingTarget target_of(const design::Objective& objective, double output_tokens);
+
+// Prefill and decode on replicas of their own: as many of each as the peak needs at a share of what
+// one can, or the prefill replicas that the design gives.
+struct ApartSize {
+  double prefill = 0;
+  double decode = 0;
+  PerSecond prefill_rate;  // of one replica
+  PerSecond decode_rate;
+  double running = 0;  // requests of a decode replica, at most
+  std::string infeasible;
+
+  PerSecond per_replica() const {
+    return min(prefill_rate * prefill, decode_rate * decode) / (prefill + decode);
+  }
+};
+struct ApartAsk {
+  PerSecond peak;
+  std::optional<int> prefill;
+  double load = 0.8;
+};
+ApartSize apart_size(const serving::Replica& replica, const serving::ServingCosts& costs,
+                     const serving::RequestShape& request, const serving::ServingTarget& target,
+                     BytesPerSecond link, const ApartAsk& ask);
+
+// Where a zone's traffic is answered; nullptr where nothing stands.
+const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone& zone);
+
+// Where a replica loads from: as the design says, else the hot tier of its own site, else any; and
+// how fast, alone on the tier and on one host's ports.
+const Tier* weights_tier(const Machine& machine, const design::Serve& serve, const Fleet& fleet);
+BytesPerSecond weights_rate(const Machine& machine, const Tier& tier, const Fleet& fleet);
 
 }  // namespace orrery::machine

@@ -123,7 +123,7 @@ std::optional<Edit> edit_split(const Review& r, const ServeView& v) {
   if (v.fleet == nullptr || v.fleet->accelerator() == nullptr || v.model == nullptr) {
     return std::nullopt;
   }
-  machine::ServingQuery query = serving_query(v);
+  machine::ServingQuery query = serving_query(v, r.models());
   const auto split = least_tp(r.models(), query, widest_split(v));
   if (split && v.serve->tp && *v.serve->tp < *split) {
     return Edit{v.path + ".tp", std::to_string(*split)};

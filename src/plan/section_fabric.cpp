@@ -142,7 +142,8 @@ void add_release(machine::Section& s, const Review& r, const design::WanLink& li
   Bytes most;
   for (const ServeView& v : r.serves) {
     if (v.model == nullptr || v.serve->zones.empty()) continue;
-    const Bytes weights = serving::serving_weights(*v.model, {}, serving_query(v).precision);
+    const auto precision = serving_query(v, r.models()).precision;
+    const Bytes weights = serving::serving_weights(*v.model, {}, precision);
     if (weights > most) most = weights, largest = &v;
   }
   if (largest == nullptr) return;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "machine/serve_job.h"
 #include "plan/sections.h"
 #include "plan/serve_sizing.h"
 #include "serving/memory.h"
@@ -82,17 +83,6 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
   }
 }
 
-// Where a replica loads from: as the design says, else the hot tier of its own site, else any.
-const machine::Tier* weights_tier(const ServeView& v, const Review& r) {
-  const std::string& named = v.serve->weights_tier;
-  if (!named.empty()) return find_tier(r.tiers(), named);
-  for (const machine::Tier& t : r.tiers()) {
-    const bool here = find_site(r.design(), t.tier->site) == v.fleet->site;
-    if (here && t.tier->tier == design::Tier::hot) return &t;
-  }
-  return find_tier(r.tiers(), "hot");
-}
-
 // What comes with the requests at their peak, and how long a new replica waits for its weights.
 void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
   if (v.serve->request_size) {
@@ -104,12 +94,11 @@ void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
          .formula = fmt::format("{} x {} /s", brief(*v.serve->request_size),
                                 significant(v.peak.base(), 3))});
   }
-  const machine::Tier* tier = weights_tier(v, r);
+  const machine::Tier* tier = machine::weights_tier(*r.machine, *v.serve, *v.fleet);
   if (v.model == nullptr || tier == nullptr || tier->read <= BytesPerSecond(0)) return;
-  const Bytes weights = serving::serving_weights(*v.model, {}, serving_query(v).precision);
-  BytesPerSecond rate = r.machine->crossing_to(*v.fleet, *tier).capped(tier->read);
-  const BytesPerSecond wires = r.machine->storage_wires(*v.fleet).per_node();
-  if (!tier->per_node && wires > BytesPerSecond(0)) rate = min(rate, wires);
+  const auto precision = serving_query(v, r.models()).precision;
+  const Bytes weights = serving::serving_weights(*v.model, {}, precision);
+  const BytesPerSecond rate = machine::weights_rate(*r.machine, *tier, *v.fleet);
   s.figures.push_back({.id = "load_time",
                        .label = fmt::format("weights of a replica from {}", tier->label),
                        .unit = machine::Unit::seconds,

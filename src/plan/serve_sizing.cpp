@@ -30,8 +30,8 @@ double availability_at(const ServeView& v, double replicas, PerSecond host_rate)
 
 }  // namespace
 
-machine::ServingQuery serving_query(const ServeView& v) {
-  return machine::serving_query(*v.serve, *v.model, *v.fleet->accelerator(), v.request);
+machine::ServingQuery serving_query(const ServeView& v, const machine::Models& models) {
+  return machine::serving_query(models, *v.serve, *v.model, *v.fleet->accelerator(), v.request);
 }
 
 int widest_split(const ServeView& v) {

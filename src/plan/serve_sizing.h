@@ -14,7 +14,7 @@ namespace orrery::plan {
 inline constexpr double kReplicaLoad = 0.8;
 
 // The question to the serving model, with its tensor split left to the caller.
-machine::ServingQuery serving_query(const ServeView& view);
+machine::ServingQuery serving_query(const ServeView& view, const machine::Models& models);
 // The largest tensor split that a node of the fleet holds.
 int widest_split(const ServeView& view);
 

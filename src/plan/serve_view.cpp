@@ -23,12 +23,6 @@ constexpr double kUnseenLoad = 0.28;
 // p99 of an M/M/1 queue is ln(100) mean sojourns.
 constexpr double kLog100 = 4.605170185988092;
 
-// Guesses of a draft model: three a step, of which 2.3 tokens come out with the one that is sure
-// (published acceptance of small drafts, 0.6 to 0.7 a guess). The draft's own steps cost their
-// share of the model's weights.
-constexpr double kDrafted = 3;
-constexpr double kAccepted = 2.3;
-
 std::string first_fault(const Diagnostics& faults) {
   return faults.empty() ? "it cannot be served" : faults.front().what;
 }
@@ -61,74 +55,38 @@ serving::ServingPoint point_at(const serving::Replica& replica,
   return best;
 }
 
-void add_draft(ServeView& v, const machine::Machine& m) {
-  if (v.serve->draft_model.empty() || v.model == nullptr) return;
-  const catalog::ModelShape* draft = find_model(m.design(), m.catalog(), v.serve->draft_model);
-  if (draft == nullptr) return;
-  const double share =
-      workload::count_parameters(*draft).active / workload::count_parameters(*v.model).active;
-  v.request.checked_per_step = 1 + kDrafted;
-  v.request.accepted_per_step = kAccepted / (1 + kDrafted * share);
-}
-
-// Prompts that enter whole take as many tokens of a step as they have.
-void set_limits(machine::ServingQuery& q, const ServeView& v, const machine::Models& models) {
-  const serving::Engine* engine = find_engine(models.engines, q.engine);
-  if (v.serve->chunked_prefill || engine == nullptr) return;
-  serving::EngineLimits limits = default_limits(*engine, q.accelerator->memory);
-  limits.chunked_prefill = false;
-  limits.token_budget = std::max(limits.token_budget, v.request.input);
-  q.limits = limits;
-}
-
-// Prefill and decode on replicas of their own: as many of each as the peak needs at 80 % of what it
-// can, or the prefill replicas that the file gives.
+// Prefill and decode on replicas of their own.
 void fill_apart(ServeView& v, const serving::Replica& replica, const serving::ServingCosts& costs,
                 const serving::ServingTarget& target, BytesPerSecond link) {
-  const auto point = [&](double prefill, double decode, double concurrency) {
-    return disaggregated_loop({.replica = replica, .costs = costs, .replicas = prefill},
-                              {.replica = replica, .costs = costs, .replicas = decode}, v.request,
-                              concurrency, link);
-  };
-  const double in_cache = replica.memory.requests(v.request.input + v.request.output / 2);
-  double running = std::floor(std::min(in_cache, replica.limits.max_sequences));
-  const auto tokens = [&](double b) { return point(1e6, 1, b).tpot; };
-  while (running > 1 && target.tpot_p99 > Seconds(0) && tokens(running) > target.tpot_p99) {
-    running = std::floor(running * 0.9);
-  }
-  const serving::DisaggregatedPoint full = point(1e6, 1, std::max(1.0, running));
-  const double decode_rate = full.requests.base();
-  const double prefill_rate = replica.split.attention_dp / full.prefill.base();
-  const double peak = v.peak.base();
-  if (!std::isfinite(decode_rate) || !(decode_rate > 0) || !(prefill_rate > 0)) {
-    v.infeasible = "a step of this split never ends: its devices share no link that is known";
+  const machine::ApartSize size = machine::apart_size(
+      replica, costs, v.request, target, link,
+      {.peak = v.peak, .prefill = v.serve->prefill_replicas, .load = kReplicaLoad});
+  if (!size.infeasible.empty()) {
+    v.infeasible = size.infeasible;
     return;
   }
-  const double decodes = std::max(1.0, std::ceil(peak / (decode_rate * kReplicaLoad)));
-  const double prefills = v.serve->prefill_replicas
-                              ? *v.serve->prefill_replicas
-                              : std::max(1.0, std::ceil(peak / (prefill_rate * kReplicaLoad)));
-  if (prefills * prefill_rate <= peak) {
-    v.infeasible = fmt::format("{:.0f} prefill replicas take {:.1f} prompts a second, {:.1f} come",
-                               prefills, prefills * prefill_rate, peak);
-    return;
-  }
-  v.capacity_per_replica =
-      PerSecond(std::min(decodes * decode_rate, prefills * prefill_rate) / (decodes + prefills));
-  v.replicas_needed = decodes + prefills;
+  v.capacity_per_replica = size.per_replica();
+  v.replicas_needed = size.decode + size.prefill;
   v.replicas = v.serve->replicas ? replicas_here(v, *v.serve->replicas) : v.replicas_needed;
   v.devices = v.replicas * v.devices_per_replica;
-  serving::DisaggregatedPoint at = point(prefills, decodes, 1);
-  for (double c = 1; c < decodes * running && at.requests.base() < peak; c *= 1.05) {
-    at = point(prefills, decodes, c);
+  const auto point = [&](double concurrency) {
+    return disaggregated_loop({.replica = replica, .costs = costs, .replicas = size.prefill},
+                              {.replica = replica, .costs = costs, .replicas = size.decode},
+                              v.request, concurrency, link);
+  };
+  serving::DisaggregatedPoint at = point(1);
+  for (double c = 1; c < size.decode * size.running && at.requests < v.peak; c *= 1.05) {
+    at = point(c);
   }
   v.ttft = at.ttft;
   v.tpot = at.tpot;
   const Seconds fixed =
       at.prefill + at.transfer + replica.engine.first_token + replica.tuning.first_token;
-  v.ttft_p99 = fixed + max(Seconds(0), at.ttft - fixed) * kLog100;
+  const double longer = std::max(1.0, v.request.input_p99 / v.request.input);
+  v.ttft_p99 = fixed + max(Seconds(0), at.ttft - fixed) * kLog100 + at.prefill * (longer - 1);
   v.tpot_p99 = at.tpot * (1 + 2.33 / std::sqrt(std::max(1.0, at.decoding)));
-  v.latency_p99 = v.ttft_p99 + v.tpot_p99 * v.request.output;
+  const double tokens = std::max(v.request.output, v.request.output_p99);
+  v.latency_p99 = v.ttft_p99 + max(v.tpot_p99 * v.request.output, v.tpot * tokens);
   v.device_power = at.decode_power;
   v.output_tokens_per_s = v.rate.base() * v.request.output;
 }
@@ -138,13 +96,9 @@ void fill_point(ServeView& v, const serving::ServingPoint& p) {
   v.ttft_p99 = p.ttft_p99;
   v.tpot = p.tpot;
   v.tpot_p99 = p.tpot_p99;
-  v.latency_p99 = v.ttft_p99 + v.tpot_p99 * v.request.output;
+  v.latency_p99 = p.whole_p99;
   v.device_power = p.power;
   v.output_tokens_per_s = v.rate.base() * v.request.output;
-}
-
-Seconds whole_request(const serving::ServingPoint& p, const serving::RequestShape& request) {
-  return p.ttft_p99 + p.tpot_p99 * request.output;
 }
 
 // The largest load up to `most` whose whole requests end within the bound; concurrency 0 where not
@@ -153,14 +107,14 @@ serving::ServingPoint within_latency(const serving::Replica& replica,
                                      const serving::RequestShape& request, Seconds bound,
                                      const serving::ServingPoint& most,
                                      const serving::ServingCosts& costs) {
-  if (whole_request(most, request) <= bound) return most;
+  if (most.whole_p99 <= bound) return most;
   serving::ServingPoint best;
   double low = 0;
   double high = most.concurrency;
   while (high - low > 1) {
     const double middle = std::floor((low + high) / 2);
     const serving::ServingPoint p = closed_loop(replica, request, middle, costs);
-    const bool ends = whole_request(p, request) <= bound;
+    const bool ends = p.whole_p99 <= bound;
     (ends ? low : high) = middle;
     if (ends) best = p;
   }
@@ -183,8 +137,7 @@ std::string why_no_split(const ServeView& v, const machine::Models& models,
 }
 
 void fill_transformer(ServeView& v, const machine::Models& models) {
-  machine::ServingQuery q = serving_query(v);
-  set_limits(q, v, models);
+  machine::ServingQuery q = serving_query(v, models);
   const int most = widest_split(v);
   const auto tp = v.serve->tp ? v.serve->tp : least_tp(models, q, most);
   if (!tp) {
@@ -200,15 +153,8 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
   }
   const machine::Costs device_costs = serving_costs(models, q);
   const serving::ServingCosts costs = serving_source(device_costs);
-  serving::ServingTarget target;
-  if (v.serve->objective.ttft_p99) target.ttft_p99 = *v.serve->objective.ttft_p99;
-  if (v.serve->objective.tpot_p99) target.tpot_p99 = *v.serve->objective.tpot_p99;
+  const serving::ServingTarget target = machine::target_of(v.serve->objective, v.request.output);
   const std::optional<Seconds>& whole = v.serve->objective.latency_p99;
-  if (whole) {
-    // No token may take longer than its share of the whole.
-    const Seconds each = *whole / std::max(1.0, v.request.output);
-    target.tpot_p99 = target.tpot_p99 > Seconds(0) ? min(target.tpot_p99, each) : each;
-  }
   v.error = math::hypot(serving_error(device_costs.device(), q), kUnseenLoad);
   v.basis = Basis::fitted;
   v.kv_tokens = replica->memory.kv_tokens;
@@ -264,8 +210,7 @@ void fill(ServeView& v, const machine::Machine& m) {
     v.infeasible = "no fleet with accelerators to run on";
     return;
   }
-  v.request = machine::request_of(*v.serve);
-  add_draft(v, m);
+  v.request = machine::request_of(m, *v.serve);
   const int per_node = v.fleet->node.part.accelerators;
   v.devices_there = v.workload->terms.nodes && v.serve->zones.empty()
                         ? std::min(v.fleet->accelerators, *v.workload->terms.nodes * per_node)
@@ -285,15 +230,6 @@ ServeView moved_to(const ServeView& here, ServeView earlier) {
   earlier.path = here.path;
   earlier.model = here.model;
   return earlier;
-}
-
-const machine::Fleet* fleet_of_zone(const std::vector<machine::Fleet>& fleets,
-                                    const design::Zone& zone) {
-  if (!zone.fleet.empty()) return find_fleet(fleets, zone.fleet);
-  for (const machine::Fleet& f : fleets) {
-    if (f.site && f.site->name == zone.site) return &f;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -324,7 +260,7 @@ std::vector<ServeView> view_serves(const machine::Machine& m,
       // Zones of one site are told apart by their fleets.
       const bool alone = std::ranges::count(serve->zones, z.site, &design::Zone::site) == 1;
       add(whole.label + " in " + z.site + (alone || z.fleet.empty() ? "" : ", " + z.fleet),
-          fleet_of_zone(m.fleets, z), z.share);
+          machine::fleet_of_zone(m.fleets, z), z.share);
     }
   }
   return views;

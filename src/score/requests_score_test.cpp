@@ -28,7 +28,7 @@ std::string log_of_slow_memory() {
   q.streams = false;
   q.limits = serving::EngineLimits{.token_budget = 2048, .max_sequences = 32};
   const auto arrivals = serving::open_load({.rate = 4,
-                                            .requests = 36,
+                                            .requests = 96,
                                             .prompt = {.length = 500, .least_share = 0.5},
                                             .output = {.length = 40, .least_share = 0.5}});
   const auto records = machine::replay_requests(models, q, arrivals, true);

@@ -83,6 +83,8 @@ struct ScoreInputs {
   std::function<std::optional<catalog::ModelShape>(std::string_view id)> model;
   // The text of a log that a row names: from `--logs DIR`.
   std::function<std::optional<std::string>(std::string_view name)> log = {};
+  // Settings that rows of serving do not name (serving_tests.h): from `--tests FILE`.
+  const CsvTable* tests = nullptr;
 
   const catalog::Catalog& catalog() const { return models.catalog(); }
 };

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/text.h"
 #include "score/model_of.h"
+#include "score/serving_tests.h"
 
 namespace orrery::score {
 namespace {
@@ -19,10 +21,11 @@ constexpr double kMostOutputTokens = 12000;
 constexpr double kManyClients = 16;
 constexpr int kFewLooks = 10;
 constexpr int kManyLooks = 30;
-// Rows with multi-token prediction check three guesses a step, of which this many tokens come out
-// (published acceptance curves of DeepSeek's module, depth 3: 2.2 to 2.6).
-constexpr double kMtpChecked = 4;
-constexpr double kMtpAccepted = 2.3;
+// Rows with multi-token prediction check three guesses a step where nothing else is known.
+constexpr int kMtpGuesses = 3;
+// Tokens that come out of a step by its guesses: 1.79, 2.27 and 2.49 of DeepSeek's own module
+// (published acceptance lengths), less what a guess costs, a layer and a half of 61.
+constexpr double kAccepted[] = {1, 1.75, 2.16, 2.3};
 // What most tests with published replicas have: one prefill replica, and four for decode where one
 // fits a host.
 constexpr double kUsualDecodes = 4;
@@ -90,6 +93,20 @@ serving::EngineLimits limits_of(std::string_view engine, const catalog::Accelera
   return limits;
 }
 
+void set_guesses(machine::ServingQuery& q, int guesses) {
+  q.request.checked_per_step = 1 + guesses;
+  q.request.accepted_per_step =
+      kAccepted[std::min<std::size_t>(static_cast<std::size_t>(guesses), std::size(kAccepted) - 1)];
+}
+
+void set_role(machine::ServingQuery& q, const TestRole& role) {
+  q.split.tp = role.by_rank ? 1 : role.devices;
+  q.split.attention_dp = role.by_rank ? role.devices : 1;
+  q.split.ep = q.model.is_moe() ? role.ep : 1;
+  q.limits =
+      limits_of(q.engine, *q.accelerator, q.split.attention_dp, q.request.input, q.concurrency);
+}
+
 }  // namespace
 
 std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTable& t,
@@ -119,10 +136,7 @@ std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTabl
   q.request = {.input = *input, .output = *output, .requests_per_client = kRequestsPerClient};
   q.concurrency = *clients;
   q.limits = limits_of(q.engine, *q.accelerator, q.split.attention_dp, *input, *clients);
-  if (t.text(row, "mtp") == "1") {
-    q.request.checked_per_step = kMtpChecked;
-    q.request.accepted_per_step = kMtpAccepted;
-  }
+  if (t.text(row, "mtp") == "1") set_guesses(q, kMtpGuesses);
   return q;
 }
 
@@ -180,20 +194,58 @@ std::string ApartRows::key_of(const CsvRow& row) const {
                      model.find("DeepSeek") == std::string_view::npos ? model : "DeepSeek");
 }
 
+std::optional<ApartRows::Fitting> ApartRows::setting_of(const CsvRow& row,
+                                                        const ScoreInputs& inputs) const {
+  const auto clients = clients_of(table_, row);
+  if (inputs.tests == nullptr || !clients) return std::nullopt;
+  const auto devices = [&](const std::string& role) {
+    const auto of = [&](const char* name) { return table_.integer(row, role + name).value_or(1); };
+    return static_cast<int>(of("tp_size") * of("attention_dp_size"));
+  };
+  const std::string accelerator = accelerator_id(table_.text(row, "system"));
+  const auto fitting = settings_for(
+      *inputs.tests,
+      {.accelerator = accelerator,
+       .engine = table_.text(row, "backend"),
+       .release = table_.text(row, "backend_version"),
+       .model = table_.text(row, "model_path"),
+       .precision = table_.text(row, "precision"),
+       .input = table_.number(row, "isl").value_or(0),
+       .output = table_.number(row, "osl").value_or(0),
+       .clients = *clients,
+       .prefill_devices = devices("prefill_"),
+       .prefill_ep = static_cast<int>(table_.integer(row, "prefill_moe_ep_size").value_or(1)),
+       .decode_devices = devices("decode_")});
+  if (fitting.empty()) return std::nullopt;
+  return Fitting{fitting.front(), fitting.size() == 1};
+}
+
 std::expected<ServedApart, std::string> ApartRows::read(const CsvRow& row,
                                                         const ScoreInputs& inputs) const {
   ServedApart r;
   const CsvRow* layout = &row;
   const auto same = published_.find(key_of(row));
+  std::optional<Fitting> setting;
   if (!table_.number(row, "decode_num_workers")) {
+    setting = setting_of(row, inputs);
     const bool known = same != published_.end() && same->second.agreed;
     r.from = known ? ReplicasFrom::same_test : ReplicasFrom::usual;
-    if (known) layout = same->second.row;
+    if (setting && (setting->alone || !known)) {
+      r.from = setting->alone ? ReplicasFrom::settings : ReplicasFrom::usual;
+    } else {
+      setting.reset();
+      if (known) layout = same->second.row;
+    }
   }
   auto prefill = read_serving_row(table_, *layout, inputs, "prefill_");
   auto decode = read_serving_row(table_, *layout, inputs, "decode_");
   if (!prefill) return std::unexpected(prefill.error());
   if (!decode) return std::unexpected(decode.error());
+  if (setting) {
+    set_role(*prefill, setting->prefill);
+    set_role(*decode, setting->decode);
+    if (setting->guesses > 0) set_guesses(*decode, setting->guesses);
+  }
   for (machine::ServingQuery* q : {&*prefill, &*decode}) {
     q->request.input *= kServedMeanLength;
     q->request.output *= kServedMeanLength;
@@ -202,6 +254,11 @@ std::expected<ServedApart, std::string> ApartRows::read(const CsvRow& row,
              .decode = std::move(*decode),
              .prefill_replicas = table_.number(*layout, "prefill_num_workers").value_or(1),
              .decode_replicas = table_.number(*layout, "decode_num_workers").value_or(1)};
+  if (setting) {
+    r.query.prefill_replicas = setting->prefill.replicas;
+    r.query.decode_replicas = setting->decode.replicas;
+    return r;
+  }
   part_replicas(r.query.prefill, r.query.prefill_replicas);
   part_replicas(r.query.decode, r.query.decode_replicas);
   const bool one_host = r.query.decode.split.devices() <= kHostDevices;

@@ -6,15 +6,18 @@
 // formats of the cache) are those of the tests. Rows whose prefill and decode are apart name the
 // layout of each, and the number of replicas only in newer dumps: where another row of the table
 // has the same accelerators, engine, format, lengths, clients and devices of each role, and all
-// such rows agree, its layout is taken; else as many replicas as most published tests have.
+// such rows agree, its layout is taken; else that of the settings that are handed in
+// (serving_tests.h); else as many replicas as most published tests have.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "machine/predict_serving.h"
 #include "score/score.h"
+#include "score/serving_tests.h"
 
 namespace orrery::score {
 
@@ -30,7 +33,9 @@ std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTabl
                                                                    const ScoreInputs& inputs,
                                                                    const std::string& role);
 
-enum class ReplicasFrom { row, same_test, usual };
+// Where a row's replicas are known from: itself, another row of the same test, the settings of the
+// only test that fits, or not at all.
+enum class ReplicasFrom { row, same_test, settings, usual };
 
 struct ServedApart {
   machine::DisaggregatedQuery query;
@@ -47,7 +52,11 @@ class ApartRows {
     const CsvRow* row = nullptr;
     bool agreed = true;
   };
+  struct Fitting : TestSetting {
+    bool alone = true;  // no other setting fits
+  };
   std::string key_of(const CsvRow& row) const;
+  std::optional<Fitting> setting_of(const CsvRow& row, const ScoreInputs& inputs) const;
 
   const CsvTable& table_;
   std::map<std::string, Published> published_;

@@ -17,6 +17,7 @@ constexpr double kUnknownQueue = 10;
 
 const char* replicas_word(ReplicasFrom from) {
   if (from == ReplicasFrom::row) return "workers=apart, published";
+  if (from == ReplicasFrom::settings) return "workers=apart, by the test's settings";
   return from == ReplicasFrom::same_test ? "workers=apart, published of the same test"
                                          : "workers=apart, unpublished";
 }

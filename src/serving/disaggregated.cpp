@@ -17,17 +17,24 @@ struct PrefillRate {
   Watts power;
 };
 
+// Short prompts that wait share a step, up to the engine's budget. An engine's prompts take longer
+// than the model's by the factor that its tests showed.
 PrefillRate prefill_rate(const DisaggregatedPool& pool, const RequestShape& r) {
   const Replica& replica = pool.replica;
   const double chunks = std::ceil(r.input / replica.limits.token_budget);
-  const double together = replica.split.attention_dp;
-  const StepTime step = step_time(replica,
-                                  {.prompts = together,
-                                   .prompt_tokens = r.input / chunks,
-                                   .prompt_cached = r.input * (chunks - 1) / (2 * chunks)},
-                                  pool.costs);
-  const Seconds all = step.total * chunks;
-  return {.prompt = all, .requests = together / all, .power = step.power};
+  const double ranks = replica.split.attention_dp;
+  const auto step = [&](double prompts) {
+    return step_time(replica,
+                     {.prompts = prompts,
+                      .prompt_tokens = r.input / chunks,
+                      .prompt_cached = r.input * (chunks - 1) / (2 * chunks)},
+                     pool.costs);
+  };
+  const double full = ranks * std::max(1.0, std::floor(replica.limits.token_budget / r.input));
+  const StepTime shared = step(full);
+  return {.prompt = step(ranks).total * chunks,
+          .requests = full / (shared.total * chunks * replica.tuning.prompt_wait),
+          .power = shared.power};
 }
 
 }  // namespace

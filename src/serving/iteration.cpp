@@ -1,6 +1,8 @@
 #include "serving/iteration.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "base/math.h"
 #include "workload/model_math.h"
@@ -141,14 +143,30 @@ void add_mlp(Layer& l, double width, double tp) {
   l.product(rows, l.model.hidden, width / tp, l.precision.products);
 }
 
+// The largest of n standard normals on average, by the doublings of n.
+double largest_of(double n) {
+  constexpr double kLargest[] = {0, 0.564, 1.029, 1.424, 1.766, 2.070, 2.343, 2.594, 2.824};
+  const double at = std::clamp(math::log(n) / math::log(2.0), 0.0, std::size(kLargest) - 1.001);
+  const auto below = static_cast<std::size_t>(at);
+  const double share = at - static_cast<double>(below);
+  return kLargest[below] * (1 - share) + kLargest[below + 1] * share;
+}
+
+// All ranks wait for the one whose experts drew the most: tokens choose theirs at random, so that
+// loads spread as a binomial does. Engines that place copies of the busy experts even out what is
+// lasting in it, not this.
 void add_experts(Layer& l) {
   const catalog::ModelShape& m = l.model;
   const double all_tokens = l.tokens() * l.split.attention_dp;  // the experts serve every rank
   const double local = m.experts / static_cast<double>(l.split.ep);
-  const double pairs = all_tokens * m.top_k / l.split.ep;
+  const double drawn = all_tokens * m.top_k / l.split.ep;
+  const double unlucky = largest_of(l.split.ep);
+  const double pairs = drawn + unlucky * std::sqrt(drawn * (1 - 1.0 / l.split.ep));
   // Group sizes are at least a row, and a grouped kernel stays one for a single expert.
   const double missed = math::pow(1 - m.top_k / static_cast<double>(m.experts), all_tokens);
-  const double touched = std::clamp(local * (1 - missed), 1.0, std::max(1.0, pairs));
+  const double most_touched =
+      local * (1 - missed) + unlucky * std::sqrt(local * missed * (1 - missed));
+  const double touched = std::clamp(std::min(most_touched, local), 1.0, std::max(1.0, pairs));
   const double groups = std::max(touched, 1 + 1e-9);
   const double width = m.expert_ffn / l.split.expert_tp();
   const double up = (m.gated_mlp ? 2 : 1) * width;
@@ -158,22 +176,24 @@ void add_experts(Layer& l) {
   l.pass(pairs * up, pairs * width);
   l.product(pairs / groups, m.hidden, width, l.precision.experts, groups);
   l.expert = false;
-  l.pass(pairs * m.hidden, all_tokens / l.split.ep * m.hidden);  // weighted sum
+  l.pass(pairs * m.hidden, pairs / m.top_k * m.hidden);  // weighted sum
   if (m.shared_experts > 0) {
     const double shared = m.shared_expert_ffn > 0 ? m.shared_expert_ffn : m.expert_ffn;
     add_mlp(l, m.shared_experts * shared, l.split.tp);
   }
 }
 
-// Tokens go to the devices of their experts and come back, or the partial sums are added.
+// Tokens go to the devices of their experts and come back, or the partial sums are added. A token
+// goes once to each rank that has an expert of it, in the experts' format, and its sum comes back
+// in 16 bits.
 void add_expert_messages(Layer& l) {
   const int ranks = l.split.tp * l.split.attention_dp;
   if (l.split.attention_dp <= 1) return l.all_reduce(ranks);
-  const double copies = std::min<double>(l.model.top_k, l.split.ep);
-  for (int i = 0; i < 2; ++i) {
+  const double copies = l.split.ep * (1 - math::pow(1 - 1.0 / l.split.ep, l.model.top_k));
+  for (const double width : {bytes_per_element(l.precision.experts), kWide}) {
     l.out.messages.push_back(
         {.kind = workload::Collective::all_to_all,
-         .bytes = Bytes(kWide * l.tokens() / l.split.tp * copies * l.model.hidden),
+         .bytes = Bytes(width * l.tokens() / l.split.tp * copies * l.model.hidden),
          .group = {.ranks = ranks, .per_domain = ranks}});
   }
 }

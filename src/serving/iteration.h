@@ -3,7 +3,8 @@
 //
 //   products    T = decoding requests + prompt tokens rows, weights split over tp
 //   attention   decode reads the cache of every request; prefill attends within its prompt
-//   MoE         E (1 - (1 - k/E)^T) experts are touched; each reads its weights once
+//   MoE         E (1 - (1 - k/E)^T) experts are touched; each reads its weights once; of ep ranks
+//               the one counts whose experts drew the most
 //   MLA         decode works on the latent itself (the up projections absorbed), prefill expands it
 //   messages    two all-reduces of T h a layer over tp; with experts spread, dispatch and combine
 // Source: the engines' model code (vLLM, SGLang), DeepSeek-V2 (arXiv 2405.04434) for absorption.

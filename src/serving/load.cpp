@@ -53,6 +53,12 @@ double draw_gap(const OpenLoad& load, double rate, RandomStream& stream) {
 
 }  // namespace
 
+double mean_length(const LengthLaw& law) {
+  if (law.p99 <= 0) return law.length * (1 + law.least_share) / 2;
+  const double sigma = math::log(law.p99 / law.length) / kNormalQuantile99;
+  return law.length * math::exp(sigma * sigma / 2);
+}
+
 std::vector<RequestSpec> draw_requests(int count, const LengthLaw& prompt, const LengthLaw& output,
                                        std::uint64_t seed) {
   RandomStream prompts(seed, "serving/prompt");

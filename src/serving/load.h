@@ -24,6 +24,8 @@ struct LengthLaw {
   double p99 = 0;          // log-normal with this 99th percentile; 0: none
 };
 
+double mean_length(const LengthLaw& law);
+
 struct Timed {
   RequestSpec spec;
   double at = 0;

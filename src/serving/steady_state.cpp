@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/math.h"
+#include "base/probability.h"
+#include "base/statistics.h"
 #include "workload/model_math.h"
 
 namespace orrery::serving {
@@ -11,8 +14,16 @@ namespace {
 // 99th percentile of a standard normal, and of an exponential over its mean.
 constexpr double kNormal99 = 2.326;
 constexpr double kExponential99 = 4.605;
+// Of a wait between the two, in standard deviations above its mean.
+constexpr double kWait99 = 3;
+// A distribution of lengths is looked at so often, up to this many deviations to either side.
+constexpr int kLengths = 25;
+constexpr double kLengthsReach = 3;
 // At most this many queries of a request are a decode (speculation checks a few at once).
 constexpr double kCheckedQueries = 16;
+// Grouped 4-bit products beside 8-bit ones of the same engine, against what their tables say: one
+// number over all engines and accelerators, of tests that ran both.
+constexpr double kFourBitExperts = 0.8;
 // A search for capacity stops here; engines allow no more sequences than this by far.
 constexpr double kMostConcurrency = 65536;
 
@@ -60,13 +71,83 @@ double running_of(const Replica& replica, const RequestShape& r, double concurre
   return running;
 }
 
-void fill_percentiles(ServingPoint& p, const RequestShape& r, Seconds wait, Seconds fixed,
+// Standard deviation of the logarithm of a length with this mean and 99th percentile.
+double log_deviation(double mean, double p99) {
+  if (p99 <= mean) return 0;
+  const double inside = kNormal99 * kNormal99 - 2 * math::log(p99 / mean);
+  return kNormal99 - std::sqrt(std::max(0.0, inside));
+}
+
+// Steps of an engine under steady arrivals.
+struct Steps {
+  double mean = 0;  // seconds
+  double variance = 0;
+  double rho = 0;
+  double busy = 1;  // share of arrivals that find it computing
+
+  double seen() const { return mean + variance / mean; }  // by an arrival: E[T^2] / E[T]
+};
+
+Steps steps_of(const ServingPoint& p, const RequestShape& r) {
+  Steps s{.mean = p.tpot.base() * r.accepted_per_step, .rho = p.prefill_share};
+  const double deviation = log_deviation(r.input, r.input_p99);
+  const double adds = p.prefill_adds.base();
+  const double squared = adds * math::exp(deviation * deviation);  // E[t_pre^2] / E[t_pre]
+  s.variance = s.rho * s.mean * squared / (1 - s.rho * s.rho);
+  s.busy = 1 - math::exp(-p.running);
+  return s;
+}
+
+// The 99th percentile over requests of the mean of their steps.
+double step_mean_p99(const Steps& steps, const RequestShape& r) {
+  const double deviation = log_deviation(r.output, r.output_p99);
+  const double median = r.output / r.accepted_per_step * math::exp(-deviation * deviation / 2);
+  // Neighbouring steps are alike: a long one lets more prompts come.
+  const double variance = steps.variance * (1 + steps.rho) / (1 - steps.rho);
+  const auto slower = [&](double level) {
+    WeightedMean<double> share;
+    for (int i = 0; i < kLengths; ++i) {
+      const double z = kLengthsReach * (2.0 * i / (kLengths - 1) - 1);
+      const double gaps = std::max(1.0, median * math::exp(deviation * z) - 1);
+      const double spread = std::min(variance / gaps, steps.variance);
+      const double log_spread =
+          std::sqrt(math::log(1 + spread / (steps.mean * steps.mean))) + 1e-12;
+      const double log_mean = math::log(steps.mean) - log_spread * log_spread / 2;
+      share.add(normal_above((math::log(level) - log_mean) / log_spread), normal_density(z));
+    }
+    return share.value_or(0);
+  };
+  double low = steps.mean;
+  double high = steps.mean * 64;
+  for (int i = 0; i < 50; ++i) {
+    const double middle = (low + high) / 2;
+    (slower(middle) > 0.01 ? low : high) = middle;
+  }
+  return low;
+}
+
+struct FirstToken {
+  Seconds wait;  // behind others, mean
+  Seconds wait_p99;
+  Seconds own;  // of the steps that carry it
+  Seconds own_p99;
+};
+
+void fill_percentiles(ServingPoint& p, const RequestShape& r, const FirstToken& first,
                       Seconds slow_decode) {
-  const double others = std::max(0.0, p.running - 1);
-  const double others99 = others + kNormal99 * std::sqrt(others);
-  p.tpot_p99 = slow_decode + p.prefill_adds * (others99 / r.output);
-  // What every request pays around its first token does not queue.
-  p.ttft_p99 = p.prefill + fixed + (wait - fixed) * kExponential99;
+  const Steps steps = steps_of(p, r);
+  const double late = (first.wait_p99 - first.wait).base();
+  const double longer = (first.own_p99 - first.own).base();
+  p.ttft_p99 = p.ttft + Seconds(math::hypot(late, longer));
+  const double a_step = step_mean_p99(steps, r) - steps.mean;
+  const double crowd = (slow_decode - p.decode.total).base() / (1 - steps.rho);
+  p.tpot_p99 = p.tpot + Seconds(math::hypot(a_step, crowd) / r.accepted_per_step);
+  const double more = std::max(0.0, r.output_p99 - r.output) * p.tpot.base();
+  // The steps of a long answer are many, and their mean is near the others'.
+  const double slow = (more > 0 ? crowd : math::hypot(a_step, crowd)) / r.accepted_per_step;
+  const Seconds mean = p.ttft + p.tpot * (r.output - 1);
+  p.whole_p99 = mean + Seconds(math::hypot(math::hypot(late, longer),
+                                           math::hypot(more, slow * (r.output - 1))));
 }
 
 }  // namespace
@@ -91,6 +172,7 @@ ServingOpCost kernel_with(const Replica& replica, const workload::Operation& op,
   const auto narrow = [](catalog::Dtype d) { return bytes_per_element(d) < 2; };
   if (const auto* g = std::get_if<workload::Gemm>(&op)) {
     factor = !expert ? t.products : narrow(g->dtype) ? t.experts : 1.0;
+    if (expert && g->dtype == catalog::Dtype::fp4) factor *= kFourBitExperts;
   }
   if (const auto* a = std::get_if<workload::Attention>(&op)) {
     const bool latent = replica.model.attention == catalog::AttentionKind::mla;
@@ -149,6 +231,50 @@ StepTime step_time(const Replica& replica, const Iteration& iteration, const Ser
                       iteration.decoding + iteration.prompts, costs);
 }
 
+namespace {
+
+// All clients of a test start at once; the first burst is one of so many requests of each.
+FirstToken after_burst(const Replica& replica, const RequestShape& r, const ServingPoint& p,
+                       const Chunks& chunks) {
+  const double others = std::max(0.0, p.running - 1);
+  FirstToken first{.own = p.prefill, .own_p99 = p.prefill};
+  first.wait = p.decode.total * (others > 0 ? 0.5 : 0.0) +
+               p.prefill_adds * (p.prefill_share / (2 * (1 - p.prefill_share)));
+  const double a_step = std::clamp(replica.limits.token_budget / chunks.tokens, 1.0, p.running);
+  first.wait += p.prefill_adds * ((others + a_step - 1) / 2 / r.requests_per_client);
+  first.wait_p99 = first.wait * kExponential99;
+  return first;
+}
+
+// Requests come one by one, to an engine that is computing or to an idle one.
+FirstToken after_arrival(const Replica& replica, const RequestShape& r, const ServingPoint& p,
+                         const ServingCosts& costs) {
+  const Steps steps = steps_of(p, r);
+  const auto alone = [&](double input) {
+    RequestShape one = r;
+    one.input = input;
+    const Chunks chunks = chunks_of(replica, one);
+    const Iteration i = iteration_of(replica, one, 0, 1, chunks.tokens, chunks.cached);
+    return step_time(replica, i, costs).total * chunks.count;
+  };
+  FirstToken first{.own = p.prefill, .own_p99 = p.prefill};
+  if (r.input_p99 > r.input) first.own_p99 = alone(r.input_p99);
+  const double count = chunks_of(replica, r).count;
+  // The steps that carry it advance the others too.
+  const double beside = std::max(0.0, (p.decode.total * count + p.prefill_adds - p.prefill).base());
+  const double ahead = kAheadSteps * steps.mean;
+  const double rest = steps.seen() / 2;
+  const double prompts = steps.rho * steps.seen();
+  first.wait = Seconds(steps.busy * (rest + prompts + beside + ahead));
+  // A rest is uniform within its step; the prompts beside vary as those of any step do.
+  const double spread =
+      std::sqrt(steps.seen() * steps.seen() / 12 + steps.variance * (0.25 + steps.rho));
+  first.wait_p99 = first.wait + Seconds(kWait99 * spread);
+  return first;
+}
+
+}  // namespace
+
 ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double concurrency,
                          const ServingCosts& costs) {
   ServingPoint p;
@@ -171,29 +297,26 @@ ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double c
   const double others = std::max(0.0, p.running - 1);
   p.tpot = (p.decode.total * steps + p.prefill_adds * others) / r.output;
   p.prefill_share = std::min(0.95, p.running * p.prefill_adds / (r.output * p.tpot));
-  Seconds wait = replica.engine.first_token + replica.tuning.first_token +
-                 p.decode.total * (others > 0 ? 0.5 : 0.0) +
-                 p.prefill_adds * (p.prefill_share / (2 * (1 - p.prefill_share)));
-  if (r.requests_per_client > 0) {
-    const double a_step = std::clamp(replica.limits.token_budget / chunks.tokens, 1.0, p.running);
-    wait += p.prefill_adds * ((others + a_step - 1) / 2 / r.requests_per_client);
-  }
-  const Seconds own = p.prefill + wait + p.tpot * (r.output - 1);
+  const Seconds around = replica.engine.first_token + replica.tuning.first_token;
+  FirstToken first = r.requests_per_client > 0 ? after_burst(replica, r, p, chunks)
+                                               : after_arrival(replica, r, p, costs);
+  const Seconds own = first.own + first.wait + around + p.tpot * (r.output - 1);
   const Seconds queue = own * ((concurrency - p.running) / p.running);
-  wait += queue;
-  wait += p.prefill * (replica.tuning.prompt_wait - 1);
+  first.wait += queue;
+  first.wait_p99 += queue * kExponential99;
   // Tests set how seldom a busy engine looks for requests; a service leaves it at every step.
-  if (r.requests_per_client > 0) wait += p.decode.total * replica.tuning.poll_steps;
-  wait = max(wait, Seconds(0));
-  p.ttft = p.prefill + wait;
+  if (r.requests_per_client > 0) {
+    first.wait +=
+        p.prefill * (replica.tuning.prompt_wait - 1) + p.decode.total * replica.tuning.poll_steps;
+  }
+  p.ttft = max(first.own, first.own + first.wait + around);
   p.requests = p.running / own;
   p.output_tokens_per_s = p.requests.base() * r.output;
   p.total_tokens_per_s = p.requests.base() * (r.output + r.input);
   p.power = p.decode.power * (1 - p.prefill_share) + mixed.power * p.prefill_share;
   p.energy_per_output_token = p.power * replica.split.devices() / PerSecond(p.output_tokens_per_s);
   const double running99 = p.running + kNormal99 * std::sqrt(others);
-  const Seconds around = replica.engine.first_token + replica.tuning.first_token;
-  fill_percentiles(p, r, wait, min(wait, around), step(running99, 0).total / r.accepted_per_step);
+  fill_percentiles(p, r, first, step(running99, 0).total);
   return p;
 }
 

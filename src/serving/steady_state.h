@@ -5,15 +5,22 @@
 //   t_dec  = one step in which R requests advance, cache I + O/2 each
 //   t_pre  = what a prompt adds to the steps that carry it (chunks of the token budget)
 //   TPOT   = t_dec + t_pre (R - 1) / O         R - 1 other prompts enter while one request decodes
-//   TTFT   = own prefill + W,  W = half a step + rho / (2 (1 - rho)) t_pre + (b - R) / X + overhead
-//            and, where a test starts all clients at once and gives each n requests, the first
-//            burst's mean wait ((R - 1) + (m - 1)) / 2 t_pre for 1 of n, m prompts to a step
 //   rho    = R t_pre / (O TPOT)                share of the time that prompts take
 //   X      = b / (TTFT + (O - 1) TPOT)         requests a second, by Little
+// Steady arrivals: the prompts that come during one step are computed in the next, so a step T is
+//   T' = t_dec + sum of the prompts that came during T,  E[T] = TPOT,
+//   Var T = X E[T] E[t_pre^2] / (1 - rho^2)
+//   TTFT  = rest of the step that is running, E[T^2] / 2 E[T], its own step with the prompts that
+//           came beside it, rho E[T^2] / E[T], and the step that asynchronous scheduling is ahead
+// A test that starts all clients at once and gives each n requests:
+//   TTFT  = own prefill + half a step + rho / (2 (1 - rho)) t_pre + (b - R) / X + overhead, and the
+//           first burst's mean wait ((R - 1) + (m - 1)) / 2 t_pre for 1 of n, m prompts to a step
 // The interference term is the one that research on 165 measured points confirmed; docs/models/
-// serving.md states the error on published rows. Percentiles take the number of other prompts and
-// of running requests as Poisson. Wrong for: bursts, synchronised clients, heavy-tailed lengths,
-// routing imbalance among replicas; those need the simulated engine.
+// serving.md states the error on published rows. Percentiles take log-normal lengths, a Poisson
+// number of running requests and the mean of o steps T for a request of o tokens (log-normal by its
+// first two moments); independent parts add by their squares. Wrong for: bursts beyond a Poisson
+// stream's, synchronised clients, routing imbalance among replicas; those need the simulated
+// engine.
 #pragma once
 
 #include "serving/costs.h"
@@ -32,13 +39,19 @@ struct Replica {
 };
 
 struct RequestShape {
-  double input = 1024;
+  double input = 1024;  // means
   double output = 1024;
+  double input_p99 = 0;  // log-normal about the mean; 0: all are equal
+  double output_p99 = 0;
   double cached_share = 0;         // of the input, found in the prefix cache
   double accepted_per_step = 1;    // tokens a request advances in a step: more with speculation
   double checked_per_step = 1;     // tokens the step computes for it
   double requests_per_client = 0;  // of a test that starts all clients at once; 0: steady arrivals
 };
+
+// Iterations that an engine with asynchronous scheduling is ahead (vLLM 0.15 and newer, SGLang): a
+// request is seen so much later.
+inline constexpr double kAheadSteps = 1;
 
 // Time of one step of the replica, all pipeline stages included.
 struct StepTime {
@@ -79,6 +92,7 @@ struct ServingPoint {
   Seconds ttft;
   Seconds tpot_p99;
   Seconds ttft_p99;
+  Seconds whole_p99;  // from arrival to the last token
   PerSecond requests;
   double output_tokens_per_s = 0;  // of the replica
   double total_tokens_per_s = 0;   // input and output

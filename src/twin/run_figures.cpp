@@ -8,7 +8,6 @@
 #include "base/units.h"
 #include "design/goals.h"
 #include "twin/host_lives.h"
-#include "twin/serve_run.h"
 #include "twin/site_figures.h"
 #include "twin/work_figures.h"
 
@@ -38,9 +37,6 @@ class Teller {
     }
     for (std::size_t s = 0; s < scenario_.streams.size(); ++s) {
       tell_stream(run_, scenario_, over_, s);
-    }
-    for (Section& served : serving_sections(*scenario_.machine, run_.seed)) {
-      run_.sections.push_back(std::move(served));
     }
     tell_faults();
     tell_fleets();
@@ -334,7 +330,7 @@ void Teller::note() {
   if (!scenario_.services.empty()) {
     run_.notes.push_back(
         "services are answered in windows of requests at several loads, weighted by the load of "
-        "every hour; the windows' replicas do not fail");
+        "every hour; requests that a lost replica held are told apart, and weigh nothing in it");
   }
   if (!scenario_.streams.empty()) {
     run_.notes.push_back(

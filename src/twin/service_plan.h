@@ -1,15 +1,13 @@
 // A service as a run needs it: how many replicas of what width, when requests come, and how they
 // are answered at each load.
 //
-// Requests are not followed one by one for a month: windows of them are, on an engine decision by
-// decision (serving/fleet.h), at some loads of a replica from a tenth to all it can carry. A run
-// knows at every moment how many requests come and how many replicas stand; what the windows say
-// at that load is weighted by the requests that came at it. Each window keeps the quantiles of its
-// latencies, so that those of a mixture of loads are exact but for the sampling.
+// Requests are not followed one by one for a month: windows of them are (service_windows.h), at the
+// loads that the day brings. A run knows at every moment how many requests come and how many
+// replicas stand; what the windows say at that load is weighted by the requests that came at it.
+// Each window keeps the quantiles of its latencies, so that those of a mixture of loads are exact
+// but for the sampling.
 //   arrivals(hour) = rate exp(k cos(2 pi (hour - peak hour) / 24)) / mean, k so that max = peak
-// Lengths are log-normal about the mix's median with p99 at four times it (assumed).
-// Stood in for: a network that is no transformer waits as M/M/1; speculation and prefill apart are
-// not simulated, and such a service has replicas but no latencies here.
+// A network that is no transformer waits as M/M/1.
 #pragma once
 
 #include <array>
@@ -17,20 +15,9 @@
 #include <vector>
 
 #include "machine/machine.h"
+#include "twin/service_windows.h"
 
 namespace orrery::twin {
-
-// Latencies of the requests of one window, as so many equally likely values, rising.
-inline constexpr std::size_t kLatencyPoints = 200;
-using LatencyPoints = std::array<double, kLatencyPoints>;
-
-struct LoadWindow {
-  double rate = 0;  // requests a second of one replica
-  double busy = 0;  // share of time in which it computes
-  LatencyPoints ttft{};
-  LatencyPoints tpot{};
-  LatencyPoints whole{};
-};
 
 struct ServicePlan {
   const design::Workload* workload = nullptr;
@@ -40,13 +27,14 @@ struct ServicePlan {
   std::string infeasible;
   std::string stands_in;  // what closed form does, empty where requests are simulated
   int replicas = 0;
+  int prefill = 0;                   // of them, where prefill and decode are apart
   int slots = 1;                     // of a replica
   std::array<double, 24> rate_at{};  // requests a second, by the hour of the day
   double capacity = 0;               // requests a second of a replica within the objective
   double most = 0;                   // that it can carry at all
-  std::vector<LoadWindow> windows;   // by rate
-  double error = 0;                  // half-width of the 80 % interval of latencies
-  Seconds start;                     // from a placed replica to its first answer
+  ServiceWindows windows;
+  double error = 0;  // half-width of the 80 % interval of latencies
+  Seconds start;     // from a placed replica to its first answer
 
   bool feasible() const { return infeasible.empty(); }
   // How busy a replica is at a load.

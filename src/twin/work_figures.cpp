@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <span>
 
+#include "base/math.h"
 #include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -16,35 +18,7 @@ using machine::Section;
 using machine::Unit;
 using Of = OverReplications::Of;
 
-// So many requests fell into this value.
-struct Weighted {
-  double value = 0;
-  double weight = 0;
-};
-
-double quantile_of(std::vector<Weighted> all, double share) {
-  std::ranges::sort(all, {}, &Weighted::value);
-  double sum = 0;
-  for (const Weighted& w : all) sum += w.weight;
-  double below = 0;
-  for (const Weighted& w : all) {
-    below += w.weight;
-    if (below >= share * sum) return w.value;
-  }
-  return all.empty() ? 0 : all.back().value;
-}
-
-// The windows on both sides of a load, the nearer one counting more.
-template <class Use>
-void each_window(const ServicePlan& p, double rate, double requests, const Use& use) {
-  const auto above = std::ranges::lower_bound(p.windows, rate, {}, &LoadWindow::rate);
-  if (above == p.windows.begin()) return use(p.windows.front(), requests);
-  if (above == p.windows.end()) return use(p.windows.back(), requests);
-  const LoadWindow& below = *std::prev(above);
-  const double share = (rate - below.rate) / (above->rate - below.rate);
-  use(below, requests * (1 - share));
-  use(*above, requests * share);
-}
+constexpr const char* kServePage = "docs/models/serving.md";
 
 // Requests of a replication by the load at which they came.
 template <class Use>
@@ -56,18 +30,12 @@ void each_load(const ServicePlan& p, const ServiceOutcome& o, const Use& use) {
   }
 }
 
-double latency(const ServicePlan& p, const ServiceOutcome& o, LatencyPoints LoadWindow::* of,
-               double share) {
-  std::vector<Weighted> all;
-  each_load(p, o, [&](double each, double requests, double) {
-    each_window(p, each, requests, [&](const LoadWindow& w, double weight) {
-      for (const double value : w.*of) all.push_back({value, weight / kLatencyPoints});
-    });
+std::vector<double> weights_of(const ServicePlan& p, const ServiceOutcome& o) {
+  std::vector<double> weights(p.windows.levels.size());
+  each_load(p, o, [&](double rate, double requests, double) {
+    add_weight(weights, p.windows.levels, rate, requests);
   });
-  if (share > 0) return quantile_of(std::move(all), share);
-  WeightedMean<double> mean;
-  for (const Weighted& w : all) mean.add(w.value, w.weight);
-  return mean.value_or(0);
+  return weights;
 }
 
 // Of the time, or of the requests, what came while the replicas that stood could carry `most` each.
@@ -82,29 +50,62 @@ double carried(const ServicePlan& p, const ServiceOutcome& o, double most, bool 
   return all > 0 ? good / all : 0;
 }
 
+double good_of(const ServicePlan& p, const ServiceOutcome& o) {
+  return good_share(p.windows.levels, weights_of(p, o)) * carried(p, o, p.most, true);
+}
+
 void add_latency(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at,
-                 const char* id, const char* label, LatencyPoints LoadWindow::* of, double share) {
-  Estimate e = over.estimate(
-      [&p, at, of, share](const Replication& r) { return latency(p, r.services[at], of, share); });
-  e.low *= 1 - std::min(0.9, p.error);
-  e.high *= 1 + p.error;
+                 const char* id, const char* label, LatencyPoints WindowPart::* of, double share) {
+  const auto sampled_in = [&](const Replication& r) {
+    return sampled(p.windows.levels, weights_of(p, r.services[at]), of, share);
+  };
+  Estimate e = over.estimate([&](const Replication& r) { return sampled_in(r).value; });
+  const double error = math::hypot(p.error, sampled_in(over.done().front()).error);
+  e.low *= 1 - std::min(0.9, error);
+  e.high *= 1 + error;
   s.figures.push_back(
       {.id = id,
        .label = label,
        .unit = Unit::seconds,
        .estimate = e,
-       .formula = p.stands_in.empty() ? "windows of requests, weighted by load" : p.stands_in});
+       .formula = p.stands_in.empty()
+                      ? fmt::format("windows of requests, weighted by load; +-{} by sampling",
+                                    show(sampled_in(over.done().front()).error, Unit::ratio))
+                      : p.stands_in});
 }
 
 void add_latencies(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
-  if (p.windows.empty()) return;
+  if (p.windows.levels.empty()) return;
   if (!p.serve->model.empty()) {
-    add_latency(s, p, over, at, "ttft", "time to first token, mean", &LoadWindow::ttft, 0);
-    add_latency(s, p, over, at, "ttft_p99", "time to first token, p99", &LoadWindow::ttft, 0.99);
-    add_latency(s, p, over, at, "tpot", "time per output token, mean", &LoadWindow::tpot, 0);
-    add_latency(s, p, over, at, "tpot_p99", "time per output token, p99", &LoadWindow::tpot, 0.99);
+    add_latency(s, p, over, at, "ttft", "time to first token, mean", &WindowPart::ttft, 0);
+    add_latency(s, p, over, at, "ttft_p99", "time to first token, p99", &WindowPart::ttft, 0.99);
+    add_latency(s, p, over, at, "tpot", "time per output token, mean", &WindowPart::tpot, 0);
+    add_latency(s, p, over, at, "tpot_p99", "time per output token, p99", &WindowPart::tpot, 0.99);
   }
-  add_latency(s, p, over, at, "latency_p99", "whole request, p99", &LoadWindow::whole, 0.99);
+  add_latency(s, p, over, at, "latency_p99", "whole request, p99", &WindowPart::whole, 0.99);
+  over.add(s, "goodput", "requests within the objectives", Unit::ratio,
+           [&](const Replication& r) { return good_of(p, r.services[at]); });
+}
+
+// The requests that came from a little before the loss until the replica was back, in the busiest
+// hour.
+void add_loss(Section& s, const ServicePlan& p) {
+  if (p.serve->model.empty() || p.windows.levels.empty()) return;
+  const std::span<const LoadWindow> loss(&p.windows.loss, 1);
+  const std::vector<double> weight{1};
+  const Sampled ttft = sampled(loss, weight, &WindowPart::ttft, 0.99);
+  const double error = math::hypot(p.error, ttft.error);
+  s.figures.push_back(
+      {.id = "loss_ttft_p99",
+       .label = "time to first token, p99, while a replica is lost",
+       .unit = Unit::seconds,
+       .estimate = within(ttft.value, std::min(0.9, error), error, Basis::derived, kServePage),
+       .formula = fmt::format("at the busiest hour; {} requests begin anew, back after {}",
+                              significant(p.windows.restarted, 3), brief(p.start))});
+  s.figures.push_back({.id = "loss_goodput",
+                       .label = "requests within the objectives, while a replica is lost",
+                       .unit = Unit::ratio,
+                       .estimate = exact(good_share(loss, weight), Basis::derived, kServePage)});
 }
 
 Of count(std::size_t at, std::vector<TaskOutcome> Replication::* kind,
@@ -137,11 +138,17 @@ void tell_service(Run& run, const Scenario& scenario, const OverReplications& ov
   const ServicePlan& p = scenario.services[at];
   if (cannot(run, Layer::serving, p.label, p.infeasible)) return;
   Section s{.layer = Layer::serving, .name = p.label};
-  s.summary = fmt::format("{} replicas of {} accelerator{}, {} to {} requests a second",
-                          grouped(p.replicas), p.slots, p.slots == 1 ? "" : "s",
-                          significant(std::ranges::min(p.rate_at), 3),
-                          significant(std::ranges::max(p.rate_at), 3));
+  s.summary = fmt::format(
+      "{} replica{} of {} accelerator{}, {}{} to {} requests a second", grouped(p.replicas),
+      p.replicas == 1 ? "" : "s", p.slots, p.slots == 1 ? "" : "s",
+      p.prefill > 0 ? fmt::format("{} for prefill, ", p.prefill) : "",
+      significant(std::ranges::min(p.rate_at), 3), significant(std::ranges::max(p.rate_at), 3));
+  if (!p.windows.levels.empty() && p.windows.levels.back().found > 0) {
+    s.summary += fmt::format(", {} of their prompts in the prefix cache",
+                             show(p.windows.levels.back().found, Unit::ratio));
+  }
   add_latencies(s, p, over, at);
+  add_loss(s, p);
   over.add(
       s, "availability", "share of time with enough replicas", Unit::ratio,
       [&p, at](const Replication& r) { return carried(p, r.services[at], p.capacity, false); },
