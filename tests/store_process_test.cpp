@@ -40,7 +40,8 @@ TEST(StoreProcess, keeps_what_it_acknowledged_through_kills) {
     }
     for (auto& mine : known) check_all(store.address(), mine, round);
     if (HasFatalFailure()) {
-      std::cerr << "the store " << store.state() << ", said\n" << store.said();
+      const std::string state = store.state();
+      std::cerr << "the store " << state << ", said\n" << store.said();
       return;
     }
     std::vector<std::jthread> writers;
