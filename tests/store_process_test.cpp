@@ -99,6 +99,16 @@ TEST(StoreProcess, term_lets_an_upload_finish) {
   EXPECT_EQ(object->bytes, bytes);
 }
 
+TEST(StoreProcess, a_reader_of_its_output_that_goes_does_not_end_it) {
+  const agent::TestFolder folder(agent::folder_on_disk());
+  StoreProcess store({folder.at("store"), "--port", "0"});
+  ASSERT_NE(store.address(), "") << store.said();
+  ::kill(store.pid(), SIGPIPE);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_TRUE(client_of(store.address()).create_bucket());
+  EXPECT_EQ(store.end(SIGTERM), 0) << store.said();
+}
+
 // Two stores, the cold tier of one in a bucket of the other: what has moved there is read through,
 // is said to be away while that store is, and is there again with it.
 TEST(StoreProcess, a_cold_tier_in_another_store_survives_both) {
