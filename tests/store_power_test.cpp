@@ -141,7 +141,8 @@ TEST(StorePower, keeps_what_it_acknowledged_through_power_cuts) {
                                      << store.said();
       for (auto& mine : known) check_all(store.address(), mine, round);
       if (HasFatalFailure()) {
-        std::cerr << "the store " << store.state() << ", said\n" << store.said();
+        const std::string state = store.state();
+        std::cerr << "the store " << state << ", said\n" << store.said();
         return;
       }
       std::vector<std::jthread> writers;

@@ -83,10 +83,16 @@ class StoreProcess {
     text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, got)));
     return text;
   }
-  // How it stands: "runs", "ended with 1", "killed by signal 11".
+  // How it stands: "runs", "ended with 1", "killed by signal 11". One that is dying has its sockets
+  // closed before it can be waited for, so it is given a moment.
   std::string state() {
     int status = 0;
-    if (pid_ <= 0 || ::waitpid(pid_, &status, WNOHANG) != pid_) return "runs";
+    bool ended = false;
+    for (int i = 0; i < 20 && !ended && pid_ > 0; ++i) {
+      ended = ::waitpid(pid_, &status, WNOHANG) == pid_;
+      if (!ended) ::usleep(100'000);
+    }
+    if (!ended) return "runs";
     pid_ = -1;
     return WIFSIGNALED(status) ? "killed by signal " + std::to_string(WTERMSIG(status))
                                : "ended with " + std::to_string(WEXITSTATUS(status));

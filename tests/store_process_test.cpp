@@ -40,7 +40,8 @@ TEST(StoreProcess, keeps_what_it_acknowledged_through_kills) {
     }
     for (auto& mine : known) check_all(store.address(), mine, round);
     if (HasFatalFailure()) {
-      std::cerr << "the store " << store.state() << ", said\n" << store.said();
+      const std::string state = store.state();
+      std::cerr << "the store " << state << ", said\n" << store.said();
       return;
     }
     std::vector<std::jthread> writers;
@@ -96,6 +97,16 @@ TEST(StoreProcess, term_lets_an_upload_finish) {
   const auto object = client_of(store.address()).get("slow");
   ASSERT_TRUE(object);
   EXPECT_EQ(object->bytes, bytes);
+}
+
+TEST(StoreProcess, a_reader_of_its_output_that_goes_does_not_end_it) {
+  const agent::TestFolder folder(agent::folder_on_disk());
+  StoreProcess store({folder.at("store"), "--port", "0"});
+  ASSERT_NE(store.address(), "") << store.said();
+  ::kill(store.pid(), SIGPIPE);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_TRUE(client_of(store.address()).create_bucket());
+  EXPECT_EQ(store.end(SIGTERM), 0) << store.said();
 }
 
 // Two stores, the cold tier of one in a bucket of the other: what has moved there is read through,

@@ -251,6 +251,9 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   if (!keys) return refuse(terminal, keys.error());
   auto server = net::Server::listen(*listens, (*runtime)->service());
   if (!server) return refuse(terminal, server.error());
+  // Whoever read the address may go: a store ends for nobody's pipe.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::unique_lock quiet(*talk);  // the house talks already, and each line on stderr flushes stdout
   if (keys->made) {
     terminal.err << fmt::format(
         "The keys of the first tenant, shown this once:\n  access key {}\n"
@@ -261,6 +264,7 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
                               (*server)->port())
                << std::flush;
   terminal.err << fmt::format("The store in {} answers there. Ctrl-C ends it.\n", wanted->folder);
+  quiet.unlock();
   terminated = 0;
   std::signal(SIGTERM, [](int) { terminated = 1; });
   (*server)->run([&] { return terminated != 0 || terminal.interrupted(); });

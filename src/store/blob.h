@@ -116,6 +116,8 @@ class BlobReader {
   std::size_t seal_length() const;
   // Checks the block where it was read to; the view ends with the next.
   Outcome<std::string_view> checked_block(int shard, std::uint64_t stripe);
+  // The block as it is stored, to where it is wanted; false: it must be had in another way.
+  bool read_straight(int shard, std::uint64_t stripe, std::span<char> into);
   Outcome<void> load(std::uint64_t stripe, char* into);
   Outcome<DriveFile*> file(int shard);
 

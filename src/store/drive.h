@@ -35,6 +35,16 @@ class DriveFile {
   virtual void write_back() {}
   // Bytes from `offset` on; fewer than asked for only at the end of the file.
   virtual Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) = 0;
+  // ... and what follows them into `behind`, so that bytes and their checksum are read by one call,
+  // each to its place.
+  virtual Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into,
+                                    std::span<char> behind) {
+    auto got = read(offset, into);
+    if (!got || *got < into.size()) return got;
+    const auto rest = read(offset + into.size(), behind);
+    if (!rest) return rest;
+    return *got + *rest;
+  }
   virtual Outcome<void> sync() = 0;
 };
 

@@ -82,6 +82,15 @@ class FolderFile final : public DriveFile {
     return got;
   }
 
+  Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into,
+                            std::span<char> behind) override {
+    const std::array<iovec, 2> places = {
+        {{into.data(), into.size()}, {behind.data(), behind.size()}}};
+    const ssize_t n = ::preadv(file_, places.data(), 2, static_cast<off_t>(offset));
+    if (n == static_cast<ssize_t>(into.size() + behind.size())) return static_cast<std::size_t>(n);
+    return DriveFile::read(offset, into, behind);  // interrupted, at the end, or a fault to be said
+  }
+
   Outcome<void> sync() override {
     if (writes_back_.valid()) writes_back_.get();
     if (::fdatasync(file_) != 0)

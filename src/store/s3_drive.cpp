@@ -151,6 +151,7 @@ class SpooledFile final : public DriveFile {
     return {};
   }
 
+  using DriveFile::read;
   Outcome<std::size_t> read(std::uint64_t, std::span<char>) override {
     return fault(PortFault::failed, "a file that is being written is not read");
   }
@@ -203,6 +204,7 @@ class RemoteFile final : public DriveFile {
   }
   Outcome<void> sync() override { return {}; }
 
+  using DriveFile::read;
   Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
     std::size_t got = 0;
     while (got < into.size() && offset + got < size_) {

@@ -103,6 +103,7 @@ class SimulatedDrive final : public Drive {
       }
       return {};
     }
+    using DriveFile::read;
     Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
       if (drive_.broken || (drive_.power_ && drive_.power_->gone())) {
         return fault(PortFault::failed, "no power");

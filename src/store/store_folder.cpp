@@ -222,8 +222,10 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
   auto text = read_file(file);
   const bool make = !text;
   if (make) {
-    text = read_file(file + ".begun");  // a first run that died: its drives may be marked
-    if (!text && !is_free(folder)) {
+    // A first run that died or was refused: its drives may be marked with its id, so that is kept;
+    // the tiers are those that are asked for now.
+    const auto begun = read_file(file + ".begun");
+    if (!begun && !is_free(folder)) {
       return folder_fault(folder, 0, "this folder holds something that is not a store",
                           "name an empty folder, or one that is not there yet");
     }
@@ -231,7 +233,9 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
     for (TierPlan& tier : all) {
       if (tier.folders.empty()) tier.folders.push_back(tier.name);
     }
-    if (!text) text = text_of(id, all);
+    OpenedFolder before;
+    const bool known = begun && read_store_file(before, file + ".begun", *begun);
+    text = text_of(known ? before.id : id, all);
     std::error_code error;
     fs::create_directories(folder, error);
   }

@@ -104,6 +104,22 @@ TEST_F(StoreFolderTest, the_parity_of_the_first_format_still_gives_the_data) {
   EXPECT_EQ(get("a", "v1"), "first bytes!");
 }
 
+TEST_F(StoreFolderTest, a_first_run_that_was_refused_may_be_begun_again_with_other_tiers) {
+  S3Access access;
+  access.keys[""] = {"key", "secret", ""};
+  access.retry.attempts_max = 1;
+  auto tiers = usual_tiers();
+  // Nobody listens there; the tiers before it have made their folders by then.
+  tiers[2] = *tier_plan_of("warm=1x:s3+http://127.0.0.1:1/pail");
+  const auto refused = open_store_folder(folder, tiers, "first", false, access);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().front().code, "store.s3");
+  const auto made = open_store_folder(folder, usual_tiers(), "second", false, access);
+  ASSERT_TRUE(made) << made.error().front().what;
+  EXPECT_EQ(made->id, "first");
+  EXPECT_EQ(made->folders.at("warm-0"), "warm");
+}
+
 TEST_F(StoreFolderTest, a_later_format_is_refused_by_its_number_and_left_alone) {
   make_old();
   const std::string later = "orrery-store 99\nid 0123456789abcdef\nwarp hot 9\n";
