@@ -49,6 +49,14 @@ TEST(NodePool, AGangLiesBelowTheLowestSwitch) {
   EXPECT_EQ(nodes_of(pool, {.gpus = 40}).size(), 5u);
 }
 
+// A node that is away is nobody's, however much of it is free: below a leaf, too.
+TEST(NodePool, AGangPassesOverANodeThatIsAway) {
+  NodePool pool(std::vector<int>(8, 8), PlacementRule::tree, even_tree(8, 4, 2));
+  pool.set_up(1, false);
+  EXPECT_EQ(nodes_of(pool, {.gpus = 24, .per_node = 8}), (Nodes{0, 2, 3}));
+  EXPECT_EQ(nodes_of(pool, {.gpus = 64, .per_node = 8}), Nodes{});
+}
+
 TEST(NodePool, DownNodesAndPartitionsAreLeftOut) {
   NodePool pool(std::vector<int>(4, 8));
   pool.set_up(0, false);

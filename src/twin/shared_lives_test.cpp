@@ -80,12 +80,22 @@ TEST(SharedLives, hosts_of_a_part_come_back_together) {
   World world(scenario, 3, true, &recorder);
   world.run({});
   std::map<std::int64_t, int> away, back;
-  std::map<std::uint32_t, bool> is_away;
+  std::map<std::uint32_t, sim::SimTime> since;
+  Seconds out;
   for (const HostChange& c : recorder.host_changes()) {
-    if (c.mark == HostMark::repair) ++away[c.at.ns()], is_away[c.host] = true;
-    if (c.mark == HostMark::free && std::exchange(is_away[c.host], false)) ++back[c.at.ns()];
+    if (c.mark == HostMark::repair) ++away[c.at.ns()], since[c.host] = c.at;
+    if (c.mark == HostMark::free && since.contains(c.host)) {
+      ++back[c.at.ns()];
+      out += (c.at - since[c.host]).seconds();
+      since.erase(c.host);
+    }
   }
   EXPECT_GT(back.size(), 2U);
+  double hosts_back = 0;
+  for (const auto& [at, hosts] : back) hosts_back += hosts;
+  // Some six outages of four hours on average, exponential.
+  EXPECT_GT(out / hosts_back, hours(1));
+  EXPECT_LT(out / hosts_back, hours(12));
   for (const auto& [at, hosts] : away) EXPECT_EQ(hosts % group, 0) << at;
   for (const auto& [at, hosts] : back) EXPECT_EQ(hosts % group, 0) << at;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 
 #include "storage/scale_out.h"
@@ -131,6 +132,19 @@ TEST(StoragePlant, striping_ends_with_the_fullest_server) {
     sum += got.last();
   }
   EXPECT_NEAR(sum / kTrials / storage::busiest_server(kHosts, kServers), 1, 0.01);
+}
+
+TEST(StoragePlant, a_file_of_two_stripes_arrives_once) {
+  sim::Kernel kernel;
+  StoragePlant plant(
+      kernel,
+      one_tier({.servers = 4, .stripes = 2, .read = gbytes_per_s(4), .write = gbytes_per_s(4)}));
+  Arrivals got;
+  plant.start(write_of(0, gigabytes(2)), got);
+  kernel.run();
+  ASSERT_EQ(got.at.size(), 1U);
+  // A gigabyte each on servers of 1 GB/s: a second where they are two, two where they are one.
+  EXPECT_TRUE(std::abs(got.last() - 1) < 1e-6 || std::abs(got.last() - 2) < 1e-6) << got.last();
 }
 
 SaveShape two_stops() {

@@ -123,6 +123,21 @@ Of wait(std::size_t at, std::vector<TaskOutcome> Replication::* kind, double sha
   };
 }
 
+// Why jobs wait at the end, by reason; where many wait, of the first of them.
+std::string waits_of(const TaskOutcome& o) {
+  std::uint64_t asked = 0;
+  for (const auto& [reason, count] : o.why) asked += count.jobs;
+  const std::string who =
+      asked < o.waiting ? fmt::format(" of the first {} that wait", asked) : std::string(" wait");
+  std::string text;
+  for (const auto& [reason, count] : o.why) {
+    text += fmt::format("{}{}{} at the end: {}. {}{}", text.empty() ? "" : " ",
+                        grouped(static_cast<std::int64_t>(count.jobs)), who, word_of(reason),
+                        count.jobs > 1 ? "The first: " : "", count.first);
+  }
+  return text;
+}
+
 // A workload that cannot run; true where that is all there is to say.
 bool cannot(Run& run, Layer layer, const std::string& label, const std::string& why) {
   if (why.empty()) return false;
@@ -222,11 +237,7 @@ void tell_stream(Run& run, const Scenario& scenario, const OverReplications& ove
     over.add(s, "stops", "jobs stopped by faults or preemption", Unit::count, stops);
   }
   const TaskOutcome& first = over.done().front().streams[at];
-  for (const auto& [reason, count] : first.why) {
-    s.limit += fmt::format("{}{} wait at the end: {}. {}{}", s.limit.empty() ? "" : " ",
-                           grouped(static_cast<std::int64_t>(count.jobs)), word_of(reason),
-                           count.jobs > 1 ? "The first: " : "", count.first);
-  }
+  s.limit = waits_of(first);
   const Of rejected = count(at, kind, &TaskOutcome::rejected);
   if (over.estimate(rejected).high > 0) {
     over.add(s, "rejected", "jobs wider than their share of the fleet", Unit::count, rejected);

@@ -137,6 +137,22 @@ void expect_whole_books(World& world, Seconds horizon) {
   }
 }
 
+// What the book calls lost is what runs and jobs say that they do again.
+void expect_lost_work_is_booked(World& world) {
+  double booked = 0;
+  for (std::size_t f = 0; f < world.fleets(); ++f) {
+    booked += static_cast<double>(world.fleet(f).gpus.booked()[at(Cause::lost)]) / 1e9;
+  }
+  double told = 0;
+  for (std::size_t t = 0; t < world.trains().size(); ++t) {
+    const std::int64_t lost = world.trains()[t]->outcome().time_ns[at(Cause::lost)];
+    told += static_cast<double>(lost) / 1e9 * world.scenario().trains[t].accelerators;
+  }
+  for (const TaskProcess* p : world.batches()) told += p->outcome().lost_slot_s;
+  for (const TaskProcess* p : world.streams()) told += p->outcome().lost_slot_s;
+  EXPECT_NEAR(booked, told, 1e-6 * std::max(1.0, told));
+}
+
 void expect_all_faults(World& world) {
   std::uint64_t hits = 0;
   for (const TrainProcess* p : world.trains()) hits += p->outcome().interruptions;
@@ -176,6 +192,7 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
     });
     expect_whole_books(world, horizon);
     expect_all_faults(world);
+    expect_lost_work_is_booked(world);
     expect_within_feed(world);
     for (const TaskProcess* p : world.batches()) expect_all_jobs(p->outcome());
     for (const TaskProcess* p : world.streams()) expect_all_jobs(p->outcome());
@@ -200,6 +217,24 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
     EXPECT_NEAR(shares / all, 1, 1e-9);
     if (testing::Test::HasFailure()) return;
   }
+}
+
+// Silent faults that are found while the run is on its way back: what it had saved since is lost.
+TEST(World, work_that_a_silent_fault_spoilt_is_booked_as_lost) {
+  design::Design d = sample_design();
+  d.fleet.front().count = 12;
+  d.fleet.front().failures = {.node_mtbf = days(0.5), .repair = minutes(10)};
+  d.scheduler.recovery.restart = minutes(20);
+  d.workloads.front().terms.nodes = 8;
+  train_of(d).batch = 768;
+  train_of(d).tokens = 1e15;
+  train_of(d).checkpoint->every = minutes(5);
+  const machine::Machine m = build_machine(d, machine::known());
+  const Scenario scenario = scenario_of(m, days(60));
+  World world(scenario, 5, true, nullptr);
+  world.run({});
+  EXPECT_GT(world.trains().front()->outcome().interruptions, 300U);
+  expect_lost_work_is_booked(world);
 }
 
 // One queue, one kind of job, no faults: M/M/c waits as Erlang's C says (here 0.75 of 8 servers).
