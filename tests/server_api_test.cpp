@@ -468,7 +468,8 @@ TEST(Api, every_view_of_every_template_is_of_its_schema) {
   for (const design::Template& t : design::templates()) {
     for (const Operation& o : operations) {
       const bool takes_design = o.path == "/api/v1/fabric" || o.path == "/api/v1/hall" ||
-                                o.path == "/api/v1/training" || o.path == "/api/v1/plan";
+                                o.path == "/api/v1/training" || o.path == "/api/v1/serving" ||
+                                o.path == "/api/v1/plan";
       if (!takes_design) continue;
       const std::string text(t.text);
       const bool yaml = o.path == "/api/v1/plan";

@@ -13,6 +13,7 @@
 #include "report/view_compare.h"
 #include "report/view_fabric.h"
 #include "report/view_hall.h"
+#include "report/view_serving.h"
 #include "report/view_training.h"
 #include "server/console.h"
 #include "server/json_body.h"
@@ -190,8 +191,9 @@ Response hall(const Request& request, const Console& console) {
   });
 }
 
-Response training(const Request& request, const Console& console,
-                  decltype(&report::training_view_json) answer) {
+// A workload of a design, by one of the views that take its name.
+Response of_workload(const Request& request, const Console& console,
+                     decltype(&report::training_view_json) answer) {
   return view(request, console.setting(), [&console, answer](JsonBody& body) -> DesignView {
     const std::string workload = body.optional_text("workload", kNameBytes).value_or("");
     return [&console, answer, workload](design::Design design) {
@@ -307,13 +309,17 @@ std::vector<Route> design_routes(const Console& console) {
       post("/api/v1/hall", hall),
       post("/api/v1/compare", compare_view),
       post("/api/v1/compare/report", compare_report),
+      post("/api/v1/serving",
+           [](const Request& request, const Console& c) {
+             return of_workload(request, c, report::serving_view_json);
+           }),
       post("/api/v1/training",
            [](const Request& request, const Console& c) {
-             return training(request, c, report::training_view_json);
+             return of_workload(request, c, report::training_view_json);
            }),
       post("/api/v1/training/trace",
            [](const Request& request, const Console& c) {
-             return training(request, c, report::training_trace_json);
+             return of_workload(request, c, report::training_trace_json);
            }),
       {"GET", "/api/v1/calc",
        [](const Request&, const PathValues&) { return json_response(report::calculators_json()); }},

@@ -116,6 +116,7 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   ask.most = p.most;
   ask.start = p.start;
   p.windows = simulate_windows(m.models(), ask);
+  p.ask = std::move(ask);
 }
 
 // M/M/1: the sojourn is exponential with rate mu - lambda.

@@ -33,6 +33,7 @@ struct ServicePlan {
   double capacity = 0;               // requests a second of a replica within the objective
   double most = 0;                   // that it can carry at all
   ServiceWindows windows;
+  WindowAsk ask;     // what they are windows of; of no plain network
   double error = 0;  // half-width of the 80 % interval of latencies
   Seconds start;     // from a placed replica to its first answer
 

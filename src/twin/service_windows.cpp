@@ -42,6 +42,38 @@ struct Span {
   double last = 0;  // no arrivals after it
 };
 
+}  // namespace
+
+std::vector<serving::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
+                                            std::uint64_t seed) {
+  const double accepted = ask.query.request.accepted_per_step;
+  serving::OpenLoad load{.rate = rate,
+                         .requests = static_cast<int>(rate * until.base() * 1.1) + 100,
+                         .prompt = ask.lengths.prompt,
+                         .output = ask.lengths.output,
+                         .seed = seed};
+  // An answer takes as many steps as it has tokens over those that a step brings.
+  load.output.length /= accepted;
+  load.output.p99 /= accepted;
+  std::vector<serving::Timed> all = serving::open_load(load);
+  std::erase_if(all, [&](const serving::Timed& t) { return t.at > until.base(); });
+  const double held = ask.replica.memory.kv_tokens / ask.replica.split.attention_dp;
+  const serving::EngineLimits& limits = ask.replica.limits;
+  for (serving::Timed& t : all) {
+    // A prompt that no replica could hold beside its answer, or take in one step, is cut.
+    const double most = limits.chunked_prefill ? held / 2 : std::min(held / 2, limits.token_budget);
+    t.spec.prompt = std::max(1, static_cast<int>(std::min<double>(t.spec.prompt, most)));
+    t.spec.output = std::max(1, static_cast<int>(std::min<double>(t.spec.output, held / 2)));
+    const double shared = ask.query.request.cached_share;
+    if (shared <= 0) continue;
+    t.spec.shared = kSystemPrompt;
+    t.spec.shared_tokens = static_cast<int>(t.spec.prompt * shared);
+  }
+  return all;
+}
+
+namespace {
+
 class Windows {
  public:
   Windows(const machine::Models& models, const WindowAsk& ask)
@@ -94,36 +126,8 @@ class Windows {
     return (p.ttft + p.tpot * (r.output - 1)).base();
   }
 
-  std::vector<serving::Timed> arrivals(double rate, double until) const {
-    const double accepted = ask_.query.request.accepted_per_step;
-    serving::OpenLoad load{.rate = rate,
-                           .requests = static_cast<int>(rate * until * 1.1) + 100,
-                           .prompt = ask_.lengths.prompt,
-                           .output = ask_.lengths.output,
-                           .seed = seed_};
-    // An answer takes as many steps as it has tokens over those that a step brings.
-    load.output.length /= accepted;
-    load.output.p99 /= accepted;
-    std::vector<serving::Timed> all = serving::open_load(load);
-    std::erase_if(all, [&](const serving::Timed& t) { return t.at > until; });
-    const double held = ask_.replica.memory.kv_tokens / ask_.replica.split.attention_dp;
-    const serving::EngineLimits& limits = ask_.replica.limits;
-    for (serving::Timed& t : all) {
-      // A prompt that no replica could hold beside its answer, or take in one step, is cut.
-      const double most =
-          limits.chunked_prefill ? held / 2 : std::min(held / 2, limits.token_budget);
-      t.spec.prompt = std::max(1, static_cast<int>(std::min<double>(t.spec.prompt, most)));
-      t.spec.output = std::max(1, static_cast<int>(std::min<double>(t.spec.output, held / 2)));
-      const double shared = ask_.query.request.cached_share;
-      if (shared <= 0) continue;
-      t.spec.shared = kSystemPrompt;
-      t.spec.shared_tokens = static_cast<int>(t.spec.prompt * shared);
-    }
-    return all;
-  }
-
   serving::FleetRun run(double rate, int replicas, const Span& span, double lose_at) {
-    const auto load = arrivals(rate * replicas, span.last);
+    const auto load = window_arrivals(ask_, rate * replicas, Seconds(span.last), seed_);
     serving::FleetOptions fleet{.replicas = replicas, .lose_one_at = lose_at};
     fleet.cold = {.process = 0, .weights = back(), .graphs = 0};
     if (ask_.prefill < 1) return serving::Fleet(fleet, policy_, clock_).run(load);
@@ -222,6 +226,16 @@ ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& 
   }
   if (!done.levels.empty()) done.loss = windows.loss(done.restarted);
   return done;
+}
+
+std::vector<LoadWindow> simulate_levels(const machine::Models& models, const WindowAsk& ask,
+                                        std::span<const double> rates) {
+  Windows windows(models, ask);
+  std::vector<LoadWindow> levels;
+  for (const double rate : rates) {
+    if (rate > 0 && rate < ask.most) levels.push_back(windows.level(rate, levels.size() + 1));
+  }
+  return levels;
 }
 
 namespace {

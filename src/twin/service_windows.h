@@ -62,6 +62,12 @@ struct ServiceWindows {
 };
 
 ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& ask);
+// The same at other loads of a replica, rising; what it cannot carry at all is left out.
+std::vector<LoadWindow> simulate_levels(const machine::Models& models, const WindowAsk& ask,
+                                        std::span<const double> rates);
+// Requests as they come at a rate until a time, cut to what a replica holds.
+std::vector<serving::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
+                                            std::uint64_t seed);
 
 // Requests that came at a load fall to the levels on both sides of it, the nearer one taking more.
 void add_weight(std::span<double> weights, std::span<const LoadWindow> levels, double rate,

@@ -4,6 +4,7 @@ export const kPages = {
   fabric: { query: '?page=fabric', ready: 'canvas' },
   hall: { query: '?page=hall', ready: '.facts' },
   training: { query: '?page=training', ready: '[aria-label="Layout search"]' },
+  serving: { query: '?page=serving', ready: '[data-testid=serving-choices]' },
   run: { query: '?page=run', ready: '[aria-label="Start a run"]' },
   compare: { query: '?page=compare&with=superpod-h200', ready: '[data-testid=compare-summary]' },
   calculators: { query: '?page=calculators&calc=checkpoint', ready: '.uplot canvas' },

@@ -120,6 +120,27 @@ test('the trace of a step is saved for Perfetto', async () => {
   await page.context().close();
 });
 
+test('a service shows its curves, where they break, its iterations and other ways to serve it', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=serving');
+  const choices = page.getByTestId('serving-choices');
+  await choices.waitFor({ timeout: 60_000 });
+  assert.equal(await choices.getByText('in use').count(), 1);
+  assert.equal(await page.locator('svg[aria-label^="First token"] polyline').count(), 2);
+  const points = await page
+    .locator('svg[aria-label^="First token"] polyline')
+    .first()
+    .evaluate((line) => [...line.points].map((p) => p.y));
+  assert.ok(points.length >= 6 && points.at(-1) < points[0], 'the line rises with the rate');
+  assert.match(await page.getByTestId('breaks-at').innerText(), /requests a second|every load/);
+  const drawing = page.locator('svg[aria-label^="Tokens, cache"]');
+  const box = await drawing.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + 60);
+  await page.getByText(/tokens of prompts, .* waiting, cache/).waitFor();
+  assert_quiet(page);
+  await page.context().close();
+});
+
 test('designs are compared, and the comparison is saved in every form', async () => {
   const page = await h.page();
   await h.open(page, '?page=compare&with=superpod-h200,cloud-rental');

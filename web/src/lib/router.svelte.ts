@@ -6,6 +6,7 @@ export const kPages = [
   { id: 'fabric', label: 'Fabric', key: 'f', group: 'Layers' },
   { id: 'hall', label: 'Hall', key: 'h', group: 'Layers' },
   { id: 'training', label: 'Training', key: 't', group: 'Layers' },
+  { id: 'serving', label: 'Serving', key: 's', group: 'Layers' },
   { id: 'run', label: 'Run', key: 'r', group: 'Decide' },
   { id: 'compare', label: 'Compare', key: 'c', group: 'Decide' },
   { id: 'calculators', label: 'Calculators', key: 'k', group: 'Decide' },
