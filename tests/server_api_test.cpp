@@ -471,6 +471,9 @@ TEST(Api, every_view_of_every_template_is_of_its_schema) {
                                 o.path == "/api/v1/training" || o.path == "/api/v1/serving" ||
                                 o.path == "/api/v1/plan";
       if (!takes_design) continue;
+      // Windows of requests are simulated for it: one template is enough but where there is time.
+      const bool is_dear = o.path == "/api/v1/serving" && t.name != "superpod-h100";
+      if (is_dear && std::getenv("ORRERY_FULL") == nullptr) continue;
       const std::string text(t.text);
       const bool yaml = o.path == "/api/v1/plan";
       const net::Response response =

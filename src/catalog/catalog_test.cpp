@@ -23,7 +23,7 @@ TEST(Catalog, LoadsEveryTable) {
   EXPECT_GE(c.nodes.size(), 29u);
   EXPECT_EQ(c.switches.size(), 15u);
   EXPECT_EQ(c.nics.size(), 10u);
-  EXPECT_EQ(c.optics.size(), 13u);
+  EXPECT_EQ(c.optics.size(), 14u);
   EXPECT_EQ(c.storage_devices.size(), 17u);
   EXPECT_GE(c.mig_profiles.size(), 25u);
   EXPECT_EQ(c.regions.size(), 39u);

@@ -45,7 +45,7 @@ Result<AskedService> ask_service(const plan::Review& review, const std::string& 
   }
   std::string why = a.view->infeasible;
   if (why.empty()) {
-    for (twin::ServicePlan& p : twin::service_plans(*review.machine, *a.view->workload)) {
+    for (twin::ServicePlan& p : twin::service_plans(*review.machine, *a.view->workload, false)) {
       if (p.label == a.view->label) a.plan = std::move(p);
     }
     why = a.plan.serve == nullptr ? "it has no replicas in time" : a.plan.infeasible;
@@ -218,16 +218,15 @@ Result<std::string> serving_view_json(const plan::Review& review, const std::str
   const twin::ServicePlan& plan = asked->plan;
   std::vector<double> rates;
   for (const double load : kLoads) rates.push_back(load * plan.capacity);
-  const auto levels = twin::simulate_levels(review.models(), plan.ask, rates);
+  const twin::ServiceWindows windows = twin::simulate_windows(review.models(), plan.ask, rates);
   const Objectives objectives(plan.serve->objective);
   JsonWriter w(0);
   w.begin_object();
   write_head(w, review, *asked);
   write_figures(w, review, *asked->view);
   write_objectives(w, objectives);
-  write_levels(w, levels);
-  write_break(w, levels, objectives);
-  const twin::ServiceWindows& windows = plan.windows;
+  write_levels(w, windows.levels);
+  write_break(w, windows.levels, objectives);
   w.key("loss").begin_object();
   w.field("ttft_p99_s", quantile(windows.loss, &twin::WindowPart::ttft, 0.99));
   w.field("good_ratio", good(windows.loss)).field("restarted", windows.restarted).end_object();

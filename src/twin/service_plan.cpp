@@ -87,7 +87,7 @@ std::string size_replicas(ServicePlan& p, const WindowAsk& ask, const serving::S
 }
 
 void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::Fleet& fleet,
-                      const catalog::ModelShape& model, double share) {
+                      const catalog::ModelShape& model, double share, bool windows) {
   WindowAsk ask{.serve = p.serve, .lengths = machine::lengths_of(*p.serve)};
   ask.query = machine::serving_query(m.models(), *p.serve, model, *fleet.accelerator(),
                                      machine::request_of(m, *p.serve));
@@ -115,7 +115,7 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   ask.high = std::ranges::max(p.rate_at) / p.replicas;
   ask.most = p.most;
   ask.start = p.start;
-  p.windows = simulate_windows(m.models(), ask);
+  if (windows) p.windows = simulate_windows(m.models(), ask);
   p.ask = std::move(ask);
 }
 
@@ -168,7 +168,7 @@ Seconds start_of(const ServicePlan& p, const machine::Machine& m, const machine:
 }
 
 ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::string label,
-                    const machine::Fleet* fleet, double share) {
+                    const machine::Fleet* fleet, double share, bool windows) {
   ServicePlan p{
       .workload = &w, .serve = &std::get<design::Serve>(w.task), .label = std::move(label)};
   if (fleet == nullptr || fleet->accelerator() == nullptr) {
@@ -181,7 +181,7 @@ ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::s
       p.serve->model.empty() ? nullptr : find_model(m.design(), m.catalog(), p.serve->model);
   p.start = start_of(p, m, *fleet, model);
   if (model != nullptr) {
-    plan_transformer(p, m, *fleet, *model, share);
+    plan_transformer(p, m, *fleet, *model, share, windows);
   } else {
     plan_plain(p, *fleet, share);
   }
@@ -201,14 +201,15 @@ double ServicePlan::busy_at(double rate) const {
   return rate < most ? low + (1 - low) * (rate - low_rate) / (most - low_rate) : 1;
 }
 
-std::vector<ServicePlan> service_plans(const machine::Machine& m, const design::Workload& w) {
+std::vector<ServicePlan> service_plans(const machine::Machine& m, const design::Workload& w,
+                                       bool windows) {
   const auto& serve = std::get<design::Serve>(w.task);
   const std::string label = label_of(m.design(), w);
   std::vector<ServicePlan> plans;
-  if (serve.zones.empty()) plans.push_back(plan_of(m, w, label, fleet_of(m.fleets, w), 1));
+  if (serve.zones.empty()) plans.push_back(plan_of(m, w, label, fleet_of(m.fleets, w), 1, windows));
   for (const design::Zone& z : serve.zones) {
-    plans.push_back(
-        plan_of(m, w, label + " in " + z.site, machine::fleet_of_zone(m.fleets, z), z.share));
+    plans.push_back(plan_of(m, w, label + " in " + z.site, machine::fleet_of_zone(m.fleets, z),
+                            z.share, windows));
   }
   return plans;
 }

@@ -42,8 +42,8 @@ struct ServicePlan {
   double busy_at(double rate) const;
 };
 
-// One a zone.
+// One a zone. Without `windows` no request is simulated: a caller asks for those it wants.
 std::vector<ServicePlan> service_plans(const machine::Machine& machine,
-                                       const design::Workload& workload);
+                                       const design::Workload& workload, bool windows = true);
 
 }  // namespace orrery::twin

@@ -219,23 +219,19 @@ std::vector<double> levels_of(const WindowAsk& ask) {
 }  // namespace
 
 ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& ask) {
+  return simulate_windows(models, ask, levels_of(ask));
+}
+
+ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& ask,
+                                std::span<const double> rates) {
   Windows windows(models, ask);
   ServiceWindows done;
-  for (const double rate : levels_of(ask)) {
+  for (const double rate : rates) {
+    if (rate <= 0 || rate > ask.most) continue;
     done.levels.push_back(windows.level(rate, done.levels.size() + 1));
   }
   if (!done.levels.empty()) done.loss = windows.loss(done.restarted);
   return done;
-}
-
-std::vector<LoadWindow> simulate_levels(const machine::Models& models, const WindowAsk& ask,
-                                        std::span<const double> rates) {
-  Windows windows(models, ask);
-  std::vector<LoadWindow> levels;
-  for (const double rate : rates) {
-    if (rate > 0 && rate < ask.most) levels.push_back(windows.level(rate, levels.size() + 1));
-  }
-  return levels;
 }
 
 namespace {

@@ -62,9 +62,9 @@ struct ServiceWindows {
 };
 
 ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& ask);
-// The same at other loads of a replica, rising; what it cannot carry at all is left out.
-std::vector<LoadWindow> simulate_levels(const machine::Models& models, const WindowAsk& ask,
-                                        std::span<const double> rates);
+// The same at loads of one's own, rising; what a replica cannot carry at all is left out.
+ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& ask,
+                                std::span<const double> rates);
 // Requests as they come at a rate until a time, cut to what a replica holds.
 std::vector<serving::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
                                             std::uint64_t seed);
