@@ -26,14 +26,7 @@ design::Design sample_with(const design::Change& edit) {
                        .text);
 }
 
-// Looked at by several tests.
-const Json& sample() {
-  static const Json view = serving_view(template_design("superpod-h100"));
-  return view;
-}
-
-TEST(view_serving, latency_never_falls_as_the_rate_rises_far) {
-  const Json& levels = sample()["levels"];
+void expect_rising_latencies(const Json& levels) {
   ASSERT_GE(levels.size(), 6U);
   for (const char* key : {"ttft_p99_s", "tpot_p50_s", "tpot_p99_s"}) {
     EXPECT_GT(levels.back()[key], levels.front()[key]) << key;
@@ -48,19 +41,8 @@ TEST(view_serving, latency_never_falls_as_the_rate_rises_far) {
   }
 }
 
-// A tighter objective breaks earlier, one that nothing meets at once.
-TEST(view_serving, objectives_break_where_the_curve_crosses_them) {
-  const auto breaks = [](const std::string& bound) {
-    return serving_view(sample_with({"workloads[1].serve.objective.ttft_p99", bound}))["breaks_at"];
-  };
-  const Json loose = breaks("10 s");
-  const Json tight = breaks("200 ms");
-  ASSERT_TRUE(tight.is_number()) << tight;
-  EXPECT_TRUE(loose.is_null() || loose > tight) << loose;
-}
-
-TEST(view_serving, iterations_follow_each_other_and_stay_within_the_engine) {
-  const Json& rows = sample()["iterations"]["rows"];
+void expect_iterations(const Json& iterations) {
+  const Json& rows = iterations["rows"];
   ASSERT_GT(rows.size(), 100U);
   ASSERT_LE(rows.size(), kMostIterations);
   double end = 0;
@@ -73,19 +55,38 @@ TEST(view_serving, iterations_follow_each_other_and_stay_within_the_engine) {
     prompts += r["prompt_tokens"].get<double>();
   }
   EXPECT_GT(prompts, 0);
-  EXPECT_DOUBLE_EQ(end, sample()["iterations"]["end_s"]);
+  EXPECT_DOUBLE_EQ(end, iterations["end_s"]);
 }
 
-TEST(view_serving, the_way_in_use_stands_among_the_choices) {
+void expect_the_way_in_use(const Json& choices) {
   int current = 0;
   double fewest = 0;
-  for (const Json& c : sample()["choices"]) {
+  for (const Json& c : choices) {
     current += c["current"].get<bool>() ? 1 : 0;
     EXPECT_GE(c["gpus"].get<double>(), fewest) << "fewest first";
     fewest = c["gpus"];
     EXPECT_EQ(c["prefill"].get<double>() > 0, c["apart"].get<bool>());
   }
   EXPECT_EQ(current, 1);
+}
+
+// An objective between the first level's latency and the last's breaks between the two.
+TEST(view_serving, draws_a_service_and_where_it_breaks) {
+  const Json view = serving_view(sample_with({"workloads[1].serve.objective.ttft_p99", "200 ms"}));
+  expect_rising_latencies(view["levels"]);
+  expect_iterations(view["iterations"]);
+  expect_the_way_in_use(view["choices"]);
+  ASSERT_TRUE(view["breaks_at"].is_number()) << view["breaks_at"];
+  double held = 0;
+  for (const Json& l : view["levels"]) {
+    if (l["ttft_p99_s"] > 0.2 || l["tpot_p99_s"] > 0.04) {
+      EXPECT_GE(view["breaks_at"], held);
+      EXPECT_LE(view["breaks_at"], l["rate"]);
+      break;
+    }
+    held = l["rate"];
+  }
+  EXPECT_GT(held, 0);
 }
 
 TEST(view_serving, refuses_what_serves_nothing) {
