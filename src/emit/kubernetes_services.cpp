@@ -181,8 +181,9 @@ Result<EmittedFiles> service_files(const KubePlan& plan) {
   for (const plan::ServeView& s : plan.review.serves) {
     const auto fleet = std::ranges::find(plan.hosts.fleets, s.fleet, &HostFleet::view);
     if (!s.feasible() || fleet == plan.hosts.fleets.end()) continue;
-    // "chatbot in europe" is a zone's label; the object is chatbot-in-europe.
+    // "chatbot in europe, pool" is a zone's label; the object is chatbot-in-europe-pool.
     std::string plain = s.label;
+    std::erase(plain, ',');
     std::ranges::replace(plain, ' ', '-');
     const auto name =
         checked_name(plain, NameRule::dns_label,

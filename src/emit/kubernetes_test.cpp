@@ -77,6 +77,18 @@ TEST(EmitKubernetes, AServiceIsADeploymentWithItsScaler) {
                     HasSubstr("nvidia.com/gpu: " + std::to_string(s.devices_per_replica) + '\n')));
 }
 
+TEST(EmitKubernetes, ZonesOfOneSiteAreServicesOfTheirFleets) {
+  design::Design design = read_template("chatbot-zones");
+  design.fleet[1].site = design.fleet[0].site;
+  auto& chatbot = std::get<design::Serve>(design.workloads.front().task);
+  chatbot.zones[1].site = chatbot.zones[0].site;
+  const EmittedFiles files = kubernetes_of(*reviewed(design));
+  for (const char* name : {"chatbot-in-us-east-us-east", "chatbot-in-us-east-us-west"}) {
+    EXPECT_THAT(text_of(files, "service-" + std::string(name) + ".yaml"),
+                HasSubstr("name: " + std::string(name) + '\n'));
+  }
+}
+
 TEST(EmitKubernetes, AnIsolatedTenantMayOnlySpeakToItself) {
   design::Design design = read_template("inference-pod");
   EXPECT_THAT(text_of(kubernetes_of(*reviewed(design)), "isolation.yaml"), HasSubstr("no file"));
