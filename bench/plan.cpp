@@ -25,6 +25,22 @@ Result<double> review_sample() {
   return least;
 }
 
+// What a review of its own takes after an edit of a price: the kept stages are those of before.
+Result<double> review_after_price() {
+  const auto models = machine::load_models(catalog::embedded_files());
+  if (!models) return std::unexpected(models.error());
+  auto design = design::read_design(*catalog::embedded_file(kSample), models->catalog());
+  if (!design) return std::unexpected(design.error());
+  const plan::Review before = plan::run_stages(*design, *models);
+  double least = 1e9;
+  for (int i = 0; i < kTries; ++i) {
+    design->economics.power_price = usd_per_kwh(0.08 + 0.001 * i);
+    least = std::min(least,
+                     seconds_of([&] { verdict_of(plan::run_stages(*design, *models, &before)); }));
+  }
+  return least;
+}
+
 Result<double> load_all() {
   Diagnostics faults;
   const double taken = seconds_of([&] {
@@ -42,6 +58,10 @@ std::vector<SpeedFigure> plan_figures() {
            .unit = "s",
            .what = "review of the 1,016-GPU sample, layout searched, spends tried",
            .measure = review_sample},
+          {.name = "plan_price",
+           .unit = "s",
+           .what = "the same after an edit of a price, steps and services kept",
+           .measure = review_after_price},
           {.name = "plan_load",
            .unit = "s",
            .what = "catalog and fitted models, loaded and checked",

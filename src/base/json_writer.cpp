@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
+// What stands in JSON as it is.
+bool is_plain(char c) {
+  return c != '"' && c != '\\' && static_cast<unsigned char>(c) >= 0x20 &&
+         static_cast<unsigned char>(c) < 0x80;
+}
+
 bool is_above_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80; }
 
@@ -29,45 +35,54 @@ std::size_t append_character(std::string_view text, std::size_t at, std::string&
   return at;
 }
 
+void append_control(char c, std::string& out) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      break;
+    case '\\':
+      out += "\\\\";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      out += "\\u00";
+      out += kHex[static_cast<unsigned char>(c) >> 4];
+      out += kHex[static_cast<unsigned char>(c) & 15];
+  }
+}
+
+void append_escaped(std::string_view text, std::string& out) {
+  out += '"';
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && is_plain(text[end])) ++end;
+    out += text.substr(at, end - at);
+    at = end;
+    if (at == text.size()) break;
+    if (is_above_ascii(text[at])) {
+      at = append_character(text, at, out);
+    } else {
+      append_control(text[at++], out);
+    }
+  }
+  out += '"';
+}
+
 }  // namespace
 
 std::string json_escaped(std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out = "\"";
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (is_above_ascii(c)) {
-      at = append_character(text, at, out);
-      continue;
-    }
-    ++at;
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += "\\u00";
-          out += kHex[static_cast<unsigned char>(c) >> 4];
-          out += kHex[static_cast<unsigned char>(c) & 15];
-        } else {
-          out += c;
-        }
-    }
-  }
-  return out + '"';
+  std::string out;
+  append_escaped(text, out);
+  return out;
 }
 
 void JsonWriter::new_line() {
@@ -123,13 +138,17 @@ JsonWriter& JsonWriter::end_array() {
 
 JsonWriter& JsonWriter::key(std::string_view name) {
   before_value();
-  out_ += json_escaped(name);
+  append_escaped(name, out_);
   out_ += indent_ == 0 ? ":" : ": ";
   after_key_ = true;
   return *this;
 }
 
-JsonWriter& JsonWriter::value(std::string_view text) { return raw(json_escaped(text)); }
+JsonWriter& JsonWriter::value(std::string_view text) {
+  before_value();
+  append_escaped(text, out_);
+  return *this;
+}
 JsonWriter& JsonWriter::value(double number) {
   return std::isfinite(number) ? raw(shortest(number)) : null();
 }

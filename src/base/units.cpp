@@ -1,9 +1,12 @@
 #include "base/units.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 
@@ -178,31 +181,44 @@ constexpr Display kDisplays[] = {
     {DimensionOf<PerSecond>::value, kShowPerSecond},
 };
 
-std::span<const std::string_view> units_of(const Dimension& dimension) {
-  for (const Display& d : kDisplays) {
-    if (d.dimension == dimension) return d.units;
+struct ShownUnit {
+  std::string_view text;
+  Unit unit;
+};
+
+// Read once: a report shows hundreds of quantities.
+std::span<const ShownUnit> units_of(const Dimension& dimension) {
+  static const auto kShown = [] {
+    std::array<std::vector<ShownUnit>, std::size(kDisplays)> all;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (const std::string_view u : kDisplays[i].units) all[i].push_back({u, *parse_unit(u)});
+    }
+    return all;
+  }();
+  for (std::size_t i = 0; i < kShown.size(); ++i) {
+    if (kDisplays[i].dimension == dimension) return kShown[i];
   }
   return {};
 }
 
-std::string join_unit(const std::string& number, std::string_view unit) {
-  return number + ' ' + std::string(unit);
+std::string join_unit(std::string number, std::string_view unit) {
+  number += ' ';
+  number += unit;
+  return number;
 }
 
 // The largest unit in which the value is at least 1; the smallest where none is.
-std::string_view fitting_unit(double base_units, std::span<const std::string_view> units) {
-  std::string_view chosen = units.front();
+const ShownUnit& fitting_unit(double base_units, std::span<const ShownUnit> units) {
   if (base_units == 0) {
-    for (const std::string_view u : units) {
-      if (parse_unit(u)->to_base(1) == 1) return u;
-    }
-    return chosen;
+    const auto base = std::ranges::find_if(units, [](auto& u) { return u.unit.to_base(1) == 1; });
+    return base == units.end() ? units.front() : *base;
   }
-  for (const std::string_view u : units) {
+  const ShownUnit* chosen = &units.front();
+  for (const ShownUnit& u : units) {
     // A hair below 1 still shows as 1: 0.9999 h is better read as 1 h than 59.99 min.
-    if (std::fabs(base_units) >= parse_unit(u)->to_base(1) * (1 - 1e-9)) chosen = u;
+    if (std::fabs(base_units) >= u.unit.to_base(1) * (1 - 1e-9)) chosen = &u;
   }
-  return chosen;
+  return *chosen;
 }
 
 // A dimension with no row of its own is shown in base units, so that nothing is ever unprintable.
@@ -286,17 +302,19 @@ std::optional<double> parse_count(std::string_view text) {
 std::string quantity_to_text(double base_units, const Dimension& dimension) {
   const auto units = units_of(dimension);
   if (units.empty()) return join_unit(shortest(base_units), base_unit_text(dimension));
-  const std::string_view fitting = fitting_unit(base_units, units);
   const auto reads_back = [&](const std::string& text) {
     const auto again = parse_any_quantity(text);
     return again && again->base_units == base_units;
   };
-  std::string text = join_unit(shortest(parse_unit(fitting)->from_base(base_units)), fitting);
+  const auto in = [base_units](const ShownUnit& u) {
+    return join_unit(shortest(u.unit.from_base(base_units)), u.text);
+  };
+  std::string text = in(fitting_unit(base_units, units));
   if (reads_back(text)) return text;
   // Dividing by the factor and multiplying again may be off in the last place; another unit is
   // exact.
-  for (const std::string_view u : units) {
-    const std::string other = join_unit(shortest(parse_unit(u)->from_base(base_units)), u);
+  for (const ShownUnit& u : units) {
+    std::string other = in(u);
     if (reads_back(other)) return other;
   }
   return join_unit(shortest(base_units), base_unit_text(dimension));
@@ -305,19 +323,19 @@ std::string quantity_to_text(double base_units, const Dimension& dimension) {
 std::string quantity_to_brief(double base_units, const Dimension& dimension, int digits) {
   const auto units = units_of(dimension);
   if (units.empty()) return join_unit(significant(base_units, digits), base_unit_text(dimension));
-  std::string_view unit = fitting_unit(base_units, units);
+  const ShownUnit* shown = &fitting_unit(base_units, units);
   // A thousandth of the smallest unit is nothing to a reader: "2.15e-10 ns" is 0 s.
-  if (std::fabs(parse_unit(unit)->from_base(base_units)) < 1e-3) {
+  if (std::fabs(shown->unit.from_base(base_units)) < 1e-3) {
     base_units = 0;
-    unit = fitting_unit(0, units);
+    shown = &fitting_unit(0, units);
   }
-  const std::string number = significant(parse_unit(unit)->from_base(base_units), digits);
+  std::string number = significant(shown->unit.from_base(base_units), digits);
   // 999.7 kW is rounded to 1 MW, not to 1000 kW.
   const auto read = parse_number(number);
-  const double rounded = read ? parse_unit(unit)->to_base(*read) : base_units;
-  const std::string_view larger = fitting_unit(rounded, units);
-  if (larger == unit) return join_unit(number, unit);
-  return join_unit(significant(parse_unit(larger)->from_base(rounded), digits), larger);
+  const double rounded = read ? shown->unit.to_base(*read) : base_units;
+  const ShownUnit& larger = fitting_unit(rounded, units);
+  if (&larger == shown) return join_unit(std::move(number), shown->text);
+  return join_unit(significant(larger.unit.from_base(rounded), digits), larger.text);
 }
 
 std::string count_to_brief(double count, int digits) {
@@ -336,8 +354,8 @@ std::string example_units(const Dimension& dimension) {
   const auto units = units_of(dimension);
   if (units.empty()) return base_unit_text(dimension);
   const std::size_t middle = units.size() / 2;
-  std::string out(units[middle]);
-  if (middle > 0) out = std::string(units[middle - 1]) + " or " + out;
+  std::string out(units[middle].text);
+  if (middle > 0) out = std::string(units[middle - 1].text) + " or " + out;
   return out;
 }
 

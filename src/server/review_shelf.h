@@ -10,7 +10,6 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include "design/design.h"
 #include "machine/models.h"
@@ -29,10 +28,10 @@ class ReviewShelf {
 
  private:
   struct Kept {
-    std::string key;
+    design::Design machines;  // without its names, its money and its goals
     std::shared_ptr<const plan::Review> stages;
   };
-  std::shared_ptr<const plan::Review> find(const std::string& key);
+  std::shared_ptr<const plan::Review> find(const design::Design& machines);
   void keep(Kept kept);
 
   static constexpr std::size_t kMost = 32;
