@@ -68,14 +68,27 @@ bool QueuePass::start(JobIndex job, const QueueView& view, NodePool& pool, Start
   return true;
 }
 
-// Gives the place in the queue of the first job that is admitted and finds no room.
+// Gives the place in the queue of the first job that cannot start now.
 std::size_t QueuePass::start_in_order(std::size_t from, const QueueView& view, NodePool& pool,
                                       Starts& starts) {
   for (; from < view.waiting.size(); ++from) {
-    const JobIndex job = view.waiting[from];
-    if (!start(job, view, pool, starts) && is_admitted(job, view)) return from;
+    if (!start(view.waiting[from], view, pool, starts)) return from;
   }
   return from;
+}
+
+// Who finds no room stops all behind it; who lacks a limit, those that count against it.
+void QueuePass::start_fifo(const QueueView& view, NodePool& pool, Starts& starts) {
+  later_room_.reset(view.gate);
+  for (const JobIndex index : view.waiting) {
+    const QueuedJob& job = view.job(index);
+    if (!later_room_.admits(job)) {
+      later_room_.close_for(job);
+      continue;
+    }
+    if (!start(index, view, pool, starts)) return;
+    later_room_.take(job);
+  }
 }
 
 void QueuePass::gather_ends(const QueueView& view, const Starts& starts) {
@@ -92,17 +105,21 @@ int QueuePass::promise_counted(JobIndex head, const QueueView& view, const NodeP
                                bool keep) {
   const int need = view.job(head).ask.gpus;
   int free = pool.free_gpus();
+  later_room_.reset(view.gate);
   if (!keep) promise_.at = SimTime::never();
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     if (keep && promise_.at < ends_[i].end) break;
     free += view.job(ends_[i].job).ask.gpus;
+    later_room_.give(view.job(ends_[i].job));
     const bool is_last_of_its_time = i + 1 == ends_.size() || ends_[i].end < ends_[i + 1].end;
     if (keep || !is_last_of_its_time || free < need) continue;
+    if (!later_room_.admits(view.job(head))) continue;
     promise_.at = std::max(view.now, ends_[i].end);
     break;
   }
   promise_.job = head;
   promise_.submitted = view.job(head).submitted;
+  later_room_.take(view.job(head));
   return std::max(0, free - need);
 }
 
@@ -111,6 +128,7 @@ void QueuePass::promise_nodes(JobIndex head, const QueueView& view, const NodePo
                               const Starts& starts, bool keep) {
   const QueuedJob& job = view.job(head);
   later_ = pool;
+  later_room_.reset(view.gate);
   if (!keep) {
     promise_.at = SimTime::never();
     promise_.shares.clear();
@@ -118,15 +136,17 @@ void QueuePass::promise_nodes(JobIndex head, const QueueView& view, const NodePo
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     if (keep && promise_.at < ends_[i].end) break;
     later_.give(shares_of(ends_[i].job, view, starts));
+    later_room_.give(view.job(ends_[i].job));
     const bool is_last_of_its_time = i + 1 == ends_.size() || ends_[i].end < ends_[i + 1].end;
     if (keep || !is_last_of_its_time) continue;
-    if (!later_.place(job.ask, view.mask_of(job), where_)) continue;
+    if (!later_room_.admits(job) || !later_.place(job.ask, view.mask_of(job), where_)) continue;
     promise_.at = std::max(view.now, ends_[i].end);
     promise_.shares = where_;
     break;
   }
   promise_.job = head;
   promise_.submitted = job.submitted;
+  later_room_.take(job);
   later_.take_at_most(promise_.shares);
   both_.assign_least(pool, later_);
 }
@@ -138,8 +158,10 @@ void QueuePass::pass_counted(std::size_t from, int surplus, const QueueView& vie
     const QueuedJob& job = view.job(index);
     if (job.ask.gpus > pool.free_gpus()) continue;
     const bool ends_in_time = view.now + job.limit <= promise_.at;
-    if (!ends_in_time && job.ask.gpus > surplus) continue;
-    if (start(index, view, pool, starts) && !ends_in_time) surplus -= job.ask.gpus;
+    if (!ends_in_time && (job.ask.gpus > surplus || !later_room_.admits(job))) continue;
+    if (!start(index, view, pool, starts) || ends_in_time) continue;
+    surplus -= job.ask.gpus;
+    later_room_.take(job);
   }
 }
 
@@ -150,6 +172,7 @@ void QueuePass::pass_nodes(std::size_t from, const QueueView& view, NodePool& po
     const QueuedJob& job = view.job(index);
     if (job.ask.gpus > pool.free_gpus() || !is_admitted(index, view)) continue;
     const bool ends_in_time = view.now + job.limit <= promise_.at;
+    if (!ends_in_time && !later_room_.admits(job)) continue;
     const NodePool& usable = ends_in_time ? pool : both_;
     if (!usable.place(job.ask, view.mask_of(job), where_)) continue;
     commit(index, view, pool, starts);
@@ -158,27 +181,34 @@ void QueuePass::pass_nodes(std::size_t from, const QueueView& view, NodePool& po
       both_.limit_to(pool, placed);
     } else {
       both_.take_at_most(placed);
+      later_room_.take(job);
     }
   }
 }
 
-void QueuePass::pass_head(std::size_t head, const QueueView& view, NodePool& pool, Starts& starts) {
+// False where the head can be promised nothing: its place is not with those that run.
+bool QueuePass::pass_head(std::size_t head, const QueueView& view, NodePool& pool, Starts& starts) {
   const JobIndex job = view.waiting[head];
+  if (view.job(job).ask.gpus > pool.gpus_up()) return false;
   // A promise that has fallen due without a start is worth nothing any more.
   const bool keep = variant_ == BackfillVariant::easy_sticky && promise_.is_for(view, job) &&
-                    view.now < promise_.at;
+                    view.now < promise_.at && !promise_.at.is_never();
   const bool anyone = std::ranges::any_of(view.waiting.subspan(head + 1), [&](JobIndex j) {
     return view.job(j).ask.gpus <= pool.free_gpus();
   });
   // A sticky promise is made when the head blocks, whoever waits behind it.
-  if (!anyone && variant_ != BackfillVariant::easy_sticky) return;
+  if (!anyone && variant_ != BackfillVariant::easy_sticky) return true;
   gather_ends(view, starts);
   if (pool.is_plain()) {
-    pass_counted(head + 1, promise_counted(job, view, pool, keep), view, pool, starts);
+    const int surplus = promise_counted(job, view, pool, keep);
+    if (promise_.at.is_never()) return false;
+    pass_counted(head + 1, surplus, view, pool, starts);
   } else {
     promise_nodes(job, view, pool, starts, keep);
+    if (promise_.at.is_never()) return false;
     pass_nodes(head + 1, view, pool, starts);
   }
+  return true;
 }
 
 void QueuePass::pass_unguarded(const QueueView& view, NodePool& pool, Starts& starts) {
@@ -205,6 +235,7 @@ void QueuePass::pass_unguarded(const QueueView& view, NodePool& pool, Starts& st
 
 void QueuePass::decide(const QueueView& view, NodePool& pool, Starts& starts) {
   if (variant_ == BackfillVariant::unguarded) return pass_unguarded(view, pool, starts);
+  if (variant_ == BackfillVariant::fifo) return start_fifo(view, pool, starts);
   std::size_t blocked = start_in_order(0, view, pool, starts);
   if (variant_ == BackfillVariant::best_effort) {
     while (blocked < view.waiting.size() && pool.free_gpus() > 0) {
@@ -212,9 +243,11 @@ void QueuePass::decide(const QueueView& view, NodePool& pool, Starts& starts) {
     }
     return;
   }
-  if (variant_ == BackfillVariant::fifo || blocked + 1 >= view.waiting.size()) return;
-  if (pool.free_gpus() == 0 && variant_ == BackfillVariant::easy) return;
-  pass_head(blocked, view, pool, starts);
+  while (blocked + 1 < view.waiting.size()) {
+    if (pool.free_gpus() == 0 && variant_ == BackfillVariant::easy) return;
+    if (pass_head(blocked, view, pool, starts)) return;
+    blocked = start_in_order(blocked + 1, view, pool, starts);
+  }
 }
 
 }  // namespace orrery::cluster

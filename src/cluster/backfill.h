@@ -13,19 +13,21 @@
 // scheduler_class.py): `unguarded` here, which gives its 11,146 s to the hundredth. The second is
 // `easy`, but counts of the jobs that end together only those it needs (docs/models/cluster.md).
 //
+// A limit counts as nodes do (start_gate.h): who lacks only that is promised a time all the same. A
+// job that no end of those that run can help, since it waits for a node in repair, is promised
+// nothing, and the promise is the next one's.
+//
 // A decision is a function of what is waiting, what runs and what is free, and of a small memory
 // (the promise that a sticky variant keeps). A simulation drives it (twin/queue.h); so may a live
 // scheduler.
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "cluster/node_pool.h"
-#include "sim/sim_time.h"
+#include "cluster/start_gate.h"
 
 namespace orrery::cluster {
 
@@ -46,36 +48,9 @@ inline constexpr Word<BackfillVariant> kBackfillVariantWords[] = {
 constexpr WordTable<BackfillVariant> words_of(BackfillVariant) { return kBackfillVariantWords; }
 const char* rules_of(BackfillVariant v);  // in one sentence, for reports
 
-using JobIndex = std::uint32_t;
-inline constexpr JobIndex kNoJob = std::numeric_limits<JobIndex>::max();
-
-// What a policy knows of a job that waits or runs.
-struct QueuedJob {
-  GpuAsk ask;
-  sim::SimTime limit;  // what the user said it takes at the most
-  sim::SimTime submitted;
-  sim::SimTime started;
-  double priority = 0;
-  std::uint16_t partition = 0;
-  std::uint16_t qos = 0;
-  std::uint32_t user = 0;
-  std::uint8_t tier = 0;          // higher goes first and may take GPUs of lower ones
-  std::vector<NodeShare> shares;  // of a running job
-};
-
 struct RunningEnd {
   sim::SimTime end;  // started + limit; a job that passes it is expected to end at any moment
   JobIndex job = 0;
-};
-
-// What a job must pass besides finding a place: quotas, limits of a QOS. Asked before a start and
-// told of it, so that the next one of the same pass sees it.
-class StartGate {
- public:
-  virtual ~StartGate() = default;
-  virtual bool admits(const QueuedJob& job) const = 0;
-  virtual void started(const QueuedJob& job) = 0;
-  virtual void ended(const QueuedJob& job) = 0;
 };
 
 struct QueueView {
@@ -173,7 +148,8 @@ class QueuePass final : public QueuePolicy {
                     Starts& starts);
   void pass_nodes(std::size_t from, const QueueView& view, NodePool& pool, Starts& starts);
   void pass_unguarded(const QueueView& view, NodePool& pool, Starts& starts);
-  void pass_head(std::size_t head, const QueueView& view, NodePool& pool, Starts& starts);
+  void start_fifo(const QueueView& view, NodePool& pool, Starts& starts);
+  bool pass_head(std::size_t head, const QueueView& view, NodePool& pool, Starts& starts);
 
   BackfillVariant variant_;
   Promise promise_;
@@ -181,6 +157,7 @@ class QueuePass final : public QueuePolicy {
   std::vector<RunningEnd> ends_;  // running and just started, by end
   NodePool later_;                // at the shadow, the head in its place
   NodePool both_;                 // free now and then
+  LimitRoom later_room_;          // of the gate's limits at the shadow, the head in its place
 };
 
 }  // namespace orrery::cluster

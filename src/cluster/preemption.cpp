@@ -42,22 +42,28 @@ std::optional<PreemptionPlan> choose_victims(JobIndex index, const QueueView& vi
                                              const NodePool& pool, const PreemptionRules& rules) {
   const QueuedJob& job = view.job(index);
   NodePool freed = pool;
+  LimitRoom room;
+  room.reset(view.gate);
   std::vector<NodeShare> where;
   PreemptionPlan plan;
   bool has_place = false;
   for (const JobIndex victim : eligible_for(job, view, rules)) {
     freed.give(view.job(victim).shares);
+    room.give(view.job(victim));
     plan.victims.push_back(victim);
-    has_place = freed.place(job.ask, view.mask_of(job), where);
+    has_place = room.admits(job) && freed.place(job.ask, view.mask_of(job), where);
     if (has_place) break;
   }
   if (!has_place) return std::nullopt;
   for (auto i = plan.victims.size(); i-- > 0;) {
-    const auto& shares = view.job(plan.victims[i]).shares;
+    const QueuedJob& spared = view.job(plan.victims[i]);
     NodePool without = freed;
-    without.take_at_most(shares);
-    if (!without.place(job.ask, view.mask_of(job), where)) continue;
+    without.take_at_most(spared.shares);
+    LimitRoom less = room;
+    less.take(spared);
+    if (!less.admits(job) || !without.place(job.ask, view.mask_of(job), where)) continue;
     freed = without;
+    room = less;
     plan.victims.erase(plan.victims.begin() + static_cast<std::ptrdiff_t>(i));
   }
   for (const JobIndex victim : plan.victims) {

@@ -4,8 +4,9 @@
 //   reload)
 // Only jobs of a lower tier (Slurm's PriorityTier of a partition, or a QOS that may be preempted)
 // are taken, in order of tier and then of lost GPU-seconds for each GPU freed, until the job has
-// its place on the nodes; then those that the rest made needless are spared, dearest first. Greedy:
-// on nodes a dearer single victim may have done where two cheap ones were taken.
+// its place on the nodes and its limits admit it; then those that the rest made needless are
+// spared, dearest first. Greedy: on nodes a dearer single victim may have done where two cheap ones
+// were taken.
 #pragma once
 
 #include <optional>

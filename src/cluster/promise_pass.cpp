@@ -10,14 +10,20 @@ using sim::SimTime;
 // A job that has passed its limit is expected to end at any moment; its GPUs are not free now.
 constexpr SimTime kAnyMoment = SimTime::nanoseconds(1'000'000'000);
 
+LimitUses uses_of(const QueueView& view, JobIndex job) {
+  return view.gate == nullptr ? LimitUses{} : view.gate->uses_of(view.job(job));
+}
+
 void expect_ends(const QueueView& view, const Starts& starts, FreeProfile& profile,
                  const auto& rounded) {
   for (const RunningEnd& end : view.running) {
     const SimTime when = std::max(rounded(end.end), view.now + kAnyMoment);
-    profile.give_from(end.end > view.now ? rounded(end.end) : when, view.job(end.job).shares);
+    profile.give_from(end.end > view.now ? rounded(end.end) : when, view.job(end.job).shares,
+                      uses_of(view, end.job));
   }
   for (const Starts::One& one : starts.jobs) {
-    profile.give_from(rounded(view.now + view.job(one.job).limit), starts.of(one));
+    profile.give_from(rounded(view.now + view.job(one.job).limit), starts.of(one),
+                      uses_of(view, one.job));
   }
 }
 
@@ -38,22 +44,26 @@ void ConservativePass::promise(JobIndex job, const QueueView& view) {
   const QueuedJob& asked = view.job(job);
   Kept& kept = *kept_for(job, view);
   kept.submitted = asked.submitted;
-  kept.at = profile_.find(asked.ask, asked.limit, view.mask_of(asked), SimTime::never(), where_);
+  const LimitUses uses = uses_of(view, job);
+  kept.at =
+      profile_.find(asked.ask, asked.limit, view.mask_of(asked), SimTime::never(), where_, uses);
   kept.is_valid = !kept.at.is_never();
   kept.shares.assign(where_.begin(), where_.end());
-  if (kept.is_valid) profile_.take_between(kept.at, kept.at + asked.limit, kept.shares);
+  if (kept.is_valid) profile_.take_between(kept.at, kept.at + asked.limit, kept.shares, uses);
 }
 
 // Old promises are laid down first, so that nobody who moves forward takes another's place.
 void ConservativePass::rebuild(const QueueView& view, const NodePool& pool) {
-  profile_.reset(view.now, pool);
+  profile_.reset(view.now, pool, view.gate);
   expect_ends(view, {}, profile_, [](SimTime t) { return t; });
   for (const JobIndex job : view.waiting) {
     Kept& kept = *kept_for(job, view);
     if (!kept.is_valid) continue;
     kept.at = std::max(kept.at, view.now);
-    kept.is_valid = profile_.holds(kept.at, view.job(job).limit, kept.shares);
-    if (kept.is_valid) profile_.take_between(kept.at, kept.at + view.job(job).limit, kept.shares);
+    const SimTime limit = view.job(job).limit;
+    kept.is_valid = profile_.holds(kept.at, limit, kept.shares, uses_of(view, job));
+    if (!kept.is_valid) continue;
+    profile_.take_between(kept.at, kept.at + limit, kept.shares, uses_of(view, job));
   }
   // Each round moves some job forward; a job behind it may have made room for one before it.
   for (bool has_moved = true; has_moved;) {
@@ -61,7 +71,10 @@ void ConservativePass::rebuild(const QueueView& view, const NodePool& pool) {
     for (const JobIndex job : view.waiting) {
       const Kept& kept = *kept_for(job, view);
       const SimTime before = kept.is_valid ? kept.at : SimTime::never();
-      if (kept.is_valid) profile_.give_between(kept.at, kept.at + view.job(job).limit, kept.shares);
+      if (kept.is_valid) {
+        profile_.give_between(kept.at, kept.at + view.job(job).limit, kept.shares,
+                              uses_of(view, job));
+      }
       promise(job, view);
       has_moved = has_moved || kept.at < before;
     }
@@ -112,25 +125,28 @@ SimTime SlurmPass::cut(SimTime t) const {
 // The main scheduler: a job that finds no room closes its partition for those behind it.
 void SlurmPass::start_in_order(const QueueView& view, NodePool& pool, Starts& starts) {
   blocked_.assign(std::max<std::size_t>(1, view.partitions.size()), 0);
+  room_.reset(view.gate);
   std::size_t open = blocked_.size();
   for (const JobIndex index : view.waiting) {
     if (open == 0) return;
     const QueuedJob& job = view.job(index);
     std::uint8_t& is_blocked = blocked_[view.partitions.empty() ? 0 : job.partition];
     if (is_blocked != 0) continue;
-    if (view.gate != nullptr && !view.gate->admits(job)) continue;
-    if (pool.place(job.ask, view.mask_of(job), where_)) {
-      starts.add(index, where_, pool);
-      if (view.gate != nullptr) view.gate->started(job);
-    } else {
+    const bool is_admitted = room_.admits(job);
+    if (!is_admitted) room_.close_for(job);
+    if (!pool.place(job.ask, view.mask_of(job), where_)) {
       is_blocked = 1;
       --open;
+    } else if (is_admitted) {
+      starts.add(index, where_, pool);
+      room_.take(job);
+      if (view.gate != nullptr) view.gate->started(job);
     }
   }
 }
 
 void SlurmPass::look_ahead(const QueueView& view, NodePool& pool, Starts& starts) {
-  profile_.reset(view.now, pool);
+  profile_.reset(view.now, pool, view.gate);
   // Ends are cut down, as the reservations are: both lie on the grid. None lies in the past.
   expect_ends(view, starts, profile_,
               [&](SimTime t) { return std::max(cut(t), view.now + kAnyMoment); });
@@ -140,18 +156,19 @@ void SlurmPass::look_ahead(const QueueView& view, NodePool& pool, Starts& starts
     if (has_started(starts, index)) continue;
     if (++tested > bounds_.max_job_test) return;
     const QueuedJob& job = view.job(index);
-    if (view.gate != nullptr && !view.gate->admits(job)) continue;
-    const SimTime at =
-        profile_.find(job.ask, job.limit, view.mask_of(job), view.now + bounds_.window, where_);
+    const LimitUses uses = uses_of(view, index);
+    const SimTime at = profile_.find(job.ask, job.limit, view.mask_of(job),
+                                     view.now + bounds_.window, where_, uses);
     if (at.is_never()) continue;
     if (at <= view.now) {
       starts.add(index, where_, pool);
       if (view.gate != nullptr) view.gate->started(job);
       const Starts::One& one = starts.jobs.back();
       profile_.take_between(view.now, std::max(cut(view.now + job.limit), view.now + kAnyMoment),
-                            starts.of(one));
+                            starts.of(one), uses);
     } else {
-      profile_.take_between(std::max(cut(at), view.now + kAnyMoment), cut(at + job.limit), where_);
+      profile_.take_between(std::max(cut(at), view.now + kAnyMoment), cut(at + job.limit), where_,
+                            uses);
       expected_.push_back({.job = index, .at = at});
     }
   }

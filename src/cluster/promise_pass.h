@@ -5,7 +5,8 @@
 // only forward. slurm: between its periods jobs start in order until one of their partition finds
 // no room; every bf_interval, where something changed, the first bf_max_job_test jobs are given the
 // earliest places within bf_window, from nothing, times cut to bf_resolution; those whose time is
-// now start (slurm.conf, sched/backfill; read for 22.05).
+// now start (slurm.conf, sched/backfill; read for 22.05). A limit counts as nodes do: who lacks one
+// closes it for those behind it, as Slurm does with assoc_limit_stop.
 // Not modelled of Slurm: bf_max_time and yields, node weights, and that it forgets promises
 // beyond bf_window silently, which here means the job is not promised anything either.
 #pragma once
@@ -62,6 +63,7 @@ class SlurmPass final : public QueuePolicy {
   FreeProfile profile_;
   std::vector<NodeShare> where_;
   std::vector<std::uint8_t> blocked_;  // partitions of this pass
+  LimitRoom room_;                     // likewise
   struct Expected {
     JobIndex job = 0;
     sim::SimTime at;

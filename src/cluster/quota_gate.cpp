@@ -15,6 +15,26 @@ bool QuotaGate::admits(const QueuedJob& job) const {
   return verdict == QuotaVerdict::within || verdict == QuotaVerdict::borrows;
 }
 
+void QuotaGate::add_left(std::vector<double>& left) const {
+  for (const std::vector<QuotaState>& cohort : cohorts_) {
+    double of_cohort = 0;
+    for (const QuotaState& q : cohort) of_cohort += q.guaranteed - q.used;
+    left.push_back(of_cohort);
+  }
+  for (const Seat& seat : seats_) {
+    const QuotaState& q = cohorts_[seat.cohort][seat.member];
+    left.push_back(static_cast<double>(q.guaranteed) + q.may_borrow - q.used);
+  }
+}
+
+LimitUses QuotaGate::uses_of(const QueuedJob& job) const {
+  const auto amount = static_cast<double>(job.ask.gpus);
+  LimitUses uses;
+  uses.add({.limit = static_cast<std::uint32_t>(seats_[job.qos].cohort), .amount = amount});
+  uses.add({.limit = static_cast<std::uint32_t>(cohorts_.size() + job.qos), .amount = amount});
+  return uses;
+}
+
 bool QuotaGate::could_admit(int group, int gpus) const {
   const Seat& seat = seats_[static_cast<std::size_t>(group)];
   std::vector<QuotaState> empty = cohorts_[seat.cohort];

@@ -22,6 +22,10 @@ class QuotaGate final : public StartGate {
   bool admits(const QueuedJob& job) const override;
   void started(const QueuedJob& job) override { used_of(job) += job.ask.gpus; }
   void ended(const QueuedJob& job) override { used_of(job) -= job.ask.gpus; }
+  // A limit a cohort, what its guarantees leave; then one a group, up to what it may borrow.
+  std::size_t limits() const override { return cohorts_.size() + seats_.size(); }
+  void add_left(std::vector<double>& left) const override;
+  LimitUses uses_of(const QueuedJob& job) const override;
 
   // Whether the job could start with nobody else there.
   bool could_admit(int group, int gpus) const;

@@ -11,13 +11,23 @@ namespace {
 
 using sim::SimTime;
 
-// When the job would have its place as running jobs end; the surplus then, in GPUs.
+bool is_admitted(const QueueView& view, const QueuedJob& job) {
+  return view.gate == nullptr || view.gate->admits(job);
+}
+
+// When the job would have its place, and its limits room for it, as running jobs end.
 SimTime earliest_place(const QueueView& view, NodePool pool, const QueuedJob& job) {
   std::vector<NodeShare> where;
-  if (pool.place(job.ask, view.mask_of(job), where)) return view.now;
+  LimitRoom room;
+  room.reset(view.gate);
+  const auto has_place = [&] {
+    return room.admits(job) && pool.place(job.ask, view.mask_of(job), where);
+  };
+  if (has_place()) return view.now;
   for (const RunningEnd& end : view.running) {
     pool.give(view.job(end.job).shares);
-    if (pool.place(job.ask, view.mask_of(job), where)) return std::max(view.now, end.end);
+    room.give(view.job(end.job));
+    if (has_place()) return std::max(view.now, end.end);
   }
   return SimTime::never();
 }
@@ -39,8 +49,9 @@ WaitAnswer explain_wait(BackfillVariant variant, const QueueView& view, const No
   answer.jobs_ahead = static_cast<int>(place - view.waiting.begin());
   for (auto ahead = view.waiting.begin(); ahead != place && answer.behind == kNoJob; ++ahead) {
     const QueuedJob& other = view.job(*ahead);
-    if (view.gate != nullptr && !view.gate->admits(other)) continue;
-    if (!pool.place(other.ask, view.mask_of(other), where)) answer.behind = *ahead;
+    const bool starts =
+        is_admitted(view, other) && pool.place(other.ask, view.mask_of(other), where);
+    if (!starts) answer.behind = *ahead;
   }
   if (!pool.could_ever_fit(job.ask, view.mask_of(job))) {
     answer.reason = WaitReason::too_large;
@@ -49,10 +60,10 @@ WaitAnswer explain_wait(BackfillVariant variant, const QueueView& view, const No
   }
   answer.gpus_short = std::max(0, job.ask.gpus - pool.free_gpus());
   answer.earliest = earliest_place(view, pool, job);
-  if (view.gate != nullptr && !view.gate->admits(job)) {
-    answer.reason = WaitReason::limits;
-  } else if (!pool.place(job.ask, view.mask_of(job), where)) {
+  if (!pool.place(job.ask, view.mask_of(job), where)) {
     answer.reason = reason_without_room(pool, job);
+  } else if (!is_admitted(view, job)) {
+    answer.reason = WaitReason::limits;
   } else if (answer.behind == kNoJob || variant == BackfillVariant::best_effort) {
     answer.reason = WaitReason::starts;
   } else if (!lets_pass(variant)) {
@@ -80,9 +91,10 @@ std::string to_text(const WaitAnswer& a, SimTime now) {
     case WaitReason::not_yet:
       return "It is held, or was requeued and is not eligible yet.";
     case WaitReason::limits:
-      return "A quota, the limit of its QOS or the site's power is used up; it starts when jobs "
-             "that "
-             "count against the same limit end, or the limit is raised.";
+      return fmt::format(
+          "GPUs are free, but its quota or the site's power is used up; {}. A higher limit would "
+          "start it sooner.",
+          after);
     case WaitReason::resources:
       return fmt::format("{} more GPUs must be free; {}.", a.gpus_short, after);
     case WaitReason::fragmented:

@@ -16,7 +16,7 @@ enum class WaitReason {
   starts,      // nothing is in its way: the next decision starts it
   too_large,   // the fleet, or its partition, has never so much in one place
   not_yet,     // held, or requeued and not eligible yet
-  limits,      // a quota or a QOS does not admit it now
+  limits,      // nodes are free, and a quota or the site's power does not admit it
   resources,   // too few GPUs are free
   fragmented,  // enough are free, but not together
   priority,    // it would fit, but those before it come first
@@ -35,7 +35,7 @@ struct WaitAnswer {
   int gpus_short = 0;          // to be freed before it fits
   sim::SimTime earliest;       // see above; never() where no end of running jobs gives it a place
   sim::SimTime limit_to_pass;  // zero where none would do
-  JobIndex behind = kNoJob;    // the first job before it that finds no room
+  JobIndex behind = kNoJob;    // the first job before it that cannot start
 };
 
 // `job` must be in view.waiting.

@@ -42,6 +42,8 @@ std::string scheduler_lines(const SlurmPlan& plan) {
                                        static_cast<long long>(std::ceil(longest / minutes(1))));
   // EASY keeps a place for the head of the queue only; conservative for every job.
   if (s.backfill == design::Backfill::easy) parameters += ",bf_job_part_count_reserve=1";
+  // Without it a wide job of a tenant whose quota is in use waits behind every small one.
+  if (!s.quotas.empty()) parameters += ",assoc_limit_stop";
   return key("SchedulerType", "sched/backfill") + key("SchedulerParameters", parameters);
 }
 

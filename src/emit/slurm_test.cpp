@@ -121,7 +121,9 @@ TEST(EmitSlurm, QuotasGoToSlurmdbd) {
   EXPECT_THAT(text_of(files, "accounting.sh"),
               AllOf(HasSubstr("modify account vision set Fairshare=50 GrpTRES=gres/gpu=24\n"),
                     HasSubstr("modify account speech set Fairshare=17 GrpTRES=gres/gpu=8\n")));
-  EXPECT_THAT(text_of(files, "slurm.conf"), HasSubstr("AccountingStorageEnforce=associations"));
+  EXPECT_THAT(
+      text_of(files, "slurm.conf"),
+      AllOf(HasSubstr("AccountingStorageEnforce=associations"), HasSubstr(",assoc_limit_stop\n")));
   SlurmOptions trial;
   trial.trial = SlurmTrial{.dir = "/tmp/t"};
   EXPECT_THAT(text_of(slurm_of(*r, trial), "slurm.conf"),

@@ -12,8 +12,8 @@ Watts PowerRoom::left() const { return feed / pue - always - running; }
 
 Watts rise_of(const NodePower& host) { return host.peak - host.idle; }
 
-bool admits(const PowerRoom& room, Watts rise) {
-  return rise <= room.left() + room.feed * kRounding;
-}
+Watts admissible(const PowerRoom& room) { return room.left() + room.feed * kRounding; }
+
+bool admits(const PowerRoom& room, Watts rise) { return rise <= admissible(room); }
 
 }  // namespace orrery::facility

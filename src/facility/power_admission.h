@@ -23,6 +23,8 @@ struct PowerRoom {
 
 // Of one host at work, above idle.
 Watts rise_of(const NodePower& host);
+// The most that one more job may rise by.
+Watts admissible(const PowerRoom& room);
 bool admits(const PowerRoom& room, Watts rise);
 
 }  // namespace orrery::facility

@@ -2,6 +2,8 @@
 // is the site's, which all of its fleets share.
 #pragma once
 
+#include <limits>
+
 #include "cluster/quota_gate.h"
 #include "facility/power_admission.h"
 
@@ -23,6 +25,19 @@ class PowerGate final : public cluster::StartGate {
   void ended(const cluster::QueuedJob& job) override {
     behind_.ended(job);
     if (room_) room_->running -= rise(job);
+  }
+  std::size_t limits() const override { return behind_.limits() + 1; }
+  void add_left(std::vector<double>& left) const override {
+    behind_.add_left(left);
+    left.push_back(room_ ? facility::admissible(*room_).base()
+                         : std::numeric_limits<double>::infinity());
+  }
+  cluster::LimitUses uses_of(const cluster::QueuedJob& job) const override {
+    cluster::LimitUses uses = behind_.uses_of(job);
+    if (room_) {
+      uses.add({.limit = static_cast<std::uint32_t>(behind_.limits()), .amount = rise(job).base()});
+    }
+    return uses;
   }
 
  private:

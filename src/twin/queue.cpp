@@ -109,7 +109,6 @@ void Queue::preempt_for_waiting() {
   while (waiting() > 0) {
     const JobIndex job = waiting_[first_];
     if (jobs_[job].tier == 0) return;
-    if (options_.gate != nullptr && !options_.gate->admits(jobs_[job])) return;
     const auto plan = cluster::choose_victims(job, view(), pool_, *options_.preemption);
     if (!plan || plan->victims.empty()) return;
     for (const JobIndex victim : plan->victims) {

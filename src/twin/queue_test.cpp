@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "cluster/quota_gate.h"
+
 namespace orrery::twin {
 namespace {
 
@@ -39,12 +41,13 @@ class Owner final : public QueuePort, public sim::EventHandler {
   }
 
   std::size_t add(double when, int gpus, double length, double limit = 0, double priority = 0,
-                  int tier = 0) {
+                  int tier = 0, int group = 0) {
     books_.push_back({.gpus = gpus, .length = length});
     asks_.push_back({.ask = {.gpus = gpus},
                      .limit = at(limit > 0 ? limit : length),
                      .tier = tier,
                      .priority = priority,
+                     .qos = group,
                      .tag = books_.size() - 1});
     kernel_.schedule(at(when), sim::EventRank::start, *this, 0, books_.size() - 1);
     return books_.size() - 1;
@@ -180,6 +183,45 @@ TEST(Queue, AHigherTierTakesGpusOfALowerOneAndTheyComeBack) {
   EXPECT_EQ(owner.books()[young].finishes, 1);
 }
 
+// A quota that is used up is no reason to wait where those that use it may be stopped. Who is of
+// another cohort is spared: its end would not help.
+TEST(Queue, AHigherTierTakesItsQuotaFromALowerOne) {
+  sim::Kernel kernel;
+  cluster::QuotaGate gate;
+  gate.add_group(0, {.tenant = "both", .guaranteed = 8});
+  gate.add_group(1, {.tenant = "other", .guaranteed = 8});
+  QueueOptions options = under(BackfillVariant::easy);
+  options.preemption = cluster::PreemptionRules{};
+  options.gate = &gate;
+  Owner owner(kernel, NodePool({8, 8, 8}), options);
+  const auto low = owner.add(0, 8, 1000);
+  const auto other = owner.add(1, 8, 1000, 0, 0, 0, 1);
+  const auto urgent = owner.add(50, 8, 100, 0, 0, 1);
+  kernel.run();
+  EXPECT_EQ(owner.books()[urgent].started, at(50));
+  EXPECT_EQ(owner.books()[low].stops, 1);
+  EXPECT_EQ(owner.books()[other].stops, 0);
+}
+
+// Nodes are free and the quota is not: it says so, and when.
+TEST(Queue, SaysThatAQuotaIsUsedUp) {
+  sim::Kernel kernel;
+  cluster::QuotaGate gate;
+  gate.add_group(0, {.tenant = "a", .guaranteed = 8});
+  QueueOptions options = under(BackfillVariant::easy);
+  options.gate = &gate;
+  Owner owner(kernel, NodePool({8, 8}), options);
+  owner.add(0, 6, 100);
+  const auto wide = owner.add(1, 8, 10);
+  const auto late = owner.add(1, 2, 5000);
+  kernel.run(at(2));
+  const auto why = [&](std::size_t i) { return owner.queue().why(owner.books()[i].index); };
+  EXPECT_EQ(why(wide).reason, cluster::WaitReason::limits);
+  EXPECT_EQ(why(wide).earliest, at(100));
+  EXPECT_EQ(why(late).reason, cluster::WaitReason::promise);
+  EXPECT_EQ(why(late).limit_to_pass, at(98));
+}
+
 TEST(Queue, SaysWhyAJobWaits) {
   sim::Kernel kernel;
   Owner owner(kernel, NodePool({4, 4}), under(BackfillVariant::easy));
@@ -214,6 +256,9 @@ TEST(Queue, KeepsItsBooksUnderFaults) {
       QueueOptions options = under(row.value);
       options.requeue_delay = seconds(static_cast<double>(seed % 2) * 30);
       if (seed > 3) options.preemption = cluster::PreemptionRules{};
+      cluster::QuotaGate gate;
+      gate.add_group(0, {.tenant = "", .guaranteed = 72, .may_borrow = 72});
+      if (seed > 2) options.gate = &gate;
       sim::Kernel kernel(seed);
       Owner owner(kernel, NodePool(std::vector<int>(9, 8), rule, cluster::even_tree(9, 3, 2)),
                   options);

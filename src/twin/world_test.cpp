@@ -219,21 +219,59 @@ TEST(WorldProperty, no_slot_is_held_twice_no_job_is_lost_and_every_book_balances
   }
 }
 
-// Silent faults that are found while the run is on its way back: what it had saved since is lost.
+// A host of a run goes wrong in silence after two hours of steps, the run's processes die after
+// four, and a second later, while that is being noticed, the bad host is found.
+class SilentThenFound final : public sim::EventHandler {
+ public:
+  explicit SilentThenFound(World& world) : world_(world) {
+    for (const double hour : {2.0, 4.0}) call(hours(hour));
+    call(hours(4) + seconds(1));
+  }
+  ~SilentThenFound() { world_.kernel().forget(*this); }
+
+  void on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t) override {
+    const Queue& queue = world_.fleet(0).queue();
+    const auto& shares = queue.job(queue.running_jobs().front().job).shares;
+    if (kernel.now() == sim::SimTime::from(hours(2))) {
+      world_.corrupt(0, shares.front().node);
+    } else if (kernel.now() == sim::SimTime::from(hours(4))) {
+      world_.strike(0, shares.back().node,
+                    {.name = "crash", .scope = failure::FaultScope::process, .keeps_disk = true},
+                    0);
+    } else {
+      world_.strike(0, shares.front().node,
+                    {.name = "found", .scope = failure::FaultScope::host, .keeps_disk = true}, 0);
+    }
+  }
+
+ private:
+  void call(Seconds when) {
+    world_.kernel().schedule(sim::SimTime::from(when), sim::EventRank::control, *this, 0);
+  }
+
+  World& world_;
+};
+
+// The crash alone costs less than one interval of five minutes; what was saved in the two hours of
+// silence is lost when the host is found, on all slots of the run and to the last one.
 TEST(World, work_that_a_silent_fault_spoilt_is_booked_as_lost) {
   design::Design d = sample_design();
   d.fleet.front().count = 12;
-  d.fleet.front().failures = {.node_mtbf = days(0.5), .repair = minutes(10)};
-  d.scheduler.recovery.restart = minutes(20);
+  d.fleet.front().failures = {.node_mtbf = years(1e6), .repair = minutes(10)};
   d.workloads.front().terms.nodes = 8;
   train_of(d).batch = 768;
   train_of(d).tokens = 1e15;
   train_of(d).checkpoint->every = minutes(5);
   const machine::Machine m = build_machine(d, machine::known());
-  const Scenario scenario = scenario_of(m, days(60));
+  const Scenario scenario = scenario_of(m, hours(8));
   World world(scenario, 5, true, nullptr);
+  const SilentThenFound faults(world);
   world.run({});
-  EXPECT_GT(world.trains().front()->outcome().interruptions, 300U);
+  const JobOutcome& o = world.trains().front()->outcome();
+  EXPECT_EQ(o.interruptions, 2U);
+  const double lost_h = static_cast<double>(o.time_ns[at(Cause::lost)]) / 3600e9;
+  EXPECT_GT(lost_h, 1.9);
+  EXPECT_LT(lost_h, 2.2);
   expect_lost_work_is_booked(world);
 }
 
