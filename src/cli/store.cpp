@@ -50,6 +50,7 @@ struct StoreOptions {
   std::int64_t client_at_once = kHandlerThreads * 3 / 4;
   int port = kStorePort;
   std::vector<std::string> tiers;
+  std::string metadata;
   std::string lifecycle_day = "24h";
   std::string domain = "localhost";
   std::string region = "us-east-1";
@@ -183,6 +184,7 @@ Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Te
   to.gateway = {.region = options.region,
                 .domain = options.domain,
                 .day_ms = static_cast<store::TimeMs>(day->base() * 1000)};
+  to.database = options.metadata;
   if (options.md5) to.gateway.quick_etag_bytes = s3server::kNeverQuick;
   for (const std::string& text : options.tiers) {
     auto tier = store::tier_plan_of(text);
@@ -324,6 +326,10 @@ Verb store_verb() {
             "(copies); a FOLDER of warm and cold may be s3+https://HOST/BUCKET/PREFIX; may "
             "be given again",
             "TIER");
+        arguments.option("--metadata", options->metadata,
+                         "of a new store whose gateways are several: the PostgreSQL database that "
+                         "has its rows, postgresql://USER@HOST/NAME, without a password",
+                         "URL");
         arguments.option("--lifecycle-day", options->lifecycle_day,
                          "how long a day of lifecycle rules lasts", "TIME");
         arguments.option("--keep", options->keeps,

@@ -183,7 +183,7 @@ Answered copy_object(Call& call) {
   const auto put =
       call.store.put(call.s3.bucket, call.s3.key, *fresh, blobs, write_condition_of(call.raw));
   if (!put) {
-    for (const Blob& blob : blobs) call.store.forget(blob);
+    if (!put.error().undecided && bytes->blob) call.store.forget(*bytes->blob);
     return std::unexpected(put.error());
   }
   net::Response response = copied("CopyObjectResult", put->etag, put->modified_ms, put->checksum);
@@ -220,7 +220,7 @@ Answered copy_part(Call& call) {
       .modified_ms = call.store.now_ms(),
       .extent = {id, bytes->end.size, etag_of(bytes->end, id), bytes->end.checksum.value}};
   if (auto put = call.store.put_part(*upload, part, bytes->blob); !put) {
-    if (bytes->blob) call.store.forget(*bytes->blob);
+    if (!put.error().undecided && bytes->blob) call.store.forget(*bytes->blob);
     return std::unexpected(put.error());
   }
   net::Response response =

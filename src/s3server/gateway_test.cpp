@@ -218,6 +218,36 @@ TEST_F(GatewayTest, versions_come_and_go) {
   EXPECT_EQ(ask({.method = "DELETE", .target = "/pail"}).status, 409);
 }
 
+TEST_F(GatewayTest, what_a_commit_left_undecided_keeps_its_bytes) {
+  put("/pail", "");
+  metadata.lose_answer();
+  EXPECT_EQ(put("/pail/a", std::string(3000, 'a')).status, 500);
+  EXPECT_EQ(ask({.target = "/pail/a"}).body, std::string(3000, 'a'));
+  metadata.lose_answer();
+  EXPECT_EQ(
+      ask({.method = "PUT", .target = "/pail/b", .headers = {{"x-amz-copy-source", "/pail/a"}}})
+          .status,
+      500);
+  EXPECT_EQ(ask({.target = "/pail/b"}).body, std::string(3000, 'a'));
+}
+
+TEST_F(GatewayTest, versions_are_in_order_though_the_clock_was_set_back) {
+  put("/pail", "");
+  put("/pail?versioning",
+      "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>");
+  put("/pail/a", "first");
+  now -= 3'600'000;
+  StoreSetting setting = store->setting();
+  store = std::make_unique<Store>(std::move(setting));
+  ASSERT_TRUE(store->open());
+  open_gateway({});
+  put("/pail/a", "the second");
+  put("/pail/a", "the very third");
+  const std::string listed = ask({.target = "/pail?versions"}).body;
+  EXPECT_LT(listed.find("<Size>14<"), listed.find("<Size>10<"));
+  EXPECT_LT(listed.find("<Size>10<"), listed.find("<Size>5<"));
+}
+
 TEST_F(GatewayTest, lifecycle_ends_what_is_due) {
   put("/pail", "");
   EXPECT_EQ(

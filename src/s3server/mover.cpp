@@ -92,6 +92,7 @@ void Mover::run(const std::stop_token& stop) {
       wake.wait_for(lock, stop, rest, [] { return false; });
     }
     if (stop.stop_requested()) break;
+    if (!options_.may()) continue;
     const auto began = Clock::now();
     const std::uint64_t before = counts_.copies + counts_.verified + counts_.removed;
     round(stop);

@@ -20,6 +20,7 @@ struct MoverOptions {
   std::vector<storage::KeepPlace> places = {};  // rules, pace and hours of tiers, by name
   store::TimeMs promote_ms = 0;
   store::TimeMs day_ms = store::kDayMs;
+  std::function<bool()> may = [] { return true; };  // else it waits: another gateway moves
 };
 
 // What was moved since the start; read from any thread.

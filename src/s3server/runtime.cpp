@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <utility>
 
 #include "base/digest.h"
 #include "store/sweep.h"
@@ -17,6 +18,9 @@ constexpr const char* kFirstTenant = "main";
 const std::string kKeyRow = "nkey";
 constexpr std::chrono::milliseconds kTick{100};
 constexpr TimeMs kLifecycleMostMs = 60'000;
+constexpr TimeMs kPlaceMs = 1000;
+constexpr TimeMs kSweepMs = 5000;
+constexpr TimeMs kMeasureMs = 600'000;
 constexpr std::uint64_t kScrubBytesMin = 16u << 10;
 constexpr std::uint64_t kScrubTicks = 7ull * 24 * 3600 * 10;  // in a week
 
@@ -57,7 +61,8 @@ Runtime::Runtime(const RuntimeOptions& options) : options_(options) {}
 
 Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
   auto opened = open_store_folder(options.folder, options.tiers, to_hex(random_bytes(8)),
-                                  options.replace_drives, options.s3);
+                                  options.replace_drives, options.s3,
+                                  {options.database, !options.keeps_house});
   if (!opened) return std::unexpected(opened.error());
   std::unique_ptr<Runtime> made(new Runtime(options));
   made->opened_ = std::move(*opened);
@@ -82,6 +87,7 @@ Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
   if (options.moves.on) {
     MoverOptions moves = options.moves;
     moves.day_ms = options.gateway.day_ms;
+    moves.may = [runtime = made.get()] { return runtime->leads_.load(); };
     made->mover_ = std::make_unique<Mover>(*made->store_, std::move(moves), options.log);
   }
   made->house_ = std::jthread(
@@ -233,21 +239,64 @@ void Runtime::scrub() {
                            now.mended - before.mended));
 }
 
-void Runtime::keep_house(const std::stop_token& stop) {
+// Where others share the metadata: this run lives, and leads or does not.
+void Runtime::keep_place() {
+  const TimeMs now = wall_clock_ms();
+  if (now - kept_place_ms_ < kPlaceMs) return;
+  kept_place_ms_ = now;
+  const std::uint64_t before = store_->epoch();
+  if (const auto good = store_->renew(); !good) {
+    leads_ = false;
+    return options_.log("the gateway's place could not be kept: " + good.error().message);
+  }
+  if (store_->epoch() != before) {
+    options_.log("others took this gateway for dead: what was under way is refused");
+  }
+  const auto leads = opened_.metadata->leads();
+  leads_ = leads && *leads;
+  if (now - measured_ms_ < kMeasureMs) return;
+  measured_ms_ = now;
+  if (const auto good = store_->measure(); !good) {
+    options_.log("the buckets could not be measured: " + good.error().message);
+  }
+}
+
+void Runtime::sweep() {
+  const TimeMs now = wall_clock_ms();
+  const bool first = swept_ms_ == 0;
+  if (!first && now - swept_ms_ < kSweepMs) return;
+  swept_ms_ = now;
+  if (!first) {
+    // Twice in a row: after a fault of the database all are looking for their place again.
+    const auto died = has_died(*store_);
+    const bool before = std::exchange(seen_dead_, died && *died);
+    if (!before || !seen_dead_) return;
+    seen_dead_ = false;
+  }
   if (const auto swept = sweep_orphans(*store_); !swept) {
-    options_.log("the sweep after the start failed: " + swept.error().message);
+    options_.log("the sweep failed: " + swept.error().message);
   } else if (swept->removed > 0) {
     options_.log(fmt::format("{} files of a run that died were removed", swept->removed));
   }
+}
+
+void Runtime::keep_house(const std::stop_token& stop) {
+  const bool shared = opened_.metadata->is_shared();
+  leads_ = !shared;
+  measured_ms_ = wall_clock_ms();
   const TimeMs day = options_.gateway.day_ms;
   const TimeMs period = std::clamp<TimeMs>(day / 100, kTick.count(), kLifecycleMostMs);
   TimeMs next = wall_clock_ms() + period;
   std::mutex mutex;
   std::condition_variable_any wake;
   while (!stop.stop_requested()) {
-    collect(stop);
-    scrub();
-    if (wall_clock_ms() >= next) {
+    if (shared) keep_place();
+    if (leads_) {
+      if (shared || swept_ms_ == 0) sweep();
+      collect(stop);
+      scrub();
+    }
+    if (leads_ && wall_clock_ms() >= next) {
       const auto run = run_lifecycle(*store_, day, [&] { return stop.stop_requested(); });
       if (!run) options_.log("the lifecycle run failed: " + run.error().message);
       next = wall_clock_ms() + period;

@@ -5,7 +5,9 @@
 // a hundredth of a day apart and a minute at the most. A second one moves objects between tiers
 // (mover.h). What fails is logged and tried again. The
 // destructor stops the thread and marks the run as ended in order; a run that dies is swept after
-// by the next.
+// by the next. Where several gateways share the metadata, the one that leads keeps house, sweeps
+// after those that die, and each says every second that it lives and counts anew what buckets hold
+// every ten minutes.
 #pragma once
 
 #include <thread>
@@ -27,7 +29,8 @@ struct RuntimeOptions {
   std::optional<std::vector<Tenant>> tenants = {};        // besides the first; none: as they were
   std::shared_ptr<const net::ServerLoad> load = nullptr;  // of the server, for the metrics
   bool metrics_for_all = false;                           // not only on this machine
-  store::S3Access s3 = {};  // to tiers that lie in other object stores
+  store::S3Access s3 = {};    // to tiers that lie in other object stores
+  std::string database = {};  // of a new store whose metadata several gateways share
   bool keeps_house = true;
   bool replace_drives = false;
   std::function<void(const std::string&)> log;
@@ -66,6 +69,8 @@ class Runtime {
   Answer<void> set_tenants();
   net::Response own_answer(const net::Request& request);
   void keep_house(const std::stop_token& stop);
+  void keep_place();
+  void sweep();
   void collect(const std::stop_token& stop);
   void scrub();
 
@@ -76,8 +81,13 @@ class Runtime {
   std::unique_ptr<Gateway> gateway_;
   std::unique_ptr<Scrubber> scrubber_;
   std::mutex scrub_mutex_;
-  ScrubCounts scrubbed_;           // as the last tick left it
-  std::uint64_t scrub_bytes_ = 0;  // a tick
+  ScrubCounts scrubbed_;             // as the last tick left it
+  std::uint64_t scrub_bytes_ = 0;    // a tick
+  std::atomic<bool> leads_ = false;  // this gateway keeps house
+  TimeMs measured_ms_ = 0;
+  TimeMs swept_ms_ = 0;
+  bool seen_dead_ = false;
+  TimeMs kept_place_ms_ = 0;
   std::unique_ptr<Mover> mover_;
   std::jthread house_;
 };

@@ -103,8 +103,10 @@ Answered ObjectUpload::finish_object(const PayloadEnd& end, const std::optional<
   if (blob) blobs.push_back(*blob);
   const auto put =
       call_.store.put(call_.s3.bucket, call_.s3.key, fresh, blobs, write_condition_of(call_.raw));
+  // Of an undecided commit the bytes stay: the next run sweeps them where nothing came to name
+  // them.
+  kept_ = put || put.error().undecided;
   if (!put) return std::unexpected(put.error());
-  kept_ = true;
   net::Response response{.content_type = "", .headers = {{"ETag", quoted_etag(put->etag)}}};
   if (put->id != "null") response.headers.emplace_back("x-amz-version-id", put->id);
   add_checksum(response, put->checksum);
@@ -116,10 +118,9 @@ Answered ObjectUpload::finish_object(const PayloadEnd& end, const std::optional<
 Answered ObjectUpload::finish_part(const PayloadEnd& end, const std::optional<Blob>& blob) {
   const Part part{
       .number = part_, .modified_ms = call_.store.now_ms(), .extent = extent_of(end, blob)};
-  if (auto put = call_.store.put_part(*upload_, part, blob); !put) {
-    return std::unexpected(put.error());
-  }
-  kept_ = true;
+  const auto put = call_.store.put_part(*upload_, part, blob);
+  kept_ = put || put.error().undecided;
+  if (!put) return std::unexpected(put.error());
   net::Response response{.content_type = "", .headers = {{"ETag", quoted_etag(part.extent.etag)}}};
   if (const auto kind = sum_kind_of(end.checksum.algorithm)) {
     response.headers.emplace_back(header_name_of(*kind), end.checksum.value);

@@ -43,6 +43,13 @@ std::string shard_name(std::string_view blob, int shard, std::uint64_t revision)
   return fmt::format("{}.{:02}.{}", blob, shard, revision);
 }
 
+std::uint64_t run_of(std::string_view blob) {
+  std::uint64_t run = 0;
+  const std::string_view digits = blob.substr(0, 8);
+  std::from_chars(digits.data(), digits.data() + digits.size(), run, 16);
+  return run;
+}
+
 std::optional<ShardName> shard_name_of(std::string_view file) {
   const auto parts = split(file, '.');
   if (parts.size() != 3 || parts[0].empty()) return std::nullopt;

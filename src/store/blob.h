@@ -53,6 +53,7 @@ struct ShardName {
   std::uint64_t revision = 0;
 };
 std::optional<ShardName> shard_name_of(std::string_view file);  // nullopt: not one of ours
+std::uint64_t run_of(std::string_view blob);                    // that wrote it: its name says so
 
 class BlobWriter {
  public:

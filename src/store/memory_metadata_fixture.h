@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 
 #include "store/metadata.h"
 
@@ -46,6 +48,7 @@ class MemoryMetadata final : public Metadata {
     }
     for (const RowChange& change : commit.changes) apply(rows_, change);
     pending_.push_back(commit);
+    if (std::exchange(loses_answer_, false)) return fault(PortFault::failed, "no answer came");
     if (power_ && power_->fails()) return fault(PortFault::failed, "no power");
     if (commit.durable) sync();
     return true;
@@ -67,12 +70,24 @@ class MemoryMetadata final : public Metadata {
     durable_ = rows_;
     pending_.clear();
   }
+  // The next commit comes about, and its caller does not hear of it.
+  void lose_answer() { loses_answer_ = true; }
   std::size_t pending() const { return pending_.size(); }
 
   std::unique_ptr<Cursor> cursor() override {
     const std::scoped_lock lock(mutex_);
     return std::make_unique<MemoryCursor>(rows_);
   }
+
+  // Gateways on the same rows: one that is not heard of any more holds nothing, and may live.
+  void share() { shared_ = true; }
+  void lose_sight_of(std::uint64_t run) { held_.erase(run); }
+  bool is_shared() const override { return shared_; }
+  Outcome<bool> hold_run(std::uint64_t run) override {
+    held_.insert(run);
+    return true;
+  }
+  Outcome<bool> is_held(std::uint64_t run) override { return shared_ && held_.contains(run); }
 
  private:
   using Rows = std::map<std::string, std::string>;
@@ -109,6 +124,9 @@ class MemoryMetadata final : public Metadata {
   Rows rows_;
   Rows durable_;
   std::vector<Commit> pending_;
+  bool loses_answer_ = false;
+  bool shared_ = false;
+  std::set<std::uint64_t> held_;
 };
 
 }  // namespace orrery::store

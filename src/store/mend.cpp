@@ -43,14 +43,16 @@ Answer<std::optional<Fault>> mend_shard(Store& store, Blob& blob, int shard) {
   Drive& drive = *store.setting().drives.at(name);
   BlobReader from(store.setting().drives, blob);
   Blob fresh = blob;
-  fresh.shards[at] = {name, blob.shards[at].revision + 1};
+  fresh.shards[at] = {name, store.fresh_revision(blob.shards[at].revision)};
   const std::string file = shard_name(blob.id, shard, fresh.shards[at].revision);
   if (auto written = write_shard(from, shard, drive, fresh.shards[at].revision); !written) {
     (void)drive.remove(file);
     return written.error();
   }
-  const auto done = store.metadata().commit({.expects = {{row::blob(blob.id), encode(blob)}},
-                                             .changes = {{row::blob(blob.id), encode(fresh)}}});
+  Commit commit{.expects = {{row::blob(blob.id), encode(blob)}},
+                .changes = {{row::blob(blob.id), encode(fresh)}}};
+  store.fence_run(commit, store.epoch());
+  const auto done = store.metadata().commit(commit);
   if (!done) return refused(done.error());
   if (!*done) {
     (void)drive.remove(file);

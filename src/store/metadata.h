@@ -12,9 +12,16 @@
 //
 // Threads. All calls from any thread, at once; a cursor belongs to one.
 //
-// Live: rocks_metadata.h. Simulated: memory_metadata_fixture.h, which crashes and fails on demand.
+// Gateways. Where several share the rows, each run of one holds its number for as long as it lives,
+// and one of them leads: it keeps house. Whether a run lives is a guess, for a connection may be
+// lost and its gateway go on; so what died is given up by a commit on its row, which every commit
+// that names its files expects (Store::fence). Alone, a run leads and no other lives.
+//
+// Live: rocks_metadata.h, postgres_metadata.h. Simulated: memory_metadata_fixture.h, which crashes
+// and fails on demand.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +62,12 @@ class Metadata {
   virtual Outcome<bool> commit(const Commit& commit) = 0;
   virtual Outcome<void> flush() = 0;  // all commits before it are durable
   virtual std::unique_ptr<Cursor> cursor() = 0;
+
+  virtual bool is_shared() const { return false; }
+  // From now on this run is alive, and the one it held before is not; false: another holds it.
+  virtual Outcome<bool> hold_run(std::uint64_t) { return true; }
+  virtual Outcome<bool> is_held(std::uint64_t) { return false; }  // by another gateway
+  virtual Outcome<bool> leads() { return true; }
 };
 
 }  // namespace orrery::store

@@ -17,6 +17,7 @@ struct Refused {
   std::string code;
   std::string message = {};      // empty: the usual sentence of the code
   net::HeaderList headers = {};  // further ones of the answer
+  bool undecided = false;        // the change may have come about all the same
 };
 
 template <class T>
@@ -30,6 +31,12 @@ inline std::unexpected<Refused> refused(std::string code, std::string message = 
 Refused refusal_of(const Fault& fault);
 inline std::unexpected<Refused> refused(const Fault& fault) {
   return std::unexpected(refusal_of(fault));
+}
+// ... of a commit: what it names must be left where it is, for the commit may stand.
+inline std::unexpected<Refused> undecided(const Fault& fault) {
+  Refused refusal = refusal_of(fault);
+  refusal.undecided = true;
+  return std::unexpected(std::move(refusal));
 }
 
 int status_of(std::string_view code);

@@ -11,6 +11,7 @@ namespace orrery::store {
 namespace {
 
 const std::string kEpochRow = "nepoch";
+constexpr int kRunLooks = 1000;  // others that begin take a number by a commit each
 
 std::string read_key(const std::string& bucket, const std::string& key,
                      const std::string& version) {
@@ -116,16 +117,62 @@ Answer<void> check_unlocked(const Version& version, TimeMs now, bool bypass_gove
 Store::Store(StoreSetting setting) : setting_(std::move(setting)) {}
 
 Answer<void> Store::open() {
-  while (true) {
+  for (int look = 0; look < kRunLooks; ++look) {
     const auto last = setting_.metadata.get(kEpochRow);
     if (!last) return refused(last.error());
-    epoch_ = (*last ? from_big_endian(**last) : 0) + 1;
+    const std::uint64_t fresh = (*last ? from_big_endian(**last) : 0) + 1;
+    // Held before it is written down: a run that has a row and is not held is one that died.
+    const auto held = setting_.metadata.hold_run(fresh);
+    if (!held) return refused(held.error());
+    if (!*held) continue;
     const auto done = setting_.metadata.commit(
         {.expects = {{kEpochRow, *last}},
-         .changes = {{kEpochRow, big_endian(epoch_)}, {row::epoch(epoch_), big_endian(epoch_)}}});
+         .changes = {{kEpochRow, big_endian(fresh)}, {row::epoch(fresh), big_endian(fresh)}}});
     if (!done) return refused(done.error());
-    if (*done) return {};
+    if (!*done) continue;
+    epoch_ = fresh;
+    return {};
   }
+  return refused("ServiceUnavailable", "others begin at the same time");
+}
+
+Answer<void> Store::renew() {
+  const std::uint64_t run = epoch_;
+  // Not ours to hold: the database has not seen yet that our connection before was lost.
+  if (const auto held = setting_.metadata.hold_run(run); !held) return refused(held.error());
+  const auto row = setting_.metadata.get(row::epoch(run));
+  if (!row) return refused(row.error());
+  if (*row == big_endian(run)) return {};
+  return open();
+}
+
+std::uint64_t Store::fresh_revision(std::uint64_t last) const {
+  return setting_.metadata.is_shared() ? std::max(last + 1, epoch_ << 16) : last + 1;
+}
+
+void Store::fence_run(Commit& commit, std::uint64_t run) const {
+  if (!setting_.metadata.is_shared()) return;
+  commit.expects.push_back({row::epoch(run), big_endian(run)});
+}
+
+void Store::fence(Commit& commit, const std::vector<Blob>& fresh) const {
+  std::set<std::uint64_t> runs;
+  for (const Blob& blob : fresh) runs.insert(run_of(blob.id));
+  for (const std::uint64_t run : runs) fence_run(commit, run);
+}
+
+// A commit that was not taken because its run was given up never will be.
+Answer<void> Store::check_running(const std::vector<Blob>& fresh) {
+  Commit fenced;
+  fence(fenced, fresh);
+  for (const RowChange& expected : fenced.expects) {
+    const auto row = setting_.metadata.get(expected.key);
+    if (!row) return refused(row.error());
+    if (*row != expected.value) {
+      return refused("ServiceUnavailable", "The gateway lost its place; please try again.");
+    }
+  }
+  return {};
 }
 
 std::string Store::fresh_id() { return to_hex(setting_.random_bytes(16)); }
@@ -147,7 +194,7 @@ BlobWriter Store::writer(std::string_view storage_class) {
   const auto at = std::ranges::find(setting_.tiers, storage_class, &Tier::name);
   const Tier& tier = at == setting_.tiers.end() ? setting_.tiers.front() : *at;
   const std::uint64_t number = ++blobs_made_;
-  return {setting_.drives, tier, fmt::format("{:08x}{:016x}", epoch_, number), number,
+  return {setting_.drives, tier, fmt::format("{:08x}{:016x}", epoch_.load(), number), number,
           setting_.keys};
 }
 
@@ -288,7 +335,8 @@ Answer<std::optional<Version>> Store::try_put(Viewed viewed, Version fresh,
   if (versioning == Versioning::suspended) {
     if (auto good = fill_null(viewed.view); !good) return std::unexpected(good.error());
   }
-  fresh.stamp = fresh_stamp();
+  // Later than the one it follows, though another clock made that: this one may have been set back.
+  fresh.stamp = std::max(fresh_stamp(), viewed.view.head ? viewed.view.head->stamp + 1 : 0);
   fresh.id = versioning == Versioning::on
                  ? fmt::format("{:016x}{}", fresh.stamp, to_hex(setting_.random_bytes(8)))
                  : "null";
@@ -307,8 +355,9 @@ Answer<std::optional<Version>> Store::try_put(Viewed viewed, Version fresh,
   commit.expects.insert(commit.expects.end(), besides.expects.begin(), besides.expects.end());
   commit.changes.insert(commit.changes.end(), besides.changes.begin(), besides.changes.end());
   commit.durable = besides.durable;
+  fence(commit, blobs);
   const auto done = setting_.metadata.commit(commit);
-  if (!done) return refused(done.error());
+  if (!done) return undecided(done.error());
   if (!*done) return std::nullopt;
   if (old) count(viewed.view.bucket, *old, -1);
   count(viewed.view.bucket, fresh, 1);
@@ -330,6 +379,7 @@ Answer<Version> Store::put_with(std::string_view bucket, std::string_view key, c
     auto done = try_put(std::move(*viewed), fresh, blobs, *more, look >= kLooks);
     if (!done) return std::unexpected(done.error());
     if (*done) return std::move(**done);
+    if (auto good = check_running(blobs); !good) return std::unexpected(good.error());
   }
 }
 
@@ -426,9 +476,11 @@ Answer<Version> Store::change_version(std::string_view bucket, std::string_view 
     if (!blobs && is_changed(blobs.error())) continue;
     if (!blobs) return std::unexpected(blobs.error());
     discard(commit, *blobs);
+    fence(commit, fresh);
     const auto done = setting_.metadata.commit(commit);
-    if (!done) return refused(done.error());
+    if (!done) return undecided(done.error());
     if (*done) return std::move(version);
+    if (auto good = check_running(fresh); !good) return std::unexpected(good.error());
   }
 }
 

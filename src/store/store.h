@@ -32,6 +32,10 @@ struct StoreSetting {
   ClockMs now_ms;
   std::function<std::string(std::size_t)> random_bytes;
   KeyRing keys = {};
+  // So long what was removed stays where others share the metadata: this run does not know what
+  // they read. A file that is open can be read though it is removed, so only an object in many
+  // parts may be cut off, by a reader who takes longer.
+  TimeMs shared_grace_ms = 600'000;
 };
 
 // Blobs that somebody reads: the collector leaves them until the last has gone.
@@ -70,6 +74,7 @@ class Usage {
   void add(const std::string& bucket, std::int64_t bytes, std::int64_t objects);
   BucketUse of(const std::string& bucket) const;
   std::map<std::string, BucketUse> all() const;
+  void set(std::map<std::string, BucketUse> uses);
 
  private:
   mutable std::mutex mutex_;
@@ -129,6 +134,13 @@ class Store {
   explicit Store(StoreSetting setting);
   // Takes the number of this run; blobs are named by it.
   Answer<void> open();
+  // Says that this run still lives; where others have given it up it takes another number, and what
+  // was under way is refused.
+  Answer<void> renew();
+  // Where others share the metadata: the commit stands only while the run that wrote the files it
+  // names anew has not been given up, for then they are swept.
+  void fence(Commit& commit, const std::vector<Blob>& fresh) const;
+  void fence_run(Commit& commit, std::uint64_t run) const;
 
   Answer<Bucket> bucket(std::string_view name);
   Answer<void> make_bucket(const Bucket& bucket);
@@ -176,10 +188,13 @@ class Store {
   Metadata& metadata() { return setting_.metadata; }
   const StoreSetting& setting() const { return setting_; }
   std::uint64_t epoch() const { return epoch_; }
+  // Of a shard that is written anew, after this one; no two gateways write the same.
+  std::uint64_t fresh_revision(std::uint64_t last) const;
   BlobPins& pins() { return pins_; }
   ReadTimes& reads() { return reads_; }
   Usage& usage() { return usage_; }
-  // Counts what the buckets hold; called once, before anything is asked.
+  // Counts what the buckets hold: before anything is asked, and now and then where others change
+  // it.
   Answer<void> measure();
   TimeMs now_ms() const { return setting_.now_ms(); }
   std::string fresh_id();  // 32 hexadecimal digits
@@ -193,6 +208,8 @@ class Store {
     KeyView view;
   };
   Answer<Viewed> view(std::string_view bucket, std::string_view key);
+  Answer<void> check_running(const std::vector<Blob>& fresh);
+  bool is_ripe(const std::string& garbage);
   Answer<void> abort_uploads(std::string_view bucket);
   Answer<void> fill_next(KeyView& view);
   Answer<void> fill_null(KeyView& view);
@@ -214,9 +231,11 @@ class Store {
   BlobPins pins_;
   ReadTimes reads_;
   Usage usage_;
-  std::uint64_t epoch_ = 0;
+  std::atomic<std::uint64_t> epoch_ = 0;
   std::atomic<std::uint64_t> blobs_made_ = 0;
   std::atomic<std::uint64_t> last_stamp_ = 0;
+  std::map<std::string, TimeMs> garbage_seen_;  // of collect()
+  std::string garbage_after_;
 };
 
 // Why a version may not be removed or replaced now: under legal hold, or retained.

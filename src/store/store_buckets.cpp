@@ -8,6 +8,7 @@ namespace {
 
 // Collected in one commit at the most.
 constexpr std::size_t kCollectMax = 500;
+constexpr std::size_t kLookedAtMax = 1000;  // of rows that must wait, in one call
 
 Answer<bool> any_row(Metadata& metadata, const std::string& from) {
   const auto cursor = metadata.cursor();
@@ -130,8 +131,10 @@ Answer<void> Store::put_part(const Upload& upload, const Part& part,
       discard(commit, *gone);
     }
     if (blob) commit.changes.push_back({row::blob(blob->id), encode(*blob)});
+    const std::vector<Blob> fresh(blob ? 1 : 0, blob.value_or(Blob{}));
+    fence(commit, fresh);
     const auto done = setting_.metadata.commit(commit);
-    if (!done) return refused(done.error());
+    if (!done) return undecided(done.error());
     if (*done) {
       const auto size = static_cast<std::int64_t>(part.extent.size);
       usage_.add(upload.bucket, size - static_cast<std::int64_t>(old ? old->extent.size : 0), 0);
@@ -139,6 +142,7 @@ Answer<void> Store::put_part(const Upload& upload, const Part& part,
     }
     const auto still = this->upload(upload.bucket, upload.key, upload.id);
     if (!still) return std::unexpected(still.error());
+    if (auto good = check_running(fresh); !good) return good;
   }
 }
 
@@ -233,17 +237,34 @@ Answer<void> Store::abort_uploads(std::string_view bucket) {
   return {};
 }
 
+// Whether no gateway can be reading it any more.
+bool Store::is_ripe(const std::string& garbage) {
+  if (!setting_.metadata.is_shared()) return true;
+  const TimeMs now = setting_.now_ms();
+  const auto [seen, fresh] = garbage_seen_.emplace(garbage, now);
+  if (fresh || now - seen->second < setting_.shared_grace_ms) return false;
+  garbage_seen_.erase(seen);
+  return true;
+}
+
 Answer<std::size_t> Store::collect() {
   std::vector<Blob> blobs;
   const std::string from = row::garbage("");
   const auto cursor = setting_.metadata.cursor();
-  for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
+  std::size_t looked = 0;
+  cursor->seek(garbage_after_.empty() ? from : garbage_after_ + '\0');
+  for (; cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
+    garbage_after_ = cursor->key();
     auto blob = decode_blob(cursor->value());
-    if (!blob || pins_.pinned(blob->id)) continue;
+    if (!blob || pins_.pinned(blob->id) || !is_ripe(blob->id)) {
+      if (++looked >= kLookedAtMax) break;
+      continue;
+    }
     blobs.push_back(std::move(*blob));
     if (blobs.size() >= kCollectMax) break;
   }
   if (auto state = cursor->state(); !state) return refused(state.error());
+  if (!cursor->valid() || !cursor->key().starts_with(from)) garbage_after_.clear();
   if (blobs.empty()) return 0;
   Commit commit;
   for (const Blob& blob : blobs) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "store/file_text.h"
 #include "store/folder_drive.h"
+#include "store/postgres_metadata.h"
 #include "store/rocks_metadata.h"
 
 namespace orrery::store {
@@ -41,8 +42,10 @@ std::string drive_id(const std::string& tier, std::size_t number) {
   return fmt::format("{}-{}", tier, number);
 }
 
-std::string text_of(const std::string& id, const std::vector<TierPlan>& tiers) {
+std::string text_of(const std::string& id, const std::vector<TierPlan>& tiers,
+                    const std::string& database) {
   std::string text = fmt::format("orrery-store {}\nid {}\n", kStoreFormat, id);
+  if (!database.empty()) text += fmt::format("metadata {}\n", database);
   for (const TierPlan& tier : tiers) {
     text += fmt::format("tier {} {}+{}\n", tier.name, tier.plan.data, tier.plan.parity);
     for (std::size_t i = 0; i < tier.folders.size(); ++i) {
@@ -59,6 +62,10 @@ Result<void> read_line(OpenedFolder& to, const std::string& file, int number,
   if (words.empty()) return {};
   if (words[0] == "id" && words.size() == 2) {
     to.id = words[1];
+    return {};
+  }
+  if (words[0] == "metadata" && words.size() == 2) {
+    to.database = words[1];
     return {};
   }
   if (words[0] == "tier" && words.size() == 3) {
@@ -150,6 +157,20 @@ Result<void> open_drives(OpenedFolder& to, const std::string& folder, const S3Ac
   return {};
 }
 
+Result<std::unique_ptr<Metadata>> open_metadata(const OpenedFolder& of, const std::string& folder,
+                                                const FolderWish& wish) {
+  if (of.database.empty()) return open_rocks_metadata(folder + "/metadata");
+  return open_postgres_metadata({of.database, of.id, wish.alone});
+}
+
+Result<void> check_wish(const OpenedFolder& of, const std::string& folder, const FolderWish& wish) {
+  if (wish.database.empty() || wish.database == of.database) return {};
+  return folder_fault(folder, 0,
+                      of.database.empty() ? "the metadata of this store lie in its folder"
+                                          : "the metadata of this store lie in " + of.database,
+                      "leave --metadata out; a store keeps the place it was made with");
+}
+
 // Before anything is written that an earlier program would not understand.
 Result<void> upgrade(const std::string& file, const std::string& text, bool make) {
   const std::string first = fmt::format("orrery-store {}\n", kStoreFormat);
@@ -217,7 +238,12 @@ Result<TierPlan> tier_plan_of(const std::string& text) {
 
 Result<OpenedFolder> open_store_folder(const std::string& folder,
                                        const std::vector<TierPlan>& tiers, const std::string& id,
-                                       bool replace_drives, const S3Access& access) {
+                                       bool replace_drives, const S3Access& access,
+                                       const FolderWish& wish) {
+  if (!wish.database.empty()) {
+    if (auto good = check_postgres_place(wish.database); !good)
+      return std::unexpected(good.error());
+  }
   const std::string file = folder + "/store";
   auto text = read_file(file);
   const bool make = !text;
@@ -235,12 +261,13 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
     }
     OpenedFolder before;
     const bool known = begun && read_store_file(before, file + ".begun", *begun);
-    text = text_of(known ? before.id : id, all);
+    text = text_of(known ? before.id : id, all, wish.database);
     std::error_code error;
     fs::create_directories(folder, error);
   }
   OpenedFolder opened;
   if (auto good = read_store_file(opened, file, *text); !good) return std::unexpected(good.error());
+  if (auto good = check_wish(opened, folder, wish); !good) return std::unexpected(good.error());
   // The store's file comes last: a store that has it has its drives.
   if (make && !write_durably(file + ".begun", *text)) {
     return folder_fault(folder, 0,
@@ -249,7 +276,7 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
   if (auto good = open_drives(opened, folder, access, make || replace_drives); !good)
     return std::unexpected(good.error());
   if (auto good = upgrade(file, *text, make); !good) return std::unexpected(good.error());
-  auto metadata = open_rocks_metadata(folder + "/metadata");
+  auto metadata = open_metadata(opened, folder, wish);
   if (!metadata) return std::unexpected(metadata.error());
   opened.metadata = std::move(*metadata);
   if (make && (!write_durably(file, *text) || !fs::remove(file + ".begun"))) {

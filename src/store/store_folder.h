@@ -1,7 +1,8 @@
 // A store in a folder: what stands where, written down once and read by every run.
 //
 //   FOLDER/store        "orrery-store 3", the id, a line a tier, a line a drive
-//   FOLDER/metadata/    RocksDB
+//   FOLDER/metadata/    RocksDB, where the file names no database
+//   metadata postgresql://USER@HOST/NAME         rows that several gateways share
 //   FOLDER/TIER/        a drive (folder_drive.h), where none was named
 //   tier hot 4+2        4 of data and 2 of parity; 1+1 is two copies
 //   drive hot-0 /mnt/a  of the tier above it; a path that is not absolute lies in FOLDER
@@ -35,6 +36,7 @@ std::vector<TierPlan> usual_tiers();  // gpu-direct, hot, warm and cold, one fol
 
 struct OpenedFolder {
   std::string id;
+  std::string database;  // empty: RocksDB in the folder
   std::unique_ptr<Metadata> metadata;
   std::vector<Tier> tiers;
   std::map<std::string, std::unique_ptr<Drive>> drives;  // null: not there now
@@ -44,11 +46,17 @@ struct OpenedFolder {
   DriveSet drive_set() const;
 };
 
+struct FolderWish {
+  std::string database = {};  // of a new store; one that is there has its own
+  bool alone = false;         // no gateway may run on it meanwhile
+};
+
 // Makes the store where there is none, as `tiers` says, and opens it. A drive that is not there is
 // noted, and the store goes on without it while enough are left; with `replace_drives` an empty one
 // is made in its place.
 Result<OpenedFolder> open_store_folder(const std::string& folder,
                                        const std::vector<TierPlan>& tiers, const std::string& id,
-                                       bool replace_drives = false, const S3Access& access = {});
+                                       bool replace_drives = false, const S3Access& access = {},
+                                       const FolderWish& wish = {});
 
 }  // namespace orrery::store

@@ -1,19 +1,13 @@
 #include "store/sweep.h"
 
-#include <charconv>
+#include <algorithm>
+#include <set>
 
 #include "store/codec.h"
 #include "store/walk.h"
 
 namespace orrery::store {
 namespace {
-
-std::uint64_t epoch_of(std::string_view blob) {
-  std::uint64_t epoch = 0;
-  const std::string_view digits = blob.substr(0, 8);
-  std::from_chars(digits.data(), digits.data() + digits.size(), epoch, 16);
-  return epoch;
-}
 
 // Whether the rows name this file of this drive.
 Answer<bool> is_referred_to(Store& store, const std::string& drive, const ShardName& name) {
@@ -24,14 +18,75 @@ Answer<bool> is_referred_to(Store& store, const std::string& drive, const ShardN
     if (!blob || name.shard >= blob->plan.total()) continue;
     const ShardPlace& place = blob->shards[static_cast<std::size_t>(name.shard)];
     if (place.drive == drive && place.revision == name.revision) return true;
+    // A later one may be on its way: another gateway mends the blob.
+    if (store.metadata().is_shared() && name.revision > place.revision) return true;
   }
   return false;
 }
 
+// The rows of runs: those that may still bring files to a commit, and those that never will.
+struct Runs {
+  std::uint64_t last = 0;  // files of later ones are not looked at
+  std::set<std::uint64_t> alive = {};
+  std::vector<std::uint64_t> given_up = {};
+};
+
+constexpr std::string_view kGivenUp = "";  // what the row of a run says then
+
+Answer<std::vector<std::pair<std::uint64_t, std::string>>> run_rows(Store& store) {
+  std::vector<std::pair<std::uint64_t, std::string>> rows;
+  const std::string from = row::epoch(0).substr(0, 1);
+  const auto cursor = store.metadata().cursor();
+  for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
+    rows.emplace_back(from_big_endian(cursor->key().substr(1)), cursor->value());
+  }
+  if (auto state = cursor->state(); !state) return refused(state.error());
+  return rows;
+}
+
+// Runs that nobody holds are given up before their files are looked at: a commit of theirs that
+// comes later is refused, however alive they are.
+Answer<Runs> settle_runs(Store& store) {
+  Runs runs;
+  const auto rows = run_rows(store);
+  if (!rows) return std::unexpected(rows.error());
+  for (const auto& [run, said] : *rows) {
+    runs.last = std::max(runs.last, run);
+    if (run == store.epoch()) continue;
+    const auto held = store.metadata().is_held(run);
+    if (!held) return refused(held.error());
+    if (*held && said != kGivenUp) {
+      runs.alive.insert(run);
+      continue;
+    }
+    const auto done =
+        store.metadata().commit({.expects = {{row::epoch(run), said}},
+                                 .changes = {{row::epoch(run), std::string(kGivenUp)}}});
+    if (!done) return refused(done.error());
+    if (*done) runs.given_up.push_back(run);
+  }
+  runs.alive.insert(store.epoch());
+  return runs;
+}
+
 }  // namespace
+
+Answer<bool> has_died(Store& store) {
+  const auto rows = run_rows(store);
+  if (!rows) return std::unexpected(rows.error());
+  for (const auto& [run, said] : *rows) {
+    if (run == store.epoch()) continue;
+    const auto held = store.metadata().is_held(run);
+    if (!held) return refused(held.error());
+    if (!*held) return true;
+  }
+  return false;
+}
 
 Answer<Swept> sweep_orphans(Store& store) {
   Swept swept;
+  const auto runs = settle_runs(store);
+  if (!runs) return std::unexpected(runs.error());
   for (const auto& [id, drive] : store.setting().drives) {
     if (!drive) continue;
     const auto names = drive->list();
@@ -40,7 +95,10 @@ Answer<Swept> sweep_orphans(Store& store) {
       const auto name = shard_name_of(file);
       if (!name) continue;
       ++swept.files;
-      if (epoch_of(name->blob) >= store.epoch() || store.pins().pinned(name->blob)) continue;
+      const std::uint64_t run = run_of(name->blob);
+      if (run > runs->last || runs->alive.contains(run) || store.pins().pinned(name->blob)) {
+        continue;
+      }
       const auto known = is_referred_to(store, id, *name);
       if (!known) return std::unexpected(known.error());
       if (*known) continue;
@@ -48,12 +106,8 @@ Answer<Swept> sweep_orphans(Store& store) {
     }
   }
   Commit commit;
-  const std::string from = row::epoch(0).substr(0, 1);
-  const auto cursor = store.metadata().cursor();
-  for (cursor->seek(from); cursor->valid() && cursor->key().starts_with(from); cursor->next()) {
-    if (from_big_endian(cursor->value()) < store.epoch()) {
-      commit.changes.push_back({std::string(cursor->key()), std::nullopt});
-    }
+  for (const std::uint64_t run : runs->given_up) {
+    commit.changes.push_back({row::epoch(run), std::nullopt});
   }
   if (commit.changes.empty()) return swept;
   if (const auto done = store.metadata().commit(commit); !done) return refused(done.error());

@@ -325,7 +325,9 @@ Answer<void> TierPlaces::copy_member(const Member& member, const Version& versio
       },
       made->blobs);
   if (!done) {
-    for (const Blob& blob : made->blobs) store_.forget(blob);
+    if (!done.error().undecided) {
+      for (const Blob& blob : made->blobs) store_.forget(blob);
+    }
     return std::unexpected(done.error());
   }
   bytes_moved_ += version.size;

@@ -21,7 +21,13 @@ std::map<std::string, BucketUse> Usage::all() const {
   return uses_;
 }
 
+void Usage::set(std::map<std::string, BucketUse> uses) {
+  const std::scoped_lock lock(mutex_);
+  uses_ = std::move(uses);
+}
+
 Answer<void> Store::measure() {
+  Usage counted;
   std::map<std::string, std::string> uploads;  // bucket by id
   const auto each =
       [&](char kind, const std::function<void(std::string_view key, std::string_view value)>& take)
@@ -37,8 +43,8 @@ Answer<void> Store::measure() {
   const auto take_version = [&](std::string_view key, std::string_view value) {
     const auto version = decode_version(value);
     if (!version || version->marker) return;
-    usage_.add(std::string(key.substr(1, key.find('\0') - 1)),
-               static_cast<std::int64_t>(version->size), 1);
+    counted.add(std::string(key.substr(1, key.find('\0') - 1)),
+                static_cast<std::int64_t>(version->size), 1);
   };
   if (auto good = each('o', take_version); !good) return good;
   if (auto good = each('v', take_version); !good) return good;
@@ -46,12 +52,15 @@ Answer<void> Store::measure() {
     if (const auto upload = decode_upload(value)) uploads[upload->id] = upload->bucket;
   };
   if (auto good = each('u', take_upload); !good) return good;
-  return each('p', [&](std::string_view key, std::string_view value) {
+  const auto take_part = [&](std::string_view key, std::string_view value) {
     const auto part = decode_part(value);
     const auto upload = uploads.find(std::string(key.substr(1, key.find('\0') - 1)));
     if (!part || upload == uploads.end()) return;
-    usage_.add(upload->second, static_cast<std::int64_t>(part->extent.size), 0);
-  });
+    counted.add(upload->second, static_cast<std::int64_t>(part->extent.size), 0);
+  };
+  if (auto good = each('p', take_part); !good) return good;
+  usage_.set(counted.all());
+  return {};
 }
 
 }  // namespace orrery::store

@@ -187,6 +187,7 @@ const std::vector<HeavyHeader>& heavy_headers() {
       {"jpeglib", {"src/agent/jpeg_decode.cpp"}},
       {"liburing", {"src/agent/io_ring.cpp"}},
       {"rocksdb/", {"src/store/rocks_metadata.cpp"}},
+      {"libpq-fe.h", {"src/store/postgres_connections.h"}},
       {"isa-l", {"src/store/erasure.cpp", "src/s3/checksum.cpp"}}};
   return kHeavy;
 }
