@@ -93,6 +93,8 @@ class RandomDesign {
       v = rounded(log_uniform(1e7, 1e12));
     } else if (key_ == "pue") {
       v = 1 + std::round(random_.uniform() * 100) / 100;
+    } else if (key_ == "shape") {
+      v = rounded(log_uniform(0.3, 5));
     } else if (key_ == "supply_temperature") {
       v = 5 + static_cast<double>(below(45));
     } else {

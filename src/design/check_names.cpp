@@ -101,6 +101,18 @@ class NameCheck {
     }
     for (const MigSlices& slices : f.mig) mig(f, slices, path + ".mig");
     if (f.custom) power(f, path + ".custom");
+    if (f.failures.shape) lifetime(*f.failures.shape, path + ".failures.shape");
+  }
+
+  // Published lives of nodes and their parts lie between 0.4 and 2; far beyond, all nodes would
+  // fail at once or in the first second.
+  void lifetime(double shape, const std::string& path) {
+    constexpr double kLeast = 0.3;
+    constexpr double kMost = 5;
+    if (shape >= kLeast && shape <= kMost) return;
+    complain(path, {"design.range", fmt::format("a shape of {} is no node's", shape),
+                    "lives of nodes that were published have shapes from 0.4 to 2",
+                    fmt::format("write one from {} to {}; 1 is a constant rate", kLeast, kMost)});
   }
 
   // What a node draws on average is no more than what its supplies are made for.

@@ -285,6 +285,21 @@ std::string fault_with(std::string_view custom, std::string_view tier) {
   return d ? "" : d.error().front().code + ": " + d.error().front().what;
 }
 
+TEST(ReadDesign, refuses_lives_that_no_node_has) {
+  const auto fault = [](std::string_view shape) {
+    const auto d = read_design(
+        "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n  - { name: a, node: dgx-h100, "
+        "count: 2, failures: { shape: " +
+            std::string(shape) + " } }\n",
+        catalog());
+    return d ? "" : d.error().front().code + ": " + d.error().front().what;
+  };
+  for (const char* shape : {"0.3", "1", "5"}) EXPECT_EQ(fault(shape), "");
+  for (const char* shape : {"0.29", "846"}) {
+    EXPECT_THAT(fault(shape), HasSubstr("design.range: a shape of "));
+  }
+}
+
 TEST(ReadDesign, refuses_figures_that_no_building_has) {
   EXPECT_EQ(fault_with("max_power: 10.2 kW", "write: 1 GB/s"), "");
   EXPECT_THAT(fault_with("max_power: 0 kW", "write: 1 GB/s"),

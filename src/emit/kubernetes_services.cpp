@@ -68,6 +68,9 @@ std::vector<std::string> engine_arguments(const plan::ServeView& s) {
   if (s.serve->max_batch) {
     out.insert(out.end(), {"--max-num-seqs", std::to_string(*s.serve->max_batch)});
   }
+  if (s.serve->kv_precision == catalog::Precision::fp8) {
+    out.insert(out.end(), {"--kv-cache-dtype", "fp8"});
+  }
   if (s.serve->prefix_cache) out.emplace_back("--enable-prefix-caching");
   if (s.serve->chunked_prefill) out.emplace_back("--enable-chunked-prefill");
   return out;

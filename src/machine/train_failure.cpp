@@ -39,8 +39,8 @@ constexpr double kRestartGiven = 1.15;
 // Hosts are new as the run begins.
 void fill_rates(FailurePlan& f, const FailureSource& source, const TrainJob& job) {
   const PerSecond worn = source.rate - source.spot - source.links;
-  f.node_rate =
-      source.rate + worn * (failure::early_factor(source.shape, 1.0 / worn, job.raw_time) - 1);
+  const double early = failure::early_factor(source.shape, 1.0 / worn, job.raw_time);
+  f.node_rate = early == 1 ? source.rate : source.spot + source.links + worn * early;
   f.shared_rate = source.shared_rate(job.hosts);
   f.spot_rate = source.spot;
   f.rate_reference = source.reference;

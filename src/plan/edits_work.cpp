@@ -156,6 +156,12 @@ std::optional<Edit> edit_availability(const Review& r, const ServeView& v) {
     if (*here * zone.devices_per_replica > zone.devices_there) return edit_machines(r, zone, *here);
     replicas = std::max(replicas, replicas_for(zone, *here));
   }
+  // Replicas are shared out by traffic: what one zone needs, the others run too.
+  for (const ServeView& zone : r.serves) {
+    if (zone.serve != v.serve || !zone.feasible()) continue;
+    const double here = replicas_here(zone, replicas);
+    if (here * zone.devices_per_replica > zone.devices_there) return edit_machines(r, zone, here);
+  }
   return Edit{v.path + ".replicas", std::to_string(replicas)};
 }
 

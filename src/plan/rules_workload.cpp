@@ -83,9 +83,8 @@ void check_availability(const Review& r, const Rule& rule, std::vector<Finding>&
     // Too few for the peak is the business of serving.capacity.
     if (!v.feasible() || !wanted || v.availability >= *wanted || v.availability <= 0) continue;
     Finding f = finding_at(r, rule, v.path + ".availability");
-    f.what = fmt::format("'{}' has enough replicas {} of the time; {} is asked for.", v.label,
-                         show(v.availability, machine::Unit::ratio, 5),
-                         show(*wanted, machine::Unit::ratio, 5));
+    f.what = fmt::format("'{}' is short of replicas for {} a year; {} are allowed.", v.label,
+                         brief(years(1 - v.availability)), brief(years(1 - *wanted)));
     f.why = "Hosts fail and their replicas are gone until others have loaded the weights.";
     f.fix = "Run more replicas than the peak needs, on accelerators that are there for them.";
     f.edit = edit_availability(r, v);

@@ -141,7 +141,7 @@ void add_release(machine::Section& s, const Review& r, const design::WanLink& li
   const ServeView* largest = nullptr;
   Bytes most;
   for (const ServeView& v : r.serves) {
-    if (v.model == nullptr || v.serve->zones.empty()) continue;
+    if (!v.feasible() || v.model == nullptr || v.serve->zones.empty()) continue;
     const auto precision = serving_query(v, r.models()).precision;
     const Bytes weights = serving::serving_weights(*v.model, {}, precision);
     if (weights > most) most = weights, largest = &v;

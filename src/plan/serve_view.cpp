@@ -20,6 +20,8 @@ constexpr double kPlainEfficiency = 0.35;
 // A service's load is no test's: its bursts and lengths move latencies more than kernels do
 // (assumed).
 constexpr double kUnseenLoad = 0.28;
+// To which the load of a replica is found, as a share of it.
+constexpr double kPointWidth = 1e-3;
 // p99 of an M/M/1 queue is ln(100) mean sojourns.
 constexpr double kLog100 = 4.605170185988092;
 
@@ -34,17 +36,17 @@ void count_replicas(ServeView& v) {
   v.devices = v.replicas * v.devices_per_replica;
 }
 
-// The point of a replica that carries its share of the peak: found by bisection over concurrency,
-// since a closed loop serves more the more requests it holds.
+// The point of a replica that carries its share of the peak: found by bisection over the requests
+// that decode, since a replica serves more the more of them it holds.
 serving::ServingPoint point_at(const serving::Replica& replica,
                                const serving::RequestShape& request, PerSecond per_replica,
                                double most, const serving::ServingCosts& costs) {
   double low = 0;
   double high = std::max(1.0, most);
-  serving::ServingPoint best = closed_loop(replica, request, high, costs);
-  while (high - low > 1) {
-    const double middle = std::floor((low + high) / 2);
-    const serving::ServingPoint p = closed_loop(replica, request, middle, costs);
+  serving::ServingPoint best = steady_arrivals(replica, request, high, costs);
+  while (high - low > kPointWidth * high) {
+    const double middle = (low + high) / 2;
+    const serving::ServingPoint p = steady_arrivals(replica, request, middle, costs);
     if (p.requests >= per_replica) {
       high = middle;
       best = p;
@@ -113,7 +115,7 @@ serving::ServingPoint within_latency(const serving::Replica& replica,
   double high = most.concurrency;
   while (high - low > 1) {
     const double middle = std::floor((low + high) / 2);
-    const serving::ServingPoint p = closed_loop(replica, request, middle, costs);
+    const serving::ServingPoint p = steady_arrivals(replica, request, middle, costs);
     const bool ends = p.whole_p99 <= bound;
     (ends ? low : high) = middle;
     if (ends) best = p;

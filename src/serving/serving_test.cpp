@@ -180,9 +180,37 @@ TEST(SteadyState, CapacityMeetsItsTargetAndOneMoreDoesNot) {
   ASSERT_GE(p.concurrency, 1);
   EXPECT_LE(p.ttft_p99, target.ttft_p99);
   EXPECT_LE(p.tpot_p99, target.tpot_p99);
-  const ServingPoint more = closed_loop(r, request, p.concurrency + 1, plain_costs());
+  const ServingPoint more = steady_arrivals(r, request, p.concurrency + 1, plain_costs());
   EXPECT_TRUE(more.ttft_p99 > target.ttft_p99 || more.tpot_p99 > target.tpot_p99 ||
               more.bound != ServingBound::none);
+}
+
+// Long prompts and short answers: what binds is the work of the prompts, and a longer answer only
+// adds to it.
+TEST(SteadyState, LongerAnswersServeFewer) {
+  const Replica r = replica("llama-3-8b", 1, gib(80));
+  double before = 1e9;
+  for (const double output : {10.0, 50.0, 100.0, 200.0, 400.0, 800.0}) {
+    const RequestShape request{.input = 24000, .output = output};
+    const double served = capacity(r, request, {}, plain_costs()).requests.base();
+    EXPECT_LT(served, before) << output;
+    before = served;
+  }
+}
+
+// Of R that decode, those who end and those whose prompts enter share the replica's time.
+TEST(SteadyState, ArrivalsConserveWork) {
+  const Replica r = replica("llama-3-8b", 1, gib(80));
+  for (const double decoding : {0.1, 1.0, 4.0, 16.0}) {
+    for (const double output : {16.0, 256.0}) {
+      const ServingPoint p =
+          steady_arrivals(r, {.input = 12000, .output = output}, decoding, plain_costs());
+      const Seconds busy = p.decode.total * output + p.prefill_adds * p.running;
+      EXPECT_NEAR(p.requests * busy, p.running, 1e-9 * p.running);
+      EXPECT_NEAR(p.requests * p.tpot * output, p.running, 1e-9 * p.running);
+      EXPECT_GE(p.ttft, p.prefill);
+    }
+  }
 }
 
 TEST(SteadyState, AnImpossibleTargetHasNoCapacity) {

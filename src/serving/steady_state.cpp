@@ -273,10 +273,12 @@ FirstToken after_arrival(const Replica& replica, const RequestShape& r, const Se
   return first;
 }
 
-}  // namespace
+// Who is counted in the concurrency: all clients of a closed loop, who decode or wait for a first
+// token; of steady arrivals those who decode, each of whom meets as many as there are on average.
+enum class Counted { clients, decoding };
 
-ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double concurrency,
-                         const ServingCosts& costs) {
+ServingPoint point_of(const Replica& replica, const RequestShape& r, double concurrency,
+                      Counted counted, const ServingCosts& costs) {
   ServingPoint p;
   p.concurrency = concurrency;
   p.running = running_of(replica, r, concurrency, p.bound);
@@ -287,15 +289,17 @@ ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double c
     return step_time(
         replica, iteration_of(replica, r, running, prompts, chunks.tokens, chunks.cached), costs);
   };
-  p.decode = step(p.running, 0);
-  const StepTime mixed = step(p.running, together);
+  const double batch = counted == Counted::clients ? p.running : std::max(1.0, p.running);
+  p.decode = step(batch, 0);
+  const StepTime mixed = step(batch, together);
   const StepTime alone = step(0, together);
   p.prefill = alone.total * chunks.count;
   p.prefill_adds = (mixed.total - p.decode.total) * (chunks.count / together);
 
   const double steps = r.output / r.accepted_per_step;
   const double others = std::max(0.0, p.running - 1);
-  p.tpot = (p.decode.total * steps + p.prefill_adds * others) / r.output;
+  const double met = counted == Counted::clients ? others : p.running;
+  p.tpot = (p.decode.total * steps + p.prefill_adds * met) / r.output;
   p.prefill_share = std::min(0.95, p.running * p.prefill_adds / (r.output * p.tpot));
   const Seconds around = replica.engine.first_token + replica.tuning.first_token;
   FirstToken first = r.requests_per_client > 0 ? after_burst(replica, r, p, chunks)
@@ -310,14 +314,26 @@ ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double c
         p.prefill * (replica.tuning.prompt_wait - 1) + p.decode.total * replica.tuning.poll_steps;
   }
   p.ttft = max(first.own, first.own + first.wait + around);
-  p.requests = p.running / own;
+  p.requests = p.running / (counted == Counted::clients ? own : p.tpot * r.output);
   p.output_tokens_per_s = p.requests.base() * r.output;
   p.total_tokens_per_s = p.requests.base() * (r.output + r.input);
   p.power = p.decode.power * (1 - p.prefill_share) + mixed.power * p.prefill_share;
   p.energy_per_output_token = p.power * replica.split.devices() / PerSecond(p.output_tokens_per_s);
   const double running99 = p.running + kNormal99 * std::sqrt(others);
-  fill_percentiles(p, r, first, step(running99, 0).total);
+  fill_percentiles(p, r, first, step(std::max(batch, running99), 0).total);
   return p;
+}
+
+}  // namespace
+
+ServingPoint closed_loop(const Replica& replica, const RequestShape& r, double concurrency,
+                         const ServingCosts& costs) {
+  return point_of(replica, r, concurrency, Counted::clients, costs);
+}
+
+ServingPoint steady_arrivals(const Replica& replica, const RequestShape& r, double decoding,
+                             const ServingCosts& costs) {
+  return point_of(replica, r, decoding, Counted::decoding, costs);
 }
 
 ServingPoint capacity(const Replica& replica, const RequestShape& request,
@@ -335,7 +351,7 @@ ServingPoint capacity(const Replica& replica, const RequestShape& request,
   double high = kMostConcurrency;
   while (high - low > 1) {
     const double middle = std::floor((low + high) / 2);
-    const ServingPoint p = closed_loop(replica, request, middle, costs);
+    const ServingPoint p = steady_arrivals(replica, request, middle, costs);
     if (meets(p)) {
       low = middle;
       best = p;

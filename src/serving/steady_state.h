@@ -100,8 +100,14 @@ struct ServingPoint {
   Joules energy_per_output_token;  // of the replica's devices
 };
 
+// So many clients, each of whom asks again when it is answered.
 ServingPoint closed_loop(const Replica& replica, const RequestShape& request, double concurrency,
                          const ServingCosts& costs);
+// Requests that come one by one, often enough that so many decode on average. Work is conserved:
+// of R that decode, X = R / (output d + R a) a second end, with a step's d a token and a prompt's a
+// added to the steps that carry it. Those who wait for a first token come on top.
+ServingPoint steady_arrivals(const Replica& replica, const RequestShape& request, double decoding,
+                             const ServingCosts& costs);
 
 struct ServingTarget {
   Seconds ttft_p99;  // zero: no bound
@@ -110,7 +116,8 @@ struct ServingTarget {
   Seconds tpot_mean;
 };
 
-// The largest whole concurrency that meets the target; concurrency 0 where not even one does.
+// The most of steady arrivals that meets the target, in whole requests that decode; concurrency 0
+// where not even one does.
 ServingPoint capacity(const Replica& replica, const RequestShape& request,
                       const ServingTarget& target, const ServingCosts& costs);
 
