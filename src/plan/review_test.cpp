@@ -10,6 +10,7 @@
 #include "design/templates.h"
 #include "machine/goals.h"
 #include "machine/known_fixture.h"
+#include "plan/sections.h"
 
 namespace orrery::plan {
 namespace {
@@ -50,6 +51,19 @@ TEST(networks, ethernet_without_a_protocol_is_taken_for_roce) {
   EXPECT_FALSE(machine::speaks_roce(n, machine::known().catalog().switch_part("qm9700")));
   n.protocol = design::Protocol::ethernet;
   EXPECT_FALSE(machine::speaks_roce(n, ethernet));
+}
+
+// A zone's fleet may have nothing to serve a model with: said, and the lines between sites go on.
+TEST(networks, of_a_zone_without_accelerators_are_still_shown) {
+  design::Design d = sample("chatbot-zones");
+  d.fleet[1].node.clear();
+  d.fleet[1].custom = design::CustomNode{.accelerators = 0, .cores = 64};
+  const Review r = stages_of(d);
+  ASSERT_EQ(r.serves.size(), 3U);
+  EXPECT_FALSE(r.serves[1].feasible());
+  int lines = 0;
+  for (const machine::Section& s : all_sections(r)) lines += s.name.starts_with("line ") ? 1 : 0;
+  EXPECT_EQ(lines, 2);
 }
 
 TEST(tiers, rates_come_from_devices_and_stop_at_the_servers_network) {
