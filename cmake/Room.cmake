@@ -88,7 +88,6 @@ function(orrery_room name)
     if(ORRERY_UNITY)
       set_target_properties(${name}_test PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
     endif()
-    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
-                         PROPERTIES TIMEOUT 300)
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST)
   endif()
 endfunction()
