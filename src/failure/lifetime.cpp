@@ -13,6 +13,9 @@ namespace {
 
 constexpr int kSteps = 256;
 constexpr double kLongRun = 8;  // means
+// No law of lives is known so far down its tail, and parts that are broken when they come are none
+// of wear: assumed.
+constexpr double kEarlyLeast = 1e-3;
 
 // Lanczos' series with g = 7 (error below 1e-14), for x >= 1.
 double gamma(double x) {
@@ -67,7 +70,7 @@ double failures_within(const Weibull& life, Seconds span) {
 
 double early_factor(double shape, Seconds mean, Seconds span) {
   if (shape == 1 || span <= Seconds(0) || !std::isfinite(mean.base())) return 1;
-  return failures_within(life_of(shape, mean), span) / (span / mean);
+  return std::max(kEarlyLeast, failures_within(life_of(shape, mean), span) / (span / mean));
 }
 
 }  // namespace orrery::failure

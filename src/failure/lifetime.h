@@ -19,7 +19,8 @@ Weibull life_of(double shape, Seconds mean);
 Seconds life_at(const Weibull& life, double draw);
 // Expected within `span` of a host that is new at its beginning.
 double failures_within(const Weibull& life, Seconds span);
-// Those over what an exponential of the same mean gives: 1 where the shape is 1.
+// Those over what an exponential of the same mean gives: 1 where the shape is 1, never below a
+// thousandth.
 double early_factor(double shape, Seconds mean, Seconds span);
 
 }  // namespace orrery::failure

@@ -51,6 +51,7 @@ TEST(Lifetime, failures_are_those_of_drawn_lives) {
 TEST(Lifetime, a_new_fleet_fails_early_below_shape_one_and_late_above) {
   EXPECT_GT(early_factor(0.7, days(264), days(54)), 1.3);
   EXPECT_LT(early_factor(2, days(264), days(54)), 0.3);
+  EXPECT_EQ(early_factor(5, days(264), days(1)), 1e-3) << "no law is known so far down";
 }
 
 }  // namespace
