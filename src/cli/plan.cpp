@@ -35,20 +35,6 @@ std::string rendered(const plan::Verdict& v, const PlanOptions& options, const T
   return {};
 }
 
-// A calibration of a tier that this design does not have changes nothing: worth saying.
-void warn_of_unknown_tiers(const machine::Models& models, const design::Design& design,
-                           const std::vector<std::string>& files, Terminal& terminal) {
-  for (const machine::TierMeasurement& m : models.tiers) {
-    if (m.tier == "node-nvme" || design::find_tier(design, m.tier)) continue;
-    terminal.err << to_text(Diagnostic{.severity = Severity::warning,
-                                       .code = "calibration.tier",
-                                       .place = {.file = files.back()},
-                                       .what = "the design has no tier \"" + m.tier + '"',
-                                       .why = "what was measured of it is not used",
-                                       .fix = "give `calibrate --tier` a name of the design"});
-  }
-}
-
 ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
   const auto models = calibrated_models(options.calibrations, terminal);
   if (!models) return refuse(terminal, models.error());

@@ -69,6 +69,19 @@ Result<machine::Models> calibrated_models(const std::vector<std::string>& calibr
   return all;
 }
 
+void warn_of_unknown_tiers(const machine::Models& models, const design::Design& design,
+                           const std::vector<std::string>& files, Terminal& terminal) {
+  for (const machine::TierMeasurement& m : models.tiers) {
+    if (m.tier == "node-nvme" || design::find_tier(design, m.tier)) continue;
+    terminal.err << to_text(Diagnostic{.severity = Severity::warning,
+                                       .code = "calibration.tier",
+                                       .place = {.file = files.back()},
+                                       .what = "the design has no tier \"" + m.tier + '"',
+                                       .why = "what was measured of it is not used",
+                                       .fix = "give `calibrate --tier` a name of the design"});
+  }
+}
+
 Result<design::Design> load_design(const std::string& path, const catalog::Catalog& catalog,
                                    Terminal& terminal) {
   const auto text = terminal.read_file(path);

@@ -19,6 +19,10 @@ Result<machine::Models> shipped_models();
 Result<machine::Models> calibrated_models(const std::vector<std::string>& calibrations,
                                           Terminal& terminal);
 
+// A calibration of a tier that this design does not have changes nothing: worth saying.
+void warn_of_unknown_tiers(const machine::Models& models, const design::Design& design,
+                           const std::vector<std::string>& files, Terminal& terminal);
+
 // Reads the file and the config.json files that it names; warnings go to stderr.
 Result<design::Design> load_design(const std::string& path, const catalog::Catalog& catalog,
                                    Terminal& terminal);

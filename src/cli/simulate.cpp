@@ -13,6 +13,7 @@ namespace {
 
 struct SimulateOptions {
   std::string design;
+  std::vector<std::string> calibrations;
   std::string horizon = "30 d";
   std::int64_t replications = 8;
   std::uint64_t seed = 1;
@@ -70,10 +71,11 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
   options->read = [&terminal](std::string_view path) {
     return terminal.read_file(std::string(path));
   };
-  const auto models = shipped_models();
+  const auto models = calibrated_models(o.calibrations, terminal);
   if (!models) return refuse(terminal, models.error());
   auto design = load_design(o.design, models->catalog(), terminal);
   if (!design) return refuse(terminal, design.error());
+  warn_of_unknown_tiers(*models, *design, o.calibrations, terminal);
   const machine::Machine machine = build_machine(*std::move(design), *models);
   const std::optional<twin::Run> run = simulate_design(machine, *options, o.jobs, terminal);
   if (!run) return ExitCode::interrupted;
@@ -101,6 +103,10 @@ Verb simulate_verb() {
         arguments.option("--for", o->horizon, "how much time to simulate", "TIME");
         arguments.option("--replications", o->replications,
                          "independent runs, over which the intervals are taken");
+        arguments.option("--calibration", o->calibrations,
+                         "parameters of your own machine or storage, as `calibrate` writes them; "
+                         "may be repeated",
+                         "FILE");
         arguments.option("--series", o->series, "write levels over time as CSV", "FILE");
         arguments.option("--trace", o->trace, "write the first run for Perfetto", "FILE");
         arguments.option("--events", o->events, "write the first run's events, JSON a line",

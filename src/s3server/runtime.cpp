@@ -66,12 +66,14 @@ Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
   if (!opened) return std::unexpected(opened.error());
   std::unique_ptr<Runtime> made(new Runtime(options));
   made->opened_ = std::move(*opened);
-  made->store_ = std::make_unique<Store>(StoreSetting{.metadata = *made->opened_.metadata,
-                                                      .drives = made->opened_.drive_set(),
-                                                      .tiers = made->opened_.tiers,
-                                                      .now_ms = wall_clock_ms,
-                                                      .random_bytes = random_bytes,
-                                                      .keys = options.keys});
+  StoreSetting setting{.metadata = *made->opened_.metadata,
+                       .drives = made->opened_.drive_set(),
+                       .tiers = made->opened_.tiers,
+                       .now_ms = wall_clock_ms,
+                       .random_bytes = random_bytes,
+                       .keys = options.keys};
+  if (!options.keeps_house) setting.shared_grace_ms = 0;  // it is opened alone
+  made->store_ = std::make_unique<Store>(std::move(setting));
   if (auto good = made->store_->open(); !good) return store_fault(options.folder, good.error());
   if (auto good = made->store_->measure(); !good) return store_fault(options.folder, good.error());
   if (auto good = made->check_key(); !good) return std::unexpected(good.error());
@@ -261,7 +263,7 @@ void Runtime::keep_place() {
   }
 }
 
-void Runtime::sweep() {
+void Runtime::sweep(const std::stop_token& stop) {
   const TimeMs now = wall_clock_ms();
   const bool first = swept_ms_ == 0;
   if (!first && now - swept_ms_ < kSweepMs) return;
@@ -273,7 +275,7 @@ void Runtime::sweep() {
     if (!before || !seen_dead_) return;
     seen_dead_ = false;
   }
-  if (const auto swept = sweep_orphans(*store_); !swept) {
+  if (const auto swept = sweep_orphans(*store_, [&] { return stop.stop_requested(); }); !swept) {
     options_.log("the sweep failed: " + swept.error().message);
   } else if (swept->removed > 0) {
     options_.log(fmt::format("{} files of a run that died were removed", swept->removed));
@@ -292,7 +294,7 @@ void Runtime::keep_house(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     if (shared) keep_place();
     if (leads_) {
-      if (shared || swept_ms_ == 0) sweep();
+      if (shared || swept_ms_ == 0) sweep(stop);
       collect(stop);
       scrub();
     }

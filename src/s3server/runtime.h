@@ -70,7 +70,7 @@ class Runtime {
   net::Response own_answer(const net::Request& request);
   void keep_house(const std::stop_token& stop);
   void keep_place();
-  void sweep();
+  void sweep(const std::stop_token& stop);
   void collect(const std::stop_token& stop);
   void scrub();
 

@@ -64,6 +64,16 @@ const StorageComparison& of(const StorageStanding& s, std::string_view id) {
   return *at;
 }
 
+TEST(StorageProbe, a_tier_is_written_as_fast_as_a_checkpoint_is_made_safe) {
+  const auto blocks =
+      tier_measurement(probe_of("folder", {{"sequential_write", 2e9}}), {"node-nvme", false});
+  EXPECT_EQ(blocks->write, gbytes_per_s(2));
+  const auto saved =
+      tier_measurement(probe_of("folder", {{"sequential_write", 2e9}, {"checkpoint_rate", 5e8}}),
+                       {"node-nvme", false});
+  EXPECT_EQ(saved->write, gbytes_per_s(0.5));
+}
+
 TEST(StorageProbe, a_report_is_read_with_its_units) {
   const auto probe = read_storage_probe(kReport, "p.json");
   ASSERT_TRUE(probe);

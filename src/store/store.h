@@ -34,7 +34,7 @@ struct StoreSetting {
   KeyRing keys = {};
   // So long what was removed stays where others share the metadata: this run does not know what
   // they read. A file that is open can be read though it is removed, so only an object in many
-  // parts may be cut off, by a reader who takes longer.
+  // parts may be cut off, by a reader who takes longer. 0: there are no others now.
   TimeMs shared_grace_ms = 600'000;
 };
 

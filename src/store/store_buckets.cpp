@@ -239,7 +239,7 @@ Answer<void> Store::abort_uploads(std::string_view bucket) {
 
 // Whether no gateway can be reading it any more.
 bool Store::is_ripe(const std::string& garbage) {
-  if (!setting_.metadata.is_shared()) return true;
+  if (!setting_.metadata.is_shared() || setting_.shared_grace_ms == 0) return true;
   const TimeMs now = setting_.now_ms();
   const auto [seen, fresh] = garbage_seen_.emplace(garbage, now);
   if (fresh || now - seen->second < setting_.shared_grace_ms) return false;

@@ -9,17 +9,28 @@
 namespace orrery::store {
 namespace {
 
-// Whether the rows name this file of this drive.
+// A shard file as it was found.
+struct Found {
+  ShardName name;
+  std::string file;
+};
+
+// Whether this row of a blob names this file of this drive.
+bool names(std::string_view row, const std::string& drive, const ShardName& name, bool shared) {
+  const auto blob = decode_blob(row);
+  if (!blob || name.shard >= blob->plan.total()) return false;
+  const ShardPlace& place = blob->shards[static_cast<std::size_t>(name.shard)];
+  if (place.drive == drive && place.revision == name.revision) return true;
+  // A later one may be on its way: another gateway mends the blob.
+  return shared && name.revision > place.revision;
+}
+
+// Whether the rows name this file of this drive now.
 Answer<bool> is_referred_to(Store& store, const std::string& drive, const ShardName& name) {
   for (const std::string& key : {row::blob(name.blob), row::garbage(name.blob)}) {
     const auto found = store.metadata().get(key);
     if (!found) return refused(found.error());
-    const auto blob = *found ? decode_blob(**found) : std::nullopt;
-    if (!blob || name.shard >= blob->plan.total()) continue;
-    const ShardPlace& place = blob->shards[static_cast<std::size_t>(name.shard)];
-    if (place.drive == drive && place.revision == name.revision) return true;
-    // A later one may be on its way: another gateway mends the blob.
-    if (store.metadata().is_shared() && name.revision > place.revision) return true;
+    if (*found && names(**found, drive, name, store.metadata().is_shared())) return true;
   }
   return false;
 }
@@ -83,26 +94,61 @@ Answer<bool> has_died(Store& store) {
   return false;
 }
 
-Answer<Swept> sweep_orphans(Store& store) {
+namespace {
+
+// The files of a drive whose runs are over, in the order of their blobs.
+Answer<std::vector<Found>> left_behind(Drive& drive, const Runs& runs) {
+  const auto files = drive.list();
+  if (!files) return refused(files.error());
+  std::vector<Found> found;
+  for (const std::string& file : *files) {
+    auto name = shard_name_of(file);
+    if (!name) continue;
+    const std::uint64_t run = run_of(name->blob);
+    if (run <= runs.last && !runs.alive.contains(run)) found.push_back({std::move(*name), file});
+  }
+  std::ranges::sort(found, {}, [](const Found& of) { return std::string_view(of.name.blob); });
+  return found;
+}
+
+// Most files are named, and were when the cursors were made: pages of rows tell that for less than
+// a look at each. The others are asked for as the rows are now.
+Answer<void> sweep_drive(Store& store, const std::string& id, Drive& drive,
+                         const std::vector<Found>& found, const std::function<bool()>& stop,
+                         Swept& swept) {
+  const auto blobs = store.metadata().cursor();
+  const auto garbage = store.metadata().cursor();
+  const auto named_then = [&](Cursor& cursor, const std::string& key, const ShardName& name) {
+    cursor.seek(key);
+    return cursor.valid() && cursor.key() == key &&
+           names(cursor.value(), id, name, store.metadata().is_shared());
+  };
+  for (const auto& [name, file] : found) {
+    if (stop()) return refused("ServiceUnavailable", "stopped");
+    ++swept.files;
+    if (named_then(*blobs, row::blob(name.blob), name) ||
+        named_then(*garbage, row::garbage(name.blob), name) || store.pins().pinned(name.blob)) {
+      continue;
+    }
+    const auto known = is_referred_to(store, id, name);
+    if (!known) return std::unexpected(known.error());
+    if (!*known && drive.remove(file)) ++swept.removed;
+  }
+  return {};
+}
+
+}  // namespace
+
+Answer<Swept> sweep_orphans(Store& store, const std::function<bool()>& stop) {
   Swept swept;
   const auto runs = settle_runs(store);
   if (!runs) return std::unexpected(runs.error());
   for (const auto& [id, drive] : store.setting().drives) {
     if (!drive) continue;
-    const auto names = drive->list();
-    if (!names) return refused(names.error());
-    for (const std::string& file : *names) {
-      const auto name = shard_name_of(file);
-      if (!name) continue;
-      ++swept.files;
-      const std::uint64_t run = run_of(name->blob);
-      if (run > runs->last || runs->alive.contains(run) || store.pins().pinned(name->blob)) {
-        continue;
-      }
-      const auto known = is_referred_to(store, id, *name);
-      if (!known) return std::unexpected(known.error());
-      if (*known) continue;
-      if (drive->remove(file)) ++swept.removed;
+    const auto found = left_behind(*drive, *runs);
+    if (!found) return std::unexpected(found.error());
+    if (auto good = sweep_drive(store, id, *drive, *found, stop, swept); !good) {
+      return std::unexpected(good.error());
     }
   }
   Commit commit;

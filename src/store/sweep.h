@@ -14,7 +14,7 @@ struct Swept {
 // Removes the shard files of runs that died that no row refers to: their writers died before the
 // commit. Files of this run and of others that live are left: they may be on their way. Names that
 // are not a shard's are not ours and stay.
-Answer<Swept> sweep_orphans(Store& store);
+Answer<Swept> sweep_orphans(Store& store, const std::function<bool()>& stop = [] { return false; });
 // Another run has ended, and not in order: there may be something to sweep.
 Answer<bool> has_died(Store& store);
 // This run ends in order: there is nothing of it to sweep.
