@@ -203,6 +203,18 @@ double hybrid_exposed(const LayerQuery& q, const StageParameters& p, const Stage
   return std::max(0.0, reduce - q.framework.dp_overlap * (slowest.dgrad + slowest.wgrad));
 }
 
+// What no pass hides of a stage's once-a-step `traffic`, `pass` being one microbatch's pass through
+// all its chunks. An interleaved schedule runs a chunk for pp microbatches before the next, so all
+// but one chunk's share hides behind the others' passes, and the last behind its own: the longer of
+// that chunk alone and of all that is still queued by then.
+double chunks_exposed(const LayerQuery& q, double traffic, double pass) {
+  const double chunks = std::max(1, q.layout.vp);
+  const double in_turn = std::min(q.layout.pp, microbatches_of(q.job, q.layout));
+  const double window = q.framework.dp_overlap * pass / chunks;
+  return std::max(
+      {0.0, traffic / chunks - window, traffic - window * ((chunks - 1) * in_turn + 1)});
+}
+
 // Once-a-step gradient reduction and parameter gather of replicated weights.
 double replica_exposed(const LayerQuery& q, const StageParameters& p, const StageTimes& slowest,
                        double& all) {
@@ -215,17 +227,15 @@ double replica_exposed(const LayerQuery& q, const StageParameters& p, const Stag
     return q.source.collective_seconds({kind, Bytes(p.dense * bytes), q.groups.dp}) +
            q.source.collective_seconds({kind, Bytes(p.expert * bytes), q.groups.expert_dp});
   };
-  const double window = f.dp_overlap / std::max(1, q.layout.vp);
-  const double backward = window * (slowest.dgrad + slowest.wgrad);
+  const double backward = slowest.dgrad + slowest.wgrad;
   if (s == catalog::Sharding::none) {
-    const double reduce = both(workload::Collective::all_reduce, f.reduce_bytes);
-    all = reduce;
-    return std::max(0.0, reduce - backward);
+    all = both(workload::Collective::all_reduce, f.reduce_bytes);
+    return chunks_exposed(q, all, backward);
   }
   const double reduce = both(workload::Collective::reduce_scatter, f.reduce_bytes);
   const double gather = both(workload::Collective::all_gather, f.gather_bytes);
   all = reduce + gather;
-  return std::max(0.0, reduce - backward) + std::max(0.0, gather - window * slowest.forward);
+  return chunks_exposed(q, reduce, backward) + chunks_exposed(q, gather, slowest.forward);
 }
 
 OpCost optimizer_cost(const LayerQuery& q, const StageParameters& p) {
@@ -267,8 +277,8 @@ StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer&
   set(StepPhase::optimizer, optimizer);
   set(StepPhase::overhead, q.framework.step_overhead_s);
   const double before = pipeline.seconds + dp + optimizer + q.framework.step_overhead_s;
-  const double spread =
-      q.framework.straggler * std::sqrt(2 * math::log(std::max(1.0, q.job.gpus / 8.0)));
+  const double spread = q.framework.straggler *
+                        std::sqrt(2 * math::log(std::max(1.0, static_cast<double>(q.job.gpus))));
   set(StepPhase::straggler, before * spread);
   e.seconds = before * (1 + spread);
   e.communication_s = e.part(StepPhase::tp) + e.part(StepPhase::cp) + e.part(StepPhase::ep) +

@@ -3,7 +3,7 @@
 //   step = pipeline(F, B, W of the stages) + exposed dp + optimizer + overhead + straggler
 //   F, B, W   sum of a stage's kernels, never less than the host needs to launch them,
 //             plus exposed tp, cp, ep and (ZeRO-3) the gathers that no compute hides
-//   dp        max(0, reduce-scatter - window * B) + max(0, all-gather - window * F)
+//   dp        reduce-scatter behind B and all-gather behind F, chunk by chunk where interleaved
 //   straggler step * sigma * sqrt(2 ln n): the slowest of n ranks sets the pace
 // The clock that the power limit leaves comes from the whole step's work and waiting; the parts are
 // then composed again at that clock. Cost does not grow with the number of microbatches.

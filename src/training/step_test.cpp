@@ -182,6 +182,36 @@ TEST(Step, DispatchersDifferInWhatCrossesTheNetwork) {
 
 // Shard sets of a node gather inside it and sum their gradients across: faster than one set of all
 // where the network is slow, and no more so than a free network would make it.
+// Gradients of a chunk travel while the next chunks run: of six chunks on eight stages little more
+// than one chunk's share is left, which a single chunk's stage has no other pass to hide behind.
+TEST(Step, ChunksHideOneAnothersGradients) {
+  const TrainingJob job = job_of_gpt3(1024, 256);
+  const FrameworkModel f{.dp_overlap = 1};
+  const Roofline r;
+  StepScratch scratch;
+  const auto exposed = [&](int vp) {
+    const Layout l{.tp = 8, .pp = 8, .vp = vp, .dp = 16};
+    return estimate_step(job, l, f, r.source(), scratch).part(StepPhase::dp);
+  };
+  EXPECT_GT(exposed(1), 0);
+  EXPECT_LT(exposed(6), 0.3 * exposed(1));
+  EXPECT_GT(exposed(6), 0.1 * exposed(1));
+}
+
+// The slowest of many equal parts sets the pace; one alone waits for none.
+TEST(Step, StragglersGrowWithTheMachine) {
+  const FrameworkModel f{.straggler = 0.01};
+  StepScratch scratch;
+  const auto share = [&](int gpus) {
+    const TrainingJob job{.model = gpt(4, 2048, 16), .sequence = 2048, .batch = gpus, .gpus = gpus};
+    const StepEstimate e = estimate_step(job, {.dp = gpus}, f, Roofline{}.source(), scratch);
+    return e.part(StepPhase::straggler) / e.seconds;
+  };
+  EXPECT_EQ(share(1), 0);
+  EXPECT_NEAR(share(8), 0.02, 0.001);
+  EXPECT_NEAR(share(1024), 0.036, 0.002);
+}
+
 TEST(Step, HybridShardingStaysInsideTheNode) {
   TrainingJob job{.model = gpt(32, 4096, 32), .sequence = 2048, .batch = 64, .gpus = 64};
   const Layout l{.dp = 64, .sharding = catalog::Sharding::zero3};
