@@ -291,6 +291,12 @@ void visit_fields(V& v, S& s) {
           .absent = "such runs follow one another all year",
           .range = Range::at_least_one,
           .moves = "useful_hour falls"});
+  v("min_replicas", s.min_replicas,
+    Field{.doc = "data-parallel replicas that it goes on with, at their part of the rate, while "
+                 "hosts are missing and no spare is free; it grows again when they are back",
+          .absent = "it waits for all its hosts",
+          .range = Range::at_least_one,
+          .moves = "emit slurm"});
 }
 
 template <class V, Is<Arrivals> S>

@@ -152,6 +152,7 @@ struct Train {
   std::optional<Recurrence> repeat;
   std::optional<Seconds> deadline;  // the run must end within
   std::optional<int> runs;          // a year, where it does not repeat; none: one after another
+  std::optional<int> min_replicas;  // it goes on with while hosts are missing; none: it waits
 
   bool operator==(const Train&) const = default;
 };

@@ -109,6 +109,12 @@ int kilowatts_of(const SlurmPlan& plan, const plan::SiteView& site, const plan::
   return 0;
 }
 
+std::string nodes_of(const plan::TrainView& train) {
+  const auto& e = train.elastic;
+  return e ? fmt::format("{}-{}", e->least * e->unit_hosts, train.hosts)
+           : std::to_string(train.hosts);
+}
+
 // What the script asks of Slurm.
 void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
          const HostFleet& fleet, const SlurmPartitionPlan& partition) {
@@ -123,7 +129,7 @@ void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
   const Seconds lead = min(time_to_save(train), wall / 2);
   script.word("job", train.label)
       .word("partition", partition.name)
-      .number("nodes", train.hosts)
+      .word("nodes", nodes_of(train))
       .number("tasks", tasks)
       .number("cpus", std::max(1, cores / tasks))
       .word("time", slurm_time(wall))
@@ -135,6 +141,13 @@ void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
                        .number("count", gpus));
   }
   script.lines("gres", gres);
+  // A run that shrinks lives on without a node, and its launcher starts the others again.
+  std::vector<Script> elastic;
+  if (train.elastic) elastic.push_back(Script::from_text("#SBATCH --no-kill\n"));
+  script.lines("elastic", elastic)
+      .lines("launch",
+             {Script::from_text(train.elastic ? "srun --no-kill --kill-on-bad-exit=0 -- \"$@\" &\n"
+                                              : "srun --kill-on-bad-exit=1 -- \"$@\" &\n")});
   const TreeSwitch* leaf = leaf_of(plan.hosts, f, partition.hosts.front().from);
   int largest = 0;
   if (leaf) {

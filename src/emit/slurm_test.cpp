@@ -78,6 +78,19 @@ TEST(EmitSlurm, TheSubmitScriptCarriesThePlan) {
                     HasSubstr("#SBATCH --requeue\n")));
 }
 
+// 40 replicas of three hosts each, 36 of which are enough.
+TEST(EmitSlurm, ARunThatMayShrinkAsksForARangeAndLivesOnWithoutANode) {
+  design::Design design = read_template("superpod-h100");
+  std::get<design::Train>(design.workloads.front().task).min_replicas = 36;
+  const auto r = reviewed(design);
+  ASSERT_TRUE(r->review->trains.front().elastic.has_value());
+  EXPECT_EQ(r->review->trains.front().elastic->unit_hosts, 3);
+  EXPECT_THAT(text_of(slurm_of(*r), "submit-pretrain.sh"),
+              AllOf(HasSubstr("#SBATCH --nodes=108-120\n"), HasSubstr("#SBATCH --no-kill\n"),
+                    HasSubstr("export PET_NNODES=108:120\n"),
+                    HasSubstr("\nsrun --no-kill --kill-on-bad-exit=0 -- \"$@\" &\n")));
+}
+
 // Hosts of an NVL72 rack share a domain, which is the leaf below the unit.
 TEST(EmitSlurm, AnNvl72RackIsALeaf) {
   const auto r = reviewed(read_template("superpod-gb200"));

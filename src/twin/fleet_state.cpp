@@ -164,6 +164,22 @@ void FleetState::note_left(cluster::JobIndex job) {
   placed_.erase(placed);
 }
 
+std::vector<cluster::NodeShare> FleetState::job_lost_node(cluster::JobIndex job, std::uint64_t tag,
+                                                          int node) {
+  auto kept = world_.process(tag_process(tag)).lost_host(tag_part(tag), node);
+  const auto placed = placed_.find(job);
+  if (kept.empty() || placed == placed_.end()) return kept;
+  // The queue takes back what is not kept when this is told, so whose they were is known here only.
+  std::vector<int> hosts;
+  for (const cluster::NodeShare& share : kept) hosts.push_back(share.node);
+  for (const int host : placed->second) {
+    const bool stays = std::ranges::find(hosts, host) != hosts.end();
+    if (!stays && host != node) world_.record_host(number_, host, HostMark::free);
+  }
+  placed->second = std::move(hosts);
+  return kept;
+}
+
 void FleetState::job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) {
   note_use(job);
   note_left(job);

@@ -68,6 +68,8 @@ class FleetState final : public QueuePort {
   void job_started(cluster::JobIndex job, std::uint64_t tag,
                    std::span<const cluster::NodeShare> where) override;
   void job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) override;
+  std::vector<cluster::NodeShare> job_lost_node(cluster::JobIndex job, std::uint64_t tag,
+                                                int node) override;
 
   // The hosts of a job are written down while it has them.
   void note_placed(cluster::JobIndex job, std::uint64_t tag,
@@ -82,6 +84,7 @@ class FleetState final : public QueuePort {
     Cause cause = Cause::requeue;
   };
   std::map<std::size_t, Claim> claims;  // of runs that wait, by process
+  std::vector<std::size_t> growers;     // processes that could use more than they hold
   std::int64_t wanted = 0;              // by other jobs that wait
   ByCause<std::int64_t> of_free{};      // of the free slots, those not booked as idle
   std::vector<int> unseen;              // hosts that are struck

@@ -217,6 +217,37 @@ void Queue::stop(JobIndex job, StopCause cause) {
   port_.job_stopped(job, tags_[job], cause);
 }
 
+void Queue::keep_only(JobIndex index, std::vector<cluster::NodeShare> kept) {
+  QueuedJob& job = jobs_[index];
+  if (options_.gate != nullptr) options_.gate->ended(job);
+  job.ask.gpus = 0;
+  for (const cluster::NodeShare& share : kept) job.ask.gpus += share.gpus;
+  std::erase_if(job.shares, [&kept](const cluster::NodeShare& share) {
+    return std::ranges::find(kept, share) != kept.end();
+  });
+  pool_.give(job.shares);
+  job.shares = std::move(kept);
+  if (options_.gate != nullptr) options_.gate->started(job);
+  ++surprises_;
+  decide_later();
+}
+
+bool Queue::extend(JobIndex index, const cluster::GpuAsk& more,
+                   std::vector<cluster::NodeShare>& where) {
+  assert(states_[index] == State::running);
+  QueuedJob& job = jobs_[index];
+  const QueuedJob added{
+      .ask = more, .partition = job.partition, .qos = job.qos, .user = job.user, .tier = job.tier};
+  if (options_.gate != nullptr && !options_.gate->admits(added)) return false;
+  if (!pool_.place(more, view().mask_of(job), where)) return false;
+  pool_.take(where);
+  if (options_.gate != nullptr) options_.gate->started(added);
+  job.shares.insert(job.shares.end(), where.begin(), where.end());
+  job.ask.gpus += more.gpus;
+  ++surprises_;
+  return true;
+}
+
 void Queue::put_back(JobIndex job, StopCause cause) {
   assert(states_[job] == State::running);
   stop(job, cause);
@@ -238,7 +269,13 @@ void Queue::node_down(int node) {
   std::vector<JobIndex> hit;
   jobs_on(node, hit);
   for (const JobIndex job : hit) {
-    if (states_[job] == State::running) stop(job, StopCause::node_lost);
+    if (states_[job] != State::running) continue;
+    auto kept = port_.job_lost_node(job, tags_[job], node);
+    if (kept.empty()) {
+      stop(job, StopCause::node_lost);
+    } else {
+      keep_only(job, std::move(kept));
+    }
   }
   decide_later();
 }

@@ -10,6 +10,7 @@
 #SBATCH --time=@time@
 #SBATCH --signal=B:USR1@@lead@
 #SBATCH --requeue
+#@elastic@
 #SBATCH --open-mode=append
 #@switches@
 #@licenses@
@@ -30,7 +31,7 @@ ask_to_save() {
 }
 trap ask_to_save USR1
 
-srun --kill-on-bad-exit=1 -- "$@" &
+#@launch@
 ranks=$!
 status=0
 while :; do
