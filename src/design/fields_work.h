@@ -34,6 +34,9 @@ void visit_fields(V& v, S& s) {
           .moves = "rule serving.availability"});
   v("priority", s.priority,
     Field{.doc = "higher goes first", .range = Range::any, .moves = "emit "});
+  v("qos", s.qos,
+    Field{.doc = "quality of service of its jobs, one of `scheduler.qos`; empty: none",
+          .moves = "emit slurm"});
   v("external", s.external,
     Field{.doc = "services outside the site that it calls",
           .example = "[hugging-face-hub]",

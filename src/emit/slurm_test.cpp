@@ -143,6 +143,29 @@ TEST(EmitSlurm, QuotasGoToSlurmdbd) {
               HasSubstr("AccountingStorageType=accounting_storage/none"));
 }
 
+TEST(EmitSlurm, QosGoToSlurmdbdAndIntoTheScripts) {
+  auto design = read_template("superpod-h100");
+  design.scheduler.preemption = design::Preemption::requeue;
+  design.scheduler.qos = {{.name = "low", .priority = 1, .time_limit = hours(4)},
+                          {.name = "high",
+                           .priority = 100,
+                           .max_nodes = 120,
+                           .max_nodes_per_user = 64,
+                           .max_jobs_per_user = 3,
+                           .preempts = {"low"}}};
+  design.workloads.front().terms.qos = "high";
+  const auto r = reviewed(design);
+  const EmittedFiles files = slurm_of(*r);
+  EXPECT_THAT(
+      text_of(files, "accounting.sh"),
+      AllOf(HasSubstr("run modify qos low set Priority=1 MaxWall=0-04:00:00\n"),
+            HasSubstr("ensure qos high\nrun modify qos high set Priority=100 GrpTRES=node=120 "
+                      "MaxTRESPerUser=node=64 MaxJobsPerUser=3\n"),
+            HasSubstr("run modify qos high set Preempt=low\n")));
+  EXPECT_THAT(text_of(files, "slurm.conf"), HasSubstr("PreemptType=preempt/qos\n"));
+  EXPECT_THAT(text_of(files, "submit-pretrain.sh"), HasSubstr("#SBATCH --qos=high\n"));
+}
+
 // Slices are counted by profile; on real nodes nvml finds their device files.
 TEST(EmitSlurm, MigSlicesAreGpusOfTheirProfile) {
   auto design = read_text(kSmall);

@@ -40,7 +40,9 @@ std::optional<JobIndex> Queue::submit(const JobRequest& request) {
   job.submitted = kernel_.now();
   job.priority = request.priority;
   job.partition = static_cast<std::uint16_t>(request.partition);
+  job.group = static_cast<std::uint16_t>(request.group);
   job.qos = static_cast<std::uint16_t>(request.qos);
+  job.qos_seat = request.qos_seat;
   job.user = request.user;
   job.tier = static_cast<std::uint8_t>(request.tier);
   tags_[index] = request.tag;
@@ -107,8 +109,12 @@ void Queue::decide() {
 // The first jobs of a higher tier that found no room take it from lower ones, and start at once.
 void Queue::preempt_for_waiting() {
   while (waiting() > 0) {
-    const JobIndex job = waiting_[first_];
-    if (jobs_[job].tier == 0) return;
+    const auto asks = std::ranges::find_if(waiting_jobs(), [this](JobIndex j) {
+      return options_.gate == nullptr || !options_.gate->passes_over(jobs_[j]);
+    });
+    if (asks == waiting_jobs().end()) return;
+    const JobIndex job = *asks;
+    if (!options_.preemption->takes(jobs_[job])) return;
     const auto plan = cluster::choose_victims(job, view(), pool_, *options_.preemption);
     if (!plan || plan->victims.empty()) return;
     for (const JobIndex victim : plan->victims) {
@@ -236,14 +242,16 @@ bool Queue::extend(JobIndex index, const cluster::GpuAsk& more,
                    std::vector<cluster::NodeShare>& where) {
   assert(states_[index] == State::running);
   QueuedJob& job = jobs_[index];
-  const QueuedJob added{
-      .ask = more, .partition = job.partition, .qos = job.qos, .user = job.user, .tier = job.tier};
-  if (options_.gate != nullptr && !options_.gate->admits(added)) return false;
-  if (!pool_.place(more, view().mask_of(job), where)) return false;
-  pool_.take(where);
-  if (options_.gate != nullptr) options_.gate->started(added);
-  job.shares.insert(job.shares.end(), where.begin(), where.end());
+  // As if it started anew, whole: it is one job, before and after.
+  if (options_.gate != nullptr) options_.gate->ended(job);
   job.ask.gpus += more.gpus;
+  const bool is_admitted = options_.gate == nullptr || options_.gate->admits(job);
+  const bool fits = is_admitted && pool_.place(more, view().mask_of(job), where);
+  if (!fits) job.ask.gpus -= more.gpus;
+  if (options_.gate != nullptr) options_.gate->started(job);
+  if (!fits) return false;
+  pool_.take(where);
+  job.shares.insert(job.shares.end(), where.begin(), where.end());
   ++surprises_;
   return true;
 }

@@ -58,7 +58,9 @@ struct JobRequest {
   int tier = 0;         // higher goes before all lower ones, and may preempt them
   double priority = 0;  // within a tier; equals in the order they came
   int partition = 0;
-  int qos = 0;
+  int group = 0;  // of quotas
+  int qos = 0;    // 0: none
+  std::uint32_t qos_seat = 0;
   std::uint32_t user = 0;
   std::uint64_t tag = 0;
 };

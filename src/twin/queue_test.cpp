@@ -47,7 +47,7 @@ class Owner final : public QueuePort, public sim::EventHandler {
                      .limit = at(limit > 0 ? limit : length),
                      .tier = tier,
                      .priority = priority,
-                     .qos = group,
+                     .group = group,
                      .tag = books_.size() - 1});
     kernel_.schedule(at(when), sim::EventRank::start, *this, 0, books_.size() - 1);
     return books_.size() - 1;

@@ -91,11 +91,10 @@ void TrainProcess::ask_for_hosts() {
     held_ = std::int64_t{units_to_ask()} * job_.elastic->unit_hosts * per_host;
   }
   world_.claim(fleet_, number_, held_, cause_);
-  JobRequest request = fleet.request_for(*job_.workload);
+  JobRequest request = fleet.request_for(number_, *job_.workload, 0);
   request.ask = {.gpus = static_cast<int>(held_), .per_node = held_ % per_host == 0 ? per_host : 0};
   request.limit = sim::SimTime::from(
       job_.raw_time > Seconds(0) ? min(kStays, job_.raw_time * kOwnersLimit) : kStays);
-  request.priority = fleet.priority_of(number_, *job_.workload, 0);
   request.tag = tag_of(number_, 0);
   const auto index = fleet.queue().submit(request);
   job_index_ = index.value_or(cluster::kNoJob);
@@ -423,7 +422,6 @@ std::vector<cluster::NodeShare> TrainProcess::lost_host(std::uint32_t, int host)
 // Behind the next save, so that nothing is lost; whoever waits has been asked by then.
 void TrainProcess::room_came() {
   if (phase_ != Phase::steps || grows_soon_ || cycle_.interval_ns <= 0) return;
-  if (hosts_at_hand() < job_.elastic->unit_hosts) return;
   sim::Kernel& kernel = world_.kernel();
   const std::int64_t elapsed = (kernel.now() - since_).ns();
   const std::int64_t ends = (elapsed / cycle_.length() + 1) * cycle_.length();
@@ -438,15 +436,16 @@ void TrainProcess::grow() {
   Queue& queue = fleet.queue();
   const auto waiting = queue.waiting_jobs();
   const int tier = queue.job(job_index_).tier;
-  if (!waiting.empty() && queue.job(waiting.front()).tier >= tier) return;
   const machine::ElasticPlan& e = *job_.elastic;
+  if (hosts_at_hand() < e.unit_hosts) return;
+  // They may be served from elsewhere: it looks again behind the next save.
+  if (!waiting.empty() && queue.job(waiting.front()).tier >= tier) return room_came();
   const int per_host = fleet.part().slots_per_host;
   const int more = std::min(hosts_at_hand() / e.unit_hosts, e.units - units_held());
   const std::int64_t slots = std::int64_t{more} * e.unit_hosts * per_host;
   std::vector<cluster::NodeShare> where;
-  if (more <= 0 ||
-      !queue.extend(job_index_, {.gpus = static_cast<int>(slots), .per_node = per_host}, where)) {
-    return;
+  if (!queue.extend(job_index_, {.gpus = static_cast<int>(slots), .per_node = per_host}, where)) {
+    return room_came();
   }
   close_steps(kAll);
   restart_in_place();

@@ -81,6 +81,17 @@ design::Design any_work(RandomStream& random) {
     d.scheduler.power_aware = true;
     d.sites.front().power = kilowatts(100 + 400 * random.uniform());
   }
+  if (d.scheduler.kind == design::SchedulerKind::slurm && random.uniform() < 0.5) {
+    const bool preempts = d.scheduler.preemption != design::Preemption::none;
+    d.scheduler.qos = {{.name = "low", .max_nodes_per_user = 3, .time_limit = hours(2)},
+                       {.name = "high", .priority = 10, .max_nodes = 20, .max_jobs_per_user = 2}};
+    if (preempts) d.scheduler.qos.back().preempts = {"low"};
+    for (design::Workload& w : d.workloads) {
+      const bool may_end = std::holds_alternative<design::Jobs>(w.task) ||
+                           std::holds_alternative<design::Batch>(w.task);
+      w.terms.qos = may_end && random.uniform() < 0.5 ? "low" : "high";
+    }
+  }
   d.scheduler.topology =
       random.uniform() < 0.5 ? design::PlacementTopology::tree : design::PlacementTopology::none;
   return d;
@@ -121,7 +132,7 @@ void look_at(FleetState& fleet) {
 }
 
 void expect_all_jobs(const TaskOutcome& o) {
-  EXPECT_EQ(o.submitted, o.finished + o.waiting + o.running + o.rejected);
+  EXPECT_EQ(o.submitted, o.finished + o.waiting + o.running + o.rejected + o.timed_out);
   EXPECT_EQ(o.slowdowns.size(), o.finished);
 }
 
@@ -463,6 +474,38 @@ TEST(World, fair_share_lets_those_pass_who_use_little) {
   const double with = wait_of_the_small(true);
   const double without = wait_of_the_small(false);
   EXPECT_LT(with, 0.5 * without) << without;
+}
+
+// Two streams of equal jobs on a full fleet: the QOS of the one comes first, may stop the other's,
+// and holds its users to one job each; the other's jobs end after half an hour.
+TEST(World, a_qos_orders_limits_preempts_and_ends) {
+  design::Design d = sample_design();
+  d.fleet.front().count = 4;
+  d.fleet.front().failures.node_mtbf = years(1e6);
+  d.scheduler.preemption = design::Preemption::requeue;
+  d.scheduler.qos = {{.name = "high", .priority = 100, .max_jobs_per_user = 1, .preempts = {"low"}},
+                     {.name = "low", .time_limit = minutes(30)}};
+  const auto jobs = [](double a_day, const char* name) {
+    design::Jobs j{.rate = PerSecond(a_day / 86400), .mean_duration = hours(1)};
+    j.sizes = {8};
+    design::Workload w{.terms = {.name = name}, .task = j};
+    w.terms.qos = name;
+    return w;
+  };
+  d.workloads = {jobs(40, "high"), jobs(200, "low")};
+  const Simulated s(d, {.horizon = days(40), .replications = 1});
+  const auto& streams = s.done.front().streams;
+  EXPECT_LT(mean_wait(streams.front()), 0.3 * mean_wait(streams.back()));
+  EXPECT_EQ(streams.front().stops, 0U);
+  EXPECT_EQ(streams.front().timed_out, 0U);
+  EXPECT_GT(streams.back().stops, 50U);
+  EXPECT_GT(streams.back().timed_out, 500U);
+  EXPECT_GT(streams.back().finished, 500U);
+  // Without the QOS nobody is ended, and the first wait as the others do.
+  for (design::Workload& w : d.workloads) w.terms.qos.clear();
+  const Simulated plain(d, {.horizon = days(40), .replications = 1});
+  EXPECT_EQ(plain.done.front().streams.back().timed_out, 0U);
+  EXPECT_GT(mean_wait(plain.done.front().streams.front()), 3 * mean_wait(streams.front()));
 }
 
 struct PowerRun {

@@ -13,6 +13,7 @@
 #@elastic@
 #SBATCH --open-mode=append
 #@switches@
+#@qos@
 #@licenses@
 # Planned: @step@ a step, @run@ in all, @useful@ of the wall time useful.
 #@variables@
