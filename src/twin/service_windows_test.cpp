@@ -101,6 +101,16 @@ TEST(ServiceWindows, AServiceWithoutRequestsHasNone) {
   EXPECT_TRUE(Planned(d).plan.windows.levels.empty());
 }
 
+// A network that is no transformer waits in closed form, which is not sampled.
+TEST(ServiceWindows, AClosedFormHasNoSamplingError) {
+  design::Design d = service_design();
+  serve_of(d).model.clear();
+  serve_of(d).network = design::PlainNetwork{.params = 1e8, .forward = Flops(1e13)};
+  const Sampled p99 = Planned(d).figure(&WindowPart::whole, 0.99);
+  EXPECT_GT(p99.value, 0);
+  EXPECT_LT(p99.error, 1e-6);
+}
+
 TEST(ServiceWindows, WeightsFallToBothSides) {
   const std::vector<LoadWindow> levels{{.rate = 1}, {.rate = 2}};
   std::vector<double> weights(2);
