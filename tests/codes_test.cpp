@@ -24,6 +24,28 @@ std::string code_of_design(const std::string& lines, const std::string& site = "
                                      machine::known().catalog()));
 }
 
+TEST(codes, of_qualities_of_service) {
+  const auto code = [](const std::string& scheduler, const std::string& work) {
+    return code_of_design("scheduler: { " + scheduler + " }\nworkloads:\n  - " + work);
+  };
+  const std::string qos = "qos: [{ name: high, priority: 9 }, { name: low, time_limit: 4 h }]";
+  const std::string jobs = "jobs: { rate: 1 /h, mean_duration: 1 h, qos: ";
+  EXPECT_EQ(code(qos, jobs + "low }"), "");
+  EXPECT_EQ(code(qos, jobs + "lower }"), "design.unknown-name");
+  EXPECT_EQ(code("kind: slurm", jobs + "low }"), "design.unknown-name");
+  EXPECT_EQ(code("kind: kubernetes, " + qos, jobs + "low }"), "design.qos");
+  const std::string serve = "serve: { model: llama-3-8b, arrivals: { rate: 1 /s }, qos: ";
+  EXPECT_EQ(code(qos, serve + "high }"), "");
+  EXPECT_EQ(code(qos, serve + "low }"), "design.qos");
+  const std::string taking = "qos: [{ name: high, preempts: [low] }, { name: low }]";
+  EXPECT_EQ(code("preemption: requeue, " + taking, jobs + "low }"), "");
+  EXPECT_EQ(code(taking, jobs + "low }"), "design.qos");
+  EXPECT_EQ(code("preemption: requeue, qos: [{ name: high, preempts: [low] }]", jobs + "high }"),
+            "design.unknown-name");
+  EXPECT_EQ(code("qos: [{ name: high }, { name: high }]", jobs + "high }"),
+            "design.duplicate-name");
+}
+
 TEST(codes, of_words_units_and_names) {
   EXPECT_EQ(code_of_design(""), "");
   EXPECT_EQ(code_of_design("scheduler: { kind: slurm }"), "");

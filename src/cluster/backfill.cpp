@@ -18,6 +18,10 @@ bool is_admitted(JobIndex job, const QueueView& view) {
   return view.gate == nullptr || view.gate->admits(view.job(job));
 }
 
+bool passes_over(JobIndex job, const QueueView& view) {
+  return view.gate != nullptr && view.gate->passes_over(view.job(job));
+}
+
 }  // namespace
 
 const char* rules_of(BackfillVariant v) {
@@ -68,11 +72,12 @@ bool QueuePass::start(JobIndex job, const QueueView& view, NodePool& pool, Start
   return true;
 }
 
-// Gives the place in the queue of the first job that cannot start now.
+// Gives the place in the queue of the first job that cannot start now and keeps its place.
 std::size_t QueuePass::start_in_order(std::size_t from, const QueueView& view, NodePool& pool,
                                       Starts& starts) {
   for (; from < view.waiting.size(); ++from) {
-    if (!start(view.waiting[from], view, pool, starts)) return from;
+    const JobIndex job = view.waiting[from];
+    if (!start(job, view, pool, starts) && !passes_over(job, view)) return from;
   }
   return from;
 }

@@ -13,7 +13,7 @@ std::vector<JobIndex> eligible_for(const QueuedJob& job, const QueueView& view,
   for (const RunningEnd& running : view.running) {
     const QueuedJob& other = view.job(running.job);
     const bool is_old_enough = (view.now - other.started).seconds() >= rules.minimum_runtime;
-    if (other.tier < job.tier && is_old_enough) eligible.push_back(running.job);
+    if (rules.may_take(job, other) && is_old_enough) eligible.push_back(running.job);
   }
   const auto cost = [&](JobIndex j) {
     const QueuedJob& other = view.job(j);
@@ -27,6 +27,12 @@ std::vector<JobIndex> eligible_for(const QueuedJob& job, const QueueView& view,
 }
 
 }  // namespace
+
+bool PreemptionRules::takes(const QueuedJob& job) const {
+  if (of_qos.empty()) return job.tier > 0;
+  const std::vector<bool>& row = of_qos[job.qos];
+  return std::ranges::find(row, true) != row.end();
+}
 
 Seconds preemption_cost(const QueuedJob& job, sim::SimTime now, const PreemptionRules& rules) {
   const Seconds run = (now - job.started).seconds();

@@ -2,11 +2,11 @@
 //
 //   lost GPU-seconds = GPUs x (work since the last checkpoint, or the save + requeue delay +
 //   reload)
-// Only jobs of a lower tier (Slurm's PriorityTier of a partition, or a QOS that may be preempted)
-// are taken, in order of tier and then of lost GPU-seconds for each GPU freed, until the job has
-// its place on the nodes and its limits admit it; then those that the rest made needless are
-// spared, dearest first. Greedy: on nodes a dearer single victim may have done where two cheap ones
-// were taken.
+// Only jobs of a lower tier (Slurm's PriorityTier of a partition), or of a QOS that the job's own
+// preempts, are taken, in order of tier and then of lost GPU-seconds for each GPU freed, until the
+// job has its place on the nodes and its limits admit it; then those that the rest made needless
+// are spared, dearest first. Greedy: on nodes a dearer single victim may have done where two cheap
+// ones were taken.
 #pragma once
 
 #include <optional>
@@ -33,6 +33,14 @@ struct PreemptionRules {
   Seconds requeue;
   Seconds reload;
   Seconds minimum_runtime;  // jobs that have run less are spared (2 h in Meta's RSC)
+  // By QOS and QOS, 0 for none: whether the first takes from the second. Empty: tiers decide.
+  std::vector<std::vector<bool>> of_qos;
+
+  bool may_take(const QueuedJob& job, const QueuedJob& other) const {
+    return of_qos.empty() ? other.tier < job.tier : of_qos[job.qos][other.qos];
+  }
+  // Whether it takes from anybody at all.
+  bool takes(const QueuedJob& job) const;
 };
 
 // GPU-seconds lost by preempting the running job now.

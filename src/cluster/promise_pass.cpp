@@ -9,6 +9,8 @@ using sim::SimTime;
 
 // A job that has passed its limit is expected to end at any moment; its GPUs are not free now.
 constexpr SimTime kAnyMoment = SimTime::nanoseconds(1'000'000'000);
+// Nothing is promised beyond a year: services that stay for good would queue up for centuries.
+constexpr SimTime kFarthest = SimTime::nanoseconds(std::int64_t{365} * 86'400'000'000'000);
 
 LimitUses uses_of(const QueueView& view, JobIndex job) {
   return view.gate == nullptr ? LimitUses{} : view.gate->uses_of(view.job(job));
@@ -45,8 +47,8 @@ void ConservativePass::promise(JobIndex job, const QueueView& view) {
   Kept& kept = *kept_for(job, view);
   kept.submitted = asked.submitted;
   const LimitUses uses = uses_of(view, job);
-  kept.at =
-      profile_.find(asked.ask, asked.limit, view.mask_of(asked), SimTime::never(), where_, uses);
+  kept.at = profile_.find(asked.ask, asked.limit, view.mask_of(asked), view.now + kFarthest, where_,
+                          uses);
   kept.is_valid = !kept.at.is_never();
   kept.shares.assign(where_.begin(), where_.end());
   if (kept.is_valid) profile_.take_between(kept.at, kept.at + asked.limit, kept.shares, uses);
@@ -132,6 +134,7 @@ void SlurmPass::start_in_order(const QueueView& view, NodePool& pool, Starts& st
     const QueuedJob& job = view.job(index);
     std::uint8_t& is_blocked = blocked_[view.partitions.empty() ? 0 : job.partition];
     if (is_blocked != 0) continue;
+    if (view.gate != nullptr && view.gate->passes_over(job)) continue;
     const bool is_admitted = room_.admits(job);
     if (!is_admitted) room_.close_for(job);
     if (!pool.place(job.ask, view.mask_of(job), where_)) {

@@ -10,7 +10,7 @@ int QuotaGate::add_group(std::size_t cohort, const QuotaState& group) {
 }
 
 bool QuotaGate::admits(const QueuedJob& job) const {
-  const Seat& seat = seats_[job.qos];
+  const Seat& seat = seats_[job.group];
   const QuotaVerdict verdict = check_quota(cohorts_[seat.cohort], seat.member, job.ask.gpus);
   return verdict == QuotaVerdict::within || verdict == QuotaVerdict::borrows;
 }
@@ -30,8 +30,8 @@ void QuotaGate::add_left(std::vector<double>& left) const {
 LimitUses QuotaGate::uses_of(const QueuedJob& job) const {
   const auto amount = static_cast<double>(job.ask.gpus);
   LimitUses uses;
-  uses.add({.limit = static_cast<std::uint32_t>(seats_[job.qos].cohort), .amount = amount});
-  uses.add({.limit = static_cast<std::uint32_t>(cohorts_.size() + job.qos), .amount = amount});
+  uses.add({.limit = static_cast<std::uint32_t>(seats_[job.group].cohort), .amount = amount});
+  uses.add({.limit = static_cast<std::uint32_t>(cohorts_.size() + job.group), .amount = amount});
   return uses;
 }
 

@@ -1,10 +1,11 @@
 // Quotas at the moment of a start: who may begin, beside finding a place.
 //
-// Every job belongs to a group (QueuedJob::qos). A group has a guarantee and may borrow what others
-// of its cohort leave of theirs (Kueue's rule, partition.h); groups of different cohorts lend each
-// other nothing. What a group does not use of its guarantee is kept for it as a number of GPUs, not
-// as named nodes: whichever are free will do, so that a lost node is nobody's in particular.
-// Wrong where a gang needs its guarantee in one place: the number may be there and the place not.
+// Every job belongs to a group (QueuedJob::group). A group has a guarantee and may borrow what
+// others of its cohort leave of theirs (Kueue's rule, partition.h); groups of different cohorts
+// lend each other nothing. What a group does not use of its guarantee is kept for it as a number of
+// GPUs, not as named nodes: whichever are free will do, so that a lost node is nobody's in
+// particular. Wrong where a gang needs its guarantee in one place: the number may be there and the
+// place not.
 #pragma once
 
 #include <vector>
@@ -37,7 +38,7 @@ class QuotaGate final : public StartGate {
   };
 
   int& used_of(const QueuedJob& job) {
-    const Seat& seat = seats_[job.qos];
+    const Seat& seat = seats_[job.group];
     return cohorts_[seat.cohort][seat.member].used;
   }
 

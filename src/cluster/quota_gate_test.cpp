@@ -7,7 +7,7 @@ namespace {
 
 QueuedJob job_of(int group, int gpus) {
   QueuedJob job{.ask = {.gpus = gpus}};
-  job.qos = static_cast<std::uint16_t>(group);
+  job.group = static_cast<std::uint16_t>(group);
   return job;
 }
 

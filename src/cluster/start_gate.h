@@ -30,7 +30,9 @@ struct QueuedJob {
   sim::SimTime started;
   double priority = 0;
   std::uint16_t partition = 0;
-  std::uint16_t qos = 0;
+  std::uint16_t group = 0;     // of quotas
+  std::uint16_t qos = 0;       // 0: none
+  std::uint32_t qos_seat = 0;  // of its user there (qos_gate.h)
   std::uint32_t user = 0;
   std::uint8_t tier = 0;          // higher goes first and may take GPUs of lower ones
   std::vector<NodeShare> shares;  // of a running job
@@ -52,7 +54,7 @@ class LimitUses {
   const LimitUse* end() const { return uses_.data() + count_; }
 
  private:
-  std::array<LimitUse, 4> uses_{};
+  std::array<LimitUse, 8> uses_{};
   std::size_t count_ = 0;
 };
 
@@ -63,6 +65,8 @@ class StartGate {
   virtual bool admits(const QueuedJob& job) const = 0;
   virtual void started(const QueuedJob& job) = 0;
   virtual void ended(const QueuedJob& job) = 0;
+  // It lacks a limit of its user alone: others are not held back for its sake.
+  virtual bool passes_over(const QueuedJob&) const { return false; }
   // The same as numbers, to think ahead with: `left` of each limit now.
   virtual std::size_t limits() const = 0;
   virtual void add_left(std::vector<double>& left) const = 0;

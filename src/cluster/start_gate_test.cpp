@@ -24,7 +24,7 @@ struct GatedRun {
     jobs.push_back({.ask = {.gpus = gpus, .per_node = per_node},
                     .limit = second(length),
                     .submitted = second(at)});
-    jobs.back().qos = static_cast<std::uint16_t>(group);
+    jobs.back().group = static_cast<std::uint16_t>(group);
     promised.push_back(sim::SimTime::never());
     return job;
   }
@@ -253,7 +253,7 @@ TEST(StartGate, TheRoomAgreesWithTheGate) {
   std::vector<QueuedJob> in;
   for (int i = 0; i < 2000; ++i) {
     QueuedJob job{.ask = {.gpus = 1 + static_cast<int>(random.uniform() * 6)}};
-    job.qos = static_cast<std::uint16_t>(random.uniform() * 3);
+    job.group = static_cast<std::uint16_t>(random.uniform() * 3);
     ASSERT_EQ(room.admits(job), gate.admits(job)) << i;
     if (gate.admits(job)) {
       gate.started(job);

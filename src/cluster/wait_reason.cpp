@@ -49,6 +49,7 @@ WaitAnswer explain_wait(BackfillVariant variant, const QueueView& view, const No
   answer.jobs_ahead = static_cast<int>(place - view.waiting.begin());
   for (auto ahead = view.waiting.begin(); ahead != place && answer.behind == kNoJob; ++ahead) {
     const QueuedJob& other = view.job(*ahead);
+    if (view.gate != nullptr && view.gate->passes_over(other)) continue;
     const bool starts =
         is_admitted(view, other) && pool.place(other.ask, view.mask_of(other), where);
     if (!starts) answer.behind = *ahead;
@@ -92,7 +93,8 @@ std::string to_text(const WaitAnswer& a, SimTime now) {
       return "It is held, or was requeued and is not eligible yet.";
     case WaitReason::limits:
       return fmt::format(
-          "GPUs are free, but its quota or the site's power is used up; {}. A higher limit would "
+          "GPUs are free, but its quota, its QOS or the site's power is used up; {}. A higher "
+          "limit would "
           "start it sooner.",
           after);
     case WaitReason::resources:

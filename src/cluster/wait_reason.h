@@ -16,7 +16,7 @@ enum class WaitReason {
   starts,      // nothing is in its way: the next decision starts it
   too_large,   // the fleet, or its partition, has never so much in one place
   not_yet,     // held, or requeued and not eligible yet
-  limits,      // nodes are free, and a quota or the site's power does not admit it
+  limits,      // nodes are free, and a quota, QOS or the site's power does not admit it
   resources,   // too few GPUs are free
   fragmented,  // enough are free, but not together
   priority,    // it would fit, but those before it come first

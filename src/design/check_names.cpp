@@ -38,7 +38,13 @@ class NameCheck {
       one_of(d_.scheduler.partitions[i].fleet, fleets_, at("scheduler.partitions", i) + ".fleet",
              "fleet");
     }
+    unique("scheduler.qos", d_.scheduler.qos, &Qos::name, "QOS");
+    for (std::size_t i = 0; i < d_.scheduler.qos.size(); ++i) {
+      qos(d_.scheduler.qos[i], at("scheduler.qos", i));
+    }
     for (std::size_t i = 0; i < d_.workloads.size(); ++i) {
+      const std::string path = at("workloads", i) + '.' + kind_of(d_.workloads[i]);
+      qos_of(d_.workloads[i], path + ".qos");
       workload(d_.workloads[i], at("workloads", i) + '.' + kind_of(d_.workloads[i]));
     }
   }
@@ -75,6 +81,50 @@ class NameCheck {
                     {},
                     close ? fmt::format("did you mean `{}`?", *close)
                           : std::string("add it, or name one of those there are")});
+  }
+
+  std::vector<std::string> qos_names() const {
+    std::vector<std::string> all;
+    for (const Qos& q : d_.scheduler.qos) all.push_back(q.name);
+    return all;
+  }
+
+  void qos(const Qos& q, const std::string& path) {
+    if (d_.scheduler.kind == SchedulerKind::kubernetes) {
+      complain(path, {"design.qos", "a QOS is Slurm's, and the scheduler is Kubernetes",
+                      "Kubernetes would not hold it", "use `priority` and `quotas`"});
+    }
+    for (const std::string& other : q.preempts) {
+      one_of(other, qos_names(), path + ".preempts", "QOS");
+    }
+    if (!q.preempts.empty() && d_.scheduler.preemption == Preemption::none) {
+      complain(path + ".preempts", {"design.qos", "`preempts` while `preemption` is none",
+                                    "nobody would be stopped", "set `preemption: requeue`"});
+    }
+  }
+
+  // A run or a service that is ended at its limit and queued again is not modelled.
+  void qos_of(const Workload& w, const std::string& path) {
+    const std::string& name = w.terms.qos;
+    if (name.empty()) return;
+    const auto& all = d_.scheduler.qos;
+    const auto found = std::ranges::find(all, name, &Qos::name);
+    if (found == all.end()) {
+      const auto close = nearest(name, qos_names());
+      complain(path, {"design.unknown-name",
+                      fmt::format("the scheduler has no QOS `{}`", name),
+                      {},
+                      close ? fmt::format("did you mean `{}`?", *close)
+                            : std::string("add it to `scheduler: { qos: [...] }`")});
+      return;
+    }
+    const bool is_ended =
+        std::holds_alternative<Jobs>(w.task) || std::holds_alternative<Batch>(w.task);
+    if (found->time_limit && !is_ended) {
+      complain(path, {"design.qos", fmt::format("the QOS `{}` ends jobs at its time limit", name),
+                      "a training run or a service that is cut and queued again is not modelled",
+                      "give it a QOS without `time_limit`"});
+    }
   }
 
   void provider(const std::string& name, bool priced, std::string_view path) {

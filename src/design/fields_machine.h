@@ -294,6 +294,39 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "of a job", .unit = "d", .absent = "none", .moves = "emit slurm"});
 }
 
+template <class V, Is<Qos> S>
+void visit_fields(V& v, S& s) {
+  v("name", s.name,
+    Field{.doc = "its name", .required = true, .example = "urgent", .moves = "label"});
+  v("priority", s.priority,
+    Field{.doc = "its jobs come before those of a lower one, within a workload's `priority`",
+          .moves = "emit slurm"});
+  v("max_nodes", s.max_nodes,
+    Field{.doc = "that all its jobs together hold",
+          .absent = "no limit",
+          .range = Range::at_least_one,
+          .moves = "emit slurm"});
+  v("max_nodes_per_user", s.max_nodes_per_user,
+    Field{.doc = "that one user's jobs of it hold together",
+          .absent = "no limit",
+          .range = Range::at_least_one,
+          .moves = "emit slurm"});
+  v("max_jobs_per_user", s.max_jobs_per_user,
+    Field{.doc = "of it that run at once for one user",
+          .absent = "no limit",
+          .range = Range::at_least_one,
+          .moves = "emit slurm"});
+  v("time_limit", s.time_limit,
+    Field{.doc = "a job of it that runs longer is ended; of `jobs` and `batch` alone",
+          .unit = "h",
+          .absent = "none",
+          .range = Range::positive,
+          .moves = "emit slurm"});
+  v("preempts", s.preempts,
+    Field{.doc = "QOS whose jobs give way to its own, as `preemption` says",
+          .moves = "emit slurm"});
+}
+
 template <class V, Is<Recovery> S>
 void visit_fields(V& v, S& s) {
   constexpr std::string_view kPublished = "the failure model's figure";
@@ -345,6 +378,8 @@ void visit_fields(V& v, S& s) {
           .moves = "emit slurm"});
   v("quotas", s.quotas, Field{.doc = "what tenants may use", .moves = "emit "});
   v("partitions", s.partitions, Field{.doc = "parts of the fleets", .moves = "emit slurm"});
+  v("qos", s.qos,
+    Field{.doc = "qualities of service under Slurm, which workloads name", .moves = "emit slurm"});
   v("recovery", s.recovery, Field{.doc = "from a fault to useful work again"});
 }
 

@@ -34,6 +34,9 @@ void visit_fields(V& v, S& s) {
           .moves = "rule serving.availability"});
   v("priority", s.priority,
     Field{.doc = "higher goes first", .range = Range::any, .moves = "emit "});
+  v("qos", s.qos,
+    Field{.doc = "quality of service of its jobs, one of `scheduler.qos`; empty: none",
+          .moves = "emit slurm"});
   v("external", s.external,
     Field{.doc = "services outside the site that it calls",
           .example = "[hugging-face-hub]",
@@ -291,6 +294,12 @@ void visit_fields(V& v, S& s) {
           .absent = "such runs follow one another all year",
           .range = Range::at_least_one,
           .moves = "useful_hour falls"});
+  v("min_replicas", s.min_replicas,
+    Field{.doc = "data-parallel replicas that it goes on with, at their part of the rate, while "
+                 "hosts are missing and no spare is free; it grows again when they are back",
+          .absent = "it waits for all its hosts",
+          .range = Range::at_least_one,
+          .moves = "emit slurm"});
 }
 
 template <class V, Is<Arrivals> S>

@@ -31,6 +31,20 @@ struct SchedulerPartition {
   bool operator==(const SchedulerPartition&) const = default;
 };
 
+// A quality of service, as Slurm has it: which place a job has in the queue, how much of the fleet
+// its users may have at once, and whom it may stop.
+struct Qos {
+  std::string name;
+  int priority = 0;
+  std::optional<int> max_nodes;  // of all its jobs together
+  std::optional<int> max_nodes_per_user;
+  std::optional<int> max_jobs_per_user;  // that run
+  std::optional<Seconds> time_limit;     // of a job
+  std::vector<std::string> preempts;     // whose jobs give way to its own
+
+  bool operator==(const Qos&) const = default;
+};
+
 // From a fault to useful work again. None: the failure layer's published defaults.
 struct Recovery {
   std::optional<Seconds> detect;
@@ -53,6 +67,7 @@ struct Scheduler {
   bool power_aware = false;  // a job starts only where the site's power carries it
   std::vector<Quota> quotas;
   std::vector<SchedulerPartition> partitions;
+  std::vector<Qos> qos;
   Recovery recovery;
 
   bool operator==(const Scheduler&) const = default;

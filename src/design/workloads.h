@@ -31,6 +31,7 @@ struct Terms {
   bool isolate_tenant = false;
   std::optional<double> availability;  // share of time it must be up
   int priority = 0;
+  std::string qos;  // of the scheduler's; empty: none
   std::vector<std::string>
       external;  // services outside the site that it calls ("hugging-face-hub")
 
@@ -152,6 +153,7 @@ struct Train {
   std::optional<Recurrence> repeat;
   std::optional<Seconds> deadline;  // the run must end within
   std::optional<int> runs;          // a year, where it does not repeat; none: one after another
+  std::optional<int> min_replicas;  // it goes on with while hosts are missing; none: it waits
 
   bool operator==(const Train&) const = default;
 };

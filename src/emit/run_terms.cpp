@@ -1,5 +1,7 @@
 #include "emit/run_terms.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -19,6 +21,10 @@ std::string in_seconds(Seconds t) { return significant(t / seconds(1), 4); }
 std::vector<RunVariable> run_variables(const plan::TrainView& train) {
   std::vector<RunVariable> all = {{"ORRERY_LAYOUT", train.step.layout},
                                   {"ORRERY_STEP_S", in_seconds(train.step.step)}};
+  // torchrun takes its options from variables with this prefix.
+  if (const auto& e = train.elastic) {
+    all.push_back({"PET_NNODES", fmt::format("{}:{}", e->least * e->unit_hosts, train.hosts)});
+  }
   if (!train.checkpoint) return all;
   const machine::SavePlan& c = *train.checkpoint;
   const long steps = std::max(1L, std::lround(c.interval / train.step.step));

@@ -132,7 +132,7 @@ Result<SlurmPlan> plan_of(const plan::Review& review, const EmitSource& source,
   }
   gather(faults, PartitionPlanner(plan).run());
   const design::Scheduler& scheduler = review.design().scheduler;
-  plan.accounting = scheduler.fair_share || !scheduler.quotas.empty();
+  plan.accounting = scheduler.fair_share || !scheduler.quotas.empty() || !scheduler.qos.empty();
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return plan;
 }

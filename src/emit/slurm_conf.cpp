@@ -62,13 +62,17 @@ std::string power_lines(const SlurmPlan& plan) {
 }
 
 std::string preemption_lines(const SlurmPlan& plan) {
+  const auto& qos = plan.review.design().scheduler.qos;
+  const bool by_qos =
+      std::ranges::any_of(qos, [](const design::Qos& q) { return !q.preempts.empty(); });
+  const std::string_view type = by_qos ? "preempt/qos" : "preempt/partition_prio";
   switch (plan.review.design().scheduler.preemption) {
     case design::Preemption::none:
       return key("PreemptMode", "OFF");
     case design::Preemption::requeue:
-      return key("PreemptType", "preempt/partition_prio") + key("PreemptMode", "REQUEUE");
+      return key("PreemptType", type) + key("PreemptMode", "REQUEUE");
     case design::Preemption::suspend:
-      return key("PreemptType", "preempt/partition_prio") + key("PreemptMode", "SUSPEND,GANG");
+      return key("PreemptType", type) + key("PreemptMode", "SUSPEND,GANG");
   }
   return {};
 }

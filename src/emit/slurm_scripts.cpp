@@ -1,6 +1,7 @@
 // The scripts: health checks around jobs, tenants for sacctmgr, one submit script a training run.
 // Their text is in data/emit/slurm; here is what fills it.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -97,6 +98,32 @@ Script tenant_lines(const design::Quota& quota, int all) {
       .number("gpus", gpus);
 }
 
+Script qos_lines(const design::Qos& q, const std::string& cluster) {
+  std::string set = fmt::format("Priority={}", q.priority);
+  if (q.max_nodes) set += fmt::format(" GrpTRES=node={}", *q.max_nodes);
+  if (q.max_nodes_per_user) set += fmt::format(" MaxTRESPerUser=node={}", *q.max_nodes_per_user);
+  if (q.max_jobs_per_user) set += fmt::format(" MaxJobsPerUser={}", *q.max_jobs_per_user);
+  if (q.time_limit) set += fmt::format(" MaxWall={}", slurm_time(*q.time_limit));
+  std::vector<std::string> words;
+  for (const std::string_view word : split(set, ' ')) words.emplace_back(word);
+  return Script::from_file("emit/slurm/accounting.qos.sh")
+      .word("qos", q.name)
+      .words("set", words)
+      .word("cluster", cluster);
+}
+
+// Once all of them are there.
+std::vector<Script> preempt_lines(const std::vector<design::Qos>& all) {
+  std::vector<Script> lines;
+  for (const design::Qos& q : all) {
+    if (q.preempts.empty()) continue;
+    lines.push_back(Script::from_text("run modify qos @qos@ set Preempt=@others@\n")
+                        .word("qos", q.name)
+                        .word("others", fmt::format("{}", fmt::join(q.preempts, ","))));
+  }
+  return lines;
+}
+
 // That the run's hosts draw at their highest, above idle; 0 where no site counts them.
 int kilowatts_of(const SlurmPlan& plan, const plan::SiteView& site, const plan::TrainView& train,
                  const machine::Fleet& fleet) {
@@ -107,6 +134,12 @@ int kilowatts_of(const SlurmPlan& plan, const plan::SiteView& site, const plan::
     return static_cast<int>(std::ceil(facility::rise_of(p.node) * nodes / kilowatts(1)));
   }
   return 0;
+}
+
+std::string nodes_of(const plan::TrainView& train) {
+  const auto& e = train.elastic;
+  return e ? fmt::format("{}-{}", e->least * e->unit_hosts, train.hosts)
+           : std::to_string(train.hosts);
 }
 
 // What the script asks of Slurm.
@@ -123,7 +156,7 @@ void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
   const Seconds lead = min(time_to_save(train), wall / 2);
   script.word("job", train.label)
       .word("partition", partition.name)
-      .number("nodes", train.hosts)
+      .word("nodes", nodes_of(train))
       .number("tasks", tasks)
       .number("cpus", std::max(1, cores / tasks))
       .word("time", slurm_time(wall))
@@ -135,6 +168,13 @@ void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
                        .number("count", gpus));
   }
   script.lines("gres", gres);
+  // A run that shrinks lives on without a node, and its launcher starts the others again.
+  std::vector<Script> elastic;
+  if (train.elastic) elastic.push_back(Script::from_text("#SBATCH --no-kill\n"));
+  script.lines("elastic", elastic)
+      .lines("launch",
+             {Script::from_text(train.elastic ? "srun --no-kill --kill-on-bad-exit=0 -- \"$@\" &\n"
+                                              : "srun --kill-on-bad-exit=1 -- \"$@\" &\n")});
   const TreeSwitch* leaf = leaf_of(plan.hosts, f, partition.hosts.front().from);
   int largest = 0;
   if (leaf) {
@@ -143,6 +183,12 @@ void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
   std::vector<Script> switches;
   if (train.hosts <= largest) switches.push_back(Script::from_text("#SBATCH --switches=1\n"));
   script.lines("switches", switches);
+  std::vector<Script> qos;
+  if (!train.workload->terms.qos.empty()) {
+    qos.push_back(
+        Script::from_text("#SBATCH --qos=@qos@\n").word("qos", train.workload->terms.qos));
+  }
+  script.lines("qos", qos);
   std::vector<Script> licenses;
   for (std::size_t s = 0; s < plan.review.sites.size(); ++s) {
     const int kilowatts = kilowatts_of(plan, plan.review.sites[s], train, *fleet.view);
@@ -167,8 +213,17 @@ std::vector<Script> variable_lines(const plan::TrainView& train) {
 
 Result<std::string> accounting_script(const SlurmPlan& plan) {
   const design::Scheduler& s = plan.review.design().scheduler;
-  if (s.quotas.empty()) return std::string();
+  if (s.quotas.empty() && s.qos.empty()) return std::string();
   Diagnostics faults;
+  std::vector<Script> qos;
+  for (std::size_t i = 0; i < s.qos.size(); ++i) {
+    const auto name = checked_name(
+        s.qos[i].name, NameRule::slurm,
+        {"the QOS",
+         design::place_of(plan.review.design(), fmt::format("scheduler.qos[{}].name", i))});
+    if (!name) faults.insert(faults.end(), name.error().begin(), name.error().end());
+    qos.push_back(qos_lines(s.qos[i], plan.cluster));
+  }
   std::vector<Script> tenants;
   for (std::size_t i = 0; i < s.quotas.size(); ++i) {
     const auto name = checked_name(
@@ -187,6 +242,8 @@ Result<std::string> accounting_script(const SlurmPlan& plan) {
       .stamp(plan.source)
       .word("cluster", plan.cluster)
       .lines("preemption", preemption)
+      .lines("qos", qos)
+      .lines("preempts", preempt_lines(s.qos))
       .lines("tenants", tenants)
       .text();
 }

@@ -78,6 +78,19 @@ TEST(EmitSlurm, TheSubmitScriptCarriesThePlan) {
                     HasSubstr("#SBATCH --requeue\n")));
 }
 
+// 40 replicas of three hosts each, 36 of which are enough.
+TEST(EmitSlurm, ARunThatMayShrinkAsksForARangeAndLivesOnWithoutANode) {
+  design::Design design = read_template("superpod-h100");
+  std::get<design::Train>(design.workloads.front().task).min_replicas = 36;
+  const auto r = reviewed(design);
+  ASSERT_TRUE(r->review->trains.front().elastic.has_value());
+  EXPECT_EQ(r->review->trains.front().elastic->unit_hosts, 3);
+  EXPECT_THAT(text_of(slurm_of(*r), "submit-pretrain.sh"),
+              AllOf(HasSubstr("#SBATCH --nodes=108-120\n"), HasSubstr("#SBATCH --no-kill\n"),
+                    HasSubstr("export PET_NNODES=108:120\n"),
+                    HasSubstr("\nsrun --no-kill --kill-on-bad-exit=0 -- \"$@\" &\n")));
+}
+
 // Hosts of an NVL72 rack share a domain, which is the leaf below the unit.
 TEST(EmitSlurm, AnNvl72RackIsALeaf) {
   const auto r = reviewed(read_template("superpod-gb200"));
@@ -128,6 +141,29 @@ TEST(EmitSlurm, QuotasGoToSlurmdbd) {
   trial.trial = SlurmTrial{.dir = "/tmp/t"};
   EXPECT_THAT(text_of(slurm_of(*r, trial), "slurm.conf"),
               HasSubstr("AccountingStorageType=accounting_storage/none"));
+}
+
+TEST(EmitSlurm, QosGoToSlurmdbdAndIntoTheScripts) {
+  auto design = read_template("superpod-h100");
+  design.scheduler.preemption = design::Preemption::requeue;
+  design.scheduler.qos = {{.name = "low", .priority = 1, .time_limit = hours(4)},
+                          {.name = "high",
+                           .priority = 100,
+                           .max_nodes = 120,
+                           .max_nodes_per_user = 64,
+                           .max_jobs_per_user = 3,
+                           .preempts = {"low"}}};
+  design.workloads.front().terms.qos = "high";
+  const auto r = reviewed(design);
+  const EmittedFiles files = slurm_of(*r);
+  EXPECT_THAT(
+      text_of(files, "accounting.sh"),
+      AllOf(HasSubstr("run modify qos low set Priority=1 MaxWall=0-04:00:00\n"),
+            HasSubstr("ensure qos high\nrun modify qos high set Priority=100 GrpTRES=node=120 "
+                      "MaxTRESPerUser=node=64 MaxJobsPerUser=3\n"),
+            HasSubstr("run modify qos high set Preempt=low\n")));
+  EXPECT_THAT(text_of(files, "slurm.conf"), HasSubstr("PreemptType=preempt/qos\n"));
+  EXPECT_THAT(text_of(files, "submit-pretrain.sh"), HasSubstr("#SBATCH --qos=high\n"));
 }
 
 // Slices are counted by profile; on real nodes nvml finds their device files.

@@ -103,6 +103,7 @@ void fill_plain_step(TrainJob& job, const Machine& m, int available) {
   }
   StepPlan& plan = job.step;
   plan.layout = fmt::format("dp{}", gpus);
+  plan.replicas = gpus;
   plan.chosen = "data parallel, assumed efficiency";
   plan.step = compute + embeddings.time + exposed;
   plan.units_per_step = job.train->batch;

@@ -18,6 +18,7 @@ struct StepSlice {
 struct StepPlan {
   std::string layout;    // "tp8 pp1 dp126 mbs1 zero1"
   std::string chosen;    // how it was chosen: "given", "best of 312 that fit"
+  int replicas = 1;      // data parallel
   int model_shards = 1;  // tensor x pipeline (x expert): distinct shards of the weights
   bool optimizer_sharded = true;
   bool weights_sharded = false;

@@ -88,14 +88,32 @@ int spares_of(const TrainJob& job, const FleetBook& book, const design::Schedule
          static_cast<int>(std::max(0.0, std::floor(left + 1e-9)));
 }
 
+// Of the run's rate, what is gone with so many hosts more than the spares: all, or its part.
+double lost_with(const TrainJob& job, int hosts_missing) {
+  return job.elastic ? job.elastic->lost_with(hosts_missing) : 1;
+}
+
 // Of the time, that in which a part is out whose hosts are more than the spares.
-double share_without_group(const FailureSource& source, int hosts, int spares) {
+double share_without_group(const FailureSource& source, const TrainJob& job, int spares) {
   double out = 0;
   for (const SharedFault& f : source.shared) {
-    const int parts = (hosts + f.hosts - 1) / f.hosts;
-    if (std::min(f.hosts, hosts) > spares) out += parts * (f.rate * kSharedRepair);
+    const int parts = (job.hosts + f.hosts - 1) / f.hosts;
+    const int missing = std::min(f.hosts, job.hosts) - spares;
+    if (missing > 0) out += parts * (f.rate * kSharedRepair) * lost_with(job, missing);
   }
   return std::min(1.0, out);
+}
+
+// Likewise, hosts in repair as Poisson:  sum over k of P(more than spares + k - 1) x what the k-th
+// missing host takes of the rate.
+double share_without_hosts(const TrainJob& job, int spares, double mean_in_repair) {
+  double share = 0, before = 0;
+  for (int k = 1; k <= job.hosts && before < 1; ++k) {
+    const double lost = lost_with(job, k);
+    share += (lost - before) * poisson_above(spares + k - 1, mean_in_repair);
+    before = lost;
+  }
+  return share;
 }
 
 }  // namespace
@@ -134,8 +152,8 @@ void fill_failure(TrainJob& job, const Machine& m, const FleetBook& book) {
   const PerSecond broken = repair_rate(source, *job.fleet, m.models());
   f.repair = job.fleet->fleet->failures.repair.value_or(failure::mean_repair({}));
   f.mean_in_repair = job.hosts * (broken * f.repair);
-  f.shortfall = job.fleet->rented() ? 0 : poisson_above(f.spares, f.mean_in_repair);
-  f.shortfall = 1 - (1 - f.shortfall) * (1 - share_without_group(source, job.hosts, f.spares));
+  f.shortfall = job.fleet->rented() ? 0 : share_without_hosts(job, f.spares, f.mean_in_repair);
+  f.shortfall = 1 - (1 - f.shortfall) * (1 - share_without_group(source, job, f.spares));
 }
 
 }  // namespace orrery::machine

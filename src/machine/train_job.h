@@ -84,7 +84,7 @@ struct FailurePlan {
   Seconds repair;             // of a host, mean
   double mean_in_repair = 0;
   int spares = 0;
-  double shortfall = 0;  // share of time in which too few nodes are left
+  double shortfall = 0;  // share of time in which too few nodes are left; elastic: of the rate
   std::string rate_reference;
   double rate_low = 0;  // of the base rate, as factors
   double rate_high = 0;
@@ -94,6 +94,17 @@ struct FailurePlan {
 struct Contention {
   double feeding = 0;   // while nothing but the loaders read
   double draining = 0;  // while a save drains as well
+};
+
+// A run that goes on with fewer replicas: what it shrinks and grows by is the fewest whole hosts
+// that hold whole replicas.
+struct ElasticPlan {
+  int unit_hosts = 1;
+  int units = 1;
+  int least = 1;  // units that it goes on with
+
+  // Of the rate, what is gone with so many hosts; 1 where it stands.
+  double lost_with(int hosts_missing) const;
 };
 
 struct TrainJob {
@@ -109,6 +120,7 @@ struct TrainJob {
   int hosts = 0;
   std::string infeasible;  // why no step can be given; the rest is empty then
   StepPlan step;
+  std::optional<ElasticPlan> elastic;
 
   FeedPlan feed;
   std::optional<SavePlan> checkpoint;

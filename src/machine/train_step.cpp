@@ -72,6 +72,7 @@ StepPlan plan_of(const TrainingPrediction& p, const TrainingQuery& q) {
                                               grouped(p.counts.evaluated + p.counts.bounded),
                                               grouped(p.counts.candidates))
                                 : "given";
+  plan.replicas = p.layout.dp;
   plan.model_shards = p.layout.tp * p.layout.pp * std::max(1, p.layout.ep);
   plan.optimizer_sharded = p.layout.sharding != catalog::Sharding::none;
   plan.weights_sharded = p.layout.sharding == catalog::Sharding::zero3;
@@ -117,7 +118,38 @@ void fill_transformer(TrainJob& job, const Machine& m) {
   job.step = plan_of(p, run->query);
 }
 
+// Replicas are lost and found by whole hosts.
+void fill_elastic(TrainJob& job, int per_host) {
+  if (!job.feasible() || !job.train->min_replicas) return;
+  const int replicas = job.step.replicas;
+  const int of_replica = job.accelerators / std::max(1, replicas);
+  const int wanted = *job.train->min_replicas;
+  if (wanted > replicas) {
+    job.infeasible = fmt::format("min_replicas is {}, and its layout has {}", grouped(wanted),
+                                 grouped(replicas));
+    return;
+  }
+  const bool fills_hosts = of_replica % per_host == 0;
+  if (job.accelerators % per_host != 0 || (!fills_hosts && per_host % of_replica != 0)) {
+    job.infeasible = fmt::format(
+        "min_replicas asks for replicas that fill hosts or share them evenly: {} accelerators each "
+        "on hosts of {}",
+        of_replica, per_host);
+    return;
+  }
+  const int unit_hosts = fills_hosts ? of_replica / per_host : 1;
+  const int of_unit = unit_hosts * per_host / of_replica;  // replicas
+  job.elastic = ElasticPlan{.unit_hosts = unit_hosts,
+                            .units = job.hosts / unit_hosts,
+                            .least = (wanted + of_unit - 1) / of_unit};
+}
+
 }  // namespace
+
+double ElasticPlan::lost_with(int hosts_missing) const {
+  const int lost = (hosts_missing + unit_hosts - 1) / unit_hosts;
+  return units - lost < least ? 1 : static_cast<double>(lost) / units;
+}
 
 Result<TrainingRun> training_run(const TrainJob& job, const Machine& m) {
   const int available = accelerators_for(job);
@@ -161,6 +193,7 @@ void fill_step(TrainJob& job, const Machine& m) {
   }
   const int per_host = std::max(1, fleet.accelerators_per_host);
   job.hosts = (job.accelerators + per_host - 1) / per_host;
+  fill_elastic(job, per_host);
 }
 
 }  // namespace orrery::machine

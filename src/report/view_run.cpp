@@ -21,6 +21,8 @@ std::string_view about(twin::Cause cause) {
       return "storage traffic is on the compute wires";
     case twin::Cause::straggler:
       return "the slowest host sets the pace";
+    case twin::Cause::shrunk:
+      return "hosts are missing: it goes on with fewer replicas";
     case twin::Cause::cap:
       return "it is slowed to stay under the site's power";
     case twin::Cause::save:

@@ -21,6 +21,7 @@ enum class Cause : std::uint8_t {
   feed,        // waits for samples
   contention,  // storage traffic on the compute wires
   straggler,   // the slowest host sets the pace
+  shrunk,      // fewer replicas than it has, while hosts are missing: of a run's time alone
   cap,         // slowed to stay under the site's power
   save,
   lost,
@@ -35,12 +36,13 @@ enum class Cause : std::uint8_t {
   stranded,  // free while jobs wait, but not where or not as many as they need
   idle
 };
-inline constexpr std::size_t kCauses = 17;
+inline constexpr std::size_t kCauses = 18;
 
 inline constexpr Word<Cause> kCauseWords[] = {{Cause::productive, "productive"},
                                               {Cause::feed, "waiting for samples"},
                                               {Cause::contention, "storage on the compute wires"},
                                               {Cause::straggler, "slow hosts"},
+                                              {Cause::shrunk, "fewer replicas"},
                                               {Cause::cap, "power cap"},
                                               {Cause::save, "saving"},
                                               {Cause::lost, "work done again"},
@@ -72,6 +74,7 @@ constexpr Share share_of(Cause cause) {
     case Cause::feed:
     case Cause::contention:
     case Cause::straggler:
+    case Cause::shrunk:
     case Cause::cap:
       return Share::stall;
     case Cause::save:

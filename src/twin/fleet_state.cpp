@@ -11,12 +11,28 @@ namespace {
 // A job whose node goes down is eligible again after this under Slurm's defaults (measured).
 constexpr Seconds kRequeue = seconds(147.7);
 
+// As Slurm's preempt/qos; where no QOS names another, the workloads' priorities decide.
+std::vector<std::vector<bool>> takes_of(const design::Scheduler& s) {
+  const std::size_t all = s.qos.size() + 1;
+  std::vector<std::vector<bool>> takes(all, std::vector<bool>(all, false));
+  bool has_any = false;
+  for (std::size_t q = 0; q < s.qos.size(); ++q) {
+    for (std::size_t other = 0; other < s.qos.size(); ++other) {
+      const auto& names = s.qos[q].preempts;
+      if (std::ranges::find(names, s.qos[other].name) == names.end()) continue;
+      takes[q + 1][other + 1] = has_any = true;
+    }
+  }
+  if (!has_any) takes.clear();
+  return takes;
+}
+
 QueueOptions options_of(const machine::Machine& m, const FleetPart& part) {
   const design::Scheduler& s = m.design().scheduler;
   QueueOptions o{.backfill = backfill_of(m, *part.fleet),
                  .requeue_delay = s.recovery.requeue.value_or(kRequeue)};
   if (s.preemption != design::Preemption::none) {
-    o.preemption = cluster::PreemptionRules{.requeue = o.requeue_delay};
+    o.preemption = cluster::PreemptionRules{.requeue = o.requeue_delay, .of_qos = takes_of(s)};
   }
   return o;
 }
@@ -38,11 +54,13 @@ FleetState::FleetState(World& world, std::size_t number, const Scenario& scenari
       number_(number),
       part_(scenario.fleets[number]),
       is_fair_(scenario.machine->design().scheduler.fair_share),
-      gate_(quotas_, world.power_room(part_.site),
+      qos_gate_(quotas_, part_.slots_per_host),
+      gate_(qos_gate_, world.power_room(part_.site),
             facility::rise_of(part_.host_power) / part_.slots_per_host),
       states_(slow.size(), HostState::in_service),
       is_spare_(slow.size(), false) {
   add_groups(scenario);
+  add_qos(scenario.machine->design().scheduler);
   QueueOptions options = options_of(*scenario.machine, part_);
   options.gate = &gate_;
   queue_ = std::make_unique<Queue>(
@@ -90,23 +108,51 @@ void FleetState::add_groups(const Scenario& scenario) {
   for (auto& [priority, rank] : tiers_) rank = tier++;
 }
 
-JobRequest FleetState::request_for(const design::Workload& w) const {
-  return {.tier = tiers_.at(w.terms.priority), .qos = groups_.at(&w)};
+void FleetState::add_qos(const design::Scheduler& s) {
+  int highest = 1;
+  for (const design::Qos& q : s.qos) highest = std::max(highest, q.priority);
+  for (const design::Qos& q : s.qos) {
+    qos_[q.name] = qos_gate_.add({.nodes = q.max_nodes,
+                                  .nodes_per_user = q.max_nodes_per_user,
+                                  .jobs_per_user = q.max_jobs_per_user});
+    qos_priority_.push_back(static_cast<double>(q.priority) / highest);
+  }
+}
+
+JobRequest FleetState::request_for(std::size_t process, const design::Workload& w,
+                                   std::uint32_t user) {
+  JobRequest request{.tier = tiers_.at(w.terms.priority),
+                     .priority = priority_of(process, w, user),
+                     .group = groups_.at(&w),
+                     .user = user};
+  if (w.terms.qos.empty()) return request;
+  request.qos = qos_.at(w.terms.qos);
+  request.qos_seat = qos_gate_.seat_of(request.qos, tag_of(process, user));
+  return request;
+}
+
+std::optional<Seconds> FleetState::time_limit_of(const design::Workload& w) const {
+  const auto& all = world_.scenario().machine->design().scheduler.qos;
+  const auto found = std::ranges::find(all, w.terms.qos, &design::Qos::name);
+  return found == all.end() ? std::nullopt : found->time_limit;
 }
 
 bool FleetState::could_admit(const design::Workload& w, int slots) const {
-  return quotas_.could_admit(groups_.at(&w), slots);
+  const int qos = w.terms.qos.empty() ? 0 : qos_.at(w.terms.qos);
+  return quotas_.could_admit(groups_.at(&w), slots) && qos_gate_.could_admit(qos, slots);
 }
 
 double FleetState::priority_of(std::size_t process, const design::Workload& w, std::uint32_t user) {
-  if (!is_fair_) return 0;
+  const double of_qos =
+      w.terms.qos.empty() ? 0 : qos_priority_[static_cast<std::size_t>(qos_.at(w.terms.qos))];
+  if (!is_fair_) return of_qos;
   const UserKey key{.process = process, .user = user};
   const auto found = users_.find(key);
-  if (found != users_.end()) return fair_.factor(found->second);
+  if (found != users_.end()) return of_qos + fair_.factor(found->second);
   const std::string own = "process " + std::to_string(process);
   users_[key] = fair_.add_user({.account = w.terms.tenant.empty() ? own : w.terms.tenant,
                                 .user = own + "/" + std::to_string(user)});
-  return fair_.factor(users_[key]);
+  return of_qos + fair_.factor(users_[key]);
 }
 
 void FleetState::note_use(cluster::JobIndex index) {
@@ -126,7 +172,8 @@ void FleetState::rank_users() {
   queue_->set_priorities([this](cluster::JobIndex job) {
     const auto user =
         users_.find({.process = tag_process(queue_->tag(job)), .user = queue_->job(job).user});
-    return user == users_.end() ? 1.0 : fair_.factor(user->second);
+    const double of_qos = qos_priority_[queue_->job(job).qos];
+    return of_qos + (user == users_.end() ? 1.0 : fair_.factor(user->second));
   });
 }
 
@@ -162,6 +209,22 @@ void FleetState::note_left(cluster::JobIndex job) {
     }
   }
   placed_.erase(placed);
+}
+
+std::vector<cluster::NodeShare> FleetState::job_lost_node(cluster::JobIndex job, std::uint64_t tag,
+                                                          int node) {
+  auto kept = world_.process(tag_process(tag)).lost_host(tag_part(tag), node);
+  const auto placed = placed_.find(job);
+  if (kept.empty() || placed == placed_.end()) return kept;
+  // The queue takes back what is not kept when this is told, so whose they were is known here only.
+  std::vector<int> hosts;
+  for (const cluster::NodeShare& share : kept) hosts.push_back(share.node);
+  for (const int host : placed->second) {
+    const bool stays = std::ranges::find(hosts, host) != hosts.end();
+    if (!stays && host != node) world_.record_host(number_, host, HostMark::free);
+  }
+  placed->second = std::move(hosts);
+  return kept;
 }
 
 void FleetState::job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) {

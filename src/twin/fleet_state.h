@@ -9,6 +9,7 @@
 // What the design gives a workload by `nodes` is its own cohort's guarantee and nobody else's; what
 // a tenant's quota gives may be borrowed while it is idle (cluster/quota_gate.h). With fair share a
 // user's place in the queue follows what the user and the account have used (cluster/fair_use.h).
+// A QOS moves it too, and holds its users to what they may have at once (cluster/qos_gate.h).
 #pragma once
 
 #include <map>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "cluster/fair_use.h"
+#include "cluster/qos_gate.h"
 #include "cluster/quota_gate.h"
 #include "twin/gpu_ledger.h"
 #include "twin/power_gate.h"
@@ -42,13 +44,14 @@ class FleetState final : public QueuePort {
   const FleetPart& part() const { return part_; }
   Queue& queue() { return *queue_; }
   const Queue& queue() const { return *queue_; }
-  // How a workload stands in the queue, with the rest of the request left to its process.
-  JobRequest request_for(const design::Workload& workload) const;
-  // Whether a quota leaves the workload so many slots at all.
+  // How a user's job of a workload stands in the queue, with the rest of the request left to its
+  // process.
+  JobRequest request_for(std::size_t process, const design::Workload& workload, std::uint32_t user);
+  // Of the workload's QOS; none: it is never ended.
+  std::optional<Seconds> time_limit_of(const design::Workload& workload) const;
+  // Whether a quota and its QOS leave the workload so many slots at all.
   bool could_admit(const design::Workload& workload, int slots) const;
 
-  // Of a user of a process, by what was used so far; 0 without fair share.
-  double priority_of(std::size_t process, const design::Workload& workload, std::uint32_t user);
   // A running job is about to end or has lost its place.
   void note_use(cluster::JobIndex job);
   // What runs has used its part by now, and who waits is ranked anew.
@@ -68,6 +71,8 @@ class FleetState final : public QueuePort {
   void job_started(cluster::JobIndex job, std::uint64_t tag,
                    std::span<const cluster::NodeShare> where) override;
   void job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) override;
+  std::vector<cluster::NodeShare> job_lost_node(cluster::JobIndex job, std::uint64_t tag,
+                                                int node) override;
 
   // The hosts of a job are written down while it has them.
   void note_placed(cluster::JobIndex job, std::uint64_t tag,
@@ -82,12 +87,17 @@ class FleetState final : public QueuePort {
     Cause cause = Cause::requeue;
   };
   std::map<std::size_t, Claim> claims;  // of runs that wait, by process
+  std::vector<std::size_t> growers;     // processes that could use more than they hold
   std::int64_t wanted = 0;              // by other jobs that wait
   ByCause<std::int64_t> of_free{};      // of the free slots, those not booked as idle
   std::vector<int> unseen;              // hosts that are struck
 
  private:
   void add_groups(const Scenario& scenario);
+  void add_qos(const design::Scheduler& scheduler);
+  // By the QOS, and by what a user of a process has used so far where shares are fair. Both count
+  // the same, from 0 to 1.
+  double priority_of(std::size_t process, const design::Workload& workload, std::uint32_t user);
 
   World& world_;
   std::size_t number_;
@@ -106,6 +116,9 @@ class FleetState final : public QueuePort {
   std::map<const design::Workload*, int> groups_;
   std::map<int, int> tiers_;  // by the design's priority
   cluster::QuotaGate quotas_;
+  cluster::QosGate qos_gate_;
+  std::map<std::string, int> qos_;  // by name
+  std::vector<double> qos_priority_{0};
   PowerGate gate_;
   std::unique_ptr<Queue> queue_;
   std::vector<HostState> states_;

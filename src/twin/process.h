@@ -35,6 +35,10 @@ class Process {
   // A fault on a host that the part is on. Gives how long it takes until somebody sees it; where
   // the cause takes the host, the part is evicted then.
   virtual Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) = 0;
+  // That host is gone. What the part goes on with, of what it holds; nothing: it is evicted.
+  virtual std::vector<cluster::NodeShare> lost_host(std::uint32_t, int /*host*/) { return {}; }
+  // Slots of its fleet came free, which it said that it could use (World::call_for_room).
+  virtual void room_came() {}
   // From now on what that host computes is wrong, and nobody knows.
   virtual void corrupted(std::uint32_t, int /*host*/) {}
 

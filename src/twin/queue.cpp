@@ -40,7 +40,9 @@ std::optional<JobIndex> Queue::submit(const JobRequest& request) {
   job.submitted = kernel_.now();
   job.priority = request.priority;
   job.partition = static_cast<std::uint16_t>(request.partition);
+  job.group = static_cast<std::uint16_t>(request.group);
   job.qos = static_cast<std::uint16_t>(request.qos);
+  job.qos_seat = request.qos_seat;
   job.user = request.user;
   job.tier = static_cast<std::uint8_t>(request.tier);
   tags_[index] = request.tag;
@@ -107,8 +109,12 @@ void Queue::decide() {
 // The first jobs of a higher tier that found no room take it from lower ones, and start at once.
 void Queue::preempt_for_waiting() {
   while (waiting() > 0) {
-    const JobIndex job = waiting_[first_];
-    if (jobs_[job].tier == 0) return;
+    const auto asks = std::ranges::find_if(waiting_jobs(), [this](JobIndex j) {
+      return options_.gate == nullptr || !options_.gate->passes_over(jobs_[j]);
+    });
+    if (asks == waiting_jobs().end()) return;
+    const JobIndex job = *asks;
+    if (!options_.preemption->takes(jobs_[job])) return;
     const auto plan = cluster::choose_victims(job, view(), pool_, *options_.preemption);
     if (!plan || plan->victims.empty()) return;
     for (const JobIndex victim : plan->victims) {
@@ -217,6 +223,39 @@ void Queue::stop(JobIndex job, StopCause cause) {
   port_.job_stopped(job, tags_[job], cause);
 }
 
+void Queue::keep_only(JobIndex index, std::vector<cluster::NodeShare> kept) {
+  QueuedJob& job = jobs_[index];
+  if (options_.gate != nullptr) options_.gate->ended(job);
+  job.ask.gpus = 0;
+  for (const cluster::NodeShare& share : kept) job.ask.gpus += share.gpus;
+  std::erase_if(job.shares, [&kept](const cluster::NodeShare& share) {
+    return std::ranges::find(kept, share) != kept.end();
+  });
+  pool_.give(job.shares);
+  job.shares = std::move(kept);
+  if (options_.gate != nullptr) options_.gate->started(job);
+  ++surprises_;
+  decide_later();
+}
+
+bool Queue::extend(JobIndex index, const cluster::GpuAsk& more,
+                   std::vector<cluster::NodeShare>& where) {
+  assert(states_[index] == State::running);
+  QueuedJob& job = jobs_[index];
+  // As if it started anew, whole: it is one job, before and after.
+  if (options_.gate != nullptr) options_.gate->ended(job);
+  job.ask.gpus += more.gpus;
+  const bool is_admitted = options_.gate == nullptr || options_.gate->admits(job);
+  const bool fits = is_admitted && pool_.place(more, view().mask_of(job), where);
+  if (!fits) job.ask.gpus -= more.gpus;
+  if (options_.gate != nullptr) options_.gate->started(job);
+  if (!fits) return false;
+  pool_.take(where);
+  job.shares.insert(job.shares.end(), where.begin(), where.end());
+  ++surprises_;
+  return true;
+}
+
 void Queue::put_back(JobIndex job, StopCause cause) {
   assert(states_[job] == State::running);
   stop(job, cause);
@@ -238,7 +277,13 @@ void Queue::node_down(int node) {
   std::vector<JobIndex> hit;
   jobs_on(node, hit);
   for (const JobIndex job : hit) {
-    if (states_[job] == State::running) stop(job, StopCause::node_lost);
+    if (states_[job] != State::running) continue;
+    auto kept = port_.job_lost_node(job, tags_[job], node);
+    if (kept.empty()) {
+      stop(job, StopCause::node_lost);
+    } else {
+      keep_only(job, std::move(kept));
+    }
   }
   decide_later();
 }

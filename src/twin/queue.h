@@ -42,6 +42,11 @@ class QueuePort {
   // Its GPUs are gone at this instant. It is back in the queue, behind its requeue delay; an owner
   // that does not want that calls cancel().
   virtual void job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) = 0;
+  // A node of it is gone. What it goes on with, of what it holds; nothing: it stops.
+  virtual std::vector<cluster::NodeShare> job_lost_node(cluster::JobIndex, std::uint64_t /*tag*/,
+                                                        int /*node*/) {
+    return {};
+  }
 
  protected:
   ~QueuePort() = default;
@@ -53,7 +58,9 @@ struct JobRequest {
   int tier = 0;         // higher goes before all lower ones, and may preempt them
   double priority = 0;  // within a tier; equals in the order they came
   int partition = 0;
-  int qos = 0;
+  int group = 0;  // of quotas
+  int qos = 0;    // 0: none
+  std::uint32_t qos_seat = 0;
   std::uint32_t user = 0;
   std::uint64_t tag = 0;
 };
@@ -82,7 +89,12 @@ class Queue final : public sim::EventHandler {
   void put_back(cluster::JobIndex job, StopCause cause);
   // Running jobs with GPUs there, by their expected ends.
   void jobs_on(int node, std::vector<cluster::JobIndex>& jobs) const;
-  // Jobs on the node lose all their GPUs, on other nodes too, and are requeued.
+  // A running job gets more GPUs beside those it has; false where none are free or admitted. Those
+  // that wait are not asked. `where` says which they are.
+  bool extend(cluster::JobIndex job, const cluster::GpuAsk& more,
+              std::vector<cluster::NodeShare>& where);
+  // Jobs on the node lose all their GPUs, on other nodes too, and are requeued; those that can go
+  // on with fewer keep what they say.
   void node_down(int node);
   void node_up(int node);
   // Something that the gate looks at has changed.
@@ -121,6 +133,7 @@ class Queue final : public sim::EventHandler {
   void remove_waiting(cluster::JobIndex job);
   void release(cluster::JobIndex job);
   void stop(cluster::JobIndex job, StopCause cause);
+  void keep_only(cluster::JobIndex job, std::vector<cluster::NodeShare> kept);
   void forget(cluster::JobIndex job);
   cluster::QueueView view() const;
 

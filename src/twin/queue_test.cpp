@@ -47,7 +47,7 @@ class Owner final : public QueuePort, public sim::EventHandler {
                      .limit = at(limit > 0 ? limit : length),
                      .tier = tier,
                      .priority = priority,
-                     .qos = group,
+                     .group = group,
                      .tag = books_.size() - 1});
     kernel_.schedule(at(when), sim::EventRank::start, *this, 0, books_.size() - 1);
     return books_.size() - 1;
@@ -201,6 +201,46 @@ TEST(Queue, AHigherTierTakesItsQuotaFromALowerOne) {
   EXPECT_EQ(owner.books()[urgent].started, at(50));
   EXPECT_EQ(owner.books()[low].stops, 1);
   EXPECT_EQ(owner.books()[other].stops, 0);
+}
+
+// A job that goes on without a lost node keeps the rest, and its quota with it; then it takes more.
+TEST(Queue, AJobMayShrinkAndGrow) {
+  class Elastic final : public QueuePort {
+   public:
+    void job_started(JobIndex, std::uint64_t, std::span<const NodeShare> where) override {
+      held.assign(where.begin(), where.end());
+    }
+    void job_stopped(JobIndex, std::uint64_t, StopCause) override { is_stopped = true; }
+    std::vector<NodeShare> job_lost_node(JobIndex, std::uint64_t, int node) override {
+      std::erase_if(held, [node](const NodeShare& s) { return s.node == node; });
+      return held;
+    }
+    std::vector<NodeShare> held;
+    bool is_stopped = false;
+  };
+  sim::Kernel kernel;
+  cluster::QuotaGate gate;
+  gate.add_group(0, {.tenant = "run", .guaranteed = 24});
+  Elastic owner;
+  QueueOptions options = under(BackfillVariant::easy);
+  options.gate = &gate;
+  Queue queue(kernel, NodePool({8, 8, 8, 8}), options, owner);
+  const auto job = queue.submit({.ask = {.gpus = 24, .per_node = 8}, .limit = at(1000)});
+  kernel.run(at(1));
+  queue.node_down(1);
+  EXPECT_FALSE(owner.is_stopped);
+  EXPECT_EQ(queue.job(*job).ask.gpus, 16);
+  EXPECT_EQ(queue.pool().free_gpus(), 8);  // the fourth node's; the lost one has none
+  std::vector<NodeShare> where;
+  EXPECT_FALSE(queue.extend(*job, {.gpus = 16, .per_node = 8}, where));  // beyond its quota
+  EXPECT_TRUE(queue.extend(*job, {.gpus = 8, .per_node = 8}, where));
+  EXPECT_EQ(where.front().node, 3);
+  EXPECT_EQ(queue.pool().free_gpus(), 0);
+  queue.node_up(1);
+  EXPECT_FALSE(queue.extend(*job, {.gpus = 8, .per_node = 8}, where));
+  queue.finish(*job);
+  EXPECT_EQ(queue.pool().free_gpus(), 32);
+  EXPECT_TRUE(gate.admits({.ask = {.gpus = 24}}));
 }
 
 // Nodes are free and the quota is not: it says so, and when.

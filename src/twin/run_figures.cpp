@@ -148,6 +148,12 @@ class Teller {
     if (over(preempted).high > 0) {
       add(s, "preemptions", "preempted by a higher priority", Unit::count, preempted);
     }
+    const Of shrinks = job(j, [](const JobOutcome& o) { return static_cast<double>(o.shrinks); });
+    if (over(shrinks).high > 0) {
+      add(s, "shrinks", "went on with fewer replicas", Unit::count, shrinks);
+      add(s, "grows", "took more in again", Unit::count,
+          job(j, [](const JobOutcome& o) { return static_cast<double>(o.grows); }));
+    }
     const Of holds = job(j, [](const JobOutcome& o) { return static_cast<double>(o.holds); });
     if (over(holds).high > 0) {
       add(s, "holds", "held by the recovery policy until a person looked", Unit::count, holds);
@@ -286,6 +292,7 @@ constexpr Blame kBlames[] = {
     {Cause::feed, "storage", "the loaders do not keep up: read rate, cores, cache"},
     {Cause::contention, "fabric", "storage traffic shares the compute wires: a network of its own"},
     {Cause::straggler, "failure", "slow hosts set the pace: find and replace them"},
+    {Cause::shrunk, "cluster", "hosts are missing and it goes on with fewer replicas: spares"},
     {Cause::cap, "facility", "the site's power holds the clocks down"},
     {Cause::save, "storage", "saves stall the steps: asynchronous, or a faster first tier"},
     {Cause::lost, "failure",

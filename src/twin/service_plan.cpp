@@ -119,6 +119,9 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   p.ask = std::move(ask);
 }
 
+// A closed form stands for more requests than have a sampling error.
+constexpr double kWithoutSampling = 1e15;
+
 // M/M/1: the sojourn is exponential with rate mu - lambda.
 void plan_plain(ServicePlan& p, const machine::Fleet& fleet, double share) {
   const catalog::Accelerator& a = *fleet.accelerator();
@@ -141,7 +144,7 @@ void plan_plain(ServicePlan& p, const machine::Fleet& fleet, double share) {
   p.stands_in = "its requests wait as M/M/1";
   for (const double load : {0.02, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99}) {
     LoadWindow w{.rate = load * mu, .busy = load};
-    WindowPart part{.requests = 1, .good = 1};
+    WindowPart part{.requests = kWithoutSampling, .good = 1};
     for (std::size_t i = 0; i < kLatencyPoints; ++i) {
       const double at = (static_cast<double>(i) + 0.5) / kLatencyPoints;
       part.whole[i] = -math::log(1 - at) / (mu - w.rate);

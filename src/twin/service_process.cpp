@@ -23,10 +23,9 @@ void ServiceProcess::begin() {
 
 void ServiceProcess::submit(std::uint32_t part) {
   FleetState& fleet = world_.fleet(plan_.fleet);
-  JobRequest request = fleet.request_for(*plan_.workload);
+  JobRequest request = fleet.request_for(number_, *plan_.workload, 0);
   request.ask = {.gpus = plan_.slots};
   request.limit = sim::SimTime::from(kStays);
-  request.priority = fleet.priority_of(number_, *plan_.workload, 0);
   request.tag = tag_of(number_, part);
   const auto index = fleet.could_admit(*plan_.workload, plan_.slots) ? fleet.queue().submit(request)
                                                                      : std::nullopt;

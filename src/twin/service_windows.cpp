@@ -236,8 +236,19 @@ ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& 
 
 namespace {
 
-constexpr double kStudent80 = 1.415;  // half of the 80 % interval, of eight parts
-constexpr std::size_t kNone = kWindowParts;
+// Half of the 80 % interval over the deviation: of eight parts, of four, and of many.
+constexpr double kStudentOfEight = 1.415;
+constexpr double kStudentOfFour = 1.638;
+constexpr double kNormal = 1.2816;
+static_assert(kWindowParts == 8);
+
+// Parts of a window that are left out.
+struct LeftOut {
+  std::size_t first = 0;
+  std::size_t count = 0;
+
+  bool has(std::size_t part) const { return part >= first && part < first + count; }
+};
 
 // So many requests fell into this value.
 struct Weighted {
@@ -257,23 +268,23 @@ double quantile_of(std::vector<Weighted> all, double share) {
   return all.empty() ? 0 : all.back().value;
 }
 
-double requests_of(const LoadWindow& w, std::size_t left_out) {
+double requests_of(const LoadWindow& w, const LeftOut& left_out) {
   double requests = 0;
   for (std::size_t i = 0; i < kWindowParts; ++i) {
-    requests += i == left_out ? 0 : w.parts[i].requests;
+    requests += left_out.has(i) ? 0 : w.parts[i].requests;
   }
   return requests;
 }
 
 double without(std::span<const LoadWindow> levels, std::span<const double> weights,
-               LatencyPoints WindowPart::* of, double share, std::size_t left_out) {
+               LatencyPoints WindowPart::* of, double share, const LeftOut& left_out) {
   std::vector<Weighted> all;
   WeightedMean<double> mean;
   for (std::size_t w = 0; w < levels.size(); ++w) {
     const double requests = requests_of(levels[w], left_out);
     for (std::size_t i = 0; i < kWindowParts; ++i) {
       const WindowPart& part = levels[w].parts[i];
-      if (i == left_out || part.requests <= 0 || weights[w] <= 0) continue;
+      if (left_out.has(i) || part.requests <= 0 || weights[w] <= 0) continue;
       const double weight = weights[w] * part.requests / requests / kLatencyPoints;
       for (const double value : part.*of) {
         mean.add(value, weight);
@@ -282,6 +293,36 @@ double without(std::span<const LoadWindow> levels, std::span<const double> weigh
     }
   }
   return share > 0 ? quantile_of(std::move(all), share) : mean.value_or(0);
+}
+
+// Of parts that are so many neighbours each.
+double jackknife(std::span<const LoadWindow> levels, std::span<const double> weights,
+                 LatencyPoints WindowPart::* of, double share, std::size_t neighbours) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < kWindowParts; i += neighbours) {
+    values.push_back(without(levels, weights, of, share, {.first = i, .count = neighbours}));
+  }
+  const double middle = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - middle) * (value - middle);
+  const auto n = static_cast<double>(values.size());
+  return std::sqrt(squares * (n - 1) / n);
+}
+
+// Half of what lies between the quantiles at the bounds of its rank, were requests independent.
+double rank_error(std::span<const LoadWindow> levels, std::span<const double> weights,
+                  LatencyPoints WindowPart::* of, double share) {
+  double sum = 0, squares = 0;
+  for (std::size_t w = 0; w < levels.size(); ++w) {
+    sum += weights[w];
+    squares += weights[w] * weights[w] / std::max(1.0, requests_of(levels[w], {}));
+  }
+  if (sum <= 0) return 0;
+  const double rank = kNormal * std::sqrt(share * (1 - share) * squares) / sum;
+  const auto at = [&](double s) {
+    return without(levels, weights, of, std::clamp(s, 0.5 / kLatencyPoints, 1.0), {});
+  };
+  return (at(share + rank) - at(share - rank)) / 2;
 }
 
 }  // namespace
@@ -305,23 +346,17 @@ void add_weight(std::span<double> weights, std::span<const LoadWindow> levels, d
 
 Sampled sampled(std::span<const LoadWindow> levels, std::span<const double> weights,
                 LatencyPoints WindowPart::* of, double share) {
-  const Sampled all{.value = without(levels, weights, of, share, kNone)};
-  std::array<double, kWindowParts> parts{};
-  for (std::size_t i = 0; i < kWindowParts; ++i) {
-    parts[i] = without(levels, weights, of, share, i);
-  }
-  const double middle = mean(std::vector<double>(parts.begin(), parts.end()));
-  double squares = 0;
-  for (const double value : parts) squares += (value - middle) * (value - middle);
-  const double n = kWindowParts;
-  const double error = kStudent80 * std::sqrt(squares * (n - 1) / n);
+  const Sampled all{.value = without(levels, weights, of, share, {})};
+  const double error = std::max({kStudentOfEight * jackknife(levels, weights, of, share, 1),
+                                 kStudentOfFour * jackknife(levels, weights, of, share, 2),
+                                 share > 0 ? rank_error(levels, weights, of, share) : 0});
   return {.value = all.value, .error = all.value > 0 ? error / all.value : 0};
 }
 
 double good_share(std::span<const LoadWindow> levels, std::span<const double> weights) {
   WeightedMean<double> good;
   for (std::size_t w = 0; w < levels.size(); ++w) {
-    const double requests = std::max(1.0, requests_of(levels[w], kNone));
+    const double requests = std::max(1.0, requests_of(levels[w], {}));
     for (const WindowPart& part : levels[w].parts) {
       good.add(part.good, weights[w] * part.requests / requests);
     }

@@ -5,8 +5,11 @@
 // router. It begins empty, and goes on for some mean stays of a request before the first that
 // counts has come and after the last has: filling and draining are no part of the load. What counts
 // is cut into parts by time; a figure with one part left out in turn tells its sampling error (the
-// jackknife), since a part is longer than a request stays.
+// jackknife).
 //   error^2 = (n - 1) / n sum (figure without part i - their mean)^2
+// Near its capacity a replica's load swings for longer than a part: then parts are alike, and twice
+// as long ones tell more. A far quantile hangs on few requests, which a part has or has not: then
+// the values at the 80 % bounds of its rank tell more. The widest of the three is stated.
 // Levels are the loads that a run meets: from the quietest hour to the busiest with all replicas,
 // and the busiest with one of them lost. A window of its own loses a replica: its requests begin
 // anew elsewhere, and it is back after its start.

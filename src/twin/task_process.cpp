@@ -27,6 +27,7 @@ TaskProcess::TaskProcess(World& world, const design::Workload& workload, std::si
                          std::size_t number)
     : world_(world), workload_(workload), fleet_(fleet), number_(number) {
   const machine::Machine& m = *world.scenario().machine;
+  most_ = world.fleet(fleet).time_limit_of(workload).value_or(kStays);
   detect_ = m.design().scheduler.recovery.detect.value_or(kHealthCheck);
   const bool on_cores = world.fleet(fleet).part().accelerators_per_host == 0;
   const double level = on_cores ? 1 : kJobUtilisation;
@@ -50,11 +51,9 @@ bool TaskProcess::submit(const Task& task) {
     live_.emplace_back();
   }
   const std::uint32_t part = unused_.back();
-  JobRequest request = fleet.request_for(workload_);
+  JobRequest request = fleet.request_for(number_, workload_, task.user);
   request.ask = task.ask;
-  request.limit = sim::SimTime::from(task.limit);
-  request.user = task.user;
-  request.priority = fleet.priority_of(number_, workload_, task.user);
+  request.limit = sim::SimTime::from(min(task.limit, most_));
   request.tag = tag_of(number_, part);
   const auto index =
       fleet.could_admit(workload_, task.ask.gpus) ? fleet.queue().submit(request) : std::nullopt;
@@ -81,8 +80,9 @@ void TaskProcess::placed(std::uint32_t part, std::span<const cluster::NodeShare>
   world_.want(fleet_, -live.task.ask.gpus);
   world_.take(fleet_, live.task.ask.gpus, runs_);
   world_.mark_busy(fleet_, live.task.ask.gpus);
-  live.timer = kernel.schedule(kernel.now().after(live.task.run), sim::EventRank::finish, *this,
-                               kDone, part);
+  const bool ends = live.task.run <= most_;
+  live.timer = kernel.schedule(kernel.now().after(ends ? live.task.run : most_),
+                               sim::EventRank::finish, *this, ends ? kDone : kTimeOut, part);
 }
 
 // What it did since its start is to be done again.
@@ -138,13 +138,27 @@ void TaskProcess::finish(std::uint32_t part) {
   outcome_.slowdowns.push_back(std::max(1.0, here / std::max(run, kShortestRun)));
   live = {};
   unused_.push_back(part);
-  on_done();
+  on_done(true);
+}
+
+// Its QOS ends it, and what it did is lost.
+void TaskProcess::time_out(std::uint32_t part) {
+  Live& live = live_[part];
+  lose_work(live);
+  world_.mark_busy(fleet_, -live.task.ask.gpus);
+  world_.give(fleet_, live.task.ask.gpus, runs_);
+  world_.leave(fleet_, live.index);
+  ++outcome_.timed_out;
+  live = {};
+  unused_.push_back(part);
+  on_done(false);
 }
 
 void TaskProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
   const auto part = static_cast<std::uint32_t>(data);
   if (kind == kArrival) return on_arrival();
   if (kind == kDone) return finish(part);
+  if (kind == kTimeOut) return time_out(part);
   world_.fleet(fleet_).queue().put_back(live_[part].index, StopCause::failed);
 }
 
@@ -213,6 +227,7 @@ void BatchProcess::begin() {
 void BatchProcess::on_arrival() {
   began_ = world_.kernel().now();
   left_ = 0;
+  is_whole_ = true;
   for (int e = 0; e < plan_.elements; ++e) {
     left_ += submit({.ask = {.gpus = plan_.slots},
                      .run = plan_.element,
@@ -222,11 +237,14 @@ void BatchProcess::on_arrival() {
   }
 }
 
-void BatchProcess::on_done() {
+void BatchProcess::on_done(bool has_ended) {
+  is_whole_ = is_whole_ && has_ended;
   if (--left_ > 0) return;
   const Seconds took = (world_.kernel().now() - began_).seconds();
-  ++outcome_.runs_finished;
-  outcome_.run_times_s.push_back(took.base());
+  if (is_whole_) {
+    ++outcome_.runs_finished;
+    outcome_.run_times_s.push_back(took.base());
+  }
   if (plan_.bound && took > *plan_.bound) ++outcome_.windows_missed;
   if (plan_.batch->repeat) call_arrival(max(Seconds(0), plan_.batch->repeat->every - took));
 }

@@ -27,6 +27,7 @@ struct TaskOutcome {
   std::uint64_t submitted = 0;
   std::uint64_t finished = 0;
   std::uint64_t rejected = 0;                    // wider than the fleet, or than their quota
+  std::uint64_t timed_out = 0;                   // ended by the limit of their QOS
   std::uint64_t stops = 0;                       // lost their place
   std::uint64_t faults = 0;                      // that hit one of them
   std::uint64_t waiting = 0;                     // at the end
@@ -68,14 +69,15 @@ class TaskProcess : public Process, public sim::EventHandler {
   // False where it can never start.
   bool submit(const Task& task);
   virtual void on_arrival() = 0;
-  virtual void on_done() {}
+  // An element is gone; false: before its end.
+  virtual void on_done(bool /*has_ended*/) {}
   void call_arrival(Seconds wait);
 
   World& world_;
   TaskOutcome outcome_;
 
  private:
-  enum Kind : std::uint32_t { kArrival, kDone, kGone };
+  enum Kind : std::uint32_t { kArrival, kDone, kGone, kTimeOut };
   enum class TaskState : std::uint8_t { unused, waits, runs, hangs };
   struct Live {
     Task task;
@@ -90,11 +92,13 @@ class TaskProcess : public Process, public sim::EventHandler {
   HostUse use(TaskState state) const;
   void lose_work(Live& live);
   void finish(std::uint32_t part);
+  void time_out(std::uint32_t part);
 
   const design::Workload& workload_;
   std::size_t fleet_;
   std::size_t number_;
   Seconds detect_;
+  Seconds most_;  // that a job may run
   HostUse runs_;
   std::vector<Live> live_;
   std::vector<std::uint32_t> unused_;
@@ -122,11 +126,12 @@ class BatchProcess final : public TaskProcess {
 
  private:
   void on_arrival() override;
-  void on_done() override;
+  void on_done(bool has_ended) override;
 
   const BatchPlan& plan_;
   sim::SimTime began_;
   int left_ = 0;
+  bool is_whole_ = true;  // no element was ended before its time
 };
 
 inline std::unique_ptr<TaskProcess> make_process(World& world, const StreamPlan& plan,

@@ -30,6 +30,7 @@ TrainProcess::TrainProcess(World& world, const machine::TrainJob& job, std::size
   slots_ = job.accelerators > 0
                ? job.accelerators
                : std::int64_t{job.hosts} * world.fleet(fleet_).part().slots_per_host;
+  held_ = stepped_with_ = slots_;
   goal_ns_ = ns_of(job.raw_time);
 }
 
@@ -58,11 +59,15 @@ void TrainProcess::enter(Phase phase, Cause cause) {
     outcome_.span_ns += span;
     kernel.trace(sim::TraceKind::end, job_.label, word_of(cause_));
   }
-  if (phase_ == Phase::steps) world_.mark_steps(level_, -1);
+  if (phase_ == Phase::steps) {
+    world_.mark_steps(level_, -1);
+    kernel.cancel(grow_timer_);
+    grows_soon_ = false;
+  }
   phase_ = phase;
   cause_ = cause;
   since_ = kernel.now();
-  if (is_placed_) world_.shift(fleet_, slots_, before, use());
+  if (is_placed_) world_.shift(fleet_, held_, before, use());
   if (phase_ == Phase::steps) world_.mark_steps(level_, 1);
   if (phase_ != Phase::away) kernel.trace(sim::TraceKind::begin, job_.label, word_of(cause_));
 }
@@ -79,15 +84,17 @@ void TrainProcess::begin_run() {
 // Whole hosts where it fills them, so that a gang is all or nothing.
 void TrainProcess::ask_for_hosts() {
   enter(Phase::waits_for_hosts, Cause::no_host);
-  world_.claim(fleet_, number_, slots_, cause_);
   FleetState& fleet = world_.fleet(fleet_);
   const int per_host = fleet.part().slots_per_host;
-  JobRequest request = fleet.request_for(*job_.workload);
-  request.ask = {.gpus = static_cast<int>(slots_),
-                 .per_node = slots_ % per_host == 0 ? per_host : 0};
+  held_ = slots_;
+  if (job_.elastic && has_lost_hosts_) {
+    held_ = std::int64_t{units_to_ask()} * job_.elastic->unit_hosts * per_host;
+  }
+  world_.claim(fleet_, number_, held_, cause_);
+  JobRequest request = fleet.request_for(number_, *job_.workload, 0);
+  request.ask = {.gpus = static_cast<int>(held_), .per_node = held_ % per_host == 0 ? per_host : 0};
   request.limit = sim::SimTime::from(
       job_.raw_time > Seconds(0) ? min(kStays, job_.raw_time * kOwnersLimit) : kStays);
-  request.priority = fleet.priority_of(number_, *job_.workload, 0);
   request.tag = tag_of(number_, 0);
   const auto index = fleet.queue().submit(request);
   job_index_ = index.value_or(cluster::kNoJob);
@@ -95,21 +102,31 @@ void TrainProcess::ask_for_hosts() {
 }
 
 void TrainProcess::placed(std::uint32_t, std::span<const cluster::NodeShare> where) {
+  note_hosts(where);
+  world_.claim(fleet_, number_, 0, cause_);
+  world_.take(fleet_, held_, use());
+  is_placed_ = true;
+  restart_in_place();
+}
+
+void TrainProcess::note_hosts(std::span<const cluster::NodeShare> where) {
   const std::vector<bool>& slow = world_.fleet(fleet_).slow;
   hosts_.clear();
+  slow_hosts_ = 0;
   for (const cluster::NodeShare& share : where) {
     hosts_.push_back(share.node);
     if (slow[static_cast<std::size_t>(share.node)]) ++slow_hosts_;
   }
-  world_.claim(fleet_, number_, 0, cause_);
-  world_.take(fleet_, slots_, use());
-  is_placed_ = true;
+}
+
+void TrainProcess::restart_in_place() {
   enter(Phase::starts, Cause::start);
   after(job_.failure.start * job_.failure.attempts, kStarted);
 }
 
 void TrainProcess::let_go() {
-  world_.give(fleet_, slots_, use());
+  world_.call_for_room(fleet_, number_, false);
+  world_.give(fleet_, held_, use());
   is_placed_ = false;
   hosts_.clear();
   slow_hosts_ = 0;
@@ -147,6 +164,8 @@ void TrainProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t) {
       return on_requeued();
     case kReleased:
       return ask_for_hosts();
+    case kGrow:
+      return grow();
     default:
       return finish();
   }
@@ -159,10 +178,7 @@ void TrainProcess::on_detected() {
 }
 
 void TrainProcess::on_requeued() {
-  if (is_placed_) {
-    enter(Phase::starts, Cause::start);
-    return after(job_.failure.start * job_.failure.attempts, kStarted);
-  }
+  if (is_placed_) return restart_in_place();
   if (!has_lost_hosts_ || world_.may_start(fleet_, job_.label)) return ask_for_hosts();
   ++outcome_.holds;
   after(
@@ -193,12 +209,15 @@ SaveCycle TrainProcess::cycle_of() const {
 }
 
 void TrainProcess::begin_steps() {
+  if (held_ < stepped_with_) ++outcome_.shrinks;
+  if (held_ > stepped_with_) ++outcome_.grows;
+  stepped_with_ = held_;
   cycle_ = cycle_of();
   const double saving = cycle_.interval_ns > 0 ? static_cast<double>(cycle_.stall_ns) /
                                                      static_cast<double>(cycle_.length())
                                                : 0;
   const double busy = 1 - saving;
-  const auto gpus = static_cast<double>(slots_);
+  const auto gpus = static_cast<double>(held_);
   level_ = {};
   level_[static_cast<std::size_t>(Share::productive)] = gpus * busy * cycle_.speed;
   level_[static_cast<std::size_t>(Share::stall)] = gpus * busy * (1 - cycle_.speed);
@@ -226,12 +245,16 @@ void TrainProcess::begin_steps() {
     ++outcome_.outages;
   }
   if (goal_ns_ > 0) {
-    const std::int64_t wall = wall_for(cycle_, goal_ns_ - work_ns_);
+    const std::int64_t wall = wall_for(cycle_, unscaled(goal_ns_ - work_ns_));
     const sim::SimTime now = world_.kernel().now();
     if (wall <= (sim::SimTime::from(world_.scenario().horizon) - now).ns()) {
       timer_ = world_.kernel().schedule(now + sim::SimTime::nanoseconds(wall),
                                         sim::EventRank::finish, *this, kFinished);
     }
+  }
+  if (held_ < slots_) {
+    world_.call_for_room(fleet_, number_, true);
+    room_came();
   }
 }
 
@@ -244,8 +267,8 @@ std::int64_t TrainProcess::kept_after(const Progress& p, bool keeps_disk) const 
   if (!job_.checkpoint || cycle_.interval_ns <= 0) return 0;
   const machine::SavePlan& save = *job_.checkpoint;
   const bool has_peer = job_.train->checkpoint->replicas.value_or(1) > 1;
-  if (keeps_disk || (save.first->per_node && has_peer)) return work_ns_ + p.local_work_ns;
-  if (save.safe != nullptr) return work_ns_ + p.safe_work_ns;
+  if (keeps_disk || (save.first->per_node && has_peer)) return work_ns_ + scaled(p.local_work_ns);
+  if (save.safe != nullptr) return work_ns_ + scaled(p.safe_work_ns);
   return 0;
 }
 
@@ -257,7 +280,7 @@ std::int64_t TrainProcess::kept_after(const failure::FaultCause& cause) const {
   if (job_.checkpoint->stall.safe > cause.notice) return kept;
   const std::int64_t elapsed = (world_.kernel().now() - since_).ns() - ns_of(cause.notice);
   if (elapsed <= 0) return kept;
-  return std::max(kept, work_ns_ + progress_after(cycle_, elapsed).work_ns);
+  return std::max(kept, work_ns_ + scaled(progress_after(cycle_, elapsed).work_ns));
 }
 
 void TrainProcess::book_steps(const Progress& p, std::int64_t lost) {
@@ -269,18 +292,28 @@ void TrainProcess::book_steps(const Progress& p, std::int64_t lost) {
   const auto book = [&](Cause to, std::int64_t span) {
     outcome_.time_ns[at(Cause::productive)] -= span;
     outcome_.time_ns[at(to)] += span;
-    world_.fleet(fleet_).gpus.correct(Cause::productive, to, GpuTime{span} * slots_);
+    world_.fleet(fleet_).gpus.correct(Cause::productive, to, GpuTime{span} * held_);
   };
   book(Cause::save, p.stall_ns);
   book(Cause::feed, feed);
   book(Cause::straggler, straggling);
   book(Cause::contention, slow - feed - straggling);
-  book(Cause::lost, lost);
+  // The slots that are missing are not the run's; its time is, and what it lost is the whole run's.
+  const std::int64_t missing = p.work_ns - scaled(p.work_ns);
+  outcome_.time_ns[at(Cause::productive)] -= missing;
+  outcome_.time_ns[at(Cause::shrunk)] += missing;
+  book_lost(lost);
+}
+
+void TrainProcess::book_lost(std::int64_t lost) {
+  outcome_.time_ns[at(Cause::productive)] -= lost;
+  outcome_.time_ns[at(Cause::lost)] += lost;
+  world_.fleet(fleet_).gpus.correct(Cause::productive, Cause::lost, GpuTime{lost} * slots_);
 }
 
 void TrainProcess::close_steps(std::int64_t kept_work) {
   const Progress p = progress();
-  const std::int64_t done = work_ns_ + p.work_ns;
+  const std::int64_t done = work_ns_ + scaled(p.work_ns);
   if (kept_work == kAll) kept_work = done;
   world_.fleet(fleet_).gpus.settle(world_.kernel().now());
   book_steps(p, done - kept_work);
@@ -306,10 +339,8 @@ std::int64_t TrainProcess::sound_work(int host) {
 void TrainProcess::roll_back(std::int64_t sound) {
   if (sound >= work_ns_) return;
   const std::int64_t lost = work_ns_ - sound;
-  outcome_.time_ns[at(Cause::productive)] -= lost;
-  outcome_.time_ns[at(Cause::lost)] += lost;
+  book_lost(lost);
   outcome_.units -= static_cast<double>(lost) / 1e9 * job_.raw_rate();
-  world_.fleet(fleet_).gpus.correct(Cause::productive, Cause::lost, GpuTime{lost} * slots_);
   work_ns_ = sound;
   has_copy_ = sound > 0;
 }
@@ -333,6 +364,96 @@ Seconds TrainProcess::struck(std::uint32_t, int host, const failure::FaultCause&
   // A host that is lost ends the run when it is seen; till then nothing can be started.
   if (!has_dead_host_) after(seen, kDetected);
   return seen;
+}
+
+std::int64_t TrainProcess::scaled(std::int64_t work) const {
+  return held_ == slots_ ? work : static_cast<std::int64_t>(GpuTime{work} * held_ / slots_);
+}
+
+std::int64_t TrainProcess::unscaled(std::int64_t work) const {
+  return held_ == slots_ ? work
+                         : static_cast<std::int64_t>((GpuTime{work} * slots_ + held_ - 1) / held_);
+}
+
+int TrainProcess::units_held() const {
+  return static_cast<int>(hosts_.size()) / job_.elastic->unit_hosts;
+}
+
+int TrainProcess::hosts_at_hand() const {
+  const FleetState& fleet = world_.fleet(fleet_);
+  return fleet.queue().pool().nodes_with(fleet.part().slots_per_host, nullptr);
+}
+
+// As many as are there, and no fewer than it goes on with.
+int TrainProcess::units_to_ask() const {
+  const machine::ElasticPlan& e = *job_.elastic;
+  return std::clamp(hosts_at_hand() / e.unit_hosts, e.least, e.units);
+}
+
+// A host in its stead, or those that are left; with too few the whole run goes back into the queue.
+std::vector<cluster::NodeShare> TrainProcess::lost_host(std::uint32_t, int host) {
+  FleetState& fleet = world_.fleet(fleet_);
+  if (!job_.elastic || !is_placed_) return {};
+  const machine::ElasticPlan& e = *job_.elastic;
+  const int left = static_cast<int>(hosts_.size()) - 1;
+  const int in_reserve = fleet.first_in_reserve() >= 0 ? 1 : 0;
+  const bool is_replaced = hosts_at_hand() + in_reserve >= e.units * e.unit_hosts - left;
+  const int units = left / e.unit_hosts;
+  if (is_replaced || units < e.least) return {};
+  if (phase_ == Phase::steps) close_steps(kept_after(progress(), true));
+  std::vector<cluster::NodeShare> kept = fleet.queue().job(job_index_).shares;
+  std::erase_if(kept, [host](const cluster::NodeShare& s) { return s.node == host; });
+  kept.resize(static_cast<std::size_t>(units) * static_cast<std::size_t>(e.unit_hosts));
+  restart_in_place();
+  const std::int64_t held = std::int64_t{units} * e.unit_hosts * fleet.part().slots_per_host;
+  world_.give(fleet_, held_ - held, use());
+  held_ = held;
+  note_hosts(kept);
+  // Another may be dead and not seen yet: nothing starts with it.
+  has_dead_host_ =
+      std::ranges::any_of(hosts_, [&](int h) { return fleet.state(h) == HostState::struck; });
+  if (has_dead_host_) {
+    world_.kernel().cancel(timer_);
+    enter(Phase::detects, Cause::detect);
+  }
+  return kept;
+}
+
+// Behind the next save, so that nothing is lost; whoever waits has been asked by then.
+void TrainProcess::room_came() {
+  if (phase_ != Phase::steps || grows_soon_ || cycle_.interval_ns <= 0) return;
+  sim::Kernel& kernel = world_.kernel();
+  const std::int64_t elapsed = (kernel.now() - since_).ns();
+  const std::int64_t ends = (elapsed / cycle_.length() + 1) * cycle_.length();
+  grows_soon_ = true;
+  grow_timer_ = kernel.schedule(since_ + sim::SimTime::nanoseconds(ends), sim::EventRank::start,
+                                *this, kGrow);
+}
+
+void TrainProcess::grow() {
+  grows_soon_ = false;
+  FleetState& fleet = world_.fleet(fleet_);
+  Queue& queue = fleet.queue();
+  const auto waiting = queue.waiting_jobs();
+  const int tier = queue.job(job_index_).tier;
+  const machine::ElasticPlan& e = *job_.elastic;
+  if (hosts_at_hand() < e.unit_hosts) return;
+  // They may be served from elsewhere: it looks again behind the next save.
+  if (!waiting.empty() && queue.job(waiting.front()).tier >= tier) return room_came();
+  const int per_host = fleet.part().slots_per_host;
+  const int more = std::min(hosts_at_hand() / e.unit_hosts, e.units - units_held());
+  const std::int64_t slots = std::int64_t{more} * e.unit_hosts * per_host;
+  std::vector<cluster::NodeShare> where;
+  if (!queue.extend(job_index_, {.gpus = static_cast<int>(slots), .per_node = per_host}, where)) {
+    return room_came();
+  }
+  close_steps(kAll);
+  restart_in_place();
+  world_.take(fleet_, slots, use());
+  held_ += slots;
+  note_hosts(queue.job(job_index_).shares);
+  fleet.note_placed(job_index_, tag_of(number_, 0), where);
+  if (held_ == slots_) world_.call_for_room(fleet_, number_, false);
 }
 
 void TrainProcess::finish() {

@@ -10,6 +10,10 @@
 // that has drained to a tier that outlives hosts; with neither, none. A fault during a restart
 // starts it over, as the closed form has it (failure/effective_time.h). A silent fault spoils what
 // is saved after it: when it is found, the run goes back to the last copy from before.
+// An elastic run (`min_replicas`) that loses a host where none stands by goes on with the replicas
+// that are left, at their part of the rate, and takes more in behind a save once hosts are free and
+// nobody of its priority waits for them. It gives back hosts that hold no whole replica.
+// Wrong where fewer replicas have no room for the optimizer's state that was sharded over more.
 // Wrong where a run saves to keep fewer copies than the silence lasts: an older one is taken to be
 // there.
 #pragma once
@@ -33,6 +37,8 @@ struct JobOutcome {
   std::uint64_t runs_started = 0;
   std::uint64_t runs_finished = 0;
   std::uint64_t preemptions = 0;     // by jobs of a higher priority
+  std::uint64_t shrinks = 0;         // it went on with fewer replicas
+  std::uint64_t grows = 0;           // and took more in again
   std::uint64_t holds = 0;           // the policy took the run for the cause: a person had to look
   std::uint64_t windows_missed = 0;  // runs that repeat and came to their end too late
   std::int64_t finished_ns = 0;      // of the first run that came to its end: how long it took
@@ -63,6 +69,8 @@ class TrainProcess final : public Process, public sim::EventHandler {
   void evicted(std::uint32_t part, StopCause cause) override;
   Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
   void corrupted(std::uint32_t part, int host) override;
+  std::vector<cluster::NodeShare> lost_host(std::uint32_t part, int host) override;
+  void room_came() override;
   std::string known_as() const override { return job_.label; }
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
@@ -76,7 +84,8 @@ class TrainProcess final : public Process, public sim::EventHandler {
     kDetected,
     kRequeued,
     kReleased,
-    kFinished
+    kFinished,
+    kGrow
   };
 
   void enter(Phase phase, Cause cause);
@@ -89,6 +98,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
   // Ends the stretch under way; `kept_work` of the run lasts.
   void close_steps(std::int64_t kept_work);
   void book_steps(const Progress& p, std::int64_t lost);
+  void book_lost(std::int64_t lost);
   std::int64_t kept_after(const Progress& p, bool keeps_disk) const;
   // Likewise, of a fault that was announced: a save that began then may be safe by now.
   std::int64_t kept_after(const failure::FaultCause& cause) const;
@@ -98,6 +108,17 @@ class TrainProcess final : public Process, public sim::EventHandler {
   void roll_back(std::int64_t sound);
   void finish();
   void let_go();
+  void note_hosts(std::span<const cluster::NodeShare> where);
+  void restart_in_place();
+  // Hosts that the run could have at once.
+  int hosts_at_hand() const;
+  // Units of whole hosts that it asks for after a loss, and those it holds.
+  int units_to_ask() const;
+  int units_held() const;
+  void grow();
+  // Of the whole run's rate, what the replicas that it holds do in this time; and back.
+  std::int64_t scaled(std::int64_t work) const;
+  std::int64_t unscaled(std::int64_t work) const;
   HostUse use() const;
   SaveCycle cycle_of() const;
   double straggler() const;
@@ -107,7 +128,9 @@ class TrainProcess final : public Process, public sim::EventHandler {
   const machine::TrainJob& job_;
   std::size_t number_;
   std::size_t fleet_ = 0;
-  std::int64_t slots_ = 0;    // that it needs, and holds while it is placed
+  std::int64_t slots_ = 0;  // of the whole run
+  std::int64_t held_ = 0;   // that it asked for last, and holds while it is placed
+  std::int64_t stepped_with_ = 0;
   std::int64_t goal_ns_ = 0;  // work of one run; 0: it has no end
   Watts steps_draw_;          // of one host, mean over steps and saves
   Watts steps_highest_;       // of one host, in the phase that draws most
@@ -116,6 +139,8 @@ class TrainProcess final : public Process, public sim::EventHandler {
   Cause cause_ = Cause::idle;
   sim::SimTime since_;
   sim::TimerId timer_;
+  sim::TimerId grow_timer_;
+  bool grows_soon_ = false;
   cluster::JobIndex job_index_ = cluster::kNoJob;
   bool is_placed_ = false;
   std::vector<int> hosts_;

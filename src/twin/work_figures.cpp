@@ -238,9 +238,14 @@ void tell_stream(Run& run, const Scenario& scenario, const OverReplications& ove
   }
   const TaskOutcome& first = over.done().front().streams[at];
   s.limit = waits_of(first);
+  const Of timed_out = count(at, kind, &TaskOutcome::timed_out);
+  if (over.estimate(timed_out).high > 0) {
+    over.add(s, "timed_out", "jobs ended by the limit of their QOS", Unit::count, timed_out);
+  }
   const Of rejected = count(at, kind, &TaskOutcome::rejected);
   if (over.estimate(rejected).high > 0) {
-    over.add(s, "rejected", "jobs wider than their share of the fleet", Unit::count, rejected);
+    over.add(s, "rejected", "jobs wider than their share of the fleet, or than their QOS",
+             Unit::count, rejected);
   }
   run.sections.push_back(std::move(s));
 }

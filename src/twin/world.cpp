@@ -192,6 +192,7 @@ void World::give(std::size_t fleet, std::int64_t slots, const HostUse& from) {
   shift(fleet, slots, from, resting(fleet, Cause::idle));
   fleets_[fleet]->free += slots;
   recount(*fleets_[fleet], fleet);
+  for (const std::size_t process : fleets_[fleet]->growers) processes_[process]->room_came();
   if (rooms_.empty()) return;
   for (const auto& other : fleets_) {
     if (other->part().site == fleets_[fleet]->part().site) other->queue().look_again();
@@ -206,6 +207,12 @@ void World::claim(std::size_t fleet, std::size_t process, std::int64_t slots, Ca
     f.claims.erase(process);
   }
   recount(f, fleet);
+}
+
+void World::call_for_room(std::size_t fleet, std::size_t process, bool wants) {
+  std::vector<std::size_t>& growers = fleets_[fleet]->growers;
+  std::erase(growers, process);
+  if (wants) growers.push_back(process);
 }
 
 void World::want(std::size_t fleet, std::int64_t slots) {

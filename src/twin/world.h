@@ -82,6 +82,8 @@ class World final : public sim::EventHandler {
   void give(std::size_t fleet, std::int64_t slots, const HostUse& from);
   // A run that waits says what it could use of the free slots; 0: it waits no more.
   void claim(std::size_t fleet, std::size_t process, std::int64_t slots, Cause cause);
+  // A process that holds fewer slots than it could use is told when some come free; or no more.
+  void call_for_room(std::size_t fleet, std::size_t process, bool wants);
   // Jobs that wait ask for so many slots more, or less.
   void want(std::size_t fleet, std::int64_t slots);
   // The job has given its slots and ends.

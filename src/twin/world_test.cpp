@@ -62,6 +62,7 @@ design::Design any_work(RandomStream& random) {
   train_of(d).batch = 768;
   if (random.uniform() < 0.3) train_of(d).checkpoint.reset();
   if (random.uniform() < 0.5) train_of(d).repeat = design::Recurrence{.every = hours(12)};
+  if (random.uniform() < 0.5) train_of(d).min_replicas = 1;
   d.workloads.resize(1);
   d.workloads.front().terms.nodes = 4 * static_cast<int>(1 + random.below(2));
   if (random.uniform() < 0.7) d.workloads.push_back(service(random));
@@ -79,6 +80,17 @@ design::Design any_work(RandomStream& random) {
   if (random.uniform() < 0.4) {
     d.scheduler.power_aware = true;
     d.sites.front().power = kilowatts(100 + 400 * random.uniform());
+  }
+  if (d.scheduler.kind == design::SchedulerKind::slurm && random.uniform() < 0.5) {
+    const bool preempts = d.scheduler.preemption != design::Preemption::none;
+    d.scheduler.qos = {{.name = "low", .max_nodes_per_user = 3, .time_limit = hours(2)},
+                       {.name = "high", .priority = 10, .max_nodes = 20, .max_jobs_per_user = 2}};
+    if (preempts) d.scheduler.qos.back().preempts = {"low"};
+    for (design::Workload& w : d.workloads) {
+      const bool may_end = std::holds_alternative<design::Jobs>(w.task) ||
+                           std::holds_alternative<design::Batch>(w.task);
+      w.terms.qos = may_end && random.uniform() < 0.5 ? "low" : "high";
+    }
   }
   d.scheduler.topology =
       random.uniform() < 0.5 ? design::PlacementTopology::tree : design::PlacementTopology::none;
@@ -120,7 +132,7 @@ void look_at(FleetState& fleet) {
 }
 
 void expect_all_jobs(const TaskOutcome& o) {
-  EXPECT_EQ(o.submitted, o.finished + o.waiting + o.running + o.rejected);
+  EXPECT_EQ(o.submitted, o.finished + o.waiting + o.running + o.rejected + o.timed_out);
   EXPECT_EQ(o.slowdowns.size(), o.finished);
 }
 
@@ -275,6 +287,121 @@ TEST(World, work_that_a_silent_fault_spoilt_is_booked_as_lost) {
   expect_lost_work_is_booked(world);
 }
 
+// A run on eight hosts of which one dies after four hours, in replicas of a host each.
+design::Design eight_replicas(std::optional<int> min_replicas, Seconds repair) {
+  design::Design d = sample_design();
+  d.fleet.front().count = 8;
+  d.fleet.front().spares = 0;
+  d.fleet.front().failures = {.node_mtbf = years(1e6), .repair = repair};
+  d.workloads.front().terms.nodes = 8;
+  train_of(d).model = "llama-3-8b";
+  train_of(d).layout = design::Layout{.tp = 8, .pp = 1, .dp = 8};
+  train_of(d).batch = 768;
+  train_of(d).tokens = 1e15;
+  train_of(d).checkpoint->every = minutes(10);
+  train_of(d).min_replicas = min_replicas;
+  return d;
+}
+
+class OneHostDies final : public sim::EventHandler {
+ public:
+  explicit OneHostDies(World& world) : world_(world) {
+    world.kernel().schedule(sim::SimTime::from(hours(4)), sim::EventRank::control, *this, 0);
+  }
+  ~OneHostDies() { world_.kernel().forget(*this); }
+  void on_event(sim::Kernel&, std::uint32_t, std::uint64_t) override {
+    world_.strike(0, 3, {.name = "dies", .scope = failure::FaultScope::host, .keeps_disk = true},
+                  0);
+  }
+
+ private:
+  World& world_;
+};
+
+JobOutcome outcome_of_one_loss(std::optional<int> min_replicas, Seconds repair) {
+  const machine::Machine m = build_machine(eight_replicas(min_replicas, repair), machine::known());
+  const Scenario scenario = scenario_of(m, hours(104));
+  EXPECT_EQ(scenario.trains.front().infeasible, "");
+  World world(scenario, 5, true, nullptr);
+  const OneHostDies fault(world);
+  world.run({});
+  expect_whole_books(world, hours(104));
+  expect_lost_work_is_booked(world);
+  return world.trains().front()->outcome();
+}
+
+double hours_of(const JobOutcome& o, Cause cause) {
+  return static_cast<double>(o.time_ns[at(cause)]) / 3600e9;
+}
+
+// What it shrinks by is whole hosts that hold whole replicas; what cannot be cut so is refused.
+TEST(World, a_run_that_may_shrink_is_cut_into_whole_hosts) {
+  const auto job = [](int tp, int pp, int dp, int min_replicas) {
+    design::Design d = eight_replicas(min_replicas, hours(1));
+    train_of(d).layout = design::Layout{.tp = tp, .pp = pp, .dp = dp};
+    const machine::Machine m = build_machine(d, machine::known());
+    return scenario_of(m, hours(1)).trains.front();
+  };
+  const machine::TrainJob wide = job(8, 2, 4, 2);
+  EXPECT_EQ(wide.elastic->unit_hosts, 2);
+  EXPECT_EQ(wide.elastic->units, 4);
+  EXPECT_EQ(wide.elastic->lost_with(1), 0.25);
+  EXPECT_EQ(wide.elastic->lost_with(3), 0.5);
+  EXPECT_EQ(wide.elastic->lost_with(5), 1);  // one replica is left, and it wants two
+  const machine::TrainJob narrow = job(2, 1, 32, 9);
+  EXPECT_EQ(narrow.elastic->unit_hosts, 1);
+  EXPECT_EQ(narrow.elastic->least, 3);  // four a host
+  EXPECT_NE(job(8, 1, 8, 9).infeasible.find("min_replicas is 9, and its layout has 8"),
+            std::string::npos);
+}
+
+// The host never comes back. A rigid run stands from the fourth hour on; one that may go on with
+// six of its eight replicas does seven eighths of the rest of its work.
+TEST(World, a_run_goes_on_with_the_replicas_that_are_left) {
+  const JobOutcome rigid = outcome_of_one_loss({}, years(100));
+  EXPECT_GT(hours_of(rigid, Cause::no_host), 99);
+  const JobOutcome o = outcome_of_one_loss(6, years(100));
+  EXPECT_EQ(o.shrinks, 1U);
+  EXPECT_EQ(o.grows, 0U);
+  EXPECT_EQ(o.interruptions, 1U);
+  EXPECT_EQ(hours_of(o, Cause::no_host), 0);
+  // The hundred hours that are left, less saves and the way back.
+  EXPECT_NEAR(hours_of(o, Cause::shrunk) * 8, 100, 1.5);
+  EXPECT_NEAR(hours_of(o, Cause::productive), 4 + 100 * 7 / 8.0, 1.5);
+  EXPECT_NEAR(o.units / rigid.units,
+              hours_of(o, Cause::productive) / hours_of(rigid, Cause::productive), 1e-6);
+  // With all eight wanted it is as rigid.
+  EXPECT_GT(hours_of(outcome_of_one_loss(8, years(100)), Cause::no_host), 99);
+}
+
+// The host is mended after an hour or so: the run takes it in behind the next save and loses no
+// work by that.
+TEST(World, a_run_grows_again_when_its_host_is_back) {
+  const JobOutcome o = outcome_of_one_loss(6, hours(1));
+  EXPECT_EQ(o.shrinks, 1U);
+  EXPECT_EQ(o.grows, 1U);
+  EXPECT_EQ(o.runs_started, 1U);
+  EXPECT_GT(hours_of(o, Cause::shrunk), 0);
+  EXPECT_LT(hours_of(o, Cause::shrunk), 1);
+  EXPECT_GT(hours_of(o, Cause::productive), 101);
+  const JobOutcome never_back = outcome_of_one_loss(6, years(100));
+  EXPECT_EQ(o.time_ns[at(Cause::lost)], never_back.time_ns[at(Cause::lost)]);
+}
+
+// Hosts fail and are mended all the time: what the run gives away for want of hosts is what the
+// closed form says, Poisson hosts in repair and an eighth of the rate each.
+TEST(World, what_is_lost_for_want_of_hosts_is_as_the_closed_form_says) {
+  design::Design d = eight_replicas(2, days(6));
+  d.fleet.front().failures.node_mtbf = days(80);
+  const Simulated s(d, {.horizon = years(20), .replications = 1});
+  const JobOutcome& o = s.done.front().jobs.front();
+  const double rate = hours_of(o, Cause::productive) + hours_of(o, Cause::lost);
+  const double without = hours_of(o, Cause::shrunk) / (rate + hours_of(o, Cause::shrunk));
+  const double expected = s.simulation.scenario().trains.front().failure.shortfall;
+  EXPECT_GT(expected, 0.04);
+  EXPECT_NEAR(without / expected, 1, 0.15) << expected;
+}
+
 // One queue, one kind of job, no faults: M/M/c waits as Erlang's C says (here 0.75 of 8 servers).
 TEST(World, a_stream_on_a_fleet_waits_as_theory_says) {
   design::Design d = sample_design();
@@ -347,6 +474,38 @@ TEST(World, fair_share_lets_those_pass_who_use_little) {
   const double with = wait_of_the_small(true);
   const double without = wait_of_the_small(false);
   EXPECT_LT(with, 0.5 * without) << without;
+}
+
+// Two streams of equal jobs on a full fleet: the QOS of the one comes first, may stop the other's,
+// and holds its users to one job each; the other's jobs end after half an hour.
+TEST(World, a_qos_orders_limits_preempts_and_ends) {
+  design::Design d = sample_design();
+  d.fleet.front().count = 4;
+  d.fleet.front().failures.node_mtbf = years(1e6);
+  d.scheduler.preemption = design::Preemption::requeue;
+  d.scheduler.qos = {{.name = "high", .priority = 100, .max_jobs_per_user = 1, .preempts = {"low"}},
+                     {.name = "low", .time_limit = minutes(30)}};
+  const auto jobs = [](double a_day, const char* name) {
+    design::Jobs j{.rate = PerSecond(a_day / 86400), .mean_duration = hours(1)};
+    j.sizes = {8};
+    design::Workload w{.terms = {.name = name}, .task = j};
+    w.terms.qos = name;
+    return w;
+  };
+  d.workloads = {jobs(40, "high"), jobs(200, "low")};
+  const Simulated s(d, {.horizon = days(40), .replications = 1});
+  const auto& streams = s.done.front().streams;
+  EXPECT_LT(mean_wait(streams.front()), 0.3 * mean_wait(streams.back()));
+  EXPECT_EQ(streams.front().stops, 0U);
+  EXPECT_EQ(streams.front().timed_out, 0U);
+  EXPECT_GT(streams.back().stops, 50U);
+  EXPECT_GT(streams.back().timed_out, 500U);
+  EXPECT_GT(streams.back().finished, 500U);
+  // Without the QOS nobody is ended, and the first wait as the others do.
+  for (design::Workload& w : d.workloads) w.terms.qos.clear();
+  const Simulated plain(d, {.horizon = days(40), .replications = 1});
+  EXPECT_EQ(plain.done.front().streams.back().timed_out, 0U);
+  EXPECT_GT(mean_wait(plain.done.front().streams.front()), 3 * mean_wait(streams.front()));
 }
 
 struct PowerRun {

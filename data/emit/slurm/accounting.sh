@@ -13,4 +13,6 @@ run modify qos high set Priority=100
 ensure qos normal
 run modify qos normal set Priority=50
 #@preemption@
+#@qos@
+#@preempts@
 #@tenants@

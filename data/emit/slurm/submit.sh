@@ -10,8 +10,10 @@
 #SBATCH --time=@time@
 #SBATCH --signal=B:USR1@@lead@
 #SBATCH --requeue
+#@elastic@
 #SBATCH --open-mode=append
 #@switches@
+#@qos@
 #@licenses@
 # Planned: @step@ a step, @run@ in all, @useful@ of the wall time useful.
 #@variables@
@@ -30,7 +32,7 @@ ask_to_save() {
 }
 trap ask_to_save USR1
 
-srun --kill-on-bad-exit=1 -- "$@" &
+#@launch@
 ranks=$!
 status=0
 while :; do
