@@ -235,12 +235,16 @@ Result<std::string> accounting_script(const SlurmPlan& plan) {
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   std::vector<Script> preemption;
-  if (s.preemption != design::Preemption::none) {
+  // A design that names its own has no other.
+  std::vector<Script> stock;
+  if (s.qos.empty()) stock.push_back(Script::from_file("emit/slurm/accounting.stock.sh"));
+  if (s.qos.empty() && s.preemption != design::Preemption::none) {
     preemption.push_back(Script::from_file("emit/slurm/accounting.preemption.sh"));
   }
   return Script::from_file("emit/slurm/accounting.sh")
       .stamp(plan.source)
       .word("cluster", plan.cluster)
+      .lines("stock", stock)
       .lines("preemption", preemption)
       .lines("qos", qos)
       .lines("preempts", preempt_lines(s.qos))

@@ -162,6 +162,7 @@ TEST(EmitSlurm, QosGoToSlurmdbdAndIntoTheScripts) {
             HasSubstr("ensure qos high\nrun modify qos high set Priority=100 GrpTRES=node=120 "
                       "MaxTRESPerUser=node=64 MaxJobsPerUser=3\n"),
             HasSubstr("run modify qos high set Preempt=low\n")));
+  EXPECT_THAT(text_of(files, "accounting.sh"), testing::Not(HasSubstr("preemptible")));
   EXPECT_THAT(text_of(files, "slurm.conf"), HasSubstr("PreemptType=preempt/qos\n"));
   EXPECT_THAT(text_of(files, "submit-pretrain.sh"), HasSubstr("#SBATCH --qos=high\n"));
 }

@@ -8,10 +8,7 @@ run() { sacctmgr --immediate "$@" || echo "sacctmgr $* failed" >&2; }
 ensure() { sacctmgr --immediate add "$@" >/dev/null 2>&1; true; }
 
 ensure cluster @cluster@
-ensure qos high
-run modify qos high set Priority=100
-ensure qos normal
-run modify qos normal set Priority=50
+#@stock@
 #@preemption@
 #@qos@
 #@preempts@
