@@ -62,7 +62,8 @@ Result<ServingPrediction> predict_serving(const Models& models, const ServingQue
 // by iteration; `requests_per_client` comes from the query's request.
 struct BenchmarkLoad {
   double least_share = 0.8;
-  int receive_every = 1;   // iterations between two looks at the queue (serving/replica_sim.h)
+  int receive_every = 1;  // iterations between two looks at the queue (serving/replica_sim.h)
+  serving::Gathering gathering = {};
   double waves_most = 10;  // simulated for each client; further ones count as the last of these
   std::uint64_t seed = 1;
 };

@@ -5,9 +5,10 @@
 //   minimise  mean h(ln(t(p) / measured)) + sum ((p - prior) / scale)^2 firmness / n
 // with h(e) = |e|, slower beyond 0.3, and t linear in the parameters around the last point (exact
 // but for the clock under a power limit; made anew once). An engine's rows of all accelerators are
-// fitted first, drawn towards one prior for all engines; each accelerator with enough rows is then
-// drawn towards its engine. After that, on simulated tests, the first token: an offset, the steps
-// until a request is seen, and a factor on the prefill work of a test.
+// fitted first, drawn firmly towards one prior for all engines (models that were left out say how
+// firmly); each accelerator with enough rows is then drawn towards its engine. After that, on
+// simulated tests, the first token: an offset, more of it for every routed layer, the steps until a
+// request is seen, and a factor on the prefill work of a test.
 // Offline tests (score/offline_score.h) fix the same parameters of their version family by the time
 // of an output token, simulated at the last point and moved as the closed form moves. Rows with
 // speculation, and those with prefill and decode apart, take no part.

@@ -46,10 +46,10 @@ TEST(ServingRefit, FindsTheTuningThatMadeTheRows) {
   machine::Models truth = machine::known();
   truth.tunings = {{.accelerator = "*",
                     .engine = "vllm",
-                    .tuning = {.products = 1.3,
+                    .tuning = {.products = 1.15,
                                .decoding = 1.1,
                                .layer = microseconds(3),
-                               .step = microseconds(600),
+                               .step = microseconds(400),
                                .sequence = microseconds(16),
                                .first_token = milliseconds(120),
                                .poll_steps = 3,
@@ -63,8 +63,9 @@ TEST(ServingRefit, FindsTheTuningThatMadeTheRows) {
   for (const ServedRow& row : rows) {
     worst = std::max(worst, std::abs(tokens_apart(again, row.query) / row.tpot - 1));
   }
-  EXPECT_LT(worst, 0.08);  // the prior holds the fit a little
-  EXPECT_NEAR(tunings[1].tuning.products, 1.3, 0.12);
+  EXPECT_LT(worst, 0.08);  // the prior holds the fit of so few rows
+  EXPECT_NEAR(tunings[1].tuning.products, 1.15, 0.12);
+  EXPECT_GT(tunings[1].tuning.products, 1.02);  // the prior is 0.98
 }
 
 }  // namespace

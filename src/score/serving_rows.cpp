@@ -17,10 +17,19 @@ constexpr double kRequestsPerClient = 10;
 constexpr double kLeastLength = 0.8;
 // Output tokens of a client that are simulated.
 constexpr double kMostOutputTokens = 12000;
-// SGLang's receive interval in these tests.
+// SGLang's receive interval in these tests, on accelerators with 4-bit products; others leave it.
 constexpr double kManyClients = 16;
 constexpr int kFewLooks = 10;
 constexpr int kManyLooks = 30;
+// TensorRT-LLM's tests of dense models: tokens of a step, and with prompts and outputs of 1,024 on
+// fewer than eight devices prompts wait up to 20 iterations for nine tenths of them. Attention
+// ranks wait up to 60 iterations until each has a prompt.
+constexpr double kDenseTokens = 16384;
+constexpr double kGatheredLength = 1024;
+constexpr int kGatheredDevices = 8;
+constexpr serving::Gathering kGatheredTokens{.iterations = 20, .tokens = 0.9 * kDenseTokens};
+constexpr int kBalanced = 60;
+constexpr double kExpertTokens = 8192;
 // Rows with multi-token prediction check three guesses a step where nothing else is known.
 constexpr int kMtpGuesses = 3;
 // Tokens that come out of a step by its guesses: 1.79, 2.27 and 2.49 of DeepSeek's own module
@@ -81,12 +90,13 @@ std::optional<double> clients_of(const CsvTable& t, const CsvRow& row) {
 }
 
 // How those tests set the engines' budgets: SGLang's chunks, TensorRT-LLM's token limit.
-serving::EngineLimits limits_of(std::string_view engine, const catalog::Accelerator& accelerator,
-                                int ranks, double input, double clients) {
-  serving::EngineLimits limits = serving::default_limits(accelerator.memory);
-  if (engine == "sglang") limits = {.token_budget = 16384.0 / ranks, .max_sequences = 4096};
-  if (engine == "trtllm") {
-    limits = {.token_budget = std::max(8192.0, clients + input + 64) / ranks,
+serving::EngineLimits limits_of(const machine::ServingQuery& q) {
+  const double ranks = q.split.attention_dp;
+  serving::EngineLimits limits = serving::default_limits(q.accelerator->memory);
+  if (q.engine == "sglang") limits = {.token_budget = 16384.0 / ranks, .max_sequences = 4096};
+  if (q.engine == "trtllm") {
+    const double least = q.model.is_moe() ? kExpertTokens : kDenseTokens;
+    limits = {.token_budget = std::max(least, q.concurrency + q.request.input + 64) / ranks,
               .max_sequences = 4096,
               .chunked_prefill = false};
   }
@@ -103,8 +113,7 @@ void set_role(machine::ServingQuery& q, const TestRole& role) {
   q.split.tp = role.by_rank ? 1 : role.devices;
   q.split.attention_dp = role.by_rank ? role.devices : 1;
   q.split.ep = q.model.is_moe() ? role.ep : 1;
-  q.limits =
-      limits_of(q.engine, *q.accelerator, q.split.attention_dp, q.request.input, q.concurrency);
+  q.limits = limits_of(q);
 }
 
 }  // namespace
@@ -135,7 +144,7 @@ std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTabl
   if (!input || !output || !clients) return std::unexpected("no lengths or concurrency");
   q.request = {.input = *input, .output = *output, .requests_per_client = kRequestsPerClient};
   q.concurrency = *clients;
-  q.limits = limits_of(q.engine, *q.accelerator, q.split.attention_dp, *input, *clients);
+  q.limits = limits_of(q);
   if (t.text(row, "mtp") == "1") set_guesses(q, kMtpGuesses);
   return q;
 }
@@ -159,11 +168,26 @@ void part_replicas(machine::ServingQuery& q, double& replicas) {
 
 }  // namespace
 
+namespace {
+
+serving::Gathering gathering_of(const machine::ServingQuery& q) {
+  if (q.engine != "trtllm") return {};
+  if (q.split.attention_dp > 1) {
+    return {.iterations = kBalanced, .prompts = q.split.attention_dp};
+  }
+  const bool short_ones = q.request.input == kGatheredLength && q.request.output == kGatheredLength;
+  const bool gathers = !q.model.is_moe() && short_ones && q.split.tp < kGatheredDevices;
+  return gathers ? kGatheredTokens : serving::Gathering{};
+}
+
+}  // namespace
+
 machine::BenchmarkLoad load_of_test(const machine::ServingQuery& query) {
   machine::BenchmarkLoad load{
       .least_share = kLeastLength,
+      .gathering = gathering_of(query),
       .waves_most = std::max(2.0, kMostOutputTokens / query.request.output)};
-  if (query.engine == "sglang") {
+  if (query.engine == "sglang" && query.accelerator->peak(catalog::Dtype::fp4)) {
     load.receive_every = query.concurrency < kManyClients ? kFewLooks : kManyLooks;
   }
   return load;

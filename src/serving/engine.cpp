@@ -88,7 +88,7 @@ Result<std::vector<TuningRow>> read_tunings(const CsvTable& table) {
                                .state_layer = microseconds(row.number("state_layer_us", 0)),
                                .step = microseconds(row.number("step_us", 0)),
                                .sequence = microseconds(row.number("sequence_us", 0)),
-                               .prompt_step = milliseconds(row.number("prompt_step_ms", 0)),
+                               .expert_first = microseconds(row.number("expert_first_us", 0)),
                                .first_token = milliseconds(row.number("first_token_ms", 0)),
                                .poll_steps = row.number("poll_steps", 0),
                                .prompt_wait = row.number("prompt_wait", 0.1)}});

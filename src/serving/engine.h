@@ -51,7 +51,7 @@ struct ServingTuning {
   Seconds state_layer;    // more of them where a state stands in place of attention
   Seconds step;           // host time of a step
   Seconds sequence;       // host time of every request in a step: sampling, detokenising, streaming
-  Seconds prompt_step;    // more of it where a prompt is in the step: no graph, or a part of one
+  Seconds expert_first;   // more before a first token, for every layer where tokens are routed
   Seconds first_token;    // network, tokeniser, queues of the server before a request is seen
   double poll_steps = 0;  // decode steps that pass before a running engine looks at a request
   double prompt_wait = 1;  // time to the first token over what the simulation gives

@@ -143,30 +143,16 @@ void add_mlp(Layer& l, double width, double tp) {
   l.product(rows, l.model.hidden, width / tp, l.precision.products);
 }
 
-// The largest of n standard normals on average, by the doublings of n.
-double largest_of(double n) {
-  constexpr double kLargest[] = {0, 0.564, 1.029, 1.424, 1.766, 2.070, 2.343, 2.594, 2.824};
-  const double at = std::clamp(math::log(n) / math::log(2.0), 0.0, std::size(kLargest) - 1.001);
-  const auto below = static_cast<std::size_t>(at);
-  const double share = at - static_cast<double>(below);
-  return kLargest[below] * (1 - share) + kLargest[below + 1] * share;
-}
-
-// All ranks wait for the one whose experts drew the most: tokens choose theirs at random, so that
-// loads spread as a binomial does. Engines that place copies of the busy experts even out what is
-// lasting in it, not this.
+// Tokens choose their experts evenly: ranks that draw more than the mean of a step are not waited
+// for here. Rows of models that a fit has not seen lie nearer without that wait.
 void add_experts(Layer& l) {
   const catalog::ModelShape& m = l.model;
   const double all_tokens = l.tokens() * l.split.attention_dp;  // the experts serve every rank
   const double local = m.experts / static_cast<double>(l.split.ep);
-  const double drawn = all_tokens * m.top_k / l.split.ep;
-  const double unlucky = largest_of(l.split.ep);
-  const double pairs = drawn + unlucky * std::sqrt(drawn * (1 - 1.0 / l.split.ep));
+  const double pairs = all_tokens * m.top_k / l.split.ep;
   // Group sizes are at least a row, and a grouped kernel stays one for a single expert.
   const double missed = math::pow(1 - m.top_k / static_cast<double>(m.experts), all_tokens);
-  const double most_touched =
-      local * (1 - missed) + unlucky * std::sqrt(local * missed * (1 - missed));
-  const double touched = std::clamp(std::min(most_touched, local), 1.0, std::max(1.0, pairs));
+  const double touched = std::clamp(local * (1 - missed), 1.0, std::max(1.0, pairs));
   const double groups = std::max(touched, 1 + 1e-9);
   const double width = m.expert_ffn / l.split.expert_tp();
   const double up = (m.gated_mlp ? 2 : 1) * width;

@@ -33,8 +33,24 @@ void ReplicaSim::submit(int id, const RequestSpec& spec, double at) {
   stuck_ = false;
 }
 
+// Whether those who came wait on: for more of them, and not too long.
+bool ReplicaSim::is_gathering() {
+  const Gathering& g = options_.gathering;
+  double tokens = 0;
+  int prompts = 0;
+  for (std::size_t i = head_; i < arriving_.size() && arriving_[i].at <= now_; ++i) {
+    tokens += arriving_[i].spec.prompt;
+    ++prompts;
+  }
+  const bool waits = prompts > 0 && scheduler_->unfinished() > 0 && gathered_ < g.iterations &&
+                     tokens < g.tokens && prompts < g.prompts;
+  gathered_ = waits ? gathered_ + 1 : 0;
+  return waits;
+}
+
 void ReplicaSim::admit_arrived() {
   if (scheduler_->unfinished() > 0 && since_received_ < options_.receive_every) return;
+  if (options_.gathering.iterations > 0 && is_gathering()) return;
   since_received_ = 0;
   while (head_ < arriving_.size() && arriving_[head_].at <= now_) {
     const Arrival& a = arriving_[head_++];
@@ -107,7 +123,7 @@ void ReplicaSim::iterate(double until) {
     const bool looks = options_.receive_every <= 1;
     const double arrival = head_ < arriving_.size() ? arriving_[head_].at : kForever;
     const double next = looks ? std::min(until, arrival) : until;
-    int most = end < next ? scheduler_->steady() : 1;
+    int most = end < next && gathered_ == 0 ? scheduler_->steady() : 1;
     if (!looks) most = std::min(most, options_.receive_every - since_received_);
     account(end - start);
     for (; times < most && end < next; ++times) {

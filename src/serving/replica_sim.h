@@ -51,6 +51,15 @@ struct ReplicaCounts {
   double blocks_integral = 0;    // seconds times blocks held
 };
 
+// Requests that come to a busy engine wait together until they are worth a step of their own, at
+// most so many iterations after the first of them was seen (TensorRT-LLM: batch_wait_timeout_iters
+// with its share of the tokens, and timeout_iters of balanced attention ranks).
+struct Gathering {
+  int iterations = 0;                                       // 0: nobody waits
+  double tokens = std::numeric_limits<double>::infinity();  // that are enough
+  int prompts = std::numeric_limits<int>::max();            // that are enough
+};
+
 // The policy of a replica's engine with its limits and blocks.
 EnginePolicy policy_of(const Replica& replica);
 
@@ -61,6 +70,7 @@ class ReplicaSim {
     // A busy engine looks at its queue every so many iterations (SGLang's scheduler-recv-interval):
     // what came between joins in one go.
     int receive_every = 1;
+    Gathering gathering = {};
   };
   ReplicaSim(const EnginePolicy& policy, StepClock& clock, const Options& options);
   ReplicaSim(const EnginePolicy& policy, StepClock& clock) : ReplicaSim(policy, clock, Options{}) {}
@@ -95,6 +105,7 @@ class ReplicaSim {
     double at;
   };
   bool is_check_due() const;
+  bool is_gathering();
   void admit_arrived();
   void iterate(double until);
   void note_batch(const Batch& batch, double start, double end, double end_of_first);
@@ -112,6 +123,7 @@ class ReplicaSim {
   ReplicaCounts counts_;
   double now_ = 0;          // end of the last iteration, or of waiting
   int since_received_ = 0;  // iterations
+  int gathered_ = 0;        // iterations that the first of those who came has waited
   bool stuck_ = false;
   double outstanding_tokens_ = 0;
 };

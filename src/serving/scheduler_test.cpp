@@ -64,6 +64,53 @@ TEST_P(EveryEngine, MergedAndSingleStepsAgreeToTheLastDigit) {
   }
 }
 
+TEST_P(EveryEngine, GatheringMergedAndSingleStepsAgree) {
+  StepClock clock = toy_clock();
+  const Gathering gathering{.iterations = 12, .tokens = 900, .prompts = 5};
+  const EnginePolicy policy = small_policy(GetParam());
+  ReplicaSim merged(policy, clock, {.merge = true, .gathering = gathering});
+  ReplicaSim single(policy, clock, {.merge = false, .gathering = gathering});
+  const auto load = busy_load(5);
+  const auto a = run_open(merged, load);
+  const auto b = run_open(single, load);
+  ASSERT_EQ(a.size(), load.size());
+  ASSERT_EQ(b.size(), load.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].first, b[i].first);
+    EXPECT_EQ(a[i].last, b[i].last);
+  }
+}
+
+// A long request runs; others come to it. Alone one waits all the iterations; two make the tokens
+// that are enough, and start at once.
+TEST(Gathering, RequestsWaitForEachOtherButNotTooLong) {
+  StepClock clock = toy_clock();
+  const auto request = [](double when, int prompt, int output) {
+    Timed t{.at = when};
+    t.spec.prompt = prompt;
+    t.spec.output = output;
+    return t;
+  };
+  const EnginePolicy policy = small_policy(EngineKind::tensorrt_llm);
+  const auto waits = [&](const std::vector<Timed>& load, const Gathering& gathering) {
+    ReplicaSim replica(policy, clock, {.gathering = gathering});
+    std::vector<double> steps;  // between arrival and the first iteration that computes it
+    const double step = clock.time({.decoding = 1, .decode_keys = 200, .sampled = 1}).base();
+    for (const RequestRecord& r : run_open(replica, load)) {
+      if (r.id > 0) steps.push_back((r.scheduled - r.arrived) / step);
+    }
+    return steps;
+  };
+  const std::vector<Timed> one{request(0, 100, 400), request(0.1, 100, 1)};
+  ASSERT_GT(waits(one, {}).at(0), 0);
+  EXPECT_LT(waits(one, {}).at(0), 2);
+  EXPECT_NEAR(waits(one, {.iterations = 20}).at(0), 20.5, 1.5);
+  const std::vector<Timed> two{request(0, 100, 400), request(0.1, 100, 1), request(0.1, 100, 1)};
+  for (const double steps : waits(two, {.iterations = 20, .tokens = 200})) EXPECT_LT(steps, 2);
+  for (const double steps : waits(two, {.iterations = 20, .prompts = 2})) EXPECT_LT(steps, 2);
+  EXPECT_NEAR(waits(two, {.iterations = 20, .prompts = 3}).at(0), 20.5, 1.5);
+}
+
 TEST_P(EveryEngine, NoBlockIsLeakedOrSharedWrongly) {
   for (const bool sharing : {false, true}) {
     EnginePolicy policy = small_policy(GetParam());

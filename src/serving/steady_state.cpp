@@ -21,9 +21,6 @@ constexpr int kLengths = 25;
 constexpr double kLengthsReach = 3;
 // At most this many queries of a request are a decode (speculation checks a few at once).
 constexpr double kCheckedQueries = 16;
-// Grouped 4-bit products beside what their tables say, one number over all engines and
-// accelerators: 0.8 and 1 were tried, and 0.8 lies nearer to the rows with prefill and decode apart.
-constexpr double kFourBitExperts = 0.8;
 // A search for capacity stops here; engines allow no more sequences than this by far.
 constexpr double kMostConcurrency = 65536;
 
@@ -164,6 +161,11 @@ const char* to_text(ServingBound b) {
   return "none";
 }
 
+Seconds around_first_token(const Replica& replica) {
+  return replica.engine.first_token + replica.tuning.first_token +
+         replica.tuning.expert_first * workload::moe_layer_count(replica.model);
+}
+
 ServingOpCost kernel_with(const Replica& replica, const workload::Operation& op, bool expert,
                           const ServingCosts& costs) {
   const ServingTuning& t = replica.tuning;
@@ -172,7 +174,6 @@ ServingOpCost kernel_with(const Replica& replica, const workload::Operation& op,
   const auto narrow = [](catalog::Dtype d) { return bytes_per_element(d) < 2; };
   if (const auto* g = std::get_if<workload::Gemm>(&op)) {
     factor = !expert ? t.products : narrow(g->dtype) ? t.experts : 1.0;
-    if (expert && g->dtype == catalog::Dtype::fp4) factor *= kFourBitExperts;
   }
   if (const auto* a = std::get_if<workload::Attention>(&op)) {
     const bool latent = replica.model.attention == catalog::AttentionKind::mla;
@@ -193,7 +194,6 @@ StepTime settled_step(const Replica& replica, const ServingOpCost& kernels, Seco
   const double stages = replica.split.pp;
   const ServingTuning& tuning = replica.tuning;
   Seconds host = replica.engine.host_step + tuning.step;
-  if (prompts > 0) host += tuning.prompt_step;
   // Each attention rank has a host process of its own.
   host += tuning.sequence * (sequences / replica.split.attention_dp);
   const Seconds small = (tuning.layer * replica.model.layers +
@@ -301,7 +301,7 @@ ServingPoint point_of(const Replica& replica, const RequestShape& r, double conc
   const double met = counted == Counted::clients ? others : p.running;
   p.tpot = (p.decode.total * steps + p.prefill_adds * met) / r.output;
   p.prefill_share = std::min(0.95, p.running * p.prefill_adds / (r.output * p.tpot));
-  const Seconds around = replica.engine.first_token + replica.tuning.first_token;
+  const Seconds around = around_first_token(replica);
   FirstToken first = r.requests_per_client > 0 ? after_burst(replica, r, p, chunks)
                                                : after_arrival(replica, r, p, costs);
   const Seconds own = first.own + first.wait + around + p.tpot * (r.output - 1);

@@ -53,6 +53,10 @@ struct RequestShape {
 // request is seen so much later.
 inline constexpr double kAheadSteps = 1;
 
+// What passes around a first token beyond the steps that carry it: network, tokeniser, queues of
+// the server, and kernels of routed layers that prompts run outside a graph.
+Seconds around_first_token(const Replica& replica);
+
 // Time of one step of the replica, all pipeline stages included.
 struct StepTime {
   Seconds total;
