@@ -241,7 +241,8 @@ double standard_error(const std::vector<double>& values) {
 // probe and of the real thing, tell it from chance.
 constexpr double kErrorMost = 0.06;
 
-void compare(const std::string& what, const std::vector<double>& real, double simulated_s,
+// False where it could not be judged.
+bool compare(const std::string& what, const std::vector<double>& real, double simulated_s,
              const std::vector<double>& calibrated) {
   const double ratio = simulated_s / median(real);
   const double error = std::hypot(standard_error(real), standard_error(calibrated));
@@ -249,19 +250,17 @@ void compare(const std::string& what, const std::vector<double>& real, double si
             << std::ranges::min(real) << " .. " << std::ranges::max(real) << "), ratio " << ratio
             << " +- " << error << '\n';
   EXPECT_GT(simulated_s, 0) << what;
-  if (!is_full()) return;
-  if (error > kErrorMost) {
-    std::cout << "  not judged: the rounds differ too much on this machine now\n";
-    return;
-  }
+  if (!is_full()) return true;
+  if (error > kErrorMost) return false;
   EXPECT_NEAR(ratio, 1, 0.15) << what;
+  return true;
 }
+constexpr const char* kNotJudged = "the rounds differ too much on this machine now to judge all";
 
 TEST(StorageTruth, a_burst_and_an_ingest_take_on_this_disk_what_the_twin_says) {
   const agent::TestFolder folder(agent::folder_on_disk());
-  // Half of it is the probe's burst. It is nearly as large as the other: a virtual machine that
-  // gives free memory back to its host pays for pages that it has not held lately, so a larger
-  // burst than those before it is slower than in proportion.
+  // Half of it is the probe's burst, nearly as large as the other: bursts of other sizes have taken
+  // more or less than their proportion.
   const std::string size = is_full() ? "704 MiB" : "8 MiB";
   Calibrations of;
   std::vector<double> bursts;
@@ -286,8 +285,9 @@ TEST(StorageTruth, a_burst_and_an_ingest_take_on_this_disk_what_the_twin_says) {
     of["read_bytes_per_s"].push_back(blocks["read_bytes_per_s"].back());
   }
   const Times times = simulated(folder, "node-nvme", of);
-  compare("burst to the disk", bursts, times.burst_s, of["write_bytes_per_s"]);
-  compare("ingest from the disk", ingests, times.ingest_s, of["read_bytes_per_s"]);
+  bool judged = compare("burst to the disk", bursts, times.burst_s, of["write_bytes_per_s"]);
+  judged &= compare("ingest from the disk", ingests, times.ingest_s, of["read_bytes_per_s"]);
+  if (!judged) GTEST_SKIP() << kNotJudged;
 }
 
 TEST(StorageTruth, a_burst_and_an_ingest_take_on_a_loopback_store_what_the_twin_says) {
@@ -314,8 +314,9 @@ TEST(StorageTruth, a_burst_and_an_ingest_take_on_a_loopback_store_what_the_twin_
   ::unsetenv("AWS_ACCESS_KEY_ID");
   ::unsetenv("AWS_SECRET_ACCESS_KEY");
   const Times times = simulated(folder, "cold", of);
-  compare("burst to the store", bursts, times.burst_s, of["write_bytes_per_s"]);
-  compare("ingest from the store", ingests, times.ingest_s, of["read_bytes_per_s"]);
+  bool judged = compare("burst to the store", bursts, times.burst_s, of["write_bytes_per_s"]);
+  judged &= compare("ingest from the store", ingests, times.ingest_s, of["read_bytes_per_s"]);
+  if (!judged) GTEST_SKIP() << kNotJudged;
 }
 
 }  // namespace
