@@ -259,6 +259,7 @@ class RandomDesign {
   }
 
   void put_right(design::Design& d);
+  void put_qos_right(design::Design& d);
   void put_right(design::Fleet& f);
   void put_power_right(design::Fleet& f);
   void put_right(design::Train& t);
@@ -366,6 +367,26 @@ inline void RandomDesign::put_right(design::Design& d) {
     if (auto* serve = std::get_if<design::Serve>(&w.task)) put_right(*serve);
     if (auto* jobs = std::get_if<design::Jobs>(&w.task)) put_right(*jobs);
     if (auto* batch = std::get_if<design::Batch>(&w.task)) put_right(batch->dataset);
+  }
+  put_qos_right(d);
+}
+
+// Names of their own, of Slurm's jobs; what preempts needs somebody to preempt, and runs and
+// services are not cut.
+inline void RandomDesign::put_qos_right(design::Design& d) {
+  std::vector<design::Qos>& all = d.scheduler.qos;
+  if (d.scheduler.kind == design::SchedulerKind::kubernetes) all.clear();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].name = "qos-" + std::to_string(i + 1);
+    if (i == 0 || d.scheduler.preemption == design::Preemption::none || !chance(0.5)) continue;
+    all[i].preempts = {all[0].name};
+    count("qos.preempts");
+  }
+  for (design::Workload& w : d.workloads) {
+    const bool is_cut = std::holds_alternative<design::Jobs>(w.task) ||
+                        std::holds_alternative<design::Batch>(w.task);
+    const bool fits = !all.empty() && (is_cut || !all.back().time_limit);
+    w.terms.qos = fits && chance(0.5) ? all.back().name : "";
   }
 }
 

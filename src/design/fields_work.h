@@ -327,7 +327,7 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "mean",
           .absent = "the trace's",
           .range = Range::at_least_one,
-          .moves = "capacity falls"});
+          .moves = "tpot changes"});
   v("shared_prefix", s.shared_prefix,
     Field{.doc = "share of the input that requests have in common",
           .range = Range::fraction,
