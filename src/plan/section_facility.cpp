@@ -13,6 +13,8 @@ namespace {
 
 // docs/models/power.md: residue of the phase model on the measured training nodes.
 constexpr double kMeanPowerSpread = 0.11;
+// Slower swings are told by their period.
+constexpr double kSlowestHz = 1e-3;
 
 // The author's own nameplate, or the maker's.
 Basis basis_of(const machine::Fleet& fleet) {
@@ -108,8 +110,10 @@ void add_racks(machine::Section& s, const SiteView& v) {
            .unit = machine::Unit::watts,
            .estimate =
                within(p.swing->amplitude.base(), 0.3, 0.3, Basis::derived, "docs/models/power.md"),
-           .formula = fmt::format("{} Hz{}", significant(p.swing->hz, 3),
-                                  p.swing->in_band ? ", inside 0.1 to 20 Hz" : "")});
+           .formula = p.swing->hz < kSlowestHz
+                          ? "once in " + brief(seconds(1 / p.swing->hz))
+                          : fmt::format("{} Hz{}", significant(p.swing->hz, 3),
+                                        p.swing->in_band ? ", inside 0.1 to 20 Hz" : "")});
     }
   }
   if (v.cdu) {
