@@ -81,7 +81,9 @@ TEST(EmitSlurm, TheSubmitScriptCarriesThePlan) {
 // 40 replicas of three hosts each, 36 of which are enough.
 TEST(EmitSlurm, ARunThatMayShrinkAsksForARangeAndLivesOnWithoutANode) {
   design::Design design = read_template("superpod-h100");
-  std::get<design::Train>(design.workloads.front().task).min_replicas = 36;
+  auto& train = std::get<design::Train>(design.workloads.front().task);
+  train.layout = design::Layout{.tp = 4, .pp = 6, .vp = 8, .dp = 40};
+  train.min_replicas = 36;
   const auto r = reviewed(design);
   ASSERT_TRUE(r->review->trains.front().elastic.has_value());
   EXPECT_EQ(r->review->trains.front().elastic->unit_hosts, 3);
