@@ -76,12 +76,12 @@ TEST(PlannedValues, OfACacheAreThoseOfTheRunsItFeeds) {
     if (t.feed.tier && t.feed.tier->label == "lake") least = std::min(least, t.feed.hit_rate);
   }
   EXPECT_DOUBLE_EQ(hits[0].estimate.value, least);
-  for (design::StorageTier& tier : design.storage) {
-    if (!tier.caches.empty()) tier.caches = "archive";
-  }
-  design.storage.push_back(design.storage.back());
+  design.storage.push_back(design.storage[1]);
   design.storage.back().name = "archive";
-  EXPECT_TRUE(values_of(*reviewed(design), "cache_hit_ratio").empty());
+  design.storage.push_back(design.storage[0]);
+  design.storage.back().name = "before-archive";
+  design.storage.back().caches = "archive";
+  EXPECT_EQ(values_of(*reviewed(design), "cache_hit_ratio").size(), 1U);
 }
 
 // Two queues of jobs: waits of the longer, jobs of both.
