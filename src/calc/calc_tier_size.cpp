@@ -60,8 +60,9 @@ void add_counts(Calculation& c, const TierSizeAsked& a, const storage::TierSize&
                   brief(a.options.server.network),
                   s.network_bound ? ", which asks for more of them" : ""));
   add("usable", "capacity", bytes, s.usable.base(), 0.05, "");
-  add("read", "read rate bought", bytes_per_s, s.read.base(), kDeliveredSpread, "");
-  add("write", "write rate bought", bytes_per_s, s.write.base(), kDeliveredSpread, "");
+  const std::string bound = s.network_limits ? "as the servers' network carries it" : "";
+  add("read", "read rate bought", bytes_per_s, s.read.base(), kDeliveredSpread, bound);
+  add("write", "write rate bought", bytes_per_s, s.write.base(), kDeliveredSpread, bound);
   add("power", "power of the devices", watts, s.power.base(), kDeliveredSpread, "");
   add("price", "to buy", usd, s.price.middle().base(), kStreetSpread, "");
 }
@@ -72,6 +73,7 @@ void add_durability(Calculation& c, const TierSizeAsked& a, const storage::TierS
     return;
   const int shards = p.data + p.parity;
   const int servers = std::max(1, static_cast<int>(s.servers));
+  const int on_one = (shards + servers - 1) / servers;
   const storage::Durability d = storage::durability_of(
       {.shards = shards,
        .losses = p.parity,
@@ -81,7 +83,7 @@ void add_durability(Calculation& c, const TierSizeAsked& a, const storage::TierS
                                          .drives = a.options.server.devices,
                                          .share = kRebuildShare}),
        .server_losses = PerSecond(0.001 / years(1).base()),
-       .shards_on_server = (shards + servers - 1) / servers,
+       .shards_on_server = on_one,
        .rebuild_reads = gigabytes(1)});
   c.figures.push_back(
       {.id = "nines",
@@ -89,6 +91,15 @@ void add_durability(Calculation& c, const TierSizeAsked& a, const storage::TierS
        .unit = machine::Unit::count,
        .estimate = within(d.nines, 0.2, 0.2, Basis::derived, "docs/models/durability.md"),
        .formula = fmt::format("{} + {} over {} servers", p.data, p.parity, servers)});
+  if (on_one <= p.parity) return;
+  c.assumptions.push_back(fmt::format(
+      "a server holds {} of {} shards, more than the {} that may be lost: while one is down some "
+      "of "
+      "the data cannot be read{}",
+      on_one, shards, p.parity,
+      p.parity > 0
+          ? fmt::format("; {} servers or more outlive one", (shards + p.parity - 1) / p.parity)
+          : ""));
 }
 
 Calculation calc_tier_size(const TierSizeAsked& a) {
@@ -104,13 +115,13 @@ Calculation calc_tier_size(const TierSizeAsked& a) {
                        .estimate = exact(save.base(), Basis::derived, "docs/models/checkpoint.md"),
                        .formula = fmt::format("{} parameters x {} B", count_to_brief(parameters, 4),
                                               significant(a.bytes_per_param, 3))});
-  add_counts(c, a, s);
-  add_durability(c, a, s);
   c.assumptions = {
       fmt::format("erasure code {} + {}, filled to 80 %; drives deliver 80 % of their rate",
                   a.options.protection.data, a.options.protection.parity),
       fmt::format("{} checkpoints are kept and one is in flight", a.keep),
       "a save is written while the data set is read; drives alone have prices and power here"};
+  add_counts(c, a, s);
+  add_durability(c, a, s);
   return c;
 }
 

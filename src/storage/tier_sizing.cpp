@@ -82,13 +82,21 @@ TierSize size_tier(const TierDemand& demand, const catalog::StorageDevice& devic
 
   s.devices = rounded_up(most);
   const double for_devices = bare ? rounded_up(s.devices / options.server.devices) : s.devices;
-  const double for_network =
-      bare ? rounded_up(max(demand.read, demand.write) / options.server.network) : 0;
+  // Parity crosses the servers' network as data does, wherever it is computed.
+  const double overhead = protection.write_overhead();
+  const BytesPerSecond carried = max(demand.read, demand.write * overhead);
+  const double for_network = bare ? rounded_up(carried / options.server.network) : 0;
   s.servers = std::max(for_devices, for_network);
   s.network_bound = for_network > for_devices;
   s.usable = device_usable * s.devices;
   s.read = device_read * s.devices;
   s.write = device_write * s.devices;
+  if (bare) {
+    const BytesPerSecond network = options.server.network * s.servers;
+    s.network_limits = network < max(s.read, s.write * overhead);
+    s.read = min(s.read, network);
+    s.write = min(s.write, network / overhead);
+  }
   s.power = device.active_power * s.devices;
   const double terabytes_bought = device.capacity / terabytes(1) * s.devices;
   s.price = {device.price_per_tb.low * terabytes_bought,

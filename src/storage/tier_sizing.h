@@ -3,7 +3,7 @@
 //   drives = max(raw capacity / drive, read / drive read, write x overhead / drive write,
 //                requests / drive IOPS)
 //   raw    = usable / ((k/(k+p)) fill),   write overhead = (k+p)/k      erasure code k + p
-//   servers = max(drives / drives a server, bandwidth / server network)
+//   servers = max(drives / drives a server, max(read, write x overhead) / server network)
 // Usually one of them binds by far, and that says which drive to buy: capacity-bound tiers want
 // large drives, bandwidth-bound ones want many. The share of a drive's rate that a file system
 // delivers is an input (kDeliveredShare, an assumption). Appliances sell usable capacity.
@@ -66,8 +66,9 @@ struct TierSize {
   bool network_bound = false;  // more servers for their network than for their drives
   TierLimit limit = TierLimit::capacity;
   Bytes usable;
-  BytesPerSecond read;  // what the devices bought deliver
+  BytesPerSecond read;  // what the devices bought deliver through their servers' network
   BytesPerSecond write;
+  bool network_limits = false;  // the devices could deliver more than the network carries
   Watts power;                // all devices active; servers apart
   catalog::PriceRange price;  // of the devices
 };

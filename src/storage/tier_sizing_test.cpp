@@ -60,6 +60,31 @@ TEST(TierSizing, NetworkMayNeedMoreServersThanDrives) {
   EXPECT_EQ(s.servers, 16);
 }
 
+// 25 drives read 25 x 14.5 x 0.8 GB/s, but two servers carry 50 GB/s each; of what they take in,
+// two shards in ten are parity. A write of 90 GB/s is 112.5 GB/s on the wire, so it takes a third
+// one.
+TEST(TierSizing, RatesPassTheServersNetwork) {
+  TierDemand demand{.capacity = terabytes(122),
+                    .read = gbytes_per_s(50),
+                    .write = gbytes_per_s(70),
+                    .requests = {}};
+  TierSize s = size_tier(demand, device_of("tlc-gen5"), {});
+  EXPECT_EQ(s.servers, 2);
+  EXPECT_TRUE(s.network_limits);
+  EXPECT_NEAR(s.read / gbytes_per_s(1), 100, 1e-9);
+  EXPECT_NEAR(s.write / gbytes_per_s(1), 80, 1e-9);
+  demand.write = gbytes_per_s(90);
+  s = size_tier(demand, device_of("tlc-gen5"), {});
+  EXPECT_EQ(s.servers, 3);
+  EXPECT_TRUE(s.network_bound);
+  EXPECT_GE(s.write, demand.write);
+  // Disks are slower than the network in front of them: 28 servers of 24 that read 0.228 GB/s each.
+  s = size_tier({.capacity = petabytes(10), .read = {}, .write = {}, .requests = {}},
+                device_of("hdd-cmr24"), {});
+  EXPECT_FALSE(s.network_limits);
+  EXPECT_NEAR(s.read / gbytes_per_s(1), 652 * 0.228, 0.1);
+}
+
 // An appliance sells what it delivers: 500 GB/s of AI400X2 at 90 GB/s is 6 of them.
 TEST(TierSizing, AppliancesAreTakenAsSold) {
   const TierDemand demand{.capacity = petabytes(2),
