@@ -127,19 +127,20 @@ int NodePool::nodes_with(int gpus, const NodeMask* allowed) const {
 
 bool NodePool::gather_in_tree(int nodes, int gpus, const NodeMask* allowed,
                               std::vector<NodeShare>& where) const {
-  scratch_.switches.assign(tree_->switches.begin(), tree_->switches.end());
-  for (TopologySwitch& s : scratch_.switches) s.free_nodes = 0;
+  TopologyScratch& scratch = scratch_.room;
+  scratch.switches.assign(tree_->switches.begin(), tree_->switches.end());
+  for (TopologySwitch& s : scratch.switches) s.free_nodes = 0;
   const auto each_fitting = [&](auto&& use) {
     for (std::size_t n = 0; n < total_.size(); ++n) {
       if (up_[n] != 0 && free_[n] >= gpus && is_allowed(allowed, n)) use(n);
     }
   };
-  each_fitting([&](std::size_t n) { ++scratch_.switches[at(tree_->leaf_of[n])].free_nodes; });
-  if (!fit_topology(nodes, scratch_)) return false;
-  scratch_.left.assign(tree_->switches.size(), 0);
-  for (const LeafShare& leaf : scratch_.fit.leaves) scratch_.left[at(leaf.leaf)] = leaf.nodes;
+  each_fitting([&](std::size_t n) { ++scratch.switches[at(tree_->leaf_of[n])].free_nodes; });
+  if (!fit_topology(nodes, scratch)) return false;
+  scratch.left.assign(tree_->switches.size(), 0);
+  for (const LeafShare& leaf : scratch.fit.leaves) scratch.left[at(leaf.leaf)] = leaf.nodes;
   each_fitting([&](std::size_t n) {
-    int& left = scratch_.left[at(tree_->leaf_of[n])];
+    int& left = scratch.left[at(tree_->leaf_of[n])];
     if (left == 0) return;
     --left;
     where.push_back({.node = static_cast<std::int32_t>(n), .gpus = gpus});

@@ -117,10 +117,12 @@ class NodePool {
   PlacementRule rule_ = PlacementRule::pack;
   std::shared_ptr<const NodeTree> tree_;  // never null; copies of a pool share it
   // Room to think in, which a copy of the pool does not need.
-  struct Scratch : TopologyScratch {
+  struct Scratch {
     Scratch() = default;
-    Scratch(const Scratch&) : TopologyScratch() {}
+    Scratch(const Scratch&) {}
     Scratch& operator=(const Scratch&) { return *this; }
+
+    TopologyScratch room;
   };
   mutable Scratch scratch_;
 };
