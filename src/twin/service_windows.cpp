@@ -295,34 +295,49 @@ double without(std::span<const LoadWindow> levels, std::span<const double> weigh
   return share > 0 ? quantile_of(std::move(all), share) : mean.value_or(0);
 }
 
-// Of parts that are so many neighbours each.
-double jackknife(std::span<const LoadWindow> levels, std::span<const double> weights,
-                 LatencyPoints WindowPart::* of, double share, std::size_t neighbours) {
+// Of requests, those that took no longer than this.
+double share_within(std::span<const LoadWindow> levels, std::span<const double> weights,
+                    LatencyPoints WindowPart::* of, double most, const LeftOut& left_out) {
+  WeightedMean<double> within;
+  for (std::size_t w = 0; w < levels.size(); ++w) {
+    const double requests = requests_of(levels[w], left_out);
+    for (std::size_t i = 0; i < kWindowParts; ++i) {
+      const WindowPart& part = levels[w].parts[i];
+      if (left_out.has(i) || part.requests <= 0 || weights[w] <= 0) continue;
+      const auto count = std::ranges::upper_bound(part.*of, most) - (part.*of).begin();
+      within.add(static_cast<double>(count) / kLatencyPoints,
+                 weights[w] * part.requests / requests);
+    }
+  }
+  return within.value_or(0);
+}
+
+// Half of the 80 % interval of a figure, by leaving out parts of so many neighbours each.
+double jackknife(std::size_t neighbours, double student, const auto& figure) {
   std::vector<double> values;
   for (std::size_t i = 0; i < kWindowParts; i += neighbours) {
-    values.push_back(without(levels, weights, of, share, {.first = i, .count = neighbours}));
+    values.push_back(figure(LeftOut{.first = i, .count = neighbours}));
   }
   const double middle = mean(values);
   double squares = 0;
   for (const double value : values) squares += (value - middle) * (value - middle);
   const auto n = static_cast<double>(values.size());
-  return std::sqrt(squares * (n - 1) / n);
+  return student * std::sqrt(squares * (n - 1) / n);
 }
 
-// Half of what lies between the quantiles at the bounds of its rank, were requests independent.
-double rank_error(std::span<const LoadWindow> levels, std::span<const double> weights,
-                  LatencyPoints WindowPart::* of, double share) {
+double jackknife(const auto& figure) {
+  return std::max(jackknife(1, kStudentOfEight, figure), jackknife(2, kStudentOfFour, figure));
+}
+
+// Half of the 80 % interval of a share of the requests, were they independent.
+double binomial_error(std::span<const LoadWindow> levels, std::span<const double> weights,
+                      double share) {
   double sum = 0, squares = 0;
   for (std::size_t w = 0; w < levels.size(); ++w) {
     sum += weights[w];
     squares += weights[w] * weights[w] / std::max(1.0, requests_of(levels[w], {}));
   }
-  if (sum <= 0) return 0;
-  const double rank = kNormal * std::sqrt(share * (1 - share) * squares) / sum;
-  const auto at = [&](double s) {
-    return without(levels, weights, of, std::clamp(s, 0.5 / kLatencyPoints, 1.0), {});
-  };
-  return (at(share + rank) - at(share - rank)) / 2;
+  return sum > 0 ? kNormal * std::sqrt(share * (1 - share) * squares) / sum : 0;
 }
 
 }  // namespace
@@ -346,11 +361,19 @@ void add_weight(std::span<double> weights, std::span<const LoadWindow> levels, d
 
 Sampled sampled(std::span<const LoadWindow> levels, std::span<const double> weights,
                 LatencyPoints WindowPart::* of, double share) {
-  const Sampled all{.value = without(levels, weights, of, share, {})};
-  const double error = std::max({kStudentOfEight * jackknife(levels, weights, of, share, 1),
-                                 kStudentOfFour * jackknife(levels, weights, of, share, 2),
-                                 share > 0 ? rank_error(levels, weights, of, share) : 0});
-  return {.value = all.value, .error = all.value > 0 ? error / all.value : 0};
+  const double value = without(levels, weights, of, share, {});
+  if (value <= 0) return {};
+  if (share <= 0) {
+    const auto mean_of = [&](const LeftOut& l) { return without(levels, weights, of, 0, l); };
+    return {.value = value, .error = jackknife(mean_of) / value};
+  }
+  const auto within = [&](const LeftOut& l) { return share_within(levels, weights, of, value, l); };
+  const double rank = std::max(jackknife(within), binomial_error(levels, weights, share));
+  const auto at = [&](double s) {
+    return without(levels, weights, of, std::clamp(s, 0.5 / kLatencyPoints, 1.0), {});
+  };
+  return {.value = value,
+          .error = std::max(at(share + rank) - value, value - at(share - rank)) / value};
 }
 
 double good_share(std::span<const LoadWindow> levels, std::span<const double> weights) {

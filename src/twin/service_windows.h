@@ -8,8 +8,11 @@
 // jackknife).
 //   error^2 = (n - 1) / n sum (figure without part i - their mean)^2
 // Near its capacity a replica's load swings for longer than a part: then parts are alike, and twice
-// as long ones tell more. A far quantile hangs on few requests, which a part has or has not: then
-// the values at the 80 % bounds of its rank tell more. The widest of the three is stated.
+// as long ones tell more; the wider of the two is taken. A quantile hangs on few requests, which a
+// part has or has not, so its own jackknife tells nothing: of the share of requests below it the
+// error is found, no less than of independent ones, and its bounds are the quantiles at the bounds
+// of that share (Woodruff 1952, J. Am. Stat. Assoc. 47:635). The farther one is stated for both
+// sides: the two apart held too few of windows that were drawn anew.
 // Levels are the loads that a run meets: from the quietest hour to the busiest with all replicas,
 // and the busiest with one of them lost. A window of its own loses a replica: its requests begin
 // anew elsewhere, and it is back after its start.
