@@ -46,6 +46,42 @@ TEST(codes, of_qualities_of_service) {
             "design.duplicate-name");
 }
 
+// Of two nodes, two partitions with one each, or one with both; none of a fleet of Kubernetes'.
+TEST(codes, of_partitions) {
+  const auto code = [](const std::string& scheduler, const std::string& partition = "") {
+    const std::string jobs = "jobs: { rate: 1 /h, mean_duration: 1 h";
+    return code_of_design("scheduler: { " + scheduler + " }\nworkloads:\n  - " + jobs +
+                          (partition.empty() ? "" : ", partition: " + partition) + " }");
+  };
+  const auto two = [](int first, int second) {
+    return "partitions: [{ name: day, nodes: " + std::to_string(first) +
+           " }, { name: night, fleet: f, nodes: " + std::to_string(second) + " }]";
+  };
+  EXPECT_EQ(code(two(1, 1), "night"), "");
+  EXPECT_EQ(code(two(1, 2), "night"), "design.partition");
+  EXPECT_EQ(code(two(1, 1), "nigth"), "design.unknown-name");
+  EXPECT_EQ(code("kind: kubernetes, " + two(1, 1)), "design.partition");
+  EXPECT_EQ(code("partitions: [{ name: day }, { name: day }]"), "design.duplicate-name");
+  EXPECT_EQ(code("partitions: [{ name: day, fleet: g }]"), "design.unknown-name");
+  EXPECT_EQ(code("partitions: [{ name: f, nodes: 1 }]"), "");
+  const auto of_two_fleets = [](const std::string& partitions, const std::string& work) {
+    return code_of(design::read_design(
+        "orrery: 1\nname: a\nsite: { region: usa }\nfleet:\n"
+        "  - { name: f, node: dgx-h100, count: 2 }\n"
+        "  - { name: g, node: dgx-h100, count: 4, partition: kubernetes }\n"
+        "  - { name: h, node: dgx-h100, count: 4 }\n"
+        "scheduler: { kind: both, partitions: [" +
+            partitions + "] }\nworkloads: [{ jobs: { rate: 1 /h, mean_duration: 1 h, " + work +
+            " } }]\n",
+        machine::known().catalog()));
+  };
+  EXPECT_EQ(of_two_fleets("{ name: day, fleet: h, nodes: 4 }", "fleet: h, partition: day"), "");
+  EXPECT_EQ(of_two_fleets("{ name: day, fleet: h, nodes: 4 }", "partition: day"),
+            "design.partition");
+  EXPECT_EQ(of_two_fleets("{ name: day, fleet: g }", "fleet: f"), "design.partition");
+  EXPECT_EQ(of_two_fleets("{ name: h, fleet: f }", "fleet: f"), "design.partition");
+}
+
 TEST(codes, of_words_units_and_names) {
   EXPECT_EQ(code_of_design(""), "");
   EXPECT_EQ(code_of_design("scheduler: { kind: slurm }"), "");

@@ -259,6 +259,7 @@ class RandomDesign {
   }
 
   void put_right(design::Design& d);
+  void put_partitions_right(design::Design& d);
   void put_qos_right(design::Design& d);
   void put_right(design::Fleet& f);
   void put_power_right(design::Fleet& f);
@@ -368,7 +369,38 @@ inline void RandomDesign::put_right(design::Design& d) {
     if (auto* jobs = std::get_if<design::Jobs>(&w.task)) put_right(*jobs);
     if (auto* batch = std::get_if<design::Batch>(&w.task)) put_right(batch->dataset);
   }
+  put_partitions_right(d);
   put_qos_right(d);
+}
+
+// Names of their own, of fleets that Slurm runs, no more nodes than those have; workloads name one
+// of their fleet.
+inline void RandomDesign::put_partitions_right(design::Design& d) {
+  std::vector<design::SchedulerPartition>& all = d.scheduler.partitions;
+  std::vector<const design::Fleet*> slurms;
+  for (const design::Fleet& f : d.fleet) {
+    const bool is_both = d.scheduler.kind == design::SchedulerKind::both;
+    const bool is_slurms = is_both ? f.partition == design::Partition::slurm
+                                   : d.scheduler.kind == design::SchedulerKind::slurm;
+    if (is_slurms) slurms.push_back(&f);
+  }
+  if (slurms.empty()) all.clear();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const design::Fleet& fleet = *slurms[below(slurms.size())];
+    all[i].name = "part-" + std::to_string(i + 1);
+    all[i].fleet = fleet.name;
+    const int most = fleet.count / static_cast<int>(all.size());
+    if (all[i].nodes) all[i].nodes = std::min(*all[i].nodes, most);
+    if (most < 1) all[i].nodes.reset();
+  }
+  for (design::Workload& w : d.workloads) {
+    w.terms.partition.clear();
+    const std::string& fleet = w.terms.fleet.empty() ? d.fleet.front().name : w.terms.fleet;
+    const auto own = std::ranges::find(all, fleet, &design::SchedulerPartition::fleet);
+    if (own == all.end() || !chance(0.7)) continue;
+    w.terms.partition = own->name;
+    count("train.partition");
+  }
 }
 
 // Names of their own, of Slurm's jobs; what preempts needs somebody to preempt, and runs and

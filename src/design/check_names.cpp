@@ -34,9 +34,9 @@ class NameCheck {
     for (std::size_t i = 0; i < d_.fabric.wan.size(); ++i) {
       wan(d_.fabric.wan[i], at("fabric.wan", i));
     }
+    unique("scheduler.partitions", d_.scheduler.partitions, &SchedulerPartition::name, "partition");
     for (std::size_t i = 0; i < d_.scheduler.partitions.size(); ++i) {
-      one_of(d_.scheduler.partitions[i].fleet, fleets_, at("scheduler.partitions", i) + ".fleet",
-             "fleet");
+      partition(d_.scheduler.partitions[i], at("scheduler.partitions", i));
     }
     unique("scheduler.qos", d_.scheduler.qos, &Qos::name, "QOS");
     for (std::size_t i = 0; i < d_.scheduler.qos.size(); ++i) {
@@ -44,8 +44,9 @@ class NameCheck {
     }
     for (std::size_t i = 0; i < d_.workloads.size(); ++i) {
       const std::string path = at("workloads", i) + '.' + kind_of(d_.workloads[i]);
+      partition_of(d_.workloads[i], path + ".partition");
       qos_of(d_.workloads[i], path + ".qos");
-      workload(d_.workloads[i], at("workloads", i) + '.' + kind_of(d_.workloads[i]));
+      workload(d_.workloads[i], path);
     }
   }
 
@@ -81,6 +82,74 @@ class NameCheck {
                     {},
                     close ? fmt::format("did you mean `{}`?", *close)
                           : std::string("add it, or name one of those there are")});
+  }
+
+  bool is_slurms(const Fleet& f) const {
+    if (d_.scheduler.kind != SchedulerKind::both) return d_.scheduler.kind == SchedulerKind::slurm;
+    return f.partition == Partition::slurm;
+  }
+
+  // None: Slurm's first, where it has one.
+  const Fleet* fleet_of(const SchedulerPartition& p) const {
+    const auto found = std::ranges::find_if(d_.fleet, [&](const Fleet& f) {
+      return p.fleet.empty() ? is_slurms(f) : f.name == p.fleet;
+    });
+    return found == d_.fleet.end() ? nullptr : &*found;
+  }
+
+  void partition(const SchedulerPartition& p, const std::string& path) {
+    one_of(p.fleet, fleets_, path + ".fleet", "fleet");
+    const Fleet* own = fleet_of(p);
+    if (own == nullptr && !p.fleet.empty()) return;  // which has been said
+    if (own == nullptr || !is_slurms(*own)) {
+      return complain(
+          path, {"design.partition", "a partition is Slurm's, and its fleet is run by Kubernetes",
+                 "Kubernetes would not hold it", "use `quotas`, or a fleet of its own"});
+    }
+    if (p.name != own->name && std::ranges::find(fleets_, p.name) != fleets_.end()) {
+      complain(path + ".name",
+               {"design.partition", fmt::format("`{}` is the name of another fleet", p.name),
+                "a fleet without partitions is one under its own name", "choose another"});
+    }
+    if (!p.nodes) return;
+    // Those with a number lie apart, in the order of the file.
+    int taken = 0;
+    for (const SchedulerPartition& other : d_.scheduler.partitions) {
+      if (other.nodes && fleet_of(other) == own) taken += *other.nodes;
+      if (&other == &p) break;
+    }
+    if (taken <= own->count) return;
+    complain(path + ".nodes",
+             {"design.partition",
+              fmt::format("partition `{}` wants {} nodes of fleet `{}`, {} are left", p.name,
+                          *p.nodes, own->name, std::max(0, own->count - taken + *p.nodes)),
+              "partitions with `nodes` lie apart, one after the other",
+              "lower `nodes`, or leave it out to share the whole fleet"});
+  }
+
+  void partition_of(const Workload& w, const std::string& path) {
+    if (w.terms.partition.empty()) return;
+    const auto& all = d_.scheduler.partitions;
+    const auto found = std::ranges::find(all, w.terms.partition, &SchedulerPartition::name);
+    if (found == all.end()) {
+      std::vector<std::string> names;
+      for (const SchedulerPartition& p : all) names.push_back(p.name);
+      const auto close = nearest(w.terms.partition, names);
+      return complain(path, {"design.unknown-name",
+                             fmt::format("the scheduler has no partition `{}`", w.terms.partition),
+                             {},
+                             close ? fmt::format("did you mean `{}`?", *close)
+                                   : std::string("add it to `scheduler: { partitions: [...] }`")});
+    }
+    const Fleet* own = fleet_of(*found);
+    const std::string& fleet =
+        w.terms.fleet.empty() && !fleets_.empty() ? fleets_[0] : w.terms.fleet;
+    if (own == nullptr || own->name == fleet) return;
+    complain(path, {"design.partition",
+                    fmt::format("partition `{}` has nodes of fleet `{}`, the workload runs on `{}`",
+                                found->name, own->name, fleet),
+                    {},
+                    "name a partition of its fleet, or another fleet"});
   }
 
   std::vector<std::string> qos_names() const {

@@ -284,14 +284,18 @@ template <class V, Is<SchedulerPartition> S>
 void visit_fields(V& v, S& s) {
   v("name", s.name,
     Field{.doc = "its name", .required = true, .example = "batch", .moves = "emit slurm"});
-  v("fleet", s.fleet, Field{.doc = "whose nodes; empty is the first fleet", .moves = "emit slurm"});
+  v("fleet", s.fleet,
+    Field{.doc = "whose nodes; empty is the first fleet that Slurm runs", .moves = "emit slurm"});
   v("nodes", s.nodes,
-    Field{.doc = "how many",
+    Field{.doc = "how many, apart from those of other partitions",
           .absent = "all of the fleet",
           .range = Range::at_least_one,
           .moves = "emit slurm"});
   v("time_limit", s.time_limit,
-    Field{.doc = "of a job", .unit = "d", .absent = "none", .moves = "emit slurm"});
+    Field{.doc = "of a job: jobs and batches end there, a training run is queued again",
+          .unit = "d",
+          .absent = "none",
+          .moves = "emit slurm"});
 }
 
 template <class V, Is<Qos> S>

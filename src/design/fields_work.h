@@ -34,6 +34,9 @@ void visit_fields(V& v, S& s) {
           .moves = "rule serving.availability"});
   v("priority", s.priority,
     Field{.doc = "higher goes first", .range = Range::any, .moves = "emit "});
+  v("partition", s.partition,
+    Field{.doc = "of its fleet, one of `scheduler.partitions`; empty: the fleet's first",
+          .moves = "emit slurm"});
   v("qos", s.qos,
     Field{.doc = "quality of service of its jobs, one of `scheduler.qos`; empty: none",
           .moves = "emit slurm"});

@@ -31,7 +31,8 @@ struct Terms {
   bool isolate_tenant = false;
   std::optional<double> availability;  // share of time it must be up
   int priority = 0;
-  std::string qos;  // of the scheduler's; empty: none
+  std::string partition;  // of its fleet; empty: the first
+  std::string qos;        // of the scheduler's; empty: none
   std::vector<std::string>
       external;  // services outside the site that it calls ("hugging-face-hub")
 

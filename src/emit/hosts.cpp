@@ -7,6 +7,7 @@
 #include <set>
 
 #include "emit/escape.h"
+#include "machine/partitions.h"
 
 namespace orrery::emit {
 namespace {
@@ -24,12 +25,7 @@ int digits_of(int n) { return static_cast<int>(std::to_string(std::max(1, n)).si
 
 bool is_wanted(const plan::Review& review, const machine::Fleet& view, HostsOf which) {
   if (which == HostsOf::all) return true;
-  const auto kind = review.design().scheduler.kind;
-  const bool slurm = which == HostsOf::slurm;
-  if (kind == design::SchedulerKind::both) {
-    return (view.fleet->partition == design::Partition::slurm) == slurm;
-  }
-  return (kind == design::SchedulerKind::slurm) == slurm;
+  return machine::is_slurms(review.design(), view) == (which == HostsOf::slurm);
 }
 
 Result<std::vector<HostFleet>> fleets_of(const plan::Review& review, HostsOf which) {

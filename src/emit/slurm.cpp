@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "base/text.h"
 #include "emit/escape.h"
 #include "emit/slurm_parts.h"
+#include "machine/partitions.h"
 
 namespace orrery::emit {
 namespace {
@@ -34,7 +34,8 @@ Result<std::vector<HostGres>> gres_of(const plan::Review& review, const HostFlee
   return out;
 }
 
-// Gives each partition its hosts: the next ones of the fleet that no earlier partition took.
+// Gives each partition its hosts; a fleet that none divides is one by its own name. Spares are of
+// all: one that is called in serves whoever lost a host.
 class PartitionPlanner {
  public:
   explicit PartitionPlanner(SlurmPlan& plan) : plan_(plan) {}
@@ -42,56 +43,55 @@ class PartitionPlanner {
   Diagnostics run() {
     const auto& wanted = plan_.review.design().scheduler.partitions;
     for (std::size_t i = 0; i < wanted.size(); ++i) add(wanted[i], i);
-    if (wanted.empty()) {
-      for (std::size_t f = 0; f < plan_.hosts.fleets.size(); ++f) {
-        const HostFleet& fleet = plan_.hosts.fleets[f];
-        push(fleet.name(), {f, 1, fleet.hosts()}, std::nullopt);
-      }
+    for (std::size_t f = 0; f < plan_.hosts.fleets.size(); ++f) {
+      const HostFleet& fleet = plan_.hosts.fleets[f];
+      if (parts_of(f).empty()) push(fleet.name(), {{f, 1, fleet.hosts()}}, std::nullopt);
     }
     return std::move(faults_);
   }
 
  private:
+  std::vector<machine::FleetPartition> parts_of(std::size_t f) const {
+    return machine::partitions_of(plan_.review.design(), plan_.review.fleets(),
+                                  *plan_.hosts.fleets[f].view);
+  }
+
   void add(const design::SchedulerPartition& p, std::size_t index) {
     const Place place = design::place_of(plan_.review.design(),
                                          fmt::format("scheduler.partitions[{}].name", index));
     const auto name = checked_name(p.name, NameRule::slurm, {"the partition", place});
     if (!name) return gather(faults_, name.error());
-    const auto& fleets = plan_.hosts.fleets;
-    const auto at = std::ranges::find_if(
-        fleets, [&p](const HostFleet& f) { return p.fleet.empty() || f.name() == p.fleet; });
-    if (at == fleets.end()) return;  // a partition of the other scheduler's fleet
-    const auto f = static_cast<std::size_t>(at - fleets.begin());
-    if (!p.nodes) return push(p.name, {f, 1, at->hosts()}, p.time_limit);
-    int& taken = taken_[f];
-    const int hosts = *p.nodes * at->hosts_per_node;
-    if (taken + hosts > at->hosts()) {
-      faults_.push_back({.code = "emit.partition",
-                         .place = place,
-                         .what = fmt::format("partition `{}` wants {} hosts of fleet `{}`, {} are "
-                                             "left",
-                                             p.name, hosts, at->name(), at->hosts() - taken),
-                         .why = "partitions with `nodes` are written apart, one after the other",
-                         .fix = "lower `nodes`, or leave it out to share the whole fleet"});
-      return;
+    for (std::size_t f = 0; f < plan_.hosts.fleets.size(); ++f) {
+      for (const machine::FleetPartition& part : parts_of(f)) {
+        if (part.partition == &p) push(p.name, ranges_of(part, f), p.time_limit);
+      }
     }
-    push(p.name, {f, taken + 1, hosts}, p.time_limit);
-    taken += hosts;
+  }
+
+  std::vector<HostRange> ranges_of(const machine::FleetPartition& part, std::size_t f) const {
+    const HostFleet& fleet = plan_.hosts.fleets[f];
+    HostRange own{f, part.first + 1, part.hosts};
+    if (part.first + part.hosts == fleet.in_service) own.count += fleet.spares;
+    std::vector<HostRange> ranges = {own};
+    const bool is_apart = part.first + part.hosts < fleet.in_service && fleet.spares > 0;
+    if (is_apart) ranges.push_back({f, fleet.in_service + 1, fleet.spares});
+    return ranges;
   }
 
   // With preemption every partition gets a second door, whose jobs make way for the first's.
-  void push(const std::string& name, HostRange hosts, std::optional<Seconds> limit) {
+  void push(const std::string& name, const std::vector<HostRange>& hosts,
+            std::optional<Seconds> limit) {
     constexpr int kFirst = 10;
     constexpr int kYielding = 1;
     const bool preempts = plan_.review.design().scheduler.preemption != design::Preemption::none;
     plan_.partitions.push_back({.name = name,
-                                .hosts = {hosts},
+                                .hosts = hosts,
                                 .time_limit = limit,
                                 .is_default = plan_.partitions.empty(),
                                 .tier = kFirst});
     if (!preempts) return;
     plan_.partitions.push_back({.name = name + "-preemptible",
-                                .hosts = {hosts},
+                                .hosts = hosts,
                                 .time_limit = limit,
                                 .tier = kYielding,
                                 .preemptible = true});
@@ -99,7 +99,6 @@ class PartitionPlanner {
 
   SlurmPlan& plan_;
   Diagnostics faults_;
-  std::map<std::size_t, int> taken_;
 };
 
 std::unexpected<Diagnostics> not_slurm(const design::Design& design) {

@@ -54,6 +54,9 @@ TEST(SlurmRuns, KeepToTheirPartitionAndToOneUnitWhereTheyFit) {
   const std::string script = text_of(slurm_files(design), "submit-pretrain.sh");
   EXPECT_THAT(script, AllOf(HasSubstr("--partition=day\n"), HasSubstr("--time=1-00:00:00\n"),
                             HasSubstr("--switches=1\n")));
+  design.scheduler.partitions.push_back({.name = "night", .fleet = "train"});
+  design.workloads.front().terms.partition = "night";
+  EXPECT_THAT(text_of(slurm_files(design), "submit-pretrain.sh"), HasSubstr("--partition=night\n"));
 }
 
 TEST(SlurmRuns, PartitionsOfRacksAreCountedInHosts) {
@@ -61,8 +64,8 @@ TEST(SlurmRuns, PartitionsOfRacksAreCountedInHosts) {
   design.scheduler.partitions = {{.name = "two", .fleet = "train", .nodes = 2},
                                  {.name = "rest", .fleet = "train", .nodes = 6}};
   EXPECT_THAT(text_of(slurm_files(design), "nodes.conf"),
-              AllOf(HasSubstr("PartitionName=two Nodes=train-[001-036] "),
-                    HasSubstr("PartitionName=rest Nodes=train-[037-144] ")));
+              AllOf(HasSubstr("PartitionName=two Nodes=train-[001-036,145-162] "),
+                    HasSubstr("PartitionName=rest Nodes=train-[037-162] ")));
 }
 
 // Licences stand for kilowatts: a rack of 132 kW asks for its rise above idle, not for that of its

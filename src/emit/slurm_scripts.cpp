@@ -276,8 +276,9 @@ Result<EmittedFiles> submit_scripts(const SlurmPlan& plan) {
     const auto fleet = std::ranges::find(plan.hosts.fleets, train.fleet, &HostFleet::view);
     if (!train.feasible() || fleet == plan.hosts.fleets.end()) continue;
     const auto f = static_cast<std::size_t>(fleet - plan.hosts.fleets.begin());
-    const auto partition = std::ranges::find_if(plan.partitions, [f](const SlurmPartitionPlan& p) {
-      return !p.preemptible && p.hosts.front().fleet == f;
+    const std::string& asked = train.workload->terms.partition;
+    const auto partition = std::ranges::find_if(plan.partitions, [&](const SlurmPartitionPlan& p) {
+      return !p.preemptible && p.hosts.front().fleet == f && (asked.empty() || p.name == asked);
     });
     const auto name = checked_name(
         train.label, NameRule::slurm,

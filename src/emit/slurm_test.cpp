@@ -124,10 +124,22 @@ TEST(EmitSlurm, SparesStandByAndPartitionsLieApart) {
   const auto r = reviewed(read_text(kSmall));
   const std::string nodes = text_of(slurm_of(*r), "nodes.conf");
   EXPECT_THAT(nodes, AllOf(HasSubstr("NodeName=n-[7-8] "), HasSubstr("State=DRAIN Reason=spare"),
-                           HasSubstr("PartitionName=long Nodes=n-[1-4] Default=YES "
+                           HasSubstr("PartitionName=long Nodes=n-[1-4,7-8] Default=YES "
                                      "MaxTime=2-00:00:00 DefaultTime=1-00:00:00"),
-                           HasSubstr("PartitionName=short Nodes=n-[5-6] Default=NO "
+                           HasSubstr("PartitionName=short Nodes=n-[5-8] Default=NO "
                                      "MaxTime=0-04:00:00 DefaultTime=0-04:00:00")));
+}
+
+// Its nodes would be of no partition, and nobody could use them.
+TEST(EmitSlurm, AFleetThatNoPartitionDividesIsOneByItsName) {
+  design::Design design = read_text(kSmall);
+  design.fleet.push_back(design.fleet.front());
+  design.fleet.back().name = "other";
+  const auto r = reviewed(design);
+  const std::string nodes = text_of(slurm_of(*r), "nodes.conf");
+  EXPECT_THAT(nodes, AllOf(HasSubstr("PartitionName=long "), HasSubstr("PartitionName=short "),
+                           HasSubstr("PartitionName=other Nodes=other-[1-8] Default=NO ")));
+  EXPECT_THAT(nodes, testing::Not(HasSubstr("PartitionName=n ")));
 }
 
 TEST(EmitSlurm, QuotasGoToSlurmdbd) {
@@ -186,15 +198,12 @@ TEST(EmitSlurm, MigSlicesAreGpusOfTheirProfile) {
 
 TEST(EmitSlurm, RefusesWhatCannotBeWritten) {
   auto design = read_text(kSmall);
-  design.scheduler.partitions[0].nodes = 7;
   design.scheduler.partitions[1].name = "a b";
   const auto many = reviewed(design);
   const auto files = emit_slurm(*many->review, many->source);
   ASSERT_FALSE(files.has_value());
   EXPECT_EQ(codes(files.error()), "emit.name ");
   design.scheduler.partitions[1].name = "short";
-  const auto large = reviewed(design);
-  EXPECT_EQ(codes(emit_slurm(*large->review, large->source).error()), "emit.partition ");
   design.scheduler.kind = design::SchedulerKind::kubernetes;
   const auto other = reviewed(design);
   EXPECT_EQ(codes(emit_slurm(*other->review, other->source).error()), "emit.scheduler ");

@@ -8,6 +8,7 @@
 
 #include "base/probability.h"
 #include "base/text.h"
+#include "machine/partitions.h"
 #include "plan/edits.h"
 #include "plan/rules.h"
 #include "plan/serve_sizing.h"
@@ -156,6 +157,47 @@ void check_partitions(const Review& r, const Rule& rule, std::vector<Finding>& o
   }
 }
 
+// Of nodes that are held at once: all that stay, and the widest of those that take turns.
+double held_in(const machine::FleetBook& book, const std::vector<machine::FleetPartition>& all,
+               std::size_t partition) {
+  double held = 0;
+  double in_turn = 0;
+  for (const machine::Booking& b : book.bookings) {
+    if (machine::partition_of(all, *b.workload) != partition) continue;
+    if (b.held()) held += b.nodes;
+    if (!b.held()) in_turn = std::max(in_turn, b.nodes);
+  }
+  return held + in_turn;
+}
+
+void check_partition_nodes(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  const auto& wanted = r.design().scheduler.partitions;
+  for (const machine::Fleet& fleet : r.fleets()) {
+    const machine::FleetBook& book = r.book_of(fleet);
+    const auto all = machine::partitions_of(r.design(), r.fleets(), fleet);
+    // More than the fleet has is another rule's.
+    if (book.over() > 0) continue;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const design::SchedulerPartition& p = *all[i].partition;
+      const auto held = static_cast<int>(std::ceil(held_in(book, all, i) - 1e-9));
+      if (!p.nodes || held <= *p.nodes) continue;
+      const std::string path = fmt::format("scheduler.partitions[{}].nodes", &p - wanted.data());
+      Finding f = finding_at(r, rule, path);
+      f.what = fmt::format("Partition '{}' has {} of the {} nodes of '{}'; its workloads hold {}.",
+                           p.name, grouped(*p.nodes), grouped(fleet.fleet->count),
+                           fleet.fleet->name, grouped(held));
+      f.why = "Slurm starts no job on nodes outside its partition: some wait for ever.";
+      f.fix = "Widen it, or give a workload another `partition`.";
+      int others = 0;
+      for (const machine::FleetPartition& other : all) {
+        if (other.partition != &p) others += other.partition->nodes.value_or(0);
+      }
+      if (others + held <= fleet.fleet->count) f.edit = Edit{path, std::to_string(held)};
+      out.push_back(std::move(f));
+    }
+  }
+}
+
 bool all_runs(const Review& r) {
   return std::ranges::all_of(r.trains, &TrainView::feasible) &&
          std::ranges::all_of(r.serves, &ServeView::feasible);
@@ -210,6 +252,9 @@ constexpr Rule kLedgerRules[] = {
      "what is bought is used enough to be worth owning", "docs/models/ownership.md", check_renting},
     {"cluster.partitions", machine::Layer::cluster, Severity::warning, "a fleet has one scheduler",
      "docs/models/cluster.md", check_partitions},
+    {"cluster.partition-nodes", machine::Layer::cluster, Severity::error,
+     "a partition has the nodes that its workloads hold", "docs/models/cluster.md",
+     check_partition_nodes},
 };
 
 }  // namespace

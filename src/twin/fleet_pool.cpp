@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "machine/partitions.h"
+
 namespace orrery::twin {
 namespace {
 
@@ -45,11 +47,9 @@ cluster::NodePool pool_of_fleet(const machine::Machine& machine, const machine::
 }
 
 cluster::BackfillVariant backfill_of(const machine::Machine& machine, const machine::Fleet& fleet) {
-  const design::Scheduler& s = machine.design().scheduler;
-  const bool is_slurm =
-      s.kind == design::SchedulerKind::slurm ||
-      (s.kind == design::SchedulerKind::both && fleet.fleet->partition == design::Partition::slurm);
-  return is_slurm ? variant_of(s.backfill) : cluster::BackfillVariant::best_effort;
+  return machine::is_slurms(machine.design(), fleet)
+             ? variant_of(machine.design().scheduler.backfill)
+             : cluster::BackfillVariant::best_effort;
 }
 
 cluster::BackfillVariant variant_of(design::Backfill backfill) {

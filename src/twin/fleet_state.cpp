@@ -27,6 +27,17 @@ std::vector<std::vector<bool>> takes_of(const design::Scheduler& s) {
   return takes;
 }
 
+// Spares that are called in serve any partition.
+cluster::NodeMask mask_of(const machine::FleetPartition& partition, const FleetPart& part) {
+  cluster::NodeMask mask((static_cast<std::size_t>(part.all_hosts()) + 63) / 64, 0);
+  for (int host = 0; host < part.all_hosts(); ++host) {
+    const bool is_in = host >= partition.first && host < partition.first + partition.hosts;
+    if (!is_in && host < part.hosts) continue;
+    mask[static_cast<std::size_t>(host) / 64] |= std::uint64_t{1} << (host % 64);
+  }
+  return mask;
+}
+
 QueueOptions options_of(const machine::Machine& m, const FleetPart& part) {
   const design::Scheduler& s = m.design().scheduler;
   QueueOptions o{.backfill = backfill_of(m, *part.fleet),
@@ -53,6 +64,8 @@ FleetState::FleetState(World& world, std::size_t number, const Scenario& scenari
       world_(world),
       number_(number),
       part_(scenario.fleets[number]),
+      partitions_(machine::partitions_of(scenario.machine->design(), scenario.machine->fleets,
+                                         *part_.fleet)),
       is_fair_(scenario.machine->design().scheduler.fair_share),
       qos_gate_(quotas_, part_.slots_per_host),
       gate_(qos_gate_, world.power_room(part_.site),
@@ -63,6 +76,7 @@ FleetState::FleetState(World& world, std::size_t number, const Scenario& scenari
   add_qos(scenario.machine->design().scheduler);
   QueueOptions options = options_of(*scenario.machine, part_);
   options.gate = &gate_;
+  for (const auto& partition : partitions_) options.partitions.push_back(mask_of(partition, part_));
   queue_ = std::make_unique<Queue>(
       world.kernel(),
       pool_of_fleet(*scenario.machine, *part_.fleet, part_.spares, part_.slots_per_host),
@@ -123,6 +137,7 @@ JobRequest FleetState::request_for(std::size_t process, const design::Workload& 
                                    std::uint32_t user) {
   JobRequest request{.tier = tiers_.at(w.terms.priority),
                      .priority = priority_of(process, w, user),
+                     .partition = static_cast<int>(machine::partition_of(partitions_, w)),
                      .group = groups_.at(&w),
                      .user = user};
   if (w.terms.qos.empty()) return request;
@@ -134,7 +149,12 @@ JobRequest FleetState::request_for(std::size_t process, const design::Workload& 
 std::optional<Seconds> FleetState::time_limit_of(const design::Workload& w) const {
   const auto& all = world_.scenario().machine->design().scheduler.qos;
   const auto found = std::ranges::find(all, w.terms.qos, &design::Qos::name);
-  return found == all.end() ? std::nullopt : found->time_limit;
+  const auto of_qos = found == all.end() ? std::nullopt : found->time_limit;
+  if (partitions_.empty()) return of_qos;
+  const auto of_partition =
+      partitions_[machine::partition_of(partitions_, w)].partition->time_limit;
+  if (!of_qos || !of_partition) return of_qos ? of_qos : of_partition;
+  return min(*of_qos, *of_partition);
 }
 
 bool FleetState::could_admit(const design::Workload& w, int slots) const {

@@ -9,7 +9,8 @@
 // What the design gives a workload by `nodes` is its own cohort's guarantee and nobody else's; what
 // a tenant's quota gives may be borrowed while it is idle (cluster/quota_gate.h). With fair share a
 // user's place in the queue follows what the user and the account have used (cluster/fair_use.h).
-// A QOS moves it too, and holds its users to what they may have at once (cluster/qos_gate.h).
+// A QOS moves it too, and holds its users to what they may have at once (cluster/qos_gate.h). Jobs
+// lie on the hosts of their partition.
 #pragma once
 
 #include <map>
@@ -19,6 +20,7 @@
 #include "cluster/fair_use.h"
 #include "cluster/qos_gate.h"
 #include "cluster/quota_gate.h"
+#include "machine/partitions.h"
 #include "twin/gpu_ledger.h"
 #include "twin/power_gate.h"
 #include "twin/process.h"
@@ -47,7 +49,7 @@ class FleetState final : public QueuePort {
   // How a user's job of a workload stands in the queue, with the rest of the request left to its
   // process.
   JobRequest request_for(std::size_t process, const design::Workload& workload, std::uint32_t user);
-  // Of the workload's QOS; none: it is never ended.
+  // Of the workload's QOS and partition; none: it is never ended.
   std::optional<Seconds> time_limit_of(const design::Workload& workload) const;
   // Whether a quota and its QOS leave the workload so many slots at all.
   bool could_admit(const design::Workload& workload, int slots) const;
@@ -109,6 +111,7 @@ class FleetState final : public QueuePort {
     auto operator<=>(const UserKey&) const = default;
   };
 
+  std::vector<machine::FleetPartition> partitions_;
   bool is_fair_;
   cluster::FairUse fair_;
   std::map<UserKey, std::size_t> users_;

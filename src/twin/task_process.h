@@ -27,7 +27,7 @@ struct TaskOutcome {
   std::uint64_t submitted = 0;
   std::uint64_t finished = 0;
   std::uint64_t rejected = 0;                    // wider than the fleet, or than their quota
-  std::uint64_t timed_out = 0;                   // ended by the limit of their QOS
+  std::uint64_t timed_out = 0;                   // ended by their QOS or partition
   std::uint64_t stops = 0;                       // lost their place
   std::uint64_t faults = 0;                      // that hit one of them
   std::uint64_t waiting = 0;                     // at the end

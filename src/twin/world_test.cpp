@@ -447,67 +447,6 @@ TEST(World, nodes_that_are_given_are_kept) {
   EXPECT_GT(r.streams.front().waiting, 100U);
 }
 
-double mean_wait(const TaskOutcome& o) {
-  double sum = 0;
-  for (const double w : o.waits_s) sum += w;
-  return o.waits_s.empty() ? 0 : sum / static_cast<double>(o.waits_s.size());
-}
-
-// One tenant floods the fleet; with fair share the other's few jobs pass it.
-TEST(World, fair_share_lets_those_pass_who_use_little) {
-  const auto wait_of_the_small = [](bool fair) {
-    design::Design d = sample_design();
-    d.fleet.front().count = 4;
-    d.fleet.front().failures.node_mtbf = years(1e6);
-    d.scheduler.fair_share = fair;
-    const auto jobs = [](double a_day, const char* tenant) {
-      design::Jobs j{.rate = PerSecond(a_day / 86400), .mean_duration = hours(2)};
-      j.sizes = {4};
-      design::Workload w{.terms = {.name = tenant}, .task = j};
-      w.terms.tenant = tenant;
-      return w;
-    };
-    d.workloads = {jobs(110, "large"), jobs(4, "small")};
-    const Simulated s(d, {.horizon = days(40)});
-    return mean_wait(s.done.front().streams.back());
-  };
-  const double with = wait_of_the_small(true);
-  const double without = wait_of_the_small(false);
-  EXPECT_LT(with, 0.5 * without) << without;
-}
-
-// Two streams of equal jobs on a full fleet: the QOS of the one comes first, may stop the other's,
-// and holds its users to one job each; the other's jobs end after half an hour.
-TEST(World, a_qos_orders_limits_preempts_and_ends) {
-  design::Design d = sample_design();
-  d.fleet.front().count = 4;
-  d.fleet.front().failures.node_mtbf = years(1e6);
-  d.scheduler.preemption = design::Preemption::requeue;
-  d.scheduler.qos = {{.name = "high", .priority = 100, .max_jobs_per_user = 1, .preempts = {"low"}},
-                     {.name = "low", .time_limit = minutes(30)}};
-  const auto jobs = [](double a_day, const char* name) {
-    design::Jobs j{.rate = PerSecond(a_day / 86400), .mean_duration = hours(1)};
-    j.sizes = {8};
-    design::Workload w{.terms = {.name = name}, .task = j};
-    w.terms.qos = name;
-    return w;
-  };
-  d.workloads = {jobs(40, "high"), jobs(200, "low")};
-  const Simulated s(d, {.horizon = days(40), .replications = 1});
-  const auto& streams = s.done.front().streams;
-  EXPECT_LT(mean_wait(streams.front()), 0.3 * mean_wait(streams.back()));
-  EXPECT_EQ(streams.front().stops, 0U);
-  EXPECT_EQ(streams.front().timed_out, 0U);
-  EXPECT_GT(streams.back().stops, 50U);
-  EXPECT_GT(streams.back().timed_out, 500U);
-  EXPECT_GT(streams.back().finished, 500U);
-  // Without the QOS nobody is ended, and the first wait as the others do.
-  for (design::Workload& w : d.workloads) w.terms.qos.clear();
-  const Simulated plain(d, {.horizon = days(40), .replications = 1});
-  EXPECT_EQ(plain.done.front().streams.back().timed_out, 0U);
-  EXPECT_GT(mean_wait(plain.done.front().streams.front()), 3 * mean_wait(streams.front()));
-}
-
 struct PowerRun {
   facility::PowerRoom room;
   Watts rise_of_host;
