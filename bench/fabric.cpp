@@ -185,7 +185,7 @@ LeafRings run_leaf_rings() {
     std::deque<LeafRing> jobs;
     for (int j = 0; j < kJobs; ++j) {
       LeafRing& job = jobs.emplace_back(engine, graph, router, j, 1e6 + 1e3 * j);
-      kernel.schedule(sim::SimTime::nanoseconds(37 * j), sim::EventRank::start, job);
+      kernel.schedule(sim::SimTime::nanoseconds(std::int64_t{37} * j), sim::EventRank::start, job);
     }
     kernel.run();
     out.last = kernel.now().seconds().base();

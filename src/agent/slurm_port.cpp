@@ -213,7 +213,7 @@ Result<void> SlurmPort::act(const failure::RecoveryAction& action) {
   return {};
 }
 
-Result<SlurmHabits> slurm_habits(const SlurmAccess& access, CommandRunner runner) {
+Result<SlurmHabits> slurm_habits(const SlurmAccess& access, const CommandRunner& runner) {
   const auto text = call(access, runner, {"scontrol", "show", "config"});
   if (!text) return std::unexpected(text.error());
   SlurmHabits habits;

@@ -64,6 +64,7 @@ struct SlurmHabits {
   int returns_service = 0;   // ReturnToService: 2 brings a node back as soon as it answers
   Seconds controller_since;  // BOOT_TIME of slurmctld
 };
-Result<SlurmHabits> slurm_habits(const SlurmAccess& access, CommandRunner runner = run_command);
+Result<SlurmHabits> slurm_habits(const SlurmAccess& access,
+                                 const CommandRunner& runner = run_command);
 
 }  // namespace orrery::agent

@@ -32,7 +32,7 @@ void add_device(Calculation& c, const TierAsked& a, const catalog::StorageDevice
   const std::string bought =
       fmt::format("{} devices in {} servers, bound by {}", significant(size.devices, 6),
                   significant(size.servers, 6), to_text(size.limit));
-  const auto add = [&](std::string id, std::string label, machine::Unit unit, double value) {
+  const auto add = [&](const std::string& id, std::string label, machine::Unit unit, double value) {
     c.figures.push_back({.id = id + "_" + d.id,
                          .label = std::move(label) + " on " + d.id,
                          .unit = unit,
