@@ -1,6 +1,7 @@
 #include "twin/run_figures.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -273,6 +274,7 @@ class Teller {
     }
   }
 
+  std::vector<std::string> never_started() const;
   void diagnose();
   void note();
 
@@ -311,6 +313,16 @@ constexpr Blame kBlames[] = {
     {Cause::idle, "cluster", "nothing runs on them: no work is asked of them in this design"},
 };
 
+// Runs that ask for more hosts at once than their fleet, its partition or their quota has.
+std::vector<std::string> Teller::never_started() const {
+  std::vector<std::string> all;
+  if (done_.empty()) return all;
+  for (std::size_t i = 0; i < scenario_.trains.size(); ++i) {
+    if (done_.front().jobs[i].never_fits) all.push_back(scenario_.trains[i].label);
+  }
+  return all;
+}
+
 void Teller::diagnose() {
   ByCause<double> time{};
   double all = 0;
@@ -324,13 +336,23 @@ void Teller::diagnose() {
   if (busy >= kBusyEnough) return;
   const Blame* worst =
       std::ranges::max_element(kBlames, {}, [&](const Blame& b) { return time[at(b.cause)]; });
+  const auto never = never_started();
+  const bool is_barred = worst->cause == Cause::idle && !never.empty();
   run_.diagnosis = fmt::format(
       "Accelerators are productive {} of the time. Most of the rest, {}, is {}: layer {}; {}.",
       show(busy, Unit::ratio), show(time[at(worst->cause)] / all, Unit::ratio),
-      word_of(worst->cause), worst->layer, worst->advice);
+      word_of(worst->cause), worst->layer,
+      is_barred ? fmt::format("{} never starts: it asks for more hosts at once than it may have",
+                              fmt::join(never, ", "))
+                : worst->advice);
 }
 
 void Teller::note() {
+  for (const std::string& label : never_started()) {
+    run_.infeasible.push_back(label +
+                              " never starts: it asks for more hosts at once than its fleet, its "
+                              "partition or its quota has");
+  }
   for (const ServicePlan& s : scenario_.services) {
     if (!s.stands_in.empty()) run_.notes.push_back(s.label + ": " + s.stands_in);
   }

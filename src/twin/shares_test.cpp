@@ -99,5 +99,16 @@ TEST(Shares, jobs_lie_in_their_partition) {
   EXPECT_EQ(wide.done.front().streams.back().finished, 0U);
 }
 
+// A run of 120 hosts in a partition of 100: it says so, and does not blame a lack of work.
+TEST(Shares, a_run_wider_than_its_partition_says_that_it_never_starts) {
+  design::Design d = sample_design();
+  d.scheduler.partitions = {{.name = "big", .fleet = d.fleet.front().name, .nodes = 100}};
+  const Simulated s(d, {.horizon = days(2), .replications = 1});
+  const twin::Run run = s.simulation.run_of(s.done);
+  EXPECT_NE(run.diagnosis.find("pretrain never starts"), std::string::npos) << run.diagnosis;
+  ASSERT_EQ(run.infeasible.size(), 1U);
+  EXPECT_FALSE(run.passes());
+}
+
 }  // namespace
 }  // namespace orrery::twin

@@ -98,7 +98,9 @@ void TrainProcess::ask_for_hosts() {
   request.tag = tag_of(number_, 0);
   const auto index = fleet.queue().submit(request);
   job_index_ = index.value_or(cluster::kNoJob);
-  if (!index) world_.claim(fleet_, number_, 0, cause_);
+  if (index) return;
+  outcome_.never_fits = true;
+  world_.claim(fleet_, number_, 0, cause_);
 }
 
 void TrainProcess::placed(std::uint32_t, std::span<const cluster::NodeShare> where) {

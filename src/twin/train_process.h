@@ -44,6 +44,7 @@ struct JobOutcome {
   std::int64_t finished_ns = 0;      // of the first run that came to its end: how long it took
   std::int64_t outage_ns = 0;        // from a fault to the next step, all together
   std::uint64_t outages = 0;         // that ended
+  bool never_fits = false;           // it asks for more at once than it may ever have
   double units = 0;                  // tokens or samples that last
   Watts host_draw;                   // of one host while it steps, mean
 
