@@ -10,7 +10,7 @@ namespace {
 
 std::optional<std::int64_t> count_in(std::string_view text) {
   const auto count = parse_integer(text);
-  return count && *count >= 0 ? std::optional<std::int64_t>(*count) : std::nullopt;
+  return count && *count >= 0 ? count : std::nullopt;
 }
 
 // "22-6": from ten in the evening to six in the morning, UTC.
