@@ -39,7 +39,7 @@ std::vector<T> options(const std::optional<T>& given, std::vector<T> otherwise) 
 
 std::string_view family_of(const Models& models, const TrainingQuery& q) {
   const int year = q.accelerator != nullptr ? q.accelerator->launch_year : 0;
-  return models.training.family_on(q.framework, year, q.gpus);
+  return models.training.family_on(q.framework, q.release, year, q.gpus);
 }
 
 }  // namespace
@@ -132,12 +132,29 @@ training::LayoutSpace narrowed(training::LayoutSpace s, const LayoutWish& w) {
   return s;
 }
 
+namespace {
+
+// The usual chunks of a stage at most; where none of those divides the stages that were asked for
+// (92 layers on 4), the least number that does.
+int most_chunks(const std::vector<int>& ascending, const TrainingQuery& q) {
+  const int stages = q.layout.pp.value_or(1);
+  for (const int vp : ascending) {
+    if (stages > 1 && vp > 1 && q.model.layers % (stages * vp) == 0) {
+      return std::max(vp, kUsualChunks);
+    }
+  }
+  return kUsualChunks;
+}
+
+}  // namespace
+
 training::LayoutSpace space_of(const TrainingQuery& q, const training::TrainingJob& job) {
   training::LayoutSpace usual = whole_space(job);
   usual.cp = {1};
   usual.sharding = {catalog::Sharding::zero1};
   // More chunks a stage win next to nothing: the bubble goes with 1/vp, the transfers with vp.
-  std::erase_if(usual.vp, [](int vp) { return vp > kUsualChunks; });
+  const int most = most_chunks(usual.vp, q);
+  std::erase_if(usual.vp, [&](int vp) { return vp > most; });
   usual.schedule = {catalog::Schedule::one_f_one_b};
   usual.sequence_parallel = {true};
   return narrowed(std::move(usual), q.layout);

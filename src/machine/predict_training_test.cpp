@@ -152,6 +152,41 @@ TEST(PredictTraining, AChosenLayoutCarriesAWinnersTerm) {
   EXPECT_LT(fast(chosen->step_time_s), slow(chosen->step_time_s));
 }
 
+// 92 layers on 4 stages leave 23 a stage, which no usual number of chunks divides.
+TEST(PredictTraining, StagesThatNoUsualNumberDividesAreCutAllTheSame) {
+  TrainingQuery q = llama70b();
+  q.model.layers = 92;
+  q.layout = {.tp = 8, .pp = 4};
+  const auto most = [&] { return std::ranges::max(space_of(q, job_of(q)).vp); };
+  EXPECT_EQ(most(), 23);
+  q.model.layers = 96;
+  EXPECT_EQ(most(), 8);
+  q.layout.pp.reset();
+  q.model.layers = 92;
+  EXPECT_EQ(most(), 4);
+}
+
+// Sums of whole gradients send them there and back: 10 bytes a parameter with the gathers, not 6,
+// in fewer steps.
+TEST(PredictTraining, WholeGradientsTravelLongerThanShares) {
+  TrainingQuery q = llama70b();
+  q.framework = "megatron-deepspeed";
+  q.accelerator = known().catalog().accelerator("a100-80-sxm");
+  const training::TrainingJob job = job_of(q);
+  const Costs costs = training_costs(known(), q);
+  const training::Layout l{.tp = 4, .pp = 2, .dp = 8};
+  training::FrameworkModel f = framework_of(known(), q);
+  training::StepScratch scratch;
+  const auto exposed = [&] {
+    return estimate_step(job, l, f, training_source(costs), scratch).part(training::StepPhase::dp);
+  };
+  ASSERT_TRUE(f.reduces_whole);
+  const double whole = exposed();
+  f.reduces_whole = false;
+  EXPECT_GT(whole, 1.3 * exposed());
+  EXPECT_LT(whole, 1.7 * exposed());
+}
+
 // The name of a family has outlived its software: on newer accelerators its successor is meant,
 // and a release that no row is of is like the one next to it.
 TEST(PredictTraining, FamiliesHaveAnEra) {
@@ -167,12 +202,22 @@ TEST(PredictTraining, FamiliesHaveAnEra) {
   // One host of Megatron-Core's rows ran with every overlap off; larger jobs do not.
   q.framework = "megatron-core";
   EXPECT_GT(framework_of(known(), q).dp_overlap, 0);
+  // A release of Megatron-Core ran inside the NeMo of its time.
+  const auto family = [&](const char* release) {
+    q.release = release;
+    return framework_of(known(), q).id;
+  };
+  EXPECT_EQ(family("0.8"), "nemo");
+  EXPECT_EQ(family("0.10.0"), "nemo");
+  EXPECT_EQ(family("0.14"), "megatron-bridge");
+  EXPECT_EQ(family(""), "megatron-bridge");
   q.gpus = 8;
   EXPECT_EQ(framework_of(known(), q).dp_overlap, 0);
   q.framework = "megatron-deepspeed";
   EXPECT_TRUE(framework_of(known(), q).style.fused_attention);
   q.accelerator = known().catalog().accelerator("a100-80-sxm");
   EXPECT_FALSE(framework_of(known(), q).style.fused_attention);
+  EXPECT_EQ(framework_of(known(), q).pp_overlap, 0);
   const auto factor = [](std::string_view release) {
     return known().training.release_factor("megatron-bridge", release);
   };

@@ -26,11 +26,12 @@ std::string case_of(std::string_view id) {
   return std::string(id);
 }
 
-// BLOOM and MT-NLG ran forks of 2021 at three quarters of what the Megatron-LM of a year later
-// reached; no other run is 15 % off in the median of its rows. Of 80 % intervals a few miss.
-TEST(TrainingOutside, PublishedRunsLieInTheirIntervalAndMostWithinFifteenPercent) {
+// The 32B of Megatron-Core 0.8, whose microbatch is not published, is 15 % too slow and just
+// outside its interval; every other row is nearer and inside.
+TEST(TrainingOutside, PublishedRunsLieInTheirIntervalAndWithinFifteenPercent) {
   const ScoreInputs inputs{machine::known(), nullptr};
   std::map<std::string, std::vector<double>> cases;
+  std::vector<double> all;
   int far = 0;
   int out = 0;
   int rows = 0;
@@ -44,15 +45,17 @@ TEST(TrainingOutside, PublishedRunsLieInTheirIntervalAndMostWithinFifteenPercent
     const double miss = std::abs(e.value / measured - 1);
     ++rows;
     cases[case_of(read->id)].push_back(miss);
+    all.push_back(miss);
     far += miss > 0.15 ? 1 : 0;
     out += measured < e.low || measured > e.high ? 1 : 0;
   }
   int far_cases = 0;
   for (auto& [name, misses] : cases) far_cases += quantile(misses, 0.5) > 0.15 ? 1 : 0;
   EXPECT_GE(rows, 21);
-  EXPECT_LE(far_cases, 2);
-  EXPECT_LE(far, 4);
-  EXPECT_LE(out, 2);
+  EXPECT_EQ(far_cases, 0);
+  EXPECT_LE(far, 1);
+  EXPECT_LE(out, 1);
+  EXPECT_LE(quantile(all, 0.5), 0.06);
 }
 
 // Llama 3's own layout: 126 layers and two slots for embedding and loss on 16 x 8 chunks.

@@ -51,6 +51,7 @@ constexpr std::pair<std::string_view, FrameworkMember> kFrameworkMembers[] = {
     {"reduce_bytes", &FrameworkModel::reduce_bytes},
     {"gather_bytes", &FrameworkModel::gather_bytes},
     {"update_traffic", &FrameworkModel::update_traffic},
+    {"accumulate_traffic", &FrameworkModel::accumulate_traffic},
     {"update_gradient_bytes", &FrameworkModel::update_gradient_bytes},
     {"logit_copies", &FrameworkModel::logit_copies},
     {"workspace_bytes", &FrameworkModel::workspace_bytes},
@@ -89,6 +90,7 @@ bool set_switch(FrameworkModel& f, std::string_view name, double value) {
   if (name == "flash2") return f.flash2 = on, true;
   if (name == "early_stop") return f.early_stop = on, true;
   if (name == "cp_in_order") return f.cp_in_order = on, true;
+  if (name == "reduces_whole") return f.reduces_whole = on, true;
   if (name == "trains_mtp") return f.trains_mtp = on, true;
   if (name == "lazy_gradients") return f.lazy_gradients = on, true;
   if (name == "selective_core" && on) return f.selective = Selective::attention_core, true;
@@ -188,6 +190,7 @@ void read_eras(const CsvTable& t, TrainingCalibration& into, Diagnostics& faults
     into.eras.push_back({.framework = std::string(t.text(row, "framework")),
                          .until = static_cast<int>(*until),
                          .gpus = static_cast<int>(t.integer(row, "gpus").value_or(0)),
+                         .release = std::string(t.text(row, "release")),
                          .successor = std::string(t.text(row, "successor"))});
   }
 }
@@ -279,12 +282,16 @@ double TrainingCalibration::unseen_width(Unseen of, bool experts) const {
   return 0;
 }
 
-std::string_view TrainingCalibration::family_on(std::string_view framework, int launch_year,
+std::string_view TrainingCalibration::family_on(std::string_view framework,
+                                                std::string_view release, int launch_year,
                                                 int gpus) const {
+  const double version = version_number(release);
   // Each row is used once, so names that point at one another end somewhere.
   for (std::size_t used = 0; used < eras.size(); ++used) {
     const auto past = std::ranges::find_if(eras, [&](const FamilyEra& e) {
-      return e.framework == framework && (launch_year > e.until || (e.gpus > 0 && gpus > e.gpus));
+      return e.framework == framework &&
+             (e.release.empty() || version <= version_number(e.release)) &&
+             (launch_year > e.until || (e.gpus > 0 && gpus > e.gpus));
     });
     if (past == eras.end()) break;
     framework = past->successor;

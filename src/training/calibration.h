@@ -79,8 +79,9 @@ struct SeenThing {
 // devices than its rows have.
 struct FamilyEra {
   std::string framework;
-  int until = 0;  // year of the last accelerators that its parameters speak of
-  int gpus = 0;   // most devices of a job that they speak of; 0: any
+  int until = 0;        // year of the last accelerators that its parameters speak of
+  int gpus = 0;         // most devices of a job that they speak of; 0: any
+  std::string release;  // last release that this successor stands for; empty: all
   std::string successor;
 };
 
@@ -99,8 +100,9 @@ struct TrainingCalibration {
   double release_factor(std::string_view framework, std::string_view release) const;
   bool saw(Unseen kind, std::string_view id) const;
   double unseen_width(Unseen of, bool experts) const;
-  // The family whose parameters hold on so many accelerators of this year.
-  std::string_view family_on(std::string_view framework, int launch_year, int gpus) const;
+  // The family whose parameters hold for this release on so many accelerators of this year.
+  std::string_view family_on(std::string_view framework, std::string_view release, int launch_year,
+                             int gpus) const;
 };
 
 // A parameter as calibration files and the fitter name it.

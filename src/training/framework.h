@@ -64,6 +64,10 @@ struct FrameworkModel {
   double reduce_bytes = 4;     // as they travel in the gradient reduction
   double gather_bytes = 2;     // as parameters travel back
   double update_traffic = 34;  // device traffic of the optimizer and the gradient norm
+  // Device traffic of adding one microbatch's gradients to the step's; 0: the product that makes
+  // them adds them too.
+  double accumulate_traffic = 0;
+  bool reduces_whole = false;  // gradients are summed whole even where their owners are sharded
 
   double logit_copies = 3;     // copies of the logits alive at once, in 16-bit units
   double workspace_bytes = 0;  // libraries, communication buffers, temporaries

@@ -155,13 +155,35 @@ Stages make_stages(const LayerQuery& q, StepScratch& scratch) {
   return s;
 }
 
+// Tensor-parallel ranks send a share each; without sequence parallelism, where the next stage needs
+// the whole on every rank, they gather it there (arXiv 2104.04473 section 4.1).
 void set_transfers(const LayerQuery& q, Stages& s) {
   const Layout& l = q.layout;
   if (l.pp == 1) return;
-  const double tokens = l.microbatch * q.job.sequence / l.cp / (l.sequence_parallel ? l.tp : 1);
-  const double once = q.source.collective_seconds(
-      {workload::Collective::send_recv, Bytes(tokens * q.job.model.hidden * 2), q.groups.pp});
+  const Bytes whole(l.microbatch * q.job.sequence / l.cp * q.job.model.hidden * 2);
+  double once = q.source.collective_seconds(
+      {workload::Collective::send_recv, whole * (1.0 / l.tp), q.groups.pp});
+  if (!l.sequence_parallel) {
+    once += q.source.collective_seconds({workload::Collective::all_gather, whole, q.groups.tp});
+  }
   s.first.p2p = s.middle.p2p = s.last.p2p = once * l.vp;
+}
+
+// Gradients that a pass of their own adds to the step's, microbatch by microbatch.
+void add_accumulation(const LayerQuery& q, Stages& s) {
+  const double traffic = q.framework.accumulate_traffic;
+  if (traffic <= 0 || q.job.task == TrainingTask::lora) return;
+  const auto add = [&](StageCost& stage, StagePlace place, double stages) {
+    const StageParameters p = stage_parameters(q.job, q.layout, place, stage.layers);
+    const Bytes half((p.dense + p.expert) * traffic / 2);
+    const OpCost cost = q.source.kernel_cost(workload::MemoryPass{half, half});
+    stage.work.wgrad.passes += cost;
+    s.work += cost * stages;
+  };
+  const int pp = q.layout.pp;
+  add(s.first, pp == 1 ? StagePlace::only : StagePlace::first, 1);
+  if (pp > 2) add(s.middle, StagePlace::middle, pp - 2);
+  if (pp > 1) add(s.last, StagePlace::last, 1);
 }
 
 workload::GroupShape shard_group(const TrainingJob& job, const workload::GroupShape& dp) {
@@ -203,39 +225,56 @@ double hybrid_exposed(const LayerQuery& q, const StageParameters& p, const Stage
   return std::max(0.0, reduce - q.framework.dp_overlap * (slowest.dgrad + slowest.wgrad));
 }
 
+// Once-a-step traffic of a stage's replicas, and the part of it that leaves a scale-up domain.
+struct ReplicaTraffic {
+  double all = 0;
+  double leaving = 0;
+};
+
+ReplicaTraffic replica_traffic(const LayerQuery& q, const StageParameters& p,
+                               workload::Collective kind, double bytes) {
+  ReplicaTraffic t;
+  const auto add = [&](double parameters, const workload::GroupShape& group) {
+    const double seconds = q.source.collective_seconds({kind, Bytes(parameters * bytes), group});
+    t.all += seconds;
+    if (group.ranks > group.per_domain) t.leaving += seconds;
+  };
+  add(p.dense, q.groups.dp);
+  add(p.expert, q.groups.expert_dp);
+  return t;
+}
+
 // What no pass hides of a stage's once-a-step `traffic`, `pass` being one microbatch's pass through
 // all its chunks. An interleaved schedule runs a chunk for pp microbatches before the next, so all
 // but one chunk's share hides behind the others' passes, and the last behind its own: the longer of
 // that chunk alone and of all that is still queued by then.
-double chunks_exposed(const LayerQuery& q, double traffic, double pass) {
+// What is hidden and leaves the domain takes units and memory from the products beside it.
+double chunks_exposed(const LayerQuery& q, const ReplicaTraffic& traffic, double pass) {
   const double chunks = std::max(1, q.layout.vp);
   const double in_turn = std::min(q.layout.pp, microbatches_of(q.job, q.layout));
   const double window = q.framework.dp_overlap * pass / chunks;
-  return std::max(
-      {0.0, traffic / chunks - window, traffic - window * ((chunks - 1) * in_turn + 1)});
+  const double exposed = std::max(
+      {0.0, traffic.all / chunks - window, traffic.all - window * ((chunks - 1) * in_turn + 1)});
+  const double hidden = traffic.all > 0 ? 1 - exposed / traffic.all : 0;
+  return exposed + q.framework.contention * hidden * traffic.leaving;
 }
 
 // Once-a-step gradient reduction and parameter gather of replicated weights.
-double replica_exposed(const LayerQuery& q, const StageParameters& p, const StageTimes& slowest,
-                       double& all) {
+double replica_exposed(const LayerQuery& q, const StageParameters& p, const StageTimes& slowest) {
   const catalog::Sharding s = q.layout.sharding;
   if (s == catalog::Sharding::zero3 || s == catalog::Sharding::zero2 ||
       q.job.task == TrainingTask::lora)
     return 0;
   const FrameworkModel& f = q.framework;
-  const auto both = [&](workload::Collective kind, double bytes) {
-    return q.source.collective_seconds({kind, Bytes(p.dense * bytes), q.groups.dp}) +
-           q.source.collective_seconds({kind, Bytes(p.expert * bytes), q.groups.expert_dp});
-  };
-  const double backward = slowest.dgrad + slowest.wgrad;
-  if (s == catalog::Sharding::none) {
-    all = both(workload::Collective::all_reduce, f.reduce_bytes);
-    return chunks_exposed(q, all, backward);
-  }
-  const double reduce = both(workload::Collective::reduce_scatter, f.reduce_bytes);
-  const double gather = both(workload::Collective::all_gather, f.gather_bytes);
-  all = reduce + gather;
-  return chunks_exposed(q, reduce, backward) + chunks_exposed(q, gather, slowest.forward);
+  const bool whole = s == catalog::Sharding::none || f.reduces_whole;
+  const workload::Collective kind =
+      whole ? workload::Collective::all_reduce : workload::Collective::reduce_scatter;
+  const ReplicaTraffic reduce = replica_traffic(q, p, kind, f.reduce_bytes);
+  const double exposed = chunks_exposed(q, reduce, slowest.dgrad + slowest.wgrad);
+  if (s == catalog::Sharding::none) return exposed;
+  const ReplicaTraffic gather =
+      replica_traffic(q, p, workload::Collective::all_gather, f.gather_bytes);
+  return exposed + chunks_exposed(q, gather, slowest.forward);
 }
 
 OpCost optimizer_cost(const LayerQuery& q, const StageParameters& p) {
@@ -269,9 +308,8 @@ StepEstimate assemble(const LayerQuery& q, const Stages& stages, const Composer&
   for (std::size_t i = 0; i < slow.parts.size(); ++i) e.parts[i] = slow.parts[i] * m;
   const auto set = [&e](StepPhase p, double v) { e.parts[static_cast<std::size_t>(p)] += v; };
   set(StepPhase::bubble, pipeline.bubble);
-  double replica_all = 0;
   const double dp =
-      replica_exposed(q, fullest, slow.times, replica_all) + hybrid_exposed(q, fullest, slow.times);
+      replica_exposed(q, fullest, slow.times) + hybrid_exposed(q, fullest, slow.times);
   set(StepPhase::dp, dp);
   const double optimizer = optimizer_cost(q, fullest).seconds;
   set(StepPhase::optimizer, optimizer);
@@ -295,6 +333,7 @@ StepEstimate estimate_step(const TrainingJob& job, const Layout& layout,
   const LayerQuery q{job, layout, framework, groups, source};
   Stages stages = make_stages(q, scratch);
   set_transfers(q, stages);
+  add_accumulation(q, stages);
   const StageParameters fullest = stage_parameters(
       job, layout, layout.pp == 1 ? StagePlace::only : StagePlace::first, stages.layers.first);
   Composer composer{job, layout, framework, 1, shard_traffic(q, fullest)};

@@ -180,8 +180,6 @@ TEST(Step, DispatchersDifferInWhatCrossesTheNetwork) {
   EXPECT_LT(with(Dispatcher::deepep), free);
 }
 
-// Shard sets of a node gather inside it and sum their gradients across: faster than one set of all
-// where the network is slow, and no more so than a free network would make it.
 // Gradients of a chunk travel while the next chunks run: of six chunks on eight stages little more
 // than one chunk's share is left, which a single chunk's stage has no other pass to hide behind.
 TEST(Step, ChunksHideOneAnothersGradients) {
@@ -212,6 +210,51 @@ TEST(Step, StragglersGrowWithTheMachine) {
   EXPECT_NEAR(share(1024), 0.036, 0.002);
 }
 
+// Traffic that is hidden and leaves the domain slows what it hides behind; inside it does not.
+TEST(Step, HiddenGradientsSlowTheStepWhereTheyLeaveTheDomain) {
+  TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 256, .gpus = 16};
+  StepScratch scratch;
+  const Layout l{.dp = 16, .microbatch = 16};
+  const auto exposed = [&](int scaleup, double contention) {
+    job.scaleup = scaleup;
+    const FrameworkModel f{.dp_overlap = 1, .contention = contention};
+    return estimate_step(job, l, f, Roofline{.nic = 200e9}.source(), scratch).part(StepPhase::dp);
+  };
+  EXPECT_EQ(exposed(16, 0.2), 0);
+  EXPECT_EQ(exposed(8, 0), 0);
+  // Sums of 4 bytes a parameter, gathers of 2, all of it hidden.
+  const double parameters = workload::count_parameters(job.model).total;
+  EXPECT_NEAR(exposed(8, 0.2), 0.2 * 6 * parameters * 15 / 16 / 200e9, 1e-4);
+}
+
+// A pass of its own over all gradients, once a microbatch, where products do not add them.
+TEST(Step, GradientsThatAreAddedApartCostAPassAMicrobatch) {
+  const TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 8, .gpus = 1};
+  const Layout l{.sharding = catalog::Sharding::none};
+  const Roofline r;
+  const double more =
+      seconds(job, l, r, {.accumulate_traffic = 18}) - seconds(job, l, r, FrameworkModel{});
+  const double parameters = workload::count_parameters(job.model).total;
+  EXPECT_NEAR(more, 8 * (18 * parameters / r.bandwidth + r.launch), 1e-6);
+}
+
+// Tensor-parallel ranks send a share each, also where all of them need the whole.
+TEST(Step, StagesSendEachActivationOnce) {
+  TrainingJob job{.model = gpt(24, 8192, 64), .sequence = 2048, .batch = 64, .gpus = 64};
+  Layout l{.tp = 8, .pp = 8};
+  StepScratch scratch;
+  const Roofline r{.link = 1e15};
+  const auto sent = [&] {
+    return estimate_step(job, l, {}, r.source(), scratch).part(StepPhase::pp);
+  };
+  const double shared = sent();
+  EXPECT_NEAR(shared, 64 * 2 * (2048.0 * 8192 * 2 / 8 / 2 / r.nic + 1e-5), 1e-6);
+  l.sequence_parallel = false;
+  EXPECT_NEAR(sent(), shared + 64 * 2 * 1e-5, 1e-5);
+}
+
+// Shard sets of a node gather inside it and sum their gradients across: faster than one set of all
+// where the network is slow, and no more so than a free network would make it.
 TEST(Step, HybridShardingStaysInsideTheNode) {
   TrainingJob job{.model = gpt(32, 4096, 32), .sequence = 2048, .batch = 64, .gpus = 64};
   const Layout l{.dp = 64, .sharding = catalog::Sharding::zero3};
