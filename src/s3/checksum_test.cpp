@@ -92,8 +92,8 @@ TEST(Checksum, base64_is_read_strictly) {
     EXPECT_EQ(from_base64(to_base64(varied(bytes))), varied(bytes)) << bytes;
   }
   // A length that is none, padding within or too much of it, and letters that are no digits.
-  for (const char* bad :
-       {"YWJ", "YW=j", "====", "YWJ*", "Y===", "Zg==Zm9v", "Zm8=Zm8=", "YWJj\n", "YW Jj", "Zg=v"}) {
+  for (const char* bad : {"YWJ", "YW=j", "====", "YWJ*", "Y===", "Zg==Zm9v", "Zm8=Zm8=", "YWJj\n",
+                          "YW Jj", "Zg=v", "YWJjZ", "YWJjZg"}) {
     EXPECT_FALSE(from_base64(bad)) << bad;
   }
 }

@@ -256,6 +256,30 @@ TEST_F(ScriptedStore, a_completion_is_sent_once_at_a_time_and_its_parts_are_quot
   EXPECT_EQ(heard.size(), 1u);
 }
 
+// Bytes that are not those of their sum are asked for again from the first; a writer that takes no
+// more is no fault of the store, and not asked twice.
+TEST_F(ScriptedStore, what_came_wrong_is_asked_for_again_and_a_full_disk_is_not) {
+  Client c = client();
+  const HeaderList own = {{std::string(kCrcHeader), crc_text(crc32c("right"))}};
+  replies = {plain(200, own, "wrong"), plain(200, own, "right")};
+  const auto again = c.get("k", 5);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->bytes, "right");
+  EXPECT_TRUE(again->verified);
+  replies = {plain(200, own, "wrong"), plain(200, own, "wrong"), plain(200, own, "wrong")};
+  EXPECT_EQ(c.get("k", 5).error().fault, Fault::corrupt);
+  const HeaderList part = {{"content-range", "bytes 2-4/9"}};
+  replies = {plain(206, part, "cd"), plain(206, part, "cde")};
+  const auto range = c.get_range("k", 2, 3);
+  ASSERT_TRUE(range);
+  EXPECT_EQ(range->bytes, "cde") << "counted from the first byte of the second attempt";
+  heard.clear();
+  replies = {plain(200, own, "right"), plain(200, own, "right")};
+  const Writer full{.take = [](std::string_view) { return false; }, .restart = [] { return true; }};
+  EXPECT_EQ(c.get("k", full).error().fault, Fault::local);
+  EXPECT_EQ(heard.size(), 1u);
+}
+
 TEST_F(ScriptedStore, parts_are_numbered_from_one_cover_the_bytes_and_are_aborted) {
   Client c = client({.attempts_max = 1, .base_s = 0, .cap_s = 0});
   const net::Reply begun = plain(
@@ -276,6 +300,14 @@ TEST_F(ScriptedStore, parts_are_numbered_from_one_cover_the_bytes_and_are_aborte
   EXPECT_EQ(heard[3].url, "https://store.example:9000/pail/k?partNumber=3&uploadId=u");
   EXPECT_EQ(heard[1].body + heard[2].body + heard[3].body, bytes);
   EXPECT_EQ(heard[3].body, "gh");
+  // The sum is of all the bytes, however few of them a read gives.
+  heard.clear();
+  replies = {begun, stored("abc"), stored("def"), stored("gh"), done};
+  const net::BodySource slow = [&](std::uint64_t at, std::span<char> into) {
+    return net::source_of(bytes)(at, into.subspan(0, std::min<std::size_t>(into.size(), 2)));
+  };
+  EXPECT_TRUE(c.put_parts("k", bytes.size(), slow, 3));
+  EXPECT_EQ(net::header_of(heard.at(0).headers, kCrcHeader), crc_text(crc32c(bytes)));
   // An empty object has one part, for an upload of none cannot be completed.
   heard.clear();
   replies = {begun, stored(""), done};
@@ -399,7 +431,8 @@ TEST(Places, endpoints_places_and_keys_are_checked) {
   for (const std::string& bad :
        {std::string("s3://"), std::string("s3://ab"), "s3://" + std::string(64, 'a'),
         std::string("s3://A_B/x"), std::string("https://abc/x"), std::string("xx5://abc/x"),
-        "s3://abc/" + std::string(901, 'p'), std::string("s3://abc/\xff")}) {
+        std::string("bucketabc/x"), "s3://abc/" + std::string(901, 'p'),
+        std::string("s3://abc/\xff")}) {
     ASSERT_FALSE(parse_location(bad)) << bad;
     EXPECT_EQ(parse_location(bad).error().front().code, "s3.place");
   }
