@@ -35,7 +35,7 @@ constexpr const char* kSqueue =
     "13;batch;PENDING;1;N/A;gres:gpu:16;300;2026-11-15T05:30:00;N/A;JobHeldUser;\n"
     "14;batch,debug;PENDING;2;N/A;gres:gpu:8;150;2026-11-15T05:40:00;N/A;Priority;\n";
 
-std::string line_of(const std::string& page, const std::string& series) {
+std::string metric_line(const std::string& page, const std::string& series) {
   const std::size_t at = page.find("\n" + series + " ");
   if (at == std::string::npos) return "no " + series;
   const std::size_t from = at + series.size() + 2;
@@ -76,32 +76,33 @@ TEST(ExporterSlurm, counts_gpus_in_every_notation) {
 TEST(ExporterSlurm, a_page_of_a_recorded_cluster) {
   Exporter exporter(setup_with(recorded(kSinfo, kSqueue)));
   const std::string page = exporter.page();
-  EXPECT_EQ(line_of(page, "orrery_measured_nodes{state=\"idle\"}"), "1");
-  EXPECT_EQ(line_of(page, "orrery_measured_nodes{state=\"down\"}"), "1");
-  EXPECT_EQ(line_of(page, "orrery_measured_nodes{state=\"spare\"}"), "1");
-  EXPECT_EQ(line_of(page, "orrery_measured_nodes{state=\"drained\"}"), "1");
-  EXPECT_EQ(line_of(page, "orrery_measured_nodes{state=\"other\"}"), "0");
-  EXPECT_EQ(line_of(page, "orrery_measured_cluster_gpus{use=\"total\"}"), "48");
-  EXPECT_EQ(line_of(page, "orrery_measured_gpus{partition=\"batch\",use=\"free\"}"), "11");
-  EXPECT_EQ(line_of(page, "orrery_measured_gpus{partition=\"debug\",use=\"free\"}"), "8");
+  EXPECT_EQ(metric_line(page, "orrery_measured_nodes{state=\"idle\"}"), "1");
+  EXPECT_EQ(metric_line(page, "orrery_measured_nodes{state=\"down\"}"), "1");
+  EXPECT_EQ(metric_line(page, "orrery_measured_nodes{state=\"spare\"}"), "1");
+  EXPECT_EQ(metric_line(page, "orrery_measured_nodes{state=\"drained\"}"), "1");
+  EXPECT_EQ(metric_line(page, "orrery_measured_nodes{state=\"other\"}"), "0");
+  EXPECT_EQ(metric_line(page, "orrery_measured_cluster_gpus{use=\"total\"}"), "48");
+  EXPECT_EQ(metric_line(page, "orrery_measured_gpus{partition=\"batch\",use=\"free\"}"), "11");
+  EXPECT_EQ(metric_line(page, "orrery_measured_gpus{partition=\"debug\",use=\"free\"}"), "8");
   // Job 13 asks for more but is held; 12 has the higher priority of the rest. 16 GPUs on two whole
   // nodes, of which one is free: 11 are free in all.
-  EXPECT_EQ(line_of(page, "orrery_measured_queue_head_gpus{partition=\"batch\"}"), "16");
-  EXPECT_EQ(line_of(page, "orrery_measured_queue_head_nodes{partition=\"batch\"}"), "2");
-  EXPECT_EQ(line_of(page, "orrery_measured_queue_head_fitting_nodes{partition=\"batch\"}"), "1");
+  EXPECT_EQ(metric_line(page, "orrery_measured_queue_head_gpus{partition=\"batch\"}"), "16");
+  EXPECT_EQ(metric_line(page, "orrery_measured_queue_head_nodes{partition=\"batch\"}"), "2");
+  EXPECT_EQ(metric_line(page, "orrery_measured_queue_head_fitting_nodes{partition=\"batch\"}"),
+            "1");
   // Waits of 600 (ran), 600 (12 so far) and 1200 (14 so far); the held one does not count.
   EXPECT_EQ(
-      line_of(page, "orrery_measured_queue_wait_seconds{partition=\"batch\",quantile=\"0.5\"}"),
+      metric_line(page, "orrery_measured_queue_wait_seconds{partition=\"batch\",quantile=\"0.5\"}"),
       "600");
   EXPECT_EQ(
-      line_of(page, "orrery_measured_queue_wait_seconds{partition=\"batch\",quantile=\"0.9\"}"),
+      metric_line(page, "orrery_measured_queue_wait_seconds{partition=\"batch\",quantile=\"0.9\"}"),
       "1080");
-  EXPECT_EQ(line_of(page,
-                    "orrery_measured_jobs{partition=\"batch\",reason=\"JobHeldUser\",state="
-                    "\"pending\"}"),
+  EXPECT_EQ(metric_line(page,
+                        "orrery_measured_jobs{partition=\"batch\",reason=\"JobHeldUser\",state="
+                        "\"pending\"}"),
             "1");
-  EXPECT_EQ(line_of(page, "orrery_exporter_source_up{source=\"slurm\"}"), "1");
-  EXPECT_EQ(line_of(page, "orrery_exporter_source_faults{source=\"slurm\"}"), "0");
+  EXPECT_EQ(metric_line(page, "orrery_exporter_source_up{source=\"slurm\"}"), "1");
+  EXPECT_EQ(metric_line(page, "orrery_exporter_source_faults{source=\"slurm\"}"), "0");
 }
 
 TEST(ExporterSlurm, an_idle_cluster_has_every_metric) {
@@ -138,9 +139,9 @@ TEST(ExporterSlurm, programs_that_fail_cost_only_their_own_metrics) {
   setup.log = [&logged](const Diagnostics& d) { logged.insert(logged.end(), d.begin(), d.end()); };
   Exporter exporter(std::move(setup));
   const std::string page = exporter.page();
-  EXPECT_EQ(line_of(page, "orrery_exporter_source_up{source=\"slurm\"}"), "0");
+  EXPECT_EQ(metric_line(page, "orrery_exporter_source_up{source=\"slurm\"}"), "0");
   EXPECT_THAT(page, Not(HasSubstr("orrery_measured_")));
-  EXPECT_EQ(line_of(page, "orrery_plan_x"), "1");
+  EXPECT_EQ(metric_line(page, "orrery_plan_x"), "1");
   ASSERT_THAT(logged, SizeIs(1));
   EXPECT_THAT(logged.front().why, HasSubstr("Unable to contact"));
 }
@@ -159,24 +160,24 @@ TEST(ExporterSlurm, a_program_that_hangs_delays_no_scrape) {
   const std::string nodes = "orrery_measured_nodes{state=\"idle\"}";
   const std::string up = "orrery_exporter_source_up{source=\"slurm\"}";
   const std::string age = "orrery_exporter_source_age_seconds{source=\"slurm\"}";
-  for (int i = 0; i < 100 && line_of(exporter.page(), nodes) != "1"; ++i) {
+  for (int i = 0; i < 100 && metric_line(exporter.page(), nodes) != "1"; ++i) {
   }
-  EXPECT_EQ(line_of(exporter.page(), age), "0");
+  EXPECT_EQ(metric_line(exporter.page(), age), "0");
   hangs = true;
   now = kNow + 15;
   const auto before = std::chrono::steady_clock::now();
   const std::string late = exporter.page();
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(2));
-  EXPECT_EQ(line_of(late, nodes), "1");
-  EXPECT_EQ(line_of(late, up), "0");
-  EXPECT_EQ(line_of(late, age), "15");
+  EXPECT_EQ(metric_line(late, nodes), "1");
+  EXPECT_EQ(metric_line(late, up), "0");
+  EXPECT_EQ(metric_line(late, age), "15");
   now = kNow + 100;
-  EXPECT_EQ(line_of(exporter.page(), nodes), "no " + nodes);
-  EXPECT_EQ(line_of(exporter.page(), "orrery_plan_x"), "1");
+  EXPECT_EQ(metric_line(exporter.page(), nodes), "no " + nodes);
+  EXPECT_EQ(metric_line(exporter.page(), "orrery_plan_x"), "1");
   hangs = false;
-  for (int i = 0; i < 100 && line_of(exporter.page(), up) != "1"; ++i) {
+  for (int i = 0; i < 100 && metric_line(exporter.page(), up) != "1"; ++i) {
   }
-  EXPECT_EQ(line_of(exporter.page(), nodes), "1");
+  EXPECT_EQ(metric_line(exporter.page(), nodes), "1");
 }
 
 TEST(ExporterSlurm, asks_without_a_shell_and_in_utc) {

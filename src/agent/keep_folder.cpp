@@ -64,6 +64,14 @@ Result<void> write_all(int file, const std::string& path, std::uint64_t bytes,
   return {};
 }
 
+// What a write that was cut short left; nobody else names a file so.
+void remove_parts(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().string().ends_with(kPartEnding)) ::unlink(at->path().c_str());
+  }
+}
+
 class FolderStore final : public KeepStore {
  public:
   explicit FolderStore(std::string folder) : folder_(std::move(folder)) {}
@@ -130,6 +138,7 @@ class FolderStore final : public KeepStore {
     }
     // Folders that it leaves empty go too, up to the item's own.
     for (fs::path at = target.parent_path(); at != folder_; at = at.parent_path()) {
+      remove_parts(at);
       if (::rmdir(at.c_str()) != 0) break;
     }
     return {};

@@ -78,7 +78,8 @@ class Observer {
     }
     if (bad && !before.out) {
       note({.kind = Kind::node_failed, .node = node.name, .weight = weight});
-      if (weight > 0) call_spare(node.name);
+      // A spare that fails leaves no gap: none stands in for it.
+      if (weight > 0 && !node.spare) call_spare(node.name);
     }
     const bool was_away = before.out || before.silent_since != Seconds();
     if (!bad && !node.silent && was_away) see_well(node, before);

@@ -101,6 +101,15 @@ TEST(SigV4, names_are_encoded_byte_by_byte) {
   EXPECT_EQ(uri_encoded("a b/c=ü+~", true), "a%20b/c%3D%C3%BC%2B~");
   EXPECT_EQ(uri_encoded("a/b", false), "a%2Fb");
   EXPECT_EQ(canonical_query({{"uploads", ""}, {"a b", "1&2"}}), "a%20b=1%262&uploads=");
+  // A path keeps its slashes, a value of the query does not (S3 API: UriEncode with encodeSlash).
+  EXPECT_EQ(canonical_query({{"prefix", "a/b"}}), "prefix=a%2Fb");
+}
+
+// "Trim leading and trailing spaces, convert sequential spaces to a single space."
+TEST(SigV4, blanks_of_a_header_do_not_change_what_is_signed) {
+  const auto plain = example("/x", {}, {{"x-amz-meta-a", "one two"}});
+  const auto spaced = example("/x", {}, {{"X-Amz-Meta-A", "  one   two "}});
+  EXPECT_EQ(canonical_request(spaced), canonical_request(plain));
 }
 
 TEST(SigV4, the_secret_is_not_in_what_is_sent) {

@@ -33,6 +33,14 @@ TEST(Xml, what_is_written_reads_back) {
   EXPECT_EQ(back->child("Inner")->text_of("N"), "1");
 }
 
+// Line breaks between elements are layout.
+TEST(Xml, what_has_elements_has_no_text) {
+  const auto laid_out = read_xml("<a>\n  words <b>1</b>\n</a>");
+  ASSERT_TRUE(laid_out);
+  EXPECT_EQ(laid_out->text, "");
+  EXPECT_EQ(laid_out->text_of("b"), "1");
+}
+
 TEST(Xml, what_is_broken_or_means_harm_is_refused) {
   for (const char* bad : {"", "x", "<a>", "<a><Key>x</a>", "<a></b>", "{\"json\": 1}"}) {
     EXPECT_FALSE(read_xml(bad)) << bad;

@@ -164,7 +164,8 @@ Answered list_parts(Call& call) {
   add_text(root, "Bucket", call.s3.bucket);
   add_text(root, "Key", call.s3.key);
   add_text(root, "UploadId", upload->id);
-  add_text(root, "StorageClass", "STANDARD");
+  const std::string& storage_class = upload->draft.storage_class;
+  add_text(root, "StorageClass", storage_class.empty() ? "STANDARD" : storage_class);
   add_text(root, "PartNumberMarker", std::to_string(marker));
   add_text(root, "MaxParts", std::to_string(most));
   std::size_t shown = 0;

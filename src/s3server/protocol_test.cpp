@@ -1,54 +1,14 @@
-// The pure parts of the protocol: signatures, chunks, checksums, names, moments, rules.
+// The pure parts of the protocol: signatures, chunks, names.
 #include <gtest/gtest.h>
 
 #include "base/digest.h"
 #include "s3/checksum.h"
 #include "s3server/payload.h"
 #include "s3server/s3_request.h"
-#include "store/codec.h"
-#include "store/lifecycle.h"
 #include "store/quick_etag.h"
 
 namespace orrery::s3server {
 namespace {
-
-std::string sum_of(SumKind kind, std::string_view bytes) {
-  Summer sum(kind);
-  sum.add(bytes.substr(0, bytes.size() / 2));
-  sum.add(bytes.substr(bytes.size() / 2));
-  return to_hex(sum.finish());
-}
-
-// The check values of the catalogue of parametrised CRC algorithms (reveng), and FIPS 180-4's.
-TEST(Checksum, has_the_published_check_values) {
-  EXPECT_EQ(sum_of(SumKind::crc32, "123456789"), "cbf43926");
-  EXPECT_EQ(sum_of(SumKind::crc32c, "123456789"), "e3069283");
-  EXPECT_EQ(sum_of(SumKind::crc64nvme, "123456789"), "ae8b14860a799888");
-  EXPECT_EQ(sum_of(SumKind::sha1, "abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
-  EXPECT_EQ(sum_of(SumKind::sha256, "abc"),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-}
-
-TEST(Checksum, of_a_whole_follows_from_those_of_its_parts) {
-  const std::string first = "the first part, which is longer than the other";
-  const std::string second = "and the second";
-  for (const SumKind kind : {SumKind::crc32, SumKind::crc32c, SumKind::crc64nvme}) {
-    Summer a(kind);
-    a.add(first);
-    Summer b(kind);
-    b.add(second);
-    EXPECT_EQ(to_hex(joined_crc(kind, a.finish(), b.finish(), second.size())),
-              sum_of(kind, first + second));
-  }
-}
-
-TEST(Checksum, base64_is_read_strictly) {
-  EXPECT_EQ(from_base64("YWJj"), "abc");
-  EXPECT_EQ(from_base64("YWI="), "ab");
-  EXPECT_EQ(from_base64(""), "");
-  for (const char* bad : {"YWJ", "YW=j", "====", "YWJ*", "Y==="})
-    EXPECT_FALSE(from_base64(bad)) << bad;
-}
 
 // The example of the S3 API reference, "Signature calculations: transferring payload in multiple
 // chunks": 64 KiB and 1 KiB of the letter a.
@@ -174,86 +134,6 @@ TEST(Request, names_of_buckets) {
     EXPECT_FALSE(is_bucket_name(bad)) << bad;
   }
   EXPECT_FALSE(is_bucket_name(std::string(64, 'a')));
-}
-
-TEST(Moment, is_written_and_read_back) {
-  const TimeMs moment = 1'369'353'600'000;  // Fri, 24 May 2013 00:00:00 GMT
-  EXPECT_EQ(amz_time(moment), "20130524T000000Z");
-  EXPECT_EQ(http_time(moment), "Fri, 24 May 2013 00:00:00 GMT");
-  EXPECT_EQ(moment_of_amz("20130524T000000Z"), moment);
-  EXPECT_EQ(moment_of_http("Fri, 24 May 2013 00:00:00 GMT"), moment);
-  EXPECT_EQ(moment_of_iso("2013-05-24"), moment);
-  EXPECT_EQ(moment_of_iso(xml_time(moment + 123)), moment + 123);
-  for (const char* bad : {"20200101", "2020-13-01", "2020-02-30T00:00:00Z", "nonsense"}) {
-    EXPECT_FALSE(moment_of_iso(bad)) << bad;
-  }
-}
-
-TEST(Codec, records_are_read_as_written_and_torn_ones_refused) {
-  Version version{.stamp = 7,
-                  .id = "null",
-                  .size = 12,
-                  .etag = "e",
-                  .headers = {{"Content-Type", "text/plain"}},
-                  .user = {{"a", ""}},
-                  .legal_hold = true,
-                  .extents = {{"blob", 12, "e", ""}}};
-  const std::string bytes = encode(version);
-  const auto read = decode_version(bytes);
-  ASSERT_TRUE(read);
-  EXPECT_EQ(encode(*read), bytes);
-  EXPECT_EQ(read->user, version.user);
-  for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
-    const auto torn = decode_version(std::string_view(bytes).substr(0, cut));
-    if (torn) {
-      EXPECT_NE(encode(*torn), bytes);
-    }
-  }
-  EXPECT_FALSE(decode_version("\x02"));
-}
-
-TEST(Lifecycle, ends_what_has_come_of_age_and_nothing_else) {
-  const auto lifecycle = lifecycle_of(
-      "<LifecycleConfiguration><Rule><ID>r</ID><Filter><Prefix>logs/</Prefix></Filter>"
-      "<Status>Enabled</Status><Expiration><Days>1</Days></Expiration>"
-      "<NoncurrentVersionExpiration><NoncurrentDays>2</NoncurrentDays>"
-      "<NewerNoncurrentVersions>1</NewerNoncurrentVersions></NoncurrentVersionExpiration>"
-      "</Rule></LifecycleConfiguration>");
-  ASSERT_TRUE(lifecycle);
-  const Version old{.modified_ms = 1000};
-  const auto at = [&](std::string_view key, const VersionPlace& place, TimeMs now) {
-    return ending_of(lifecycle->rules, key, place, now, 1000);
-  };
-  EXPECT_EQ(at("logs/a", {.version = old}, 1999), Ending::stays);
-  EXPECT_EQ(at("logs/a", {.version = old}, 2000), Ending::expires);
-  EXPECT_EQ(at("data/a", {.version = old}, 9000), Ending::stays);
-  const VersionPlace noncurrent{.version = old, .newest = false, .since_ms = 5000, .newer = 1};
-  EXPECT_EQ(at("logs/a", noncurrent, 6999), Ending::stays);
-  EXPECT_EQ(at("logs/a", noncurrent, 7000), Ending::removed);
-  EXPECT_EQ(at("logs/a", {.version = old, .newest = false, .since_ms = 5000, .newer = 0}, 9000),
-            Ending::stays);
-  EXPECT_EQ(end_of(1, 1, kDayMs), 2 * kDayMs);
-}
-
-TEST(Lifecycle, rules_that_move_name_the_slowest_class_that_is_due) {
-  const auto moving = lifecycle_of(
-      "<LifecycleConfiguration><Rule><Prefix/><Status>Enabled</Status>"
-      "<Transition><Days>1</Days><StorageClass>STANDARD_IA</StorageClass></Transition>"
-      "<Transition><Days>3</Days><StorageClass>GLACIER</StorageClass></Transition>"
-      "</Rule></LifecycleConfiguration>");
-  ASSERT_TRUE(moving);
-  const auto at = [&](const std::string& now_in, TimeMs now) {
-    Version version{.modified_ms = 1000};
-    version.storage_class = now_in;
-    return class_wanted(moving->rules, "k", {.version = version}, now, 1000);
-  };
-  EXPECT_EQ(at("", 1999), std::nullopt);
-  EXPECT_EQ(at("", 2000), "STANDARD_IA");
-  EXPECT_EQ(at("", 4000), "GLACIER");
-  EXPECT_EQ(at("GLACIER", 4000), std::nullopt);  // never to a faster one
-  EXPECT_FALSE(lifecycle_of(
-      "<LifecycleConfiguration><Rule><Prefix/><Status>Enabled</Status><Transition><Days>1</Days>"
-      "<StorageClass>MOON</StorageClass></Transition></Rule></LifecycleConfiguration>"));
 }
 
 }  // namespace
