@@ -71,8 +71,9 @@ bool is_valid_utf8(std::string_view s) {
 
 std::optional<double> parse_number(std::string_view s) {
   if (s.empty()) return std::nullopt;
-  if (s.front() == '+') s.remove_prefix(1);
-  const bool digit_next = !s.empty() && (s.front() == '-' || s.front() == '.' ||
+  const bool has_plus = s.front() == '+';
+  if (has_plus) s.remove_prefix(1);
+  const bool digit_next = !s.empty() && ((s.front() == '-' && !has_plus) || s.front() == '.' ||
                                          (s.front() >= '0' && s.front() <= '9'));
   if (!digit_next) return std::nullopt;
   double v = 0;

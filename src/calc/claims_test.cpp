@@ -6,6 +6,7 @@
 #include <set>
 
 #include "calc/claim_trial.h"
+#include "catalog/embedded.h"
 #include "machine/known_fixture.h"
 
 namespace orrery::calc {
@@ -92,6 +93,32 @@ TEST(Claims, VerdictIsAllSomeOrNone) {
   EXPECT_EQ(verdict_of(f), ClaimVerdict::wrong);
   f.cases.clear();
   EXPECT_EQ(verdict_of(f), ClaimVerdict::wrong);
+}
+
+// The shipped ledger with one text of it changed.
+std::string ledger_fault(std::string_view from, const std::string& to) {
+  std::vector<catalog::EmbeddedFile> files(catalog::embedded_files().begin(),
+                                           catalog::embedded_files().end());
+  std::string text;
+  for (catalog::EmbeddedFile& file : files) {
+    if (file.path != "claims.csv") continue;
+    text = file.text;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    file.text = text;
+  }
+  machine::Models models = machine::known();
+  models.knowledge = std::make_shared<catalog::Knowledge>(load_knowledge(files).value());
+  const auto checks = check_claims(models);
+  return checks ? "" : checks.error().front().code;
+}
+
+TEST(Claims, ALedgerAndItsChecksNameTheSameClaims) {
+  EXPECT_EQ(ledger_fault("hbm-h100", "hbm-h100"), "");
+  EXPECT_EQ(ledger_fault("hbm-h100", "hbm-h101"), "claims.unknown");
+  EXPECT_EQ(ledger_fault("\nhbm-h100", "\nnobody,asks,1,x,y,holds\nhbm-h100"), "claims.unchecked");
+  EXPECT_EQ(ledger_fault(",holds", ",perhaps"), "claims.verdict");
 }
 
 // 3.79 failures per 1,000 node-days of 8 GPUs (arXiv 2407.21783): 1000 / (3.79 x 7) = 37.7 nodes.
