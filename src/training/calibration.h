@@ -5,10 +5,10 @@
 // hold one value a row with the rows that fixed it. training_seen.csv names the models, families,
 // releases and accelerators that those rows are of, training_intervals.csv how much wider the
 // interval of an answer about others is, read off rows that were left out. A family whose
-// parameters are of an earlier time than the accelerator, or of smaller jobs, has a successor
-// (training_eras.csv): its name has outlived its software. A framework that no table names gets the
-// family "default"; a release that none names gets the factor of the one next to it. Nothing is per
-// model or per row.
+// parameters are of an earlier time than the accelerator, or of smaller jobs, has a successor, by
+// its release where that is told (training_eras.csv): its name has outlived its software. A
+// framework that no table names gets the family "default"; a release that none names gets the
+// factor of the one next to it. Nothing is per model or per row.
 #pragma once
 
 #include <array>
