@@ -154,7 +154,7 @@ Result<Stage> stage_of(const ReplayArguments& o, const std::string& text, const 
   if (!trace) return std::unexpected(trace.error());
   stage.trace = std::move(*trace);
   if (auto cut = take_slice(o, stage.trace); !cut) return std::unexpected(cut.error());
-  if (o.gpus > 0 || o.nodes > 0) {
+  if (o.gpus != 0 || o.nodes != 0) {
     auto pool = pool_of_options(o, stage.fleet);
     if (!pool) return std::unexpected(pool.error());
     stage.pool = std::move(*pool);

@@ -36,6 +36,17 @@ TEST_P(AccuracyOf, totals_are_those_of_the_points) {
   EXPECT_EQ(s["totals"]["scored"], counted);
   EXPECT_NEAR(s["totals"]["mean_ape_ratio"].get<double>(), sum / counted, 1e-9);
   EXPECT_NEAR(s["totals"]["coverage_ratio"].get<double>(), 1.0 * covered / counted, 1e-9);
+  // Nine of ten rows are no further off than the figure that says so, and half than the median.
+  const auto share_within = [&](const char* figure) {
+    int within = 0;
+    for (const Json& p : s["points"]) {
+      within += p["counts"].get<bool>() &&
+                p["ape_ratio"].get<double>() <= s["totals"][figure].get<double>() + 1e-12;
+    }
+    return 1.0 * within / counted;
+  };
+  EXPECT_NEAR(share_within("p90_ape_ratio"), 0.9, 1.0 / counted + 0.01);
+  EXPECT_NEAR(share_within("median_ape_ratio"), 0.5, 1.0 / counted + 0.01);
   EXPECT_FALSE(s["worst"].empty());
 }
 INSTANTIATE_TEST_SUITE_P(kinds, AccuracyOf, testing::Values("collectives", "storage", "steps"));

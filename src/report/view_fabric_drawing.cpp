@@ -61,15 +61,25 @@ class Drawer {
   }
 
  private:
-  // A dragonfly group is a clique, whose cables the builder adds before the global ones.
+  bool is_joined(fabric::VertexId from, fabric::VertexId to) const {
+    return std::ranges::any_of(g_.out(from), [&](fabric::LinkId l) {
+      return g_.links[static_cast<std::size_t>(l)].to == to;
+    });
+  }
+
+  // A dragonfly group is a clique. The first router behind it may be at the end of a global cable,
+  // but of one alone.
   int clique_size() const {
     const fabric::VertexId first = static_cast<fabric::VertexId>(
         std::ranges::find(g_.kinds, fabric::VertexKind::router) - g_.kinds.begin());
+    const auto joins_all = [&](int size) {
+      for (int i = 0; i < size; ++i) {
+        if (!is_joined(first + i, first + size)) return false;
+      }
+      return true;
+    };
     int size = 1;
-    for (const fabric::LinkId l : g_.out(first)) {
-      const fabric::VertexId to = g_.links[static_cast<std::size_t>(l)].to;
-      if (to == first + size) ++size;
-    }
+    while (joins_all(size)) ++size;
     return size;
   }
 

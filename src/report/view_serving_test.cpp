@@ -19,7 +19,7 @@ Json serving_view(const design::Design& d, const std::string& workload = "") {
   return Json::parse(text_of(serving_view_json(plan::run_stages(d, machine::known()), workload)));
 }
 
-design::Design sample_with(const design::Change& edit) {
+design::Design served_sample_with(const design::Change& edit) {
   return design_of(design::edit_text(design::find_template("superpod-h100")->text, edit,
                                      machine::known().catalog())
                        .value()
@@ -70,9 +70,21 @@ void expect_the_way_in_use(const Json& choices) {
   EXPECT_EQ(current, 1);
 }
 
+// The worst latency over its bound, at a level.
+double worst_of(const Json& level, const Json& objectives) {
+  double worst = 0;
+  for (const auto& [key, bound] :
+       {std::pair{"ttft_p99_s", "ttft_s"}, {"tpot_p99_s", "tpot_s"}, {"whole_p99_s", "whole_s"}}) {
+    if (objectives[bound].is_null()) continue;
+    worst = std::max(worst, level[key].get<double>() / objectives[bound].get<double>());
+  }
+  return worst;
+}
+
 // An objective between the first level's latency and the last's breaks between the two.
 TEST(view_serving, draws_a_service_and_where_it_breaks) {
-  const Json view = serving_view(sample_with({"workloads[1].serve.objective.ttft_p99", "200 ms"}));
+  const Json view =
+      serving_view(served_sample_with({"workloads[1].serve.objective.ttft_p99", "200 ms"}));
   expect_rising_latencies(view["levels"]);
   expect_iterations(view["iterations"]);
   expect_the_way_in_use(view["choices"]);
@@ -87,6 +99,27 @@ TEST(view_serving, draws_a_service_and_where_it_breaks) {
     held = l["rate"];
   }
   EXPECT_GT(held, 0);
+  // Linear between the last level that holds and the first that does not, the bound is crossed.
+  const Json& levels = view["levels"];
+  for (std::size_t i = 1; i < levels.size(); ++i) {
+    const double before = worst_of(levels[i - 1], view["objectives"]);
+    const double after = worst_of(levels[i], view["objectives"]);
+    if (after <= 1) continue;
+    const double from = levels[i - 1]["rate"], to = levels[i]["rate"];
+    EXPECT_NEAR(before + (after - before) * (view["breaks_at"].get<double>() - from) / (to - from),
+                1, 1e-6);
+    break;
+  }
+  EXPECT_NEAR(levels[6]["rate"].get<double>() / levels[0]["rate"].get<double>(), 10, 1e-9);
+  // Some hundred requests at the rate that is asked are drawn, not a fixed time of them.
+  EXPECT_LE(view["iterations"]["end_s"].get<double>(),
+            3 * 400 / view["peak_rate"].get<double>() + 60);
+  int widest = 0;
+  for (const Json& c : view["choices"]) {
+    widest = std::max(widest, c["tp"].get<int>());
+    EXPECT_TRUE(!c["current"] || c["engine"] == view["engine"]) << c;
+  }
+  EXPECT_GT(widest, 1) << "wider splits are tried too";
 }
 
 TEST(view_serving, refuses_what_serves_nothing) {
@@ -97,7 +130,7 @@ TEST(view_serving, refuses_what_serves_nothing) {
   EXPECT_THAT(refused(template_design("av-vision"), ""), HasSubstr("serving.no-workload"));
   EXPECT_THAT(refused(template_design("superpod-h100"), "pretrain"),
               HasSubstr("serving.no-workload"));
-  EXPECT_THAT(refused(sample_with({"workloads[1].serve.objective.tpot_p99", "1 us"}), ""),
+  EXPECT_THAT(refused(served_sample_with({"workloads[1].serve.objective.tpot_p99", "1 us"}), ""),
               HasSubstr("serving.infeasible"));
 }
 

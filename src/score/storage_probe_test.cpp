@@ -239,11 +239,44 @@ TEST(StorageCompare, small_objects_are_planned_as_slow_as_their_first_byte_makes
             0.5 * of(*large, "sequential_read").planned.value);
 }
 
+TEST(StorageCompare, a_plan_says_where_its_rates_come_from_and_latencies_may_be_faster) {
+  World world;
+  const auto s = compare_storage(
+      probe_of("folder", {{"sequential_read", 38e9}, {"first_byte", 1e-9}, {"decode_core", 100}}),
+      world.review(), "node-nvme");
+  ASSERT_TRUE(s);
+  EXPECT_EQ(of(*s, "sequential_read").planned.basis, Basis::given);
+  EXPECT_EQ(of(*s, "first_byte").standing, Standing::faster);
+  EXPECT_EQ(of(*s, "first_byte").wall, StorageWall::none);
+  // A JPEG takes some milliseconds: hundreds a second, not thousandths.
+  EXPECT_GT(of(*s, "decode_core").planned.value, 20);
+  EXPECT_LT(of(*s, "decode_core").planned.value, 5000);
+  world.models.tiers = {
+      {.tier = "node-nvme", .read = BytesPerSecond(38e9), .error = 0.07, .source = "me"}};
+  const auto measured =
+      compare_storage(probe_of("folder", {{"sequential_read", 38e9}}), world.review(), "node-nvme");
+  EXPECT_EQ(of(*measured, "sequential_read").planned.basis, Basis::measured);
+  EXPECT_NEAR(of(*measured, "sequential_read").planned.high, 1.07 * 38e9, 1);
+}
+
+TEST(StorageCompare, streams_are_the_wall_only_where_they_add_up) {
+  const World world;
+  const plan::Review r = world.review();
+  const auto wall = [&](double one) {
+    const auto s = compare_storage(
+        probe_of("bucket", {{"sequential_read", 4e7}, {"stream_read", one}}), r, "");
+    return of(*s, "sequential_read").wall;
+  };
+  EXPECT_EQ(wall(1e7), StorageWall::iops) << "four streams give four times one";
+  EXPECT_EQ(wall(4e7), StorageWall::device_bandwidth) << "four give no more than one";
+}
+
 TEST(StorageCompare, an_unknown_tier_lists_the_known) {
   const World world;
   const auto s = compare_storage(probe_of("folder", {}), world.review(), "lukewarm");
   ASSERT_FALSE(s);
   EXPECT_THAT(to_text(s.error()), HasSubstr("node-nvme, hot, cold"));
+  EXPECT_EQ(s.error().front().code, "probe.tier");
 }
 
 }  // namespace
