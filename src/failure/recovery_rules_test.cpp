@@ -520,6 +520,44 @@ TEST_F(RecoveryRules, a_lemon_is_found_by_its_odds_and_judged_anew_when_it_fails
   EXPECT_FALSE(memory.nodes.at("n1").lemon);
 }
 
+// What a node shows is noted once, and as what it is.
+TEST_F(RecoveryRules, a_failure_is_no_silence_and_a_first_look_at_the_controller_no_restart) {
+  nodes(50);
+  asked();
+  node(0).down = node(0).silent = true;
+  asked();
+  EXPECT_TRUE(noted(RecoveryEventKind::node_failed));
+  EXPECT_FALSE(noted(RecoveryEventKind::node_silent));
+  node(0).drained = true;
+  asked();
+  EXPECT_TRUE(noted(RecoveryEventKind::drain_settled));
+  asked();
+  EXPECT_FALSE(noted(RecoveryEventKind::drain_settled)) << "settled once";
+  // The controller's start was not known before: it is no new one, so the node is back.
+  view.controller_since = kThen - hours(5);
+  node(0).down = node(0).silent = false;
+  asked();
+  EXPECT_TRUE(noted(RecoveryEventKind::node_back));
+  EXPECT_FALSE(noted(RecoveryEventKind::node_forgotten));
+}
+
+TEST_F(RecoveryRules, a_drained_node_is_not_judged_a_lemon) {
+  nodes(50);
+  asked();
+  for (int failure = 0; failure < 4; ++failure) {
+    view.now += hours(2);
+    node(1).down = true;
+    asked();
+    node(1).down = false;
+    node(1).drained = true;
+    asked();
+    EXPECT_FALSE(memory.nodes.at("n1").lemon) << "it is out already";
+  }
+  node(1).drained = false;
+  asked();
+  EXPECT_TRUE(memory.nodes.at("n1").lemon);
+}
+
 // What happened is remembered as it was told, and not as the last word has it.
 TEST(RecoveryMemoryLaws, the_first_watch_a_wish_and_a_release_stand) {
   const Seconds memory = RecoveryPolicy().lemon.memory;

@@ -84,6 +84,7 @@ TEST(Payload, a_large_body_without_an_md5_gets_an_etag_that_is_none) {
   EXPECT_EQ(store::crc_of_etag(etag), 0x995dc9bbdf1939fau);
   EXPECT_FALSE(store::crc_of_etag("d41d8cd98f00b204e9800998ecf8427e"));
   EXPECT_FALSE(store::crc_of_etag("d41d8cd98f00b204e9800998ecf8427e-12"));
+  EXPECT_FALSE(store::crc_of_etag("d41d8cd98f00b204e9800998ecf8427e-11-1"));
   EXPECT_FALSE(store::crc_of_etag("x95dc9bbdf1939fa0000000a000000ff-1"));
 }
 

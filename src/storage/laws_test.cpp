@@ -237,6 +237,11 @@ TEST(StorageLaws, a_tier_is_sized_by_what_binds_and_by_no_more) {
   catalog::StorageDevice read_only = hdd;
   read_only.write = BytesPerSecond(0);
   EXPECT_EQ(size_tier(kHundred, read_only, kRaw).devices, 10);
+  EXPECT_EQ(size_tier(kHundred, read_only, kRaw).by_write, 0);
+  // Parity is bought and holds nothing: of 100 TB in four parts of six, 150 are paid for.
+  TierOptions safe = kRaw;
+  safe.protection = {.data = 4, .parity = 2, .fill = 1};
+  EXPECT_NEAR(size_tier(kHundred, hdd, safe).price.high.base(), 150 * 40, 1e-6);
   EXPECT_EQ(bandwidth_density(hdd), gbytes_per_s(1) / terabytes(10));
   const TierDemand other{.capacity = terabytes(1),
                          .read = gbytes_per_s(20),

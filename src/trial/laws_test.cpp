@@ -165,6 +165,13 @@ TEST(TrialLaws, pods_fill_a_fleet_to_the_load_that_is_asked_for) {
   const PodReplayResult full = replay_pods(pods, nodes, {.load = 1});
   EXPECT_DOUBLE_EQ(full.allocated, 1);
   EXPECT_EQ(full.fragmented, 0);
+  // Half a GPU of each is left, which no pod of two whole ones can use: all that is left is lost.
+  const std::vector<workload::PodRecord> halves = {
+      {.cpu_milli = 1000, .gpus = 1, .gpu_milli = 600}};
+  const PodReplayResult bits = replay_pods(halves, nodes, {.load = 1});
+  EXPECT_DOUBLE_EQ(bits.allocated, 0.6) << "one to a GPU: 0.4 are left of each";
+  EXPECT_DOUBLE_EQ(bits.fragmented, 1);
+  EXPECT_GT(bits.turned_away, 0);
   // A pod that takes either of two models fits both; one that names another fits nothing.
   std::vector<workload::PodNodeRecord> two = {nodes[0], nodes[0]};
   two[1].model = "b";
