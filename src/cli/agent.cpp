@@ -138,6 +138,10 @@ ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& t
 ExitCode run_recover(const RecoverOptions& o, Terminal& terminal) {
   auto setup = setup_of(o);
   if (!setup) return refuse(terminal, setup.error());
+  // A file that is no journal is refused before Slurm is asked, whose programs may wait for it.
+  const auto own =
+      agent::Journal::read(o.journal, agent::recovery_journal(o.journal, setup->policy));
+  if (!own) return refuse(terminal, own.error());
   if (const auto habits = slurm_habits(setup->access)) {
     fit_habits(*habits, o, setup->policy, terminal);
   } else if (o.once) {

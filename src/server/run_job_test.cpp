@@ -87,7 +87,7 @@ TEST_F(RunJob, is_seen_in_time_by_a_server_that_did_not_run_it) {
 TEST_F(RunJob, cancelled_gives_the_replications_that_were_done) {
   const auto jobs = board(runs);
   const auto started =
-      jobs->start(runs.job_of(request(R"(,"span":"10 y","replications":256)")).value());
+      jobs->start(runs.job_of(request(R"(,"span":"1 y","replications":256)")).value());
   while (jobs->find(started->id)->evaluated < 1) std::this_thread::sleep_for(1ms);
   jobs->cancel_or_remove(started->id);
   const Job job = ended(*jobs, started->id);
