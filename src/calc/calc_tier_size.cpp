@@ -92,14 +92,11 @@ void add_durability(Calculation& c, const TierSizeAsked& a, const storage::TierS
        .estimate = within(d.nines, 0.2, 0.2, Basis::derived, "docs/models/durability.md"),
        .formula = fmt::format("{} + {} over {} servers", p.data, p.parity, servers)});
   if (on_one <= p.parity) return;
-  c.assumptions.push_back(fmt::format(
-      "a server holds {} of {} shards, more than the {} that may be lost: while one is down some "
-      "of "
-      "the data cannot be read{}",
-      on_one, shards, p.parity,
-      p.parity > 0
-          ? fmt::format("; {} servers or more outlive one", (shards + p.parity - 1) / p.parity)
-          : ""));
+  c.assumptions.push_back(
+      fmt::format("a server holds {} of {} shards, more than the {} that may be lost: while one is "
+                  "down some of "
+                  "the data cannot be read; {} servers or more outlive one",
+                  on_one, shards, p.parity, (shards + p.parity - 1) / p.parity));
 }
 
 Calculation calc_tier_size(const TierSizeAsked& a) {
@@ -142,10 +139,6 @@ Result<Calculation> ask_tier_size(CalcValues& v, const machine::Models&) {
                  .why = "`orrery catalog storage_devices` lists them"});
   }
   if (!v.faults().empty()) return Calculation{};
-  if (a.options.protection.data < 1 || a.options.server.devices < 1 || a.keep < 1) {
-    return fail({.code = "calc.tier-size",
-                 .what = "data shards, drives of a server and checkpoints kept are at least one"});
-  }
   // What is sold as an appliance or a server is protected already.
   if (storage::form_of(*a.device) == storage::DeviceForm::appliance) {
     a.options.protection = storage::kApplianceProtection;
