@@ -336,6 +336,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     std::swap(in.incoming, in.taken);
     in.ready = false;
     in.taking = true;
+    // From here on a direct body's state is the handler's.
+    const bool reads_on = !in.is_direct() && !in.last;
     in_turn(
         [&server = server_, pending = pending_, inflow = inflow_, got = in.got,
          last = in.last]() -> std::optional<Answer> {
@@ -349,7 +351,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
           return more ? std::nullopt : std::optional(std::move(answer));
         },
         [this](std::optional<Answer> answer) { on_taken(std::move(answer)); });
-    if (!in.last && !in.is_direct()) read_piece();
+    if (reads_on) read_piece();
   }
 
   void on_taken(std::optional<Answer> answer) {
