@@ -74,7 +74,7 @@ serving::EnginePolicy policy_from(const ProbeServingOptions& o) {
 }
 
 double ask(const serving::Batch& batch, const std::vector<int>& request_of, Terminal& terminal) {
-  terminal.out << "run " << decision_text(batch, request_of) << std::endl;
+  terminal.out << "run " << decision_text(batch, request_of) << '\n' << std::flush;
   std::string word;
   double seconds = -1;
   if (!(std::cin >> word >> seconds) || word != "took") return -1;

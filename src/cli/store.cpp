@@ -169,7 +169,7 @@ Result<void> read_guards(const StoreOptions& options, const Terminal& terminal,
 }
 
 Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Terminal& terminal,
-                                                 std::shared_ptr<std::mutex> talk) {
+                                                 const std::shared_ptr<std::mutex>& talk) {
   s3server::RuntimeOptions to;
   if (const auto place = read_place(options, terminal, to); !place)
     return std::unexpected(place.error());

@@ -79,6 +79,11 @@ void lay_over(T& target, const std::optional<U>& given) {
   if (given.has_value()) target = given.value();
 }
 
+template <class T>
+void lay_over(std::optional<T>& target, const std::optional<T>& given) {
+  if (given.has_value()) target = given;
+}
+
 void lay_over(FleetNode& n, const CustomNode& c) {
   catalog::Node& p = n.part;
   lay_over(p.accelerator_id, c.accelerator);

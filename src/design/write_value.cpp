@@ -84,7 +84,7 @@ void put_line(const YamlNode& n, std::string& out) {
 }  // namespace
 
 std::string quantity_text(double base_units, const Dimension& dimension, const Field& field) {
-  const std::string best = quantity_to_text(base_units, dimension);
+  std::string best = quantity_to_text(base_units, dimension);
   const auto one = parse_any_quantity("1 " + std::string(field.unit));
   if (!one) return best;
   const std::string own = shortest(base_units / one->base_units) + ' ' + std::string(field.unit);
@@ -95,7 +95,7 @@ std::string quantity_text(double base_units, const Dimension& dimension, const F
 
 std::string number_text(double value, const Field& field) {
   if (!field.unit.empty()) return shortest(value) + ' ' + std::string(field.unit);
-  const std::string plain = shortest(value);
+  std::string plain = shortest(value);
   struct Suffix {
     double factor;
     char letter;

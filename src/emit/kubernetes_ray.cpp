@@ -38,7 +38,7 @@ std::string ray_job_yaml(const KubePlan& plan, const plan::TrainView& train,
   yaml.begin("workerGroupSpecs").item().text("groupName", "workers");
   yaml.number("replicas", train.hosts).number("minReplicas", train.hosts);
   yaml.number("maxReplicas", train.hosts);
-  yaml.empty("rayStartParams");
+  yaml.blank("rayStartParams");
   add_run_pod(yaml, plan, train, name);
   yaml.end_item().end().end().end();
   return stamp(plan.source, "#") + yaml.result();

@@ -136,7 +136,7 @@ std::string service_yaml(const KubePlan& plan, const plan::ServeView& s, const s
 
 void add_isolation(YamlWriter& yaml, const KubePlan& plan, const std::string& tenant) {
   open_object(yaml, plan, {"networking.k8s.io/v1", "NetworkPolicy", "only-" + tenant, tenant});
-  yaml.begin("spec").empty("podSelector");
+  yaml.begin("spec").blank("podSelector");
   yaml.texts("policyTypes", {"Ingress", "Egress"});
   const auto peer = [&yaml](const std::string& name_space) {
     yaml.item().begin("namespaceSelector").begin("matchLabels");

@@ -80,7 +80,7 @@ Script& Script::stamp(const EmitSource& source) {
 }
 
 Script& Script::put(std::string_view place, Value value) {
-  const bool is_new = values_.try_emplace(std::string(place), std::move(value)).second;
+  const bool is_new = values_.emplace(place, std::move(value)).second;
   if (!is_new) faults_.push_back(fault("'" + std::string(place) + "' is filled twice"));
   return *this;
 }

@@ -39,7 +39,7 @@ YamlWriter& YamlWriter::begin(std::string_view key) {
   return *this;
 }
 
-YamlWriter& YamlWriter::empty(std::string_view key) {
+YamlWriter& YamlWriter::blank(std::string_view key) {
   line(yaml_text(key) + ": {}");
   return *this;
 }

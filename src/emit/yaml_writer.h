@@ -13,7 +13,7 @@ class YamlWriter {
  public:
   YamlWriter& begin(std::string_view key);  // "key:", then its fields or items
   YamlWriter& end();
-  YamlWriter& empty(std::string_view key);  // "key: {}"
+  YamlWriter& blank(std::string_view key);  // "key: {}"
   YamlWriter& item();                       // "- ", then its fields
   YamlWriter& end_item();
 
