@@ -62,7 +62,10 @@ PerSecond FailureSource::host_rate() const {
 
 PerSecond FailureSource::shared_rate(int hosts) const {
   PerSecond sum;
-  for (const SharedFault& f : shared) sum += f.rate * ((hosts + f.hosts - 1) / f.hosts);
+  for (const SharedFault& f : shared) {
+    const int parts = (hosts + f.hosts - 1) / f.hosts;
+    sum += f.rate * parts;
+  }
   return sum;
 }
 
