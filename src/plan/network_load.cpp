@@ -210,7 +210,7 @@ LoadedLinks links_of(const machine::Machine& m, const machine::Fleet& fleet,
   const int ranks = g.endpoints / lanes * std::max(1, fleet.accelerators_per_host);
   machine::Links links(wiring_of(fleet, m.networks_of(fleet)), m.models().collectives);
   const workload::GroupShape group = links.group_of(ranks);
-  return {std::move(links), {ask.kind, ask.bytes, group}};
+  return {links, {ask.kind, ask.bytes, group}};
 }
 
 LoadedTime by_closed_form(const LoadedLinks& loaded, double free, fabric::CollectiveTime& detail) {
