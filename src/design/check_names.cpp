@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "catalog/config_json.h"
 #include "design/names.h"
+#include "design/slurm_fleets.h"
 
 namespace orrery::design {
 namespace {
@@ -84,15 +85,10 @@ class NameCheck {
                           : std::string("add it, or name one of those there are")});
   }
 
-  bool is_slurms(const Fleet& f) const {
-    if (d_.scheduler.kind != SchedulerKind::both) return d_.scheduler.kind == SchedulerKind::slurm;
-    return f.partition == Partition::slurm;
-  }
-
   // None: Slurm's first, where it has one.
   const Fleet* fleet_of(const SchedulerPartition& p) const {
     const auto found = std::ranges::find_if(d_.fleet, [&](const Fleet& f) {
-      return p.fleet.empty() ? is_slurms(f) : f.name == p.fleet;
+      return p.fleet.empty() ? is_slurms(d_, f) : f.name == p.fleet;
     });
     return found == d_.fleet.end() ? nullptr : &*found;
   }
@@ -101,7 +97,7 @@ class NameCheck {
     one_of(p.fleet, fleets_, path + ".fleet", "fleet");
     const Fleet* own = fleet_of(p);
     if (own == nullptr && !p.fleet.empty()) return;  // which has been said
-    if (own == nullptr || !is_slurms(*own)) {
+    if (own == nullptr || !is_slurms(d_, *own)) {
       return complain(
           path, {"design.partition", "a partition is Slurm's, and its fleet is run by Kubernetes",
                  "Kubernetes would not hold it", "use `quotas`, or a fleet of its own"});

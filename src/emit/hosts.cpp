@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "design/slurm_fleets.h"
 #include "emit/escape.h"
-#include "machine/partitions.h"
 
 namespace orrery::emit {
 namespace {
@@ -25,7 +25,7 @@ int digits_of(int n) { return static_cast<int>(std::to_string(std::max(1, n)).si
 
 bool is_wanted(const plan::Review& review, const machine::Fleet& view, HostsOf which) {
   if (which == HostsOf::all) return true;
-  return machine::is_slurms(review.design(), view) == (which == HostsOf::slurm);
+  return is_slurms(review.design(), *view.fleet) == (which == HostsOf::slurm);
 }
 
 Result<std::vector<HostFleet>> fleets_of(const plan::Review& review, HostsOf which) {

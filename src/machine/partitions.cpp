@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "design/slurm_fleets.h"
+
 namespace orrery::machine {
 namespace {
 
@@ -10,22 +12,16 @@ bool is_of(const design::SchedulerPartition& partition, const design::Design& de
            const std::vector<Fleet>& fleets, const Fleet& fleet) {
   if (!partition.fleet.empty()) return fleet.fleet->name == partition.fleet;
   const auto first =
-      std::ranges::find_if(fleets, [&](const Fleet& f) { return is_slurms(design, f); });
+      std::ranges::find_if(fleets, [&](const Fleet& f) { return is_slurms(design, *f.fleet); });
   return first != fleets.end() && &*first == &fleet;
 }
 
 }  // namespace
 
-bool is_slurms(const design::Design& design, const Fleet& fleet) {
-  const design::SchedulerKind kind = design.scheduler.kind;
-  if (kind != design::SchedulerKind::both) return kind == design::SchedulerKind::slurm;
-  return fleet.fleet->partition == design::Partition::slurm;
-}
-
 std::vector<FleetPartition> partitions_of(const design::Design& design,
                                           const std::vector<Fleet>& fleets, const Fleet& fleet) {
   std::vector<FleetPartition> out;
-  if (!is_slurms(design, fleet)) return out;
+  if (!is_slurms(design, *fleet.fleet)) return out;
   const int per_node = fleet.fleet->count > 0 ? fleet.hosts / fleet.fleet->count : 0;
   int taken = 0;
   for (const design::SchedulerPartition& p : design.scheduler.partitions) {

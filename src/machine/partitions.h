@@ -17,7 +17,6 @@ struct FleetPartition {
   int hosts = 0;
 };
 
-bool is_slurms(const design::Design& design, const Fleet& fleet);
 // Empty where the design divides the fleet by none.
 std::vector<FleetPartition> partitions_of(const design::Design& design,
                                           const std::vector<Fleet>& fleets, const Fleet& fleet);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "machine/partitions.h"
+#include "design/slurm_fleets.h"
 
 namespace orrery::twin {
 namespace {
@@ -47,9 +47,8 @@ cluster::NodePool pool_of_fleet(const machine::Machine& machine, const machine::
 }
 
 cluster::BackfillVariant backfill_of(const machine::Machine& machine, const machine::Fleet& fleet) {
-  return machine::is_slurms(machine.design(), fleet)
-             ? variant_of(machine.design().scheduler.backfill)
-             : cluster::BackfillVariant::best_effort;
+  return is_slurms(machine.design(), *fleet.fleet) ? variant_of(machine.design().scheduler.backfill)
+                                                   : cluster::BackfillVariant::best_effort;
 }
 
 cluster::BackfillVariant variant_of(design::Backfill backfill) {
