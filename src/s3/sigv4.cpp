@@ -1,6 +1,7 @@
 #include "s3/sigv4.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/digest.h"
 #include "base/text.h"
@@ -38,6 +39,18 @@ std::string signed_names(const HeaderList& canonical) {
 std::string scope_of(const SignatureInput& input) {
   return input.time.substr(0, 8) + '/' + input.region + '/' + input.service + "/aws4_request";
 }
+
+struct DerivedKey {
+  std::string secret;
+  std::string day;
+  std::string region;
+  std::string service;
+  std::string key = {};
+
+  bool is_of(std::string_view s, std::string_view d, std::string_view r, std::string_view v) const {
+    return !key.empty() && secret == s && day == d && region == r && service == v;
+  }
+};
 
 }  // namespace
 
@@ -87,10 +100,19 @@ std::string string_to_sign(const SignatureInput& input) {
 
 std::string signing_key(std::string_view secret, std::string_view day, std::string_view region,
                         std::string_view service) {
+  // It is the same for a whole day, and four of the five hashes that a request takes.
+  thread_local std::array<DerivedKey, 8> recent;
+  thread_local std::size_t next = 0;
+  for (const DerivedKey& known : recent) {
+    if (known.is_of(secret, day, region, service)) return known.key;
+  }
   std::string key = hmac_sha256("AWS4" + std::string(secret), day);
   key = hmac_sha256(key, region);
   key = hmac_sha256(key, service);
-  return hmac_sha256(key, "aws4_request");
+  key = hmac_sha256(key, "aws4_request");
+  recent[next++ % recent.size()] = {std::string(secret), std::string(day), std::string(region),
+                                    std::string(service), key};
+  return key;
 }
 
 std::string signature(const SignatureInput& input, std::string_view key) {

@@ -87,6 +87,26 @@ TEST(SigV4, the_signing_key_as_published) {
             "f4780e2d9f65fa895f9c67b32ce1baf0b0d8a43505a000a1a9e090d414db404d");
 }
 
+// Keys are remembered, by all they are made of, and more are asked for than are remembered.
+TEST(SigV4, a_remembered_signing_key_is_its_own) {
+  const auto derived = [](const std::string& secret, const std::string& day,
+                          const std::string& region, const std::string& service) {
+    std::string key = hmac_sha256("AWS4" + secret, day);
+    for (const std::string& part : {region, service}) key = hmac_sha256(key, part);
+    return hmac_sha256(key, "aws4_request");
+  };
+  const std::vector<std::string> ends = {"a", "b", "ab", ""};
+  for (int round = 0; round < 3; ++round) {
+    for (const std::string& s : ends) {
+      for (const std::string& d : ends) {
+        EXPECT_EQ(signing_key("x" + s, "1" + d, "r", "v"), derived("x" + s, "1" + d, "r", "v"));
+        EXPECT_EQ(signing_key("x", "1", "r" + s, "v" + d), derived("x", "1", "r" + s, "v" + d));
+        EXPECT_EQ(signing_key("x", "1", "r", "v"), derived("x", "1", "r", "v"));
+      }
+    }
+  }
+}
+
 // A server has the scope and its own key, and finds the signature that the client sent.
 TEST(SigV4, a_server_finds_the_same_signature) {
   const auto input = example("/test.txt", {}, {{"Range", "bytes=0-9"}});

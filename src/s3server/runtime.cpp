@@ -72,6 +72,7 @@ Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
                        .now_ms = wall_clock_ms,
                        .random_bytes = random_bytes,
                        .keys = options.keys};
+  setting.tiers.front().held_bytes_max = options.held_bytes_max;
   if (!options.keeps_house) setting.shared_grace_ms = 0;  // it is opened alone
   made->store_ = std::make_unique<Store>(std::move(setting));
   if (auto good = made->store_->open(); !good) return store_fault(options.folder, good.error());

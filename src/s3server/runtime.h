@@ -29,7 +29,10 @@ struct RuntimeOptions {
   std::optional<std::vector<Tenant>> tenants = {};        // besides the first; none: as they were
   std::shared_ptr<const net::ServerLoad> load = nullptr;  // of the server, for the metrics
   bool metrics_for_all = false;                           // not only on this machine
-  store::S3Access s3 = {};    // to tiers that lie in other object stores
+  store::S3Access s3 = {};  // to tiers that lie in other object stores
+  // An object of the first tier of up to so many bytes stands in the metadata (store/blob.h). In
+  // the slower tiers it is a file, for they are there to be cheaper.
+  std::size_t held_bytes_max = std::size_t{8} << 10;
   std::string database = {};  // of a new store whose metadata several gateways share
   bool keeps_house = true;
   bool replace_drives = false;

@@ -192,7 +192,14 @@ Outcome<void> BlobWriter::write() {
   return {};
 }
 
+Blob BlobWriter::held() {
+  blob_.held = cipher_ ? cipher_->seal(0, 0, stripe_) : stripe_;
+  blob_.held += crc_text(crc_of(blob_.id, 0, 0, blob_.held));
+  return blob_;
+}
+
 Outcome<Blob> BlobWriter::finish() {
+  if (!opened_ && blob_.size > 0 && blob_.size <= tier_.held_bytes_max) return held();
   if (!stripe_.empty()) {
     if (auto done = add(stripe_); !done) return std::unexpected(done.error());
     if (auto done = write(); !done) return std::unexpected(done.error());
@@ -254,6 +261,15 @@ Outcome<void> BlobReader::check_header(int shard) {
   if (!got) return std::unexpected(got.error());
   if (*got == header.size() && header == shard_header(blob_, shard)) return {};
   return fault(PortFault::corrupt, "the header of a shard is wrong");
+}
+
+Outcome<void> BlobReader::check_held() const {
+  const std::string_view stored = blob_.held;
+  const bool whole = stored.size() == blob_.size + seal_length() + kCrcBytes;
+  if (!whole) return fault(PortFault::corrupt, "the row of a blob has too few bytes or too many");
+  const std::string_view bytes = stored.substr(0, stored.size() - kCrcBytes);
+  if (stored.substr(bytes.size()) == crc_text(crc_of(blob_.id, 0, 0, bytes))) return {};
+  return fault(PortFault::corrupt, "the checksum of the bytes in a blob's row is wrong");
 }
 
 Outcome<std::string_view> BlobReader::checked_block(int shard, std::uint64_t stripe) {
@@ -322,11 +338,25 @@ bool BlobReader::read_straight(int shard, std::uint64_t stripe, std::span<char> 
          crc_text(crc_of(blob_.id, shard, stripe, {into.data(), into.size()}));
 }
 
+Outcome<void> BlobReader::load_held(char* into) {
+  if (auto good = check_held(); !good) return good;
+  const std::string_view stored(blob_.held.data(), blob_.held.size() - kCrcBytes);
+  if (!cipher_) {
+    std::memcpy(into, stored.data(), stored.size());
+    return {};
+  }
+  const auto opened = cipher_->open(0, 0, stored);
+  if (!opened) return fault(PortFault::corrupt, "a block is not what was sealed");
+  std::memcpy(into, opened->data(), opened->size());
+  return {};
+}
+
 // The bytes of a whole stripe, its padding too.
 Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
   if (!blob_.key_id.empty() && !cipher_) {
     return fault(PortFault::failed, "the key " + blob_.key_id + " of a blob is not known");
   }
+  if (!blob_.held.empty()) return load_held(into);
   const std::size_t length = block_length(stripe);
   for (int i = 0; i < blob_.plan.data; ++i) {
     char* const place = into + static_cast<std::size_t>(i) * length;

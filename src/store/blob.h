@@ -10,6 +10,10 @@
 // (s3/cipher.h) and 16 bytes longer; parity and checksums are of what is stored, so shards are
 // checked and mended without the key.
 //
+// A blob of a few bytes has no files where its tier says so: it stands in its row, as the block
+// that shard 0 would have. Making, syncing and removing a file costs more than so few bytes do, and
+// the row is synced anyway.
+//
 // A writer that ends without finish() leaves files that nothing refers to; they are collected
 // (collector.h). A reader checks every block; where one is missing or wrong it takes the others and
 // says so (`damaged`), and a rebuild makes it anew (rebuild.h). With fewer than k good blocks of a
@@ -43,6 +47,7 @@ struct Tier {
   std::string name;
   ShardPlan plan = {};
   std::vector<std::string> drives = {};
+  std::size_t held_bytes_max = 0;  // up to so many bytes stand in the row of the blob
 };
 
 std::string shard_name(std::string_view blob, int shard, std::uint64_t revision);
@@ -79,6 +84,7 @@ class BlobWriter {
   Outcome<void> add(std::string_view stripe);
   Outcome<void> write();
   Outcome<void> lose(std::size_t shard, const Fault& why);
+  Blob held();
   bool open_shard(std::size_t shard);
 
   const DriveSet& drives_;
@@ -107,6 +113,8 @@ class BlobReader {
   // The block as it stands on its drive; the fault says what is wrong with it.
   Outcome<std::string> raw_block(int shard, std::uint64_t stripe);
   Outcome<void> check_header(int shard);
+  // Of a blob that stands in its row.
+  Outcome<void> check_held() const;
 
   std::uint64_t stripes() const;
   const std::set<int>& damaged() const { return damaged_; }
@@ -120,6 +128,7 @@ class BlobReader {
   // The block as it is stored, to where it is wanted; false: it must be had in another way.
   bool read_straight(int shard, std::uint64_t stripe, std::span<char> into);
   Outcome<void> load(std::uint64_t stripe, char* into);
+  Outcome<void> load_held(char* into);
   Outcome<DriveFile*> file(int shard);
 
   const DriveSet& drives_;

@@ -71,6 +71,45 @@ TEST(Blob, is_read_as_it_was_written) {
   }
 }
 
+TEST(Blob, of_few_bytes_stands_in_its_row) {
+  const KeyRing ring{.current = "k1", .keys = {{"k1", std::string(32, 'k')}}};
+  for (const KeyRing& keys : {KeyRing{}, ring}) {
+    Shelf shelf({4, 2}, 6);
+    shelf.tier.held_bytes_max = 1000;
+    const std::string bytes = pattern(1000);
+    const auto blob = shelf.write(bytes, keys);
+    ASSERT_TRUE(blob);
+    EXPECT_TRUE(blob->shards.empty());
+    for (const auto& drive : shelf.drives) EXPECT_TRUE(drive->files().empty());
+    const auto stored = decode_blob(encode(*blob));
+    ASSERT_TRUE(stored);
+    EXPECT_EQ(shelf.read(*stored, nullptr, keys), bytes);
+    BlobReader reader(shelf.set, *stored, keys);
+    std::string some(100, '\0');
+    EXPECT_EQ(reader.read(950, some), 50u);
+    EXPECT_EQ(some.substr(0, 50), bytes.substr(950));
+    EXPECT_EQ(stored->held.find(bytes.substr(0, 100)) == std::string::npos, !keys.keys.empty());
+    // No bit of it can turn unseen, nor can it be cut.
+    for (std::size_t at = 0; at < stored->held.size(); at += 7) {
+      Blob turned = *stored;
+      turned.held[at] ^= 1;
+      EXPECT_EQ(shelf.read(turned, nullptr, keys), std::nullopt) << at;
+    }
+    Blob cut = *stored;
+    cut.held.pop_back();
+    EXPECT_EQ(shelf.read(cut, nullptr, keys), std::nullopt);
+    // Another blob's bytes are not this one's.
+    Blob other = *stored;
+    other.id = "0000000100000000000000ab";
+    EXPECT_EQ(shelf.read(other, nullptr, keys), std::nullopt);
+    // One byte more has files.
+    const auto more = shelf.write(pattern(1001), keys);
+    ASSERT_TRUE(more);
+    EXPECT_TRUE(more->held.empty());
+    EXPECT_EQ(more->shards.size(), 6u);
+  }
+}
+
 TEST(Blob, any_losses_up_to_the_parity_are_survived_and_no_more_give_nothing) {
   const std::string bytes = pattern(kBlockBytes * 5 + 77);
   const ShardPlan plan{4, 2};

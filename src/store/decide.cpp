@@ -16,6 +16,7 @@ void discard(Commit& commit, const std::vector<Blob>& blobs) {
     // Another may be rebuilding or moving it: then what is to be collected is not what was read.
     commit.expects.push_back({row::blob(blob.id), encode(blob)});
     commit.changes.push_back({row::blob(blob.id), std::nullopt});
+    if (!blob.held.empty()) continue;  // it had no files
     commit.changes.push_back({row::garbage(blob.id), encode(blob)});
   }
 }

@@ -76,6 +76,11 @@ bool is_remote(const DriveSet& drives, const Blob& blob, int shard) {
 ShardCheck check_shards(const DriveSet& drives, const Blob& blob) {
   ShardCheck check;
   BlobReader reader(drives, blob);
+  if (!blob.held.empty()) {
+    check.bytes = blob.held.size();
+    check.lost = !reader.check_held();
+    return check;
+  }
   for (int shard = 0; shard < blob.plan.total(); ++shard) {
     const auto header = reader.check_header(shard);
     std::optional<Fault> wrong = header ? std::nullopt : std::optional(header.error());
@@ -137,6 +142,7 @@ Answer<bool> Scrubber::step(std::uint64_t bytes) {
     read += check.bytes + 1;
     ++counts_.blobs;
     counts_.bytes += check.bytes;
+    if (check.lost) ++counts_.lost;
     if (check.damaged.empty()) continue;
     const auto mended = mend_blob(store_, blob->id, check.damaged);
     if (!mended) return std::unexpected(mended.error());
@@ -228,11 +234,16 @@ class Checker {
       ++check_.unreferenced;
       say("nothing names blob " + blob->id);
     }
-    const ShardCheck looked =
-        deep_ ? check_shards(store_.setting().drives, *blob) : missing_shards(*blob);
+    const ShardCheck looked = deep_ || !blob->held.empty()
+                                  ? check_shards(store_.setting().drives, *blob)
+                                  : missing_shards(*blob);
     const std::set<int>& damaged = looked.damaged;
     if (!looked.unasked.empty()) {
       say("a drive of blob " + blob->id + " does not answer: nothing is known of it");
+    }
+    if (looked.lost) {
+      ++check_.lost_blobs;
+      say("the bytes in the row of blob " + blob->id + " are wrong");
     }
     check_.damaged_shards += damaged.size();
     if (static_cast<int>(damaged.size()) > blob->plan.parity) {

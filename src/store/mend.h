@@ -17,6 +17,7 @@ struct ShardCheck {
   std::set<int> damaged = {};
   std::set<int> unasked = {};  // their drive does not answer now
   std::uint64_t bytes = 0;
+  bool lost = false;  // it stands in its row, and the bytes there are wrong
 };
 ShardCheck check_shards(const DriveSet& drives, const Blob& blob);
 

@@ -61,6 +61,7 @@ std::string encode(const Blob& blob) {
     to.put_each(7, pair_field(shard.drive, big_endian(shard.revision)));
   }
   to.put(8, blob.key_id);
+  to.put(9, blob.held);
   return to.finish();
 }
 
@@ -74,14 +75,15 @@ std::optional<Blob> decode_blob(std::string_view bytes) {
     if (tag == 5) blob.plan.parity = static_cast<int>(number_of(value));
     if (tag == 6) blob.block_bytes = number_of(value);
     if (tag == 8) blob.key_id = value;
+    if (tag == 9) blob.held = value;
     if (tag == 7) {
       const auto [drive, revision] = pair_of(value);
       blob.shards.push_back({drive, from_big_endian(revision)});
     }
   });
+  const auto total = static_cast<std::size_t>(blob.plan.total());
   const bool sound = good && blob.plan.data > 0 && blob.plan.total() <= kShardsMax &&
-                     blob.block_bytes > 0 &&
-                     blob.shards.size() == static_cast<std::size_t>(blob.plan.total());
+                     blob.block_bytes > 0 && blob.shards.size() == (blob.held.empty() ? total : 0);
   if (!sound) return std::nullopt;
   return blob;
 }

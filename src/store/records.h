@@ -6,7 +6,7 @@
 //   v BUCKET 0 KEY 0 ~STAMP         the versions before it, newest first
 //   u BUCKET 0 KEY 0 UPLOAD         an upload in parts
 //   p UPLOAD 0 NUMBER               a part of it
-//   s BLOB                          a blob: where its shards lie
+//   s BLOB                          a blob: where its shards lie, or its few bytes
 //   g BLOB                          a blob that nothing refers to: its shards are to be removed
 //   t ACCESS-KEY                    a tenant
 //   e EPOCH                         a run of a gateway; blobs are named by the run that wrote them
@@ -43,6 +43,8 @@ struct Blob {
   std::uint64_t block_bytes = 0;
   std::vector<ShardPlace> shards = {};
   std::string key_id = {};  // of the master key it is enciphered with; empty: it is not
+  // Few bytes stand here as a shard's block would, with their checksum, and there are no shards.
+  std::string held = {};
 };
 
 // A stretch of an object: all of it, or one part of a multipart upload.

@@ -181,6 +181,11 @@ TEST(Records, a_blob_must_have_a_place_for_every_shard) {
   wrong.plan = {kShardsMax, 1};
   wrong.shards.resize(kShardsMax + 1);
   EXPECT_FALSE(decode_blob(encode(wrong)));
+  wrong = b;
+  wrong.held = "bytes and their checksum";  // it has shards
+  EXPECT_FALSE(decode_blob(encode(wrong)));
+  wrong.shards.clear();
+  EXPECT_EQ(decode_blob(encode(wrong))->held, wrong.held);
 }
 
 TEST(Records, numbers_of_every_size_are_read_back_and_keep_their_order_as_rows) {

@@ -15,7 +15,8 @@
 namespace orrery::store {
 namespace {
 
-constexpr std::size_t kStripes = 1024;
+// Commits that share none go to the disk together.
+constexpr std::size_t kStripes = 8192;
 // Resident memory of a store stays under 300 MB whatever its size: blocks, two write buffers and
 // the tables' own readers are all that RocksDB keeps.
 constexpr std::size_t kBlockCacheBytes = std::size_t{48} << 20;

@@ -1,6 +1,6 @@
 // A store in a folder: what stands where, written down once and read by every run.
 //
-//   FOLDER/store        "orrery-store 3", the id, a line a tier, a line a drive
+//   FOLDER/store        "orrery-store 4", the id, a line a tier, a line a drive
 //   FOLDER/metadata/    RocksDB, where the file names no database
 //   metadata postgresql://USER@HOST/NAME         rows that several gateways share
 //   FOLDER/TIER/        a drive (folder_drive.h), where none was named
@@ -10,8 +10,9 @@
 //   FOLDER/spool/       files on their way there; they have no names
 // The number behind "orrery-store" is the format's. A later program opens an earlier format and
 // writes the number it has made of it; an earlier one refuses a later number. Format 2 has copies
-// in other tiers and enciphered blobs, format 3 extents whose ETag is no MD5 (quick_etag.h), which
-// an earlier program would hold for damaged; what formats 1 and 2 wrote is read as it is.
+// in other tiers and enciphered blobs, format 3 extents whose ETag is no MD5 (quick_etag.h), format
+// 4 blobs that stand in their rows; an earlier program would hold both for damaged. What formats 1
+// to 3 wrote is read as it is.
 #pragma once
 
 #include <memory>
@@ -22,7 +23,7 @@
 
 namespace orrery::store {
 
-inline constexpr int kStoreFormat = 3;
+inline constexpr int kStoreFormat = 4;
 
 struct TierPlan {
   std::string name;

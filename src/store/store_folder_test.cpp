@@ -66,7 +66,7 @@ class StoreFolderTest : public testing::Test {
 TEST_F(StoreFolderTest, a_store_of_the_first_format_is_read_whole_and_goes_on) {
   make_old();
   open();
-  EXPECT_THAT(read_file(folder + "/store").value_or(""), StartsWith("orrery-store 3\nid 0123"));
+  EXPECT_THAT(read_file(folder + "/store").value_or(""), StartsWith("orrery-store 4\nid 0123"));
   EXPECT_EQ(get("a"), "second bytes");
   EXPECT_EQ(get("a", "v1"), "first bytes!");
   EXPECT_EQ(get("b"), "NoSuchKey");  // a marker
@@ -128,7 +128,7 @@ TEST_F(StoreFolderTest, a_later_format_is_refused_by_its_number_and_left_alone) 
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().front().code, "store.format");
   EXPECT_THAT(refused.error().front().what, HasSubstr("format 99"));
-  EXPECT_THAT(refused.error().front().what, HasSubstr("knows 3"));
+  EXPECT_THAT(refused.error().front().what, HasSubstr("knows 4"));
   EXPECT_EQ(read_file(folder + "/store"), later);
 }
 

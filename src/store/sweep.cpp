@@ -18,8 +18,9 @@ struct Found {
 // Whether this row of a blob names this file of this drive.
 bool names(std::string_view row, const std::string& drive, const ShardName& name, bool shared) {
   const auto blob = decode_blob(row);
-  if (!blob || name.shard >= blob->plan.total()) return false;
-  const ShardPlace& place = blob->shards[static_cast<std::size_t>(name.shard)];
+  const auto shard = static_cast<std::size_t>(name.shard);
+  if (!blob || shard >= blob->shards.size()) return false;
+  const ShardPlace& place = blob->shards[shard];
   if (place.drive == drive && place.revision == name.revision) return true;
   // A later one may be on its way: another gateway mends the blob.
   return shared && name.revision > place.revision;
