@@ -223,6 +223,7 @@ Result<net::ServerOptions> listening(const StoreOptions& options, const Terminal
     to.tls = net::TlsIdentity{std::move(*certificate), std::move(*key)};
   }
   to.handler_threads = kHandlerThreads;
+  to.answers_in_place = true;
   to.body_bytes_max = kDocumentBytesMax;
   to.inflow_bytes = kInflowBytes;
   to.bodies_bytes_max = kBodiesBytesMax;

@@ -177,6 +177,7 @@ TEST(Exchange, at_the_cap_the_one_that_waited_longest_makes_room) {
 TEST(Exchange, a_stop_waits_no_longer_than_it_may) {
   ServerOptions options = test_options();
   options.drain_time_max = 100ms;
+  options.answers_in_place = false;  // those are waited for
   std::atomic<bool> entered = false;
   std::chrono::steady_clock::time_point stopped;
   auto server = Server::listen(options, [&](const Request&) -> Response {

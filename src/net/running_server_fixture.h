@@ -1,7 +1,9 @@
-// A server on a free loopback port for the length of a test, with short deadlines.
+// A server on a free loopback port for the length of a test, with short deadlines. The tests of the
+// room run twice: with ORRERY_ANSWERS_IN_PLACE the server answers in place.
 #pragma once
 
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -14,6 +16,7 @@ namespace orrery::net {
 inline ServerOptions test_options() {
   using namespace std::chrono_literals;
   return {.connections_max = 8,
+          .answers_in_place = std::getenv("ORRERY_ANSWERS_IN_PLACE") != nullptr,
           .request_time_max = 300ms,
           .piece_time_max = 300ms,
           .event_period = 10ms};

@@ -1,5 +1,6 @@
 #include "net/server.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <thread>
 
@@ -28,6 +29,13 @@ std::unexpected<Diagnostics> cannot_listen(const ServerOptions& options, const e
                .fix = "choose another port, or 0 for a free one"});
 }
 
+// As many answers are made in place as can be made at once: more threads that do I/O only wake one
+// another.
+int places(const ServerOptions& options) {
+  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return std::min(options.handler_threads, cores);
+}
+
 Result<asio::ssl::context> tls_context(const TlsIdentity& identity) {
   asio::ssl::context context(asio::ssl::context::tls_server);
   error_code error;
@@ -49,12 +57,18 @@ Result<asio::ssl::context> tls_context(const TlsIdentity& identity) {
 }  // namespace
 
 ServerParts::ServerParts(const ServerOptions& o, Service s)
-    : options(o), service(std::move(s)), pool(static_cast<std::size_t>(o.handler_threads)) {
+    : options(o),
+      service(std::move(s)),
+      io_threads(o.answers_in_place ? places(o) + 1 : 1),
+      io(io_threads),
+      pool(static_cast<std::size_t>(o.handler_threads)),
+      seats(io_threads - 1) {
   if (!options.refusal) options.refusal = plain_refusal;
 }
 
 void ServerParts::accept() {
-  acceptor.async_accept([this](const error_code& error, tcp::socket socket) {
+  const asio::any_io_executor strand = asio::make_strand(io);
+  acceptor.async_accept(strand, [this](const error_code& error, tcp::socket socket) {
     if (error == asio::error::operation_aborted || stopping) return;
     if (!error) {
       admit(std::move(socket));
@@ -148,6 +162,10 @@ int Server::port() const { return parts_->acceptor.local_endpoint().port(); }
 void Server::run(const std::function<bool()>& stop) {
   parts_->accept();
   parts_->watch(stop);
+  std::vector<std::jthread> others;
+  for (int i = 1; i < parts_->io_threads; ++i) {
+    others.emplace_back([this] { parts_->io.run(); });
+  }
   parts_->io.run();
 }
 

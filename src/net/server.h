@@ -9,7 +9,12 @@
 // Bodies are held whole only up to a limit; streamed ones need two pieces each way.
 //
 // Threads. Handlers, plans, sinks and sources run on `handler_threads` threads, many requests at
-// once, the calls for one request never at once. Events are asked on the thread of run().
+// once, the calls for one request never at once. Events are asked on a thread that does I/O, which
+// is that of run(). Where answers are made in place, further threads do I/O, one for each core, and
+// all but one may go on with the handler of what they have read; the other handlers have threads as
+// before. So a request crosses no threads, which takes longer than a short answer does. Then a
+// client's leaving is not noticed while its answer is made, and a stop waits for what is being
+// answered in place.
 //
 // Faults. What a service throws becomes 500, or a cut connection once the answer has begun. A
 // client sees 400, 413, 431 and 503 as `refusal` words them, and a closed connection after a
@@ -57,6 +62,7 @@ struct ServerOptions {
   int requests_per_connection_max = 0;  // then it is closed; 0: any number
   int streams_max = 64;                 // of events
   int handler_threads = 2;
+  bool answers_in_place = false;  // they are short, and do not ask whether the client has gone
   std::uint32_t header_bytes_max = 16u << 10;
   std::uint64_t body_bytes_max = 1u << 20;                    // of a body held whole
   std::uint64_t stream_bytes_max = std::uint64_t{6} << 30;    // of one that goes into a sink

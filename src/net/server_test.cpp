@@ -124,15 +124,24 @@ TEST(Server, a_slow_answer_does_not_hold_up_the_others) {
   EXPECT_THAT(slow.rest(), HasSubstr("GET /slow"));
 }
 
+// Who answers in place does not look whether a client has gone.
+ServerOptions watching_options() {
+  ServerOptions options = test_options();
+  options.answers_in_place = false;
+  return options;
+}
+
 // The first answer holds both handlers' threads until the clients behind it have left.
 TEST(Server, drops_a_request_whose_client_has_gone) {
   std::atomic<bool> hold = true;
   std::atomic<int> answered = 0;
-  const RunningServer server([&](const Request& request) {
-    while (hold && request.target == "/hold") std::this_thread::sleep_for(1ms);
-    ++answered;
-    return echo(request);
-  });
+  const RunningServer server(
+      [&](const Request& request) {
+        while (hold && request.target == "/hold") std::this_thread::sleep_for(1ms);
+        ++answered;
+        return echo(request);
+      },
+      watching_options());
   const TestSocket one = TestSocket::to(server.port);
   const TestSocket two = TestSocket::to(server.port);
   one.send("GET /hold HTTP/1.1\r\n" + kClose);
@@ -153,11 +162,13 @@ TEST(Server, drops_a_request_whose_client_has_gone) {
 
 TEST(Server, tells_a_handler_that_its_client_has_gone) {
   std::atomic<bool> noticed = false;
-  const RunningServer server([&](const Request& request) {
-    for (int i = 0; i < 2000 && !request.abandoned(); ++i) std::this_thread::sleep_for(1ms);
-    noticed = request.abandoned();
-    return echo(request);
-  });
+  const RunningServer server(
+      [&](const Request& request) {
+        for (int i = 0; i < 2000 && !request.abandoned(); ++i) std::this_thread::sleep_for(1ms);
+        noticed = request.abandoned();
+        return echo(request);
+      },
+      watching_options());
   {
     const TestSocket client = TestSocket::to(server.port);
     client.send("GET /long HTTP/1.1\r\n" + kClose);

@@ -7,7 +7,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 
-#include "net/body_pump.h"
+#include "net/answer.h"
 #include "net/inflow.h"
 #include "net/transport.h"
 
@@ -29,13 +29,8 @@ constexpr std::size_t kFirstBytes = 4u << 10;
 constexpr std::chrono::seconds kHeartbeat{15};
 constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
-// An answer and, where its body is streamed, what pumps it; the first piece is made already.
-struct Answer {
-  Response response;
-  std::shared_ptr<BodyPump> pump = nullptr;
-};
-
-// One connection: read, handle, write, again. All its members are touched on the I/O thread only.
+// One connection: read, handle, write, again. All its members are touched on its strand only, but
+// for what others ask.
 template <class Stream>
 class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
  public:
@@ -43,12 +38,37 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       : stream_(std::move(stream)),
         peer_(std::move(peer)),
         server_(server),
-        timer_(server.io),
+        timer_(tcp_stream().get_executor()),
         tally_(server.options.load, &ServerLoad::connections) {}
 
   void start() override {
+    asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] { self->begin(); });
+  }
+
+  std::optional<Clock::time_point> waiting_since() const override {
+    const Clock::rep since = waiting_since_;
+    return since == 0 ? std::nullopt : std::optional(Clock::time_point(Clock::duration(since)));
+  }
+
+  bool has_request() const override { return has_request_; }
+
+  void close() override {
+    asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] { self->end(); });
+  }
+
+ private:
+  beast::tcp_stream& tcp_stream() { return beast::get_lowest_layer(stream_); }
+
+  void owe_nothing() { waiting_since_ = 0; }
+  void wait_from_now() { waiting_since_ = Clock::now().time_since_epoch().count(); }
+  void set_pending(std::shared_ptr<Pending> pending) {
+    pending_ = std::move(pending);
+    has_request_ = pending_ != nullptr;
+  }
+
+  void begin() {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
-      waiting_since_ = Clock::now();
+      wait_from_now();
       tcp_stream().expires_after(server_.options.request_time_max);
       stream_.async_handshake(asio::ssl::stream_base::server,
                               [self = this->shared_from_this()](const error_code& error) {
@@ -60,14 +80,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     }
   }
 
-  std::optional<Clock::time_point> waiting_since() const override { return waiting_since_; }
-
-  bool has_request() const override { return pending_ != nullptr; }
-
-  void close() override {
+  void end() {
     error_code ignored;
     closed_ = true;
-    waiting_since_.reset();
+    owe_nothing();
     events_tally_.reset();
     room_.reset();
     inflow_.reset();
@@ -78,14 +94,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     tcp_stream().socket().close(ignored);
   }
 
- private:
-  beast::tcp_stream& tcp_stream() { return beast::get_lowest_layer(stream_); }
-
   // The first byte of a request may take as long as `limit`; from then on its own deadline counts.
   void wait_for_request(std::chrono::milliseconds limit) {
-    pending_.reset();
+    set_pending(nullptr);
     room_.reset();
-    waiting_since_ = Clock::now();
+    wait_from_now();
     if (buffer_.size() > 0) return read_header();
     tcp_stream().expires_after(limit);
     stream_.async_read_some(
@@ -112,7 +125,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void on_header(const error_code& error) {
     if (error) return on_fault(error);
-    pending_ = std::make_shared<Pending>(pending_of(parser_->get(), peer_));
+    set_pending(std::make_shared<Pending>(pending_of(parser_->get(), peer_)));
     if (const auto length = parser_->content_length()) pending_->length = *length;
     const int most = server_.options.requests_per_connection_max;
     if (most > 0 && ++served_ >= most) pending_->keep_alive = false;
@@ -127,22 +140,31 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (!answer) return close();
     ++server_.options.load->malformed;
     inflow_.reset();
-    pending_.reset();
+    set_pending(nullptr);
     refuse(answer->status, answer->what);
   }
 
   // The server's own word. What the client still sends is not read as a request.
   void refuse(int status, std::string_view what) {
-    waiting_since_.reset();
+    owe_nothing();
     if (pending_ && !pending_->received) pending_->keep_alive = false;
     Response response = server_.options.refusal(status, what);
     if (status == 503) response.headers.emplace_back("Retry-After", "1");
     write(std::move(response));
   }
 
-  // Runs `work` on a handler's thread and `then` with what it returned back here.
+  // Runs `work` at once where a seat is free, else on a handler's thread, and `then` with what it
+  // returned back here.
   template <class Work, class Then>
   void in_turn(Work work, Then then) {
+    const Seat seat(server_.seats);
+    if (!seat) return in_pool(std::move(work), std::move(then));
+    const Tally<int> tally(server_.options.load, &ServerLoad::requests);
+    then(work());
+  }
+
+  template <class Work, class Then>
+  void in_pool(Work work, Then then) {
     auto tally = std::make_shared<Tally<int>>(server_.options.load, &ServerLoad::requests);
     asio::post(server_.pool, [self = this->shared_from_this(), tally, work = std::move(work),
                               then = std::move(then)]() mutable {
@@ -156,30 +178,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   bool is_full() const { return server_.options.load->requests >= server_.options.requests_max; }
 
-  // A fault in a service is ours: the client gets 500 and the server goes on.
-  template <class Make>
-  static Answer made(const ServerOptions& options, const Pending& pending, Make make) {
-    Answer answer;
-    try {
-      answer.response = make();
-    } catch (const std::exception&) {
-      answer.response = options.refusal(500, "internal error");
-    }
-    Response& response = answer.response;
-    if (!response.source || pending.head) return answer;
-    const bool chunked = !response.length && pending.version >= 11;
-    answer.pump = std::make_shared<BodyPump>(std::move(response.source), response.length, chunked,
-                                             options.piece_bytes);
-    answer.pump->make();
-    if (answer.pump->failed()) answer = {options.refusal(500, "internal error")};
-    return answer;
-  }
-
   void answer() {
     if (is_full()) return refuse(503, "too many requests are waiting");
-    waiting_since_.reset();
+    owe_nothing();
     tcp_stream().expires_never();  // the answer takes what it takes; writing it has a limit again
-    watch_for_departure();
+    if (!server_.options.answers_in_place) watch_for_departure();
     in_turn(
         [&server = server_, pending = pending_]() -> std::optional<Answer> {
           if (!*pending->gone) {
@@ -197,7 +200,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void plan() {
     if (is_full()) return refuse(503, "too many requests are waiting");
-    waiting_since_.reset();
+    owe_nothing();
     in_turn(
         [&server = server_, pending = pending_]() -> BodyPlan {
           try {
@@ -215,7 +218,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       return write(std::move(*refusal));
     }
     tcp_stream().expires_after(server_.options.request_time_max);
-    waiting_since_ = Clock::now();
+    wait_from_now();
     auto* sink = std::get_if<std::unique_ptr<BodySink>>(&plan);
     if (!sink || !*sink) return gather();
     pour(std::move(*sink));
@@ -280,7 +283,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   // A piece has one deadline, so a client that drips is cut off however long it goes on.
   void read_piece() {
-    waiting_since_ = Clock::now();
+    wait_from_now();
     inflow_->reading = true;
     tcp_stream().expires_after(server_.options.piece_time_max);
     auto then = [self = this->shared_from_this(), inflow = inflow_](const error_code& error,
@@ -315,7 +318,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   void on_piece(const error_code& error, std::size_t got) {
-    waiting_since_.reset();
+    owe_nothing();
     if (error && error != http::error::need_buffer) return on_fault(error);
     Inflow& in = *inflow_;
     if (in.is_direct()) {
@@ -336,22 +339,23 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     std::swap(in.incoming, in.taken);
     in.ready = false;
     in.taking = true;
+    auto take = [&server = server_, pending = pending_, inflow = inflow_, got = in.got,
+                 last = in.last]() -> std::optional<Answer> {
+      bool more = false;
+      Answer answer = made(server.options, *pending, [&]() -> Response {
+        if (auto refusal = inflow->take(got, last)) return std::move(*refusal);
+        more = !(inflow->is_direct() ? inflow->last : last);
+        if (more) return {};
+        return inflow->sink->finish();
+      });
+      return more ? std::nullopt : std::optional(std::move(answer));
+    };
+    auto then = [this](std::optional<Answer> answer) { on_taken(std::move(answer)); };
     // From here on a direct body's state is the handler's.
-    const bool reads_on = !in.is_direct() && !in.last;
-    in_turn(
-        [&server = server_, pending = pending_, inflow = inflow_, got = in.got,
-         last = in.last]() -> std::optional<Answer> {
-          bool more = false;
-          Answer answer = made(server.options, *pending, [&]() -> Response {
-            if (auto refusal = inflow->take(got, last)) return std::move(*refusal);
-            more = !(inflow->is_direct() ? inflow->last : last);
-            if (more) return {};
-            return inflow->sink->finish();
-          });
-          return more ? std::nullopt : std::optional(std::move(answer));
-        },
-        [this](std::optional<Answer> answer) { on_taken(std::move(answer)); });
-    if (reads_on) read_piece();
+    if (in.is_direct() || in.last) return in_turn(std::move(take), std::move(then));
+    // The next piece is received while this one is taken.
+    in_pool(std::move(take), std::move(then));
+    read_piece();
   }
 
   void on_taken(std::optional<Answer> answer) {
@@ -440,7 +444,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     pump_->turn();
     steps_ = pump_->last() ? 1 : 2;
     if (!pump_->last()) {
-      in_turn([pump = pump_] { return pump->make(), 0; }, [this](int) { on_step(); });
+      in_pool([pump = pump_] { return pump->make(), 0; }, [this](int) { on_step(); });
     }
     // One buffer: Beast's TLS takes an empty one ahead of another for the end of both.
     asio::const_buffer buffer(pump_->piece().data(), pump_->piece().size());
@@ -550,7 +554,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   int steps_ = 0;                     // of a piece: to be sent, and the next to be made
   bool stream_keeps_ = false;
   int served_ = 0;
-  std::optional<Clock::time_point> waiting_since_;
+  std::atomic<Clock::rep> waiting_since_ = 0;  // 0: nothing is owed
+  std::atomic<bool> has_request_ = false;
   bool watching_ = false;
   bool lingers_ = false;
   bool closed_ = false;

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <atomic>
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
@@ -67,6 +69,7 @@ struct Refusal {
 };
 std::optional<Refusal> answer_to_fault(const boost::system::error_code& error);
 
+// Asked and closed from any thread.
 class Connection {
  public:
   virtual ~Connection() = default;
@@ -81,13 +84,17 @@ struct ServerParts {
   ServerOptions options;
   Service service;
   std::optional<boost::asio::ssl::context> tls;
-  boost::asio::io_context io{1};
-  boost::asio::ip::tcp::acceptor acceptor{io};
+  int io_threads = 1;
+  boost::asio::io_context io;
+  // The server's own affairs, one after the other; a connection has a strand of its own.
+  boost::asio::any_io_executor own{boost::asio::make_strand(io)};
+  boost::asio::ip::tcp::acceptor acceptor{own};
   boost::asio::thread_pool pool;
-  boost::asio::steady_timer stop_timer{io};
-  boost::asio::steady_timer accept_timer{io};
+  boost::asio::steady_timer stop_timer{own};
+  boost::asio::steady_timer accept_timer{own};
   std::list<std::weak_ptr<Connection>> connections;  // in the order they came
-  bool stopping = false;
+  std::atomic<bool> stopping = false;
+  std::atomic<int> seats = 0;  // handlers that may run in place: all I/O threads but one
 
   ServerParts(const ServerOptions& options, Service service);
 
