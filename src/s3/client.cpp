@@ -203,7 +203,7 @@ Outcome<net::Reply> Client::perform(const Call& call) {
         return call.receiver->take(head, piece);
       };
     }
-    const net::Reply reply = ask_(question);
+    net::Reply reply = ask_(question);
     reconnects_ += reply.reconnected ? 1 : 0;
     if (unread || (call.receiver && call.receiver->gave_up())) {
       const char* what = unread ? "the bytes to be sent could not be read"

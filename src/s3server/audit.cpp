@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 
 #include "base/json_writer.h"
@@ -23,7 +24,7 @@ std::string audit_line(const AuditEntry& entry) {
       .field("key", entry.key)
       .field("status", entry.status)
       .field("bytes", entry.bytes)
-      .field("ms", static_cast<std::int64_t>(entry.ms + 0.5))
+      .field("ms", static_cast<std::int64_t>(std::llround(entry.ms)))
       .end_object();
   return json.text() + '\n';
 }

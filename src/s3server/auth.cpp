@@ -13,8 +13,8 @@ namespace orrery::s3server {
 namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
-constexpr TimeMs kSkewMs = 15 * 60 * 1000;
-constexpr std::int64_t kExpiresMaxS = 7 * 24 * 3600;
+constexpr TimeMs kSkewMs = 900'000;             // a quarter of an hour
+constexpr std::int64_t kExpiresMaxS = 604'800;  // a week
 
 struct Claim {
   std::string access_key;

@@ -41,7 +41,7 @@ Answer<std::string> wanted_acl(const Call& call) {
       return refused("NotImplemented", "Grants to single users are not kept; use a canned ACL.");
     }
   }
-  const std::string acl(call.header("x-amz-acl"));
+  std::string acl(call.header("x-amz-acl"));
   if (!acl.empty() && !is_canned_acl(acl)) return refused("InvalidArgument", "No such canned ACL.");
   return acl;
 }
@@ -51,7 +51,7 @@ Answer<std::string> wanted_location(const Call& call) {
   if (call.body.empty()) return "";
   const auto document = document_of(call, "CreateBucketConfiguration");
   if (!document) return std::unexpected(document.error());
-  const std::string wanted(document->text_of("LocationConstraint"));
+  std::string wanted(document->text_of("LocationConstraint"));
   if (wanted.empty() || wanted == call.setting.region || wanted == "default") return wanted;
   return refused("IllegalLocationConstraintException");
 }

@@ -184,8 +184,10 @@ Answer<void> PayloadReader::begin_chunk(std::string_view line) {
   constexpr std::string_view kSignature = ";chunk-signature=";
   const auto semicolon = std::min(line.find(';'), line.size());
   std::uint64_t size = 0;
-  const auto [end, error] = std::from_chars(line.data(), line.data() + semicolon, size, 16);
-  if (error != std::errc() || end != line.data() + semicolon || semicolon == 0) {
+  const std::string_view digits = line.substr(0, semicolon);
+  const char* const last = digits.data() + digits.size();
+  const auto [end, error] = std::from_chars(digits.data(), last, size, 16);
+  if (error != std::errc() || end != last || digits.empty()) {
     return refused("InvalidRequest", "The size of a chunk is malformed.");
   }
   const std::string_view rest = line.substr(semicolon);

@@ -209,7 +209,7 @@ struct Width {
 };
 // Of left-out rows, so that 78 % of them lie inside: of systems with rows more do.
 constexpr double kInside = 0.78;
-Width width_of(std::vector<double> ratios) {
+Width width_of(const std::vector<double>& ratios) {
   const double tail = (1 - kInside) / 2;
   constexpr double kLeast = 0.03;
   return {.low = std::max(kLeast, -quantile(ratios, tail)),

@@ -76,7 +76,7 @@ std::expected<Scored, std::string> score_apart(const ApartRows& rows, const CsvR
 
 Result<Score> score_serving(const CsvTable& table, const ScoreInputs& inputs) {
   return score_serving_by(table,
-                          [&inputs](std::string_view) -> const ScoreInputs& { return inputs; });
+                          [all = &inputs](std::string_view) -> const ScoreInputs& { return *all; });
 }
 
 Score score_serving_by(const CsvTable& table, const InputsOf& inputs_of) {

@@ -13,7 +13,8 @@ int rounded(int size) { return size <= kFine ? size : (size + kCoarse - 1) / kCo
 
 std::size_t place_of(int size) {
   if (size <= kFine) return static_cast<std::size_t>(size);
-  return static_cast<std::size_t>(kFine + (size - kFine) / kCoarse);
+  const int coarse = (size - kFine) / kCoarse;
+  return static_cast<std::size_t>(kFine) + static_cast<std::size_t>(coarse);
 }
 
 bool is_attention(const workload::Operation& op) {

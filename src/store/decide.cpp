@@ -28,7 +28,7 @@ std::optional<Version> replaced_by_put(const KeyView& view, Versioning versionin
   return std::nullopt;
 }
 
-Commit put_commit(const KeyView& view, Versioning versioning, Version fresh,
+Commit put_commit(const KeyView& view, Versioning versioning, const Version& fresh,
                   const std::vector<Blob>& blobs, const std::vector<Blob>& replaced) {
   Commit commit = begun(view);
   const bool keeps_head = view.head && (versioning == Versioning::on || !is_null(view.head));

@@ -40,7 +40,7 @@ struct KeyView {
 void discard(Commit& commit, const std::vector<Blob>& blobs);
 
 // `fresh` becomes the newest version, with the rows of its blobs.
-Commit put_commit(const KeyView& view, Versioning versioning, Version fresh,
+Commit put_commit(const KeyView& view, Versioning versioning, const Version& fresh,
                   const std::vector<Blob>& blobs, const std::vector<Blob>& replaced);
 // Which version a put without versioning replaces: the null one, where there is one.
 std::optional<Version> replaced_by_put(const KeyView& view, Versioning versioning);

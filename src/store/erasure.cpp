@@ -44,7 +44,7 @@ std::vector<std::string> parity_of(const ShardPlan& plan, std::span<const std::s
     return std::vector<std::string>(static_cast<std::size_t>(plan.parity), std::string(data[0]));
   }
   Matrix matrix = code_matrix(plan);
-  matrix.erase(matrix.begin(), matrix.begin() + plan.data * plan.data);
+  matrix.erase(matrix.begin(), matrix.begin() + std::ptrdiff_t{plan.data} * plan.data);
   std::vector<unsigned char*> sources;
   for (const std::string_view block : data) sources.push_back(raw(block));
   return multiplied(plan, std::move(matrix), plan.parity, std::move(sources), data[0].size());

@@ -57,7 +57,8 @@ bool is_usable(PGconn* connection) {
   return ::poll(&wait, 1, 0) == 0;
 }
 
-Outcome<Reply> ask(PGconn* connection, const char* statement, std::vector<Parameter> parameters) {
+Outcome<Reply> ask(PGconn* connection, const char* statement,
+                   const std::vector<Parameter>& parameters) {
   std::vector<const char*> values;
   std::vector<int> lengths;
   std::vector<int> formats;

@@ -38,7 +38,8 @@ Outcome<Connection> connect(const std::string& where);
 // Whether an idle connection can be used: nothing has come over it, not even its end.
 bool is_usable(PGconn* connection);
 // Rows come in binary form.
-Outcome<Reply> ask(PGconn* connection, const char* statement, std::vector<Parameter> parameters);
+Outcome<Reply> ask(PGconn* connection, const char* statement,
+                   const std::vector<Parameter>& parameters);
 Outcome<void> tell(PGconn* connection, const std::string& commands);
 
 class ConnectionPool {

@@ -383,7 +383,7 @@ Answer<Version> Store::put_with(std::string_view bucket, std::string_view key, c
   }
 }
 
-Answer<Version> Store::put(std::string_view bucket, std::string_view key, Version fresh,
+Answer<Version> Store::put(std::string_view bucket, std::string_view key, const Version& fresh,
                            const std::vector<Blob>& blobs, const WriteCondition& condition) {
   return put_with(bucket, key, fresh, blobs, condition, [] { return Commit{}; });
 }

@@ -159,7 +159,7 @@ class Store {
   // Reads these extents of a version, whichever of its copies they are.
   Answer<std::unique_ptr<ObjectReader>> open_extents(const std::vector<Extent>& extents);
   // Gives the version as it stands: stamp, id, time and default retention are set here.
-  Answer<Version> put(std::string_view bucket, std::string_view key, Version fresh,
+  Answer<Version> put(std::string_view bucket, std::string_view key, const Version& fresh,
                       const std::vector<Blob>& blobs, const WriteCondition& condition = {});
   Answer<Removed> remove(std::string_view bucket, std::string_view key, const Removal& removal);
   // Blobs that the version names no more are discarded; `fresh` are those it names anew.
@@ -173,7 +173,7 @@ class Store {
   Answer<void> put_part(const Upload& upload, const Part& part, const std::optional<Blob>& blob);
   Answer<std::vector<Part>> parts(std::string_view upload);
   // `version` has the extents of the parts that were chosen; the others are discarded.
-  Answer<Version> complete_upload(const Upload& upload, Version version,
+  Answer<Version> complete_upload(const Upload& upload, const Version& version,
                                   const WriteCondition& condition);
   Answer<void> abort_upload(std::string_view bucket, std::string_view key, std::string_view id);
 

@@ -158,7 +158,7 @@ Answer<std::vector<Part>> Store::parts(std::string_view upload) {
   return all;
 }
 
-Answer<Version> Store::complete_upload(const Upload& upload, Version version,
+Answer<Version> Store::complete_upload(const Upload& upload, const Version& version,
                                        const WriteCondition& condition) {
   std::set<std::string> kept;
   for (const Extent& extent : version.extents) kept.insert(extent.blob);

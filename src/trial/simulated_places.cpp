@@ -10,7 +10,11 @@ std::unexpected<Diagnostics> declined(std::string what) {
   return fail({.code = "lifecycle.refused", .what = std::move(what)});
 }
 
-bool take(int& pending) { return pending > 0 && pending-- > 0; }
+bool take(int& pending) {
+  if (pending <= 0) return false;
+  --pending;
+  return true;
+}
 
 std::string text_of(int stamp) { return std::to_string(stamp); }
 

@@ -1,6 +1,7 @@
 #include "twin/fleet_state.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "twin/fleet_pool.h"
 #include "twin/world.h"
@@ -96,8 +97,9 @@ void FleetState::add_groups(const Scenario& scenario) {
   std::map<std::string, int> tenants;
   int left = all;
   for (const design::Quota& q : d.scheduler.quotas) {
-    const int own = std::min(
-        all, q.accelerators ? *q.accelerators : static_cast<int>(q.share.value_or(0) * all + 0.5));
+    const int own =
+        std::min(all, q.accelerators ? *q.accelerators
+                                     : static_cast<int>(std::lround(q.share.value_or(0) * all)));
     tenants[q.tenant] = quotas_.add_group(
         kShared, {.tenant = q.tenant, .guaranteed = own, .may_borrow = all - own});
     left -= own;

@@ -169,6 +169,8 @@ void Queue::apply(const cluster::Starts& starts) {
   }
   running_count_ += starts.jobs.size();
   drop_started(starts);
+  // Who is told of a start may have others decided, which makes `starts_` anew.
+  // NOLINTNEXTLINE(modernize-loop-convert)
   for (std::size_t i = 0; i < starts_.jobs.size(); ++i) {
     const JobIndex job = starts_.jobs[i].job;
     if (states_[job] == State::running)

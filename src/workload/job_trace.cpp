@@ -330,8 +330,8 @@ std::optional<double> parse_timestamp(std::string_view text) {
   const bool is_date = *month >= 1 && *month <= 12 && *day >= 1 && *day <= 31 && *hour < 24 &&
                        *minute < 60 && *second <= 60;
   if (!is_shaped || !is_date || *year < 1970) return {};
-  return static_cast<double>(days_of(*year, *month, *day) * 86400 + *hour * 3600 + *minute * 60 +
-                             *second);
+  const int of_day = *hour * 3600 + *minute * 60 + *second;
+  return static_cast<double>(days_of(*year, *month, *day) * 86400 + of_day);
 }
 
 std::optional<Seconds> parse_slurm_time(std::string_view text) {
