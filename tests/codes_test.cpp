@@ -46,6 +46,29 @@ TEST(codes, of_qualities_of_service) {
             "design.duplicate-name");
 }
 
+// Codes and cores are of drives in servers that the design builds; what parity takes is not usable.
+TEST(codes, of_protection) {
+  const auto code = [](const std::string& tier) {
+    return code_of_design("storage: [{ tier: hot, kind: parallel-fs, " + tier + " }]\n");
+  };
+  const std::string coded = "protection: { data: 8, parity: 2 }";
+  EXPECT_EQ(code("device: tlc-gen4, server_cores: 8, " + coded), "");
+  EXPECT_EQ(code("device: obj-hdd-node, " + coded), "");
+  EXPECT_EQ(code(coded), "design.protection");
+  EXPECT_EQ(code("server_cores: 8"), "design.protection");
+  EXPECT_EQ(code("device: pfs-ddn-ai400x2, " + coded), "design.protection");
+  EXPECT_EQ(code("device: tlc-gen4, provider: aws, " + coded), "design.protection");
+  EXPECT_EQ(code_of_design("storage: [{ tier: node-nvme, kind: local-nvme, device: tlc-gen4, " +
+                           coded + " }]\n"),
+            "design.protection");
+  EXPECT_EQ(code("device: tlc-gen4, usable: 0.8, " + coded), "");
+  EXPECT_EQ(code("device: tlc-gen4, usable: 0.81, " + coded), "design.range");
+  EXPECT_EQ(code("device: tlc-gen4, protection: { data: 235, parity: 20 }"), "");
+  EXPECT_EQ(code("device: tlc-gen4, protection: { data: 236, parity: 20 }"), "design.range");
+  EXPECT_EQ(code("profile: kv-cache"), "");
+  EXPECT_EQ(code("profile: kv-cash"), "design.unknown-part");
+}
+
 // Of two nodes, two partitions with one each, or one with both; none of a fleet of Kubernetes'.
 TEST(codes, of_partitions) {
   const auto code = [](const std::string& scheduler, const std::string& partition = "") {

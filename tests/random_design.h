@@ -262,6 +262,7 @@ class RandomDesign {
   void put_partitions_right(design::Design& d);
   void put_qos_right(design::Design& d);
   void put_right(design::Fleet& f);
+  void put_right(design::StorageTier& t);
   void put_power_right(design::Fleet& f);
   void put_right(design::Train& t);
   void put_right(design::Serve& s);
@@ -346,6 +347,38 @@ inline void RandomDesign::put_right(design::Jobs& j) {
   }
 }
 
+// Codes and cores are of servers with drives of their own, and a tier with a profile has what the
+// profile says.
+inline void RandomDesign::put_right(design::StorageTier& t) {
+  const std::string name = t.name;
+  if (!t.profile.empty() && chance(0.5)) {
+    const auto read = design::read_design(
+        "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1 "
+        "}]\n"
+        "storage: [{ profile: " +
+            t.profile + " }]\n",
+        catalog_);
+    if (read) t = read->storage.front();
+    t.name = name;
+    count("storage.profile");
+    return;
+  }
+  t.profile.clear();
+  const catalog::StorageDevice* device = catalog_.storage_device(t.device);
+  const bool is_built = device != nullptr && t.provider.empty() &&
+                        t.tier != design::Tier::node_nvme &&
+                        form_of(*device) != catalog::DeviceForm::appliance;
+  if (!is_built) {
+    t.protection.reset();
+    t.server_cores.reset();
+  }
+  if (!t.protection) return;
+  t.protection->data = std::min(t.protection->data, 60);
+  t.protection->parity = std::min(t.protection->parity, 20);
+  const design::Protection& p = *t.protection;
+  if (t.usable) t.usable = 0.5 * p.data / (p.data + p.parity);
+}
+
 inline void RandomDesign::put_right(design::Design& d) {
   d.name = "random";
   for (std::size_t i = 0; i < d.sites.size(); ++i) d.sites[i].name = sites_[i];
@@ -357,6 +390,7 @@ inline void RandomDesign::put_right(design::Design& d) {
     design::StorageTier& t = d.storage[i];
     t.name = tiers_[i];
     if (t.caches == t.name) t.caches.clear();
+    put_right(t);
   }
   std::vector<design::WanLink>& wan = d.fabric.wan;
   if (sites_.size() < 2) wan.clear();

@@ -8,7 +8,6 @@
 #include "calc/calc_values.h"
 #include "calc/parameters.h"
 #include "storage/checkpoint.h"
-#include "storage/durability.h"
 #include "storage/tier_sizing.h"
 #include "workload/model_math.h"
 
@@ -18,8 +17,6 @@ namespace {
 constexpr const char* kTierSizePage = "docs/models/storage.md";
 constexpr double kDeliveredSpread = 0.25;  // of what a drive delivers through a file system
 constexpr double kStreetSpread = 0.35;     // of street ranges about their middle
-// A rebuild has a fifth of the drives' rate, over all drives of a server.
-constexpr double kRebuildShare = 0.2;
 
 struct TierSizeAsked {
   const catalog::ModelShape* model = nullptr;
@@ -44,6 +41,16 @@ std::string limits_text(const storage::TierSize& s) {
                      significant(s.by_write, 4), to_text(s.limit));
 }
 
+std::string servers_text(const TierSizeAsked& a, const storage::TierSize& s) {
+  if (!a.options.server.network) return "one a device, as it is sold";
+  const char* more = s.servers_for == storage::ServersFor::network ? ", which asks for more of them"
+                     : s.servers_for == storage::ServersFor::cores
+                         ? ", and their cores ask for more"
+                         : "";
+  return fmt::format("{} devices a server, {} of network{}", a.options.server.devices,
+                     brief(*a.options.server.network), more);
+}
+
 void add_counts(Calculation& c, const TierSizeAsked& a, const storage::TierSize& s) {
   const auto add = [&](std::string id, std::string label, machine::Unit unit, double value,
                        double spread, std::string formula) {
@@ -55,12 +62,11 @@ void add_counts(Calculation& c, const TierSizeAsked& a, const storage::TierSize&
   };
   using enum machine::Unit;
   add("devices", "devices of " + a.device->id, count, s.devices, kDeliveredSpread, limits_text(s));
-  add("servers", "servers", count, s.servers, kDeliveredSpread,
-      fmt::format("{} devices a server, {} of network{}", a.options.server.devices,
-                  brief(a.options.server.network),
-                  s.network_bound ? ", which asks for more of them" : ""));
+  add("servers", "servers", count, s.servers, kDeliveredSpread, servers_text(a, s));
   add("usable", "capacity", bytes, s.usable.base(), 0.05, "");
-  const std::string bound = s.network_limits ? "as the servers' network carries it" : "";
+  const std::string bound = s.cores_limit      ? "as the servers' cores carry it"
+                            : s.network_limits ? "as the servers' network carries it"
+                                               : "";
   add("read", "read rate bought", bytes_per_s, s.read.base(), kDeliveredSpread, bound);
   add("write", "write rate bought", bytes_per_s, s.write.base(), kDeliveredSpread, bound);
   add("power", "power of the devices", watts, s.power.base(), kDeliveredSpread, "");
@@ -69,34 +75,24 @@ void add_counts(Calculation& c, const TierSizeAsked& a, const storage::TierSize&
 
 void add_durability(Calculation& c, const TierSizeAsked& a, const storage::TierSize& s) {
   const storage::Protection& p = a.options.protection;
-  if (!a.device->annual_failure_rate || storage::form_of(*a.device) != storage::DeviceForm::drive)
-    return;
+  if (storage::form_of(*a.device) != storage::DeviceForm::drive) return;
+  const auto d = storage::tier_durability({s.devices, s.servers}, *a.device, a.options);
+  if (!d) return;
   const int shards = p.data + p.parity;
   const int servers = std::max(1, static_cast<int>(s.servers));
-  const int on_one = (shards + servers - 1) / servers;
-  const storage::Durability d = storage::durability_of(
-      {.shards = shards,
-       .losses = p.parity,
-       .drive_failures = PerSecond(*a.device->annual_failure_rate / years(1).base()),
-       .rebuild = storage::rebuild_time({.bytes = a.device->capacity * p.fill,
-                                         .drive = a.device->write,
-                                         .drives = a.options.server.devices,
-                                         .share = kRebuildShare}),
-       .server_losses = PerSecond(0.001 / years(1).base()),
-       .shards_on_server = on_one,
-       .rebuild_reads = gigabytes(1)});
+  const int on_one = p.shards_on_one(servers);
   c.figures.push_back(
       {.id = "nines",
        .label = "durability, nines a year",
        .unit = machine::Unit::count,
-       .estimate = within(d.nines, 0.2, 0.2, Basis::derived, "docs/models/durability.md"),
+       .estimate = within(d->nines, 0.2, 0.2, Basis::derived, "docs/models/durability.md"),
        .formula = fmt::format("{} + {} over {} servers", p.data, p.parity, servers)});
   if (on_one <= p.parity) return;
   c.assumptions.push_back(
       fmt::format("a server holds {} of {} shards, more than the {} that may be lost: while one is "
                   "down some of "
                   "the data cannot be read; {} servers or more outlive one",
-                  on_one, shards, p.parity, (shards + p.parity - 1) / p.parity));
+                  on_one, shards, p.parity, p.least_servers()));
 }
 
 Calculation calc_tier_size(const TierSizeAsked& a) {
@@ -139,6 +135,7 @@ Result<Calculation> ask_tier_size(CalcValues& v, const machine::Models&) {
                  .why = "`orrery catalog storage_devices` lists them"});
   }
   if (!v.faults().empty()) return Calculation{};
+  if (storage::form_of(*a.device) != storage::DeviceForm::drive) a.options.server.network.reset();
   // What is sold as an appliance or a server is protected already.
   if (storage::form_of(*a.device) == storage::DeviceForm::appliance) {
     a.options.protection = storage::kApplianceProtection;

@@ -65,6 +65,9 @@ const Optic* Catalog::optic(std::string_view id) const { return find_by_id(optic
 const StorageDevice* Catalog::storage_device(std::string_view id) const {
   return find_by_id(storage_devices, id);
 }
+const StorageProfile* Catalog::storage_profile(std::string_view id) const {
+  return find_by_id(storage_profiles, id);
+}
 const CoolingMethod* Catalog::cooling(std::string_view id) const {
   return find_by_id(cooling_methods, id);
 }
@@ -102,6 +105,7 @@ Result<Catalog> load_catalog(const ReadFile& read) {
   loader.load("nics", c.nics);
   loader.load("optics_cables", c.optics);
   loader.load("storage_devices", c.storage_devices);
+  loader.load("storage_profiles", c.storage_profiles);
   loader.load("emerging", c.emerging);
   loader.load("mig_profiles", c.mig_profiles);
   loader.load("cooling_methods", c.cooling_methods);

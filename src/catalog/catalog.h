@@ -28,6 +28,7 @@ struct Catalog {
   std::vector<Nic> nics;
   std::vector<Optic> optics;
   std::vector<StorageDevice> storage_devices;
+  std::vector<StorageProfile> storage_profiles;
   std::vector<EmergingPart> emerging;
   std::vector<MigProfile> mig_profiles;
   std::vector<CoolingMethod> cooling_methods;
@@ -56,6 +57,7 @@ struct Catalog {
   const Nic* nic(std::string_view id) const;
   const Optic* optic(std::string_view id) const;
   const StorageDevice* storage_device(std::string_view id) const;
+  const StorageProfile* storage_profile(std::string_view id) const;
   const CoolingMethod* cooling(std::string_view id) const;
   const Redundancy* redundancy(std::string_view id) const;
   const GridRegion* region(std::string_view id_or_alias) const;

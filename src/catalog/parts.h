@@ -147,6 +147,21 @@ struct StorageDevice {
   Provenance provenance;
 };
 
+// How a device is sold: a bare drive; a server of drives whose capacity is raw and whose rates are
+// delivered ("object HDD" nodes); an appliance, whose capacity is usable as well.
+enum class DeviceForm { drive, server, appliance };
+DeviceForm form_of(const StorageDevice& device);
+
+// A storage tier in a name: fields of the design's `storage` entry with their values, which stand
+// where the entry that names it says nothing itself.
+struct StorageProfile {
+  std::string id;
+  std::string title;
+  std::string settings;  // as the design file would write them, in braces
+  std::string why;
+  Provenance provenance;
+};
+
 // A link or pool that is announced or young: Ultra Ethernet, UALink, CXL memory, co-packaged
 // optics.
 struct EmergingPart {

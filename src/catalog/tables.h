@@ -12,6 +12,7 @@ void read_row(RowReader& r, Switch& out);
 void read_row(RowReader& r, Nic& out);
 void read_row(RowReader& r, Optic& out);
 void read_row(RowReader& r, StorageDevice& out);
+void read_row(RowReader& r, StorageProfile& out);
 void read_row(RowReader& r, EmergingPart& out);
 void read_row(RowReader& r, MigProfile& out);
 void read_row(RowReader& r, CoolingMethod& out);

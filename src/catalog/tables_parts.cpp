@@ -123,6 +123,22 @@ void read_row(RowReader& r, StorageDevice& out) {
   out.provenance = r.provenance();
 }
 
+DeviceForm form_of(const StorageDevice& device) {
+  if (device.device_class.starts_with("object")) return DeviceForm::server;
+  for (const std::string_view drive : {"TLC", "QLC", "NL-SSD", "HDD", "tape"}) {
+    if (device.device_class.starts_with(drive)) return DeviceForm::drive;
+  }
+  return DeviceForm::appliance;
+}
+
+void read_row(RowReader& r, StorageProfile& out) {
+  out.id = r.id();
+  out.title = r.str("title");
+  out.settings = r.str("settings");
+  out.why = r.str("why");
+  out.provenance = r.provenance();
+}
+
 void read_row(RowReader& r, EmergingPart& out) {
   out.id = r.id();
   out.name = r.str("name");

@@ -1,5 +1,5 @@
-// `orrery explain claims|rules|glossary [NAME]` and `orrery explain FILE [FIGURE]`: why a number is
-// what it is, and what stands behind a rule, a claim or a word.
+// `orrery explain claims|rules|glossary|profiles [NAME]` and `orrery explain FILE [FIGURE]`: why a
+// number is what it is, and what stands behind a rule, a claim or a word.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -98,6 +98,30 @@ ExitCode explain_glossary(const ExplainOptions& o, Terminal& terminal) {
   return ExitCode::good;
 }
 
+ExitCode explain_profiles(const ExplainOptions& o, Terminal& terminal) {
+  const auto knowledge = shipped_knowledge();
+  if (!knowledge) return refuse(terminal, knowledge.error());
+  const catalog::Catalog& catalog = knowledge->catalog;
+  std::vector<catalog::StorageProfile> profiles = catalog.storage_profiles;
+  if (!o.name.empty()) {
+    std::vector<std::string> ids;
+    for (const catalog::StorageProfile& p : profiles) ids.push_back(p.id);
+    std::erase_if(profiles, [&](const catalog::StorageProfile& p) { return p.id != o.name; });
+    if (profiles.empty()) {
+      return unknown(terminal, "profile", o.name, ids, "orrery explain profiles");
+    }
+  }
+  if (o.format == Format::json) {
+    terminal.out << report::json_of(profiles, catalog);
+  } else {
+    print(terminal,
+          o.name.empty() ? report::document_of(profiles)
+                         : report::document_of(profiles.front(), catalog),
+          o.format);
+  }
+  return ExitCode::good;
+}
+
 // The review passes or fails elsewhere (`plan`); to explain it is always an answer.
 ExitCode explain_figure(const ExplainOptions& o, Terminal& terminal) {
   const auto models = shipped_models();
@@ -128,7 +152,7 @@ ExitCode explain_any(const ExplainOptions& o, Terminal& terminal) {
   auto answer = explain_word(o.topic, *models);
   if (!answer) return refuse(terminal, answer.error());
   if (answer->document.blocks.empty()) {
-    std::vector<std::string> names = {"claims", "rules", "glossary"};
+    std::vector<std::string> names = {"claims", "rules", "glossary", "profiles"};
     names.insert(names.end(), answer->names.begin(), answer->names.end());
     return unknown(terminal, "figure, rule, field, verb or file", o.topic, names,
                    "orrery explain --help");
@@ -153,6 +177,7 @@ ExitCode explain(const ExplainOptions& o, Terminal& terminal) {
   if (o.topic == "claims") return explain_claims(o, terminal);
   if (o.topic == "rules") return explain_rules(o, terminal);
   if (o.topic == "glossary") return explain_glossary(o, terminal);
+  if (o.topic == "profiles") return explain_profiles(o, terminal);
   if (looks_like_file(o.topic) || terminal.read_file(o.topic)) return explain_figure(o, terminal);
   return explain_any(o, terminal);
 }
@@ -166,11 +191,12 @@ Verb explain_verb() {
       .examples = {"orrery explain goodput", "orrery explain storage.local-only",
                    "orrery explain my.yaml training.step_time", "orrery explain claims",
                    "orrery explain claims cooling-half", "orrery explain rules",
-                   "orrery explain glossary tp"},
+                   "orrery explain glossary tp", "orrery explain profiles"},
       .prepare = [](Arguments& arguments) -> Run {
         auto options = std::make_shared<ExplainOptions>();
-        arguments.positional("TOPIC", options->topic,
-                             "a name of anything; claims, rules or glossary; or a design file");
+        arguments.positional(
+            "TOPIC", options->topic,
+            "a name of anything; claims, rules, glossary or profiles; or a design file");
         arguments.optional_positional("NAME", options->name,
                                       "one of them; for a design a figure: step_time, "
                                       "training.step_time, or a layer");

@@ -28,6 +28,7 @@ class Answerer {
     add_figures();
     add_rules();
     add_fields();
+    add_profiles();
     add_goal_metrics();
     add_verbs();
     if (!answer_.document.blocks.empty()) answer_.names.clear();
@@ -120,6 +121,15 @@ class Answerer {
     if (items.empty()) return;
     answer_.document.heading(2, "In the design file");
     answer_.document.bullets(std::move(items));
+  }
+
+  void add_profiles() {
+    for (const catalog::StorageProfile& p : models_.catalog().storage_profiles) {
+      if (!is_meant(p.id)) continue;
+      const report::Document told = report::document_of(p, models_.catalog());
+      answer_.document.blocks.insert(answer_.document.blocks.end(), told.blocks.begin(),
+                                     told.blocks.end());
+    }
   }
 
   void add_goal_metrics() {

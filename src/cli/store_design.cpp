@@ -57,8 +57,10 @@ DesignedStore store_of_design(const design::Design& design) {
   for (const design::StorageTier& tier : design.storage) {
     to.enciphered |= tier.encrypted;
     const auto at = std::ranges::find(to.tiers, tier_name(tier.tier), &store::TierPlan::name);
-    if (at == to.tiers.end() || !tier.usable || at->plan.total() > 1) continue;
-    at->plan = code_of(*tier.usable);
+    const bool says = tier.protection || tier.usable;
+    if (at == to.tiers.end() || !says || at->plan.total() > 1) continue;
+    at->plan = tier.protection ? store::ShardPlan{tier.protection->data, tier.protection->parity}
+                               : code_of(*tier.usable);
     for (int i = 0; at->plan.total() > 1 && i < at->plan.total(); ++i) {
       at->folders.push_back(fmt::format("{}-{}", at->name, i));
     }

@@ -15,6 +15,9 @@
 namespace orrery::design {
 namespace {
 
+// Of a Reed-Solomon code over bytes.
+constexpr int kMostShards = 255;
+
 class NameCheck {
  public:
   NameCheck(Design& design, ValueReader& values, const catalog::ReadFile& read_file)
@@ -269,6 +272,46 @@ class NameCheck {
     one_of(t.site, sites_, path + ".site", "site");
     one_of(t.caches, tiers_, path + ".caches", "storage tier");
     provider(t.provider, t.price.has_value(), path + ".provider");
+    protection(t, path);
+  }
+
+  // Codes and cores are of servers that are built of the design's own drives.
+  void protection(const StorageTier& t, const std::string& path) {
+    const catalog::StorageDevice* device = v_.catalog().storage_device(t.device);
+    const bool is_appliance =
+        device != nullptr && form_of(*device) == catalog::DeviceForm::appliance;
+    const char* why = t.tier == Tier::node_nvme ? "drives in the nodes are served by the nodes"
+                      : !t.provider.empty()     ? "a rented tier is as its provider sells it"
+                      : is_appliance            ? "an appliance is as it is sold"
+                      : t.device.empty()        ? "the usual device of a tier may be an appliance"
+                                                : nullptr;
+    for (const auto& [key, is_given] : {std::pair{"protection", t.protection.has_value()},
+                                        std::pair{"server_cores", t.server_cores.has_value()}}) {
+      if (!is_given || why == nullptr) continue;
+      complain(path + '.' + key,
+               {"design.protection",
+                fmt::format("`{}` is of servers with drives of their own", key), why,
+                t.device.empty() && t.provider.empty() && t.tier != Tier::node_nvme
+                    ? "name a drive: `device: tlc-gen5`"
+                    : "take it away"});
+    }
+    if (!t.protection) return;
+    const Protection& p = *t.protection;
+    if (p.data + p.parity > kMostShards) {
+      complain(path + ".protection",
+               {"design.range", fmt::format("a code of {} shards", p.data + p.parity),
+                "codes over bytes have 255 at the most", "write 8 + 2, or 17 + 3"});
+      return;
+    }
+    if (!t.usable) return;
+    const double left = static_cast<double>(p.data) / (p.data + p.parity);
+    if (*t.usable <= left + 1e-9) return;
+    complain(path + ".usable",
+             {"design.range",
+              fmt::format("`usable` is {}, and {} + {} leaves {}", significant(*t.usable, 3),
+                          p.data, p.parity, significant(left, 3)),
+              "parity takes its share of the raw capacity first",
+              fmt::format("write {} or less", significant(left * 0.8, 2))});
   }
 
   void wan(const WanLink& link, const std::string& path) {

@@ -28,6 +28,7 @@ enum class Part {
   nic,
   optic,
   storage_device,
+  storage_profile,
   model,
   provider,
 };

@@ -138,6 +138,21 @@ void visit_fields(V& v, S& s) {
           .moves = "rule fabric.sites-joined"});
 }
 
+template <class V, Is<Protection> S>
+void visit_fields(V& v, S& s) {
+  v("data", s.data,
+    Field{.doc = "shards that hold the data; 1: copies",
+          .range = Range::at_least_one,
+          .required = true,
+          .example = "8",
+          .moves = "capacity rises"});
+  v("parity", s.parity,
+    Field{.doc = "shards or further copies, as many of which may be lost",
+          .required = true,
+          .example = "2",
+          .moves = "nines rises"});
+}
+
 template <class V, Is<Metadata> S>
 void visit_fields(V& v, S& s) {
   v("servers", s.servers,
@@ -181,7 +196,8 @@ void visit_tier_service(V& v, S& s) {
     Field{.doc = "name of the tier it caches; empty is none",
           .moves = "accelerator_utilisation changes"});
   v("encrypted", s.encrypted,
-    Field{.doc = "what it stores is encrypted", .moves = "rule policy.encryption-at-rest"});
+    Field{.doc = "what it stores is encrypted, which takes cores of its servers",
+          .moves = "rule policy.encryption-at-rest"});
   v("versioned", s.versioned,
     Field{.doc = "keeps copies that a deletion cannot reach", .moves = "used rises"});
   v("price", s.price,
@@ -201,28 +217,9 @@ void visit_tier_service(V& v, S& s) {
           .moves = "annual rises"});
 }
 
+// What it is made of and what that gives.
 template <class V, Is<StorageTier> S>
-void visit_fields(V& v, S& s) {
-  v("name", s.name,
-    Field{.doc = "how workloads refer to it; empty is the tier's word", .moves = "label"});
-  v("tier", s.tier,
-    Field{
-        .doc = "which tier it is", .required = true, .example = "hot", .moves = "latency changes"});
-  v("kind", s.kind,
-    Field{.doc = "what it is",
-          .required = true,
-          .example = "parallel-fs",
-          .moves = "write_time changes"});
-  v("site", s.site,
-    Field{.doc = "name of its site; empty is the first", .moves = "annual changes"});
-  v("region", s.region,
-    Field{.doc = "of a cloud store outside the sites; empty is the site's",
-          .part = Part::region,
-          .moves = "rule policy.residency"});
-  v("provider", s.provider,
-    Field{.doc = "cloud it is rented from; empty is owned",
-          .part = Part::provider,
-          .moves = "annual changes"});
+void visit_tier_build(V& v, S& s) {
   v("device", s.device,
     Field{.doc = "drive or appliance",
           .absent = "the usual one of the kind",
@@ -230,12 +227,13 @@ void visit_fields(V& v, S& s) {
           .moves = "annual changes"});
   v("servers", s.servers,
     Field{.doc = "storage servers",
-          .absent = "computed",
+          .absent = "the fewest that give what capacity, rates and workloads ask for",
           .range = Range::at_least_one,
+          .automatic = true,
           .moves = "annual rises"});
   v("devices_per_server", s.devices_per_server,
     Field{.doc = "drives in one",
-          .absent = "computed",
+          .absent = "1; 24 where the servers are computed",
           .range = Range::at_least_one,
           .moves = "annual rises"});
   v("read", s.read,
@@ -256,6 +254,11 @@ void visit_fields(V& v, S& s) {
           .absent = "not a limit",
           .range = Range::positive,
           .moves = "write_time falls"});
+  v("server_cores", s.server_cores,
+    Field{.doc = "cores of one server, which move, code and encrypt what it stores",
+          .absent = "64, assumed; what is sold whole has its own",
+          .range = Range::at_least_one,
+          .moves = "write_time falls"});
   v("capacity", s.capacity,
     Field{.doc = "usable",
           .unit = "PB",
@@ -264,9 +267,40 @@ void visit_fields(V& v, S& s) {
           .moves = "capacity rises"});
   v("usable", s.usable,
     Field{.doc = "share of the raw capacity",
-          .absent = "0.8, assumed; 1 of an appliance",
+          .absent = "0.8 of what `protection` leaves; 1 of an appliance",
           .range = Range::positive_fraction,
           .moves = "capacity rises"});
+  v("protection", s.protection,
+    Field{.doc = "how data outlives its drives", .absent = "8 + 2, assumed"});
+}
+
+template <class V, Is<StorageTier> S>
+void visit_fields(V& v, S& s) {
+  v("name", s.name,
+    Field{.doc = "how workloads refer to it; empty is the tier's word", .moves = "label"});
+  v("profile", s.profile,
+    Field{.doc = "a named set of these fields, for those that are not written here; empty is none",
+          .part = Part::storage_profile,
+          .moves = "capacity changes"});
+  v("tier", s.tier,
+    Field{
+        .doc = "which tier it is", .required = true, .example = "hot", .moves = "latency changes"});
+  v("kind", s.kind,
+    Field{.doc = "what it is",
+          .required = true,
+          .example = "parallel-fs",
+          .moves = "write_time changes"});
+  v("site", s.site,
+    Field{.doc = "name of its site; empty is the first", .moves = "annual changes"});
+  v("region", s.region,
+    Field{.doc = "of a cloud store outside the sites; empty is the site's",
+          .part = Part::region,
+          .moves = "rule policy.residency"});
+  v("provider", s.provider,
+    Field{.doc = "cloud it is rented from; empty is owned",
+          .part = Part::provider,
+          .moves = "annual changes"});
+  visit_tier_build(v, s);
   visit_tier_service(v, s);
 }
 

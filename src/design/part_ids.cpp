@@ -60,6 +60,9 @@ std::vector<std::string> part_ids(const catalog::Catalog& c, Part part) {
     case Part::storage_device:
       add(ids, c.storage_devices, &catalog::StorageDevice::id);
       break;
+    case Part::storage_profile:
+      add(ids, c.storage_profiles, &catalog::StorageProfile::id);
+      break;
     case Part::model:
       add(ids, c.models, &catalog::ModelShape::id);
       add_aliases(ids, c.models);
@@ -75,21 +78,10 @@ std::vector<std::string> part_ids(const catalog::Catalog& c, Part part) {
 }
 
 std::string_view noun_of(Part part) {
-  static constexpr std::array<std::string_view, 15> kNouns = {
-      "id",
-      "region",
-      "cooling method",
-      "redundancy scheme",
-      "power stage",
-      "climate",
-      "lead-time item",
-      "node",
-      "accelerator",
-      "switch",
-      "NIC",
-      "optic or cable",
-      "storage device",
-      "model",
+  static constexpr std::array<std::string_view, 16> kNouns = {
+      "id",       "region",         "cooling method", "redundancy scheme", "power stage",
+      "climate",  "lead-time item", "node",           "accelerator",       "switch",
+      "NIC",      "optic or cable", "storage device", "storage profile",   "model",
       "provider",
   };
   return kNouns[static_cast<std::size_t>(part)];

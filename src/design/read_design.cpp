@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "design/check_names.h"
+#include "design/profiles.h"
 #include "design/section_reader.h"
 
 namespace orrery::design {
@@ -70,6 +71,12 @@ void SectionReader::read(const YamlNode& n, std::vector<KeepRule>& out, const Fi
     out.push_back(std::move(rule));
   }
   std::ranges::sort(out, {}, &KeepRule::tier);
+}
+
+void SectionReader::read_item(const YamlNode& n, StorageTier& out, const Field&,
+                              std::string_view key, std::size_t i) {
+  const YamlNode whole = with_profile(n, c_.values.catalog());
+  read_section(whole, out, item_path(key, i), "this entry of `" + std::string(key) + "`");
 }
 
 void SectionReader::read_item(const YamlNode& n, Workload& out, const Field&, std::string_view key,

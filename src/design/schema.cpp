@@ -1,5 +1,7 @@
 #include "design/schema.h"
 
+#include <algorithm>
+
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "design/goals.h"
@@ -47,17 +49,30 @@ class SchemaWriter {
  private:
   void fields(const SectionShape& section) {
     json_.field("type", "object").field("additionalProperties", false);
-    json_.key("required").begin_array();
-    for (const FieldShape& f : section.fields) {
-      if (f.field.required && f.key != "site") json_.value(f.key);
-    }
-    json_.end_array().key("properties").begin_object();
+    required(section);
+    json_.key("properties").begin_object();
     for (const FieldShape& f : section.fields) {
       json_.key(f.key).begin_object();
       field(f);
       json_.end_object();
     }
     json_.end_object();
+  }
+
+  // What a tier must say, its profile may say for it.
+  void required(const SectionShape& section) {
+    const bool by_profile =
+        std::ranges::find(section.fields, "profile", &FieldShape::key) != section.fields.end();
+    if (by_profile) {
+      json_.key("anyOf").begin_array().begin_object().key("required").begin_array();
+      json_.value("profile").end_array().end_object().begin_object();
+    }
+    json_.key("required").begin_array();
+    for (const FieldShape& f : section.fields) {
+      if (f.field.required && f.key != "site") json_.value(f.key);
+    }
+    json_.end_array();
+    if (by_profile) json_.end_object().end_array();
   }
 
   void field(const FieldShape& f) {

@@ -117,6 +117,9 @@ class SectionReader {
   void read_item(const YamlNode& n, T& out, const Field&, std::string_view key, std::size_t i) {
     read_section(n, out, item_path(key, i), "this entry of `" + std::string(key) + "`");
   }
+  // With what its profile sets, where it names one.
+  void read_item(const YamlNode& n, StorageTier& out, const Field& f, std::string_view key,
+                 std::size_t i);
   void read_item(const YamlNode& n, Workload& out, const Field& f, std::string_view key,
                  std::size_t i);
   void read_item(const YamlNode& n, Goal& out, const Field& f, std::string_view key, std::size_t i);

@@ -20,6 +20,7 @@ std::string_view name_of(const Network&) { return "network"; }
 std::string_view name_of(const WanLink&) { return "wan link"; }
 std::string_view name_of(const RoceChecklist&) { return "roce checklist"; }
 std::string_view name_of(const StorageTier&) { return "storage tier"; }
+std::string_view name_of(const Protection&) { return "protection"; }
 std::string_view name_of(const Metadata&) { return "metadata"; }
 std::string_view name_of(const Scheduler&) { return "scheduler"; }
 std::string_view name_of(const Quota&) { return "quota"; }

@@ -21,21 +21,32 @@ struct Metadata {
   bool operator==(const Metadata&) const = default;
 };
 
+// How what is stored outlives its drives: an erasure code, or copies where `data` is 1.
+struct Protection {
+  int data = 8;
+  int parity = 2;
+
+  bool operator==(const Protection&) const = default;
+};
+
 struct StorageTier {
-  std::string name;  // empty: the tier's word ("hot")
+  std::string name;     // empty: the tier's word ("hot")
+  std::string profile;  // catalog id; what it sets stands in the fields below already
   Tier tier = Tier::hot;
   TierKind kind = TierKind::parallel_fs;
-  std::string site;      // empty: the first site
-  std::string region;    // of a cloud store outside the sites; empty: the site's
-  std::string provider;  // empty: owned
-  std::string device;    // catalog id of drive or appliance
-  std::optional<int> servers;
+  std::string site;            // empty: the first site
+  std::string region;          // of a cloud store outside the sites; empty: the site's
+  std::string provider;        // empty: owned
+  std::string device;          // catalog id of drive or appliance
+  std::optional<int> servers;  // none: as many as capacity, rates and workloads ask for
   std::optional<int> devices_per_server;
   std::optional<BytesPerSecond> read;            // aggregate; none: from servers and device
   std::optional<BytesPerSecond> write;           // aggregate
   std::optional<BytesPerSecond> server_network;  // of one server, per direction
+  std::optional<int> server_cores;               // of one server
   std::optional<Bytes> capacity;                 // usable
-  std::optional<double> usable;                  // of the raw capacity, after parity and reserve
+  std::optional<Protection> protection;
+  std::optional<double> usable;  // of the raw capacity, after parity and reserve
   Metadata metadata;
   std::optional<int> client_streams;  // parallel requests of one node
   std::optional<BytesPerSecond> stream_rate;

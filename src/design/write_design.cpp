@@ -4,6 +4,7 @@
 #include "design/fields_design.h"
 #include "design/goals.h"
 #include "design/names.h"
+#include "design/profiles.h"
 #include "design/write_value.h"
 
 namespace orrery::design {
@@ -30,6 +31,8 @@ void put(YamlNode& map, std::string_view key, YamlNode value) {
 // What a section says beyond its defaults.
 template <class T>
 YamlNode what_differs(const T& section);
+// A tier with a profile says all that the profile could say otherwise.
+YamlNode what_differs(const StorageTier& tier);
 
 // Gathers the fields of a section as nodes; an absent optional is a null node.
 class SectionWriter {
@@ -47,6 +50,17 @@ class SectionWriter {
     }
   }
 
+  // All that is there, but for what differs from nobody's wish.
+  YamlNode whole() && {
+    YamlNode map{.kind = YamlNode::Kind::map};
+    for (Entry& f : fields_) {
+      const bool is_empty_text = f.node.kind == YamlNode::Kind::scalar && f.node.text.empty();
+      if (f.node.kind == YamlNode::Kind::null) continue;
+      if (is_empty_text && !set_by_profiles(f.key)) continue;
+      put(map, f.key, std::move(f.node));
+    }
+    return map;
+  }
   // What differs from `defaults`, in order.
   YamlNode without(const SectionWriter& defaults) && {
     YamlNode map{.kind = YamlNode::Kind::map};
@@ -140,7 +154,20 @@ YamlNode what_differs(const T& section) {
   return std::move(given).without(defaults);
 }
 
+YamlNode what_differs(const StorageTier& tier) {
+  if (tier.profile.empty()) return what_differs<StorageTier>(tier);
+  SectionWriter given;
+  visit_fields(given, tier);
+  return std::move(given).whole();
+}
+
 }  // namespace
+
+YamlNode tier_node(const StorageTier& tier) {
+  SectionWriter given;
+  visit_fields(given, tier);
+  return std::move(given).whole();
+}
 
 std::string write_design(const Design& design) { return yaml_text(what_differs(design)); }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "design/design.h"
+#include "design/yaml_tree.h"
 
 namespace orrery::design {
 
@@ -14,6 +15,8 @@ std::string section_text(const Network& network);
 std::string section_text(const Checkpoint& checkpoint);
 std::string section_text(const Zone& zone);
 std::string section_text(const StorageTier& tier);
+// Every field of a tier that has a value, defaults among them.
+YamlNode tier_node(const StorageTier& tier);
 // SHA-256 of the canonical text: comments, the order of keys and spelt-out defaults do not matter.
 std::string design_digest(const Design& design);
 

@@ -145,7 +145,9 @@ void open_object(YamlWriter& yaml, const KubePlan& plan, const ObjectHead& head)
   yaml.text("apiVersion", head.api_version).text("kind", head.kind).begin("metadata");
   yaml.text("name", head.name);
   if (!head.name_space.empty()) yaml.text("namespace", head.name_space);
-  yaml.begin("annotations").text("orrery/emitted-from", stamp_text(plan.source)).end().end();
+  yaml.begin("annotations").text("orrery/emitted-from", stamp_text(plan.source));
+  for (const auto& [key, value] : head.annotations) yaml.text(key, value);
+  yaml.end().end();
 }
 
 std::string quantity_gib(Bytes size) {

@@ -7,6 +7,7 @@
 #include "base/csv.h"
 #include "catalog/embedded_table.h"
 #include "design/names.h"
+#include "design/profiles.h"
 #include "emit/escape.h"
 #include "emit/kubernetes_parts.h"
 #include "emit/run_terms.h"
@@ -40,7 +41,8 @@ void add_tier(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tier,
   const bool local = tier.per_node;
   const std::string provisioner =
       provisioner_of(*tier.tier).value_or("kubernetes.io/no-provisioner");
-  open_object(yaml, plan, {"storage.k8s.io/v1", "StorageClass", name});
+  const auto profile = profile_annotations(tier, plan.review.catalog());
+  open_object(yaml, plan, {"storage.k8s.io/v1", "StorageClass", name, {}, profile});
   yaml.text("provisioner", provisioner);
   // Data of a training run outlives a claim that somebody deletes.
   yaml.text("reclaimPolicy", local ? "Delete" : "Retain");
@@ -48,7 +50,7 @@ void add_tier(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tier,
   yaml.flag("allowVolumeExpansion", provisioner != "kubernetes.io/no-provisioner");
   if (local || tier.tier->kind == design::TierKind::block) return;
   for (const Tenant& tenant : plan.tenants) {
-    open_object(yaml, plan, {"v1", "PersistentVolumeClaim", name, tenant.name});
+    open_object(yaml, plan, {"v1", "PersistentVolumeClaim", name, tenant.name, profile});
     yaml.begin("spec").texts("accessModes", {"ReadWriteMany"}).text("storageClassName", name);
     yaml.begin("resources").begin("requests");
     yaml.text("storage", quantity_gib(max(gib(1), tier.capacity * tenant.share))).end().end().end();
@@ -179,6 +181,16 @@ std::string job_yaml(const KubePlan& plan, const plan::TrainView& train, const s
 void add_run_pod(YamlWriter& yaml, const KubePlan& plan, const plan::TrainView& train,
                  const std::string& name) {
   add_pod(yaml, plan, train, name);
+}
+
+std::vector<std::pair<std::string_view, std::string>> profile_annotations(
+    const machine::Tier& tier, const catalog::Catalog& catalog) {
+  if (tier.tier->profile.empty()) return {};
+  std::string settings;
+  for (const design::ProfileField& f : design::profile_fields(*tier.tier, catalog)) {
+    settings += fmt::format("{}{}: {}", settings.empty() ? "" : ", ", f.key, f.value);
+  }
+  return {{"orrery/storage-profile", tier.tier->profile}, {"orrery/storage-settings", settings}};
 }
 
 Result<std::string> storage_yaml(const KubePlan& plan) {

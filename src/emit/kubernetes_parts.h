@@ -3,6 +3,8 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "emit/host_shape.h"
@@ -68,7 +70,11 @@ struct ObjectHead {
   std::string_view kind;
   std::string name;
   std::string name_space = {};
+  std::vector<std::pair<std::string_view, std::string>> annotations = {};
 };
+// The profile of a tier and what it sets as the tier has it; none where the tier has no profile.
+std::vector<std::pair<std::string_view, std::string>> profile_annotations(
+    const machine::Tier& tier, const catalog::Catalog& catalog);
 void open_object(YamlWriter& yaml, const KubePlan& plan, const ObjectHead& head);
 // "gpu-76gi", "mig-1g-18gb": device classes are named by what they promise.
 std::string device_class(const catalog::Accelerator& part);

@@ -160,15 +160,17 @@ void add_isolation(YamlWriter& yaml, const KubePlan& plan, const std::string& te
 // A design does not name its driver; this one exists nowhere, so that nothing is claimed by chance.
 constexpr std::string_view kBucketDriver = "objectstorage.example.com";
 
-void add_bucket(YamlWriter& yaml, const KubePlan& plan, const std::string& name) {
+void add_bucket(YamlWriter& yaml, const KubePlan& plan, const machine::Tier& tier,
+                const std::string& name) {
   constexpr std::string_view kApi = "objectstorage.k8s.io/v1alpha1";
-  open_object(yaml, plan, {kApi, "BucketClass", name});
+  const auto profile = profile_annotations(tier, plan.review.catalog());
+  open_object(yaml, plan, {kApi, "BucketClass", name, {}, profile});
   yaml.comment("The driver of your store; data of a run outlives the claim.");
   yaml.text("driverName", kBucketDriver).text("deletionPolicy", "Retain");
   open_object(yaml, plan, {kApi, "BucketAccessClass", name});
   yaml.text("driverName", kBucketDriver).text("authenticationType", "KEY");
   for (const Tenant& tenant : plan.tenants) {
-    open_object(yaml, plan, {kApi, "BucketClaim", name, tenant.name});
+    open_object(yaml, plan, {kApi, "BucketClaim", name, tenant.name, profile});
     yaml.begin("spec").text("bucketClassName", name).texts("protocols", {"S3"}).end();
     open_object(yaml, plan, {kApi, "BucketAccess", name, tenant.name});
     yaml.begin("spec").text("bucketClaimName", name).text("bucketAccessClassName", name);
@@ -221,7 +223,7 @@ Result<std::string> buckets_yaml(const KubePlan& plan) {
         checked_name(tier.label, NameRule::dns_label,
                      {"the tier", design::place_of(plan.review.design(), tier.path + ".name")});
     if (name) {
-      add_bucket(yaml, plan, *name);
+      add_bucket(yaml, plan, tier, *name);
     } else {
       faults.insert(faults.end(), name.error().begin(), name.error().end());
     }

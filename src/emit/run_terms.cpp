@@ -25,6 +25,10 @@ std::vector<RunVariable> run_variables(const plan::TrainView& train) {
   if (const auto& e = train.elastic) {
     all.push_back({"PET_NNODES", fmt::format("{}:{}", e->least * e->unit_hosts, train.hosts)});
   }
+  const auto add_profile = [&all](std::string_view name, const machine::Tier* tier) {
+    if (tier && !tier->tier->profile.empty()) all.push_back({name, tier->tier->profile});
+  };
+  if (train.feed.known) add_profile("ORRERY_DATA_PROFILE", train.feed.tier);
   if (!train.checkpoint) return all;
   const machine::SavePlan& c = *train.checkpoint;
   const long steps = std::max(1L, std::lround(c.interval / train.step.step));
@@ -33,6 +37,8 @@ std::vector<RunVariable> run_variables(const plan::TrainView& train) {
   all.push_back({"ORRERY_CHECKPOINT_MODE", c.async ? "async" : "sync"});
   if (c.first) all.push_back({"ORRERY_CHECKPOINT_TIER", c.first->label});
   if (c.safe) all.push_back({"ORRERY_CHECKPOINT_SAFE_TIER", c.safe->label});
+  const bool first_has = c.first && !c.first->tier->profile.empty();
+  add_profile("ORRERY_CHECKPOINT_PROFILE", first_has ? c.first : c.safe);
   return all;
 }
 

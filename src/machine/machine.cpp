@@ -5,6 +5,7 @@
 
 #include "facility/node_power.h"
 #include "facility/rack.h"
+#include "machine/tier_asks.h"
 
 namespace orrery::machine {
 
@@ -63,6 +64,21 @@ SharedParts shared_parts(const Machine& m, const Fleet& f) {
           .hosts_per_rack = hosts_per_rack(m, f)};
 }
 
+namespace {
+
+// How many servers a tier needs hangs on the steps it feeds, and those on the networks: the tiers
+// are built once more, for what the workloads ask of tiers that never bind.
+void size_by_asks(Machine& m) {
+  const std::vector<TierAsk> asks = asks_of(m);
+  if (asks.empty()) return;
+  const design::Design& d = m.design();
+  m.tiers = build_tiers(d, m.catalog(), m.fleets, asks);
+  m.networks = build_networks(d, d.fabric, m.catalog(), m.fleets, m.tiers);
+  lay_over(m.tiers, m.models().tiers);
+}
+
+}  // namespace
+
 Machine build_machine(design::Design design, const Models& models) {
   Machine m{.wanted = std::make_shared<const design::Design>(std::move(design)), .knows = &models};
   const design::Design& d = m.design();
@@ -76,6 +92,7 @@ Machine build_machine(design::Design design, const Models& models) {
     add_shared_faults(m.failures.back(), f.fleet->failures, shared_parts(m, f));
   }
   m.ledger = open_ledger(d, m.fleets);
+  if (std::ranges::any_of(m.tiers, is_automatic)) size_by_asks(m);
   return m;
 }
 

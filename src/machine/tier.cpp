@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "design/names.h"
+#include "machine/tier_size.h"
 #include "storage/economics.h"
 
 namespace orrery::machine {
@@ -74,23 +75,6 @@ void fill_latency(Tier& v) {
   v.client_streams = v.tier->client_streams.value_or(kStreams);
 }
 
-storage::TierOptions sizing_of(const design::StorageTier& t) {
-  storage::TierOptions options;
-  if (t.usable) options.protection = {.data = 1, .parity = 0, .fill = *t.usable};
-  if (t.server_network) options.server.network = *t.server_network;
-  if (t.devices_per_server) options.server.devices = std::max(1, *t.devices_per_server);
-  return options;
-}
-
-// Devices as counted in the design; where it counts no servers, as many as its capacity asks for.
-double devices_of(const Tier& v) {
-  const design::StorageTier& t = *v.tier;
-  const double counted =
-      std::max(1, t.servers.value_or(1)) * std::max(1, t.devices_per_server.value_or(1));
-  if (t.servers || !t.capacity) return counted;
-  return std::max(counted, size_tier({.capacity = *t.capacity}, *v.device, sizing_of(t)).devices);
-}
-
 // What a read of an open file or object waits for. A first byte that the design gives, and that of
 // an object store, is all of it but the copies.
 void fill_access(Tier& v, const catalog::Catalog& catalog) {
@@ -112,42 +96,49 @@ void fill_access(Tier& v, const catalog::Catalog& catalog) {
                 : v.per_node ? kServiceLocal
                 : is_bare    ? kServiceFile
                              : Seconds(0);
+    if (t.encrypted) q.service += storage::encrypt_time(kLatencyRequest);
     // Without the kernel and the copy a request begins as soon as the media answer.
     if (is_direct) v.first_byte = q.media + q.network + q.service;
   }
   v.latency = access_latency(q);
 }
 
+// What the servers' network and cores carry binds a rate that was only promised, too.
+void hold_by_servers(Tier& v) {
+  const storage::TierOptions o = options_of(v);
+  const storage::ServerWork work{
+      .data = o.protection.data, .parity = o.protection.parity, .encrypted = o.encrypted};
+  const auto hold = [&](BytesPerSecond read, BytesPerSecond write, storage::RateLimit limit) {
+    if (read * v.servers < v.read) v.read = read * v.servers, v.read_limit = limit;
+    if (write * v.servers < v.write) v.write = write * v.servers, v.write_limit = limit;
+  };
+  if (const auto network = v.tier->server_network) {
+    hold(*network, *network, storage::RateLimit::network);
+  }
+  const int cores = v.tier->server_cores.value_or(0);
+  hold(read_bound(cores, work), write_bound(cores, work), storage::RateLimit::cores);
+}
+
 // Rates of the tier: as given, else servers x devices x the device's own, never above the network
-// of the servers.
+// and the cores of the servers.
 void fill_rates(Tier& v) {
   const design::StorageTier& t = *v.tier;
-  const double devices = v.device ? devices_of(v) : 0;
-  // Where the design counts no servers there are as many as its devices fill.
-  const double filled = std::ceil(devices / std::max(1, t.devices_per_server.value_or(1)));
-  const double servers = t.servers ? std::max(1, *t.servers) : std::max(1.0, filled);
-  v.devices = devices;
   v.rates_given = t.read.has_value() || t.write.has_value();
   if (v.device) {
-    v.read = v.device->read * devices;
-    v.write = v.device->write * devices;
+    const storage::TierRates r = tier_rates({v.devices, v.servers}, *v.device, options_of(v));
+    v.read = r.read;
+    v.write = r.write;
+    v.read_limit = r.read_limit;
+    v.write_limit = r.write_limit;
     v.rate_basis = v.device->provenance.reference;
     if (t.device.empty()) v.rate_basis += ", the usual one of its kind: the design names none";
-  }
-  if (t.server_network) {
-    v.read = min(v.read, *t.server_network * servers);
-    v.write = min(v.write, *t.server_network * servers);
   }
   if (t.read) v.read = *t.read;
   if (t.write) v.write = *t.write;
   if (t.read && !t.write && !v.device)
     v.write = *t.read / 2;  // DGX guidance: half of the read rate
   if (t.write && !t.read && !v.device) v.read = *t.write * 2;
-  // What the servers' network carries binds a rate that was only promised, too.
-  if (t.server_network && t.servers) {
-    v.read = min(v.read, *t.server_network * servers);
-    v.write = min(v.write, *t.server_network * servers);
-  }
+  if (v.rates_given && t.servers) hold_by_servers(v);
   if (v.rates_given) v.rate_basis = "the design";
   v.rate_error = v.rates_given ? kErrorGiven : kErrorDevice;
 }
@@ -188,13 +179,6 @@ std::optional<Tier> implied_node_tier(const std::vector<Tier>& views,
   return v;
 }
 
-// Of what a device holds: an appliance sells usable capacity, drives are protected and not filled
-// up.
-double usual_share(const catalog::StorageDevice& device) {
-  constexpr double kUsable = 0.8;  // assumed
-  return storage::form_of(device) == storage::DeviceForm::appliance ? 1 : kUsable;
-}
-
 const char* usual_device(design::TierKind kind) {
   switch (kind) {
     case design::TierKind::parallel_fs:
@@ -213,7 +197,7 @@ const char* usual_device(design::TierKind kind) {
 }  // namespace
 
 std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catalog& catalog,
-                              const std::vector<Fleet>& fleets) {
+                              const std::vector<Fleet>& fleets, const std::vector<TierAsk>& asks) {
   std::vector<Tier> views;
   for (std::size_t i = 0; i < design.storage.size(); ++i) {
     const design::StorageTier& t = design.storage[i];
@@ -222,17 +206,18 @@ std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catal
     // Nothing is said of how fast it is: as fast as what is bought for its kind.
     const bool in_nodes = t.tier == design::Tier::node_nvme;
     if (!in_nodes && !t.read && !t.write) v.device = device_or_usual(v, catalog);
+    v.per_node = in_nodes;
     fill_latency(v);
+    count_servers(v, asks);
     fill_rates(v);
     if (in_nodes && !v.rates_given) fill_node_drives(v, fleets, catalog);
-    v.per_node = in_nodes;
     if (t.capacity) v.capacity = *t.capacity;
     // A rented tier without a bound has none.
     if (!t.capacity && v.device && !v.per_node && (t.provider.empty() || !t.device.empty())) {
-      v.capacity = v.device->capacity * v.devices * t.usable.value_or(usual_share(*v.device));
+      v.capacity = v.device->capacity * v.devices * usable_share(v);
     }
-    const PerSecond per_server = t.metadata.creates.value_or(default_creates(t.kind));
-    v.creates = per_server * std::max(1, t.metadata.servers.value_or(1));
+    const PerSecond per_server = creates_of_one(t);
+    v.creates = per_server * std::max(1, v.metadata_servers);
     fill_access(v, catalog);
     views.push_back(std::move(v));
   }
@@ -292,6 +277,10 @@ const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label) 
   return nullptr;
 }
 
+PerSecond creates_of_one(const design::StorageTier& t) {
+  return t.metadata.creates.value_or(default_creates(t.kind));
+}
+
 const catalog::StorageDevice* device_or_usual(const Tier& tier, const catalog::Catalog& catalog) {
   return tier.device ? tier.device : catalog.storage_device(usual_device(tier.tier->kind));
 }
@@ -307,13 +296,15 @@ std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog
                  .read = t.read.value_or(BytesPerSecond(0)),
                  .write = t.write.value_or(BytesPerSecond(0)),
                  .requests = PerSecond(0)},
-                *device, sizing_of(t));
-  TierPurchase p{.device = device, .limit = size.limit};
-  p.devices = std::max(tier.devices, size.devices);
+                *device, purchase_options(tier, *device));
+  TierPurchase p{.device = device, .limit = tier.need ? tier.need->size.limit : size.limit};
+  p.devices = tier.need ? tier.devices : std::max(tier.devices, size.devices);
   p.as_counted = counted && tier.devices >= size.devices;
   const storage::OwnTerms terms;
   const bool bare = storage::form_of(*device) == storage::DeviceForm::drive;
-  p.servers = bare ? std::max<double>(t.servers.value_or(0), size.servers) : 0;
+  p.servers = !bare       ? 0
+              : tier.need ? tier.servers
+                          : std::max<double>(t.servers.value_or(0), size.servers);
   const double tb = device->capacity / terabytes(1) * (bare ? 1 + terms.server_price_share : 1);
   p.price = {device->price_per_tb.low * tb, device->price_per_tb.high * tb};
   p.power = device->active_power * (bare ? 1 + terms.server_power_share : 1);
@@ -323,9 +314,9 @@ std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog
 MetadataServers metadata_of(const Tier& tier, const catalog::Catalog& catalog) {
   const catalog::StorageDevice* device = device_or_usual(tier, catalog);
   const bool owned = !tier.per_node && tier.tier->provider.empty();
-  if (!owned || device == nullptr || !tier.tier->metadata.servers) return {};
+  if (!owned || device == nullptr || tier.metadata_servers == 0) return {};
   if (storage::form_of(*device) == storage::DeviceForm::appliance) return {};
-  return {.part = catalog.node(kMetadataServer), .count = *tier.tier->metadata.servers};
+  return {.part = catalog.node(kMetadataServer), .count = tier.metadata_servers};
 }
 
 TierServers servers_of(const Tier& tier, const catalog::Catalog& catalog) {

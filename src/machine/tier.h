@@ -18,6 +18,22 @@ namespace orrery::machine {
 // What latencies are told of, as drives and file systems publish theirs.
 inline constexpr Bytes kLatencyRequest = kib(4);
 
+// Something that a workload wants of a tier.
+struct TierAsk {
+  std::string tier;  // label
+  std::string what;  // "samples of 'pretrain'"
+  storage::TierDemand demand;
+  PerSecond creates;  // files opened or made
+};
+
+// How many servers a tier has whose design leaves it open, and for what.
+struct TierNeed {
+  storage::TierSize size;       // by the sum of what is asked
+  double least = 1;             // servers, so that one of them may be lost
+  bool for_durability = false;  // `least` binds
+  std::string bound_by;         // "write bandwidth: saves of 'pretrain'"
+};
+
 struct Tier {
   const design::StorageTier* tier = nullptr;
   // Drives that come with the nodes are a tier even where the design does not list them; their
@@ -39,6 +55,11 @@ struct Tier {
   BytesPerSecond stream_rate;
   int client_streams = 1;
   double devices = 0;
+  double servers = 0;            // 0 where nothing says, as of drives in the nodes
+  int metadata_servers = 0;      // counted by the design or by `need`; 0: none of its own
+  std::optional<TierNeed> need;  // why there are so many, where the design leaves it open
+  storage::RateLimit read_limit = storage::RateLimit::devices;
+  storage::RateLimit write_limit = storage::RateLimit::devices;
   storage::GpuPath gpu_path = storage::GpuPath::pinned;  // on which its bytes reach accelerators
   storage::AccessLatency latency;                        // of a read of kLatencyRequest bytes
 
@@ -59,8 +80,18 @@ struct TierMeasurement {
   std::string source;
 };
 
+// `asks` is what workloads want of the tiers whose servers the design leaves open.
 std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catalog& catalog,
-                              const std::vector<Fleet>& fleets);
+                              const std::vector<Fleet>& fleets,
+                              const std::vector<TierAsk>& asks = {});
+// The design leaves open how many servers it has, and something is built.
+bool is_automatic(const Tier& tier);
+// How its data is protected, shaped and served, for sizes, rates and durability.
+storage::TierOptions options_of(const Tier& tier);
+// With failures of drives as often as the catalog says, times `failures`; none where its devices
+// are sold as they are, or are somebody else's.
+std::optional<storage::Durability> durability_of(const Tier& tier, const catalog::Catalog& catalog,
+                                                 double failures = 1);
 // Of measurements of one tier the last counts; those of tiers that are not here are left out.
 void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured);
 // What a tier of this name is built to stay under.

@@ -58,7 +58,7 @@ bool is_word(const std::string& text) {
 // `times` as many servers as the tier has; none where nobody would build so many.
 std::optional<Edit> edit_servers(const machine::Tier& tier, double times) {
   constexpr double kMostServers = 10'000;
-  const double servers = std::ceil(std::max(1, tier.tier->servers.value_or(1)) * times);
+  const double servers = std::ceil(std::max(1.0, tier.servers) * times);
   if (!(servers <= kMostServers)) return std::nullopt;
   return Edit{tier.path + ".servers", std::to_string(static_cast<int>(servers))};
 }
@@ -88,7 +88,7 @@ std::optional<Edit> edit_reading(const TrainView& t) {
       return Edit{tier.path + ".client_streams",
                   std::to_string(static_cast<int>(std::ceil(tier.client_streams * short_by)))};
     case storage::FetchLimit::requests: {
-      const double servers = std::max(1, tier.tier->metadata.servers.value_or(1)) * short_by;
+      const double servers = std::max(1, tier.metadata_servers) * short_by;
       return Edit{tier.path + ".metadata.servers",
                   std::to_string(static_cast<int>(std::ceil(servers)))};
     }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "design/write_design.h"
 #include "machine/goals.h"
+#include "machine/tier_asks.h"
 #include "plan/invariants.h"
 #include "plan/ledger_view.h"
 #include "plan/rules.h"
@@ -27,20 +28,13 @@ constexpr bool kInsists = true;
 // What data sets, kept checkpoints and event streams occupy on each tier.
 std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<TrainView>& trains) {
   std::vector<Bytes> used(m.tiers.size());
-  const auto add = [&](const machine::Tier* tier, Bytes amount) {
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      if (tier != nullptr && m.tiers[i].label == tier->label) used[i] += amount;
-    }
-  };
   for (const TrainView& t : trains) {
     if (!t.feasible()) continue;
-    const design::Dataset& d = t.train->dataset;
-    if (t.feed.known) add(t.feed.tier, d.size.value_or(t.feed.sample * d.samples.value_or(0)));
-    if (t.checkpoint && t.checkpoint->safe) add(t.checkpoint->safe, t.checkpoint->kept_on_safe);
-    if (t.checkpoint) {
-      for (const machine::LaterCopy& copy : t.checkpoint->later) add(copy.tier, copy.kept);
+    for (const machine::TierAsk& ask : machine::asks_of(t, m)) {
+      for (std::size_t i = 0; i < used.size(); ++i) {
+        if (m.tiers[i].label == ask.tier) used[i] += ask.demand.capacity;
+      }
     }
-    add(machine::features_tier(t, m), machine::features_kept(*t.train));
   }
   return used;
 }

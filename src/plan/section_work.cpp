@@ -1,8 +1,11 @@
 // Sections of tiers, queues, batch work and slices.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "base/units.h"
+#include "design/profiles.h"
 #include "plan/sections.h"
 
 namespace orrery::plan {
@@ -39,6 +42,7 @@ void add_economics(machine::Section& s, const machine::Tier& v, const catalog::C
   if (!bought || bought->devices <= 0) return;
   const double tb = v.capacity / terabytes(1);
   const std::string why = bought->as_counted ? "as the design counts them"
+                          : v.need           ? "bound by " + v.need->bound_by
                                              : "bound by " + std::string(to_text(bought->limit));
   const std::string formula = fmt::format(
       "{} x {} for {} TB, {}{}", significant(bought->devices, 6), bought->device->id,
@@ -64,14 +68,74 @@ void add_economics(machine::Section& s, const machine::Tier& v, const catalog::C
        .formula = formula});
 }
 
+// Nines of a year, and how far off they may be: drives that fail 2.5 times more or less often.
+void add_durability(machine::Section& s, const machine::Tier& v, const catalog::Catalog& catalog) {
+  constexpr double kFailureSpread = 2.5;
+  const auto usual = durability_of(v, catalog);
+  const auto often = durability_of(v, catalog, kFailureSpread);
+  const auto rarely = durability_of(v, catalog, 1 / kFailureSpread);
+  if (!usual || !often || !rarely) return;
+  const auto [low, high] = std::minmax({usual->nines, often->nines, rarely->nines});
+  const storage::Protection p = machine::options_of(v).protection;
+  const bool is_said = v.tier->protection.has_value();
+  s.figures.push_back(
+      {.id = "nines",
+       .label = "durability, nines a year",
+       .unit = machine::Unit::count,
+       .estimate = {usual->nines, low, high, is_said ? Basis::derived : Basis::assumed,
+                    "docs/models/durability.md"},
+       .formula =
+           fmt::format("{} over {} servers",
+                       is_said || !v.tier->usable
+                           ? fmt::format("{} + {}{}", p.data, p.parity, is_said ? "" : ", assumed,")
+                           : "8 + 2, assumed,",
+                       significant(v.servers, 6))});
+}
+
+// How many servers a tier has whose design leaves it open, and for what.
+void add_servers(machine::Section& s, const machine::Tier& v) {
+  if (!v.need) return;
+  const storage::TierSize& size = v.need->size;
+  // Rates are known to a quarter; how many a code is spread over is counted.
+  const double spread = v.need->for_durability ? 0 : v.rate_error;
+  const auto few = [](double devices) {
+    return devices < 0.005 ? std::string("0") : significant(devices, 3);
+  };
+  s.figures.push_back(
+      {.id = "servers",
+       .label = "servers, computed",
+       .unit = machine::Unit::count,
+       .estimate = within(v.servers, spread, spread, Basis::derived, "docs/models/storage.md"),
+       .formula = fmt::format(
+           "max(capacity {}, read {}, write {}, requests {}) devices, {} a server; {}",
+           few(size.by_capacity), few(size.by_read), few(size.by_write), few(size.by_requests),
+           machine::options_of(v).server.devices, v.need->bound_by)});
+}
+
+std::string summary_of(const machine::Tier& v, const catalog::Catalog& catalog) {
+  std::string text = v.per_node                 ? "of one host"
+                     : v.tier->provider.empty() ? ""
+                                                : "rented from " + v.tier->provider;
+  if (v.tier->profile.empty()) return text;
+  if (!text.empty()) text += "; ";
+  return text + "profile " + profile_text(*v.tier, catalog);
+}
+
+// Where the servers cannot pass on what the devices give.
+std::string rate_limit(storage::RateLimit limit) {
+  return limit == storage::RateLimit::devices ? ""
+                                              : fmt::format("as {} carries it", to_text(limit));
+}
+
 machine::Section tier_section(const machine::Tier& v, Bytes used, const catalog::Catalog& catalog) {
   machine::Section s{.layer = machine::Layer::storage, .name = v.label + " tier"};
-  s.summary = v.per_node                 ? "of one host"
-              : v.tier->provider.empty() ? ""
-                                         : "rented from " + v.tier->provider;
+  s.summary = summary_of(v, catalog);
   if (v.read > BytesPerSecond(0)) s.figures.push_back(tier_rate("read", "read", v.read, v));
+  if (v.read > BytesPerSecond(0)) s.figures.back().formula = rate_limit(v.read_limit);
   if (v.write > BytesPerSecond(0)) s.figures.push_back(tier_rate("write", "write", v.write, v));
+  if (v.write > BytesPerSecond(0)) s.figures.back().formula = rate_limit(v.write_limit);
   add_latency(s, v);
+  add_servers(s, v);
   if (v.capacity > Bytes(0)) {
     s.figures.push_back({.id = "capacity",
                          .label = "capacity",
@@ -90,6 +154,7 @@ machine::Section tier_section(const machine::Tier& v, Bytes used, const catalog:
                   ? fmt::format("{} full", show(used / v.capacity, machine::Unit::ratio))
                   : "";
   }
+  add_durability(s, v, catalog);
   add_economics(s, v, catalog);
   return s;
 }

@@ -6,6 +6,7 @@
 
 #include "base/csv.h"
 #include "base/json_writer.h"
+#include "design/profiles.h"
 #include "report/figure_json.h"
 
 namespace orrery::report {
@@ -24,6 +25,11 @@ void add_in_full(Document& d, const PlacedFigure& p) {
   if (!t.rows.empty()) d.table(std::move(t));
   if (!f.estimate.reference.empty()) d.paragraph("Reference: " + f.estimate.reference);
   if (!p.section->limit.empty()) d.paragraph("What binds here: " + p.section->limit);
+}
+
+std::vector<design::ProfileField> fields_of(const catalog::StorageProfile& profile,
+                                            const catalog::Catalog& catalog) {
+  return design::profile_fields({.profile = profile.id}, catalog);
 }
 
 }  // namespace
@@ -88,6 +94,48 @@ std::string json_of(std::span<const plan::Rule> rules) {
     w.begin_object().field("id", r.id).field("layer", to_text(r.layer));
     w.field("severity", to_text(r.severity)).field("summary", r.summary);
     w.field("source", r.source).end_object();
+  }
+  w.end_array().end_object();
+  return w.text() + '\n';
+}
+
+Document document_of(const catalog::StorageProfile& profile, const catalog::Catalog& catalog) {
+  Document d;
+  d.heading(2, fmt::format("The storage profile {}: {}", profile.id, profile.title));
+  d.paragraph(profile.why);
+  std::vector<std::vector<std::string>> rows;
+  for (const design::ProfileField& f : fields_of(profile, catalog)) {
+    rows.push_back({f.key, f.profile});
+  }
+  d.table({.header = {"field", "value"}, .rows = std::move(rows), .flush_right = {}});
+  d.paragraph(
+      fmt::format("In a design: storage: [{{ profile: {} }}]. What the entry writes itself "
+                  "stands above it. Source: {}",
+                  profile.id, profile.provenance.reference));
+  return d;
+}
+
+Document document_of(std::span<const catalog::StorageProfile> profiles) {
+  Document d;
+  d.heading(1, "Storage profiles");
+  std::vector<std::string> items;
+  for (const catalog::StorageProfile& p : profiles) {
+    items.push_back(fmt::format("{}: {}. {}", p.id, p.title, p.settings));
+  }
+  d.bullets(std::move(items));
+  return d;
+}
+
+std::string json_of(std::span<const catalog::StorageProfile> profiles,
+                    const catalog::Catalog& catalog) {
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("kind", "profiles");
+  w.key("profiles").begin_array();
+  for (const catalog::StorageProfile& p : profiles) {
+    w.begin_object().field("id", p.id).field("title", p.title).field("why", p.why);
+    w.key("settings").begin_object();
+    for (const design::ProfileField& f : fields_of(p, catalog)) w.field(f.key, f.profile);
+    w.end_object().field("source", p.provenance.reference).end_object();
   }
   w.end_array().end_object();
   return w.text() + '\n';

@@ -28,6 +28,12 @@ std::string json_of(std::span<const GlossaryEntry> entries);
 Document document_of(std::span<const plan::Rule> rules);
 std::string json_of(std::span<const plan::Rule> rules);
 
+// A storage profile: what it is for, what it sets and why.
+Document document_of(const catalog::StorageProfile& profile, const catalog::Catalog& catalog);
+Document document_of(std::span<const catalog::StorageProfile> profiles);
+std::string json_of(std::span<const catalog::StorageProfile> profiles,
+                    const catalog::Catalog& catalog);
+
 // A figure where it stands in a verdict.
 struct PlacedFigure {
   const machine::Section* section = nullptr;

@@ -59,6 +59,7 @@ std::string about(const catalog::PowerStage& s) {
 std::string about(const catalog::LeadTime& t) {
   return fmt::format("{}, typically {}", t.item, brief(t.typical));
 }
+std::string about(const catalog::StorageProfile& p) { return p.title; }
 std::string about(const catalog::ModelShape& m) {
   return fmt::format(
       "{} parameters{}", count_to_brief(workload::count_parameters(m).total),
@@ -98,6 +99,8 @@ Details details_of(const catalog::Catalog& c, Part part) {
       return by_id(c.optics);
     case Part::storage_device:
       return by_id(c.storage_devices);
+    case Part::storage_profile:
+      return by_id(c.storage_profiles);
     case Part::region:
       return with_aliases(c.regions);
     case Part::cooling:

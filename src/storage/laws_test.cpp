@@ -217,14 +217,14 @@ TEST(StorageLaws, a_tier_is_sized_by_what_binds_and_by_no_more) {
   const TierSize s = size_tier(d, hdd, narrow);
   EXPECT_EQ(s.devices, 12);
   EXPECT_EQ(s.servers, 2);
-  EXPECT_FALSE(s.network_bound) << "the drives need two as well";
+  EXPECT_EQ(s.servers_for, ServersFor::devices) << "the drives need two as well";
   EXPECT_NEAR(s.price.low.base(), 12 * 10 * 20, 1e-6);
   EXPECT_NEAR(s.price.high.base(), 12 * 10 * 40, 1e-6)
       << "by what is bought, not by what is usable";
   EXPECT_EQ(s.power, watts(120));
   narrow.server.network = gbytes_per_s(5);
   EXPECT_EQ(size_tier(d, hdd, narrow).servers, 3);
-  EXPECT_TRUE(size_tier(d, hdd, narrow).network_bound);
+  EXPECT_EQ(size_tier(d, hdd, narrow).servers_for, ServersFor::network);
   // Requests through a file system that delivers half.
   catalog::StorageDevice iops = hdd;
   iops.random_read_iops = 100;

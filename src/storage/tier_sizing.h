@@ -3,17 +3,21 @@
 //   drives = max(raw capacity / drive, read / drive read, write x overhead / drive write,
 //                requests / drive IOPS)
 //   raw    = usable / ((k/(k+p)) fill),   write overhead = (k+p)/k      erasure code k + p
-//   servers = max(drives / drives a server, max(read, write x overhead) / server network)
+//   servers = max(drives / drives a server, max(read, write x overhead) / server network,
+//                 read or write / what a server's cores carry (server_work.h))
 // Usually one of them binds by far, and that says which drive to buy: capacity-bound tiers want
 // large drives, bandwidth-bound ones want many. The share of a drive's rate that a file system
 // delivers is an input (kDeliveredShare, an assumption). Appliances sell usable capacity.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/quantity.h"
 #include "catalog/parts.h"
+#include "storage/durability.h"
+#include "storage/server_work.h"
 
 namespace orrery::storage {
 
@@ -41,20 +45,28 @@ struct Protection {
 
   double usable_share() const { return fill * data / static_cast<double>(data + parity); }
   double write_overhead() const { return static_cast<double>(data + parity) / data; }
+  // Shards of one object on the fullest of so many servers.
+  int shards_on_one(int servers) const { return (data + parity + servers - 1) / servers; }
+  // The fewest servers of which one may be lost; 1 where nothing may.
+  int least_servers() const { return parity > 0 ? (data + parity + parity - 1) / parity : 1; }
 };
-// How a catalog device is sold: a bare drive; a server of drives whose capacity is raw ("object
-// HDD" nodes); an appliance, whose capacity is usable and whose rates are delivered.
-enum class DeviceForm { drive, server, appliance };
-DeviceForm form_of(const catalog::StorageDevice& device);
+using catalog::DeviceForm;
+using catalog::form_of;
 inline constexpr Protection kApplianceProtection{.data = 1, .parity = 0, .fill = 1.0};
 
 struct ServerShape {
   int devices = 24;
-  BytesPerSecond network = gbits_per_s(400);  // per direction
+  // Per direction; none: 400 Gb/s of a server of drives, and what is sold with its rates has its
+  // network in them.
+  std::optional<BytesPerSecond> network;
+  int cores = 0;  // 0: they do not bind
 };
 
 enum class TierLimit { capacity, read, write, requests };
 const char* to_text(TierLimit limit);
+
+// What the count of servers follows from.
+enum class ServersFor { devices, network, cores };
 
 struct TierSize {
   double by_capacity = 0;  // devices, before rounding up
@@ -63,23 +75,48 @@ struct TierSize {
   double by_requests = 0;
   double devices = 0;
   double servers = 0;
-  bool network_bound = false;  // more servers for their network than for their drives
+  ServersFor servers_for = ServersFor::devices;
   TierLimit limit = TierLimit::capacity;
   Bytes usable;
   BytesPerSecond read;  // what the devices bought deliver through their servers' network
   BytesPerSecond write;
   bool network_limits = false;  // the devices could deliver more than the network carries
-  Watts power;                // all devices active; servers apart
-  catalog::PriceRange price;  // of the devices
+  bool cores_limit = false;     // or than the servers' cores
+  Watts power;                  // all devices active; servers apart
+  catalog::PriceRange price;    // of the devices
 };
 
 struct TierOptions {
   Protection protection;
   ServerShape server;
   double delivered = kDeliveredShare;
+  bool encrypted = false;
 };
+// Rates of so many devices in so many servers: what the devices deliver, through the servers'
+// network and cores.
+struct TierBuild {
+  double devices = 0;
+  double servers = 0;
+};
+enum class RateLimit { devices, network, cores };
+const char* to_text(RateLimit limit);
+struct TierRates {
+  BytesPerSecond read;
+  BytesPerSecond write;
+  RateLimit read_limit = RateLimit::devices;
+  RateLimit write_limit = RateLimit::devices;
+};
+TierRates tier_rates(const TierBuild& build, const catalog::StorageDevice& device,
+                     const TierOptions& options);
 TierSize size_tier(const TierDemand& demand, const catalog::StorageDevice& device,
                    const TierOptions& options);
+
+// How long data of a gigabyte outlives drives and servers of such a tier; none where the catalog
+// has no failure rate. `failures` scales the drives' rate; a rebuild has a fifth of the rate of the
+// drives of one server.
+std::optional<Durability> tier_durability(const TierBuild& build,
+                                          const catalog::StorageDevice& device,
+                                          const TierOptions& options, double failures = 1);
 
 // A drive's bandwidth for each byte: below demand.read / demand.capacity it is bought for speed.
 PerSecond bandwidth_density(const catalog::StorageDevice& device);

@@ -56,7 +56,7 @@ TEST(TierSizing, NetworkMayNeedMoreServersThanDrives) {
   TierOptions options;
   options.server.network = gbits_per_s(100);
   const TierSize s = size_tier(demand, device_of("tlc-gen5"), options);
-  EXPECT_TRUE(s.network_bound);
+  EXPECT_EQ(s.servers_for, ServersFor::network);
   EXPECT_EQ(s.servers, 16);
 }
 
@@ -76,7 +76,7 @@ TEST(TierSizing, RatesPassTheServersNetwork) {
   demand.write = gbytes_per_s(90);
   s = size_tier(demand, device_of("tlc-gen5"), {});
   EXPECT_EQ(s.servers, 3);
-  EXPECT_TRUE(s.network_bound);
+  EXPECT_EQ(s.servers_for, ServersFor::network);
   EXPECT_GE(s.write, demand.write);
   // Disks are slower than the network in front of them: 28 servers of 24 that read 0.228 GB/s each.
   s = size_tier({.capacity = petabytes(10), .read = {}, .write = {}, .requests = {}},

@@ -186,7 +186,7 @@ class Day {
   static PlantTier plant_tier(const machine::Tier& t) {
     return {.label = t.label,
             .in_hosts = t.per_node,
-            .servers = std::max(1, t.tier->servers.value_or(1)),
+            .servers = std::max(1, static_cast<int>(t.servers)),
             // A file server's heads have whole files; other tiers spread theirs over all servers.
             .stripes = t.tier->kind == design::TierKind::nfs ? 1 : 0,
             .read = or_unlimited(t.read),
