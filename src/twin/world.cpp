@@ -363,7 +363,7 @@ void World::see(std::size_t fleet, int host) {
   for (const cluster::JobIndex j : there_) {
     if (job.empty()) job = processes_[tag_process(f.queue().tag(j))]->known_as();
   }
-  const RecoveryDesk::Call call =
+  const failure::RecoveryDesk::Call call =
       desks_[fleet].host_down(kernel_.now(), host, job, f.first_in_reserve());
   f.queue().node_down(host);
   if (was_reserve) {
@@ -401,7 +401,7 @@ void World::corrupt(std::size_t fleet, int host) {
 
 bool World::mend(std::size_t fleet, int host) {
   FleetState& f = *fleets_[fleet];
-  const RecoveryDesk::Call call = desks_[fleet].host_back(kernel_.now(), host);
+  const failure::RecoveryDesk::Call call = desks_[fleet].host_back(kernel_.now(), host);
   const std::string& name = f.part().fleet->fleet->name;
   if (!call.lemons.empty()) {
     ++lemons_found_;
@@ -424,7 +424,7 @@ bool World::mend(std::size_t fleet, int host) {
   return true;
 }
 
-void World::obey(std::size_t fleet, const RecoveryDesk::Call& call) {
+void World::obey(std::size_t fleet, const failure::RecoveryDesk::Call& call) {
   FleetState& f = *fleets_[fleet];
   for (const int host : call.spares) {
     if (f.state(host) != HostState::reserve) continue;
