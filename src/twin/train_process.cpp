@@ -35,7 +35,7 @@ TrainProcess::TrainProcess(World& world, const machine::TrainJob& job, std::size
 }
 
 void TrainProcess::begin() {
-  if (job_.feasible()) after(Seconds(0), kSubmit);
+  if (job_.feasible() && !world_.is_called(number_)) call();
 }
 
 void TrainProcess::after(Seconds wait, Kind kind) {
@@ -461,7 +461,12 @@ void TrainProcess::grow() {
 void TrainProcess::finish() {
   close_steps(kAll);
   const std::int64_t took = (world_.kernel().now() - run_began_).ns();
-  if (outcome_.runs_finished++ == 0) outcome_.finished_ns = took;
+  if (outcome_.runs_finished++ == 0) {
+    outcome_.finished_ns = took;
+    learnt_from_ = run_began_;
+  }
+  outcome_.age_ns = std::max(outcome_.age_ns, (world_.kernel().now() - learnt_from_).ns());
+  learnt_from_ = run_began_;
   const auto& repeat = job_.train->repeat;
   if (repeat && took > ns_of(repeat->window.value_or(repeat->every))) ++outcome_.windows_missed;
   enter(Phase::waits_for_hosts, Cause::no_host);
@@ -470,7 +475,9 @@ void TrainProcess::finish() {
   world_.leave(fleet_, job_index_);
   world_.job_ends(fleet_, job_.label);
   const Seconds took_s = world_.kernel().now().seconds() - run_began_.seconds();
-  if (repeat) {
+  if (world_.is_called(number_)) {
+    world_.run_ended(number_);
+  } else if (repeat) {
     after(max(Seconds(0), repeat->every - took_s), kSubmit);
   } else if (const int runs = job_.train->runs.value_or(1); runs > 1) {
     after(max(Seconds(0), years(1) / runs - took_s), kSubmit);

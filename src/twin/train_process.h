@@ -42,6 +42,7 @@ struct JobOutcome {
   std::uint64_t holds = 0;           // the policy took the run for the cause: a person had to look
   std::uint64_t windows_missed = 0;  // runs that repeat and came to their end too late
   std::int64_t finished_ns = 0;      // of the first run that came to its end: how long it took
+  std::int64_t age_ns = 0;           // of what a model knew when the next one came, at worst
   std::int64_t outage_ns = 0;        // from a fault to the next step, all together
   std::uint64_t outages = 0;         // that ended
   bool never_fits = false;           // it asks for more at once than it may ever have
@@ -66,6 +67,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
 
   void begin() override;
   void close() override;
+  void call() override { after(Seconds(0), kSubmit); }
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
   void evicted(std::uint32_t part, StopCause cause) override;
   Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
@@ -154,6 +156,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
   std::array<double, kShares> level_{};     // of the series, while it steps
   std::map<int, std::int64_t> sound_work_;  // of a host that went wrong unseen: work before it
   sim::SimTime run_began_;
+  sim::SimTime learnt_from_;  // the beginning of the run that ended last
   sim::SimTime struck_;
   bool is_down_ = false;
   JobOutcome outcome_;

@@ -22,6 +22,7 @@ class TaskProcess;
 class ServiceProcess;
 class HostLives;
 class SharedLives;
+class PipelineProcess;
 
 // What a host does and draws.
 struct HostUse {
@@ -73,6 +74,11 @@ class World final : public sim::EventHandler {
   const std::vector<const ServiceProcess*>& services() const { return services_; }
   HostLives& lives() { return *lives_; }
   const SharedLives& shared_lives() const { return *shared_lives_; }
+  // nullptr where the design has none.
+  const PipelineProcess* pipeline() const { return pipeline_.get(); }
+  // Whether the process runs when the pipeline calls it, and not on its own.
+  bool is_called(std::size_t process) const;
+  void run_ended(std::size_t process);
   // Every book balances: slots, and what the queues say of them.
   bool is_sound() const { return is_sound_; }
 
@@ -153,6 +159,7 @@ class World final : public sim::EventHandler {
   std::vector<const ServiceProcess*> services_;
   std::unique_ptr<HostLives> lives_;
   std::unique_ptr<SharedLives> shared_lives_;
+  std::unique_ptr<PipelineProcess> pipeline_;
   std::vector<failure::RecoveryDesk> desks_;
   std::vector<cluster::JobIndex> there_;  // on a host that is struck
   std::uint64_t lemons_found_ = 0;
