@@ -69,6 +69,64 @@ TEST(codes, of_protection) {
   EXPECT_EQ(code("profile: kv-cash"), "design.unknown-part");
 }
 
+TEST(codes, of_pipelines) {
+  const std::string machine =
+      "storage:\n"
+      "  - { name: hot, tier: hot, kind: parallel-fs, read: 9 GB/s, write: 9 GB/s }\n"
+      "  - { name: cold, tier: cold, kind: object, read: 1 GB/s, write: 1 GB/s }\n"
+      "workloads:\n"
+      "  - batch: { name: clean, accelerator_hours: 4, tasks: 4 }\n"
+      "  - train: { name: pre, model: llama-3-8b, tokens: 1B, batch: 64 }\n"
+      "  - train: { name: own, model: llama-3-8b, tokens: 1B, batch: 64, repeat: { every: 9 h } }\n"
+      "  - serve: { name: chat, model: llama-3-8b, arrivals: { rate: 1 /s } }\n";
+  const auto code = [&](const std::string& stages, const std::string& every = "every: 1 d, ") {
+    return code_of_design(machine + "pipeline: { " + every + "stages: [" + stages + "] }\n");
+  };
+  const std::string in = "{ stage: ingest, to: hot, size: 1 TB, rate: 9 Gb/s }";
+  EXPECT_EQ(code(in), "");
+  EXPECT_EQ(code(in, ""), "");
+  EXPECT_EQ(code(""), "design.pipeline");
+  EXPECT_EQ(code("{ stage: ingest, to: hot, size: 1 TB }"), "design.missing");
+  EXPECT_EQ(code("{ stage: ingest, to: hot, rate: 9 Gb/s }"), "design.missing");
+  EXPECT_EQ(code("{ stage: ingest, size: 1 TB, rate: 9 Gb/s }"), "design.missing");
+  EXPECT_EQ(code("{ stage: ingest, from: cold, to: hot, size: 1 TB, rate: 9 Gb/s }"),
+            "design.pipeline");
+  EXPECT_EQ(code("{ stage: ingest, to: hat, size: 1 TB, rate: 9 Gb/s }"), "design.unknown-name");
+  EXPECT_EQ(code("{ stage: ingest, to: node-nvme, size: 1 TB, rate: 9 Gb/s }"), "design.pipeline");
+  EXPECT_EQ(code(in + ", " + in), "design.duplicate-name");
+  EXPECT_EQ(code("{ stage: ingest, name: begin, to: hot, size: 1 TB, rate: 9 Gb/s }"),
+            "design.pipeline");
+  EXPECT_EQ(code("{ stage: archive, from: hot, to: cold, size: 1 TB }"), "");
+  EXPECT_EQ(code("{ stage: archive, from: hot, to: hot, size: 1 TB }"), "design.pipeline");
+  EXPECT_EQ(code("{ stage: archive, from: hot, to: cold }"), "design.missing");
+  EXPECT_EQ(code("{ stage: archive, to: cold, size: 1 TB }"), "design.missing");
+  EXPECT_EQ(code("{ stage: archive, from: hot, to: cold, size: 1 TB, workload: clean }"),
+            "design.pipeline");
+  const std::string model = "{ stage: register, from: hot, to: cold }";
+  EXPECT_EQ(code(model), "design.missing");
+  EXPECT_EQ(code("{ stage: train, workload: pre }, " + model), "");
+  EXPECT_EQ(code(model + ", { stage: train, workload: pre }"), "design.missing");
+  EXPECT_EQ(code("{ stage: train }"), "design.missing");
+  EXPECT_EQ(code("{ stage: train, workload: per }"), "design.unknown-name");
+  EXPECT_EQ(code("{ stage: train, workload: clean }"), "design.pipeline");
+  EXPECT_EQ(code("{ stage: train, workload: pre, size: 1 TB }"), "design.pipeline");
+  EXPECT_EQ(code("{ stage: validate, workload: clean }"), "");
+  EXPECT_EQ(code("{ stage: validate, workload: chat }"), "design.pipeline");
+  EXPECT_EQ(code("{ stage: serve, workload: chat }"), "");
+  EXPECT_EQ(code("{ stage: serve, workload: pre }"), "design.pipeline");
+  EXPECT_EQ(code("{ stage: train, workload: pre }, { stage: prepare, workload: pre }"),
+            "design.pipeline");
+  EXPECT_EQ(code("{ stage: train, workload: own }"), "design.pipeline");
+  EXPECT_EQ(code("{ stage: train, workload: own }", "every: 9 h, "), "");
+  EXPECT_EQ(code("{ stage: train, workload: own }", ""), "design.pipeline");
+  const std::string after = "{ stage: archive, from: hot, to: cold, size: 1 TB, after: [";
+  EXPECT_EQ(code(in + ", " + after + "ingest] }"), "");
+  EXPECT_EQ(code(after + "begin] }"), "");
+  EXPECT_EQ(code(in + ", " + after + "ingset] }"), "design.unknown-name");
+  EXPECT_EQ(code(after + "ingest] }, " + in), "design.pipeline");
+  EXPECT_EQ(code(in + ", " + after + "archive] }"), "design.pipeline");
+}
+
 // Of two nodes, two partitions with one each, or one with both; none of a fleet of Kubernetes'.
 TEST(codes, of_partitions) {
   const auto code = [](const std::string& scheduler, const std::string& partition = "") {

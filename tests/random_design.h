@@ -261,6 +261,8 @@ class RandomDesign {
   void put_right(design::Design& d);
   void put_partitions_right(design::Design& d);
   void put_qos_right(design::Design& d);
+  void put_pipeline_right(design::Design& d);
+  bool put_right(design::Stage& s, design::Design& d);
   void put_right(design::Fleet& f);
   void put_right(design::StorageTier& t);
   void put_power_right(design::Fleet& f);
@@ -405,6 +407,7 @@ inline void RandomDesign::put_right(design::Design& d) {
   }
   put_partitions_right(d);
   put_qos_right(d);
+  put_pipeline_right(d);
 }
 
 // Names of their own, of fleets that Slurm runs, no more nodes than those have; workloads name one
@@ -454,6 +457,64 @@ inline void RandomDesign::put_qos_right(design::Design& d) {
     const bool fits = !all.empty() && (is_cut || !all.back().time_limit);
     w.terms.qos = fits && chance(0.5) ? all.back().name : "";
   }
+}
+
+// A stage that names a workload of its kind that no other stage is, or shared tiers; false where
+// there are none.
+inline bool RandomDesign::put_right(design::Stage& s, design::Design& d) {
+  s.from = s.to = s.workload = "";
+  if (!design::moves_bytes(s.stage)) {
+    s.size.reset(), s.rate.reset(), s.keep.reset();
+    for (design::Workload& w : d.workloads) {
+      auto* train = std::get_if<design::Train>(&w.task);
+      auto* batch = std::get_if<design::Batch>(&w.task);
+      const bool fits =
+          s.stage == design::DataStage::serve
+              ? std::holds_alternative<design::Serve>(w.task)
+              : train != nullptr || (batch != nullptr && s.stage != design::DataStage::train);
+      const bool is_taken = std::ranges::any_of(d.pipeline.stages, [&](const design::Stage& other) {
+        return other.workload == w.terms.name;
+      });
+      if (!fits || is_taken) continue;
+      s.workload = w.terms.name;
+      const auto repeat = d.pipeline.every
+                              ? std::optional(design::Recurrence{*d.pipeline.every, std::nullopt})
+                              : std::nullopt;
+      if (train) train->repeat = repeat;
+      if (train) train->runs = d.pipeline.every ? train->runs : std::optional(1);
+      if (batch) batch->repeat = repeat;
+      count("stages.workload");
+      return true;
+    }
+    return false;
+  }
+  std::vector<std::string> shared;
+  for (const design::StorageTier& t : d.storage) {
+    if (t.tier != design::Tier::node_nvme) shared.emplace_back(t.label());
+  }
+  const bool comes_in = s.stage == design::DataStage::ingest;
+  if (shared.size() < (comes_in ? 1 : 2)) return false;
+  s.to = shared.back();
+  if (!comes_in) s.from = shared.front();
+  if (!s.size) s.size = terabytes(1);
+  if (comes_in && !s.rate) s.rate = gbits_per_s(100);
+  count(comes_in ? "stages.to" : "stages.from");
+  return true;
+}
+
+inline void RandomDesign::put_pipeline_right(design::Design& d) {
+  std::vector<design::Stage> drawn = std::exchange(d.pipeline.stages, {});
+  for (design::Stage& s : drawn) {
+    s.name = "stage-" + std::to_string(d.pipeline.stages.size() + 1);
+    s.after.clear();
+    if (!put_right(s, d)) continue;
+    if (chance(0.3)) {
+      s.after = {std::string(design::kCycleBegins)};
+      count("stages.after");
+    }
+    d.pipeline.stages.push_back(std::move(s));
+  }
+  if (d.pipeline.stages.empty()) d.pipeline = {};
 }
 
 }  // namespace orrery

@@ -31,6 +31,7 @@ std::map<std::string, std::string> designs() {
   std::map<std::string, std::string> all;
   for (const design::Template& t : design::templates()) all[std::string(t.name)] = t.text;
   all["llama-3-405b"] = text_of(ORRERY_SOURCE_DIR "/examples/llama-3-405b.yaml");
+  all["daily-assistant"] = text_of(ORRERY_SOURCE_DIR "/examples/daily-assistant.yaml");
   return all;
 }
 

@@ -9,6 +9,7 @@
 #include "base/csv.h"
 #include "base/text.h"
 #include "catalog/config_json.h"
+#include "design/check_pipeline.h"
 #include "design/names.h"
 #include "design/slurm_fleets.h"
 
@@ -516,6 +517,7 @@ void NameCheck::local_model(const std::string& name, const std::string& path) {
 
 void check_names(Design& design, ValueReader& values, const catalog::ReadFile& read_file) {
   NameCheck(design, values, read_file).run();
+  check_pipeline(design, values);
 }
 
 }  // namespace orrery::design

@@ -22,7 +22,7 @@ Mark PlaceMap::find(std::string_view path) const {
 bool Design::operator==(const Design& o) const {
   const auto said = [](const Design& d) {
     return std::tie(d.format, d.name, d.version, d.description, d.sites, d.fleet, d.fabric,
-                    d.storage, d.scheduler, d.workloads, d.economics, d.goals);
+                    d.storage, d.scheduler, d.workloads, d.pipeline, d.economics, d.goals);
   };
   return said(*this) == said(o);
 }
@@ -38,6 +38,10 @@ const Site* find_site(const Design& design, std::string_view name) {
   if (name.empty()) return all.empty() ? nullptr : &all.front();
   const auto at = std::ranges::find(all, name, &Site::name);
   return at == all.end() ? nullptr : &*at;
+}
+
+std::string_view Stage::label() const {
+  return name.empty() ? word_of(stage) : std::string_view(name);
 }
 
 std::string_view StorageTier::label() const {

@@ -18,6 +18,7 @@
 #include "design/economics.h"
 #include "design/fleet.h"
 #include "design/networks.h"
+#include "design/pipeline.h"
 #include "design/place_map.h"
 #include "design/scheduling.h"
 #include "design/site.h"
@@ -45,6 +46,7 @@ struct Design {
   std::vector<StorageTier> storage;
   Scheduler scheduler;
   std::vector<Workload> workloads;
+  Pipeline pipeline;
   Economics economics;
   std::vector<Goal> goals;
 

@@ -3,6 +3,7 @@
 
 #include "design/design.h"
 #include "design/fields_machine.h"
+#include "design/fields_pipeline.h"
 #include "design/fields_site.h"
 #include "design/fields_work.h"
 
@@ -36,6 +37,7 @@ void visit_fields(V& v, S& s) {
   v("storage", s.storage, Field{.doc = "the tiers, nearest first"});
   v("scheduler", s.scheduler, Field{.doc = "who runs when; what happens when something breaks"});
   v("workloads", s.workloads, Field{.doc = "what it is for"});
+  v("pipeline", s.pipeline, Field{.doc = "the life of data, from ingest to the served model"});
   v("economics", s.economics, Field{.doc = "money"});
   v("goals", s.goals,
     Field{.doc = "what the review is held against",

@@ -41,6 +41,7 @@ constexpr GoalMetric kMetrics[] = {
     {"cost_per_run", kMoney, "kUSD", "of the first training run"},
     {"cost_per_gpu_hour", kMoneyRate, "USD/h", "of a useful accelerator hour"},
     {"cost_per_mtoken", kMoney, "USD", "of a million tokens served, worst service"},
+    {"freshness", kTime, "d", "from an event to a model that serves, at worst"},
     {"lead_time", kTime, "week", "until the last part is there"},
 };
 

@@ -7,6 +7,7 @@
 #include "design/economics.h"
 #include "design/fleet.h"
 #include "design/networks.h"
+#include "design/pipeline.h"
 #include "design/scheduling.h"
 #include "design/tiers.h"
 #include "design/workloads.h"
@@ -91,6 +92,13 @@ inline constexpr Word<EmbeddingPlacement> kEmbeddingWords[] = {
     {EmbeddingPlacement::host, "host"},
     {EmbeddingPlacement::ssd, "ssd"}};
 constexpr WordTable<EmbeddingPlacement> words_of(EmbeddingPlacement) { return kEmbeddingWords; }
+
+inline constexpr Word<DataStage> kStageWords[] = {
+    {DataStage::ingest, "ingest"},  {DataStage::prepare, "prepare"},
+    {DataStage::train, "train"},    {DataStage::validate, "validate"},
+    {DataStage::enrol, "register"}, {DataStage::deploy, "deploy"},
+    {DataStage::serve, "serve"},    {DataStage::archive, "archive"}};
+constexpr WordTable<DataStage> words_of(DataStage) { return kStageWords; }
 
 inline constexpr Word<Comparison> kComparisonWords[] = {{Comparison::less, "<"},
                                                         {Comparison::at_most, "<="},

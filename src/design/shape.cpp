@@ -38,6 +38,8 @@ std::string_view name_of(const Recurrence&) { return "repeat"; }
 std::string_view name_of(const Arrivals&) { return "arrivals"; }
 std::string_view name_of(const Objective&) { return "objective"; }
 std::string_view name_of(const Zone&) { return "zone"; }
+std::string_view name_of(const Pipeline&) { return "pipeline"; }
+std::string_view name_of(const Stage&) { return "stage"; }
 std::string_view name_of(const Economics&) { return "economics"; }
 
 class ShapeMaker {

@@ -47,6 +47,7 @@ constexpr MetricSource kSources[] = {
     {"cost_per_run", Layer::cost, "run_", Pick::first},
     {"cost_per_gpu_hour", Layer::cost, "useful_hour", Pick::first, 1 / kHour},
     {"cost_per_mtoken", Layer::serving, "usd_per_mtoken", Pick::largest},
+    {"freshness", Layer::cluster, "freshness", Pick::largest},
     {"lead_time", Layer::facility, "ready_in", Pick::largest},
 };
 

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "base/math.h"
+#include "serving/fleet.h"
+#include "serving/memory.h"
 #include "workload/model_math.h"
 #include "workload/transformer.h"
 
@@ -156,6 +158,21 @@ BytesPerSecond weights_rate(const Machine& m, const Tier& tier, const Fleet& fle
   const BytesPerSecond rate = m.crossing_to(fleet, tier).capped(tier.read);
   const BytesPerSecond wires = m.storage_wires(fleet).per_node();
   return !tier.per_node && wires > BytesPerSecond(0) ? min(rate, wires) : rate;
+}
+
+Seconds replica_start(const Machine& m, const design::Serve& serve, const Fleet& fleet) {
+  if (m.design().scheduler.recovery.restart) return *m.design().scheduler.recovery.restart;
+  const catalog::ModelShape* model =
+      serve.model.empty() ? nullptr : find_model(m.design(), m.catalog(), serve.model);
+  serving::ColdStart cold;
+  const Tier* tier = weights_tier(m, serve, fleet);
+  if (model != nullptr && tier != nullptr && tier->read > BytesPerSecond(0)) {
+    const auto query =
+        serving_query(m.models(), serve, *model, *fleet.accelerator(), request_of(m, serve));
+    const Bytes weights = serving::serving_weights(*model, {}, query.precision);
+    cold.weights = (weights / weights_rate(m, *tier, fleet)).base();
+  }
+  return Seconds(cold.total());
 }
 
 }  // namespace orrery::machine

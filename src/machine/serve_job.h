@@ -65,5 +65,7 @@ const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone&
 // how fast, alone on the tier and on one host's ports.
 const Tier* weights_tier(const Machine& machine, const design::Serve& serve, const Fleet& fleet);
 BytesPerSecond weights_rate(const Machine& machine, const Tier& tier, const Fleet& fleet);
+// Until a replica that was placed answers: its weights and all else of a cold start.
+Seconds replica_start(const Machine& machine, const design::Serve& serve, const Fleet& fleet);
 
 }  // namespace orrery::machine

@@ -267,6 +267,13 @@ Seconds latency_target(design::Tier tier) {
   return hours(12);
 }
 
+Seconds mount_time(const Tier& tier) {
+  // Media slower than this to answer are not in a drive.
+  constexpr Seconds kFetchedMedia = seconds(1);
+  const auto latency = tier.device ? tier.device->read_latency : std::nullopt;
+  return latency && *latency >= kFetchedMedia ? *latency : Seconds(0);
+}
+
 const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label) {
   for (const Tier& v : tiers) {
     if (v.label == label) return &v;

@@ -96,6 +96,8 @@ std::optional<storage::Durability> durability_of(const Tier& tier, const catalog
 void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured);
 // What a tier of this name is built to stay under.
 Seconds latency_target(design::Tier tier);
+// Until media that are fetched before they are read are there: tapes. Zero for drives.
+Seconds mount_time(const Tier& tier);
 const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label);
 // Whether the fleet's nodes have it: false for a tier of drives in the nodes where theirs have
 // none.

@@ -25,7 +25,7 @@ constexpr bool kInsists = false;
 constexpr bool kInsists = true;
 #endif
 
-// What data sets, kept checkpoints and event streams occupy on each tier.
+// What data sets, kept checkpoints, event streams and stages occupy on each tier.
 std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<TrainView>& trains) {
   std::vector<Bytes> used(m.tiers.size());
   for (const TrainView& t : trains) {
@@ -35,6 +35,9 @@ std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<Tra
         if (m.tiers[i].label == ask.tier) used[i] += ask.demand.capacity;
       }
     }
+  }
+  for (const machine::PipelineStage& s : machine::pipeline_of(m)) {
+    if (s.moves()) add(s.to, machine::kept_by(s, m.design().pipeline));
   }
   return used;
 }
@@ -100,6 +103,7 @@ Review run_stages(design::Design design, const machine::Models& models, const Re
   r.batches = view_batches(m, r.ledger);
   book_batches(r.ledger, m, r.batches);
   r.mig = view_mig(m);
+  r.pipeline = view_pipeline(m, r.trains, r.serves, r.batches);
   r.sites = view_sites({m, r.ledger, r.trains, same_steps ? &same_steps->sites : nullptr});
   r.cost = view_cost({m, r.ledger, r.trains, r.used, r.sites});
   return r;
@@ -107,8 +111,9 @@ Review run_stages(design::Design design, const machine::Models& models, const Re
 
 std::vector<machine::Section> all_sections(const Review& review) {
   std::vector<machine::Section> all;
-  for (auto* part : {compute_sections, training_sections, serving_sections, fabric_sections,
-                     storage_sections, cluster_sections, facility_sections, cost_sections}) {
+  for (auto* part :
+       {compute_sections, training_sections, serving_sections, fabric_sections, storage_sections,
+        cluster_sections, pipeline_sections, facility_sections, cost_sections}) {
     for (machine::Section& s : part(review)) all.push_back(std::move(s));
   }
   std::ranges::stable_sort(all, {}, &machine::Section::layer);

@@ -213,6 +213,17 @@ void check_air_gap(const Review& r, const Rule& rule, std::vector<Finding>& out)
       out.push_back(std::move(f));
     }
   }
+  for (const StageView& s : r.pipeline.stages) {
+    if (s.stage->stage != design::DataStage::ingest || s.to == nullptr) continue;
+    const design::Site* site = find_site(r.design(), s.to->tier->site);
+    if (site == nullptr || !site->air_gapped) continue;
+    Finding f = outside_call(r, rule, s.path,
+                             fmt::format("Stage '{}' takes in data from outside to air-gapped "
+                                         "site '{}'.",
+                                         s.label, site->name));
+    f.fix = "Carry the data in by hand and begin with a copy between tiers; or drop air_gapped.";
+    out.push_back(std::move(f));
+  }
 }
 
 void check_encryption_at_rest(const Review& r, const Rule& rule, std::vector<Finding>& out) {

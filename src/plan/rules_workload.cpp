@@ -209,6 +209,49 @@ void check_spares(const Review& r, const Rule& rule, std::vector<Finding>& out) 
   }
 }
 
+// A faster way for a stage that moves bytes: the rate it was given, or that of the tier that holds
+// it back.
+std::optional<Edit> edit_way(const StageView& s, Seconds every) {
+  // A little faster than it must be, so that it catches up.
+  constexpr double kRoom = 1.05;
+  const BytesPerSecond needed = s.out / every * kRoom;
+  if (s.stage->rate && *s.stage->rate < needed) return Edit{s.path + ".rate", at_least(needed)};
+  if (s.to->tier->write && *s.to->tier->write < needed) {
+    return Edit{s.to->path + ".write", at_least(needed)};
+  }
+  if (s.from && s.from->tier->read && *s.from->tier->read < needed) {
+    return Edit{s.from->path + ".read", at_least(needed)};
+  }
+  return std::nullopt;
+}
+
+void check_period(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  const PipelineView& p = r.pipeline;
+  if (!p.every) return;
+  for (const StageView& s : p.stages) {
+    if (!s.infeasible.empty() || s.time <= *p.every) continue;
+    Finding f = finding_at(r, rule, s.path);
+    f.what = fmt::format("Stage '{}' takes {}; a cycle begins every {}.", s.label, brief(s.time),
+                         brief(*p.every));
+    f.why = "Cycles pile up before it, and the model that serves grows older with each.";
+    f.fix = s.moves() ? "Give it a faster way, move less, or begin cycles less often."
+                      : "Give its workload more machines, or begin cycles less often.";
+    if (s.moves()) f.edit = edit_way(s, *p.every);
+    out.push_back(std::move(f));
+  }
+}
+
+void check_stages(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const machine::PipelineStage& s : machine::pipeline_of(*r.machine)) {
+    if (s.infeasible.empty()) continue;
+    Finding f = finding_at(r, rule, s.path);
+    f.what = fmt::format("Stage '{}' can never end: {}.", s.label, s.infeasible);
+    f.why = "Nothing of the pipeline behind it would run.";
+    f.fix = "Draw a line between the sites in `fabric.wan`, or name a tier that can be reached.";
+    out.push_back(std::move(f));
+  }
+}
+
 constexpr Rule kWorkloadRules[] = {
     {"training.feasible", machine::Layer::training, Severity::error,
      "a training run has a layout that fits", "docs/models/training.md", check_feasible},
@@ -222,6 +265,11 @@ constexpr Rule kWorkloadRules[] = {
      check_availability},
     {"workload.deadline", machine::Layer::cluster, Severity::error, "work ends within its window",
      "the workload's own terms", check_deadline},
+    {"pipeline.period", machine::Layer::cluster, Severity::error,
+     "a stage ends before the next cycle needs it", "docs/models/pipeline.md", check_period},
+    {"pipeline.stages", machine::Layer::cluster, Severity::error,
+     "every stage of the pipeline has a way for its bytes", "docs/models/pipeline.md",
+     check_stages},
     {"serving.int8-lost", machine::Layer::serving, Severity::error,
      "int8 is not served on parts that all but lost it",
      "catalog accelerators (B300, GB300: 150-165 TOPS)", check_int8},

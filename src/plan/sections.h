@@ -21,6 +21,7 @@ std::vector<machine::Section> training_sections(
     const Review& review);  // training, storage, failure
 std::vector<machine::Section> serving_sections(const Review& review);
 std::vector<machine::Section> cluster_sections(const Review& review);
+std::vector<machine::Section> pipeline_sections(const Review& review);
 std::vector<machine::Section> fabric_sections(const Review& review);
 std::vector<machine::Section> storage_sections(const Review& review);
 std::vector<machine::Section> facility_sections(const Review& review);

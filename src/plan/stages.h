@@ -10,6 +10,7 @@
 
 #include "machine/machine.h"
 #include "plan/cost_view.h"
+#include "plan/pipeline_view.h"
 #include "plan/serve_view.h"
 #include "plan/site_view.h"
 #include "plan/train_view.h"
@@ -25,6 +26,7 @@ struct Review {
   std::vector<JobsView> jobs;
   std::vector<BatchView> batches;
   std::vector<MigView> mig;
+  PipelineView pipeline;
   machine::Ledger ledger;       // the machine's, with all that the workloads turn out to hold
   std::vector<SiteView> sites;  // one a site of the machine
   CostView cost;

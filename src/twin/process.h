@@ -28,6 +28,9 @@ class Process {
   // At the clock's start, and at its end: what is under way then is booked as it stands.
   virtual void begin() = 0;
   virtual void close() = 0;
+  // It is a stage of the pipeline, and its turn has come: a run, or new weights. It says so when
+  // that has ended (World::run_ended). Begin() starts nothing of what is called.
+  virtual void call() {}
 
   virtual void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) = 0;
   // Its slots are gone; it is back in the queue unless it cancels the job.

@@ -156,20 +156,6 @@ void plan_plain(ServicePlan& p, const machine::Fleet& fleet, double share) {
   p.most = p.windows.levels.back().rate;
 }
 
-Seconds start_of(const ServicePlan& p, const machine::Machine& m, const machine::Fleet& fleet,
-                 const catalog::ModelShape* model) {
-  if (m.design().scheduler.recovery.restart) return *m.design().scheduler.recovery.restart;
-  serving::ColdStart cold;
-  const machine::Tier* tier = machine::weights_tier(m, *p.serve, fleet);
-  if (model != nullptr && tier != nullptr && tier->read > BytesPerSecond(0)) {
-    const auto query = machine::serving_query(m.models(), *p.serve, *model, *fleet.accelerator(),
-                                              machine::request_of(m, *p.serve));
-    const Bytes weights = serving::serving_weights(*model, {}, query.precision);
-    cold.weights = (weights / machine::weights_rate(m, *tier, fleet)).base();
-  }
-  return Seconds(cold.total());
-}
-
 ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::string label,
                     const machine::Fleet* fleet, double share, bool windows) {
   ServicePlan p{
@@ -182,7 +168,7 @@ ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::s
   p.rate_at = day_of(p.serve->arrivals.rate.base() * share, p.serve->arrivals.peak);
   const catalog::ModelShape* model =
       p.serve->model.empty() ? nullptr : find_model(m.design(), m.catalog(), p.serve->model);
-  p.start = start_of(p, m, *fleet, model);
+  p.start = machine::replica_start(m, *p.serve, *fleet);
   if (model != nullptr) {
     plan_transformer(p, m, *fleet, *model, share, windows);
   } else {

@@ -93,9 +93,33 @@ void ServiceProcess::placed(std::uint32_t part, std::span<const cluster::NodeSha
   world_.want(plan_.fleet, -plan_.slots);
   world_.take(plan_.fleet, plan_.slots, use(ReplicaState::starts));
   replica.state = ReplicaState::starts;
+  start(part);
+}
+
+void ServiceProcess::start(std::uint32_t part) {
   sim::Kernel& kernel = world_.kernel();
-  replica.timer =
+  replicas_[part].timer =
       kernel.schedule(kernel.now().after(plan_.start), sim::EventRank::start, *this, kReady, part);
+}
+
+void ServiceProcess::call() {
+  reloads_.reset();
+  reload_next();
+}
+
+// Those that wait or hang load what is newest when they come back.
+void ServiceProcess::reload_next() {
+  for (std::uint32_t part = reloads_ ? *reloads_ + 1 : 0; part < replicas_.size(); ++part) {
+    Replica& replica = replicas_[part];
+    const bool starts = replica.state == ReplicaState::starts;
+    if (!starts && replica.state != ReplicaState::stands) continue;
+    reloads_ = part;
+    world_.kernel().cancel(replica.timer);
+    if (!starts) become(replica, ReplicaState::starts);
+    return start(part);
+  }
+  reloads_.reset();
+  world_.run_ended(number_);
 }
 
 Seconds ServiceProcess::struck(std::uint32_t part, int, const failure::FaultCause& cause) {
@@ -106,6 +130,7 @@ Seconds ServiceProcess::struck(std::uint32_t part, int, const failure::FaultCaus
     ++outcome_.lost_replicas;
     kernel.cancel(replica.timer);
     become(replica, ReplicaState::hangs);
+    if (reloads_ == part) reload_next();
   }
   if (cause.scope == failure::FaultScope::process) {
     kernel.cancel(replica.timer);
@@ -122,6 +147,7 @@ void ServiceProcess::evicted(std::uint32_t part, StopCause) {
   world_.give(plan_.fleet, plan_.slots, use(replica.state));
   replica.state = ReplicaState::waits;
   world_.want(plan_.fleet, plan_.slots);
+  if (reloads_ == part) reload_next();
 }
 
 void ServiceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
@@ -139,11 +165,14 @@ void ServiceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint
     return;
   }
   const auto part = static_cast<std::uint32_t>(data);
-  if (kind == kReady) return become(replicas_[part], ReplicaState::stands);
+  if (kind == kReady) {
+    become(replicas_[part], ReplicaState::stands);
+    if (reloads_ == part) reload_next();
+    return;
+  }
   // Its launcher starts the processes again where they were.
   become(replicas_[part], ReplicaState::starts);
-  replicas_[part].timer =
-      kernel.schedule(kernel.now().after(plan_.start), sim::EventRank::start, *this, kReady, part);
+  start(part);
 }
 
 void ServiceProcess::close() {

@@ -3,12 +3,15 @@
 //   each replica: queue -> start (weights, graphs) -> answers -> (fault: detect -> queue ...)
 // Requests are not followed: the traffic of the hour over the replicas that stand gives the load of
 // each, and what the windows say of that load (service_plan.h) is weighted by the requests that
-// came. The slots of a replica that stands are productive for the share of time in which it
-// computes, and wait for requests in the rest. Traffic that finds too few replicas is late.
+// came. New weights are taken up one replica after the other, so that the rest answers meanwhile; a
+// replica that is lost comes back with them. The slots of a replica that stands are productive for
+// the share of time in which it computes, and wait for requests in the rest. Traffic that finds too
+// few replicas is late.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "twin/world.h"
@@ -42,6 +45,7 @@ class ServiceProcess final : public Process, public sim::EventHandler {
 
   void begin() override;
   void close() override;
+  void call() override;
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
   void evicted(std::uint32_t part, StopCause cause) override;
   Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
@@ -62,6 +66,9 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   void settle();
   void set_load();
   void submit(std::uint32_t part);
+  void start(std::uint32_t part);
+  // The next replica takes up new weights, or all have them.
+  void reload_next();
 
   World& world_;
   const ServicePlan& plan_;
@@ -69,6 +76,7 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   Seconds detect_;
   std::vector<Replica> replicas_;
   int standing_ = 0;
+  std::optional<std::uint32_t> reloads_;  // the replica that does now
   std::size_t hour_ = 0;
   double busy_ = 0;  // of a replica that stands
   HostUse stands_;

@@ -13,6 +13,7 @@
 
 #include "machine/machine.h"
 #include "twin/gpu_ledger.h"
+#include "twin/pipeline_process.h"
 #include "twin/run.h"
 #include "twin/scenario.h"
 #include "twin/service_process.h"
@@ -37,6 +38,7 @@ struct Replication {
   std::vector<ServiceOutcome> services;
   std::vector<TaskOutcome> batches;
   std::vector<TaskOutcome> streams;
+  PipelineOutcome pipeline;  // no stages where the design has none
   std::vector<SiteOutcome> sites;
   std::vector<std::uint64_t> faults;  // by cause, then fault_names()
   std::uint64_t lemons_found = 0;

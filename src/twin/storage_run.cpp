@@ -24,8 +24,6 @@ constexpr double kSavesLeast = 3;
 constexpr int kObjectsMost = 2000;
 constexpr std::int64_t kColdEpochs = 2;
 constexpr std::int64_t kWarmEpochs = 2;
-// Media slower than this to answer are not in a drive.
-constexpr Seconds kFetchedMedia = seconds(1);
 // A collective short beside any burst.
 constexpr Seconds kRing = milliseconds(10);
 // How far into a burst it is looked at.
@@ -175,12 +173,6 @@ class Day {
 
   static BytesPerSecond or_unlimited(BytesPerSecond rate) {
     return rate > BytesPerSecond(0) ? rate : storage::kUnlimitedRate;
-  }
-
-  // Media that are fetched before they are read: tapes.
-  static Seconds mount_time(const machine::Tier& t) {
-    const auto latency = t.device ? t.device->read_latency : std::nullopt;
-    return latency && *latency >= kFetchedMedia ? *latency : Seconds(0);
   }
 
   static PlantTier plant_tier(const machine::Tier& t) {

@@ -221,7 +221,7 @@ BatchProcess::BatchProcess(World& world, const BatchPlan& plan, std::size_t numb
     : TaskProcess(world, *plan.workload, plan.fleet, number), plan_(plan) {}
 
 void BatchProcess::begin() {
-  if (plan_.feasible()) call_arrival(Seconds(0));
+  if (plan_.feasible() && !world_.is_called(number())) call();
 }
 
 void BatchProcess::on_arrival() {
@@ -246,7 +246,11 @@ void BatchProcess::on_done(bool has_ended) {
     outcome_.run_times_s.push_back(took.base());
   }
   if (plan_.bound && took > *plan_.bound) ++outcome_.windows_missed;
-  if (plan_.batch->repeat) call_arrival(max(Seconds(0), plan_.batch->repeat->every - took));
+  if (world_.is_called(number())) {
+    if (is_whole_) world_.run_ended(number());
+  } else if (plan_.batch->repeat) {
+    call_arrival(max(Seconds(0), plan_.batch->repeat->every - took));
+  }
 }
 
 }  // namespace orrery::twin

@@ -72,6 +72,7 @@ class TaskProcess : public Process, public sim::EventHandler {
   // An element is gone; false: before its end.
   virtual void on_done(bool /*has_ended*/) {}
   void call_arrival(Seconds wait);
+  std::size_t number() const { return number_; }
 
   World& world_;
   TaskOutcome outcome_;
@@ -123,6 +124,7 @@ class BatchProcess final : public TaskProcess {
  public:
   BatchProcess(World& world, const BatchPlan& plan, std::size_t number);
   void begin() override;
+  void call() override { call_arrival(Seconds(0)); }
 
  private:
   void on_arrival() override;

@@ -35,7 +35,7 @@ TrainProcess::TrainProcess(World& world, const machine::TrainJob& job, std::size
 }
 
 void TrainProcess::begin() {
-  if (job_.feasible()) after(Seconds(0), kSubmit);
+  if (job_.feasible() && !world_.is_called(number_)) call();
 }
 
 void TrainProcess::after(Seconds wait, Kind kind) {
@@ -193,11 +193,11 @@ double TrainProcess::straggler() const {
   return slow_hosts_ > 0 ? world_.fleet(fleet_).part().straggler_slowdown : 0;
 }
 
-SaveCycle TrainProcess::cycle_of() const {
+failure::SaveCycle TrainProcess::cycle_of() const {
   const double fed = job_.feed.known ? job_.feed.loader.utilisation : 1;
   const double pace = fed / (1 + straggler());
-  SaveCycle c{.speed = pace / (1 + job_.contended.feeding),
-              .drain_speed = pace / (1 + job_.contended.draining)};
+  failure::SaveCycle c{.speed = pace / (1 + job_.contended.feeding),
+                       .drain_speed = pace / (1 + job_.contended.draining)};
   if (!job_.checkpoint || job_.checkpoint->interval <= Seconds(0)) return c;
   const machine::SavePlan& save = *job_.checkpoint;
   c.interval_ns = ns_of(save.interval);
@@ -260,12 +260,12 @@ void TrainProcess::begin_steps() {
   }
 }
 
-Progress TrainProcess::progress() const {
+failure::Progress TrainProcess::progress() const {
   return progress_after(cycle_, (world_.kernel().now() - since_).ns());
 }
 
 // Of the run's work, what the newest usable copy holds.
-std::int64_t TrainProcess::kept_after(const Progress& p, bool keeps_disk) const {
+std::int64_t TrainProcess::kept_after(const failure::Progress& p, bool keeps_disk) const {
   if (!job_.checkpoint || cycle_.interval_ns <= 0) return 0;
   const machine::SavePlan& save = *job_.checkpoint;
   const bool has_peer = job_.train->checkpoint->replicas.value_or(1) > 1;
@@ -285,7 +285,7 @@ std::int64_t TrainProcess::kept_after(const failure::FaultCause& cause) const {
   return std::max(kept, work_ns_ + scaled(progress_after(cycle_, elapsed).work_ns));
 }
 
-void TrainProcess::book_steps(const Progress& p, std::int64_t lost) {
+void TrainProcess::book_steps(const failure::Progress& p, std::int64_t lost) {
   const double fed = job_.feed.known ? job_.feed.loader.utilisation : 1;
   const std::int64_t slow = p.steps_ns - p.work_ns;
   const std::int64_t feed = std::min(slow, part_of(p.steps_ns, 1 - fed));
@@ -314,7 +314,7 @@ void TrainProcess::book_lost(std::int64_t lost) {
 }
 
 void TrainProcess::close_steps(std::int64_t kept_work) {
-  const Progress p = progress();
+  const failure::Progress p = progress();
   const std::int64_t done = work_ns_ + scaled(p.work_ns);
   if (kept_work == kAll) kept_work = done;
   world_.fleet(fleet_).gpus.settle(world_.kernel().now());
@@ -461,7 +461,12 @@ void TrainProcess::grow() {
 void TrainProcess::finish() {
   close_steps(kAll);
   const std::int64_t took = (world_.kernel().now() - run_began_).ns();
-  if (outcome_.runs_finished++ == 0) outcome_.finished_ns = took;
+  if (outcome_.runs_finished++ == 0) {
+    outcome_.finished_ns = took;
+    learnt_from_ = run_began_;
+  }
+  outcome_.age_ns = std::max(outcome_.age_ns, (world_.kernel().now() - learnt_from_).ns());
+  learnt_from_ = run_began_;
   const auto& repeat = job_.train->repeat;
   if (repeat && took > ns_of(repeat->window.value_or(repeat->every))) ++outcome_.windows_missed;
   enter(Phase::waits_for_hosts, Cause::no_host);
@@ -470,7 +475,9 @@ void TrainProcess::finish() {
   world_.leave(fleet_, job_index_);
   world_.job_ends(fleet_, job_.label);
   const Seconds took_s = world_.kernel().now().seconds() - run_began_.seconds();
-  if (repeat) {
+  if (world_.is_called(number_)) {
+    world_.run_ended(number_);
+  } else if (repeat) {
     after(max(Seconds(0), repeat->every - took_s), kSubmit);
   } else if (const int runs = job_.train->runs.value_or(1); runs > 1) {
     after(max(Seconds(0), years(1) / runs - took_s), kSubmit);

@@ -22,8 +22,8 @@
 #include <map>
 #include <vector>
 
+#include "failure/save_cycle.h"
 #include "twin/process.h"
-#include "twin/save_cycle.h"
 #include "twin/world.h"
 
 namespace orrery::twin {
@@ -42,6 +42,7 @@ struct JobOutcome {
   std::uint64_t holds = 0;           // the policy took the run for the cause: a person had to look
   std::uint64_t windows_missed = 0;  // runs that repeat and came to their end too late
   std::int64_t finished_ns = 0;      // of the first run that came to its end: how long it took
+  std::int64_t age_ns = 0;           // of what a model knew when the next one came, at worst
   std::int64_t outage_ns = 0;        // from a fault to the next step, all together
   std::uint64_t outages = 0;         // that ended
   bool never_fits = false;           // it asks for more at once than it may ever have
@@ -66,6 +67,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
 
   void begin() override;
   void close() override;
+  void call() override { after(Seconds(0), kSubmit); }
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
   void evicted(std::uint32_t part, StopCause cause) override;
   Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
@@ -98,9 +100,9 @@ class TrainProcess final : public Process, public sim::EventHandler {
   void on_requeued();
   // Ends the stretch under way; `kept_work` of the run lasts.
   void close_steps(std::int64_t kept_work);
-  void book_steps(const Progress& p, std::int64_t lost);
+  void book_steps(const failure::Progress& p, std::int64_t lost);
   void book_lost(std::int64_t lost);
-  std::int64_t kept_after(const Progress& p, bool keeps_disk) const;
+  std::int64_t kept_after(const failure::Progress& p, bool keeps_disk) const;
   // Likewise, of a fault that was announced: a save that began then may be safe by now.
   std::int64_t kept_after(const failure::FaultCause& cause) const;
   // Of the run's work, what was done before the host went wrong; all where it did not.
@@ -121,9 +123,9 @@ class TrainProcess final : public Process, public sim::EventHandler {
   std::int64_t scaled(std::int64_t work) const;
   std::int64_t unscaled(std::int64_t work) const;
   HostUse use() const;
-  SaveCycle cycle_of() const;
+  failure::SaveCycle cycle_of() const;
   double straggler() const;
-  Progress progress() const;
+  failure::Progress progress() const;
 
   World& world_;
   const machine::TrainJob& job_;
@@ -150,10 +152,11 @@ class TrainProcess final : public Process, public sim::EventHandler {
   int slow_hosts_ = 0;
   std::int64_t work_ns_ = 0;  // done before the stretch under way
   bool has_copy_ = false;
-  SaveCycle cycle_;
+  failure::SaveCycle cycle_;
   std::array<double, kShares> level_{};     // of the series, while it steps
   std::map<int, std::int64_t> sound_work_;  // of a host that went wrong unseen: work before it
   sim::SimTime run_began_;
+  sim::SimTime learnt_from_;  // the beginning of the run that ended last
   sim::SimTime struck_;
   bool is_down_ = false;
   JobOutcome outcome_;

@@ -1,4 +1,4 @@
-// What a run says of its services, batches and streams of jobs.
+// What a run says of its services, batches, streams of jobs and pipeline.
 #pragma once
 
 #include "twin/over_replications.h"
@@ -8,5 +8,7 @@ namespace orrery::twin {
 void tell_service(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t s);
 void tell_batch(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t b);
 void tell_stream(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t s);
+// The pipeline with its stages, and how old events are when a model knows them.
+void tell_pipeline(Run& run, const Scenario& scenario, const OverReplications& over);
 
 }  // namespace orrery::twin

@@ -7,6 +7,7 @@
 
 #include "base/math.h"
 #include "twin/host_lives.h"
+#include "twin/pipeline_process.h"
 #include "twin/service_process.h"
 #include "twin/shared_lives.h"
 #include "twin/site_load.h"
@@ -61,6 +62,9 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
   }
   lives_ = std::make_unique<HostLives>(*this, factors);
   shared_lives_ = std::make_unique<SharedLives>(*this);
+  if (!scenario.machine->design().pipeline.stages.empty()) {
+    pipeline_ = std::make_unique<PipelineProcess>(*this);
+  }
   // What is there all the time asks first.
   for (const ServicePlan& s : scenario.services) add_process(services_, s);
   for (const machine::TrainJob& t : scenario.trains) add_process(trains_, t);
@@ -90,17 +94,27 @@ void World::measure_rooms() {
 template <class T, class Plan>
 void World::add_process(std::vector<const T*>& kind, const Plan& plan) {
   auto process = make_process(*this, plan, processes_.size());
+  if (pipeline_ && plan.feasible()) pipeline_->add_process(processes_.size(), *plan.workload);
   kind.push_back(process.get());
   processes_.push_back(std::move(process));
 }
 
 World::~World() { kernel_.forget(*this); }
 
+bool World::is_called(std::size_t process) const {
+  return pipeline_ && pipeline_->has_process(process);
+}
+
+void World::run_ended(std::size_t process) {
+  if (pipeline_) pipeline_->run_ended(process);
+}
+
 bool World::run(const std::function<bool()>& on) {
   if (scenario_.machine->design().scheduler.fair_share) {
     kernel_.schedule(kernel_.now().after(kRankPeriod), sim::EventRank::control, *this, kRank);
   }
   for (const auto& process : processes_) process->begin();
+  if (pipeline_) pipeline_->begin();
   const sim::SimTime end = sim::SimTime::from(scenario_.horizon);
   for (std::int64_t part = 1; part <= kParts; ++part) {
     if (on && !on()) return false;
@@ -109,6 +123,7 @@ bool World::run(const std::function<bool()>& on) {
   }
   kernel_.run(end);
   for (const auto& process : processes_) process->close();
+  if (pipeline_) pipeline_->close();
   for (const auto& f : fleets_) f->gpus.settle(end);
   for (std::size_t s = 0; s < sites_.size(); ++s) meter(s, Watts(), Watts());
   check();
@@ -363,7 +378,7 @@ void World::see(std::size_t fleet, int host) {
   for (const cluster::JobIndex j : there_) {
     if (job.empty()) job = processes_[tag_process(f.queue().tag(j))]->known_as();
   }
-  const RecoveryDesk::Call call =
+  const failure::RecoveryDesk::Call call =
       desks_[fleet].host_down(kernel_.now(), host, job, f.first_in_reserve());
   f.queue().node_down(host);
   if (was_reserve) {
@@ -401,7 +416,7 @@ void World::corrupt(std::size_t fleet, int host) {
 
 bool World::mend(std::size_t fleet, int host) {
   FleetState& f = *fleets_[fleet];
-  const RecoveryDesk::Call call = desks_[fleet].host_back(kernel_.now(), host);
+  const failure::RecoveryDesk::Call call = desks_[fleet].host_back(kernel_.now(), host);
   const std::string& name = f.part().fleet->fleet->name;
   if (!call.lemons.empty()) {
     ++lemons_found_;
@@ -424,7 +439,7 @@ bool World::mend(std::size_t fleet, int host) {
   return true;
 }
 
-void World::obey(std::size_t fleet, const RecoveryDesk::Call& call) {
+void World::obey(std::size_t fleet, const failure::RecoveryDesk::Call& call) {
   FleetState& f = *fleets_[fleet];
   for (const int host : call.spares) {
     if (f.state(host) != HostState::reserve) continue;

@@ -10,10 +10,10 @@
 #include <memory>
 #include <vector>
 
+#include "failure/recovery_desk.h"
 #include "sim/kernel.h"
 #include "twin/fleet_state.h"
 #include "twin/recorder.h"
-#include "twin/recovery_desk.h"
 
 namespace orrery::twin {
 
@@ -22,6 +22,7 @@ class TaskProcess;
 class ServiceProcess;
 class HostLives;
 class SharedLives;
+class PipelineProcess;
 
 // What a host does and draws.
 struct HostUse {
@@ -73,6 +74,11 @@ class World final : public sim::EventHandler {
   const std::vector<const ServiceProcess*>& services() const { return services_; }
   HostLives& lives() { return *lives_; }
   const SharedLives& shared_lives() const { return *shared_lives_; }
+  // nullptr where the design has none.
+  const PipelineProcess* pipeline() const { return pipeline_.get(); }
+  // Whether the process runs when the pipeline calls it, and not on its own.
+  bool is_called(std::size_t process) const;
+  void run_ended(std::size_t process);
   // Every book balances: slots, and what the queues say of them.
   bool is_sound() const { return is_sound_; }
 
@@ -114,7 +120,7 @@ class World final : public sim::EventHandler {
   bool is_recorded() const { return recorder_ != nullptr; }
   void record_host(std::size_t fleet, int host, HostMark mark, std::size_t process = kNobody);
 
-  // What the recovery policy is told by a run, and says to it (recovery_desk.h).
+  // What the recovery policy is told by a run, and says to it (failure/recovery_desk.h).
   void job_runs(std::size_t fleet, const std::string& job);
   void job_ends(std::size_t fleet, const std::string& job) { desks_[fleet].job_ends(job); }
   bool may_start(std::size_t fleet, const std::string& job);
@@ -135,7 +141,7 @@ class World final : public sim::EventHandler {
   void recount(FleetState& fleet, std::size_t number);
   void book_free(std::size_t fleet, Cause cause, std::int64_t slots);
   void see(std::size_t fleet, int host);
-  void obey(std::size_t fleet, const RecoveryDesk::Call& call);
+  void obey(std::size_t fleet, const failure::RecoveryDesk::Call& call);
   void check();
 
   const Scenario& scenario_;
@@ -153,7 +159,8 @@ class World final : public sim::EventHandler {
   std::vector<const ServiceProcess*> services_;
   std::unique_ptr<HostLives> lives_;
   std::unique_ptr<SharedLives> shared_lives_;
-  std::vector<RecoveryDesk> desks_;
+  std::unique_ptr<PipelineProcess> pipeline_;
+  std::vector<failure::RecoveryDesk> desks_;
   std::vector<cluster::JobIndex> there_;  // on a host that is struck
   std::uint64_t lemons_found_ = 0;
   std::uint64_t faults_ = 0;

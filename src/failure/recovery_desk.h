@@ -17,7 +17,7 @@
 #include "failure/recovery.h"
 #include "sim/sim_time.h"
 
-namespace orrery::twin {
+namespace orrery::failure {
 
 class RecoveryDesk {
  public:
@@ -42,19 +42,19 @@ class RecoveryDesk {
 
  private:
   struct Job {
-    failure::JobPhase phase = failure::JobPhase::running;
+    JobPhase phase = JobPhase::running;
     int restarts = 0;
   };
 
   Call look(sim::SimTime now, int spare, const std::string& asked);
-  void carry_out(const failure::RecoveryAction& action, sim::SimTime now, Call& call);
+  void carry_out(const RecoveryAction& action, sim::SimTime now, Call& call);
 
   int hosts_;
-  failure::RecoveryPolicy policy_;
-  failure::RecoveryMemory memory_;
-  std::map<std::string, failure::NodeView> listed_;  // by name
+  RecoveryPolicy policy_;
+  RecoveryMemory memory_;
+  std::map<std::string, NodeView> listed_;  // by name
   std::map<std::string, Job> jobs_;
   std::uint64_t looks_ = 0;
 };
 
-}  // namespace orrery::twin
+}  // namespace orrery::failure

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-namespace orrery::twin {
+namespace orrery::failure {
 
 struct SaveCycle {
   std::int64_t interval_ns = 0;  // 0: never saves
@@ -39,4 +39,4 @@ Progress progress_after(const SaveCycle& cycle, std::int64_t elapsed_ns);
 // The wall time until so much work is done; the most there is where it never is.
 std::int64_t wall_for(const SaveCycle& cycle, std::int64_t work_ns);
 
-}  // namespace orrery::twin
+}  // namespace orrery::failure

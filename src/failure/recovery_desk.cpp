@@ -1,11 +1,11 @@
-#include "twin/recovery_desk.h"
+#include "failure/recovery_desk.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
 
-namespace orrery::twin {
+namespace orrery::failure {
 namespace {
 
 // Names sort as their numbers do: the policy takes the first spare of the look.
@@ -28,7 +28,7 @@ constexpr Seconds kHold = seconds(121);
 void RecoveryDesk::job_runs(sim::SimTime now, const std::string& job) {
   const auto [at, is_new] = jobs_.try_emplace(job);
   if (!is_new) ++at->second.restarts;
-  at->second.phase = failure::JobPhase::running;
+  at->second.phase = JobPhase::running;
   look(now, -1, job);
 }
 
@@ -42,7 +42,7 @@ RecoveryDesk::Call RecoveryDesk::host_down(sim::SimTime now, int host, const std
 }
 
 RecoveryDesk::Call RecoveryDesk::job_waits(sim::SimTime now, const std::string& job) {
-  jobs_[job].phase = failure::JobPhase::pending;
+  jobs_[job].phase = JobPhase::pending;
   ++jobs_[job].restarts;
   Call call = look(now, -1, job);
   --jobs_[job].restarts;  // counted when it runs
@@ -64,9 +64,9 @@ RecoveryDesk::Call RecoveryDesk::host_back(sim::SimTime now, int host) {
 
 RecoveryDesk::Call RecoveryDesk::look(sim::SimTime now, int spare, const std::string& asked) {
   ++looks_;
-  failure::ClusterLook view{.now = clock_at(now)};
+  ClusterLook view{.now = clock_at(now)};
   for (const auto& [id, job] : jobs_) {
-    const bool waits = job.phase == failure::JobPhase::pending;
+    const bool waits = job.phase == JobPhase::pending;
     view.jobs.push_back({.id = id,
                          .phase = job.phase,
                          .restarts = job.restarts,
@@ -75,27 +75,27 @@ RecoveryDesk::Call RecoveryDesk::look(sim::SimTime now, int spare, const std::st
   }
   for (const auto& [name, node] : listed_) view.nodes.push_back(node);
   if (spare >= 0) view.nodes.push_back({.name = name_of(spare), .drained = true, .spare = true});
-  std::ranges::sort(view.nodes, {}, &failure::NodeView::name);
+  std::ranges::sort(view.nodes, {}, &NodeView::name);
   view.well = std::max(0, hosts_ - static_cast<int>(listed_.size()));
-  const failure::Decision decision = decide_and_remember(view, memory_, policy_);
+  const Decision decision = decide_and_remember(view, memory_, policy_);
   Call call{.is_released = false};
-  for (const failure::RecoveryAction& a : decision.actions) {
+  for (const RecoveryAction& a : decision.actions) {
     carry_out(a, now, call);
-    if (a.kind == failure::ActionKind::release_job && a.job == asked) call.is_released = true;
+    if (a.kind == ActionKind::release_job && a.job == asked) call.is_released = true;
   }
   return call;
 }
 
-void RecoveryDesk::carry_out(const failure::RecoveryAction& a, sim::SimTime now, Call& call) {
-  if (a.kind == failure::ActionKind::alert) return;
-  const failure::RecoveryEvent tried{.kind = failure::RecoveryEventKind::tried,
+void RecoveryDesk::carry_out(const RecoveryAction& a, sim::SimTime now, Call& call) {
+  if (a.kind == ActionKind::alert) return;
+  const RecoveryEvent tried{.kind = RecoveryEventKind::tried,
                                      .at = clock_at(now),
                                      .node = a.nodes.empty() ? "" : a.nodes.front(),
                                      .key = a.key,
                                      .good = true};
   apply(memory_, tried, policy_.lemon.memory);
-  if (a.kind == failure::ActionKind::resume_spare) call.spares.push_back(host_of(a.nodes.front()));
-  if (a.kind != failure::ActionKind::drain_node) return;
+  if (a.kind == ActionKind::resume_spare) call.spares.push_back(host_of(a.nodes.front()));
+  if (a.kind != ActionKind::drain_node) return;
   const auto node = listed_.find(a.nodes.front());
   if (node == listed_.end()) return;
   // A host that is down is in repair already; one that came back and is drained is a lemon.
@@ -103,4 +103,4 @@ void RecoveryDesk::carry_out(const failure::RecoveryAction& a, sim::SimTime now,
   node->second.drained = true;
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::failure

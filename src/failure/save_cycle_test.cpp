@@ -1,11 +1,11 @@
 // The closed form of steps and saves beside the same stepped nanosecond by nanosecond, and by hand.
-#include "twin/save_cycle.h"
+#include "failure/save_cycle.h"
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
 
-namespace orrery::twin {
+namespace orrery::failure {
 namespace {
 
 TEST(SaveCycle, three_cycles_by_hand) {
@@ -94,4 +94,4 @@ TEST(SaveCycle, the_wall_time_of_some_work_is_where_that_work_is_done) {
 }
 
 }  // namespace
-}  // namespace orrery::twin
+}  // namespace orrery::failure

@@ -1,10 +1,10 @@
-#include "twin/save_cycle.h"
+#include "failure/save_cycle.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace orrery::twin {
+namespace orrery::failure {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 4;
@@ -69,4 +69,4 @@ std::int64_t wall_for(const SaveCycle& c, std::int64_t work) {
   return (1 + more) * c.length() + steps_for(c, work - first - more * each, false);
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::failure
