@@ -108,6 +108,22 @@ void ask_batch(std::vector<TierAsk>& asks, const design::Batch& batch, const std
        .creates = {}});
 }
 
+void ask_stage(std::vector<TierAsk>& asks, const PipelineStage& s, const design::Pipeline& all) {
+  if (!s.moves() || s.to == nullptr) return;
+  const std::string what = fmt::format("stage '{}'", s.label);
+  const BytesPerSecond rate = s.stage->rate.value_or(BytesPerSecond(0));
+  asks.push_back(
+      {.tier = s.to->label,
+       .what = what,
+       .demand = {.capacity = kept_by(s, all), .read = {}, .write = rate, .requests = {}},
+       .creates = {}});
+  if (s.from == nullptr) return;
+  asks.push_back({.tier = s.from->label,
+                  .what = what,
+                  .demand = {.capacity = {}, .read = rate, .write = {}, .requests = {}},
+                  .creates = {}});
+}
+
 // The machine with tiers that hold and carry whatever is asked of them.
 Machine without_bounds(const Machine& m) {
   Machine free = m;
@@ -131,9 +147,15 @@ std::vector<TierAsk> asks_of(const TrainJob& job, const Machine& m) {
   return asks;
 }
 
+std::vector<TierAsk> asks_of_pipeline(const Machine& m) {
+  std::vector<TierAsk> asks;
+  for (const PipelineStage& s : pipeline_of(m)) ask_stage(asks, s, m.design().pipeline);
+  return asks;
+}
+
 std::vector<TierAsk> asks_of(const Machine& m) {
   const Machine free = without_bounds(m);
-  std::vector<TierAsk> all;
+  std::vector<TierAsk> all = asks_of_pipeline(free);
   for (const design::Workload& w : m.design().workloads) {
     if (const auto* batch = std::get_if<design::Batch>(&w.task)) {
       ask_batch(all, *batch, label_of(m.design(), w), free);

@@ -6,6 +6,7 @@
 //   a later copy what is kept; its size within a tenth of the time between two
 //   events       what is retained; their rate
 //   batch work   its input and output; both within its window
+//   a stage      what the cycles keep where it moves bytes to; the rate it was given
 // The review says what of a tier is in use by it, and a tier whose servers the design leaves open
 // is sized by it. Wrong for services: what they load weights from is not counted, since it is small
 // and read at a start; and a restore is asked to be no faster than the tier turns out to be.
@@ -13,13 +14,14 @@
 
 #include <vector>
 
-#include "machine/train_job.h"
+#include "machine/pipeline.h"
 
 namespace orrery::machine {
 
 // Of a run whose costs are known.
 std::vector<TierAsk> asks_of(const TrainJob& job, const Machine& machine);
-// Of all workloads, if no tier ever made them wait. Runs that fit nowhere ask nothing.
+std::vector<TierAsk> asks_of_pipeline(const Machine& machine);
+// Of all workloads and stages, if no tier ever made them wait. Runs that fit nowhere ask nothing.
 std::vector<TierAsk> asks_of(const Machine& machine);
 
 }  // namespace orrery::machine

@@ -28,17 +28,15 @@ constexpr bool kInsists = true;
 // What data sets, kept checkpoints, event streams and stages occupy on each tier.
 std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<TrainView>& trains) {
   std::vector<Bytes> used(m.tiers.size());
-  for (const TrainView& t : trains) {
-    if (!t.feasible()) continue;
-    for (const machine::TierAsk& ask : machine::asks_of(t, m)) {
-      for (std::size_t i = 0; i < used.size(); ++i) {
-        if (m.tiers[i].label == ask.tier) used[i] += ask.demand.capacity;
-      }
+  const auto add = [&](const machine::TierAsk& ask) {
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (m.tiers[i].label == ask.tier) used[i] += ask.demand.capacity;
     }
+  };
+  for (const TrainView& t : trains) {
+    if (t.feasible()) std::ranges::for_each(machine::asks_of(t, m), add);
   }
-  for (const machine::PipelineStage& s : machine::pipeline_of(m)) {
-    if (s.moves()) add(s.to, machine::kept_by(s, m.design().pipeline));
-  }
+  std::ranges::for_each(machine::asks_of_pipeline(m), add);
   return used;
 }
 
