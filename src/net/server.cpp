@@ -111,7 +111,16 @@ void ServerParts::close_idle() {
   }
 }
 
+void ServerParts::close_late() {
+  const Clock::time_point now = Clock::now();
+  for (const std::weak_ptr<Connection>& weak : connections) {
+    const std::shared_ptr<Connection> connection = weak.lock();
+    if (connection && connection->is_late(now)) connection->close();
+  }
+}
+
 void ServerParts::drain(Clock::time_point deadline) {
+  close_late();
   std::erase_if(connections, [](const std::weak_ptr<Connection>& c) { return c.expired(); });
   if (connections.empty() || Clock::now() >= deadline) return io.stop();
   stop_timer.expires_after(kDrainCheck);
@@ -121,6 +130,7 @@ void ServerParts::drain(Clock::time_point deadline) {
 void ServerParts::watch(const std::function<bool()>& stop) {
   stop_timer.expires_after(kStopCheck);
   stop_timer.async_wait([this, &stop](const error_code&) {
+    close_late();
     if (!stop()) return watch(stop);
     stopping = true;
     error_code ignored;

@@ -16,6 +16,8 @@
 // client's leaving is not noticed while its answer is made, and a stop waits for what is being
 // answered in place.
 //
+// Deadlines are kept by a round of the server ten times a second, not by a timer each.
+//
 // Faults. What a service throws becomes 500, or a cut connection once the answer has begun. A
 // client sees 400, 413, 431 and 503 as `refusal` words them, and a closed connection after a
 // deadline. A client that leaves while its answer is made is noticed at once over plain TCP, and

@@ -19,8 +19,8 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
-using PlainStream = beast::tcp_stream;
-using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+using PlainStream = tcp::socket;
+using TlsStream = beast::ssl_stream<tcp::socket>;
 
 constexpr std::chrono::seconds kLinger{1};
 constexpr std::size_t kSwallowBytes = 64u << 10;
@@ -38,7 +38,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       : stream_(std::move(stream)),
         peer_(std::move(peer)),
         server_(server),
-        timer_(tcp_stream().get_executor()),
+        timer_(socket().get_executor()),
         tally_(server.options.load, &ServerLoad::connections) {}
 
   void start() override {
@@ -52,12 +52,23 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   bool has_request() const override { return has_request_; }
 
+  bool is_late(Clock::time_point now) const override {
+    const Clock::rep deadline = deadline_;
+    return deadline != 0 && now.time_since_epoch().count() > deadline;
+  }
+
   void close() override {
     asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] { self->end(); });
   }
 
  private:
-  beast::tcp_stream& tcp_stream() { return beast::get_lowest_layer(stream_); }
+  tcp::socket& socket() { return beast::get_lowest_layer(stream_); }
+
+  // The server's round closes who is late: a timer a call would cost more than a short answer.
+  void allow(std::chrono::milliseconds time) {
+    deadline_ = (Clock::now() + time).time_since_epoch().count();
+  }
+  void allow_any_time() { deadline_ = 0; }
 
   void owe_nothing() { waiting_since_ = 0; }
   void wait_from_now() { waiting_since_ = Clock::now().time_since_epoch().count(); }
@@ -69,7 +80,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void begin() {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
       wait_from_now();
-      tcp_stream().expires_after(server_.options.request_time_max);
+      allow(server_.options.request_time_max);
       stream_.async_handshake(asio::ssl::stream_base::server,
                               [self = this->shared_from_this()](const error_code& error) {
                                 if (error) return self->close();
@@ -84,14 +95,15 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     error_code ignored;
     closed_ = true;
     owe_nothing();
+    allow_any_time();
     events_tally_.reset();
     room_.reset();
     inflow_.reset();
     pump_.reset();
     if (pending_) *pending_->gone = true;
     timer_.cancel();
-    tcp_stream().socket().shutdown(tcp::socket::shutdown_both, ignored);
-    tcp_stream().socket().close(ignored);
+    socket().shutdown(tcp::socket::shutdown_both, ignored);
+    socket().close(ignored);
   }
 
   // The first byte of a request may take as long as `limit`; from then on its own deadline counts.
@@ -100,7 +112,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     room_.reset();
     wait_from_now();
     if (buffer_.size() > 0) return read_header();
-    tcp_stream().expires_after(limit);
+    allow(limit);
     stream_.async_read_some(
         buffer_.prepare(kFirstBytes),
         [self = this->shared_from_this()](const error_code& error, std::size_t got) {
@@ -117,7 +129,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     parser_->body_limit(server_.service.plan ? std::max(whole, server_.options.stream_bytes_max)
                                              : whole);
     // One deadline for the whole request: a byte now and then does not extend it.
-    tcp_stream().expires_after(server_.options.request_time_max);
+    allow(server_.options.request_time_max);
     http::async_read_header(stream_, buffer_, *parser_,
                             [self = this->shared_from_this()](
                                 const error_code& error, std::size_t) { self->on_header(error); });
@@ -181,7 +193,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void answer() {
     if (is_full()) return refuse(503, "too many requests are waiting");
     owe_nothing();
-    tcp_stream().expires_never();  // the answer takes what it takes; writing it has a limit again
+    allow_any_time();  // the answer takes what it takes; writing it has a limit again
     if (!server_.options.answers_in_place) watch_for_departure();
     in_turn(
         [&server = server_, pending = pending_]() -> std::optional<Answer> {
@@ -201,6 +213,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void plan() {
     if (is_full()) return refuse(503, "too many requests are waiting");
     owe_nothing();
+    allow_any_time();
     in_turn(
         [&server = server_, pending = pending_]() -> BodyPlan {
           try {
@@ -217,7 +230,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       pending_->keep_alive = false;
       return write(std::move(*refusal));
     }
-    tcp_stream().expires_after(server_.options.request_time_max);
+    allow(server_.options.request_time_max);
     wait_from_now();
     auto* sink = std::get_if<std::unique_ptr<BodySink>>(&plan);
     if (!sink || !*sink) return gather();
@@ -276,7 +289,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     const bool plain = std::is_same_v<Stream, PlainStream>;
     // What came with the header must fit into the first piece, for nothing passes it by.
     if (plain && pending_->length && !inflow_->parser.chunked() && buffer_.size() <= piece) {
-      inflow_->receive_directly(tcp_stream().socket().native_handle(), *pending_->length);
+      inflow_->receive_directly(socket().native_handle(), *pending_->length);
     }
     go_on(&Session::read_piece);
   }
@@ -285,7 +298,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void read_piece() {
     wait_from_now();
     inflow_->reading = true;
-    tcp_stream().expires_after(server_.options.piece_time_max);
+    allow(server_.options.piece_time_max);
     auto then = [self = this->shared_from_this(), inflow = inflow_](const error_code& error,
                                                                     std::size_t got) {
       inflow->reading = false;
@@ -319,6 +332,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void on_piece(const error_code& error, std::size_t got) {
     owe_nothing();
+    allow_any_time();
     if (error && error != http::error::need_buffer) return on_fault(error);
     Inflow& in = *inflow_;
     if (in.is_direct()) {
@@ -382,17 +396,16 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void watch_for_departure() {
     if (watching_) return;
     watching_ = true;
-    tcp_stream().socket().async_wait(tcp::socket::wait_read,
-                                     [self = this->shared_from_this()](const error_code& error) {
-                                       self->watching_ = false;
-                                       if (!error && self->pending_) self->look_for_departure();
-                                     });
+    socket().async_wait(tcp::socket::wait_read,
+                        [self = this->shared_from_this()](const error_code& error) {
+                          self->watching_ = false;
+                          if (!error && self->pending_) self->look_for_departure();
+                        });
   }
 
   void look_for_departure() {
     char byte = 0;
-    const auto got =
-        ::recv(tcp_stream().socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    const auto got = ::recv(socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (got > 0) return;  // its next request, already on the way
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return watch_for_departure();
     *pending_->gone = true;
@@ -413,7 +426,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       response_.content_length(from.body.size());
     }
     if (!head && !bare) response_.body() = std::move(from.body);
-    tcp_stream().expires_after(server_.options.response_time_max);
+    allow(server_.options.response_time_max);
     http::async_write(stream_, response_,
                       [self = this->shared_from_this()](const error_code& error, std::size_t) {
                         if (error) return self->close();
@@ -449,11 +462,12 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     // One buffer: Beast's TLS takes an empty one ahead of another for the end of both.
     asio::const_buffer buffer(pump_->piece().data(), pump_->piece().size());
     if (!text_.empty()) buffer = asio::buffer(text_ += pump_->piece());
-    tcp_stream().expires_after(server_.options.response_time_max);
+    allow(server_.options.response_time_max);
     asio::async_write(
         stream_, buffer,
         [self = this->shared_from_this(), pump = pump_](const error_code& error, std::size_t) {
           if (error || self->closed_) return self->close();
+          self->allow_any_time();
           self->text_ = {};
           self->on_step();
         });
@@ -477,11 +491,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void send_events(std::string text) {
     silent_since_ = Clock::now();
     text_ = std::move(text);
-    tcp_stream().expires_after(server_.options.response_time_max);
+    allow(server_.options.response_time_max);
     asio::async_write(stream_, asio::buffer(text_),
                       [self = this->shared_from_this()](const error_code& error, std::size_t) {
                         if (error) return self->close();
-                        self->tcp_stream().expires_never();
+                        self->allow_any_time();
                         self->next_events();
                       });
   }
@@ -507,6 +521,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   // Closing at once while the client still sends would reset the connection and lose the answer
   // on its way: say we are done, and swallow what comes until it stops or a moment has passed.
   void close_gently() {
+    allow_any_time();  // the timer ends it
     timer_.expires_after(kLinger);
     timer_.async_wait([self = this->shared_from_this()](const error_code& error) {
       if (!error) self->close();
@@ -524,15 +539,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void shut_sending() {
     error_code error;
-    tcp_stream().socket().shutdown(tcp::socket::shutdown_send, error);
+    socket().shutdown(tcp::socket::shutdown_send, error);
     if (error) return close();
     if (!reads_ || !reads_->reading) swallow();  // else the read under way goes first
   }
 
   void swallow() {
     buffer_.clear();
-    tcp_stream().expires_never();  // the timer ends it
-    tcp_stream().async_read_some(
+    socket().async_read_some(
         buffer_.prepare(kSwallowBytes),
         [self = this->shared_from_this()](const error_code& error, std::size_t) {
           if (error) return self->close();
@@ -555,6 +569,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   bool stream_keeps_ = false;
   int served_ = 0;
   std::atomic<Clock::rep> waiting_since_ = 0;  // 0: nothing is owed
+  std::atomic<Clock::rep> deadline_ = 0;       // 0: none
   std::atomic<bool> has_request_ = false;
   bool watching_ = false;
   bool lingers_ = false;
@@ -575,11 +590,10 @@ std::shared_ptr<Connection> make_session(TcpSocket socket, ServerParts& server) 
   // Pieces are written as they are made; waiting to fill a segment would hold up the last.
   socket.set_option(tcp::no_delay(true), ignored);
   const std::string peer = socket.remote_endpoint(ignored).address().to_string();
-  PlainStream stream(std::move(socket));
   if (!server.tls) {
-    return std::make_shared<Session<PlainStream>>(std::move(stream), peer, server);
+    return std::make_shared<Session<PlainStream>>(std::move(socket), peer, server);
   }
-  return std::make_shared<Session<TlsStream>>(TlsStream(std::move(stream), *server.tls), peer,
+  return std::make_shared<Session<TlsStream>>(TlsStream(std::move(socket), *server.tls), peer,
                                               server);
 }
 

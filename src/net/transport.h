@@ -78,6 +78,8 @@ class Connection {
   // Since when this client owes us something; nullopt while we owe it an answer.
   virtual std::optional<Clock::time_point> waiting_since() const = 0;
   virtual bool has_request() const = 0;
+  // What it was given time for is not done.
+  virtual bool is_late(Clock::time_point now) const = 0;
 };
 
 struct ServerParts {
@@ -103,6 +105,7 @@ struct ServerParts {
   bool make_room();
   void watch(const std::function<bool()>& stop);
   void close_idle();
+  void close_late();
   void drain(Clock::time_point deadline);
 };
 
