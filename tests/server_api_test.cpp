@@ -469,7 +469,7 @@ TEST(Api, every_view_of_every_template_is_of_its_schema) {
     for (const Operation& o : operations) {
       const bool takes_design = o.path == "/api/v1/fabric" || o.path == "/api/v1/hall" ||
                                 o.path == "/api/v1/training" || o.path == "/api/v1/serving" ||
-                                o.path == "/api/v1/plan";
+                                o.path == "/api/v1/storage" || o.path == "/api/v1/plan";
       if (!takes_design) continue;
       // Windows of requests are simulated for it: one template is enough but where there is time.
       const bool is_dear = o.path == "/api/v1/serving" && t.name != "superpod-h100";

@@ -1,6 +1,6 @@
 // `orrery calibrate FILE`: parameters from measurements: a device's kernels from a GPU probe's CSV,
-// a tier's rates from a storage probe's JSON, the training parameters from rows of training runs,
-// the serving parameters from rows of serving tests.
+// a tier's rates from a storage probe's JSON or DLIO's summary.json, the training parameters from
+// rows of training runs, the serving parameters from rows of serving tests.
 #include "score/calibrate.h"
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "cli/session.h"
 #include "cli/verb.h"
 #include "score/collectives_fit.h"
+#include "score/dlio_summary.h"
 #include "score/serving_refit.h"
 #include "score/storage_probe.h"
 #include "score/training_held_out.h"
@@ -57,17 +58,30 @@ Result<const catalog::Accelerator*> chosen(const catalog::Catalog& catalog,
                .fix = "give --accelerator ID; `orrery catalog accelerators` lists them"});
 }
 
+ExitCode no_tier_named(const CalibrateOptions& options, Terminal& terminal) {
+  return refuse(terminal, {{.code = "calibrate.tier",
+                            .place = {.file = options.file},
+                            .what = "which tier of the design was measured is not said",
+                            .why = "the same path may be any tier",
+                            .fix = "give --tier NAME, as the design calls it"}});
+}
+
+ExitCode calibrate_dlio(const CalibrateOptions& options, const std::string& text,
+                        Terminal& terminal) {
+  if (!options.tier) return no_tier_named(options, terminal);
+  const auto found = score::calibrate_from_dlio(text, options.file, *options.tier);
+  if (!found) return refuse(terminal, found.error());
+  terminal.err << score::tier_calibration_text(found->tier);
+  for (const std::string& why : found->left_out) terminal.err << "  left out: " << why << '\n';
+  terminal.out << score::tier_calibration_csv(found->tier);
+  return ExitCode::good;
+}
+
 ExitCode calibrate_tier(const CalibrateOptions& options, const std::string& text,
                         Terminal& terminal) {
   const auto probe = score::read_storage_probe(text, options.file);
   if (!probe) return refuse(terminal, probe.error());
-  if (!options.tier) {
-    return refuse(terminal, {{.code = "calibrate.tier",
-                              .place = {.file = options.file},
-                              .what = "which tier of the design was measured is not said",
-                              .why = "the same path may be any tier",
-                              .fix = "give --tier NAME, as the design calls it"}});
-  }
+  if (!options.tier) return no_tier_named(options, terminal);
   const auto tier = tier_measurement(*probe, {*options.tier, options.whole_tier});
   if (!tier) return refuse(terminal, tier.error());
   terminal.err << score::tier_calibration_text(*tier);
@@ -107,6 +121,7 @@ ExitCode calibrate_training(const CalibrateOptions& options, const CsvTable& row
 ExitCode run_calibrate(const CalibrateOptions& options, Terminal& terminal) {
   const auto text = terminal.read_file(options.file);
   if (!text) return refuse(terminal, text.error());
+  if (score::looks_like_dlio_summary(*text)) return calibrate_dlio(options, *text, terminal);
   if (score::looks_like_storage_probe(*text)) return calibrate_tier(options, *text, terminal);
   const auto shipped = shipped_models();
   if (!shipped) return refuse(terminal, shipped.error());
@@ -142,14 +157,15 @@ Verb calibrate_verb() {
       .summary = "Fit a device's, a storage tier's or training's parameters to what was measured",
       .examples = {"orrery calibrate probe.csv > mine.csv",
                    "orrery calibrate storage.json --tier hot > hot.csv",
+                   "orrery calibrate results/summary.json --tier hot > hot.csv",
                    "orrery plan my.yaml --calibration mine.csv --calibration hot.csv",
                    "orrery calibrate data/validation/training.csv --part frameworks"},
       .prepare = [](Arguments& arguments) -> Run {
         auto options = std::make_shared<CalibrateOptions>();
         arguments.positional(
             "FILE", options->file,
-            "what `orrery probe gpu` or `orrery probe storage --format json` printed, or rows "
-            "of training runs or collectives as data/validation has them");
+            "what `orrery probe gpu` or `orrery probe storage --format json` printed, DLIO's "
+            "summary.json, or rows of training runs or collectives as data/validation has them");
         arguments.option("--accelerator", options->accelerator,
                          "its id in the catalog, where its name does not tell", "ID");
         arguments.option("--tier", options->tier, "the design's tier that was measured", "NAME");

@@ -9,6 +9,7 @@
 #include "cli/session.h"
 #include "cli/verb.h"
 #include "design/write_design.h"
+#include "emit/dlio.h"
 #include "emit/grafana.h"
 #include "emit/kubernetes.h"
 #include "emit/prometheus.h"
@@ -255,7 +256,8 @@ Verb kubernetes_verb() {
 
 Verb emit_verb() {
   return {.name = "emit",
-          .summary = "Write the files that Slurm, Kubernetes, Prometheus, Grafana, Terraform need",
+          .summary =
+              "Write the files that Slurm, Kubernetes, Prometheus, Grafana, Terraform, DLIO need",
           .examples = {"orrery emit slurm my.yaml out/slurm",
                        "orrery emit prometheus my.yaml out/prometheus --dry-run"},
           .prepare = {},
@@ -272,6 +274,10 @@ Verb emit_verb() {
               plain_verb("terraform", "Instances of a rented fleet on AWS, GCP or Azure",
                          [](const plan::Review& review, const emit::EmitSource& source) {
                            return emit_terraform(review, source);
+                         }),
+              plain_verb("dlio", "The reads and saves of training runs for DLIO (MLPerf Storage)",
+                         [](const plan::Review& review, const emit::EmitSource& source) {
+                           return emit_dlio(review, source);
                          })}};
 }
 

@@ -32,9 +32,11 @@ bool set_by_profiles(std::string_view key) {
 
 YamlNode with_profile(YamlNode entry, const catalog::Catalog& catalog) {
   const YamlNode* named = entry.kind == YamlNode::Kind::map ? value_of(entry, "profile") : nullptr;
-  const catalog::StorageProfile* profile =
-      named == nullptr ? nullptr : catalog.storage_profile(named->text);
-  if (profile == nullptr) return entry;
+  if (named == nullptr || named->text.empty() || catalog.storage_profiles.empty()) return entry;
+  // A name that nobody knows is refused where it stands; what it would have set is no further
+  // fault, so that another profile stands in.
+  const catalog::StorageProfile* profile = catalog.storage_profile(named->text);
+  if (profile == nullptr) profile = &catalog.storage_profiles.front();
   const Mark mark = named->mark;
   Diagnostics faults;
   auto settings = parse_yaml(profile->settings, profile->id, faults);

@@ -23,7 +23,7 @@ namespace orrery::design {
 bool set_by_profiles(std::string_view key);
 
 // The entry with the settings of the profile that it names behind its own; as it is where it names
-// none that the catalog has.
+// none.
 YamlNode with_profile(YamlNode entry, const catalog::Catalog& catalog);
 
 struct ProfileField {

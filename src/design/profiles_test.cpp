@@ -72,7 +72,8 @@ TEST(profiles, can_be_overridden_by_an_edit) {
 TEST(profiles, that_nobody_knows_are_refused_with_the_nearest) {
   const auto read = read_design(text_with("{ profile: archve }"), catalog());
   ASSERT_FALSE(read);
-  EXPECT_NE(to_text(read.error()).find("unknown-part"), std::string::npos);
+  ASSERT_EQ(read.error().size(), 1U) << "and nothing else";
+  EXPECT_EQ(read.error()[0].code, "design.unknown-part");
   EXPECT_NE(to_text(read.error()).find("archive"), std::string::npos);
 }
 

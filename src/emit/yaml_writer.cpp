@@ -69,6 +69,11 @@ YamlWriter& YamlWriter::number(std::string_view key, std::int64_t value) {
   return *this;
 }
 
+YamlWriter& YamlWriter::decimal(std::string_view key, double value) {
+  line(yaml_text(key) + ": " + significant(value, 4));
+  return *this;
+}
+
 YamlWriter& YamlWriter::flag(std::string_view key, bool value) {
   line(yaml_text(key) + (value ? ": true" : ": false"));
   return *this;

@@ -19,6 +19,7 @@ class YamlWriter {
 
   YamlWriter& text(std::string_view key, std::string_view value);
   YamlWriter& number(std::string_view key, std::int64_t value);
+  YamlWriter& decimal(std::string_view key, double value);  // four digits
   YamlWriter& flag(std::string_view key, bool value);
   YamlWriter& texts(std::string_view key, const std::vector<std::string>& values);  // [a, b]
   // A literal block, line by line. The text must have no control characters but newlines.

@@ -123,8 +123,7 @@ std::string summary_of(const machine::Tier& v, const catalog::Catalog& catalog) 
 
 // Where the servers cannot pass on what the devices give.
 std::string rate_limit(storage::RateLimit limit) {
-  return limit == storage::RateLimit::devices ? ""
-                                              : fmt::format("as {} carries it", to_text(limit));
+  return limit == storage::RateLimit::devices ? "" : fmt::format("held by {}", to_text(limit));
 }
 
 machine::Section tier_section(const machine::Tier& v, Bytes used, const catalog::Catalog& catalog) {

@@ -14,6 +14,7 @@
 #include "report/view_fabric.h"
 #include "report/view_hall.h"
 #include "report/view_serving.h"
+#include "report/view_storage.h"
 #include "report/view_training.h"
 #include "server/console.h"
 #include "server/json_body.h"
@@ -312,6 +313,10 @@ std::vector<Route> design_routes(const Console& console) {
       post("/api/v1/serving",
            [](const Request& request, const Console& c) {
              return of_workload(request, c, report::serving_view_json);
+           }),
+      post("/api/v1/storage",
+           [](const Request& request, const Console& c) {
+             return of_workload(request, c, report::storage_view_json);
            }),
       post("/api/v1/training",
            [](const Request& request, const Console& c) {

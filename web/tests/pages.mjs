@@ -5,6 +5,7 @@ export const kPages = {
   hall: { query: '?page=hall', ready: '.facts' },
   training: { query: '?page=training', ready: '[aria-label="Layout search"]' },
   serving: { query: '?page=serving', ready: '[data-testid=serving-choices]' },
+  storage: { query: '?page=storage', ready: '[data-testid=moves]' },
   run: { query: '?page=run', ready: '[aria-label="Start a run"]' },
   compare: { query: '?page=compare&with=superpod-h200', ready: '[data-testid=compare-summary]' },
   calculators: { query: '?page=calculators&calc=checkpoint', ready: '.uplot canvas' },

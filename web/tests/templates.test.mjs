@@ -22,7 +22,7 @@ function broken_edits() {
     .map(([, template, where, value]) => ({ template, path: where, value }));
 }
 
-const kPages = ['fabric', 'hall', 'training', 'serving', 'compare', 'calculators', 'catalog', 'accuracy'];
+const kPages = ['fabric', 'hall', 'training', 'serving', 'storage', 'compare', 'calculators', 'catalog', 'accuracy'];
 
 // A page is there when it shows its own content, or says in words why this design has none.
 async function page_shows(page, id) {
@@ -31,6 +31,7 @@ async function page_shows(page, id) {
     hall: '.facts, .page > p, [role=alert]',
     training: '.page .layout, [role=alert]',
     serving: '.page .service, [role=alert]',
+    storage: '[data-testid=tiers]',
     compare: '[data-testid=compare-summary], .empty, [role=alert]',
     calculators: '[data-testid=answer]',
     catalog: 'tr[data-id]',

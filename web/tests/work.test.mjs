@@ -142,6 +142,28 @@ test('a service shows its curves, where they break, its iterations and other way
   await page.context().close();
 });
 
+test('storage shows its tiers, the two clocks of a save, and where checkpoints are', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=storage');
+  const tiers = page.getByTestId('tiers');
+  await tiers.waitFor({ timeout: 60_000 });
+  assert.ok((await tiers.locator('tbody tr').count()) >= 2);
+  const hot = tiers.locator('tr[data-tier=hot]');
+  assert.match(await hot.innerText(), /GB\/s|TB\/s/);
+  const safe = await page.locator('rect[data-clock=exposed]').boundingBox();
+  const stall = await page.locator('rect[data-clock=stall]').boundingBox();
+  assert.ok(safe.width >= stall.width, 'a save is safe no sooner than training goes on');
+  assert.ok((await page.locator('rect[data-stay=hot]').count()) >= 3);
+  const moves = page.getByTestId('moves');
+  assert.match(await moves.innerText(), /removed from hot/);
+  await page.getByRole('button', { name: /All \d+ moves/ }).click();
+  assert.match(await moves.innerText(), /written to/);
+  await hot.locator('[data-why$=nines]').click();
+  await page.getByText(/over \d+ servers/).waitFor();
+  assert_quiet(page);
+  await page.context().close();
+});
+
 test('designs are compared, and the comparison is saved in every form', async () => {
   const page = await h.page();
   await h.open(page, '?page=compare&with=superpod-h200,cloud-rental');

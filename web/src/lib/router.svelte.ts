@@ -7,6 +7,7 @@ export const kPages = [
   { id: 'hall', label: 'Hall', key: 'h', group: 'Layers' },
   { id: 'training', label: 'Training', key: 't', group: 'Layers' },
   { id: 'serving', label: 'Serving', key: 's', group: 'Layers' },
+  { id: 'storage', label: 'Storage', key: 'o', group: 'Layers' },
   { id: 'run', label: 'Run', key: 'r', group: 'Decide' },
   { id: 'compare', label: 'Compare', key: 'c', group: 'Decide' },
   { id: 'calculators', label: 'Calculators', key: 'k', group: 'Decide' },
