@@ -127,6 +127,34 @@ TEST(codes, of_pipelines) {
   EXPECT_EQ(code(in + ", " + after + "archive] }"), "design.pipeline");
 }
 
+TEST(codes, of_reservations) {
+  const auto code = [](const std::string& reservation, const std::string& scheduler = "") {
+    return code_of_design("scheduler: { " + scheduler +
+                          "quotas: [{ tenant: lab, share: 0.5 }], reservations: [" + reservation +
+                          "] }\nworkloads:\n  - jobs: { rate: 1 /h, mean_duration: 1 h }\n");
+  };
+  const auto one = [&](const std::string& rest) {
+    return code("{ name: w, start: 1 d, duration: 4 h" + rest + " }");
+  };
+  EXPECT_EQ(one(""), "");
+  EXPECT_EQ(one(", nodes: 2, fleet: f, repeat: daily, tenants: [lab]"), "");
+  EXPECT_EQ(one(", nodes: 3"), "design.reservation");
+  EXPECT_EQ(one(", fleet: g"), "design.unknown-name");
+  EXPECT_EQ(one(", tenants: [lap]"), "design.unknown-name");
+  EXPECT_EQ(one(", repeat: hourly"), "design.reservation");
+  EXPECT_EQ(code("{ name: w, start: 1 d, duration: 59 min, repeat: hourly }"), "");
+  EXPECT_EQ(code("{ name: w, start: 1 d }"), "design.missing");
+  EXPECT_EQ(code("{ name: w, start: 1 d, duration: 4 h }, { name: w, start: 2 d, duration: 4 h }"),
+            "design.duplicate-name");
+  EXPECT_EQ(code("{ name: w, start: 1 d, duration: 4 h }", "kind: kubernetes, "),
+            "design.reservation");
+  std::string many;
+  for (int i = 0; i <= 64; ++i) {
+    many += "{ name: w" + std::to_string(i) + ", start: 1 d, duration: 4 h }, ";
+  }
+  EXPECT_EQ(code(many), "design.reservation");
+}
+
 // Of two nodes, two partitions with one each, or one with both; none of a fleet of Kubernetes'.
 TEST(codes, of_partitions) {
   const auto code = [](const std::string& scheduler, const std::string& partition = "") {

@@ -22,6 +22,7 @@
 #include "design/goals.h"
 #include "design/names.h"
 #include "design/part_ids.h"
+#include "design/slurm_fleets.h"
 
 namespace orrery {
 
@@ -262,6 +263,7 @@ class RandomDesign {
   void put_partitions_right(design::Design& d);
   void put_qos_right(design::Design& d);
   void put_pipeline_right(design::Design& d);
+  void put_reservations_right(design::Design& d);
   bool put_right(design::Stage& s, design::Design& d);
   void put_right(design::Fleet& f);
   void put_right(design::StorageTier& t);
@@ -408,6 +410,7 @@ inline void RandomDesign::put_right(design::Design& d) {
   put_partitions_right(d);
   put_qos_right(d);
   put_pipeline_right(d);
+  put_reservations_right(d);
 }
 
 // Names of their own, of fleets that Slurm runs, no more nodes than those have; workloads name one
@@ -515,6 +518,26 @@ inline void RandomDesign::put_pipeline_right(design::Design& d) {
     d.pipeline.stages.push_back(std::move(s));
   }
   if (d.pipeline.stages.empty()) d.pipeline = {};
+}
+
+// Names of their own, of fleets that Slurm runs, in a period that Slurm has.
+inline void RandomDesign::put_reservations_right(design::Design& d) {
+  std::vector<design::Reservation>& all = d.scheduler.reservations;
+  const auto slurms = std::ranges::find_if(
+      d.fleet, [&](const design::Fleet& f) { return design::is_slurms(d, f); });
+  if (slurms == d.fleet.end()) all.clear();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].name = "window-" + std::to_string(i + 1);
+    all[i].fleet = slurms->name;
+    if (all[i].nodes) all[i].nodes = std::min(*all[i].nodes, slurms->count);
+    if (slurms->count < 1) all[i].nodes.reset();
+    const Seconds every = length_of(all[i].repeat);
+    if (every > Seconds(0)) all[i].duration = min(all[i].duration, every / 2);
+    all[i].tenants.clear();
+    if (d.scheduler.quotas.empty() || !chance(0.5)) continue;
+    all[i].tenants = {d.scheduler.quotas.front().tenant};
+    count("reservations.tenants");
+  }
 }
 
 }  // namespace orrery

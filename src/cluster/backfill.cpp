@@ -103,6 +103,12 @@ void QueuePass::gather_ends(const QueueView& view, const Starts& starts) {
     const auto after = std::ranges::upper_bound(ends_, end.end, {}, &RunningEnd::end);
     ends_.insert(after, end);
   }
+  if (view.reservations == nullptr) return;
+  for (const Reservation& r : view.reservations->all()) {
+    const RunningEnd end{.end = r.window_after(view.now).end, .job = kNoJob};
+    if (end.end.is_never()) continue;
+    ends_.insert(std::ranges::upper_bound(ends_, end.end, {}, &RunningEnd::end), end);
+  }
 }
 
 // The surplus at the promise, in a pool that only counts; `keep` leaves the time as it was.
@@ -114,8 +120,10 @@ int QueuePass::promise_counted(JobIndex head, const QueueView& view, const NodeP
   if (!keep) promise_.at = SimTime::never();
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     if (keep && promise_.at < ends_[i].end) break;
-    free += view.job(ends_[i].job).ask.gpus;
-    later_room_.give(view.job(ends_[i].job));
+    if (ends_[i].job != kNoJob) {
+      free += view.job(ends_[i].job).ask.gpus;
+      later_room_.give(view.job(ends_[i].job));
+    }
     const bool is_last_of_its_time = i + 1 == ends_.size() || ends_[i].end < ends_[i + 1].end;
     if (keep || !is_last_of_its_time || free < need) continue;
     if (!later_room_.admits(view.job(head))) continue;
@@ -140,12 +148,15 @@ void QueuePass::promise_nodes(JobIndex head, const QueueView& view, const NodePo
   }
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     if (keep && promise_.at < ends_[i].end) break;
-    later_.give(shares_of(ends_[i].job, view, starts));
-    later_room_.give(view.job(ends_[i].job));
+    if (ends_[i].job != kNoJob) {
+      later_.give(shares_of(ends_[i].job, view, starts));
+      later_room_.give(view.job(ends_[i].job));
+    }
     const bool is_last_of_its_time = i + 1 == ends_.size() || ends_[i].end < ends_[i + 1].end;
     if (keep || !is_last_of_its_time) continue;
-    if (!later_room_.admits(job) || !later_.place(job.ask, view.mask_of(job), where_)) continue;
-    promise_.at = std::max(view.now, ends_[i].end);
+    const SimTime at = std::max(view.now, ends_[i].end);
+    if (!later_room_.admits(job) || !later_.place(job.ask, view.mask_of(job, at), where_)) continue;
+    promise_.at = at;
     promise_.shares = where_;
     break;
   }

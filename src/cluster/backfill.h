@@ -17,6 +17,9 @@
 // job that no end of those that run can help, since it waits for a node in repair, is promised
 // nothing, and the promise is the next one's.
 //
+// A reservation bars nodes from a job by its limit (reservation.h); its end counts among the times
+// at which the head may have its place.
+//
 // A decision is a function of what is waiting, what runs and what is free, and of a small memory
 // (the promise that a sticky variant keeps). A simulation drives it (twin/queue.h); so may a live
 // scheduler.
@@ -27,7 +30,7 @@
 #include <span>
 #include <vector>
 
-#include "cluster/start_gate.h"
+#include "cluster/reservation.h"
 
 namespace orrery::cluster {
 
@@ -59,13 +62,20 @@ struct QueueView {
   std::span<const JobIndex> waiting;       // first come first
   std::span<const RunningEnd> running;     // by end
   std::span<const NodeMask> partitions{};  // by partition; none: every job may use every node
+  const ReservationBook* reservations = nullptr;
   StartGate* gate = nullptr;
   // How often something came otherwise than a promise could foresee: a job ended early or was
   // taken away, a node was lost or came back, the order changed.
   std::uint64_t surprises = 0;
 
   const QueuedJob& job(JobIndex i) const { return jobs[i]; }
-  const NodeMask* mask_of(const QueuedJob& j) const {
+  const NodeMask* mask_of(const QueuedJob& j) const { return mask_of(j, now); }
+  // Nodes that it may have if it starts then. Good until the next call.
+  const NodeMask* mask_of(const QueuedJob& j, sim::SimTime at) const {
+    const NodeMask* own = partition_of(j);
+    return reservations == nullptr ? own : reservations->open_to(j, own, at);
+  }
+  const NodeMask* partition_of(const QueuedJob& j) const {
     return partitions.empty() ? nullptr : &partitions[j.partition];
   }
 };

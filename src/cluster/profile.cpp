@@ -91,6 +91,27 @@ std::size_t FreeProfile::first_closed(std::size_t first, SimTime until,
   return times_.size();
 }
 
+void FreeProfile::close_between(sim::SimTime from, sim::SimTime until, const NodeMask& nodes) {
+  shift_nodes(from, until, nodes, -1);
+}
+
+void FreeProfile::open_between(sim::SimTime from, sim::SimTime until, const NodeMask& nodes) {
+  shift_nodes(from, until, nodes, +1);
+}
+
+// By more than a node has, so that nothing of it is free whatever comes back meanwhile.
+void FreeProfile::shift_nodes(sim::SimTime from, sim::SimTime until, const NodeMask& nodes,
+                              int sign) {
+  constexpr int kMoreThanANode = 1 << 20;
+  const std::size_t first = step_at(from);
+  const std::size_t last = step_at(until);
+  for (std::size_t step = first; step < last; ++step) {
+    for (std::size_t n = 0; n < nodes_; ++n) {
+      if ((nodes[n / 64] >> (n % 64) & 1) != 0) free_[step * nodes_ + n] += sign * kMoreThanANode;
+    }
+  }
+}
+
 bool FreeProfile::holds(SimTime from, SimTime length, std::span<const NodeShare> shares,
                         const LimitUses& uses) const {
   const SimTime until = from + length;
@@ -132,7 +153,9 @@ SimTime FreeProfile::find(const GpuAsk& ask, SimTime length, const NodeMask* all
   }
   for (std::size_t first = 0; first < times_.size() && times_[first] <= latest; ++first) {
     // Most starts are ruled out by the count alone.
-    if (std::accumulate(free_of(first), free_of(first) + nodes_, 0) < ask.gpus) continue;
+    const int free = std::accumulate(free_of(first), free_of(first) + nodes_, 0,
+                                     [](int sum, int f) { return sum + std::max(0, f); });
+    if (free < ask.gpus) continue;
     const SimTime until = times_[first] + length;
     const std::size_t closed = first_closed(first, until, uses);
     if (closed < times_.size()) {
@@ -143,6 +166,7 @@ SimTime FreeProfile::find(const GpuAsk& ask, SimTime length, const NodeMask* all
     for (std::size_t step = first + 1; step < times_.size() && times_[step] < until; ++step) {
       for (std::size_t n = 0; n < nodes_; ++n) least_[n] = std::min(least_[n], free_of(step)[n]);
     }
+    for (int& f : least_) f = std::max(f, 0);  // of nodes that are closed
     probe_.assign_free(least_);
     if (probe_.place(ask, allowed, where)) return times_[first];
   }

@@ -32,6 +32,9 @@ class FreeProfile {
   // none up to `latest`. Starts are tried now and where a step begins.
   sim::SimTime find(const GpuAsk& ask, sim::SimTime length, const NodeMask* allowed,
                     sim::SimTime latest, std::vector<NodeShare>& where, const LimitUses& uses = {});
+  // All GPUs of the nodes of a mask are gone for a while, and are back.
+  void close_between(sim::SimTime from, sim::SimTime until, const NodeMask& nodes);
+  void open_between(sim::SimTime from, sim::SimTime until, const NodeMask& nodes);
   bool holds(sim::SimTime from, sim::SimTime length, std::span<const NodeShare> shares,
              const LimitUses& uses = {}) const;
 
@@ -42,6 +45,7 @@ class FreeProfile {
   std::size_t step_at(sim::SimTime t);  // splits where t lies within a step
   void add(sim::SimTime from, sim::SimTime until, std::span<const NodeShare> shares,
            const LimitUses& uses, int sign);
+  void shift_nodes(sim::SimTime from, sim::SimTime until, const NodeMask& nodes, int sign);
   bool admits(std::size_t step, const LimitUses& uses) const;
   // The first step in a window from `first` on that does not admit; none: the window's end.
   std::size_t first_closed(std::size_t first, sim::SimTime until, const LimitUses& uses) const;

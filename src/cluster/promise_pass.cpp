@@ -29,6 +29,42 @@ void expect_ends(const QueueView& view, const Starts& starts, FreeProfile& profi
   }
 }
 
+// Windows that begin later are looked at when they come nearer: promises are then made anew.
+constexpr SimTime kWindowsAhead = SimTime::nanoseconds(std::int64_t{2} * 86'400'000'000'000);
+
+// The profile as one job sees it: without the nodes of windows that it may not use. A job that
+// stays is barred by those that are open now.
+class Closed {
+ public:
+  Closed(const QueueView& view, const QueuedJob& job, FreeProfile& profile) : profile_(profile) {
+    if (view.reservations == nullptr) return;
+    const auto& all = view.reservations->all();
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      if ((job.guest_of >> r & 1) != 0) continue;
+      Reservation::Window w = all[r].window_after(view.now);
+      while (!w.begin.is_never() && w.begin <= (job.stays ? view.now : view.now + kWindowsAhead)) {
+        closed_.push_back({std::max(w.begin, view.now), w.end, &all[r].nodes});
+        w = all[r].window_after(w.end);
+      }
+    }
+    for (const One& c : closed_) profile_.close_between(c.from, c.until, *c.nodes);
+  }
+  ~Closed() {
+    for (const One& c : closed_) profile_.open_between(c.from, c.until, *c.nodes);
+  }
+  Closed(const Closed&) = delete;
+  Closed& operator=(const Closed&) = delete;
+
+ private:
+  struct One {
+    SimTime from;
+    SimTime until;
+    const NodeMask* nodes;
+  };
+  FreeProfile& profile_;
+  std::vector<One> closed_;
+};
+
 bool has_started(const Starts& starts, JobIndex job) {
   return std::ranges::any_of(starts.jobs, [job](const Starts::One& o) { return o.job == job; });
 }
@@ -47,8 +83,11 @@ void ConservativePass::promise(JobIndex job, const QueueView& view) {
   Kept& kept = *kept_for(job, view);
   kept.submitted = asked.submitted;
   const LimitUses uses = uses_of(view, job);
-  kept.at = profile_.find(asked.ask, asked.limit, view.mask_of(asked), view.now + kFarthest, where_,
-                          uses);
+  {
+    const Closed closed(view, asked, profile_);
+    kept.at = profile_.find(asked.ask, asked.limit, view.partition_of(asked), view.now + kFarthest,
+                            where_, uses);
+  }
   kept.is_valid = !kept.at.is_never();
   kept.shares.assign(where_.begin(), where_.end());
   if (kept.is_valid) profile_.take_between(kept.at, kept.at + asked.limit, kept.shares, uses);
@@ -63,7 +102,9 @@ void ConservativePass::rebuild(const QueueView& view, const NodePool& pool) {
     if (!kept.is_valid) continue;
     kept.at = std::max(kept.at, view.now);
     const SimTime limit = view.job(job).limit;
-    kept.is_valid = profile_.holds(kept.at, limit, kept.shares, uses_of(view, job));
+    kept.is_valid = profile_.holds(kept.at, limit, kept.shares, uses_of(view, job)) &&
+                    (view.reservations == nullptr ||
+                     view.reservations->is_open(view.job(job), kept.shares, kept.at));
     if (!kept.is_valid) continue;
     profile_.take_between(kept.at, kept.at + limit, kept.shares, uses_of(view, job));
   }
@@ -101,7 +142,8 @@ void ConservativePass::start_due(const QueueView& view, NodePool& pool, Starts& 
 
 void ConservativePass::decide(const QueueView& view, NodePool& pool, Starts& starts) {
   const bool is_overdue = !view.running.empty() && view.running.front().end < view.now;
-  if (!is_built_ || surprises_ != view.surprises || is_overdue || view.gate != nullptr) {
+  if (!is_built_ || surprises_ != view.surprises || is_overdue || view.gate != nullptr ||
+      view.reservations != nullptr) {
     rebuild(view, pool);
     is_built_ = true;
     surprises_ = view.surprises;
@@ -160,8 +202,11 @@ void SlurmPass::look_ahead(const QueueView& view, NodePool& pool, Starts& starts
     if (++tested > bounds_.max_job_test) return;
     const QueuedJob& job = view.job(index);
     const LimitUses uses = uses_of(view, index);
-    const SimTime at = profile_.find(job.ask, job.limit, view.mask_of(job),
-                                     view.now + bounds_.window, where_, uses);
+    const SimTime at = [&] {
+      const Closed closed(view, job, profile_);
+      return profile_.find(job.ask, job.limit, view.partition_of(job), view.now + bounds_.window,
+                           where_, uses);
+    }();
     if (at.is_never()) continue;
     if (at <= view.now) {
       starts.add(index, where_, pool);

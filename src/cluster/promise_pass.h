@@ -7,6 +7,8 @@
 // earliest places within bf_window, from nothing, times cut to bf_resolution; those whose time is
 // now start (slurm.conf, sched/backfill; read for 22.05). A limit counts as nodes do: who lacks one
 // closes it for those behind it, as Slurm does with assoc_limit_stop.
+// Windows of reservations are closed in what is looked ahead at, for each job that they bar, as far
+// as kWindowsAhead.
 // Not modelled of Slurm: bf_max_time and yields, node weights, and that it forgets promises
 // beyond bf_window silently, which here means the job is not promised anything either.
 #pragma once

@@ -35,6 +35,8 @@ struct QueuedJob {
   std::uint32_t qos_seat = 0;  // of its user there (qos_gate.h)
   std::uint32_t user = 0;
   std::uint8_t tier = 0;          // higher goes first and may take GPUs of lower ones
+  bool stays = false;             // stopped when a reservation begins, not kept from its nodes
+  std::uint64_t guest_of = 0;     // a bit for each reservation that it may use (reservation.h)
   std::vector<NodeShare> shares;  // of a running job
 };
 

@@ -20,14 +20,15 @@ SimTime earliest_place(const QueueView& view, NodePool pool, const QueuedJob& jo
   std::vector<NodeShare> where;
   LimitRoom room;
   room.reset(view.gate);
-  const auto has_place = [&] {
-    return room.admits(job) && pool.place(job.ask, view.mask_of(job), where);
+  const auto has_place = [&](SimTime at) {
+    return room.admits(job) && pool.place(job.ask, view.mask_of(job, at), where);
   };
-  if (has_place()) return view.now;
+  if (has_place(view.now)) return view.now;
   for (const RunningEnd& end : view.running) {
     pool.give(view.job(end.job).shares);
     room.give(view.job(end.job));
-    if (has_place()) return std::max(view.now, end.end);
+    const SimTime at = std::max(view.now, end.end);
+    if (has_place(at)) return at;
   }
   return SimTime::never();
 }
@@ -54,7 +55,7 @@ WaitAnswer explain_wait(BackfillVariant variant, const QueueView& view, const No
         is_admitted(view, other) && pool.place(other.ask, view.mask_of(other), where);
     if (!starts) answer.behind = *ahead;
   }
-  if (!pool.could_ever_fit(job.ask, view.mask_of(job))) {
+  if (!pool.could_ever_fit(job.ask, view.partition_of(job))) {
     answer.reason = WaitReason::too_large;
     answer.earliest = SimTime::never();
     return answer;
@@ -63,6 +64,13 @@ WaitAnswer explain_wait(BackfillVariant variant, const QueueView& view, const No
   answer.earliest = earliest_place(view, pool, job);
   if (!pool.place(job.ask, view.mask_of(job), where)) {
     answer.reason = reason_without_room(pool, job);
+    const int barrier = view.reservations == nullptr
+                            ? -1
+                            : view.reservations->barrier_of(job, view.now, answer.reserved_until);
+    if (barrier >= 0 && pool.place(job.ask, view.partition_of(job), where)) {
+      answer.reason = WaitReason::reserved;
+      answer.reservation = view.reservations->all()[static_cast<std::size_t>(barrier)].name;
+    }
   } else if (!is_admitted(view, job)) {
     answer.reason = WaitReason::limits;
   } else if (answer.behind == kNoJob || variant == BackfillVariant::best_effort) {
@@ -114,6 +122,11 @@ std::string to_text(const WaitAnswer& a, SimTime now) {
           "It fits now, but would delay a job before it; with a time limit of {} or "
           "less it starts at once.",
           brief(a.limit_to_pass.seconds()));
+    case WaitReason::reserved:
+      return fmt::format(
+          "It fits now, but reservation {} has those nodes within its time limit; it waits until "
+          "that ends in {}, unless other nodes come free or its limit is shorter.",
+          a.reservation, brief((a.reserved_until - now).seconds()));
   }
   return "";
 }

@@ -21,12 +21,14 @@ enum class WaitReason {
   fragmented,  // enough are free, but not together
   priority,    // it would fit, but those before it come first
   promise,     // it would fit, but would delay what the head was promised
+  reserved,    // it would fit, but on nodes that a reservation keeps from it
 };
 inline constexpr Word<WaitReason> kWaitReasonWords[] = {
     {WaitReason::starts, "starts"},       {WaitReason::too_large, "too-large"},
     {WaitReason::not_yet, "not-yet"},     {WaitReason::limits, "limits"},
     {WaitReason::resources, "resources"}, {WaitReason::fragmented, "fragmented"},
-    {WaitReason::priority, "priority"},   {WaitReason::promise, "promise"}};
+    {WaitReason::priority, "priority"},   {WaitReason::promise, "promise"},
+    {WaitReason::reserved, "reserved"}};
 constexpr WordTable<WaitReason> words_of(WaitReason) { return kWaitReasonWords; }
 
 struct WaitAnswer {
@@ -36,6 +38,8 @@ struct WaitAnswer {
   sim::SimTime earliest;       // see above; never() where no end of running jobs gives it a place
   sim::SimTime limit_to_pass;  // zero where none would do
   JobIndex behind = kNoJob;    // the first job before it that cannot start
+  std::string reservation;     // that bars it longest
+  sim::SimTime reserved_until;
 };
 
 // `job` must be in view.waiting.

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "catalog/config_json.h"
 #include "design/check_pipeline.h"
+#include "design/check_reservations.h"
 #include "design/names.h"
 #include "design/slurm_fleets.h"
 
@@ -518,6 +519,7 @@ void NameCheck::local_model(const std::string& name, const std::string& path) {
 void check_names(Design& design, ValueReader& values, const catalog::ReadFile& read_file) {
   NameCheck(design, values, read_file).run();
   check_pipeline(design, values);
+  check_reservations(design, values);
 }
 
 }  // namespace orrery::design

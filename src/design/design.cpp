@@ -40,6 +40,20 @@ const Site* find_site(const Design& design, std::string_view name) {
   return at == all.end() ? nullptr : &*at;
 }
 
+Seconds length_of(ReservationPeriod period) {
+  switch (period) {
+    case ReservationPeriod::once:
+      return {};
+    case ReservationPeriod::hourly:
+      return hours(1);
+    case ReservationPeriod::daily:
+      return days(1);
+    case ReservationPeriod::weekly:
+      return days(7);
+  }
+  return {};
+}
+
 std::string_view Stage::label() const {
   return name.empty() ? word_of(stage) : std::string_view(name);
 }

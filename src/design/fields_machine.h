@@ -365,6 +365,38 @@ void visit_fields(V& v, S& s) {
           .moves = "emit slurm"});
 }
 
+template <class V, Is<Reservation> S>
+void visit_fields(V& v, S& s) {
+  v("name", s.name,
+    Field{.doc = "its name", .required = true, .example = "firmware", .moves = "label"});
+  v("fleet", s.fleet,
+    Field{.doc = "whose nodes; empty is Slurm's first fleet", .moves = "emit slurm"});
+  v("nodes", s.nodes,
+    Field{.doc = "how many, the last of the fleet",
+          .absent = "all of the fleet",
+          .range = Range::at_least_one,
+          .moves = "emit slurm"});
+  v("start", s.start,
+    Field{.doc = "of the first window, from the beginning of a run or of the cluster",
+          .unit = "d",
+          .required = true,
+          .example = "3 d",
+          .moves = "emit slurm"});
+  v("duration", s.duration,
+    Field{.doc = "of a window",
+          .unit = "h",
+          .range = Range::positive,
+          .required = true,
+          .example = "4 h",
+          .moves = "emit slurm"});
+  v("repeat", s.repeat,
+    Field{.doc = "when it comes back, as Slurm repeats a reservation", .moves = "emit slurm"});
+  v("tenants", s.tenants,
+    Field{.doc = "whose workloads may use it; empty is nobody: maintenance",
+          .example = "[physics]",
+          .moves = "emit slurm"});
+}
+
 template <class V, Is<Recovery> S>
 void visit_fields(V& v, S& s) {
   constexpr std::string_view kPublished = "the failure model's figure";
@@ -418,6 +450,8 @@ void visit_fields(V& v, S& s) {
   v("partitions", s.partitions, Field{.doc = "parts of the fleets", .moves = "emit slurm"});
   v("qos", s.qos,
     Field{.doc = "qualities of service under Slurm, which workloads name", .moves = "emit slurm"});
+  v("reservations", s.reservations,
+    Field{.doc = "nodes that are set aside at times, for some or for maintenance"});
   v("recovery", s.recovery, Field{.doc = "from a fault to useful work again"});
 }
 

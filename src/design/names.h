@@ -72,6 +72,15 @@ inline constexpr Word<Preemption> kPreemptionWords[] = {
     {Preemption::none, "none"}, {Preemption::requeue, "requeue"}, {Preemption::suspend, "suspend"}};
 constexpr WordTable<Preemption> words_of(Preemption) { return kPreemptionWords; }
 
+inline constexpr Word<ReservationPeriod> kReservationPeriodWords[] = {
+    {ReservationPeriod::once, "once"},
+    {ReservationPeriod::hourly, "hourly"},
+    {ReservationPeriod::daily, "daily"},
+    {ReservationPeriod::weekly, "weekly"}};
+constexpr WordTable<ReservationPeriod> words_of(ReservationPeriod) {
+  return kReservationPeriodWords;
+}
+
 inline constexpr Word<CheckpointMode> kCheckpointWords[] = {{CheckpointMode::sync, "sync"},
                                                             {CheckpointMode::async, "async"}};
 constexpr WordTable<CheckpointMode> words_of(CheckpointMode) { return kCheckpointWords; }

@@ -45,6 +45,23 @@ struct Qos {
   bool operator==(const Qos&) const = default;
 };
 
+// As Slurm repeats a reservation.
+enum class ReservationPeriod { once, hourly, daily, weekly };
+Seconds length_of(ReservationPeriod period);  // zero: once
+
+// Nodes of a fleet that are set aside at times, the last of it: for some tenants, or for nobody.
+struct Reservation {
+  std::string name;
+  std::string fleet;         // empty: Slurm's first
+  std::optional<int> nodes;  // none: all of the fleet
+  Seconds start;             // of its first window, from the beginning
+  Seconds duration;          // of a window
+  ReservationPeriod repeat = ReservationPeriod::once;
+  std::vector<std::string> tenants;  // who may use it; empty: nobody, it is maintenance
+
+  bool operator==(const Reservation&) const = default;
+};
+
 // From a fault to useful work again. None: the failure layer's published defaults.
 struct Recovery {
   std::optional<Seconds> detect;
@@ -68,6 +85,7 @@ struct Scheduler {
   std::vector<Quota> quotas;
   std::vector<SchedulerPartition> partitions;
   std::vector<Qos> qos;
+  std::vector<Reservation> reservations;
   Recovery recovery;
 
   bool operator==(const Scheduler&) const = default;

@@ -26,6 +26,7 @@ std::string_view name_of(const Scheduler&) { return "scheduler"; }
 std::string_view name_of(const Quota&) { return "quota"; }
 std::string_view name_of(const SchedulerPartition&) { return "partition"; }
 std::string_view name_of(const Qos&) { return "QOS"; }
+std::string_view name_of(const Reservation&) { return "reservation"; }
 std::string_view name_of(const Recovery&) { return "recovery"; }
 std::string_view name_of(const PlainNetwork&) { return "plain network"; }
 std::string_view name_of(const Layout&) { return "layout"; }

@@ -188,6 +188,7 @@ Result<EmittedFiles> emit_slurm(const plan::Review& review, const EmitSource& so
   add("epilog.sh", hook_script(*plan, "epilog"));
   add("health.sh", health_script(*plan));
   add("prolog.sh", hook_script(*plan, "prolog"));
+  add("reservations.sh", reservations_script(*plan));
   const auto submits = submit_scripts(*plan);
   if (!submits) gather(faults, submits.error());
   if (!faults.empty()) return std::unexpected(std::move(faults));

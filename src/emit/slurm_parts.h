@@ -52,6 +52,8 @@ std::string gres_conf(const SlurmPlan& plan);
 std::string cgroup_conf(const SlurmPlan& plan);
 // Empty text where the design has no tenants.
 Result<std::string> accounting_script(const SlurmPlan& plan);
+// Empty where the design reserves nothing.
+Result<std::string> reservations_script(const SlurmPlan& plan);
 Result<std::string> health_script(const SlurmPlan& plan);
 // `when` is "prolog" or "epilog".
 Result<std::string> hook_script(const SlurmPlan& plan, std::string_view when);

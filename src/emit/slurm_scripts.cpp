@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "design/names.h"
 #include "emit/escape.h"
 #include "emit/run_terms.h"
 #include "emit/script.h"
@@ -124,6 +125,14 @@ std::vector<Script> preempt_lines(const std::vector<design::Qos>& all) {
   return lines;
 }
 
+// None: no Slurm fleet of that name.
+std::optional<std::size_t> fleet_named(const SlurmPlan& plan, const std::string& name) {
+  for (std::size_t f = 0; f < plan.hosts.fleets.size(); ++f) {
+    if (name.empty() || plan.hosts.fleets[f].name() == name) return f;
+  }
+  return std::nullopt;
+}
+
 // That the run's hosts draw at their highest, above idle; 0 where no site counts them.
 int kilowatts_of(const SlurmPlan& plan, const plan::SiteView& site, const plan::TrainView& train,
                  const machine::Fleet& fleet) {
@@ -188,6 +197,15 @@ void ask(Script& script, const SlurmPlan& plan, const plan::TrainView& train,
     qos.push_back(
         Script::from_text("#SBATCH --qos=@qos@\n").word("qos", train.workload->terms.qos));
   }
+  for (const design::Reservation& r : plan.review.design().scheduler.reservations) {
+    const bool is_guest =
+        std::ranges::find(r.tenants, train.workload->terms.tenant) != r.tenants.end();
+    const auto of = fleet_named(plan, r.fleet);
+    if (!is_guest || !of || plan.hosts.fleets[*of].view != fleet.view) continue;
+    qos.push_back(
+        Script::from_text("#SBATCH --reservation=@reservation@\n").word("reservation", r.name));
+    break;  // a job asks for one
+  }
   script.lines("qos", qos);
   std::vector<Script> licenses;
   for (std::size_t s = 0; s < plan.review.sites.size(); ++s) {
@@ -209,7 +227,48 @@ std::vector<Script> variable_lines(const plan::TrainView& train) {
   return lines;
 }
 
+Script reservation_lines(const SlurmPlan& plan, const design::Reservation& r, std::size_t fleet) {
+  const HostFleet& f = plan.hosts.fleets[fleet];
+  const int nodes = std::min(r.nodes.value_or(f.in_service) * f.hosts_per_node, f.in_service);
+  const std::string hosts =
+      hostlist(plan.hosts, {{fleet, f.in_service - nodes + 1, std::max(1, nodes)}});
+  std::vector<std::string> words = {
+      fmt::format("StartTime=now+{}minutes", std::llround(r.start / minutes(1))),
+      fmt::format("Duration={}", std::max(1LL, std::llround(r.duration / minutes(1)))),
+      "Nodes=" + hosts};
+  std::string period;
+  // Guests may start before it, end after it and lie outside it.
+  std::string flags = r.tenants.empty() ? "MAINT,IGNORE_JOBS" : "FLEX,IGNORE_JOBS";
+  if (r.repeat != design::ReservationPeriod::once) {
+    for (const char c : word_of(r.repeat)) period += static_cast<char>(c - 'a' + 'A');
+    flags += "," + period;
+  }
+  words.push_back("Flags=" + flags);
+  words.push_back(r.tenants.empty() ? "Users=root"
+                                    : fmt::format("Accounts={}", fmt::join(r.tenants, ",")));
+  return Script::from_text("make @name@ @words@\n").word("name", r.name).words("words", words);
+}
+
 }  // namespace
+
+Result<std::string> reservations_script(const SlurmPlan& plan) {
+  const auto& all = plan.review.design().scheduler.reservations;
+  if (all.empty()) return std::string();
+  Diagnostics faults;
+  std::vector<Script> lines;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto name = checked_name(
+        all[i].name, NameRule::slurm,
+        {"the reservation", design::place_of(plan.review.design(),
+                                             fmt::format("scheduler.reservations[{}].name", i))});
+    if (!name) faults.insert(faults.end(), name.error().begin(), name.error().end());
+    const auto fleet = fleet_named(plan, all[i].fleet);
+    if (name && fleet) lines.push_back(reservation_lines(plan, all[i], *fleet));
+  }
+  if (!faults.empty()) return std::unexpected(std::move(faults));
+  Script script = Script::from_file("emit/slurm/reservations.sh");
+  return script.stamp(plan.source).lines("reservations", lines).text();
+}
 
 Result<std::string> accounting_script(const SlurmPlan& plan) {
   const design::Scheduler& s = plan.review.design().scheduler;

@@ -157,6 +157,42 @@ TEST(EmitSlurm, QuotasGoToSlurmdbd) {
               HasSubstr("AccountingStorageType=accounting_storage/none"));
 }
 
+// The last nodes in service, no spares; the words are those that a Slurm 22.05.8 took.
+TEST(EmitSlurm, ReservationsAreMadeByAScript) {
+  design::Design design = read_text(kSmall);
+  EXPECT_EQ(text_of(slurm_of(*reviewed(design)), "reservations.sh"), "no file reservations.sh");
+  design.scheduler.reservations = {{.name = "firmware",
+                                    .nodes = 2,
+                                    .start = days(3),
+                                    .duration = hours(4),
+                                    .repeat = design::ReservationPeriod::weekly},
+                                   {.name = "nights",
+                                    .fleet = "n",
+                                    .start = hours(20),
+                                    .duration = minutes(90),
+                                    .tenants = {"vision"}}};
+  const std::string script = text_of(slurm_of(*reviewed(design)), "reservations.sh");
+  EXPECT_THAT(
+      script,
+      AllOf(HasSubstr("make firmware StartTime=now+4320minutes Duration=240 'Nodes=n-[5-6]' "
+                      "Flags=MAINT,IGNORE_JOBS,WEEKLY Users=root\n"),
+            HasSubstr("make nights StartTime=now+1200minutes Duration=90 'Nodes=n-[1-6]' "
+                      "Flags=FLEX,IGNORE_JOBS Accounts=vision\n")));
+  design = read_template("superpod-h100");
+  design.scheduler.quotas = {{.tenant = "lab", .share = 0.5}};
+  design.scheduler.reservations = {
+      {.name = "nights", .start = hours(20), .duration = hours(1), .tenants = {"lab"}}};
+  const auto submits = [&] {
+    for (const EmittedFile& f : slurm_of(*reviewed(design))) {
+      if (f.text.find("#SBATCH --reservation=nights\n") != std::string::npos) return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(submits());
+  design.workloads.front().terms.tenant = "lab";
+  EXPECT_TRUE(submits());
+}
+
 TEST(EmitSlurm, QosGoToSlurmdbdAndIntoTheScripts) {
   auto design = read_template("superpod-h100");
   design.scheduler.preemption = design::Preemption::requeue;

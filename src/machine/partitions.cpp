@@ -41,4 +41,13 @@ std::size_t partition_of(const std::vector<FleetPartition>& partitions,
   return 0;
 }
 
+const Fleet* reserved_fleet(const design::Design& design, const std::vector<Fleet>& fleets,
+                            const design::Reservation& reservation) {
+  for (const Fleet& f : fleets) {
+    const bool is_named = f.fleet->name == reservation.fleet;
+    if (reservation.fleet.empty() ? is_slurms(design, *f.fleet) : is_named) return &f;
+  }
+  return nullptr;
+}
+
 }  // namespace orrery::machine

@@ -23,5 +23,8 @@ std::vector<FleetPartition> partitions_of(const design::Design& design,
 // Of a workload of this fleet, the index into its partitions.
 std::size_t partition_of(const std::vector<FleetPartition>& partitions,
                          const design::Workload& workload);
+// Whose last nodes a reservation takes: the fleet that it names, or the first that Slurm runs.
+const Fleet* reserved_fleet(const design::Design& design, const std::vector<Fleet>& fleets,
+                            const design::Reservation& reservation);
 
 }  // namespace orrery::machine

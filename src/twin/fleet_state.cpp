@@ -39,6 +39,26 @@ cluster::NodeMask mask_of(const machine::FleetPartition& partition, const FleetP
   return mask;
 }
 
+// The last hosts in service of the fleet, as they are reserved.
+cluster::ReservationBook reservations_of(const machine::Machine& m, const FleetPart& part) {
+  cluster::ReservationBook book;
+  const int per_node = std::max(1, part.hosts / std::max(1, part.fleet->fleet->count));
+  for (const design::Reservation& r : m.design().scheduler.reservations) {
+    cluster::NodeMask mask((static_cast<std::size_t>(part.all_hosts()) + 63) / 64, 0);
+    const machine::Fleet* own = machine::reserved_fleet(m.design(), m.fleets, r);
+    const int hosts = r.nodes ? std::min(part.hosts, *r.nodes * per_node) : part.hosts;
+    for (int host = part.hosts - hosts; own == part.fleet && host < part.hosts; ++host) {
+      mask[static_cast<std::size_t>(host) / 64] |= std::uint64_t{1} << (host % 64);
+    }
+    book.add({.name = r.name,
+              .nodes = std::move(mask),
+              .start = sim::SimTime::from(r.start),
+              .length = sim::SimTime::from(r.duration),
+              .every = sim::SimTime::from(length_of(r.repeat))});
+  }
+  return book;
+}
+
 QueueOptions options_of(const machine::Machine& m, const FleetPart& part) {
   const design::Scheduler& s = m.design().scheduler;
   QueueOptions o{.backfill = backfill_of(m, *part.fleet),
@@ -77,6 +97,7 @@ FleetState::FleetState(World& world, std::size_t number, const Scenario& scenari
   add_qos(scenario.machine->design().scheduler);
   QueueOptions options = options_of(*scenario.machine, part_);
   options.gate = &gate_;
+  options.reservations = reservations_of(*scenario.machine, part_);
   for (const auto& partition : partitions_) options.partitions.push_back(mask_of(partition, part_));
   queue_ = std::make_unique<Queue>(
       world.kernel(),
@@ -142,6 +163,12 @@ JobRequest FleetState::request_for(std::size_t process, const design::Workload& 
                      .partition = static_cast<int>(machine::partition_of(partitions_, w)),
                      .group = groups_.at(&w),
                      .user = user};
+  const auto& reservations = world_.scenario().machine->design().scheduler.reservations;
+  for (std::size_t r = 0; r < reservations.size(); ++r) {
+    const auto& guests = reservations[r].tenants;
+    const bool is_guest = std::ranges::find(guests, w.terms.tenant) != guests.end();
+    request.guest_of |= std::uint64_t{is_guest} << r;
+  }
   if (w.terms.qos.empty()) return request;
   request.qos = qos_.at(w.terms.qos);
   request.qos_seat = qos_gate_.seat_of(request.qos, tag_of(process, user));

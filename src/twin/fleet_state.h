@@ -10,7 +10,8 @@
 // a tenant's quota gives may be borrowed while it is idle (cluster/quota_gate.h). With fair share a
 // user's place in the queue follows what the user and the account have used (cluster/fair_use.h).
 // A QOS moves it too, and holds its users to what they may have at once (cluster/qos_gate.h). Jobs
-// lie on the hosts of their partition.
+// lie on the hosts of their partition, and off those that are reserved for others
+// (cluster/reservation.h).
 #pragma once
 
 #include <map>

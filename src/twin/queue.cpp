@@ -17,7 +17,9 @@ Queue::Queue(sim::Kernel& kernel, cluster::NodePool pool, QueueOptions options, 
       pool_(std::move(pool)),
       options_(std::move(options)),
       port_(port),
-      policy_(cluster::make_policy(options_.backfill, options_.periodic)) {}
+      policy_(cluster::make_policy(options_.backfill, options_.periodic)) {
+  await_window();
+}
 
 std::optional<JobIndex> Queue::submit(const JobRequest& request) {
   const auto partition = static_cast<std::size_t>(request.partition);
@@ -45,6 +47,8 @@ std::optional<JobIndex> Queue::submit(const JobRequest& request) {
   job.qos_seat = request.qos_seat;
   job.user = request.user;
   job.tier = static_cast<std::uint8_t>(request.tier);
+  job.stays = request.stays;
+  job.guest_of = request.guest_of;
   tags_[index] = request.tag;
   enqueue(index);
   return index;
@@ -83,6 +87,10 @@ void Queue::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
     return enqueue(static_cast<JobIndex>(data));
   }
   if (kind == kAlarm) return decide_later();
+  if (kind == kWindow) {
+    clear_reserved();
+    return await_window();
+  }
   is_deciding_later_ = false;
   decide();
 }
@@ -93,6 +101,7 @@ cluster::QueueView Queue::view() const {
           .waiting = std::span(waiting_).subspan(first_),
           .running = running_,
           .partitions = options_.partitions,
+          .reservations = options_.reservations.is_empty() ? nullptr : &options_.reservations,
           .gate = options_.gate,
           .surprises = surprises_};
 }
@@ -135,6 +144,30 @@ void Queue::set_alarm() {
   kernel_.cancel(alarm_);
   alarm_at_ = wake;
   if (!wake.is_never()) alarm_ = kernel_.schedule(wake, sim::EventRank::control, *this, kAlarm);
+}
+
+void Queue::await_window() {
+  const sim::SimTime next = options_.reservations.next_change(kernel_.now());
+  if (!next.is_never()) kernel_.schedule(next, sim::EventRank::control, *this, kWindow);
+}
+
+// A window opens or ends: whoever is on its nodes and may not be there is put back, and those that
+// wait are looked at.
+void Queue::clear_reserved() {
+  ++surprises_;
+  std::vector<JobIndex> barred;
+  for (const RunningEnd& end : running_) {
+    const QueuedJob& job = jobs_[end.job];
+    QueuedJob now = {.guest_of = job.guest_of};
+    now.stays = true;  // whatever its limit: it is there now
+    if (!options_.reservations.is_open(now, job.shares, kernel_.now())) barred.push_back(end.job);
+  }
+  for (const JobIndex job : barred) {
+    if (states_[job] != State::running) continue;
+    ++stopped_for_reservations_;
+    stop(job, StopCause::reserved);
+  }
+  decide_later();
 }
 
 void Queue::drop_started(const cluster::Starts& starts) {

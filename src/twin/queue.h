@@ -27,10 +27,11 @@
 namespace orrery::twin {
 
 // Why a running job lost its GPUs.
-enum class StopCause { preempted, node_lost, failed };
+enum class StopCause { preempted, node_lost, failed, reserved };
 inline constexpr Word<StopCause> kStopCauseWords[] = {{StopCause::preempted, "preempted"},
                                                       {StopCause::node_lost, "node-lost"},
-                                                      {StopCause::failed, "failed"}};
+                                                      {StopCause::failed, "failed"},
+                                                      {StopCause::reserved, "reserved"}};
 constexpr WordTable<StopCause> words_of(StopCause) { return kStopCauseWords; }
 
 // What the queue tells the owner of a job. `tag` is the owner's own.
@@ -62,13 +63,16 @@ struct JobRequest {
   int qos = 0;    // 0: none
   std::uint32_t qos_seat = 0;
   std::uint32_t user = 0;
+  bool stays = false;          // it has no limit that counts: a reservation that begins stops it
+  std::uint64_t guest_of = 0;  // a bit for each reservation that it may use
   std::uint64_t tag = 0;
 };
 
 struct QueueOptions {
   cluster::BackfillVariant backfill = cluster::BackfillVariant::easy;
-  cluster::PeriodicBounds periodic{};                    // of the slurm variant
-  std::vector<cluster::NodeMask> partitions{};           // none: one that has every node
+  cluster::PeriodicBounds periodic{};           // of the slurm variant
+  std::vector<cluster::NodeMask> partitions{};  // none: one that has every node
+  cluster::ReservationBook reservations{};
   std::optional<cluster::PreemptionRules> preemption{};  // none: nobody is preempted
   cluster::StartGate* gate = nullptr;                    // outlives the queue; none: all may start
   Seconds requeue_delay;  // until a job that lost its place may start again (Slurm: about 120 s)
@@ -112,6 +116,8 @@ class Queue final : public sim::EventHandler {
   }
   std::uint64_t tag(cluster::JobIndex job) const { return tags_[job]; }
   std::size_t running() const { return running_count_; }
+  // Jobs that a reservation stopped.
+  std::uint64_t stopped_for_reservations() const { return stopped_for_reservations_; }
   std::span<const cluster::RunningEnd> running_jobs() const { return running_; }
   // Why a waiting job waits, and what would start it.
   cluster::WaitAnswer why(cluster::JobIndex job) const;
@@ -120,11 +126,13 @@ class Queue final : public sim::EventHandler {
 
  private:
   enum class State : std::uint8_t { none, waiting, delayed, running };
-  enum Kind : std::uint32_t { kDecide, kEligible, kAlarm };
+  enum Kind : std::uint32_t { kDecide, kEligible, kAlarm, kWindow };
 
   void decide();
   void decide_later();
   void set_alarm();
+  void await_window();
+  void clear_reserved();
   void preempt_for_waiting();
   bool comes_before(cluster::JobIndex a, cluster::JobIndex b) const;
   void apply(const cluster::Starts& starts);
@@ -143,6 +151,7 @@ class Queue final : public sim::EventHandler {
   QueuePort& port_;
   std::unique_ptr<cluster::QueuePolicy> policy_;
   std::uint64_t surprises_ = 0;
+  std::uint64_t stopped_for_reservations_ = 0;
   std::vector<cluster::QueuedJob> jobs_;
   std::vector<State> states_;
   std::vector<std::uint64_t> tags_;

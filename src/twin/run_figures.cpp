@@ -248,6 +248,10 @@ class Teller {
             Unit::ratio,
             [f, wanted](const Replication& r) { return fleet_share(r.fleet_time[f], wanted); });
       }
+      if (!scenario_.machine->design().scheduler.reservations.empty()) {
+        add(s, "reserved_stops", "jobs that a reservation put back", Unit::count,
+            [f](const Replication& r) { return static_cast<double>(r.reserved_stops[f]); });
+      }
       run_.sections.push_back(std::move(s));
     }
   }

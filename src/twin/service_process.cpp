@@ -26,6 +26,7 @@ void ServiceProcess::submit(std::uint32_t part) {
   JobRequest request = fleet.request_for(number_, *plan_.workload, 0);
   request.ask = {.gpus = plan_.slots};
   request.limit = sim::SimTime::from(kStays);
+  request.stays = true;
   request.tag = tag_of(number_, part);
   const auto index = fleet.could_admit(*plan_.workload, plan_.slots) ? fleet.queue().submit(request)
                                                                      : std::nullopt;

@@ -26,6 +26,7 @@ void collect(World& world, Replication& r) {
   for (std::size_t f = 0; f < world.fleets(); ++f) {
     const GpuLedger& book = world.fleet(f).gpus;
     r.fleet_time.push_back(book.booked());
+    r.reserved_stops.push_back(world.fleet(f).queue().stopped_for_reservations());
     if (world.fleet(f).part().accelerators_per_host == 0) continue;
     for (std::size_t c = 0; c < kCauses; ++c) r.gpu_time[c] += book.booked()[c];
   }

@@ -34,7 +34,8 @@ struct Replication {
   bool is_sound = true;         // every book balances
   ByCause<GpuTime> gpu_time{};  // of all fleets
   std::vector<ByCause<GpuTime>> fleet_time;
-  std::vector<JobOutcome> jobs;  // training runs
+  std::vector<std::uint64_t> reserved_stops;  // by fleet: jobs that a reservation put back
+  std::vector<JobOutcome> jobs;               // training runs
   std::vector<ServiceOutcome> services;
   std::vector<TaskOutcome> batches;
   std::vector<TaskOutcome> streams;

@@ -10,7 +10,7 @@
 #include "facility/power_cap.h"
 #include "facility/power_limiter.h"
 #include "facility/spectrum.h"
-#include "twin/site_load.h"
+#include "machine/site_load.h"
 
 namespace orrery::twin {
 namespace {
@@ -71,8 +71,8 @@ void tell_swing(Section& s, const machine::TrainJob& job, const FleetPart& part,
 }
 
 // The feed against what stands behind it, fleet by fleet, and the caps that would keep it.
-void tell_feed(Section& s, const Scenario& scenario, std::size_t site, const SiteLoad& load,
-               double highest_w, double pue) {
+void tell_feed(Section& s, const Scenario& scenario, std::size_t site,
+               const machine::SiteLoad& load, double highest_w, double pue) {
   const auto& limit = scenario.machine->sites[site].site->power;
   if (!limit || highest_w * pue <= limit->base()) return;
   std::vector<facility::Feed> feeds = {
@@ -105,7 +105,7 @@ void tell_feed(Section& s, const Scenario& scenario, std::size_t site, const Sit
 }  // namespace
 
 void tell_site(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t site) {
-  const SiteLoad load = load_of(*scenario.machine, site);
+  const machine::SiteLoad load = machine::load_of(*scenario.machine, site);
   const Seconds horizon = run.simulated;
   const OverReplications::Of it_mean = [=](const Replication& r) {
     return (r.sites[site].it_energy / horizon + load.constant).base();

@@ -95,6 +95,7 @@ void TrainProcess::ask_for_hosts() {
   request.ask = {.gpus = static_cast<int>(held_), .per_node = held_ % per_host == 0 ? per_host : 0};
   request.limit = sim::SimTime::from(
       job_.raw_time > Seconds(0) ? min(kStays, job_.raw_time * kOwnersLimit) : kStays);
+  request.stays = true;
   request.tag = tag_of(number_, 0);
   const auto index = fleet.queue().submit(request);
   job_index_ = index.value_or(cluster::kNoJob);
@@ -138,7 +139,9 @@ void TrainProcess::let_go() {
 // readies another.
 void TrainProcess::evicted(std::uint32_t, StopCause cause) {
   world_.kernel().cancel(timer_);
-  if (phase_ == Phase::steps) close_steps(kept_after(progress(), true));
+  // A reservation was known before: a run that saves has done so.
+  const bool has_saved = cause == StopCause::reserved && job_.checkpoint;
+  if (phase_ == Phase::steps) close_steps(has_saved ? kAll : kept_after(progress(), true));
   if (cause == StopCause::preempted) ++outcome_.preemptions;
   has_dead_host_ = false;
   let_go();

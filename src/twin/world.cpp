@@ -6,11 +6,11 @@
 #include <limits>
 
 #include "base/math.h"
+#include "machine/site_load.h"
 #include "twin/host_lives.h"
 #include "twin/pipeline_process.h"
 #include "twin/service_process.h"
 #include "twin/shared_lives.h"
-#include "twin/site_load.h"
 #include "twin/task_process.h"
 #include "twin/train_process.h"
 
@@ -76,7 +76,7 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
 void World::measure_rooms() {
   const machine::Machine& m = *scenario_.machine;
   for (std::size_t s = 0; s < m.sites.size(); ++s) {
-    const SiteLoad load = load_of(m, s);
+    const machine::SiteLoad load = machine::load_of(m, s);
     facility::PowerRoom room{.feed = Watts(std::numeric_limits<double>::infinity())};
     const auto power = site_power(m.catalog(), load.request(load.hosts_nameplate + load.constant));
     if (m.sites[s].site->power && power) {

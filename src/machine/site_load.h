@@ -7,10 +7,10 @@
 #include "facility/site_power.h"
 #include "machine/machine.h"
 
-namespace orrery::twin {
+namespace orrery::machine {
 
 struct SiteLoad {
-  const machine::Site* site = nullptr;
+  const Site* site = nullptr;
   Watts hosts_nameplate;  // of owned fleets
   Watts constant;         // networks and storage
   std::string climate;
@@ -19,6 +19,6 @@ struct SiteLoad {
   facility::SitePowerRequest request(Watts it_mean) const;
 };
 
-SiteLoad load_of(const machine::Machine& machine, std::size_t site);
+SiteLoad load_of(const Machine& machine, std::size_t site);
 
-}  // namespace orrery::twin
+}  // namespace orrery::machine

@@ -1,13 +1,13 @@
-#include "twin/site_load.h"
+#include "machine/site_load.h"
 
 #include "facility/node_power.h"
 
-namespace orrery::twin {
+namespace orrery::machine {
 namespace {
 
-Watts network_power(const machine::Machine& m, const design::Site* site) {
+Watts network_power(const Machine& m, const design::Site* site) {
   Watts power;
-  for (const machine::Networks& n : m.networks) {
+  for (const Networks& n : m.networks) {
     if (n.site != site) continue;
     power += n.compute.bill.power() + n.storage.bill.power() + n.management.bill.power();
   }
@@ -28,13 +28,13 @@ facility::SitePowerRequest SiteLoad::request(Watts it_mean) const {
           .pue = s.pue};
 }
 
-SiteLoad load_of(const machine::Machine& m, std::size_t index) {
+SiteLoad load_of(const Machine& m, std::size_t index) {
   SiteLoad load{.site = &m.sites[index]};
   const design::Site* site = load.site->site;
   load.climate = !site->climate.empty() ? site->climate
                  : load.site->region    ? load.site->region->climate
                                         : std::string();
-  for (const machine::Fleet& f : m.fleets) {
+  for (const Fleet& f : m.fleets) {
     if (f.site != site || f.rented()) continue;
     if (const auto node = facility::node_power_of(f.node.part, f.accelerator())) {
       load.hosts_nameplate += node->nameplate * (f.fleet->count + f.fleet->spares);
@@ -42,7 +42,7 @@ SiteLoad load_of(const machine::Machine& m, std::size_t index) {
   }
   if (load.hosts_nameplate <= Watts(0)) return load;
   load.constant += network_power(m, site);
-  for (const machine::Tier& t : m.tiers) {
+  for (const Tier& t : m.tiers) {
     const bool here = find_site(m.design(), t.tier->site) == site;
     if (here && t.tier->provider.empty() && !t.per_node)
       load.constant += tier_power(t, m.catalog());
@@ -50,4 +50,4 @@ SiteLoad load_of(const machine::Machine& m, std::size_t index) {
   return load;
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::machine
