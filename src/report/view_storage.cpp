@@ -37,17 +37,18 @@ double held_share(const plan::Review& r, const machine::Tier& t) {
 }
 
 void write_asks(JsonWriter& w, const plan::Review& r, const machine::Tier& tier) {
+  const auto write_ask = [&](const machine::TierAsk& ask) {
+    if (ask.tier != tier.label) return;
+    w.begin_object().field("what", ask.what);
+    w.field("capacity_bytes", ask.demand.capacity.base());
+    w.field("read_bytes_per_s", ask.demand.read.base());
+    w.field("write_bytes_per_s", ask.demand.write.base()).end_object();
+  };
   w.key("asks").begin_array();
   for (const plan::TrainView& t : r.trains) {
-    if (!t.feasible()) continue;
-    for (const machine::TierAsk& ask : machine::asks_of(t, *r.machine)) {
-      if (ask.tier != tier.label) continue;
-      w.begin_object().field("what", ask.what);
-      w.field("capacity_bytes", ask.demand.capacity.base());
-      w.field("read_bytes_per_s", ask.demand.read.base());
-      w.field("write_bytes_per_s", ask.demand.write.base()).end_object();
-    }
+    if (t.feasible()) std::ranges::for_each(machine::asks_of(t, *r.machine), write_ask);
   }
+  std::ranges::for_each(machine::asks_of_pipeline(*r.machine), write_ask);
   w.end_array();
 }
 
