@@ -237,8 +237,9 @@ Script reservation_lines(const SlurmPlan& plan, const design::Reservation& r, st
       fmt::format("Duration={}", std::max(1LL, std::llround(r.duration / minutes(1)))),
       "Nodes=" + hosts};
   std::string period;
-  // Guests may start before it, end after it and lie outside it.
-  std::string flags = r.tenants.empty() ? "MAINT,IGNORE_JOBS" : "FLEX,IGNORE_JOBS";
+  // Guests may start before it, end after it and lie outside it. All take the fleet's last nodes,
+  // and Slurm refuses two at one time unless they say so; maintenance may always.
+  std::string flags = r.tenants.empty() ? "MAINT,IGNORE_JOBS" : "FLEX,IGNORE_JOBS,OVERLAP";
   if (r.repeat != design::ReservationPeriod::once) {
     for (const char c : word_of(r.repeat)) period += static_cast<char>(c - 'a' + 'A');
     flags += "," + period;

@@ -177,7 +177,7 @@ TEST(EmitSlurm, ReservationsAreMadeByAScript) {
       AllOf(HasSubstr("make firmware StartTime=now+4320minutes Duration=240 'Nodes=n-[5-6]' "
                       "Flags=MAINT,IGNORE_JOBS,WEEKLY Users=root\n"),
             HasSubstr("make nights StartTime=now+1200minutes Duration=90 'Nodes=n-[1-6]' "
-                      "Flags=FLEX,IGNORE_JOBS Accounts=vision\n")));
+                      "Flags=FLEX,IGNORE_JOBS,OVERLAP Accounts=vision\n")));
   design = read_template("superpod-h100");
   design.scheduler.quotas = {{.tenant = "lab", .share = 0.5}};
   design.scheduler.reservations = {
