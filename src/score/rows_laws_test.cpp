@@ -450,7 +450,7 @@ std::expected<ServedApart, std::string> apart_row(const std::vector<std::string>
   std::string text = head;
   for (const std::string& row : rows) text += row + "\n";
   const CsvTable table = CsvTable::parse(text, "apart.csv").value();
-  return ApartRows(table).read(table.rows().at(0), plain_inputs());
+  return ApartRows(table, plain_inputs()).read(table.rows().at(0), plain_inputs());
 }
 
 // Lengths are nine tenths of what a test names; replicas are the row's own, those of another row of

@@ -85,6 +85,8 @@ struct ScoreInputs {
   std::function<std::optional<std::string>(std::string_view name)> log = {};
   // Settings that rows of serving do not name (serving_tests.h): from `--tests FILE`.
   const CsvTable* tests = nullptr;
+  // The parameters were fitted without rows of the model that is asked for.
+  bool left_out = false;
 
   const catalog::Catalog& catalog() const { return models.catalog(); }
 };

@@ -29,10 +29,12 @@ struct Held {
   double accelerator = 0;
 };
 constexpr Held kBetweenHeld{.engine = 20, .accelerator = 0.5};
-constexpr Held kFirstHeld{.engine = 20, .accelerator = 10};
+constexpr Held kFirstHeld{.engine = 60, .accelerator = 10};
 constexpr double kBeyond = 100;
 constexpr std::size_t kLeastTuningRows = 20;  // of an accelerator that gets a row of its own
 constexpr int kRounds = 2;
+// Of the time of prefill replicas: beyond it they decide how many decode.
+constexpr double kRoomyPrefill = 0.9;
 constexpr SimplexOptions kTuningSearch{.steps = 900, .restarts = 3};
 
 // One number of a tuning: where fits of all engines begin, and how far one may go.
@@ -65,11 +67,12 @@ constexpr TuningParameter kBetween[] = {
     // the last: see between_tokens
     time_of<&ServingTuning::sequence>(16e-6, 4e-6)};
 constexpr TuningParameter kFirst[] = {
-    factor<&ServingTuning::prompt_wait>(1.2, 0.3),
-    time_of<&ServingTuning::first_token>(50e-3, 50e-3),
+    factor<&ServingTuning::prompt_wait>(1.1, 0.15),
+    time_of<&ServingTuning::first_token>(35e-3, 40e-3),
+    // an engine that plans a step ahead sees a request a step late
     {[](const ServingTuning& t) { return t.poll_steps; },
-     [](ServingTuning& t, double v) { t.poll_steps = v; }, 5, 8, 0},
-    time_of<&ServingTuning::expert_first>(1.5e-3, 1e-3)};
+     [](ServingTuning& t, double v) { t.poll_steps = v; }, serving::kAheadSteps, 1, 0},
+    time_of<&ServingTuning::expert_first>(1.5e-3, 0.8e-3)};
 
 // A prediction that is linear in the parameters around a point.
 struct LinearRow {
@@ -174,8 +177,39 @@ void fit_groups(std::span<const TuningParameter> parameters, const Held& held,
   }
 }
 
-// The closed form of a row's time between tokens, by small moves of each parameter.
+// Of a replica, by small moves of each parameter.
+template <class Time>
+LinearRow moved(serving::Replica replica, double measured, double scale, Time seconds) {
+  const double here = seconds(replica);
+  LinearRow linear{.measured = measured, .constant = here * scale, .slopes = {}};
+  for (const TuningParameter& p : kBetween) {
+    const ServingTuning kept = replica.tuning;
+    p.set(replica.tuning, p.get(kept) + p.scale);
+    linear.slopes.push_back(scale * (seconds(replica) - here) / p.scale);
+    linear.constant -= linear.slopes.back() * p.get(kept);
+    replica.tuning = kept;
+  }
+  return linear;
+}
+
+// A step of a decode replica with as many requests as the test keeps in it.
+LinearRow decode_step(const machine::Models& models, const ServedRow& row) {
+  const auto at = predict_disaggregated(models, *row.apart);
+  const machine::ServingQuery& q = row.apart->decode;
+  const auto replica = replica_of(models, q);
+  if (!at || !replica || at->point.prefill_load > kRoomyPrefill) return {};
+  const machine::Costs costs = serving_costs(models, q);
+  const serving::ServingCosts source = serving_source(costs);
+  const serving::Iteration step{
+      .decoding = std::max(1.0, at->point.decoding / row.apart->decode_replicas) / q.split.pp,
+      .context = q.request.input + q.request.output / 2};
+  return moved(*replica, row.tpot, 1,
+               [&](const serving::Replica& r) { return step_time(r, step, source).total.base(); });
+}
+
+// The closed form of a row's time between tokens.
 LinearRow between_tokens(const machine::Models& models, const ServedRow& row) {
+  if (row.apart) return decode_step(models, row);
   machine::ServingQuery q = row.query;
   const bool offline = row.requests > 0;
   if (offline) {
@@ -186,7 +220,6 @@ LinearRow between_tokens(const machine::Models& models, const ServedRow& row) {
   }
   const auto at = predict_serving(models, q);
   if (!at) return {};
-  serving::Replica replica = at->replica;
   const machine::Costs costs = serving_costs(models, q);
   const serving::ServingCosts source = serving_source(costs);
   const auto seconds = [offline](const serving::ServingPoint& p) {
@@ -198,19 +231,13 @@ LinearRow between_tokens(const machine::Models& models, const ServedRow& row) {
     const auto simulated = predict_offline(models, q, row.requests);
     scale = simulated ? 1 / (simulated->value * here) : 1;
   }
-  LinearRow linear{.measured = row.tpot, .constant = here * scale, .slopes = {}};
-  for (const TuningParameter& p : kBetween) {
-    const ServingTuning kept = replica.tuning;
-    p.set(replica.tuning, p.get(kept) + p.scale);
-    const serving::ServingPoint moved = closed_loop(replica, q.request, q.concurrency, source);
-    linear.slopes.push_back(scale * (seconds(moved) - here) / p.scale);
-    linear.constant -= linear.slopes.back() * p.get(kept);
-    replica.tuning = kept;
-  }
+  LinearRow linear = moved(at->replica, row.tpot, scale, [&](const serving::Replica& r) {
+    return seconds(closed_loop(r, q.request, q.concurrency, source));
+  });
   // What is collected offline streams nothing, whatever a tuning says of it.
   if (!q.streams) {
     double& streamed = linear.slopes.back();
-    linear.constant += streamed * kBetween[std::size(kBetween) - 1].get(replica.tuning);
+    linear.constant += streamed * kBetween[std::size(kBetween) - 1].get(at->replica.tuning);
     streamed = 0;
   }
   return linear;
@@ -255,6 +282,24 @@ std::vector<ServedRow> offline_rows(const CsvTable& table, const ScoreInputs& in
   return rows;
 }
 
+// Tests with prefill and decode apart that name their replicas: none of those dumps guesses.
+std::vector<ServedRow> rows_apart(const CsvTable& table, const ScoreInputs& inputs) {
+  std::vector<ServedRow> rows;
+  const ApartRows apart(table, inputs);
+  for (const CsvRow& row : table.rows()) {
+    if (table.text(row, "mode") == "agg" || !table.number(row, "decode_num_workers")) continue;
+    const auto read = apart.read(row, inputs);
+    const auto tpot = table.number(row, "silicon_tpot_ms");
+    if (!read || !tpot || *tpot <= 0 || read->query.decode.request.checked_per_step > 1) continue;
+    rows.push_back({.id = std::string(table.text(row, "id")),
+                    .model = std::string(table.text(row, "model_path")),
+                    .query = read->query.decode,
+                    .tpot = *tpot / 1e3,
+                    .apart = read->query});
+  }
+  return rows;
+}
+
 void put_priors(std::span<const TuningParameter> parameters,
                 std::vector<serving::TuningRow>& tunings) {
   for (serving::TuningRow& row : tunings) {
@@ -266,7 +311,7 @@ void put_priors(std::span<const TuningParameter> parameters,
 
 std::vector<ServedRow> served_rows(const CsvTable& table, const ScoreInputs& inputs) {
   if (table.column("metric")) return offline_rows(table, inputs);
-  std::vector<ServedRow> rows;
+  std::vector<ServedRow> rows = rows_apart(table, inputs);
   for (const CsvRow& row : table.rows()) {
     if (table.text(row, "mode") != "agg" || table.text(row, "mtp") == "1") continue;
     const auto q = read_serving_row(table, row, inputs, "");
@@ -352,9 +397,10 @@ Result<Score> score_serving_held_out(const CsvTable& table, const ScoreInputs& i
   }
   std::map<std::string, ScoreInputs> fold_inputs;
   for (const auto& [family, fold] : folds) {
-    fold_inputs.emplace(family, ScoreInputs{fold, inputs.model, inputs.log});
+    fold_inputs.emplace(
+        family, ScoreInputs{fold, inputs.model, inputs.log, inputs.tests, /*left_out=*/true});
   }
-  return score_serving_by(table, [&](std::string_view model) -> const ScoreInputs& {
+  return score_serving_by(table, inputs, [&](std::string_view model) -> const ScoreInputs& {
     const auto at = fold_inputs.find(family_of(model));
     return at == fold_inputs.end() ? inputs : at->second;
   });

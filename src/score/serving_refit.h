@@ -10,11 +10,13 @@
 // simulated tests, the first token: an offset, more of it for every routed layer, the steps until a
 // request is seen, and a factor on the prefill work of a test.
 // Offline tests (score/offline_score.h) fix the same parameters of their version family by the time
-// of an output token, simulated at the last point and moved as the closed form moves. Rows with
-// speculation, and those with prefill and decode apart, take no part.
+// of an output token, simulated at the last point and moved as the closed form moves. Tests with
+// prefill and decode apart take part by the step of a decode replica where they name their replicas
+// and prefill has room; rows with speculation do not.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,8 @@ struct ServedRow {
   double tpot = 0;   // seconds, measured; of a token of the whole replica where offline
   double ttft = 0;   // 0: not known
   int requests = 0;  // queued at once: an offline test
+  // Prefill and decode apart; `query` is decode's.
+  std::optional<machine::DisaggregatedQuery> apart = std::nullopt;
 };
 
 // The rows of a table that a fit takes: of closed-loop tests, or of offline ones by their `metric`.

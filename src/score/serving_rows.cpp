@@ -30,8 +30,11 @@ constexpr int kGatheredDevices = 8;
 constexpr serving::Gathering kGatheredTokens{.iterations = 20, .tokens = 0.9 * kDenseTokens};
 constexpr int kBalanced = 60;
 constexpr double kExpertTokens = 8192;
-// Rows with multi-token prediction check three guesses a step where nothing else is known.
+// Guesses a step of those tests' scripts: three; SGLang's two for DeepSeek; TensorRT-LLM's one
+// where each rank attends by itself.
+constexpr int kFewGuesses = 2;
 constexpr int kMtpGuesses = 3;
+constexpr int kGuessesByRank = 1;
 // Tokens that come out of a step by its guesses: 1.79, 2.27 and 2.49 of DeepSeek's own module
 // (published acceptance lengths), less what a guess costs, a layer and a half of 61.
 constexpr double kAccepted[] = {1, 1.75, 2.16, 2.3};
@@ -74,19 +77,21 @@ serving::ServingSplit split_of(const CsvTable& t, const CsvRow& row,
   return s;
 }
 
+// What a row's source says under a name: "a=1; b=2".
+std::string_view named_in(std::string_view source, std::string_view name) {
+  const auto at = source.find(name);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = source.substr(at + name.size());
+  return rest.substr(0, rest.find(';'));
+}
+
 // The number of clients: the source names it; batch_size is that of one rank in some rows.
 std::optional<double> clients_of(const CsvTable& t, const CsvRow& row) {
-  constexpr std::string_view kNamed = "silicon_concurrency=";
-  const std::string_view source = t.text(row, "silicon_data_source");
-  const auto at = source.find(kNamed);
-  if (at == std::string_view::npos) return t.number(row, "batch_size");
-  const std::string_view digits = source.substr(at + kNamed.size());
-  double value = 0;
-  for (const char c : digits) {
-    if (c < '0' || c > '9') break;
-    value = value * 10 + (c - '0');
-  }
-  return value > 0 ? std::optional(value) : std::nullopt;
+  const std::string_view named =
+      named_in(t.text(row, "silicon_data_source"), "silicon_concurrency=");
+  if (named.empty()) return t.number(row, "batch_size");
+  const auto value = parse_number(named);
+  return value && *value > 0 ? std::optional(*value) : std::nullopt;
 }
 
 // How those tests set the engines' budgets: SGLang's chunks, TensorRT-LLM's token limit.
@@ -107,6 +112,16 @@ void set_guesses(machine::ServingQuery& q, int guesses) {
   q.request.checked_per_step = 1 + guesses;
   q.request.accepted_per_step =
       kAccepted[std::min<std::size_t>(static_cast<std::size_t>(guesses), std::size(kAccepted) - 1)];
+}
+
+int guesses_of(const machine::ServingQuery& q) {
+  const bool latent = q.model.attention == catalog::AttentionKind::mla;
+  if (q.engine == "sglang" && latent) return kFewGuesses;
+  return q.engine == "trtllm" && q.split.attention_dp > 1 ? kGuessesByRank : kMtpGuesses;
+}
+
+void set_batch(machine::ServingQuery& q, double batch) {
+  if (batch > 0) q.limits->max_sequences = batch;
 }
 
 void set_role(machine::ServingQuery& q, const TestRole& role) {
@@ -137,6 +152,7 @@ std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTabl
                  .experts = *experts,
                  .kv = narrow ? catalog::Dtype::fp8 : catalog::Dtype::bf16};
   q.engine = t.text(row, "backend");
+  q.left_out = inputs.left_out;
   q.split = split_of(t, row, *model, role);
   const auto input = t.number(row, "isl");
   const auto output = t.number(row, "osl");
@@ -145,7 +161,7 @@ std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTabl
   q.request = {.input = *input, .output = *output, .requests_per_client = kRequestsPerClient};
   q.concurrency = *clients;
   q.limits = limits_of(q);
-  if (t.text(row, "mtp") == "1") set_guesses(q, kMtpGuesses);
+  if (t.text(row, "mtp") == "1") set_guesses(q, guesses_of(q));
   return q;
 }
 
@@ -193,15 +209,23 @@ machine::BenchmarkLoad load_of_test(const machine::ServingQuery& query) {
   return load;
 }
 
-ApartRows::ApartRows(const CsvTable& table) : table_(table) {
+ApartRows::ApartRows(const CsvTable& table, const ScoreInputs& inputs) : table_(table) {
+  std::vector<const CsvRow*> rows;
+  std::vector<TestAsk> asks;
   for (const CsvRow& row : table.rows()) {
-    if (table.text(row, "mode") == "agg" || !table.number(row, "decode_num_workers")) continue;
+    if (table.text(row, "mode") == "agg") continue;
+    rows.push_back(&row);
+    asks.push_back(ask_of(row));
+    if (!table.number(row, "decode_num_workers")) continue;
     const auto [at, fresh] = published_.try_emplace(key_of(row), Published{&row, true});
     if (fresh) continue;
     at->second.agreed = at->second.agreed && std::ranges::all_of(kLayout, [&](const char* field) {
                           return table.text(row, field) == table.text(*at->second.row, field);
                         });
   }
+  if (inputs.tests == nullptr) return;
+  std::vector<std::vector<TestSetting>> found = settings_for(*inputs.tests, asks);
+  for (std::size_t i = 0; i < rows.size(); ++i) settings_[rows[i]] = std::move(found[i]);
 }
 
 std::string ApartRows::key_of(const CsvRow& row) const {
@@ -218,77 +242,108 @@ std::string ApartRows::key_of(const CsvRow& row) const {
                      model.find("DeepSeek") == std::string_view::npos ? model : "DeepSeek");
 }
 
-std::optional<ApartRows::Fitting> ApartRows::setting_of(const CsvRow& row,
-                                                        const ScoreInputs& inputs) const {
-  const auto clients = clients_of(table_, row);
-  if (inputs.tests == nullptr || !clients) return std::nullopt;
-  const auto devices = [&](const std::string& role) {
-    const auto of = [&](const char* name) { return table_.integer(row, role + name).value_or(1); };
-    return static_cast<int>(of("tp_size") * of("attention_dp_size"));
+TestAsk ApartRows::ask_of(const CsvRow& row) const {
+  const auto whole = [&](const std::string& name) {
+    return static_cast<int>(table_.integer(row, name).value_or(1));
   };
-  const std::string accelerator = accelerator_id(table_.text(row, "system"));
-  const auto fitting = settings_for(
-      *inputs.tests,
-      {.accelerator = accelerator,
-       .engine = table_.text(row, "backend"),
-       .release = table_.text(row, "backend_version"),
-       .model = table_.text(row, "model_path"),
-       .precision = table_.text(row, "precision"),
-       .input = table_.number(row, "isl").value_or(0),
-       .output = table_.number(row, "osl").value_or(0),
-       .clients = *clients,
-       .prefill_devices = devices("prefill_"),
-       .prefill_ep = static_cast<int>(table_.integer(row, "prefill_moe_ep_size").value_or(1)),
-       .decode_devices = devices("decode_")});
-  if (fitting.empty()) return std::nullopt;
-  return Fitting{fitting.front(), fitting.size() == 1};
+  const auto devices = [&](const std::string& role) {
+    return whole(role + "tp_size") * whole(role + "attention_dp_size");
+  };
+  const std::string_view source = table_.text(row, "silicon_data_source");
+  const std::string_view moment = named_in(source, "measured=");
+  return {.accelerator = accelerator_id(table_.text(row, "system")),
+          .engine = table_.text(row, "backend"),
+          .model = table_.text(row, "model_path"),
+          .precision = table_.text(row, "precision"),
+          .run = fmt::format("{}|{}", source.substr(0, source.find(';')), moment),
+          .day = moment.substr(0, moment.find('T')),
+          .input = table_.number(row, "isl").value_or(0),
+          .output = table_.number(row, "osl").value_or(0),
+          .clients = clients_of(table_, row).value_or(0),
+          .prefill_replicas = table_.number(row, "prefill_num_workers").value_or(0),
+          .decode_replicas = table_.number(row, "decode_num_workers").value_or(0),
+          .prefill_devices = devices("prefill_"),
+          .prefill_ep = whole("prefill_moe_ep_size"),
+          .decode_devices = devices("decode_")};
 }
+
+const std::vector<TestSetting>& ApartRows::settings_of(const CsvRow& row) const {
+  static const std::vector<TestSetting> kNone;
+  const auto at = settings_.find(&row);
+  return at == settings_.end() ? kNone : at->second;
+}
+
+namespace {
+
+// All of them decode in the same way.
+bool is_one(const std::vector<TestSetting>& settings) {
+  return !settings.empty() && std::ranges::all_of(settings, [&](const TestSetting& s) {
+    return s.decode == settings.front().decode && s.guesses == settings.front().guesses &&
+           s.decode_batch == settings.front().decode_batch;
+  });
+}
+
+// Of a layout that is published; dumps that name replicas have no tests with guesses.
+double batch_of(const std::vector<TestSetting>& settings, double decode_replicas) {
+  for (const TestSetting& s : settings) {
+    if (s.guesses == 0 && s.decode.replicas == decode_replicas) return s.decode_batch;
+  }
+  return 0;
+}
+
+void take_setting(const TestSetting& setting, machine::DisaggregatedQuery& query) {
+  set_role(query.prefill, setting.prefill);
+  set_role(query.decode, setting.decode);
+  set_batch(query.decode, setting.decode_batch);
+  if (setting.guesses > 0) set_guesses(query.decode, setting.guesses);
+  query.prefill_replicas = setting.prefill.replicas;
+  query.decode_replicas = setting.decode.replicas;
+}
+
+// Lengths of a test's requests in the mean.
+void shorten(machine::DisaggregatedQuery& query) {
+  for (machine::ServingQuery* q : {&query.prefill, &query.decode}) {
+    q->request.input *= kServedMeanLength;
+    q->request.output *= kServedMeanLength;
+  }
+}
+
+}  // namespace
 
 std::expected<ServedApart, std::string> ApartRows::read(const CsvRow& row,
                                                         const ScoreInputs& inputs) const {
   ServedApart r;
   const CsvRow* layout = &row;
-  const auto same = published_.find(key_of(row));
-  std::optional<Fitting> setting;
+  const TestSetting* setting = nullptr;
+  const std::vector<TestSetting>& settings = settings_of(row);
   if (!table_.number(row, "decode_num_workers")) {
-    setting = setting_of(row, inputs);
+    const auto same = published_.find(key_of(row));
     const bool known = same != published_.end() && same->second.agreed;
-    r.from = known ? ReplicasFrom::same_test : ReplicasFrom::usual;
-    if (setting && (setting->alone || !known)) {
-      r.from = setting->alone ? ReplicasFrom::settings : ReplicasFrom::usual;
-    } else {
-      setting.reset();
-      if (known) layout = same->second.row;
-    }
+    const bool one = is_one(settings);
+    r.from = one ? ReplicasFrom::settings : known ? ReplicasFrom::same_test : ReplicasFrom::usual;
+    if (one || (!known && !settings.empty())) setting = &settings.front();
+    if (!one && known) layout = same->second.row;
   }
   auto prefill = read_serving_row(table_, *layout, inputs, "prefill_");
   auto decode = read_serving_row(table_, *layout, inputs, "decode_");
   if (!prefill) return std::unexpected(prefill.error());
   if (!decode) return std::unexpected(decode.error());
-  if (setting) {
-    set_role(*prefill, setting->prefill);
-    set_role(*decode, setting->decode);
-    if (setting->guesses > 0) set_guesses(*decode, setting->guesses);
-  }
-  for (machine::ServingQuery* q : {&*prefill, &*decode}) {
-    q->request.input *= kServedMeanLength;
-    q->request.output *= kServedMeanLength;
-  }
   r.query = {.prefill = std::move(*prefill),
              .decode = std::move(*decode),
              .prefill_replicas = table_.number(*layout, "prefill_num_workers").value_or(1),
              .decode_replicas = table_.number(*layout, "decode_num_workers").value_or(1)};
-  if (setting) {
-    r.query.prefill_replicas = setting->prefill.replicas;
-    r.query.decode_replicas = setting->decode.replicas;
-    return r;
+  if (setting != nullptr) {
+    take_setting(*setting, r.query);
+  } else {
+    set_batch(r.query.decode, batch_of(settings, r.query.decode_replicas));
+    part_replicas(r.query.prefill, r.query.prefill_replicas);
+    part_replicas(r.query.decode, r.query.decode_replicas);
+    const bool one_host = r.query.decode.split.devices() <= kHostDevices;
+    if (r.from == ReplicasFrom::usual && one_host && r.query.decode_replicas <= 1) {
+      r.query.decode_replicas = kUsualDecodes;
+    }
   }
-  part_replicas(r.query.prefill, r.query.prefill_replicas);
-  part_replicas(r.query.decode, r.query.decode_replicas);
-  const bool one_host = r.query.decode.split.devices() <= kHostDevices;
-  if (r.from == ReplicasFrom::usual && one_host && r.query.decode_replicas <= 1) {
-    r.query.decode_replicas = kUsualDecodes;
-  }
+  shorten(r.query);
   return r;
 }
 

@@ -6,8 +6,10 @@
 // formats of the cache) are those of the tests. Rows whose prefill and decode are apart name the
 // layout of each, and the number of replicas only in newer dumps: where another row of the table
 // has the same accelerators, engine, format, lengths, clients and devices of each role, and all
-// such rows agree, its layout is taken; else that of the settings that are handed in
-// (serving_tests.h); else as many replicas as most published tests have.
+// such rows agree, its layout is taken; that of the settings of published tests (serving_tests.h)
+// where only one fits, or where no row has it; else as many replicas as most tests have. Those
+// settings also say how many requests a decode replica takes at once: others wait for a place, and
+// their wait is in the first token.
 #pragma once
 
 #include <map>
@@ -44,7 +46,8 @@ struct ServedApart {
 
 class ApartRows {
  public:
-  explicit ApartRows(const CsvTable& table);
+  // With the settings of the tests where they are handed in.
+  ApartRows(const CsvTable& table, const ScoreInputs& inputs);
   std::expected<ServedApart, std::string> read(const CsvRow& row, const ScoreInputs& inputs) const;
 
  private:
@@ -52,14 +55,13 @@ class ApartRows {
     const CsvRow* row = nullptr;
     bool agreed = true;
   };
-  struct Fitting : TestSetting {
-    bool alone = true;  // no other setting fits
-  };
   std::string key_of(const CsvRow& row) const;
-  std::optional<Fitting> setting_of(const CsvRow& row, const ScoreInputs& inputs) const;
+  TestAsk ask_of(const CsvRow& row) const;
+  const std::vector<TestSetting>& settings_of(const CsvRow& row) const;
 
   const CsvTable& table_;
   std::map<std::string, Published> published_;
+  std::map<const CsvRow*, std::vector<TestSetting>> settings_;
 };
 
 }  // namespace orrery::score

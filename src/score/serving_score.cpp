@@ -1,5 +1,7 @@
 #include "score/serving_score.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -72,24 +74,38 @@ std::expected<Scored, std::string> score_apart(const ApartRows& rows, const CsvR
   return scored;
 }
 
+// Both times of each row.
+std::string predictions_of(const Score& score) {
+  std::string out = "id,predicted,low,high,basis,ttft_ms,ttft_low_ms,ttft_high_ms\n";
+  for (std::size_t i = 0; i < score.series[0].rows.size(); ++i) {
+    const ScoredRow& row = score.series[0].rows[i];
+    const Estimate& first = score.series[1].rows[i].predicted;
+    out += fmt::format("{},{:.6g},{:.6g},{:.6g},{},{:.6g},{:.6g},{:.6g}\n", csv_field(row.id),
+                       row.predicted.value, row.predicted.low, row.predicted.high,
+                       to_text(row.predicted.basis), first.value, first.low, first.high);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Score> score_serving(const CsvTable& table, const ScoreInputs& inputs) {
-  return score_serving_by(table,
+  return score_serving_by(table, inputs,
                           [all = &inputs](std::string_view) -> const ScoreInputs& { return *all; });
 }
 
-Score score_serving_by(const CsvTable& table, const InputsOf& inputs_of) {
+Score score_serving_by(const CsvTable& table, const ScoreInputs& inputs,
+                       const InputsOf& inputs_of) {
   Score score{.kind = "serving",
               .rows = static_cast<int>(table.rows().size()),
               .series = {{"tpot", "silicon_tpot_ms", {}}, {"ttft", "silicon_ttft_ms", {}}},
               .skipped = {}};
-  const ApartRows apart(table);
+  const ApartRows apart(table, inputs);
   for (const CsvRow& row : table.rows()) {
     const std::string id(table.text(row, "id"));
     const bool joined = table.text(row, "mode") == "agg";
-    const ScoreInputs& inputs = inputs_of(table.text(row, "model_path"));
-    const auto p = joined ? score_joined(table, row, inputs) : score_apart(apart, row, inputs);
+    const ScoreInputs& own = inputs_of(table.text(row, "model_path"));
+    const auto p = joined ? score_joined(table, row, own) : score_apart(apart, row, own);
     if (!p) {
       score.skipped.push_back({id, p.error(), true});
       continue;
@@ -105,6 +121,7 @@ Score score_serving_by(const CsvTable& table, const InputsOf& inputs_of) {
     scored.measured = table.number(row, "silicon_ttft_ms");
     score.series[1].rows.push_back(scored);
   }
+  score.predictions = predictions_of(score);
   return score;
 }
 

@@ -19,6 +19,6 @@ namespace orrery::score {
 Result<Score> score_serving(const CsvTable& table, const ScoreInputs& inputs);
 // The same with inputs of each model's own: its `model_path`.
 using InputsOf = std::function<const ScoreInputs&(std::string_view model)>;
-Score score_serving_by(const CsvTable& table, const InputsOf& inputs_of);
+Score score_serving_by(const CsvTable& table, const ScoreInputs& inputs, const InputsOf& inputs_of);
 
 }  // namespace orrery::score

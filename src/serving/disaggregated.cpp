@@ -68,7 +68,8 @@ DisaggregatedPoint disaggregated_loop(const DisaggregatedPool& prefill,
     return rate.prompt.base() + queue + p.transfer.base();
   };
   double low = 0;
-  double high = concurrency;
+  // Who finds no place to decode has no first token either: decode replicas hand it out.
+  double high = std::min(concurrency, decode.replicas * most_running(decode.replica, r));
   for (int i = 0; i < kHalvings; ++i) {
     const double b = (low + high) / 2;
     const double x = rate_of(b);

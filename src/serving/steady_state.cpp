@@ -50,19 +50,25 @@ Chunks chunks_of(const Replica& replica, const RequestShape& r) {
   return {.count = count, .tokens = tokens, .cached = r.input - fresh + (count - 1) / 2 * tokens};
 }
 
+double most_sequences(const Replica& replica) {
+  return replica.limits.max_sequences * replica.split.attention_dp;
+}
+
+double most_in_cache(const Replica& replica, const RequestShape& r) {
+  const double each = replica.engine.keeps_all_output ? r.input + r.output : mean_context(r);
+  return std::max(1.0, replica.memory.requests(each));
+}
+
 // Requests that run at once.
 double running_of(const Replica& replica, const RequestShape& r, double concurrency,
                   ServingBound& bound) {
-  const double each = replica.engine.keeps_all_output ? r.input + r.output : mean_context(r);
-  const double in_cache = std::max(1.0, replica.memory.requests(each));
   double running = concurrency;
-  const double sequences = replica.limits.max_sequences * replica.split.attention_dp;
-  if (running > sequences) {
-    running = sequences;
+  if (running > most_sequences(replica)) {
+    running = most_sequences(replica);
     bound = ServingBound::sequences;
   }
-  if (running > in_cache) {
-    running = in_cache;
+  if (running > most_in_cache(replica, r)) {
+    running = most_in_cache(replica, r);
     bound = ServingBound::kv_cache;
   }
   return running;
@@ -148,6 +154,10 @@ void fill_percentiles(ServingPoint& p, const RequestShape& r, const FirstToken& 
 }
 
 }  // namespace
+
+double most_running(const Replica& replica, const RequestShape& request) {
+  return std::min(most_sequences(replica), most_in_cache(replica, request));
+}
 
 const char* to_text(ServingBound b) {
   switch (b) {

@@ -81,6 +81,9 @@ inline double chunk_keys(double pairs, double tokens, double chunks) {
 
 StepTime step_time(const Replica& replica, const Iteration& iteration, const ServingCosts& costs);
 
+// Requests that a replica runs at once at most: its sequences, and what its cache holds.
+double most_running(const Replica& replica, const RequestShape& request);
+
 enum class ServingBound { none, sequences, kv_cache };
 const char* to_text(ServingBound b);
 
