@@ -159,6 +159,13 @@ void bind_common(Arguments& arguments, EmitOptions& options) {
   arguments.flag("--keep", options.keep, "leave files that were edited by hand, write the rest");
 }
 
+void bind_object_store(Arguments& arguments, std::string& url) {
+  arguments.option("--object-store", url,
+                   "address of an S3 that runs already, `orrery store` for one: object tiers are "
+                   "mounted from it",
+                   "URL");
+}
+
 Verb plain_verb(const std::string& name, const std::string& summary, const Emitter& emitter) {
   return {.name = name,
           .summary = summary,
@@ -206,6 +213,7 @@ Verb slurm_verb() {
           .summary = "slurm.conf, topology, GPUs, partitions, health checks, submit scripts",
           .examples = {"orrery emit slurm my.yaml out/slurm --dry-run",
                        "orrery emit slurm my.yaml out/slurm --controller head-1",
+                       "orrery emit slurm my.yaml out/slurm --object-store http://store-1:8118",
                        "orrery emit slurm my.yaml try/conf --trial try/state"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<SlurmVerbOptions>();
@@ -214,6 +222,7 @@ Verb slurm_verb() {
                              "HOST");
             arguments.option("--conf-dir", options->slurm.conf_dir,
                              "where the files will lie on the machines", "DIR");
+            bind_object_store(arguments, options->slurm.object_store);
             arguments.option("--trial", options->trial,
                              "for all daemons on this machine; state and stand-in GPUs lie here",
                              "DIR");
@@ -236,6 +245,7 @@ Verb kubernetes_verb() {
             };
             auto options = std::make_shared<KubernetesVerbOptions>();
             bind_common(arguments, *options);
+            bind_object_store(arguments, options->kubernetes.object_store);
             arguments.flag("--ray", options->kubernetes.ray,
                            "training runs as RayJobs instead of JobSets");
             return [options](Terminal& terminal) {

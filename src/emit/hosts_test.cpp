@@ -29,7 +29,8 @@ fabric: { compute: { topology: fat-tree, switch: qm9700 } }
 scheduler: { kind: slurm }
 )";
 
-// Leaves of 32 endpoints, five a host: the seventh has ports on two of them, and hangs on the first.
+// Leaves of 32 endpoints, five a host: the seventh has ports on two of them, and hangs on the
+// first.
 TEST(Hosts, HangWhereTheirFirstPortDoes) {
   design::Design design = read_text(kFabric);
   design.fleet[0].custom = design::CustomNode{.compute_nics = 5};

@@ -9,6 +9,7 @@
 #include "design/names.h"
 #include "emit/escape.h"
 #include "emit/kubernetes_parts.h"
+#include "emit/object_store.h"
 #include "emit/stamp.h"
 
 namespace orrery::emit {
@@ -166,9 +167,13 @@ std::string claim_name(const HostFleet& fleet) { return fleet.name() + "-host"; 
 
 Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSource& source,
                                      const KubernetesOptions& options) {
+  if (Diagnostics faults = check_object_store(options.object_store); !faults.empty()) {
+    return std::unexpected(std::move(faults));
+  }
   auto plan = plan_of(review, source);
   if (!plan) return std::unexpected(plan.error());
   plan->ray = options.ray;
+  plan->object_store = options.object_store;
   EmittedFiles files = {{"gpu-operator-values.yaml", operator_values(*plan)},
                         {"label-nodes.sh", label_script(*plan), true},
                         {"queues.yaml", queues_yaml(*plan)}};
@@ -189,6 +194,12 @@ Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSourc
     add("buckets.yaml", std::move(*buckets));
   } else {
     gather(faults, buckets.error());
+  }
+  auto volumes = object_volumes_yaml(*plan);
+  if (volumes) {
+    add("object-volumes.yaml", std::move(*volumes));
+  } else {
+    gather(faults, volumes.error());
   }
   add("isolation.yaml", isolation_yaml(*plan));
   for (const auto& more : {job_files(*plan), service_files(*plan)}) {

@@ -7,6 +7,7 @@
 //   mig.yaml        slices of the GPUs, for the MIG manager (mig-parted)
 //   storage.yaml    a storage class and a claim for each tier that a pod can mount
 //   buckets.yaml    a bucket a tenant on each object store (COSI)
+//   object-volumes.yaml   object tiers as volumes, where an object store is named
 //   job-NAME.yaml   a JobSet for each training run with the planned layout and checkpoint interval,
 //                   or a RayJob where asked
 //   service-NAME.yaml   for each service a Deployment of the planned replicas, a Service, an
@@ -29,7 +30,8 @@
 namespace orrery::emit {
 
 struct KubernetesOptions {
-  bool ray = false;  // runs as RayJobs (KubeRay) and not as JobSets
+  bool ray = false;               // runs as RayJobs (KubeRay) and not as JobSets
+  std::string object_store = {};  // its address; empty: nothing is mounted of it
 };
 Result<EmittedFiles> emit_kubernetes(const plan::Review& review, const EmitSource& source,
                                      const KubernetesOptions& options = {});

@@ -44,6 +44,7 @@ struct KubePlan {
   bool pods = false;      // the fabric has pods above its units
   bool domains = false;   // hosts share NVLink domains
   bool ray = false;       // training runs as RayJobs
+  std::string object_store = {};
 };
 
 const Tenant& tenant_of(const KubePlan& plan, const design::Workload& workload);

@@ -105,6 +105,28 @@ TEST(EmitKubernetes, AnObjectStoreIsClaimedByEveryTenant) {
   EXPECT_THAT(buckets, AllOf(HasSubstr("kind: BucketClaim\n"), HasSubstr("protocols: [S3]\n")));
 }
 
+TEST(EmitKubernetes, AnObjectStoreThatStandsIsMountedByEveryTenant) {
+  design::Design design = read_template("inference-pod");
+  design.storage.push_back(
+      {.name = "shelf", .tier = design::Tier::warm, .kind = design::TierKind::object});
+  const auto r = reviewed(design);
+  EXPECT_THAT(text_of(kubernetes_of(*r), "object-volumes.yaml"), HasSubstr("no file"));
+  const auto files =
+      emit_kubernetes(*r->review, r->source, {.object_store = "https://store-1:8118"});
+  ASSERT_TRUE(files) << to_text(files.error());
+  const std::string volumes = text_of(*files, "object-volumes.yaml");
+  EXPECT_THAT(volumes,
+              AllOf(HasSubstr("kind: PersistentVolume\n"), HasSubstr("driver: s3.csi.aws.com\n"),
+                    HasSubstr("bucketName: shelf\n"), HasSubstr("name: shelf-shared\n"),
+                    HasSubstr("endpoint-url https://store-1:8118"), HasSubstr("prefix shared/"),
+                    HasSubstr("volumeName: shelf-shared\n")));
+  for (const char* wrong : {"store-1:8118", "http://", "https://a b", "http://s/x?y"}) {
+    const auto refused = emit_kubernetes(*r->review, r->source, {.object_store = wrong});
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().front().code, "emit.object-store");
+  }
+}
+
 TEST(EmitKubernetes, ARunIsARayJobWhereAsked) {
   const auto r = reviewed(read_template("cloud-rental"));
   const auto files = emit_kubernetes(*r->review, r->source, {.ray = true});

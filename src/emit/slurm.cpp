@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "emit/escape.h"
+#include "emit/object_store.h"
 #include "emit/slurm_parts.h"
 #include "machine/partitions.h"
 
@@ -153,6 +154,7 @@ Diagnostics check_options(const SlurmOptions& o) {
   };
   check("the controller's name", o.controller);
   check("the folder", o.conf_dir);
+  gather(faults, check_object_store(o.object_store));
   if (!o.trial) return faults;
   check("the trial's host", o.trial->host);
   check("the trial's folder", o.trial->dir);
@@ -187,6 +189,7 @@ Result<EmittedFiles> emit_slurm(const plan::Review& review, const EmitSource& so
   add("accounting.sh", accounting_script(*plan));
   add("epilog.sh", hook_script(*plan, "epilog"));
   add("health.sh", health_script(*plan));
+  add("mount.sh", mount_script(*plan));
   add("prolog.sh", hook_script(*plan, "prolog"));
   add("reservations.sh", reservations_script(*plan));
   const auto submits = submit_scripts(*plan);

@@ -9,6 +9,7 @@
 //   cgroup.conf       what jobs are held to
 //   accounting.sh     tenants, quotas and QOS for sacctmgr; needs slurmdbd
 //   health.sh, prolog.sh, epilog.sh   checks around every job; a failed one drains the node
+//   mount.sh          the object tiers as folders, where an object store is named
 //   submit-NAME.sh    one a training run: planned nodes, wall time, checkpoint interval, signal
 //
 // The files are made from the review, so the interval in submit-NAME.sh is the one the plan chose.
@@ -38,6 +39,7 @@ struct SlurmTrial {
 struct SlurmOptions {
   std::string controller = "slurm-controller";  // host of slurmctld
   std::string conf_dir = "/etc/slurm";          // where the files will lie
+  std::string object_store = {};                // its address; empty: nothing is mounted
   std::optional<SlurmTrial> trial;
 };
 

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "design/names.h"
 #include "emit/escape.h"
+#include "emit/object_store.h"
 #include "emit/run_terms.h"
 #include "emit/script.h"
 #include "emit/slurm_parts.h"
@@ -323,10 +324,17 @@ Result<std::string> health_script(const SlurmPlan& plan) {
 }
 
 Result<std::string> hook_script(const SlurmPlan& plan, std::string_view when) {
-  return Script::from_file(fmt::format("emit/slurm/{}.sh", when))
-      .stamp(plan.source)
-      .word("health", plan.options.conf_dir + "/health.sh")
-      .text();
+  Script script = Script::from_file(fmt::format("emit/slurm/{}.sh", when));
+  script.stamp(plan.source).word("health", plan.options.conf_dir + "/health.sh");
+  if (when != "prolog") return script.text();
+  std::vector<Script> mount;
+  const auto mounts = mount_script(plan);
+  if (!mounts) return std::unexpected(mounts.error());
+  if (!mounts->empty()) {
+    mount.push_back(Script::from_text("@mount@ || exit 1\n")
+                        .word("mount", plan.options.conf_dir + "/mount.sh"));
+  }
+  return script.lines("mount", mount).text();
 }
 
 Result<EmittedFiles> submit_scripts(const SlurmPlan& plan) {

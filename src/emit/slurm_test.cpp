@@ -193,6 +193,24 @@ TEST(EmitSlurm, ReservationsAreMadeByAScript) {
   EXPECT_TRUE(submits());
 }
 
+TEST(EmitSlurm, AnObjectStoreThatStandsIsMountedBeforeEveryJob) {
+  design::Design design = read_template("superpod-h100");
+  design.storage.push_back(
+      {.name = "shelf", .tier = design::Tier::warm, .kind = design::TierKind::object});
+  const auto r = reviewed(design);
+  EXPECT_THAT(text_of(slurm_of(*r), "mount.sh"), HasSubstr("no file"));
+  EXPECT_THAT(text_of(slurm_of(*r), "prolog.sh"), Not(HasSubstr("mount")));
+  const EmittedFiles files = slurm_of(*r, {.object_store = "http://store-1:8118"});
+  EXPECT_THAT(text_of(files, "prolog.sh"),
+              HasSubstr("/etc/slurm/mount.sh || exit 1\nexec /etc/slurm/health.sh\n"));
+  EXPECT_THAT(text_of(files, "mount.sh"),
+              AllOf(HasSubstr("url=http://store-1:8118\n"),
+                    HasSubstr("mount_bucket shelf /mnt/shelf || exit 1\n")));
+  const auto refused = emit_slurm(*r->review, r->source, {.object_store = "store-1;reboot"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(codes(refused.error()), "emit.object-store ");
+}
+
 TEST(EmitSlurm, QosGoToSlurmdbdAndIntoTheScripts) {
   auto design = read_template("superpod-h100");
   design.scheduler.preemption = design::Preemption::requeue;
