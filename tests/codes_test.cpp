@@ -155,6 +155,19 @@ TEST(codes, of_reservations) {
   EXPECT_EQ(code(many), "design.reservation");
 }
 
+TEST(codes, of_random_access) {
+  const auto code = [](const std::string& dataset) {
+    return code_of_design(
+        "storage: [{ tier: hot, kind: nfs, capacity: 1 PB }]\nworkloads:\n  - train: { model: "
+        "llama-3-8b, tokens: 1B, batch: 64, dataset: { tier: hot, " +
+        dataset + " } }\n");
+  };
+  EXPECT_EQ(code("random_access: 0.5"), "");
+  EXPECT_EQ(code("random_access: 0, format: files"), "");
+  EXPECT_EQ(code("random_access: 0.5, format: files"), "design.range");
+  EXPECT_EQ(code("random_access: 1.5"), "design.range");
+}
+
 // Of two nodes, two partitions with one each, or one with both; none of a fleet of Kubernetes'.
 TEST(codes, of_partitions) {
   const auto code = [](const std::string& scheduler, const std::string& partition = "") {

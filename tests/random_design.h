@@ -271,7 +271,10 @@ class RandomDesign {
   void put_right(design::Train& t);
   void put_right(design::Serve& s);
   void put_right(design::Jobs& j);
-  static void put_right(design::Dataset& d) { d.epochs = std::max(1.0, d.epochs); }
+  static void put_right(design::Dataset& d) {
+    d.epochs = std::max(1.0, d.epochs);
+    if (d.format == design::DataFormat::files) d.random_access = 0;
+  }
 
   RandomStream random_;
   const catalog::Catalog& catalog_;

@@ -360,6 +360,13 @@ class NameCheck {
   void train(const Train& t, const std::string& path) {
     model_or_network(t.model, t.network.has_value(), path);
     one_of(t.dataset.tier, tiers_, path + ".dataset.tier", "storage tier");
+    if (t.dataset.random_access > 0 && t.dataset.format == DataFormat::files) {
+      complain(path + ".dataset.random_access",
+               {"design.range", "`random_access` is of samples in shards, and these are files",
+                "every one of them is read by itself already",
+                "write `format: shards`, or leave "
+                "`random_access` out"});
+    }
     if (t.features) one_of(t.features->tier, tiers_, path + ".features.tier", "storage tier");
     if (!t.checkpoint) return;
     const std::string save = path + ".checkpoint";

@@ -111,6 +111,10 @@ void visit_fields(V& v, S& s) {
           .absent = "256 MB, assumed",
           .range = Range::positive,
           .moves = "accelerator_utilisation rises"});
+  v("random_access", s.random_access,
+    Field{.doc = "share of the samples that are read out of their shards one by one",
+          .range = Range::fraction,
+          .moves = "accelerator_utilisation falls"});
   v("decode", s.decode,
     Field{.doc = "core time of one sample",
           .unit = "ms",

@@ -69,6 +69,7 @@ struct Dataset {
   std::optional<Bytes> sample_size;  // as stored
   DataFormat format = DataFormat::shards;
   std::optional<Bytes> shard_size;
+  double random_access = 0;       // share of the samples that are read out of shards by themselves
   std::optional<Seconds> decode;  // core time for one sample
   bool shuffle = true;
   double epochs = 1;

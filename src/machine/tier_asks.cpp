@@ -42,20 +42,23 @@ void ask_samples(std::vector<TierAsk>& asks, const TrainJob& job) {
   const BytesPerSecond missed = feed.wanted * (1 - feed.hit_rate);
   const bool files = d.format == design::DataFormat::files && feed.object > Bytes(0);
   const auto opens = [&](BytesPerSecond rate) { return files ? rate / feed.object : PerSecond(0); };
+  const auto reads = [&](BytesPerSecond rate) {
+    return files ? opens(rate) : rate * feed.by_themselves / feed.sample;
+  };
   const std::string what = fmt::format("samples of '{}'", job.label);
   asks.push_back({.tier = feed.tier->label,
                   .what = what,
                   .demand = {.capacity = d.size.value_or(feed.sample * d.samples.value_or(0)),
                              .read = missed,
                              .write = {},
-                             .requests = opens(missed)},
+                             .requests = reads(missed)},
                   .creates = opens(missed)});
   if (feed.cache == nullptr) return;
   const BytesPerSecond hits = feed.wanted * feed.hit_rate;
   asks.push_back(
       {.tier = feed.cache->label,
        .what = what,
-       .demand = {.capacity = {}, .read = hits, .write = missed, .requests = opens(hits)},
+       .demand = {.capacity = {}, .read = hits, .write = missed, .requests = reads(hits)},
        .creates = opens(hits)});
 }
 

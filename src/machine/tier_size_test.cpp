@@ -152,6 +152,30 @@ TEST(tier_size, counts_metadata_servers_for_small_files) {
   EXPECT_LT(t.creates - asked, PerSecond(20'000));
 }
 
+// Samples of 100 kB out of shards pay a first byte each; drives answer them, not the metadata.
+TEST(feed, of_single_samples_is_slower_than_of_shards) {
+  const auto feed = [](double random) {
+    design::Design d = with_tier(
+        "tier: hot, kind: parallel-fs, device: hdd-cmr24, servers: 10, devices_per_server: 24");
+    design::Train& train = std::get<design::Train>(d.workloads[0].task);
+    train.dataset.sample_size = kilobytes(100);
+    train.dataset.random_access = random;
+    const Machine m = build_machine(d, known());
+    TrainJob job = name_job(m, m.design().workloads[0]);
+    fill_step(job, m);
+    fill_costs(job, m);
+    return job.feed;
+  };
+  const FeedPlan shards = feed(0);
+  const FeedPlan mixed = feed(0.5);
+  const FeedPlan single = feed(1);
+  EXPECT_GT(shards.fetch.rate, mixed.fetch.rate);
+  EXPECT_GT(mixed.fetch.rate, single.fetch.rate);
+  // 240 disks of 170 reads a second at 80 %, over 256 accelerators.
+  EXPECT_EQ(single.fetch.limit, storage::FetchLimit::requests);
+  EXPECT_NEAR(single.fetch.rate.base(), 240 * 170 * 0.8 / 256 * 1e5, 1e3);
+}
+
 // Encryption and few cores slow a tier: by hand 4 cores of each of 8 servers decrypt and move
 // 4 / 0.2965 GB/s, and write 4 / (0.2965 x 1.25 + 0.048).
 TEST(tier_rates, are_held_by_cores_that_encrypt) {

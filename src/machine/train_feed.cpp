@@ -77,6 +77,27 @@ storage::FetchPath path_to(const Tier& tier, const TrainJob& job, const Machine&
   return path;
 }
 
+// Requests a second that the drives of a tier answer; what is not known does not bind.
+PerSecond drive_requests(const Tier& tier, const TrainJob& job) {
+  const bool known = tier.device != nullptr && tier.device->random_read_iops && tier.devices > 0;
+  if (!known) return storage::kUnlimitedCreates;
+  const double readers =
+      tier.per_node ? std::max(1, job.fleet->accelerators_per_host) : std::max(1, job.accelerators);
+  return PerSecond(*tier.device->random_read_iops * storage::kDeliveredShare * tier.devices /
+                   readers);
+}
+
+// Shards in a row, or files; some samples out of shards that are open already, which costs the
+// drives a request each and the metadata service nothing.
+storage::FetchRate fetch_from(const Tier& tier, const TrainJob& job, const Machine& m) {
+  storage::FetchPath path = path_to(tier, job, m);
+  const storage::FetchRate usual = fetch_rate(job.feed.object, path);
+  const double share = job.feed.by_themselves;
+  if (share <= 0) return usual;
+  path.requests = drive_requests(tier, job);
+  return storage::mixed_rate(usual, fetch_rate(job.feed.sample, path), share);
+}
+
 }  // namespace
 
 const Tier* features_tier(const TrainJob& job, const Machine& m) {
@@ -112,13 +133,15 @@ void fill_feed(TrainJob& job, const Machine& m) {
   feed.object = data.format == design::DataFormat::files ? feed.sample
                                                          : data.shard_size.value_or(kDefaultShard);
   feed.cores = cores_per_accelerator(job);
-  feed.fetch = fetch_rate(feed.object, path_to(*feed.tier, job, m));
+  const bool in_shards = data.format == design::DataFormat::shards;
+  feed.by_themselves = in_shards ? data.random_access : 0;
+  feed.fetch = fetch_from(*feed.tier, job, m);
   BytesPerSecond rate = feed.fetch.rate;
   if (const Tier* cache = cache_of(m, *feed.tier)) {
     feed.cache = cache;
     feed.hit_rate = cache_hit_rate(job, *cache, size, job.hosts);
-    rate = storage::rate_through_cache(
-        feed.hit_rate, fetch_rate(feed.object, path_to(*cache, job, m)).rate, feed.fetch.rate);
+    rate = storage::rate_through_cache(feed.hit_rate, fetch_from(*cache, job, m).rate,
+                                       feed.fetch.rate);
   }
   const double samples_per_step = static_cast<double>(job.train->batch) / job.accelerators;
   feed.loader =

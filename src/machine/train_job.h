@@ -55,6 +55,7 @@ struct FeedPlan {
   const Tier* tier = nullptr;
   Bytes sample;
   Bytes object;
+  double by_themselves = 0;  // share of the samples that are read out of shards one by one
   Seconds decode;
   double cores = 0;             // for each accelerator
   double moving_cores = 0;      // of a host, that carry bytes from storage to accelerators

@@ -88,6 +88,7 @@ std::optional<Edit> edit_reading(const TrainView& t) {
       return Edit{tier.path + ".client_streams",
                   std::to_string(static_cast<int>(std::ceil(tier.client_streams * short_by)))};
     case storage::FetchLimit::requests: {
+      if (t.feed.by_themselves > 0) return edit_servers(tier, short_by);
       const double servers = std::max(1, tier.metadata_servers) * short_by;
       return Edit{tier.path + ".metadata.servers",
                   std::to_string(static_cast<int>(std::ceil(servers)))};

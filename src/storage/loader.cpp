@@ -47,6 +47,15 @@ FetchRate fetch_rate(Bytes object, const FetchPath& path) {
   return best;
 }
 
+FetchRate mixed_rate(const FetchRate& usual, const FetchRate& other, double share_of_other) {
+  if (share_of_other <= 0) return usual;
+  if (share_of_other >= 1) return other;
+  const double of_usual = (1 - share_of_other) / usual.rate.base();
+  const double of_other = share_of_other / other.rate.base();
+  return {.rate = BytesPerSecond(1 / (of_usual + of_other)),
+          .limit = of_other > of_usual ? other.limit : usual.limit};
+}
+
 Bytes half_rate_size(Seconds first_byte, BytesPerSecond stream) { return first_byte * stream; }
 
 double small_file_penalty(Bytes small_object, Bytes shard, const FetchPath& path) {

@@ -2,6 +2,7 @@
 //
 //   stream rate   size / (t_first_byte + size/B_stream)        half of B_stream at t_first B_stream
 //   fetch         min(q streams, B_client, B_server, requests/s x size)
+//   mixed         1 / ((1 - r)/fetch(shard) + r/fetch(sample))   r of the samples by themselves
 //   samples/s     min(fetch/bytes, cores/(decode + moving), host-to-device, what the step asks)
 //   stall         max(0, batch/samples_per_s - t_step) once the prefetch queue is empty
 //   AU            t_compute / (t_compute + stall)
@@ -32,6 +33,9 @@ struct FetchRate {
 };
 BytesPerSecond stream_rate(Bytes object, Seconds first_byte, BytesPerSecond stream);
 FetchRate fetch_rate(Bytes object, const FetchPath& path);
+// Of bytes that come partly in one way and partly in another: the times add up. The limit is that
+// of the way that takes longer.
+FetchRate mixed_rate(const FetchRate& usual, const FetchRate& other, double share_of_other);
 // The object size at which one stream reaches half its rate.
 Bytes half_rate_size(Seconds first_byte, BytesPerSecond stream);
 // How many times slower small objects are than shards on this path, at least 1.
