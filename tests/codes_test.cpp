@@ -166,6 +166,9 @@ TEST(codes, of_random_access) {
   EXPECT_EQ(code("random_access: 0, format: files"), "");
   EXPECT_EQ(code("random_access: 0.5, format: files"), "design.range");
   EXPECT_EQ(code("random_access: 1.5"), "design.range");
+  const std::string batch = "workloads:\n  - batch: { accelerator_hours: 4, tasks: 4, dataset: { ";
+  EXPECT_EQ(code_of_design(batch + "random_access: 0 } }\n"), "");
+  EXPECT_EQ(code_of_design(batch + "random_access: 0.5 } }\n"), "design.range");
 }
 
 // Of two nodes, two partitions with one each, or one with both; none of a fleet of Kubernetes'.

@@ -408,7 +408,10 @@ inline void RandomDesign::put_right(design::Design& d) {
     if (auto* train = std::get_if<design::Train>(&w.task)) put_right(*train);
     if (auto* serve = std::get_if<design::Serve>(&w.task)) put_right(*serve);
     if (auto* jobs = std::get_if<design::Jobs>(&w.task)) put_right(*jobs);
-    if (auto* batch = std::get_if<design::Batch>(&w.task)) put_right(batch->dataset);
+    if (auto* batch = std::get_if<design::Batch>(&w.task)) {
+      put_right(batch->dataset);
+      batch->dataset.random_access = 0;
+    }
   }
   put_partitions_right(d);
   put_qos_right(d);

@@ -339,6 +339,11 @@ class NameCheck {
     }
     if (const auto* batch = std::get_if<Batch>(&w.task)) {
       one_of(batch->dataset.tier, tiers_, path + ".dataset.tier", "storage tier");
+      if (batch->dataset.random_access > 0) {
+        complain(path + ".dataset.random_access",
+                 {"design.range", "`random_access` is of training runs",
+                  "batch work is taken to read its input through once", "leave it out"});
+      }
     }
     if (const auto* jobs = std::get_if<Jobs>(&w.task)) {
       this->jobs(*jobs, path);
