@@ -178,8 +178,8 @@ TEST(ReservationQueue, the_rest_of_the_fleet_is_used_meanwhile) {
 
 // Orders that a Slurm 22.05.8 was asked for on four nodes, with maintenance of the last two from
 // 10 min to 70 min (select/linear, bf_interval 2 s, bf_resolution 1 s): who started at once, and
-// the start that squeue expected of the others. Promises of the policy are theirs to a second or
-// two.
+// the start that squeue expected of the others. Ours are within two periods of its backfill, which
+// are thirty seconds each here.
 struct SlurmOrder {
   int nodes;
   double limit_min;
@@ -200,8 +200,7 @@ void expect_slurms_starts(std::span<const SlurmOrder> jobs) {
   }
   yard.kernel.run(SimTime::from(hours(5)));
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    // Jobs use their limits here, so that they start when they were expected to; within two periods
-    // of the policy's backfill.
+    // Jobs use their limits here, so that they start when they were expected to.
     EXPECT_NEAR(yard.started(i), jobs[i].start_s, 65) << "job " << i;
   }
 }
