@@ -11,6 +11,10 @@ namespace orrery::serving {
 namespace {
 
 constexpr double kWide = 2;  // bytes of an activation
+// Eight-bit checkpoints of models with more experts to a token than this (DeepSeek, Qwen3) have a
+// scale for every block, so that a kernel quantises the activations before each product; those of
+// others (Llama, Mixtral) have one a tensor, known beforehand.
+constexpr int kTensorScaled = 2;
 
 struct Layer {
   const catalog::ModelShape& model;
@@ -35,6 +39,10 @@ struct Layer {
   }
   void product(double rows, double columns, double depth, catalog::Dtype dtype, double groups = 1) {
     if (rows <= 0) return;
+    if (dtype == catalog::Dtype::fp8 && model.top_k > kTensorScaled) {
+      const double all = rows * groups * depth;
+      kernel(workload::MemoryPass{.read = Bytes(kWide * all), .written = Bytes(all)});
+    }
     kernel(workload::Gemm{.m = rows, .n = columns, .k = depth, .dtype = dtype, .groups = groups});
   }
   void pass(double read, double written) {  // elements in 16 bits

@@ -6,6 +6,7 @@
 //   MoE         E (1 - (1 - k/E)^T) experts are touched; each reads its weights once; of ep ranks
 //               the one counts whose experts drew the most
 //   MLA         decode works on the latent itself (the up projections absorbed), prefill expands it
+//   quantising  8-bit products with block scales read their input once more, by a kernel of its own
 //   messages    two all-reduces of T h a layer over tp; with experts spread, dispatch and combine
 // Source: the engines' model code (vLLM, SGLang), DeepSeek-V2 (arXiv 2405.04434) for absorption.
 //   state       layers without attention (Mamba, gated delta): projections in and out, and a state
