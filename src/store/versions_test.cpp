@@ -527,7 +527,9 @@ TEST_F(VersionsTest, what_stands_in_rows_leaves_no_garbage_and_is_checked) {
   blob.held[0] ^= 1;
   ASSERT_TRUE(metadata.commit({.changes = {{row::blob(blob.id), encode(blob)}}}));
   EXPECT_EQ(get("k"), "unreadable");
-  for (const bool deep : {false, true}) EXPECT_EQ(check_store(*store, deep)->lost_blobs, 1u);
+  for (const bool deep : {false, true}) {
+    EXPECT_EQ(check_store(*store, deep)->lost_blobs, 1u);
+  }
   Scrubber scrubber(*store);
   ASSERT_TRUE(scrubber.step(1 << 20));
   EXPECT_EQ(scrubber.counts().lost, 1u);
