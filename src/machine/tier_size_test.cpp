@@ -202,18 +202,20 @@ TEST(tier_rates, are_held_by_cores_that_encrypt) {
 TEST(tier_durability, follows_the_code) {
   design::Design d = with_tier(
       "tier: hot, kind: parallel-fs, device: tlc-gen4, servers: 20, devices_per_server: 12");
-  const auto tier = [&](int data, int parity) {
+  const auto built = [&](int data, int parity) {
     d.storage[0].protection = design::Protection{.data = data, .parity = parity};
-    return build_machine(d, known()).tiers[0];
+    return build_machine(d, known());
   };
-  const auto nines = [&](int data, int parity) {
-    return durability_of(tier(data, parity), known().catalog()).value().nines;
+  const auto tier = [&](int data, int parity) { return built(data, parity).tiers[0]; };
+  const auto nines = [&](int data, int parity, double failures = 1) {
+    const Machine m = built(data, parity);  // which its tiers look into
+    return durability_of(m.tiers[0], m.catalog(), failures).value().nines;
   };
   EXPECT_GT(nines(8, 3), nines(8, 2) + 1);
   EXPECT_GT(nines(8, 2), nines(16, 2));
   EXPECT_GT(tier(16, 2).capacity, tier(8, 2).capacity);
   EXPECT_GT(tier(16, 2).write, tier(8, 2).write);
-  EXPECT_GT(durability_of(tier(8, 2), known().catalog(), 0.4)->nines, nines(8, 2));
+  EXPECT_GT(nines(8, 2, 0.4), nines(8, 2));
 }
 
 // A profile is a tier that stands up by itself: it reads, and is what its name says.
