@@ -29,8 +29,7 @@ constexpr std::size_t kFirstBytes = 4u << 10;
 constexpr std::chrono::seconds kHeartbeat{15};
 constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
-// One connection: read, handle, write, again. All its members are touched on its strand only, but
-// for what others ask.
+// One connection: read, handle, write, again. Its members are touched on its strand only.
 template <class Stream>
 class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
  public:
@@ -45,16 +44,13 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] { self->begin(); });
   }
 
-  std::optional<Clock::time_point> waiting_since() const override {
-    const Clock::rep since = waiting_since_;
-    return since == 0 ? std::nullopt : std::optional(Clock::time_point(Clock::duration(since)));
-  }
+  std::optional<Clock::time_point> waiting_since() const override { return waiting_since_.get(); }
 
   bool has_request() const override { return has_request_; }
 
   bool is_late(Clock::time_point now) const override {
-    const Clock::rep deadline = deadline_;
-    return deadline != 0 && now.time_since_epoch().count() > deadline;
+    const auto deadline = deadline_.get();
+    return deadline && now > *deadline;
   }
 
   void close() override {
@@ -65,13 +61,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   tcp::socket& socket() { return beast::get_lowest_layer(stream_); }
 
   // The server's round closes who is late: a timer a call would cost more than a short answer.
-  void allow(std::chrono::milliseconds time) {
-    deadline_ = (Clock::now() + time).time_since_epoch().count();
-  }
-  void allow_any_time() { deadline_ = 0; }
+  void allow(std::chrono::milliseconds time) { deadline_.set(Clock::now() + time); }
+  void allow_any_time() { deadline_.clear(); }
 
-  void owe_nothing() { waiting_since_ = 0; }
-  void wait_from_now() { waiting_since_ = Clock::now().time_since_epoch().count(); }
+  void owe_nothing() { waiting_since_.clear(); }
+  void wait_from_now() { waiting_since_.set(Clock::now()); }
   void set_pending(std::shared_ptr<Pending> pending) {
     pending_ = std::move(pending);
     has_request_ = pending_ != nullptr;
@@ -130,9 +124,14 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                                              : whole);
     // One deadline for the whole request: a byte now and then does not extend it.
     allow(server_.options.request_time_max);
-    http::async_read_header(stream_, buffer_, *parser_,
-                            [self = this->shared_from_this()](
-                                const error_code& error, std::size_t) { self->on_header(error); });
+    error_code error;
+    buffer_.consume(parser_->put(buffer_.data(), error));
+    if (error != http::error::need_more) return on_header(error);
+    http::async_read_header(
+        stream_, buffer_, *parser_,
+        [self = this->shared_from_this()](const error_code& failed, std::size_t) {
+          self->on_header(failed);
+        });
   }
 
   void on_header(const error_code& error) {
@@ -322,6 +321,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     in.got = asio::buffer_copy(asio::buffer(in.incoming.data(), wanted), buffer_.data());
     buffer_.consume(in.got);
     const std::size_t enough = std::min(wanted, kEnoughBytes);
+    if (in.got >= enough) return then(error_code(), 0);
     asio::async_read(
         stream_, asio::buffer(in.incoming.data() + in.got, wanted - in.got),
         [before = in.got, enough, wanted](const error_code& error, std::size_t got) {
@@ -568,8 +568,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   int steps_ = 0;                     // of a piece: to be sent, and the next to be made
   bool stream_keeps_ = false;
   int served_ = 0;
-  std::atomic<Clock::rep> waiting_since_ = 0;  // 0: nothing is owed
-  std::atomic<Clock::rep> deadline_ = 0;       // 0: none
+  SharedMoment waiting_since_;  // none: nothing is owed
+  SharedMoment deadline_;
   std::atomic<bool> has_request_ = false;
   bool watching_ = false;
   bool lingers_ = false;

@@ -26,6 +26,20 @@ using TcpSocket = boost::asio::ip::tcp::socket;
 using HeaderOnly = boost::beast::http::request<boost::beast::http::empty_body>;
 using TextResponse = boost::beast::http::response<boost::beast::http::string_body>;
 
+// A moment, or none, that one thread sets and others ask.
+class SharedMoment {
+ public:
+  void set(Clock::time_point at) { at_ = at.time_since_epoch().count(); }
+  void clear() { at_ = 0; }
+  std::optional<Clock::time_point> get() const {
+    const Clock::rep at = at_;
+    return at == 0 ? std::nullopt : std::optional(Clock::time_point(Clock::duration(at)));
+  }
+
+ private:
+  std::atomic<Clock::rep> at_ = 0;
+};
+
 // More of something for as long as it lives.
 template <class Count>
 class Tally {
