@@ -70,7 +70,7 @@ void visit_fields(V& v, S& s) {
   v("planes", s.planes,
     Field{.doc = "independent copies of the network",
           .range = Range::at_least_one,
-          .moves = "leaf_switches rises"});
+          .moves = "spine_switches changes"});
   v("sharp", s.sharp, Field{.doc = "reduction in the switches", .moves = "all_reduce_1gib falls"});
   v("queue_pairs", s.queue_pairs,
     Field{.doc = "of one connection", .range = Range::at_least_one, .moves = "worst_link falls"});
