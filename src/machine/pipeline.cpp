@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <ranges>
 
 namespace orrery::machine {
 namespace {
@@ -29,9 +30,9 @@ Bytes weights_of(const Machine& m, const design::Workload& w) {
 
 // The weights of the model that the nearest stage above trains.
 Bytes trained_above(const Machine& m, const std::vector<PipelineStage>& above) {
-  for (auto s = above.rbegin(); s != above.rend(); ++s) {
-    const bool trains = s->stage->stage == design::DataStage::train && s->workload != nullptr;
-    if (trains) return weights_of(m, *s->workload);
+  for (const PipelineStage& s : std::views::reverse(above)) {
+    const bool trains = s.stage->stage == design::DataStage::train && s.workload != nullptr;
+    if (trains) return weights_of(m, *s.workload);
   }
   return {};
 }

@@ -185,9 +185,8 @@ Answer<void> PayloadReader::begin_chunk(std::string_view line) {
   const auto semicolon = std::min(line.find(';'), line.size());
   std::uint64_t size = 0;
   const std::string_view digits = line.substr(0, semicolon);
-  const char* const last = digits.data() + digits.size();
-  const auto [end, error] = std::from_chars(digits.data(), last, size, 16);
-  if (error != std::errc() || end != last || digits.empty()) {
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), size, 16);
+  if (error != std::errc() || end != digits.end() || digits.empty()) {
     return refused("InvalidRequest", "The size of a chunk is malformed.");
   }
   const std::string_view rest = line.substr(semicolon);

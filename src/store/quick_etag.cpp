@@ -25,9 +25,8 @@ std::optional<std::uint64_t> crc_of_etag(std::string_view etag) {
   if (etag.size() != kDigits + kMark.size() || !etag.ends_with(kMark)) return std::nullopt;
   std::uint64_t crc = 0;
   const std::string_view digits = etag.substr(0, kCrcDigits);
-  const char* const end = digits.data() + digits.size();
-  const auto [at, error] = std::from_chars(digits.data(), end, crc, 16);
-  if (error != std::errc() || at != end) return std::nullopt;
+  const auto [at, error] = std::from_chars(digits.begin(), digits.end(), crc, 16);
+  if (error != std::errc() || at != digits.end()) return std::nullopt;
   return crc;
 }
 
