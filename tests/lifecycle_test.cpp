@@ -222,7 +222,10 @@ class Schedule {
     const storage::ItemState* newest = nullptr;
     for (const auto& item : states) {
       const bool is_newer = !newest || storage::is_older(*newest->view, *item.view);
-      if (is_good_durably(item.view->id) && is_newer) newest = &item;
+      // Nothing rests on one that was written again under its name: a person decides about it.
+      const bool is_relied_on =
+          is_good_durably(item.view->id) && !item.has(storage::CopyState::conflict);
+      if (is_relied_on && is_newer) newest = &item;
     }
     for (const auto& item : states) {
       if (rewritten_.contains(item.view->id)) continue;
