@@ -69,6 +69,22 @@ TEST(codes, of_protection) {
   EXPECT_EQ(code("profile: kv-cash"), "design.unknown-part");
 }
 
+TEST(codes, of_scale_up_links) {
+  const auto code = [](const std::string& node, const std::string& custom) {
+    return code_of(
+        design::read_design("orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, "
+                            "count: 2, node: " +
+                                node + ", custom: { " + custom + " } }]\n",
+                            machine::known().catalog()));
+  };
+  EXPECT_EQ(code("mi300x-platform", "scale_up: ualink-200"), "");
+  EXPECT_EQ(code("mi300x-platform", "scale_up: ualink-200, scale_up_links: 4"), "");
+  EXPECT_EQ(code("mi300x-platform", "scale_up: ualink-200, scale_up_links: 0"), "design.range");
+  EXPECT_EQ(code("mi300x-platform", "scale_up_links: 4"), "design.missing");
+  EXPECT_EQ(code("mi300x-platform", "scale_up: cxl-2-x16"), "design.unknown-part");
+  EXPECT_EQ(code("cpu-2s-server", "scale_up: ualink-200"), "design.range");
+}
+
 TEST(codes, of_pipelines) {
   const std::string machine =
       "storage:\n"

@@ -301,11 +301,14 @@ inline void RandomDesign::put_right(design::Fleet& f) {
     f.custom->max_power = std::max(*f.custom->max_power, kilowatts(1));
   }
   put_power_right(f);
+  if (f.custom && resolve_node(f, catalog_).part.accelerators == 0) f.custom->scale_up.reset();
+  if (f.custom && !f.custom->scale_up) f.custom->scale_up_links.reset();
   if (f.node.empty() && !(f.custom && f.custom->accelerators && f.custom->accelerator)) {
     f.node = one_of(ids(design::Part::node));
     count("part:" + f.node);
   }
-  const catalog::Accelerator* a = resolve_node(f, catalog_).accelerator;
+  const design::FleetNode node = resolve_node(f, catalog_);
+  const catalog::Accelerator* a = node.accelerator;
   for (const catalog::MigProfile& p : catalog_.mig_profiles) {
     if (a == nullptr || p.accelerator_id != a->id || !chance(0.1)) continue;
     f.mig.push_back({p.profile, 1 + static_cast<int>(below(7))});

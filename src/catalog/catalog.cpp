@@ -68,6 +68,9 @@ const StorageDevice* Catalog::storage_device(std::string_view id) const {
 const StorageProfile* Catalog::storage_profile(std::string_view id) const {
   return find_by_id(storage_profiles, id);
 }
+const EmergingPart* Catalog::emerging_part(std::string_view id) const {
+  return find_by_id(emerging, id);
+}
 const CoolingMethod* Catalog::cooling(std::string_view id) const {
   return find_by_id(cooling_methods, id);
 }

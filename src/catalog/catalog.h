@@ -58,6 +58,7 @@ struct Catalog {
   const Optic* optic(std::string_view id) const;
   const StorageDevice* storage_device(std::string_view id) const;
   const StorageProfile* storage_profile(std::string_view id) const;
+  const EmergingPart* emerging_part(std::string_view id) const;
   const CoolingMethod* cooling(std::string_view id) const;
   const Redundancy* redundancy(std::string_view id) const;
   const GridRegion* region(std::string_view id_or_alias) const;

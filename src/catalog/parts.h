@@ -164,6 +164,7 @@ struct StorageProfile {
 
 // A link or pool that is announced or young: Ultra Ethernet, UALink, CXL memory, co-packaged
 // optics.
+inline constexpr std::string_view kScaleUpLink = "scale-up link";  // a kind of EmergingPart
 struct EmergingPart {
   std::string id;
   std::string name;

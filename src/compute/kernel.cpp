@@ -157,7 +157,8 @@ KernelCost kernel_cost(const DeviceModel& device, const workload::Gemm& g) {
   const GemmModel& model = models[static_cast<std::size_t>(g.dtype)];
   const double per_operand = bytes_per_element(g.dtype);
   const double per_result = per_operand > 2 ? per_operand : 2;
-  const double bytes = g.groups * (per_operand * g.k * (g.m + g.n) + per_result * g.m * g.n);
+  const double operands = g.k * (per_operand * g.m + g.weight_bytes() * g.n);
+  const double bytes = g.groups * (operands + per_result * g.m * g.n);
   const double flop = 2 * g.m * g.n * g.k * g.groups;
   if (model.peak <= 0) {
     return {.time = Seconds(std::numeric_limits<double>::infinity()),

@@ -220,7 +220,10 @@ class NameCheck {
                       "add `node: dgx-h100`, or custom: { accelerators: 0, cores: 64 }"});
     }
     for (const MigSlices& slices : f.mig) mig(f, slices, path + ".mig");
-    if (f.custom) power(f, path + ".custom");
+    if (f.custom) {
+      power(f, path + ".custom");
+      links(f, path + ".custom");
+    }
     if (f.failures.shape) lifetime(*f.failures.shape, path + ".failures.shape");
   }
 
@@ -233,6 +236,21 @@ class NameCheck {
     complain(path, {"design.range", fmt::format("a shape of {} is no node's", shape),
                     "lives of nodes that were published have shapes from 0.4 to 2",
                     fmt::format("write one from {} to {}; 1 is a constant rate", kLeast, kMost)});
+  }
+
+  void links(const Fleet& f, const std::string& path) {
+    const bool named = f.custom->scale_up.has_value();
+    if (f.custom->scale_up_links && !named) {
+      complain(path + ".scale_up_links",
+               {"design.missing", "`scale_up_links` counts links that `scale_up` does not name",
+                "the accelerator's own link is as the catalog has it",
+                "add `scale_up: ualink-200`, or leave it out"});
+    }
+    if (named && resolve_node(f, v_.catalog()).part.accelerators == 0) {
+      complain(path + ".scale_up",
+               {"design.range", "`scale_up` joins accelerators, and this node has none",
+                "nothing would follow from it", "leave it out"});
+    }
   }
 
   // What a node draws on average is no more than what its supplies are made for.

@@ -1,6 +1,7 @@
 #include "design/design.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "design/names.h"
@@ -124,6 +125,19 @@ void lay_over(FleetNode& n, const CustomNode& c) {
   lay_over(n.storage_nic_rate, c.storage_nic_rate);
 }
 
+// The accelerator with other links: the catalog's row but for how it is joined to its neighbours.
+std::shared_ptr<const catalog::Accelerator> rewired(const catalog::Accelerator& a,
+                                                    const catalog::EmergingPart& link,
+                                                    std::optional<int> links, int joined) {
+  auto out = std::make_shared<catalog::Accelerator>(a);
+  const BytesPerSecond own = a.scaleup_per_direction.value_or(BytesPerSecond(0));
+  const int as_before = static_cast<int>(std::ceil(own / *link.rate - 1e-9));
+  out->scaleup_link = link.name;
+  out->scaleup_per_direction = *link.rate * links.value_or(std::max(1, as_before));
+  out->scaleup_domain = joined;
+  return out;
+}
+
 }  // namespace
 
 FleetNode resolve_node(const Fleet& fleet, const catalog::Catalog& catalog) {
@@ -140,6 +154,12 @@ FleetNode resolve_node(const Fleet& fleet, const catalog::Catalog& catalog) {
                          .confidence = catalog::Confidence::medium};
   }
   if (n.part.accelerators > 0) n.accelerator = catalog.accelerator(n.part.accelerator_id);
+  const bool other = n.accelerator && fleet.custom && fleet.custom->scale_up;
+  const auto* link = other ? catalog.emerging_part(*fleet.custom->scale_up) : nullptr;
+  if (link && link->rate) {
+    n.rewired = rewired(*n.accelerator, *link, fleet.custom->scale_up_links, n.part.accelerators);
+    n.accelerator = n.rewired.get();
+  }
   return n;
 }
 

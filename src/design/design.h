@@ -8,6 +8,7 @@
 // What both name stands in catalog/vocabulary.h.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -85,8 +86,10 @@ std::string label_of(const Design& design, const Workload& workload);
 struct FleetNode {
   catalog::Node part;
   const catalog::Accelerator* accelerator = nullptr;  // nullptr for a CPU server
-  std::optional<int> cores;                           // of one host
-  std::optional<Bytes> memory;                        // of one host
+  // Owns it where `custom` joins accelerators by another link than the catalog's.
+  std::shared_ptr<const catalog::Accelerator> rewired;
+  std::optional<int> cores;     // of one host
+  std::optional<Bytes> memory;  // of one host
   std::optional<int> storage_nics;
   std::optional<BytesPerSecond> storage_nic_rate;
 };

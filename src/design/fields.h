@@ -24,6 +24,7 @@ enum class Part {
   lead_time,
   node,
   accelerator,
+  scale_up_link,
   switch_part,
   nic,
   optic,

@@ -88,6 +88,16 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "how many; 0 is a CPU server", .absent = kAsNode, .moves = "draw_peak changes"});
   v("accelerators_per_host", s.accelerators_per_host,
     Field{.doc = "where a node is several hosts", .absent = "all of them", .moves = "emit slurm"});
+  v("scale_up", s.scale_up,
+    Field{.doc = "link that joins its accelerators in place of their own",
+          .absent = "the accelerator's own",
+          .part = Part::scale_up_link,
+          .moves = "step_time changes"});
+  v("scale_up_links", s.scale_up_links,
+    Field{.doc = "such links of one accelerator",
+          .absent = "as many as carry what its own did",
+          .range = Range::at_least_one,
+          .moves = "step_time changes"});
   v("sockets", s.sockets, Field{.doc = "CPU sockets", .absent = kAsNode, .moves = "emit slurm"});
   v("cores", s.cores,
     Field{.doc = "CPU cores of one host", .absent = "56 a socket, assumed", .moves = "emit slurm"});

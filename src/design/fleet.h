@@ -18,6 +18,8 @@ struct CustomNode {
   std::optional<std::string> accelerator;  // catalog id
   std::optional<int> accelerators;         // 0 is a CPU server
   std::optional<int> accelerators_per_host;
+  std::optional<std::string> scale_up;  // catalog id of a link between accelerators
+  std::optional<int> scale_up_links;    // of one accelerator
   std::optional<int> sockets;
   std::optional<int> cores;  // of one host, all sockets
   std::optional<Bytes> memory;

@@ -48,6 +48,11 @@ std::vector<std::string> part_ids(const catalog::Catalog& c, Part part) {
     case Part::accelerator:
       add(ids, c.accelerators, &catalog::Accelerator::id);
       break;
+    case Part::scale_up_link:
+      for (const catalog::EmergingPart& p : c.emerging) {
+        if (p.kind == catalog::kScaleUpLink) ids.push_back(p.id);
+      }
+      break;
     case Part::switch_part:
       add(ids, c.switches, &catalog::Switch::id);
       break;
@@ -78,10 +83,23 @@ std::vector<std::string> part_ids(const catalog::Catalog& c, Part part) {
 }
 
 std::string_view noun_of(Part part) {
-  static constexpr std::array<std::string_view, 16> kNouns = {
-      "id",       "region",         "cooling method", "redundancy scheme", "power stage",
-      "climate",  "lead-time item", "node",           "accelerator",       "switch",
-      "NIC",      "optic or cable", "storage device", "storage profile",   "model",
+  static constexpr std::array<std::string_view, 17> kNouns = {
+      "id",
+      "region",
+      "cooling method",
+      "redundancy scheme",
+      "power stage",
+      "climate",
+      "lead-time item",
+      "node",
+      "accelerator",
+      "scale-up link",
+      "switch",
+      "NIC",
+      "optic or cable",
+      "storage device",
+      "storage profile",
+      "model",
       "provider",
   };
   return kNouns[static_cast<std::size_t>(part)];

@@ -138,5 +138,21 @@ TEST(KubernetesRuns, TheEngineIsToldItsTwoWaysOfBeingCut) {
               HasSubstr("\"--tensor-parallel-size\", \"4\", \"--pipeline-parallel-size\", \"2\""));
 }
 
+TEST(KubernetesRuns, TheEngineIsToldHowItsWeightsAreStored) {
+  const auto emitted = [](catalog::Precision precision) {
+    design::Design design = read_template("inference-pod");
+    auto& serve = std::get<design::Serve>(design.workloads.front().task);
+    serve.precision = precision;
+    const auto r = reviewed(design);
+    EXPECT_TRUE(r->review->serves.front().feasible());
+    return text_of(kube_files(design), "service-" + r->review->serves.front().label + ".yaml");
+  };
+  const auto told = HasSubstr("\"--quantization\", fp8");
+  const auto on_disk = HasSubstr("a checkpoint in 4 bits");
+  EXPECT_THAT(emitted(catalog::Precision::fp8), AllOf(told, Not(on_disk)));
+  EXPECT_THAT(emitted(catalog::Precision::bf16), AllOf(Not(told), Not(on_disk)));
+  EXPECT_THAT(emitted(catalog::Precision::int4), AllOf(Not(told), on_disk));
+}
+
 }  // namespace
 }  // namespace orrery::emit

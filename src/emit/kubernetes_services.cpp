@@ -68,6 +68,10 @@ std::vector<std::string> engine_arguments(const plan::ServeView& s) {
   if (s.serve->max_batch) {
     out.insert(out.end(), {"--max-num-seqs", std::to_string(*s.serve->max_batch)});
   }
+  // Weights of 16 bits are made 8 bits wide as they are loaded; narrower ones are so on disk.
+  if (s.serve->precision == catalog::Precision::fp8) {
+    out.insert(out.end(), {"--quantization", "fp8"});
+  }
   if (s.serve->kv_precision == catalog::Precision::fp8) {
     out.insert(out.end(), {"--kv-cache-dtype", "fp8"});
   }
@@ -89,6 +93,9 @@ void add_deployment(YamlWriter& yaml, const KubePlan& plan, const plan::ServeVie
   yaml.begin("nodeSelector").text(kFleetLabel, s.fleet->fleet->name).end();
   yaml.begin("containers").item().text("name", "serve");
   yaml.comment("Your image; the arguments are those of the plan.");
+  if (s.serve->precision == catalog::Precision::int4) {
+    yaml.comment("Its weights must be a checkpoint in 4 bits (AWQ, GPTQ or alike).");
+  }
   yaml.text("image", fmt::format("example.invalid/{}:1",
                                  nearest_name(s.serve->engine, NameRule::dns_label)));
   if (const auto arguments = engine_arguments(s); !arguments.empty()) yaml.texts("args", arguments);

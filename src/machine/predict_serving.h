@@ -37,6 +37,7 @@ struct ServingQuery {
   BytesPerSecond nic_rate = gbits_per_s(400);
   bool streams = true;      // tokens go to clients one by one; false: answers are collected offline
   bool own_kernels = true;  // the engine's 8-bit kernels and graphed all-reduce; false: PyTorch's
+  std::string attention = "pytorch";  // whose kernels it is where they are not the engine's
   bool left_out = false;  // of the fit on purpose: the interval is that of a model it has not seen
 };
 

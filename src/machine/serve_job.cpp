@@ -76,7 +76,9 @@ ServingQuery serving_query(const Models& models, const design::Serve& serve,
                            const catalog::Accelerator& accelerator,
                            const serving::RequestShape& request) {
   ServingQuery q{.model = model, .accelerator = &accelerator, .engine = serve.engine};
-  q.precision.products = workload::product_dtype(serve.precision);
+  q.precision.weights_only = serve.precision == catalog::Precision::int4;
+  q.precision.products =
+      q.precision.weights_only ? catalog::Dtype::bf16 : workload::product_dtype(serve.precision);
   q.precision.experts = q.precision.products;
   q.precision.kv = workload::product_dtype(serve.kv_precision);
   q.request = request;

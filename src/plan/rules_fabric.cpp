@@ -168,7 +168,24 @@ std::string standing_of(const Review& r, std::string_view id) {
   return "no row of the catalog";
 }
 
+void check_new_links(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const machine::Fleet& f : r.machine->fleets) {
+    if (!f.node.rewired) continue;
+    const std::string& id = *f.fleet->custom->scale_up;
+    Finding note = finding_at(r, rule, f.path + ".custom.scale_up");
+    note.what = fmt::format("The accelerators of '{}' are joined by a link that is new: {}.",
+                            f.fleet->name, f.accelerator()->scaleup_link);
+    note.why = fmt::format(
+        "Catalog emerging/{}: {}. Nobody has published collectives on it: they are assumed to take "
+        "the share of its rate that they take of other links.",
+        id, standing_of(r, id));
+    note.fix = "Ask the maker for measured figures, and for the price of its switches.";
+    out.push_back(std::move(note));
+  }
+}
+
 void check_emerging(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  check_new_links(r, rule, out);
   const machine::Networks& here = r.networks();
   for (const machine::Network* n : {&here.compute, &here.storage, &here.management}) {
     if (!n->topology) continue;

@@ -123,8 +123,7 @@ serving::ServingPoint within_latency(const serving::Replica& replica,
   return best;
 }
 
-// Memory is not all that can forbid a replica: an accelerator may lack the number format. Weights
-// narrower than the products that they enter are not modelled.
+// Memory is not all that can forbid a replica: an accelerator may lack the number format.
 std::string why_no_split(const ServeView& v, const machine::Models& models,
                          const machine::ServingQuery& q, int most) {
   const auto alone = replica_of(models, q);

@@ -85,12 +85,22 @@ Details with_aliases(const Rows& rows) {
   return all;
 }
 
+Details scale_up_links(const catalog::Catalog& c) {
+  Details all;
+  for (const catalog::EmergingPart& p : c.emerging) {
+    if (p.kind == catalog::kScaleUpLink) all[p.id] = fmt::format("{}: {}", p.name, p.status);
+  }
+  return all;
+}
+
 Details details_of(const catalog::Catalog& c, Part part) {
   switch (part) {
     case Part::node:
       return by_id(c.nodes);
     case Part::accelerator:
       return by_id(c.accelerators);
+    case Part::scale_up_link:
+      return scale_up_links(c);
     case Part::switch_part:
       return by_id(c.switches);
     case Part::nic:

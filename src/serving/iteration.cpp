@@ -45,6 +45,14 @@ struct Layer {
     }
     kernel(workload::Gemm{.m = rows, .n = columns, .k = depth, .dtype = dtype, .groups = groups});
   }
+  // On weights of the model that a quantiser has been over: projections, MLPs, experts.
+  void weighted(double rows, double columns, double depth, catalog::Dtype dtype,
+                double groups = 1) {
+    product(rows, columns, depth, dtype, groups);
+    if (rows > 0 && precision.weights_only) {
+      std::get<workload::Gemm>(out.kernels.back()).stored = kInt4Stored;
+    }
+  }
   void pass(double read, double written) {  // elements in 16 bits
     kernel(workload::MemoryPass{.read = Bytes(kWide * read), .written = Bytes(kWide * written)});
   }
@@ -91,7 +99,7 @@ void add_grouped_query(Layer& l, double window) {
   const double q_width = heads * m.head_dim;
   const double kv_width = kv_heads * m.head_dim;
   const double rows = l.tokens();
-  l.product(rows, q_width + 2 * kv_width, m.hidden, l.precision.products);
+  l.weighted(rows, q_width + 2 * kv_width, m.hidden, l.precision.products);
   l.pass(rows * (q_width + 2 * kv_width), rows * (q_width + 2 * kv_width));  // rope, cache write
   workload::Attention decode = decode_kernel(l);
   workload::Attention prefill = prefill_kernel(l);
@@ -103,7 +111,7 @@ void add_grouped_query(Layer& l, double window) {
     a->window = window;
   }
   add_attention_kernels(l, decode, prefill);
-  l.product(rows, m.hidden, q_width, l.precision.products);
+  l.weighted(rows, m.hidden, q_width, l.precision.products);
 }
 
 void add_latent(Layer& l) {
@@ -113,9 +121,9 @@ void add_latent(Layer& l) {
   const double latent = m.kv_lora_rank + m.qk_rope_dim;
   const double rows = l.tokens();
   const catalog::Dtype d = l.precision.products;
-  l.product(rows, m.q_lora_rank + latent, m.hidden, d);
-  if (m.q_lora_rank > 0) l.product(rows, heads * q_dim, m.q_lora_rank, d);
-  if (m.q_lora_rank <= 0) l.product(rows, heads * q_dim, m.hidden, d);
+  l.weighted(rows, m.q_lora_rank + latent, m.hidden, d);
+  if (m.q_lora_rank > 0) l.weighted(rows, heads * q_dim, m.q_lora_rank, d);
+  if (m.q_lora_rank <= 0) l.weighted(rows, heads * q_dim, m.hidden, d);
   l.pass(rows * (heads * q_dim + latent), rows * (heads * q_dim + latent));
 
   // Decode multiplies the query into the latent's space and the result out of it, head by head.
@@ -133,22 +141,22 @@ void add_latent(Layer& l) {
 
   const double prefill_rows = l.prompts * l.iteration.prompt_tokens;
   l.part = WorkPart::prefill;
-  l.product(prefill_rows, heads * (m.qk_nope_dim + m.v_head_dim), m.kv_lora_rank, d);
+  l.weighted(prefill_rows, heads * (m.qk_nope_dim + m.v_head_dim), m.kv_lora_rank, d);
   workload::Attention prefill = prefill_kernel(l);
   prefill.q_heads = heads;
   prefill.kv_heads = heads;
   prefill.qk_dim = q_dim;
   prefill.v_dim = m.v_head_dim;
   add_attention_kernels(l, decode, prefill);
-  l.product(rows, m.hidden, heads * m.v_head_dim, d);
+  l.weighted(rows, m.hidden, heads * m.v_head_dim, d);
 }
 
 void add_mlp(Layer& l, double width, double tp) {
   const double up = (l.model.gated_mlp ? 2 : 1) * width / tp;
   const double rows = l.tokens();
-  l.product(rows, up, l.model.hidden, l.precision.products);
+  l.weighted(rows, up, l.model.hidden, l.precision.products);
   l.pass(rows * up, rows * width / tp);
-  l.product(rows, l.model.hidden, width / tp, l.precision.products);
+  l.weighted(rows, l.model.hidden, width / tp, l.precision.products);
 }
 
 // Tokens choose their experts evenly: ranks that draw more than the mean of a step are not waited
@@ -166,9 +174,9 @@ void add_experts(Layer& l) {
   const double up = (m.gated_mlp ? 2 : 1) * width;
   l.product(l.tokens(), m.experts, m.hidden, catalog::Dtype::bf16);  // router
   l.expert = true;
-  l.product(pairs / groups, up, m.hidden, l.precision.experts, groups);
+  l.weighted(pairs / groups, up, m.hidden, l.precision.experts, groups);
   l.pass(pairs * up, pairs * width);
-  l.product(pairs / groups, m.hidden, width, l.precision.experts, groups);
+  l.weighted(pairs / groups, m.hidden, width, l.precision.experts, groups);
   l.expert = false;
   l.pass(pairs * m.hidden, pairs / m.top_k * m.hidden);  // weighted sum
   if (m.shared_experts > 0) {
@@ -203,13 +211,13 @@ void add_norms(Layer& l) {
 void add_state(Layer& l) {
   const double width = state_width(l.model) / l.split.tp;
   const double rows = l.tokens();
-  l.product(rows, kStateInputs * width, l.model.hidden, l.precision.products);
+  l.weighted(rows, kStateInputs * width, l.model.hidden, l.precision.products);
   l.pass(rows * kStateInputs * width, rows * kStateInputs * width);  // convolution, norms, gates
   const double state = 2 * width * kStateDepth * l.iteration.tokens_per_step;
   l.part = WorkPart::decode;
   if (l.decoding > 0) l.pass(l.decoding * state, l.decoding * state);
   l.part = WorkPart::tokens;
-  l.product(rows, l.model.hidden, width, l.precision.products);
+  l.weighted(rows, l.model.hidden, width, l.precision.products);
 }
 
 enum class Mixing { full, windowed, state };

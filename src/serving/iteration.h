@@ -6,7 +6,9 @@
 //   MoE         E (1 - (1 - k/E)^T) experts are touched; each reads its weights once; of ep ranks
 //               the one counts whose experts drew the most
 //   MLA         decode works on the latent itself (the up projections absorbed), prefill expands it
-//   quantising  8-bit products with block scales read their input once more, by a kernel of its own
+//   quantising  8-bit products with block scales read their input once more, by a kernel of its
+//   own;
+//               4-bit weights of 16-bit products are read as stored
 //   messages    two all-reduces of T h a layer over tp; with experts spread, dispatch and combine
 // Source: the engines' model code (vLLM, SGLang), DeepSeek-V2 (arXiv 2405.04434) for absorption.
 //   state       layers without attention (Mamba, gated delta): projections in and out, and a state
@@ -44,7 +46,13 @@ struct ServingPrecision {
   catalog::Dtype products = catalog::Dtype::bf16;
   catalog::Dtype experts = catalog::Dtype::bf16;
   catalog::Dtype kv = catalog::Dtype::bf16;
+  // Weights in 4 bits, spread to 16 inside the product (GPTQ, AWQ; Marlin, arXiv 2408.11743): they
+  // are read in a quarter of the time, and multiplied no faster.
+  bool weights_only = false;
 };
+
+// Four bits and a 2-byte scale for 128 weights.
+inline constexpr double kInt4Stored = 0.5 + 2.0 / 128;
 
 // What one replica does in one step.
 struct Iteration {

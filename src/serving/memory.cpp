@@ -10,7 +10,8 @@ namespace {
 
 // Block scales of 8- and 4-bit weights: one 4-byte scale for 128 x 128, or one byte for 16
 // elements.
-double stored_bytes(catalog::Dtype d) {
+double stored_bytes(const ServingPrecision& precision, catalog::Dtype d) {
+  if (precision.weights_only) return kInt4Stored;
   return d == catalog::Dtype::fp4 ? bytes_per_element(d) + 1.0 / 16 : bytes_per_element(d);
 }
 
@@ -35,8 +36,8 @@ Bytes serving_weights(const catalog::ModelShape& m, const ServingSplit& split,
   const double split_over_tp = mixing + moe_layers * p.shared_experts + dense_layers * p.dense_mlp;
   const double shared_over_all = p.routed_experts;
   const double products =
-      split_over_tp / split.tp * stored_bytes(precision.products) +
-      shared_over_all / (split.ep * split.expert_tp()) * stored_bytes(precision.experts);
+      split_over_tp / split.tp * stored_bytes(precision, precision.products) +
+      shared_over_all / (split.ep * split.expert_tp()) * stored_bytes(precision, precision.experts);
   const double wide = moe_layers * p.router + (p.embedding + p.output_head) / split.tp;
   // The ends stay in 16 bits; a pipeline spreads layers, and its fullest stage holds an end.
   return Bytes(products / split.pp + 2 * wide / split.pp);

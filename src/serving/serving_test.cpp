@@ -71,6 +71,37 @@ TEST(ServingMemory, WeightsAreThoseOfTheModel) {
   EXPECT_LT(serving_weights(m, {.tp = 1}, {.products = catalog::Dtype::fp8}), one * 0.55);
 }
 
+// 4.125 bits for all but the embedding and the head, which stay in 16.
+TEST(ServingMemory, WeightsInFourBitsBringTheirScales) {
+  const catalog::ModelShape& m = *catalog().model("llama-3-70b");
+  const workload::ParameterCount p = workload::count_parameters(m);
+  const double ends = p.embedding + p.output_head;
+  const double stored = serving_weights(m, {.tp = 1}, {.weights_only = true}).base();
+  EXPECT_NEAR(stored, 4.125 / 8 * (p.total - ends) + 2 * ends, 1e-3 * stored);
+}
+
+// One token reads every weight once: a quarter of the bytes. A long prompt multiplies as before.
+TEST(ServingIteration, WeightsInFourBitsAreReadFasterAndMultipliedNoFaster) {
+  const catalog::ModelShape& m = *catalog().model("llama-3-70b");
+  const auto step = [&](const ServingPrecision& precision, const Iteration& iteration) {
+    double seconds = 0;
+    for (const WorkGroup& g : iteration_work(m, {.tp = 1}, precision, iteration).groups) {
+      for (const workload::Operation& op : g.kernels) {
+        if (!std::holds_alternative<workload::Gemm>(op)) continue;
+        seconds += g.repeats * std::max(flops_of(op).base() / 800e12, bytes_of(op).base() / 4e12);
+      }
+    }
+    return seconds;
+  };
+  const Iteration token{.decoding = 1, .context = 100};
+  const double narrow = step({.weights_only = true}, token);
+  // 68.5 billion at 4.125 bits; the head's billion in 16.
+  EXPECT_NEAR(narrow, (68.5e9 * 4.125 / 8 + 2 * 1.05e9) / 4e12, 0.01 * narrow);
+  EXPECT_GT(step({}, token), 3.6 * narrow);
+  const Iteration prompt{.prompts = 1, .prompt_tokens = 8192};
+  EXPECT_DOUBLE_EQ(step({.weights_only = true}, prompt), step({}, prompt));
+}
+
 TEST(ServingMemory, ALargeModelDoesNotFitOnOneDevice) {
   EXPECT_FALSE(replica("llama-3-70b", 1, gib(80)).memory.fits);
   EXPECT_TRUE(replica("llama-3-70b", 4, gib(80)).memory.fits);

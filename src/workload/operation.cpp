@@ -33,7 +33,7 @@ struct BytesOf {
   Bytes operator()(const Gemm& g) const {
     const double e = bytes_per_element(g.dtype);
     const double out = std::max(e, 2.0);  // products of 8- and 4-bit operands come out in 16 bits
-    return Bytes(g.groups * (e * (g.m * g.k + g.k * g.n) + out * g.m * g.n));
+    return Bytes(g.groups * (e * g.m * g.k + g.weight_bytes() * g.k * g.n + out * g.m * g.n));
   }
   Bytes operator()(const Attention& a) const {
     const double e = bytes_per_element(a.dtype);

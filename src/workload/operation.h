@@ -18,7 +18,7 @@ namespace orrery::workload {
 enum class GemmPass { forward, dgrad, wgrad };
 
 // groups equal products C[m,n] += A[m,k] B[k,n] launched as one kernel (experts of a MoE layer; 1
-// else).
+// else). B may be stored in fewer bits than it is multiplied in.
 struct Gemm {
   double m = 0;
   double n = 0;
@@ -26,6 +26,9 @@ struct Gemm {
   catalog::Dtype dtype = catalog::Dtype::bf16;
   GemmPass pass = GemmPass::forward;
   double groups = 1;
+  double stored = 0;  // bytes of an element of B; 0: those of dtype
+
+  double weight_bytes() const { return stored > 0 ? stored : bytes_per_element(dtype); }
 };
 
 // Fused (flash) attention: `batch` sequences of q_len queries over kv_len keys.
