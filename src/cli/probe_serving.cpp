@@ -27,6 +27,7 @@ struct ProbeServingOptions {
   std::int64_t blocks = 4096;
   std::int64_t budget = 2048;
   std::int64_t sequences = 64;
+  std::int64_t eager_layer = 0;  // microseconds; 0: the shipped assumption
   bool live = false;
 };
 
@@ -44,6 +45,9 @@ Diagnostics faults_of(const ProbeServingOptions& o, const machine::Models& model
     if (value < 1 || value > 1000000) {
       faults.push_back(bad(name, "it must be a whole number from 1 to 1000000", "give one"));
     }
+  }
+  if (o.eager_layer < 0 || o.eager_layer > 1000000) {
+    faults.push_back(bad("--eager-layer", "it must be from 0 to 1000000 microseconds", "give one"));
   }
   if (faults.empty() && (o.prompt + o.output + 15) / 16 >= o.blocks) {
     faults.push_back(bad("--blocks", "one request does not fit", "give more blocks of 16 tokens"));
@@ -105,10 +109,14 @@ ExitCode run_probe_serving(const ProbeServingOptions& o, Terminal& terminal) {
   query.accelerator = models->catalog().accelerator(o.accelerator);
   query.engine = "pytorch";
   query.own_kernels = false;
+  query.attention = "flash2-packed";  // of serve_loop.py
   query.request = {.input = static_cast<double>(o.prompt), .output = static_cast<double>(o.output)};
   query.blocks = static_cast<double>(o.blocks);
-  const auto replica = replica_of(*models, query);
+  auto replica = replica_of(*models, query);
   if (!replica) return refuse(terminal, replica.error());
+  if (o.eager_layer > 0) {
+    replica->engine.eager_layer = microseconds(static_cast<double>(o.eager_layer));
+  }
   const machine::Costs costs = serving_costs(*models, query);
   serving::StepClock clock(*replica, serving_source(costs));
   serving::StepExecutor simulated(clock);
@@ -147,6 +155,8 @@ Verb probe_serving_verb() {
             arguments.option("--blocks", o->blocks, "KV blocks of 16 tokens", "N");
             arguments.option("--budget", o->budget, "tokens of one iteration", "TOKENS");
             arguments.option("--sequences", o->sequences, "that run at once", "N");
+            arguments.option("--eager-layer", o->eager_layer,
+                             "least time in which the host launches a layer with prompts", "US");
             arguments.flag("--live", o->live, "hand every batch to the program behind the pipe");
             return [o](Terminal& terminal) { return run_probe_serving(*o, terminal); };
           }};

@@ -49,9 +49,9 @@ struct Calibration {
 Result<Calibration> read_calibration(const catalog::Knowledge& knowledge);
 
 // Whose kernels run. `products` "vllm": the 8-bit GEMMs of that engine, which choose tiles by rows;
-// `attention` "flash2": FlashAttention 2, which older frameworks use on newer devices. "pytorch"
-// (both): what tools/probe measured on one H200. A library without rows for a device is the
-// vendor's.
+// `attention` "flash2": FlashAttention 2, which older frameworks use on newer devices;
+// "flash2-packed": the same over requests of different lengths in one row. "pytorch" (both): what
+// tools/probe measured on one H200. A library without rows for a device is the vendor's.
 struct DeviceOptions {
   std::string products;
   std::string attention;

@@ -279,5 +279,42 @@ TEST(Attention, ChunksAgainstAPrefixAgreeWithTheH200) {
   EXPECT_GE(share_below(errors, 0.30), 0.85);
 }
 
+// FlashAttention 2 over requests of different lengths: the parameters are of three quarters of
+// these rows. A single request runs as another kernel, which they are too slow for.
+TEST(Attention, PackedRequestsAgreeWithTheH200) {
+  const CsvTable t = catalog::embedded_table("validation/h200_packed_attention.csv").value();
+  const DeviceModel h200 =
+      device("h200-sxm", {.products = "pytorch", .attention = "flash2-packed"});
+  const DeviceModel cudnn = device("h200-sxm", {.products = "pytorch", .attention = "pytorch"});
+  std::vector<double> decode;
+  std::vector<double> prefill;
+  std::vector<double> of_another;
+  for (const CsvRow& r : t.rows()) {
+    const auto number = [&](const char* name) { return *t.number(r, name); };
+    const workload::Attention a{.batch = number("batch"),
+                                .q_heads = number("q_heads"),
+                                .kv_heads = number("kv_heads"),
+                                .qk_dim = number("head_dim"),
+                                .v_dim = number("head_dim"),
+                                .q_len = number("q_len"),
+                                .kv_len = number("kv_len"),
+                                .causal = number("q_len") > 1};
+    const auto off = [&](const DeviceModel& d) {
+      return std::abs(kernel_time(d, a).base() / number("seconds") - 1);
+    };
+    if (a.q_len > 1) {
+      prefill.push_back(off(h200));
+    } else if (a.batch > 1) {
+      decode.push_back(off(h200));
+      of_another.push_back(off(cudnn));
+    }
+  }
+  ASSERT_EQ(decode.size(), 90u);
+  ASSERT_EQ(prefill.size(), 27u);
+  EXPECT_LT(median(decode), 0.08);
+  EXPECT_LT(median(prefill), 0.16);
+  EXPECT_GT(median(of_another), 0.15) << "one library's kernels are not another's";
+}
+
 }  // namespace
 }  // namespace orrery::compute

@@ -2,10 +2,12 @@
 """Measures attention kernels of PyTorch on one GPU, in the rows that `orrery calibrate` reads.
 
     attention_probe.py >> probe.csv        after gpu_probe > probe.csv; --header for a file of its own
+    attention_probe.py --header --packed   FlashAttention 2 over sequences of different lengths
 
 Prefill forward and backward (causal) and decode, with the fastest backend that PyTorch offers (cuDNN,
-then flash). Kernels are captured in a CUDA graph, so that the host's launches do not count, and rotate
-over more memory than the cache holds.
+then flash). --packed measures, forward only, the kernel of tools/probe/serve_loop.py, which takes
+requests of different lengths packed into one row. Kernels are captured in a CUDA graph, so that the
+host's launches do not count, and rotate over more memory than the cache holds.
 """
 import sys
 import time
@@ -88,9 +90,46 @@ def measure(shape):
     row("backward", shape, burst(captured(both), len(sets)) - seconds)
 
 
+def measure_packed(shape):
+    """Each sequence has a region of the cache, whose keys and values lie beside one another."""
+    batch, q_heads, kv_heads, dim, q_len, kv_len = shape
+    opts = dict(device="cuda", dtype=torch.bfloat16)
+    copies = max(1, min(8, ROTATION // (4 * batch * kv_len * kv_heads * dim)))
+    caches = [torch.randn(batch * kv_len, 2, kv_heads, dim, **opts) for _ in range(copies)]
+    q = torch.randn(batch * q_len, q_heads, dim, **opts)
+    starts = torch.arange(0, batch * q_len + 1, q_len, device="cuda", dtype=torch.int32)
+    ends = torch.arange(0, batch * kv_len + 1, kv_len, device="cuda", dtype=torch.int32)
+    used = torch.full((batch,), kv_len, device="cuda", dtype=torch.int32)
+    repeats = max(1, min(20, int(2e12 / (4 * batch * q_heads * dim * q_len * kv_len))))
+
+    def forward():
+        for _ in range(repeats):
+            for cache in caches:
+                torch.ops.aten._flash_attention_forward(
+                    q, cache[:, 0], cache[:, 1], starts, ends, q_len, kv_len, 0.0, True, False,
+                    seqused_k=used)
+
+    with torch.inference_mode():
+        row("forward", shape, burst(captured(forward), repeats * copies))
+
+
+def packed():
+    heads = [(32, 8, 128), (64, 8, 128), (16, 16, 128)]
+    decode = [(b, h, g, d, 1, s) for h, g, d in heads for b in (1, 4, 8, 16, 32, 64, 128)
+              for s in (128, 512, 1024, 2048, 8192) if b * g * s * d * 4 < 20e9]
+    prefill = [(b, h, g, d, s, s) for h, g, d in heads
+               for b, s in [(1, 128), (1, 256), (1, 512), (4, 512), (1, 1024), (2, 1024), (1, 2048),
+                            (4, 2048), (1, 4096)]]
+    for shape in decode + prefill:
+        measure_packed(shape)
+        torch.cuda.empty_cache()
+
+
 def main():
     if "--header" in sys.argv:
         print(COLUMNS)
+    if "--packed" in sys.argv:
+        return packed()
     heads = [(32, 8, 128), (64, 8, 128), (16, 16, 128), (12, 12, 64), (8, 1, 128)]
     prefill = [(b, h, g, d, s, s) for h, g, d in heads
                for b, s in [(1, 1024), (8, 1024), (1, 2048), (4, 2048), (1, 4096), (4, 4096),

@@ -6,7 +6,7 @@
 
 Every iteration is planned by `orrery probe serving --live` and executed here: prompts (whole or in
 chunks) and decoding requests packed into one pass. Then `orrery probe serving` simulates the same
-requests. Prints CSV: every iteration with its measured and simulated seconds and whether the
+requests, told how long this host takes to launch a layer. Prints CSV: every iteration with its measured and simulated seconds and whether the
 decisions are equal, then the latencies. What only decodes runs as a CUDA graph, as engines do; what
 holds a prompt runs eagerly.
 Wrong for: TTFT of a server (no network, no tokeniser); no rotary embedding.
@@ -23,6 +23,9 @@ BLOCK = 16
 
 class DryRun:
     """Answers with a made-up time: the pipe and the comparison can be tried anywhere."""
+
+    def eager_layer(self):
+        return 350e-6
 
     def run(self, items):
         return 0.005 + 1e-6 * sum(tokens for _, tokens, _ in items)
@@ -62,6 +65,18 @@ class Gpu:
             for layer in self.layers:
                 layer["cache"] = layer["cache"].clone()
             self.warm()
+
+    def eager_layer(self):
+        """Least seconds of a layer of a step with a prompt: so few tokens that the host's launches
+        are all there is. Measured before the run, on requests that are not of it."""
+        torch, took = self.torch, []
+        for _ in range(20):
+            start = time.perf_counter()
+            with torch.inference_mode():
+                self.forward(self.padded([(0, 1, 16), (1, BLOCK, 0)]))
+            torch.cuda.synchronize()
+            took.append(time.perf_counter() - start)
+        return sorted(took)[len(took) // 2] / LAYERS
 
     def sizes(self):
         """Decode graphs are captured for these numbers of requests, as engines do."""
@@ -220,8 +235,9 @@ def live(arguments, executor):
     return rows, end, engine.wait()
 
 
-def simulated(arguments):
-    command = [arguments.orrery, "probe", "serving", "--accelerator", arguments.accelerator] + settings(arguments)
+def simulated(arguments, eager_layer):
+    command = [arguments.orrery, "probe", "serving", "--accelerator", arguments.accelerator,
+               "--eager-layer", "%d" % round(eager_layer * 1e6)] + settings(arguments)
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     rows = [(float(line.split(" ", 3)[2]), line.split(" ", 3)[3]) for line in text if line.startswith("iteration ")]
     return rows, next(line for line in text if line.startswith("end "))
@@ -238,14 +254,16 @@ def main():
     arguments = parser.parse_args()
     longest = arguments.prompt + arguments.output
     executor = DryRun() if arguments.dry_run else Gpu(arguments.clients, longest)
+    eager_layer = executor.eager_layer()
     measured, end, code = live(arguments, executor)
-    expected, expected_end = simulated(arguments)
+    expected, expected_end = simulated(arguments, eager_layer)
     if code != 0:
         sys.exit("the policy ended with code %d" % code)
     equal = sum(a[1] == b[1] for a, b in zip(measured, expected))
     print("iteration,measured_s,simulated_s,decision_equal,decision")
     for i, ((took, decision), (guess, other)) in enumerate(zip(measured, expected)):
         print("%d,%.6f,%.6f,%d,%s" % (i, took, guess, decision == other, decision))
+    print("# a layer with a prompt takes the host at least %.0f us" % (eager_layer * 1e6))
     print("# measured  " + end)
     print("# simulated " + expected_end)
     print("# decisions equal: %d of %d (simulated %d)" % (equal, len(measured), len(expected)))
