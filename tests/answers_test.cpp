@@ -55,6 +55,64 @@ Answer answer_to(const char* name, const std::vector<Change>& changes) {
 
 using machine::Layer;
 
+// A goal that no figure answers was shown as 0 %.
+TEST(answers, a_goal_that_nothing_gives_has_no_value) {
+  const Answer a = answer_to("inference-pod", {{"workloads[0].serve.precision", "nvfp4"}});
+  ASSERT_EQ(a.verdict.goals.size(), 2U);
+  for (const machine::GoalOutcome& g : a.verdict.goals) {
+    EXPECT_FALSE(g.known) << g.text;
+    EXPECT_FALSE(g.met) << g.text;
+  }
+  EXPECT_FALSE(a.verdict.passes());
+  EXPECT_TRUE(answer_to("inference-pod", {}).verdict.goals.front().known);
+}
+
+// Weights of 4 bits were refused for want of 4-bit products, which they do not need.
+TEST(answers, weights_in_four_bits_are_served_by_wide_products) {
+  const auto served = [](const char* precision) {
+    return answer_to("inference-pod", {{"workloads[0].serve.precision", precision}});
+  };
+  const Answer wide = served("bf16");
+  const Answer narrow = served("int4");
+  const double token = narrow.figure(Layer::serving, "tpot");
+  EXPECT_LT(token, wide.figure(Layer::serving, "tpot"));
+  EXPECT_GT(token, wide.figure(Layer::serving, "tpot") / 4);
+  EXPECT_LT(narrow.figure(Layer::serving, "load_time"),
+            0.35 * wide.figure(Layer::serving, "load_time"));
+  const auto width = [](const Answer& a) {
+    const Estimate& e = a.verdict.figure(Layer::serving, "tpot")->estimate;
+    return e.high / e.value;
+  };
+  EXPECT_GT(width(narrow), width(wide)) << "nobody has published it";
+}
+
+// 100 GB/s a link and direction; the accelerators of the node are the domain.
+TEST(answers, accelerators_may_be_joined_by_another_link) {
+  const auto with = [](const char* custom) {
+    return answer_to("superpod-h100", {{"fleet[0].custom", custom}});
+  };
+  const Answer own = answer_to("superpod-h100", {});
+  const Answer four = with("{ scale_up: ualink-200, scale_up_links: 4 }");
+  const catalog::Accelerator& joined = *four.review.machine->fleets[0].accelerator();
+  EXPECT_DOUBLE_EQ(joined.scaleup_per_direction->base(), 400e9);
+  EXPECT_EQ(joined.scaleup_domain, 8);
+  EXPECT_EQ(joined.id, "h100-sxm");
+  // As many as its own 450 GB/s need.
+  EXPECT_DOUBLE_EQ(with("{ scale_up: ualink-200 }")
+                       .review.machine->fleets[0]
+                       .accelerator()
+                       ->scaleup_per_direction->base(),
+                   500e9);
+  const double step = own.figure(Layer::training, "step_time");
+  EXPECT_GT(
+      with("{ scale_up: ualink-200, scale_up_links: 1 }").figure(Layer::training, "step_time"),
+      four.figure(Layer::training, "step_time"));
+  EXPECT_GT(four.figure(Layer::training, "step_time"), step);
+  ASSERT_NE(four.finding("fabric.emerging"), nullptr);
+  EXPECT_THAT(four.finding("fabric.emerging")->what, HasSubstr("UALink"));
+  EXPECT_EQ(own.finding("fabric.emerging"), nullptr);
+}
+
 // Three sites on two continents were joined by one switch.
 TEST(answers, every_site_has_a_network_of_its_own) {
   const Answer a = answer_to("chatbot-zones", {});

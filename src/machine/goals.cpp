@@ -94,10 +94,8 @@ GoalOutcome judge(const design::Goal& goal, const std::vector<Section>& sections
                goal.comparison == design::Comparison::greater;
   const auto source = std::ranges::find(kSources, goal.metric, &MetricSource::metric);
   const auto figure = source == std::end(kSources) ? std::nullopt : picked(*source, sections);
-  if (!figure) {
-    g.text += " (nothing in this design gives it)";
-    return g;
-  }
+  g.known = figure.has_value();
+  if (!figure) return g;
   g.unit = figure->unit;
   g.actual = figure->estimate;
   g.bound = goal.bound / source->to_goal;

@@ -19,11 +19,12 @@ struct GoalOutcome {
   Estimate actual;
   double bound = 0;
   bool at_least = true;
+  bool known = true;  // some figure gives it; else there is nothing to show
   bool met = false;
   bool likely = false;  // met over the whole interval, not only at its middle
 };
 
-// A goal whose metric no section has is missed, and says so in its text.
+// A goal whose metric no section has is not known, and so not met.
 std::vector<GoalOutcome> judge_goals(const design::Design& design,
                                      const std::vector<Section>& sections);
 

@@ -74,10 +74,12 @@ std::string goal_row(const machine::GoalOutcome& g, double top) {
 }  // namespace
 
 std::string goals_svg(std::span<const machine::GoalOutcome> goals) {
+  const auto rows = std::ranges::count(goals, true, &machine::GoalOutcome::known);
   std::string out = opened("Goals: the interval of each figure and the goal as a stroke",
-                           kRow * static_cast<double>(goals.size()) + 2 * kPad);
+                           kRow * static_cast<double>(rows) + 2 * kPad);
   double top = kPad;
   for (const machine::GoalOutcome& g : goals) {
+    if (!g.known) continue;
     out += goal_row(g, top);
     top += kRow;
   }

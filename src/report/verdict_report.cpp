@@ -98,6 +98,11 @@ void add_goals(Document& d, const plan::Verdict& v) {
   d.heading(2, "Goals");
   Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
   for (const machine::GoalOutcome& g : v.goals) {
+    if (!g.known) {
+      t.rows.push_back({g.text, "not known: nothing in this design gives it", "", ""});
+      t.tones.push_back(Tone::bad);
+      continue;
+    }
     const char* outcome = !g.met ? "missed" : g.likely ? "met" : "met, but not over the interval";
     t.rows.push_back(
         {g.text, outcome, show(g.actual.value, g.unit), show_interval(g.actual, g.unit)});
@@ -246,8 +251,14 @@ void write_goals_and_spends(JsonWriter& w, const plan::Verdict& v) {
   w.key("goals").begin_array();
   for (const machine::GoalOutcome& g : v.goals) {
     w.begin_object().field("text", g.text).field("metric", g.metric).field("met", g.met);
-    w.field("met_over_interval", g.likely).field("bound", g.bound);
-    w.field("value", g.actual.value).field("low", g.actual.low).field("high", g.actual.high);
+    w.field("met_over_interval", g.likely).field("known", g.known);
+    const auto shown = [&](std::string_view key, double value) {
+      g.known ? w.field(key, value) : w.key(key).null();
+    };
+    shown("bound", g.bound);
+    shown("value", g.actual.value);
+    shown("low", g.actual.low);
+    shown("high", g.actual.high);
     w.field("unit", unit_name(g.unit));
     w.end_object();
   }

@@ -66,6 +66,7 @@ plan::Verdict told_verdict() {
   };
   v.goals = {goal("g1", 0.1, false, false), goal("g2", 0.2, true, true),
              goal("g3", 0.3, true, false)};
+  v.goals.push_back({.text = "g4", .metric = "metric g4", .known = false});
   v.spends = {{.what = "more spares",
                .change = {"fleet[0].spares", "4"},
                .cost_usd_per_year = 123,
@@ -133,6 +134,11 @@ TEST(verdict_report, json_has_every_field_under_its_own_name) {
   EXPECT_DOUBLE_EQ(goal["low"], 0.2);
   EXPECT_DOUBLE_EQ(goal["high"], 0.5);
   EXPECT_EQ(goal["unit"], "ratio");
+  EXPECT_TRUE(goal["known"]);
+  const Json& unknown = j["goals"][3];
+  EXPECT_FALSE(unknown["known"]);
+  for (const char* key : {"bound", "value", "low", "high"})
+    EXPECT_TRUE(unknown[key].is_null()) << key;
   const Json& spend = j["spends"][0];
   EXPECT_EQ(spend["path"], "fleet[0].spares");
   EXPECT_EQ(spend["value"], "4");
@@ -200,12 +206,14 @@ TEST(verdict_report, a_finding_alone_says_why_and_what_to_do) {
 TEST(verdict_report, a_goal_is_missed_met_or_met_by_luck) {
   const Document d = document_of(told_verdict());
   const Table goals = blocks_of<Table>(d).front();
-  ASSERT_EQ(goals.rows.size(), 3U);
+  ASSERT_EQ(goals.rows.size(), 4U);
   EXPECT_EQ(goals.rows[0][1], "missed");
   EXPECT_EQ(goals.rows[1][1], "met");
   EXPECT_EQ(goals.rows[2][1], "met, but not over the interval");
+  EXPECT_EQ(goals.rows[3][1], "not known: nothing in this design gives it");
+  EXPECT_EQ(goals.rows[3][2], "");
   EXPECT_EQ(goals.rows[2][2], "30 %");
-  EXPECT_EQ(goals.tones, (std::vector{Tone::bad, Tone::good, Tone::warn}));
+  EXPECT_EQ(goals.tones, (std::vector{Tone::bad, Tone::good, Tone::warn, Tone::bad}));
   EXPECT_EQ(blocks_of<Heading>(d).front().tone, Tone::bad);
   EXPECT_EQ(blocks_of<Heading>(d).front().text, "hall, version 2");
   plan::Verdict passing;
