@@ -51,15 +51,18 @@ class RunningStore {
     auto plan = store::tier_plan_of("hot=" + tier);
     if (!plan) return std::unexpected(plan.error());
     options.tiers.front() = *plan;
+    options.gateway.puts_off = true;  // as `orrery store` has it
     auto runtime = s3server::Runtime::open(options);
     if (!runtime) return std::unexpected(runtime.error());
     made->runtime_ = std::move(*runtime);
     if (auto keys = made->runtime_->first_tenant("bench", "bench"); !keys) {
       return std::unexpected(keys.error());
     }
-    auto server = net::Server::listen(
-        {.handler_threads = 32, .body_bytes_max = 4u << 20, .inflow_bytes = 1u << 20},
-        made->runtime_->gateway().service());
+    auto server = net::Server::listen({.handler_threads = 32,
+                                       .answers_in_place = true,
+                                       .body_bytes_max = 4u << 20,
+                                       .inflow_bytes = 1u << 20},
+                                      made->runtime_->gateway().service());
     if (!server) return std::unexpected(server.error());
     made->server_ = std::move(*server);
     made->thread_ = std::jthread([running = made.get()] {

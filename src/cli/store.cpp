@@ -163,6 +163,7 @@ Result<void> read_guards(const StoreOptions& options, const Terminal& terminal,
   if (!access) return std::unexpected(access.error());
   to.s3 = std::move(*access);
   to.metrics_for_all = options.open_metrics;
+  to.gateway.puts_off = true;
   to.gateway.limit = {.requests_per_s = options.client_requests,
                       .at_once = static_cast<int>(options.client_at_once)};
   return {};
@@ -223,7 +224,6 @@ Result<net::ServerOptions> listening(const StoreOptions& options, const Terminal
     to.tls = net::TlsIdentity{std::move(*certificate), std::move(*key)};
   }
   to.handler_threads = kHandlerThreads;
-  to.answers_in_place = true;
   to.body_bytes_max = kDocumentBytesMax;
   to.inflow_bytes = kInflowBytes;
   to.bodies_bytes_max = kBodiesBytesMax;
@@ -243,12 +243,14 @@ ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
   const auto talk = std::make_shared<std::mutex>();
   auto wanted = runtime_options(options, terminal, talk);
   if (!wanted) return refuse(terminal, wanted.error());
-  const auto listens = listening(options, terminal);
+  auto listens = listening(options, terminal);
   if (!listens) return refuse(terminal, listens.error());
   wanted->load = listens->load;
   auto runtime = s3server::Runtime::open(*wanted);
   if (!runtime) return refuse(terminal, runtime.error());
   terminal.err << to_text((*runtime)->folder().notes);
+  // Rows of a database are waited for, so none of its requests is short.
+  listens->answers_in_place = !(*runtime)->store().metadata().is_shared();
   const auto keys = (*runtime)->first_tenant(of_environment("ORRERY_ACCESS_KEY"),
                                              of_environment("ORRERY_SECRET_KEY"));
   if (!keys) return refuse(terminal, keys.error());

@@ -1,8 +1,6 @@
-// Making the answer to a request, and where: on a handler's thread, or in a seat on a thread that
-// does I/O.
+// Making the answer to a request, on a handler's thread or in place.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -17,26 +15,12 @@ struct Answer {
   std::shared_ptr<BodyPump> pump = nullptr;
 };
 
-// A fault in a service is ours: the client gets 500 and the server goes on.
+// A fault in a service is ours: the client gets 500 and the server goes on. What is put off
+// (Response::later) is made at once, unless `in_place`.
 Answer made(const ServerOptions& options, const Pending& pending,
-            const std::function<Response()>& make);
+            const std::function<Response()>& make, bool in_place = false);
 
-// A handler that may run where its request was read, for as long as it lives.
-class Seat {
- public:
-  explicit Seat(std::atomic<int>& seats) : seats_(seats), has_one_(seats.fetch_sub(1) > 0) {
-    if (!has_one_) ++seats_;
-  }
-  ~Seat() {
-    if (has_one_) ++seats_;
-  }
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
-  explicit operator bool() const { return has_one_; }
-
- private:
-  std::atomic<int>& seats_;
-  bool has_one_;
-};
+// What is to be done with a body; likewise.
+BodyPlan planned(const ServerOptions& options, const Service& service, const Request& request);
 
 }  // namespace orrery::net

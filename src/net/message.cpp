@@ -5,18 +5,15 @@
 #include "base/text.h"
 
 namespace orrery::net {
-namespace {
 
-bool same_name(std::string_view a, std::string_view b) {
+bool is_same_name(std::string_view a, std::string_view b) {
   const auto low = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::ranges::equal(a, b, {}, low, low);
 }
 
-}  // namespace
-
 std::string_view header_of(const HeaderList& headers, std::string_view name) {
   for (const auto& [key, value] : headers) {
-    if (same_name(key, name)) return value;
+    if (is_same_name(key, name)) return value;
   }
   return {};
 }

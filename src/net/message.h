@@ -22,6 +22,8 @@
 namespace orrery::net {
 
 using HeaderList = std::vector<std::pair<std::string, std::string>>;
+// Whatever their case.
+bool is_same_name(std::string_view a, std::string_view b);
 // The first header of that name, whatever its case; empty where there is none.
 std::string_view header_of(const HeaderList& headers, std::string_view name);
 
@@ -60,6 +62,9 @@ struct Response {
   // Of what the source gives, or of what a HEAD would have got. A source of unknown length is sent
   // in chunks; one that gives less than this has its connection cut, so that the client can tell.
   std::optional<std::uint64_t> length = {};
+  // Instead of all that, where making the answer takes long (a disk, a peer): it is asked once, on
+  // a handler's thread, while the request is kept. What it returns has no such word of its own.
+  std::function<Response()> later = nullptr;
 };
 
 using Handler = std::function<Response(const Request&)>;

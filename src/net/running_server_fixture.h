@@ -22,6 +22,13 @@ inline ServerOptions test_options() {
           .event_period = 10ms};
 }
 
+// A handler that takes its time, and so puts its answers off where they are made in place.
+inline Handler at_length(Handler handler) {
+  return [handler = std::move(handler)](const Request& request) {
+    return Response{.later = [handler, &request] { return handler(request); }};
+  };
+}
+
 class RunningServer {
  public:
   explicit RunningServer(Handler handler, const ServerOptions& options = test_options())

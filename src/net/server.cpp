@@ -29,8 +29,7 @@ std::unexpected<Diagnostics> cannot_listen(const ServerOptions& options, const e
                .fix = "choose another port, or 0 for a free one"});
 }
 
-// As many answers are made in place as can be made at once: more threads that do I/O only wake one
-// another.
+// As many answers are made in place as can be made at once.
 int places(const ServerOptions& options) {
   const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return std::min(options.handler_threads, cores);
@@ -57,18 +56,18 @@ Result<asio::ssl::context> tls_context(const TlsIdentity& identity) {
 }  // namespace
 
 ServerParts::ServerParts(const ServerOptions& o, Service s)
-    : options(o),
-      service(std::move(s)),
-      io_threads(o.answers_in_place ? places(o) + 1 : 1),
-      io(io_threads),
-      pool(static_cast<std::size_t>(o.handler_threads)),
-      seats(io_threads - 1) {
+    : options(o), service(std::move(s)), pool(static_cast<std::size_t>(o.handler_threads)) {
   if (!options.refusal) options.refusal = plain_refusal;
+  const int count = o.answers_in_place ? places(o) : 0;
+  for (int i = 0; i < count; ++i) lanes.push_back(std::make_unique<asio::io_context>(1));
+}
+
+asio::io_context& ServerParts::lane() {
+  return lanes.empty() ? io : *lanes[next_lane++ % lanes.size()];
 }
 
 void ServerParts::accept() {
-  const asio::any_io_executor strand = asio::make_strand(io);
-  acceptor.async_accept(strand, [this](const error_code& error, tcp::socket socket) {
+  acceptor.async_accept(lane(), [this](const error_code& error, TcpSocket socket) {
     if (error == asio::error::operation_aborted || stopping) return;
     if (!error) {
       admit(std::move(socket));
@@ -80,7 +79,7 @@ void ServerParts::accept() {
   });
 }
 
-void ServerParts::admit(tcp::socket socket) {
+void ServerParts::admit(TcpSocket socket) {
   std::erase_if(connections, [](const std::weak_ptr<Connection>& c) { return c.expired(); });
   const bool full = connections.size() >= static_cast<std::size_t>(options.connections_max);
   if (full && !make_room()) return;  // all are being answered: the newcomer is turned away
@@ -173,10 +172,11 @@ void Server::run(const std::function<bool()>& stop) {
   parts_->accept();
   parts_->watch(stop);
   std::vector<std::jthread> others;
-  for (int i = 1; i < parts_->io_threads; ++i) {
-    others.emplace_back([this] { parts_->io.run(); });
+  for (const auto& lane : parts_->lanes) {
+    others.emplace_back([&lane, work = asio::make_work_guard(*lane)] { lane->run(); });
   }
   parts_->io.run();
+  for (const auto& lane : parts_->lanes) lane->stop();
 }
 
 }  // namespace orrery::net

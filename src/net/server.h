@@ -9,12 +9,13 @@
 // Bodies are held whole only up to a limit; streamed ones need two pieces each way.
 //
 // Threads. Handlers, plans, sinks and sources run on `handler_threads` threads, many requests at
-// once, the calls for one request never at once. Events are asked on a thread that does I/O, which
-// is that of run(). Where answers are made in place, further threads do I/O, one for each core, and
-// all but one may go on with the handler of what they have read; the other handlers have threads as
-// before. So a request crosses no threads, which takes longer than a short answer does. Then a
-// client's leaving is not noticed while its answer is made, and a stop waits for what is being
-// answered in place.
+// once, the calls for one request never at once. Events are asked on the thread that does I/O,
+// which is that of run(). Where answers are made in place, connections are dealt out to further
+// threads that do I/O, one for each core, and handlers and plans are called there: a request
+// crosses no threads, which takes longer than a short answer does. A handler that has to wait for
+// anything puts the rest off (Response::later), and it is made on a handler's thread as sinks and
+// sources are; for else it holds up all connections of its thread. A client's leaving is not
+// noticed while its answer is made in place, and a stop waits for that.
 //
 // Deadlines are kept by a round of the server ten times a second, not by a timer each.
 //
@@ -64,7 +65,7 @@ struct ServerOptions {
   int requests_per_connection_max = 0;  // then it is closed; 0: any number
   int streams_max = 64;                 // of events
   int handler_threads = 2;
-  bool answers_in_place = false;  // they are short, and do not ask whether the client has gone
+  bool answers_in_place = false;  // they are short, or put off
   std::uint32_t header_bytes_max = 16u << 10;
   std::uint64_t body_bytes_max = 1u << 20;                    // of a body held whole
   std::uint64_t stream_bytes_max = std::uint64_t{6} << 30;    // of one that goes into a sink

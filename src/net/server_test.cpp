@@ -112,10 +112,10 @@ TEST(Server, slow_clients_do_not_starve_a_good_one) {
 }
 
 TEST(Server, a_slow_answer_does_not_hold_up_the_others) {
-  const RunningServer server([](const Request& request) {
+  const RunningServer server(at_length([](const Request& request) {
     if (request.target == "/slow") std::this_thread::sleep_for(400ms);
     return echo(request);
-  });
+  }));
   const TestSocket slow = TestSocket::to(server.port);
   slow.send("GET /slow HTTP/1.1\r\n" + kClose);
   const auto start = std::chrono::steady_clock::now();
@@ -124,24 +124,40 @@ TEST(Server, a_slow_answer_does_not_hold_up_the_others) {
   EXPECT_THAT(slow.rest(), HasSubstr("GET /slow"));
 }
 
-// Who answers in place does not look whether a client has gone.
-ServerOptions watching_options() {
+TEST(Server, what_is_put_off_is_answered_on_another_thread_and_may_fail_there) {
   ServerOptions options = test_options();
-  options.answers_in_place = false;
-  return options;
+  options.answers_in_place = true;
+  std::atomic<bool> elsewhere = false;
+  const RunningServer server(
+      [&](const Request& request) -> Response {
+        if (request.target == "/now") return echo(request);
+        return {.later = [&, asked = std::this_thread::get_id()]() -> Response {
+          elsewhere = std::this_thread::get_id() != asked;
+          if (request.target == "/bad") throw std::runtime_error("fault");
+          if (request.target == "/stream") return {.source = source_of("streamed"), .length = 8};
+          return echo(request);
+        }};
+      },
+      options);
+  EXPECT_THAT(asked(server.port, "GET /now HTTP/1.1\r\n" + kClose), HasSubstr("GET /now"));
+  EXPECT_FALSE(elsewhere);
+  EXPECT_THAT(asked(server.port, "GET /later HTTP/1.1\r\n" + kClose), HasSubstr("GET /later"));
+  EXPECT_TRUE(elsewhere);
+  EXPECT_THAT(asked(server.port, "GET /bad HTTP/1.1\r\n" + kClose), StartsWith("HTTP/1.1 500"));
+  EXPECT_THAT(asked(server.port, "GET /stream HTTP/1.1\r\n" + kClose),
+              testing::EndsWith("\r\n\r\nstreamed"));
+  EXPECT_EQ(server.load->requests, 0);
 }
 
 // The first answer holds both handlers' threads until the clients behind it have left.
 TEST(Server, drops_a_request_whose_client_has_gone) {
   std::atomic<bool> hold = true;
   std::atomic<int> answered = 0;
-  const RunningServer server(
-      [&](const Request& request) {
-        while (hold && request.target == "/hold") std::this_thread::sleep_for(1ms);
-        ++answered;
-        return echo(request);
-      },
-      watching_options());
+  const RunningServer server(at_length([&](const Request& request) {
+    while (hold && request.target == "/hold") std::this_thread::sleep_for(1ms);
+    ++answered;
+    return echo(request);
+  }));
   const TestSocket one = TestSocket::to(server.port);
   const TestSocket two = TestSocket::to(server.port);
   one.send("GET /hold HTTP/1.1\r\n" + kClose);
@@ -162,13 +178,11 @@ TEST(Server, drops_a_request_whose_client_has_gone) {
 
 TEST(Server, tells_a_handler_that_its_client_has_gone) {
   std::atomic<bool> noticed = false;
-  const RunningServer server(
-      [&](const Request& request) {
-        for (int i = 0; i < 2000 && !request.abandoned(); ++i) std::this_thread::sleep_for(1ms);
-        noticed = request.abandoned();
-        return echo(request);
-      },
-      watching_options());
+  const RunningServer server(at_length([&](const Request& request) {
+    for (int i = 0; i < 2000 && !request.abandoned(); ++i) std::this_thread::sleep_for(1ms);
+    noticed = request.abandoned();
+    return echo(request);
+  }));
   {
     const TestSocket client = TestSocket::to(server.port);
     client.send("GET /long HTTP/1.1\r\n" + kClose);
@@ -243,7 +257,7 @@ TEST(Server, finishes_an_open_answer_when_it_is_stopped) {
   std::string answer;
   std::thread reader;
   {
-    const RunningServer server([](const Request& request) {
+    const RunningServer server([](const Request& request) {  // in place too: a stop waits for it
       std::this_thread::sleep_for(300ms);
       return echo(request);
     });

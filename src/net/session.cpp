@@ -1,6 +1,8 @@
 // One connection of a server, plain or over TLS.
 #include <sys/socket.h>
 
+#include <array>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
@@ -8,6 +10,7 @@
 #include <boost/beast/ssl/ssl_stream.hpp>
 
 #include "net/answer.h"
+#include "net/head.h"
 #include "net/inflow.h"
 #include "net/transport.h"
 
@@ -19,8 +22,8 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
-using PlainStream = tcp::socket;
-using TlsStream = beast::ssl_stream<tcp::socket>;
+using PlainStream = TcpSocket;
+using TlsStream = beast::ssl_stream<TcpSocket>;
 
 constexpr std::chrono::seconds kLinger{1};
 constexpr std::size_t kSwallowBytes = 64u << 10;
@@ -29,7 +32,8 @@ constexpr std::size_t kFirstBytes = 4u << 10;
 constexpr std::chrono::seconds kHeartbeat{15};
 constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
-// One connection: read, handle, write, again. Its members are touched on its strand only.
+// One connection: read, handle, write, again. Its members are touched on the thread of its
+// socket only.
 template <class Stream>
 class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
  public:
@@ -45,20 +49,15 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   }
 
   std::optional<Clock::time_point> waiting_since() const override { return waiting_since_.get(); }
-
   bool has_request() const override { return has_request_; }
-
-  bool is_late(Clock::time_point now) const override {
-    const auto deadline = deadline_.get();
-    return deadline && now > *deadline;
-  }
+  bool is_late(Clock::time_point now) const override { return deadline_.is_before(now); }
 
   void close() override {
     asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] { self->end(); });
   }
 
  private:
-  tcp::socket& socket() { return beast::get_lowest_layer(stream_); }
+  TcpSocket& socket() { return beast::get_lowest_layer(stream_); }
 
   // The server's round closes who is late: a timer a call would cost more than a short answer.
   void allow(std::chrono::milliseconds time) { deadline_.set(Clock::now() + time); }
@@ -164,16 +163,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     write(std::move(response));
   }
 
-  // Runs `work` at once where a seat is free, else on a handler's thread, and `then` with what it
-  // returned back here.
-  template <class Work, class Then>
-  void in_turn(Work work, Then then) {
-    const Seat seat(server_.seats);
-    if (!seat) return in_pool(std::move(work), std::move(then));
-    const Tally<int> tally(server_.options.load, &ServerLoad::requests);
-    then(work());
-  }
-
+  // Runs `work` on a handler's thread, and `then` with what it returned back here.
   template <class Work, class Then>
   void in_pool(Work work, Then then) {
     auto tally = std::make_shared<Tally<int>>(server_.options.load, &ServerLoad::requests);
@@ -193,13 +183,25 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (is_full()) return refuse(503, "too many requests are waiting");
     owe_nothing();
     allow_any_time();  // the answer takes what it takes; writing it has a limit again
-    if (!server_.options.answers_in_place) watch_for_departure();
-    in_turn(
-        [&server = server_, pending = pending_]() -> std::optional<Answer> {
-          if (!*pending->gone) {
-            return made(server.options, *pending,
-                        [&] { return server.service.answer(pending->request); });
-          }
+    if (!server_.options.answers_in_place) {
+      return answer_at_length([&server = server_, pending = pending_] {
+        return server.service.answer(pending->request);
+      });
+    }
+    const Tally<int> tally(server_.options.load, &ServerLoad::requests);
+    Answer answer = made(
+        server_.options, *pending_, [this] { return server_.service.answer(pending_->request); },
+        true);
+    if (answer.response.later) return answer_at_length(std::move(answer.response.later));
+    on_answer(std::move(answer));
+  }
+
+  template <class Make>
+  void answer_at_length(Make make) {
+    watch_for_departure();
+    in_pool(
+        [&server = server_, pending = pending_, make = std::move(make)]() -> std::optional<Answer> {
+          if (!*pending->gone) return made(server.options, *pending, make);
           ++server.options.load->abandoned;
           return std::nullopt;
         },
@@ -213,15 +215,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (is_full()) return refuse(503, "too many requests are waiting");
     owe_nothing();
     allow_any_time();
-    in_turn(
-        [&server = server_, pending = pending_]() -> BodyPlan {
-          try {
-            return server.service.plan(pending->request);
-          } catch (const std::exception&) {
-            return server.options.refusal(500, "internal error");
-          }
-        },
-        [this](BodyPlan plan) { on_plan(std::move(plan)); });
+    auto make = [&server = server_, pending = pending_] {
+      return planned(server.options, server.service, pending->request);
+    };
+    if (server_.options.answers_in_place) return on_plan(make());
+    in_pool(std::move(make), [this](BodyPlan plan) { on_plan(std::move(plan)); });
   }
 
   void on_plan(BodyPlan plan) {
@@ -365,11 +363,10 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       return more ? std::nullopt : std::optional(std::move(answer));
     };
     auto then = [this](std::optional<Answer> answer) { on_taken(std::move(answer)); };
-    // From here on a direct body's state is the handler's.
-    if (in.is_direct() || in.last) return in_turn(std::move(take), std::move(then));
-    // The next piece is received while this one is taken.
+    // A direct body's state is now the handler's; of another the next piece is received meanwhile.
+    const bool more = !in.is_direct() && !in.last;
     in_pool(std::move(take), std::move(then));
-    read_piece();
+    if (more) read_piece();
   }
 
   void on_taken(std::optional<Answer> answer) {
@@ -411,31 +408,40 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     *pending_->gone = true;
   }
 
-  TextResponse head_for(const Response& response, bool keep_alive) const {
-    const unsigned version = pending_ ? pending_->version : 11;
-    return response_head(response, server_.options, version, keep_alive && !server_.stopping);
+  unsigned version() const { return pending_ ? pending_->version : 11; }
+
+  // Sends the head, where it is still to go, and what follows it, in one call.
+  template <class Then>
+  void send(std::string_view body, Then then) {
+    allow(server_.options.response_time_max);
+    if constexpr (std::is_same_v<Stream, TlsStream>) {
+      // One buffer: Beast's TLS takes an empty one ahead of another for the end of both.
+      if (!text_.empty()) body = text_ += body;
+      asio::async_write(stream_, asio::const_buffer(body.data(), body.size()), std::move(then));
+    } else {
+      const std::array<asio::const_buffer, 2> both = {asio::buffer(text_),
+                                                      asio::const_buffer(body.data(), body.size())};
+      asio::async_write(stream_, both, std::move(then));
+    }
   }
 
   void write(Response from) {
-    response_ = head_for(from, pending_ && pending_->keep_alive);
     const bool head = pending_ && pending_->head;
-    const bool bare = from.status == 204 || from.status == 304;  // they have no body
-    if ((head || bare) && from.length) {
-      response_.content_length(*from.length);
-    } else if (!bare && !from.source) {
-      response_.content_length(from.body.size());
-    }
-    if (!head && !bare) response_.body() = std::move(from.body);
-    allow(server_.options.response_time_max);
-    http::async_write(stream_, response_,
-                      [self = this->shared_from_this()](const error_code& error, std::size_t) {
-                        if (error) return self->close();
-                        self->on_written(self->response_.keep_alive());
-                      });
+    const Framing framing{.version = version(),
+                          .keep_alive = pending_ && pending_->keep_alive && !server_.stopping,
+                          .length = said_length(from, head)};
+    text_ = head_text(from, server_.options, framing);
+    body_ = has_body(from, head) ? std::move(from.body) : std::string();
+    send(body_, [self = this->shared_from_this(), keeps = framing.keep_alive](
+                    const error_code& error, std::size_t) {
+      if (error) return self->close();
+      self->on_written(keeps);
+    });
   }
 
   void on_written(bool keep_alive) {
     room_.reset();
+    body_ = {};
     if (!keep_alive) return close_gently();
     wait_for_request(server_.options.idle_time_max);
   }
@@ -444,11 +450,12 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     pump_ = std::move(answer.pump);
     const bool chunked = !answer.response.length && pending_->version >= 11;
     const bool framed = answer.response.length || chunked;
-    TextResponse head = head_for(answer.response, pending_->keep_alive && framed);
-    if (answer.response.length) head.content_length(*answer.response.length);
-    if (chunked) head.chunked(true);
-    stream_keeps_ = head.keep_alive();
-    text_ = text_of(head);
+    stream_keeps_ = pending_->keep_alive && framed && !server_.stopping;
+    text_ = head_text(answer.response, server_.options,
+                      {.version = version(),
+                       .keep_alive = stream_keeps_,
+                       .length = answer.response.length,
+                       .chunked = chunked});
     send_piece();
   }
 
@@ -459,18 +466,13 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (!pump_->last()) {
       in_pool([pump = pump_] { return pump->make(), 0; }, [this](int) { on_step(); });
     }
-    // One buffer: Beast's TLS takes an empty one ahead of another for the end of both.
-    asio::const_buffer buffer(pump_->piece().data(), pump_->piece().size());
-    if (!text_.empty()) buffer = asio::buffer(text_ += pump_->piece());
-    allow(server_.options.response_time_max);
-    asio::async_write(
-        stream_, buffer,
-        [self = this->shared_from_this(), pump = pump_](const error_code& error, std::size_t) {
-          if (error || self->closed_) return self->close();
-          self->allow_any_time();
-          self->text_ = {};
-          self->on_step();
-        });
+    send(pump_->piece(),
+         [self = this->shared_from_this(), pump = pump_](const error_code& error, std::size_t) {
+           if (error || self->closed_) return self->close();
+           self->allow_any_time();
+           self->text_ = {};
+           self->on_step();
+         });
   }
 
   void on_step() {
@@ -485,19 +487,17 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void start_events(Response answer) {
     events_tally_.emplace(server_.options.load, &ServerLoad::streams);
     events_ = std::move(answer.events);
-    send_events(text_of(head_for(answer, false)));
+    send_events(head_text(answer, server_.options, {.version = version(), .keep_alive = false}));
   }
 
   void send_events(std::string text) {
     silent_since_ = Clock::now();
     text_ = std::move(text);
-    allow(server_.options.response_time_max);
-    asio::async_write(stream_, asio::buffer(text_),
-                      [self = this->shared_from_this()](const error_code& error, std::size_t) {
-                        if (error) return self->close();
-                        self->allow_any_time();
-                        self->next_events();
-                      });
+    send({}, [self = this->shared_from_this()](const error_code& error, std::size_t) {
+      if (error) return self->close();
+      self->allow_any_time();
+      self->next_events();
+    });
   }
 
   void next_events() {
@@ -560,7 +560,6 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::empty_body>> parser_;
   std::optional<http::request_parser<http::string_body>> whole_;
-  TextResponse response_;
   std::shared_ptr<Pending> pending_;  // the request that is being answered
   std::shared_ptr<Inflow> inflow_;    // its body, where a sink takes it
   std::shared_ptr<Inflow> reads_;     // a body refused while its next piece is on its way
@@ -577,6 +576,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   asio::steady_timer timer_;
   NextEvents events_;
   std::string text_;  // a head or events, while they are written
+  std::string body_;  // likewise
   Clock::time_point silent_since_;
   std::optional<Tally<std::int64_t>> room_;  // for the body
   std::optional<Tally<int>> events_tally_;

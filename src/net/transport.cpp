@@ -1,19 +1,8 @@
 #include "net/transport.h"
 
-#include <sstream>
-
 namespace orrery::net {
-namespace {
-
 namespace beast = boost::beast;
 namespace http = beast::http;
-
-// A line break in a header's value would begin another header: such a one is not sent.
-bool is_one_line(std::string_view text) {
-  return text.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
-}
-
-}  // namespace
 
 Pending pending_of(const HeaderOnly& from, const std::string& peer) {
   const auto text = [](beast::string_view s) { return std::string(s.data(), s.size()); };
@@ -28,27 +17,6 @@ Pending pending_of(const HeaderOnly& from, const std::string& peer) {
   to.head = from.method() == http::verb::head;
   to.go_on = from.version() >= 11 && beast::iequals(from[http::field::expect], "100-continue");
   return to;
-}
-
-TextResponse response_head(const Response& from, const ServerOptions& options, unsigned version,
-                           bool keep_alive) {
-  TextResponse to{static_cast<http::status>(from.status), version};
-  to.set(http::field::server, "orrery");
-  if (!from.content_type.empty()) to.set(http::field::content_type, from.content_type);
-  for (const auto& [name, value] : options.default_headers) to.set(name, value);
-  for (const auto& [name, value] : from.headers) to.erase(name);
-  for (const auto& [name, value] : from.headers) {
-    if (is_one_line(name) && is_one_line(value)) to.insert(name, value);
-  }
-  for (const auto& [name, value] : options.fixed_headers) to.set(name, value);
-  to.keep_alive(keep_alive);
-  return to;
-}
-
-std::string text_of(const TextResponse& head) {
-  std::ostringstream text;
-  text << head.base();
-  return text.str();
 }
 
 std::optional<Refusal> answer_to_fault(const boost::system::error_code& error) {

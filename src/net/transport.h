@@ -3,12 +3,10 @@
 #pragma once
 
 #include <atomic>
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
@@ -16,15 +14,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "net/server.h"
 
 namespace orrery::net {
 
 using Clock = std::chrono::steady_clock;
-using TcpSocket = boost::asio::ip::tcp::socket;
+// Of one thread that does I/O, so it needs no strand.
+using TcpSocket =
+    boost::asio::ip::tcp::socket::rebind_executor<boost::asio::io_context::executor_type>::other;
 using HeaderOnly = boost::beast::http::request<boost::beast::http::empty_body>;
-using TextResponse = boost::beast::http::response<boost::beast::http::string_body>;
 
 // A moment, or none, that one thread sets and others ask.
 class SharedMoment {
@@ -34,6 +34,11 @@ class SharedMoment {
   std::optional<Clock::time_point> get() const {
     const Clock::rep at = at_;
     return at == 0 ? std::nullopt : std::optional(Clock::time_point(Clock::duration(at)));
+  }
+
+  bool is_before(Clock::time_point now) const {
+    const auto at = get();
+    return at && *at < now;
   }
 
  private:
@@ -71,11 +76,6 @@ struct Pending {
 };
 Pending pending_of(const HeaderOnly& from, const std::string& peer);
 
-// All of a response but its body and what says how long that is.
-TextResponse response_head(const Response& from, const ServerOptions& options, unsigned version,
-                           bool keep_alive);
-std::string text_of(const TextResponse& head);
-
 // What a request that never became one gets; nullopt where the client is gone or silent.
 struct Refusal {
   int status = 400;
@@ -100,20 +100,21 @@ struct ServerParts {
   ServerOptions options;
   Service service;
   std::optional<boost::asio::ssl::context> tls;
-  int io_threads = 1;
-  boost::asio::io_context io;
-  // The server's own affairs, one after the other; a connection has a strand of its own.
-  boost::asio::any_io_executor own{boost::asio::make_strand(io)};
-  boost::asio::ip::tcp::acceptor acceptor{own};
+  boost::asio::io_context io{1};  // the server's own affairs, on the thread of run()
+  // Where answers are made in place: a thread each, and the connections are dealt out to them.
+  // Threads that share one queue wake one another for every request.
+  std::vector<std::unique_ptr<boost::asio::io_context>> lanes;
+  std::size_t next_lane = 0;
+  boost::asio::ip::tcp::acceptor acceptor{io};
   boost::asio::thread_pool pool;
-  boost::asio::steady_timer stop_timer{own};
-  boost::asio::steady_timer accept_timer{own};
+  boost::asio::steady_timer stop_timer{io};
+  boost::asio::steady_timer accept_timer{io};
   std::list<std::weak_ptr<Connection>> connections;  // in the order they came
   std::atomic<bool> stopping = false;
-  std::atomic<int> seats = 0;  // handlers that may run in place: all I/O threads but one
 
   ServerParts(const ServerOptions& options, Service service);
 
+  boost::asio::io_context& lane();  // of the next connection
   void accept();
   void admit(TcpSocket socket);
   bool make_room();

@@ -1,16 +1,22 @@
 #include "s3/hash.h"
 
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 
 #include "base/digest.h"
 
 namespace orrery::s3 {
 namespace {
 
+constexpr std::size_t kBlock = 64;  // of SHA-256
+
+// Fetched once: OpenSSL 3 looks an algorithm up by its name whenever it is given another's handle,
+// which takes longer than the hash of a request.
 const EVP_MD* method_of(HashKind kind) {
-  if (kind == HashKind::sha256) return EVP_sha256();
-  return kind == HashKind::sha1 ? EVP_sha1() : EVP_md5();
+  static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  static const EVP_MD* const sha1 = EVP_MD_fetch(nullptr, "SHA1", nullptr);
+  static const EVP_MD* const md5 = EVP_MD_fetch(nullptr, "MD5", nullptr);
+  if (kind == HashKind::sha256) return sha256;
+  return kind == HashKind::sha1 ? sha1 : md5;
 }
 
 std::string digest(HashKind kind, std::string_view bytes) {
@@ -49,12 +55,19 @@ std::string Hash::finish() {
 std::string sha256_hex(std::string_view bytes) { return to_hex(digest(HashKind::sha256, bytes)); }
 std::string md5(std::string_view bytes) { return digest(HashKind::md5, bytes); }
 
+// RFC 2104, 2.
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
-  unsigned char raw[EVP_MAX_MD_SIZE];
-  unsigned int size = 0;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), raw, &size);
-  return {reinterpret_cast<const char*>(raw), size};
+  const std::string hashed = key.size() > kBlock ? digest(HashKind::sha256, key) : std::string();
+  if (!hashed.empty()) key = hashed;
+  const auto padded = [key](char with) {
+    std::string block(kBlock, with);
+    for (std::size_t i = 0; i < key.size(); ++i) block[i] = static_cast<char>(key[i] ^ with);
+    return block;
+  };
+  Hash inner(HashKind::sha256);
+  inner.add(padded(0x36));
+  inner.add(bytes);
+  return digest(HashKind::sha256, padded(0x5c) + inner.finish());
 }
 
 }  // namespace orrery::s3

@@ -13,6 +13,7 @@ namespace orrery::s3server {
 namespace {
 
 constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
+constexpr std::string_view kOwn = "x-amz-";     // headers that S3 gives a meaning
 constexpr TimeMs kSkewMs = 900'000;             // a quarter of an hour
 constexpr std::int64_t kExpiresMaxS = 604'800;  // a week
 
@@ -124,7 +125,7 @@ Answer<s3::SignatureInput> signed_input(const net::Request& raw, const S3Request
     std::string value;
     bool found = false;
     for (const auto& [sent, text] : raw.headers) {
-      if (lowered(sent) != name) continue;
+      if (!net::is_same_name(sent, name)) continue;
       value += (found ? "," : "") + std::string(trimmed(text));
       found = true;
     }
@@ -135,8 +136,9 @@ Answer<s3::SignatureInput> signed_input(const net::Request& raw, const S3Request
   }
   // What changes a request's meaning must be signed, or another could add it.
   for (const auto& [sent, text] : raw.headers) {
+    if (!net::is_same_name(std::string_view(sent).substr(0, kOwn.size()), kOwn)) continue;
     const std::string name = lowered(sent);
-    if (!name.starts_with("x-amz-") || names(claim, name)) continue;
+    if (names(claim, name)) continue;
     if (claim.in_query && name == "x-amz-content-sha256") continue;
     return refused("AccessDenied", "The header " + name + " is not signed.");
   }

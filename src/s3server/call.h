@@ -25,6 +25,8 @@ struct GatewaySetting {
   // The bytes that a tenant may keep; 0: any number.
   std::function<std::uint64_t(std::string_view tenant)> quota_of = nullptr;
   std::shared_ptr<const AuditLog> audit = nullptr;
+  // Where answers are made in place: whatever waits for a drive or a sync is put off.
+  bool puts_off = false;
 };
 
 struct Call {
@@ -36,6 +38,9 @@ struct Call {
   std::string body = {};         // of requests that carry a document, unwrapped
   std::string_view action = {};  // "s3:GetObject", as policies name it
   GatewayCounts* counts = nullptr;
+  bool may_wait = true;
+  // What is left to be done where the call may not wait; the answer is then this one's.
+  std::function<Answer<net::Response>(Call&)> rest = nullptr;
 
   std::string_view header(std::string_view name) const { return raw.header(name); }
 };

@@ -141,6 +141,25 @@ bool is_upload(const Call& call) {
          (parameter.empty() || parameter == "uploadId") && call.header("x-amz-copy-source").empty();
 }
 
+constexpr std::string_view kSum = "x-amz-checksum-";
+
+// Nothing came and nothing was said of it, as of most requests: there is nothing to check.
+bool has_no_body(const Call& call) {
+  return call.raw.body.empty() && call.who.payload == kEmptySha256 &&
+         call.header("Content-Length").empty() && call.header("Content-MD5").empty() &&
+         call.header("x-amz-trailer").empty() &&
+         call.header("x-amz-sdk-checksum-algorithm").empty() &&
+         std::ranges::none_of(call.raw.headers, [](const auto& header) {
+           return net::is_same_name(std::string_view(header.first).substr(0, kSum.size()), kSum);
+         });
+}
+
+// Whether it is found in the metadata what this needs, or all but the bytes of an object.
+bool reads_rows(const Call& call) {
+  const Operation* operation = operation_of(call.s3);
+  return operation && (operation->handle == get_object || operation->handle == head_object);
+}
+
 }  // namespace
 
 class UploadSink final : public net::BodySink {
@@ -223,6 +242,7 @@ Answered Gateway::answered(Call& call) {
     const bool known = !subresource_of(call.s3).empty() || call.s3.method == "POST";
     return refused(known ? "NotImplemented" : "MethodNotAllowed");
   }
+  if (has_no_body(call)) return operation->handle(call);
   // A document may be wrapped, signed and summed as an object's bytes may.
   auto plan = payload_plan_of(call.raw, call.who, kNeverQuick);
   if (!plan) return std::unexpected(plan.error());
@@ -277,7 +297,28 @@ net::Response Gateway::answer(const net::Request& request) {
   if (request.method == "OPTIONS") return finished(request, exchange, preflight(request));
   auto call = call_of(request, exchange);
   if (!call) return finished(request, exchange, std::unexpected(call.error()));
-  return finished(request, exchange, answered(*call));
+  call->may_wait = !setting_.puts_off;
+  if (!call->may_wait && !reads_rows(*call)) {
+    call->rest = [this](Call& whole) { return answered(whole); };
+    return put_off(request, std::move(exchange), std::move(*call));
+  }
+  auto answer = answered(*call);
+  if (call->rest) return put_off(request, std::move(exchange), std::move(*call));
+  return finished(request, exchange, std::move(answer));
+}
+
+// The request outlives its answer, as net::Response::later has it.
+net::Response Gateway::put_off(const net::Request& request, Exchange exchange, Call call) {
+  struct Waiting {
+    Exchange exchange;
+    Call call;
+  };
+  const auto waiting = std::make_shared<Waiting>(Waiting{std::move(exchange), std::move(call)});
+  return {.later = [this, &request, waiting] {
+    waiting->call.may_wait = true;
+    const auto rest = std::move(waiting->call.rest);
+    return finished(request, waiting->exchange, rest(waiting->call));
+  }};
 }
 
 net::BodyPlan Gateway::plan(const net::Request& request) {

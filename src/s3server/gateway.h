@@ -42,6 +42,7 @@ class Gateway {
   friend class UploadSink;
   Answer<Call> call_of(const net::Request& request, Exchange& exchange);
   Answered answered(Call& call);
+  net::Response put_off(const net::Request& request, Exchange exchange, Call call);
   Answer<std::optional<Tenant>> tenant(std::string_view access_key);
   net::Response finished(const net::Request& request, const Exchange& exchange, Answered answered);
   std::string fresh_request_id();

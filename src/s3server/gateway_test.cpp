@@ -34,6 +34,35 @@ TEST_F(GatewayTest, an_object_comes_back_as_it_was_put) {
   EXPECT_EQ(ask({.method = "DELETE", .target = "/pail"}).status, 204);
 }
 
+// Where answers are made in place, no drive is read and nothing is synced there.
+TEST_F(GatewayTest, what_waits_for_a_drive_is_put_off_and_answered_alike) {
+  put("/pail", "");
+  put("/pail/file", "of drives");
+  Tier holding = tier;
+  holding.held_bytes_max = 100;
+  StoreSetting setting = store->setting();
+  setting.tiers = {holding};
+  store = std::make_unique<Store>(setting);
+  ASSERT_TRUE(store->open());
+  open_gateway({.puts_off = true});
+  const auto asked = [&](const std::string& method, const std::string& target, bool later) {
+    const net::Request request = signed_request({.method = method, .target = target});
+    net::Response response = gateway->answer(request);
+    EXPECT_EQ(response.later != nullptr, later) << method << ' ' << target;
+    if (response.later) response = response.later();
+    EXPECT_FALSE(net::header_of(response.headers, "x-amz-request-id").empty());
+    return response;
+  };
+  put("/pail/row", "of rows");
+  EXPECT_EQ(asked("GET", "/pail/row", false).body, "of rows");
+  EXPECT_EQ(asked("GET", "/pail/file", true).body, "of drives");
+  EXPECT_EQ(asked("HEAD", "/pail/file", false).status, 200);
+  EXPECT_EQ(asked("GET", "/pail/none", false).status, 404);
+  EXPECT_THAT(asked("GET", "/pail", true).body, HasSubstr("<Key>file</Key>"));
+  EXPECT_EQ(asked("DELETE", "/pail/row", true).status, 204);
+  EXPECT_EQ(asked("GET", "/pail/row", false).status, 404);
+}
+
 // Above the bound a body has an MD5 only where its client sent one; everything that goes by ETags
 // goes on.
 TEST_F(GatewayTest, a_large_object_has_an_etag_that_is_no_md5) {

@@ -206,14 +206,13 @@ void count_read(Call& call, const Version& version, std::uint64_t bytes) {
 
 }  // namespace
 
-Answered get_object(Call& call) {
-  auto found = found_object(call);
-  if (!found) return std::unexpected(found.error());
-  net::Response response = std::move(found->response);
-  const Version& version = found->object.version;
-  const ByteRange range = found->range;
-  count_read(call, version, range.bytes);
-  std::shared_ptr<ObjectReader> reader = std::move(found->object.reader);
+namespace {
+
+Answered read_found(Call& call, Found& found) {
+  net::Response response = std::move(found.response);
+  const ByteRange range = found.range;
+  count_read(call, found.object.version, range.bytes);
+  std::shared_ptr<ObjectReader> reader = std::move(found.object.reader);
   if (range.bytes <= kHeldBytes) {
     response.body.resize(static_cast<std::size_t>(range.bytes));
     const auto got = reader->read(range.begin, response.body);
@@ -233,6 +232,18 @@ Answered get_object(Call& call) {
     return *got;
   };
   return response;
+}
+
+}  // namespace
+
+Answered get_object(Call& call) {
+  auto found = found_object(call);
+  if (!found) return std::unexpected(found.error());
+  if (call.may_wait || found->object.reader->is_held()) return read_found(call, *found);
+  call.rest = [kept = std::make_shared<Found>(std::move(*found))](Call& whole) {
+    return read_found(whole, *kept);
+  };
+  return net::Response{};
 }
 
 Answered remove_object(Call& call) {

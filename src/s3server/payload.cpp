@@ -10,8 +10,6 @@
 namespace orrery::s3server {
 namespace {
 
-constexpr std::string_view kEmptySha256 =
-    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 constexpr std::size_t kLineBytesMax = 4096;
 constexpr std::size_t kTrailerBytesMax = 16384;
 // Below these a second thread costs more than it brings.

@@ -25,6 +25,9 @@ using s3::sum_kind_of;
 using s3::SumKind;
 using s3::Summer;
 
+inline constexpr std::string_view kEmptySha256 =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
 struct PayloadPlan {
   std::string payload;  // x-amz-content-sha256
   ChunkSeed seed = {};

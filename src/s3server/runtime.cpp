@@ -206,7 +206,9 @@ net::Service Runtime::service() {
   net::Service of = gateway_->service();
   const auto answer = of.answer;
   of.answer = [this, answer](const net::Request& request) {
-    return request.target.starts_with("/-/") ? own_answer(request) : answer(request);
+    if (!request.target.starts_with("/-/")) return answer(request);
+    if (!options_.gateway.puts_off) return own_answer(request);
+    return net::Response{.later = [this, &request] { return own_answer(request); }};
   };
   return of;
 }

@@ -93,6 +93,11 @@ std::vector<std::string> ObjectReader::damaged() const {
   return ids;
 }
 
+bool ObjectReader::is_held() const {
+  return std::ranges::all_of(pieces_,
+                             [](const Piece& piece) { return !piece.reader->blob().held.empty(); });
+}
+
 Answer<void> check_condition(const WriteCondition& condition, const std::optional<Version>& head) {
   const bool there = head && !head->marker;
   const auto names = [&](const std::string& wanted) {

@@ -92,6 +92,7 @@ class ObjectReader {
 
   Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into);
   std::vector<std::string> damaged() const;  // blobs of which a shard was lost or wrong
+  bool is_held() const;                      // all of it stands in the metadata: no drive is read
 
  private:
   struct Piece {
