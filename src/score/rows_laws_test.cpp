@@ -530,15 +530,19 @@ TEST(ServingRowLaws, prefill_replicas_are_added_until_decoding_does_not_wait) {
   EXPECT_LT(p->point.prefill_load, 0.9);
 }
 
-// 72 devices of both roles together: a decode group of two to some power and prefill on the rest.
+// 72 devices of both roles together: a decode group of two to some power and prefill on the rest,
+// the less of it the shorter prompts are.
 TEST(ServingRowLaws, devices_of_both_roles_together_are_shared_out) {
-  const machine::DisaggregatedQuery q =
-      unsaid("a,sglang,deepseek-ai/DeepSeek-R1,gb200,fp8,disagg,8192,1024,2048,72,72,72,,");
-  const double decode = q.decode_replicas * q.decode.split.devices();
-  EXPECT_EQ(decode, 32);
-  EXPECT_EQ(q.decode.split.attention_dp, 32);
-  EXPECT_EQ(q.prefill_replicas * q.prefill.split.devices(), 72 - decode);
-  EXPECT_EQ(q.prefill.split.tp, 8) << "the fewest that hold the weights";
+  const auto decoding = [](const std::string& input) {
+    const machine::DisaggregatedQuery q = unsaid(
+        "a,sglang,deepseek-ai/DeepSeek-R1,gb200,fp8,disagg," + input + ",1024,2048,72,72,72,,");
+    EXPECT_EQ(q.prefill.split.tp, 8) << "the fewest that hold the weights";
+    const double decode = q.decode_replicas * q.decode.split.devices();
+    EXPECT_EQ(q.prefill_replicas * q.prefill.split.devices(), 72 - decode);
+    return decode;
+  };
+  EXPECT_EQ(decoding("8192"), 16);
+  EXPECT_EQ(decoding("256"), 64);
 }
 
 TEST(ServingRowLaws, rows_to_fit_are_joined_plain_and_in_seconds) {
