@@ -475,19 +475,74 @@ TEST(ServingRowLaws, replicas_apart_are_published_alike_or_usual) {
   EXPECT_EQ(torn->query.prefill_replicas, 1);
 }
 
-// A group of more devices than a host: experts over half of it are two replicas, experts over none
-// of it attend on every rank by itself.
-TEST(ServingRowLaws, a_group_wider_than_a_host_is_several_replicas_or_ranks) {
-  const std::string row =
-      "a,trtllm,mistralai/Mixtral-8x7B-v0.1,h200_sxm,fp8,disagg,1000,200,8,4,16,";
-  const auto two = apart_row({row + "8,1,1"});
-  ASSERT_TRUE(two) << two.error();
-  EXPECT_EQ(two->query.decode_replicas, 2);
-  EXPECT_EQ(two->query.decode.split.tp, 8);
-  const auto ranks = apart_row({row + "1,1,1"});
+// A group of more devices than a host attends on every rank by itself where a host holds the model.
+TEST(ServingRowLaws, a_group_wider_than_a_host_attends_by_rank_where_a_host_would_do) {
+  const std::string held =
+      "a,trtllm,mistralai/Mixtral-8x7B-v0.1,h200_sxm,fp8,disagg,1000,200,8,4,16,8,1,1";
+  const auto ranks = apart_row({held});
+  ASSERT_TRUE(ranks) << ranks.error();
   EXPECT_EQ(ranks->query.decode_replicas, 1);
   EXPECT_EQ(ranks->query.decode.split.tp, 1);
   EXPECT_EQ(ranks->query.decode.split.attention_dp, 16);
+  EXPECT_EQ(ranks->query.decode.split.ep, 16) << "experts are spread over all";
+  const auto whole =
+      apart_row({"a,trtllm,deepseek-ai/DeepSeek-R1,h100_sxm,fp8,disagg,1000,200,8,16,16,16,1,1"});
+  ASSERT_TRUE(whole) << whole.error();
+  EXPECT_EQ(whole->query.decode.split.tp, 16) << "eight of 80 GB do not hold it";
+  EXPECT_EQ(whole->query.decode.split.attention_dp, 1);
+}
+
+machine::DisaggregatedQuery unsaid(const std::string& row) {
+  const auto read = apart_row({row});
+  EXPECT_TRUE(read) << read.error();
+  EXPECT_EQ(read->from, ReplicasFrom::usual);
+  return read->query;
+}
+
+// TensorRT-LLM's tests send a few clients more than there are places, which are a power of two of
+// each replica or rank; other engines take whoever comes.
+TEST(ServingRowLaws, places_are_the_power_of_two_below_the_clients) {
+  const std::string model = ",deepseek-ai/DeepSeek-R1,gb200,fp4,disagg,1024,1024,";
+  EXPECT_EQ(unsaid("a,trtllm" + model + "666,4,32,4,,").decode.limits->max_sequences, 16)
+      << "512 on 32 ranks";
+  EXPECT_EQ(unsaid("a,trtllm" + model + "192,4,8,4,,").decode.limits->max_sequences, 32)
+      << "of four replicas";
+  EXPECT_EQ(unsaid("a,trtllm" + model + "128,4,8,4,,").decode.limits->max_sequences, 32);
+  EXPECT_EQ(unsaid("a,sglang" + model + "666,4,32,4,,").decode.limits->max_sequences, 4096);
+}
+
+// Of a sweep that doubles its clients, all but the last fit.
+TEST(ServingRowLaws, a_sweep_that_goes_on_has_places_for_all_but_its_last) {
+  const std::string row = "a,trtllm,deepseek-ai/DeepSeek-R1,gb200,fp4,disagg,1024,1024,";
+  const auto first = apart_row({row + "96,4,8,4,,", row + "192,4,8,4,,"});
+  const auto last = apart_row({row + "192,4,8,4,,", row + "96,4,8,4,,"});
+  EXPECT_GT(first->query.decode.limits->max_sequences, 24);
+  EXPECT_EQ(last->query.decode.limits->max_sequences, 32);
+}
+
+TEST(ServingRowLaws, prefill_replicas_are_added_until_decoding_does_not_wait) {
+  const std::string row = "a,sglang,deepseek-ai/DeepSeek-R1,gb200,fp4,disagg,8192,1024,";
+  EXPECT_EQ(unsaid(row + "4,4,8,4,,").prefill_replicas, 1);
+  const machine::DisaggregatedQuery many = unsaid(row + "1024,4,8,4,,");
+  EXPECT_GT(many.prefill_replicas, 2);
+  const auto p = predict_disaggregated(plain_inputs().models, many);
+  ASSERT_TRUE(p);
+  EXPECT_LT(p->point.prefill_load, 0.9);
+}
+
+// 72 devices of both roles together: a decode group of two to some power and prefill on the rest,
+// the less of it the shorter prompts are.
+TEST(ServingRowLaws, devices_of_both_roles_together_are_shared_out) {
+  const auto decoding = [](const std::string& input) {
+    const machine::DisaggregatedQuery q = unsaid(
+        "a,sglang,deepseek-ai/DeepSeek-R1,gb200,fp8,disagg," + input + ",1024,2048,72,72,72,,");
+    EXPECT_EQ(q.prefill.split.tp, 8) << "the fewest that hold the weights";
+    const double decode = q.decode_replicas * q.decode.split.devices();
+    EXPECT_EQ(q.prefill_replicas * q.prefill.split.devices(), 72 - decode);
+    return decode;
+  };
+  EXPECT_EQ(decoding("8192"), 16);
+  EXPECT_EQ(decoding("256"), 64);
 }
 
 TEST(ServingRowLaws, rows_to_fit_are_joined_plain_and_in_seconds) {

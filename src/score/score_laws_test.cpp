@@ -166,9 +166,10 @@ TEST(ServingScoreLaws, times_are_in_milliseconds_and_groups_say_what_ran) {
                                                   "mode, speculation=agg off or unknown"}));
   const ScoredRow& apart = s.series[0].rows[1];
   EXPECT_THAT(apart.groups, testing::Contains("workers=apart, unpublished"));
-  // Replicas that nobody published: within a factor of two either way.
-  EXPECT_NEAR(apart.predicted.high / apart.predicted.value, 2, 1e-9);
-  EXPECT_NEAR(apart.predicted.value / apart.predicted.low, 2, 1e-9);
+  // Replicas that nobody published: guesses may halve the time, fewer replicas lengthen it a
+  // little.
+  EXPECT_NEAR(apart.predicted.high / apart.predicted.value, 1.3, 1e-9);
+  EXPECT_NEAR(apart.predicted.value / apart.predicted.low, 1.9, 1e-9);
 }
 
 TEST(OpenLoopLaws, a_row_without_a_rate_is_skipped_and_tails_are_wider) {

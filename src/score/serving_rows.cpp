@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "score/model_of.h"
 #include "score/serving_tests.h"
+#include "score/serving_unsaid.h"
 
 namespace orrery::score {
 namespace {
@@ -38,10 +39,6 @@ constexpr int kGuessesByRank = 1;
 // Tokens that come out of a step by its guesses: 1.79, 2.27 and 2.49 of DeepSeek's own module
 // (published acceptance lengths), less what a guess costs, a layer and a half of 61.
 constexpr double kAccepted[] = {1, 1.75, 2.16, 2.3};
-// What most tests with published replicas have: one prefill replica, and four for decode where one
-// fits a host.
-constexpr double kUsualDecodes = 4;
-constexpr int kHostDevices = 8;
 // The columns that rows of one test must agree in.
 constexpr const char* kLayout[] = {"prefill_num_workers", "decode_num_workers",
                                    "decode_tp_size",      "decode_attention_dp_size",
@@ -94,20 +91,6 @@ std::optional<double> clients_of(const CsvTable& t, const CsvRow& row) {
   return value && *value > 0 ? std::optional(*value) : std::nullopt;
 }
 
-// How those tests set the engines' budgets: SGLang's chunks, TensorRT-LLM's token limit.
-serving::EngineLimits limits_of(const machine::ServingQuery& q) {
-  const double ranks = q.split.attention_dp;
-  serving::EngineLimits limits = serving::default_limits(q.accelerator->memory);
-  if (q.engine == "sglang") limits = {.token_budget = 16384.0 / ranks, .max_sequences = 4096};
-  if (q.engine == "trtllm") {
-    const double least = q.model.is_moe() ? kExpertTokens : kDenseTokens;
-    limits = {.token_budget = std::max(least, q.concurrency + q.request.input + 64) / ranks,
-              .max_sequences = 4096,
-              .chunked_prefill = false};
-  }
-  return limits;
-}
-
 void set_guesses(machine::ServingQuery& q, int guesses) {
   q.request.checked_per_step = 1 + guesses;
   q.request.accepted_per_step =
@@ -128,10 +111,23 @@ void set_role(machine::ServingQuery& q, const TestRole& role) {
   q.split.tp = role.by_rank ? 1 : role.devices;
   q.split.attention_dp = role.by_rank ? role.devices : 1;
   q.split.ep = q.model.is_moe() ? role.ep : 1;
-  q.limits = limits_of(q);
+  q.limits = limits_of_test(q);
 }
 
 }  // namespace
+
+serving::EngineLimits limits_of_test(const machine::ServingQuery& q) {
+  const double ranks = q.split.attention_dp;
+  serving::EngineLimits limits = serving::default_limits(q.accelerator->memory);
+  if (q.engine == "sglang") limits = {.token_budget = 16384.0 / ranks, .max_sequences = 4096};
+  if (q.engine == "trtllm") {
+    const double least = q.model.is_moe() ? kExpertTokens : kDenseTokens;
+    limits = {.token_budget = std::max(least, q.concurrency + q.request.input + 64) / ranks,
+              .max_sequences = 4096,
+              .chunked_prefill = false};
+  }
+  return limits;
+}
 
 std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTable& t,
                                                                    const CsvRow& row,
@@ -160,29 +156,10 @@ std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTabl
   if (!input || !output || !clients) return std::unexpected("no lengths or concurrency");
   q.request = {.input = *input, .output = *output, .requests_per_client = kRequestsPerClient};
   q.concurrency = *clients;
-  q.limits = limits_of(q);
+  q.limits = limits_of_test(q);
   if (t.text(row, "mtp") == "1") set_guesses(q, guesses_of(q));
   return q;
 }
-
-namespace {
-
-// Rows that name one group of more devices than a host has, and no count of replicas: experts over
-// parts of it are so many replicas; experts over none of it, attention on every rank by itself.
-void part_replicas(machine::ServingQuery& q, double& replicas) {
-  serving::ServingSplit& s = q.split;
-  if (s.tp <= 8) return;
-  if (s.ep > 1 && s.ep < s.tp) {
-    replicas *= static_cast<double>(s.tp) / s.ep;
-    s.tp = s.ep;
-  } else {
-    s.attention_dp = s.tp;
-    s.ep = s.tp;
-    s.tp = 1;
-  }
-}
-
-}  // namespace
 
 namespace {
 
@@ -223,9 +200,25 @@ ApartRows::ApartRows(const CsvTable& table, const ScoreInputs& inputs) : table_(
                           return table.text(row, field) == table.text(*at->second.row, field);
                         });
   }
+  note_sweeps(rows, asks);
   if (inputs.tests == nullptr) return;
   std::vector<std::vector<TestSetting>> found = settings_for(*inputs.tests, asks);
   for (std::size_t i = 0; i < rows.size(); ++i) settings_[rows[i]] = std::move(found[i]);
+}
+
+void ApartRows::note_sweeps(const std::vector<const CsvRow*>& rows,
+                            const std::vector<TestAsk>& asks) {
+  std::size_t begin = 0;
+  for (const std::size_t end : ends_of_sweeps(asks)) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool doubled =
+          std::any_of(asks.begin() + static_cast<std::ptrdiff_t>(begin),
+                      asks.begin() + static_cast<std::ptrdiff_t>(end),
+                      [&](const TestAsk& a) { return a.clients == 2 * asks[i].clients; });
+      if (doubled) going_on_.insert(rows[i]);
+    }
+    begin = end;
+  }
 }
 
 std::string ApartRows::key_of(const CsvRow& row) const {
@@ -335,15 +328,19 @@ std::expected<ServedApart, std::string> ApartRows::read(const CsvRow& row,
   if (setting != nullptr) {
     take_setting(*setting, r.query);
   } else {
+    widen(inputs.models, r.query.prefill);
+    widen(inputs.models, r.query.decode);
     set_batch(r.query.decode, batch_of(settings, r.query.decode_replicas));
-    part_replicas(r.query.prefill, r.query.prefill_replicas);
-    part_replicas(r.query.decode, r.query.decode_replicas);
-    const bool one_host = r.query.decode.split.devices() <= kHostDevices;
-    if (r.from == ReplicasFrom::usual && one_host && r.query.decode_replicas <= 1) {
-      r.query.decode_replicas = kUsualDecodes;
-    }
   }
   shorten(r.query);
+  if (r.from == ReplicasFrom::usual && setting == nullptr) {
+    const TestAsk ask = ask_of(row);
+    settle_unsaid(inputs.models,
+                  {.prefill_devices = ask.prefill_devices,
+                   .decode_devices = ask.decode_devices,
+                   .goes_on = going_on_.contains(&row)},
+                  r.query);
+  }
   return r;
 }
 

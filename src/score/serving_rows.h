@@ -14,6 +14,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ inline constexpr double kServedMeanLength = 0.9;
 // The load of a row's test: rows of long outputs are cut to fewer waves of requests, and SGLang
 // looked for requests every 10 iterations below 16 clients, else every 30.
 machine::BenchmarkLoad load_of_test(const machine::ServingQuery& query);
+
+// How those tests set the engines' budgets: SGLang's chunks, TensorRT-LLM's token limit.
+serving::EngineLimits limits_of_test(const machine::ServingQuery& query);
 
 // Of a row with one kind of replica ("") or of one role of it ("prefill_", "decode_").
 std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTable& table,
@@ -58,10 +62,12 @@ class ApartRows {
   std::string key_of(const CsvRow& row) const;
   TestAsk ask_of(const CsvRow& row) const;
   const std::vector<TestSetting>& settings_of(const CsvRow& row) const;
+  void note_sweeps(const std::vector<const CsvRow*>& rows, const std::vector<TestAsk>& asks);
 
   const CsvTable& table_;
   std::map<std::string, Published> published_;
   std::map<const CsvRow*, std::vector<TestSetting>> settings_;
+  std::set<const CsvRow*> going_on_;  // whose sweep has a row with twice the clients
 };
 
 }  // namespace orrery::score

@@ -134,7 +134,10 @@ void settle_sweep(Fitting& found, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) found[i] = common;
 }
 
-void settle_sweeps(const std::vector<TestAsk>& asks, Fitting& found) {
+}  // namespace
+
+std::vector<std::size_t> ends_of_sweeps(const std::vector<TestAsk>& asks) {
+  std::vector<std::size_t> ends;
   std::size_t begin = 0;
   for (std::size_t i = 1; i <= asks.size(); ++i) {
     const auto tried = [&](double clients) {
@@ -143,19 +146,22 @@ void settle_sweeps(const std::vector<TestAsk>& asks, Fitting& found) {
                          [clients](const TestAsk& a) { return a.clients == clients; });
     };
     if (i < asks.size() && is_same_sweep(asks[begin], asks[i]) && !tried(asks[i].clients)) continue;
-    settle_sweep(found, begin, i);
+    ends.push_back(i);
     begin = i;
   }
+  return ends;
 }
-
-}  // namespace
 
 std::vector<std::vector<TestSetting>> settings_for(const CsvTable& tests,
                                                    const std::vector<TestAsk>& asks) {
   Fitting found;
   for (const TestAsk& ask : asks) found.push_back(fitting(tests, ask));
   settle_runs(asks, found);
-  settle_sweeps(asks, found);
+  std::size_t begin = 0;
+  for (const std::size_t end : ends_of_sweeps(asks)) {
+    settle_sweep(found, begin, end);
+    begin = end;
+  }
   for (std::vector<TestSetting>& f : found) {
     std::ranges::stable_sort(f, {}, &TestSetting::guesses);
   }

@@ -51,6 +51,9 @@ struct TestAsk {
   int prefill_devices = 1, prefill_ep = 1, decode_devices = 1;
 };
 
+// Sweeps of a table's rows, in their order: one after the last of each.
+std::vector<std::size_t> ends_of_sweeps(const std::vector<TestAsk>& asks);
+
 // For each row of a table, in its order: the settings that fit, each once, those without guesses
 // first.
 std::vector<std::vector<TestSetting>> settings_for(const CsvTable& tests,
