@@ -152,8 +152,10 @@ TEST(Server, what_is_put_off_is_answered_on_another_thread_and_may_fail_there) {
 // The first answer holds both handlers' threads until the clients behind it have left.
 TEST(Server, drops_a_request_whose_client_has_gone) {
   std::atomic<bool> hold = true;
+  std::atomic<int> begun = 0;
   std::atomic<int> answered = 0;
   const RunningServer server(at_length([&](const Request& request) {
+    ++begun;
     while (hold && request.target == "/hold") std::this_thread::sleep_for(1ms);
     ++answered;
     return echo(request);
@@ -162,6 +164,7 @@ TEST(Server, drops_a_request_whose_client_has_gone) {
   const TestSocket two = TestSocket::to(server.port);
   one.send("GET /hold HTTP/1.1\r\n" + kClose);
   two.send("GET /hold HTTP/1.1\r\n" + kClose);
+  for (int i = 0; i < 2000 && begun < 2; ++i) std::this_thread::sleep_for(1ms);
   for (int i = 0; i < 3; ++i) {
     const TestSocket impatient = TestSocket::to(server.port);
     impatient.send("GET /stale HTTP/1.1\r\n" + kClose);

@@ -32,8 +32,7 @@ constexpr std::size_t kFirstBytes = 4u << 10;
 constexpr std::chrono::seconds kHeartbeat{15};
 constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
-// One connection: read, handle, write, again. Its members are touched on the thread of its
-// socket only.
+// One connection: read, handle, write, again. Its members are its socket's thread's.
 template <class Stream>
 class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
  public:
@@ -45,6 +44,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
         tally_(server.options.load, &ServerLoad::connections) {}
 
   void start() override {
+    wait_from_now();  // it may make room for another, though its own thread has not begun
     asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] { self->begin(); });
   }
 
@@ -53,6 +53,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   bool is_late(Clock::time_point now) const override { return deadline_.is_before(now); }
 
   void close() override {
+    owe_nothing();  // it makes room once
     asio::dispatch(stream_.get_executor(), [self = this->shared_from_this()] { self->end(); });
   }
 
@@ -62,7 +63,6 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   // The server's round closes who is late: a timer a call would cost more than a short answer.
   void allow(std::chrono::milliseconds time) { deadline_.set(Clock::now() + time); }
   void allow_any_time() { deadline_.clear(); }
-
   void owe_nothing() { waiting_since_.clear(); }
   void wait_from_now() { waiting_since_.set(Clock::now()); }
   void set_pending(std::shared_ptr<Pending> pending) {

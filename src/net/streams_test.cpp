@@ -191,6 +191,8 @@ TEST(Streams, a_body_may_be_gathered_refused_or_cut_short_by_its_plan) {
   EXPECT_EQ(client.ask(upload(server.url("/throws"), 5000)).status, 500);
   const Reply refused = client.ask(upload(server.url("/refused"), 3'000'000));
   EXPECT_EQ(refused.status, 409) << refused.fault_text;
+  EXPECT_EQ(client.ask(upload(server.url("/throws"), kLarge / 4)).status, 500);
+  EXPECT_EQ(client.ask(upload(server.url("/refused"), kLarge / 4)).status, 409);
   EXPECT_EQ(log.finished, 0);
   EXPECT_EQ(client.ask(upload(server.url("/x"), 1)).body, "1 right");
 }

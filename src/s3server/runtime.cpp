@@ -71,7 +71,8 @@ Result<std::unique_ptr<Runtime>> Runtime::open(const RuntimeOptions& options) {
                        .tiers = made->opened_.tiers,
                        .now_ms = wall_clock_ms,
                        .random_bytes = random_bytes,
-                       .keys = options.keys};
+                       .keys = options.keys,
+                       .hedger = made->hedger_.get()};
   setting.tiers.front().held_bytes_max = options.held_bytes_max;
   if (!options.keeps_house) setting.shared_grace_ms = 0;  // it is opened alone
   made->store_ = std::make_unique<Store>(std::move(setting));
@@ -179,6 +180,7 @@ StoreStatus Runtime::status() {
   StoreStatus status{.requests = &gateway_->counts(),
                      .moves = moves(),
                      .load = options_.load.get(),
+                     .hedges = hedger_->counts(),
                      .buckets = store_->usage().all()};
   {
     const std::scoped_lock lock(scrub_mutex_);

@@ -80,6 +80,7 @@ class Runtime {
   RuntimeOptions options_;
   OpenedFolder opened_;
   std::map<std::string, std::uint64_t> quotas_;  // by tenant
+  std::unique_ptr<store::Hedger> hedger_ = std::make_unique<store::Hedger>();
   std::unique_ptr<Store> store_;
   std::unique_ptr<Gateway> gateway_;
   std::unique_ptr<Scrubber> scrubber_;

@@ -117,6 +117,12 @@ void add_keeping(Exposition& to, const StoreStatus& status) {
             static_cast<double>(scrub.mended));
   to.single("blobs_lost_total", "counter", "Blobs found with too few good shards.",
             static_cast<double>(scrub.lost));
+  to.single("hedged_reads_total", "counter", "Reads of slow drives that others were asked for too.",
+            static_cast<double>(status.hedges.asked));
+  to.single("hedged_reads_won_total", "counter", "... where the others were first.",
+            static_cast<double>(status.hedges.won));
+  to.single("drives_slow", "gauge", "Drives whose reads take far longer than usual.",
+            status.hedges.suspects);
   to.head("tier_redundancy_left", "gauge", "Drives that may still be lost; below 0 data is gone.");
   for (const TierStatus& tier : status.tiers) {
     to.value(fmt::format("tier=\"{}\"", label(tier.name)), tier.redundancy_left());

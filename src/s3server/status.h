@@ -34,6 +34,7 @@ struct StoreStatus {
   const GatewayCounts* requests = nullptr;
   const MoveCounts* moves = nullptr;  // null: nothing moves
   const net::ServerLoad* load = nullptr;
+  store::HedgeCounts hedges = {};
   ScrubCounts scrub = {};
   std::vector<TierStatus> tiers = {};
   std::vector<DriveStatus> drives = {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 
 #include "base/text.h"
@@ -218,8 +219,8 @@ Outcome<Blob> BlobWriter::finish() {
   return blob_;
 }
 
-BlobReader::BlobReader(const DriveSet& drives, Blob blob, const KeyRing& keys)
-    : drives_(drives), blob_(std::move(blob)) {
+BlobReader::BlobReader(const DriveSet& drives, Blob blob, const KeyRing& keys, Hedger* hedger)
+    : drives_(drives), blob_(std::move(blob)), hedger_(hedger) {
   files_.resize(blob_.shards.size());
   const auto key = keys.keys.find(blob_.key_id);
   if (key != keys.keys.end()) cipher_.emplace(key->second, blob_.id);
@@ -238,8 +239,17 @@ std::size_t BlobReader::block_length(std::uint64_t stripe) const {
   return static_cast<std::size_t>(std::min(blob_.block_bytes, (left + k - 1) / k));
 }
 
+void BlobReader::take_back(int shard) {
+  const auto slow = slow_.find(shard);
+  if (slow == slow_.end()) return;
+  const SlowRead::Result& ended = slow->second->wait();
+  if (ended.file) files_[static_cast<std::size_t>(shard)] = ended.file;
+  slow_.erase(slow);
+}
+
 Outcome<DriveFile*> BlobReader::file(int shard) {
   const auto at = static_cast<std::size_t>(shard);
+  take_back(shard);
   if (files_[at]) return files_[at].get();
   const ShardPlace& place = blob_.shards[at];
   const auto drive = drives_.find(place.drive);
@@ -277,9 +287,7 @@ Outcome<std::string_view> BlobReader::checked_block(int shard, std::uint64_t str
   if (!from) return std::unexpected(from.error());
   const std::size_t length = block_length(stripe) + seal_length();
   scratch_.resize(length + kCrcBytes);
-  const std::uint64_t offset =
-      kShardHeaderBytes + stripe * (blob_.block_bytes + seal_length() + kCrcBytes);
-  const auto got = (*from)->read(offset, scratch_);
+  const auto got = timed(shard, [&] { return (*from)->read(place_of(stripe), scratch_); });
   if (!got) return std::unexpected(got.error());
   if (*got != scratch_.size()) return fault(PortFault::corrupt, "a shard ends too early");
   const std::string_view bytes = std::string_view(scratch_).substr(0, length);
@@ -299,40 +307,126 @@ Outcome<std::string> BlobReader::raw_block(int shard, std::uint64_t stripe) {
 Outcome<std::string> BlobReader::block(int shard, std::uint64_t stripe) {
   auto own = raw_block(shard, stripe);
   if (own) return own;
-  // One that cannot be asked now is not damaged, and may be what is wanting.
   std::optional<Fault> busy;
-  const auto note = [&](int which, const Fault& why) {
-    if (why.kind != PortFault::busy) {
-      damaged_.insert(which);
-    } else {
-      busy = why;
-    }
-  };
-  note(shard, own.error());
+  note_lost(shard, own.error(), busy);
+  if (auto made = from_others(shard, stripe, [](int) { return true; }, busy)) return *made;
+  if (busy) return std::unexpected(*busy);
+  return fault(PortFault::corrupt,
+               fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
+}
+
+// One that cannot be asked now is not damaged, and may be what is wanting.
+void BlobReader::note_lost(int shard, const Fault& why, std::optional<Fault>& busy) {
+  if (why.kind != PortFault::busy) {
+    damaged_.insert(shard);
+  } else {
+    busy = why;
+  }
+}
+
+std::optional<std::string> BlobReader::from_others(int shard, std::uint64_t stripe,
+                                                   const std::function<bool(int)>& asks,
+                                                   std::optional<Fault>& busy) {
   std::vector<std::optional<std::string>> others(blob_.shards.size());
   int found = 0;
   for (int i = 0; i < blob_.plan.total() && found < blob_.plan.data; ++i) {
-    if (i == shard) continue;
+    if (i == shard || !asks(i)) continue;
     auto other = raw_block(i, stripe);
     if (!other) {
-      note(i, other.error());
+      note_lost(i, other.error(), busy);
       continue;
     }
     others[static_cast<std::size_t>(i)] = std::move(*other);
     ++found;
   }
-  if (auto rebuilt = rebuilt_block(blob_.plan, others, shard)) return std::move(*rebuilt);
-  if (busy) return std::unexpected(*busy);
-  return fault(PortFault::corrupt,
-               fmt::format("blob {}: too few good shards: {}", blob_.id, own.error().what));
+  return rebuilt_block(blob_.plan, others, shard);
+}
+
+std::uint64_t BlobReader::place_of(std::uint64_t stripe) const {
+  return kShardHeaderBytes + stripe * (blob_.block_bytes + seal_length() + kCrcBytes);
+}
+
+template <class Read>
+Outcome<std::size_t> BlobReader::timed(int shard, Read read) {
+  if (!hedger_) return read();
+  const auto begun = std::chrono::steady_clock::now();
+  auto got = read();
+  hedger_->note(blob_.shards[static_cast<std::size_t>(shard)].drive,
+                std::chrono::duration_cast<Micros>(std::chrono::steady_clock::now() - begun));
+  return got;
+}
+
+// Null where the drive is not there, or is to be read as any.
+std::shared_ptr<const SlowRead> BlobReader::begin_slow(int shard, std::uint64_t stripe,
+                                                       Micros& delay) {
+  const auto at = static_cast<std::size_t>(shard);
+  const ShardPlace& place = blob_.shards[at];
+  const auto drive = drives_.find(place.drive);
+  if (drive == drives_.end() || !drive->second) return nullptr;
+  const std::size_t length = block_length(stripe) + seal_length() + kCrcBytes;
+  auto begun =
+      hedger_->begin(place.drive,
+                     [drive = drive->second, name = shard_name(blob_.id, shard, place.revision),
+                      file = files_[at], offset = place_of(stripe), length]() -> SlowRead::Result {
+                       std::shared_ptr<DriveFile> from = file;
+                       if (!from) {
+                         auto opened = drive->open(name);
+                         if (!opened) return {std::unexpected(opened.error())};
+                         from = std::move(*opened);
+                       }
+                       std::string bytes(length, '\0');
+                       const auto got = from->read(offset, bytes);
+                       if (!got) return {std::unexpected(got.error()), from};
+                       bytes.resize(*got);
+                       return {std::move(bytes), from};
+                     });
+  if (!begun) return nullptr;
+  delay = begun->delay;
+  return slow_[shard] = begun->read;
+}
+
+std::optional<std::string> BlobReader::right_block(int shard, std::uint64_t stripe,
+                                                   const SlowRead& read) {
+  const auto& stored = read.wait().bytes;
+  const std::size_t length = block_length(stripe) + seal_length();
+  if (!stored || stored->size() != length + kCrcBytes) return std::nullopt;
+  std::string bytes = stored->substr(0, length);
+  if (stored->substr(length) != crc_text(crc_of(blob_.id, shard, stripe, bytes))) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
+std::optional<std::string> BlobReader::hedged_block(int shard, std::uint64_t stripe) {
+  const auto drive_of = [this](int i) -> const std::string& {
+    return blob_.shards[static_cast<std::size_t>(i)].drive;
+  };
+  if (!hedger_ || blob_.plan.parity == 0 || !hedger_->suspects(drive_of(shard))) {
+    return std::nullopt;
+  }
+  // Where the file is still being read for an earlier block, only the others are asked.
+  const auto before = slow_.find(shard);
+  const bool in_use = before != slow_.end() && !before->second->is_done();
+  if (!in_use) take_back(shard);
+  Micros delay{0};
+  const auto read = in_use ? nullptr : begin_slow(shard, stripe, delay);
+  if (!in_use && !read) return std::nullopt;
+  if (read && read->wait_for(delay)) return right_block(shard, stripe, *read);
+  const auto asks = [&](int i) {
+    return !(read && read->is_done()) && !slow_.contains(i) && !hedger_->suspects(drive_of(i));
+  };
+  std::optional<Fault> busy;
+  auto made = from_others(shard, stripe, asks, busy);
+  hedger_->count(made.has_value());
+  if (made || !read) return made;
+  return right_block(shard, stripe, *read);
 }
 
 bool BlobReader::read_straight(int shard, std::uint64_t stripe, std::span<char> into) {
   auto from = file(shard);
   if (!from) return false;
   std::array<char, kCrcBytes> crc{};
-  const std::uint64_t offset = kShardHeaderBytes + stripe * (blob_.block_bytes + kCrcBytes);
-  const auto got = (*from)->read(offset, into, crc);
+  const auto got = timed(shard, [&] { return (*from)->read(place_of(stripe), into, crc); });
   if (!got || *got != into.size() + crc.size()) return false;
   return std::string_view(crc.data(), crc.size()) ==
          crc_text(crc_of(blob_.id, shard, stripe, {into.data(), into.size()}));
@@ -360,10 +454,11 @@ Outcome<void> BlobReader::load(std::uint64_t stripe, char* into) {
   const std::size_t length = block_length(stripe);
   for (int i = 0; i < blob_.plan.data; ++i) {
     char* const place = into + static_cast<std::size_t>(i) * length;
-    if (blob_.key_id.empty() && read_straight(i, stripe, {place, length})) continue;
-    std::string rebuilt;
     std::string plain;
-    auto data = checked_block(i, stripe);
+    std::string rebuilt = hedged_block(i, stripe).value_or(std::string());
+    const bool hedged = !rebuilt.empty();
+    if (!hedged && blob_.key_id.empty() && read_straight(i, stripe, {place, length})) continue;
+    auto data = hedged ? Outcome<std::string_view>(rebuilt) : checked_block(i, stripe);
     if (!data) {
       auto made = block(i, stripe);
       if (!made) return std::unexpected(made.error());

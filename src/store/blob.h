@@ -27,6 +27,7 @@
 
 #include "s3/cipher.h"
 #include "store/drive.h"
+#include "store/hedger.h"
 #include "store/records.h"
 
 namespace orrery::store {
@@ -103,8 +104,9 @@ class BlobWriter {
 
 class BlobReader {
  public:
-  // Without its key an enciphered blob can be checked and mended, not read.
-  BlobReader(const DriveSet& drives, Blob blob, const KeyRing& keys = {});
+  // Without its key an enciphered blob can be checked and mended, not read. With a hedger what lies
+  // on a slow drive may come from the others.
+  BlobReader(const DriveSet& drives, Blob blob, const KeyRing& keys = {}, Hedger* hedger = nullptr);
 
   // As many bytes from `offset` on as there are and fit.
   Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into);
@@ -127,13 +129,29 @@ class BlobReader {
   Outcome<std::string_view> checked_block(int shard, std::uint64_t stripe);
   // The block as it is stored, to where it is wanted; false: it must be had in another way.
   bool read_straight(int shard, std::uint64_t stripe, std::span<char> into);
+  // The block from its slow drive or from the others, whichever is there first; nullopt: the drive
+  // is to be read as any.
+  std::optional<std::string> hedged_block(int shard, std::uint64_t stripe);
+  std::shared_ptr<const SlowRead> begin_slow(int shard, std::uint64_t stripe, Micros& delay);
+  std::optional<std::string> right_block(int shard, std::uint64_t stripe, const SlowRead& read);
+  // A block from k of the others, as far as `asks` wants them.
+  std::optional<std::string> from_others(int shard, std::uint64_t stripe,
+                                         const std::function<bool(int)>& asks,
+                                         std::optional<Fault>& busy);
+  void note_lost(int shard, const Fault& why, std::optional<Fault>& busy);
+  template <class Read>
+  Outcome<std::size_t> timed(int shard, Read read);
+  std::uint64_t place_of(std::uint64_t stripe) const;  // in a shard's file
   Outcome<void> load(std::uint64_t stripe, char* into);
   Outcome<void> load_held(char* into);
   Outcome<DriveFile*> file(int shard);
+  void take_back(int shard);  // its file from a slow read, which is waited for
 
   const DriveSet& drives_;
   Blob blob_;
-  std::vector<std::unique_ptr<DriveFile>> files_;
+  Hedger* hedger_;
+  std::vector<std::shared_ptr<DriveFile>> files_;
+  std::map<int, std::shared_ptr<const SlowRead>> slow_;  // by shard: its file is in use
   std::set<int> damaged_;
   std::string stripe_;   // the one that was read in part
   std::string scratch_;  // a block with its checksum

@@ -1,17 +1,20 @@
 // A drive's simulated twin: files in memory that tear, vanish, flip and fill on demand.
 //
 // Survivable by contract: unsynced bytes lost or torn at any byte, unsynced names gone, removed
-// files back (crash); any bit flipped, a file gone or cut, the whole drive gone, as long as no
-// stripe loses more than its parity; no space; errors. Not injected: losing what was synced, in a
-// crash.
+// files back (crash); reads that take long; any bit flipped, a file gone or cut, the whole drive
+// gone, as long as no stripe loses more than its parity; no space; errors. Not injected: losing
+// what was synced, in a crash.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "store/drive.h"
 #include "store/memory_metadata_fixture.h"
@@ -30,7 +33,9 @@ class SimulatedDrive final : public Drive {
   explicit SimulatedDrive(Power* power = nullptr) : power_(power) {}
 
   std::uint64_t capacity = ~std::uint64_t{0};
-  bool broken = false;  // every call fails
+  bool broken = false;           // every call fails
+  std::atomic<int> slow_ms = 0;  // a read takes so long
+  std::atomic<int> reads = 0;    // that were begun
 
   Outcome<std::unique_ptr<DriveFile>> create(const std::string& name) override {
     if (fails()) return fault(PortFault::failed, "no power");
@@ -107,6 +112,10 @@ class SimulatedDrive final : public Drive {
     Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
       if (drive_.broken || (drive_.power_ && drive_.power_->gone())) {
         return fault(PortFault::failed, "no power");
+      }
+      ++drive_.reads;
+      if (const int ms = drive_.slow_ms; ms > 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(ms));
       }
       if (offset >= content_->bytes.size()) return 0;
       const auto some = std::min<std::size_t>(into.size(), content_->bytes.size() - offset);

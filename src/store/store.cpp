@@ -60,9 +60,9 @@ ObjectReader::ObjectReader(const StoreSetting& setting, BlobPins& pins,
   for (const Extent& extent : extents) {
     const std::uint64_t end = begin + extent.size;
     if (!extent.blob.empty()) {
-      pieces_.push_back(
-          {begin, end,
-           std::make_unique<BlobReader>(setting.drives, std::move(blobs[at++]), setting.keys)});
+      pieces_.push_back({begin, end,
+                         std::make_unique<BlobReader>(setting.drives, std::move(blobs[at++]),
+                                                      setting.keys, setting.hedger)});
     }
     begin = end;
   }

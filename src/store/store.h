@@ -32,6 +32,7 @@ struct StoreSetting {
   ClockMs now_ms;
   std::function<std::string(std::size_t)> random_bytes;
   KeyRing keys = {};
+  Hedger* hedger = nullptr;  // of reads of objects
   // So long what was removed stays where others share the metadata: this run does not know what
   // they read. A file that is open can be read though it is removed, so only an object in many
   // parts may be cut off, by a reader who takes longer. 0: there are no others now.
