@@ -108,8 +108,10 @@ TEST(KeepFolder, shows_items_by_name_whatever_order_the_file_system_has) {
     const std::string& id = wanted[static_cast<std::size_t>(i * 7 % 24)];
     ASSERT_TRUE(store->write(id, "a", 1, net::source_of("x")));
   }
+  const auto listing = store->list();
+  ASSERT_TRUE(listing);
   std::vector<std::string> shown;
-  for (const KeptItem& item : store->list()->items) shown.push_back(item.id);
+  for (const KeptItem& item : listing->items) shown.push_back(item.id);
   EXPECT_EQ(shown, wanted);
 }
 
