@@ -82,7 +82,7 @@ TEST(SlurmDetails, a_port_asks_for_what_is_avoided_only_where_a_job_waits_after_
   ASSERT_TRUE(port.look());
   EXPECT_EQ(answers.asked.size(), 3u) << "it has not run yet";
   answers.squeue = "12;PENDING;2;1;N/A;N/A;;Resources;\n7;PENDING;1;1;N/A;N/A;;Resources;\n";
-  answers.excluded = "1;n5\n12;n[1-2]\n13;n7\n7;(null)\n";
+  answers.excluded = "1;n5\n12;n[1-2]\n13;n7\n7;(null)\n5;n8\n";
   const auto look = port.look();
   ASSERT_TRUE(look);
   EXPECT_THAT(look->jobs[0].avoids, ElementsAre("n1", "n2"));
@@ -290,6 +290,10 @@ TEST(FormatDetails, what_ends_a_checkpoint) {
   EXPECT_EQ(safetensors_bytes(framed(R"({"__metadata__":{"a":"b"}})")), 8u + 26u);
   EXPECT_FALSE(safetensors_bytes(framed(R"({"a":1})").substr(0, 12)));
   EXPECT_FALSE(safetensors_header_bytes("short"));
+  const std::string length("\x05\0\0\0\0\0\0\0", 8);
+  EXPECT_EQ(safetensors_header_bytes(length), 5u);
+  EXPECT_FALSE(safetensors_header_bytes(std::string_view(length).substr(0, 7)))
+      << "a length has eight bytes, whatever lies behind them";
   EXPECT_FALSE(safetensors_header_bytes(std::string("\xff\xff\xff\xff\xff\xff\xff\x00", 8)));
   EXPECT_TRUE(missing_shard(R"({"weight_map":{"a":7}})", item_of("c", {})));
 }
@@ -331,8 +335,14 @@ TEST(RingDetails, requests_cover_the_span_and_stop_at_the_bytes_asked_for) {
     EXPECT_GT(written.seconds, 0);
     EXPECT_LT(written.cpu_share, 8) << "shares of a core, not thousandths";
     EXPECT_EQ(::lseek(file->file.get(), 0, SEEK_END), 40'960) << "round and round in its span";
-    plan.write = false;
     plan.random = true;
+    plan.span_bytes = 1 << 20;
+    EXPECT_EQ(run_io(plan, engine).operations, 20u);
+    EXPECT_GT(::lseek(file->file.get(), 0, SEEK_END), 400'000)
+        << "twenty blocks drawn from 256 do not all lie among the first hundred";
+    ASSERT_EQ(::ftruncate(file->file.get(), 40'960), 0);
+    plan.span_bytes = 40'960;
+    plan.write = false;
     EXPECT_EQ(run_io(plan, engine).operations, 20u);
     plan.seconds_max = 0.02;
     plan.bytes_max = 0;

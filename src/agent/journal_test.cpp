@@ -85,6 +85,8 @@ TEST_F(JournalFile, a_rewrite_is_whole_and_goes_on) {
   EXPECT_EQ(on_disk(), "header of a journal\nmemory\nc\n");
   EXPECT_EQ(journal->size(), 29u);
   EXPECT_FALSE(fs::exists(path_ + ".next"));
+  ASSERT_TRUE(journal->rewrite({"header of a journal", "memory"}));
+  EXPECT_EQ(on_disk(), "header of a journal\nmemory\n") << "its own first line stands once";
 }
 
 // A file of another's keeps every byte, and nothing is made beside it.
@@ -116,6 +118,9 @@ TEST_F(JournalFile, to_read_it_changes_nothing) {
 
 TEST_F(JournalFile, what_is_no_file_is_refused) {
   EXPECT_FALSE(Journal::open(folder_.path(), form()));
+  const auto of_folder = Journal::read(folder_.path(), form());
+  ASSERT_FALSE(of_folder);
+  EXPECT_EQ(of_folder.error().front().what, "no plain file: Invalid argument");
   EXPECT_FALSE(Journal::open(folder_.at("no/such/folder/j"), form()));
   fs::create_symlink("elsewhere", path_);
   EXPECT_FALSE(Journal::open(path_, form()));

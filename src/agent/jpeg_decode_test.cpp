@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 namespace orrery::agent {
 namespace {
 
@@ -30,6 +32,25 @@ TEST(Jpeg, decoding_is_counted_by_core_and_by_clock) {
   EXPECT_GT(rate.per_core_per_s, 10);
   EXPECT_GT(rate.all_per_s, 10);
   EXPECT_EQ(measure_decode(jpeg, 1, 60, [] { return true; }).all_per_s, 0) << "stops when asked";
+}
+
+// Forty pictures a thread: eight threads decode 320 in the time they took, and a core of eight does
+// what a core alone does.
+TEST(Jpeg, pictures_of_all_threads_count_and_a_core_stays_a_core) {
+  const std::string jpeg = encode_picture({.width = 64, .height = 48}, 3);
+  const auto forty = [] {
+    thread_local int asked = 0;
+    if (++asked <= 40) return false;
+    asked = 0;
+    return true;
+  };
+  const auto start = std::chrono::steady_clock::now();
+  const DecodeRate all = measure_decode(jpeg, 8, 60, forty);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(all.all_per_s * took.count(), 320 * 0.999);
+  const DecodeRate one = measure_decode(jpeg, 1, 60, forty);
+  EXPECT_LT(all.per_core_per_s, 4 * one.per_core_per_s);
+  EXPECT_GT(all.per_core_per_s, one.per_core_per_s / 4);
 }
 
 }  // namespace

@@ -75,6 +75,16 @@ TEST(KeepFolder, holds_trees_and_shows_them_in_order) {
   EXPECT_EQ(stamp(), before);
   ASSERT_TRUE(put("step-2", "b/deep/x", "DEEP"));
   EXPECT_NE(stamp(), before);
+  // Written twice within a second.
+  const auto at_nanosecond = [&](long nanosecond) {
+    const timespec times[2] = {{1'700'000'000, nanosecond}, {1'700'000'000, nanosecond}};
+    EXPECT_EQ(::utimensat(AT_FDCWD, folder.at("run/step-2/b/deep/x").c_str(), times, 0), 0);
+    return stamp();
+  };
+  const std::string early = at_nanosecond(1000);
+  EXPECT_NE(at_nanosecond(2000), early);
+  EXPECT_EQ(at_nanosecond(1000), early);
+  ASSERT_TRUE(put("step-2", "b/deep/x", "DEEP"));
   const Seconds written = store->list()->items.back().file("b/deep/x")->written;
   EXPECT_NEAR(written.base(), static_cast<double>(std::time(nullptr)), 60);
   // A source that ends early leaves the old bytes, and nothing that is seen.
@@ -87,6 +97,22 @@ TEST(KeepFolder, holds_trees_and_shows_them_in_order) {
   EXPECT_TRUE(std::filesystem::exists(folder.at("run/step-2/a")));
   EXPECT_TRUE(store->erase("step-2", "never there"));
   EXPECT_EQ(store->read("step-2", {.path = "gone"}).error().front().code, "lifecycle.folder");
+}
+
+TEST(KeepFolder, shows_items_by_name_whatever_order_the_file_system_has) {
+  const TestFolder folder;
+  const auto store = folder_store(folder.at("run"));
+  std::vector<std::string> wanted;
+  for (int i = 0; i < 24; ++i) wanted.push_back("step-" + std::to_string(100 + i));
+  for (int i = 0; i < 24; ++i) {
+    const std::string& id = wanted[static_cast<std::size_t>(i * 7 % 24)];
+    ASSERT_TRUE(store->write(id, "a", 1, net::source_of("x")));
+  }
+  const auto listing = store->list();
+  ASSERT_TRUE(listing);
+  std::vector<std::string> shown;
+  for (const KeptItem& item : listing->items) shown.push_back(item.id);
+  EXPECT_EQ(shown, wanted);
 }
 
 // A store that holds objects in a map, asked as the network would.
@@ -163,6 +189,11 @@ TEST(KeepBucket, holds_the_same_below_its_prefix) {
   map.objects["run/step-3/"] = "";  // what some tools put for a folder
   EXPECT_THAT(names_in(*store), ElementsAre("step-2:a", "step-2:b/x", "latest.txt"));
   EXPECT_EQ(read_back(*store, "step-2", "b/x"), "deep");
+  // An object that has become shorter since it was listed is not taken for the whole.
+  char piece[9];
+  const auto longer = store->read("step-2", {.path = "b/x", .bytes = 9});
+  ASSERT_TRUE(longer);
+  EXPECT_FALSE((*longer)(0, piece));
   const auto stamp = [&] { return store->list()->items.front().file("a")->stamp; };
   const std::string before = stamp();
   ASSERT_TRUE(put("step-2", "a", "AA"));
@@ -272,6 +303,9 @@ TEST_F(LivePlacesTest, a_checkpoint_is_finished_when_its_writer_says_so_and_is_q
   EXPECT_TRUE(copy_at("step-1", "hot").complete);
   now = seconds(static_cast<double>(std::time(nullptr)) + 1);
   EXPECT_FALSE(copy_at("step-1", "hot").complete) << "written to a moment ago";
+  // The latest of its files says when it was written, not the last by name.
+  age(folder.at("hot/step-1/data/0.bin"));
+  EXPECT_NEAR(copy_at("step-1", "hot").written.base(), static_cast<double>(std::time(nullptr)), 60);
   // An empty folder is nothing; marks are of no run's bytes.
   std::filesystem::create_directories(folder.at("hot/step-9"));
   now += hours(1);
@@ -287,6 +321,54 @@ TEST_F(LivePlacesTest, a_checkpoint_is_finished_when_its_writer_says_so_and_is_q
   EXPECT_TRUE(look.items[0].held);
   EXPECT_FALSE(look.items[1].milestone || look.items[1].held);
   EXPECT_EQ(look.items[0].copies[0].stamp, before) << "a mark changes nothing that was read";
+}
+
+// A store that reads what it is to write as an upload with retries does.
+class RetryingStore final : public KeepStore {
+ public:
+  RetryingStore(std::unique_ptr<KeepStore> store, std::vector<std::uint64_t> offsets)
+      : store_(std::move(store)), offsets_(std::move(offsets)) {}
+  Result<KeptListing> list() override { return store_->list(); }
+  Result<net::BodySource> read(const std::string& id, const KeptFile& file) override {
+    return store_->read(id, file);
+  }
+  Result<void> write(const std::string& id, const std::string& path, std::uint64_t bytes,
+                     const net::BodySource& source) override {
+    if (bytes > 100) return store_->write(id, path, bytes, source);  // the manifest
+    std::string text(bytes, '?');
+    for (const std::uint64_t at : offsets_) {
+      if (at < bytes) source(at, std::span(text).subspan(at, std::min<std::size_t>(2, bytes - at)));
+    }
+    return store_->write(id, path, bytes, net::source_of(text));
+  }
+  Result<void> erase(const std::string& id, const std::string& path) override {
+    return store_->erase(id, path);
+  }
+
+ private:
+  std::unique_ptr<KeepStore> store_;
+  std::vector<std::uint64_t> offsets_;
+};
+
+// Seven bytes in pieces of two, one of them twice: the digest is that of the bytes. With a gap
+// there is none, and the copy is not called whole.
+TEST_F(LivePlacesTest, the_digest_of_a_copy_counts_every_byte_once) {
+  const auto copied = [&](const std::string& to, std::vector<std::uint64_t> offsets) {
+    std::vector<LivePlace> all;
+    all.push_back({"hot", true, folder_store(folder.at("hot"))});
+    all.push_back(
+        {"cold", false, std::make_unique<RetryingStore>(folder_store(folder.at(to)), offsets)});
+    places = std::make_unique<LifecyclePlaces>(
+        std::move(all), LivePlacesOptions{.run = "llama", .clock = [this] { return now; }});
+    return acted(action(LifecycleActionKind::copy, "step-1", "cold"));
+  };
+  save("step-1");
+  EXPECT_EQ(copied("again", {0, 2, 2, 4, 6}), "good");
+  const auto found = places->act(action(LifecycleActionKind::verify, "step-1", "cold"));
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->sound);
+  EXPECT_THAT(copied("gap", {0, 2, 6}), HasSubstr("changed its length"));
+  EXPECT_FALSE(copy_at("step-1", "cold").complete);
 }
 
 TEST_F(LivePlacesTest, a_copy_has_the_bytes_the_marks_and_a_manifest_that_proves_it) {
@@ -330,6 +412,29 @@ TEST_F(LivePlacesTest, a_copy_has_the_bytes_the_marks_and_a_manifest_that_proves
   EXPECT_THAT(acted(back), HasSubstr("nothing is copied there")) << "others write there";
 }
 
+// From place to place the time of the first writing goes along.
+TEST_F(LivePlacesTest, a_copy_of_a_copy_was_made_when_the_first_was) {
+  std::vector<LivePlace> all;
+  for (const char* name : {"hot", "cold", "deep"}) {
+    all.push_back({name, std::string_view(name) == "hot", folder_store(folder.at(name))});
+  }
+  places = std::make_unique<LifecyclePlaces>(
+      std::move(all), LivePlacesOptions{.run = "llama", .clock = [this] { return now; }});
+  save("step-1");
+  age(folder.at("hot/step-1/data/0.bin"));
+  age(folder.at("hot/step-1/.metadata"));
+  EXPECT_EQ(acted(action(LifecycleActionKind::copy, "step-1", "cold")), "good");
+  std::filesystem::remove_all(folder.at("hot/step-1"));
+  auto on = action(LifecycleActionKind::copy, "step-1", "deep");
+  on.from = "cold";
+  EXPECT_EQ(acted(on), "good");
+  std::filesystem::remove_all(folder.at("cold/step-1"));
+  EXPECT_EQ(looked().items.at(0).made.base(), 1'600'000'000.5);
+  // A manifest of a later agent is not believed: then the files say when they were written.
+  folder.write("deep/step-1/.orrery-copy.json", R"({"orrery_copy":99,"made_s":5,"digest":"d"})");
+  EXPECT_GT(looked().items.at(0).made.base(), 1'600'000'001.0);
+}
+
 TEST_F(LivePlacesTest, nothing_is_done_to_what_is_no_longer_what_was_seen) {
   open();
   save("step-1");
@@ -348,6 +453,8 @@ TEST_F(LivePlacesTest, nothing_is_done_to_what_is_no_longer_what_was_seen) {
   removal.needs = {{"step-2", "hot", copy_at("step-2", "hot").stamp}};
   std::filesystem::remove(folder.at("hot/step-2/.metadata"));
   EXPECT_THAT(acted(removal), HasSubstr("no longer what it was")) << "not finished any more";
+  removal.needs = {{"step-2", "hot", copy_at("step-2", "hot").stamp}};
+  EXPECT_THAT(acted(removal), HasSubstr("no longer what it was")) << "what was seen is half a one";
   removal.needs = {{"step-7", "hot", "x"}};
   EXPECT_THAT(acted(removal), HasSubstr("is not at"));
   removal.needs.clear();
@@ -403,10 +510,12 @@ TEST_F(LivePlacesTest, a_framework_file_that_contradicts_itself_is_not_sound) {
 TEST_F(LivePlacesTest, a_removal_begins_with_what_says_whole) {
   open();
   save("step-1");
+  folder.write("hot/step-1/+first", "x");
   ASSERT_EQ(acted(action(LifecycleActionKind::copy, "step-1", "cold")), "good");
   watched["cold"].erased.clear();
   ASSERT_EQ(acted(action(LifecycleActionKind::remove, "step-1", "cold")), "good");
-  EXPECT_THAT(watched["cold"].erased, ElementsAre(".metadata", ".orrery-copy.json", "data/0.bin"));
+  EXPECT_THAT(watched["cold"].erased,
+              ElementsAre(".metadata", ".orrery-copy.json", "+first", "data/0.bin"));
   open({.marker = "zz-done"});
   folder.write("hot/s-1/a", "x");
   folder.write("hot/s-1/zz-done", "");

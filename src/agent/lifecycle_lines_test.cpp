@@ -65,10 +65,37 @@ TEST(LifecycleLines, events_of_any_bytes_come_back) {
   EXPECT_EQ(*recalled, memory);
 }
 
+// Written by hand or by another: a try counts as good only where it says so.
+TEST(LifecycleLines, a_try_is_good_only_where_the_line_says_true) {
+  const auto attempt = [](const std::string& good) {
+    const auto memory = recall_lifecycle(
+        lifecycle_header() + "\n{\"kind\":\"tried\",\"at_s\":4,\"key\":\"k\"" + good + "}\n",
+        "journal");
+    return memory.has_value() && memory->attempts.at("k").good;
+  };
+  EXPECT_FALSE(attempt(""));
+  EXPECT_FALSE(attempt(",\"good\":false"));
+  EXPECT_FALSE(attempt(",\"good\":1"));
+  EXPECT_TRUE(attempt(",\"good\":true"));
+}
+
+TEST(LifecycleLines, what_was_said_of_an_action_stands_in_its_line) {
+  storage::LifecycleDone done{
+      .action = {.kind = storage::LifecycleActionKind::copy, .item = "step-1"},
+      .good = false,
+      .said = "no room"};
+  EXPECT_NE(agent::line_of(done).find("\"said\":\"no room\""), std::string::npos);
+  EXPECT_NE(agent::line_of(done).find("\"good\":false"), std::string::npos);
+  done = {.action = done.action};
+  EXPECT_EQ(agent::line_of(done).find("said"), std::string::npos);
+}
+
 TEST(LifecycleLines, what_is_no_journal_is_refused_with_its_line) {
   EXPECT_TRUE(recall_lifecycle("", "journal").has_value());
   EXPECT_FALSE(recall_lifecycle("{\"kind\":\"seen\"}\n", "journal").has_value());
   EXPECT_FALSE(recall_lifecycle("plain\n", "journal").has_value());
+  EXPECT_FALSE(recall_lifecycle("{\"kind\":\"lifecycle\",\"version\":99}\n", "journal"))
+      << "of a later agent";
   const auto bad = recall_lifecycle(lifecycle_header() + "\n{\"kind\":\"nonsense\"}\n", "journal");
   ASSERT_FALSE(bad.has_value());
   EXPECT_EQ(bad.error().front().place.line, 2);

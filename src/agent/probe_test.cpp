@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/statfs.h>
 
+#include <map>
+#include <mutex>
+
 #include "agent/probe_files.h"
 #include "agent/probe_folder.h"
 #include "agent/probe_report.h"
@@ -165,6 +168,72 @@ TEST(Probe, rates_of_files_are_counts_over_time) {
   EXPECT_NE(measure_metadata({.folder = folder.at("blocked")}).fault, "");
   EXPECT_NE(measure_commits({.folder = folder.at("blocked")}).fault, "");
   EXPECT_NE(measure_samples({.files = {.folder = folder.at("blocked")}}).fault, "");
+}
+
+// Ten samples of 1,000 B in shards of 2,500 B are four shards; names go round the threads' folders.
+TEST(Probe, samples_are_packed_into_shards_and_spread_over_the_folders) {
+  const TestFolder folder;
+  std::mutex mutex;
+  std::map<std::string, std::uintmax_t> seen;
+  SamplesPlan plan{.files = {.folder = folder.path(), .threads = 2, .files = 10, .seconds_max = 30},
+                   .sample_bytes = 1000,
+                   .shard_bytes = 2500};
+  plan.files.stop = [&] {
+    const std::lock_guard lock(mutex);
+    for (const char* below : {"0", "1"}) {
+      std::error_code gone;
+      for (const auto& e : std::filesystem::directory_iterator(folder.at(below), gone)) {
+        const auto bytes = std::filesystem::file_size(e.path(), gone);
+        auto& most = seen[std::string(below) + '/' + e.path().filename().string()];
+        if (!gone) most = std::max(most, bytes);
+      }
+    }
+    return false;
+  };
+  ASSERT_EQ(measure_samples(plan).fault, "");
+  std::map<std::string, std::uintmax_t> wanted;
+  for (int i = 0; i < 10; ++i) {
+    wanted[std::to_string(i % 2) + "/sample-" + std::to_string(i)] = 1000;
+  }
+  for (int i = 0; i < 4; ++i) {
+    wanted[std::to_string(i % 2) + "/shard-" + std::to_string(i)] = 2500;
+  }
+  EXPECT_EQ(seen, wanted);
+  // A shard that cannot be written is a fault, though all samples could.
+  folder.write("0/shard-0", "in the way");
+  EXPECT_THAT(measure_samples(plan).fault, HasSubstr("shard-0"));
+}
+
+TEST(Probe, storage_that_fails_while_it_is_measured_is_no_result) {
+  const TestFolder folder;
+  folder.write("data", std::string(200'000, 'x'));
+  FolderProbe probe = small_probe(folder.at("data"), {ProbePart::sequential, ProbePart::random});
+  probe.progress = [&](std::string_view what, double) {
+    if (what == "random") std::filesystem::resize_file(folder.at("data"), 10);
+  };
+  EXPECT_EQ(code_of(probe), "probe.io");
+}
+
+TEST(Probe, sizes_are_told_in_the_largest_whole_unit) {
+  const TestFolder folder;
+  folder.write("data", std::string(1010, 'x'));
+  FolderProbe probe = small_probe(folder.at("data"), {ProbePart::sequential});
+  probe.block_bytes = 505;
+  const auto report = probe_folder(probe);
+  ASSERT_TRUE(report) << report.error().front().what;
+  EXPECT_THAT(report->conditions,
+              testing::Contains(std::pair<std::string, std::string>("file", "1010 B")))
+      << "a KiB is 1,024";
+}
+
+TEST(Probe, memory_is_said_to_be_no_device) {
+  const auto memory = file_system_of("/dev/shm");
+  if (!memory || memory->name != "tmpfs") GTEST_SKIP() << "no tmpfs at /dev/shm";
+  const TestFolder folder("/dev/shm");
+  FolderProbe probe = small_probe(folder.path(), {ProbePart::metadata});
+  const auto report = probe_folder(probe);
+  ASSERT_TRUE(report) << report.error().front().what;
+  EXPECT_THAT(report->notices, testing::Contains(HasSubstr("tmpfs is memory")));
 }
 
 TEST(ProbeReport, a_figure_is_the_median_between_its_tenths) {

@@ -42,6 +42,28 @@ TEST(StragglerInput, a_prometheus_range_answer) {
   EXPECT_THAT(times->steps, ElementsAre(ElementsAre(0.5, 0.7), ElementsAre(0.6, 0.0)));
 }
 
+// Whole in all but the one thing.
+TEST(StragglerInput, an_answer_that_is_no_success_or_no_matrix_is_refused_for_that) {
+  const auto answer = [](const std::string& status, const std::string& type,
+                         const std::string& more = "") {
+    const auto times = read_step_times(R"({"status":")" + status + R"(","data":{"resultType":")" +
+                                           type + R"(","result":[
+          {"metric":{"rank":"0"},"values":[[100,"0.5"]]},
+          {"metric":{"rank":"1"},"values":[[100,"0.7"]]}]})" +
+                                           more + "}",
+                                       "answer.json");
+    return times ? std::string("read") : times.error().front().why;
+  };
+  EXPECT_EQ(answer("success", "matrix"), "read");
+  EXPECT_EQ(answer("error", "matrix", R"(,"error":"too many samples")"),
+            "its status is not success: too many samples");
+  EXPECT_EQ(answer("success", "vector"), "its result is no matrix");
+  const std::string deep = std::string(20, '[') + std::string(20, ']');
+  EXPECT_EQ(answer("success", "matrix", ",\"warnings\":" + deep), "it nests too deep");
+  EXPECT_EQ(answer("success", "matrix", ",\"warnings\":[[[[\"[[[[[[[[[[[[[[[[[[[[\"]]]]"), "read")
+      << "brackets in a text are text";
+}
+
 TEST(StragglerInput, what_is_no_range_answer_is_refused) {
   for (const std::string& bad :
        {std::string("{"), std::string("{}"), std::string(R"({"status":"error","error":"bad"})"),

@@ -54,6 +54,39 @@ TEST(TrialLaws, waits_slowdown_and_shares_by_hand) {
   EXPECT_GT(spread.p90_s, spread.median_s);
 }
 
+// Four GPUs. A holds three for 100 s, though it asked for 10; B wants all four and waits for A. C
+// ends at 52, before B can begin at 100, and passes.
+TEST(TrialLaws, a_job_that_runs_past_its_limit_is_expected_to_its_end) {
+  std::vector<JobRecord> jobs = {a_job(0, 100, 3), a_job(1, 10, 4), a_job(2, 50, 1)};
+  jobs[0].limit = seconds(10);
+  const ReplayResult r =
+      replay_jobs(jobs, NodePool({4}), {.queue = {.backfill = BackfillVariant::easy}});
+  EXPECT_EQ(r.waits[1], seconds(99));
+  EXPECT_EQ(r.waits[2], seconds(0));
+}
+
+// A hundred pods of one GPU on four GPUs, at half the load: two are taken of them.
+TEST(TrialLaws, of_a_trace_above_the_load_only_so_much_is_taken) {
+  const std::vector<workload::PodRecord> pods(100,
+                                              {.cpu_milli = 1000, .gpus = 1, .gpu_milli = 1000});
+  const std::vector<workload::PodNodeRecord> nodes(
+      1, {.cpu_milli = 640'000, .memory_mib = 1000, .gpus = 4, .model = "a"});
+  const PodReplayResult r = replay_pods(pods, nodes, {.load = 0.5});
+  EXPECT_EQ(r.pods, 2);
+  EXPECT_EQ(r.placed, 2);
+  EXPECT_DOUBLE_EQ(r.allocated, 0.5);
+}
+
+TEST(TrialLaws, the_last_nodes_of_a_rehearsal_are_its_spares) {
+  Rehearsal rehearsal({.nodes = 4, .spares = 2, .jobs = 0, .faults = 0});
+  const auto view = rehearsal.port().look();
+  ASSERT_TRUE(view);
+  std::map<std::string, bool> spare;
+  for (const failure::NodeView& n : view->nodes) spare[n.name] = n.spare;
+  EXPECT_EQ(spare, (std::map<std::string, bool>{
+                       {"n1", false}, {"n2", false}, {"n3", true}, {"n4", true}}));
+}
+
 // Two nodes of four: a job of eight on two nodes takes half of each, one of six on one nothing.
 TEST(TrialLaws, jobs_are_spread_over_the_nodes_they_name) {
   const auto r = replay_jobs(std::vector<JobRecord>{a_job(0, 100, 4, 2), a_job(1, 100, 3)},

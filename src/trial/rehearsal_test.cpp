@@ -6,6 +6,7 @@
 namespace orrery::trial {
 namespace {
 
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -93,6 +94,40 @@ TEST(Rehearsal, with_a_fence_nodes_fall_silent_and_no_job_runs_twice) {
     EXPECT_THAT(result.overlaps, IsEmpty()) << seed;
   }
   EXPECT_GT(silent, 0);
+}
+
+TEST(Rehearsal, says_which_jobs_wait_at_its_end) {
+  Rehearsal rehearsal({.nodes = 2, .jobs = 2, .job_nodes = 2, .faults = 0, .length = minutes(1)});
+  Idle idle;
+  EXPECT_THAT(rehearsal.run(idle).waiting, ElementsAre("2")) << "two nodes, and each wants two";
+}
+
+// Takes a silent node for a dead one: what runs there may run twice.
+struct Reckless final : RehearsalDriver {
+  explicit Reckless(failure::RecoveryPort& p) : port(p) {}
+  std::optional<Seconds> tick() override { return seconds(10); }
+  void on_fault(const InjectedFault& fault) override {
+    if (fault.kind != FaultKind::silent) return;
+    EXPECT_TRUE(port.act({.kind = failure::ActionKind::down_node, .nodes = {fault.node}}));
+  }
+  failure::RecoveryPort& port;
+};
+
+TEST(Rehearsal, says_where_a_job_may_have_run_twice) {
+  int twice = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Rehearsal rehearsal({.nodes = 16,
+                         .jobs = 8,
+                         .job_nodes = 1,
+                         .faults = 12,
+                         .length = hours(1),
+                         .repair = minutes(20),
+                         .has_fence = true,
+                         .seed = seed});
+    Reckless driver(rehearsal.port());
+    twice += static_cast<int>(rehearsal.run(driver).overlaps.size());
+  }
+  EXPECT_GT(twice, 0);
 }
 
 TEST(Rehearsal, the_same_seed_gives_the_same_run) {

@@ -148,6 +148,43 @@ TEST(SimulatedSlurm, a_forgotten_run_is_killed_before_its_nodes_are_free) {
   EXPECT_TRUE(c.slurm.look()->jobs.at(0).held);
 }
 
+// Saved at 5 s while its first run went; by 8.5 s the second goes. The controller comes back and
+// knows the first only: the second is killed, and the job waits again.
+TEST(SimulatedSlurm, a_newer_run_than_the_one_it_remembers_is_killed_too) {
+  sim::Kernel kernel;
+  SimulatedSlurm slurm(kernel, {.nodes = 4, .hold = seconds(1)});
+  const auto advance = [&](double span) { kernel.run(kernel.now().after(seconds(span))); };
+  const std::string job = slurm.submit(1);
+  advance(5.6);
+  slurm.requeue_job(job);
+  advance(2.9);
+  ASSERT_THAT(slurm.runs(job), SizeIs(2));
+  ASSERT_EQ(slurm.runs(job)[1].end, Seconds());
+  slurm.kill_controller(seconds(1));
+  advance(1.2);
+  EXPECT_GT(slurm.runs(job)[1].end, Seconds());
+  EXPECT_EQ(slurm.look()->jobs.at(0).phase, failure::JobPhase::completing);
+  EXPECT_THAT(slurm.overlaps(), IsEmpty());
+}
+
+// A job that was leaving its nodes when one of them died unseen leaves them when that one is called
+// down: 60 s after the controller's return, and the ten that leaving takes.
+TEST(SimulatedSlurm, a_job_that_leaves_a_dead_node_waits_until_it_is_called_down) {
+  sim::Kernel kernel;
+  SimulatedSlurm slurm(kernel, {.nodes = 4, .completing = seconds(10)});
+  const auto advance = [&](double span) { kernel.run(kernel.now().after(seconds(span))); };
+  slurm.submit(1);
+  advance(9.8);
+  slurm.requeue_job("1");
+  advance(0.8);
+  slurm.kill_controller(seconds(5));
+  slurm.fail_node("n1");
+  advance(30);
+  EXPECT_EQ(slurm.look()->jobs.at(0).phase, failure::JobPhase::completing);
+  advance(60);
+  EXPECT_EQ(slurm.look()->jobs.at(0).phase, failure::JobPhase::pending);
+}
+
 // A node that dies while nobody looks takes its run with it at once; that it is down is said when
 // it has not answered for the timeout.
 TEST(SimulatedSlurm, what_dies_behind_the_controllers_back_is_down_after_the_timeout) {
