@@ -59,10 +59,10 @@ cluster::ReservationBook reservations_of(const machine::Machine& m, const FleetP
   return book;
 }
 
-QueueOptions options_of(const machine::Machine& m, const FleetPart& part) {
+cluster::QueueOptions options_of(const machine::Machine& m, const FleetPart& part) {
   const design::Scheduler& s = m.design().scheduler;
-  QueueOptions o{.backfill = backfill_of(m, *part.fleet),
-                 .requeue_delay = s.recovery.requeue.value_or(kRequeue)};
+  cluster::QueueOptions o{.backfill = backfill_of(m, *part.fleet),
+                          .requeue_delay = s.recovery.requeue.value_or(kRequeue)};
   if (s.preemption != design::Preemption::none) {
     o.preemption = cluster::PreemptionRules{.requeue = o.requeue_delay, .of_qos = takes_of(s)};
   }
@@ -95,11 +95,11 @@ FleetState::FleetState(World& world, std::size_t number, const Scenario& scenari
       is_spare_(slow.size(), false) {
   add_groups(scenario);
   add_qos(scenario.machine->design().scheduler);
-  QueueOptions options = options_of(*scenario.machine, part_);
+  cluster::QueueOptions options = options_of(*scenario.machine, part_);
   options.gate = &gate_;
   options.reservations = reservations_of(*scenario.machine, part_);
   for (const auto& partition : partitions_) options.partitions.push_back(mask_of(partition, part_));
-  queue_ = std::make_unique<Queue>(
+  queue_ = std::make_unique<cluster::Queue>(
       world.kernel(),
       pool_of_fleet(*scenario.machine, *part_.fleet, part_.spares, part_.slots_per_host),
       std::move(options), *this);
@@ -156,13 +156,13 @@ void FleetState::add_qos(const design::Scheduler& s) {
   }
 }
 
-JobRequest FleetState::request_for(std::size_t process, const design::Workload& w,
-                                   std::uint32_t user) {
-  JobRequest request{.tier = tiers_.at(w.terms.priority),
-                     .priority = priority_of(process, w, user),
-                     .partition = static_cast<int>(machine::partition_of(partitions_, w)),
-                     .group = groups_.at(&w),
-                     .user = user};
+cluster::JobRequest FleetState::request_for(std::size_t process, const design::Workload& w,
+                                            std::uint32_t user) {
+  cluster::JobRequest request{.tier = tiers_.at(w.terms.priority),
+                              .priority = priority_of(process, w, user),
+                              .partition = static_cast<int>(machine::partition_of(partitions_, w)),
+                              .group = groups_.at(&w),
+                              .user = user};
   const auto& reservations = world_.scenario().machine->design().scheduler.reservations;
   for (std::size_t r = 0; r < reservations.size(); ++r) {
     const auto& guests = reservations[r].tenants;
@@ -276,7 +276,7 @@ std::vector<cluster::NodeShare> FleetState::job_lost_node(cluster::JobIndex job,
   return kept;
 }
 
-void FleetState::job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) {
+void FleetState::job_stopped(cluster::JobIndex job, std::uint64_t tag, cluster::StopCause cause) {
   note_use(job);
   note_left(job);
   world_.process(tag_process(tag)).evicted(tag_part(tag), cause);

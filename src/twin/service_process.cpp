@@ -23,7 +23,7 @@ void ServiceProcess::begin() {
 
 void ServiceProcess::submit(std::uint32_t part) {
   FleetState& fleet = world_.fleet(plan_.fleet);
-  JobRequest request = fleet.request_for(number_, *plan_.workload, 0);
+  cluster::JobRequest request = fleet.request_for(number_, *plan_.workload, 0);
   request.ask = {.gpus = plan_.slots};
   request.limit = sim::SimTime::from(kStays);
   request.stays = true;
@@ -141,7 +141,7 @@ Seconds ServiceProcess::struck(std::uint32_t part, int, const failure::FaultCaus
   return detect_;
 }
 
-void ServiceProcess::evicted(std::uint32_t part, StopCause) {
+void ServiceProcess::evicted(std::uint32_t part, cluster::StopCause) {
   Replica& replica = replicas_[part];
   world_.kernel().cancel(replica.timer);
   if (replica.state == ReplicaState::stands) become(replica, ReplicaState::hangs);

@@ -47,7 +47,7 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   void close() override;
   void call() override;
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
-  void evicted(std::uint32_t part, StopCause cause) override;
+  void evicted(std::uint32_t part, cluster::StopCause cause) override;
   Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 

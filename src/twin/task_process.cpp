@@ -51,7 +51,7 @@ bool TaskProcess::submit(const Task& task) {
     live_.emplace_back();
   }
   const std::uint32_t part = unused_.back();
-  JobRequest request = fleet.request_for(number_, workload_, task.user);
+  cluster::JobRequest request = fleet.request_for(number_, workload_, task.user);
   request.ask = task.ask;
   request.limit = sim::SimTime::from(min(task.limit, most_));
   request.tag = tag_of(number_, part);
@@ -114,7 +114,7 @@ Seconds TaskProcess::struck(std::uint32_t part, int, const failure::FaultCause& 
   return detect_;
 }
 
-void TaskProcess::evicted(std::uint32_t part, StopCause) {
+void TaskProcess::evicted(std::uint32_t part, cluster::StopCause) {
   Live& live = live_[part];
   if (live.state == TaskState::runs) {
     lose_work(live);
@@ -159,11 +159,11 @@ void TaskProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data)
   if (kind == kArrival) return on_arrival();
   if (kind == kDone) return finish(part);
   if (kind == kTimeOut) return time_out(part);
-  world_.fleet(fleet_).queue().put_back(live_[part].index, StopCause::failed);
+  world_.fleet(fleet_).queue().put_back(live_[part].index, cluster::StopCause::failed);
 }
 
 void TaskProcess::close() {
-  const Queue& queue = world_.fleet(fleet_).queue();
+  const cluster::Queue& queue = world_.fleet(fleet_).queue();
   for (const Live& live : live_) {
     if (live.state == TaskState::waits && ++outcome_.waiting <= kAsked) {
       const cluster::WaitAnswer why = queue.why(live.index);

@@ -69,7 +69,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
   void close() override;
   void call() override { after(Seconds(0), kSubmit); }
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
-  void evicted(std::uint32_t part, StopCause cause) override;
+  void evicted(std::uint32_t part, cluster::StopCause cause) override;
   Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
   void corrupted(std::uint32_t part, int host) override;
   std::vector<cluster::NodeShare> lost_host(std::uint32_t part, int host) override;
