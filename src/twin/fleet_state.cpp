@@ -88,11 +88,13 @@ FleetState::FleetState(World& world, std::size_t number, const Scenario& scenari
       partitions_(machine::partitions_of(scenario.machine->design(), scenario.machine->fleets,
                                          *part_.fleet)),
       is_fair_(scenario.machine->design().scheduler.fair_share),
+      fair_(scenario.machine->design().scheduler.fair_share_by),
       qos_gate_(quotas_, part_.slots_per_host),
       gate_(qos_gate_, world.power_room(part_.site),
             facility::rise_of(part_.host_power) / part_.slots_per_host),
       states_(slow.size(), HostState::in_service),
-      is_spare_(slow.size(), false) {
+      is_spare_(slow.size(), false),
+      racks_(part_.all_hosts(), part_.hosts_per_rack, part_.slots_per_host) {
   add_groups(scenario);
   add_qos(scenario.machine->design().scheduler);
   cluster::QueueOptions options = options_of(*scenario.machine, part_);
@@ -240,6 +242,7 @@ void FleetState::job_started(cluster::JobIndex job, std::uint64_t tag,
 void FleetState::note_placed(cluster::JobIndex job, std::uint64_t tag,
                              std::span<const cluster::NodeShare> where) {
   if (!world_.is_recorded()) return;
+  racks_.placed(job, queue_->job(job).shares, world_.kernel().now());
   std::vector<int>& hosts = placed_[job];
   for (const cluster::NodeShare& share : where) {
     hosts.push_back(share.node);
@@ -248,9 +251,17 @@ void FleetState::note_placed(cluster::JobIndex job, std::uint64_t tag,
   }
 }
 
+void FleetState::note_draw(cluster::JobIndex job, Watts mean, Watts highest) {
+  if (!world_.is_recorded()) return;
+  const Watts idle = part_.host_power.idle;
+  racks_.draws(job, (mean - idle) / part_.slots_per_host, (highest - idle) / part_.slots_per_host,
+               world_.kernel().now());
+}
+
 void FleetState::note_left(cluster::JobIndex job) {
   const auto placed = placed_.find(job);
   if (placed == placed_.end()) return;
+  racks_.left(job, world_.kernel().now());
   for (const int host : placed->second) {
     const bool is_empty = queue_->pool().free_on(host) == part_.slots_per_host;
     if (is_empty && state(host) != HostState::repair) {
@@ -265,6 +276,7 @@ std::vector<cluster::NodeShare> FleetState::job_lost_node(cluster::JobIndex job,
   auto kept = world_.process(tag_process(tag)).lost_host(tag_part(tag), node);
   const auto placed = placed_.find(job);
   if (kept.empty() || placed == placed_.end()) return kept;
+  racks_.placed(job, kept, world_.kernel().now());
   // The queue takes back what is not kept when this is told, so whose they were is known here only.
   std::vector<int> hosts;
   for (const cluster::NodeShare& share : kept) hosts.push_back(share.node);

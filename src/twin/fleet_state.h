@@ -21,6 +21,7 @@
 #include "cluster/fair_use.h"
 #include "cluster/qos_gate.h"
 #include "cluster/quota_gate.h"
+#include "cluster/rack_meters.h"
 #include "machine/partitions.h"
 #include "twin/gpu_ledger.h"
 #include "twin/power_gate.h"
@@ -82,6 +83,9 @@ class FleetState final : public cluster::QueuePort {
   void note_placed(cluster::JobIndex job, std::uint64_t tag,
                    std::span<const cluster::NodeShare> where);
   void note_left(cluster::JobIndex job);
+  // What each of its slots draws from now on.
+  void note_draw(cluster::JobIndex job, Watts mean_of_host, Watts highest_of_host);
+  const cluster::RackMeters& racks() const { return racks_; }
 
   GpuLedger gpus;
   std::vector<bool> slow;  // hosts that are stragglers
@@ -129,6 +133,7 @@ class FleetState final : public cluster::QueuePort {
   std::vector<HostState> states_;
   std::vector<bool> is_spare_;
   std::map<cluster::JobIndex, std::vector<int>> placed_;  // of a run that is recorded
+  cluster::RackMeters racks_;                             // likewise
 };
 
 }  // namespace orrery::twin

@@ -65,6 +65,8 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   // Books the time since the last change at the load that was, and takes up the load that is.
   void settle();
   void set_load();
+  // To the meters of the racks that they are in.
+  void tell_draws();
   void submit(std::uint32_t part);
   void start(std::uint32_t part);
   // The next replica takes up new weights, or all have them.

@@ -67,9 +67,17 @@ void TrainProcess::enter(Phase phase, Cause cause) {
   phase_ = phase;
   cause_ = cause;
   since_ = kernel.now();
-  if (is_placed_) world_.shift(fleet_, held_, before, use());
+  if (is_placed_) {
+    world_.shift(fleet_, held_, before, use());
+    tell_draw();
+  }
   if (phase_ == Phase::steps) world_.mark_steps(level_, 1);
   if (phase_ != Phase::away) kernel.trace(sim::TraceKind::begin, job_.label, word_of(cause_));
+}
+
+void TrainProcess::tell_draw() {
+  const HostUse now = use();
+  world_.fleet(fleet_).note_draw(job_index_, now.draw, now.highest);
 }
 
 void TrainProcess::begin_run() {
@@ -109,6 +117,7 @@ void TrainProcess::placed(std::uint32_t, std::span<const cluster::NodeShare> whe
   world_.claim(fleet_, number_, 0, cause_);
   world_.take(fleet_, held_, use());
   is_placed_ = true;
+  tell_draw();
   restart_in_place();
 }
 

@@ -111,6 +111,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
   void roll_back(std::int64_t sound);
   void finish();
   void let_go();
+  void tell_draw();  // to the meters of its racks
   void note_hosts(std::span<const cluster::NodeShare> where);
   void restart_in_place();
   // Hosts that the run could have at once.
