@@ -12,6 +12,7 @@
 #include "base/csv.h"
 #include "catalog/config_json.h"
 #include "catalog/fact_tables.h"
+#include "catalog/site_hours.h"
 #include "design/yaml_tree.h"
 #include "emit/kubernetes.h"
 #include "emit/megatron_arguments.h"
@@ -56,6 +57,20 @@ TEST(codes_files, of_tables) {
   const catalog::Knowledge& knowledge = *machine::known().knowledge;
   EXPECT_EQ(code_of(catalog::catalog_table(knowledge, "nodes")), "");
   EXPECT_EQ(code_of(catalog::catalog_table(knowledge, "notes")), "catalog.table");
+}
+
+TEST(codes_files, of_hours) {
+  const auto code = [](const std::string& columns, const std::string& row, int rows = 24) {
+    std::string text = columns + "\n";
+    for (int i = 0; i < rows; ++i) text += row + "\n";
+    return code_of(catalog::read_site_hours(text, "h.csv"));
+  };
+  EXPECT_EQ(code("pue", "1"), "");
+  EXPECT_EQ(code("pue", "0.99"), "hours.value");
+  EXPECT_EQ(code("pue", "1", 23), "hours.days");
+  EXPECT_EQ(code("pue,dry_bulb_c", "1,20"), "hours.column");
+  EXPECT_EQ(code("carbon_g_per_kwh,dry_bulb_c", "2000,60"), "");
+  EXPECT_EQ(code("carbon_g_per_kwh,dry_bulb_c", "2001,60"), "hours.value");
 }
 
 TEST(codes_files, of_edges) {

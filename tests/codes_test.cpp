@@ -85,6 +85,20 @@ TEST(codes, of_scale_up_links) {
   EXPECT_EQ(code("cpu-2s-server", "scale_up: ualink-200"), "design.range");
 }
 
+TEST(codes, of_hours_and_fair_shares) {
+  const auto code = [](const std::string& scheduler) {
+    return code_of_design("scheduler: { " + scheduler + " }\n");
+  };
+  EXPECT_EQ(code("fair_share: true, fair_share_by: classic"), "");
+  EXPECT_EQ(code("fair_share_by: classic"), "design.fair-share");
+  EXPECT_EQ(code("fair_share: true, fair_share_by: fairest"), "design.unknown-word");
+  EXPECT_EQ(code_of_design("", "{ region: usa, hours: h.csv }"), "design.no-files");
+  const std::string jobs = "workloads: [{ jobs: { rate: 1 /h, mean_duration: 1 h";
+  EXPECT_EQ(code_of_design(jobs + " } }]\n"), "");
+  EXPECT_EQ(code_of_design(jobs + ", clean_hours: { wait: 1 h } } }]\n"), "design.clean-hours");
+  EXPECT_EQ(code_of_design(jobs + ", clean_hours: {} } }]\n"), "design.missing");
+}
+
 TEST(codes, of_pipelines) {
   const std::string machine =
       "storage:\n"

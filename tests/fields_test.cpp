@@ -72,6 +72,13 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// Files that a rich design names stand beside it.
+design::ReadDesignOptions options() {
+  return {.read_file = [](std::string_view path) -> Result<std::string> {
+    return read_file(std::filesystem::path(ORRERY_SOURCE_DIR) / "tests" / "rich" / path);
+  }};
+}
+
 // "section.key" of the fields whose effect no rich design shows yet.
 std::set<std::string> unproven_fields() {
   std::istringstream lines(
@@ -96,7 +103,7 @@ std::vector<Rich> rich_designs() {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".yaml") continue;
     Rich rich{.name = entry.path().filename().string(), .text = read_file(entry.path())};
-    auto design = design::read_design(rich.text, machine::known().catalog());
+    auto design = design::read_design(rich.text, machine::known().catalog(), options());
     EXPECT_TRUE(design) << rich.name << '\n' << (design ? "" : to_text(design.error()));
     if (!design) continue;
     rich.design = *std::move(design);
@@ -180,11 +187,11 @@ std::optional<Signals> with(const Rich& rich, const FieldPlace& place, const Var
   changes.push_back({place.path, variant.value});
   std::string text = rich.text;
   for (const design::Change& change : changes) {
-    const auto edited = design::edit_text(text, change, machine::known().catalog());
+    const auto edited = design::edit_text(text, change, machine::known().catalog(), options());
     if (!edited) return std::nullopt;
     text = edited->text;
   }
-  const auto design = design::read_design(text, machine::known().catalog());
+  const auto design = design::read_design(text, machine::known().catalog(), options());
   if (!design) return std::nullopt;
   return signals_of(*design);
 }

@@ -29,6 +29,18 @@ namespace orrery {
 // How often each was used, by "section.key", "section.key=word" and "part:id".
 using UseCounts = std::map<std::string, int>;
 
+// The files that a drawn design may name: a sunny day, with a PUE or with the weather.
+inline Result<std::string> random_file(std::string_view path) {
+  const bool has_pue = path == "pue.csv";
+  std::string text = has_pue ? "carbon_g_per_kwh,pue\n" : "carbon_g_per_kwh,dry_bulb_c\n";
+  for (int h = 0; h < 24; ++h) {
+    const bool is_day = h >= 9 && h < 17;
+    text += is_day ? "120," : "480,";
+    text += has_pue ? (is_day ? "1.4\n" : "1.2\n") : (is_day ? "31\n" : "-4\n");
+  }
+  return text;
+}
+
 class RandomDesign {
  public:
   RandomDesign(std::uint64_t seed, const catalog::Catalog& catalog)
@@ -144,6 +156,9 @@ class RandomDesign {
       v = chance(0.8) ? "" : one_of({"eu", "deu", "usa"});
     } else if (key_ == "trace") {
       v = section_ == "arrivals" ? one_of({"chat", "code", "summary"}) : "";
+    } else if (key_ == "hours") {
+      if (chance(0.7)) return false;
+      v = one_of({"pue.csv", "weather.csv"});
     } else if (key_ == "engine") {
       v = one_of({"vllm", "sglang", "tensorrt-llm"});
     } else {
@@ -264,6 +279,7 @@ class RandomDesign {
   void put_qos_right(design::Design& d);
   void put_pipeline_right(design::Design& d);
   void put_reservations_right(design::Design& d);
+  static void put_hours_right(design::Design& d);
   bool put_right(design::Stage& s, design::Design& d);
   void put_right(design::Fleet& f);
   void put_right(design::StorageTier& t);
@@ -420,6 +436,27 @@ inline void RandomDesign::put_right(design::Design& d) {
   put_qos_right(d);
   put_pipeline_right(d);
   put_reservations_right(d);
+  put_hours_right(d);
+  if (!d.scheduler.fair_share) d.scheduler.fair_share_by = catalog::FairShareBy::fair_tree;
+}
+
+// Who waits for clean hours stands where they are known, and hours that have the PUE are believed.
+inline void RandomDesign::put_hours_right(design::Design& d) {
+  for (const design::Workload& w : d.workloads) {
+    const auto* jobs = std::get_if<design::Jobs>(&w.task);
+    const auto* batch = std::get_if<design::Batch>(&w.task);
+    if (!(jobs && jobs->clean_hours) && !(batch && batch->clean_hours)) continue;
+    const auto fleet = w.terms.fleet.empty()
+                           ? d.fleet.begin()
+                           : std::ranges::find(d.fleet, w.terms.fleet, &design::Fleet::name);
+    for (design::Site& s : d.sites) {
+      const bool is_own = fleet->site.empty() ? &s == d.sites.data() : s.name == fleet->site;
+      if (is_own && s.hours.empty()) s.hours = "weather.csv";
+    }
+  }
+  for (design::Site& s : d.sites) {
+    if (!s.hours.empty()) s.pue.reset();
+  }
 }
 
 // Names of their own, of fleets that Slurm runs, no more nodes than those have; workloads name one

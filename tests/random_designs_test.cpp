@@ -36,7 +36,7 @@ Drawn draw_and_check(int designs) {
     ++drawn.drawn;
     RandomDesign random(static_cast<std::uint64_t>(seed), models.catalog());
     const std::string text = write_design(random.draw());
-    const auto design = design::read_design(text, models.catalog());
+    const auto design = design::read_design(text, models.catalog(), {.read_file = random_file});
     if (!design) {
       drawn.refusals.insert(design.error().front().code + ": " + design.error().front().what);
       continue;

@@ -32,6 +32,7 @@ std::map<std::string, std::string> designs() {
   for (const design::Template& t : design::templates()) all[std::string(t.name)] = t.text;
   all["llama-3-405b"] = text_of(ORRERY_SOURCE_DIR "/examples/llama-3-405b.yaml");
   all["daily-assistant"] = text_of(ORRERY_SOURCE_DIR "/examples/daily-assistant.yaml");
+  all["clean-hours"] = text_of(ORRERY_SOURCE_DIR "/examples/clean-hours.yaml");
   return all;
 }
 
@@ -42,8 +43,11 @@ std::string words_of(const twin::Run& run) {
 
 twin::Run run_of(const std::string& text, bool threads) {
   const machine::Models& models = machine::known();
-  const machine::Machine m =
-      build_machine(design::read_design(text, models.catalog()).value(), models);
+  const auto beside = [](std::string_view path) -> Result<std::string> {
+    return text_of(ORRERY_SOURCE_DIR "/" + std::string(path));
+  };
+  const machine::Machine m = build_machine(
+      design::read_design(text, models.catalog(), {.read_file = beside}).value(), models);
   const twin::Simulation simulation(m, {.replications = 2});
   std::vector<twin::Replication> done(2);
   if (threads) {

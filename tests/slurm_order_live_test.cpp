@@ -16,16 +16,16 @@
 #include <sstream>
 #include <thread>
 
+#include "cluster/slurm_order_fixture.h"
 #include "slurm_cluster.h"
-#include "twin/slurm_order_fixture.h"
 
 namespace orrery {
 namespace {
 
+using cluster::OrderCase;
+using cluster::OrderJob;
 using testing_slurm::Cluster;
 using testing_slurm::read_text;
-using twin::OrderCase;
-using twin::OrderJob;
 
 double now_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -180,7 +180,7 @@ Agreement compare(const OrderCase& c, const Played& real, double limit_s) {
     if (in_time > 1 && real_runs > 1) ++a.preempted;
     for (const OrderJob& y : c.jobs) {
       const double gap = y.simulated.front() - x.simulated.front();
-      if (gap < twin::kClearlyApart || x.simulated.front() > limit_s) continue;
+      if (gap < cluster::kClearlyApart || x.simulated.front() > limit_s) continue;
       ++a.pairs;
       if (first(x) < first(y)) {
         a.passed += x.ask.tier == y.ask.tier && x.ask.priority < y.ask.priority;
@@ -219,7 +219,7 @@ Totals compare_all(const std::map<int, OrderCase>& cases, std::map<int, Played>&
 }
 
 std::map<int, OrderCase> cases_of(const std::set<int>& wanted) {
-  std::map<int, OrderCase> cases = twin::measured_cases();
+  std::map<int, OrderCase> cases = cluster::measured_cases();
   std::erase_if(cases, [&](const auto& c) { return !wanted.empty() && !wanted.contains(c.first); });
   for (auto& [name, c] : cases) c.play();
   return cases;
@@ -232,7 +232,7 @@ TEST_F(OrderLive, a_few_cases_start_as_the_policy_says_for_a_moment) {
   constexpr double kWatched = 18;
   std::map<int, Played> played = play(cases, kWatched);
   // What starts near the end of the watch may be a moment late.
-  const Totals t = compare_all(cases, played, kWatched - twin::kClearlyApart);
+  const Totals t = compare_all(cases, played, kWatched - cluster::kClearlyApart);
   EXPECT_GT(t.pairs, 15);
   // A busy machine may start two jobs of one instant the other way round.
   EXPECT_LE(t.turned, 1) << cluster_->ask({"squeue", "-t", "all"});

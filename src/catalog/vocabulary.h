@@ -119,6 +119,14 @@ inline constexpr Word<EvictionPolicy> kEvictionWords[] = {
 constexpr WordTable<EvictionPolicy> words_of(EvictionPolicy) { return kEvictionWords; }
 constexpr std::string_view to_text(EvictionPolicy p) { return word_of(p); }
 
+// What becomes of past use in a job's priority, as Slurm has it.
+enum class FairShareBy { fair_tree, classic };
+inline constexpr Word<FairShareBy> kFairShareWords[] = {
+    {FairShareBy::fair_tree, "fair-tree"},
+    {FairShareBy::classic, "classic"},
+};
+constexpr WordTable<FairShareBy> words_of(FairShareBy) { return kFairShareWords; }
+
 // The terms on which a machine is rented.
 enum class Contract { on_demand, reserved, spot };
 inline constexpr Word<Contract> kContractWords[] = {

@@ -17,7 +17,8 @@ void FairUse::settle(sim::SimTime now) {
   const Seconds elapsed = (now - settled_).seconds();
   settled_ = now;
   for (FairUser& u : users_) u.use = decayed_use(u.use, elapsed, kHalfLife);
-  factors_ = fair_tree(users_);
+  const bool is_classic = by_ == catalog::FairShareBy::classic;
+  factors_ = is_classic ? classic_factors(users_) : fair_tree(users_);
 }
 
 }  // namespace orrery::cluster

@@ -24,5 +24,20 @@ TEST(FairUse, who_used_less_of_its_share_comes_first_and_use_fades) {
   EXPECT_GT(fair.factor(a), fair.factor(b));
 }
 
+// Equal shares, use three to one: 2^(-0.75 / 0.5) and 2^(-0.25 / 0.5). It fades alike for both, so
+// that time alone moves nobody.
+TEST(FairUse, classic_factors_follow_what_was_used) {
+  FairUse fair(catalog::FairShareBy::classic);
+  const std::size_t a = fair.add_user({.account = "a", .user = "x"});
+  const std::size_t b = fair.add_user({.account = "b", .user = "y"});
+  fair.add_use(a, 3000);
+  fair.add_use(b, 1000);
+  for (const Seconds now : {seconds(300), days(7)}) {
+    fair.settle(at(now));
+    EXPECT_NEAR(fair.factor(a), 0.353553390593274, 1e-12);
+    EXPECT_NEAR(fair.factor(b), 0.707106781186548, 1e-12);
+  }
+}
+
 }  // namespace
 }  // namespace orrery::cluster

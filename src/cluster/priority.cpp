@@ -45,6 +45,34 @@ double classic_fair_share(double use_share, double owned_share, double dampening
   return math::exp2(-(use_share / owned_share) / dampening);
 }
 
+std::vector<double> classic_factors(std::span<const FairUser> users) {
+  struct Account {
+    double use = 0;
+    double shares = 0;        // of the cluster
+    double users_shares = 0;  // of its users together
+  };
+  std::map<std::string, Account> accounts;
+  double all_use = 0;
+  for (const FairUser& u : users) {
+    Account& a = accounts[u.account];
+    a.use += u.use;
+    a.shares = u.account_shares;
+    a.users_shares += u.shares;
+    all_use += u.use;
+  }
+  double all_shares = 0;
+  for (const auto& [name, a] : accounts) all_shares += a.shares;
+  std::vector<double> factors;
+  for (const FairUser& u : users) {
+    const Account& a = accounts[u.account];
+    const double within = a.users_shares > 0 ? u.shares / a.users_shares : 0;
+    const double effective = u.use + (a.use - u.use) * within;
+    factors.push_back(classic_fair_share(all_use > 0 ? effective / all_use : 0,
+                                         all_shares > 0 ? within * a.shares / all_shares : 0));
+  }
+  return factors;
+}
+
 std::vector<double> fair_tree(std::span<const FairUser> users) {
   std::map<std::string, double> account_use;
   for (const FairUser& u : users) account_use[u.account] += u.use;

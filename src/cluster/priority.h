@@ -2,7 +2,9 @@
 //
 //   priority    P = sum w_i f_i, every f in [0, 1]
 //   age         min(1, waited / age at which it is full)
-//   classic     f = 2^(-(U/S)/d)      U share of decayed use, S share owned, d dampening
+//   classic     f = 2^(-(U/S)/d)      U share of decayed use, S share owned, d dampening (1);
+//               of a user U is own + (account's - own) * shares of the user within the account, so
+//               that who has used nothing still answers for the account
 //   decay       U(t) = U 2^(-t/half-life)
 //   fair tree   accounts ranked by S/U among siblings, then users within them; f = rank/n, so a
 //               user of a better account always comes before one of a worse
@@ -42,7 +44,9 @@ struct FairUser {
   double account_shares = 1;  // of the account within the cluster
   double use = 0;             // decayed, of the user
 };
-// One factor a user, in the order given. Unused shares rank before all used ones; equals share the
+// One factor a user, in the order given.
+std::vector<double> classic_factors(std::span<const FairUser> users);
+// Likewise. Unused shares rank before all used ones; equals share the
 // better rank.
 std::vector<double> fair_tree(std::span<const FairUser> users);
 

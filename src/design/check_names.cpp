@@ -9,6 +9,7 @@
 #include "base/csv.h"
 #include "base/text.h"
 #include "catalog/config_json.h"
+#include "design/check_hours.h"
 #include "design/check_pipeline.h"
 #include "design/check_reservations.h"
 #include "design/names.h"
@@ -43,6 +44,11 @@ class NameCheck {
     unique("scheduler.partitions", d_.scheduler.partitions, &SchedulerPartition::name, "partition");
     for (std::size_t i = 0; i < d_.scheduler.partitions.size(); ++i) {
       partition(d_.scheduler.partitions[i], at("scheduler.partitions", i));
+    }
+    if (!d_.scheduler.fair_share && d_.places.given("scheduler.fair_share_by")) {
+      complain("scheduler.fair_share_by",
+               {"design.fair-share", "`fair_share` is off", "past use moves nobody, by any formula",
+                "add `fair_share: true`, or leave this out"});
     }
     unique("scheduler.qos", d_.scheduler.qos, &Qos::name, "QOS");
     for (std::size_t i = 0; i < d_.scheduler.qos.size(); ++i) {
@@ -548,6 +554,7 @@ void NameCheck::local_model(const std::string& name, const std::string& path) {
 
 void check_names(Design& design, ValueReader& values, const catalog::ReadFile& read_file) {
   NameCheck(design, values, read_file).run();
+  check_hours(design, values, read_file);
   check_pipeline(design, values);
   check_reservations(design, values);
 }

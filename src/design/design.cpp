@@ -55,6 +55,12 @@ Seconds length_of(ReservationPeriod period) {
   return {};
 }
 
+const catalog::SiteHours* find_hours(const Design& design, const Site& site) {
+  if (site.hours.empty()) return nullptr;
+  const auto at = std::ranges::find(design.local_hours, site.hours, &LocalHours::path);
+  return at == design.local_hours.end() ? nullptr : &at->hours;
+}
+
 std::string_view Stage::label() const {
   return name.empty() ? word_of(stage) : std::string_view(name);
 }

@@ -16,6 +16,7 @@
 
 #include "base/diagnostic.h"
 #include "catalog/catalog.h"
+#include "catalog/site_hours.h"
 #include "design/economics.h"
 #include "design/fleet.h"
 #include "design/networks.h"
@@ -36,6 +37,14 @@ struct LocalModel {
   bool operator==(const LocalModel& o) const { return path == o.path; }
 };
 
+// Hours read from the CSV that a site's `hours:` names by path.
+struct LocalHours {
+  std::string path;
+  catalog::SiteHours hours;
+
+  bool operator==(const LocalHours& o) const { return path == o.path; }
+};
+
 struct Design {
   int format = 1;  // `orrery: 1`
   std::string name;
@@ -52,6 +61,7 @@ struct Design {
   std::vector<Goal> goals;
 
   std::vector<LocalModel> local_models;
+  std::vector<LocalHours> local_hours;
   std::string file;  // as named by the caller; empty for a design made in memory
   PlaceMap places;
 
@@ -61,7 +71,7 @@ struct Design {
 
 struct ReadDesignOptions {
   std::string file = "design.yaml";  // for messages
-  // Gives the text of a config.json that the design names; none: such a path is an error.
+  // Gives the text of a config.json or a CSV that the design names; none: such a path is an error.
   catalog::ReadFile read_file;
 };
 
@@ -74,6 +84,8 @@ Place place_of(const Design& design, std::string_view path);
 
 // By name; the first one where the name is empty; nullptr where there is none.
 const Site* find_site(const Design& design, std::string_view name);
+// Those that were read for it; nullptr where it names none.
+const catalog::SiteHours* find_hours(const Design& design, const Site& site);
 // By label (name or tier word); nullptr where there is none. An empty label finds nothing.
 const StorageTier* find_tier(const Design& design, std::string_view label);
 // Catalog id, alias, or path of a config.json that was read.

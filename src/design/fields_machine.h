@@ -441,6 +441,10 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "a job starts whole or not at all", .moves = "rule cluster.gangs"});
   v("fair_share", s.fair_share,
     Field{.doc = "past use lowers priority", .moves = "emit kubernetes"});
+  v("fair_share_by", s.fair_share_by,
+    Field{.doc = "how: users ranked within ranked accounts, or 2^(-use / share) of each, as Slurm "
+                 "had it before 19.05; where `fair_share` is on",
+          .moves = "emit slurm"});
   v("power_aware", s.power_aware,
     Field{.doc =
               "a job starts only where the site's power carries its highest draw beside all that "

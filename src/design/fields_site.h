@@ -50,6 +50,9 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "climate of the PUE table; empty is the region's",
           .part = Part::climate,
           .moves = "pue changes"});
+  v("hours", s.hours,
+    Field{.doc = "CSV of its hours: carbon_g_per_kwh, pue or dry_bulb_c; empty: means of a year",
+          .moves = "carbon_year changes"});
   v("supply_temperature", s.supply_c,
     Field{.doc = "of the air or water supplied",
           .unit = "C",

@@ -451,6 +451,23 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "tier replicas load from; empty is the hot one", .moves = "load_time changes"});
 }
 
+template <class V, Is<CleanHours> S>
+void visit_fields(V& v, S& s) {
+  v("below", s.below,
+    Field{.doc = "what the grid may emit on average over the time that the work takes",
+          .unit = "g/kWh",
+          .absent = "the mean of the site's hours",
+          .range = Range::positive,
+          .moves = "clean_ratio changes"});
+  v("wait", s.wait,
+    Field{.doc = "longest that it is held; where no hour within is clean enough, it starts at once",
+          .unit = "h",
+          .range = Range::positive,
+          .required = true,
+          .example = "12 h",
+          .moves = "clean_ratio falls"});
+}
+
 template <class V, Is<Jobs> S>
 void visit_fields(V& v, S& s) {
   v("trace", s.trace,
@@ -473,6 +490,8 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "accelerators of a job", .range = Range::at_least_one, .moves = "load changes"});
   v("weights", s.weights,
     Field{.doc = "how common each size is; empty is as 1 / size", .moves = "load changes"});
+  v("clean_hours", s.clean_hours,
+    Field{.doc = "jobs are held for clean hours of their site", .absent = "none waits"});
 }
 
 template <class V, Is<Batch> S>
@@ -503,6 +522,8 @@ void visit_fields(V& v, S& s) {
           .absent = "none",
           .range = Range::positive,
           .moves = "rule workload.deadline"});
+  v("clean_hours", s.clean_hours,
+    Field{.doc = "a run is held for clean hours of its site", .absent = "it does not wait"});
 }
 
 }  // namespace orrery::design

@@ -1,4 +1,5 @@
 // Reading: the sample of the guide, eight different mistakes at once, hostile files.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -339,6 +340,40 @@ TEST(ReadDesign, reads_the_lengths_of_a_trace) {
   EXPECT_THAT(brief_faults(with("input_tokens,output_tokens\n")),
               ElementsAre("6:64 design.trace-file"));
   EXPECT_THAT(brief_faults(read_design(text, catalog())), ElementsAre("6:64 design.no-files"));
+}
+
+TEST(ReadDesign, hours_of_a_site_are_read_and_work_may_wait_for_them) {
+  const auto with = [](std::string_view site, std::string_view clean, const std::string& file) {
+    const std::string text = fmt::format(
+        "orrery: 1\nname: a\nsite: {{ region: usa, {} }}\n"
+        "fleet: [{{ name: f, node: dgx-h100, count: 2 }}]\n"
+        "workloads:\n  - jobs: {{ rate: 1 /h, mean_duration: 1 h{} }}\n",
+        site, clean);
+    const catalog::ReadFile read = [file](std::string_view) -> Result<std::string> { return file; };
+    return read_design(text, catalog(),
+                       {.file = "a.yaml", .read_file = file.empty() ? catalog::ReadFile() : read});
+  };
+  std::string carbon = "carbon_g_per_kwh\n", pue = "pue\n";
+  for (int h = 0; h < 24; ++h) carbon += "300\n", pue += "1.3\n";
+  const std::string_view waits = ", clean_hours: { below: 200 g/kWh, wait: 12 h }";
+  const auto read = with("hours: h.csv", waits, carbon);
+  ASSERT_TRUE(read) << faults_of(read);
+  const catalog::SiteHours* hours = find_hours(*read, read->sites[0]);
+  ASSERT_NE(hours, nullptr);
+  EXPECT_EQ(hours->carbon.size(), 24U);
+  const auto& clean = std::get<Jobs>(read->workloads[0].task).clean_hours;
+  ASSERT_TRUE(clean);
+  EXPECT_NEAR(*clean->below / grams_per_kwh(1), 200, 1e-9);
+  EXPECT_THAT(brief_faults(with("hours: h.csv", waits, pue)),
+              ElementsAre("6:58 design.clean-hours"));
+  EXPECT_THAT(brief_faults(with("power: 1 MW", waits, pue)),
+              ElementsAre("6:58 design.clean-hours"));
+  EXPECT_THAT(brief_faults(with("hours: h.csv, pue: 1.2", waits, carbon)), ElementsAre());
+  EXPECT_THAT(brief_faults(with("hours: h.csv, pue: 1.2", "", pue)),
+              ElementsAre("3:41 design.hours-file"));
+  EXPECT_THAT(brief_faults(with("hours: h.csv", waits, "pue\n1\n")),
+              ElementsAre("3:29 design.hours-file"));
+  EXPECT_THAT(brief_faults(with("hours: h.csv", waits, "")), ElementsAre("3:29 design.no-files"));
 }
 
 TEST(ReadDesign, a_line_of_the_wan_joins_two_sites) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/quantity.h"
+#include "catalog/vocabulary.h"
 
 namespace orrery::design {
 
@@ -81,6 +82,7 @@ struct Scheduler {
   Preemption preemption = Preemption::none;
   bool gang = true;
   bool fair_share = false;
+  catalog::FairShareBy fair_share_by = catalog::FairShareBy::fair_tree;
   bool power_aware = false;  // a job starts only where the site's power carries it
   std::vector<Quota> quotas;
   std::vector<SchedulerPartition> partitions;

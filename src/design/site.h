@@ -22,6 +22,7 @@ struct Site {
       power_chain;            // catalog power stages, utility side first; empty: the usual chain
   std::optional<double> pue;  // overrides the computed one
   std::string climate;        // of the PUE table; empty: the region's
+  std::string hours;          // path of a CSV of its hours; empty: the year's means
   std::optional<double> supply_c;  // temperature of the air or water supplied, in degrees Celsius
   bool air_gapped = false;
   bool encryption_at_rest = false;     // what the site offers to every tier in it

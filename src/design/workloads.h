@@ -215,6 +215,14 @@ struct Serve {
   bool operator==(const Serve&) const = default;
 };
 
+// Work that waits for hours in which its site's grid emits less.
+struct CleanHours {
+  std::optional<GramsPerJoule> below;  // over the time it takes; none: the mean of all hours
+  Seconds wait;                        // at the most
+
+  bool operator==(const CleanHours&) const = default;
+};
+
 // A queue of jobs of many users.
 struct Jobs {
   std::string trace;  // path of a CSV (submit_s,duration_s,accelerators[,tenant]); empty: synthetic
@@ -222,6 +230,7 @@ struct Jobs {
   std::optional<Seconds> mean_duration;
   std::vector<int> sizes = {1, 2, 4, 8, 16, 32};  // accelerators
   std::vector<double> weights;                    // of the sizes; empty: as 1 / size
+  std::optional<CleanHours> clean_hours;
 
   bool operator==(const Jobs&) const = default;
 };
@@ -237,6 +246,7 @@ struct Batch {
   std::optional<Bytes> output;
   std::optional<Recurrence> repeat;
   std::optional<Seconds> deadline;
+  std::optional<CleanHours> clean_hours;
 
   bool operator==(const Batch&) const = default;
 };

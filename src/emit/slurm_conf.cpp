@@ -82,8 +82,12 @@ std::string priority_lines(const SlurmPlan& plan) {
   std::string out =
       key("PriorityType", "priority/multifactor") + key("PriorityWeightPartition", "10000");
   if (plan.accounting && !plan.options.trial) {
-    out += key("PriorityWeightAge", "1000") + key("PriorityWeightFairshare", "100000") +
+    const design::Scheduler& s = plan.review.design().scheduler;
+    const bool is_classic = s.fair_share_by == catalog::FairShareBy::classic;
+    out += key("PriorityWeightAge", "1000") +
+           key("PriorityWeightFairshare", s.fair_share ? "100000" : "0") +
            key("PriorityWeightQOS", "100000") + key("PriorityDecayHalfLife", "7-0");
+    if (s.fair_share && is_classic) out += key("PriorityFlags", "NO_FAIR_TREE");
   }
   return out;
 }

@@ -22,6 +22,14 @@ PueRange computed_range(double pue) {
           "docs/models/pue.md"};
 }
 
+std::vector<WeatherPoint> weather_for(const SitePowerRequest& request) {
+  if (request.hours != nullptr && !request.hours->dry_c.empty()) {
+    return weather_of(request.hours->dry_c);
+  }
+  const auto climate = climate_of(request.climate);
+  return climate ? weather_of(*climate) : std::vector<WeatherPoint>();
+}
+
 }  // namespace
 
 Result<SitePower> site_power(const catalog::Catalog& catalog, const SitePowerRequest& request) {
@@ -42,12 +50,13 @@ Result<SitePower> site_power(const catalog::Catalog& catalog, const SitePowerReq
                          {.design = request.design,
                           .load = mean,
                           .capacity_multiplier = redundancy->capacity_multiplier});
-  if (const auto climate = climate_of(request.climate)) {
-    site.breakdown = compute_pue({.it = mean,
-                                  .electrical_loss = site.chain.loss,
-                                  .rejection = request.rejection,
-                                  .supply_c = request.supply_c},
-                                 *method, weather_of(*climate));
+  const PueRequest plant{.it = mean,
+                         .electrical_loss = site.chain.loss,
+                         .rejection = request.rejection,
+                         .supply_c = request.supply_c};
+  const auto weather = weather_for(request);
+  if (!weather.empty()) {
+    site.breakdown = compute_pue(plant, *method, weather);
     site.computed = true;
     site.pue = computed_range(site.breakdown.pue);
     site.wue_l_per_kwh = site.breakdown.wue_l_per_kwh;
@@ -58,6 +67,11 @@ Result<SitePower> site_power(const catalog::Catalog& catalog, const SitePowerReq
   if (request.pue) {
     site.pue = {*request.pue, *request.pue, *request.pue, "design"};
     site.computed = false;
+  }
+  if (request.hours != nullptr) {
+    site.hours =
+        hours_of(*request.hours, plant, *method, {.pue = site.pue.middle, .carbon = request.grid});
+    if (!request.hours->pue.empty()) site.pue = range_of(*request.hours);
   }
   site.site_draw = mean * site.pue.middle;
   return site;

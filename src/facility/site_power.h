@@ -11,6 +11,7 @@
 
 #include "base/diagnostic.h"
 #include "catalog/catalog.h"
+#include "facility/hours.h"
 #include "facility/power_chain.h"
 #include "facility/pue.h"
 
@@ -25,7 +26,9 @@ struct SitePowerRequest {
   Watts mean;                          // IT drawn on average; 0: the design
   HeatRejection rejection = HeatRejection::dry_cooler;
   std::optional<double> supply_c;
-  std::optional<double> pue;  // given by the user: overrides the computed one
+  std::optional<double> pue;                  // given by the user: overrides the computed one
+  const catalog::SiteHours* hours = nullptr;  // whose PUE or weather stands before the climate's
+  GramsPerJoule grid;                         // of the year, for hours that do not say
 };
 
 struct SitePower {
@@ -35,6 +38,7 @@ struct SitePower {
   ChainResult chain;
   Watts site_draw;  // mean * pue
   double wue_l_per_kwh = 0;
+  Hours hours;  // empty where none were given
 };
 
 // Unknown cooling or redundancy ids are Diagnostics ("site.cooling", "site.redundancy").

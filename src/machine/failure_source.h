@@ -62,6 +62,7 @@ struct SharedParts {
   int ports = 0;
   int hosts_per_leaf = 1;
   int hosts_per_rack = 1;
+  Watts rack_limit;  // of the site or its cooling; 0 where neither is known
 };
 void add_shared_faults(FailureSource& source, const design::Failures& own,
                        const SharedParts& parts);

@@ -41,27 +41,39 @@ Crossing Machine::crossing_to(const Fleet& fleet, const Tier& tier) const {
 
 namespace {
 
-int hosts_per_rack(const Machine& m, const Fleet& f) {
-  const int hosts_per_node = std::max(1, f.hosts / std::max(1, f.fleet->count));
-  if (f.fleet->nodes_per_rack) return *f.fleet->nodes_per_rack * hosts_per_node;
+// None where nothing is known of its nodes' power or of the cooling.
+std::optional<facility::RackFit> rack_of(const Machine& m, const Fleet& f) {
   const auto power = facility::node_power_of(f.node.part, f.accelerator());
   const auto site = std::ranges::find(m.sites, f.site, &Site::site);
-  if (!power || site == m.sites.end() || site->cooling == nullptr) return hosts_per_node;
-  const facility::RackFit fit =
-      facility::fit_rack({.node_power = power->nameplate,
-                          .node_units = static_cast<double>(f.node.part.rack_units.value_or(0)),
-                          .rack_limit = f.site->rack.value_or(Watts(0))},
-                         *site->cooling);
-  return std::max(1, fit.nodes) * hosts_per_node;
+  if (!power || site == m.sites.end() || site->cooling == nullptr) return std::nullopt;
+  return facility::fit_rack({.node_power = power->nameplate,
+                             .node_units = static_cast<double>(f.node.part.rack_units.value_or(0)),
+                             .rack_limit = f.site->rack.value_or(Watts(0))},
+                            *site->cooling);
+}
+
+int hosts_per_rack(const Fleet& f, const std::optional<facility::RackFit>& fit) {
+  const int hosts_per_node = std::max(1, f.hosts / std::max(1, f.fleet->count));
+  if (f.fleet->nodes_per_rack) return *f.fleet->nodes_per_rack * hosts_per_node;
+  return std::max(1, fit ? fit->nodes : 1) * hosts_per_node;
+}
+
+// A node that is a rack may pass its method's rounded maximum by a little.
+Watts rack_limit(const std::optional<facility::RackFit>& fit) {
+  if (!fit) return {};
+  const bool is_whole = fit->bound == facility::RackBound::whole_rack;
+  return fit->limit * (is_whole ? 1 + facility::kWholeRackMargin : 1);
 }
 
 }  // namespace
 
 SharedParts shared_parts(const Machine& m, const Fleet& f) {
   const Network& compute = m.networks_of(f).compute;
+  const auto fit = rack_of(m, f);
   return {.ports = compute.wanted ? compute_ports(*compute.wanted, f) : 0,
           .hosts_per_leaf = machine::hosts_per_leaf(compute, f.hosts),
-          .hosts_per_rack = hosts_per_rack(m, f)};
+          .hosts_per_rack = hosts_per_rack(f, fit),
+          .rack_limit = rack_limit(fit)};
 }
 
 namespace {

@@ -20,7 +20,8 @@ std::vector<Site> build_sites(const design::Design& design, const catalog::Catal
     sites.push_back({.site = &s,
                      .path = path_of_site(design, i),
                      .region = catalog.region(s.region),
-                     .cooling = catalog.cooling(s.cooling)});
+                     .cooling = catalog.cooling(s.cooling),
+                     .hours = find_hours(design, s)});
   }
   return sites;
 }

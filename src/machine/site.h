@@ -14,6 +14,7 @@ struct Site {
   std::string path;                                 // "site" or "sites[0]", as the file has it
   const catalog::GridRegion* region = nullptr;      // nullptr where the catalog has none
   const catalog::CoolingMethod* cooling = nullptr;  // likewise
+  const catalog::SiteHours* hours = nullptr;        // nullptr where the design names none
 };
 
 std::vector<Site> build_sites(const design::Design& design, const catalog::Catalog& catalog);

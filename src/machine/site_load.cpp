@@ -1,5 +1,7 @@
 #include "machine/site_load.h"
 
+#include <algorithm>
+
 #include "facility/node_power.h"
 
 namespace orrery::machine {
@@ -14,6 +16,13 @@ Watts network_power(const Machine& m, const design::Site* site) {
   return power;
 }
 
+const design::CleanHours* rule_of(const design::Workload& w) {
+  const auto* jobs = std::get_if<design::Jobs>(&w.task);
+  if (jobs != nullptr) return jobs->clean_hours ? &*jobs->clean_hours : nullptr;
+  const auto* batch = std::get_if<design::Batch>(&w.task);
+  return batch != nullptr && batch->clean_hours ? &*batch->clean_hours : nullptr;
+}
+
 }  // namespace
 
 facility::SitePowerRequest SiteLoad::request(Watts it_mean) const {
@@ -25,7 +34,9 @@ facility::SitePowerRequest SiteLoad::request(Watts it_mean) const {
           .design = hosts_nameplate + constant,
           .mean = it_mean,
           .supply_c = s.supply_c,
-          .pue = s.pue};
+          .pue = s.pue,
+          .hours = site->hours,
+          .grid = site->region ? site->region->carbon : GramsPerJoule(0)};
 }
 
 SiteLoad load_of(const Machine& m, std::size_t index) {
@@ -48,6 +59,18 @@ SiteLoad load_of(const Machine& m, std::size_t index) {
       load.constant += tier_power(t, m.catalog());
   }
   return load;
+}
+
+std::optional<CleanWork> clean_work(const Machine& m, const design::Workload& w) {
+  const design::CleanHours* rule = rule_of(w);
+  const Fleet* fleet = fleet_of(m.fleets, w);
+  if (rule == nullptr || fleet == nullptr) return std::nullopt;
+  const auto site = std::ranges::find(m.sites, fleet->site, &Site::site);
+  if (site == m.sites.end() || site->hours == nullptr || site->hours->carbon.empty()) {
+    return std::nullopt;
+  }
+  return CleanWork{.rule = {.below = rule->below, .wait = rule->wait},
+                   .grid = facility::HourCurve(site->hours->carbon)};
 }
 
 }  // namespace orrery::machine

@@ -1,9 +1,11 @@
 // What draws power at a site besides the hosts in time: switches and storage, which draw the same
-// all day, and what chain and cooling are sized for.
+// all day, and what chain and cooling are sized for; and work that waits for its clean hours.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
+#include "facility/clean_hours.h"
 #include "facility/site_power.h"
 #include "machine/machine.h"
 
@@ -20,5 +22,14 @@ struct SiteLoad {
 };
 
 SiteLoad load_of(const Machine& machine, std::size_t site);
+
+// A workload that waits for clean hours: its rule, and what the grid of its site emits by the hour.
+struct CleanWork {
+  facility::CleanRule rule;
+  facility::HourCurve grid;
+};
+
+// None where it does not wait, or nothing is known of the hours.
+std::optional<CleanWork> clean_work(const Machine& machine, const design::Workload& workload);
 
 }  // namespace orrery::machine

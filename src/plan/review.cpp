@@ -80,6 +80,11 @@ std::vector<std::string> coarse_layers(const Review& r) {
         "failure: published fleets differ by a factor of six at equal size; give your fleet's own "
         "`failures.node_mtbf` and `observed`");
   }
+  if (!std::ranges::any_of(r.machine->sites, &machine::Site::hours)) {
+    coarse.push_back(
+        "facility: carbon is by the grid's mean of a year, PUE by the climate's; a site's own "
+        "`hours` say more");
+  }
   coarse.push_back("cost: list prices are street ranges; see the tornado in `--format json`");
   return coarse;
 }

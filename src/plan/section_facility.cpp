@@ -135,11 +135,18 @@ void add_year(machine::Section& s, const SiteView& v) {
        .estimate = within(v.year.site_energy.base(), kMeanPowerSpread, kMeanPowerSpread,
                           Basis::derived, "docs/models/power.md")});
   if (v.region) {
+    const std::string how =
+        v.hours.is_empty()
+            ? fmt::format("at the grid's mean of {}: the site names no `hours`",
+                          v.region->carbon_year)
+            : fmt::format("PUE x intensity of {} hours, a steady draw", v.hours.pue.size());
     s.figures.push_back({.id = "carbon_year",
                          .label = "carbon in a year, location based",
                          .unit = machine::Unit::grams_co2,
                          .estimate = within(v.year.carbon.base(), 0.15, 0.15, Basis::derived,
-                                            v.region->provenance.reference)});
+                                            v.hours.is_empty() ? v.region->provenance.reference
+                                                               : "docs/models/carbon.md"),
+                         .formula = how});
   }
   if (v.schedule) {
     std::string path;

@@ -11,6 +11,8 @@
 namespace orrery::plan {
 namespace {
 
+constexpr const char* kCarbonPage = "docs/models/carbon.md";
+
 machine::Figure tier_rate(std::string id, std::string label, BytesPerSecond rate,
                           const machine::Tier& v) {
   const Basis basis = v.measured ? Basis::measured : v.rates_given ? Basis::given : Basis::vendor;
@@ -158,6 +160,21 @@ machine::Section tier_section(const machine::Tier& v, Bytes used, const catalog:
   return s;
 }
 
+// What waiting for clean hours costs, and what it brings.
+void add_clean(machine::Section& s, const std::optional<CleanView>& clean) {
+  if (!clean) return;
+  s.figures.push_back(
+      {.id = "clean_hold",
+       .label = "held for clean hours, mean",
+       .unit = machine::Unit::seconds,
+       .estimate = within(clean->held.base(), 0.3, 0.3, Basis::derived, kCarbonPage),
+       .formula = "before it comes to the queue"});
+  s.figures.push_back({.id = "clean_ratio",
+                       .label = "grid carbon while it runs, of that without waiting",
+                       .unit = machine::Unit::ratio,
+                       .estimate = within(clean->ratio, 0.1, 0.1, Basis::derived, kCarbonPage)});
+}
+
 machine::Section jobs_section(const JobsView& v) {
   machine::Section s{.layer = machine::Layer::cluster, .name = v.label};
   if (v.from_trace) {
@@ -179,6 +196,7 @@ machine::Section jobs_section(const JobsView& v) {
                                             "docs/models/cluster.md"),
                          .formula = "M/G/c, service variation 3: coarse, a trace says more"});
   }
+  add_clean(s, v.clean);
   s.limit = v.queue.stable ? "" : "more work arrives than the fleet can do";
   return s;
 }
@@ -195,6 +213,7 @@ machine::Section batch_section(const BatchView& v) {
        .formula =
            fmt::format("max(compute {}, read {}, write {}){}", brief(v.compute), brief(v.read),
                        brief(v.write), v.bound ? " of " + brief(*v.bound) : "")});
+  add_clean(s, v.clean);
   s.limit = v.duration > max(v.compute, v.read) ? "writing the output"
             : v.read > v.compute                ? "reading the data"
             : v.on_cores                        ? "cores"

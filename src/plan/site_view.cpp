@@ -117,7 +117,20 @@ void fill_chain(SiteView& v, const catalog::Catalog& catalog) {
 // The spread of a computed PUE: plant coefficients are practice figures.
 constexpr double kPueOverheadSpread = 0.25;
 
-void fill_pue(SiteView& v, const catalog::Catalog& catalog) {
+// By the hour, where the site names its hours.
+void fill_hours(SiteView& v, const catalog::SiteHours& file) {
+  const facility::PueRequest plant{
+      .it = v.it_mean, .electrical_loss = v.chain.loss, .supply_c = v.site->supply_c};
+  v.hours =
+      hours_of(file, plant, *v.cooling,
+               {.pue = v.pue.middle, .carbon = v.region ? v.region->carbon : GramsPerJoule(0)});
+}
+
+void fill_pue(SiteView& v, const machine::Site& built, const catalog::Catalog& catalog) {
+  if (built.hours != nullptr && !built.hours->pue.empty()) {
+    v.pue = facility::range_of(*built.hours);
+    return;
+  }
   if (v.site->pue) {
     v.pue = {*v.site->pue, *v.site->pue, *v.site->pue, "the design"};
     return;
@@ -126,17 +139,21 @@ void fill_pue(SiteView& v, const catalog::Catalog& catalog) {
                                  : v.region               ? v.region->climate
                                                           : std::string();
   const auto climate = facility::climate_of(climate_id);
-  if (!climate || v.it_mean <= Watts(0)) {
+  const bool has_weather = built.hours != nullptr && !built.hours->dry_c.empty();
+  if ((!climate && !has_weather) || v.it_mean <= Watts(0)) {
     v.pue = facility::fallback_pue(catalog.pue_by_climate, climate_id, *v.cooling);
     return;
   }
-  const auto weather = weather_of(*climate);
+  const auto weather =
+      has_weather ? facility::weather_of(built.hours->dry_c) : weather_of(*climate);
   v.breakdown =
       compute_pue({.it = v.it_mean, .electrical_loss = v.chain.loss, .supply_c = v.site->supply_c},
                   *v.cooling, weather);
   const double overhead = v.breakdown->pue - 1;
   v.pue = {1 + overhead * (1 - kPueOverheadSpread), v.breakdown->pue,
-           1 + overhead * (1 + kPueOverheadSpread), "docs/models/pue.md, climate " + climate_id};
+           1 + overhead * (1 + kPueOverheadSpread),
+           has_weather ? "docs/models/pue.md, the site's hours"
+                       : "docs/models/pue.md, climate " + climate_id};
 }
 
 void fill_budget(SiteView& v) {
@@ -178,6 +195,12 @@ void fill_schedule(SiteView& v, const catalog::Catalog& catalog) {
   if (auto schedule = plan_schedule(items)) v.schedule = std::move(*schedule);
 }
 
+// What a joule at the meter emits: of hours, each by what it takes of the energy.
+GramsPerJoule grid_of(const SiteView& v) {
+  if (v.hours.is_empty()) return v.region ? v.region->carbon : GramsPerJoule(0);
+  return mean_grams(v.hours) / mean_pue(v.hours);
+}
+
 SiteView view_site(const machine::Site& built, const SiteContext& c) {
   const design::Site& site = *built.site;
   SiteView v{.site = &site, .path = built.path, .region = built.region, .cooling = built.cooling};
@@ -198,7 +221,8 @@ SiteView view_site(const machine::Site& built, const SiteContext& c) {
   v.it_nameplate = v.fleet_nameplate + v.fabric + v.storage;
   v.it_mean += v.fabric + v.storage;
   fill_chain(v, c.machine.catalog());
-  fill_pue(v, c.machine.catalog());
+  fill_pue(v, built, c.machine.catalog());
+  if (built.hours != nullptr) fill_hours(v, *built.hours);
   v.draw_peak = v.it_nameplate * v.pue.middle;
   v.draw_mean = v.it_mean * v.pue.middle;
   fill_budget(v);
@@ -206,7 +230,7 @@ SiteView view_site(const machine::Site& built, const SiteContext& c) {
   v.year = facility::footprint({.it_power = v.it_mean,
                                 .duration = kYear,
                                 .pue = v.pue.middle,
-                                .grid = v.region ? v.region->carbon : GramsPerJoule(0),
+                                .grid = grid_of(v),
                                 .wue_l_per_kwh = v.breakdown ? v.breakdown->wue_l_per_kwh : 0});
   return v;
 }

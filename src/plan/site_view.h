@@ -10,6 +10,7 @@
 #include "design/design.h"
 #include "facility/cdu.h"
 #include "facility/energy.h"
+#include "facility/hours.h"
 #include "facility/node_power.h"
 #include "facility/power_chain.h"
 #include "facility/pue.h"
@@ -50,7 +51,8 @@ struct SiteView {
   facility::ChainResult chain;
   std::optional<facility::PueBreakdown> breakdown;  // none where the design gives the PUE
   facility::PueRange pue;
-  Watts draw_peak;  // nameplate times PUE: what the contract must cover
+  facility::Hours hours;  // empty where the site names none
+  Watts draw_peak;        // nameplate times PUE: what the contract must cover
   Watts draw_mean;
   std::optional<facility::SiteBudget>
       budget;                    // of the largest fleet, where the site's power is given

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/math.h"
 #include "base/statistics.h"
+#include "machine/site_load.h"
 
 namespace orrery::plan {
 namespace {
@@ -32,6 +34,43 @@ int hosts_for(const machine::Machine& m, const machine::Ledger& ledger, const ma
   return left >= 1 ? static_cast<int>(left) : f.hosts;
 }
 
+// Jobs come at any time: it is looked at so often.
+constexpr Seconds kComings = minutes(10);
+// Users ask for twice the time in the middle of what is assumed of them (1 to 4 times,
+// log-uniform).
+constexpr double kUsersLimit = 2;
+
+// Job times are log-normal, as in a run. By number most are short and can be moved; by energy the
+// long ones count, of which hardly an hour is clean: so the mean over all of them, each by its
+// work.
+std::optional<CleanView> clean_jobs(const machine::Machine& m, const design::Workload& w,
+                                    Seconds mean) {
+  const auto clean = machine::clean_work(m, w);
+  if (!clean) return std::nullopt;
+  const double s2 = math::log(1 + kServiceVariation * kServiceVariation);
+  WeightedMean<Seconds> held;
+  GramsPerJoule with, without;
+  for (double z = -3; z <= 5; z += 0.5) {
+    const Seconds takes = mean * math::exp(std::sqrt(s2) * z - s2 / 2);
+    const double share = math::exp(-z * z / 2);
+    const facility::CleanEffect e =
+        effect_of(clean->grid, clean->rule, kComings, {takes * kUsersLimit, takes});
+    held.add(e.held, share);
+    with += e.with * (share * (takes / mean));
+    without += e.without * (share * (takes / mean));
+  }
+  return CleanView{.held = held.value_or(Seconds(0)),
+                   .ratio = without > GramsPerJoule(0) ? with / without : 1};
+}
+
+std::optional<CleanView> clean_batch(const machine::Machine& m, const design::Workload& w,
+                                     Seconds every, Seconds takes) {
+  const auto clean = machine::clean_work(m, w);
+  if (!clean) return std::nullopt;
+  const facility::CleanEffect e = effect_of(clean->grid, clean->rule, every, {takes, takes});
+  return CleanView{.held = e.held, .ratio = e.ratio()};
+}
+
 JobsView jobs_view(const machine::Machine& m, const machine::Ledger& ledger,
                    const design::Workload& w, const design::Jobs& jobs) {
   JobsView v{.workload = &w,
@@ -50,6 +89,7 @@ JobsView jobs_view(const machine::Machine& m, const machine::Ledger& ledger,
                                         .gpus_per_node = std::min(v.largest, per_host)},
                                        free, per_host)
                        .verdict;
+  if (jobs.mean_duration) v.clean = clean_jobs(m, w, *jobs.mean_duration);
   if (jobs.rate && jobs.mean_duration && v.mean_size > 0) {
     v.work_units = *jobs.rate * *jobs.mean_duration * v.mean_size;
     v.queue = cluster::estimate_wait({.servers = std::max(1.0, hosts * per_host / v.mean_size),
@@ -96,6 +136,7 @@ BatchView batch_view(const machine::Machine& m, const machine::Ledger& ledger,
     v.write = *batch.output / v.tier->write;
   }
   v.duration = max(max(v.compute, v.read), v.write);
+  v.clean = clean_batch(m, w, batch.repeat ? batch.repeat->every : Seconds(0), v.duration);
   if (batch.repeat) v.bound = batch.repeat->window.value_or(batch.repeat->every);
   if (batch.deadline) v.bound = v.bound ? min(*v.bound, *batch.deadline) : *batch.deadline;
   return v;

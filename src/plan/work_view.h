@@ -14,6 +14,12 @@
 
 namespace orrery::plan {
 
+// Of work that waits for clean hours.
+struct CleanView {
+  Seconds held;      // mean
+  double ratio = 1;  // carbon of the grid while it runs, of that without waiting
+};
+
 struct JobsView {
   const design::Workload* workload = nullptr;
   const design::Jobs* jobs = nullptr;
@@ -25,6 +31,7 @@ struct JobsView {
   double work_units = 0;    // accelerators that its jobs keep busy on average; 0 where unknown
   int largest = 0;
   cluster::QueueWait queue;
+  std::optional<CleanView> clean;
   cluster::GangVerdict largest_fits = cluster::GangVerdict::fits;
 };
 
@@ -43,6 +50,7 @@ struct BatchView {
   Seconds duration;
   std::optional<Seconds> bound;  // window or deadline
   const machine::Tier* tier = nullptr;
+  std::optional<CleanView> clean;
 };
 
 struct MigView {

@@ -122,6 +122,16 @@ void write_waterfalls(JsonWriter& w, const twin::Run& run) {
   w.end_array();
 }
 
+void write_racks(JsonWriter& w, std::string_view key, const std::vector<twin::RackPower>& all) {
+  w.key(key).begin_array();
+  for (const twin::RackPower& r : all) {
+    w.begin_object().field("fleet", r.fleet).field("number", r.number).field("hosts", r.hosts);
+    w.field("mean_w", r.mean.base()).field("highest_w", r.highest.base());
+    w.field("limit_w", r.limit.base()).end_object();
+  }
+  w.end_array();
+}
+
 std::string_view kind_word(sim::TraceKind kind) {
   switch (kind) {
     case sim::TraceKind::begin:
@@ -192,6 +202,8 @@ std::string json_of(const twin::Run& run) {
   }
   w.end_object().field("energy_j", run.energy_j);
   write_waterfalls(w, run);
+  write_racks(w, "racks", run.racks);
+  write_racks(w, "pdus", run.pdus);
   w.key("infeasible").begin_array();
   for (const std::string& why : run.infeasible) w.value(why);
   w.end_array().field("diagnosis", run.diagnosis).key("notes").begin_array();

@@ -16,7 +16,7 @@ using sim::SimTime;
 // (Feitelson's bounded slowdown).
 constexpr double kShortestRun = 10;
 
-class Player final : public twin::QueuePort, public sim::EventHandler {
+class Player final : public cluster::QueuePort, public sim::EventHandler {
  public:
   Player(std::span<const workload::JobRecord> jobs, const cluster::NodePool& pool,
          const ReplayOptions& options)
@@ -54,7 +54,7 @@ class Player final : public twin::QueuePort, public sim::EventHandler {
     s.end = kernel_.schedule(kernel_.now().after(left), EventRank::finish, *this, kEnd, tag);
   }
 
-  void job_stopped(JobIndex, std::uint64_t tag, twin::StopCause) override {
+  void job_stopped(JobIndex, std::uint64_t tag, cluster::StopCause) override {
     State& s = states_[tag];
     kernel_.cancel(s.end);
     const Seconds done = (kernel_.now() - s.started).seconds();
@@ -178,7 +178,7 @@ class Player final : public twin::QueuePort, public sim::EventHandler {
   const ReplayOptions& options_;
   sim::Kernel kernel_;
   RandomStream failures_;
-  twin::Queue queue_;
+  cluster::Queue queue_;
   std::vector<State> states_;
   std::size_t next_ = 0;
   int open_ = 0;  // jobs that have not ended

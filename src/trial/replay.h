@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
-#include "twin/queue.h"
+#include "cluster/queue.h"
 #include "workload/job_trace.h"
 
 namespace orrery::trial {
 
 struct ReplayOptions {
-  twin::QueueOptions queue;
+  cluster::QueueOptions queue;
   Seconds node_mtbf;   // zero: nodes do not fail
   Seconds repair;      // mean
   Seconds checkpoint;  // between saves; zero: a stopped job starts from nothing

@@ -59,10 +59,10 @@ cluster::ReservationBook reservations_of(const machine::Machine& m, const FleetP
   return book;
 }
 
-QueueOptions options_of(const machine::Machine& m, const FleetPart& part) {
+cluster::QueueOptions options_of(const machine::Machine& m, const FleetPart& part) {
   const design::Scheduler& s = m.design().scheduler;
-  QueueOptions o{.backfill = backfill_of(m, *part.fleet),
-                 .requeue_delay = s.recovery.requeue.value_or(kRequeue)};
+  cluster::QueueOptions o{.backfill = backfill_of(m, *part.fleet),
+                          .requeue_delay = s.recovery.requeue.value_or(kRequeue)};
   if (s.preemption != design::Preemption::none) {
     o.preemption = cluster::PreemptionRules{.requeue = o.requeue_delay, .of_qos = takes_of(s)};
   }
@@ -88,18 +88,20 @@ FleetState::FleetState(World& world, std::size_t number, const Scenario& scenari
       partitions_(machine::partitions_of(scenario.machine->design(), scenario.machine->fleets,
                                          *part_.fleet)),
       is_fair_(scenario.machine->design().scheduler.fair_share),
+      fair_(scenario.machine->design().scheduler.fair_share_by),
       qos_gate_(quotas_, part_.slots_per_host),
       gate_(qos_gate_, world.power_room(part_.site),
             facility::rise_of(part_.host_power) / part_.slots_per_host),
       states_(slow.size(), HostState::in_service),
-      is_spare_(slow.size(), false) {
+      is_spare_(slow.size(), false),
+      racks_(part_.all_hosts(), part_.hosts_per_rack, part_.slots_per_host) {
   add_groups(scenario);
   add_qos(scenario.machine->design().scheduler);
-  QueueOptions options = options_of(*scenario.machine, part_);
+  cluster::QueueOptions options = options_of(*scenario.machine, part_);
   options.gate = &gate_;
   options.reservations = reservations_of(*scenario.machine, part_);
   for (const auto& partition : partitions_) options.partitions.push_back(mask_of(partition, part_));
-  queue_ = std::make_unique<Queue>(
+  queue_ = std::make_unique<cluster::Queue>(
       world.kernel(),
       pool_of_fleet(*scenario.machine, *part_.fleet, part_.spares, part_.slots_per_host),
       std::move(options), *this);
@@ -156,13 +158,13 @@ void FleetState::add_qos(const design::Scheduler& s) {
   }
 }
 
-JobRequest FleetState::request_for(std::size_t process, const design::Workload& w,
-                                   std::uint32_t user) {
-  JobRequest request{.tier = tiers_.at(w.terms.priority),
-                     .priority = priority_of(process, w, user),
-                     .partition = static_cast<int>(machine::partition_of(partitions_, w)),
-                     .group = groups_.at(&w),
-                     .user = user};
+cluster::JobRequest FleetState::request_for(std::size_t process, const design::Workload& w,
+                                            std::uint32_t user) {
+  cluster::JobRequest request{.tier = tiers_.at(w.terms.priority),
+                              .priority = priority_of(process, w, user),
+                              .partition = static_cast<int>(machine::partition_of(partitions_, w)),
+                              .group = groups_.at(&w),
+                              .user = user};
   const auto& reservations = world_.scenario().machine->design().scheduler.reservations;
   for (std::size_t r = 0; r < reservations.size(); ++r) {
     const auto& guests = reservations[r].tenants;
@@ -240,6 +242,7 @@ void FleetState::job_started(cluster::JobIndex job, std::uint64_t tag,
 void FleetState::note_placed(cluster::JobIndex job, std::uint64_t tag,
                              std::span<const cluster::NodeShare> where) {
   if (!world_.is_recorded()) return;
+  racks_.placed(job, queue_->job(job).shares, world_.kernel().now());
   std::vector<int>& hosts = placed_[job];
   for (const cluster::NodeShare& share : where) {
     hosts.push_back(share.node);
@@ -248,9 +251,17 @@ void FleetState::note_placed(cluster::JobIndex job, std::uint64_t tag,
   }
 }
 
+void FleetState::note_draw(cluster::JobIndex job, Watts mean, Watts highest) {
+  if (!world_.is_recorded()) return;
+  const Watts idle = part_.host_power.idle;
+  racks_.draws(job, (mean - idle) / part_.slots_per_host, (highest - idle) / part_.slots_per_host,
+               world_.kernel().now());
+}
+
 void FleetState::note_left(cluster::JobIndex job) {
   const auto placed = placed_.find(job);
   if (placed == placed_.end()) return;
+  racks_.left(job, world_.kernel().now());
   for (const int host : placed->second) {
     const bool is_empty = queue_->pool().free_on(host) == part_.slots_per_host;
     if (is_empty && state(host) != HostState::repair) {
@@ -265,6 +276,7 @@ std::vector<cluster::NodeShare> FleetState::job_lost_node(cluster::JobIndex job,
   auto kept = world_.process(tag_process(tag)).lost_host(tag_part(tag), node);
   const auto placed = placed_.find(job);
   if (kept.empty() || placed == placed_.end()) return kept;
+  racks_.placed(job, kept, world_.kernel().now());
   // The queue takes back what is not kept when this is told, so whose they were is known here only.
   std::vector<int> hosts;
   for (const cluster::NodeShare& share : kept) hosts.push_back(share.node);
@@ -276,7 +288,7 @@ std::vector<cluster::NodeShare> FleetState::job_lost_node(cluster::JobIndex job,
   return kept;
 }
 
-void FleetState::job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) {
+void FleetState::job_stopped(cluster::JobIndex job, std::uint64_t tag, cluster::StopCause cause) {
   note_use(job);
   note_left(job);
   world_.process(tag_process(tag)).evicted(tag_part(tag), cause);

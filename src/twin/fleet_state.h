@@ -21,6 +21,7 @@
 #include "cluster/fair_use.h"
 #include "cluster/qos_gate.h"
 #include "cluster/quota_gate.h"
+#include "cluster/rack_meters.h"
 #include "machine/partitions.h"
 #include "twin/gpu_ledger.h"
 #include "twin/power_gate.h"
@@ -38,18 +39,19 @@ enum class HostState : std::uint8_t {
   repair
 };
 
-class FleetState final : public QueuePort {
+class FleetState final : public cluster::QueuePort {
  public:
   FleetState(World& world, std::size_t number, const Scenario& scenario);
   FleetState(const FleetState&) = delete;
   FleetState& operator=(const FleetState&) = delete;
 
   const FleetPart& part() const { return part_; }
-  Queue& queue() { return *queue_; }
-  const Queue& queue() const { return *queue_; }
+  cluster::Queue& queue() { return *queue_; }
+  const cluster::Queue& queue() const { return *queue_; }
   // How a user's job of a workload stands in the queue, with the rest of the request left to its
   // process.
-  JobRequest request_for(std::size_t process, const design::Workload& workload, std::uint32_t user);
+  cluster::JobRequest request_for(std::size_t process, const design::Workload& workload,
+                                  std::uint32_t user);
   // Of the workload's QOS and partition; none: it is never ended.
   std::optional<Seconds> time_limit_of(const design::Workload& workload) const;
   // Whether a quota and its QOS leave the workload so many slots at all.
@@ -73,7 +75,7 @@ class FleetState final : public QueuePort {
 
   void job_started(cluster::JobIndex job, std::uint64_t tag,
                    std::span<const cluster::NodeShare> where) override;
-  void job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) override;
+  void job_stopped(cluster::JobIndex job, std::uint64_t tag, cluster::StopCause cause) override;
   std::vector<cluster::NodeShare> job_lost_node(cluster::JobIndex job, std::uint64_t tag,
                                                 int node) override;
 
@@ -81,6 +83,9 @@ class FleetState final : public QueuePort {
   void note_placed(cluster::JobIndex job, std::uint64_t tag,
                    std::span<const cluster::NodeShare> where);
   void note_left(cluster::JobIndex job);
+  // What each of its slots draws from now on.
+  void note_draw(cluster::JobIndex job, Watts mean_of_host, Watts highest_of_host);
+  const cluster::RackMeters& racks() const { return racks_; }
 
   GpuLedger gpus;
   std::vector<bool> slow;  // hosts that are stragglers
@@ -124,10 +129,11 @@ class FleetState final : public QueuePort {
   std::map<std::string, int> qos_;  // by name
   std::vector<double> qos_priority_{0};
   PowerGate gate_;
-  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<cluster::Queue> queue_;
   std::vector<HostState> states_;
   std::vector<bool> is_spare_;
   std::map<cluster::JobIndex, std::vector<int>> placed_;  // of a run that is recorded
+  cluster::RackMeters racks_;                             // likewise
 };
 
 }  // namespace orrery::twin

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "cluster/node_pool.h"
+#include "cluster/queue.h"
 #include "failure/causes.h"
-#include "twin/queue.h"
 
 namespace orrery::twin {
 
@@ -34,7 +34,7 @@ class Process {
 
   virtual void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) = 0;
   // Its slots are gone; it is back in the queue unless it cancels the job.
-  virtual void evicted(std::uint32_t part, StopCause cause) = 0;
+  virtual void evicted(std::uint32_t part, cluster::StopCause cause) = 0;
   // A fault on a host that the part is on. Gives how long it takes until somebody sees it; where
   // the cause takes the host, the part is evicted then.
   virtual Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) = 0;

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/random.h"
-#include "twin/queue.h"
+#include "cluster/queue.h"
 #include "twin/run_fixture.h"
 
 namespace orrery::twin {
@@ -13,6 +13,11 @@ namespace {
 
 using cluster::BackfillVariant;
 using cluster::JobIndex;
+using cluster::JobRequest;
+using cluster::Queue;
+using cluster::QueueOptions;
+using cluster::QueuePort;
+using cluster::StopCause;
 using sim::SimTime;
 
 constexpr BackfillVariant kVariants[] = {

@@ -36,6 +36,16 @@ struct FleetHosts {
   int accelerators_per_host = 0;
 };
 
+// A rack of a fleet, or the power unit of several, in the first replication.
+struct RackPower {
+  std::string fleet;
+  int number = 0;  // of its fleet, from 0
+  int hosts = 0;
+  Watts mean;
+  Watts highest;  // were all in it that step in their highest phase at once
+  Watts limit;    // of the site or its cooling, of a unit those of its racks; 0: not known
+};
+
 struct Run {
   std::string design;
   std::string version;
@@ -53,6 +63,8 @@ struct Run {
   std::array<std::int64_t, kShares> gpu_seconds{};
   double energy_j = 0;  // of all sites, IT
   std::vector<Waterfall> waterfalls;
+  std::vector<RackPower> racks;         // of owned fleets whose draw is known
+  std::vector<RackPower> pdus;          // likewise
   std::vector<std::string> infeasible;  // runs that cannot be, and why
   std::string diagnosis;                // empty where accelerators are busy enough
   std::vector<std::string> notes;       // what stands in closed form, what was left out

@@ -45,6 +45,7 @@ class Teller {
     for (std::size_t s = 0; s < scenario_.machine->sites.size(); ++s) {
       tell_site(run_, scenario_, over_, s);
     }
+    tell_racks(run_, scenario_, done_.front());
     std::ranges::stable_sort(run_.sections, {}, [](const Section& s) { return s.layer; });
     judge();
     diagnose();
@@ -379,6 +380,11 @@ void Teller::note() {
               "what was found; a restore takes what the review says it takes"
             : "storage stands in closed form: a save and a restore take what the review says they "
               "take");
+  }
+  if (!std::ranges::any_of(scenario_.machine->sites, &machine::Site::hours)) {
+    run_.notes.push_back(
+        "carbon is by the grid's mean of a year, and PUE by the climate's: no site names its "
+        "`hours`");
   }
   const bool is_sound = std::ranges::all_of(done_, &Replication::is_sound);
   if (!is_sound) run_.notes.push_back("THE BOOK OF GPU-SECONDS DOES NOT BALANCE: a fault of ours");

@@ -62,6 +62,10 @@ FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
   p.straggler_slowdown = own.straggler_slowdown.value_or(0);
   p.host_power = host_power_of(f);
   p.taken_back = taken_back(m, f);
+  const machine::SharedParts parts = shared_parts(m, f);
+  p.hosts_per_rack = parts.hosts_per_rack;
+  p.racks_per_pdu = own.racks_per_pdu.value_or(1);
+  p.rack_limit = parts.rack_limit;
   return p;
 }
 

@@ -32,6 +32,9 @@ struct FleetPart {
   double straggler_slowdown = 0;
   facility::NodePower host_power;  // all zero where nothing is published
   failure::FaultCause taken_back;  // of a host on spot
+  int hosts_per_rack = 1;
+  int racks_per_pdu = 1;
+  Watts rack_limit;  // 0: not known
 
   int all_hosts() const { return hosts + spares; }
 };

@@ -23,7 +23,7 @@ void ServiceProcess::begin() {
 
 void ServiceProcess::submit(std::uint32_t part) {
   FleetState& fleet = world_.fleet(plan_.fleet);
-  JobRequest request = fleet.request_for(number_, *plan_.workload, 0);
+  cluster::JobRequest request = fleet.request_for(number_, *plan_.workload, 0);
   request.ask = {.gpus = plan_.slots};
   request.limit = sim::SimTime::from(kStays);
   request.stays = true;
@@ -87,12 +87,25 @@ void ServiceProcess::become(Replica& replica, ReplicaState state) {
   world_.shift(plan_.fleet, slots, before, use(state));
   world_.mark_busy(plan_.fleet, -static_cast<double>(others + (stood ? slots : 0)), old_busy);
   world_.mark_busy(plan_.fleet, static_cast<double>(standing_) * plan_.slots, busy_);
+  tell_draws();
+}
+
+void ServiceProcess::tell_draws() {
+  if (!world_.is_recorded()) return;
+  FleetState& fleet = world_.fleet(plan_.fleet);
+  for (const Replica& r : replicas_) {
+    if (r.state == ReplicaState::waits) continue;
+    const HostUse now = use(r.state);
+    fleet.note_draw(r.index, now.draw, now.highest);
+  }
 }
 
 void ServiceProcess::placed(std::uint32_t part, std::span<const cluster::NodeShare>) {
   Replica& replica = replicas_[part];
   world_.want(plan_.fleet, -plan_.slots);
-  world_.take(plan_.fleet, plan_.slots, use(ReplicaState::starts));
+  const HostUse starts = use(ReplicaState::starts);
+  world_.take(plan_.fleet, plan_.slots, starts);
+  world_.fleet(plan_.fleet).note_draw(replica.index, starts.draw, starts.highest);
   replica.state = ReplicaState::starts;
   start(part);
 }
@@ -141,7 +154,7 @@ Seconds ServiceProcess::struck(std::uint32_t part, int, const failure::FaultCaus
   return detect_;
 }
 
-void ServiceProcess::evicted(std::uint32_t part, StopCause) {
+void ServiceProcess::evicted(std::uint32_t part, cluster::StopCause) {
   Replica& replica = replicas_[part];
   world_.kernel().cancel(replica.timer);
   if (replica.state == ReplicaState::stands) become(replica, ReplicaState::hangs);
@@ -162,6 +175,7 @@ void ServiceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint
     world_.shift(plan_.fleet, slots, before, stands_);
     world_.mark_busy(plan_.fleet, -static_cast<double>(slots), old_busy);
     world_.mark_busy(plan_.fleet, static_cast<double>(slots), busy_);
+    tell_draws();
     kernel.schedule(kernel.now().after(hours(1)), sim::EventRank::control, *this, kHour);
     return;
   }

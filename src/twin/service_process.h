@@ -47,7 +47,7 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   void close() override;
   void call() override;
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
-  void evicted(std::uint32_t part, StopCause cause) override;
+  void evicted(std::uint32_t part, cluster::StopCause cause) override;
   Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
@@ -65,6 +65,8 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   // Books the time since the last change at the load that was, and takes up the load that is.
   void settle();
   void set_load();
+  // To the meters of the racks that they are in.
+  void tell_draws();
   void submit(std::uint32_t part);
   void start(std::uint32_t part);
   // The next replica takes up new weights, or all have them.

@@ -37,7 +37,8 @@ void collect(World& world, Replication& r) {
   for (const TaskProcess* p : world.streams()) r.streams.push_back(p->outcome());
   if (world.pipeline() != nullptr) r.pipeline = world.pipeline()->outcome();
   for (std::size_t s = 0; s < world.scenario().machine->sites.size(); ++s) {
-    r.sites.push_back({.it_energy = world.site(s).energy, .it_highest = world.site(s).highest});
+    const SiteMeter& m = world.site(s);
+    r.sites.push_back({.it_energy = m.energy, .it_highest = m.highest, .it_by_hour = m.by_hour});
   }
   r.faults = world.lives().faults();
   std::ranges::copy(world.shared_lives().faults(), std::back_inserter(r.faults));
@@ -66,6 +67,9 @@ std::optional<Replication> Simulation::replicate(int number,
   collect(world, r);
   if (recorder) {
     r.series = recorder->series(world.kernel().now());
+    for (std::size_t f = 0; f < world.fleets(); ++f) {
+      r.racks.push_back(world.fleet(f).racks().until(world.kernel().now()));
+    }
     r.log = recorder->events();
     r.host_log = recorder->host_changes();
     r.log_left_out = recorder->events_left_out();

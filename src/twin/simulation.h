@@ -26,6 +26,7 @@ namespace orrery::twin {
 struct SiteOutcome {
   Joules it_energy;
   Watts it_highest;
+  std::vector<Joules> it_by_hour;  // of hosts; empty where the site names no hours
 };
 
 struct Replication {
@@ -41,7 +42,8 @@ struct Replication {
   std::vector<TaskOutcome> streams;
   PipelineOutcome pipeline;  // no stages where the design has none
   std::vector<SiteOutcome> sites;
-  std::vector<std::uint64_t> faults;  // by cause, then fault_names()
+  std::vector<std::vector<cluster::RackDraw>> racks;  // by fleet; of the first alone
+  std::vector<std::uint64_t> faults;                  // by cause, then fault_names()
   std::uint64_t lemons_found = 0;
   Series series;  // of the first alone, as the events
   std::vector<RunEvent> log;

@@ -102,7 +102,89 @@ void tell_feed(Section& s, const Scenario& scenario, std::size_t site,
   }
 }
 
+// Where a site's energy is found, and what draws the same all day beside it.
+struct SiteDraw {
+  std::size_t site = 0;
+  Watts constant;
+};
+
+// With a draw that is the same all day added to them.
+std::vector<Joules> with_constant(std::vector<Joules> all, Watts constant, Seconds horizon) {
+  for (std::size_t h = 0; h < all.size(); ++h) {
+    all[h] += constant * min(hours(1), horizon - hours(static_cast<double>(h)));
+  }
+  return all;
+}
+
+// What the run emits hour by hour, and a year that goes on like it: as clean beside its hours as
+// the run was beside those that it saw.
+void tell_carbon(Section& s, const OverReplications& over, const facility::Hours& hours_of_site,
+                 const SiteDraw& draw, Seconds horizon) {
+  const auto energy = [=](const Replication& r) {
+    return with_constant(r.sites[draw.site].it_by_hour, draw.constant, horizon);
+  };
+  const auto mean_draw = [=](const Replication& r) {
+    return r.sites[draw.site].it_energy / horizon + draw.constant;
+  };
+  const auto beside_steady = [=](const Replication& r) {
+    const std::vector<Joules> own = energy(r);
+    const std::vector<Joules> none(own.size());
+    const GramsCo2 steady = carbon_of(hours_of_site, with_constant(none, mean_draw(r), horizon));
+    return steady > GramsCo2(0) ? carbon_of(hours_of_site, own) / steady : 1;
+  };
+  over.add(s, "carbon", "carbon of the run, hour by hour", Unit::grams_co2,
+           [=](const Replication& r) { return carbon_of(hours_of_site, energy(r)).base(); });
+  over.add(s, "carbon_match", "of what a steady draw would emit in the same hours", Unit::ratio,
+           beside_steady);
+  over.add(
+      s, "carbon_year", "carbon of a year at that mean", Unit::grams_co2,
+      [=](const Replication& r) {
+        return (mean_grams(hours_of_site) * (mean_draw(r) * years(1))).base() * beside_steady(r);
+      },
+      fmt::format("over all {} hours that the site names", hours_of_site.pue.size()));
+}
+
+// The hours of the first replication beside its other levels.
+void add_hours(Run& run, const machine::Site& built, const SiteOutcome& o,
+               const facility::Hours& hours_of_site, Watts constant) {
+  const std::vector<Joules> energy = with_constant(o.it_by_hour, constant, run.simulated);
+  if (energy.empty()) return;
+  run.series.columns.push_back(built.site->name + "_pue");
+  run.series.columns.push_back(built.site->name + "_co2_g_per_h");
+  for (std::size_t row = 0; row < run.series.means.size(); ++row) {
+    const Seconds begin = run.series.bin * static_cast<double>(row);
+    const Seconds end = min(begin + run.series.bin, run.simulated);
+    Seconds span;
+    double pue = 0;
+    double grams = 0;
+    for (Seconds at = begin; at < end;) {
+      const auto hour = std::min(energy.size() - 1, static_cast<std::size_t>(at / hours(1)));
+      const Seconds next =
+          hour + 1 < energy.size() ? min(end, hours(static_cast<double>(hour + 1))) : end;
+      const Seconds whole = min(hours(1), run.simulated - hours(static_cast<double>(hour)));
+      pue += hours_of_site.pue_at(hour) * (next - at).base();
+      grams += (hours_of_site.grams_at(hour) * energy[hour]).base() * ((next - at) / whole);
+      span += next - at;
+      at = next;
+    }
+    run.series.means[row].push_back(span > Seconds(0) ? pue / span.base() : 1);
+    run.series.means[row].push_back(span > Seconds(0) ? grams / (span / hours(1)) : 0);
+  }
+}
+
 }  // namespace
+
+facility::Hours hours_of_run(const Scenario& scenario, const OverReplications& over,
+                             std::size_t site) {
+  const machine::SiteLoad load = machine::load_of(*scenario.machine, site);
+  const double mean_w = over.estimate([&](const Replication& r) {
+                              return (r.sites[site].it_energy / scenario.horizon).base();
+                            })
+                            .value;
+  const auto power =
+      site_power(scenario.machine->catalog(), load.request(Watts(mean_w) + load.constant));
+  return power ? power->hours : facility::Hours{};
+}
 
 void tell_site(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t site) {
   const machine::SiteLoad load = machine::load_of(*scenario.machine, site);
@@ -133,11 +215,18 @@ void tell_site(Run& run, const Scenario& scenario, const OverReplications& over,
              [=](const Replication& r) { return it_highest(r) * pue; });
     over.add(s, "energy_year", "energy of a year at that mean", Unit::joules,
              [=](const Replication& r) { return it_mean(r) * pue * years(1).base(); });
-    const GramsPerJoule grid = built.region ? built.region->carbon : GramsPerJoule(0);
-    over.add(s, "carbon_year", "carbon of a year at that mean", Unit::grams_co2,
-             [=](const Replication& r) {
-               return (grid * Joules(it_mean(r) * pue * years(1).base())).base();
-             });
+    if (power->hours.is_empty()) {
+      const GramsPerJoule grid = built.region ? built.region->carbon : GramsPerJoule(0);
+      over.add(
+          s, "carbon_year", "carbon of a year at that mean", Unit::grams_co2,
+          [=](const Replication& r) {
+            return (grid * Joules(it_mean(r) * pue * years(1).base())).base();
+          },
+          "at the grid's mean of a year: the site names no `hours`");
+    } else {
+      tell_carbon(s, over, power->hours, {.site = site, .constant = load.constant}, horizon);
+      add_hours(run, built, over.done().front().sites[site], power->hours, load.constant);
+    }
     tell_feed(s, scenario, site, load, over.estimate(it_highest).value, pue);
   }
   for (const machine::TrainJob& job : scenario.trains) {

@@ -2,6 +2,7 @@
 // which caps would keep it; the lines that synchronous steps draw in it, and their cheapest cure.
 #pragma once
 
+#include "facility/hours.h"
 #include "twin/over_replications.h"
 
 namespace orrery::twin {
@@ -10,7 +11,15 @@ namespace orrery::twin {
 // every utility sets its own.
 inline constexpr double kSwingShareMax = 0.1;
 
+// Adds the racks and power units of all fleets, and a section of each fleet with those that pass
+// their limit.
+void tell_racks(Run& run, const Scenario& scenario, const Replication& first);
+
 // Adds the site's section and energy to the run.
+// PUE and carbon by the hour at the run's mean draw; empty where the site names no hours.
+facility::Hours hours_of_run(const Scenario& scenario, const OverReplications& over,
+                             std::size_t site);
+
 void tell_site(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t site);
 
 }  // namespace orrery::twin

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/math.h"
+#include "base/units.h"
 
 namespace orrery::twin {
 namespace {
@@ -32,6 +33,11 @@ TaskProcess::TaskProcess(World& world, const design::Workload& workload, std::si
   const bool on_cores = world.fleet(fleet).part().accelerators_per_host == 0;
   const double level = on_cores ? 1 : kJobUtilisation;
   runs_ = world.working(fleet, level, 1);
+  clean_ = machine::clean_work(m, workload);
+  if (!clean_) return;
+  const auto hours_of_file = static_cast<std::size_t>(clean_->grid.period() / hours(1));
+  outcome_.drawn.resize(hours_of_file);
+  outcome_.drawn_else.resize(hours_of_file);
 }
 
 HostUse TaskProcess::use(TaskState state) const {
@@ -44,14 +50,33 @@ void TaskProcess::call_arrival(Seconds wait) {
 }
 
 bool TaskProcess::submit(const Task& task) {
-  FleetState& fleet = world_.fleet(fleet_);
+  sim::Kernel& kernel = world_.kernel();
   ++outcome_.submitted;
   if (unused_.empty()) {
     unused_.push_back(static_cast<std::uint32_t>(live_.size()));
     live_.emplace_back();
   }
   const std::uint32_t part = unused_.back();
-  JobRequest request = fleet.request_for(number_, workload_, task.user);
+  unused_.pop_back();
+  live_[part] = {.task = task, .submitted = kernel.now()};
+  if (!clean_) return enter(part);
+  const Seconds now = kernel.now().seconds();
+  const Seconds start = clean_start(clean_->grid, clean_->rule, now, task.said);
+  if (start <= now) return enter(part);
+  live_[part].held = start - now;
+  live_[part].state = TaskState::held;
+  live_[part].timer =
+      kernel.schedule(sim::SimTime::from(start), sim::EventRank::start, *this, kRelease, part);
+  ++outcome_.held;
+  outcome_.held_s += live_[part].held.base();
+  return true;
+}
+
+// Into the queue; false where it can never start.
+bool TaskProcess::enter(std::uint32_t part) {
+  FleetState& fleet = world_.fleet(fleet_);
+  const Task& task = live_[part].task;
+  cluster::JobRequest request = fleet.request_for(number_, workload_, task.user);
   request.ask = task.ask;
   request.limit = sim::SimTime::from(min(task.limit, most_));
   request.tag = tag_of(number_, part);
@@ -59,13 +84,31 @@ bool TaskProcess::submit(const Task& task) {
       fleet.could_admit(workload_, task.ask.gpus) ? fleet.queue().submit(request) : std::nullopt;
   if (!index) {
     ++outcome_.rejected;
+    live_[part] = {};
+    unused_.push_back(part);
     return false;
   }
-  unused_.pop_back();
-  live_[part] = {.task = task, .index = *index, .submitted = world_.kernel().now()};
+  live_[part].index = *index;
   live_[part].state = TaskState::waits;
   world_.want(fleet_, task.ask.gpus);
   return true;
+}
+
+// What its last run drew above idle, where it ran and where it would have.
+void TaskProcess::book_draw(const Live& live) {
+  if (!clean_) return;
+  const FleetPart& part = world_.fleet(fleet_).part();
+  const Watts rise = (runs_.draw - part.host_power.idle) / part.slots_per_host * live.task.ask.gpus;
+  const auto book = [&](std::vector<Joules>& by_hour, Seconds from) {
+    for (Seconds at = from; at < from + live.task.run;) {
+      const double hour = std::floor(at / hours(1));
+      const Seconds next = min(hours(hour + 1), from + live.task.run);
+      by_hour[static_cast<std::size_t>(hour) % by_hour.size()] += rise * (next - at);
+      at = next;
+    }
+  };
+  book(outcome_.drawn, live.started.seconds());
+  book(outcome_.drawn_else, max(Seconds(0), live.started.seconds() - live.held));
 }
 
 void TaskProcess::placed(std::uint32_t part, std::span<const cluster::NodeShare>) {
@@ -79,6 +122,7 @@ void TaskProcess::placed(std::uint32_t part, std::span<const cluster::NodeShare>
   }
   world_.want(fleet_, -live.task.ask.gpus);
   world_.take(fleet_, live.task.ask.gpus, runs_);
+  world_.fleet(fleet_).note_draw(live.index, runs_.draw, runs_.highest);
   world_.mark_busy(fleet_, live.task.ask.gpus);
   const bool ends = live.task.run <= most_;
   live.timer = kernel.schedule(kernel.now().after(ends ? live.task.run : most_),
@@ -102,7 +146,9 @@ Seconds TaskProcess::struck(std::uint32_t part, int, const failure::FaultCause& 
   if (live.state == TaskState::runs) {
     lose_work(live);
     world_.mark_busy(fleet_, -live.task.ask.gpus);
-    world_.shift(fleet_, live.task.ask.gpus, runs_, use(TaskState::hangs));
+    const HostUse hangs = use(TaskState::hangs);
+    world_.shift(fleet_, live.task.ask.gpus, runs_, hangs);
+    world_.fleet(fleet_).note_draw(live.index, hangs.draw, hangs.highest);
     live.state = TaskState::hangs;
   }
   if (cause.scope == failure::FaultScope::process) {
@@ -114,7 +160,7 @@ Seconds TaskProcess::struck(std::uint32_t part, int, const failure::FaultCause& 
   return detect_;
 }
 
-void TaskProcess::evicted(std::uint32_t part, StopCause) {
+void TaskProcess::evicted(std::uint32_t part, cluster::StopCause) {
   Live& live = live_[part];
   if (live.state == TaskState::runs) {
     lose_work(live);
@@ -133,6 +179,7 @@ void TaskProcess::finish(std::uint32_t part) {
   world_.give(fleet_, live.task.ask.gpus, runs_);
   world_.leave(fleet_, live.index);
   ++outcome_.finished;
+  book_draw(live);
   const double run = live.task.run.base();
   const double here = (world_.kernel().now() - live.submitted).seconds().base();
   outcome_.slowdowns.push_back(std::max(1.0, here / std::max(run, kShortestRun)));
@@ -159,12 +206,23 @@ void TaskProcess::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data)
   if (kind == kArrival) return on_arrival();
   if (kind == kDone) return finish(part);
   if (kind == kTimeOut) return time_out(part);
-  world_.fleet(fleet_).queue().put_back(live_[part].index, StopCause::failed);
+  if (kind == kRelease) {
+    if (!enter(part)) on_done(false);
+    return;
+  }
+  world_.fleet(fleet_).queue().put_back(live_[part].index, cluster::StopCause::failed);
 }
 
 void TaskProcess::close() {
-  const Queue& queue = world_.fleet(fleet_).queue();
+  const cluster::Queue& queue = world_.fleet(fleet_).queue();
   for (const Live& live : live_) {
+    if (live.state == TaskState::held && ++outcome_.waiting <= kAsked) {
+      WaitCount& count = outcome_.why[cluster::WaitReason::not_yet];
+      const Seconds left = live.submitted.seconds() + live.held - world_.kernel().now().seconds();
+      if (count.jobs++ == 0) {
+        count.first = "It is held for a clean hour, which comes in " + brief(left) + ".";
+      }
+    }
     if (live.state == TaskState::waits && ++outcome_.waiting <= kAsked) {
       const cluster::WaitAnswer why = queue.why(live.index);
       WaitCount& count = outcome_.why[why.reason];
@@ -200,6 +258,7 @@ TaskProcess::Task StreamProcess::drawn() {
   return {.ask = {.gpus = plan_.sizes[static_cast<std::size_t>(std::min(at, last))]},
           .run = Seconds(std::max(1.0, run)),
           .limit = Seconds(std::max(1.0, run) * factor),
+          .said = Seconds(std::max(1.0, run) * factor),
           .user = static_cast<std::uint32_t>(random_.below(kUsers))};
 }
 
@@ -212,6 +271,7 @@ void StreamProcess::on_arrival() {
     submit({.ask = {.gpus = job.gpus, .per_node = per_node},
             .run = job.run,
             .limit = max(job.limit, job.run),
+            .said = max(job.limit, job.run),
             .user = static_cast<std::uint32_t>(std::max(job.user, 0))});
   }
   call_next();
@@ -231,7 +291,8 @@ void BatchProcess::on_arrival() {
   for (int e = 0; e < plan_.elements; ++e) {
     left_ += submit({.ask = {.gpus = plan_.slots},
                      .run = plan_.element,
-                     .limit = plan_.element * kUsersLimit})
+                     .limit = plan_.element * kUsersLimit,
+                     .said = plan_.element})
                  ? 1
                  : 0;
   }

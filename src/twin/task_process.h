@@ -4,15 +4,20 @@
 //                 ^        | a fault: nobody knows for a while, then back into the queue
 //                 +--------+ and from the beginning: nothing is known of their checkpoints
 // A running job's slots are productive; what a fault takes is lost work. A stream draws its jobs as
-// they come; a batch submits its array and counts it down, and comes back where it repeats.
+// they come; a batch submits its array and counts it down, and comes back where it repeats. Work
+// that waits for clean hours is held before it comes to the queue (facility/clean_hours.h); what
+// that saves is told of the runs that ended, beside the same runs begun as much earlier as they
+// were held. That others would have found other places then is not counted.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
+#include "machine/site_load.h"
 #include "twin/world.h"
 
 namespace orrery::twin {
@@ -36,6 +41,12 @@ struct TaskOutcome {
   std::vector<double> waits_s;                   // to the first start
   std::vector<double> slowdowns;  // of those that ended: (wait + run) / max(run, 10 s)
   double lost_slot_s = 0;
+  // Of work that waits for clean hours: how many were held, for how long together, and what those
+  // that ended drew above idle by the hour of the site's file, as it was and had none been held.
+  std::uint64_t held = 0;
+  double held_s = 0;
+  std::vector<Joules> drawn;
+  std::vector<Joules> drawn_else;
   // Of a batch.
   std::uint64_t runs_finished = 0;
   std::uint64_t windows_missed = 0;
@@ -54,7 +65,7 @@ class TaskProcess : public Process, public sim::EventHandler {
 
   void close() override;
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
-  void evicted(std::uint32_t part, StopCause cause) override;
+  void evicted(std::uint32_t part, cluster::StopCause cause) override;
   Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
@@ -63,10 +74,11 @@ class TaskProcess : public Process, public sim::EventHandler {
     cluster::GpuAsk ask;
     Seconds run;
     Seconds limit;
+    Seconds said;  // how long it takes, as far as is known when it comes
     std::uint32_t user = 0;
   };
 
-  // False where it can never start.
+  // Now, or in a clean hour. False where it is known that it can never start.
   bool submit(const Task& task);
   virtual void on_arrival() = 0;
   // An element is gone; false: before its end.
@@ -78,19 +90,22 @@ class TaskProcess : public Process, public sim::EventHandler {
   TaskOutcome outcome_;
 
  private:
-  enum Kind : std::uint32_t { kArrival, kDone, kGone, kTimeOut };
-  enum class TaskState : std::uint8_t { unused, waits, runs, hangs };
+  enum Kind : std::uint32_t { kArrival, kDone, kGone, kTimeOut, kRelease };
+  enum class TaskState : std::uint8_t { unused, held, waits, runs, hangs };
   struct Live {
     Task task;
     cluster::JobIndex index = cluster::kNoJob;
     sim::SimTime submitted;
     sim::SimTime started;
+    Seconds held;
     double wait_s = -1;  // to the first start
     sim::TimerId timer;
     TaskState state = TaskState::unused;
   };
 
   HostUse use(TaskState state) const;
+  bool enter(std::uint32_t part);
+  void book_draw(const Live& live);
   void lose_work(Live& live);
   void finish(std::uint32_t part);
   void time_out(std::uint32_t part);
@@ -101,6 +116,7 @@ class TaskProcess : public Process, public sim::EventHandler {
   Seconds detect_;
   Seconds most_;  // that a job may run
   HostUse runs_;
+  std::optional<machine::CleanWork> clean_;
   std::vector<Live> live_;
   std::vector<std::uint32_t> unused_;
 };

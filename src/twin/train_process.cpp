@@ -67,9 +67,17 @@ void TrainProcess::enter(Phase phase, Cause cause) {
   phase_ = phase;
   cause_ = cause;
   since_ = kernel.now();
-  if (is_placed_) world_.shift(fleet_, held_, before, use());
+  if (is_placed_) {
+    world_.shift(fleet_, held_, before, use());
+    tell_draw();
+  }
   if (phase_ == Phase::steps) world_.mark_steps(level_, 1);
   if (phase_ != Phase::away) kernel.trace(sim::TraceKind::begin, job_.label, word_of(cause_));
+}
+
+void TrainProcess::tell_draw() {
+  const HostUse now = use();
+  world_.fleet(fleet_).note_draw(job_index_, now.draw, now.highest);
 }
 
 void TrainProcess::begin_run() {
@@ -91,7 +99,7 @@ void TrainProcess::ask_for_hosts() {
     held_ = std::int64_t{units_to_ask()} * job_.elastic->unit_hosts * per_host;
   }
   world_.claim(fleet_, number_, held_, cause_);
-  JobRequest request = fleet.request_for(number_, *job_.workload, 0);
+  cluster::JobRequest request = fleet.request_for(number_, *job_.workload, 0);
   request.ask = {.gpus = static_cast<int>(held_), .per_node = held_ % per_host == 0 ? per_host : 0};
   request.limit = sim::SimTime::from(
       job_.raw_time > Seconds(0) ? min(kStays, job_.raw_time * kOwnersLimit) : kStays);
@@ -109,6 +117,7 @@ void TrainProcess::placed(std::uint32_t, std::span<const cluster::NodeShare> whe
   world_.claim(fleet_, number_, 0, cause_);
   world_.take(fleet_, held_, use());
   is_placed_ = true;
+  tell_draw();
   restart_in_place();
 }
 
@@ -137,12 +146,12 @@ void TrainProcess::let_go() {
 
 // A lost host was seen, or somebody of a higher priority came: the scheduler ends the run and
 // readies another.
-void TrainProcess::evicted(std::uint32_t, StopCause cause) {
+void TrainProcess::evicted(std::uint32_t, cluster::StopCause cause) {
   world_.kernel().cancel(timer_);
   // A reservation was known before: a run that saves has done so.
-  const bool has_saved = cause == StopCause::reserved && job_.checkpoint;
+  const bool has_saved = cause == cluster::StopCause::reserved && job_.checkpoint;
   if (phase_ == Phase::steps) close_steps(has_saved ? kAll : kept_after(progress(), true));
-  if (cause == StopCause::preempted) ++outcome_.preemptions;
+  if (cause == cluster::StopCause::preempted) ++outcome_.preemptions;
   has_dead_host_ = false;
   let_go();
   world_.fleet(fleet_).queue().cancel(job_index_);
@@ -438,7 +447,7 @@ void TrainProcess::room_came() {
 void TrainProcess::grow() {
   grows_soon_ = false;
   FleetState& fleet = world_.fleet(fleet_);
-  Queue& queue = fleet.queue();
+  cluster::Queue& queue = fleet.queue();
   const auto waiting = queue.waiting_jobs();
   const int tier = queue.job(job_index_).tier;
   const machine::ElasticPlan& e = *job_.elastic;

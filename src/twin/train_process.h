@@ -69,7 +69,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
   void close() override;
   void call() override { after(Seconds(0), kSubmit); }
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
-  void evicted(std::uint32_t part, StopCause cause) override;
+  void evicted(std::uint32_t part, cluster::StopCause cause) override;
   Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
   void corrupted(std::uint32_t part, int host) override;
   std::vector<cluster::NodeShare> lost_host(std::uint32_t part, int host) override;
@@ -111,6 +111,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
   void roll_back(std::int64_t sound);
   void finish();
   void let_go();
+  void tell_draw();  // to the meters of its racks
   void note_hosts(std::span<const cluster::NodeShare> where);
   void restart_in_place();
   // Hosts that the run could have at once.

@@ -9,6 +9,7 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "twin/site_figures.h"
 
 namespace orrery::twin {
 namespace {
@@ -146,6 +147,37 @@ bool cannot(Run& run, Layer layer, const std::string& label, const std::string& 
   return true;
 }
 
+// What waiting for clean hours cost and brought.
+void add_clean(Section& s, const Scenario& scenario, const OverReplications& over, std::size_t at,
+               std::vector<TaskOutcome> Replication::* kind, std::size_t fleet) {
+  const auto& first = (over.done().front().*kind)[at];
+  if (first.drawn.empty()) return;
+  const facility::Hours by_hour = hours_of_run(scenario, over, scenario.fleets[fleet].site);
+  over.add(s, "held", "held for a clean hour", Unit::count, count(at, kind, &TaskOutcome::held));
+  over.add(
+      s, "clean_hold", "held for clean hours, mean", Unit::seconds,
+      [=](const Replication& r) {
+        const TaskOutcome& o = (r.*kind)[at];
+        return o.submitted > 0 ? o.held_s / static_cast<double>(o.submitted) : 0;
+      },
+      "of all that came; in their wait");
+  if (by_hour.is_empty()) return;
+  const auto grams = [=](const Replication& r, std::vector<Joules> TaskOutcome::* of) {
+    return carbon_of(by_hour, (r.*kind)[at].*of).base();
+  };
+  over.add(
+      s, "carbon_saved", "carbon saved by waiting, of runs that ended", Unit::grams_co2,
+      [=](const Replication& r) {
+        return grams(r, &TaskOutcome::drawn_else) - grams(r, &TaskOutcome::drawn);
+      },
+      "above idle, beside the same runs begun as much earlier as they were held");
+  over.add(s, "clean_ratio", "carbon of these runs, of that without waiting", Unit::ratio,
+           [=](const Replication& r) {
+             const double otherwise = grams(r, &TaskOutcome::drawn_else);
+             return otherwise > 0 ? grams(r, &TaskOutcome::drawn) / otherwise : 1;
+           });
+}
+
 }  // namespace
 
 void tell_service(Run& run, const Scenario& scenario, const OverReplications& over,
@@ -208,6 +240,7 @@ void tell_batch(Run& run, const Scenario& scenario, const OverReplications& over
   }
   over.add(s, "stops", "elements that lost their place", Unit::count,
            count(at, &Replication::batches, &TaskOutcome::stops));
+  add_clean(s, scenario, over, at, &Replication::batches, p.fleet);
   run.sections.push_back(std::move(s));
 }
 
@@ -236,6 +269,7 @@ void tell_stream(Run& run, const Scenario& scenario, const OverReplications& ove
   if (over.estimate(stops).high > 0) {
     over.add(s, "stops", "jobs stopped by faults or preemption", Unit::count, stops);
   }
+  add_clean(s, scenario, over, at, kind, p.fleet);
   const TaskOutcome& first = over.done().front().streams[at];
   s.limit = waits_of(first);
   const Of timed_out = count(at, kind, &TaskOutcome::timed_out);

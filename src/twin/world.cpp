@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/math.h"
@@ -19,6 +20,7 @@ namespace {
 
 // Slurm's PriorityCalcPeriod.
 constexpr Seconds kRankPeriod = minutes(5);
+constexpr std::int64_t kHourNs = 3'600'000'000'000;
 
 // The fleet's true rate over the published one: a split log-normal with p10 and p90 at its range.
 double rate_factor(const machine::FailureSource& source, RandomStream random) {
@@ -43,6 +45,10 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
     for (const machine::Site& s : scenario.machine->sites) {
       site_columns_.push_back(recorder_->add_column(fmt::format("{}_it_w", s.site->name)));
     }
+  }
+  for (std::size_t s = 0; s < sites_.size(); ++s) {
+    if (scenario.machine->sites[s].hours == nullptr) continue;
+    sites_[s].by_hour.resize(static_cast<std::size_t>(std::ceil(scenario.horizon / hours(1))));
   }
   if (scenario.machine->design().scheduler.power_aware) measure_rooms();
   std::vector<double> factors;
@@ -137,10 +143,21 @@ void World::check() {
   }
 }
 
+void SiteMeter::settle(sim::SimTime until) {
+  energy += now * (until - settled).seconds();
+  while (!by_hour.empty() && settled < until) {
+    const std::size_t hour = static_cast<std::size_t>(settled.ns() / kHourNs);
+    const auto end = sim::SimTime::nanoseconds(static_cast<std::int64_t>(hour + 1) * kHourNs);
+    const sim::SimTime to = std::min(until, end);
+    by_hour[std::min(hour, by_hour.size() - 1)] += now * (to - settled).seconds();
+    settled = to;
+  }
+  settled = until;
+}
+
 void World::meter(std::size_t site, Watts delta, Watts highest_delta) {
   SiteMeter& m = sites_[site];
-  m.energy += m.now * (kernel_.now() - m.settled).seconds();
-  m.settled = kernel_.now();
+  m.settle(kernel_.now());
   m.now += delta;
   m.highest_now += highest_delta;
   m.highest = max(m.highest, m.highest_now);

@@ -36,7 +36,11 @@ struct SiteMeter {
   Watts highest_now;  // were all that step in their highest phase at once
   Watts highest;      // of those
   Joules energy;
+  std::vector<Joules> by_hour;  // of the run; empty where the site names no hours
   sim::SimTime settled;
+
+  // The watts of now until then, in the hours that they fall into.
+  void settle(sim::SimTime until);
 };
 
 // A job in the queue is named by its process and the process's own number for it.

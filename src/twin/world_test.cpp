@@ -100,7 +100,7 @@ design::Design any_work(RandomStream& random) {
 // Every slot of every host has one holder at the most, and every job that runs has all it asked
 // for.
 void look_at(FleetState& fleet) {
-  const Queue& queue = fleet.queue();
+  const cluster::Queue& queue = fleet.queue();
   std::set<cluster::JobIndex> running;
   std::vector<cluster::JobIndex> jobs;
   for (int node = 0; node < queue.pool().nodes(); ++node) {
@@ -242,7 +242,7 @@ class SilentThenFound final : public sim::EventHandler {
   ~SilentThenFound() { world_.kernel().forget(*this); }
 
   void on_event(sim::Kernel& kernel, std::uint32_t, std::uint64_t) override {
-    const Queue& queue = world_.fleet(0).queue();
+    const cluster::Queue& queue = world_.fleet(0).queue();
     const auto& shares = queue.job(queue.running_jobs().front().job).shares;
     if (kernel.now() == sim::SimTime::from(hours(2))) {
       world_.corrupt(0, shares.front().node);

@@ -6,9 +6,9 @@
 
 #include <iostream>
 
-#include "twin/slurm_order_fixture.h"
+#include "cluster/slurm_order_fixture.h"
 
-namespace orrery::twin {
+namespace orrery::cluster {
 namespace {
 
 TEST(SlurmOrder, JobsStartInTheOrderInWhichRealSlurmStartsThem) {
@@ -50,4 +50,4 @@ TEST(SlurmOrder, JobsStartInTheOrderInWhichRealSlurmStartsThem) {
 }
 
 }  // namespace
-}  // namespace orrery::twin
+}  // namespace orrery::cluster

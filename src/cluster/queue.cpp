@@ -1,30 +1,21 @@
-#include "twin/queue.h"
+#include "cluster/queue.h"
 
 #include <algorithm>
 #include <cassert>
 
-namespace orrery::twin {
-namespace {
-
-using cluster::JobIndex;
-using cluster::QueuedJob;
-using cluster::RunningEnd;
-
-}  // namespace
-
-Queue::Queue(sim::Kernel& kernel, cluster::NodePool pool, QueueOptions options, QueuePort& port)
+namespace orrery::cluster {
+Queue::Queue(sim::Kernel& kernel, NodePool pool, QueueOptions options, QueuePort& port)
     : kernel_(kernel),
       pool_(std::move(pool)),
       options_(std::move(options)),
       port_(port),
-      policy_(cluster::make_policy(options_.backfill, options_.periodic)) {
+      policy_(make_policy(options_.backfill, options_.periodic)) {
   await_window();
 }
 
 std::optional<JobIndex> Queue::submit(const JobRequest& request) {
   const auto partition = static_cast<std::size_t>(request.partition);
-  const cluster::NodeMask* allowed =
-      options_.partitions.empty() ? nullptr : &options_.partitions[partition];
+  const NodeMask* allowed = options_.partitions.empty() ? nullptr : &options_.partitions[partition];
   if (!pool_.could_ever_fit(request.ask, allowed)) return std::nullopt;
   JobIndex index = static_cast<JobIndex>(jobs_.size());
   if (unused_.empty()) {
@@ -95,7 +86,7 @@ void Queue::on_event(sim::Kernel&, std::uint32_t kind, std::uint64_t data) {
   decide();
 }
 
-cluster::QueueView Queue::view() const {
+QueueView Queue::view() const {
   return {.now = kernel_.now(),
           .jobs = jobs_,
           .waiting = std::span(waiting_).subspan(first_),
@@ -124,7 +115,7 @@ void Queue::preempt_for_waiting() {
     if (asks == waiting_jobs().end()) return;
     const JobIndex job = *asks;
     if (!options_.preemption->takes(jobs_[job])) return;
-    const auto plan = cluster::choose_victims(job, view(), pool_, *options_.preemption);
+    const auto plan = choose_victims(job, view(), pool_, *options_.preemption);
     if (!plan || plan->victims.empty()) return;
     for (const JobIndex victim : plan->victims) {
       if (states_[victim] == State::running) stop(victim, StopCause::preempted);
@@ -170,7 +161,7 @@ void Queue::clear_reserved() {
   decide_later();
 }
 
-void Queue::drop_started(const cluster::Starts& starts) {
+void Queue::drop_started(const Starts& starts) {
   std::size_t prefix = 0;
   while (prefix < starts.jobs.size() && waiting_[first_ + prefix] == starts.jobs[prefix].job) {
     ++prefix;
@@ -190,8 +181,8 @@ void Queue::drop_started(const cluster::Starts& starts) {
 }
 
 // All books are kept before anybody is told: a port may submit or cancel within its call.
-void Queue::apply(const cluster::Starts& starts) {
-  for (const cluster::Starts::One& one : starts.jobs) {
+void Queue::apply(const Starts& starts) {
+  for (const Starts::One& one : starts.jobs) {
     QueuedJob& job = jobs_[one.job];
     job.started = kernel_.now();
     const auto where = starts.of(one);
@@ -258,12 +249,12 @@ void Queue::stop(JobIndex job, StopCause cause) {
   port_.job_stopped(job, tags_[job], cause);
 }
 
-void Queue::keep_only(JobIndex index, std::vector<cluster::NodeShare> kept) {
+void Queue::keep_only(JobIndex index, std::vector<NodeShare> kept) {
   QueuedJob& job = jobs_[index];
   if (options_.gate != nullptr) options_.gate->ended(job);
   job.ask.gpus = 0;
-  for (const cluster::NodeShare& share : kept) job.ask.gpus += share.gpus;
-  std::erase_if(job.shares, [&kept](const cluster::NodeShare& share) {
+  for (const NodeShare& share : kept) job.ask.gpus += share.gpus;
+  std::erase_if(job.shares, [&kept](const NodeShare& share) {
     return std::ranges::find(kept, share) != kept.end();
   });
   pool_.give(job.shares);
@@ -273,8 +264,7 @@ void Queue::keep_only(JobIndex index, std::vector<cluster::NodeShare> kept) {
   decide_later();
 }
 
-bool Queue::extend(JobIndex index, const cluster::GpuAsk& more,
-                   std::vector<cluster::NodeShare>& where) {
+bool Queue::extend(JobIndex index, const GpuAsk& more, std::vector<NodeShare>& where) {
   assert(states_[index] == State::running);
   QueuedJob& job = jobs_[index];
   // As if it started anew, whole: it is one job, before and after.
@@ -298,7 +288,7 @@ void Queue::put_back(JobIndex job, StopCause cause) {
 
 void Queue::jobs_on(int node, std::vector<JobIndex>& jobs) const {
   jobs.clear();
-  const auto is_here = [node](const cluster::NodeShare& s) { return s.node == node; };
+  const auto is_here = [node](const NodeShare& s) { return s.node == node; };
   for (const RunningEnd& end : running_) {
     if (std::ranges::any_of(jobs_[end.job].shares, is_here)) jobs.push_back(end.job);
   }
@@ -347,9 +337,9 @@ void Queue::set_priorities(const std::function<double(JobIndex)>& priority) {
   decide_later();
 }
 
-cluster::WaitAnswer Queue::why(JobIndex job) const {
-  if (states_[job] != State::waiting) return {.reason = cluster::WaitReason::not_yet};
-  return cluster::explain_wait(options_.backfill, view(), pool_, job);
+WaitAnswer Queue::why(JobIndex job) const {
+  if (states_[job] != State::waiting) return {.reason = WaitReason::not_yet};
+  return explain_wait(options_.backfill, view(), pool_, job);
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::cluster

@@ -12,11 +12,10 @@
 
 #include "base/text.h"
 #include "catalog/embedded_table.h"
-#include "twin/queue.h"
+#include "cluster/queue.h"
 
-namespace orrery::twin {
+namespace orrery::cluster {
 
-using cluster::JobIndex;
 using sim::SimTime;
 
 // Real starts vary by the seconds that a node takes to clean up and by the period's phase.
@@ -31,7 +30,7 @@ struct OrderJob {
   Seconds run;
   std::vector<double> real;  // starts
   std::vector<double> simulated;
-  JobIndex index = cluster::kNoJob;
+  JobIndex index = kNoJob;
   sim::TimerId end;
 };
 
@@ -41,14 +40,14 @@ class OrderCase final : public QueuePort, public sim::EventHandler {
   int nodes = 0;
 
   void play() {
-    QueueOptions options{.backfill = cluster::BackfillVariant::slurm, .requeue_delay = kHold};
+    QueueOptions options{.backfill = BackfillVariant::slurm, .requeue_delay = kHold};
     options.periodic.interval = SimTime::from(seconds(2));
     options.periodic.resolution = SimTime::from(seconds(1));
-    options.preemption = cluster::PreemptionRules{.order = cluster::VictimOrder::fewest_nodes};
+    options.preemption = PreemptionRules{.order = VictimOrder::fewest_nodes};
     sim::Kernel kernel;
     kernel_ = &kernel;
-    Queue queue(kernel, cluster::NodePool(std::vector<int>(static_cast<std::size_t>(nodes), 8)),
-                options, *this);
+    Queue queue(kernel, NodePool(std::vector<int>(static_cast<std::size_t>(nodes), 8)), options,
+                *this);
     queue_ = &queue;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       kernel.schedule(jobs[i].submit, sim::EventRank::start, *this, 0, i);
@@ -61,7 +60,7 @@ class OrderCase final : public QueuePort, public sim::EventHandler {
     jobs[i].ask.tag = i;
     jobs[i].index = queue_->submit(jobs[i].ask).value();
   }
-  void job_started(JobIndex, std::uint64_t i, std::span<const cluster::NodeShare>) override {
+  void job_started(JobIndex, std::uint64_t i, std::span<const NodeShare>) override {
     jobs[i].simulated.push_back(kernel_->now().seconds().base());
     jobs[i].end =
         kernel_->schedule(kernel_->now().after(jobs[i].run), sim::EventRank::finish, *this, 1, i);
@@ -98,4 +97,4 @@ inline std::map<int, OrderCase> measured_cases() {
   return cases;
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::cluster

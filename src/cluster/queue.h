@@ -24,7 +24,7 @@
 #include "cluster/wait_reason.h"
 #include "sim/kernel.h"
 
-namespace orrery::twin {
+namespace orrery::cluster {
 
 // Why a running job lost its GPUs.
 enum class StopCause { preempted, node_lost, failed, reserved };
@@ -38,14 +38,12 @@ constexpr WordTable<StopCause> words_of(StopCause) { return kStopCauseWords; }
 class QueuePort {
  public:
   // It runs from now on, on these GPUs; the span lives only during the call.
-  virtual void job_started(cluster::JobIndex job, std::uint64_t tag,
-                           std::span<const cluster::NodeShare> where) = 0;
+  virtual void job_started(JobIndex job, std::uint64_t tag, std::span<const NodeShare> where) = 0;
   // Its GPUs are gone at this instant. It is back in the queue, behind its requeue delay; an owner
   // that does not want that calls cancel().
-  virtual void job_stopped(cluster::JobIndex job, std::uint64_t tag, StopCause cause) = 0;
+  virtual void job_stopped(JobIndex job, std::uint64_t tag, StopCause cause) = 0;
   // A node of it is gone. What it goes on with, of what it holds; nothing: it stops.
-  virtual std::vector<cluster::NodeShare> job_lost_node(cluster::JobIndex, std::uint64_t /*tag*/,
-                                                        int /*node*/) {
+  virtual std::vector<NodeShare> job_lost_node(JobIndex, std::uint64_t /*tag*/, int /*node*/) {
     return {};
   }
 
@@ -54,7 +52,7 @@ class QueuePort {
 };
 
 struct JobRequest {
-  cluster::GpuAsk ask;
+  GpuAsk ask;
   sim::SimTime limit;   // the owner's estimate of the run time, at the most
   int tier = 0;         // higher goes before all lower ones, and may preempt them
   double priority = 0;  // within a tier; equals in the order they came
@@ -69,58 +67,55 @@ struct JobRequest {
 };
 
 struct QueueOptions {
-  cluster::BackfillVariant backfill = cluster::BackfillVariant::easy;
-  cluster::PeriodicBounds periodic{};           // of the slurm variant
-  std::vector<cluster::NodeMask> partitions{};  // none: one that has every node
-  cluster::ReservationBook reservations{};
-  std::optional<cluster::PreemptionRules> preemption{};  // none: nobody is preempted
-  cluster::StartGate* gate = nullptr;                    // outlives the queue; none: all may start
+  BackfillVariant backfill = BackfillVariant::easy;
+  PeriodicBounds periodic{};           // of the slurm variant
+  std::vector<NodeMask> partitions{};  // none: one that has every node
+  ReservationBook reservations{};
+  std::optional<PreemptionRules> preemption{};  // none: nobody is preempted
+  StartGate* gate = nullptr;                    // outlives the queue; none: all may start
   Seconds requeue_delay;  // until a job that lost its place may start again (Slurm: about 120 s)
 };
 
 class Queue final : public sim::EventHandler {
  public:
-  Queue(sim::Kernel& kernel, cluster::NodePool pool, QueueOptions options, QueuePort& port);
+  Queue(sim::Kernel& kernel, NodePool pool, QueueOptions options, QueuePort& port);
   ~Queue() { kernel_.forget(*this); }
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
   // None where the job can never start on this fleet.
-  std::optional<cluster::JobIndex> submit(const JobRequest& request);
-  void finish(cluster::JobIndex job);  // a running job gives back its GPUs and is gone
-  void cancel(cluster::JobIndex job);  // the same, wherever it stands
+  std::optional<JobIndex> submit(const JobRequest& request);
+  void finish(JobIndex job);  // a running job gives back its GPUs and is gone
+  void cancel(JobIndex job);  // the same, wherever it stands
   // A running job goes back into the queue.
-  void put_back(cluster::JobIndex job, StopCause cause);
+  void put_back(JobIndex job, StopCause cause);
   // Running jobs with GPUs there, by their expected ends.
-  void jobs_on(int node, std::vector<cluster::JobIndex>& jobs) const;
+  void jobs_on(int node, std::vector<JobIndex>& jobs) const;
   // A running job gets more GPUs beside those it has; false where none are free or admitted. Those
   // that wait are not asked. `where` says which they are.
-  bool extend(cluster::JobIndex job, const cluster::GpuAsk& more,
-              std::vector<cluster::NodeShare>& where);
+  bool extend(JobIndex job, const GpuAsk& more, std::vector<NodeShare>& where);
   // Jobs on the node lose all their GPUs, on other nodes too, and are requeued; those that can go
   // on with fewer keep what they say.
   void node_down(int node);
   void node_up(int node);
   // Something that the gate looks at has changed.
   void look_again() { decide_later(); }
-  void set_priority(cluster::JobIndex job, double priority);
+  void set_priority(JobIndex job, double priority);
   // Of all that wait at once.
-  void set_priorities(const std::function<double(cluster::JobIndex)>& priority);
+  void set_priorities(const std::function<double(JobIndex)>& priority);
 
-  const cluster::NodePool& pool() const { return pool_; }
-  const cluster::QueuedJob& job(cluster::JobIndex job) const { return jobs_[job]; }
-  bool is_running(cluster::JobIndex job) const;
+  const NodePool& pool() const { return pool_; }
+  const QueuedJob& job(JobIndex job) const { return jobs_[job]; }
+  bool is_running(JobIndex job) const;
   std::size_t waiting() const { return waiting_.size() - first_; }
-  std::span<const cluster::JobIndex> waiting_jobs() const {
-    return std::span(waiting_).subspan(first_);
-  }
-  std::uint64_t tag(cluster::JobIndex job) const { return tags_[job]; }
+  std::span<const JobIndex> waiting_jobs() const { return std::span(waiting_).subspan(first_); }
+  std::uint64_t tag(JobIndex job) const { return tags_[job]; }
   std::size_t running() const { return running_count_; }
   // Jobs that a reservation stopped.
   std::uint64_t stopped_for_reservations() const { return stopped_for_reservations_; }
-  std::span<const cluster::RunningEnd> running_jobs() const { return running_; }
+  std::span<const RunningEnd> running_jobs() const { return running_; }
   // Why a waiting job waits, and what would start it.
-  cluster::WaitAnswer why(cluster::JobIndex job) const;
+  WaitAnswer why(JobIndex job) const;
 
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
@@ -134,38 +129,38 @@ class Queue final : public sim::EventHandler {
   void await_window();
   void clear_reserved();
   void preempt_for_waiting();
-  bool comes_before(cluster::JobIndex a, cluster::JobIndex b) const;
-  void apply(const cluster::Starts& starts);
-  void drop_started(const cluster::Starts& starts);
-  void enqueue(cluster::JobIndex job);
-  void remove_waiting(cluster::JobIndex job);
-  void release(cluster::JobIndex job);
-  void stop(cluster::JobIndex job, StopCause cause);
-  void keep_only(cluster::JobIndex job, std::vector<cluster::NodeShare> kept);
-  void forget(cluster::JobIndex job);
-  cluster::QueueView view() const;
+  bool comes_before(JobIndex a, JobIndex b) const;
+  void apply(const Starts& starts);
+  void drop_started(const Starts& starts);
+  void enqueue(JobIndex job);
+  void remove_waiting(JobIndex job);
+  void release(JobIndex job);
+  void stop(JobIndex job, StopCause cause);
+  void keep_only(JobIndex job, std::vector<NodeShare> kept);
+  void forget(JobIndex job);
+  QueueView view() const;
 
   sim::Kernel& kernel_;
-  cluster::NodePool pool_;
+  NodePool pool_;
   QueueOptions options_;
   QueuePort& port_;
-  std::unique_ptr<cluster::QueuePolicy> policy_;
+  std::unique_ptr<QueuePolicy> policy_;
   std::uint64_t surprises_ = 0;
   std::uint64_t stopped_for_reservations_ = 0;
-  std::vector<cluster::QueuedJob> jobs_;
+  std::vector<QueuedJob> jobs_;
   std::vector<State> states_;
   std::vector<std::uint64_t> tags_;
   std::vector<sim::TimerId> timers_;  // of delayed jobs
-  std::vector<cluster::JobIndex> unused_;
-  std::vector<cluster::JobIndex> waiting_;  // from first_ on, by priority
+  std::vector<JobIndex> unused_;
+  std::vector<JobIndex> waiting_;  // from first_ on, by priority
   std::size_t first_ = 0;
-  std::vector<cluster::RunningEnd> running_;  // by end
+  std::vector<RunningEnd> running_;  // by end
   std::size_t running_count_ = 0;
-  cluster::Starts starts_;
-  std::vector<cluster::NodeShare> where_;
+  Starts starts_;
+  std::vector<NodeShare> where_;
   bool is_deciding_later_ = false;
   sim::TimerId alarm_;
   sim::SimTime alarm_at_ = sim::SimTime::never();
 };
 
-}  // namespace orrery::twin
+}  // namespace orrery::cluster

@@ -1,4 +1,4 @@
-#include "twin/queue.h"
+#include "cluster/queue.h"
 
 #include <gtest/gtest.h>
 
@@ -6,17 +6,12 @@
 
 #include "cluster/quota_gate.h"
 
-namespace orrery::twin {
+namespace orrery::cluster {
 namespace {
 
-using cluster::BackfillVariant;
-using cluster::JobIndex;
-using cluster::NodePool;
-using cluster::NodeShare;
-using cluster::PlacementRule;
 using sim::SimTime;
 
-SimTime at(double s) { return SimTime::from(seconds(s)); }
+SimTime clock_at(double s) { return SimTime::from(seconds(s)); }
 
 // Runs jobs that last as long as they are told, and keeps the books that the queue should keep:
 // who has which GPU, who started, stopped and finished how often.
@@ -30,7 +25,7 @@ class Owner final : public QueuePort, public sim::EventHandler {
     int finishes = 0;
     bool rejected = false;
     SimTime started;
-    JobIndex index = cluster::kNoJob;
+    JobIndex index = kNoJob;
     sim::TimerId end;
     std::vector<NodeShare> held;
   };
@@ -44,12 +39,12 @@ class Owner final : public QueuePort, public sim::EventHandler {
                   int tier = 0, int group = 0) {
     books_.push_back({.gpus = gpus, .length = length});
     asks_.push_back({.ask = {.gpus = gpus},
-                     .limit = at(limit > 0 ? limit : length),
+                     .limit = clock_at(limit > 0 ? limit : length),
                      .tier = tier,
                      .priority = priority,
                      .group = group,
                      .tag = books_.size() - 1});
-    kernel_.schedule(at(when), sim::EventRank::start, *this, 0, books_.size() - 1);
+    kernel_.schedule(clock_at(when), sim::EventRank::start, *this, 0, books_.size() - 1);
     return books_.size() - 1;
   }
 
@@ -125,8 +120,8 @@ TEST(Queue, StartsInOrderAndBackfills) {
     const auto wide = owner.add(1, 4, 10);
     const auto brief_one = owner.add(2, 1, 50);
     kernel.run();
-    EXPECT_EQ(owner.books()[wide].started, at(100));
-    EXPECT_EQ(owner.books()[brief_one].started, easy ? at(2) : at(110));
+    EXPECT_EQ(owner.books()[wide].started, clock_at(100));
+    EXPECT_EQ(owner.books()[brief_one].started, easy ? clock_at(2) : clock_at(110));
   }
 }
 
@@ -138,8 +133,8 @@ TEST(Queue, JobsThatEndTogetherFreeTheirGpusTogether) {
   const auto wide = owner.add(1, 2, 10);
   const auto narrow = owner.add(1, 1, 100);  // never sees the half-freed instant
   kernel.run();
-  EXPECT_EQ(owner.books()[wide].started, at(100));
-  EXPECT_EQ(owner.books()[narrow].started, at(110));
+  EXPECT_EQ(owner.books()[wide].started, clock_at(100));
+  EXPECT_EQ(owner.books()[narrow].started, clock_at(110));
 }
 
 TEST(Queue, PriorityGoesFirstAndEqualsKeepTheirOrder) {
@@ -159,27 +154,27 @@ TEST(Queue, ALostNodeStopsTheWholeGangAndItComesBack) {
   options.requeue_delay = seconds(120);
   Owner owner(kernel, NodePool({8, 8, 8}), options);
   const auto gang = owner.add(0, 16, 1000);
-  kernel.schedule(at(50), sim::EventRank::control, owner, 2, 1);
+  kernel.schedule(clock_at(50), sim::EventRank::control, owner, 2, 1);
   kernel.run();
   EXPECT_EQ(owner.books()[gang].stops, 1);
-  EXPECT_EQ(owner.books()[gang].started, at(170));
+  EXPECT_EQ(owner.books()[gang].started, clock_at(170));
   EXPECT_EQ(owner.books()[gang].finishes, 1);
 }
 
 TEST(Queue, AHigherTierTakesGpusOfALowerOneAndTheyComeBack) {
   sim::Kernel kernel;
   QueueOptions options = under(BackfillVariant::easy);
-  options.preemption = cluster::PreemptionRules{};
+  options.preemption = PreemptionRules{};
   options.requeue_delay = seconds(120);
   Owner owner(kernel, NodePool({8, 8}), options);
   const auto old = owner.add(0, 8, 1000);
   const auto young = owner.add(10, 8, 1000);
   const auto urgent = owner.add(50, 8, 100, 0, 0, 1);
   kernel.run();
-  EXPECT_EQ(owner.books()[urgent].started, at(50));
+  EXPECT_EQ(owner.books()[urgent].started, clock_at(50));
   EXPECT_EQ(owner.books()[old].stops, 0);
   EXPECT_EQ(owner.books()[young].stops, 1);  // it had done less
-  EXPECT_EQ(owner.books()[young].started, at(170));
+  EXPECT_EQ(owner.books()[young].started, clock_at(170));
   EXPECT_EQ(owner.books()[young].finishes, 1);
 }
 
@@ -187,18 +182,18 @@ TEST(Queue, AHigherTierTakesGpusOfALowerOneAndTheyComeBack) {
 // another cohort is spared: its end would not help.
 TEST(Queue, AHigherTierTakesItsQuotaFromALowerOne) {
   sim::Kernel kernel;
-  cluster::QuotaGate gate;
+  QuotaGate gate;
   gate.add_group(0, {.tenant = "both", .guaranteed = 8});
   gate.add_group(1, {.tenant = "other", .guaranteed = 8});
   QueueOptions options = under(BackfillVariant::easy);
-  options.preemption = cluster::PreemptionRules{};
+  options.preemption = PreemptionRules{};
   options.gate = &gate;
   Owner owner(kernel, NodePool({8, 8, 8}), options);
   const auto low = owner.add(0, 8, 1000);
   const auto other = owner.add(1, 8, 1000, 0, 0, 0, 1);
   const auto urgent = owner.add(50, 8, 100, 0, 0, 1);
   kernel.run();
-  EXPECT_EQ(owner.books()[urgent].started, at(50));
+  EXPECT_EQ(owner.books()[urgent].started, clock_at(50));
   EXPECT_EQ(owner.books()[low].stops, 1);
   EXPECT_EQ(owner.books()[other].stops, 0);
 }
@@ -219,14 +214,14 @@ TEST(Queue, AJobMayShrinkAndGrow) {
     bool is_stopped = false;
   };
   sim::Kernel kernel;
-  cluster::QuotaGate gate;
+  QuotaGate gate;
   gate.add_group(0, {.tenant = "run", .guaranteed = 24});
   Elastic owner;
   QueueOptions options = under(BackfillVariant::easy);
   options.gate = &gate;
   Queue queue(kernel, NodePool({8, 8, 8, 8}), options, owner);
-  const auto job = queue.submit({.ask = {.gpus = 24, .per_node = 8}, .limit = at(1000)});
-  kernel.run(at(1));
+  const auto job = queue.submit({.ask = {.gpus = 24, .per_node = 8}, .limit = clock_at(1000)});
+  kernel.run(clock_at(1));
   queue.node_down(1);
   EXPECT_FALSE(owner.is_stopped);
   EXPECT_EQ(queue.job(*job).ask.gpus, 16);
@@ -246,7 +241,7 @@ TEST(Queue, AJobMayShrinkAndGrow) {
 // Nodes are free and the quota is not: it says so, and when.
 TEST(Queue, SaysThatAQuotaIsUsedUp) {
   sim::Kernel kernel;
-  cluster::QuotaGate gate;
+  QuotaGate gate;
   gate.add_group(0, {.tenant = "a", .guaranteed = 8});
   QueueOptions options = under(BackfillVariant::easy);
   options.gate = &gate;
@@ -254,12 +249,12 @@ TEST(Queue, SaysThatAQuotaIsUsedUp) {
   owner.add(0, 6, 100);
   const auto wide = owner.add(1, 8, 10);
   const auto late = owner.add(1, 2, 5000);
-  kernel.run(at(2));
+  kernel.run(clock_at(2));
   const auto why = [&](std::size_t i) { return owner.queue().why(owner.books()[i].index); };
-  EXPECT_EQ(why(wide).reason, cluster::WaitReason::limits);
-  EXPECT_EQ(why(wide).earliest, at(100));
-  EXPECT_EQ(why(late).reason, cluster::WaitReason::promise);
-  EXPECT_EQ(why(late).limit_to_pass, at(98));
+  EXPECT_EQ(why(wide).reason, WaitReason::limits);
+  EXPECT_EQ(why(wide).earliest, clock_at(100));
+  EXPECT_EQ(why(late).reason, WaitReason::promise);
+  EXPECT_EQ(why(late).limit_to_pass, clock_at(98));
 }
 
 TEST(Queue, SaysWhyAJobWaits) {
@@ -271,18 +266,18 @@ TEST(Queue, SaysWhyAJobWaits) {
   const auto pair = owner.add(1, 2, 10);
   const auto narrow = owner.add(1, 1, 5000);
   const auto huge = owner.add(1, 9, 10);
-  kernel.run(at(2));
+  kernel.run(clock_at(2));
   const auto why = [&](std::size_t i) { return owner.queue().why(owner.books()[i].index); };
-  EXPECT_EQ(why(wide).reason, cluster::WaitReason::resources);
+  EXPECT_EQ(why(wide).reason, WaitReason::resources);
   EXPECT_EQ(why(wide).gpus_short, 6);
-  EXPECT_EQ(why(wide).earliest, at(200));
-  EXPECT_EQ(why(pair).reason, cluster::WaitReason::fragmented);
-  EXPECT_EQ(why(pair).earliest, at(100));
-  EXPECT_EQ(why(narrow).reason, cluster::WaitReason::promise);
-  EXPECT_EQ(why(narrow).limit_to_pass, at(198));
+  EXPECT_EQ(why(wide).earliest, clock_at(200));
+  EXPECT_EQ(why(pair).reason, WaitReason::fragmented);
+  EXPECT_EQ(why(pair).earliest, clock_at(100));
+  EXPECT_EQ(why(narrow).reason, WaitReason::promise);
+  EXPECT_EQ(why(narrow).limit_to_pass, clock_at(198));
   EXPECT_TRUE(owner.books()[huge].rejected);
-  EXPECT_NE(to_text(why(narrow), at(2)).find("3.3 min"), std::string::npos)
-      << to_text(why(narrow), at(2));
+  EXPECT_NE(to_text(why(narrow), clock_at(2)).find("3.3 min"), std::string::npos)
+      << to_text(why(narrow), clock_at(2));
 }
 
 // Random jobs and faults under every variant and rule: no GPU twice, gangs whole (checked in
@@ -295,13 +290,12 @@ TEST(Queue, KeepsItsBooksUnderFaults) {
       const auto rule = static_cast<PlacementRule>(seed % 3);
       QueueOptions options = under(row.value);
       options.requeue_delay = seconds(static_cast<double>(seed % 2) * 30);
-      if (seed > 3) options.preemption = cluster::PreemptionRules{};
-      cluster::QuotaGate gate;
+      if (seed > 3) options.preemption = PreemptionRules{};
+      QuotaGate gate;
       gate.add_group(0, {.tenant = "", .guaranteed = 72, .may_borrow = 72});
       if (seed > 2) options.gate = &gate;
       sim::Kernel kernel(seed);
-      Owner owner(kernel, NodePool(std::vector<int>(9, 8), rule, cluster::even_tree(9, 3, 2)),
-                  options);
+      Owner owner(kernel, NodePool(std::vector<int>(9, 8), rule, even_tree(9, 3, 2)), options);
       double now = 0;
       for (int i = 0; i < 120; ++i) {
         now += random.exponential(20);
@@ -314,8 +308,8 @@ TEST(Queue, KeepsItsBooksUnderFaults) {
       for (int i = 0; i < 25; ++i) {
         const double when = std::floor(random.uniform() * now);
         const auto node = random.below(9);
-        kernel.schedule(at(when), sim::EventRank::control, owner, 2, node);
-        kernel.schedule(at(when + 300), sim::EventRank::control, owner, 3, node);
+        kernel.schedule(clock_at(when), sim::EventRank::control, owner, 2, node);
+        kernel.schedule(clock_at(when + 300), sim::EventRank::control, owner, 3, node);
       }
       kernel.run();
       EXPECT_EQ(owner.queue().waiting(), 0u);
@@ -335,4 +329,4 @@ TEST(Queue, KeepsItsBooksUnderFaults) {
 }
 
 }  // namespace
-}  // namespace orrery::twin
+}  // namespace orrery::cluster
