@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 
 #include "calc/calculators.h"
+#include "cost/rental.h"
 #include "machine/known_fixture.h"
+#include "storage/tier_sizing.h"
 
 namespace orrery::calc {
 namespace {
@@ -132,6 +135,7 @@ TEST(Calc, PowerIsIdlePlusPhases) {
   EXPECT_NEAR(value("power", given, "site"), 1.25 * mean, 1);
   // 10.2 kW twice within 30 kW of contained air, not three times.
   EXPECT_EQ(value("power", {{"cooling", "air-contained"}}, "nodes_per_rack"), 2);
+  EXPECT_NE(ask("power", given)->answer.find("; 73.6 kW at the meter"), std::string::npos);
 }
 
 // 10 % over five years with a tenth left: (1 - 0.1 / 1.1^5) 0.1 / (1 - 1.1^-5) = 0.2474177.
@@ -161,6 +165,16 @@ TEST(Calc, OwnershipIsAnAnnuityAndRunningCosts) {
   const double annual = at("servers") + at("network") + at("storage") + at("electricity") +
                         at("colocation") + at("staff") + at("repair");
   EXPECT_NEAR(at("useful_hour"), annual / (80 * 8760 * 0.8 * 0.5), 0.01 * at("useful_hour"));
+}
+
+// Where nobody measured it, a node draws 76 % of its nameplate in training.
+TEST(Calc, OwnershipOfANodeWhoseDrawIsNotKnown) {
+  for (const catalog::Node& node : parts().nodes) {
+    if (!node.price || !node.max_power || node.typical_train_power) continue;
+    const CalcTexts given{{"node", node.id}, {"pue", "1"}, {"power-price", "0.1 USD/kWh"}};
+    const double kwh = node.max_power->base() / 1000 * 0.76 * 8766;
+    EXPECT_NEAR(value("tco", given, "electricity"), kwh * 0.1, 0.002 * kwh * 0.1) << node.id;
+  }
 }
 
 // Eight accelerators of one node need no NIC, so its network does not matter to them; more do.
@@ -193,6 +207,10 @@ TEST(Calc, CollectiveKnowsWhereTheNodeEnds) {
   EXPECT_LT(payload, 50e9);
   EXPECT_GT(payload, 30e9);
   EXPECT_EQ(code_of("collective", {{"node", "hpe-dl380-gen11"}}), "usage.part");
+  // 72 NICs of a rack on 18 hosts.
+  const auto rack = ask("collective", {{"node", "gb200-nvl72"}, {"ranks", "144"}});
+  ASSERT_TRUE(rack.has_value());
+  EXPECT_NE(rack->assumptions.front().find(", 4 NICs a host at"), std::string::npos);
 }
 
 // 1 PB with 8 + 2 filled to 80 % is 1.5625 PB raw; drives give 80 % of their rate.
@@ -221,6 +239,32 @@ TEST(Calc, TierIsBoughtForWhatBindsIt) {
       1e-4);
 }
 
+// Moving a byte takes 500 nJ; it pays after that over what holding it there saves.
+TEST(Calc, TierBreaksEvenWhereTheMoveIsPaid) {
+  for (const bool swapped : {false, true}) {
+    CalcTexts given{{"pue", "2"}, {"power-price", "0.1 USD/kWh"}};
+    given["device"] = swapped ? "qlc-122" : "hdd-cmr24";
+    given["against"] = swapped ? "hdd-cmr24" : "qlc-122";
+    const auto answer = ask("tier", given);
+    ASSERT_TRUE(answer.has_value());
+    const double disk = figure(*answer, "hold_hdd-cmr24").value;  // USD a TB and month
+    const double flash = figure(*answer, "hold_qlc-122").value;
+    const double move = 500e-9 * 0.1 / 3.6e6;
+    const double age = move / (std::abs(disk - flash) / 1e12 / 2628000);
+    EXPECT_NEAR(figure(*answer, "break_even_age").value, age, 0.02 * age);
+    const std::string cheaper = disk < flash ? "hdd-cmr24" : "qlc-122";
+    EXPECT_EQ(answer->answer.find(cheaper + " is cheaper to hold"), 0u);
+  }
+  // Each unit of PUE is once more the drives' own energy.
+  const double watts = value("tier", {}, "watts_per_tb_hdd-cmr24");
+  EXPECT_NEAR(value("tier", {{"pue", "2"}}, "hold_hdd-cmr24") -
+                  value("tier", {{"pue", "1"}}, "hold_hdd-cmr24"),
+              watts * 0.08 / 1000 * 730, 1e-3);
+  const auto unknown = ask("tier", {{"against", "floppy"}});
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_NE(unknown.error().front().what.find("`floppy`"), std::string::npos);
+}
+
 // 405.9e9 x 14 B = 5.68 TB a save; three kept and one in flight beside 100 TB of data.
 TEST(Calc, TierSizeKeepsOneSaveMoreThanAsked) {
   const CalcTexts given{{"keep", "3"}, {"data-set", "100 TB"}};
@@ -243,6 +287,43 @@ TEST(Calc, TierSizeKeepsOneSaveMoreThanAsked) {
   // One server loses 5 of 10 shards with it, ten lose one each: more nines.
   const double few = value("tier-size", given, "nines");
   EXPECT_GT(value("tier-size", {{"drives-per-server", "2"}}, "nines"), few + 2);
+  EXPECT_NEAR(value("tier-size", {{"bytes-per-param", "2"}}, "save"), save / 7, 1);
+}
+
+// What is sold as an appliance gives what its sheet says.
+TEST(Calc, TierSizeTakesAnApplianceAsItIsSold) {
+  int tried = 0;
+  for (const catalog::StorageDevice& d : parts().storage_devices) {
+    if (storage::form_of(d) != storage::DeviceForm::appliance || d.read.base() <= 0) continue;
+    ++tried;
+    const auto answer = ask("tier-size", {{"device", d.id}});
+    ASSERT_TRUE(answer.has_value()) << d.id;
+    const double boxes = figure(*answer, "devices").value;
+    EXPECT_NEAR(figure(*answer, "read").value, boxes * d.read.base(), 1e-6 * boxes * d.read.base())
+        << d.id;
+  }
+  EXPECT_GT(tried, 0);
+}
+
+// Ten shards: on five servers two each, as many as may be lost; on four three.
+TEST(Calc, TierSizeWarnsWhereOneServerTakesTooMuch) {
+  int fives = 0;
+  for (const char* each : {"2", "3", "4", "5", "6"}) {
+    const auto answer = ask("tier-size", {{"drives-per-server", each}});
+    ASSERT_TRUE(answer.has_value());
+    std::string words;
+    for (const std::string& a : answer->assumptions) words += a;
+    const double servers = figure(*answer, "servers").value;
+    fives += servers == 5 ? 1 : 0;
+    EXPECT_EQ(words.find("may be lost") != std::string::npos, std::ceil(10 / servers) > 2)
+        << servers;
+  }
+  EXPECT_GT(fives, 0);
+}
+
+TEST(Calc, AnEmptyTextIsAsIfNothingWasGiven) {
+  EXPECT_DOUBLE_EQ(value("checkpoint", {{"params", "70B"}, {"write", ""}}, "write_time"), 24.5);
+  EXPECT_EQ(code_of("checkpoint", {{"params", "1e308"}}), "calc.range");
 }
 
 // A rebuild: ten minutes to notice, then 20 TB at a fifth of 250 MB/s by one drive or by four.
@@ -267,6 +348,47 @@ TEST(Calc, DurabilityOfACodeAndItsRebuild) {
   EXPECT_NEAR(figure(*answer, "lived_time_to_loss").value / mttdl, 1, 0.15);
 }
 
+// What may be better or worse: failures by 2.5 and rebuilds by 2 either way.
+TEST(Calc, DurabilityHasTheSpreadOfFleetsAndRebuilds) {
+  const CalcTexts pair{{"data", "1"},          {"parity", "1"},  {"failures", "0.01"},
+                       {"server-losses", "0"}, {"servers", "2"}, {"object", "1 kB"}};
+  const auto answer = ask("durability", pair);
+  ASSERT_TRUE(answer.has_value());
+  const auto nines = [](double failures, double rebuild) {
+    const double lambda = 0.01 * failures / (365.25 * 86400);
+    const double mu = 1 / ((600 + 20e12 / 50e6) * rebuild);
+    return -std::log10(365.25 * 86400 * 2 * lambda * lambda / (3 * lambda + mu));
+  };
+  EXPECT_NEAR(figure(*answer, "nines").value, nines(1, 1), 0.01);
+  EXPECT_NEAR(figure(*answer, "nines").low, nines(2.5, 2), 0.01);
+  EXPECT_NEAR(figure(*answer, "nines").high, nines(0.4, 0.5), 0.01);
+  const Estimate& rebuild = figure(*answer, "rebuild");
+  EXPECT_NEAR(rebuild.high / rebuild.value, 2, 1e-9);
+  EXPECT_NEAR(rebuild.low / rebuild.value, 0.5, 1e-9);
+  EXPECT_NE(answer->question.find("2 copies"), std::string::npos);
+  EXPECT_FALSE(has(*ask("durability", {{"failures", "0.001"}}), "lived_time_to_loss"))
+      << "too rare to be lived through";
+  // Both copies on one server, of which one in a thousand is lost a year: three nines.
+  CalcTexts one = pair;
+  one["servers"] = "1";
+  one["server-losses"] = "0.001";
+  EXPECT_NEAR(value("durability", one, "nines"), 3, 0.1);
+}
+
+TEST(Calc, DurabilitySaysWhatOneServerTakes) {
+  const auto words = [](const char* servers) {
+    std::string all;
+    const auto answer = ask("durability", {{"servers", servers}});
+    EXPECT_TRUE(answer.has_value());
+    if (!answer) return all;
+    for (const std::string& a : answer->assumptions) all += a;
+    return all;
+  };
+  EXPECT_NE(words("3").find("at most 4 of a group's 10 shards on one of 3"), std::string::npos);
+  EXPECT_NE(words("4").find("spread the group"), std::string::npos) << "3 of 10, and 2 may go";
+  EXPECT_EQ(words("5").find("spread the group"), std::string::npos) << "2 of 10";
+}
+
 // What is served costs what it is rented for; a rate asks for few accelerators, never for fewer
 // than a smaller rate.
 TEST(Calc, ServeMoneyAndRates) {
@@ -283,6 +405,44 @@ TEST(Calc, ServeMoneyAndRates) {
   EXPECT_LE(value("serve", {{"rate", "5"}}, "gpus"), value("serve", {{"rate", "50"}}, "gpus"));
   // A sixth of the prompt cached serves no fewer.
   EXPECT_GE(value("serve", {{"cached", "0.8"}}, "users"), at("users"));
+  EXPECT_GT(value("serve", {{"cached", "0.8"}}, "requests"), at("requests"));
+}
+
+TEST(Calc, ServeByRateRolesAndChoices) {
+  const auto market = cost::market_price(parts().cloud_prices, "h100-sxm", "", false);
+  ASSERT_TRUE(market);
+  const auto rated = ask("serve", {{"rate", "5"}});
+  ASSERT_TRUE(rated.has_value());
+  const double gpus = figure(*rated, "gpus").value;
+  const double rent = gpus * market->median.base() * 3600;
+  EXPECT_NEAR(figure(*rated, "rent").value, rent, 1e-6 * rent);
+  // Five requests of 1,024 tokens a second are paid for, not what could be served.
+  const double mtoken = rent / (5 * 1024 * 3600) * 1e6;
+  EXPECT_NEAR(figure(*rated, "usd_per_mtoken").value, mtoken, 1e-6 * mtoken);
+  const Estimate& ttft = figure(*rated, "ttft");
+  const Estimate& tpot = figure(*rated, "tpot");
+  EXPECT_NEAR(ttft.high / ttft.value - 1, 2 * (tpot.high / tpot.value - 1), 1e-6);
+  ASSERT_TRUE(has(*rated, "choice_4"));
+  EXPECT_FALSE(has(*rated, "choice_5"));
+  for (const char* id : {"choice_2", "choice_3", "choice_4"}) {
+    EXPECT_GE(figure(*rated, id).value, gpus) << "the first needs the fewest";
+    EXPECT_EQ(figure(*rated, id).value, std::floor(figure(*rated, id).value));
+  }
+  const auto layout = [](const char* roles) {
+    const auto answer = ask("serve", {{"roles", roles}, {"engine", "vllm"}, {"dtype", "fp8"}});
+    if (!answer) return std::string();
+    for (const machine::Figure& f : answer->figures) {
+      if (f.id == "users") return f.formula;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(layout("joined").find("prefill"), std::string::npos);
+  int tp = 0, prefill = 0, decode = 0;
+  ASSERT_EQ(
+      std::sscanf(layout("apart").c_str(), "vllm in fp8, tp %d, %d prefill and %d decode replicas",
+                  &tp, &prefill, &decode),
+      3);
+  EXPECT_EQ(tp * (prefill + decode), 8) << "on eight accelerators";
 }
 
 // Weights 2 B, gradients 4 B a parameter; Adam's 12 B are shared by the replicas under zero1.
@@ -303,6 +463,29 @@ TEST(Calc, MemoryOfTrainingByItsParts) {
     sum += figure(*whole, id).value;
   }
   EXPECT_NEAR(figure(*whole, "peak").value, sum, 0.03 * sum);
+  CalcTexts staged = given;
+  staged["pp"] = "2";
+  EXPECT_NEAR(value("memory", staged, "weights"), n, 0.1 * n) << "half of the layers each";
+  CalcTexts two = given;
+  two["mbs"] = "2";
+  EXPECT_NEAR(value("memory", two, "activations"), 2 * figure(*whole, "activations").value,
+              0.05 * figure(*whole, "activations").value);
+}
+
+// Between what surely fits and what does not lies what fits by little.
+TEST(Calc, MemorySaysWhereItFitsByLittle) {
+  std::string seen;
+  for (int blocks = 8; blocks <= 512; blocks += 1 + blocks / 16) {
+    const int sequence = 256 * blocks;
+    const auto answer =
+        ask("memory", {{"gpus", "8"}, {"tp", "2"}, {"sequence", std::to_string(sequence)}});
+    ASSERT_TRUE(answer.has_value());
+    const bool little = answer->answer.find("it fits by little") != std::string::npos;
+    const bool not_at_all = answer->answer.find("does not fit") != std::string::npos;
+    const char now = not_at_all ? 'n' : little ? 'l' : 'f';
+    if (seen.empty() || seen.back() != now) seen += now;
+  }
+  EXPECT_EQ(seen, "fln");
 }
 
 TEST(Calc, RefusesWhatItCannotRead) {
