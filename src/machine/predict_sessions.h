@@ -2,9 +2,9 @@
 // history is still on the device, what a KV tier brings back, and what that does to first tokens.
 //
 // serving/sessions.h is the load, serving/kv_tier.h the tier. A tier's rate is what the replica
-// gets of it: its own ports to its host's memory, or its part of drives or of a store. A port's
-// copies run at 0.81 of the link (H200 over PCIe 5: 51 of 63 GB/s by kernels that copy many
-// blocks, measured; one copy a block of 64 KiB has 16 GB/s).
+// gets of it: its own ports to its host's memory, or its part of drives or of a store. Kernels that
+// copy many blocks at once reach 51 GB/s on one H200 over PCIe 5, of 55 in long copies (measured;
+// one copy a block of 64 KiB has 16 GB/s).
 #pragma once
 
 #include "machine/predict_serving.h"

@@ -206,6 +206,8 @@ void Scheduler::done(int times) {
     s.computed += item.tokens * times;
     if (!item.emits) continue;
     s.generated += times;
+    // Blocks that repeats filled get their names now that their tokens are known.
+    if (times > 1 && pool_.sharing()) pool_.allocate(s, s.computed);
     if (s.done()) {
       finish(item.id);
       ended = true;
