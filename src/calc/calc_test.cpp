@@ -445,6 +445,28 @@ TEST(Calc, ServeByRateRolesAndChoices) {
   EXPECT_EQ(tp * (prefill + decode), 8) << "on eight accelerators";
 }
 
+// What was said before is on the device, in the tier or computed again, and a tier that is fast
+// brings first tokens forward; one that is slower than computing is left alone.
+TEST(Calc, KvTierBringsBackWhatTheDeviceLost) {
+  const CalcTexts crowd = {
+      {"users", "150"}, {"think", "120 s"}, {"accelerator", "h100-sxm"}, {"tp", "2"}};
+  const auto answer = ask("kv-tier", crowd);
+  ASSERT_TRUE(answer.has_value());
+  const auto at = [&](const char* id) { return figure(*answer, id).value; };
+  EXPECT_NEAR(at("on_device") + at("fetched") + at("computed"), 1, 1e-9);
+  EXPECT_GT(at("fetched"), 0.2);
+  EXPECT_LT(at("ttft"), at("ttft_without"));
+  EXPECT_LT(at("fetch_token"), at("compute_token"));
+  // 160 KiB of keys and values a token in eight bits, over two ports of 51 GB/s.
+  EXPECT_NEAR(at("fetch_token"), 163840 / 102e9, 0.03 * at("fetch_token"));
+  CalcTexts slow = crowd;
+  slow["rate"] = "0.1 GB/s";
+  EXPECT_EQ(value("kv-tier", slow, "fetched"), 0);
+  CalcTexts small = crowd;
+  small["room"] = "5 GB";
+  EXPECT_LT(value("kv-tier", small, "fetched"), at("fetched"));
+}
+
 // Weights 2 B, gradients 4 B a parameter; Adam's 12 B are shared by the replicas under zero1.
 TEST(Calc, MemoryOfTrainingByItsParts) {
   const double n = 8.03e9;

@@ -509,7 +509,7 @@ std::vector<Calculator> every_calculator() {
           kv_cache_calculator(),   collective_calculator(), goodput_calculator(),
           spares_calculator(),     power_calculator(),      tco_calculator(),
           durability_calculator(), tier_calculator(),       tier_size_calculator(),
-          serve_calculator()};
+          serve_calculator(),      kv_tier_calculator()};
 }
 
 }  // namespace orrery::calc

@@ -61,6 +61,7 @@ std::vector<Calculator> every_calculator();
 Calculator durability_calculator();
 Calculator tier_calculator();
 Calculator serve_calculator();
+Calculator kv_tier_calculator();
 Calculator tier_size_calculator();
 // The same, made once.
 std::span<const Calculator> calculators();

@@ -20,11 +20,12 @@ std::uint64_t join(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-BlockPool::BlockPool(int blocks, int block_tokens, bool sharing)
+BlockPool::BlockPool(int blocks, int block_tokens, bool sharing, int tier_blocks)
     : total_(std::max(0, blocks)),
       free_(total_),
       block_tokens_(std::max(1, block_tokens)),
-      sharing_(sharing) {
+      sharing_(sharing),
+      tier_(sharing ? tier_blocks : 0) {
   if (!sharing_) return;
   const auto count = static_cast<std::size_t>(total_);
   holders_.assign(count, 0);
@@ -65,6 +66,19 @@ int BlockPool::cached_tokens(const Sequence& s) const {
   return found * block_tokens_;
 }
 
+int BlockPool::tier_tokens(const Sequence& s, int cached) const {
+  if (!tier_.is_there()) return 0;
+  const int most = (s.known() - 1) / block_tokens_;
+  const int first = cached / block_tokens_;
+  int found = first;
+  while (found < most) {
+    const std::uint64_t name = name_of(s, found);
+    if (name == 0 || !tier_.has(name)) break;
+    ++found;
+  }
+  return (found - first) * block_tokens_;
+}
+
 int BlockPool::cost(const Sequence& s, int tokens, int cached) const {
   const int hits = cached / block_tokens_;
   int need = std::max(0, blocks_of(tokens) - s.blocks - hits);
@@ -95,6 +109,7 @@ void BlockPool::forget(int block) {
   const auto at = named_.find(name_[b]);
   if (at->second == block) {
     if (same_[b] < 0) {
+      tier_.keep(name_[b]);
       named_.erase(at);
     } else {
       at->second = same_[b];

@@ -16,13 +16,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "serving/kv_tier.h"
 #include "serving/sequence.h"
 
 namespace orrery::serving {
 
 class BlockPool {
  public:
-  BlockPool(int blocks, int block_tokens, bool sharing);
+  // With sharing, blocks that are handed out anew go to a tier of so many, if any.
+  BlockPool(int blocks, int block_tokens, bool sharing, int tier_blocks = 0);
 
   int blocks() const { return total_; }
   int free_blocks() const { return free_; }
@@ -32,6 +34,8 @@ class BlockPool {
 
   // Tokens of the sequence that full blocks of the pool already hold; whole blocks.
   int cached_tokens(const Sequence& s) const;
+  // Tokens behind those that the tier holds; whole blocks.
+  int tier_tokens(const Sequence& s, int cached) const;
   // Free blocks that it takes to hold `tokens` of it, the first `cached` of them found here.
   int cost(const Sequence& s, int tokens, int cached) const;
   // False, and nothing changed, where they do not fit. Full blocks get their names at once: the
@@ -62,6 +66,7 @@ class BlockPool {
   std::vector<std::uint64_t> name_;  // 0: none
   std::vector<int> same_;            // the next block of the same name, -1: none
   std::unordered_map<std::uint64_t, int> named_;
+  KvTier tier_;
 };
 
 }  // namespace orrery::serving

@@ -100,6 +100,7 @@ void ReplicaSim::note_finished(double end) {
     const Sequence& s = scheduler_->sequence(id);
     live.record.last = end;
     live.record.cached = s.cached;
+    live.record.fetched = s.fetched;
     live.record.preemptions = s.preemptions;
     outstanding_tokens_ -= live.record.prompt + live.record.output;
     finished_.push_back(live.record);
@@ -115,7 +116,9 @@ void ReplicaSim::iterate(double until) {
     return;
   }
   const double start = now_;
-  double end = start + executor_.run(batch);
+  const double fetching =
+      scheduler_->policy().kv_tier.fetch_time(batch.sums.fetches, batch.sums.fetched);
+  double end = start + fetching + executor_.run(batch);
   const double first = end;
   int times = 1;
   if (options_.merge && batch.sums.prompts == 0) {
@@ -163,13 +166,13 @@ void ReplicaSim::advance(double until) {
   }
 }
 
-void ReplicaSim::advance_to_finish() {
+void ReplicaSim::advance_to_finish(double until) {
   while (finished_.empty()) {
     const double start = next_start();
-    if (start == kForever) return;
+    if (start >= until) return;
     now_ = std::max(now_, start);
     admit_arrived();
-    iterate(kForever);
+    iterate(until);
   }
 }
 

@@ -28,7 +28,8 @@ struct RequestRecord {
   int id = 0;  // the submitter's
   int prompt = 0;
   int output = 0;
-  int cached = 0;  // tokens of the prompt that the cache had
+  int cached = 0;   // tokens of the prompt that the cache had
+  int fetched = 0;  // that a tier of it had
   int preemptions = 0;
   int place = 0;  // replica of a fleet that ended it
   double arrived = 0;
@@ -78,8 +79,8 @@ class ReplicaSim {
   // `at` never goes back.
   void submit(int id, const RequestSpec& spec, double at);
   void advance(double until);
-  // Until a request finishes, or nothing is left to do.
-  void advance_to_finish();
+  // Until a request finishes, or nothing is left that starts before `until`.
+  void advance_to_finish(double until = kForever);
   // When the next iteration starts: infinity where there is nothing to do.
   double next_start() const;
   double now() const { return now_; }

@@ -39,7 +39,8 @@ void Batch::add(const Sequence& s, int id, int tokens) {
 }
 
 Scheduler::Scheduler(const EnginePolicy& policy)
-    : policy_(policy), pool_(policy.blocks, policy.block_tokens, policy.prefix_cache) {}
+    : policy_(policy),
+      pool_(policy.blocks, policy.block_tokens, policy.prefix_cache, policy.kv_tier.blocks) {}
 
 int Scheduler::add(const RequestSpec& spec, double arrived) {
   int id = static_cast<int>(sequences_.size());
@@ -64,7 +65,22 @@ Scheduler::Found Scheduler::found(const Sequence& s) const {
     return {.shared = 0, .computed = s.spec.prompt};
   }
   const int cached = pool_.cached_tokens(s);
-  return {.shared = cached, .computed = cached};
+  const int away = pool_.tier_tokens(s, cached);
+  return {.shared = cached, .computed = cached + (policy_.kv_tier.is_worth(away) ? away : 0)};
+}
+
+void Scheduler::take_found(Sequence& s, const Found& have) {
+  const bool moved = s.spec.transferred && s.state == SequenceState::waiting;
+  const int fetched = moved ? 0 : have.computed - have.shared;
+  if (fetched > 0) {
+    ++batch_.sums.fetches;
+    batch_.sums.fetched += fetched;
+  }
+  if (s.preemptions == 0) {
+    s.cached = have.shared;
+    s.fetched = fetched;
+  }
+  s.computed = have.computed;
 }
 
 void Scheduler::put_waiting(int id) {
@@ -190,6 +206,8 @@ void Scheduler::done(int times) {
     s.computed += item.tokens * times;
     if (!item.emits) continue;
     s.generated += times;
+    // Blocks that repeats filled get their names now that their tokens are known.
+    if (times > 1 && pool_.sharing()) pool_.allocate(s, s.computed);
     if (s.done()) {
       finish(item.id);
       ended = true;

@@ -51,6 +51,7 @@ struct EnginePolicy {
   bool ignores_end = false;      // the requests run to their length, and the engine knows
   bool max_utilisation = false;  // TensorRT-LLM: evict rather than reserve whole outputs
   int chunk_unit = 32;           // TensorRT-LLM cuts prompts at multiples of this
+  KvTierLaw kv_tier;             // where evicted blocks of a prefix cache go
 };
 
 struct BatchItem {
@@ -68,6 +69,8 @@ struct StepSums {
   int prompt_tokens = 0;
   double prompt_pairs = 0;  // sum of query-key pairs of the chunks
   int sampled = 0;          // tokens that come out
+  int fetches = 0;          // requests whose blocks come out of a tier
+  int fetched = 0;          // tokens of them
 };
 
 struct Batch {
@@ -112,6 +115,8 @@ class Scheduler {
     int computed = 0;  // tokens, all in all
   };
   Found found(const Sequence& s) const;
+  // It joins with what was found.
+  void take_found(Sequence& s, const Found& have);
   Sequence& at(int id) { return sequences_[static_cast<std::size_t>(id)]; }
   int front_waiting() const { return waiting_[waiting_head_]; }
   int pop_waiting();

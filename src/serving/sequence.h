@@ -3,7 +3,8 @@
 // Lengths are whole tokens. What a prefix cache may share is said by names: the first
 // `shared_tokens` of the prompt belong to `shared` (a system prompt), the rest to `content`; two
 // requests with equal names have equal tokens there. Name 0 is nobody else's. Tokens that a request
-// generates are its own. Wrong for: prompts that begin alike under different names.
+// generates are its own, unless `shared_tokens` reaches into them (turns of one talk). Wrong for:
+// prompts that begin alike under different names.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,7 @@ struct Sequence {
   int computed = 0;   // tokens whose keys and values are in the cache
   int generated = 0;  // tokens that the client has
   int cached = 0;     // of the prompt, found in the cache when it was first admitted
+  int fetched = 0;    // of the prompt, brought back from a tier then
   int blocks = 0;     // held
   int preemptions = 0;
   SequenceState state = SequenceState::waiting;

@@ -53,9 +53,9 @@ bool SglangScheduler::fits_to_the_end(int id, int fresh) {
 
 bool SglangScheduler::extend(int id, int tokens, const Found& have) {
   Sequence& s = at(id);
-  if (!pool_.allocate(s, have.computed + tokens, s.blocks == 0 ? have.shared : 0)) return false;
-  if (s.preemptions == 0 && s.computed == 0) s.cached = have.shared;
-  s.computed = have.computed;
+  const bool joins = s.blocks == 0;
+  if (!pool_.allocate(s, have.computed + tokens, joins ? have.shared : 0)) return false;
+  if (joins) take_found(s, have);
   batch_.add(s, id, tokens);
   return true;
 }

@@ -87,8 +87,7 @@ void TrtllmScheduler::start(int id) {
   Sequence& s = at(id);
   const Found have = found(s);
   pool_.allocate(s, s.known(), have.shared);
-  if (s.state == SequenceState::waiting) s.cached = have.shared;
-  s.computed = have.computed;
+  take_found(s, have);
   s.state = SequenceState::running;
   const auto place =
       std::find(waiting_.begin() + static_cast<std::ptrdiff_t>(waiting_head_), waiting_.end(), id);

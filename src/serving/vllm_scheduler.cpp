@@ -75,8 +75,7 @@ void VllmScheduler::plan_waiting(int budget) {
     }
     if (!pool_.allocate(s, have.computed + tokens, have.shared)) return;
     pop_waiting();
-    if (s.state == SequenceState::waiting) s.cached = have.shared;
-    s.computed = have.computed;
+    take_found(s, have);
     s.state = SequenceState::running;
     running_.push_back(id);
     batch_.add(s, id, tokens);
