@@ -57,8 +57,8 @@ struct Counts {
 };
 
 // RA-09950 (A100), RA-11333 (H100 and H200), the B200, B300 XDR and SuperCluster briefs: endpoints,
-// leaves, spines, and a cable a link of either kind. Dell's: 144 ports on leaves of 128, half of them
-// up, are 3, whose 192 links up fill one spine and a half.
+// leaves, spines, and a cable a link of either kind. Dell's: 144 ports on leaves of 128, half of
+// them up, are 3, whose 192 links up fill one spine and a half.
 TEST(hand, compute_networks_are_those_of_the_reference_architectures) {
   for (const Counts& c : {Counts{"superpod-a100", 640, 32, 20, 640 + 640},
                           {"superpod-h100", 1016, 32, 16, 1016 + 1024},
