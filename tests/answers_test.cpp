@@ -12,6 +12,7 @@
 #include "design/edit.h"
 #include "design/templates.h"
 #include "machine/known_fixture.h"
+#include "machine/links.h"
 #include "plan/review.h"
 
 namespace orrery {
@@ -108,6 +109,18 @@ TEST(answers, accelerators_may_be_joined_by_another_link) {
       with("{ scale_up: ualink-200, scale_up_links: 1 }").figure(Layer::training, "step_time"),
       four.figure(Layer::training, "step_time"));
   EXPECT_GT(four.figure(Layer::training, "step_time"), step);
+  // Equal rates; 1 us a crossing and 0.25.
+  const auto small = [](const Answer& a) {
+    const machine::Fleet& f = a.review.machine->fleets[0];
+    const machine::Links links(wiring_of(f, a.review.networks()), machine::known().collectives);
+    return links
+        .time({.kind = workload::Collective::all_reduce,
+               .bytes = Bytes(8),
+               .group = {.ranks = 8, .per_domain = 8}})
+        .time.base();
+  };
+  EXPECT_NEAR(small(four) - small(with("{ scale_up: sue-tomahawk-ultra, scale_up_links: 4 }")),
+              2 * 0.75e-6, 1e-9);
   ASSERT_NE(four.finding("fabric.emerging"), nullptr);
   EXPECT_THAT(four.finding("fabric.emerging")->what, HasSubstr("UALink"));
   EXPECT_EQ(own.finding("fabric.emerging"), nullptr);

@@ -40,6 +40,7 @@ struct Accelerator {
   std::string scaleup_link;  // "NVLink4"; "none" where there is none
   std::optional<BytesPerSecond> scaleup_per_direction;
   int scaleup_domain = 1;  // accelerators that the scale-up link joins
+  Seconds scaleup_extra;   // of one crossing, beyond that of the links that were measured
   int pcie_generation = 0;
   std::optional<Watts> tdp;
   std::optional<Watts> idle;

@@ -131,6 +131,10 @@ void lay_over(FleetNode& n, const CustomNode& c) {
   lay_over(n.storage_nic_rate, c.storage_nic_rate);
 }
 
+// Through the switch of an NVLink domain, which is what the parameters of collectives were fitted
+// to.
+constexpr Seconds kMeasuredCrossing = nanoseconds(500);
+
 // The accelerator with other links: the catalog's row but for how it is joined to its neighbours.
 std::shared_ptr<const catalog::Accelerator> rewired(const catalog::Accelerator& a,
                                                     const catalog::EmergingPart& link,
@@ -141,6 +145,7 @@ std::shared_ptr<const catalog::Accelerator> rewired(const catalog::Accelerator& 
   out->scaleup_link = link.name;
   out->scaleup_per_direction = *link.rate * links.value_or(std::max(1, as_before));
   out->scaleup_domain = joined;
+  if (link.latency) out->scaleup_extra = *link.latency - kMeasuredCrossing;
   return out;
 }
 

@@ -20,6 +20,7 @@ fabric::LinkHierarchy link_hierarchy(const Wiring& w,
   l.scaleup_rate = a.scaleup_per_direction.value_or(BytesPerSecond(0));
   l.domain = w.domain > 0 ? w.domain : a.scaleup_domain;
   l.scaleup = parameters.scaleup(a.scaleup_link).curve;
+  l.scaleup.launch += a.scaleup_extra * 2;  // there and back, of the smallest call
   l.protocol = parameters.protocol;
   if (w.network != catalog::NetworkKind::none && w.accelerators_per_host > 0) {
     l.network = parameters.network(w.network).curve;
