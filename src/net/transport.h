@@ -100,10 +100,11 @@ struct ServerParts {
   ServerOptions options;
   Service service;
   std::optional<boost::asio::ssl::context> tls;
-  boost::asio::io_context io{1};  // the server's own affairs, on the thread of run()
   // Where answers are made in place: a thread each, and the connections are dealt out to them.
-  // Threads that share one queue wake one another for every request.
+  // Threads that share one queue wake one another for every request. They outlive `io`, which may
+  // hold a socket of one for whoever comes next.
   std::vector<std::unique_ptr<boost::asio::io_context>> lanes;
+  boost::asio::io_context io{1};  // the server's own affairs, on the thread of run()
   std::size_t next_lane = 0;
   boost::asio::ip::tcp::acceptor acceptor{io};
   boost::asio::thread_pool pool;

@@ -288,8 +288,8 @@ TEST(findings, stand_errors_first_and_in_the_order_of_the_file) {
 TEST(serves, what_forbids_a_replica_is_said) {
   design::Design d = sample();
   auto& serve = std::get<design::Serve>(d.workloads[1].task);
-  serve.precision = catalog::Precision::int4;
-  EXPECT_NE(stages_of(d).serves.at(0).infeasible.find("products for `precision: int4`"),
+  serve.precision = catalog::Precision::nvfp4;
+  EXPECT_NE(stages_of(d).serves.at(0).infeasible.find("products for `precision: nvfp4`"),
             std::string::npos)
       << stages_of(d).serves.at(0).infeasible;
   serve.precision = catalog::Precision::bf16;
