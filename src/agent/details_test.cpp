@@ -263,7 +263,7 @@ TEST(StragglerDetails, ranks_are_numbers_that_can_be) {
   EXPECT_EQ(refused.error().front().code, "stragglers.input");
 }
 
-KeptItem item_of(const std::string& id, std::vector<std::string> paths) {
+KeptItem item_of(const std::string& id, const std::vector<std::string>& paths) {
   KeptItem item{.id = id, .files = {}};
   for (const std::string& path : paths) item.files.push_back({.path = path, .bytes = 1});
   return item;

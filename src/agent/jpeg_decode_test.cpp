@@ -14,7 +14,7 @@ TEST(Jpeg, a_picture_survives_and_rubbish_does_not_end_the_process) {
   ASSERT_TRUE(decode_picture(jpeg, pixels));
   EXPECT_EQ(pixels.size(), 64u * 48 * 3);
   EXPECT_LT(pixels[0], 60);  // red rises from left to right
-  EXPECT_GT(pixels[(64 - 1) * 3], 190);
+  EXPECT_GT(pixels[(64u - 1) * 3], 190);
   EXPECT_FALSE(decode_picture("rubbish", pixels));
   EXPECT_FALSE(decode_picture(jpeg.substr(0, 20), pixels));
   EXPECT_FALSE(decode_picture("", pixels));

@@ -353,7 +353,7 @@ class RetryingStore final : public KeepStore {
 // Seven bytes in pieces of two, one of them twice: the digest is that of the bytes. With a gap
 // there is none, and the copy is not called whole.
 TEST_F(LivePlacesTest, the_digest_of_a_copy_counts_every_byte_once) {
-  const auto copied = [&](const std::string& to, std::vector<std::uint64_t> offsets) {
+  const auto copied = [&](const std::string& to, const std::vector<std::uint64_t>& offsets) {
     std::vector<LivePlace> all;
     all.push_back({"hot", true, folder_store(folder.at("hot"))});
     all.push_back(

@@ -88,7 +88,7 @@ std::optional<double> clients_of(const CsvTable& t, const CsvRow& row) {
       named_in(t.text(row, "silicon_data_source"), "silicon_concurrency=");
   if (named.empty()) return t.number(row, "batch_size");
   const auto value = parse_number(named);
-  return value && *value > 0 ? std::optional(*value) : std::nullopt;
+  return value && *value > 0 ? value : std::nullopt;
 }
 
 void set_guesses(machine::ServingQuery& q, int guesses) {

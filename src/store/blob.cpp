@@ -441,7 +441,7 @@ Outcome<void> BlobReader::load_held(char* into) {
   }
   const auto opened = cipher_->open(0, 0, stored);
   if (!opened) return fault(PortFault::corrupt, "a block is not what was sealed");
-  std::memcpy(into, opened->data(), opened->size());
+  std::ranges::copy(*opened, into);
   return {};
 }
 

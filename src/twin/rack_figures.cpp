@@ -35,16 +35,16 @@ std::vector<RackPower> racks_of(const FleetPart& part, std::span<const cluster::
 // The highest of a unit's racks need not come at once: their sum is a bound from above.
 std::vector<RackPower> units_of(std::span<const RackPower> racks, int racks_per_unit) {
   std::vector<RackPower> units;
-  for (std::size_t r = 0; r < racks.size(); ++r) {
-    const int number = racks[r].number / racks_per_unit;
+  for (const RackPower& rack : racks) {
+    const int number = rack.number / racks_per_unit;
     if (units.empty() || units.back().number != number) {
-      units.push_back({.fleet = racks[r].fleet, .number = number});
+      units.push_back({.fleet = rack.fleet, .number = number});
     }
     RackPower& unit = units.back();
-    unit.hosts += racks[r].hosts;
-    unit.mean += racks[r].mean;
-    unit.highest += racks[r].highest;
-    unit.limit += racks[r].limit;
+    unit.hosts += rack.hosts;
+    unit.mean += rack.mean;
+    unit.highest += rack.highest;
+    unit.limit += rack.limit;
   }
   return units;
 }
