@@ -119,9 +119,9 @@ TEST_F(GatewayTest, what_is_wrong_with_a_signature_is_said) {
               HasSubstr("InvalidAccessKeyId"));
   EXPECT_THAT(ask({.target = "/pail", .secret_key = "wrong"}).body,
               HasSubstr("SignatureDoesNotMatch"));
-  EXPECT_THAT(ask({.target = "/pail", .skew_ms = 20 * 60 * 1000}).body,
+  EXPECT_THAT(ask({.target = "/pail", .skew_ms = 20L * 60 * 1000}).body,
               HasSubstr("RequestTimeTooSkewed"));
-  EXPECT_THAT(ask({.target = "/pail", .skew_ms = -20 * 60 * 1000}).body,
+  EXPECT_THAT(ask({.target = "/pail", .skew_ms = -20L * 60 * 1000}).body,
               HasSubstr("RequestTimeTooSkewed"));
   for (const char* bad :
        {"AWS4-HMAC-SHA256", "AWS4-HMAC-SHA256 Credential=", "Basic abc", "AWS a:b",
@@ -149,9 +149,9 @@ TEST_F(GatewayTest, a_request_that_was_heard_is_good_for_minutes_and_not_for_lon
   put("/pail", "");
   const net::Request heard = signed_request({.target = "/pail"});
   EXPECT_EQ(gateway->answer(heard).status, 200);
-  now += 14 * 60 * 1000;
+  now += 14L * 60 * 1000;
   EXPECT_EQ(gateway->answer(heard).status, 200);
-  now += 2 * 60 * 1000;
+  now += 2L * 60 * 1000;
   EXPECT_THAT(gateway->answer(heard).body, HasSubstr("RequestTimeTooSkewed"));
 }
 

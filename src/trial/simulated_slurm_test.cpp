@@ -51,7 +51,7 @@ TEST(SimulatedSlurm, a_release_before_the_job_has_left_its_nodes_is_lost) {
 
 TEST(SimulatedSlurm, a_job_started_while_a_silent_node_may_run_it_is_an_overlap) {
   Cluster c;
-  const std::string job = c.slurm.submit(1);
+  (void)c.slurm.submit(1);
   c.advance(seconds(1));
   c.slurm.silence_node("n1");
   EXPECT_TRUE(c.slurm.act({.kind = failure::ActionKind::down_node, .nodes = {"n1"}}));
