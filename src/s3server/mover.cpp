@@ -43,8 +43,7 @@ storage::LifecyclePolicy move_policy(const MoverOptions& options,
 }
 
 Mover::Mover(store::Store& store, MoverOptions options, Log log)
-    : store_(store),
-      options_(std::move(options)),
+    : options_(std::move(options)),
       log_(std::move(log)),
       places_(store, move_setting(options_, stopping_)),
       driver_(places_, keep_nothing, move_policy(options_, store.setting().tiers), {}),

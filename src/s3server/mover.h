@@ -52,7 +52,6 @@ class Mover {
   void run(const std::stop_token& stop);
   void round(const std::stop_token& stop);
 
-  store::Store& store_;
   MoverOptions options_;
   Log log_;
   MoveCounts counts_;
