@@ -20,6 +20,7 @@ constexpr int kMostTurns = 12000;
 
 struct KvTierAsked {
   machine::SessionsAsk ask;
+  const catalog::EmergingPart* pool = nullptr;  // what the tier is behind, where it is a young part
   machine::SessionsPrediction with;
   machine::SessionsPrediction without;
 };
@@ -77,7 +78,26 @@ Calculation tell_kv_tier(const KvTierAsked& a) {
       "one replica, simulated; the last two thirds of the turns count",
       "evicted blocks go to the tier, the least recently used leave it",
       "a fetch takes its time in the step that admits the request; writing blocks out takes none"};
+  if (a.pool) {
+    c.assumptions.push_back(fmt::format("{}: {}; {} ({} confidence)", a.pool->name, a.pool->status,
+                                        a.pool->note, to_text(a.pool->provenance.confidence)));
+  }
   return c;
+}
+
+// A pool is read over its own links and the replica's ports to its hosts, whichever is less.
+void read_tier(CalcValues& v, KvTierAsked& a) {
+  const auto rate = v.quantity_if_given<BytesPerSecond>("rate");
+  const int links = v.whole("pool-links");
+  a.pool = v.memory_pool("pool");
+  a.ask.first_byte = v.quantity<Seconds>("latency");
+  if (a.pool && rate)
+    v.complain("rate", "none beside --pool, whose links have a rate of their own");
+  if (!v.faults().empty()) return;
+  const BytesPerSecond ports = host_memory_rate(a.ask.query);
+  a.ask.rate =
+      rate.value_or(a.pool ? min(ports, *a.pool->rate * static_cast<double>(links)) : ports);
+  if (a.pool) a.ask.first_byte = a.ask.first_byte + *a.pool->latency;
 }
 
 Result<Calculation> ask_kv_tier(CalcValues& v, const machine::Models& models) {
@@ -97,12 +117,10 @@ Result<Calculation> ask_kv_tier(CalcValues& v, const machine::Models& models) {
   load.output = {.length = v.count("output")};
   load.requests = std::min(kMostTurns, kTurnsOfUser * load.users);
   a.ask.room = v.quantity<Bytes>("room");
-  const auto rate = v.quantity_if_given<BytesPerSecond>("rate");
-  a.ask.first_byte = v.quantity<Seconds>("latency");
+  read_tier(v, a);
   if (!v.faults().empty()) return Calculation{};
   q.model = *model;
   q.request = {.input = load.prompt.length, .output = load.output.length};
-  a.ask.rate = rate.value_or(host_memory_rate(q));
   auto with = predict_sessions(models, a.ask);
   if (!with) return std::unexpected(with.error());
   machine::SessionsAsk bare = a.ask;
@@ -159,7 +177,10 @@ Calculator kv_tier_calculator() {
                amount_parameter(
                    "rate", "at which the replica reads the tier; none: its ports to host memory",
                    "", "GB/s", 0.1, 1000),
-               amount_parameter("latency", "of one fetch", "50 us", "us", 1, 1e5)},
+               amount_parameter("latency", "of one fetch", "50 us", "us", 1, 1e5),
+               part_parameter("pool", "emerging", "",
+                              "catalog id of a memory pool that is the tier, such as cxl-2-x16"),
+               whole_parameter("pool-links", "links of the replica's hosts to it", "1", 16)},
           .ask = ask_kv_tier};
 }
 

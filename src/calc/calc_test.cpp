@@ -467,6 +467,28 @@ TEST(Calc, KvTierBringsBackWhatTheDeviceLost) {
   EXPECT_LT(value("kv-tier", small, "fetched"), at("fetched"));
 }
 
+// One CXL 2.0 x16 link carries 64 GB/s, less than the two ports of the replica; four carry more.
+TEST(Calc, KvTierBehindAMemoryPoolIsAsFastAsItsLinks) {
+  CalcTexts pooled = {{"users", "40"}, {"pool", "cxl-2-x16"}};
+  EXPECT_NEAR(value("kv-tier", pooled, "fetch_token"), 163840 / 64e9, 1e-9);
+  pooled["pool-links"] = "4";
+  EXPECT_NEAR(value("kv-tier", pooled, "fetch_token"),
+              value("kv-tier", {{"users", "40"}}, "fetch_token"), 1e-12);
+  const auto answer = ask("kv-tier", pooled);
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_NE(answer->assumptions.back().find("low confidence"), std::string::npos);
+  const auto refused = [&](const char* name, const char* value) {
+    CalcTexts texts = pooled;
+    texts[name] = value;
+    const auto a = ask("kv-tier", texts);
+    return a ? std::string() : a.error().front().code + ": " + a.error().front().what;
+  };
+  EXPECT_EQ(refused("pool", "ualink-200"), "usage.value: --pool is 'ualink-200'");
+  EXPECT_EQ(refused("pool", "cxl"),
+            "usage.part: --pool names 'cxl', which the catalog does not have");
+  EXPECT_EQ(refused("rate", "10 GB/s"), "usage.value: --rate is '10 GB/s'");
+}
+
 // Weights 2 B, gradients 4 B a parameter; Adam's 12 B are shared by the replicas under zero1.
 TEST(Calc, MemoryOfTrainingByItsParts) {
   const double n = 8.03e9;

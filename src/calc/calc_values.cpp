@@ -94,4 +94,16 @@ const catalog::CoolingMethod* CalcValues::cooling(std::string_view name) {
   return c;
 }
 
+const catalog::EmergingPart* CalcValues::memory_pool(std::string_view name) {
+  if (!given(name)) return nullptr;
+  const catalog::EmergingPart* p = catalog_.emerging_part(word(name));
+  if (p == nullptr) {
+    unknown(name, "emerging", catalog_.emerging);
+  } else if (p->kind != catalog::kMemoryPool || !p->rate || !p->latency) {
+    complain(name, "a memory pool with a rate and a latency, such as cxl-2-x16");
+    return nullptr;
+  }
+  return p;
+}
+
 }  // namespace orrery::calc

@@ -46,14 +46,16 @@ class CalcValues {
   const catalog::Accelerator* accelerator(std::string_view name);
   const catalog::Node* node(std::string_view name);
   const catalog::CoolingMethod* cooling(std::string_view name);
+  // A memory pool among the young parts of the catalog; null where none is named.
+  const catalog::EmergingPart* memory_pool(std::string_view name);
 
   const catalog::Catalog& catalog() const { return catalog_; }
   const Diagnostics& faults() const { return faults_; }
   // Of the choices of a parameter; the table has checked none of them.
   void check_choice(const CalcParameter& parameter);
+  void complain(std::string_view name, const std::string& wanted);
 
  private:
-  void complain(std::string_view name, const std::string& wanted);
   template <class T>
   void unknown(std::string_view name, const std::string& table, const std::vector<T>& rows);
 

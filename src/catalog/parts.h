@@ -165,7 +165,8 @@ struct StorageProfile {
 
 // A link or pool that is announced or young: Ultra Ethernet, UALink, CXL memory, co-packaged
 // optics.
-inline constexpr std::string_view kScaleUpLink = "scale-up link";  // a kind of EmergingPart
+inline constexpr std::string_view kScaleUpLink = "scale-up link";  // kinds of EmergingPart
+inline constexpr std::string_view kMemoryPool = "memory pool";
 struct EmergingPart {
   std::string id;
   std::string name;
