@@ -1,10 +1,12 @@
 #include "store/folder_drive.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 
 #include "store/erasure.h"
@@ -67,6 +69,61 @@ TEST_F(FolderDriveTest, a_file_is_read_as_it_was_written_from_any_offset) {
   EXPECT_EQ(space->total_bytes, now.f_blocks * now.f_frsize);
   EXPECT_NEAR(static_cast<double>(space->free_bytes),
               static_cast<double>(now.f_bavail * now.f_frsize), 1e9);
+}
+
+// Large files go past the page cache, a page at a time: no byte may be lost where a piece ends.
+TEST_F(FolderDriveTest, a_large_file_is_read_as_it_was_written_whatever_its_pieces) {
+  const auto drive = open_folder_drive(folder, {"store", "d0"}, true);
+  ASSERT_TRUE(drive);
+  for (const std::size_t size : {std::size_t{1} << 20, (std::size_t{1} << 20) + 1,
+                                 (std::size_t{2} << 20) - 64, (std::size_t{5} << 20) + 777}) {
+    const std::string name = std::to_string(size) + ".00.0";
+    std::string all(size, '\0');
+    for (std::size_t i = 0; i < size; ++i) all[i] = static_cast<char>(i * 2654435761u >> 13);
+    {
+      auto file = (*drive)->create(name);
+      ASSERT_TRUE(file);
+      std::size_t length = 64;  // as a header, a block, its checksum
+      for (std::size_t at = 0; at < size; at += length, length = length == 4 ? 65536 : 4) {
+        const std::string_view piece = std::string_view(all).substr(at, length);
+        ASSERT_TRUE((*file)->append({&piece, 1}));
+        if (at > size / 2 && at < size / 2 + 70000) (*file)->write_back();
+      }
+      ASSERT_TRUE((*file)->sync());
+    }
+    const auto file = (*drive)->open(name);
+    ASSERT_TRUE(file);
+    std::string bytes(size + 1, '\0');
+    const auto got = (*file)->read(0, bytes);
+    ASSERT_TRUE(got);
+    bytes.resize(*got);
+    EXPECT_TRUE(bytes == all) << size;
+  }
+}
+
+// A write that fails beside the caller is told to it, at the latest when it asks for the sync.
+TEST_F(FolderDriveTest, a_large_file_that_does_not_fit_is_refused) {
+  const auto drive = open_folder_drive(folder, {"store", "d0"}, true);
+  ASSERT_TRUE(drive);
+  auto file = (*drive)->create("a.00.0");
+  ASSERT_TRUE(file);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{3u << 20, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string mib(1u << 20, 'm');
+  const std::string_view piece = mib;
+  int written = 0;
+  Outcome<void> done;
+  while (written < 8 && (done = (*file)->append({&piece, 1}))) ++written;
+  if (done) done = (*file)->sync();
+  EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, ignored);
+  EXPECT_FALSE(done);
+  EXPECT_GE(written, 3);
+  EXPECT_LT(written, 8) << "not only at the end";
+  EXPECT_FALSE((*file)->sync()) << "what was refused stays refused";
 }
 
 // The place of a file is part of the format: it must be found by every later program.
