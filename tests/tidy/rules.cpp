@@ -209,9 +209,8 @@ bool includes_heavy(const Source& source) {
 
 std::string to_text(const Complaints& complaints) {
   std::string out;
-  for (const Complaint& c : complaints) {
-    out += c.path + ':' + std::to_string(c.line) + ": " + c.what + '\n';
-  }
+  for (const auto& [path, line, what] : complaints)
+    out += path + ':' + std::to_string(line) + ": " + what + '\n';
   return out;
 }
 
