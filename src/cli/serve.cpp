@@ -17,8 +17,10 @@
 #include "base/text.h"
 #include "cli/build_info.h"
 #include "cli/session.h"
+#include "cli/store_offline.h"
 #include "cli/verb.h"
 #include "design/templates.h"
+#include "s3/client.h"
 #include "server/assets.h"
 #include "server/console.h"
 
@@ -33,6 +35,7 @@ struct ServeOptions {
   std::optional<std::string> design;  // none: the sample
   int port = kPortDefault;
   std::optional<std::string> state;
+  std::string store;  // the address of one whose state is shown; empty: none
 };
 
 std::string random_token() {
@@ -137,7 +140,9 @@ server::ConsoleSetting setting_for(const ServeOptions& options, const machine::M
           .served = [&terminal, file = options.design] { return served_design(file, terminal); },
           .save = saver_of(options),
           .read_file = [read_file](std::string_view path) { return read_file(std::string(path)); },
-          .catalog_json = catalog_json};
+          .catalog_json = catalog_json,
+          .store = options.store,
+          .store_status = [store = options.store] { return status_at(store); }};
 }
 
 // As many as there are cores, and two where that is one, so that a long answer holds nobody up.
@@ -158,6 +163,10 @@ ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
   // A design with errors is served too, as the page that lists them; a missing file is not.
   if (const auto design = served_design(options.design, terminal); !design) {
     return refuse(terminal, design.error());
+  }
+  if (!options.store.empty()) {
+    const auto endpoint = s3::checked_endpoint(options.store);
+    if (!endpoint) return refuse(terminal, endpoint.error());
   }
   auto store = open_store(options, terminal);
   if (!store) return refuse(terminal, store.error());
@@ -187,7 +196,8 @@ Verb serve_verb() {
   return {.name = "serve",
           .summary = "Open the console on a design at a local address",
           .examples = {"orrery serve", "orrery serve my.yaml",
-                       "orrery serve my.yaml --port 0 --state :memory:"},
+                       "orrery serve my.yaml --port 0 --state :memory:",
+                       "orrery serve --store http://127.0.0.1:8118"},
           .prepare = [](Arguments& arguments) -> Run {
             auto options = std::make_shared<ServeOptions>();
             arguments.optional_positional("DESIGN", options->design,
@@ -195,6 +205,9 @@ Verb serve_verb() {
             arguments.port(options->port);
             arguments.option("--state", options->state,
                              "where jobs are kept; by default below $XDG_STATE_HOME", "FILE");
+            arguments.option("--store", options->store,
+                             "the address of an `orrery store`, whose state the page Store shows",
+                             "URL");
             return [options](Terminal& terminal) { return run_serve(*options, terminal); };
           }};
 }

@@ -326,8 +326,8 @@ Verb store_verb() {
         arguments.option(
             "--tier", options->tiers,
             "of a new store: NAME=K+M:FOLDER,... (data and parity) or NAME=Nx:... "
-            "(copies); a FOLDER of warm and cold may be s3+https://HOST/BUCKET/PREFIX; may "
-            "be given again",
+            "(copies); a FOLDER of warm and cold may be s3+https://HOST/BUCKET/PREFIX, one of "
+            "any tier but gpu-direct rados:POOL/NAMESPACE; may be given again",
             "TIER");
         arguments.option("--metadata", options->metadata,
                          "of a new store whose gateways are several: the PostgreSQL database that "

@@ -125,21 +125,25 @@ ExitCode check_store_folder(const FolderCheck& options, Terminal& terminal) {
   return check->clean() ? ExitCode::good : ExitCode::fails_rule;
 }
 
-ExitCode show_status(const std::string& address, Terminal& terminal) {
+Result<std::string> status_at(const std::string& address) {
   const auto endpoint = s3::checked_endpoint(address);
-  if (!endpoint) return refuse(terminal, endpoint.error());
+  if (!endpoint) return std::unexpected(endpoint.error());
   net::Client client({.total_s = 10});
   const net::Reply reply = client.ask({.url = *endpoint + "/-/status"});
-  if (reply.fault != net::NetFault::none || reply.status != 200) {
-    const std::string why =
-        reply.fault_text.empty() ? "it answers " + std::to_string(reply.status) : reply.fault_text;
-    return refuse(terminal, {{.code = "store.status",
-                              .place = {},
-                              .what = "no store says how it stands at " + *endpoint + ": " + why,
-                              .why = {},
-                              .fix = "name its address with --at, on its own machine"}});
-  }
-  terminal.out << reply.body;
+  if (reply.fault == net::NetFault::none && reply.status == 200) return reply.body;
+  const std::string why =
+      reply.fault_text.empty() ? "it answers " + std::to_string(reply.status) : reply.fault_text;
+  return fail({.code = "store.status",
+               .place = {},
+               .what = "no store says how it stands at " + *endpoint + ": " + why,
+               .why = {},
+               .fix = "name its address; from another machine it answers with --open-metrics"});
+}
+
+ExitCode show_status(const std::string& address, Terminal& terminal) {
+  const auto status = status_at(address);
+  if (!status) return refuse(terminal, status.error());
+  terminal.out << *status;
   return ExitCode::good;
 }
 

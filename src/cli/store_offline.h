@@ -22,6 +22,7 @@ struct FolderCheck {
 ExitCode check_store_folder(const FolderCheck& options, Terminal& terminal);
 
 // How the store that answers at `address` stands, as JSON.
+Result<std::string> status_at(const std::string& address);
 ExitCode show_status(const std::string& address, Terminal& terminal);
 
 // What an object (BUCKET/KEY) was made from: of a store that answers at `address`, with the keys of

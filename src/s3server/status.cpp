@@ -172,6 +172,9 @@ void add_drives(StoreStatus& to, const OpenedFolder& folder) {
     for (const std::string& name : tier.drives) {
       const auto at = folder.drives.find(name);
       DriveStatus drive{.name = name, .tier = tier.name};
+      if (const auto place = folder.folders.find(name); place != folder.folders.end()) {
+        drive.place = place->second;
+      }
       if (at != folder.drives.end() && at->second) {
         if (const auto space = at->second->space()) {
           drive.there = true;
@@ -211,14 +214,20 @@ std::string status_json(const StoreStatus& status) {
         .field("data", tier.plan.data)
         .field("parity", tier.plan.parity)
         .field("drives_away", tier.drives_away)
-        .field("redundancy_left", tier.redundancy_left())
-        .end_object();
+        .field("redundancy_left", tier.redundancy_left());
+    const auto rank = static_cast<std::size_t>(store::tier_rank(tier.name));
+    if (rank < status.requests->tiers.size()) {
+      json.field("reads", status.requests->tiers[rank].reads.load())
+          .field("read_bytes", status.requests->tiers[rank].bytes.load());
+    }
+    json.end_object();
   }
   json.end_array().key("drives").begin_array();
   for (const DriveStatus& drive : status.drives) {
     json.begin_object()
         .field("name", drive.name)
         .field("tier", drive.tier)
+        .field("place", drive.place)
         .field("there", drive.there)
         .field("total_bytes", drive.space.total_bytes)
         .field("free_bytes", drive.space.free_bytes)
@@ -243,10 +252,12 @@ std::string status_json(const StoreStatus& status) {
       .field("shards_rebuilt", status.scrub.mended)
       .field("blobs_lost", status.scrub.lost)
       .end_object();
+  json.field("drives_slow", status.hedges.suspects);
   if (status.moves) {
     json.key("moves").begin_object();
     json.field("waiting", status.moves->waiting.load())
         .field("copies", status.moves->copies.load())
+        .field("verified", status.moves->verified.load())
         .field("removed", status.moves->removed.load())
         .field("failed", status.moves->failed.load())
         .field("bytes", status.moves->bytes.load())

@@ -17,6 +17,7 @@ namespace orrery::s3server {
 struct DriveStatus {
   std::string name;
   std::string tier;
+  std::string place = {};  // a folder, or where it lies elsewhere
   bool there = false;
   DriveSpace space = {};
 };

@@ -11,7 +11,8 @@ namespace {
 
 std::vector<Route> all_routes(const Console& console) {
   std::vector<Route> all;
-  for (auto* part : {page_routes, knowledge_routes, design_routes, job_routes, run_routes}) {
+  for (auto* part :
+       {page_routes, knowledge_routes, design_routes, job_routes, run_routes, store_routes}) {
     std::vector<Route> routes = part(console);
     std::ranges::move(routes, std::back_inserter(all));
   }

@@ -43,6 +43,9 @@ struct ConsoleSetting {
   catalog::ReadFile read_file;
   // JSON of a table or row ("nodes/dgx-h100"); nullopt where there is none.
   std::function<std::optional<std::string>(std::string_view path)> catalog_json;
+  // The object store whose state is shown, and how to ask for it; empty: there is none.
+  std::string store = {};
+  std::function<Result<std::string>()> store_status = nullptr;
   std::shared_ptr<ServerLoad> load = std::make_shared<ServerLoad>();
 
   const catalog::Catalog& catalog() const { return models.catalog(); }
@@ -83,6 +86,7 @@ std::vector<Route> knowledge_routes(const Console& console);
 std::vector<Route> design_routes(const Console& console);
 std::vector<Route> job_routes(const Console& console);
 std::vector<Route> run_routes(const Console& console);
+std::vector<Route> store_routes(const Console& console);
 
 // 202 with the job, or why it is refused.
 Response start_job(const Console& console, Result<Job> job);

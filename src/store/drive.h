@@ -10,8 +10,8 @@
 //
 // Threads. All calls of a Drive from any thread; those of a file from one at a time.
 //
-// Live: folder_drive.h, s3_drive.h. Simulated: simulated_drive_fixture.h, which tears, loses, flips
-// and fills.
+// Live: folder_drive.h, s3_drive.h, rados_drive.h. Simulated: simulated_drive_fixture.h, which
+// tears, loses, flips and fills.
 #pragma once
 
 #include <cstddef>

@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/text.h"
+#include "store/windowed_file.h"
 
 namespace orrery::store {
 namespace {
@@ -24,8 +25,6 @@ constexpr std::chrono::seconds kTurn{2};
 constexpr std::chrono::seconds kSilence{2};
 constexpr std::uint64_t kPutBytesMax = std::uint64_t{64} << 20;
 constexpr std::size_t kPartBytes = std::size_t{16} << 20;
-constexpr std::size_t kWindowBytesMin = std::size_t{256} << 10;
-constexpr std::size_t kWindowBytesMax = std::size_t{2} << 20;
 constexpr std::string_view kMarkName = "drive";
 
 std::unexpected<Diagnostics> place_fault(const std::string& place, const std::string& what,
@@ -193,52 +192,6 @@ class SpooledFile final : public DriveFile {
   bool sent_ = false;
 };
 
-// A file that is there, read by a window that grows while reads follow one another.
-class RemoteFile final : public DriveFile {
- public:
-  RemoteFile(S3Calls& calls, std::string name, std::uint64_t size)
-      : calls_(calls), name_(std::move(name)), size_(size) {}
-
-  Outcome<void> append(std::span<const std::string_view>) override {
-    return fault(PortFault::failed, "a file that was written is not written to again");
-  }
-  Outcome<void> sync() override { return {}; }
-
-  using DriveFile::read;
-  Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
-    std::size_t got = 0;
-    while (got < into.size() && offset + got < size_) {
-      if (auto there = fetch(offset + got, into.size() - got); !there) {
-        return std::unexpected(there.error());
-      }
-      const auto at = static_cast<std::size_t>(offset + got - begin_);
-      got += window_.copy(into.data() + got, into.size() - got, at);
-    }
-    return got;
-  }
-
- private:
-  Outcome<void> fetch(std::uint64_t from, std::size_t wanted) {
-    const std::uint64_t end = begin_ + window_.size();
-    if (from >= begin_ && from < end) return {};
-    span_ = from == end ? std::min(2 * span_, kWindowBytesMax) : kWindowBytesMin;
-    const std::uint64_t count = std::min<std::uint64_t>(std::max(span_, wanted), size_ - from);
-    auto object = calls_.ask(
-        [&](s3::Client& client) { return client.get_range(calls_.key_of(name_), from, count); });
-    if (!object) return std::unexpected(object.error());
-    begin_ = from;
-    window_ = std::move(object->bytes);
-    return {};
-  }
-
-  S3Calls& calls_;
-  std::string name_;
-  std::uint64_t size_;
-  std::uint64_t begin_ = 0;
-  std::string window_;
-  std::size_t span_ = kWindowBytesMin / 2;
-};
-
 class S3Drive final : public Drive {
  public:
   S3Drive(std::unique_ptr<S3Calls> calls, std::string spool)
@@ -255,7 +208,10 @@ class S3Drive final : public Drive {
     const auto head =
         calls_->ask([&](s3::Client& client) { return client.head(calls_->key_of(name)); });
     if (!head) return std::unexpected(head.error());
-    return std::make_unique<RemoteFile>(*calls_, name, head->bytes);
+    return std::make_unique<WindowedFile>(
+        [this, name, size = head->bytes](std::uint64_t from, std::size_t count) {
+          return bytes_of(name, size, from, count);
+        });
   }
   Outcome<void> remove(const std::string& name) override {
     const auto gone =
@@ -282,6 +238,17 @@ class S3Drive final : public Drive {
   Outcome<DriveSpace> space() override { return DriveSpace{}; }
 
  private:
+  Outcome<std::string> bytes_of(const std::string& name, std::uint64_t size, std::uint64_t from,
+                                std::size_t count) {
+    if (from >= size) return std::string();
+    auto object = calls_->ask([&](s3::Client& client) {
+      return client.get_range(calls_->key_of(name), from,
+                              std::min<std::uint64_t>(count, size - from));
+    });
+    if (!object) return std::unexpected(object.error());
+    return std::move(object->bytes);
+  }
+
   std::unique_ptr<S3Calls> calls_;
   std::string spool_;
 };

@@ -8,9 +8,11 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "rados/ceph_pool.h"
 #include "store/file_text.h"
 #include "store/folder_drive.h"
 #include "store/postgres_metadata.h"
+#include "store/rados_drive.h"
 #include "store/rocks_metadata.h"
 
 namespace orrery::store {
@@ -123,9 +125,16 @@ bool is_free(const std::string& folder) {
   return !error;
 }
 
+bool is_elsewhere(std::string_view path) { return is_s3_place(path) || rados::is_pool_place(path); }
+
 Result<std::unique_ptr<Drive>> open_drive(const std::string& path, const std::string& folder,
                                           const DriveMark& mark, const S3Access& access,
                                           bool make) {
+  if (rados::is_pool_place(path)) {
+    const auto place = rados::pool_place_of(path);
+    if (!place) return std::unexpected(place.error());
+    return open_rados_drive(rados::open_ceph_pool(*place), path, mark, make);
+  }
   if (!is_s3_place(path)) {
     return open_folder_drive(fs::path(path).is_absolute() ? path : folder + '/' + path, mark, make);
   }
@@ -143,7 +152,7 @@ Result<void> open_drives(OpenedFolder& to, const std::string& folder, const S3Ac
   for (const auto& [id, path] : to.folders) {
     auto drive = open_drive(path, folder, {to.id, id}, access, make);
     // Keys that are missing or a place that is another's are no drive that comes back.
-    if (!drive && (make || is_s3_place(path))) return std::unexpected(drive.error());
+    if (!drive && (make || is_elsewhere(path))) return std::unexpected(drive.error());
     if (!drive) {
       for (Diagnostic note : drive.error()) {
         note.severity = Severity::warning;
@@ -180,6 +189,29 @@ Result<void> upgrade(const std::string& file, const std::string& text, bool make
                       std::string("the store cannot be upgraded: ") + std::strerror(errno));
 }
 
+std::unexpected<Diagnostics> tier_fault(const std::string& text, const std::string& why) {
+  return fail({.code = "store.tier",
+               .place = {},
+               .what = "the tier '" + text + "' is not understood",
+               .why = why,
+               .fix = "write it as hot=4+2:/mnt/a,/mnt/b,... or warm=2x:/mnt/a,/mnt/b"});
+}
+
+// Whether a drive of this tier may lie there.
+Result<void> check_place(const std::string& tier, const std::string& path) {
+  if (rados::is_pool_place(path)) {
+    if (auto place = rados::pool_place_of(path); !place) return std::unexpected(place.error());
+    if (tier == "gpu-direct") return tier_fault(path, "gpu-direct is on drives of this machine");
+  }
+  if (is_s3_place(path)) {
+    if (auto place = s3_place_of(path); !place) return std::unexpected(place.error());
+    if (tier != "warm" && tier != "cold") {
+      return tier_fault(path, "only warm and cold may lie in another object store");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 DriveSet OpenedFolder::drive_set() const {
@@ -194,13 +226,7 @@ std::vector<TierPlan> usual_tiers() {
 }
 
 Result<TierPlan> tier_plan_of(const std::string& text) {
-  const auto bad = [&](const std::string& why) {
-    return fail({.code = "store.tier",
-                 .place = {},
-                 .what = "the tier '" + text + "' is not understood",
-                 .why = why,
-                 .fix = "write it as hot=4+2:/mnt/a,/mnt/b,... or warm=2x:/mnt/a,/mnt/b"});
-  };
+  const auto bad = [&](const std::string& why) { return tier_fault(text, why); };
   const auto equals = text.find('=');
   if (equals == text.npos) return bad("a tier has a name and a redundancy");
   const auto colon = std::min(text.find(':', equals), text.size());
@@ -215,13 +241,8 @@ Result<TierPlan> tier_plan_of(const std::string& text) {
   if (colon < text.size()) {
     for (const std::string_view path : split(std::string_view(text).substr(colon + 1), ',')) {
       if (path.empty()) return bad("a drive's folder is empty");
-      if (is_s3_place(path)) {
-        if (auto place = s3_place_of(std::string(path)); !place) {
-          return std::unexpected(place.error());
-        }
-        if (tier.name != "warm" && tier.name != "cold") {
-          return bad("only warm and cold may lie in another object store");
-        }
+      if (auto good = check_place(tier.name, std::string(path)); !good) {
+        return std::unexpected(good.error());
       }
       tier.folders.emplace_back(path);
     }

@@ -7,6 +7,7 @@
 //   tier hot 4+2        4 of data and 2 of parity; 1+1 is two copies
 //   drive hot-0 /mnt/a  of the tier above it; a path that is not absolute lies in FOLDER
 //   drive cold-0 s3+https://HOST/BUCKET/PREFIX   in another object store (s3_drive.h)
+//   drive hot-0 rados:POOL/NAMESPACE             in a RADOS pool (rados_drive.h)
 //   FOLDER/spool/       files on their way there; they have no names
 // The number behind "orrery-store" is the format's. A later program opens an earlier format and
 // writes the number it has made of it; an earlier one refuses a later number. Format 2 has copies
@@ -31,7 +32,8 @@ struct TierPlan {
   std::vector<std::string> folders = {};  // of its drives; none: one, named as the tier
 };
 
-// "hot=4+2:/mnt/a,/mnt/b,...", "warm=2x:/mnt/a,/mnt/b", "cold=1x:s3+https://HOST/BUCKET".
+// "hot=4+2:/mnt/a,/mnt/b,...", "warm=2x:/mnt/a,/mnt/b", "cold=1x:s3+https://HOST/BUCKET",
+// "hot=1x:rados:POOL/NAMESPACE".
 Result<TierPlan> tier_plan_of(const std::string& text);
 std::vector<TierPlan> usual_tiers();  // gpu-direct, hot, warm and cold, one folder each
 

@@ -172,7 +172,7 @@ struct HeavyHeader {
 const std::vector<HeavyHeader>& heavy_headers() {
   static const std::vector<HeavyHeader> kHeavy = {
       {"yaml-cpp/", {"design"}},
-      {"nlohmann/", {"catalog", "server", "score", "agent", "s3server"}},
+      {"nlohmann/", {"catalog", "server", "score", "agent", "s3server", "rados"}},
       {"boost/", {"net", "src/net/transport.h"}},
       {"CLI/", {"src/cli/arguments.cpp", "src/cli/command_line.cpp"}},
       {"sqlite3", {"src/server/job_store.cpp"}},
@@ -188,6 +188,7 @@ const std::vector<HeavyHeader>& heavy_headers() {
       {"liburing", {"src/agent/io_ring.cpp"}},
       {"rocksdb/", {"src/store/rocks_metadata.cpp"}},
       {"libpq-fe.h", {"src/store/postgres_connections.h"}},
+      {"rados/", {"src/rados/ceph_pool.cpp"}},
       {"isa-l", {"src/store/erasure.cpp", "src/s3/checksum.cpp"}}};
   return kHeavy;
 }
@@ -208,9 +209,8 @@ bool includes_heavy(const Source& source) {
 
 std::string to_text(const Complaints& complaints) {
   std::string out;
-  for (const Complaint& c : complaints) {
-    out += c.path + ':' + std::to_string(c.line) + ": " + c.what + '\n';
-  }
+  for (const auto& [path, line, what] : complaints)
+    out += path + ':' + std::to_string(line) + ": " + what + '\n';
   return out;
 }
 
@@ -231,13 +231,13 @@ RoomTable architecture() {
   table["calc"] = table["emit"] = with({"plan"}, table["plan"]);
   table["search"] = table["score"] = with({"plan", "twin"}, table["plan"]);
   table["report"] = with({"calc", "search", "score"}, table["score"]);
-  table["net"] = {};
+  table["net"] = table["rados"] = {};
   table["s3"] = {"net"};
   table["agent"] = with({"s3", "net"}, layers);
-  table["store"] = with({"s3", "net", "storage"}, below);
+  table["store"] = with({"rados", "s3", "net", "storage"}, below);
   table["s3server"] = with({"store"}, table["store"]);
   table["server"] = with({"net", "s3", "emit", "agent", "report"}, table["report"]);
-  table["cli"] = with({"server", "s3server", "store", "trial"}, table["server"]);
+  table["cli"] = with({"server", "s3server", "store", "rados", "trial"}, table["server"]);
   return table;
 }
 

@@ -5,12 +5,17 @@
 // can be tried without building the binary again.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { createHash, createHmac } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
 import { kChromium, kDist, kOrrery, kSample } from './where.mjs';
 
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const kKey = 'test';
+const kSecret = 'secret';
 const kStart_ms = 20_000;
 const kLoadMost = 1.5; // a core; our own browser and server make about one
 const kFlags = [
@@ -24,9 +29,11 @@ const kFlags = [
   '--disable-sync',
 ];
 
-async function start_server(folder, design) {
-  const child = spawn(kOrrery, ['serve', design, '--port', '0', '--state', path.join(folder, 'jobs.db')], {
+// A program of ours that says its address on stdout once it answers.
+async function start_program(words, environment = {}) {
+  const child = spawn(kOrrery, words, {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
   });
   let talk = '';
   child.stderr.on('data', (chunk) => (talk += chunk));
@@ -43,7 +50,7 @@ async function start_server(folder, design) {
       clearTimeout(timer);
       resolve(new URL(found[0]));
     });
-    child.on('exit', (code) => reject(new Error(`orrery serve ended with ${code}:\n${talk}`)));
+    child.on('exit', (code) => reject(new Error(`orrery ${words[0]} ended with ${code}:\n${talk}`)));
   });
   return { child, url };
 }
@@ -81,10 +88,11 @@ async function serve_dist(context, origin) {
 }
 
 export class Harness {
-  static async start(design = kSample) {
+  static async start(design = kSample, words = []) {
     const self = new Harness();
     self.folder = mkdtempSync(path.join(tmpdir(), 'orrery-browser-'));
-    const { child, url } = await start_server(self.folder, design);
+    const state = ['--port', '0', '--state', path.join(self.folder, 'jobs.db')];
+    const { child, url } = await start_program(['serve', design, ...state, ...words]);
     self.child = child;
     self.url = url;
     self.origin = url.origin;
@@ -156,6 +164,57 @@ export class Harness {
     if (this.child) await stop_server(this.child);
     if (this.folder) rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+// An object store of its own, warm in two copies, and as much of S3 as puts an object.
+export class Store {
+  static async start() {
+    const self = new Store();
+    self.folder = mkdtempSync(path.join(tmpdir(), 'orrery-store-'));
+    const words = ['store', path.join(self.folder, 'store'), '--port', '0', '--tier', 'warm=2x'];
+    const keys = { ORRERY_ACCESS_KEY: kKey, ORRERY_SECRET_KEY: kSecret };
+    const { child, url } = await start_program(words, keys);
+    self.child = child;
+    self.address = url.origin;
+    return self;
+  }
+
+  async put(bucket, key, text) {
+    await this.#send(`/${bucket}`, '');
+    await this.#send(`/${bucket}/${encodeURIComponent(key)}`, text);
+  }
+
+  // Signature Version 4 of a PUT whose payload is not signed.
+  async #send(target, body) {
+    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+    const signed = { host: new URL(this.address).host, 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD', 'x-amz-date': time };
+    const names = Object.keys(signed).join(';');
+    const lines = Object.entries(signed).map(([name, value]) => `${name}:${value}\n`);
+    const canonical = ['PUT', target, '', lines.join(''), names, 'UNSIGNED-PAYLOAD'].join('\n');
+    const scope = `${time.slice(0, 8)}/us-east-1/s3/aws4_request`;
+    const hashed = createHash('sha256').update(canonical).digest('hex');
+    const mac = (key, text) => createHmac('sha256', key).update(text).digest();
+    const key = scope.split('/').reduce(mac, `AWS4${kSecret}`);
+    const signature = mac(key, ['AWS4-HMAC-SHA256', time, scope, hashed].join('\n')).toString('hex');
+    const authorization = `AWS4-HMAC-SHA256 Credential=${kKey}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
+    const response = await fetch(this.address + target, { method: 'PUT', body, headers: { ...signed, authorization } });
+    assert.equal(response.status, 200, await response.text());
+  }
+
+  async stop() {
+    await stop_server(this.child);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+// What axe finds on the page that keeps people from using it.
+export async function serious_violations(page) {
+  await page.addScriptTag({ content: axe }).catch(() => page.evaluate(axe));
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  const places = (v) => v.nodes.map((n) => n.target.join(' ')).slice(0, 3);
+  return violations
+    .filter((v) => v.impact === 'serious' || v.impact === 'critical')
+    .map((v) => `${v.id}: ${places(v).join(' | ')}`);
 }
 
 // No error in the console, nothing asked of the network.

@@ -5,16 +5,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import pixelmatch from 'pixelmatch';
 import { PNG } from 'pngjs';
-import { Harness } from './harness.mjs';
+import { Harness, serious_violations } from './harness.mjs';
 import { kPages, show } from './pages.mjs';
 import { kGolden } from './where.mjs';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const kScale = 0.5; // pictures small enough to keep
 const kDifferentMost = 0.035; // share of the pixels
 
@@ -49,19 +47,7 @@ for (const dark of [false, true]) {
     test(`${title}: axe finds nothing serious; the picture is as it was`, async (t) => {
       const page = await h.page({ dark, width: 1280, height: 800, scale: kScale });
       await show(h, page, where);
-      await page.addScriptTag({ content: axe }).catch(() => page.evaluate(axe));
-      const { violations } = await page.evaluate(() =>
-        window.axe.run(document, { resultTypes: ['violations'] }),
-      );
-      const serious = violations
-        .filter((v) => v.impact === 'serious' || v.impact === 'critical')
-        .map(
-          (v) =>
-            `${v.id}: ${v.nodes
-              .map((n) => n.target.join(' '))
-              .slice(0, 3)
-              .join(' | ')}`,
-        );
+      const serious = await serious_violations(page);
       assert.deepEqual(serious, []);
 
       const golden = path.join(kGolden, `${name}-${dark ? 'dark' : 'light'}.png`);

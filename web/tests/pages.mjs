@@ -6,6 +6,7 @@ export const kPages = {
   training: { query: '?page=training', ready: '[aria-label="Layout search"]' },
   serving: { query: '?page=serving', ready: '[data-testid=serving-choices]' },
   storage: { query: '?page=storage', ready: '[data-testid=moves]' },
+  store: { query: '?page=store', ready: '[data-testid=store-none]' },
   run: { query: '?page=run', ready: '[aria-label="Start a run"]' },
   compare: { query: '?page=compare&with=superpod-h200', ready: '[data-testid=compare-summary]' },
   calculators: { query: '?page=calculators&calc=checkpoint', ready: '.uplot canvas' },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Harness, assert_quiet } from './harness.mjs';
+import { Harness, Store, assert_quiet, serious_violations } from './harness.mjs';
 import { kSample } from './where.mjs';
 
 let h;
@@ -160,6 +160,40 @@ test('storage shows its tiers, the two clocks of a save, and where checkpoints a
   assert.match(await moves.innerText(), /written to/);
   await hot.locator('[data-why$=nines]').click();
   await page.getByText(/over \d+ servers/).waitFor();
+  assert_quiet(page);
+  await page.context().close();
+});
+
+test('a store is shown as it stands, and as it changes', async () => {
+  const store = await Store.start();
+  const own = await Harness.start(undefined, ['--store', store.address]);
+  try {
+    const page = await own.page();
+    await own.open(page, '?page=store');
+    const drives = page.getByTestId('store-drives');
+    await drives.waitFor();
+    assert.equal(await drives.locator('tr[data-tier]').count(), 4);
+    assert.match(await drives.locator('tr[data-tier=warm]').innerText(), /2 copies[^]*1 drive may be lost/);
+    assert.match(await drives.locator('tr[data-drive=warm-0]').innerText(), /there[^]*%/);
+    await page.getByText('No bucket yet.').waitFor();
+    await store.put('a-bucket', 'a key', 'some bytes');
+    await page.locator('[data-bucket=a-bucket]').getByText('1', { exact: true }).waitFor();
+    assert.match(await page.locator('[data-bucket=a-bucket]').innerText(), /10 B/);
+    assert_quiet(page);
+    assert.deepEqual(await serious_violations(page), []);
+    await store.stop();
+    await page.getByText(/no store says how it stands/).waitFor();
+    await page.context().close();
+  } finally {
+    await store.stop();
+    await own.stop();
+  }
+});
+
+test('without a store its page says how to start one', async () => {
+  const page = await h.page();
+  await h.open(page, '?page=store');
+  await page.getByText('orrery serve --store http://127.0.0.1:8118').waitFor();
   assert_quiet(page);
   await page.context().close();
 });

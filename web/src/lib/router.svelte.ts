@@ -11,6 +11,7 @@ export const kPages = [
   { id: 'run', label: 'Run', key: 'r', group: 'Decide' },
   { id: 'compare', label: 'Compare', key: 'c', group: 'Decide' },
   { id: 'calculators', label: 'Calculators', key: 'k', group: 'Decide' },
+  { id: 'store', label: 'Store', key: 'l', group: 'Live' },
   { id: 'catalog', label: 'Catalog', key: 'p', group: 'Evidence' },
   { id: 'accuracy', label: 'Accuracy', key: 'a', group: 'Evidence' },
 ] as const;

@@ -1,0 +1,41 @@
+// A Ceph cluster of a test's own: a monitor, a manager and one disk in a file, on loopback, gone
+// with the test. Skips its caller where Debian's packages are not installed (ceph-mon, ceph-mgr,
+// ceph-osd, ceph-common).
+//
+// One replica and no redundancy: what is tried is what a client hears and what outlives a crash.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace orrery {
+
+class CephCluster {
+ public:
+  explicit CephCluster(const std::string& folder);
+  ~CephCluster();
+  CephCluster(const CephCluster&) = delete;
+  CephCluster& operator=(const CephCluster&) = delete;
+
+  static bool is_installed();
+  bool runs() const { return runs_; }
+  std::string conf() const { return folder_ + "/ceph.conf"; }
+  // A pool, and a user who may write to one namespace of it; his keyring.
+  bool make_pool(const std::string& pool);
+  std::string make_user(const std::string& user, const std::string& pool, const std::string& space);
+  bool run(const std::string& command) const;  // of Ceph's, with its configuration
+
+  void signal_disk(int signal);  // SIGSTOP, SIGCONT
+  bool crash_and_restart_disk();
+
+ private:
+  bool make();
+  bool start_disk();
+  pid_t pid_of(const std::string& program) const;
+
+  std::string folder_;
+  bool runs_ = false;
+};
+
+}  // namespace orrery
