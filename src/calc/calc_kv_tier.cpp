@@ -41,7 +41,8 @@ Calculation tell_kv_tier(const KvTierAsked& a) {
   using machine::Unit;
   Calculation c{.question = fmt::format(
                     "What does a KV tier of {} give {} users who talk with {} in {} turns?",
-                    brief(a.ask.room), a.ask.load.users, a.ask.query.model.id, a.ask.load.turns)};
+                    brief(a.ask.kv.room), a.ask.load.users, a.ask.query.model.id,
+                    a.ask.load.turns)};
   c.answer = kv_tier_answer(a);
   const auto add = [&](std::string id, std::string label, Unit unit, double value, double width,
                        std::string formula = {}) {
@@ -96,17 +97,17 @@ Result<Calculation> ask_kv_tier(CalcValues& v, const machine::Models& models) {
   load.prompt = {.length = v.count("input")};
   load.output = {.length = v.count("output")};
   load.requests = std::min(kMostTurns, kTurnsOfUser * load.users);
-  a.ask.room = v.quantity<Bytes>("room");
+  a.ask.kv.room = v.quantity<Bytes>("room");
   const auto rate = v.quantity_if_given<BytesPerSecond>("rate");
-  a.ask.first_byte = v.quantity<Seconds>("latency");
+  a.ask.kv.first_byte = v.quantity<Seconds>("latency");
   if (!v.faults().empty()) return Calculation{};
   q.model = *model;
   q.request = {.input = load.prompt.length, .output = load.output.length};
-  a.ask.rate = rate.value_or(host_memory_rate(q));
+  a.ask.kv.rate = rate.value_or(host_memory_rate(q));
   auto with = predict_sessions(models, a.ask);
   if (!with) return std::unexpected(with.error());
   machine::SessionsAsk bare = a.ask;
-  bare.room = Bytes(0);
+  bare.kv.room = Bytes(0);
   auto without = predict_sessions(models, bare);
   if (!without) return std::unexpected(without.error());
   a.with = *with;
