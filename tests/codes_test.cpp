@@ -46,6 +46,51 @@ TEST(codes, of_qualities_of_service) {
             "design.duplicate-name");
 }
 
+// Talks and routers are of transformers whose requests are run one by one.
+TEST(codes, of_talks) {
+  const auto code = [](const std::string& serve) {
+    return code_of_design("workloads:\n  - serve: { " + serve + " }\n");
+  };
+  const std::string model = "model: llama-3-8b, ";
+  const std::string plain = "network: { params: 1M, forward: 1 GFLOP }, ";
+  EXPECT_EQ(code(model + "arrivals: { rate: 1 /s, turns: 4, think_time: 20 s }"), "");
+  EXPECT_EQ(code(model + "arrivals: { rate: 1 /s, turns: 64 }"), "");
+  EXPECT_EQ(code(model + "arrivals: { rate: 1 /s, turns: 65 }"), "design.talks");
+  EXPECT_EQ(code(model + "arrivals: { rate: 1 /s, think_time: 20 s }"), "design.talks");
+  EXPECT_EQ(code(plain + "arrivals: { rate: 1 /s, turns: 2 }"), "design.talks");
+  EXPECT_EQ(code(model + "disaggregated: true, arrivals: { rate: 1 /s, turns: 2 }"),
+            "design.talks");
+  EXPECT_EQ(code(model + "draft_model: llama-3-8b, arrivals: { rate: 1 /s, turns: 2 }"),
+            "design.talks");
+  EXPECT_EQ(code(model + "router: prefix, arrivals: { rate: 1 /s }"), "");
+  EXPECT_EQ(code(model + "router: nearest, arrivals: { rate: 1 /s }"), "design.unknown-word");
+  EXPECT_EQ(code(plain + "router: prefix, arrivals: { rate: 1 /s }"), "design.talks");
+}
+
+TEST(codes, of_autoscaling_and_kv_tiers) {
+  const auto code = [](const std::string& serve) {
+    return code_of_design(
+        "storage: [{ tier: hot, kind: object, read: 1 GB/s, capacity: 1 TB }]\n"
+        "workloads:\n  - serve: { arrivals: { rate: 1 /s }, " +
+        serve + " }\n");
+  };
+  const std::string model = "model: llama-3-8b, ";
+  const std::string plain = "network: { params: 1M, forward: 1 GFLOP }, ";
+  EXPECT_EQ(code(model + "autoscale: { min: 2, max: 4, target: 16 }"), "");
+  EXPECT_EQ(code(plain + "autoscale: { max: 4, target: 2 }"), "");
+  EXPECT_EQ(code(model + "autoscale: { min: 5, max: 4, target: 16 }"), "design.autoscale");
+  EXPECT_EQ(code(model + "autoscale: { max: 4 }"), "design.missing");
+  EXPECT_EQ(code(model + "replicas: 3, autoscale: { max: 4, target: 16 }"), "design.autoscale");
+  EXPECT_EQ(code(model + "disaggregated: true, autoscale: { max: 4, target: 16 }"),
+            "design.autoscale");
+  EXPECT_EQ(code(model + "kv_tier: { tier: host, capacity: 100 GB }"), "");
+  EXPECT_EQ(code(model + "kv_tier: { tier: hot, capacity: 100 GB }"), "");
+  EXPECT_EQ(code(model + "kv_tier: { tier: lukewarm, capacity: 100 GB }"), "design.unknown-name");
+  EXPECT_EQ(code(model + "prefix_cache: false, kv_tier: { tier: hot, capacity: 1 GB }"),
+            "design.kv-tier");
+  EXPECT_EQ(code(plain + "kv_tier: { tier: host, capacity: 1 GB }"), "design.kv-tier");
+}
+
 // Codes and cores are of drives in servers that the design builds; what parity takes is not usable.
 TEST(codes, of_protection) {
   const auto code = [](const std::string& tier) {

@@ -3,7 +3,8 @@
 //
 // tests/rich/*.yaml say every field of the file. Each value is changed in turn, and the review and
 // the emitted files of both designs are compared; the value printed back does not count. A field
-// that cannot act yet is refused by the reader, with its reason. The whole walk runs in
+// that cannot act yet is refused by the reader, with its reason. What a review in closed form does
+// not see ("run ttft falls") is shown by a day in simulated time. The whole walk runs in
 // `./test --full`, every twenty-fifth value else.
 // tests/rich/unproven.txt would name fields whose effect no rich design shows yet; there is none,
 // and a field that is shown must leave it.
@@ -29,9 +30,25 @@
 #include "machine/known_fixture.h"
 #include "plan/network_load.h"
 #include "plan/review.h"
+#include "twin/simulation.h"
 
 namespace orrery {
 namespace {
+
+// A day of a design in simulated time: "run ttft" and the like.
+std::map<std::string, double> figures_of_run(const design::Design& design) {
+  const machine::Machine m = build_machine(design, machine::known());
+  const twin::Simulation simulation(m, {.horizon = days(1), .replications = 1});
+  std::vector<twin::Replication> done;
+  done.push_back(*simulation.replicate(0));
+  std::map<std::string, double> all;
+  for (const machine::Section& section : simulation.run_of(done).sections) {
+    for (const machine::Figure& f : section.figures) all["run " + f.id] += f.estimate.value;
+  }
+  return all;
+}
+
+bool is_of_run(const design::Field& f) { return f.moves.starts_with("run "); }
 
 // All that a design comes to: figures by id, findings, emitted files by name.
 struct Signals {
@@ -95,6 +112,7 @@ struct Rich {
   std::string text;
   design::Design design;
   Signals signals;
+  bool is_run = false;  // what a day of it comes to is among them
 };
 
 std::vector<Rich> rich_designs() {
@@ -156,7 +174,8 @@ std::string seen(const Signals& before, const Signals& after) {
 
 // 1: as declared; -1: the other way; 0: not at all.
 int as_declared(std::string_view moves, const Signals& before, const Signals& after, int way) {
-  const std::string id(moves.substr(0, moves.find(' ')));
+  const std::size_t from = moves.starts_with("run ") ? 4 : 0;
+  const std::string id(moves.substr(0, moves.find(' ', from)));
   const std::string_view how = moves.size() > id.size() ? moves.substr(id.size() + 1) : "";
   if (id == "rule") {
     const std::string rule(how);
@@ -182,7 +201,7 @@ int as_declared(std::string_view moves, const Signals& before, const Signals& af
 }
 
 // The variant applied to the author's text; none where the reader refuses it.
-std::optional<Signals> with(const Rich& rich, const FieldPlace& place, const Variant& variant) {
+std::optional<Signals> with(Rich& rich, const FieldPlace& place, const Variant& variant) {
   std::vector<design::Change> changes = variant.also;
   changes.push_back({place.path, variant.value});
   std::string text = rich.text;
@@ -193,7 +212,12 @@ std::optional<Signals> with(const Rich& rich, const FieldPlace& place, const Var
   }
   const auto design = design::read_design(text, machine::known().catalog(), options());
   if (!design) return std::nullopt;
-  return signals_of(*design);
+  Signals after = signals_of(*design);
+  if (!is_of_run(place.field)) return after;
+  if (!rich.is_run) rich.signals.figures.merge(figures_of_run(rich.design));
+  rich.is_run = true;
+  after.figures.merge(figures_of_run(*design));
+  return after;
 }
 
 bool is_label(const design::Field& f) { return f.moves == "label"; }
@@ -246,7 +270,7 @@ TEST(Fields, all_stand_in_the_rich_designs) {
 }
 
 TEST(Fields, move_what_they_declare) {
-  const std::vector<Rich> all = rich_designs();
+  std::vector<Rich> all = rich_designs();
   struct Proof {
     bool shown = false;
     std::string against;
@@ -255,7 +279,7 @@ TEST(Fields, move_what_they_declare) {
   std::map<std::string, Proof> proofs;
   int number = 0;
   const char* only = std::getenv("ORRERY_FIELD");
-  for (const Rich& rich : all) {
+  for (Rich& rich : all) {
     for (const FieldPlace& p : FieldWalk(rich.design, machine::known().catalog()).places) {
       if (is_label(p.field)) continue;
       if (only != nullptr && p.key != only) continue;

@@ -359,6 +359,16 @@ inline void RandomDesign::put_right(design::Serve& s) {
     s.network.reset();
     if (s.model.empty()) s.model = one_of(ids(design::Part::model));
   }
+  // Talks are of transformers that prefill where they decode and do not guess.
+  if (s.model.empty() || s.disaggregated || !s.draft_model.empty()) s.arrivals.turns = 1;
+  s.arrivals.turns = std::min(s.arrivals.turns, 16);
+  if (s.arrivals.turns <= 1) s.arrivals.think_time.reset();
+  if (s.model.empty()) s.router = catalog::ServeRouter::least_requests;
+  if (s.disaggregated) s.autoscale.reset();
+  if (s.autoscale) s.replicas.reset();
+  if (s.autoscale) s.autoscale->max = std::max(s.autoscale->min, s.autoscale->max);
+  if (s.model.empty() || !s.prefix_cache) s.kv_tier.reset();
+  if (s.kv_tier && s.kv_tier->tier.empty()) s.kv_tier->tier = design::kHostMemory;
   for (design::Zone& z : s.zones) z.share = 1.0 / static_cast<double>(s.zones.size());
 }
 

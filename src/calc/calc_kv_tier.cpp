@@ -42,7 +42,8 @@ Calculation tell_kv_tier(const KvTierAsked& a) {
   using machine::Unit;
   Calculation c{.question = fmt::format(
                     "What does a KV tier of {} give {} users who talk with {} in {} turns?",
-                    brief(a.ask.room), a.ask.load.users, a.ask.query.model.id, a.ask.load.turns)};
+                    brief(a.ask.kv.room), a.ask.load.users, a.ask.query.model.id,
+                    a.ask.load.turns)};
   c.answer = kv_tier_answer(a);
   const auto add = [&](std::string id, std::string label, Unit unit, double value, double width,
                        std::string formula = {}) {
@@ -90,14 +91,14 @@ void read_tier(CalcValues& v, KvTierAsked& a) {
   const auto rate = v.quantity_if_given<BytesPerSecond>("rate");
   const int links = v.whole("pool-links");
   a.pool = v.memory_pool("pool");
-  a.ask.first_byte = v.quantity<Seconds>("latency");
+  a.ask.kv.first_byte = v.quantity<Seconds>("latency");
   if (a.pool && rate)
     v.complain("rate", "none beside --pool, whose links have a rate of their own");
   if (!v.faults().empty()) return;
   const BytesPerSecond ports = host_memory_rate(a.ask.query);
-  a.ask.rate =
+  a.ask.kv.rate =
       rate.value_or(a.pool ? min(ports, *a.pool->rate * static_cast<double>(links)) : ports);
-  if (a.pool) a.ask.first_byte = a.ask.first_byte + *a.pool->latency;
+  if (a.pool) a.ask.kv.first_byte = a.ask.kv.first_byte + *a.pool->latency;
 }
 
 Result<Calculation> ask_kv_tier(CalcValues& v, const machine::Models& models) {
@@ -116,7 +117,7 @@ Result<Calculation> ask_kv_tier(CalcValues& v, const machine::Models& models) {
   load.prompt = {.length = v.count("input")};
   load.output = {.length = v.count("output")};
   load.requests = std::min(kMostTurns, kTurnsOfUser * load.users);
-  a.ask.room = v.quantity<Bytes>("room");
+  a.ask.kv.room = v.quantity<Bytes>("room");
   read_tier(v, a);
   if (!v.faults().empty()) return Calculation{};
   q.model = *model;
@@ -124,7 +125,7 @@ Result<Calculation> ask_kv_tier(CalcValues& v, const machine::Models& models) {
   auto with = predict_sessions(models, a.ask);
   if (!with) return std::unexpected(with.error());
   machine::SessionsAsk bare = a.ask;
-  bare.room = Bytes(0);
+  bare.kv.room = Bytes(0);
   auto without = predict_sessions(models, bare);
   if (!without) return std::unexpected(without.error());
   a.with = *with;

@@ -108,6 +108,17 @@ inline constexpr Word<NetworkKind> kNetworkWords[] = {
 constexpr WordTable<NetworkKind> words_of(NetworkKind) { return kNetworkWords; }
 constexpr std::string_view to_text(NetworkKind k) { return word_of(k); }
 
+// Which replica of a service gets a request; serving/fleet.h says how each chooses.
+enum class ServeRouter { round_robin, least_requests, least_tokens, session, prefix };
+inline constexpr Word<ServeRouter> kServeRouterWords[] = {
+    {ServeRouter::round_robin, "round-robin"},
+    {ServeRouter::least_requests, "least-requests"},
+    {ServeRouter::least_tokens, "least-tokens"},
+    {ServeRouter::session, "session"},
+    {ServeRouter::prefix, "prefix"},
+};
+constexpr WordTable<ServeRouter> words_of(ServeRouter) { return kServeRouterWords; }
+
 // What a cache gives up when it is full.
 enum class EvictionPolicy { lru, random, pin, belady };
 inline constexpr Word<EvictionPolicy> kEvictionWords[] = {

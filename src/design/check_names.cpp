@@ -12,6 +12,7 @@
 #include "design/check_hours.h"
 #include "design/check_pipeline.h"
 #include "design/check_reservations.h"
+#include "design/check_service.h"
 #include "design/names.h"
 #include "design/slurm_fleets.h"
 
@@ -411,6 +412,12 @@ class NameCheck {
     model_or_network(s.model, s.network.has_value(), path);
     if (!s.draft_model.empty()) model(s.draft_model, path + ".draft_model");
     one_of(s.weights_tier, tiers_, path + ".weights_tier", "storage tier");
+    check_service(s, path, d_.places, v_);
+    if (s.kv_tier) {
+      std::vector<std::string> known = tiers_;
+      known.emplace_back(kHostMemory);
+      one_of(s.kv_tier->tier, known, path + ".kv_tier.tier", "storage tier");
+    }
     double shares = 0;
     for (std::size_t i = 0; i < s.zones.size(); ++i) {
       const std::string zone = at(path + ".zones", i);

@@ -23,8 +23,8 @@ the reader itself uses.
 - What is left out has the default shown. "Left out" describes values that are computed or taken
   from the catalog.
 - What is accepted, acts. "moves" names a figure of `orrery plan` and the way it goes when the value
-  grows or becomes true, a rule that comes or goes, or an emitted file that changes; a test walks the
-  fields and proves it, but for those that tests/rich/unproven.txt names. What cannot act yet is
+  grows or becomes true, a figure of `orrery simulate` ("of a run") where closed forms do not see it, a
+  rule that comes or goes, or an emitted file that changes; a test walks the fields and proves it, but for those that tests/rich/unproven.txt names. What cannot act yet is
   refused, with the reason in that column.
 - A file is at most 1 MiB, nests at most 32 deep and holds at most 50,000 values. Anchors and aliases
   work; merge keys (`<<`), tags and several documents do not.
@@ -84,6 +84,10 @@ std::string moves_of(const Field& f) {
   if (space == std::string_view::npos) return std::string(f.moves);
   const std::string_view first = f.moves.substr(0, space);
   const std::string_view rest = f.moves.substr(space + 1);
+  if (first == "run") {
+    const auto figure = rest.substr(0, rest.find(' '));
+    return fmt::format("`{}` of a run{}", figure, rest.substr(figure.size()));
+  }
   const bool named = first == "rule" || first == "emit";
   return named ? fmt::format("{} `{}`", first, rest) : fmt::format("`{}` {}", first, rest);
 }

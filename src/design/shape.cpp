@@ -39,6 +39,8 @@ std::string_view name_of(const Recurrence&) { return "repeat"; }
 std::string_view name_of(const CleanHours&) { return "clean_hours"; }
 std::string_view name_of(const Arrivals&) { return "arrivals"; }
 std::string_view name_of(const Objective&) { return "objective"; }
+std::string_view name_of(const Autoscale&) { return "autoscale"; }
+std::string_view name_of(const KvTier&) { return "kv_tier"; }
 std::string_view name_of(const Zone&) { return "zone"; }
 std::string_view name_of(const Pipeline&) { return "pipeline"; }
 std::string_view name_of(const Stage&) { return "stage"; }

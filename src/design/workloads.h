@@ -160,6 +160,9 @@ struct Train {
   bool operator==(const Train&) const = default;
 };
 
+// From an answer to the next turn of a talk, where the design says nothing: assumed.
+inline constexpr Seconds kThinkTime = seconds(30);
+
 struct Arrivals {
   PerSecond rate;   // mean
   double peak = 1;  // highest hour over the mean
@@ -167,7 +170,9 @@ struct Arrivals {
       trace;  // name of a built-in mix ("chat", "code", "summary") or a path; empty: Poisson
   std::optional<double> input_tokens;  // mean; none: the trace's
   std::optional<double> output_tokens;
-  double shared_prefix = 0;  // share of the input that requests have in common
+  double shared_prefix = 0;           // share of the input that requests have in common
+  int turns = 1;                      // of a talk: each brings all that was said before it
+  std::optional<Seconds> think_time;  // mean, from an answer to the next turn; none: kThinkTime
 
   bool operator==(const Arrivals&) const = default;
 };
@@ -190,6 +195,29 @@ struct Zone {
   bool operator==(const Zone&) const = default;
 };
 
+// Replicas follow the load: every `period` the requests in flight, as they were `lag` before, are
+// held against `target` a replica.
+struct Autoscale {
+  int min = 1;
+  int max = 1;
+  double target = 0;  // requests in flight of one replica
+  Seconds period = seconds(15);
+  Seconds lag = seconds(15);
+  Seconds hold = minutes(5);  // fewer are wanted for so long before any leaves
+  Seconds image;              // until a new replica's container has its image
+
+  bool operator==(const Autoscale&) const = default;
+};
+
+// Where the blocks of a prefix cache go that a replica's device has no room for.
+struct KvTier {
+  std::string tier;  // of the design's storage, or `host`: the memory of its host
+  Bytes capacity;    // of one replica
+
+  bool operator==(const KvTier&) const = default;
+};
+inline constexpr std::string_view kHostMemory = "host";
+
 struct Serve {
   std::string model;
   std::optional<PlainNetwork> network;  // one request is one sample
@@ -211,9 +239,17 @@ struct Serve {
   std::vector<Zone> zones;
   std::optional<Bytes> request_size;  // bytes in with one request, where it carries images
   std::string weights_tier;           // where replicas load from
+  catalog::ServeRouter router = catalog::ServeRouter::least_requests;
+  std::optional<Autoscale> autoscale;  // none: all replicas stand all the time
+  std::optional<KvTier> kv_tier;       // none: evicted blocks are computed again
 
   bool operator==(const Serve&) const = default;
 };
+
+// Replicas that the design gives, at the most where they follow the load; none: as many as needed.
+inline std::optional<int> most_replicas(const Serve& s) {
+  return s.autoscale ? std::optional(s.autoscale->max) : s.replicas;
+}
 
 // Work that waits for hours in which its site's grid emits less.
 struct CleanHours {

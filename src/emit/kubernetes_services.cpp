@@ -24,6 +24,7 @@ constexpr int kPort = 8000;  // of vllm's and other engines' OpenAI interface
 // Requests that wait in one replica before another is started; vllm exports it by this name.
 constexpr std::string_view kWaiting = "vllm:num_requests_waiting";
 constexpr int kWaitingTarget = 2;
+constexpr std::string_view kRunning = "vllm:num_requests_running";
 // Weights of tens of gigabytes are read before the first answer.
 constexpr int kStartupProbes = 120;
 constexpr int kProbeSeconds = 10;
@@ -35,6 +36,11 @@ int replicas_of(const plan::ServeView& s) {
 // What the mean traffic needs: the peak's replicas over the peak factor, and two where one may
 // fail.
 int least_replicas(const plan::ServeView& s) {
+  if (s.serve->autoscale) {
+    const double share = s.replicas / s.serve->autoscale->max;
+    const auto least = static_cast<int>(std::ceil(s.serve->autoscale->min * share - 1e-9));
+    return std::clamp(least, 1, replicas_of(s));
+  }
   const double peak = s.rate > PerSecond(0) ? s.peak / s.rate : 1;
   const int needed = static_cast<int>(std::ceil(s.replicas_needed / std::max(1.0, peak) - 1e-9));
   return std::clamp(needed, replicas_of(s) > 1 ? 2 : 1, replicas_of(s));
@@ -113,12 +119,16 @@ void add_scaler(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& s
   yaml.begin("spec").begin("scaleTargetRef").text("apiVersion", "apps/v1");
   yaml.text("kind", "Deployment").text("name", head.name).end();
   yaml.number("minReplicas", least_replicas(s)).number("maxReplicas", replicas_of(s));
+  const auto& scale = s.serve->autoscale;
+  if (scale) yaml.comment("Of the design's requests in flight, those that run.");
   yaml.begin("metrics").item().text("type", "Pods").begin("pods");
-  yaml.begin("metric").text("name", kWaiting).end();
+  yaml.begin("metric").text("name", scale ? kRunning : kWaiting).end();
   yaml.begin("target").text("type", "AverageValue");
-  yaml.text("averageValue", std::to_string(kWaitingTarget)).end().end().end_item().end();
+  const int target = scale ? std::max(1, static_cast<int>(scale->target)) : kWaitingTarget;
+  yaml.text("averageValue", std::to_string(target)).end().end().end_item().end();
   yaml.begin("behavior").begin("scaleDown").comment("Requests that run are let finish.");
-  yaml.number("stabilizationWindowSeconds", 300).end().end().end();
+  const double hold = scale ? std::min(3600.0, scale->hold.base()) : 300;
+  yaml.number("stabilizationWindowSeconds", static_cast<int>(hold)).end().end().end();
 }
 
 void add_service(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView& s,

@@ -13,32 +13,31 @@ constexpr double kCopyShare = 51.2 / 55.4;  // of what a port carries in long co
 // Chunks of prompts whose time a token has are of this many.
 constexpr double kPromptTokens = 1024;
 constexpr double kMostBlocks = 1e8;
-// SGLang's pages are of one token: looked for one by one they would take a minute of a question,
-// and by sixteen they lose 1 % of a history.
 constexpr int kLeastBlock = 16;
 
-void coarsen(serving::EnginePolicy& policy) {
+}  // namespace
+
+void coarsen_blocks(serving::EnginePolicy& policy) {
   if (policy.block_tokens >= kLeastBlock) return;
   policy.blocks = static_cast<int>(1LL * policy.blocks * policy.block_tokens / kLeastBlock);
   policy.block_tokens = kLeastBlock;
 }
 
-serving::KvTierLaw tier_of(const SessionsAsk& ask, const serving::Replica& replica,
-                           int block_tokens, const serving::ServingCosts& costs) {
+serving::KvTierLaw kv_tier_law(const ServingQuery& query, const KvRoom& kv,
+                               const serving::Replica& replica, int block_tokens,
+                               const serving::ServingCosts& costs) {
   serving::KvTierLaw law;
-  const Bytes token = workload::kv_bytes(ask.query.model, 1, ask.query.precision.kv);
+  const Bytes token = workload::kv_bytes(query.model, 1, query.precision.kv);
   const serving::StepTime prompt =
       step_time(replica, {.prompts = 1, .prompt_tokens = kPromptTokens}, costs);
   law.compute_per_token = prompt.total.base() / kPromptTokens;
-  if (ask.room <= Bytes(0) || ask.rate <= BytesPerSecond(0)) return law;
+  if (kv.room <= Bytes(0) || kv.rate <= BytesPerSecond(0)) return law;
   law.blocks = static_cast<int>(
-      std::min(kMostBlocks, ask.room / (token * static_cast<double>(block_tokens))));
-  law.first_byte = ask.first_byte.base();
-  law.fetch_per_token = (token / ask.rate).base();
+      std::min(kMostBlocks, kv.room / (token * static_cast<double>(block_tokens))));
+  law.first_byte = kv.first_byte.base();
+  law.fetch_per_token = (token / kv.rate).base();
   return law;
 }
-
-}  // namespace
 
 BytesPerSecond host_memory_rate(const ServingQuery& query) {
   return pcie_rate(query.accelerator->pcie_generation) * (kCopyShare * query.split.devices());
@@ -52,8 +51,8 @@ Result<SessionsPrediction> predict_sessions(const Models& models, const Sessions
   serving::StepClock clock(*replica, source);
   serving::EnginePolicy policy = policy_of(*replica);
   policy.prefix_cache = true;
-  coarsen(policy);
-  policy.kv_tier = tier_of(ask, *replica, policy.block_tokens, source);
+  coarsen_blocks(policy);
+  policy.kv_tier = kv_tier_law(ask.query, ask.kv, *replica, policy.block_tokens, source);
   serving::ReplicaSim sim(policy, clock);
   serving::SessionRun run = run_sessions(sim, ask.load);
   // Seen a step after it came, and its first token crosses the server.

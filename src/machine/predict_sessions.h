@@ -12,12 +12,24 @@
 
 namespace orrery::machine {
 
+// A KV tier as one replica has it.
+struct KvRoom {
+  Bytes room;           // none: evicted blocks are gone
+  BytesPerSecond rate;  // at which it is read
+  Seconds first_byte;
+};
+// How the tier's fetches stand against computing again, in blocks of so many tokens.
+serving::KvTierLaw kv_tier_law(const ServingQuery& query, const KvRoom& room,
+                               const serving::Replica& replica, int block_tokens,
+                               const serving::ServingCosts& costs);
+// Pages of less than sixteen tokens (SGLang's are of one) are looked for by sixteen: a history
+// loses 1 % of it, and a question takes seconds instead of minutes.
+void coarsen_blocks(serving::EnginePolicy& policy);
+
 struct SessionsAsk {
   ServingQuery query;
   serving::SessionLoad load;
-  Bytes room;           // of the tier, for this replica; none: evicted blocks are gone
-  BytesPerSecond rate;  // at which it is read
-  Seconds first_byte;
+  KvRoom kv;
 };
 
 struct SessionsPrediction {

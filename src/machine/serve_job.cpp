@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/math.h"
 #include "serving/fleet.h"
 #include "serving/memory.h"
+#include "serving/talks.h"
 #include "workload/model_math.h"
 #include "workload/transformer.h"
 
@@ -27,12 +29,43 @@ constexpr Mix kMixes[] = {{"chat", 1020, 129, 4142, 601},
 constexpr double kDrafted = 3;
 constexpr double kAccepted = 2.3;
 constexpr double kManyReplicas = 1e6;
+constexpr double kRounding = 1e-9;
+constexpr int kFlightBisections = 30;
+constexpr Seconds kHostFetch = microseconds(50);  // until the copies of one fetch run: assumed
+constexpr int kTalkRounds = 4;                    // what is found and what is carried settle within
 
 const Mix* mix_of(const design::Serve& serve) {
   for (const Mix& m : kMixes) {
     if (serve.arrivals.trace == m.name) return &m;
   }
   return nullptr;
+}
+
+serving::TalkCase talk_of(const design::Serve& serve) {
+  const ServeLengths l = lengths_of(serve);
+  return {.turns = serve.arrivals.turns,
+          .think = serve.arrivals.think_time.value_or(design::kThinkTime).base(),
+          .prompt = serving::mean_length(l.prompt),
+          .output = serving::mean_length(l.output),
+          .at_home = serve.router == catalog::ServeRouter::session ||
+                     serve.router == catalog::ServeRouter::prefix};
+}
+
+void add_history(serving::RequestShape& r, const design::Serve& serve) {
+  if (serve.arrivals.turns <= 1) return;
+  const serving::TalkCase talk = talk_of(serve);
+  const double fresh = r.input;
+  const double history = talk_history(talk);
+  r.input = fresh + history;
+  if (!serve.prefix_cache) {
+    // The last turn of a talk is its longest.
+    r.input_p99 = std::max(r.input_p99, fresh) + 2 * history;
+    return;
+  }
+  const double system = serve.arrivals.shared_prefix * fresh / talk.turns;
+  r.cached_share = (system + history) / r.input;
+  // What is computed varies as what is new does.
+  r.input_p99 *= r.input / fresh;
 }
 
 void add_draft(serving::RequestShape& r, const Machine& m, const design::Serve& serve) {
@@ -67,8 +100,28 @@ serving::RequestShape request_of(const Machine& m, const design::Serve& serve) {
   r.input_p99 = l.prompt.p99;
   r.output_p99 = l.output.p99;
   r.cached_share = serve.prefix_cache ? serve.arrivals.shared_prefix : 0;
+  add_history(r, serve);
   add_draft(r, m, serve);
   return r;
+}
+
+void settle_talks(serving::RequestShape& r, const design::Serve& serve,
+                  const serving::Replica& replica, const serving::ServingCosts& costs,
+                  const TalkAsk& ask) {
+  if (serve.arrivals.turns <= 1 || !serve.prefix_cache) return;
+  serving::TalkCase talk = talk_of(serve);
+  talk.tokens = replica.memory.kv_tokens;
+  const double history = talk_history(talk);
+  const double system = serve.arrivals.shared_prefix * talk.prompt / serve.arrivals.turns;
+  for (int round = 0; round < kTalkRounds; ++round) {
+    const serving::ServingPoint most = capacity(replica, r, ask.target, costs);
+    if (most.concurrency < 1) return;
+    talk.replicas = ask.replicas.value_or(
+        std::max(1.0, serving::replicas_needed(ask.peak, most.requests, ask.load)));
+    talk.rate = std::min((ask.peak / talk.replicas).base(), most.requests.base());
+    talk.stay = (most.ttft + most.tpot * (r.output - 1)).base();
+    r.cached_share = (system + talk_found(talk) * history) / r.input;
+  }
 }
 
 ServingQuery serving_query(const Models& models, const design::Serve& serve,
@@ -139,6 +192,65 @@ ApartSize apart_size(const serving::Replica& replica, const serving::ServingCost
   return s;
 }
 
+std::array<double, 24> day_of_requests(double mean, double peak) {
+  const auto shape = [](double k) {
+    std::array<double, 24> hours{};
+    double sum = 0;
+    for (std::size_t h = 0; h < 24; ++h) {
+      const double angle = 2 * std::numbers::pi * (static_cast<double>(h) - 15) / 24;
+      sum += hours[h] = math::exp(k * (math::cos(angle) - 1));
+    }
+    for (double& h : hours) h *= 24 / sum;
+    return hours;
+  };
+  double low = 0;
+  double high = 200;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (std::ranges::max(shape(middle)) < peak ? low : high) = middle;
+  }
+  std::array<double, 24> hours = shape(peak <= 1 ? 0 : (low + high) / 2);
+  for (double& h : hours) h *= mean;
+  return hours;
+}
+
+int replicas_called(const design::Autoscale& scale, double rate, double rate_at_target) {
+  const double wanted = std::ceil(rate / rate_at_target - kRounding);
+  return static_cast<int>(std::clamp<double>(wanted, scale.min, scale.max));
+}
+
+PerSecond rate_in_flight(const serving::Replica& replica, const serving::RequestShape& request,
+                         double in_flight, const serving::ServingCosts& costs) {
+  double low = 0;
+  double high = in_flight;
+  for (int i = 0; i < kFlightBisections; ++i) {
+    const double middle = (low + high) / 2;
+    const serving::ServingPoint p = steady_arrivals(replica, request, middle, costs);
+    (middle + p.requests * p.ttft < in_flight ? low : high) = middle;
+  }
+  return steady_arrivals(replica, request, high, costs).requests;
+}
+
+KvRoom kv_room(const Machine& m, const design::Serve& serve, const Fleet& fleet,
+               const ServingQuery& query, double replicas) {
+  if (!serve.kv_tier) return {};
+  KvRoom kv{.room = serve.kv_tier->capacity};
+  if (serve.kv_tier->tier == design::kHostMemory) {
+    kv.rate = host_memory_rate(query);
+    kv.first_byte = kHostFetch;
+    return kv;
+  }
+  const Tier* tier = find_tier(m.tiers, serve.kv_tier->tier);
+  if (tier == nullptr) return {};
+  // All replicas read at once: of drives in the hosts those of one host, of others all.
+  const double beside =
+      tier->per_node ? std::max(1.0, 1.0 * fleet.accelerators_per_host / query.split.devices())
+                     : std::max(1.0, replicas);
+  kv.rate = min(weights_rate(m, *tier, fleet), tier->read / beside);
+  kv.first_byte = tier->first_byte + m.crossing_to(fleet, *tier).latency() * 2.0;
+  return kv;
+}
+
 const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone& zone) {
   if (!zone.fleet.empty()) return find_fleet(fleets, zone.fleet);
   for (const Fleet& f : fleets) {
@@ -167,6 +279,7 @@ Seconds replica_start(const Machine& m, const design::Serve& serve, const Fleet&
   const catalog::ModelShape* model =
       serve.model.empty() ? nullptr : find_model(m.design(), m.catalog(), serve.model);
   serving::ColdStart cold;
+  if (serve.autoscale) cold.image = serve.autoscale->image.base();
   const Tier* tier = weights_tier(m, serve, fleet);
   if (model != nullptr && tier != nullptr && tier->read > BytesPerSecond(0)) {
     const auto query =

@@ -9,16 +9,31 @@
 // (published acceptance of small drafts, 0.6 to 0.7 a guess), at the cost of the draft's own steps.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
 #include "design/design.h"
 #include "machine/machine.h"
-#include "machine/predict_serving.h"
+#include "machine/predict_sessions.h"
 
 namespace orrery::machine {
 
+// Of talks a request is a mean turn with what was said before it, all of which a prefix cache is
+// taken to have until settle_talks() knows better.
 serving::RequestShape request_of(const Machine& machine, const design::Serve& serve);
+
+// Settles what a replica's cache still has of the talks with what a replica then carries; requests
+// that are no turns stay as they are.
+struct TalkAsk {
+  serving::ServingTarget target;
+  PerSecond peak;
+  std::optional<double> replicas;  // none: as many as the peak needs
+  double load = 0.8;               // of what a replica carries
+};
+void settle_talks(serving::RequestShape& request, const design::Serve& serve,
+                  const serving::Replica& replica, const serving::ServingCosts& costs,
+                  const TalkAsk& ask);
 
 struct ServeLengths {
   serving::LengthLaw prompt;
@@ -58,6 +73,22 @@ ApartSize apart_size(const serving::Replica& replica, const serving::ServingCost
                      const serving::RequestShape& request, const serving::ServingTarget& target,
                      BytesPerSecond link, const ApartAsk& ask);
 
+// Requests a second by the hour of the day: the highest over the mean is `peak`, at most 24, in the
+// fifteenth hour.
+//   rate(hour) = mean exp(k cos(2 pi (hour - 15) / 24)) / (mean of that), k so that max = peak
+std::array<double, 24> day_of_requests(double mean, double peak);
+
+// Replicas that an autoscaler's target calls for at a rate, within its bounds, given the requests a
+// second at which one replica has the target in flight.
+int replicas_called(const design::Autoscale& scale, double rate, double rate_at_target);
+// That rate in closed form: X at which R decode and X TTFT wait for their first token.
+PerSecond rate_in_flight(const serving::Replica& replica, const serving::RequestShape& request,
+                         double in_flight, const serving::ServingCosts& costs);
+
+// What a replica of the service has of its KV tier, of `replicas` that share it.
+KvRoom kv_room(const Machine& machine, const design::Serve& serve, const Fleet& fleet,
+               const ServingQuery& query, double replicas);
+
 // Where a zone's traffic is answered; nullptr where nothing stands.
 const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone& zone);
 
@@ -65,7 +96,8 @@ const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone&
 // how fast, alone on the tier and on one host's ports.
 const Tier* weights_tier(const Machine& machine, const design::Serve& serve, const Fleet& fleet);
 BytesPerSecond weights_rate(const Machine& machine, const Tier& tier, const Fleet& fleet);
-// Until a replica that was placed answers: its weights and all else of a cold start.
+// Until a replica that was placed answers: its weights and all else of a cold start; the image too
+// where replicas come and go.
 Seconds replica_start(const Machine& machine, const design::Serve& serve, const Fleet& fleet);
 
 }  // namespace orrery::machine

@@ -51,7 +51,7 @@ std::optional<int> replicas_that_serve(const Review& r, const ServeView& v) {
       least = std::max(least, replicas_for(zone, zone.replicas_needed));
     }
   }
-  const int given = *v.serve->replicas;
+  const int given = *design::most_replicas(*v.serve);
   if (given < least) return serves_all(r, *v.serve, least) ? std::optional(least) : std::nullopt;
   for (int replicas = given; replicas >= std::max(least, given - 10'000); --replicas) {
     if (serves_all(r, *v.serve, replicas)) return replicas;
@@ -136,12 +136,13 @@ std::optional<Edit> edit_split(const Review& r, const ServeView& v) {
 }
 
 Edit edit_service(const Review& r, const ServeView& v) {
-  const auto replicas = v.serve->replicas ? replicas_that_serve(r, v) : std::nullopt;
-  if (replicas) return {v.path + ".replicas", std::to_string(*replicas)};
+  const bool given = design::most_replicas(*v.serve).has_value();
+  const auto replicas = given ? replicas_that_serve(r, v) : std::nullopt;
+  if (replicas) return {replicas_path(v), std::to_string(*replicas)};
   // The fleet is too small for what is needed; or, where it is not, another zone's is.
   const double needed = v.replicas_needed * v.devices_per_replica;
-  if (v.serve->replicas && needed <= v.devices_there) {
-    return {v.path + ".replicas", std::to_string(replicas_for(v, v.replicas_needed))};
+  if (given && needed <= v.devices_there) {
+    return {replicas_path(v), std::to_string(replicas_for(v, v.replicas_needed))};
   }
   return edit_machines(r, v, v.replicas_needed);
 }
@@ -162,7 +163,7 @@ std::optional<Edit> edit_availability(const Review& r, const ServeView& v) {
     const double here = replicas_here(zone, replicas);
     if (here * zone.devices_per_replica > zone.devices_there) return edit_machines(r, zone, here);
   }
-  return Edit{v.path + ".replicas", std::to_string(replicas)};
+  return Edit{replicas_path(v), std::to_string(replicas)};
 }
 
 std::optional<Edit> edit_deadline(const Review& r, const TrainView& t, Seconds bound) {

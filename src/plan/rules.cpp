@@ -55,6 +55,9 @@ std::vector<std::string> tiers_used(const design::Workload& w) {
     }
   } else if (const auto* serve = std::get_if<design::Serve>(&w.task)) {
     if (!serve->weights_tier.empty()) used.push_back(serve->weights_tier);
+    if (serve->kv_tier && serve->kv_tier->tier != design::kHostMemory) {
+      used.push_back(serve->kv_tier->tier);
+    }
   } else if (const auto* batch = std::get_if<design::Batch>(&w.task)) {
     if (!batch->dataset.tier.empty()) used.push_back(batch->dataset.tier);
   }

@@ -73,11 +73,11 @@ Usd cost_of_units(const Review& r, double units) {
 
 void check_replicas(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const ServeView& v : r.serves) {
-    if (!v.feasible() || !v.serve->replicas) continue;
+    if (!v.feasible() || !design::most_replicas(*v.serve)) continue;
     const double enough = enough_replicas(v, *r.machine);
     if (v.replicas <= enough * kAmpleReplicas || v.replicas - enough < kFewReplicas) continue;
     const double spare = (v.replicas - enough) * v.devices_per_replica;
-    Finding f = finding_at(r, rule, v.path + ".replicas");
+    Finding f = finding_at(r, rule, replicas_path(v));
     f.what =
         fmt::format("'{}' runs {} replicas where {} do; {} accelerators do nothing, {}.", v.label,
                     significant(v.replicas, 4), significant(enough, 4), significant(spare, 6),
@@ -88,7 +88,7 @@ void check_replicas(const Review& r, const Rule& rule, std::vector<Finding>& out
         v.workload->terms.availability ? ", and so many are up as often as is asked" : "");
     f.fix = "Run fewer, and give the machines other work or do not buy them.";
     if (v.serve->zones.empty()) {
-      f.edit = Edit{v.path + ".replicas", significant(enough, 9)};
+      f.edit = Edit{replicas_path(v), significant(enough, 9)};
     }
     out.push_back(std::move(f));
   }

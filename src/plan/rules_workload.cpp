@@ -1,10 +1,14 @@
 // Rules about what runs: does it fit, does it divide, does it end in time.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/text.h"
 #include "base/units.h"
 #include "plan/edits.h"
 #include "plan/rules.h"
+#include "plan/serve_sizing.h"
 
 namespace orrery::plan {
 namespace {
@@ -61,7 +65,7 @@ void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out)
     }
     const double needed = v.replicas_needed * v.devices_per_replica;
     if (v.replicas >= v.replicas_needed && v.devices <= v.devices_there) continue;
-    f.place = place_of(r.design(), v.path + ".replicas");
+    f.place = place_of(r.design(), replicas_path(v));
     f.what = v.devices > v.devices_there
                  ? fmt::format("'{}' occupies {} accelerators of {} there.", v.label,
                                significant(v.devices, 6), significant(v.devices_there, 6))
@@ -73,6 +77,34 @@ void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out)
     f.fix =
         fmt::format("Provide {} accelerators, or loosen the objective.", significant(needed, 6));
     f.edit = edit_service(r, v);
+    out.push_back(std::move(f));
+  }
+}
+
+// A KV tier is where it can be: in memory or on a tier that has the room for all replicas.
+void check_kv_room(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const ServeView& v : r.serves) {
+    if (!v.feasible() || !v.serve->kv_tier) continue;
+    const design::KvTier& kv = *v.serve->kv_tier;
+    const machine::Tier* tier = find_tier(r.machine->tiers, kv.tier);
+    const bool on_host = kv.tier == design::kHostMemory || (tier != nullptr && tier->per_node);
+    const double sharing =
+        on_host
+            ? std::min(v.replicas,
+                       std::max(1.0, 1.0 * v.fleet->accelerators_per_host / v.devices_per_replica))
+            : v.replicas;
+    std::optional<Bytes> room = tier != nullptr ? std::optional(tier->capacity) : std::nullopt;
+    const auto& custom = v.fleet->fleet->custom;
+    if (kv.tier == design::kHostMemory) room = custom ? custom->memory : std::nullopt;
+    if (!room || *room <= Bytes(0) || kv.capacity * sharing <= *room) continue;
+    const Bytes each = megabytes(std::max(1.0, std::floor(*room / sharing / megabytes(1))));
+    Finding f = finding_at(r, rule, v.path + ".kv_tier.capacity");
+    f.what = fmt::format("{} replicas of '{}' keep {} of blocks each where there are {}.",
+                         significant(sharing, 4), v.label, brief(kv.capacity), brief(*room));
+    f.why = on_host ? "Replicas of one host share its memory and its drives."
+                    : "All replicas share the tier.";
+    f.fix = fmt::format("Keep {} each, or provide the room.", brief(each));
+    f.edit = Edit{v.path + ".kv_tier.capacity", to_text(each)};
     out.push_back(std::move(f));
   }
 }
@@ -260,6 +292,9 @@ constexpr Rule kWorkloadRules[] = {
     {"serving.capacity", machine::Layer::serving, Severity::error,
      "a service fits, and has the replicas its peak needs", "docs/models/serving.md",
      check_service},
+    {"serving.kv-room", machine::Layer::serving, Severity::error,
+     "the KV tier of a service has the room that its replicas keep", "docs/models/serving.md",
+     check_kv_room},
     {"serving.availability", machine::Layer::serving, Severity::warning,
      "enough replicas are up as often as the workload asks", "docs/models/failure.md",
      check_availability},

@@ -30,6 +30,20 @@ void add_speed(machine::Section& s, const ServeView& v) {
     s.figures.push_back(timed(v, "tpot", "time per output token, mean", v.tpot, 1));
     s.figures.push_back(timed(v, "tpot_p99", "time per output token, p99", v.tpot_p99, 1.3));
   }
+  if (v.serve->arrivals.turns > 1) {
+    // What other talks crowd out, and homes that are loaded unevenly, only a run sees.
+    s.figures.push_back(
+        {.id = "cache_found",
+         .label = "of the prompts' tokens, found in the prefix cache",
+         .unit = machine::Unit::ratio,
+         .estimate = within(v.request.cached_share, 0.25, 0.1, Basis::derived, v.reference),
+         .formula = fmt::format(
+             "{} turns, {} tokens in a mean one with all before it; thoughts of {} while blocks "
+             "give way to others, router {}",
+             v.serve->arrivals.turns, significant(v.request.input, 4),
+             brief(v.serve->arrivals.think_time.value_or(design::kThinkTime)),
+             word_of(v.serve->router))});
+  }
   s.figures.push_back(timed(v, "latency_p99", "whole request, p99", v.latency_p99, 1.5));
   s.figures.push_back(
       {.id = "capacity",
@@ -64,6 +78,18 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
        .estimate = exact(v.devices, Basis::derived, v.reference),
        .formula = fmt::format("{} replicas x {}, of {} there", significant(v.replicas, 4),
                               v.devices_per_replica, significant(v.devices_there, 6))});
+  if (v.serve->autoscale) {
+    s.figures.push_back(
+        {.id = "replicas_mean",
+         .label = "replicas of a day, mean, as the load calls for them",
+         .unit = machine::Unit::count,
+         .estimate = within(v.replicas_mean, v.error, v.error, v.basis, v.reference),
+         .formula = fmt::format(
+             "hour by hour, {} requests in flight each, {} to {}; were they there at once: what "
+             "starting takes, only a run sees. All {} are paid for",
+             significant(v.serve->autoscale->target, 3), v.serve->autoscale->min,
+             v.serve->autoscale->max, significant(v.replicas, 4))});
+  }
   s.figures.push_back(
       {.id = "availability",
        .label = "share of time with enough replicas",
@@ -85,6 +111,17 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
 
 // What comes with the requests at their peak, and how long a new replica waits for its weights.
 void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
+  if (v.serve->kv_tier && v.model != nullptr) {
+    machine::ServingQuery q = serving_query(v, r.models());
+    q.split.tp = v.devices_per_replica / q.split.pp;
+    const machine::KvRoom kv = kv_room(*r.machine, *v.serve, *v.fleet, q, v.replicas);
+    s.figures.push_back(
+        {.id = "kv_tier_rate",
+         .label = fmt::format("what a replica reads of its KV tier, {}", v.serve->kv_tier->tier),
+         .unit = machine::Unit::bytes_per_s,
+         .estimate = within(kv.rate.base(), 0.3, 0.3, Basis::derived, v.reference),
+         .formula = "all replicas at once; what it brings back, only a run sees"});
+  }
   if (v.serve->request_size) {
     s.figures.push_back(
         {.id = "inbound",

@@ -44,6 +44,10 @@ double replicas_here(const ServeView& v, int replicas) {
   return std::max(1.0, std::floor(replicas * share + 0.5 + kRounding));
 }
 
+std::string replicas_path(const ServeView& v) {
+  return v.path + (v.serve->autoscale ? ".autoscale.max" : ".replicas");
+}
+
 double availability_with(const ServeView& v, double replicas, const machine::Machine& m) {
   return availability_at(v, replicas, m.failures_of(*v.fleet).host_rate());
 }

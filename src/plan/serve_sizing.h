@@ -21,6 +21,9 @@ int widest_split(const ServeView& view);
 // Of a service's replicas, those of this zone: by its share of the traffic, at least one.
 double replicas_here(const ServeView& view, int replicas);
 
+// The field that says how many.
+std::string replicas_path(const ServeView& view);
+
 double availability_with(const ServeView& view, double replicas, const machine::Machine& machine);
 // The least that carry the peak and are up as often as the workload asks, in whole replicas.
 double enough_replicas(const ServeView& view, const machine::Machine& machine);

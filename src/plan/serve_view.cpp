@@ -32,8 +32,28 @@ std::string first_fault(const Diagnostics& faults) {
 void count_replicas(ServeView& v) {
   v.replicas_needed =
       std::max(1.0, serving::replicas_needed(v.peak, v.capacity_per_replica, kReplicaLoad));
-  v.replicas = v.serve->replicas ? replicas_here(v, *v.serve->replicas) : v.replicas_needed;
+  const std::optional<int> given = design::most_replicas(*v.serve);
+  v.replicas = given ? replicas_here(v, *given) : v.replicas_needed;
   v.devices = v.replicas * v.devices_per_replica;
+}
+
+// Over the hours of a day, were they there at once.
+struct Called {
+  double mean = 0;
+  double peak = 0;
+};
+Called replicas_called(const ServeView& v, PerSecond at_target) {
+  design::Autoscale scale = *v.serve->autoscale;
+  scale.min = static_cast<int>(replicas_here(v, scale.min));
+  scale.max = static_cast<int>(replicas_here(v, scale.max));
+  Called called;
+  const auto day = machine::day_of_requests(v.rate.base(), v.serve->arrivals.peak);
+  for (const double rate : day) {
+    const double now = machine::replicas_called(scale, rate, at_target.base());
+    called.mean += now / static_cast<double>(day.size());
+    called.peak = std::max(called.peak, now);
+  }
+  return called;
 }
 
 // The point of a replica that carries its share of the peak: found by bisection over the requests
@@ -69,7 +89,8 @@ void fill_apart(ServeView& v, const serving::Replica& replica, const serving::Se
   }
   v.capacity_per_replica = size.per_replica();
   v.replicas_needed = size.decode + size.prefill;
-  v.replicas = v.serve->replicas ? replicas_here(v, *v.serve->replicas) : v.replicas_needed;
+  const std::optional<int> given = design::most_replicas(*v.serve);
+  v.replicas = given ? replicas_here(v, *given) : v.replicas_needed;
   v.devices = v.replicas * v.devices_per_replica;
   const auto point = [&](double concurrency) {
     return disaggregated_loop({.replica = replica, .costs = costs, .replicas = size.prefill},
@@ -162,6 +183,9 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
   if (v.serve->disaggregated) {
     return fill_apart(v, *replica, costs, target, q.nic_rate * q.split.devices());
   }
+  machine::TalkAsk talks{.target = target, .peak = v.peak, .load = kReplicaLoad};
+  if (v.serve->replicas) talks.replicas = replicas_here(v, *v.serve->replicas);
+  settle_talks(v.request, *v.serve, *replica, costs, talks);
   serving::ServingPoint most_served = capacity(*replica, v.request, target, costs);
   if (whole && most_served.concurrency >= 1) {
     most_served = within_latency(*replica, v.request, *whole, most_served, costs);
@@ -173,7 +197,15 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
   v.capacity_per_replica = most_served.requests;
   v.bound = most_served.bound;
   count_replicas(v);
-  fill_point(v, point_at(*replica, v.request, v.peak / v.replicas, most_served.concurrency, costs));
+  double standing = v.replicas;
+  if (v.serve->autoscale) {
+    const PerSecond at_target =
+        machine::rate_in_flight(*replica, v.request, v.serve->autoscale->target, costs);
+    const Called called = replicas_called(v, at_target);
+    v.replicas_mean = called.mean;
+    standing = called.peak;
+  }
+  fill_point(v, point_at(*replica, v.request, v.peak / standing, most_served.concurrency, costs));
 }
 
 void fill_plain(ServeView& v) {
@@ -201,6 +233,11 @@ void fill_plain(ServeView& v) {
   count_replicas(v);
   const double left = 1.0 / service.base() - v.peak.base() / v.replicas;
   v.latency_p99 = left > 0 ? Seconds(kLog100 / left) : years(1);
+  if (v.serve->autoscale) {
+    // M/M/1 has rho / (1 - rho) in flight.
+    const double target = v.serve->autoscale->target;
+    v.replicas_mean = replicas_called(v, target / (1 + target) / service).mean;
+  }
   v.error = 0.4;
   v.basis = Basis::assumed;
   v.reference = "docs/models/plain-network.md";

@@ -31,8 +31,9 @@ struct ServeView {
   serving::RequestShape request;
   int devices_per_replica = 1;
   double replicas_needed = 0;
-  double replicas = 0;  // given, or as needed
-  double devices = 0;   // that they occupy
+  double replicas = 0;       // given, at the most where they follow the load; or as needed
+  double replicas_mean = 0;  // of a day, where they follow the load
+  double devices = 0;        // that they occupy
   double devices_there = 0;
   PerSecond capacity_per_replica;  // within the objective
   Seconds ttft;

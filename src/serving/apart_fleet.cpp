@@ -60,6 +60,7 @@ ApartRun run_apart(const ApartOptions& options, const EnginePolicy& prefill_poli
     r.scheduled = before.scheduled;
     r.first = before.first;
     r.cached = before.cached;
+    r.fetched = before.fetched;
   }
   std::ranges::sort(apart.run.records, {}, &RequestRecord::id);
   apart.run.latency = summarise(apart.run.records);
@@ -68,6 +69,7 @@ ApartRun run_apart(const ApartOptions& options, const EnginePolicy& prefill_poli
   apart.run.restarted_requests += prefilled.restarted_requests;
   apart.run.replica_seconds += prefilled.replica_seconds;
   apart.run.cached_tokens = prefilled.cached_tokens;
+  apart.run.fetched_tokens = prefilled.fetched_tokens;
   apart.run.prompt_tokens = prefilled.prompt_tokens;
   return apart;
 }

@@ -50,7 +50,7 @@ std::uint64_t BlockPool::name_of(const Sequence& s, int block) const {
     if (end <= spec.shared_tokens) return name;
     name = join(name, static_cast<std::uint64_t>(spec.shared_tokens));
   }
-  if (spec.content == 0 || end > spec.prompt) return 0;
+  if (spec.content == 0 || (end > spec.prompt && !spec.talks)) return 0;
   return join(name, spec.content);
 }
 

@@ -5,7 +5,11 @@
 
 namespace orrery::serving {
 Fleet::Fleet(const FleetOptions& options, const EnginePolicy& policy, StepClock& clock)
-    : options_(options), policy_(policy), clock_(clock), lives_(options.seed, "serving/lives") {
+    : options_(options),
+      policy_(policy),
+      clock_(clock),
+      lives_(options.seed, "serving/lives"),
+      policy_of_size_(options.scaler, options.replicas) {
   for (int i = 0; i < options_.replicas; ++i) add_place(0, 0);
   if (options_.lose_one_at > 0 && !places_.empty()) {
     places_.front().dies = std::min(places_.front().dies, options_.lose_one_at);
@@ -30,12 +34,24 @@ double Fleet::load_of(const Place& place) const {
 
 void Fleet::collect(Place& place) {
   for (RequestRecord r : place.sim->take_finished()) {
-    r.arrived = (*arrivals_)[static_cast<std::size_t>(r.id)].at;
+    r.arrived = asked_[static_cast<std::size_t>(r.id)].at;
     r.place = static_cast<int>(&place - places_.data());
     run_.cached_tokens += r.cached;
+    run_.fetched_tokens += r.fetched;
     run_.prompt_tokens += r.prompt;
     run_.records.push_back(r);
+    askers_->answered(r);
   }
+}
+
+void Fleet::refuse(int id) {
+  ++run_.refused;
+  askers_->refused(id);
+}
+
+bool Fleet::is_idle() const {
+  return std::ranges::all_of(
+      places_, [](const Place& p) { return p.gone || p.sim->next_start() == kForever; });
 }
 
 // What it held begins anew elsewhere; the clients wait on.
@@ -49,11 +65,10 @@ void Fleet::fail_one(Place& place) {
   const std::vector<int> lost = place.sim->drop_all();
   place.sim = std::make_unique<ReplicaSim>(policy_, clock_);
   run_.restarted_requests += static_cast<double>(lost.size());
-  for (const int id : lost) send(id, (*arrivals_)[static_cast<std::size_t>(id)].spec, at);
+  for (const int id : lost) send(id, asked_[static_cast<std::size_t>(id)].spec, at);
 }
 
 void Fleet::scale(double at) {
-  const Autoscaler& s = options_.scaler;
   double outstanding = 0;
   int standing = 0;
   for (const Place& p : places_) {
@@ -61,12 +76,7 @@ void Fleet::scale(double at) {
     outstanding += static_cast<double>(p.sim->outstanding());
     ++standing;
   }
-  seen_.emplace_back(at, outstanding);
-  double known = 0;
-  for (const auto& [when, value] : seen_) {
-    if (when <= at - s.lag) known = value;
-  }
-  const int wanted = std::clamp(static_cast<int>(known / s.target + 0.999999), s.least, s.most);
+  const int wanted = policy_of_size_.look(at, outstanding);
   for (int i = standing; i < wanted; ++i) add_place(at, at + options_.cold.total());
   for (std::size_t i = places_.size(); i-- > 0 && standing > wanted;) {
     Place& p = places_[i];
@@ -104,6 +114,18 @@ void Fleet::advance(double until) {
   }
 }
 
+// The highest of all draws that a name has, one a replica: where one leaves, only its own move.
+int Fleet::home_of(std::uint64_t name, const std::vector<int>& up) const {
+  int home = up.front();
+  std::uint64_t highest = 0;
+  for (const int place : up) {
+    const std::uint64_t both = name * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(place);
+    const std::uint64_t draw = RandomStream(both, "serving/home").next();
+    if (draw >= highest) highest = draw, home = place;
+  }
+  return home;
+}
+
 int Fleet::choose(const RequestSpec& spec, double at) {
   int best = -1;
   std::vector<int> up;
@@ -116,13 +138,15 @@ int Fleet::choose(const RequestSpec& spec, double at) {
     }
   }
   if (up.empty()) return -1;
-  const int home = up[spec.shared % up.size()];
   switch (options_.router) {
     case Router::round_robin:
       return up[turn_++ % up.size()];
     case Router::session:
-      return home;
+      return home_of(spec.session != 0 ? spec.session : spec.shared, up);
     case Router::prefix: {
+      const std::uint64_t prefix = spec.talks ? spec.content : spec.shared;
+      if (prefix == 0) return best;
+      const int home = home_of(prefix, up);
       const double over = load_of(places_[static_cast<std::size_t>(home)]) -
                           load_of(places_[static_cast<std::size_t>(best)]);
       return over > options_.spill ? best : home;
@@ -143,7 +167,7 @@ void Fleet::send(int id, const RequestSpec& spec, double at) {
       if (!p.gone && !p.draining && (soonest == nullptr || p.ready < soonest->ready)) soonest = &p;
     }
     if (soonest == nullptr) {
-      ++run_.refused;
+      refuse(id);
       return;
     }
     soonest->sim->submit(id, spec, std::max(at, soonest->ready));
@@ -152,21 +176,54 @@ void Fleet::send(int id, const RequestSpec& spec, double at) {
   ReplicaSim& sim = *places_[static_cast<std::size_t>(chosen)].sim;
   if (options_.most_outstanding > 0 &&
       static_cast<double>(sim.outstanding()) >= options_.most_outstanding) {
-    ++run_.refused;
+    refuse(id);
     return;
   }
   const std::size_t before = sim.refused().size();
   sim.submit(id, spec, at);
-  if (sim.refused().size() > before) ++run_.refused;
+  if (sim.refused().size() > before) refuse(id);
 }
 
+namespace {
+
+// All that comes is known from the start.
+class AskersInOrder final : public Askers {
+ public:
+  explicit AskersInOrder(const std::vector<Timed>& all) : all_(all) {}
+  double next() const override { return at_ < all_.size() ? all_[at_].at : kForever; }
+  Timed take() override { return all_[at_++]; }
+
+ private:
+  const std::vector<Timed>& all_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
 FleetRun Fleet::run(const std::vector<Timed>& arrivals) {
-  arrivals_ = &arrivals;
+  asked_.reserve(arrivals.size());
+  AskersInOrder askers(arrivals);
+  return run(askers);
+}
+
+// Replicas run ahead of one another only as far as no answer can bring about a request.
+FleetRun Fleet::run(Askers& askers) {
+  askers_ = &askers;
+  double now = 0;
   double last = 0;
-  for (std::size_t i = 0; i < arrivals.size(); ++i) {
-    last = arrivals[i].at;
-    advance(last);
-    send(static_cast<int>(i), arrivals[i].spec, last);
+  while (true) {
+    const double next = askers.next();
+    const double patience = askers.patience();
+    const double sure = patience == kForever || is_idle() ? kForever : now + patience;
+    if (next == kForever && sure == kForever) break;
+    now = std::min(next, sure);
+    advance(now);
+    // What was answered meanwhile may come before what was known.
+    if (now < next || askers.next() < next) continue;
+    last = now;
+    const auto id = static_cast<int>(asked_.size());
+    asked_.push_back(askers.take());
+    send(id, asked_.back().spec, now);
   }
   options_.mtbf = 0;  // the drain after the last arrival is no part of the load
   next_scale_ = kForever;

@@ -6,11 +6,13 @@
 //   round_robin      in turn
 //   least_requests   fewest outstanding requests, then the lowest place
 //   least_tokens     fewest outstanding tokens
-//   session          the shared prefix's home (its name modulo the replicas that stand)
-//   prefix           the home, unless it has `spill` more requests than the least loaded
+//   session          the home of whoever asks, by the highest of its hashes with the replicas that
+//                    stand (rendezvous: Thaler and Ravishankar 1998, IEEE/ACM ToN 6:1)
+//   prefix           the home of the prefix (of a talk, or of what many prompts begin with), unless
+//                    it has `spill` more requests than the least loaded
 // Admission: with `most_outstanding` > 0 a request that finds every replica that full is turned
-// away. Autoscaling: every `period` the outstanding requests a replica, seen `lag` late, are held
-// against `target`; new replicas serve after their cold start, surplus ones drain and leave.
+// away. Autoscaling (autoscaler.h): new replicas serve after their cold start, surplus ones drain
+// and leave.
 // Failure: a replica dies after an exponential time of mean `mtbf`; its requests lose their cache
 // and are sent anew (the re-prefill storm); it is back after a cold start. Wrong for: routers that
 // see load late, links shared by cold starts.
@@ -21,18 +23,14 @@
 #include <vector>
 
 #include "base/random.h"
-#include "base/words.h"
+#include "catalog/vocabulary.h"
+#include "serving/autoscaler.h"
 #include "serving/load.h"
 
 namespace orrery::serving {
 
-enum class Router { round_robin, least_requests, least_tokens, session, prefix };
-inline constexpr Word<Router> kRouterWords[] = {{Router::round_robin, "round-robin"},
-                                                {Router::least_requests, "least-requests"},
-                                                {Router::least_tokens, "least-tokens"},
-                                                {Router::session, "session"},
-                                                {Router::prefix, "prefix"}};
-constexpr WordTable<Router> words_of(Router) { return kRouterWords; }
+using Router = catalog::ServeRouter;
+using catalog::kServeRouterWords;
 
 // From process start to a replica that serves.
 struct ColdStart {
@@ -42,14 +40,6 @@ struct ColdStart {
   double graphs = 3.8;  // first steps and captures
 
   double total() const { return image + process + weights + graphs; }
-};
-
-struct Autoscaler {
-  double target = 0;  // outstanding requests a replica; 0: none
-  double period = 15;
-  double lag = 15;
-  int least = 1;
-  int most = 1;
 };
 
 struct FleetOptions {
@@ -72,15 +62,31 @@ struct FleetRun {
   double replica_seconds = 0;  // that stood and were paid for
   int most_replicas = 0;
   double cached_tokens = 0;
+  double fetched_tokens = 0;  // out of a KV tier
   double prompt_tokens = 0;
   LatencySummary latency;
   std::vector<RequestRecord> records;  // in order of arrival
+};
+
+// Whoever asks: requests that are known ahead, and those that an answer brings about.
+class Askers {
+ public:
+  virtual ~Askers() = default;
+  // When the next one comes that is known of; kForever: none.
+  virtual double next() const = 0;
+  virtual Timed take() = 0;
+  // Nobody asks sooner than this after an answer that is still to come.
+  virtual double patience() const { return kForever; }
+  // Request `id`, counted as they were taken, has its last token; or it was turned away.
+  virtual void answered(const RequestRecord& /*record*/) {}
+  virtual void refused(int /*id*/) {}
 };
 
 class Fleet {
  public:
   Fleet(const FleetOptions& options, const EnginePolicy& policy, StepClock& clock);
   FleetRun run(const std::vector<Timed>& arrivals);
+  FleetRun run(Askers& askers);
 
  private:
   struct Place {
@@ -93,6 +99,9 @@ class Fleet {
   };
   void advance(double until);
   void collect(Place& place);
+  void refuse(int id);
+  bool is_idle() const;
+  int home_of(std::uint64_t name, const std::vector<int>& up) const;
   void fail_one(Place& place);
   void scale(double at);
   void add_place(double at, double ready);
@@ -107,8 +116,9 @@ class Fleet {
   std::vector<Place> places_;
   std::size_t turn_ = 0;
   double next_scale_ = 0;
-  std::vector<std::pair<double, double>> seen_;  // time, outstanding a replica
-  const std::vector<Timed>* arrivals_ = nullptr;
+  AutoscalePolicy policy_of_size_;
+  std::vector<Timed> asked_;  // by the request's id
+  Askers* askers_ = nullptr;
   FleetRun run_;
 };
 

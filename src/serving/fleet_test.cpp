@@ -30,7 +30,7 @@ std::vector<Timed> load(double rate, int requests, double swing = 0) {
 
 TEST(Fleet, EveryRouterServesEveryRequestOnce) {
   StepClock clock = toy_clock();
-  for (const Word<Router>& row : kRouterWords) {
+  for (const Word<Router>& row : kServeRouterWords) {
     Fleet fleet({.replicas = 4, .router = row.value}, policy(), clock);
     const FleetRun run = fleet.run(load(60, 1200));
     EXPECT_EQ(run.served, 1200) << row.word;

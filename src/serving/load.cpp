@@ -6,25 +6,12 @@
 #include <numbers>
 
 #include "base/math.h"
-#include "base/random.h"
 #include "base/statistics.h"
 
 namespace orrery::serving {
 namespace {
 
 constexpr double kNormalQuantile99 = 2.3263478740408408;
-
-int draw_length(const LengthLaw& law, RandomStream& stream) {
-  if (law.p99 > 0) {
-    const double sigma = math::log(law.p99 / law.length) / kNormalQuantile99;
-    return static_cast<int>(std::max(1.0, law.length * math::exp(sigma * stream.normal())));
-  }
-  const int most = static_cast<int>(law.length);
-  if (law.least_share >= 1) return std::max(1, most);
-  const int least = static_cast<int>(law.length * law.least_share);
-  return std::max(1, least + static_cast<int>(stream.below(
-                                 static_cast<std::uint64_t>(std::max(1, most - least + 1)))));
-}
 
 // Marsaglia and Tsang (2000), with the boost for shapes below one.
 double draw_gamma(double shape, RandomStream& stream) {
@@ -52,6 +39,18 @@ double draw_gap(const OpenLoad& load, double rate, RandomStream& stream) {
 }
 
 }  // namespace
+
+int draw_length(const LengthLaw& law, RandomStream& stream) {
+  if (law.p99 > 0) {
+    const double sigma = math::log(law.p99 / law.length) / kNormalQuantile99;
+    return static_cast<int>(std::max(1.0, law.length * math::exp(sigma * stream.normal())));
+  }
+  const int most = static_cast<int>(law.length);
+  if (law.least_share >= 1) return std::max(1, most);
+  const int least = static_cast<int>(law.length * law.least_share);
+  return std::max(1, least + static_cast<int>(stream.below(
+                                 static_cast<std::uint64_t>(std::max(1, most - least + 1)))));
+}
 
 double mean_length(const LengthLaw& law) {
   if (law.p99 <= 0) return law.length * (1 + law.least_share) / 2;

@@ -14,6 +14,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/random.h"
 #include "serving/replica_sim.h"
 
 namespace orrery::serving {
@@ -25,6 +26,7 @@ struct LengthLaw {
 };
 
 double mean_length(const LengthLaw& law);
+int draw_length(const LengthLaw& law, RandomStream& stream);
 
 struct Timed {
   RequestSpec spec;

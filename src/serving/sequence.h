@@ -3,8 +3,8 @@
 // Lengths are whole tokens. What a prefix cache may share is said by names: the first
 // `shared_tokens` of the prompt belong to `shared` (a system prompt), the rest to `content`; two
 // requests with equal names have equal tokens there. Name 0 is nobody else's. Tokens that a request
-// generates are its own, unless `shared_tokens` reaches into them (turns of one talk). Wrong for:
-// prompts that begin alike under different names.
+// generates are its own, unless `shared_tokens` reaches into them or `content` names the talk that
+// they are said in. Wrong for: prompts that begin alike under different names.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,8 @@ struct RequestSpec {
   std::uint64_t shared = 0;
   int shared_tokens = 0;
   std::uint64_t content = 0;
+  bool talks = false;         // the answer is of `content` too: the next turn brings it back
+  std::uint64_t session = 0;  // whose request it is, for routers; 0: as its prefix is
 };
 
 enum class SequenceState : std::uint8_t { waiting, running, preempted, finished };

@@ -367,6 +367,12 @@ void Teller::note() {
         "services are answered in windows of requests at several loads, weighted by the load of "
         "every hour; requests that a lost replica held are told apart, and weigh nothing in it");
   }
+  if (std::ranges::any_of(scenario_.services,
+                          [](const ServicePlan& s) { return s.serve->autoscale.has_value(); })) {
+    run_.notes.push_back(
+        "accelerators that an autoscaler frees are others', or idle in the book: owned ones are "
+        "paid for and draw idle power all the same; traffic steps by the hour");
+  }
   if (!scenario_.streams.empty()) {
     run_.notes.push_back(
         "jobs of a stream start over when they lose their place: nothing is known of their "

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "base/math.h"
 #include "base/units.h"
@@ -23,37 +22,22 @@ constexpr double kLog100 = 4.605170185988092;  // p99 of M/M/1 in mean sojourns
 // (assumed, as in the review).
 constexpr double kUnseenLoad = 0.28;
 
-// The hour's part of the day's traffic: highest over mean is `peak`, at most 24.
-std::array<double, 24> day_of(double mean, double peak) {
-  const auto shape = [](double k) {
-    std::array<double, 24> hours{};
-    double sum = 0;
-    for (std::size_t h = 0; h < 24; ++h) {
-      // The highest hour is the fifteenth.
-      const double angle = 2 * std::numbers::pi * (static_cast<double>(h) - 15) / 24;
-      sum += hours[h] = math::exp(k * (math::cos(angle) - 1));
-    }
-    for (double& h : hours) h *= 24 / sum;
-    return hours;
-  };
-  double low = 0;
-  double high = 200;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (std::ranges::max(shape(middle)) < peak ? low : high) = middle;
-  }
-  std::array<double, 24> hours = shape(peak <= 1 ? 0 : (low + high) / 2);
-  for (double& h : hours) h *= mean;
-  return hours;
+// Of the replicas that the design gives, those of a zone: by its share of the traffic, at least
+// one.
+double replicas_given(int all, double share) {
+  return std::max(1.0, std::floor(all * share + 0.5 + 1e-9));
 }
 
-// By the zone's share of the traffic, at least one; as many as the peak needs where none is given.
+std::optional<double> replicas_given(const design::Serve& serve, double share) {
+  const std::optional<int> all = design::most_replicas(serve);
+  return all ? std::optional(replicas_given(*all, share)) : std::nullopt;
+}
+
+// As many as the peak needs where none is given.
 void count_replicas(ServicePlan& p, double share) {
   const double peak = std::ranges::max(p.rate_at);
   const double needed = std::max(1.0, std::ceil(peak / (p.capacity * kSizedLoad) - 1e-9));
-  p.replicas = static_cast<int>(
-      p.serve->replicas ? std::max(1.0, std::floor(*p.serve->replicas * share + 0.5 + 1e-9))
-                        : std::min(needed, 1e6));
+  p.replicas = static_cast<int>(replicas_given(*p.serve, share).value_or(std::min(needed, 1e6)));
 }
 
 // What a replica carries within the objective and at all, and how many there are of which kind;
@@ -86,6 +70,25 @@ std::string size_replicas(ServicePlan& p, const WindowAsk& ask, const serving::S
   return {};
 }
 
+// The loads that an autoscaler leaves its replicas, and the hour that it has most to do in.
+void follow_load(ServicePlan& p, WindowAsk& ask, const serving::ServingCosts& costs, double share) {
+  const design::Autoscale& scale = *p.serve->autoscale;
+  p.least = std::min(p.replicas, static_cast<int>(replicas_given(scale.min, share)));
+  p.at_target = machine::rate_in_flight(ask.replica, ask.query.request, scale.target, costs).base();
+  ServiceRise rise;
+  ask.high = 0;
+  for (std::size_t hour = 0; hour < p.rate_at.size(); ++hour) {
+    const double each = p.rate_at[hour] / p.called_at(hour);
+    ask.high = std::max(ask.high, each);
+    const double next = p.rate_at[(hour + 1) % p.rate_at.size()];
+    if (rise.replicas == 0 || next / p.rate_at[hour] > rise.after / rise.before) {
+      rise = {.before = p.rate_at[hour], .after = next, .replicas = p.called_at(hour)};
+    }
+  }
+  // Turns of talks do not step: their traffic grows with the talks that begin.
+  if (rise.after > rise.before && p.serve->arrivals.turns <= 1) ask.rise = rise;
+}
+
 void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::Fleet& fleet,
                       const catalog::ModelShape& model, double share, bool windows) {
   WindowAsk ask{.serve = p.serve, .lengths = machine::lengths_of(*p.serve)};
@@ -106,6 +109,11 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   }
   ask.replica = std::move(*replica);
   const machine::Costs costs = serving_costs(m.models(), ask.query);
+  machine::TalkAsk talks{.target = machine::target_of(p.serve->objective, ask.query.request.output),
+                         .peak = PerSecond(std::ranges::max(p.rate_at)),
+                         .load = kSizedLoad};
+  if (p.serve->replicas) talks.replicas = replicas_given(*p.serve->replicas, share);
+  settle_talks(ask.query.request, *p.serve, ask.replica, serving_source(costs), talks);
   p.infeasible = size_replicas(p, ask, serving_source(costs), share);
   if (!p.feasible()) return;
   p.error = math::hypot(serving_error(costs.device(), ask.query), kUnseenLoad);
@@ -115,6 +123,8 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   ask.high = std::ranges::max(p.rate_at) / p.replicas;
   ask.most = p.most;
   ask.start = p.start;
+  if (p.serve->autoscale) follow_load(p, ask, serving_source(costs), share);
+  ask.kv = kv_room(m, *p.serve, fleet, ask.query, p.replicas);
   if (windows) p.windows = simulate_windows(m.models(), ask);
   p.ask = std::move(ask);
 }
@@ -140,10 +150,17 @@ void plan_plain(ServicePlan& p, const machine::Fleet& fleet, double share) {
     return;
   }
   count_replicas(p, share);
+  if (p.serve->autoscale) {
+    // M/M/1 has rho / (1 - rho) in flight.
+    const double target = p.serve->autoscale->target;
+    p.at_target = mu * target / (1 + target);
+    p.least =
+        std::min(p.replicas, static_cast<int>(replicas_given(p.serve->autoscale->min, share)));
+  }
   p.error = kPlainError;
   p.stands_in = "its requests wait as M/M/1";
   for (const double load : {0.02, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99}) {
-    LoadWindow w{.rate = load * mu, .busy = load};
+    LoadWindow w{.rate = load * mu, .busy = load, .stay = 1 / (mu - load * mu)};
     WindowPart part{.requests = kWithoutSampling, .good = 1};
     for (std::size_t i = 0; i < kLatencyPoints; ++i) {
       const double at = (static_cast<double>(i) + 0.5) / kLatencyPoints;
@@ -165,7 +182,8 @@ ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::s
     return p;
   }
   p.fleet = m.index_of(*fleet);
-  p.rate_at = day_of(p.serve->arrivals.rate.base() * share, p.serve->arrivals.peak);
+  p.rate_at =
+      machine::day_of_requests(p.serve->arrivals.rate.base() * share, p.serve->arrivals.peak);
   const catalog::ModelShape* model =
       p.serve->model.empty() ? nullptr : find_model(m.design(), m.catalog(), p.serve->model);
   p.start = machine::replica_start(m, *p.serve, *fleet);
@@ -188,6 +206,21 @@ double ServicePlan::busy_at(double rate) const {
     low_rate = w.rate, low = w.busy;
   }
   return rate < most ? low + (1 - low) * (rate - low_rate) / (most - low_rate) : 1;
+}
+
+Seconds ServicePlan::stay_at(double rate) const {
+  const std::vector<LoadWindow>& levels = windows.levels;
+  const auto above = std::ranges::lower_bound(levels, rate, {}, &LoadWindow::rate);
+  if (above == levels.end()) return Seconds(levels.empty() ? 0 : levels.back().stay);
+  if (above == levels.begin()) return Seconds(above->stay);
+  const LoadWindow& below = *std::prev(above);
+  const double part = (rate - below.rate) / (above->rate - below.rate);
+  return Seconds(below.stay + part * (above->stay - below.stay));
+}
+
+int ServicePlan::called_at(std::size_t hour) const {
+  if (!serve->autoscale) return replicas;
+  return machine::replicas_called({.min = least, .max = replicas}, rate_at[hour], at_target);
 }
 
 std::vector<ServicePlan> service_plans(const machine::Machine& m, const design::Workload& w,

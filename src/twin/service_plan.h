@@ -25,8 +25,10 @@ struct ServicePlan {
   std::string label;  // "assistant", or "chatbot in europe" for a zone
   std::size_t fleet = 0;
   std::string infeasible;
-  std::string stands_in;  // what closed form does, empty where requests are simulated
-  int replicas = 0;
+  std::string stands_in;             // what closed form does, empty where requests are simulated
+  int replicas = 0;                  // at the most, where an autoscaler calls them
+  int least = 0;                     // that stand always; `replicas` without an autoscaler
+  double at_target = 0;              // requests a second of a replica with its target in flight
   int prefill = 0;                   // of them, where prefill and decode are apart
   int slots = 1;                     // of a replica
   std::array<double, 24> rate_at{};  // requests a second, by the hour of the day
@@ -40,6 +42,10 @@ struct ServicePlan {
   bool feasible() const { return infeasible.empty(); }
   // How busy a replica is at a load.
   double busy_at(double rate) const;
+  // How long a request stays at a load that is carried.
+  Seconds stay_at(double rate) const;
+  // Replicas that are wanted in an hour: all, or as many as its autoscaler would call for.
+  int called_at(std::size_t hour) const;
 };
 
 // One a zone. Without `windows` no request is simulated: a caller asks for those it wants.

@@ -10,15 +10,30 @@ ServiceProcess::ServiceProcess(World& world, const ServicePlan& plan, std::size_
   const machine::Machine& m = *world.scenario().machine;
   detect_ = m.design().scheduler.recovery.detect.value_or(kHealthCheck);
   if (plan.feasible()) replicas_.resize(static_cast<std::size_t>(plan.replicas));
+  wanted_ = plan.replicas;
+  if (!plan.serve->autoscale || replicas_.empty()) return;
+  const design::Autoscale& scale = *plan.serve->autoscale;
+  wanted_ = plan.called_at(0);
+  scaler_.emplace(serving::Autoscaler{.target = scale.target,
+                                      .period = scale.period.base(),
+                                      .lag = scale.lag.base(),
+                                      .hold = scale.hold.base(),
+                                      .least = plan.least,
+                                      .most = plan.replicas},
+                  wanted_);
 }
 
 void ServiceProcess::begin() {
   if (replicas_.empty()) return;
   since_ = world_.kernel().now();
   set_load();
-  for (std::uint32_t part = 0; part < replicas_.size(); ++part) submit(part);
+  for (std::uint32_t part = 0; part < static_cast<std::uint32_t>(wanted_); ++part) submit(part);
   sim::Kernel& kernel = world_.kernel();
   kernel.schedule(kernel.now().after(hours(1)), sim::EventRank::control, *this, kHour);
+  if (scaler_) {
+    kernel.schedule(kernel.now().after(plan_.serve->autoscale->period), sim::EventRank::control,
+                    *this, kLook);
+  }
 }
 
 void ServiceProcess::submit(std::uint32_t part) {
@@ -35,6 +50,7 @@ void ServiceProcess::submit(std::uint32_t part) {
     return;
   }
   replicas_[part].index = *index;
+  replicas_[part].state = ReplicaState::waits;
   world_.want(plan_.fleet, plan_.slots);
 }
 
@@ -55,7 +71,12 @@ void ServiceProcess::settle() {
   since_ = now;
   if (span == 0) return;
   outcome_.time_ns[{.hour = hour_, .standing = standing_}] += span;
-  outcome_.down_ns += span * (plan_.replicas - standing_);
+  outcome_.down_ns += span * std::max(0, wanted_ - standing_);
+  outcome_.standing_ns += span * standing_;
+  if (scaler_) {
+    const double more = plan_.rate_at[hour_] - standing_ * plan_.most;
+    backlog_ = std::max(0.0, backlog_ + more * static_cast<double>(span) / 1e9);
+  }
   const GpuTime held = GpuTime{span} * standing_ * plan_.slots;
   const auto waiting = static_cast<GpuTime>(static_cast<double>(held) * (1 - busy_));
   FleetState& fleet = world_.fleet(plan_.fleet);
@@ -94,7 +115,7 @@ void ServiceProcess::tell_draws() {
   if (!world_.is_recorded()) return;
   FleetState& fleet = world_.fleet(plan_.fleet);
   for (const Replica& r : replicas_) {
-    if (r.state == ReplicaState::waits) continue;
+    if (r.state == ReplicaState::waits || r.state == ReplicaState::away) continue;
     const HostUse now = use(r.state);
     fleet.note_draw(r.index, now.draw, now.highest);
   }
@@ -164,7 +185,56 @@ void ServiceProcess::evicted(std::uint32_t part, cluster::StopCause) {
   if (reloads_ == part) reload_next();
 }
 
+double ServiceProcess::in_flight() const {
+  const double carried = std::min(plan_.rate_at[hour_], standing_ * plan_.most);
+  const double each = standing_ > 0 ? carried / standing_ : 0;
+  return carried * plan_.stay_at(each).base() + backlog_;
+}
+
+void ServiceProcess::follow(int wanted) {
+  settle();
+  wanted_ = wanted;
+  int there = static_cast<int>(std::ranges::count_if(
+      replicas_, [](const Replica& r) { return r.state != ReplicaState::away; }));
+  for (std::uint32_t part = 0; part < replicas_.size() && there < wanted_; ++part) {
+    if (replicas_[part].state != ReplicaState::away) continue;
+    submit(part);
+    if (replicas_[part].state == ReplicaState::away) return;  // none can be placed
+    ++there;
+    ++outcome_.called;
+  }
+  for (auto part = static_cast<std::uint32_t>(replicas_.size()); part-- > 0 && there > wanted_;) {
+    const ReplicaState state = replicas_[part].state;
+    if (state == ReplicaState::away || state == ReplicaState::hangs) continue;
+    retire(part);
+    --there;
+  }
+}
+
+void ServiceProcess::retire(std::uint32_t part) {
+  Replica& replica = replicas_[part];
+  world_.kernel().cancel(replica.timer);
+  if (replica.state == ReplicaState::waits) {
+    world_.want(plan_.fleet, -plan_.slots);
+    world_.fleet(plan_.fleet).queue().cancel(replica.index);
+  } else {
+    if (replica.state == ReplicaState::stands) become(replica, ReplicaState::starts);
+    world_.give(plan_.fleet, plan_.slots, use(replica.state));
+    world_.leave(plan_.fleet, replica.index);
+  }
+  replica = {};
+  if (reloads_ == part) reload_next();
+}
+
 void ServiceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
+  if (kind == kLook) {
+    settle();
+    const int wanted = scaler_->look((kernel.now() - sim::SimTime()).seconds().base(), in_flight());
+    if (wanted != wanted_) follow(wanted);
+    kernel.schedule(kernel.now().after(plan_.serve->autoscale->period), sim::EventRank::control,
+                    *this, kLook);
+    return;
+  }
   if (kind == kHour) {
     settle();
     const HostUse before = stands_;

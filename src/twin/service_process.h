@@ -7,6 +7,10 @@
 // replica that is lost comes back with them. The slots of a replica that stands are productive for
 // the share of time in which it computes, and wait for requests in the rest. Traffic that finds too
 // few replicas is late.
+// Where the design says so, replicas follow the load (serving/autoscaler.h): requests in flight are
+// those that stay at the load of the hour, and a backlog of what came and was not carried
+//   d backlog / dt = rate - replicas that stand x what one carries
+// Called replicas go through the queue and start; those that leave do so at once, the last first.
 #pragma once
 
 #include <map>
@@ -30,7 +34,9 @@ struct ServiceOutcome {
   std::map<ServiceLoad, std::int64_t> time_ns;
   std::uint64_t faults = 0;  // that hit one of its replicas
   std::uint64_t lost_replicas = 0;
-  std::int64_t down_ns = 0;  // replicas x time that they did not stand
+  std::int64_t down_ns = 0;  // replicas that were wanted x time that they did not stand
+  std::int64_t standing_ns = 0;
+  std::uint64_t called = 0;  // by the autoscaler
   std::uint64_t never_placed = 0;
 };
 
@@ -52,11 +58,11 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
 
  private:
-  enum Kind : std::uint32_t { kReady, kGone, kHour };
-  enum class ReplicaState : std::uint8_t { waits, starts, stands, hangs };
+  enum Kind : std::uint32_t { kReady, kGone, kHour, kLook };
+  enum class ReplicaState : std::uint8_t { away, waits, starts, stands, hangs };
   struct Replica {
     cluster::JobIndex index = cluster::kNoJob;
-    ReplicaState state = ReplicaState::waits;
+    ReplicaState state = ReplicaState::away;
     sim::TimerId timer;
   };
 
@@ -71,6 +77,9 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   void start(std::uint32_t part);
   // The next replica takes up new weights, or all have them.
   void reload_next();
+  double in_flight() const;
+  void follow(int wanted);
+  void retire(std::uint32_t part);
 
   World& world_;
   const ServicePlan& plan_;
@@ -78,6 +87,9 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   Seconds detect_;
   std::vector<Replica> replicas_;
   int standing_ = 0;
+  int wanted_ = 0;
+  std::optional<serving::AutoscalePolicy> scaler_;
+  double backlog_ = 0;                    // requests, where an autoscaler looks at them
   std::optional<std::uint32_t> reloads_;  // the replica that does now
   std::size_t hour_ = 0;
   double busy_ = 0;  // of a replica that stands

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/math.h"
-#include "base/statistics.h"
 #include "serving/apart_fleet.h"
+#include "serving/talks.h"
 #include "workload/model_math.h"
 
 namespace orrery::twin {
@@ -19,33 +18,66 @@ constexpr double kCounting = 12;
 constexpr double kDraining = 2;
 constexpr double kRequestsLeast = 400;  // that count
 constexpr double kRequestsMost = 1600;
-constexpr double kLevels = 4;       // from the quietest hour to the busiest
-constexpr double kSameLoad = 0.04;  // levels nearer than this are one
+constexpr double kLevels = 4;        // from the quietest hour to the busiest
+constexpr double kNearlyAll = 0.98;  // of what a replica carries at all
+constexpr double kSameLoad = 0.04;   // levels nearer than this are one
 constexpr Seconds kLossMost = minutes(1);
+constexpr Seconds kRiseMost = minutes(10);
 constexpr std::uint64_t kSystemPrompt = 1;
+// Talks fill a cache while they think; of more requests than this the filling is cut short.
+constexpr double kFillingMost = 6000;
+constexpr Seconds kUsualToken = milliseconds(20);
 
-LatencyPoints points_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  LatencyPoints points{};
-  if (values.empty()) return points;
-  for (std::size_t i = 0; i < kLatencyPoints; ++i) {
-    const double at = (static_cast<double>(i) + 0.5) / kLatencyPoints;
-    const auto n = static_cast<double>(values.size());
-    points[i] = values[static_cast<std::size_t>(std::min(n - 1, at * n))];
+// A prompt that no replica could hold beside its answer, or take in one step, is cut.
+struct Cuts {
+  double held = 0;  // tokens of one attention rank's cache
+  double prompt = 0;
+
+  explicit Cuts(const WindowAsk& ask)
+      : held(ask.replica.memory.kv_tokens / ask.replica.split.attention_dp) {
+    const serving::EngineLimits& limits = ask.replica.limits;
+    prompt = limits.chunked_prefill ? held / 2 : std::min(held / 2, limits.token_budget);
   }
-  return points;
+};
+
+serving::TalkLoad talks_of(const WindowAsk& ask, double rate, Seconds until, std::uint64_t seed) {
+  const Cuts cuts(ask);
+  const design::Arrivals& a = ask.serve->arrivals;
+  return {.rate = rate,
+          .turns = a.turns,
+          .think = a.think_time.value_or(design::kThinkTime).base(),
+          .prompt = ask.lengths.prompt,
+          .output = ask.lengths.output,
+          .system_share = ask.serve->prefix_cache ? a.shared_prefix : 0,
+          .most_prompt = std::max(1, static_cast<int>(cuts.prompt / 2)),
+          .most_output = std::max(1, static_cast<int>(cuts.held / 4)),
+          .most_held = std::max(4, static_cast<int>(cuts.prompt)),
+          .until = until.base(),
+          .seed = seed};
 }
 
-struct Span {
-  double begins = 0;  // arrivals from here on count
-  double ends = 0;
-  double last = 0;  // no arrivals after it
-};
+// Talks whose every turn is answered after the same time: what comes is then known ahead.
+std::vector<serving::Timed> talks_in_order(const WindowAsk& ask, double rate, Seconds until,
+                                           std::uint64_t seed) {
+  serving::Talks talks(talks_of(ask, rate, until, seed));
+  const double stay = ask.query.request.output * kUsualToken.base();
+  std::vector<serving::Timed> all;
+  while (talks.next() < serving::kForever) {
+    all.push_back(talks.take());
+    const serving::Timed& t = all.back();
+    talks.answered({.id = static_cast<int>(all.size()) - 1,
+                    .prompt = t.spec.prompt,
+                    .output = t.spec.output,
+                    .last = t.at + stay});
+  }
+  return all;
+}
 
 }  // namespace
 
 std::vector<serving::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
                                             std::uint64_t seed) {
+  if (ask.serve->arrivals.turns > 1) return talks_in_order(ask, rate, until, seed);
   const double accepted = ask.query.request.accepted_per_step;
   serving::OpenLoad load{.rate = rate,
                          .requests = static_cast<int>(rate * until.base() * 1.1) + 100,
@@ -57,13 +89,12 @@ std::vector<serving::Timed> window_arrivals(const WindowAsk& ask, double rate, S
   load.output.p99 /= accepted;
   std::vector<serving::Timed> all = serving::open_load(load);
   std::erase_if(all, [&](const serving::Timed& t) { return t.at > until.base(); });
-  const double held = ask.replica.memory.kv_tokens / ask.replica.split.attention_dp;
-  const serving::EngineLimits& limits = ask.replica.limits;
+  const Cuts cuts(ask);
+  std::uint64_t session = 0;
   for (serving::Timed& t : all) {
-    // A prompt that no replica could hold beside its answer, or take in one step, is cut.
-    const double most = limits.chunked_prefill ? held / 2 : std::min(held / 2, limits.token_budget);
-    t.spec.prompt = std::max(1, static_cast<int>(std::min<double>(t.spec.prompt, most)));
-    t.spec.output = std::max(1, static_cast<int>(std::min<double>(t.spec.output, held / 2)));
+    t.spec.prompt = std::max(1, static_cast<int>(std::min<double>(t.spec.prompt, cuts.prompt)));
+    t.spec.output = std::max(1, static_cast<int>(std::min<double>(t.spec.output, cuts.held / 2)));
+    t.spec.session = ++session;
     const double shared = ask.query.request.cached_share;
     if (shared <= 0) continue;
     t.spec.shared = kSystemPrompt;
@@ -83,6 +114,10 @@ class Windows {
         clock_(ask.replica, source_, ask.query.request.checked_per_step),
         policy_(policy_of(ask.replica)) {
     policy_.prefix_cache = ask.serve->prefix_cache;
+    if (ask.serve->arrivals.turns > 1 || ask.serve->kv_tier) machine::coarsen_blocks(policy_);
+    if (ask.serve->kv_tier) {
+      policy_.kv_tier = kv_tier_law(ask.query, ask.kv, ask.replica, policy_.block_tokens, source_);
+    }
   }
 
   LoadWindow level(double rate, std::uint64_t seed) {
@@ -91,7 +126,7 @@ class Windows {
     const double stay = stay_at(rate);
     const double counted =
         std::clamp(kCounting * stay * rate * replicas, kRequestsLeast, kRequestsMost);
-    Span span{.begins = kFilling * stay};
+    serving::WindowSpan span{.begins = filling(stay, rate * replicas)};
     span.ends = span.begins + counted / (rate * replicas);
     span.last = span.ends + kDraining * stay;
     return window_of(run(rate, replicas, span, 0), rate, span);
@@ -101,15 +136,50 @@ class Windows {
   LoadWindow loss(double& restarted) {
     const int replicas = std::min(kReplicasAtLoss, ask_.replicas);
     const double stay = stay_at(ask_.high);
-    const double filled = kFilling * stay;
-    Span span{.begins = filled - stay, .ends = filled + back() + stay};
+    const double filled = filling(stay, ask_.high * replicas);
+    serving::WindowSpan span{.begins = filled - stay, .ends = filled + back() + stay};
     span.last = span.ends + kDraining * stay;
     const serving::FleetRun done = run(ask_.high, replicas, span, filled);
     restarted = done.restarted_requests;
     return window_of(done, ask_.high, span);
   }
 
+  // From the steepest hour's first request until replicas that it called for have caught up.
+  LoadWindow rise(const ServiceRise& r) {
+    const design::Autoscale& scale = *ask_.serve->autoscale;
+    const int replicas = std::min(kReplicasAtLoss, r.replicas);
+    const double part = static_cast<double>(replicas) / r.replicas;
+    const double stay = stay_at(r.before / r.replicas);
+    const double filled = kFilling * stay;
+    const Seconds follows = scale.lag + scale.period + ask_.start;
+    serving::WindowSpan span{.begins = filled,
+                             .ends = filled + min(follows * 2.0, kRiseMost).base() + stay};
+    span.last = span.ends + kDraining * stay;
+    auto load = window_arrivals(ask_, r.before * part, Seconds(filled), 1);
+    for (serving::Timed t : window_arrivals(ask_, r.after * part, Seconds(span.last - filled), 2)) {
+      t.at += filled;
+      load.push_back(t);
+    }
+    serving::FleetOptions fleet{.replicas = replicas, .router = ask_.serve->router};
+    const auto some = [&](int n) { return std::max(1, static_cast<int>(std::round(n * part))); };
+    fleet.scaler = {.target = scale.target,
+                    .period = scale.period.base(),
+                    .lag = scale.lag.base(),
+                    .hold = scale.hold.base(),
+                    .least = some(scale.min),
+                    .most = some(ask_.replicas)};
+    fleet.cold = {.process = 0, .weights = ask_.start.base(), .graphs = 0};
+    return window_of(serving::Fleet(fleet, policy_, clock_).run(load), r.after / r.replicas, span);
+  }
+
  private:
+  double filling(double stay, double rate) const {
+    const design::Arrivals& a = ask_.serve->arrivals;
+    if (a.turns <= 1) return kFilling * stay;
+    const double think = a.think_time.value_or(design::kThinkTime).base();
+    return kFilling * stay + std::min(kFilling * think, kFillingMost / rate);
+  }
+
   double back() const { return min(ask_.start, kLossMost).base(); }
 
   // How long a request stays, in closed form; what a replica cannot carry stays as if it could.
@@ -126,10 +196,16 @@ class Windows {
     return (p.ttft + p.tpot * (r.output - 1)).base();
   }
 
-  serving::FleetRun run(double rate, int replicas, const Span& span, double lose_at) {
-    const auto load = window_arrivals(ask_, rate * replicas, Seconds(span.last), seed_);
-    serving::FleetOptions fleet{.replicas = replicas, .lose_one_at = lose_at};
+  serving::FleetRun run(double rate, int replicas, const serving::WindowSpan& span,
+                        double lose_at) {
+    serving::FleetOptions fleet{
+        .replicas = replicas, .router = ask_.serve->router, .lose_one_at = lose_at};
     fleet.cold = {.process = 0, .weights = back(), .graphs = 0};
+    if (ask_.serve->arrivals.turns > 1) {
+      serving::Talks talks(talks_of(ask_, rate * replicas, Seconds(span.last), seed_));
+      return serving::Fleet(fleet, policy_, clock_).run(talks);
+    }
+    const auto load = window_arrivals(ask_, rate * replicas, Seconds(span.last), seed_);
     if (ask_.prefill < 1) return serving::Fleet(fleet, policy_, clock_).run(load);
     serving::ApartOptions apart{.prefill = fleet, .decode = fleet};
     apart.prefill.lose_one_at = 0;
@@ -141,54 +217,16 @@ class Windows {
     return run_apart(apart, policy_, clock_, policy_, clock_, load).run;
   }
 
-  bool is_good(double ttft, double tpot, double whole) const {
-    const design::Objective& o = ask_.serve->objective;
-    return (!o.ttft_p99 || ttft <= o.ttft_p99->base()) &&
-           (!o.tpot_p99 || tpot <= o.tpot_p99->base()) &&
-           (!o.latency_p99 || whole <= o.latency_p99->base());
-  }
-
-  LoadWindow window_of(const serving::FleetRun& done, double rate, const Span& span) const {
-    struct Values {
-      std::vector<double> ttft, tpot, whole;
-      double good = 0;
-    };
-    std::array<Values, kWindowParts> parts;
-    // A request is seen a step after it came, and its first token crosses the server.
+  LoadWindow window_of(const serving::FleetRun& done, double rate,
+                       const serving::WindowSpan& span) const {
     const serving::Replica& r = ask_.replica;
-    const double aside = (r.engine.first_token + r.tuning.first_token).base();
-    const double accepted = ask_.query.request.accepted_per_step;
-    LoadWindow w{.rate = rate};
-    double stays = 0;
-    double counted = 0;
-    for (const serving::RequestRecord& record : done.records) {
-      if (record.arrived < span.begins || record.arrived >= span.ends) continue;
-      const double later = aside + serving::kAheadSteps * record.tpot();
-      const double ttft = record.ttft() + later;
-      const double tpot = record.tpot() / accepted;
-      const double whole = record.e2e() + later;
-      const double at = (record.arrived - span.begins) / (span.ends - span.begins);
-      Values& v = parts[std::min(kWindowParts - 1, static_cast<std::size_t>(at * kWindowParts))];
-      v.ttft.push_back(ttft);
-      if (record.output > 1) v.tpot.push_back(tpot);
-      v.whole.push_back(whole);
-      v.good += is_good(ttft, tpot, whole) ? 1 : 0;
-      stays += record.e2e();
-      ++counted;
-    }
-    for (std::size_t i = 0; i < kWindowParts; ++i) {
-      Values& v = parts[i];
-      const auto n = static_cast<double>(v.whole.size());
-      w.parts[i] = {.requests = n,
-                    .good = n > 0 ? v.good / n : 1,
-                    .ttft = points_of(std::move(v.ttft)),
-                    .tpot = points_of(std::move(v.tpot)),
-                    .whole = points_of(std::move(v.whole))};
-    }
-    // With n requests in it on average a replica computes but for the moments without any.
-    w.busy = 1 - math::exp(-stays / std::max(1.0, counted) * rate);
-    w.found = done.prompt_tokens > 0 ? done.cached_tokens / done.prompt_tokens : 0;
-    return w;
+    serving::ClientView view{.aside = (r.engine.first_token + r.tuning.first_token).base(),
+                             .accepted = ask_.query.request.accepted_per_step};
+    const design::Objective& o = ask_.serve->objective;
+    if (o.ttft_p99) view.ttft = o.ttft_p99->base();
+    if (o.tpot_p99) view.tpot = o.tpot_p99->base();
+    if (o.latency_p99) view.whole = o.latency_p99->base();
+    return serving::window_of(done, rate, span, view);
   }
 
   const WindowAsk& ask_;
@@ -206,6 +244,12 @@ std::vector<double> levels_of(const WindowAsk& ask) {
     rates.push_back(ask.low + (ask.high - ask.low) * i / (kLevels - 1));
   }
   if (ask.replicas > 1) rates.push_back(ask.high * ask.replicas / (ask.replicas - 1));
+  if (ask.serve->autoscale) {
+    // Until replicas have followed, the others have more.
+    const double more = std::max(rates.back(), kNearlyAll * ask.most);
+    rates.push_back((rates.back() + more) / 2);
+    rates.push_back(more);
+  }
   std::vector<double> kept;
   for (const double rate : rates) {
     const double carried = std::min(rate, ask.most);
@@ -231,160 +275,8 @@ ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& 
     done.levels.push_back(windows.level(rate, done.levels.size() + 1));
   }
   if (!done.levels.empty()) done.loss = windows.loss(done.restarted);
+  if (!done.levels.empty() && ask.rise) done.rise = windows.rise(*ask.rise);
   return done;
-}
-
-namespace {
-
-// Half of the 80 % interval over the deviation: of eight parts, of four, and of many.
-constexpr double kStudentOfEight = 1.415;
-constexpr double kStudentOfFour = 1.638;
-constexpr double kNormal = 1.2816;
-static_assert(kWindowParts == 8);
-
-// Parts of a window that are left out.
-struct LeftOut {
-  std::size_t first = 0;
-  std::size_t count = 0;
-
-  bool has(std::size_t part) const { return part >= first && part < first + count; }
-};
-
-// So many requests fell into this value.
-struct Weighted {
-  double value = 0;
-  double weight = 0;
-};
-
-double quantile_of(std::vector<Weighted> all, double share) {
-  std::ranges::sort(all, {}, &Weighted::value);
-  double sum = 0;
-  for (const Weighted& w : all) sum += w.weight;
-  double below = 0;
-  for (const Weighted& w : all) {
-    below += w.weight;
-    if (below >= share * sum) return w.value;
-  }
-  return all.empty() ? 0 : all.back().value;
-}
-
-double requests_of(const LoadWindow& w, const LeftOut& left_out) {
-  double requests = 0;
-  for (std::size_t i = 0; i < kWindowParts; ++i) {
-    requests += left_out.has(i) ? 0 : w.parts[i].requests;
-  }
-  return requests;
-}
-
-double without(std::span<const LoadWindow> levels, std::span<const double> weights,
-               LatencyPoints WindowPart::* of, double share, const LeftOut& left_out) {
-  std::vector<Weighted> all;
-  WeightedMean<double> mean;
-  for (std::size_t w = 0; w < levels.size(); ++w) {
-    const double requests = requests_of(levels[w], left_out);
-    for (std::size_t i = 0; i < kWindowParts; ++i) {
-      const WindowPart& part = levels[w].parts[i];
-      if (left_out.has(i) || part.requests <= 0 || weights[w] <= 0) continue;
-      const double weight = weights[w] * part.requests / requests / kLatencyPoints;
-      for (const double value : part.*of) {
-        mean.add(value, weight);
-        if (share > 0) all.push_back({value, weight});
-      }
-    }
-  }
-  return share > 0 ? quantile_of(std::move(all), share) : mean.value_or(0);
-}
-
-// Of requests, those that took no longer than this.
-double share_within(std::span<const LoadWindow> levels, std::span<const double> weights,
-                    LatencyPoints WindowPart::* of, double most, const LeftOut& left_out) {
-  WeightedMean<double> within;
-  for (std::size_t w = 0; w < levels.size(); ++w) {
-    const double requests = requests_of(levels[w], left_out);
-    for (std::size_t i = 0; i < kWindowParts; ++i) {
-      const WindowPart& part = levels[w].parts[i];
-      if (left_out.has(i) || part.requests <= 0 || weights[w] <= 0) continue;
-      const auto count = std::ranges::upper_bound(part.*of, most) - (part.*of).begin();
-      within.add(static_cast<double>(count) / kLatencyPoints,
-                 weights[w] * part.requests / requests);
-    }
-  }
-  return within.value_or(0);
-}
-
-// Half of the 80 % interval of a figure, by leaving out parts of so many neighbours each.
-double jackknife(std::size_t neighbours, double student, const auto& figure) {
-  std::vector<double> values;
-  for (std::size_t i = 0; i < kWindowParts; i += neighbours) {
-    values.push_back(figure(LeftOut{.first = i, .count = neighbours}));
-  }
-  const double middle = mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - middle) * (value - middle);
-  const auto n = static_cast<double>(values.size());
-  return student * std::sqrt(squares * (n - 1) / n);
-}
-
-double jackknife(const auto& figure) {
-  return std::max(jackknife(1, kStudentOfEight, figure), jackknife(2, kStudentOfFour, figure));
-}
-
-// Half of the 80 % interval of a share of the requests, were they independent.
-double binomial_error(std::span<const LoadWindow> levels, std::span<const double> weights,
-                      double share) {
-  double sum = 0, squares = 0;
-  for (std::size_t w = 0; w < levels.size(); ++w) {
-    sum += weights[w];
-    squares += weights[w] * weights[w] / std::max(1.0, requests_of(levels[w], {}));
-  }
-  return sum > 0 ? kNormal * std::sqrt(share * (1 - share) * squares) / sum : 0;
-}
-
-}  // namespace
-
-void add_weight(std::span<double> weights, std::span<const LoadWindow> levels, double rate,
-                double requests) {
-  if (levels.empty()) return;
-  const auto above = std::ranges::lower_bound(levels, rate, {}, &LoadWindow::rate);
-  const auto at = static_cast<std::size_t>(above - levels.begin());
-  if (at == 0) {
-    weights.front() += requests;
-  } else if (at == levels.size()) {
-    weights.back() += requests;
-  } else {
-    const double low = levels[at - 1].rate;
-    const double share = (rate - low) / (levels[at].rate - low);
-    weights[at - 1] += requests * (1 - share);
-    weights[at] += requests * share;
-  }
-}
-
-Sampled sampled(std::span<const LoadWindow> levels, std::span<const double> weights,
-                LatencyPoints WindowPart::* of, double share) {
-  const double value = without(levels, weights, of, share, {});
-  if (value <= 0) return {};
-  if (share <= 0) {
-    const auto mean_of = [&](const LeftOut& l) { return without(levels, weights, of, 0, l); };
-    return {.value = value, .error = jackknife(mean_of) / value};
-  }
-  const auto within = [&](const LeftOut& l) { return share_within(levels, weights, of, value, l); };
-  const double rank = std::max(jackknife(within), binomial_error(levels, weights, share));
-  const auto at = [&](double s) {
-    return without(levels, weights, of, std::clamp(s, 0.5 / kLatencyPoints, 1.0), {});
-  };
-  return {.value = value,
-          .error = std::max(at(share + rank) - value, value - at(share - rank)) / value};
-}
-
-double good_share(std::span<const LoadWindow> levels, std::span<const double> weights) {
-  WeightedMean<double> good;
-  for (std::size_t w = 0; w < levels.size(); ++w) {
-    const double requests = std::max(1.0, requests_of(levels[w], {}));
-    for (const WindowPart& part : levels[w].parts) {
-      good.add(part.good, weights[w] * part.requests / requests);
-    }
-  }
-  return good.value_or(0);
 }
 
 }  // namespace orrery::twin

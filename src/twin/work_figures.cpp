@@ -51,6 +51,13 @@ double carried(const ServicePlan& p, const ServiceOutcome& o, double most, bool 
   return all > 0 ? good / all : 0;
 }
 
+double mean_level(const ServicePlan& p, const std::vector<double>& weights,
+                  double LoadWindow::* of) {
+  WeightedMean<double> mean;
+  for (std::size_t i = 0; i < weights.size(); ++i) mean.add(p.windows.levels[i].*of, weights[i]);
+  return mean.value_or(0);
+}
+
 double good_of(const ServicePlan& p, const ServiceOutcome& o) {
   return good_share(p.windows.levels, weights_of(p, o)) * carried(p, o, p.most, true);
 }
@@ -86,6 +93,18 @@ void add_latencies(Section& s, const ServicePlan& p, const OverReplications& ove
   add_latency(s, p, over, at, "latency_p99", "whole request, p99", &WindowPart::whole, 0.99);
   over.add(s, "goodput", "requests within the objectives", Unit::ratio,
            [&](const Replication& r) { return good_of(p, r.services[at]); });
+  const auto tell_level = [&](const char* id, const char* label, double LoadWindow::* of) {
+    over.add(s, id, label, Unit::ratio, [&p, at, of](const Replication& r) {
+      return mean_level(p, weights_of(p, r.services[at]), of);
+    });
+  };
+  if (p.serve->kv_tier) {
+    tell_level("kv_fetched", "of the prompts' tokens, fetched from the KV tier",
+               &LoadWindow::fetched);
+  }
+  if (p.serve->arrivals.turns <= 1 && !p.serve->kv_tier) return;
+  tell_level("cache_found", "of the prompts' tokens, found in the prefix cache",
+             &LoadWindow::found);
 }
 
 // The requests that came from a little before the loss until the replica was back, in the busiest
@@ -107,6 +126,30 @@ void add_loss(Section& s, const ServicePlan& p) {
                        .label = "requests within the objectives, while a replica is lost",
                        .unit = Unit::ratio,
                        .estimate = exact(good_share(loss, weight), Basis::derived, kServePage)});
+}
+
+// What following the load saves, and what it costs those who come first.
+void add_autoscale(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
+  if (!p.serve->autoscale) return;
+  over.add(
+      s, "replicas_called", "replicas that the autoscaler called", Unit::count,
+      [at](const Replication& r) { return static_cast<double>(r.services[at].called); },
+      fmt::format("from {} to {}, {} requests in flight each; they answer after {}",
+                  grouped(p.least), grouped(p.replicas), significant(p.serve->autoscale->target, 3),
+                  brief(p.start)));
+  if (!p.windows.rise) return;
+  const std::span<const LoadWindow> rise(&*p.windows.rise, 1);
+  const std::vector<double> weight{1};
+  const Sampled ttft = sampled(rise, weight, &WindowPart::ttft, 0.99);
+  const double error = math::hypot(p.error, ttft.error);
+  s.figures.push_back(
+      {.id = "rise_ttft_p99",
+       .label = "time to first token, p99, while replicas follow the steepest hour",
+       .unit = Unit::seconds,
+       .estimate = within(ttft.value, std::min(0.9, error), error, Basis::derived, kServePage),
+       .formula = fmt::format("from {} to {} requests a second at once, {} replicas before",
+                              significant(p.ask.rise->before, 3), significant(p.ask.rise->after, 3),
+                              grouped(p.ask.rise->replicas))});
 }
 
 Of count(std::size_t at, std::vector<TaskOutcome> Replication::* kind,
@@ -190,7 +233,8 @@ void tell_service(Run& run, const Scenario& scenario, const OverReplications& ov
       p.replicas == 1 ? "" : "s", p.slots, p.slots == 1 ? "" : "s",
       p.prefill > 0 ? fmt::format("{} for prefill, ", p.prefill) : "",
       significant(std::ranges::min(p.rate_at), 3), significant(std::ranges::max(p.rate_at), 3));
-  if (!p.windows.levels.empty() && p.windows.levels.back().found > 0) {
+  if (p.serve->arrivals.turns <= 1 && !p.windows.levels.empty() &&
+      p.windows.levels.back().found > 0) {
     s.summary += fmt::format(", {} of their prompts in the prefix cache",
                              show(p.windows.levels.back().found, Unit::ratio));
   }
@@ -205,8 +249,13 @@ void tell_service(Run& run, const Scenario& scenario, const OverReplications& ov
   const double replica_ns = static_cast<double>(p.replicas) * run.simulated.base() * 1e9;
   over.add(s, "replicas_standing", "replicas that stand, mean", Unit::count,
            [&p, at, replica_ns](const Replication& r) {
-             return p.replicas * (1 - static_cast<double>(r.services[at].down_ns) / replica_ns);
+             const ServiceOutcome& o = r.services[at];
+             if (p.serve->autoscale) {
+               return p.replicas * static_cast<double>(o.standing_ns) / replica_ns;
+             }
+             return p.replicas * (1 - static_cast<double>(o.down_ns) / replica_ns);
            });
+  add_autoscale(s, p, over, at);
   over.add(s, "replicas_lost", "replicas lost to faults", Unit::count, [at](const Replication& r) {
     return static_cast<double>(r.services[at].lost_replicas);
   });

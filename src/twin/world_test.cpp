@@ -7,6 +7,7 @@
 #include <bit>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "twin/host_lives.h"
 #include "twin/run_fixture.h"
@@ -26,8 +27,16 @@ design::Serve small_service(int replicas, double rate) {
 }
 
 design::Workload service(RandomStream& random) {
-  return {.terms = {.name = "service"},
-          .task = small_service(static_cast<int>(1 + random.below(40)), 200 * random.uniform())};
+  design::Serve serve =
+      small_service(static_cast<int>(1 + random.below(40)), 200 * random.uniform());
+  if (random.uniform() < 0.4) {
+    serve.autoscale = design::Autoscale{.min = 1,
+                                        .max = *std::exchange(serve.replicas, std::nullopt),
+                                        .target = 1 + 3 * random.uniform(),
+                                        .period = minutes(1),
+                                        .hold = minutes(10 * random.uniform())};
+  }
+  return {.terms = {.name = "service"}, .task = serve};
 }
 
 design::Workload stream(RandomStream& random) {

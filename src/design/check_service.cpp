@@ -1,0 +1,99 @@
+#include "design/check_service.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+namespace orrery::design {
+namespace {
+
+// Every turn brings all before it, and no context is as long.
+constexpr int kMostTurns = 64;
+
+class ServiceCheck {
+ public:
+  ServiceCheck(const PlaceMap& places, ValueReader& values) : places_(places), v_(values) {}
+
+  // What is said of talks and routers must have something to act on.
+  void talks(const Serve& s, const std::string& path) {
+    const auto refuse = [&](const std::string& field, std::string what, std::string why,
+                            std::string fix) {
+      complain(path + field, {"design.talks", std::move(what), std::move(why), std::move(fix)});
+    };
+    if (s.arrivals.turns <= 1 && s.arrivals.think_time) {
+      refuse(".arrivals.think_time", "`think_time` is of talks, and requests come one by one here",
+             "the time between requests is `rate`", "write `turns`, or leave it out");
+    }
+    if (s.arrivals.turns > kMostTurns) {
+      refuse(".arrivals.turns", fmt::format("a talk has at most {} turns here", kMostTurns),
+             "every turn brings all before it, and no context is as long",
+             "write fewer turns of more tokens");
+    } else if (s.arrivals.turns > 1 && s.model.empty()) {
+      refuse(".arrivals.turns", "a plain network has no talks", "one request is one sample of it",
+             "leave `turns` out");
+    } else if (s.arrivals.turns > 1 && s.disaggregated) {
+      refuse(".arrivals.turns", "talks with prefill and decode apart are not modelled",
+             "the two sides are run one after the other, and no answer brings about a turn",
+             "leave out `turns` or `disaggregated`");
+    } else if (s.arrivals.turns > 1 && !s.draft_model.empty()) {
+      refuse(".arrivals.turns", "talks with guessed tokens are not modelled",
+             "an answer is counted by its steps, and a history by its tokens",
+             "leave out `turns` or `draft_model`");
+    }
+    if (s.router != catalog::ServeRouter::least_requests && s.model.empty()) {
+      refuse(".router", "a plain network's requests are not routed one by one",
+             "they wait as M/M/1, before one replica each", "leave `router` out");
+    }
+  }
+
+  void scaling(const Serve& s, const std::string& path) {
+    if (!s.autoscale) return;
+    const std::string at = path + ".autoscale";
+    const auto refuse = [&](const std::string& where, std::string what, std::string why,
+                            std::string fix) {
+      complain(where, {"design.autoscale", std::move(what), std::move(why), std::move(fix)});
+    };
+    if (s.replicas) {
+      refuse(path + ".replicas", "`replicas` and `autoscale` both say how many replicas there are",
+             "an autoscaler moves between its `min` and its `max`", "leave one of them out");
+    }
+    if (s.autoscale->min > s.autoscale->max) {
+      refuse(at + ".min", "`min` is more than `max`", "no number of replicas lies between",
+             fmt::format("write {} or less", s.autoscale->max));
+    }
+    if (s.disaggregated) {
+      refuse(at, "autoscaling with prefill and decode apart is not modelled",
+             "the two sides would follow loads of their own", "leave out one of the two");
+    }
+  }
+
+  void kv_tier(const Serve& s, const std::string& path) {
+    if (!s.kv_tier) return;
+    const std::string at = path + ".kv_tier";
+    if (!s.model.empty() && s.prefix_cache) return;
+    complain(
+        at, {"design.kv-tier", "a KV tier is behind a prefix cache, and there is none here",
+             s.model.empty() ? "a plain network keeps no keys and values" : "`prefix_cache` is off",
+             "leave `kv_tier` out"});
+  }
+
+ private:
+  void complain(const std::string& path, ValueReader::Fault fault) {
+    v_.complain(places_.find(path), std::move(fault));
+  }
+
+  const PlaceMap& places_;
+  ValueReader& v_;
+};
+
+}  // namespace
+
+void check_service(const Serve& serve, const std::string& path, const PlaceMap& places,
+                   ValueReader& values) {
+  ServiceCheck check(places, values);
+  check.talks(serve, path);
+  check.scaling(serve, path);
+  check.kv_tier(serve, path);
+}
+
+}  // namespace orrery::design

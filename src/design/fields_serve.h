@@ -1,0 +1,232 @@
+// Fields of services.
+#pragma once
+
+#include "design/fields.h"
+#include "design/workloads.h"
+
+namespace orrery::design {
+
+template <class V, Is<Arrivals> S>
+void visit_fields(V& v, S& s) {
+  v("rate", s.rate,
+    Field{.doc = "mean, of all zones",
+          .unit = "/s",
+          .range = Range::positive,
+          .required = true,
+          .example = "40 /s",
+          .moves = "replicas_needed rises"});
+  v("peak", s.peak,
+    Field{.doc = "busiest hour over the mean",
+          .range = Range::at_least_one,
+          .moves = "replicas_needed rises"});
+  v("trace", s.trace,
+    Field{.doc = "lengths: chat, code, summary, or the path of a CSV; empty is what is given here",
+          .moves = "ttft changes"});
+  v("input_tokens", s.input_tokens,
+    Field{.doc = "mean",
+          .absent = "the trace's",
+          .range = Range::at_least_one,
+          .moves = "ttft rises"});
+  v("output_tokens", s.output_tokens,
+    Field{.doc = "mean",
+          .absent = "the trace's",
+          .range = Range::at_least_one,
+          .moves = "tpot changes"});
+  v("shared_prefix", s.shared_prefix,
+    Field{.doc = "share of the input that requests have in common; of talks, of their first turn",
+          .range = Range::fraction,
+          .moves = "ttft falls"});
+  v("turns", s.turns,
+    Field{.doc = "of a talk: each turn brings all that was said before it, and the lengths are of "
+                 "what is new in it; `rate` counts turns",
+          .range = Range::at_least_one,
+          .moves = "ttft rises"});
+  v("think_time", s.think_time,
+    Field{.doc = "mean, from an answer to the next turn of a talk",
+          .unit = "s",
+          .absent = "30 s",
+          .range = Range::positive,
+          .moves = "run cache_found falls"});
+}
+
+template <class V, Is<Objective> S>
+void visit_fields(V& v, S& s) {
+  v("ttft_p99", s.ttft_p99,
+    Field{.doc = "time to first token, 99th percentile",
+          .unit = "ms",
+          .absent = "no demand",
+          .range = Range::positive,
+          .moves = "replicas_needed changes"});
+  v("tpot_p99", s.tpot_p99,
+    Field{.doc = "time per output token, 99th percentile",
+          .unit = "ms",
+          .absent = "no demand",
+          .range = Range::positive,
+          .moves = "replicas_needed changes"});
+  v("latency_p99", s.latency_p99,
+    Field{.doc = "of a whole request, 99th percentile",
+          .unit = "ms",
+          .absent = "no demand",
+          .range = Range::positive,
+          .moves = "replicas_needed falls"});
+}
+
+template <class V, Is<Zone> S>
+void visit_fields(V& v, S& s) {
+  v("site", s.site,
+    Field{.doc = "name of the site that answers",
+          .required = true,
+          .example = "zone-a",
+          .moves = "rule policy.residency"});
+  v("fleet", s.fleet,
+    Field{.doc = "name of the fleet; empty is that site's first",
+          .moves = "rule serving.capacity"});
+  v("share", s.share,
+    Field{.doc = "of the arrivals",
+          .range = Range::fraction,
+          .required = true,
+          .example = "0.5",
+          .moves = "replicas_needed changes"});
+  v("residency", s.residency,
+    Field{.doc = "region or country its data may not leave", .moves = "rule policy.residency"});
+}
+
+template <class V, Is<Autoscale> S>
+void visit_fields(V& v, S& s) {
+  v("min", s.min,
+    Field{.doc = "replicas that stand always",
+          .range = Range::at_least_one,
+          .moves = "replicas_mean rises"});
+  v("max", s.max,
+    Field{.doc = "replicas at the most",
+          .range = Range::at_least_one,
+          .required = true,
+          .example = "12",
+          .moves = "accelerators rises"});
+  v("target", s.target,
+    Field{.doc = "requests in flight that a replica is to have",
+          .range = Range::at_least_one,
+          .required = true,
+          .example = "32",
+          .moves = "replicas_mean falls"});
+  v("period", s.period,
+    Field{.doc = "between two looks",
+          .unit = "s",
+          .range = Range::positive,
+          .moves = "run rise_ttft_p99 changes"});
+  v("lag", s.lag,
+    Field{.doc = "how old what it sees is", .unit = "s", .moves = "run rise_ttft_p99 rises"});
+  v("hold", s.hold,
+    Field{.doc = "for so long fewer must have been wanted before any leaves",
+          .unit = "min",
+          .moves = "run replicas_standing rises"});
+  v("image", s.image,
+    Field{.doc = "until a new replica's node has its container image; then come the process, the "
+                 "weights out of `weights_tier` and the graphs",
+          .unit = "s",
+          .moves = "run replicas_standing falls"});
+}
+
+template <class V, Is<KvTier> S>
+void visit_fields(V& v, S& s) {
+  v("tier", s.tier,
+    Field{.doc = "a storage tier, or `host`: the memory of the replica's hosts",
+          .required = true,
+          .example = "host",
+          .moves = "kv_tier_rate changes"});
+  v("capacity", s.capacity,
+    Field{.doc = "that one replica keeps",
+          .unit = "GB",
+          .range = Range::positive,
+          .required = true,
+          .example = "500 GB",
+          .moves = "run kv_fetched rises"});
+}
+
+// Of one replica: the model, its split and its formats.
+template <class V, Is<Serve> S>
+void visit_replica(V& v, S& s) {
+  v("model", s.model,
+    Field{.doc = "catalog id or alias, or the path of a config.json",
+          .part = Part::model,
+          .example = "llama-3-8b",
+          .moves = "load_time changes"});
+  v("network", s.network,
+    Field{.doc = "instead of `model`: one request is one sample", .absent = "none"});
+  v("engine", s.engine,
+    Field{.doc = "serving engine: vllm, sglang, tensorrt-llm, tgi, triton ...",
+          .moves = "rule serving.engine-retired"});
+  v("replicas", s.replicas,
+    Field{.doc = "copies of the model",
+          .absent = "as many as the objective needs",
+          .range = Range::at_least_one,
+          .automatic = true,
+          .moves = "accelerators rises"});
+  v("tp", s.tp,
+    Field{.doc = "accelerators that share one layer",
+          .absent = "the least that fits",
+          .range = Range::at_least_one,
+          .automatic = true,
+          .moves = "accelerators rises"});
+  v("pp", s.pp,
+    Field{.doc = "pipeline stages of a replica",
+          .range = Range::at_least_one,
+          .moves = "accelerators rises"});
+  v("precision", s.precision, Field{.doc = "of the weights", .moves = "load_time changes"});
+  v("kv_precision", s.kv_precision, Field{.doc = "of the KV cache", .moves = "tpot changes"});
+  v("max_batch", s.max_batch,
+    Field{.doc = "requests of a replica at a time",
+          .absent = "what memory holds",
+          .range = Range::at_least_one,
+          .not_yet = "a replica holds as many requests as its memory and its engine allow"});
+  v("max_tokens", s.max_tokens,
+    Field{.doc = "longest context of a request",
+          .absent = "input and output",
+          .range = Range::at_least_one,
+          .not_yet =
+              "a context is as long as the mean request; longest ones need their distribution"});
+}
+
+template <class V, Is<Serve> S>
+void visit_fields(V& v, S& s) {
+  visit_replica(v, s);
+  v("chunked_prefill", s.chunked_prefill,
+    Field{.doc = "prompts enter in pieces", .moves = "tpot changes"});
+  v("prefix_cache", s.prefix_cache,
+    Field{.doc = "shared prefixes are computed once", .moves = "ttft falls"});
+  v("disaggregated", s.disaggregated,
+    Field{.doc = "prefill and decode on different replicas", .moves = "tpot_p99 falls"});
+  v("prefill_replicas", s.prefill_replicas,
+    Field{.doc = "of them for prefill",
+          .absent = "computed",
+          .range = Range::at_least_one,
+          .moves = "accelerators changes"});
+  v("draft_model", s.draft_model,
+    Field{.doc = "for speculative decoding; empty is none",
+          .part = Part::model,
+          .moves = "tpot changes"});
+  v("arrivals", s.arrivals, Field{.doc = "requests that come", .required = true});
+  v("objective", s.objective, Field{.doc = "what users were promised"});
+  v("zones", s.zones, Field{.doc = "parts of the traffic and where they are answered"});
+  v("request_size", s.request_size,
+    Field{.doc = "bytes that come with a request",
+          .unit = "MB",
+          .absent = "text only",
+          .moves = "inbound rises"});
+  v("weights_tier", s.weights_tier,
+    Field{.doc = "tier replicas load from; empty is the hot one", .moves = "load_time changes"});
+  v("router", s.router,
+    Field{.doc = "which replica gets a request: in turn, the one with the fewest requests or "
+                 "tokens, the home of the session, or the home of the prefix unless that has eight "
+                 "requests more than another",
+          .moves = "run cache_found changes"});
+  v("autoscale", s.autoscale,
+    Field{.doc = "replicas follow the load; instead of `replicas`",
+          .absent = "all replicas stand all the time"});
+  v("kv_tier", s.kv_tier,
+    Field{.doc = "where the prefix cache's blocks go that the device has no room for; a prompt "
+                 "fetches them where that is faster than to compute them again",
+          .absent = "they are computed again"});
+}
+
+}  // namespace orrery::design

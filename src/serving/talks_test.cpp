@@ -1,0 +1,164 @@
+#include "serving/talks.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "serving/test_costs.h"
+
+namespace orrery::serving {
+namespace {
+
+EnginePolicy talk_policy(int blocks) {
+  EnginePolicy p;
+  p.blocks = blocks;
+  p.token_budget = 2048;
+  p.max_sequences = 64;
+  p.prefix_cache = true;
+  return p;
+}
+
+TalkLoad talk_load(double rate) {
+  return {.rate = rate,
+          .turns = 6,
+          .think = 5,
+          .prompt = {.length = 200},
+          .output = {.length = 50},
+          .until = 120};
+}
+
+FleetRun run_talks(const TalkLoad& load, Router router, int blocks = 20000, int replicas = 4) {
+  StepClock clock = toy_clock();
+  Talks talks(load);
+  return Fleet({.replicas = replicas, .router = router}, talk_policy(blocks), clock).run(talks);
+}
+
+double found_of(const FleetRun& run) { return run.cached_tokens / run.prompt_tokens; }
+
+TEST(Talks, ComeAtTheirRateFromTheBeginning) {
+  const FleetRun run = run_talks(talk_load(20), Router::least_requests);
+  double early = 0, late = 0, longest = 0;
+  for (const RequestRecord& r : run.records) {
+    (r.arrived < 60 ? early : late) += 1;
+    longest = std::max<double>(longest, r.prompt);
+  }
+  // 1,200 a half, of whole talks of six turns: three deviations of a talk's six.
+  EXPECT_NEAR(early, 1200, 3 * 6 * std::sqrt(200.0));
+  EXPECT_NEAR(late, 1200, 3 * 6 * std::sqrt(200.0));
+  EXPECT_EQ(longest, 5 * 250 + 200);
+  EXPECT_EQ(run.refused, 0);
+}
+
+// Whoever goes on with a talk comes after the answer and not before.
+TEST(Talks, ATurnFollowsItsAnswer) {
+  StepClock clock = toy_clock();
+  struct Watched final : Askers {
+    Talks talks;
+    std::map<std::uint64_t, double> answered_at;
+    std::vector<std::uint64_t> whose;
+    explicit Watched(const TalkLoad& load) : talks(load) {}
+    double next() const override { return talks.next(); }
+    Timed take() override {
+      const Timed t = talks.take();
+      const auto before = answered_at.find(t.spec.content);
+      if (before != answered_at.end()) EXPECT_GT(t.at, before->second);
+      whose.push_back(t.spec.content);
+      return t;
+    }
+    double patience() const override { return talks.patience(); }
+    void answered(const RequestRecord& r) override {
+      answered_at[whose[static_cast<std::size_t>(r.id)]] = r.last;
+      talks.answered(r);
+    }
+    void refused(int id) override { talks.refused(id); }
+  };
+  Watched watched(talk_load(20));
+  const FleetRun run = Fleet({.replicas = 4}, talk_policy(20000), clock).run(watched);
+  EXPECT_EQ(static_cast<std::size_t>(run.served), watched.whose.size());
+  EXPECT_GT(run.served, 1500);
+}
+
+TEST(Talks, RoutersThatKeepTalksAtHomeFindMoreAndAnswerSooner) {
+  TalkLoad load = talk_load(120);
+  load.until = 40;
+  const FleetRun turns = run_talks(load, Router::round_robin);
+  for (const Router router : {Router::session, Router::prefix}) {
+    const FleetRun home = run_talks(load, router);
+    EXPECT_GT(found_of(home), found_of(turns) + 0.2) << word_of(router);
+    EXPECT_LT(home.latency.ttft_mean, turns.latency.ttft_mean) << word_of(router);
+  }
+}
+
+TEST(Talks, LongerThoughtsFindLessWhereBlocksGiveWay) {
+  TalkLoad load = talk_load(20);
+  const double soon = found_of(run_talks(load, Router::session, 1500));
+  load.think = 40;
+  EXPECT_LT(found_of(run_talks(load, Router::session, 1500)), soon - 0.1);
+}
+
+// The same talks whatever the router, and the same records in every run.
+TEST(Talks, EqualSeedsGiveEqualRuns) {
+  const FleetRun one = run_talks(talk_load(20), Router::prefix);
+  const FleetRun two = run_talks(talk_load(20), Router::prefix);
+  ASSERT_EQ(one.records.size(), two.records.size());
+  for (std::size_t i = 0; i < one.records.size(); ++i) {
+    ASSERT_EQ(one.records[i].last, two.records[i].last);
+    ASSERT_EQ(one.records[i].cached, two.records[i].cached);
+  }
+}
+
+TEST(Talks, ASystemPromptIsSharedBetweenTalks) {
+  TalkLoad load = talk_load(20);
+  load.turns = 1;
+  EXPECT_EQ(found_of(run_talks(load, Router::least_requests)), 0);
+  load.system_share = 0.5;
+  // 100 of 200 tokens, six whole blocks of sixteen.
+  EXPECT_NEAR(found_of(run_talks(load, Router::least_requests)), 96.0 / 200, 0.02);
+}
+
+// Three thoughts after the beginning the closed form and the run agree.
+TEST(Talks, TheClosedFormFindsWhatTheRunFinds) {
+  struct Case {
+    Router router;
+    int blocks;
+    double think;
+  };
+  for (const Case& c : {Case{Router::session, 20000, 5}, Case{Router::session, 1500, 5},
+                        Case{Router::session, 1500, 20}, Case{Router::round_robin, 20000, 5},
+                        Case{Router::round_robin, 2000, 10}}) {
+    TalkLoad load = talk_load(40);
+    load.think = c.think;
+    load.until = 20 + 5 * c.think;
+    const FleetRun run = run_talks(load, c.router, c.blocks);
+    double cached = 0, history = 0, stay = 0, n = 0;
+    for (const RequestRecord& r : run.records) {
+      if (r.arrived < 3 * c.think) continue;
+      cached += r.cached, history += r.prompt - 200, stay += r.e2e(), ++n;
+    }
+    const TalkCase form{.turns = 6,
+                        .think = c.think,
+                        .prompt = 200,
+                        .output = 50,
+                        .rate = 10,
+                        .stay = stay / n,
+                        .tokens = 16.0 * c.blocks,
+                        .replicas = 4,
+                        .at_home = c.router == Router::session};
+    EXPECT_NEAR(history / n, talk_history(form), 60);
+    EXPECT_NEAR(cached / history, talk_found(form), 0.1)
+        << word_of(c.router) << ' ' << c.blocks << ' ' << c.think;
+  }
+}
+
+TEST(Talks, TheClosedFormHasItsLimits) {
+  TalkCase c{.turns = 1};
+  EXPECT_EQ(talk_found(c), 0);
+  c = {.turns = 4, .tokens = 1e12, .at_home = true};
+  EXPECT_NEAR(talk_found(c), 1, 1e-9);
+  c.tokens = 0;
+  EXPECT_EQ(talk_found(c), 0);
+}
+
+}  // namespace
+}  // namespace orrery::serving
