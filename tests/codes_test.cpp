@@ -85,6 +85,18 @@ TEST(codes, of_scale_up_links) {
   EXPECT_EQ(code("cpu-2s-server", "scale_up: ualink-200"), "design.range");
 }
 
+TEST(codes, of_marks_and_watchdogs) {
+  const auto code = [](const std::string& roce) {
+    return code_of_design("fabric: { compute: { topology: fat-tree, switch: sn5600, roce: { " +
+                          roce + " } } }\n");
+  };
+  EXPECT_EQ(code("ecn_kmin: 100 kB, ecn_kmax: 400 kB"), "");
+  EXPECT_EQ(code("ecn_kmin: 400 kB, ecn_kmax: 400 kB"), "design.range");
+  EXPECT_EQ(code("ecn_pmax: 0"), "design.range");
+  EXPECT_EQ(code("pfc_watchdog: true, watchdog_time: 100 ms"), "");
+  EXPECT_EQ(code("watchdog_time: 100 ms"), "design.watchdog");
+}
+
 TEST(codes, of_hours_and_fair_shares) {
   const auto code = [](const std::string& scheduler) {
     return code_of_design("scheduler: { " + scheduler + " }\n");

@@ -280,6 +280,7 @@ class RandomDesign {
   void put_pipeline_right(design::Design& d);
   void put_reservations_right(design::Design& d);
   static void put_hours_right(design::Design& d);
+  static void put_pauses_right(design::RoceChecklist& roce);
   bool put_right(design::Stage& s, design::Design& d);
   void put_right(design::Fleet& f);
   void put_right(design::StorageTier& t);
@@ -301,6 +302,13 @@ class RandomDesign {
   std::map<design::Part, std::vector<std::string>> ids_;
   UseCounts uses_;
 };
+
+inline void RandomDesign::put_pauses_right(design::RoceChecklist& roce) {
+  if (roce.ecn_kmin && roce.ecn_kmax && *roce.ecn_kmin >= *roce.ecn_kmax) {
+    roce.ecn_kmax = *roce.ecn_kmin * 4;
+  }
+  if (roce.watchdog_time) roce.pfc_watchdog = true;
+}
 
 // Typical and idle power are at most the nameplate, whoever says which of them.
 inline void RandomDesign::put_power_right(design::Fleet& f) {
@@ -437,6 +445,9 @@ inline void RandomDesign::put_right(design::Design& d) {
   put_pipeline_right(d);
   put_reservations_right(d);
   put_hours_right(d);
+  for (design::Network* n : {&d.fabric.compute, &d.fabric.storage, &d.fabric.management}) {
+    put_pauses_right(n->roce);
+  }
   if (!d.scheduler.fair_share) d.scheduler.fair_share_by = catalog::FairShareBy::fair_tree;
 }
 

@@ -41,6 +41,8 @@ class NameCheck {
     for (std::size_t i = 0; i < d_.fabric.wan.size(); ++i) {
       wan(d_.fabric.wan[i], at("fabric.wan", i));
     }
+    marking(d_.fabric.compute.roce, "fabric.compute.roce");
+    marking(d_.fabric.storage.roce, "fabric.storage.roce");
     unique("scheduler.partitions", d_.scheduler.partitions, &SchedulerPartition::name, "partition");
     for (std::size_t i = 0; i < d_.scheduler.partitions.size(); ++i) {
       partition(d_.scheduler.partitions[i], at("scheduler.partitions", i));
@@ -338,6 +340,21 @@ class NameCheck {
                           p.data, p.parity, significant(left, 3)),
               "parity takes its share of the raw capacity first",
               fmt::format("write {} or less", significant(left * 0.8, 2))});
+  }
+
+  void marking(const RoceChecklist& roce, const std::string& path) {
+    if (roce.ecn_kmin && roce.ecn_kmax && *roce.ecn_kmin >= *roce.ecn_kmax) {
+      complain(path + ".ecn_kmin",
+               {"design.range",
+                fmt::format("`ecn_kmin` of {} is not below `ecn_kmax` of {}", brief(*roce.ecn_kmin),
+                            brief(*roce.ecn_kmax)),
+                "marking grows from the one to the other", "write a smaller ecn_kmin"});
+    }
+    if (roce.watchdog_time && !roce.pfc_watchdog.value_or(false)) {
+      complain(path + ".watchdog_time",
+               {"design.watchdog", "there is no `pfc_watchdog`", "nobody would wait for so long",
+                "add `pfc_watchdog: true`, or leave this out"});
+    }
   }
 
   void wan(const WanLink& link, const std::string& path) {

@@ -191,6 +191,14 @@ void visit_parts(V& v, S& s) {
           .absent = "in node_mtbf",
           .range = Range::positive,
           .moves = "mtbf rises"});
+  v("storm_mtbf", s.storm_mtbf,
+    Field{.doc = "mean time until the NIC of one such port stops taking packets and pauses its "
+                 "switch for good; it takes the node, and until a watchdog acts all whose packets "
+                 "wait behind its own",
+          .unit = "y",
+          .absent = "in node_mtbf",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
   v("leaf_mtbf", s.leaf_mtbf,
     Field{.doc = "mean time between failures of a leaf switch; it takes all nodes under it at once",
           .unit = "y",

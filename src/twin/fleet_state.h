@@ -23,7 +23,7 @@
 #include "cluster/quota_gate.h"
 #include "cluster/rack_meters.h"
 #include "machine/partitions.h"
-#include "twin/gpu_ledger.h"
+#include "twin/cause.h"
 #include "twin/power_gate.h"
 #include "twin/process.h"
 #include "twin/scenario.h"

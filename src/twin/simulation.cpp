@@ -99,7 +99,7 @@ Run Simulation::run_of(std::span<const Replication> done) const {
   }
   for (const machine::TrainJob& job : scenario_.trains) run.jobs.push_back(job.label);
   if (done.empty()) return run;
-  run.gpu_seconds = whole_seconds(sum, run.replications);
+  run.gpu_seconds = cluster::whole_seconds(sum, run.replications);
   run.series = done.front().series;
   run.log = done.front().log;
   run.host_log = done.front().host_log;

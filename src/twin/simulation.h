@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "machine/machine.h"
-#include "twin/gpu_ledger.h"
+#include "twin/cause.h"
 #include "twin/pipeline_process.h"
 #include "twin/run.h"
 #include "twin/scenario.h"

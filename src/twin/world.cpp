@@ -422,6 +422,26 @@ void World::see_released(std::size_t fleet) {
   }
 }
 
+void World::pause_network(std::size_t fleet, int host, RandomStream& random) {
+  const FleetPart& part = fleets_[fleet]->part();
+  if (part.storm.reach <= 0 || fleets_[fleet]->is_away(host)) return;
+  for (std::size_t t = 0; t < trains_.size(); ++t) {
+    const std::size_t number = services_.size() + t;
+    const TrainProcess& run = *trains_[t];
+    const std::size_t others = run.hosts_beside(fleet, host);
+    if (others < 2 || fleets_[run.fleet()]->part().site != part.site) continue;
+    // It stands where any of its hosts does.
+    const double reached = 1 - math::pow(1 - part.storm.reach, static_cast<double>(others));
+    if (random.uniform() >= reached) continue;
+    if (part.storm.watchdog) {
+      processes_[number]->set_back(Cause::paused, *part.storm.watchdog, 1 - part.storm.left);
+    } else {
+      ++faults_told_;
+      processes_[number]->struck(0, kNoHost, lives_->hang());
+    }
+  }
+}
+
 void World::corrupt(std::size_t fleet, int host) {
   FleetState& f = *fleets_[fleet];
   f.queue().jobs_on(host, there_);

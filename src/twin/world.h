@@ -50,6 +50,7 @@ constexpr std::uint64_t tag_of(std::size_t process, std::uint32_t part) {
 constexpr std::size_t tag_process(std::uint64_t tag) { return static_cast<std::size_t>(tag >> 32); }
 constexpr std::uint32_t tag_part(std::uint64_t tag) { return static_cast<std::uint32_t>(tag); }
 
+inline constexpr int kNoHost = -1;
 inline constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
 class World final : public sim::EventHandler {
@@ -113,6 +114,9 @@ class World final : public sim::EventHandler {
   void strike(std::size_t fleet, int host, const failure::FaultCause& cause, double where);
   // All hosts from `first` on stop at once. Whoever is on some of them is told once.
   void strike_group(std::size_t fleet, int first, int hosts, const failure::FaultCause& cause);
+  // Its NIC pauses the network for good: runs on hosts that it reaches stand until the watchdog
+  // acts or their collectives time out.
+  void pause_network(std::size_t fleet, int host, RandomStream& random);
   // From now on what the host computes is wrong, and nobody knows.
   void corrupt(std::size_t fleet, int host);
   // Back from repair; false where the policy takes it for a lemon and it goes to a person.
