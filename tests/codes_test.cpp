@@ -97,6 +97,19 @@ TEST(codes, of_marks_and_watchdogs) {
   EXPECT_EQ(code("watchdog_time: 100 ms"), "design.watchdog");
 }
 
+TEST(codes, of_outages_and_plants) {
+  const auto code = [](const std::string& site) {
+    return code_of_design("", "{ region: usa, " + site + " }");
+  };
+  EXPECT_EQ(code("outage_mtbf: 1 y, outage: 30 min, battery: 5 min, generator: 15 s"), "");
+  EXPECT_EQ(code("battery: 5 min"), "design.outage");
+  EXPECT_EQ(code("generator: 15 s"), "design.outage");
+  EXPECT_EQ(code("outage: 1 h"), "design.outage");
+  EXPECT_EQ(code("cooling_unit: 500 kW, cooling_spares: 2, cooling_unit_mtbf: 4 y"), "");
+  EXPECT_EQ(code("cooling_design: 35 C"), "design.weather");
+  EXPECT_EQ(code("cooling_design: 60 C"), "design.range");
+}
+
 TEST(codes, of_hours_and_fair_shares) {
   const auto code = [](const std::string& scheduler) {
     return code_of_design("scheduler: { " + scheduler + " }\n");

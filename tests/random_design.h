@@ -108,7 +108,7 @@ class RandomDesign {
       v = 1 + std::round(random_.uniform() * 100) / 100;
     } else if (key_ == "shape") {
       v = rounded(log_uniform(0.3, 5));
-    } else if (key_ == "supply_temperature") {
+    } else if (key_ == "supply_temperature" || key_ == "cooling_design") {
       v = 5 + static_cast<double>(below(45));
     } else {
       v = rounded(log_uniform(field_->range == Range::at_least_one ? 1 : 0.5, 1000));
@@ -467,6 +467,8 @@ inline void RandomDesign::put_hours_right(design::Design& d) {
   }
   for (design::Site& s : d.sites) {
     if (!s.hours.empty()) s.pue.reset();
+    if (!s.outage_mtbf) s.outage = s.battery = s.generator = std::nullopt;
+    if (s.hours != "weather.csv") s.cooling_design.reset();
   }
 }
 

@@ -87,6 +87,7 @@ struct Fleet {
   std::vector<MigSlices> mig;
   Partition partition = Partition::slurm;
   std::optional<int> nodes_per_rack;  // none: as many as the rack's power and height allow
+  std::optional<Watts> pdu_rating;    // of the power unit that its racks hang on
   Failures failures;
 
   bool operator==(const Fleet&) const = default;

@@ -25,6 +25,7 @@ std::vector<std::string> fault_names(const std::vector<failure::FaultCause>& cau
   names.emplace_back(kLinkFault);
   names.emplace_back(kStormFault);
   for (const auto& w : words_of(machine::SharedPart{}).rows()) names.emplace_back(w.word);
+  names.emplace_back("utility outage");
   return names;
 }
 

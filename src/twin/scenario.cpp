@@ -85,6 +85,7 @@ FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
   p.hosts_per_rack = parts.hosts_per_rack;
   p.racks_per_pdu = own.racks_per_pdu.value_or(1);
   p.rack_limit = parts.rack_limit;
+  p.pdu_rating = f.fleet->pdu_rating.value_or(Watts(0));
   p.storm = storm_of(m, f);
   return p;
 }

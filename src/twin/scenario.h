@@ -42,6 +42,7 @@ struct FleetPart {
   int hosts_per_rack = 1;
   int racks_per_pdu = 1;
   Watts rack_limit;  // 0: not known
+  Watts pdu_rating;  // likewise
   StormPlan storm;   // all its own where none strike
 
   int all_hosts() const { return hosts + spares; }

@@ -42,6 +42,9 @@ void collect(World& world, Replication& r) {
   }
   r.faults = world.lives().faults();
   std::ranges::copy(world.shared_lives().faults(), std::back_inserter(r.faults));
+  r.stories = world.site_lives().stories();
+  r.faults.push_back(0);
+  for (const SiteStory& story : r.stories) r.faults.back() += story.blackouts;
   r.lemons_found = world.lemons_found();
   r.events = world.kernel().events_run();
 }

@@ -17,6 +17,7 @@
 #include "twin/run.h"
 #include "twin/scenario.h"
 #include "twin/service_process.h"
+#include "twin/site_lives.h"
 #include "twin/storage_run.h"
 #include "twin/task_process.h"
 #include "twin/train_process.h"
@@ -42,6 +43,7 @@ struct Replication {
   std::vector<TaskOutcome> streams;
   PipelineOutcome pipeline;  // no stages where the design has none
   std::vector<SiteOutcome> sites;
+  std::vector<SiteStory> stories;                     // of the same
   std::vector<std::vector<cluster::RackDraw>> racks;  // by fleet; of the first alone
   std::vector<std::uint64_t> faults;                  // by cause, then fault_names()
   std::uint64_t lemons_found = 0;

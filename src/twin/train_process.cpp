@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "twin/site_lives.h"
 
 namespace orrery::twin {
 namespace {
@@ -259,6 +260,9 @@ void TrainProcess::begin_steps() {
     ++outcome_.outages;
   }
   await_end();
+  if (const double lost = world_.site_lives().lost_to_heat(fleet_); lost > 0) {
+    set_back(Cause::heat, kStays, lost);
+  }
   if (held_ < slots_) {
     world_.call_for_room(fleet_, number_, true);
     room_came();

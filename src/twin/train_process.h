@@ -65,7 +65,9 @@ class TrainProcess final : public Process, public sim::EventHandler {
   TrainProcess& operator=(const TrainProcess&) = delete;
 
   const JobOutcome& outcome() const { return outcome_; }
+  std::size_t number() const { return number_; }
   std::size_t fleet() const { return fleet_; }
+  bool is_feasible() const { return job_.feasible(); }
   // Hosts that it steps on, none where `host` of a fleet is one of them.
   std::size_t hosts_beside(std::size_t fleet, int host) const;
 

@@ -22,6 +22,7 @@ class TaskProcess;
 class ServiceProcess;
 class HostLives;
 class SharedLives;
+class SiteLives;
 class PipelineProcess;
 
 // What a host does and draws.
@@ -79,6 +80,7 @@ class World final : public sim::EventHandler {
   const std::vector<const ServiceProcess*>& services() const { return services_; }
   HostLives& lives() { return *lives_; }
   const SharedLives& shared_lives() const { return *shared_lives_; }
+  const SiteLives& site_lives() const { return *site_lives_; }
   // nullptr where the design has none.
   const PipelineProcess* pipeline() const { return pipeline_.get(); }
   // Whether the process runs when the pipeline calls it, and not on its own.
@@ -167,6 +169,7 @@ class World final : public sim::EventHandler {
   std::vector<const ServiceProcess*> services_;
   std::unique_ptr<HostLives> lives_;
   std::unique_ptr<SharedLives> shared_lives_;
+  std::unique_ptr<SiteLives> site_lives_;
   std::unique_ptr<PipelineProcess> pipeline_;
   std::vector<failure::RecoveryDesk> desks_;
   std::vector<cluster::JobIndex> there_;  // on a host that is struck

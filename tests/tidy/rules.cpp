@@ -20,8 +20,9 @@ const std::set<std::string> kLayers = {"compute", "fabric",  "storage",  "traini
 
 // Rooms that must run anywhere, a browser included: no threads, files, sockets, clocks, exceptions.
 bool is_pure(const std::string& room) {
-  static const std::set<std::string> kCore = {"base",    "sim",  "catalog", "workload", "design",
-                                              "machine", "plan", "calc",    "twin",     "trial"};
+  static const std::set<std::string> kCore = {"base",   "sim",     "catalog", "workload",
+                                              "design", "machine", "plan",    "calc",
+                                              "twin",   "trial",   "depot"};
   return kCore.contains(room) || kLayers.contains(room);
 }
 
@@ -226,8 +227,10 @@ RoomTable architecture() {
   for (const std::string& layer : kLayers) table[layer] = below;
   table["design"] = {"catalog"};
   table["machine"] = with({"design"}, layers);
-  table["plan"] = table["twin"] = with({"machine"}, table["machine"]);
-  table["trial"] = with({"twin"}, table["twin"]);
+  table["depot"] = layers;
+  table["plan"] = with({"machine"}, table["machine"]);
+  table["twin"] = with({"depot"}, table["plan"]);
+  table["trial"] = with({"twin"}, table["plan"]);
   table["calc"] = table["emit"] = with({"plan"}, table["plan"]);
   table["search"] = table["score"] = with({"plan", "twin"}, table["plan"]);
   table["report"] = with({"calc", "search", "score"}, table["score"]);
