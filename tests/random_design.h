@@ -304,9 +304,7 @@ class RandomDesign {
 };
 
 inline void RandomDesign::put_pauses_right(design::RoceChecklist& roce) {
-  if (roce.ecn_kmin && roce.ecn_kmax && *roce.ecn_kmin >= *roce.ecn_kmax) {
-    roce.ecn_kmax = *roce.ecn_kmin * 4;
-  }
+  if (roce.ecn_kmin && roce.ecn_kmax) roce.ecn_kmax = max(*roce.ecn_kmax, *roce.ecn_kmin * 4);
   if (roce.watchdog_time) roce.pfc_watchdog = true;
 }
 
@@ -445,9 +443,8 @@ inline void RandomDesign::put_right(design::Design& d) {
   put_pipeline_right(d);
   put_reservations_right(d);
   put_hours_right(d);
-  for (design::Network* n : {&d.fabric.compute, &d.fabric.storage, &d.fabric.management}) {
-    put_pauses_right(n->roce);
-  }
+  put_pauses_right(d.fabric.compute.roce);
+  put_pauses_right(d.fabric.storage.roce);
   if (!d.scheduler.fair_share) d.scheduler.fair_share_by = catalog::FairShareBy::fair_tree;
 }
 
