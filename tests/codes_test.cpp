@@ -97,6 +97,20 @@ TEST(codes, of_marks_and_watchdogs) {
   EXPECT_EQ(code("watchdog_time: 100 ms"), "design.watchdog");
 }
 
+TEST(codes, of_slices) {
+  const auto code = [](const std::string& more, const std::string& node) {
+    return code_of(design::read_design(
+        "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: " + node +
+            ", count: 2 }]\nworkloads: [{ jobs: { rate: 1 /h, mean_duration: 1 h, " + more +
+            " } }]\n",
+        machine::known().catalog()));
+  };
+  EXPECT_EQ(code("mig: { 1g.18gb: 3, 3g.71gb: 1 }", "dgx-h200"), "");
+  EXPECT_EQ(code("mig: { 1g.5gb: 3 }", "dgx-h200"), "design.unknown-part");
+  EXPECT_EQ(code("mig: { 1g.18gb: 3 }, sizes: [1, 2]", "dgx-h200"), "design.mig");
+  EXPECT_EQ(code("mig: { 1g.18gb: 3 }", "cpu-2s-server"), "design.mig");
+}
+
 TEST(codes, of_outages_and_plants) {
   const auto code = [](const std::string& site) {
     return code_of_design("", "{ region: usa, " + site + " }");

@@ -388,10 +388,31 @@ class NameCheck {
     }
     if (const auto* jobs = std::get_if<Jobs>(&w.task)) {
       this->jobs(*jobs, path);
+      if (!jobs->mig.empty()) sliced(w, *jobs, path);
       if (!jobs->trace.empty()) {
         table_in(jobs->trace, {"submit_s", "duration_s", "accelerators"}, path + ".trace");
       }
     }
+  }
+
+  void sliced(const Workload& w, const Jobs& jobs, const std::string& path) {
+    for (const char* key : {".sizes", ".weights", ".trace", ".clean_hours"}) {
+      if (d_.places.given(path + key))
+        complain(path + key, {"design.mig", "these jobs ask for slices of accelerators",
+                              "each takes one slice, and is drawn as it comes",
+                              fmt::format("leave `{}` out, or `mig`", key + 1)});
+    }
+    const auto fleet = w.terms.fleet.empty()
+                           ? d_.fleet.begin()
+                           : std::ranges::find(d_.fleet, w.terms.fleet, &Fleet::name);
+    if (fleet == d_.fleet.end()) return;  // which has been said
+    if (!resolve_node(*fleet, v_.catalog()).accelerator) {
+      complain(path + ".mig", {"design.mig",
+                               "its fleet has no accelerators to slice",
+                               {},
+                               "name another fleet, or leave this out"});
+    }
+    for (const MigSlices& slices : jobs.mig) mig(*fleet, slices, path + ".mig");
   }
 
   void residency(const std::string& place, const std::string& path) {

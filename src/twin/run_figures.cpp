@@ -39,6 +39,9 @@ class Teller {
     for (std::size_t s = 0; s < scenario_.streams.size(); ++s) {
       tell_stream(run_, scenario_, over_, s);
     }
+    for (std::size_t s = 0; s < scenario_.slices.size(); ++s) {
+      tell_slices(run_, scenario_, over_, s);
+    }
     tell_pipeline(run_, scenario_, over_);
     tell_faults();
     tell_fleets();

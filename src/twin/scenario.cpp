@@ -101,7 +101,11 @@ Scenario scenario_of(const machine::Machine& m, Seconds horizon, const catalog::
     } else if (std::holds_alternative<design::Batch>(w.task)) {
       s.batches.push_back(batch_plan(m, w));
     } else if (std::holds_alternative<design::Jobs>(w.task)) {
-      s.streams.push_back(stream_plan(m, w, read));
+      if (std::get<design::Jobs>(w.task).mig.empty()) {
+        s.streams.push_back(stream_plan(m, w, read));
+      } else {
+        s.slices.push_back(slice_plan(m, w));
+      }
     } else {
       machine::TrainJob job = name_job(m, w);
       if (job.feasible()) fill_step(job, m);

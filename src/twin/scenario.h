@@ -58,6 +58,7 @@ struct Scenario {
   std::vector<ServicePlan> services;      // one a zone
   std::vector<BatchPlan> batches;
   std::vector<StreamPlan> streams;
+  std::vector<SlicePlan> slices;
   Seconds horizon;
   bool has_storage_run = false;  // saves take what storage_run.h found, not the closed form's
 };

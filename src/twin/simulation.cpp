@@ -35,6 +35,7 @@ void collect(World& world, Replication& r) {
   for (const ServiceProcess* p : world.services()) r.services.push_back(p->outcome());
   for (const TaskProcess* p : world.batches()) r.batches.push_back(p->outcome());
   for (const TaskProcess* p : world.streams()) r.streams.push_back(p->outcome());
+  for (const SliceProcess* p : world.slices()) r.slices.push_back(p->outcome());
   if (world.pipeline() != nullptr) r.pipeline = world.pipeline()->outcome();
   for (std::size_t s = 0; s < world.scenario().machine->sites.size(); ++s) {
     const SiteMeter& m = world.site(s);

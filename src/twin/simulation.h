@@ -18,6 +18,7 @@
 #include "twin/scenario.h"
 #include "twin/service_process.h"
 #include "twin/site_lives.h"
+#include "twin/slice_process.h"
 #include "twin/storage_run.h"
 #include "twin/task_process.h"
 #include "twin/train_process.h"
@@ -41,6 +42,7 @@ struct Replication {
   std::vector<ServiceOutcome> services;
   std::vector<TaskOutcome> batches;
   std::vector<TaskOutcome> streams;
+  std::vector<SliceOutcome> slices;
   PipelineOutcome pipeline;  // no stages where the design has none
   std::vector<SiteOutcome> sites;
   std::vector<SiteStory> stories;                     // of the same

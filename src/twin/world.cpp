@@ -13,6 +13,7 @@
 #include "twin/service_process.h"
 #include "twin/shared_lives.h"
 #include "twin/site_lives.h"
+#include "twin/slice_process.h"
 #include "twin/task_process.h"
 #include "twin/train_process.h"
 
@@ -78,6 +79,7 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
   for (const machine::TrainJob& t : scenario.trains) add_process(trains_, t);
   for (const BatchPlan& b : scenario.batches) add_process(batches_, b);
   for (const StreamPlan& s : scenario.streams) add_process(streams_, s);
+  for (const SlicePlan& s : scenario.slices) add_process(slices_, s);
 }
 
 // A site whose power or PUE is not known admits all.

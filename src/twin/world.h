@@ -20,6 +20,7 @@ namespace orrery::twin {
 class TrainProcess;
 class TaskProcess;
 class ServiceProcess;
+class SliceProcess;
 class HostLives;
 class SharedLives;
 class SiteLives;
@@ -78,6 +79,7 @@ class World final : public sim::EventHandler {
   const std::vector<const TaskProcess*>& streams() const { return streams_; }
   const std::vector<const TaskProcess*>& batches() const { return batches_; }
   const std::vector<const ServiceProcess*>& services() const { return services_; }
+  const std::vector<const SliceProcess*>& slices() const { return slices_; }
   HostLives& lives() { return *lives_; }
   const SharedLives& shared_lives() const { return *shared_lives_; }
   const SiteLives& site_lives() const { return *site_lives_; }
@@ -167,6 +169,7 @@ class World final : public sim::EventHandler {
   std::vector<const TaskProcess*> streams_;
   std::vector<const TaskProcess*> batches_;
   std::vector<const ServiceProcess*> services_;
+  std::vector<const SliceProcess*> slices_;
   std::unique_ptr<HostLives> lives_;
   std::unique_ptr<SharedLives> shared_lives_;
   std::unique_ptr<SiteLives> site_lives_;
