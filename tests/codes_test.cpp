@@ -130,6 +130,45 @@ TEST(codes, of_scale_up_links) {
   EXPECT_EQ(code("cpu-2s-server", "scale_up: ualink-200"), "design.range");
 }
 
+TEST(codes, of_marks_and_watchdogs) {
+  const auto code = [](const std::string& roce) {
+    return code_of_design("fabric: { compute: { topology: fat-tree, switch: sn5600, roce: { " +
+                          roce + " } } }\n");
+  };
+  EXPECT_EQ(code("ecn_kmin: 100 kB, ecn_kmax: 400 kB"), "");
+  EXPECT_EQ(code("ecn_kmin: 400 kB, ecn_kmax: 400 kB"), "design.range");
+  EXPECT_EQ(code("ecn_pmax: 0"), "design.range");
+  EXPECT_EQ(code("pfc_watchdog: true, watchdog_time: 100 ms"), "");
+  EXPECT_EQ(code("watchdog_time: 100 ms"), "design.watchdog");
+}
+
+TEST(codes, of_slices) {
+  const auto code = [](const std::string& more, const std::string& node) {
+    return code_of(design::read_design(
+        "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: " + node +
+            ", count: 2 }]\nworkloads: [{ jobs: { rate: 1 /h, mean_duration: 1 h, " + more +
+            " } }]\n",
+        machine::known().catalog()));
+  };
+  EXPECT_EQ(code("mig: { 1g.18gb: 3, 3g.71gb: 1 }", "dgx-h200"), "");
+  EXPECT_EQ(code("mig: { 1g.5gb: 3 }", "dgx-h200"), "design.unknown-part");
+  EXPECT_EQ(code("mig: { 1g.18gb: 3 }, sizes: [1, 2]", "dgx-h200"), "design.mig");
+  EXPECT_EQ(code("mig: { 1g.18gb: 3 }", "cpu-2s-server"), "design.mig");
+}
+
+TEST(codes, of_outages_and_plants) {
+  const auto code = [](const std::string& site) {
+    return code_of_design("", "{ region: usa, " + site + " }");
+  };
+  EXPECT_EQ(code("outage_mtbf: 1 y, outage: 30 min, battery: 5 min, generator: 15 s"), "");
+  EXPECT_EQ(code("battery: 5 min"), "design.outage");
+  EXPECT_EQ(code("generator: 15 s"), "design.outage");
+  EXPECT_EQ(code("outage: 1 h"), "design.outage");
+  EXPECT_EQ(code("cooling_unit: 500 kW, cooling_spares: 2, cooling_unit_mtbf: 4 y"), "");
+  EXPECT_EQ(code("cooling_design: 35 C"), "design.weather");
+  EXPECT_EQ(code("cooling_design: 60 C"), "design.range");
+}
+
 TEST(codes, of_hours_and_fair_shares) {
   const auto code = [](const std::string& scheduler) {
     return code_of_design("scheduler: { " + scheduler + " }\n");

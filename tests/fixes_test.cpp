@@ -48,9 +48,16 @@ std::string template_text(std::string_view name) {
   return found ? std::string(found->text) : std::string();
 }
 
+// Files that a broken design names stand with the rich ones.
+design::ReadDesignOptions files() {
+  return {.read_file = [](std::string_view path) -> Result<std::string> {
+    return read_file(std::filesystem::path("tests/rich") / path);
+  }};
+}
+
 // Findings alone: what a design costs is of no concern here.
 std::vector<plan::Finding> findings_of(std::string_view text) {
-  const auto design = design::read_design(text, machine::known().catalog());
+  const auto design = design::read_design(text, machine::known().catalog(), files());
   EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error())) << text;
   if (!design) return {};
   return check_rules(plan::run_stages(*design, machine::known()));
@@ -58,7 +65,7 @@ std::vector<plan::Finding> findings_of(std::string_view text) {
 
 // As one click does it: in the author's own text, which keeps its form.
 std::string edited(const std::string& text, const Change& edit) {
-  auto after = design::edit_text(text, edit, machine::known().catalog());
+  auto after = design::edit_text(text, edit, machine::known().catalog(), files());
   EXPECT_TRUE(after.has_value()) << edit.path << " = " << edit.value << '\n'
                                  << (after ? "" : to_text(after.error()));
   if (!after) return text;

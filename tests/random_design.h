@@ -108,7 +108,7 @@ class RandomDesign {
       v = 1 + std::round(random_.uniform() * 100) / 100;
     } else if (key_ == "shape") {
       v = rounded(log_uniform(0.3, 5));
-    } else if (key_ == "supply_temperature") {
+    } else if (key_ == "supply_temperature" || key_ == "cooling_design") {
       v = 5 + static_cast<double>(below(45));
     } else {
       v = rounded(log_uniform(field_->range == Range::at_least_one ? 1 : 0.5, 1000));
@@ -280,6 +280,7 @@ class RandomDesign {
   void put_pipeline_right(design::Design& d);
   void put_reservations_right(design::Design& d);
   static void put_hours_right(design::Design& d);
+  static void put_pauses_right(design::RoceChecklist& roce);
   bool put_right(design::Stage& s, design::Design& d);
   void put_right(design::Fleet& f);
   void put_right(design::StorageTier& t);
@@ -301,6 +302,11 @@ class RandomDesign {
   std::map<design::Part, std::vector<std::string>> ids_;
   UseCounts uses_;
 };
+
+inline void RandomDesign::put_pauses_right(design::RoceChecklist& roce) {
+  if (roce.ecn_kmin && roce.ecn_kmax) roce.ecn_kmax = max(*roce.ecn_kmax, *roce.ecn_kmin * 4);
+  if (roce.watchdog_time) roce.pfc_watchdog = true;
+}
 
 // Typical and idle power are at most the nameplate, whoever says which of them.
 inline void RandomDesign::put_power_right(design::Fleet& f) {
@@ -447,6 +453,8 @@ inline void RandomDesign::put_right(design::Design& d) {
   put_pipeline_right(d);
   put_reservations_right(d);
   put_hours_right(d);
+  put_pauses_right(d.fabric.compute.roce);
+  put_pauses_right(d.fabric.storage.roce);
   if (!d.scheduler.fair_share) d.scheduler.fair_share_by = catalog::FairShareBy::fair_tree;
 }
 
@@ -466,6 +474,8 @@ inline void RandomDesign::put_hours_right(design::Design& d) {
   }
   for (design::Site& s : d.sites) {
     if (!s.hours.empty()) s.pue.reset();
+    if (!s.outage_mtbf) s.outage = s.battery = s.generator = std::nullopt;
+    if (s.hours != "weather.csv") s.cooling_design.reset();
   }
 }
 

@@ -45,7 +45,7 @@ std::string words_of(const twin::Run& run) {
 twin::Run run_of(const std::string& text, bool threads) {
   const machine::Models& models = machine::known();
   const auto beside = [](std::string_view path) -> Result<std::string> {
-    return text_of(ORRERY_SOURCE_DIR "/" + std::string(path));
+    return text_of(ORRERY_SOURCE_DIR "/examples/" + std::string(path));
   };
   const machine::Machine m = build_machine(
       design::read_design(text, models.catalog(), {.read_file = beside}).value(), models);

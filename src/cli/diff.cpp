@@ -39,11 +39,13 @@ std::string rendered(const twin::Run& before, const twin::Run& after, Format for
 // Both in simulated time, struck by the same faults.
 ExitCode diff_runs(const design::Design& before, const design::Design& after,
                    const machine::Models& models, const DiffOptions& o, Terminal& terminal) {
-  const auto options = run_options(o.horizon, o.replications, o.seed);
+  auto options = run_options(o.horizon, o.replications, o.seed);
   if (!options) return refuse(terminal, options.error());
   const machine::Machine was = build_machine(before, models);
   const machine::Machine is = build_machine(after, models);
+  options->read = files_beside(o.before, terminal);
   const auto first = simulate_design(was, *options, o.jobs, terminal);
+  options->read = files_beside(o.after, terminal);
   const auto second = simulate_design(is, *options, o.jobs, terminal);
   if (!first || !second || !first->is_whole || !second->is_whole) return ExitCode::interrupted;
   terminal.out << rendered(*first, *second, o.format);

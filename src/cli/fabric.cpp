@@ -12,6 +12,7 @@
 #include "fabric/counters.h"
 #include "fabric/hazards.h"
 #include "fabric/nccl_log.h"
+#include "fabric/storm_study.h"
 #include "fabric/what_if.h"
 #include "machine/machine.h"
 #include "report/document.h"
@@ -72,6 +73,9 @@ catalog::RoutingKind routing_of(const std::string& text) {
 struct Built {
   fabric::Topology topology;
   catalog::Bill bill;
+  fabric::PauseOptions pauses;
+  std::optional<catalog::RoutingKind> routing;  // the design's
+  int queue_pairs = 1;
 };
 
 Diagnostic usage(std::string what, std::string fix) {
@@ -91,7 +95,8 @@ Result<Built> from_design(const NetworkOptions& o, const machine::Models& models
     if (!compute.faults.empty()) return std::unexpected(compute.faults);
     return fail(usage("the design has no compute network of its own", "describe fabric.compute"));
   }
-  return Built{*compute.topology, compute.bill};
+  return Built{*compute.topology, compute.bill, pause_options(compute), compute.wanted->routing,
+               compute.wanted->queue_pairs};
 }
 
 Result<Built> from_options(const NetworkOptions& o, const catalog::Catalog& catalog) {
@@ -120,7 +125,7 @@ Result<Built> from_options(const NetworkOptions& o, const catalog::Catalog& cata
   }
   auto built = build_network(wanted, catalog);
   if (!built) return std::unexpected(std::move(built.error()));
-  return Built{std::move(built->topology), std::move(built->bill)};
+  return Built{std::move(built->topology), std::move(built->bill), {}, {}, 1};
 }
 
 Result<Built> build(const NetworkOptions& o, const machine::Models& models, Terminal& terminal) {
@@ -282,6 +287,53 @@ ExitCode run_loss(const LossOptions& o, Terminal& terminal) {
                           nodes.empty() ? "none" : nodes, r->limiting_link));
   print(terminal, o.format, d);
   return ExitCode::good;
+}
+
+struct StormOptions : NetworkOptions {
+  std::int64_t partners = 4;
+};
+
+ExitCode run_storm(const StormOptions& o, Terminal& terminal) {
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  const auto b = build(o, *models, terminal);
+  if (!b) return refuse(terminal, b.error());
+  if (o.partners < 1 || o.partners > 256) return refuse(terminal, {usage("1 to 256 partners", "")});
+  const auto r = study_storm(
+      b->topology, {.routing = {.kind = b->routing.value_or(routing_of(o.routing)), .seed = o.seed},
+                    .queue_pairs = b->queue_pairs,
+                    .partners = static_cast<int>(o.partners),
+                    .options = b->pauses});
+  if (!r) return refuse(terminal, r.error());
+  if (o.format == Format::json) {
+    JsonWriter w;
+    w.begin_object().field("schema_version", 1).field("nodes", r->nodes).field("reach", r->reach);
+    w.field("left", r->left).field("spread_s", r->spread.base()).field("pauses", r->pauses);
+    w.field("held", r->held).field("back", r->back).key("watchdog_s");
+    b->pauses.watchdog ? w.value(b->pauses.watchdog->base()) : w.null();
+    terminal.out << w.end_object().text() << '\n';
+    return ExitCode::good;
+  }
+  const auto percent = [](double share) { return significant(100 * share, 3) + " %"; };
+  report::Document d;
+  d.heading(1, "One NIC pauses for good");
+  d.paragraph(
+      fmt::format("Of {} nodes that send to {} others each, {} are stopped within {}, down to {} "
+                  "of their rate; "
+                  "messages to others keep {}.",
+                  grouped(r->nodes), o.partners, percent(r->reach), brief(r->spread),
+                  percent(r->left), percent(r->held)));
+  d.paragraph(b->pauses.watchdog
+                  ? fmt::format("The watchdog shuts its port after {}; then they have {} again.",
+                                brief(*b->pauses.watchdog), percent(r->back))
+                  : "No watchdog: it lasts until somebody shuts the port.");
+  print(terminal, o.format, d);
+  return ExitCode::good;
+}
+
+void bind_storm(StormOptions& o, Arguments& a) {
+  a.option("--partners", o.partners, "others that a node sends to");
+  bind_network(o, a);
 }
 
 struct FileOptions {
@@ -457,7 +509,7 @@ void bind_log(LogOptions& o, Arguments& a) {
 
 Verb fabric_verb() {
   Verb v{.name = "fabric",
-         .summary = "One network by itself: bill, path, losses, counters, nccl-tests logs",
+         .summary = "One network by itself: bill, path, losses, storms, counters, nccl-tests logs",
          .examples = {"orrery fabric bill --nodes 127 --nics 8 --switch qm9700",
                       "orrery fabric what-if --lose spine --routing adaptive"}};
   v.verbs.push_back(sub_verb<NetworkOptions>(
@@ -470,6 +522,10 @@ Verb fabric_verb() {
   v.verbs.push_back(sub_verb<LossOptions>("what-if", "What the loss of a part costs, and to whom",
                                           {"orrery fabric what-if --lose link --number 5"},
                                           bind_loss, run_loss));
+  v.verbs.push_back(sub_verb<StormOptions>(
+      "storm", "A NIC that pauses its lossless network for good: whom it stops, in time",
+      {"orrery fabric storm --design my.yaml", "orrery fabric storm --nodes 64 --routing adaptive"},
+      bind_storm, run_storm));
   v.verbs.push_back(sub_verb<CompareOptions>(
       "compare", "InfiniBand against RoCE: what hashing leaves of the wire",
       {"orrery fabric compare --queue-pairs 8"}, bind_compare, run_compare));

@@ -134,12 +134,11 @@ std::function<Result<void>(const std::string&)> saver_of(const ServeOptions& opt
 
 server::ConsoleSetting setting_for(const ServeOptions& options, const machine::Models& models,
                                    const Terminal& terminal) {
-  const auto read_file = terminal.read_file;
   return {.models = models,
           .version = kVersion,
           .served = [&terminal, file = options.design] { return served_design(file, terminal); },
           .save = saver_of(options),
-          .read_file = [read_file](std::string_view path) { return read_file(std::string(path)); },
+          .read_file = files_beside(options.design.value_or(""), terminal),
           .catalog_json = catalog_json,
           .store = options.store,
           .store_status = [store = options.store] { return status_at(store); }};

@@ -1,5 +1,7 @@
 #include "cli/session.h"
 
+#include <filesystem>
+
 #include "base/csv.h"
 #include "catalog/embedded.h"
 #include "score/storage_probe.h"
@@ -82,16 +84,18 @@ void warn_of_unknown_tiers(const machine::Models& models, const design::Design& 
   }
 }
 
+catalog::ReadFile files_beside(const std::string& design, const Terminal& terminal) {
+  return [folder = std::filesystem::path(design).parent_path(),
+          read = terminal.read_file](std::string_view path) { return read(folder / path); };
+}
+
 Result<design::Design> load_design(const std::string& path, const catalog::Catalog& catalog,
                                    Terminal& terminal) {
   const auto text = terminal.read_file(path);
   if (!text) return std::unexpected(text.error());
   Diagnostics warnings;
   auto design = design::read_design(
-      *text, catalog,
-      {.file = path,
-       .read_file = [&](std::string_view p) { return terminal.read_file(std::string(p)); }},
-      &warnings);
+      *text, catalog, {.file = path, .read_file = files_beside(path, terminal)}, &warnings);
   terminal.err << to_text(warnings);
   return design;
 }

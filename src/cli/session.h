@@ -23,7 +23,9 @@ Result<machine::Models> calibrated_models(const std::vector<std::string>& calibr
 void warn_of_unknown_tiers(const machine::Models& models, const design::Design& design,
                            const std::vector<std::string>& files, Terminal& terminal);
 
-// Reads the file and the config.json files that it names; warnings go to stderr.
+// Files that a design names (models, hours, traces), which count from its own folder.
+catalog::ReadFile files_beside(const std::string& design, const Terminal& terminal);
+// Reads the file and those that it names; warnings go to stderr.
 Result<design::Design> load_design(const std::string& path, const catalog::Catalog& catalog,
                                    Terminal& terminal);
 

@@ -68,9 +68,7 @@ ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
   }
   auto options = run_options(o.horizon, o.replications, o.seed);
   if (!options) return refuse(terminal, options.error());
-  options->read = [&terminal](std::string_view path) {
-    return terminal.read_file(std::string(path));
-  };
+  options->read = files_beside(o.design, terminal);
   const auto models = calibrated_models(o.calibrations, terminal);
   if (!models) return refuse(terminal, models.error());
   auto design = load_design(o.design, models->catalog(), terminal);

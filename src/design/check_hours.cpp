@@ -20,6 +20,9 @@ class HoursCheck {
       read(d_.sites[i].hours, path + ".hours");
       said_once(d_.sites[i], path + ".pue");
     }
+    for (std::size_t i = 0; i < d_.sites.size(); ++i) {
+      plant(d_.sites[i], listed ? fmt::format("sites[{}]", i) : "site");
+    }
     for (std::size_t i = 0; i < d_.workloads.size(); ++i) {
       const Workload& w = d_.workloads[i];
       const auto* jobs = std::get_if<Jobs>(&w.task);
@@ -59,6 +62,30 @@ class HoursCheck {
     if (!site.pue || hours == nullptr || (hours->pue.empty() && hours->dry_c.empty())) return;
     complain(path, {"design.hours-file", "the site has a `pue`, and its hours say it by the hour",
                     "one of them would not act", "leave out `pue`, or that column of the file"});
+  }
+
+  void plant(const Site& site, const std::string& path) {
+    const auto needs_outages = [&](bool given, const char* key) {
+      if (!given || site.outage_mtbf) return;
+      complain(path + key, {"design.outage", "the utility of this site never fails",
+                            "nothing would be carried", "add `outage_mtbf`, or leave this out"});
+    };
+    needs_outages(site.outage.has_value(), ".outage");
+    needs_outages(site.battery.has_value(), ".battery");
+    needs_outages(site.generator.has_value(), ".generator");
+    if (!site.cooling_design) return;
+    if (*site.cooling_design < -40 || *site.cooling_design >= 55) {
+      complain(path + ".cooling_design",
+               {"design.range", "the dry bulb a plant is sized for is -40 C to 55 C",
+                "it rejects heat at 55 C", "write the hottest day of a usual year"});
+    }
+    const catalog::SiteHours* hours = find_hours(d_, site);
+    const bool has_weather = hours != nullptr && !hours->dry_c.empty();
+    const bool is_unread = hours == nullptr && !site.hours.empty();  // which has been said
+    if (has_weather || is_unread) return;
+    complain(path + ".cooling_design",
+             {"design.weather", "the site has no hours with dry_bulb_c",
+              "nobody knows when it is hotter", "name a CSV of them in the site's `hours`"});
   }
 
   void can_wait(const Workload& w, const std::string& path) {

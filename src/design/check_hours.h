@@ -1,5 +1,5 @@
 // Reads the hours that sites name, and checks what hangs on them: a PUE that is said twice, work
-// that waits for clean hours where none are known.
+// that waits for clean hours where none are known, a plant that no weather or outage can try.
 #pragma once
 
 #include "design/design.h"

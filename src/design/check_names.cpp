@@ -42,6 +42,8 @@ class NameCheck {
     for (std::size_t i = 0; i < d_.fabric.wan.size(); ++i) {
       wan(d_.fabric.wan[i], at("fabric.wan", i));
     }
+    marking(d_.fabric.compute.roce, "fabric.compute.roce");
+    marking(d_.fabric.storage.roce, "fabric.storage.roce");
     unique("scheduler.partitions", d_.scheduler.partitions, &SchedulerPartition::name, "partition");
     for (std::size_t i = 0; i < d_.scheduler.partitions.size(); ++i) {
       partition(d_.scheduler.partitions[i], at("scheduler.partitions", i));
@@ -341,6 +343,21 @@ class NameCheck {
               fmt::format("write {} or less", significant(left * 0.8, 2))});
   }
 
+  void marking(const RoceChecklist& roce, const std::string& path) {
+    if (roce.ecn_kmin && roce.ecn_kmax && *roce.ecn_kmin >= *roce.ecn_kmax) {
+      complain(path + ".ecn_kmin",
+               {"design.range",
+                fmt::format("`ecn_kmin` of {} is not below `ecn_kmax` of {}", brief(*roce.ecn_kmin),
+                            brief(*roce.ecn_kmax)),
+                "marking grows from the one to the other", "write a smaller ecn_kmin"});
+    }
+    if (roce.watchdog_time && !roce.pfc_watchdog.value_or(false)) {
+      complain(path + ".watchdog_time",
+               {"design.watchdog", "there is no `pfc_watchdog`", "nobody would wait for so long",
+                "add `pfc_watchdog: true`, or leave this out"});
+    }
+  }
+
   void wan(const WanLink& link, const std::string& path) {
     for (std::size_t i = 0; i < link.between.size(); ++i) {
       one_of(link.between[i], sites_, at(path + ".between", i), "site");
@@ -372,10 +389,31 @@ class NameCheck {
     }
     if (const auto* jobs = std::get_if<Jobs>(&w.task)) {
       this->jobs(*jobs, path);
+      if (!jobs->mig.empty()) sliced(w, *jobs, path);
       if (!jobs->trace.empty()) {
         table_in(jobs->trace, {"submit_s", "duration_s", "accelerators"}, path + ".trace");
       }
     }
+  }
+
+  void sliced(const Workload& w, const Jobs& jobs, const std::string& path) {
+    for (const char* key : {".sizes", ".weights", ".trace", ".clean_hours"}) {
+      if (d_.places.given(path + key))
+        complain(path + key, {"design.mig", "these jobs ask for slices of accelerators",
+                              "each takes one slice, and is drawn as it comes",
+                              fmt::format("leave `{}` out, or `mig`", key + 1)});
+    }
+    const auto fleet = w.terms.fleet.empty()
+                           ? d_.fleet.begin()
+                           : std::ranges::find(d_.fleet, w.terms.fleet, &Fleet::name);
+    if (fleet == d_.fleet.end()) return;  // which has been said
+    if (!resolve_node(*fleet, v_.catalog()).accelerator) {
+      complain(path + ".mig", {"design.mig",
+                               "its fleet has no accelerators to slice",
+                               {},
+                               "name another fleet, or leave this out"});
+    }
+    for (const MigSlices& slices : jobs.mig) mig(*fleet, slices, path + ".mig");
   }
 
   void residency(const std::string& place, const std::string& path) {

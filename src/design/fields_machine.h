@@ -33,6 +33,35 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "buffer headroom fits cable length and rate",
           .absent = kAsked,
           .moves = "rule fabric.roce-checklist"});
+  v("ecn_kmin", s.ecn_kmin,
+    Field{.doc = "egress queue at which marking begins",
+          .unit = "kB",
+          .absent = "150 kB, as NVIDIA's switches set it",
+          .range = Range::positive,
+          .moves = "marked_queue rises"});
+  v("ecn_kmax", s.ecn_kmax,
+    Field{.doc = "egress queue above which every packet is marked, above ecn_kmin",
+          .unit = "kB",
+          .absent = "1500 kB, likewise",
+          .range = Range::positive,
+          .moves = "marked_queue rises"});
+  v("ecn_pmax", s.ecn_pmax,
+    Field{.doc = "share of packets marked at ecn_kmax",
+          .absent = "1",
+          .range = Range::positive_fraction,
+          .moves = "marked_queue falls"});
+  v("xoff", s.xoff,
+    Field{.doc = "what came by one port and waits, at which that port is paused",
+          .unit = "kB",
+          .absent = "1000 kB, assumed",
+          .range = Range::positive,
+          .moves = "pause_after rises"});
+  v("watchdog_time", s.watchdog_time,
+    Field{.doc = "how long a pause lasts before the watchdog drops what waits for that port",
+          .unit = "ms",
+          .absent = "200 ms where there is a pfc_watchdog",
+          .range = Range::positive,
+          .moves = "storm_time rises"});
 }
 
 template <class V, Is<Network> S>

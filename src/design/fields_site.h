@@ -8,6 +8,57 @@
 
 namespace orrery::design {
 
+// What it lives on when the utility is out, and what carries its heat.
+template <class V, Is<Site> S>
+void visit_plant(V& v, S& s) {
+  v("outage_mtbf", s.outage_mtbf,
+    Field{.doc = "mean time between outages of the utility",
+          .unit = "y",
+          .absent = "it never fails",
+          .range = Range::positive,
+          .moves = "dark_year falls"});
+  v("outage", s.outage,
+    Field{.doc = "mean length of such an outage",
+          .unit = "h",
+          .absent = "1 h, assumed",
+          .range = Range::positive,
+          .moves = "dark_year rises"});
+  v("battery", s.battery,
+    Field{.doc = "how long batteries carry the IT at nameplate",
+          .unit = "min",
+          .absent = "none: it falls with the utility",
+          .moves = "dark_year falls"});
+  v("generator", s.generator,
+    Field{.doc = "until generators carry IT and cooling",
+          .unit = "s",
+          .absent = "there are none",
+          .range = Range::positive,
+          .moves = "dark_year rises"});
+  v("cooling_unit", s.cooling_unit,
+    Field{.doc = "heat that one CDU, chiller or air handler carries",
+          .unit = "kW",
+          .absent = "1 MW, a row unit",
+          .range = Range::positive,
+          .moves = "cooling_units falls"});
+  v("cooling_spares", s.cooling_spares,
+    Field{.doc = "units beyond those that carry the heat at nameplate",
+          .absent = "1",
+          .moves = "cooling_units rises"});
+  v("cooling_unit_mtbf", s.cooling_unit_mtbf,
+    Field{.doc = "mean time between failures of one such unit or its pumps",
+          .unit = "y",
+          .absent = "they never fail",
+          .range = Range::positive,
+          .moves = "cooling_short falls"});
+  v("cooling_design", s.cooling_design,
+    Field{.doc = "dry bulb outdoors that they are sized for, below 55 C; in hotter ones of the "
+                 "site's `hours` they carry less",
+          .unit = "C",
+          .absent = "the weather does not bind",
+          .range = Range::any,
+          .moves = "cooling_hottest rises"});
+}
+
 template <class V, Is<Site> S>
 void visit_fields(V& v, S& s) {
   v("name", s.name, Field{.doc = "how fleet, storage and zones refer to it", .moves = "label"});
@@ -59,6 +110,7 @@ void visit_fields(V& v, S& s) {
           .absent = "the cooling method's usual one",
           .range = Range::any,
           .moves = "pue falls"});
+  visit_plant(v, s);
   v("air_gapped", s.air_gapped,
     Field{.doc = "nothing in it may call anything outside", .moves = "rule policy.air-gap"});
   v("encryption_at_rest", s.encryption_at_rest,
@@ -191,6 +243,14 @@ void visit_parts(V& v, S& s) {
           .absent = "in node_mtbf",
           .range = Range::positive,
           .moves = "mtbf rises"});
+  v("storm_mtbf", s.storm_mtbf,
+    Field{.doc = "mean time until the NIC of one such port stops taking packets and pauses its "
+                 "switch for good; it takes the node, and until a watchdog acts all whose packets "
+                 "wait behind its own",
+          .unit = "y",
+          .absent = "in node_mtbf",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
   v("leaf_mtbf", s.leaf_mtbf,
     Field{.doc = "mean time between failures of a leaf switch; it takes all nodes under it at once",
           .unit = "y",
@@ -294,6 +354,12 @@ void visit_fields(V& v, S& s) {
           .absent = "what rack power and height allow",
           .range = Range::at_least_one,
           .moves = "racks falls"});
+  v("pdu_rating", s.pdu_rating,
+    Field{.doc = "breaker of the power unit that `failures.racks_per_pdu` racks hang on",
+          .unit = "kW",
+          .absent = "not known",
+          .range = Range::positive,
+          .moves = "pdu_load_ falls"});
   v("failures", s.failures, Field{.doc = "what fails and how often"});
 }
 

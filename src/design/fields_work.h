@@ -349,6 +349,11 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "accelerators of a job", .range = Range::at_least_one, .moves = "load changes"});
   v("weights", s.weights,
     Field{.doc = "how common each size is; empty is as 1 / size", .moves = "load changes"});
+  v("mig", s.mig,
+    Field{.doc = "slices of an accelerator that its jobs ask for in place of sizes, one each: "
+                 "profile: how common",
+          .example = "{ 1g.18gb: 6, 3g.71gb: 2 }",
+          .moves = "load changes"});
   v("clean_hours", s.clean_hours,
     Field{.doc = "jobs are held for clean hours of their site", .absent = "none waits"});
 }

@@ -65,6 +65,7 @@ struct Failures {
   std::optional<Seconds> repair;
   std::optional<double> shape;       // of a node's Weibull time between failures; 1: exponential
   std::optional<Seconds> link_mtbf;  // of one port of a node on the compute network
+  std::optional<Seconds> storm_mtbf;  // of one port, until its NIC pauses the network for good
   std::optional<Seconds> leaf_mtbf;  // of a leaf switch, which takes the nodes under it
   std::optional<Seconds> pdu_mtbf;   // of a power unit, which takes its racks
   std::optional<int> racks_per_pdu;
@@ -86,6 +87,7 @@ struct Fleet {
   std::vector<MigSlices> mig;
   Partition partition = Partition::slurm;
   std::optional<int> nodes_per_rack;  // none: as many as the rack's power and height allow
+  std::optional<Watts> pdu_rating;    // of the power unit that its racks hang on
   Failures failures;
 
   bool operator==(const Fleet&) const = default;

@@ -45,6 +45,11 @@ struct RoceChecklist {
   std::optional<bool> hash_spread;      // entropy in the hash (more queue pairs, or spraying)
   std::optional<bool> pfc_watchdog;
   std::optional<bool> headroom_checked;  // buffer headroom for cable length and rate
+  std::optional<Bytes> ecn_kmin;         // of an egress queue: marking begins
+  std::optional<Bytes> ecn_kmax;         // and marks all above
+  std::optional<double> ecn_pmax;        // of the packets at kmax
+  std::optional<Bytes> xoff;             // of what came by one port: it is paused
+  std::optional<Seconds> watchdog_time;  // of a pause without a break, until the watchdog acts
 
   bool operator==(const RoceChecklist&) const = default;
 };

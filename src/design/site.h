@@ -24,6 +24,14 @@ struct Site {
   std::string climate;        // of the PUE table; empty: the region's
   std::string hours;          // path of a CSV of its hours; empty: the year's means
   std::optional<double> supply_c;  // temperature of the air or water supplied, in degrees Celsius
+  std::optional<Seconds> outage_mtbf;        // between outages of the utility
+  std::optional<Seconds> outage;             // mean length of one
+  std::optional<Seconds> battery;            // that carries the IT at nameplate
+  std::optional<Seconds> generator;          // until it carries the site; none: there is none
+  std::optional<Watts> cooling_unit;         // heat that one CDU, chiller or air handler carries
+  std::optional<int> cooling_spares;         // units beyond those that carry the heat
+  std::optional<Seconds> cooling_unit_mtbf;  // of one of them
+  std::optional<double> cooling_design;      // dry bulb that they are sized for, in degrees Celsius
   bool air_gapped = false;
   bool encryption_at_rest = false;     // what the site offers to every tier in it
   bool encryption_in_transit = false;  // what its networks offer

@@ -11,6 +11,7 @@
 
 #include "base/quantity.h"
 #include "catalog/vocabulary.h"
+#include "design/fleet.h"
 #include "design/tiers.h"
 
 namespace orrery::design {
@@ -266,6 +267,7 @@ struct Jobs {
   std::optional<Seconds> mean_duration;
   std::vector<int> sizes = {1, 2, 4, 8, 16, 32};  // accelerators
   std::vector<double> weights;                    // of the sizes; empty: as 1 / size
+  std::vector<MigSlices> mig;  // slices that they ask for instead, one each: how common
   std::optional<CleanHours> clean_hours;
 
   bool operator==(const Jobs&) const = default;

@@ -26,10 +26,11 @@ inline constexpr Word<FaultScope> kFaultScopeWords[] = {{FaultScope::process, "p
                                                         {FaultScope::host, "host"}};
 constexpr WordTable<FaultScope> words_of(FaultScope) { return kFaultScopeWords; }
 
-enum class FaultSight { health, timeout, silent };
+enum class FaultSight { health, timeout, silent, at_once };
 inline constexpr Word<FaultSight> kFaultSightWords[] = {{FaultSight::health, "health"},
                                                         {FaultSight::timeout, "timeout"},
-                                                        {FaultSight::silent, "silent"}};
+                                                        {FaultSight::silent, "silent"},
+                                                        {FaultSight::at_once, "at-once"}};
 constexpr WordTable<FaultSight> words_of(FaultSight) { return kFaultSightWords; }
 
 // Causes as a reader thinks of them.

@@ -55,7 +55,7 @@ FailureSource failure_source(const Fleet& fleet, const Models& models, int hosts
 }
 
 PerSecond FailureSource::host_rate() const {
-  PerSecond sum = base + links;
+  PerSecond sum = base + links + storms;
   for (const SharedFault& f : shared) sum += f.rate;
   return sum;
 }
@@ -71,7 +71,8 @@ PerSecond FailureSource::shared_rate(int hosts) const {
 
 void add_shared_faults(FailureSource& s, const design::Failures& own, const SharedParts& parts) {
   if (own.link_mtbf) s.links = static_cast<double>(parts.ports) / *own.link_mtbf;
-  s.rate += s.links;
+  if (own.storm_mtbf) s.storms = static_cast<double>(parts.ports) / *own.storm_mtbf;
+  s.rate += s.links + s.storms;
   if (own.leaf_mtbf) {
     s.shared.push_back({.part = SharedPart::leaf_switch,
                         .rate = 1.0 / *own.leaf_mtbf,

@@ -1,6 +1,6 @@
 // How often a host of a fleet fails, and who says so.
 //
-//   rate = base ((1 - p) + p m) + links + spot      p lemons at m times the base rate
+//   rate = base ((1 - p) + p m) + links + storms + spot      p lemons at m times the base rate
 // The base rate is the design's own node_mtbf, else what the published runs say of a run of that
 // size (failure/rates.h), by accelerators of a host; spot interruptions come on top where the fleet
 // is rented so, and so do links, where the design gives them a rate of their own. Published fleets
@@ -41,6 +41,7 @@ struct FailureSource {
   PerSecond rate;    // of a host drawn at random, spot interruptions included
   PerSecond spot;    // of it
   PerSecond links;   // likewise
+  PerSecond storms;  // likewise: NICs that pause the network
   double shape = 1;  // of a host's life (failure/lifetime.h)
   std::vector<SharedFault> shared;
   // The 80 % interval of the base rate, as factors of it; 0 where nothing is published.

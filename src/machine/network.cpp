@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "fabric/bill.h"
+#include "fabric/hazards.h"
 
 namespace orrery::machine {
 namespace {
@@ -281,6 +282,27 @@ Result<BuiltNetwork> build_network(const PlainNetwork& wanted, const catalog::Ca
                                 .cable = catalog.optic("mpo-trunk")};
   catalog::Bill bill = fabric_bill(*topology, parts, "compute fabric");
   return BuiltNetwork{std::move(*topology), std::move(bill)};
+}
+
+fabric::PauseOptions pause_options(const Network& n) {
+  const design::RoceChecklist& roce = n.wanted->roce;
+  fabric::PauseOptions o;
+  o.pauses = roce.pfc.value_or(true);
+  o.xoff = roce.xoff.value_or(o.xoff);
+  const BytesPerSecond rate = n.topology ? n.topology->spec.link_rate : n.port_rate;
+  // What arrives until a pause acts: by the wires, and by the steps of the fluid.
+  o.headroom = max(fabric::check_headroom({.rate = rate}).per_port, rate * (3 * o.step));
+  o.marking->kmin = roce.ecn_kmin.value_or(o.marking->kmin);
+  o.marking->kmax = roce.ecn_kmax.value_or(o.marking->kmax);
+  o.marking->pmax = roce.ecn_pmax.value_or(o.marking->pmax);
+  // Of one that is given alone, the other follows.
+  if (!roce.ecn_kmax) o.marking->kmax = max(o.marking->kmax, o.marking->kmin);
+  if (!roce.ecn_kmin) o.marking->kmin = min(o.marking->kmin, o.marking->kmax);
+  if (!roce.ecn.value_or(true)) o.marking.reset();
+  if (roce.pfc_watchdog.value_or(false)) {
+    o.watchdog = roce.watchdog_time.value_or(fabric::kWatchdogTime);
+  }
+  return o;
 }
 
 }  // namespace orrery::machine

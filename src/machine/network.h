@@ -20,6 +20,7 @@
 #include "base/diagnostic.h"
 #include "catalog/catalog.h"
 #include "design/design.h"
+#include "fabric/pause_fluid.h"
 #include "fabric/topology.h"
 #include "machine/fleet.h"
 #include "machine/tier.h"
@@ -89,5 +90,8 @@ int radix_at(const catalog::Switch& part, BytesPerSecond rate);
 // Its optics sit beside the chip: nothing is plugged into it.
 bool is_co_packaged(const catalog::Switch* part);
 bool speaks_roce(const design::Network& network, const catalog::Switch* part);
+
+// How a RoCE network marks and pauses, as declared or by default; links of the network's rate.
+fabric::PauseOptions pause_options(const Network& network);
 
 }  // namespace orrery::machine

@@ -39,6 +39,14 @@ facility::SitePowerRequest SiteLoad::request(Watts it_mean) const {
           .grid = site->region ? site->region->carbon : GramsPerJoule(0)};
 }
 
+facility::CoolingPlant cooling_plant(const design::Site& site, Watts heat) {
+  facility::CoolingPlant plant{.heat = heat};
+  plant.unit = site.cooling_unit.value_or(plant.unit);
+  plant.spares = site.cooling_spares.value_or(plant.spares);
+  plant.design_c = site.cooling_design.value_or(plant.design_c);
+  return plant;
+}
+
 SiteLoad load_of(const Machine& m, std::size_t index) {
   SiteLoad load{.site = &m.sites[index]};
   const design::Site* site = load.site->site;

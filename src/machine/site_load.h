@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "facility/clean_hours.h"
+#include "facility/cooling_loop.h"
 #include "facility/site_power.h"
 #include "machine/machine.h"
 
@@ -22,6 +23,11 @@ struct SiteLoad {
 };
 
 SiteLoad load_of(const Machine& machine, std::size_t site);
+
+// Of an outage of the utility, mean, where the design does not say: assumed.
+inline constexpr Seconds kOutageLength = hours(1);
+// What carries the heat of so much IT, as the design has it or by default.
+facility::CoolingPlant cooling_plant(const design::Site& site, Watts heat);
 
 // A workload that waits for clean hours: its rule, and what the grid of its site emits by the hour.
 struct CleanWork {

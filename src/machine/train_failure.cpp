@@ -38,9 +38,10 @@ constexpr double kRestartGiven = 1.15;
 
 // Hosts are new as the run begins.
 void fill_rates(FailurePlan& f, const FailureSource& source, const TrainJob& job) {
-  const PerSecond worn = source.rate - source.spot - source.links;
+  const PerSecond worn = source.rate - source.spot - source.links - source.storms;
   const double early = failure::early_factor(source.shape, 1.0 / worn, job.raw_time);
-  f.node_rate = early == 1 ? source.rate : source.spot + source.links + worn * early;
+  f.node_rate =
+      early == 1 ? source.rate : source.spot + source.links + source.storms + worn * early;
   f.shared_rate = source.shared_rate(job.hosts);
   f.spot_rate = source.spot;
   f.rate_reference = source.reference;

@@ -182,5 +182,29 @@ TEST(ledger, two_schedulers_on_one_fleet_are_told_how_to_part_it) {
       << f->fix;
 }
 
+TEST(LedgerView, windows_that_come_back_leave_a_queue_fewer_nodes) {
+  design::Design d = of_template("superpod-h100");
+  std::erase_if(d.workloads, [](const design::Workload& w) {
+    return !std::holds_alternative<design::Jobs>(w.task);
+  });
+  d.goals.clear();
+  d.workloads[0].terms.nodes.reset();
+  d.workloads[0].terms.tenant = "physics";
+  const auto load = [](const design::Design& x) {
+    return run_stages(x, machine::known()).jobs.front().queue.load;
+  };
+  const double before = load(d);
+  d.scheduler.reservations = {{.name = "nights",
+                               .nodes = 63,
+                               .duration = hours(12),
+                               .repeat = design::ReservationPeriod::daily}};
+  EXPECT_NEAR(load(d), before / (1 - 63 * 0.5 / 127), 1e-9);
+  d.scheduler.reservations.front().tenants = {"physics"};
+  EXPECT_NEAR(load(d), before, 1e-12);
+  d.scheduler.reservations.front().tenants.clear();
+  d.scheduler.reservations.front().repeat = design::ReservationPeriod::once;
+  EXPECT_NEAR(load(d), before, 1e-12);
+}
+
 }  // namespace
 }  // namespace orrery::plan

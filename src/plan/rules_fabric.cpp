@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "design/write_design.h"
 #include "plan/edits.h"
 #include "plan/rules.h"
@@ -142,6 +143,26 @@ void check_roce(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   }
 }
 
+// The first port is paused when its own queue is at Xoff; the port that two fill holds twice that
+// then. Where marking begins above it, no sender has heard of it.
+void check_marks_first(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  const machine::Networks& here = r.networks();
+  for (const machine::Network* n : {&here.compute, &here.storage}) {
+    if (!n->is_roce || !n->topology) continue;
+    const fabric::PauseOptions o = machine::pause_options(*n);
+    if (!o.marking || !o.pauses || o.marking->kmin < o.xoff * 2) continue;
+    Finding f = finding_at(r, rule, n->path + ".roce.ecn_kmin");
+    f.what = fmt::format("On the {} network marking begins at {}, and a port is paused at {}.",
+                         n->name, brief(o.marking->kmin), brief(o.xoff));
+    f.why =
+        "Two senders to one port are paused before either is marked: pauses become the congestion "
+        "control, and stop whoever shares their way.";
+    f.fix = "Mark from a fifth of xoff on.";
+    f.edit = Edit{n->path + ".roce.ecn_kmin", to_text(o.xoff / 5)};
+    out.push_back(std::move(f));
+  }
+}
+
 void check_twin_plane(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   const machine::Network& n = r.networks().compute;
   if (!n.is_roce || !n.topology || n.port_rate <= gbits_per_s(400) || n.topology->spec.planes > 1)
@@ -219,6 +240,9 @@ constexpr Rule kFabricRules[] = {
      "a RoCE network declares PFC, ECN, its queue, hash spread, watchdog and headroom",
      "RDMA over commodity Ethernet at scale (SIGCOMM 2016); models of fabric.md section 4.4",
      check_roce},
+    {"fabric.marks-first", machine::Layer::fabric, Severity::warning,
+     "senders are marked before they are paused", "DCQCN (SIGCOMM 2015), section 4",
+     check_marks_first},
     {"fabric.emerging", machine::Layer::fabric, Severity::note,
      "parts that are new are known as such", "catalog emerging", check_emerging},
     {"fabric.ethernet-800g", machine::Layer::fabric, Severity::error,

@@ -1,8 +1,12 @@
 // Rules about power, racks and cooling.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/units.h"
 #include "facility/power_cap.h"
+#include "machine/site_load.h"
 #include "plan/edits.h"
 #include "plan/rules.h"
 
@@ -113,6 +117,57 @@ void check_air_residue(const Review& r, const Rule& rule, std::vector<Finding>& 
   }
 }
 
+// All racks of a power unit at nameplate, against what its breaker carries for long.
+void check_pdu(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const SiteView& v : r.sites) {
+    for (const FleetPower& p : v.fleets) {
+      const auto& rating = p.fleet->fleet->pdu_rating;
+      if (!rating || p.rack.nodes == 0) continue;
+      const int racks = p.fleet->fleet->failures.racks_per_pdu.value_or(1);
+      const Watts load = p.rack.power * racks;
+      if (load <= *rating * facility::kContinuousDerate) continue;
+      Finding f = finding_at(r, rule, p.fleet->path + ".pdu_rating");
+      f.what =
+          fmt::format("{} rack{} of {} draw {} at nameplate; their power unit of {} carries {}.",
+                      racks, racks == 1 ? "" : "s", p.fleet->fleet->name, brief(load),
+                      brief(*rating), brief(*rating * facility::kContinuousDerate));
+      f.why =
+          "A breaker carries 80 % of its rating for long (NEC); above it trips, with all racks.";
+      f.fix = "Fewer racks on a unit, fewer nodes a rack, a power_cap, or a larger unit.";
+      f.edit = Edit{p.fleet->path + ".pdu_rating", at_least(load / facility::kContinuousDerate)};
+      out.push_back(std::move(f));
+    }
+  }
+}
+
+// In the hottest hour of the file, with every unit in service.
+void check_hottest(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const SiteView& v : r.sites) {
+    const bool has_weather = v.weather != nullptr && !v.weather->dry_c.empty();
+    if (!v.site->cooling_design || !has_weather || !v.has_machines()) continue;
+    const double hottest = *std::ranges::max_element(v.weather->dry_c);
+    const facility::CoolingPlant plant = machine::cooling_plant(*v.site, v.it_nameplate);
+    const Watts carried = plant.carries(0, hottest);
+    if (carried >= v.it_nameplate) continue;
+    Finding f = finding_at(r, rule, v.path + ".cooling_spares");
+    f.what = fmt::format("At {:.3g} C outdoors the {} units of site '{}' carry {} of {}.", hottest,
+                         plant.installed(), v.site->name, brief(carried), brief(v.it_nameplate));
+    f.why = fmt::format("They are sized for {:.3g} C; hotter, the loop warms and racks throttle.",
+                        plant.design_c);
+    f.fix = "More units, a plant for hotter days, or fewer watts.";
+    const Watts each = plant.carries(plant.installed() - 1, hottest);
+    const bool helps = each > Watts(0);
+    const double wanted = helps ? std::ceil(v.it_nameplate / each - 1e-9) : 0;
+    if (helps) {
+      f.edit = Edit{v.path + ".cooling_spares",
+                    std::to_string(static_cast<int>(wanted) - plant.needed())};
+    } else {
+      f.edit = Edit{v.path + ".cooling_design", fmt::format("{} C", std::ceil(hottest))};
+    }
+    out.push_back(std::move(f));
+  }
+}
+
 constexpr Rule kFacilityRules[] = {
     {"facility.rack-above-cooling", machine::Layer::facility, Severity::error,
      "a rack draws no more than its cooling and the site allow", "catalog cooling_methods",
@@ -124,6 +179,12 @@ constexpr Rule kFacilityRules[] = {
      "nameplate times PUE stays within the site's power", "docs/models/power.md", check_power},
     {"facility.rack-positions", machine::Layer::facility, Severity::error,
      "the hall has room for the racks", "docs/models/cooling.md", check_positions},
+    {"facility.pdu-rating", machine::Layer::facility, Severity::error,
+     "the racks of a power unit stay within what its breaker carries for long",
+     "NEC 210.20: 80 % of the rating", check_pdu},
+    {"facility.hottest-hour", machine::Layer::facility, Severity::warning,
+     "the cooling carries the nameplate in the hottest hour", "docs/models/site-in-time.md",
+     check_hottest},
     {"facility.residual-air", machine::Layer::facility, Severity::note,
      "heat that a liquid-cooled rack leaves to the room is planned for",
      "catalog cooling_methods (10 to 30 % of a hybrid rack)", check_air_residue},

@@ -7,6 +7,8 @@
 #include "base/math.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "fabric/hazards.h"
+#include "fabric/pause_fluid.h"
 #include "machine/links.h"
 #include "plan/sections.h"
 #include "plan/serve_sizing.h"
@@ -81,6 +83,55 @@ void add_hashing(machine::Section& s, const machine::Network& n) {
                                                      word_of(n.wanted->routing))});
 }
 
+// Whether the design says how it marks and pauses, or that NICs may stop it.
+bool tells_pauses(const Review& r, const machine::Networks& here, const machine::Network& n) {
+  const design::RoceChecklist& roce = n.wanted->roce;
+  const bool storms =
+      &n == &here.compute && std::ranges::any_of(r.fleets(), [&](const machine::Fleet& f) {
+        return f.site == here.site && f.fleet->failures.storm_mtbf;
+      });
+  return storms || roce.ecn_kmin || roce.ecn_kmax || roce.ecn_pmax || roce.xoff ||
+         roce.watchdog_time;
+}
+
+// Eight senders to one port, and a NIC that pauses for good: bounds (fabric/hazards.h) and the
+// fixed point of the marks (fabric/pause_fluid.h). In time: `orrery fabric storm`, `simulate`.
+void add_pauses(machine::Section& s, const Review& r, const machine::Network& n) {
+  constexpr int kSenders = 8;
+  const fabric::PauseOptions o = machine::pause_options(n);
+  const BytesPerSecond rate = n.topology->spec.link_rate;
+  const auto add = [&](const char* id, const char* label, machine::Unit unit, double value,
+                       std::string formula) {
+    s.figures.push_back(
+        {.id = id,
+         .label = label,
+         .unit = unit,
+         .estimate = within(value, 0.3, 0.5, Basis::derived, "docs/models/pauses.md"),
+         .formula = std::move(formula)});
+  };
+  if (o.marking) {
+    const fabric::MarkedQueue q = fabric::marked_queue(*o.marking, o.control, kSenders, rate);
+    add("marked_queue", "queue that marks hold eight senders to one port at", machine::Unit::bytes,
+        q.queue.base(),
+        q.is_marked_enough
+            ? fmt::format("kmin + p/pmax (kmax - kmin), p = {}", significant(q.probability, 2))
+            : "pmax marks too few: the queue stands at kmax and swings");
+  }
+  if (o.pauses) {
+    const fabric::IncastBound bound = fabric::incast_bound({.senders = kSenders,
+                                                            .sender_rate = rate,
+                                                            .port_rate = rate,
+                                                            .pause_threshold = o.xoff * kSenders});
+    add("pause_after", "until such an incast pauses its senders, were none marked",
+        machine::Unit::seconds, bound.fill_time.base(), "xoff of each port / its excess");
+    const Seconds hang = r.design().scheduler.recovery.hang_timeout.value_or(minutes(10));
+    add("storm_time", "that a NIC which pauses for good can stop the others",
+        machine::Unit::seconds, o.watchdog.value_or(hang).base(),
+        o.watchdog ? "until the watchdog drops what waits for it"
+                   : "no watchdog: until their collectives time out");
+  }
+}
+
 void add_money(machine::Section& s, const machine::Network& n) {
   const catalog::PriceRange price = n.bill.price();
   if (price.high > Usd(0)) {
@@ -131,6 +182,7 @@ machine::Section network_section(const Review& review, const machine::Networks& 
   add_counts(s, t);
   add_rates(s, n);
   add_hashing(s, n);
+  if (n.is_roce && tells_pauses(review, here, n)) add_pauses(s, review, n);
   add_money(s, n);
   if (&n == &here.compute) add_all_reduce(s, review, here);
   return s;

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/probability.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "facility/ride_through.h"
+#include "machine/site_load.h"
 #include "plan/sections.h"
 
 namespace orrery::plan {
@@ -103,6 +106,16 @@ void add_racks(machine::Section& s, const SiteView& v) {
          .estimate = exact(p.rack.power.base(), basis_of(*p.fleet), p.node.reference),
          .formula = fmt::format("{} nodes of {}, bound by {}", p.rack.nodes,
                                 brief(p.node.nameplate), to_text(p.rack.bound))});
+    if (p.fleet->fleet->pdu_rating) {
+      const int racks = p.fleet->fleet->failures.racks_per_pdu.value_or(1);
+      s.figures.push_back({.id = "pdu_load_" + p.fleet->fleet->name,
+                           .label = "load of a power unit at nameplate",
+                           .unit = machine::Unit::ratio,
+                           .estimate = exact(p.rack.power * racks / *p.fleet->fleet->pdu_rating,
+                                             basis_of(*p.fleet), p.node.reference),
+                           .formula = fmt::format("{} rack{} on {}", racks, racks == 1 ? "" : "s",
+                                                  brief(*p.fleet->fleet->pdu_rating))});
+    }
     if (p.swing) {
       s.figures.push_back(
           {.id = "swing_" + p.fleet->fleet->name,
@@ -124,6 +137,59 @@ void add_racks(machine::Section& s, const SiteView& v) {
          .estimate = within(v.cdu->flow_l_per_min, 0.17, 0.33, Basis::vendor, "catalog cdu_sizing"),
          .formula = fmt::format("{} units installed, water class {}", v.cdu->units_installed,
                                 v.cdu->water_class.empty() ? "none" : v.cdu->water_class)});
+  }
+}
+
+void add_backup(machine::Section& s, const SiteView& v) {
+  const design::Site& site = *v.site;
+  if (!site.outage_mtbf) return;
+  const double outages = years(1) / *site.outage_mtbf;
+  const Seconds mean = site.outage.value_or(machine::kOutageLength);
+  const double load = v.it_nameplate > Watts(0) ? std::min(1.0, v.it_mean / v.it_nameplate) : 1;
+  const Seconds dark = facility::dark_a_year({site.battery, site.generator}, outages, mean, load);
+  s.figures.push_back(
+      {.id = "dark_year",
+       .label = "without power in a year",
+       .unit = machine::Unit::seconds,
+       .estimate = within(dark.base(), 0.5, 1, Basis::derived, "docs/models/site-in-time.md"),
+       .formula = fmt::format("{} outages of {} a year, batteries {}, generators {}",
+                              significant(outages, 2), brief(mean),
+                              site.battery ? brief(*site.battery) : "none",
+                              site.generator ? brief(*site.generator) : "none")});
+}
+
+void add_plant(machine::Section& s, const SiteView& v) {
+  const design::Site& site = *v.site;
+  if (!site.cooling_unit && !site.cooling_spares && !site.cooling_unit_mtbf &&
+      !site.cooling_design) {
+    return;
+  }
+  const facility::CoolingPlant plant = machine::cooling_plant(site, v.it_nameplate);
+  const auto add = [&](const char* id, const char* label, machine::Unit unit, double value,
+                       std::string formula) {
+    s.figures.push_back(
+        {.id = id,
+         .label = label,
+         .unit = unit,
+         .estimate = within(value, 0, 0, Basis::derived, "docs/models/site-in-time.md"),
+         .formula = std::move(formula)});
+  };
+  add("cooling_units", "units that carry the heat, with spares", machine::Unit::count,
+      plant.installed(),
+      fmt::format("{} of {} and {}", plant.needed(), brief(plant.unit), plant.spares));
+  const Seconds until = plant.throttles_after(plant.spares + 1, v.it_nameplate);
+  add("throttle_after", "from the loss of one more than the spares until racks throttle",
+      machine::Unit::seconds, until.base(), "coolant x 10 K / what is not carried");
+  if (site.cooling_unit_mtbf) {
+    const double out = plant.installed() * (facility::kCoolingRepair / *site.cooling_unit_mtbf);
+    add("cooling_short", "of the time, more units out than spares", machine::Unit::ratio,
+        poisson_above(plant.spares, out), "units x repair / mtbf, as Poisson");
+  }
+  if (site.cooling_design && v.weather != nullptr && !v.weather->dry_c.empty()) {
+    const double hottest = *std::ranges::max_element(v.weather->dry_c);
+    add("cooling_hottest", "of their rating, what they carry in the hottest hour",
+        machine::Unit::ratio, facility::weather_share(plant.design_c, hottest),
+        fmt::format("{:.3g} C outdoors", hottest));
   }
 }
 
@@ -174,6 +240,8 @@ std::vector<machine::Section> facility_sections(const Review& review) {
     add_power(s, v);
     add_pue(s, v);
     add_racks(s, v);
+    add_backup(s, v);
+    add_plant(s, v);
     add_year(s, v);
     const double used = v.site->power ? v.draw_peak / *v.site->power : 0;
     s.limit = v.site->power ? fmt::format("site power, {} taken at nameplate",

@@ -222,6 +222,7 @@ SiteView view_site(const machine::Site& built, const SiteContext& c) {
   v.it_mean += v.fabric + v.storage;
   fill_chain(v, c.machine.catalog());
   fill_pue(v, built, c.machine.catalog());
+  v.weather = built.hours;
   if (built.hours != nullptr) fill_hours(v, *built.hours);
   v.draw_peak = v.it_nameplate * v.pue.middle;
   v.draw_mean = v.it_mean * v.pue.middle;

@@ -52,6 +52,7 @@ struct SiteView {
   std::optional<facility::PueBreakdown> breakdown;  // none where the design gives the PUE
   facility::PueRange pue;
   facility::Hours hours;  // empty where the site names none
+  const catalog::SiteHours* weather = nullptr;  // the file that they are of
   Watts draw_peak;        // nameplate times PUE: what the contract must cover
   Watts draw_mean;
   std::optional<facility::SiteBudget>

@@ -5,6 +5,7 @@
 
 #include "base/math.h"
 #include "base/statistics.h"
+#include "machine/partitions.h"
 #include "machine/site_load.h"
 
 namespace orrery::plan {
@@ -23,6 +24,20 @@ double mean_size(const design::Jobs& jobs) {
   return mean.value_or(1);
 }
 
+// Of jobs that ask for slices, the accelerators that one takes on average: their mix, packed.
+double sliced_size(const machine::Machine& m, const machine::Fleet& fleet,
+                   const design::Jobs& jobs) {
+  std::vector<cluster::MigDemand> demand;
+  double slices = 0;
+  for (const design::MigSlices& s : jobs.mig) {
+    demand.push_back({s.profile, s.count});
+    slices += s.count;
+  }
+  const auto packed =
+      pack_mig(demand, cluster::profiles_of(m.catalog().mig_profiles, fleet.accelerator()->id));
+  return slices > 0 ? static_cast<double>(packed.gpus.size()) / slices : 1;
+}
+
 // Hosts of the fleet for a workload: as many as it asks for, else what others leave it; all where
 // they leave none, and then a rule says that the fleet is over-booked.
 int hosts_for(const machine::Machine& m, const machine::Ledger& ledger, const machine::Fleet& f,
@@ -32,6 +47,22 @@ int hosts_for(const machine::Machine& m, const machine::Ledger& ledger, const ma
   const machine::FleetBook& book = ledger.fleets[m.index_of(f)];
   const double left = std::floor((book.count - book.held_beside(w)) * per_node + 1e-9);
   return left >= 1 ? static_cast<int>(left) : f.hosts;
+}
+
+// Of the fleet's hosts, those that reservations keep from the workload, on average over time. A
+// window that comes once weighs nothing.
+double reserved_hosts(const machine::Machine& m, const machine::Fleet& f,
+                      const design::Workload& w) {
+  const double per_node = static_cast<double>(f.hosts) / std::max(1, f.fleet->count);
+  double hosts = 0;
+  for (const design::Reservation& r : m.design().scheduler.reservations) {
+    const Seconds period = length_of(r.repeat);
+    const bool is_theirs = std::ranges::find(r.tenants, w.terms.tenant) != r.tenants.end();
+    if (is_theirs || period <= Seconds(0)) continue;
+    if (machine::reserved_fleet(m.design(), m.fleets, r) != &f) continue;
+    hosts += r.nodes.value_or(f.fleet->count) * per_node * std::min(1.0, r.duration / period);
+  }
+  return std::min(hosts, static_cast<double>(f.hosts));
 }
 
 // Jobs come at any time: it is looked at so often.
@@ -82,6 +113,10 @@ JobsView jobs_view(const machine::Machine& m, const machine::Ledger& ledger,
   v.mean_size = mean_size(jobs);
   v.largest = jobs.sizes.empty() ? 0 : *std::ranges::max_element(jobs.sizes);
   if (v.fleet == nullptr) return v;
+  if (!jobs.mig.empty() && v.fleet->accelerator() != nullptr) {
+    v.mean_size = sliced_size(m, *v.fleet, jobs);
+    v.largest = 1;
+  }
   const int per_host = std::max(1, v.fleet->accelerators_per_host);
   const int hosts = hosts_for(m, ledger, *v.fleet, w);
   const std::vector<int> free(static_cast<std::size_t>(hosts), per_host);
@@ -92,7 +127,9 @@ JobsView jobs_view(const machine::Machine& m, const machine::Ledger& ledger,
   if (jobs.mean_duration) v.clean = clean_jobs(m, w, *jobs.mean_duration);
   if (jobs.rate && jobs.mean_duration && v.mean_size > 0) {
     v.work_units = *jobs.rate * *jobs.mean_duration * v.mean_size;
-    v.queue = cluster::estimate_wait({.servers = std::max(1.0, hosts * per_host / v.mean_size),
+    const double there =
+        std::min(static_cast<double>(hosts), v.fleet->hosts - reserved_hosts(m, *v.fleet, w));
+    v.queue = cluster::estimate_wait({.servers = std::max(1.0, there * per_host / v.mean_size),
                                       .arrivals = *jobs.rate,
                                       .service = *jobs.mean_duration,
                                       .service_variation = kServiceVariation});

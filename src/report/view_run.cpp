@@ -25,6 +25,10 @@ std::string_view about(twin::Cause cause) {
       return "hosts are missing: it goes on with fewer replicas";
     case twin::Cause::cap:
       return "it is slowed to stay under the site's power";
+    case twin::Cause::paused:
+      return "a NIC pauses the network";
+    case twin::Cause::heat:
+      return "it is slowed: the cooling does not keep up";
     case twin::Cause::save:
       return "it stands while it saves";
     case twin::Cause::lost:
@@ -41,6 +45,8 @@ std::string_view about(twin::Cause cause) {
       return "the checkpoint is read";
     case twin::Cause::repair:
       return "the host is mended";
+    case twin::Cause::power:
+      return "the site has no power for it";
     case twin::Cause::reserve:
       return "the host stands by";
     case twin::Cause::standby:

@@ -93,6 +93,7 @@ FleetState::FleetState(World& world, std::size_t number, const Scenario& scenari
       gate_(qos_gate_, world.power_room(part_.site),
             facility::rise_of(part_.host_power) / part_.slots_per_host),
       states_(slow.size(), HostState::in_service),
+      away_as_(slow.size(), Cause::repair),
       is_spare_(slow.size(), false),
       racks_(part_.all_hosts(), part_.hosts_per_rack, part_.slots_per_host) {
   add_groups(scenario);

@@ -23,7 +23,7 @@
 #include "cluster/quota_gate.h"
 #include "cluster/rack_meters.h"
 #include "machine/partitions.h"
-#include "twin/gpu_ledger.h"
+#include "twin/cause.h"
 #include "twin/power_gate.h"
 #include "twin/process.h"
 #include "twin/scenario.h"
@@ -68,6 +68,9 @@ class FleetState final : public cluster::QueuePort {
   bool is_away(int host) const {
     return state(host) == HostState::repair || state(host) == HostState::struck;
   }
+  // What its slots are booked under while it is in repair.
+  Cause away_as(int host) const { return away_as_[static_cast<std::size_t>(host)]; }
+  void set_away_as(int host, Cause cause) { away_as_[static_cast<std::size_t>(host)] = cause; }
   bool is_spare(int host) const { return is_spare_[static_cast<std::size_t>(host)]; }
   void call_spare(int host) { is_spare_[static_cast<std::size_t>(host)] = false; }
   // The first declared spare that waits; -1: none does.
@@ -131,6 +134,7 @@ class FleetState final : public cluster::QueuePort {
   PowerGate gate_;
   std::unique_ptr<cluster::Queue> queue_;
   std::vector<HostState> states_;
+  std::vector<Cause> away_as_;
   std::vector<bool> is_spare_;
   std::map<cluster::JobIndex, std::vector<int>> placed_;  // of a run that is recorded
   cluster::RackMeters racks_;                             // likewise

@@ -23,17 +23,20 @@ std::vector<std::string> fault_names(const std::vector<failure::FaultCause>& cau
   for (const failure::FaultCause& c : causes) names.push_back(c.name);
   names.emplace_back("spot host taken back");
   names.emplace_back(kLinkFault);
+  names.emplace_back(kStormFault);
   for (const auto& w : words_of(machine::SharedPart{}).rows()) names.emplace_back(w.word);
+  names.emplace_back("utility outage");
   return names;
 }
 
 HostLives::HostLives(World& world, const std::vector<double>& rate_factors)
-    : world_(world), faults_(world.scenario().machine->models().fault_causes.size() + 2, 0) {
+    : world_(world), faults_(world.scenario().machine->models().fault_causes.size() + 3, 0) {
   const sim::Kernel& kernel = world.kernel();
   for (std::size_t f = 0; f < world.fleets(); ++f) {
     const FleetPart& part = world.fleet(f).part();
     spot_rate_.push_back(part.failures->spot.base());
     link_rate_.push_back(part.failures->links.base());
+    storm_rate_.push_back(part.failures->storms.base());
     std::vector<Host>& hosts = hosts_.emplace_back();
     for (int h = 0; h < part.all_hosts(); ++h) {
       const std::string name = "failure/" + part.fleet->fleet->name + "/" + std::to_string(h);
@@ -110,15 +113,17 @@ const failure::FaultCause& HostLives::draw_cause(Host& h, std::size_t fleet) {
   const double all = (is_mixed ? h.base_rate : 0) + lone_rate(fleet);
   const bool may_be_lone = is_mixed || h.is_lone;
   const double spot_share = may_be_lone ? spot_rate_[fleet] / all : 0;
-  const double lone_share = may_be_lone ? spot_share + link_rate_[fleet] / all : 0;
+  const double link_share = may_be_lone ? spot_share + link_rate_[fleet] / all : 0;
+  const double lone_share = may_be_lone ? link_share + storm_rate_[fleet] / all : 0;
   const double draw = h.random.uniform();
   if (draw < spot_share || causes.empty()) {
     ++faults_[causes.size()];
     return world_.fleet(fleet).part().taken_back;
   }
   if (draw < lone_share || h.is_lone) {
-    ++faults_[causes.size() + 1];
-    return link_;
+    const bool is_link = draw < link_share || storm_rate_[fleet] <= 0;
+    ++faults_[causes.size() + (is_link ? 1 : 2)];
+    return is_link ? link_ : storm_;
   }
   const failure::FaultCause& cause = cause_at(causes, (draw - lone_share) / (1 - lone_share),
                                               world_.fleet(fleet).part().accelerators_per_host > 0);
@@ -136,6 +141,7 @@ void HostLives::fail(std::size_t fleet, int number) {
     h.next = after(Seconds(h.random.exponential(kSilentMean.base())), kFound, fleet, number);
     return;
   }
+  if (&cause == &storm_) world_.pause_network(fleet, number, h.random);
   world_.strike(fleet, number, cause, h.random.uniform());
   if (cause.scope == failure::FaultScope::process) renew(fleet, number);
 }

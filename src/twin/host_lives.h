@@ -30,8 +30,10 @@ inline constexpr Seconds kProviderSwap = minutes(10);
 inline constexpr Seconds kSilentMean = hours(1);
 
 inline constexpr std::string_view kLinkFault = "network port or cable";
+inline constexpr std::string_view kStormFault = "NIC that pauses the network";
 
-// Of what strikes hosts, as a replication counts it: causes, hosts taken back, links, shared parts.
+// Of what strikes hosts, as a replication counts it: causes, hosts taken back, links, NICs that
+// pause, shared parts.
 std::vector<std::string> fault_names(const std::vector<failure::FaultCause>& causes);
 
 class HostLives final : public sim::EventHandler {
@@ -54,8 +56,10 @@ class HostLives final : public sim::EventHandler {
   // drawn anew.
   void hold(std::size_t fleet, int host, sim::SimTime until);
 
-  // By cause; then hosts taken back and links.
+  // By cause; then hosts taken back, links and NICs that pause.
   const std::vector<std::uint64_t>& faults() const { return faults_; }
+  // What befalls those whom such a NIC stops where no watchdog acts.
+  const failure::FaultCause& hang() const { return hang_; }
   // Of them, those that nobody has noticed yet.
   std::uint64_t silent() const { return silent_; }
 
@@ -74,7 +78,9 @@ class HostLives final : public sim::EventHandler {
     bool is_lone = false;    // the next fault is none of the host's own: taken back, or a link
   };
   // What comes at a rate of its own, whatever the host's age.
-  double lone_rate(std::size_t fleet) const { return spot_rate_[fleet] + link_rate_[fleet]; }
+  double lone_rate(std::size_t fleet) const {
+    return spot_rate_[fleet] + link_rate_[fleet] + storm_rate_[fleet];
+  }
   Seconds next_fault(Host& host, std::size_t fleet);
 
   Host& host(std::size_t fleet, int number) {
@@ -90,9 +96,17 @@ class HostLives final : public sim::EventHandler {
   std::vector<std::vector<Host>> hosts_;
   std::vector<double> spot_rate_;
   std::vector<double> link_rate_;
+  std::vector<double> storm_rate_;
   failure::FaultCause link_{.name = std::string(kLinkFault),
                             .group = failure::FaultGroup::network,
                             .scope = failure::FaultScope::host};
+  failure::FaultCause storm_{.name = std::string(kStormFault),
+                             .group = failure::FaultGroup::network,
+                             .scope = failure::FaultScope::host};
+  failure::FaultCause hang_{.name = std::string(kStormFault),
+                            .group = failure::FaultGroup::network,
+                            .scope = failure::FaultScope::process,
+                            .sight = failure::FaultSight::timeout};
   std::vector<std::uint64_t> faults_;
   std::uint64_t silent_ = 0;
 };

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "depot/storage_plant.h"
 #include "machine/pipeline.h"
-#include "twin/storage_plant.h"
 
 namespace orrery::twin {
 
@@ -54,7 +54,7 @@ struct Cycle {
   std::size_t to_serve = 0;        // stages until its model serves
 };
 
-class PipelineProcess final : public sim::EventHandler, private TransferObserver {
+class PipelineProcess final : public sim::EventHandler, private depot::TransferObserver {
  public:
   explicit PipelineProcess(World& world);
   ~PipelineProcess();
@@ -64,7 +64,7 @@ class PipelineProcess final : public sim::EventHandler, private TransferObserver
   const PipelineOutcome& outcome() const { return outcome_; }
   const std::vector<machine::PipelineStage>& stages() const { return stages_; }
   const std::vector<Cycle>& cycles() const { return cycles_; }
-  const StoragePlant& plant() const { return plant_; }
+  const depot::StoragePlant& plant() const { return plant_; }
 
   // The process with this number works for a workload of the design.
   void add_process(std::size_t number, const design::Workload& workload);
@@ -91,13 +91,13 @@ class PipelineProcess final : public sim::EventHandler, private TransferObserver
   void start_next(std::size_t stage);
   void end_stage(std::size_t stage);
   void serve(const Cycle& cycle);
-  PlantShape plant_shape() const;
+  depot::PlantShape plant_shape() const;
   sim::SimTime now() const;
   std::string track_of(std::size_t stage) const;
 
   World& world_;
   std::vector<machine::PipelineStage> stages_;
-  StoragePlant plant_;
+  depot::StoragePlant plant_;
   std::vector<Place> places_;
   std::vector<Cycle> cycles_;
   sim::SimTime known_until_;  // the beginning of the cycle whose model serves

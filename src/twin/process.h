@@ -13,6 +13,7 @@
 #include "cluster/node_pool.h"
 #include "cluster/queue.h"
 #include "failure/causes.h"
+#include "twin/cause.h"
 
 namespace orrery::twin {
 
@@ -42,6 +43,8 @@ class Process {
   virtual std::vector<cluster::NodeShare> lost_host(std::uint32_t, int /*host*/) { return {}; }
   // Slots of its fleet came free, which it said that it could use (World::call_for_room).
   virtual void room_came() {}
+  // For a while its steps lose a share of their time (failure/setbacks.h).
+  virtual void set_back(Cause, Seconds /*span*/, double /*share*/) {}
   // From now on what that host computes is wrong, and nobody knows.
   virtual void corrupted(std::uint32_t, int /*host*/) {}
 

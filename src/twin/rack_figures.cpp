@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "facility/power_chain.h"
 #include "twin/site_figures.h"
 
 namespace orrery::twin {
@@ -18,22 +19,24 @@ using machine::Unit;
 constexpr std::size_t kNamed = 5;
 
 std::vector<RackPower> racks_of(const FleetPart& part, std::span<const cluster::RackDraw> draws,
-                                Seconds horizon) {
+                                Seconds horizon, double powered) {
   std::vector<RackPower> racks;
   for (std::size_t r = 0; r < draws.size(); ++r) {
     const Watts idle = part.host_power.idle * draws[r].hosts;
     racks.push_back({.fleet = part.fleet->fleet->name,
                      .number = static_cast<int>(r),
                      .hosts = draws[r].hosts,
-                     .mean = idle + draws[r].energy / horizon,
+                     .mean = idle * powered + draws[r].energy / horizon,
                      .highest = idle + draws[r].highest,
                      .limit = part.rack_limit});
   }
   return racks;
 }
 
-// The highest of a unit's racks need not come at once: their sum is a bound from above.
-std::vector<RackPower> units_of(std::span<const RackPower> racks, int racks_per_unit) {
+// The highest of a unit's racks need not come at once: their sum is a bound from above. A breaker
+// carries kContinuousDerate of its rating for long.
+std::vector<RackPower> units_of(std::span<const RackPower> racks, int racks_per_unit,
+                                Watts rating) {
   std::vector<RackPower> units;
   for (const RackPower& rack : racks) {
     const int number = rack.number / racks_per_unit;
@@ -45,6 +48,7 @@ std::vector<RackPower> units_of(std::span<const RackPower> racks, int racks_per_
     unit.mean += rack.mean;
     unit.highest += rack.highest;
     unit.limit += rack.limit;
+    if (rating > Watts(0)) unit.limit = rating * facility::kContinuousDerate;
   }
   return units;
 }
@@ -79,7 +83,7 @@ void add(Section& s, const char* id, const char* label, Watts value) {
 }
 
 void tell_fleet(Run& run, const FleetPart& part, std::vector<RackPower> racks) {
-  const std::vector<RackPower> units = units_of(racks, part.racks_per_pdu);
+  const std::vector<RackPower> units = units_of(racks, part.racks_per_pdu, part.pdu_rating);
   Section s{.layer = machine::Layer::facility, .name = "racks of " + part.fleet->fleet->name};
   s.summary = fmt::format("{} racks of {} host{}, {} on a power unit, in the first replication",
                           grouped(static_cast<std::int64_t>(racks.size())), part.hosts_per_rack,
@@ -95,6 +99,11 @@ void tell_fleet(Run& run, const FleetPart& part, std::vector<RackPower> racks) {
   }
   if (part.rack_limit > Watts(0)) add(s, "rack_limit", "limit of a rack", part.rack_limit);
   s.limit = finding_of(above_limit(racks), racks.size(), "rack");
+  if (part.pdu_rating > Watts(0)) {
+    add(s, "pdu_limit", "what a power unit's breaker carries for long", units.front().limit);
+    const std::string above = finding_of(above_limit(units), units.size(), "power unit");
+    s.limit += (s.limit.empty() || above.empty() ? "" : "; ") + above;
+  }
   std::ranges::move(racks, std::back_inserter(run.racks));
   run.pdus.insert(run.pdus.end(), units.begin(), units.end());
   run.sections.push_back(std::move(s));
@@ -107,7 +116,9 @@ void tell_racks(Run& run, const Scenario& scenario, const Replication& first) {
     const FleetPart& part = scenario.fleets[f];
     if (part.fleet->rented() || part.host_power.peak <= Watts(0) || first.racks[f].empty())
       continue;
-    tell_fleet(run, part, racks_of(part, first.racks[f], run.simulated));
+    const double dark = static_cast<double>(first.stories[part.site].dark_ns) / 1e9;
+    tell_fleet(run, part,
+               racks_of(part, first.racks[f], run.simulated, 1 - dark / run.simulated.base()));
   }
 }
 

@@ -39,6 +39,9 @@ class Teller {
     for (std::size_t s = 0; s < scenario_.streams.size(); ++s) {
       tell_stream(run_, scenario_, over_, s);
     }
+    for (std::size_t s = 0; s < scenario_.slices.size(); ++s) {
+      tell_slices(run_, scenario_, over_, s);
+    }
     tell_pipeline(run_, scenario_, over_);
     tell_faults();
     tell_fleets();
@@ -302,6 +305,8 @@ constexpr Blame kBlames[] = {
     {Cause::straggler, "failure", "slow hosts set the pace: find and replace them"},
     {Cause::shrunk, "cluster", "hosts are missing and it goes on with fewer replicas: spares"},
     {Cause::cap, "facility", "the site's power holds the clocks down"},
+    {Cause::paused, "fabric", "NICs pause the network: a watchdog, and NICs that are watched"},
+    {Cause::heat, "facility", "the cooling does not keep up: more of it, or fewer watts"},
     {Cause::save, "storage", "saves stall the steps: asynchronous, or a faster first tier"},
     {Cause::lost, "failure",
      "work is lost back to the last safe copy: save more often, drain faster"},
@@ -312,6 +317,7 @@ constexpr Blame kBlames[] = {
     {Cause::restore, "storage",
      "the checkpoint is read slowly: a faster tier, or one copy broadcast"},
     {Cause::repair, "failure", "hosts are in repair: the pipeline, or fewer faults"},
+    {Cause::power, "facility", "the site was without power: batteries, generators"},
     {Cause::reserve, "cluster", "hosts stand in reserve"},
     {Cause::standby, "serving", "replicas wait for requests: fewer of them, or work beside them"},
     {Cause::stranded, "cluster",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fabric/storm_study.h"
+
 namespace orrery::twin {
 namespace {
 
@@ -49,6 +51,23 @@ failure::FaultCause taken_back(const machine::Machine& m, const machine::Fleet& 
   return cause;
 }
 
+// A network without pauses, or that is no tree, stops nobody else. InfiniBand drops what waits too
+// long at the head of a queue within milliseconds.
+StormPlan storm_of(const machine::Machine& m, const machine::Fleet& f) {
+  StormPlan plan;
+  const machine::Network& n = m.networks_of(f).compute;
+  if (m.failures_of(f).storms <= PerSecond(0) || !n.is_roce || !n.topology) return plan;
+  const fabric::PauseOptions options = machine::pause_options(n);
+  plan.watchdog = options.watchdog;
+  const auto storm = fabric::study_storm(*n.topology, {.routing = {.kind = n.wanted->routing},
+                                                       .queue_pairs = n.wanted->queue_pairs,
+                                                       .options = options});
+  if (!storm || !options.pauses) return plan;
+  plan.reach = storm->reach;
+  plan.left = storm->left;
+  return plan;
+}
+
 FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
   const design::Failures& own = f.fleet->failures;
   FleetPart p{.fleet = &f, .failures = &m.failures_of(f), .site = site_index(m, f)};
@@ -66,6 +85,8 @@ FleetPart part_of(const machine::Machine& m, const machine::Fleet& f) {
   p.hosts_per_rack = parts.hosts_per_rack;
   p.racks_per_pdu = own.racks_per_pdu.value_or(1);
   p.rack_limit = parts.rack_limit;
+  p.pdu_rating = f.fleet->pdu_rating.value_or(Watts(0));
+  p.storm = storm_of(m, f);
   return p;
 }
 
@@ -80,7 +101,11 @@ Scenario scenario_of(const machine::Machine& m, Seconds horizon, const catalog::
     } else if (std::holds_alternative<design::Batch>(w.task)) {
       s.batches.push_back(batch_plan(m, w));
     } else if (std::holds_alternative<design::Jobs>(w.task)) {
-      s.streams.push_back(stream_plan(m, w, read));
+      if (std::get<design::Jobs>(w.task).mig.empty()) {
+        s.streams.push_back(stream_plan(m, w, read));
+      } else {
+        s.slices.push_back(slice_plan(m, w));
+      }
     } else {
       machine::TrainJob job = name_job(m, w);
       if (job.feasible()) fill_step(job, m);

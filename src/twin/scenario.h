@@ -17,6 +17,13 @@
 
 namespace orrery::twin {
 
+// What a NIC that pauses for good does to the others (fabric/storm_study.h).
+struct StormPlan {
+  double reach = 0;  // of the other hosts
+  double left = 1;   // of their rate
+  std::optional<Seconds> watchdog;
+};
+
 struct FleetPart {
   const machine::Fleet* fleet = nullptr;
   const machine::FailureSource* failures = nullptr;
@@ -35,6 +42,8 @@ struct FleetPart {
   int hosts_per_rack = 1;
   int racks_per_pdu = 1;
   Watts rack_limit;  // 0: not known
+  Watts pdu_rating;  // likewise
+  StormPlan storm;   // all its own where none strike
 
   int all_hosts() const { return hosts + spares; }
 };
@@ -49,6 +58,7 @@ struct Scenario {
   std::vector<ServicePlan> services;      // one a zone
   std::vector<BatchPlan> batches;
   std::vector<StreamPlan> streams;
+  std::vector<SlicePlan> slices;
   Seconds horizon;
   bool has_storage_run = false;  // saves take what storage_run.h found, not the closed form's
 };

@@ -35,6 +35,7 @@ void collect(World& world, Replication& r) {
   for (const ServiceProcess* p : world.services()) r.services.push_back(p->outcome());
   for (const TaskProcess* p : world.batches()) r.batches.push_back(p->outcome());
   for (const TaskProcess* p : world.streams()) r.streams.push_back(p->outcome());
+  for (const SliceProcess* p : world.slices()) r.slices.push_back(p->outcome());
   if (world.pipeline() != nullptr) r.pipeline = world.pipeline()->outcome();
   for (std::size_t s = 0; s < world.scenario().machine->sites.size(); ++s) {
     const SiteMeter& m = world.site(s);
@@ -42,6 +43,9 @@ void collect(World& world, Replication& r) {
   }
   r.faults = world.lives().faults();
   std::ranges::copy(world.shared_lives().faults(), std::back_inserter(r.faults));
+  r.stories = world.site_lives().stories();
+  r.faults.push_back(0);
+  for (const SiteStory& story : r.stories) r.faults.back() += story.blackouts;
   r.lemons_found = world.lemons_found();
   r.events = world.kernel().events_run();
 }
@@ -99,7 +103,7 @@ Run Simulation::run_of(std::span<const Replication> done) const {
   }
   for (const machine::TrainJob& job : scenario_.trains) run.jobs.push_back(job.label);
   if (done.empty()) return run;
-  run.gpu_seconds = whole_seconds(sum, run.replications);
+  run.gpu_seconds = cluster::whole_seconds(sum, run.replications);
   run.series = done.front().series;
   run.log = done.front().log;
   run.host_log = done.front().host_log;

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "machine/machine.h"
-#include "twin/gpu_ledger.h"
+#include "twin/cause.h"
 #include "twin/pipeline_process.h"
 #include "twin/run.h"
 #include "twin/scenario.h"
 #include "twin/service_process.h"
+#include "twin/site_lives.h"
+#include "twin/slice_process.h"
 #include "twin/storage_run.h"
 #include "twin/task_process.h"
 #include "twin/train_process.h"
@@ -40,8 +42,10 @@ struct Replication {
   std::vector<ServiceOutcome> services;
   std::vector<TaskOutcome> batches;
   std::vector<TaskOutcome> streams;
+  std::vector<SliceOutcome> slices;
   PipelineOutcome pipeline;  // no stages where the design has none
   std::vector<SiteOutcome> sites;
+  std::vector<SiteStory> stories;                     // of the same
   std::vector<std::vector<cluster::RackDraw>> racks;  // by fleet; of the first alone
   std::vector<std::uint64_t> faults;                  // by cause, then fault_names()
   std::uint64_t lemons_found = 0;

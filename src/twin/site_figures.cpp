@@ -172,6 +172,42 @@ void add_hours(Run& run, const machine::Site& built, const SiteOutcome& o,
   }
 }
 
+// What outages and the cooling did to it, where the design lets them.
+void tell_story(Section& s, const OverReplications& over, const design::Site& site,
+                std::size_t number) {
+  const auto add = [&](const char* id, const char* label, Unit unit,
+                       double (*of)(const SiteStory&)) {
+    over.add(s, id, label, unit, [=](const Replication& r) { return of(r.stories[number]); });
+  };
+  if (site.outage_mtbf) {
+    add("outages", "outages of the utility", Unit::count,
+        [](const SiteStory& t) { return static_cast<double>(t.outages); });
+    add("blackouts", "of them, those that batteries and generators did not carry", Unit::count,
+        [](const SiteStory& t) { return static_cast<double>(t.blackouts); });
+    add("dark", "hosts without power", Unit::seconds,
+        [](const SiteStory& t) { return static_cast<double>(t.dark_ns) / 1e9; });
+  }
+  if (site.cooling_unit_mtbf) {
+    add("cooling_units_lost", "units of the cooling that failed", Unit::count,
+        [](const SiteStory& t) { return static_cast<double>(t.units_lost); });
+  }
+  if (site.outage_mtbf || site.cooling_unit_mtbf || site.cooling_design) {
+    add("throttled", "runs slowed by heat", Unit::seconds,
+        [](const SiteStory& t) { return static_cast<double>(t.throttled_ns) / 1e9; });
+    add("warmest", "cooling loop above its set point, at most, K", Unit::count,
+        [](const SiteStory& t) { return t.warmest_k; });
+  }
+}
+
+// The highest draw in the hottest of the hours that the site names.
+void tell_hottest(Section& s, const OverReplications& over, const OverReplications::Of& it_highest,
+                  const facility::Hours& hours_of_site) {
+  const double pue = *std::ranges::max_element(hours_of_site.pue);
+  over.add(
+      s, "draw_hottest", "site draw at the highest, in the hour of the highest PUE", Unit::watts,
+      [=](const Replication& r) { return it_highest(r) * pue; }, fmt::format("PUE {:.3g}", pue));
+}
+
 }  // namespace
 
 facility::Hours hours_of_run(const Scenario& scenario, const OverReplications& over,
@@ -224,11 +260,13 @@ void tell_site(Run& run, const Scenario& scenario, const OverReplications& over,
           },
           "at the grid's mean of a year: the site names no `hours`");
     } else {
+      tell_hottest(s, over, it_highest, power->hours);
       tell_carbon(s, over, power->hours, {.site = site, .constant = load.constant}, horizon);
       add_hours(run, built, over.done().front().sites[site], power->hours, load.constant);
     }
     tell_feed(s, scenario, site, load, over.estimate(it_highest).value, pue);
   }
+  tell_story(s, over, *built.site, site);
   for (const machine::TrainJob& job : scenario.trains) {
     if (!job.feasible() || job.fleet->rented()) continue;
     const FleetPart& part = scenario.fleets[scenario.machine->index_of(*job.fleet)];

@@ -8,11 +8,26 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "depot/storage_reads.h"
+#include "depot/storage_saves.h"
 #include "storage/cache.h"
-#include "twin/storage_reads.h"
-#include "twin/storage_saves.h"
 
 namespace orrery::twin {
+using depot::PlantHosts;
+using depot::PlantShape;
+using depot::PlantTier;
+using depot::ReadProcess;
+using depot::ReadShape;
+using depot::ReadStream;
+using depot::SaveProcess;
+using depot::SaveRecord;
+using depot::SaveShape;
+using depot::SaveStop;
+using depot::Spot;
+using depot::StoragePlant;
+using depot::StreamShape;
+using depot::Transfer;
+using depot::TransferObserver;
 namespace {
 
 using machine::TrainJob;

@@ -14,11 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "depot/storage_plant.h"
 #include "machine/section.h"
 #include "twin/scenario.h"
-#include "twin/storage_plant.h"
 
 namespace orrery::twin {
+
+using depot::TierUse;
 
 inline constexpr double kTransfersMost = 250'000;
 // Of a run of replications, which lives through it anew for every design: saves repeat.

@@ -7,10 +7,15 @@
 
 #include "base/csv.h"
 #include "catalog/embedded_table.h"
+#include "depot/storage_reads.h"
 #include "twin/run_fixture.h"
-#include "twin/storage_reads.h"
 
 namespace orrery::twin {
+using depot::ReadOutcome;
+using depot::ReadProcess;
+using depot::ReadStream;
+using depot::StoragePlant;
+using depot::TransferObserver;
 namespace {
 
 // All rows with ORRERY_FULL; a fraction of a half with every policy otherwise.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "twin/site_lives.h"
 
 namespace orrery::twin {
 namespace {
@@ -258,13 +259,9 @@ void TrainProcess::begin_steps() {
     outcome_.outage_ns += (world_.kernel().now() - struck_).ns();
     ++outcome_.outages;
   }
-  if (goal_ns_ > 0) {
-    const std::int64_t wall = wall_for(cycle_, unscaled(goal_ns_ - work_ns_));
-    const sim::SimTime now = world_.kernel().now();
-    if (wall <= (sim::SimTime::from(world_.scenario().horizon) - now).ns()) {
-      timer_ = world_.kernel().schedule(now + sim::SimTime::nanoseconds(wall),
-                                        sim::EventRank::finish, *this, kFinished);
-    }
+  await_end();
+  if (const double lost = world_.site_lives().lost_to_heat(fleet_); lost > 0) {
+    set_back(Cause::heat, kStays, lost);
   }
   if (held_ < slots_) {
     world_.call_for_room(fleet_, number_, true);
@@ -272,8 +269,40 @@ void TrainProcess::begin_steps() {
   }
 }
 
-failure::Progress TrainProcess::progress() const {
-  return progress_after(cycle_, (world_.kernel().now() - since_).ns());
+// Where its end lies within the run.
+void TrainProcess::await_end() {
+  if (goal_ns_ <= 0) return;
+  sim::Kernel& kernel = world_.kernel();
+  const std::int64_t wall = wall_for(cycle_, unscaled(goal_ns_ - work_ns_));
+  const auto then = sim::SimTime::nanoseconds(
+      setbacks_.time_after(kernel.now().ns(), std::max<std::int64_t>(0, wall - stepped_ns())));
+  if (then > sim::SimTime::from(world_.scenario().horizon)) return;
+  timer_ = kernel.schedule(then, sim::EventRank::finish, *this, kFinished);
+}
+
+std::int64_t TrainProcess::stepped_ns() const {
+  const sim::SimTime now = world_.kernel().now();
+  return std::max<std::int64_t>(0, (now - since_).ns() - setbacks_.lost_ns(now.ns()));
+}
+
+failure::Progress TrainProcess::progress() const { return progress_after(cycle_, stepped_ns()); }
+
+std::size_t TrainProcess::hosts_beside(std::size_t fleet, int host) const {
+  if (phase_ != Phase::steps) return 0;
+  const bool is_its = fleet == fleet_ && std::ranges::find(hosts_, host) != hosts_.end();
+  return is_its ? 0 : hosts_.size();
+}
+
+void TrainProcess::set_back(Cause cause, Seconds span, double share) {
+  if (phase_ != Phase::steps) return;
+  const sim::SimTime now = world_.kernel().now();
+  setbacks_.end(static_cast<int>(at(cause)), now.ns());
+  setbacks_.add({.from_ns = now.ns(),
+                 .to_ns = now.after(span).ns(),
+                 .share = share,
+                 .cause = static_cast<int>(at(cause))});
+  world_.kernel().cancel(timer_);
+  await_end();
 }
 
 // Of the run's work, what the newest usable copy holds.
@@ -292,7 +321,7 @@ std::int64_t TrainProcess::kept_after(const failure::FaultCause& cause) const {
     return kept;
   }
   if (job_.checkpoint->stall.safe > cause.notice) return kept;
-  const std::int64_t elapsed = (world_.kernel().now() - since_).ns() - ns_of(cause.notice);
+  const std::int64_t elapsed = stepped_ns() - ns_of(cause.notice);
   if (elapsed <= 0) return kept;
   return std::max(kept, work_ns_ + scaled(progress_after(cycle_, elapsed).work_ns));
 }
@@ -308,6 +337,13 @@ void TrainProcess::book_steps(const failure::Progress& p, std::int64_t lost) {
     outcome_.time_ns[at(to)] += span;
     world_.fleet(fleet_).gpus.correct(Cause::productive, to, GpuTime{span} * held_);
   };
+  std::int64_t lost_time = (world_.kernel().now() - since_).ns() - stepped_ns();
+  for (const failure::Setback& s : setbacks_.all()) {
+    const std::int64_t own = std::min(lost_time, s.lost_ns(world_.kernel().now().ns()));
+    book(static_cast<Cause>(s.cause), own);
+    lost_time -= own;
+  }
+  setbacks_.clear();
   book(Cause::save, p.stall_ns);
   book(Cause::feed, feed);
   book(Cause::straggler, straggling);
@@ -437,11 +473,12 @@ std::vector<cluster::NodeShare> TrainProcess::lost_host(std::uint32_t, int host)
 void TrainProcess::room_came() {
   if (phase_ != Phase::steps || grows_soon_ || cycle_.interval_ns <= 0) return;
   sim::Kernel& kernel = world_.kernel();
-  const std::int64_t elapsed = (kernel.now() - since_).ns();
-  const std::int64_t ends = (elapsed / cycle_.length() + 1) * cycle_.length();
+  const std::int64_t elapsed = stepped_ns();
+  const std::int64_t left = cycle_.length() - elapsed % cycle_.length();
   grows_soon_ = true;
-  grow_timer_ = kernel.schedule(since_ + sim::SimTime::nanoseconds(ends), sim::EventRank::start,
-                                *this, kGrow);
+  grow_timer_ =
+      kernel.schedule(sim::SimTime::nanoseconds(setbacks_.time_after(kernel.now().ns(), left)),
+                      sim::EventRank::start, *this, kGrow);
 }
 
 void TrainProcess::grow() {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "failure/save_cycle.h"
+#include "failure/setbacks.h"
 #include "twin/process.h"
 #include "twin/world.h"
 
@@ -64,6 +65,11 @@ class TrainProcess final : public Process, public sim::EventHandler {
   TrainProcess& operator=(const TrainProcess&) = delete;
 
   const JobOutcome& outcome() const { return outcome_; }
+  std::size_t number() const { return number_; }
+  std::size_t fleet() const { return fleet_; }
+  bool is_feasible() const { return job_.feasible(); }
+  // Hosts that it steps on, none where `host` of a fleet is one of them.
+  std::size_t hosts_beside(std::size_t fleet, int host) const;
 
   void begin() override;
   void close() override;
@@ -71,6 +77,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
   void placed(std::uint32_t part, std::span<const cluster::NodeShare> where) override;
   void evicted(std::uint32_t part, cluster::StopCause cause) override;
   Seconds struck(std::uint32_t part, int host, const failure::FaultCause& cause) override;
+  void set_back(Cause cause, Seconds span, double share) override;
   void corrupted(std::uint32_t part, int host) override;
   std::vector<cluster::NodeShare> lost_host(std::uint32_t part, int host) override;
   void room_came() override;
@@ -127,6 +134,8 @@ class TrainProcess final : public Process, public sim::EventHandler {
   failure::SaveCycle cycle_of() const;
   double straggler() const;
   failure::Progress progress() const;
+  std::int64_t stepped_ns() const;  // of the stretch under way, what setbacks left of it
+  void await_end();
 
   World& world_;
   const machine::TrainJob& job_;
@@ -154,6 +163,7 @@ class TrainProcess final : public Process, public sim::EventHandler {
   std::int64_t work_ns_ = 0;  // done before the stretch under way
   bool has_copy_ = false;
   failure::SaveCycle cycle_;
+  failure::Setbacks setbacks_;              // of the stretch under way
   std::array<double, kShares> level_{};     // of the series, while it steps
   std::map<int, std::int64_t> sound_work_;  // of a host that went wrong unseen: work before it
   sim::SimTime run_began_;

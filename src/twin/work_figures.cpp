@@ -333,4 +333,46 @@ void tell_stream(Run& run, const Scenario& scenario, const OverReplications& ove
   run.sections.push_back(std::move(s));
 }
 
+void tell_slices(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t at) {
+  const SlicePlan& p = scenario.slices[at];
+  if (cannot(run, Layer::cluster, p.label, p.infeasible)) return;
+  if (over.done().front().slices[at].never_fits) {
+    run.infeasible.push_back(p.label + " never starts: it may not have one accelerator");
+  }
+  Section s{.layer = Layer::cluster, .name = p.label};
+  s.summary = fmt::format("one slice every {} on average, for {}; {}",
+                          brief(Seconds(1 / p.rate.base())), brief(p.mean_run),
+                          p.fixed.empty() ? "accelerators are cut as jobs come"
+                                          : "accelerators are cut as the fleet says");
+  const auto add_count = [&](const char* id, const char* label, std::uint64_t SliceOutcome::*of) {
+    over.add(s, id, label, Unit::count,
+             [=](const Replication& r) { return static_cast<double>(r.slices[at].*of); });
+  };
+  add_count("jobs", "jobs that came", &SliceOutcome::submitted);
+  add_count("finished", "jobs that ended", &SliceOutcome::finished);
+  const auto waits = [at](double q) {
+    return [at, q](const Replication& r) {
+      const std::vector<double>& all = r.slices[at].waits_s;
+      return all.empty() ? 0.0 : q > 0 ? quantile(all, q) : mean(all);
+    };
+  };
+  over.add(s, "mean_wait", "mean wait", Unit::seconds, waits(0), "to the first start");
+  over.add(s, "wait_p99", "wait, p99", Unit::seconds, waits(0.99));
+  add_count("waiting", "jobs that wait at the end", &SliceOutcome::waiting);
+  const double span = run.simulated.base() * 1e9 * cluster::kMigComputeSlices;
+  over.add(s, "sliced", "accelerators that are sliced, mean", Unit::count,
+           [=](const Replication& r) { return static_cast<double>(r.slices[at].open) / span; });
+  const auto of_open = [at](GpuTime SliceOutcome::*part) {
+    return [at, part](const Replication& r) {
+      const SliceOutcome& o = r.slices[at];
+      return o.open > 0 ? static_cast<double>(o.*part) / static_cast<double>(o.open) : 0.0;
+    };
+  };
+  over.add(s, "slices_used", "of their compute slices, those in use", Unit::ratio,
+           of_open(&SliceOutcome::used));
+  over.add(s, "slices_stranded", "of them, those that are free where no wanted slice fits",
+           Unit::ratio, of_open(&SliceOutcome::stranded));
+  run.sections.push_back(std::move(s));
+}
+
 }  // namespace orrery::twin

@@ -82,6 +82,46 @@ StreamPlan stream_plan(const machine::Machine& m, const design::Workload& w,
   return p;
 }
 
+SlicePlan slice_plan(const machine::Machine& m, const design::Workload& w) {
+  const auto& jobs = std::get<design::Jobs>(w.task);
+  SlicePlan p{.workload = &w, .label = label_of(m.design(), w)};
+  const machine::Fleet* fleet = fleet_of(m.fleets, w);
+  if (fleet == nullptr || fleet->accelerator() == nullptr) {
+    p.infeasible = "no fleet with accelerators to run on";
+    return p;
+  }
+  p.fleet = m.index_of(*fleet);
+  p.profiles = cluster::profiles_of(m.catalog().mig_profiles, fleet->accelerator()->id);
+  const auto index_of = [&](const std::string& profile) {
+    const auto at = std::ranges::find(p.profiles, profile, &catalog::MigProfile::profile);
+    return static_cast<int>(at - p.profiles.begin());
+  };
+  double sum = 0;
+  for (const design::MigSlices& slices : jobs.mig) {
+    p.wanted.push_back(index_of(slices.profile));
+    p.shares.push_back(sum += slices.count);
+  }
+  for (double& s : p.shares) s /= sum;
+  std::vector<int> cut;
+  for (const design::MigSlices& slices : fleet->fleet->mig) {
+    cut.insert(cut.end(), static_cast<std::size_t>(slices.count), index_of(slices.profile));
+  }
+  if (!cut.empty() && !fits_one_gpu(cut, p.profiles, &p.fixed)) {
+    p.infeasible = "the fleet's `mig` slices do not fit one accelerator";
+  }
+  const auto is_cut = [&](int profile) { return std::ranges::find(cut, profile) != cut.end(); };
+  if (!cut.empty() && !std::ranges::all_of(p.wanted, is_cut)) {
+    p.infeasible = "its jobs ask for a slice that the fleet's `mig` does not cut";
+  }
+  if (!jobs.rate || !jobs.mean_duration || !(sum > 0)) {
+    p.infeasible = "jobs of slices need `rate` and `mean_duration`";
+    return p;
+  }
+  p.rate = *jobs.rate;
+  p.mean_run = *jobs.mean_duration;
+  return p;
+}
+
 BatchPlan batch_plan(const machine::Machine& m, const design::Workload& w) {
   BatchPlan p{
       .workload = &w, .batch = &std::get<design::Batch>(w.task), .label = label_of(m.design(), w)};

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/mig.h"
 #include "machine/machine.h"
 #include "workload/job_trace.h"
 
@@ -27,6 +28,22 @@ struct StreamPlan {
   std::vector<workload::JobRecord> trace;  // empty: drawn
   std::vector<int> sizes;
   std::vector<double> shares;  // of the sizes, rising to 1
+  PerSecond rate;
+  Seconds mean_run;
+
+  bool feasible() const { return infeasible.empty(); }
+};
+
+// A stream of jobs that ask for a slice of an accelerator each.
+struct SlicePlan {
+  const design::Workload* workload = nullptr;
+  std::string label;
+  std::size_t fleet = 0;
+  std::string infeasible;
+  std::vector<catalog::MigProfile> profiles;  // of the accelerator
+  std::vector<int> wanted;                    // of them, what jobs ask for
+  std::vector<double> shares;                 // rising to 1
+  cluster::MigLayout fixed;  // how the design cuts every accelerator; empty: as jobs come
   PerSecond rate;
   Seconds mean_run;
 
@@ -50,6 +67,7 @@ struct BatchPlan {
 
 StreamPlan stream_plan(const machine::Machine& machine, const design::Workload& workload,
                        const catalog::ReadFile& read);
+SlicePlan slice_plan(const machine::Machine& machine, const design::Workload& workload);
 BatchPlan batch_plan(const machine::Machine& machine, const design::Workload& workload);
 
 }  // namespace orrery::twin

@@ -12,6 +12,8 @@
 #include "twin/pipeline_process.h"
 #include "twin/service_process.h"
 #include "twin/shared_lives.h"
+#include "twin/site_lives.h"
+#include "twin/slice_process.h"
 #include "twin/task_process.h"
 #include "twin/train_process.h"
 
@@ -68,6 +70,7 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
   }
   lives_ = std::make_unique<HostLives>(*this, factors);
   shared_lives_ = std::make_unique<SharedLives>(*this);
+  site_lives_ = std::make_unique<SiteLives>(*this);
   if (!scenario.machine->design().pipeline.stages.empty()) {
     pipeline_ = std::make_unique<PipelineProcess>(*this);
   }
@@ -76,6 +79,7 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
   for (const machine::TrainJob& t : scenario.trains) add_process(trains_, t);
   for (const BatchPlan& b : scenario.batches) add_process(batches_, b);
   for (const StreamPlan& s : scenario.streams) add_process(streams_, s);
+  for (const SlicePlan& s : scenario.slices) add_process(slices_, s);
 }
 
 // A site whose power or PUE is not known admits all.
@@ -291,6 +295,8 @@ HostUse World::resting(std::size_t fleet, Cause cause) const {
       return {cause, level(facility::kCommunicationLevel), level(facility::kCommunicationLevel)};
     case Cause::restore:
       return {cause, level(facility::kCheckpointLevel), level(facility::kCheckpointLevel)};
+    case Cause::power:
+      return {cause, Watts(0), Watts(0)};
     default:
       return {cause, p.idle, p.idle};
   }
@@ -361,7 +367,7 @@ void World::strike_group(std::size_t fleet, int first, int hosts,
     }
   }
   faults_told_ += told.size();
-  Seconds seen = years(1);
+  Seconds seen = cause.sight == failure::FaultSight::at_once ? Seconds(0) : years(1);
   for (const auto& [tag, host] : told) {
     seen = min(seen, processes_[tag_process(tag)]->struck(tag_part(tag), host, cause));
   }
@@ -395,14 +401,17 @@ void World::see(std::size_t fleet, int host) {
   for (const cluster::JobIndex j : there_) {
     if (job.empty()) job = processes_[tag_process(f.queue().tag(j))]->known_as();
   }
-  const failure::RecoveryDesk::Call call =
-      desks_[fleet].host_down(kernel_.now(), host, job, f.first_in_reserve());
+  // Nobody takes a host for a lemon that the utility left, nor calls a spare that is dark too.
+  const bool is_dark = !f.part().fleet->rented() && site_lives_->is_dark(f.part().site);
+  failure::RecoveryDesk::Call call;
+  if (!is_dark) call = desks_[fleet].host_down(kernel_.now(), host, job, f.first_in_reserve());
   f.queue().node_down(host);
+  f.set_away_as(host, is_dark ? Cause::power : Cause::repair);
+  const HostUse away = resting(fleet, f.away_as(host));
   if (was_reserve) {
-    shift(fleet, f.part().slots_per_host, resting(fleet, Cause::reserve),
-          resting(fleet, Cause::repair));
+    shift(fleet, f.part().slots_per_host, resting(fleet, Cause::reserve), away);
   } else {
-    take(fleet, f.part().slots_per_host, resting(fleet, Cause::repair));
+    take(fleet, f.part().slots_per_host, away);
   }
   record_host(fleet, host, HostMark::repair);
   lives_->send_to_repair(fleet, host);
@@ -422,6 +431,26 @@ void World::see_released(std::size_t fleet) {
   }
 }
 
+void World::pause_network(std::size_t fleet, int host, RandomStream& random) {
+  const FleetPart& part = fleets_[fleet]->part();
+  if (part.storm.reach <= 0 || fleets_[fleet]->is_away(host)) return;
+  for (std::size_t t = 0; t < trains_.size(); ++t) {
+    const std::size_t number = services_.size() + t;
+    const TrainProcess& run = *trains_[t];
+    const std::size_t others = run.hosts_beside(fleet, host);
+    if (others < 2 || fleets_[run.fleet()]->part().site != part.site) continue;
+    // It stands where any of its hosts does.
+    const double reached = 1 - math::pow(1 - part.storm.reach, static_cast<double>(others));
+    if (random.uniform() >= reached) continue;
+    if (part.storm.watchdog) {
+      processes_[number]->set_back(Cause::paused, *part.storm.watchdog, 1 - part.storm.left);
+    } else {
+      ++faults_told_;
+      processes_[number]->struck(0, kNoHost, lives_->hang());
+    }
+  }
+}
+
 void World::corrupt(std::size_t fleet, int host) {
   FleetState& f = *fleets_[fleet];
   f.queue().jobs_on(host, there_);
@@ -433,25 +462,28 @@ void World::corrupt(std::size_t fleet, int host) {
 
 bool World::mend(std::size_t fleet, int host) {
   FleetState& f = *fleets_[fleet];
-  const failure::RecoveryDesk::Call call = desks_[fleet].host_back(kernel_.now(), host);
+  failure::RecoveryDesk::Call call;
+  if (f.away_as(host) == Cause::repair) call = desks_[fleet].host_back(kernel_.now(), host);
   const std::string& name = f.part().fleet->fleet->name;
+  const HostUse away = resting(fleet, f.away_as(host));
   if (!call.lemons.empty()) {
     ++lemons_found_;
     kernel_.trace(sim::TraceKind::instant, name, kLemon, host);
     lives_->send_to_hands(fleet, host);
+    shift(fleet, f.part().slots_per_host, away, resting(fleet, Cause::repair));
+    f.set_away_as(host, Cause::repair);
     return false;
   }
   kernel_.trace(sim::TraceKind::instant, name, kHostRepaired, host);
   if (f.is_spare(host)) {
     f.set_state(host, HostState::reserve);
     record_host(fleet, host, HostMark::reserve);
-    shift(fleet, f.part().slots_per_host, resting(fleet, Cause::repair),
-          resting(fleet, Cause::reserve));
+    shift(fleet, f.part().slots_per_host, away, resting(fleet, Cause::reserve));
     return true;
   }
   f.set_state(host, HostState::in_service);
   record_host(fleet, host, HostMark::free);
-  give(fleet, f.part().slots_per_host, resting(fleet, Cause::repair));
+  give(fleet, f.part().slots_per_host, away);
   f.queue().node_up(host);
   return true;
 }

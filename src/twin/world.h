@@ -20,8 +20,10 @@ namespace orrery::twin {
 class TrainProcess;
 class TaskProcess;
 class ServiceProcess;
+class SliceProcess;
 class HostLives;
 class SharedLives;
+class SiteLives;
 class PipelineProcess;
 
 // What a host does and draws.
@@ -50,6 +52,7 @@ constexpr std::uint64_t tag_of(std::size_t process, std::uint32_t part) {
 constexpr std::size_t tag_process(std::uint64_t tag) { return static_cast<std::size_t>(tag >> 32); }
 constexpr std::uint32_t tag_part(std::uint64_t tag) { return static_cast<std::uint32_t>(tag); }
 
+inline constexpr int kNoHost = -1;
 inline constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
 class World final : public sim::EventHandler {
@@ -76,8 +79,10 @@ class World final : public sim::EventHandler {
   const std::vector<const TaskProcess*>& streams() const { return streams_; }
   const std::vector<const TaskProcess*>& batches() const { return batches_; }
   const std::vector<const ServiceProcess*>& services() const { return services_; }
+  const std::vector<const SliceProcess*>& slices() const { return slices_; }
   HostLives& lives() { return *lives_; }
   const SharedLives& shared_lives() const { return *shared_lives_; }
+  const SiteLives& site_lives() const { return *site_lives_; }
   // nullptr where the design has none.
   const PipelineProcess* pipeline() const { return pipeline_.get(); }
   // Whether the process runs when the pipeline calls it, and not on its own.
@@ -113,6 +118,9 @@ class World final : public sim::EventHandler {
   void strike(std::size_t fleet, int host, const failure::FaultCause& cause, double where);
   // All hosts from `first` on stop at once. Whoever is on some of them is told once.
   void strike_group(std::size_t fleet, int first, int hosts, const failure::FaultCause& cause);
+  // Its NIC pauses the network for good: runs on hosts that it reaches stand until the watchdog
+  // acts or their collectives time out.
+  void pause_network(std::size_t fleet, int host, RandomStream& random);
   // From now on what the host computes is wrong, and nobody knows.
   void corrupt(std::size_t fleet, int host);
   // Back from repair; false where the policy takes it for a lemon and it goes to a person.
@@ -161,8 +169,10 @@ class World final : public sim::EventHandler {
   std::vector<const TaskProcess*> streams_;
   std::vector<const TaskProcess*> batches_;
   std::vector<const ServiceProcess*> services_;
+  std::vector<const SliceProcess*> slices_;
   std::unique_ptr<HostLives> lives_;
   std::unique_ptr<SharedLives> shared_lives_;
+  std::unique_ptr<SiteLives> site_lives_;
   std::unique_ptr<PipelineProcess> pipeline_;
   std::vector<failure::RecoveryDesk> desks_;
   std::vector<cluster::JobIndex> there_;  // on a host that is struck

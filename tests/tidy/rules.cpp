@@ -20,8 +20,9 @@ const std::set<std::string> kLayers = {"compute", "fabric",  "storage",  "traini
 
 // Rooms that must run anywhere, a browser included: no threads, files, sockets, clocks, exceptions.
 bool is_pure(const std::string& room) {
-  static const std::set<std::string> kCore = {"base",    "sim",  "catalog", "workload", "design",
-                                              "machine", "plan", "calc",    "twin",     "trial"};
+  static const std::set<std::string> kCore = {"base",   "sim",   "catalog", "workload",
+                                              "design", "depot", "machine", "plan",
+                                              "calc",   "twin",  "trial"};
   return kCore.contains(room) || kLayers.contains(room);
 }
 
@@ -107,14 +108,11 @@ std::vector<std::string> expanded(
   const std::string text(words);
   for (std::sregex_iterator it(text.begin(), text.end(), kWord), end; it != end; ++it) {
     const std::string word = it->str();
-    const auto found = word.starts_with("${") && word.ends_with('}')
-                           ? variables.find(word.substr(2, word.size() - 3))
-                           : variables.end();
-    if (found == variables.end()) {
-      out.push_back(word);
-    } else {
-      out.insert(out.end(), found->second.begin(), found->second.end());
-    }
+    const bool is_variable = word.starts_with("${") && word.ends_with('}');
+    const auto found =
+        is_variable ? variables.find(word.substr(2, word.size() - 3)) : variables.end();
+    if (found == variables.end()) out.push_back(word);
+    if (found != variables.end()) out.insert(out.end(), found->second.begin(), found->second.end());
   }
   return out;
 }
@@ -226,8 +224,9 @@ RoomTable architecture() {
   for (const std::string& layer : kLayers) table[layer] = below;
   table["design"] = {"catalog"};
   table["machine"] = with({"design"}, layers);
-  table["plan"] = table["twin"] = with({"machine"}, table["machine"]);
-  table["trial"] = with({"twin"}, table["twin"]);
+  table["depot"] = layers;
+  table["plan"] = table["trial"] = table["twin"] = with({"machine"}, table["machine"]);
+  table["twin"].insert("depot"), table["trial"].insert("twin");
   table["calc"] = table["emit"] = with({"plan"}, table["plan"]);
   table["search"] = table["score"] = with({"plan", "twin"}, table["plan"]);
   table["report"] = with({"calc", "search", "score"}, table["score"]);

@@ -10,10 +10,10 @@
 
 #include <cstdint>
 
+#include "cluster/cause.h"
 #include "sim/sim_time.h"
-#include "twin/cause.h"
 
-namespace orrery::twin {
+namespace orrery::cluster {
 
 // GPU-nanoseconds: 131,072 accelerators for a year are 4e21, beyond 64 bits.
 __extension__ typedef __int128 GpuTime;
@@ -46,4 +46,4 @@ class GpuLedger {
 // goes to the largest remainders. `over` divides first: a mean over so many books.
 std::array<std::int64_t, kShares> whole_seconds(const ByCause<GpuTime>& booked, std::int64_t over);
 
-}  // namespace orrery::twin
+}  // namespace orrery::cluster

@@ -28,7 +28,7 @@
 #include "sim/kernel.h"
 #include "storage/checkpoint.h"
 
-namespace orrery::twin {
+namespace orrery::depot {
 
 struct PlantTier {
   std::string label;
@@ -166,4 +166,4 @@ class StoragePlant final : private fabric::FlowObserver {
   std::vector<std::uint64_t> free_;
 };
 
-}  // namespace orrery::twin
+}  // namespace orrery::depot

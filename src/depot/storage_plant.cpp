@@ -1,10 +1,10 @@
-#include "twin/storage_plant.h"
+#include "depot/storage_plant.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 
-namespace orrery::twin {
+namespace orrery::depot {
 namespace {
 
 using fabric::LinkId;
@@ -250,4 +250,4 @@ void StoragePlant::on_flow_done(sim::Kernel& kernel, fabric::FlowId, std::uint64
   observer->on_arrived(kernel, own);
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::depot

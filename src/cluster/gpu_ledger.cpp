@@ -1,9 +1,9 @@
-#include "twin/gpu_ledger.h"
+#include "cluster/gpu_ledger.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace orrery::twin {
+namespace orrery::cluster {
 
 void GpuLedger::settle(sim::SimTime now) {
   const GpuTime span = (now - settled_).ns();
@@ -45,4 +45,4 @@ std::array<std::int64_t, kShares> whole_seconds(const ByCause<GpuTime>& booked, 
   return whole;
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::cluster

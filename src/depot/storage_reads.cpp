@@ -1,8 +1,8 @@
-#include "twin/storage_reads.h"
+#include "depot/storage_reads.h"
 
 #include <algorithm>
 
-namespace orrery::twin {
+namespace orrery::depot {
 
 ReadProcess::ReadProcess(sim::Kernel& kernel, StoragePlant& plant, const ReadShape& shape)
     : kernel_(kernel),
@@ -99,4 +99,4 @@ double ReadStream::starved() const {
   return wanted > Bytes(0) ? std::max(0.0, missing / wanted) : 0;
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::depot

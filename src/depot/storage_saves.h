@@ -15,10 +15,10 @@
 #include <functional>
 #include <vector>
 
+#include "depot/storage_plant.h"
 #include "sim/kernel.h"
-#include "twin/storage_plant.h"
 
-namespace orrery::twin {
+namespace orrery::depot {
 
 struct SaveStop {
   int tier = 0;
@@ -95,4 +95,4 @@ class SaveProcess final : public sim::EventHandler, private TransferObserver {
   bool is_over_ = false;
 };
 
-}  // namespace orrery::twin
+}  // namespace orrery::depot

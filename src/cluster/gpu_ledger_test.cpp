@@ -1,19 +1,19 @@
-#include "twin/gpu_ledger.h"
+#include "cluster/gpu_ledger.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-namespace orrery::twin {
+namespace orrery::cluster {
 namespace {
 
-sim::SimTime at_s(std::int64_t s) { return sim::SimTime::nanoseconds(s * 1'000'000'000); }
+sim::SimTime ledger_s(std::int64_t s) { return sim::SimTime::nanoseconds(s * 1'000'000'000); }
 
 TEST(GpuLedger, every_second_is_under_one_cause) {
   GpuLedger book(16);
-  book.move(at_s(10), Cause::idle, Cause::start, 8);
-  book.move(at_s(12), Cause::start, Cause::productive, 8);
-  book.settle(at_s(100));
+  book.move(ledger_s(10), Cause::idle, Cause::start, 8);
+  book.move(ledger_s(12), Cause::start, Cause::productive, 8);
+  book.settle(ledger_s(100));
   book.correct(Cause::productive, Cause::lost, GpuTime{8} * 3'000'000'000);
   const auto whole = whole_seconds(book.booked(), 1);
   EXPECT_EQ(whole[static_cast<std::size_t>(Share::productive)], 8 * 88 - 24);
@@ -25,7 +25,7 @@ TEST(GpuLedger, every_second_is_under_one_cause) {
 
 TEST(GpuLedger, taking_more_than_there_are_spoils_the_book) {
   GpuLedger book(8);
-  book.move(at_s(1), Cause::idle, Cause::productive, 9);
+  book.move(ledger_s(1), Cause::idle, Cause::productive, 9);
   EXPECT_FALSE(book.is_sound());
 }
 
@@ -40,10 +40,10 @@ TEST(GpuLedger, whole_seconds_add_up_whatever_the_parts) {
 
 TEST(GpuLedger, a_year_of_131072_accelerators_does_not_overflow) {
   GpuLedger book(131'072);
-  book.settle(at_s(31'536'000));
+  book.settle(ledger_s(31'536'000));
   EXPECT_EQ(whole_seconds(book.booked(), 1)[static_cast<std::size_t>(Share::idle)],
             std::int64_t{131'072} * 31'536'000);
 }
 
 }  // namespace
-}  // namespace orrery::twin
+}  // namespace orrery::cluster

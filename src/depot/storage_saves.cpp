@@ -1,8 +1,8 @@
-#include "twin/storage_saves.h"
+#include "depot/storage_saves.h"
 
 #include <algorithm>
 
-namespace orrery::twin {
+namespace orrery::depot {
 namespace {
 
 // Saves whose copies are not safe yet: what two snapshot buffers of a host hold.
@@ -134,4 +134,4 @@ void SaveProcess::reached(std::size_t save, std::size_t stop) {
   if (goes_on) write(save, stop + 1);
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::depot

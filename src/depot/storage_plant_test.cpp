@@ -1,15 +1,15 @@
 // Storage on the clock beside what queues, stripes and links come to by hand.
-#include "twin/storage_plant.h"
+#include "depot/storage_plant.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <memory>
 
+#include "depot/storage_saves.h"
 #include "storage/scale_out.h"
-#include "twin/storage_saves.h"
 
-namespace orrery::twin {
+namespace orrery::depot {
 namespace {
 
 struct Arrivals final : TransferObserver {
@@ -232,4 +232,4 @@ TEST(SaveProcess, milestones_alone_go_on) {
 }
 
 }  // namespace
-}  // namespace orrery::twin
+}  // namespace orrery::depot

@@ -16,10 +16,10 @@
 #include <optional>
 #include <vector>
 
+#include "depot/storage_plant.h"
 #include "storage/node_cache.h"
-#include "twin/storage_plant.h"
 
-namespace orrery::twin {
+namespace orrery::depot {
 
 struct ReadShape {
   int host = 0;
@@ -109,4 +109,4 @@ class ReadStream final : private fabric::FlowObserver {
   Bytes missing_;
 };
 
-}  // namespace orrery::twin
+}  // namespace orrery::depot
