@@ -1,5 +1,7 @@
 // The object store under other people's clients: each moves a tree of odd names, an object in parts
 // and many keys there and back, and what comes back is equal. A client that is not installed skips.
+// AWS's SDK for JavaScript (js_client/) is installed by npm into the build folder, once; it skips
+// where npm cannot.
 //
 // ORRERY_FULL=1: 200 MB in parts and 5,000 keys.
 #include <cstdlib>
@@ -95,6 +97,17 @@ def back(key):
 with cf.ThreadPoolExecutor(4) as e: list(e.map(back, keys))
 END)";
 
+// Installed as the lock file says, by node 20 or later.
+constexpr const char* kJsPresent =
+    "to=" ORRERY_BINARY_DIR
+    "/js_client; mkdir -p $to && cd $to && "
+    "cp " ORRERY_SOURCE_DIR
+    "/tests/js_client/*.* . && "
+    "node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' && "
+    "{ cmp -s package-lock.json installed || { "
+    "timeout 120 npm ci --fetch-retries=1 --fetch-timeout=20000 && "
+    "cp package-lock.json installed; }; }";
+
 const S3Program kPrograms[] = {
     {"rclone", "rclone version",
      "export RCLONE_CONFIG_X_TYPE=s3 RCLONE_CONFIG_X_PROVIDER=Other RCLONE_CONFIG_X_ENV_AUTH=true "
@@ -110,13 +123,14 @@ const S3Program kPrograms[] = {
      "aws --endpoint-url http://AT s3 sync HERE s3://bucket/aws --only-show-errors\n"
      "aws --endpoint-url http://AT s3 sync s3://bucket/aws BACK --only-show-errors"},
     {"boto3", "python3 -c 'import boto3'", kBoto},
+    {"js", kJsPresent, "node $BUILD/js_client/client.mjs http://AT HERE BACK"},
 };
 
 class StoreClients : public testing::TestWithParam<S3Program> {};
 
 TEST_P(StoreClients, a_tree_goes_there_and_comes_back_equal) {
   const S3Program& program = GetParam();
-  const std::string quiet = std::string(program.present) + " > /dev/null 2>&1";
+  const std::string quiet = "( " + std::string(program.present) + " ) > /dev/null 2>&1";
   if (std::system(quiet.c_str()) != 0) GTEST_SKIP() << program.name << " is not installed";
   const agent::TestFolder folder(agent::folder_on_disk());
   make_tree(folder);
@@ -138,7 +152,8 @@ TEST_P(StoreClients, a_tree_goes_there_and_comes_back_equal) {
   folder.write("commands",
                "set -e\nunset AWS_CA_BUNDLE AWS_PROFILE\nexport AWS_ACCESS_KEY_ID=test "
                "AWS_SECRET_ACCESS_KEY=secret "
-               "AWS_DEFAULT_REGION=us-east-1 AWS_CONFIG_FILE=/dev/null\n" +
+               "AWS_DEFAULT_REGION=us-east-1 AWS_CONFIG_FILE=/dev/null "
+               "BUILD=" ORRERY_BINARY_DIR "\n" +
                    commands + '\n');
   const std::string run =
       "bash " + folder.at("commands") + " > " + folder.at("said") + " 2>&1 < /dev/null";
