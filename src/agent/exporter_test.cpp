@@ -61,6 +61,19 @@ ExporterSetup setup_with(CommandRunner run) {
           .now = [] { return Seconds(kNow); }};
 }
 
+TEST(ExporterSlurm, a_job_that_ends_or_is_held_up_neither_waits_nor_runs) {
+  Diagnostics faults;
+  const auto jobs = parse_squeue(
+      "1;p;COMPLETING;1;N/A;N/A;1;N/A;N/A;None;\n2;p;SUSPENDED;1;N/A;N/A;1;N/A;N/A;None;\n"
+      "3;p;RUNNING;1;N/A;N/A;1;N/A;N/A;None;\n4;p;PENDING;1;N/A;N/A;1;N/A;N/A;None;\n",
+      faults);
+  ASSERT_THAT(jobs, SizeIs(4));
+  EXPECT_FALSE(jobs[0].running || jobs[0].pending);
+  EXPECT_FALSE(jobs[1].running || jobs[1].pending);
+  EXPECT_TRUE(jobs[2].running && !jobs[2].pending);
+  EXPECT_TRUE(jobs[3].pending && !jobs[3].running);
+}
+
 TEST(ExporterSlurm, counts_gpus_in_every_notation) {
   EXPECT_EQ(gpus_in("gpu:h100:8(S:0-1)"), 8);
   EXPECT_EQ(gpus_in("gpu:h100:5(IDX:0-2,4,6)"), 5);

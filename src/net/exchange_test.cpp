@@ -163,13 +163,15 @@ TEST(Exchange, at_the_cap_the_one_that_waited_longest_makes_room) {
   options.connections_max = 2;
   options.request_time_max = 10'000ms;
   const RunningServer server(counting(), options);
-  const TestSocket first = TestSocket::to(server.port, 2);
+  const TestSocket first = TestSocket::to(server.port, 8);
   std::this_thread::sleep_for(60ms);
-  const TestSocket second = TestSocket::to(server.port, 2);
+  const TestSocket second = TestSocket::to(server.port, 8);
   std::this_thread::sleep_for(60ms);
   EXPECT_THAT(wire(server.port, "GET / HTTP/1.0\r\n\r\n"), HasSubstr("body of GET"));
   std::string nothing;
+  const auto asked = std::chrono::steady_clock::now();
   EXPECT_FALSE(first.receive(nothing)) << "closed in favour of the third";
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, 4s) << "and not by our own patience";
   second.send("GET / HTTP/1.0\r\n\r\n");
   EXPECT_THAT(second.rest(), HasSubstr("body of GET"));
 }

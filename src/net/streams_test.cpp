@@ -253,6 +253,27 @@ TEST(Streams, an_upload_that_drips_is_cut_off_and_forgotten) {
   EXPECT_EQ(server.load->body_bytes, 0);
 }
 
+// A piece may hold a megabyte, but a client has its time for every quarter of one.
+TEST(Streams, a_slow_upload_has_as_long_however_large_the_pieces_are) {
+  SinkLog log;
+  ServerOptions options = test_options();
+  options.inflow_bytes = 1u << 20;
+  options.piece_time_max = 1500ms;
+  const RunningServer server(service(log), options);
+  const TestSocket slow = TestSocket::to(server.port);
+  slow.send(kHead + "Content-Length: 1048576\r\n\r\n");
+  const std::string quarter(256u << 10, 'x');
+  for (int i = 0; i < 4; ++i) {
+    std::this_thread::sleep_for(600ms);
+    ASSERT_TRUE(slow.send(quarter)) << i;
+  }
+  std::string answer;
+  while (answer.find("\r\n\r\n") == answer.npos && slow.receive(answer)) {
+  }
+  EXPECT_THAT(answer, testing::StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(log.finished, 1);
+}
+
 // One handler's thread, and more uploads under way than it could ever wait for.
 TEST(Streams, slow_uploads_hold_no_thread) {
   SinkLog log;

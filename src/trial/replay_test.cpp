@@ -161,5 +161,15 @@ TEST(Replay, PhillyOn384Gpus) {
   EXPECT_DOUBLE_EQ(mean_wait(jobs, 384, BackfillVariant::easy), oracle(jobs, 384, true));
 }
 
+// Eight GPUs on three nodes have no number a node: they go wherever they fit, here on two whole
+// nodes, so that the next job has the other two at once.
+TEST(Replay, gpus_that_do_not_divide_over_their_nodes_go_where_they_fit) {
+  std::vector<JobRecord> jobs = {job_at(0, 100, 8), job_at(1, 100, 8)};
+  jobs[0].nodes = 3;
+  jobs[1].nodes = 2;
+  const ReplayResult r = replay_jobs(jobs, NodePool(std::vector<int>(4, 4)), {});
+  EXPECT_EQ(r.wait.mean_s, 0);
+}
+
 }  // namespace
 }  // namespace orrery::trial
