@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "net/test_socket.h"
 
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFsid = "5f1d2c3a-8b7e-4d60-9c1a-2e3f4a5b6c7d";
-constexpr const char* kDiskUuid = "0a1b2c3d-4e5f-4061-8273-8495a6b7c8d9";
+constexpr const char* kDiskUuid = "0a1b2c3d-4e5f-4061-8273-8495a6b7c8d";  // and the disk's number
 
 std::string conf_text(const std::string& folder, int port) {
   return fmt::format(
@@ -30,7 +31,7 @@ std::string conf_text(const std::string& folder, int port) {
       "keyring = {0}/keyring\n"
       "mon data = {0}/mon\n"
       "mgr data = {0}/mgr\n"
-      "osd data = {0}/osd\n"
+      "osd data = {0}/osd/$id\n"
       "run dir = {0}/run\n"
       "log file = {0}/log/$name.log\n"
       "admin socket = {0}/run/$name.$pid.asok\n"
@@ -60,13 +61,16 @@ bool CephCluster::is_installed() {
   return true;
 }
 
-CephCluster::CephCluster(const std::string& folder) : folder_(folder) {
+CephCluster::CephCluster(const std::string& folder, int disks) : folder_(folder), disks_(disks) {
   if (is_installed()) runs_ = make();
 }
 
 CephCluster::~CephCluster() {
-  // The disk before its monitor, for which it would wait.
-  for (const char* program : {"osd.0", "mgr.x", "mon.a"}) {
+  // The disks before their monitor, for which they would wait.
+  std::vector<std::string> programs;
+  for (int i = 0; i < disks_; ++i) programs.push_back(fmt::format("osd.{}", i));
+  programs.insert(programs.end(), {"mgr.x", "mon.a"});
+  for (const std::string& program : programs) {
     const pid_t pid = pid_of(program);
     if (pid > 1) ::kill(pid, SIGKILL);
   }
@@ -82,20 +86,29 @@ bool CephCluster::make() {
   const auto key = [&](const std::string& name, const std::string& caps) {
     return run(fmt::format("ceph-authtool {} --gen-key -n {} {}", keys, name, caps));
   };
-  const bool made =
-      run("ceph-authtool --create-keyring " + keys) && key("mon.", "--cap mon 'allow *'") &&
-      key("client.admin", "--cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *'") &&
-      key("mgr.x", "--cap mon 'allow profile mgr' --cap osd 'allow *'") &&
-      key("osd.0", "--cap mon 'allow profile osd' --cap osd 'allow *'") &&
-      run(fmt::format("monmaptool --create --fsid {} --addv a '[v2:127.0.0.1:{}]' {}/monmap", kFsid,
-                      port, folder_)) &&
-      run(fmt::format("ceph-mon --mkfs -i a --monmap {}/monmap --keyring {}", folder_, keys));
-  return made && run("ceph-mon -i a") && run("ceph-mgr -i x") &&
-         run(std::string("timeout 60 ceph osd create ") + kDiskUuid) &&
-         run(std::string("ceph-osd -i 0 --mkfs --osd-uuid ") + kDiskUuid) && start_disk();
+  bool made = run("ceph-authtool --create-keyring " + keys) && key("mon.", "--cap mon 'allow *'") &&
+              key("client.admin", "--cap mon 'allow *' --cap osd 'allow *' --cap mgr 'allow *'") &&
+              key("mgr.x", "--cap mon 'allow profile mgr' --cap osd 'allow *'");
+  for (int i = 0; i < disks_; ++i) {
+    const std::string caps = "--cap mon 'allow profile osd' --cap osd 'allow *'";
+    made = made && key(fmt::format("osd.{}", i), caps);
+  }
+  made = made &&
+         run(fmt::format("monmaptool --create --fsid {} --addv a '[v2:127.0.0.1:{}]' {}/monmap",
+                         kFsid, port, folder_)) &&
+         run(fmt::format("ceph-mon --mkfs -i a --monmap {}/monmap --keyring {}", folder_, keys));
+  made = made && run("ceph-mon -i a") && run("ceph-mgr -i x");
+  for (int i = 0; i < disks_; ++i) made = made && make_disk(i) && start_disk(i);
+  return made;
 }
 
-bool CephCluster::start_disk() { return run("ceph-osd -i 0"); }
+bool CephCluster::make_disk(int number) {
+  fs::create_directories(fmt::format("{}/osd/{}", folder_, number));
+  return run(fmt::format("timeout 60 ceph osd create {}{}", kDiskUuid, number)) &&
+         run(fmt::format("ceph-osd -i {0} --mkfs --osd-uuid {1}{0}", number, kDiskUuid));
+}
+
+bool CephCluster::start_disk(int number) { return run(fmt::format("ceph-osd -i {}", number)); }
 
 bool CephCluster::run(const std::string& command) const {
   const std::string all =
@@ -106,6 +119,12 @@ bool CephCluster::run(const std::string& command) const {
 bool CephCluster::make_pool(const std::string& pool) {
   return run("timeout 60 ceph osd pool create " + pool + " 8") &&
          run("timeout 60 ceph osd pool application enable " + pool + " orrery");
+}
+
+bool CephCluster::make_code_pool(const std::string& pool) {
+  return run("timeout 60 ceph osd erasure-code-profile set code k=2 m=1 crush-failure-domain=osd "
+             "stripe_unit=12288") &&
+         run("timeout 60 ceph osd pool create " + pool + " 8 8 erasure code");
 }
 
 std::string CephCluster::make_user(const std::string& user, const std::string& pool,
@@ -134,7 +153,7 @@ bool CephCluster::crash_and_restart_disk() {
   for (int i = 0; i < 100 && ::kill(pid, 0) == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  return start_disk();
+  return start_disk(0);
 }
 
 }  // namespace orrery

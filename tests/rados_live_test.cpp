@@ -9,6 +9,7 @@
 #include "agent/test_folder.h"
 #include "ceph_cluster.h"
 #include "rados/ceph_pool.h"
+#include "store/rados_drive.h"
 #include "store_process.h"
 
 namespace orrery {
@@ -108,6 +109,33 @@ TEST_F(RadosLive, a_pool_that_is_full_says_so_at_once) {
   }
   EXPECT_TRUE(full);
   EXPECT_TRUE(ours->remove("o0"));  // what is full can be emptied
+}
+
+TEST(RadosCode, a_drive_on_a_pool_with_an_erasure_code) {
+  if (!CephCluster::is_installed()) GTEST_SKIP() << "no Ceph is installed";
+  if (!is_full()) GTEST_SKIP() << "a cluster of three disks: ORRERY_FULL=1";
+  const agent::TestFolder folder{agent::folder_on_disk()};
+  CephCluster cluster(folder.at("ceph"), 3);
+  ASSERT_TRUE(cluster.runs());
+  ASSERT_TRUE(cluster.make_code_pool("code"));
+  const auto place = *rados::pool_place_of("rados:code/ours?user=admin&conf=" + cluster.conf());
+  const std::string bytes = bytes_of(20'000'001, 5);
+  EXPECT_EQ(*rados::open_ceph_pool(place)->append_unit(), 24576u);
+  const auto drive = store::open_rados_drive(rados::open_ceph_pool(place), "", {"s", "d"}, true);
+  ASSERT_TRUE(drive) << drive.error().front().what;
+  auto file = (*drive)->create("a.00.0");
+  for (std::size_t at = 0; at < bytes.size(); at += 65'600) {
+    const std::string_view piece[] = {std::string_view(bytes).substr(at, 65'600)};
+    ASSERT_TRUE((*file)->append(piece));
+  }
+  const auto done = (*file)->sync();
+  ASSERT_TRUE(done) << done.error().what;
+  std::string got(bytes.size() + 1, '\0');
+  file = (*drive)->open("a.00.0");
+  EXPECT_EQ(*(*file)->read(0, got), bytes.size());
+  EXPECT_TRUE(got.starts_with(bytes));
+  EXPECT_TRUE((*drive)->remove("a.00.0"));
+  EXPECT_THAT(*(*drive)->list(), testing::IsEmpty());
 }
 
 // What was acknowledged, and whether the store still has it.

@@ -201,7 +201,8 @@ class CephAppend final : public Append {
   CephAppend(Connected to, const std::string& object, std::string_view bytes, bool fresh)
       : to_(std::move(to)), object_(object) {
     const Calls& call = to_->call;
-    if ((code_ = call.aio_create_completion(nullptr, nullptr, &done_)) < 0) return;
+    code_ = call.aio_create_completion(nullptr, nullptr, &done_);
+    if (code_ < 0) return;
     rados_write_op_t what = call.create_write_op();
     if (fresh) {
       call.write_op_create(what, LIBRADOS_CREATE_EXCLUSIVE, nullptr);

@@ -29,10 +29,11 @@ class SimulatedPool final : public Pool {
   std::size_t unit = 4096;
 
   // The next `count` calls (of this kind: "append", "read", "size", "remove", "list", "space";
-  // empty: of any) meet the fault.
-  void inject(PoolFault kind, int count, const std::string& call = {}, When when = When::before) {
+  // empty: of any) meet the fault, the first of them after `skip` that do not.
+  void inject(PoolFault kind, int count, const std::string& call = {}, When when = When::before,
+              int skip = 0) {
     const std::scoped_lock lock(mutex_);
-    for (int i = 0; i < count; ++i) faults_.push_back({kind, call, when});
+    for (int i = 0; i < count; ++i) faults_.push_back({kind, call, when, i == 0 ? skip : 0});
   }
   std::size_t faults_left() const {
     const std::scoped_lock lock(mutex_);
@@ -68,12 +69,12 @@ class SimulatedPool final : public Pool {
     const auto met = fault_of("append");
     if (met && met->when == When::before) return failed(*met);
     const auto at = objects_.find(object);
-    if (fresh && at != objects_.end()) return failed({PoolFault::taken, {}, When::before});
-    if (!fresh && at == objects_.end()) return failed({PoolFault::absent, {}, When::before});
-    if (used() + bytes.size() > capacity) return failed({PoolFault::full, {}, When::before});
+    if (fresh && at != objects_.end()) return failed({.kind = PoolFault::taken});
+    if (!fresh && at == objects_.end()) return failed({.kind = PoolFault::absent});
+    if (used() + bytes.size() > capacity) return failed({.kind = PoolFault::full});
     Object& to = objects_[object];
     // As a pool with an erasure code has it: nothing follows an append that was no whole unit.
-    if (to.bytes.size() % unit != 0) return failed({PoolFault::refused, {}, When::before});
+    if (to.bytes.size() % unit != 0) return failed({.kind = PoolFault::refused});
     to.bytes += bytes;
     if (met) return failed(*met);
     return std::make_unique<Sent>(*this, object, to.bytes.size());
@@ -120,8 +121,9 @@ class SimulatedPool final : public Pool {
  private:
   struct Injected {
     PoolFault kind;
-    std::string call;
-    When when;
+    std::string call = {};
+    When when = When::before;
+    int skip = 0;
   };
   class Sent final : public Append {
    public:
@@ -160,8 +162,8 @@ class SimulatedPool final : public Pool {
     ++calls_;
     const auto at = std::ranges::find_if(
         faults_, [&](const Injected& of) { return of.call.empty() || of.call == call; });
-    if (at == faults_.end()) return std::nullopt;
-    const Injected met = *at;
+    if (at == faults_.end() || at->skip-- > 0) return std::nullopt;
+    Injected met = std::move(*at);
     faults_.erase(at);
     return met;
   }

@@ -177,12 +177,12 @@ TEST_F(RadosDriveTest, what_was_not_synced_is_a_front_and_what_was_is_there) {
 TEST_F(RadosDriveTest, a_write_whose_end_is_not_known_is_not_acknowledged) {
   const std::string bytes = some_bytes(3'000'000);
   for (const When when : {When::before, When::after}) {
-    for (int call = 0; call < 12; ++call) {
+    for (std::size_t call = 0; call < 12; ++call) {
       pool.objects().clear();
       const auto drive = made();
       auto file = drive->create("x.00.0");
       // The call-th append of the file.
-      const std::string_view first[] = {std::string_view(bytes).substr(0, call * 262'144u)};
+      const std::string_view first[] = {std::string_view(bytes).substr(0, call * 262'144)};
       ASSERT_TRUE((*file)->append(first));
       pool.inject(PoolFault::silent, 1, "append", when);
       const std::string_view rest[] = {std::string_view(bytes).substr(first[0].size())};
@@ -314,9 +314,10 @@ TEST_F(RadosStoreTest, whatever_append_meets_a_silence_nothing_acknowledged_is_l
   const std::size_t sound = pool.objects().size();
   for (const When when : {When::before, When::after}) {
     for (int call = 0; call < 4; ++call) {
-      // The silence meets the put's (call + 1)-th append.
-      pool.inject(PoolFault::silent, 1, "append", when);
+      // The silence meets the put's (call + 1)-th append; it has four.
+      pool.inject(PoolFault::silent, 1, "append", when, call);
       EXPECT_FALSE(put("unsure", bytes));
+      EXPECT_EQ(pool.faults_left(), 0u);
       reopen();
       EXPECT_TRUE(get("kept") == bytes);
       EXPECT_EQ(get("unsure"), "NoSuchKey");
