@@ -158,7 +158,7 @@ void check_marks_first(const Review& r, const Rule& rule, std::vector<Finding>& 
         "Two senders to one port are paused before either is marked: pauses become the congestion "
         "control, and stop whoever shares their way.";
     f.fix = "Mark from a fifth of xoff on.";
-    f.edit = Edit{n->path + ".roce.ecn_kmin", to_text(o.xoff / 5)};
+    f.edit = Edit{n->path + ".roce.ecn_kmin", at_least(o.xoff / 5)};
     out.push_back(std::move(f));
   }
 }
