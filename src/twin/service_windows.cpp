@@ -166,7 +166,7 @@ class Windows {
                     .period = scale.period.base(),
                     .lag = scale.lag.base(),
                     .hold = scale.hold.base(),
-                    .least = some(scale.min),
+                    .least = some(std::min(scale.min, r.replicas)),
                     .most = some(ask_.replicas)};
     fleet.cold = {.process = 0, .weights = ask_.start.base(), .graphs = 0};
     return window_of(serving::Fleet(fleet, policy_, clock_).run(load), r.after / r.replicas, span);
