@@ -551,6 +551,7 @@ TEST(Calc, RefusesWhatItCannotRead) {
   EXPECT_EQ(code_of("tier", {{"against", "floppy"}}), "calc.device");
   EXPECT_EQ(code_of("tier-size", {{"device", "floppy"}}), "calc.device");
   EXPECT_EQ(code_of("memory", {{"gpus", "8"}, {"tp", "3"}}), "calc.layout");
+  EXPECT_EQ(code_of("memory", {{"gpus", "8"}, {"tp", "2"}, {"pp", "3"}}), "calc.layout");
   const CalcTexts huge{{"gpus", "10000000"}, {"mbs", "10000000"}};  // 1e14 sequences a step
   EXPECT_EQ(code_of("memory", huge), "calc.layout");
   EXPECT_EQ(code_of("serve", {{"ttft", "1 ms"}}), "calc.serve");

@@ -10,7 +10,7 @@
 #include <functional>
 #include <optional>
 
-#include "base/side_thread.h"
+#include "net/side_thread.h"
 #include "s3/checksum.h"
 #include "s3server/auth.h"
 
@@ -92,8 +92,8 @@ class PayloadReader {
   std::string trailer_;
   std::string trailer_signature_;
   // Of a large body, last: the digests are made beside the writing, MD5 by itself.
-  std::unique_ptr<SideThread> md5_lane_;
-  std::unique_ptr<SideThread> lane_;
+  std::unique_ptr<net::SideThread> md5_lane_;
+  std::unique_ptr<net::SideThread> lane_;
 };
 
 }  // namespace orrery::s3server

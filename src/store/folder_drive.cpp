@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/side_thread.h"
+#include "net/side_thread.h"
 #include "store/file_text.h"
 
 namespace orrery::store {
@@ -113,7 +113,7 @@ class DirectLane {
   std::unique_ptr<Buffer> writing_ = std::make_unique_for_overwrite<Buffer>();
   std::optional<int> error_;  // both known once the side thread has ended
   bool is_name_synced_ = false;
-  SideThread side_;  // last: it uses all of the above
+  net::SideThread side_;  // last: it uses all of the above
 };
 
 class FolderFile final : public DriveFile {

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-namespace orrery {
+namespace orrery::net {
 
 class SideThread {
  public:
@@ -55,4 +55,4 @@ class SideThread {
   std::jthread thread_;  // last: it uses all of the above
 };
 
-}  // namespace orrery
+}  // namespace orrery::net
