@@ -13,6 +13,7 @@
 #include "agent/test_folder.h"
 #include "bench/figure.h"
 #include "cli/answer_fixture.h"
+#include "cli/session.h"
 #include "cli/verb.h"
 
 namespace orrery::cli {
@@ -225,6 +226,25 @@ TEST(ReadTextFile, stops_at_the_limit_of_an_endless_pipe) {
   });
   EXPECT_EQ(code_of(read_text_file(path)), "file.too-large");
   writer.join();
+}
+
+TEST(Session, files_that_a_design_names_count_from_its_folder) {
+  std::ostringstream out;
+  std::vector<std::string> asked;
+  Terminal terminal{
+      .out = out, .err = out, .read_file = [&](const std::string& path) -> Result<std::string> {
+        asked.push_back(path);
+        return std::string();
+      }};
+  const auto read = [&](const std::string& design, const std::string& path) {
+    EXPECT_TRUE(files_beside(design, terminal)(path));
+    return asked.back();
+  };
+  EXPECT_EQ(read("designs/mine.yaml", "hours.csv"), "designs/hours.csv");
+  EXPECT_EQ(read("/a/mine.yaml", "../h.csv"), "/a/../h.csv");
+  EXPECT_EQ(read("mine.yaml", "hours.csv"), "hours.csv");
+  EXPECT_EQ(read("designs/mine.yaml", "/data/hours.csv"), "/data/hours.csv");
+  EXPECT_EQ(read("-", "hours.csv"), "hours.csv");
 }
 
 }  // namespace

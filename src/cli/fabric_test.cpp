@@ -47,6 +47,20 @@ TEST(FabricVerb, WhatIfNamesTheLossAndWhoFeelsIt) {
                            HasSubstr("leaf 0 -> spine 6")));
 }
 
+TEST(FabricVerb, AStormStopsThoseWhoSendThere) {
+  const VerbAnswer a = ask_fabric(
+      {"storm", "--nodes", "48", "--switch", "sn5600", "--partners", "47", "--format", "json"});
+  EXPECT_EQ(a.code, ExitCode::good);
+  EXPECT_THAT(a.out, AllOf(HasSubstr("\"reach\": 1,"), HasSubstr("\"watchdog_s\": null")));
+  const std::string design =
+      "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 80 }]\n"
+      "fabric: { compute: { topology: rail-fat-tree, switch: sn5600, routing: adaptive, protocol: "
+      "roce, roce: { pfc: true, pfc_watchdog: true, watchdog_time: 150 ms } } }\n";
+  EXPECT_THAT(ask_fabric({"storm", "--design", "a.yaml"}, design).out,
+              AllOf(HasSubstr("Of 80 nodes"), HasSubstr("shuts its port after 150 ms")));
+  EXPECT_EQ(ask_fabric({"storm", "--partners", "0"}).code, ExitCode::bad_input);
+}
+
 TEST(FabricVerb, CountersAreJudged) {
   const std::string header =
       "switch,port,peer,seconds,tx_bytes,rx_bytes,speed_gbps,pause_rx,pause_tx,ecn_marked,drops\n";
