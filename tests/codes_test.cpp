@@ -62,6 +62,9 @@ TEST(codes, of_talks) {
             "design.talks");
   EXPECT_EQ(code(model + "draft_model: llama-3-8b, arrivals: { rate: 1 /s, turns: 2 }"),
             "design.talks");
+  EXPECT_EQ(code(model + "arrivals: { rate: 1 /s, cache_hits: 0.99 }"), "");
+  EXPECT_EQ(code(model + "arrivals: { rate: 1 /s, cache_hits: 1 }"), "design.range");
+  EXPECT_EQ(code(model + "arrivals: { rate: 1 /s, cache_hits: 0.5, turns: 2 }"), "design.talks");
   EXPECT_EQ(code(model + "router: prefix, arrivals: { rate: 1 /s }"), "");
   EXPECT_EQ(code(model + "router: nearest, arrivals: { rate: 1 /s }"), "design.unknown-word");
   EXPECT_EQ(code(plain + "router: prefix, arrivals: { rate: 1 /s }"), "design.talks");

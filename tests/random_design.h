@@ -369,6 +369,7 @@ inline void RandomDesign::put_right(design::Serve& s) {
   if (s.model.empty() || s.disaggregated || !s.draft_model.empty()) s.arrivals.turns = 1;
   s.arrivals.turns = std::min(s.arrivals.turns, 16);
   if (s.arrivals.turns <= 1) s.arrivals.think_time.reset();
+  s.arrivals.cache_hits = s.arrivals.turns > 1 ? 0 : std::min(s.arrivals.cache_hits, 0.9);
   if (s.model.empty()) s.router = catalog::ServeRouter::least_requests;
   if (s.disaggregated) s.autoscale.reset();
   if (s.autoscale) s.replicas.reset();

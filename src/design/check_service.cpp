@@ -24,6 +24,14 @@ class ServiceCheck {
       refuse(".arrivals.think_time", "`think_time` is of talks, and requests come one by one here",
              "the time between requests is `rate`", "write `turns`, or leave it out");
     }
+    if (s.arrivals.cache_hits >= 1) {
+      complain(path + ".arrivals.cache_hits",
+               {"design.range", "a response cache that answers all leaves nothing to serve",
+                "replicas are sized by the requests that reach them", "write less than 1"});
+    } else if (s.arrivals.turns > 1 && s.arrivals.cache_hits > 0) {
+      refuse(".arrivals.cache_hits", "turns of a talk are not found in a response cache",
+             "each brings a history of its own", "leave out `turns` or `cache_hits`");
+    }
     if (s.arrivals.turns > kMostTurns) {
       refuse(".arrivals.turns", fmt::format("a talk has at most {} turns here", kMostTurns),
              "every turn brings all before it, and no context is as long",

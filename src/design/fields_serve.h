@@ -47,6 +47,12 @@ void visit_fields(V& v, S& s) {
           .absent = "30 s",
           .range = Range::positive,
           .moves = "run cache_found falls"});
+  v("cache_hits", s.cache_hits,
+    Field{.doc =
+              "share of the requests that a response cache answers before any replica; latencies "
+              "and tokens are of the others",
+          .range = Range::fraction,
+          .moves = "replicas_needed falls"});
 }
 
 template <class V, Is<Objective> S>

@@ -174,6 +174,10 @@ struct Arrivals {
   double shared_prefix = 0;           // share of the input that requests have in common
   int turns = 1;                      // of a talk: each brings all that was said before it
   std::optional<Seconds> think_time;  // mean, from an answer to the next turn; none: kThinkTime
+  double cache_hits = 0;              // share of requests that a response cache answers
+
+  // What is left for the replicas.
+  PerSecond reaching() const { return rate * (1 - cache_hits); }
 
   bool operator==(const Arrivals&) const = default;
 };

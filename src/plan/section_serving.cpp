@@ -123,13 +123,15 @@ void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
          .formula = "all replicas at once; what it brings back, only a run sees"});
   }
   if (v.serve->request_size) {
+    // Those that a response cache answers come too.
+    const PerSecond come = v.peak / (1 - v.serve->arrivals.cache_hits);
     s.figures.push_back(
         {.id = "inbound",
          .label = "bytes that come with the requests at peak",
          .unit = machine::Unit::bytes_per_s,
-         .estimate = exact((*v.serve->request_size * v.peak).base(), Basis::derived, "the design"),
+         .estimate = exact((*v.serve->request_size * come).base(), Basis::derived, "the design"),
          .formula = fmt::format("{} x {} /s", brief(*v.serve->request_size),
-                                significant(v.peak.base(), 3))});
+                                significant(come.base(), 3))});
   }
   const machine::Tier* tier = machine::weights_tier(*r.machine, *v.serve, *v.fleet);
   if (v.model == nullptr || tier == nullptr || tier->read <= BytesPerSecond(0)) return;

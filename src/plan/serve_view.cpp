@@ -287,7 +287,7 @@ std::vector<ServeView> view_serves(const machine::Machine& m,
       v.label = std::move(label);
       v.fleet = fleet;
       if (!earlier) {
-        v.rate = serve->arrivals.rate * share;
+        v.rate = serve->arrivals.reaching() * share;
         v.peak = v.rate * serve->arrivals.peak;
         fill(v, m);
       }

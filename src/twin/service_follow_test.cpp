@@ -88,6 +88,22 @@ TEST(ServiceFollows, AKvTierBringsFirstTokensSoonerWhereFetchingBeatsComputing) 
   EXPECT_EQ(slow.ttft, bare.ttft);
 }
 
+// What a response cache answers reaches no replica.
+TEST(ServiceFollows, ACacheOfResponsesLeavesTheRest) {
+  design::Design d = talking_design();
+  talking(d).arrivals.turns = 1;
+  talking(d).arrivals.think_time.reset();
+  const auto plan = [](const design::Design& of) {
+    const machine::Machine m = build_machine(of, machine::known());
+    const ServicePlan p = service_plans(m, m.design().workloads.front(), false).front();
+    return std::pair(p.rate_at, p.ask.high);
+  };
+  const auto alone = plan(d);
+  talking(d).arrivals.rate = talking(d).arrivals.rate * 4.0;
+  talking(d).arrivals.cache_hits = 0.75;
+  EXPECT_EQ(plan(d), alone);
+}
+
 design::Design swinging_design() {
   design::Design d = sample_design();
   design::Serve serve;
@@ -129,6 +145,25 @@ TEST(ServiceFollows, AnAutoscalerHoldsFewerAcceleratorsAndAnswersLater) {
   EXPECT_GT(figure_of(follows, "rise_ttft_p99"), figure_of(follows, "ttft_p99"));
   EXPECT_LT(scaled.done.front().services.front().standing_ns,
             fixed.done.front().services.front().standing_ns * 8 / 10);
+}
+
+// Zones share the bounds out by their traffic; a small one may have fewer than the least of all.
+TEST(ServiceFollows, ZonesFollowLoadsOfTheirOwn) {
+  design::Design d = swinging_design();
+  talking(d).replicas.reset();
+  talking(d).autoscale = design::Autoscale{.min = 6, .max = 10, .target = 40};
+  const std::string site = d.sites.front().name;
+  const std::string fleet = d.fleet.front().name;
+  talking(d).zones = {{.site = site, .fleet = fleet, .share = 0.7},
+                      {.site = site, .fleet = fleet, .share = 0.3}};
+  const machine::Machine m = build_machine(d, machine::known());
+  const std::vector<ServicePlan> zones = service_plans(m, m.design().workloads.front());
+  ASSERT_EQ(zones.size(), 2U);
+  EXPECT_EQ(zones[0].replicas, 7);
+  EXPECT_EQ(zones[0].least, 4);
+  EXPECT_EQ(zones[1].replicas, 3);
+  EXPECT_EQ(zones[1].least, 2);
+  EXPECT_TRUE(zones[1].windows.rise.has_value());
 }
 
 // At night fewer stand than at the day's peak, and never fewer than the least.

@@ -183,7 +183,7 @@ ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::s
   }
   p.fleet = m.index_of(*fleet);
   p.rate_at =
-      machine::day_of_requests(p.serve->arrivals.rate.base() * share, p.serve->arrivals.peak);
+      machine::day_of_requests(p.serve->arrivals.reaching().base() * share, p.serve->arrivals.peak);
   const catalog::ModelShape* model =
       p.serve->model.empty() ? nullptr : find_model(m.design(), m.catalog(), p.serve->model);
   p.start = machine::replica_start(m, *p.serve, *fleet);
