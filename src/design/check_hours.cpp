@@ -1,8 +1,8 @@
-#include "design/check_hours.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
+
+#include "design/checks.h"
 
 namespace orrery::design {
 namespace {

@@ -9,10 +9,7 @@
 #include "base/csv.h"
 #include "base/text.h"
 #include "catalog/config_json.h"
-#include "design/check_hours.h"
-#include "design/check_pipeline.h"
-#include "design/check_reservations.h"
-#include "design/check_service.h"
+#include "design/checks.h"
 #include "design/names.h"
 #include "design/slurm_fleets.h"
 
@@ -42,8 +39,6 @@ class NameCheck {
     for (std::size_t i = 0; i < d_.fabric.wan.size(); ++i) {
       wan(d_.fabric.wan[i], at("fabric.wan", i));
     }
-    marking(d_.fabric.compute.roce, "fabric.compute.roce");
-    marking(d_.fabric.storage.roce, "fabric.storage.roce");
     unique("scheduler.partitions", d_.scheduler.partitions, &SchedulerPartition::name, "partition");
     for (std::size_t i = 0; i < d_.scheduler.partitions.size(); ++i) {
       partition(d_.scheduler.partitions[i], at("scheduler.partitions", i));
@@ -343,21 +338,6 @@ class NameCheck {
               fmt::format("write {} or less", significant(left * 0.8, 2))});
   }
 
-  void marking(const RoceChecklist& roce, const std::string& path) {
-    if (roce.ecn_kmin && roce.ecn_kmax && *roce.ecn_kmin >= *roce.ecn_kmax) {
-      complain(path + ".ecn_kmin",
-               {"design.range",
-                fmt::format("`ecn_kmin` of {} is not below `ecn_kmax` of {}", brief(*roce.ecn_kmin),
-                            brief(*roce.ecn_kmax)),
-                "marking grows from the one to the other", "write a smaller ecn_kmin"});
-    }
-    if (roce.watchdog_time && !roce.pfc_watchdog.value_or(false)) {
-      complain(path + ".watchdog_time",
-               {"design.watchdog", "there is no `pfc_watchdog`", "nobody would wait for so long",
-                "add `pfc_watchdog: true`, or leave this out"});
-    }
-  }
-
   void wan(const WanLink& link, const std::string& path) {
     for (std::size_t i = 0; i < link.between.size(); ++i) {
       one_of(link.between[i], sites_, at(path + ".between", i), "site");
@@ -600,6 +580,7 @@ void NameCheck::local_model(const std::string& name, const std::string& path) {
 void check_names(Design& design, ValueReader& values, const catalog::ReadFile& read_file) {
   NameCheck(design, values, read_file).run();
   check_hours(design, values, read_file);
+  check_marking(design, values);
   check_pipeline(design, values);
   check_reservations(design, values);
 }

@@ -1,11 +1,10 @@
-#include "design/check_pipeline.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
 
 #include "base/text.h"
+#include "design/checks.h"
 #include "design/names.h"
 
 namespace orrery::design {

@@ -1,10 +1,9 @@
-#include "design/check_reservations.h"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 
 #include "base/text.h"
+#include "design/checks.h"
 #include "design/slurm_fleets.h"
 
 namespace orrery::design {

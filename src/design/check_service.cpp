@@ -1,8 +1,8 @@
-#include "design/check_service.h"
-
 #include <fmt/core.h>
 
 #include <utility>
+
+#include "design/checks.h"
 
 namespace orrery::design {
 namespace {

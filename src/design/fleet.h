@@ -63,11 +63,11 @@ struct Failures {
   std::optional<double> lemon_share;   // of nodes that fail far more often
   std::optional<double> lemon_factor;  // by how much
   std::optional<Seconds> repair;
-  std::optional<double> shape;       // of a node's Weibull time between failures; 1: exponential
-  std::optional<Seconds> link_mtbf;  // of one port of a node on the compute network
+  std::optional<double> shape;        // of a node's Weibull time between failures; 1: exponential
+  std::optional<Seconds> link_mtbf;   // of one port of a node on the compute network
   std::optional<Seconds> storm_mtbf;  // of one port, until its NIC pauses the network for good
-  std::optional<Seconds> leaf_mtbf;  // of a leaf switch, which takes the nodes under it
-  std::optional<Seconds> pdu_mtbf;   // of a power unit, which takes its racks
+  std::optional<Seconds> leaf_mtbf;   // of a leaf switch, which takes the nodes under it
+  std::optional<Seconds> pdu_mtbf;    // of a power unit, which takes its racks
   std::optional<int> racks_per_pdu;
   std::optional<double> straggler_share;     // of nodes that run slow
   std::optional<double> straggler_slowdown;  // of such a node: 0.1 is 10 % slower

@@ -79,7 +79,7 @@ void PauseFluid::add_up() {
 
 void PauseFluid::drop_beyond_headroom() {
   const double limit = (options_.xoff + options_.headroom).base();
-  const double Link::*held = options_.pauses ? &Link::brought : &Link::waiting;
+  const double Link::* held = options_.pauses ? &Link::brought : &Link::waiting;
   const auto is_over = [&](const Link& l) { return l.*held - l.take > limit; };
   if (std::ranges::none_of(links_, is_over)) return;
   for (Cell& c : cells_) {

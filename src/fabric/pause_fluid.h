@@ -83,7 +83,7 @@ class PauseFluid {
   double delivered(std::size_t flow) const { return flows_[flow].delivered; }
   double rate(std::size_t flow) const {
     return flows_[flow].rate;
-  }                                 // that its sender allows itself
+  }  // that its sender allows itself
   double queue(LinkId link) const;  // beyond what a step takes
   bool is_paused(LinkId link) const { return at(link).paused; }
   bool is_shut(LinkId link) const { return at(link).shut; }  // by the watchdog

@@ -51,9 +51,9 @@ struct SiteView {
   facility::ChainResult chain;
   std::optional<facility::PueBreakdown> breakdown;  // none where the design gives the PUE
   facility::PueRange pue;
-  facility::Hours hours;  // empty where the site names none
+  facility::Hours hours;                        // empty where the site names none
   const catalog::SiteHours* weather = nullptr;  // the file that they are of
-  Watts draw_peak;        // nameplate times PUE: what the contract must cover
+  Watts draw_peak;                              // nameplate times PUE: what the contract must cover
   Watts draw_mean;
   std::optional<facility::SiteBudget>
       budget;                    // of the largest fleet, where the site's power is given

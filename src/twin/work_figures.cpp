@@ -344,7 +344,7 @@ void tell_slices(Run& run, const Scenario& scenario, const OverReplications& ove
                           brief(Seconds(1 / p.rate.base())), brief(p.mean_run),
                           p.fixed.empty() ? "accelerators are cut as jobs come"
                                           : "accelerators are cut as the fleet says");
-  const auto add_count = [&](const char* id, const char* label, std::uint64_t SliceOutcome::*of) {
+  const auto add_count = [&](const char* id, const char* label, std::uint64_t SliceOutcome::* of) {
     over.add(s, id, label, Unit::count,
              [=](const Replication& r) { return static_cast<double>(r.slices[at].*of); });
   };
@@ -362,7 +362,7 @@ void tell_slices(Run& run, const Scenario& scenario, const OverReplications& ove
   const double span = run.simulated.base() * 1e9 * cluster::kMigComputeSlices;
   over.add(s, "sliced", "accelerators that are sliced, mean", Unit::count,
            [=](const Replication& r) { return static_cast<double>(r.slices[at].open) / span; });
-  const auto of_open = [at](GpuTime SliceOutcome::*part) {
+  const auto of_open = [at](GpuTime SliceOutcome::* part) {
     return [at, part](const Replication& r) {
       const SliceOutcome& o = r.slices[at];
       return o.open > 0 ? static_cast<double>(o.*part) / static_cast<double>(o.open) : 0.0;

@@ -1,0 +1,35 @@
+// What names alone do not tell: one check a part of the design, all faults at once.
+#pragma once
+
+#include <string>
+
+#include "design/design.h"
+#include "design/value_reader.h"
+
+namespace orrery::design {
+
+// Reads the hours that sites name, into design.local_hours, and checks what hangs on them: a PUE
+// that is said twice, work that waits for clean hours where none are known, a plant that no weather
+// or outage can try.
+void check_hours(Design& design, ValueReader& values, const catalog::ReadFile& read_file);
+
+// How a network marks and pauses: thresholds in their order, a watchdog that is there.
+void check_marking(const Design& design, ValueReader& values);
+
+// Whether stages say what they need and name what there is. A workload that is a stage comes back
+// with the pipeline, so the reader gives it the pipeline's period (one run where there is none); a
+// period of its own that differs is refused.
+void check_pipeline(Design& design, ValueReader& values);
+
+// A job has a bit for each of them.
+inline constexpr std::size_t kMostReservations = 64;
+// Whether reservations are of fleets that Slurm runs, have a period that Slurm knows, and name
+// tenants that have an account.
+void check_reservations(const Design& design, ValueReader& values);
+
+// Whether what a service says of talks, routers, autoscaling and its KV tier has something to act
+// on: what is not modelled together is refused.
+void check_service(const Serve& serve, const std::string& path, const PlaceMap& places,
+                   ValueReader& values);
+
+}  // namespace orrery::design
