@@ -141,6 +141,14 @@ TEST_F(VersionsTest, a_listing_is_the_same_whatever_its_pages_hold) {
   EXPECT_THAT(listed({.delimiter = "/", .after = "a/"}), ElementsAre("b", "b-", "c/", "d/"));
 }
 
+// A walk that leaps over a common prefix lands on the very next key, not behind it.
+TEST_F(VersionsTest, a_key_right_behind_a_common_prefix_is_listed) {
+  for (const char* key : {"a/1", "a/2", "a0", "a00", "a1", "b/x", "b0/y"}) put(key, "x");
+  EXPECT_THAT(listed({.delimiter = "/"}), ElementsAre("a/", "a0", "a00", "a1", "b/", "b0/"));
+  EXPECT_THAT(listed({.delimiter = "/", .after = "a/"}),
+              ElementsAre("a0", "a00", "a1", "b/", "b0/"));
+}
+
 TEST_F(VersionsTest, versions_are_listed_newest_first_and_paged_by_their_ids) {
   version_it(Versioning::on);
   put("a", "1");
