@@ -1,11 +1,9 @@
 #include "net/inflow.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 namespace orrery::net {
 namespace {
@@ -13,7 +11,6 @@ namespace {
 // Then others have their turn on the handler's thread: some tenths of a second, for each turn costs
 // two changes of threads, which on a busy machine take milliseconds.
 constexpr std::uint64_t kTurnBytes = std::uint64_t{256} << 20;
-constexpr int kShortWaitMs = 1;
 
 }  // namespace
 
@@ -29,14 +26,8 @@ void Inflow::receive_directly(int socket, std::uint64_t length) {
 std::size_t Inflow::receive_more() {
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(taken.size(), *left));
   if (wanted == 0) return 0;
-  ssize_t came = ::recv(socket_, taken.data(), wanted, MSG_DONTWAIT);
-  // A client that is a little slower than the sink is waited for here: the I/O thread would have to
-  // be woken, and to wake this one.
-  pollfd some = {.fd = socket_, .events = POLLIN, .revents = 0};
-  if (came < 0 && errno == EAGAIN && ::poll(&some, 1, kShortWaitMs) > 0) {
-    came = ::recv(socket_, taken.data(), wanted, MSG_DONTWAIT);
-  }
-  // Longer silence and faults are the I/O thread's: it waits, or learns of them when it reads.
+  const ssize_t came = ::recv(socket_, taken.data(), wanted, MSG_DONTWAIT);
+  // Silence and faults are the I/O thread's: it waits, or learns of them when it reads.
   if (came <= 0) return 0;
   *left -= static_cast<std::uint64_t>(came);
   last = *left == 0;

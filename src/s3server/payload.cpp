@@ -92,8 +92,8 @@ PayloadReader::PayloadReader(PayloadPlan plan)
   if (plan_.sum) sum_.emplace(*plan_.sum);
   if (!plan_.quick) md5_.emplace(s3::HashKind::md5);
   if (plan_.length.value_or(0) < kLaneBodyBytes) return;
-  if (md5_) md5_lane_ = std::make_unique<net::SideThread>();
-  if (sha_ || sum_) lane_ = std::make_unique<net::SideThread>();
+  if (md5_) md5_lane_ = std::make_unique<HashLane>();
+  if (sha_ || sum_) lane_ = std::make_unique<HashLane>();
 }
 
 // All but MD5.

@@ -10,9 +10,9 @@
 #include <functional>
 #include <optional>
 
-#include "net/side_thread.h"
 #include "s3/checksum.h"
 #include "s3server/auth.h"
+#include "s3server/hash_lane.h"
 
 namespace orrery::s3server {
 
@@ -92,8 +92,8 @@ class PayloadReader {
   std::string trailer_;
   std::string trailer_signature_;
   // Of a large body, last: the digests are made beside the writing, MD5 by itself.
-  std::unique_ptr<net::SideThread> md5_lane_;
-  std::unique_ptr<net::SideThread> lane_;
+  std::unique_ptr<HashLane> md5_lane_;
+  std::unique_ptr<HashLane> lane_;
 };
 
 }  // namespace orrery::s3server

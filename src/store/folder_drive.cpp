@@ -10,11 +10,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <memory>
-#include <optional>
-#include <utility>
+#include <functional>
+#include <future>
 
-#include "net/side_thread.h"
 #include "store/file_text.h"
 
 namespace orrery::store {
@@ -23,10 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFolders = 256;
-constexpr std::uint64_t kLargeBytes = std::uint64_t{1} << 20;  // less is not worth a thread
-constexpr std::size_t kBufferBytes = std::size_t{512} << 10;
-constexpr std::size_t kPageBytes = 4096;  // a write past the page cache is a multiple of
-constexpr std::size_t kPiecesMax = 64;    // of one writev
+constexpr std::uint64_t kWriteBackBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kBesideBytes = std::uint64_t{512} << 10;  // less is not worth a thread
+constexpr std::size_t kPiecesMax = 64;                            // of one writev
 
 Fault system_fault(const std::string& what, int error) {
   const PortFault kind = error == ENOSPC || error == EDQUOT ? PortFault::full
@@ -35,117 +32,41 @@ Fault system_fault(const std::string& what, int error) {
   return {kind, what + ": " + std::strerror(error)};
 }
 
-// Empty where all was written.
-std::optional<int> error_of_write(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(file, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return std::nullopt;
-}
-
-// The bytes of a large file on their way to the disk past the page cache, while the next come: one
-// buffer is written by a thread of its own, the other is filled. The page cache would copy them,
-// keep them and hand them on page by page, which takes longer than all else that a put does, and
-// would throw out for them what is read again.
-class DirectLane {
- public:
-  // `file` ends at a multiple of a page. Null: this file system has no such writes.
-  static std::unique_ptr<DirectLane> of(int file, std::string folder) {
-    const int flags = ::fcntl(file, F_GETFL);
-    if (flags < 0 || ::fcntl(file, F_SETFL, flags | O_DIRECT) != 0) return nullptr;
-    return std::unique_ptr<DirectLane>(new DirectLane(file, flags, std::move(folder)));
-  }
-  DirectLane(const DirectLane&) = delete;
-  DirectLane& operator=(const DirectLane&) = delete;
-
-  // These three say which error an earlier write has met, if any.
-  std::optional<int> append(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const std::size_t some = std::min(bytes.size(), kBufferBytes - filled_);
-      std::memcpy(filling_->data() + filled_, bytes.data(), some);
-      filled_ += some;
-      bytes.remove_prefix(some);
-      if (filled_ < kBufferBytes) continue;
-      if (const auto error = hand_over()) return error;
-    }
-    return std::nullopt;
-  }
-  // All whole pages are on their way then.
-  std::optional<int> hand_over() {
-    const std::size_t whole = filled_ / kPageBytes * kPageBytes;
-    side_.wait();
-    if (error_ || whole == 0) return error_;
-    std::swap(filling_, writing_);
-    filled_ -= whole;
-    std::memcpy(filling_->data(), writing_->data() + whole, filled_);
-    side_.begin([this, whole] { write(whole); });
-    return std::nullopt;
-  }
-  // What is no whole page goes through the cache.
-  std::optional<int> finish() {
-    if (const auto error = hand_over()) return error;
-    side_.wait();
-    if (error_) return error_;
-    if (::fcntl(file_, F_SETFL, flags_) != 0) return errno;
-    return error_of_write(file_, {filling_->data(), std::exchange(filled_, 0)});
-  }
-  bool is_name_synced() const { return is_name_synced_; }
-
- private:
-  struct alignas(kPageBytes) Buffer : std::array<char, kBufferBytes> {};
-
-  DirectLane(int file, int flags, std::string folder)
-      : file_(file), flags_(flags), folder_(std::move(folder)) {}
-  void write(std::size_t bytes) {
-    error_ = error_of_write(file_, {writing_->data(), bytes});
-    // The name is made durable while the bytes come, not after them.
-    if (!is_name_synced_ && !folder_.empty()) is_name_synced_ = sync_folder(folder_);
-  }
-
-  int file_;
-  int flags_;
-  std::string folder_;
-  std::size_t filled_ = 0;  // of *filling_
-  std::unique_ptr<Buffer> filling_ = std::make_unique_for_overwrite<Buffer>();
-  std::unique_ptr<Buffer> writing_ = std::make_unique_for_overwrite<Buffer>();
-  std::optional<int> error_;  // both known once the side thread has ended
-  bool is_name_synced_ = false;
-  net::SideThread side_;  // last: it uses all of the above
-};
-
 class FolderFile final : public DriveFile {
  public:
   // `folder` is synced too where the file is new.
   FolderFile(int file, std::string path, std::string folder)
       : file_(file), path_(std::move(path)), folder_(std::move(folder)) {}
   ~FolderFile() override {
-    lane_.reset();
+    if (writes_back_.valid()) writes_back_.wait();
     ::close(file_);
   }
   FolderFile(const FolderFile&) = delete;
   FolderFile& operator=(const FolderFile&) = delete;
 
   Outcome<void> append(std::span<const std::string_view> pieces) override {
-    while (!pieces.empty() && !lane_) {
-      if (size_ >= kLargeBytes && may_be_direct_) {
-        if (auto done = begin_lane(pieces); !done) return done;
-        continue;
-      }
+    while (!pieces.empty()) {
       const auto some = pieces.first(std::min(pieces.size(), kPiecesMax));
       if (auto done = write_all(some); !done) return done;
       pieces = pieces.subspan(some.size());
     }
-    for (const std::string_view piece : pieces) {
-      if (const auto error = lane_->append(piece)) return cannot_write(*error);
-    }
+    if (size_ - started_ >= kWriteBackBytes) write_back();
     return {};
   }
 
+  // Beside the writing, one stretch at a time: handing pages to the disk is work too.
   void write_back() override {
-    if (lane_) (void)lane_->hand_over();  // an error stays for sync
+    if (size_ - started_ < kBesideBytes) return;
+    if (writes_back_.valid()) writes_back_.get();
+    writes_back_ =
+        std::async(std::launch::async | std::launch::deferred, [this, from = started_, to = size_] {
+          ::sync_file_range(file_, static_cast<off_t>(from), static_cast<off_t>(to - from),
+                            SYNC_FILE_RANGE_WRITE);
+          // The name of a large file is made durable while its bytes come, not after them.
+          if (from > 0 || folder_.empty()) return;
+          name_synced_ = sync_folder(folder_);
+        });
+    started_ = size_;
   }
 
   Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
@@ -171,38 +92,14 @@ class FolderFile final : public DriveFile {
   }
 
   Outcome<void> sync() override {
-    if (lane_) {
-      if (const auto error = lane_->finish()) return cannot_write(*error);
-    }
+    if (writes_back_.valid()) writes_back_.get();
     if (::fdatasync(file_) != 0)
       return std::unexpected(system_fault("cannot sync " + path_, errno));
-    if (folder_.empty() || (lane_ && lane_->is_name_synced()) || sync_folder(folder_)) return {};
+    if (folder_.empty() || name_synced_ || sync_folder(folder_)) return {};
     return std::unexpected(system_fault("cannot sync " + folder_, errno));
   }
 
  private:
-  std::unexpected<Fault> cannot_write(int error) const {
-    return std::unexpected(system_fault("cannot write " + path_, error));
-  }
-
-  // What fills the last page goes the way of all before it; the lane takes the rest.
-  Outcome<void> begin_lane(std::span<const std::string_view>& pieces) {
-    std::size_t lead = (kPageBytes - size_ % kPageBytes) % kPageBytes;
-    std::string_view first = pieces.front();
-    const std::string_view page = first.substr(0, lead);
-    if (auto done = write_all({&page, 1}); !done) return done;
-    pieces = pieces.subspan(1);
-    if (page.size() < lead) return {};
-    lane_ = DirectLane::of(file_, folder_);
-    first.remove_prefix(lead);
-    if (lane_) {
-      if (const auto error = lane_->append(first)) return cannot_write(*error);
-      return {};
-    }
-    may_be_direct_ = false;
-    return write_all({&first, 1});
-  }
-
   Outcome<void> write_all(std::span<const std::string_view> pieces) {
     std::array<iovec, kPiecesMax> vectors{};
     std::size_t count = 0;
@@ -227,9 +124,10 @@ class FolderFile final : public DriveFile {
   int file_;
   std::string path_;
   std::string folder_;
-  std::uint64_t size_ = 0;  // of what did not go through the lane
-  bool may_be_direct_ = true;
-  std::unique_ptr<DirectLane> lane_;
+  std::uint64_t size_ = 0;
+  std::uint64_t started_ = 0;  // so much of it is on its way to the disk
+  bool name_synced_ = false;   // known once writes_back_ has ended
+  std::future<void> writes_back_;
 };
 
 class FolderDrive final : public Drive {

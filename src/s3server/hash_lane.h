@@ -1,8 +1,8 @@
-// A second thread beside one that takes bytes: it does one piece of work at a time while the first
-// goes on, so that together they cost the longer of the two and not both.
+// A second thread beside the one that takes an upload: it digests a piece while the first checks,
+// cuts and writes the same bytes, so that a large object costs the longer of the two and not both.
 //
-// begin() hands the work over, where none is under way; wait() returns when it is done. What it
-// works on is the caller's and stays where it is. The destructor waits.
+// One piece at a time: begin() hands it over, wait() returns when it is done; the bytes are the
+// caller's and stay where they are. Where an upload ends in between, the destructor waits.
 #pragma once
 
 #include <condition_variable>
@@ -10,17 +10,17 @@
 #include <mutex>
 #include <thread>
 
-namespace orrery::net {
+namespace orrery::s3server {
 
-class SideThread {
+class HashLane {
  public:
-  SideThread() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
-  ~SideThread() {
+  HashLane() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  ~HashLane() {
     thread_.request_stop();
     changed_.notify_all();
   }
-  SideThread(const SideThread&) = delete;
-  SideThread& operator=(const SideThread&) = delete;
+  HashLane(const HashLane&) = delete;
+  HashLane& operator=(const HashLane&) = delete;
 
   void begin(std::function<void()> work) {
     {
@@ -55,4 +55,4 @@ class SideThread {
   std::jthread thread_;  // last: it uses all of the above
 };
 
-}  // namespace orrery::net
+}  // namespace orrery::s3server
