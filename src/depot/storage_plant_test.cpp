@@ -124,7 +124,7 @@ TEST(StoragePlant, striping_ends_with_the_fullest_server) {
                                  .read = gbytes_per_s(kServers),
                                  .write = gbytes_per_s(kServers)},
                                 kHosts);
-    shape.seed = static_cast<std::uint64_t>(trial + 1);
+    shape.seed = static_cast<std::uint64_t>(trial) + 1;
     StoragePlant plant(kernel, shape);
     Arrivals got;
     for (int h = 0; h < kHosts; ++h) plant.start(write_of(h, gigabytes(1)), got);

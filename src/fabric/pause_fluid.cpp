@@ -1,6 +1,7 @@
 #include "fabric/pause_fluid.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/math.h"
 
@@ -54,7 +55,7 @@ double PauseFluid::inside() const {
 }
 
 void PauseFluid::run(Seconds span) {
-  const auto until = steps_ + static_cast<std::uint64_t>(span.base() / dt_ + 0.5);
+  const auto until = steps_ + static_cast<std::uint64_t>(std::llround(span.base() / dt_));
   while (steps_ < until) step();
   add_up();
 }

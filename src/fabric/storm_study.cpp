@@ -66,7 +66,8 @@ class StormRun {
     StormReport r;
     fluid_.run(kSettle);
     const std::vector<double> before = window(kSettle);
-    r.before = mean_of(before) * static_cast<double>(messages_.size() / nodes_) / line();
+    r.before = mean_of(before) *
+               (static_cast<double>(messages_.size()) / static_cast<double>(nodes_)) / line();
     const std::uint64_t pauses = fluid_.pauses();
     fluid_.stick(stuck_);
     r.spread = come_to_rest(mean_of(before));

@@ -81,6 +81,13 @@ void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out)
   }
 }
 
+// To three digits, of megabytes at the least.
+Bytes rounded_down(Bytes room) {
+  double unit = 1;
+  while (room / megabytes(unit) >= 1000) unit *= 10;
+  return megabytes(unit * std::max(1.0, std::floor(room / megabytes(unit))));
+}
+
 // A KV tier is where it can be: in memory or on a tier that has the room for all replicas.
 void check_kv_room(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const ServeView& v : r.serves) {
@@ -97,7 +104,7 @@ void check_kv_room(const Review& r, const Rule& rule, std::vector<Finding>& out)
     const auto& custom = v.fleet->fleet->custom;
     if (kv.tier == design::kHostMemory) room = custom ? custom->memory : std::nullopt;
     if (!room || *room <= Bytes(0) || kv.capacity * sharing <= *room) continue;
-    const Bytes each = megabytes(std::max(1.0, std::floor(*room / sharing / megabytes(1))));
+    const Bytes each = rounded_down(*room / sharing);
     Finding f = finding_at(r, rule, v.path + ".kv_tier.capacity");
     f.what = fmt::format("{} replicas of '{}' keep {} of blocks each where there are {}.",
                          significant(sharing, 4), v.label, brief(kv.capacity), brief(*room));

@@ -100,6 +100,7 @@ void add_pauses(machine::Section& s, const Review& r, const machine::Network& n)
   constexpr int kSenders = 8;
   const fabric::PauseOptions o = machine::pause_options(n);
   const BytesPerSecond rate = n.topology->spec.link_rate;
+  if (rate <= BytesPerSecond(0)) return;  // its nodes have no port on it
   const auto add = [&](const char* id, const char* label, machine::Unit unit, double value,
                        std::string formula) {
     s.figures.push_back(
