@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 
 #include "base/csv.h"
@@ -37,11 +38,11 @@ double simulated_hit_rate(catalog::EvictionPolicy policy, bool shuffled, double 
                      .cache_tier = 0,
                      .policy = policy,
                      .epochs = {.items = kItems, .shuffle_buffer = shuffled ? kItems : 0},
-                     .cached = static_cast<int>(share * kItems + 0.5),
+                     .cached = static_cast<int>(std::lround(share * kItems)),
                      .object = megabytes(256),
                      .use = milliseconds(100),
-                     .reads = 9 * kItems,
-                     .warm_up = 5 * kItems});
+                     .reads = std::int64_t{9} * kItems,
+                     .warm_up = std::int64_t{5} * kItems});
   kernel.run();
   return reads.outcome().hit_rate();
 }
