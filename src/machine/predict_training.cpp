@@ -194,9 +194,11 @@ TrainingPrediction describe(const Models& models, const TrainingQuery& q,
   p.watts = within(p.step.watts, kTrainingWattsError, kTrainingWattsError, basis,
                    "docs/models/clock-power.md");
   const auto peak = q.accelerator->peak(workload::product_dtype(q.precision));
-  const double flops =
-      training_flops_per_token(q.model, q.sequence, workload::FlopConvention::causal_half).base();
-  if (peak) p.mfu = flops * tokens / p.step.seconds / peak->base();
+  const Flops flops =
+      q.task == training::TrainingTask::lora
+          ? workload::adapter_training_flops_per_token(q.model, q.sequence)
+          : training_flops_per_token(q.model, q.sequence, workload::FlopConvention::causal_half);
+  if (peak) p.mfu = flops.base() * tokens / p.step.seconds / peak->base();
   p.energy_per_step = Joules(p.step.watts * p.step.seconds * q.gpus);
   return p;
 }

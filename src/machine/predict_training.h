@@ -2,7 +2,8 @@
 // fabric's collective times.
 //
 //   tokens/s per GPU = batch * sequence / (step time * GPUs)
-//   MFU              = model FLOPs (causal half, no recompute) / (step time * peak)
+//   MFU              = model FLOPs (causal half, no recompute, no gradients of frozen weights) /
+//                      (step time * peak)
 // What the query leaves open (layout "auto", unpublished fields) is chosen: the fastest layout that
 // fits. The interval's width is the framework family's and the accelerator's error on the rows that
 // fixed their parameters, wider for a model that no such row is of, joined in quadrature

@@ -32,7 +32,16 @@ constexpr double kManyReplicas = 1e6;
 constexpr double kRounding = 1e-9;
 constexpr int kFlightBisections = 30;
 constexpr Seconds kHostFetch = microseconds(50);  // until the copies of one fetch run: assumed
-constexpr int kTalkRounds = 4;                    // what is found and what is carried settle within
+// What the process of one device loads, out of memory: 16 GB in 2.6 to 2.8 s on an H200 host
+// (data/validation/h200_cold_start.csv).
+constexpr BytesPerSecond kLoadedByOne = gbytes_per_s(5.9);
+constexpr int kTalkRounds = 4;  // what is found and what is carried settle within
+
+BytesPerSecond reading_rate(const Machine& m, const Tier& tier, const Fleet& fleet) {
+  const BytesPerSecond rate = m.crossing_to(fleet, tier).capped(tier.read);
+  const BytesPerSecond wires = m.storage_wires(fleet).per_node();
+  return !tier.per_node && wires > BytesPerSecond(0) ? min(rate, wires) : rate;
+}
 
 const Mix* mix_of(const design::Serve& serve) {
   for (const Mix& m : kMixes) {
@@ -246,7 +255,7 @@ KvRoom kv_room(const Machine& m, const design::Serve& serve, const Fleet& fleet,
   const double beside =
       tier->per_node ? std::max(1.0, 1.0 * fleet.accelerators_per_host / query.split.devices())
                      : std::max(1.0, replicas);
-  kv.rate = min(weights_rate(m, *tier, fleet), tier->read / beside);
+  kv.rate = min(reading_rate(m, *tier, fleet), tier->read / beside);
   kv.first_byte = tier->first_byte + m.crossing_to(fleet, *tier).latency() * 2.0;
   return kv;
 }
@@ -268,13 +277,13 @@ const Tier* weights_tier(const Machine& m, const design::Serve& serve, const Fle
   return find_tier(m.tiers, "hot");
 }
 
-BytesPerSecond weights_rate(const Machine& m, const Tier& tier, const Fleet& fleet) {
-  const BytesPerSecond rate = m.crossing_to(fleet, tier).capped(tier.read);
-  const BytesPerSecond wires = m.storage_wires(fleet).per_node();
-  return !tier.per_node && wires > BytesPerSecond(0) ? min(rate, wires) : rate;
+BytesPerSecond weights_rate(const Machine& m, const Tier& tier, const Fleet& fleet, int devices) {
+  const BytesPerSecond rate = reading_rate(m, tier, fleet);
+  return tier.gpu_path == storage::GpuPath::direct ? rate : min(rate, kLoadedByOne * devices);
 }
 
-Seconds replica_start(const Machine& m, const design::Serve& serve, const Fleet& fleet) {
+Seconds replica_start(const Machine& m, const design::Serve& serve, const Fleet& fleet,
+                      int devices) {
   if (m.design().scheduler.recovery.restart) return *m.design().scheduler.recovery.restart;
   const catalog::ModelShape* model =
       serve.model.empty() ? nullptr : find_model(m.design(), m.catalog(), serve.model);
@@ -285,7 +294,7 @@ Seconds replica_start(const Machine& m, const design::Serve& serve, const Fleet&
     const auto query =
         serving_query(m.models(), serve, *model, *fleet.accelerator(), request_of(m, serve));
     const Bytes weights = serving::serving_weights(*model, {}, query.precision);
-    cold.weights = (weights / weights_rate(m, *tier, fleet)).base();
+    cold.weights = (weights / weights_rate(m, *tier, fleet, devices)).base();
   }
   return Seconds(cold.total());
 }

@@ -93,11 +93,13 @@ KvRoom kv_room(const Machine& machine, const design::Serve& serve, const Fleet& 
 const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone& zone);
 
 // Where a replica loads from: as the design says, else the hot tier of its own site, else any; and
-// how fast, alone on the tier and on one host's ports.
+// how fast its devices' processes do, alone on the tier and on one host's ports.
 const Tier* weights_tier(const Machine& machine, const design::Serve& serve, const Fleet& fleet);
-BytesPerSecond weights_rate(const Machine& machine, const Tier& tier, const Fleet& fleet);
+BytesPerSecond weights_rate(const Machine& machine, const Tier& tier, const Fleet& fleet,
+                            int devices);
 // Until a replica that was placed answers: its weights and all else of a cold start; the image too
 // where replicas come and go.
-Seconds replica_start(const Machine& machine, const design::Serve& serve, const Fleet& fleet);
+Seconds replica_start(const Machine& machine, const design::Serve& serve, const Fleet& fleet,
+                      int devices);
 
 }  // namespace orrery::machine

@@ -24,6 +24,12 @@ struct SiteLoad {
 
 SiteLoad load_of(const Machine& machine, std::size_t site);
 
+// How far a mean draw may be off, either way; docs/models/power.md: residue of the phase model on
+// the measured training nodes.
+inline constexpr double kMeanPowerSpread = 0.11;
+// And the grid's mean of a year.
+inline constexpr double kGridSpread = 0.15;
+
 // Of an outage of the utility, mean, where the design does not say: assumed.
 inline constexpr Seconds kOutageLength = hours(1);
 // What carries the heat of so much IT, as the design has it or by default.

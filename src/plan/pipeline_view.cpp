@@ -46,7 +46,8 @@ class Filler {
       s.infeasible = v.infeasible.empty() ? "no fleet to run on" : v.infeasible;
       return;
     }
-    s.time = max(s.time, machine::replica_start(m_, *v.serve, *v.fleet) * v.replicas);
+    s.time = max(
+        s.time, machine::replica_start(m_, *v.serve, *v.fleet, v.devices_per_replica) * v.replicas);
   }
 
   const machine::Machine& m_;

@@ -22,7 +22,10 @@ constexpr double kFewReplicas = 2;
 // One node in twenty left over is a spare.
 constexpr double kIdleAllowed = 0.05;
 
-std::string nodes_text(double nodes) { return significant(nodes, nodes < 10 ? 3 : 6); }
+// Means of jobs that come and go are no whole numbers; a hundredth of a node is fine enough.
+std::string nodes_text(double nodes) {
+  return nodes < 10 ? significant(nodes, 3) : significant(std::round(nodes * 100) / 100, 9);
+}
 
 // "pretrain 16, assistant 3", the largest first.
 std::string holders(const Review& r, const machine::FleetBook& book) {

@@ -335,7 +335,11 @@ void check_latency(const Review& r, const Rule& rule, std::vector<Finding>& out)
     f.why = fmt::format("{} of it is {}.",
                         show(part_of(t.latency) / t.latency.total, machine::Unit::ratio),
                         to_text(t.latency.longest));
-    f.fix = t.latency.longest == storage::AccessPart::media
+    const bool is_gateway = t.tier->kind == design::TierKind::object &&
+                            t.latency.longest == storage::AccessPart::service;
+    f.fix = is_gateway ? "Put a file system or a cache on the nodes before it for small reads, or "
+                         "call it the tier that it is."
+            : t.latency.longest == storage::AccessPart::media
                 ? "Build it of faster media, or call it the tier that it is."
                 : "Shorten that part, or call it the tier that it is.";
     out.push_back(std::move(f));

@@ -14,8 +14,6 @@
 namespace orrery::plan {
 namespace {
 
-// docs/models/power.md: residue of the phase model on the measured training nodes.
-constexpr double kMeanPowerSpread = 0.11;
 // Slower swings are told by their period.
 constexpr double kSlowestHz = 1e-3;
 
@@ -34,11 +32,12 @@ void add_power(machine::Section& s, const SiteView& v) {
                           "catalog nodes, switches, storage"),
        .formula = fmt::format("fleets {} + networks {} + storage {}", brief(v.fleet_nameplate),
                               brief(v.fabric), brief(v.storage))});
-  s.figures.push_back({.id = "it_mean",
-                       .label = "IT power, mean of the planned work",
-                       .unit = machine::Unit::watts,
-                       .estimate = within(v.it_mean.base(), kMeanPowerSpread, kMeanPowerSpread,
-                                          Basis::fitted, "docs/models/power.md")});
+  s.figures.push_back(
+      {.id = "it_mean",
+       .label = "IT power, mean of the planned work",
+       .unit = machine::Unit::watts,
+       .estimate = within(v.it_mean.base(), machine::kMeanPowerSpread, machine::kMeanPowerSpread,
+                          Basis::fitted, "docs/models/power.md")});
   for (const FleetPower& p : v.fleets) {
     std::vector<machine::Input> inputs;
     for (const catalog::PowerPhase& phase : p.phases) {
@@ -48,13 +47,14 @@ void add_power(machine::Section& s, const SiteView& v) {
                                     brief(phase.node_power)),
                         p.node.reference});
     }
-    s.figures.push_back({.id = "node_mean_" + p.fleet->fleet->name,
-                         .label = fmt::format("mean of one {} node", p.fleet->fleet->name),
-                         .unit = machine::Unit::watts,
-                         .estimate = within(p.mean.base(), kMeanPowerSpread, kMeanPowerSpread,
-                                            Basis::fitted, "docs/models/power.md"),
-                         .formula = "sum over phases of share x power",
-                         .inputs = std::move(inputs)});
+    s.figures.push_back(
+        {.id = "node_mean_" + p.fleet->fleet->name,
+         .label = fmt::format("mean of one {} node", p.fleet->fleet->name),
+         .unit = machine::Unit::watts,
+         .estimate = within(p.mean.base(), machine::kMeanPowerSpread, machine::kMeanPowerSpread,
+                            Basis::fitted, "docs/models/power.md"),
+         .formula = "sum over phases of share x power",
+         .inputs = std::move(inputs)});
   }
 }
 
@@ -198,21 +198,22 @@ void add_year(machine::Section& s, const SiteView& v) {
       {.id = "energy_year",
        .label = "energy in a year",
        .unit = machine::Unit::joules,
-       .estimate = within(v.year.site_energy.base(), kMeanPowerSpread, kMeanPowerSpread,
-                          Basis::derived, "docs/models/power.md")});
+       .estimate = within(v.year.site_energy.base(), machine::kMeanPowerSpread,
+                          machine::kMeanPowerSpread, Basis::derived, "docs/models/power.md")});
   if (v.region) {
     const std::string how =
         v.hours.is_empty()
             ? fmt::format("at the grid's mean of {}: the site names no `hours`",
                           v.region->carbon_year)
             : fmt::format("PUE x intensity of {} hours, a steady draw", v.hours.pue.size());
-    s.figures.push_back({.id = "carbon_year",
-                         .label = "carbon in a year, location based",
-                         .unit = machine::Unit::grams_co2,
-                         .estimate = within(v.year.carbon.base(), 0.15, 0.15, Basis::derived,
-                                            v.hours.is_empty() ? v.region->provenance.reference
-                                                               : "docs/models/carbon.md"),
-                         .formula = how});
+    s.figures.push_back(
+        {.id = "carbon_year",
+         .label = "carbon in a year, location based",
+         .unit = machine::Unit::grams_co2,
+         .estimate = within(
+             v.year.carbon.base(), machine::kGridSpread, machine::kGridSpread, Basis::derived,
+             v.hours.is_empty() ? v.region->provenance.reference : "docs/models/carbon.md"),
+         .formula = how});
   }
   if (v.schedule) {
     std::string path;

@@ -137,14 +137,17 @@ void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
   if (v.model == nullptr || tier == nullptr || tier->read <= BytesPerSecond(0)) return;
   const auto precision = serving_query(v, r.models()).precision;
   const Bytes weights = serving::serving_weights(*v.model, {}, precision);
-  const BytesPerSecond rate = machine::weights_rate(*r.machine, *tier, *v.fleet);
-  s.figures.push_back({.id = "load_time",
-                       .label = fmt::format("weights of a replica from {}", tier->label),
-                       .unit = machine::Unit::seconds,
-                       .estimate = within((weights / rate).base(), 0.2, 1.0, Basis::derived,
-                                          "docs/models/storage.md"),
-                       .formula = fmt::format("{} / {}, alone on the tier and one host's ports",
-                                              brief(weights), brief(rate))});
+  const BytesPerSecond rate =
+      machine::weights_rate(*r.machine, *tier, *v.fleet, v.devices_per_replica);
+  s.figures.push_back(
+      {.id = "load_time",
+       .label = fmt::format("weights of a replica from {}", tier->label),
+       .unit = machine::Unit::seconds,
+       .estimate =
+           within((weights / rate).base(), 0.2, 1.0, Basis::derived, "docs/models/storage.md"),
+       .formula = fmt::format(
+           "{} / {}: alone on the tier and one host's ports, 5.9 GB/s an accelerator at the most",
+           brief(weights), brief(rate))});
 }
 
 }  // namespace

@@ -93,8 +93,9 @@ machine::Section training_section(const TrainView& v) {
        .label = "model FLOP/s utilisation",
        .unit = machine::Unit::ratio,
        .estimate = within(p.flops_utilisation, p.error, p.error, p.basis, p.reference),
-       .formula = fmt::format("of the dense {} peak, causal attention counted by half",
-                              word_of(v.train->precision))});
+       .formula = fmt::format("of the dense {} peak, causal attention counted by half{}",
+                              word_of(v.train->precision),
+                              v.train->lora ? ", no gradients of frozen weights" : "")});
   if (p.memory > Bytes(0)) {
     s.figures.push_back(
         {.id = "memory",

@@ -26,4 +26,12 @@ void OverReplications::add(machine::Section& section, std::string id, std::strin
                              .inputs = {}});
 }
 
+void OverReplications::add_with(const Estimate& model, machine::Section& section, std::string id,
+                                std::string label, machine::Unit unit, const Of& of,
+                                std::string formula) const {
+  add(section, std::move(id), std::move(label), unit, of, std::move(formula));
+  Estimate& told = section.figures.back().estimate;
+  told = told * model;
+}
+
 }  // namespace orrery::twin

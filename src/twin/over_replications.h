@@ -1,4 +1,6 @@
 // A figure over the replications of a run: their mean, with p10 and p90 of them as its interval.
+// What every replication takes for granted (a step's time, a host's draw) they cannot tell apart
+// from the truth: where a figure hangs on it, its own error joins theirs.
 #pragma once
 
 #include <functional>
@@ -20,6 +22,9 @@ class OverReplications {
   Estimate estimate(const Of& of) const;
   void add(machine::Section& section, std::string id, std::string label, machine::Unit unit,
            const Of& of, std::string formula = {}) const;
+  // `model`: 1, with the error of what the replications take for granted.
+  void add_with(const Estimate& model, machine::Section& section, std::string id, std::string label,
+                machine::Unit unit, const Of& of, std::string formula = {}) const;
 
  private:
   std::span<const Replication> done_;

@@ -65,6 +65,11 @@ class Teller {
     over_.add(s, std::move(id), std::move(label), unit, of, std::move(formula));
   }
 
+  void add_with(const Estimate& model, Section& s, std::string id, std::string label, Unit unit,
+                const Of& of, std::string formula = {}) const {
+    over_.add_with(model, s, std::move(id), std::move(label), unit, of, std::move(formula));
+  }
+
   Of job(std::size_t j, double (*of)(const JobOutcome&)) const {
     return [j, of](const Replication& r) { return of(r.jobs[j]); };
   }
@@ -101,29 +106,32 @@ class Teller {
          .unit = Unit::seconds,
          .estimate = within(p.step.base(), 1 - 1 / (1 + p.error), p.error, p.basis, p.reference)});
     const double horizon = run_.simulated.base();
-    add(s, "useful_rate", t.model ? "tokens that last" : "samples that last",
-        t.model ? Unit::tokens_per_s : Unit::per_second,
-        job(j,
-            [](const JobOutcome& o) {
-              return o.span_ns > 0 ? o.units / (static_cast<double>(o.span_ns) / 1e9) : 0;
-            }),
-        "over the wall time of the run");
+    const Estimate slower = within(1, 1 - 1 / (1 + p.error), p.error, p.basis, p.reference);
+    const Estimate faster = exact(1, p.basis, p.reference) / slower;
+    add_with(faster, s, "useful_rate", t.model ? "tokens that last" : "samples that last",
+             t.model ? Unit::tokens_per_s : Unit::per_second,
+             job(j,
+                 [](const JobOutcome& o) {
+                   return o.span_ns > 0 ? o.units / (static_cast<double>(o.span_ns) / 1e9) : 0;
+                 }),
+             "over the wall time of the run");
     if (over(job(j, [](const JobOutcome& o) { return o.host_draw.base(); })).value > 0) {
-      add(s, "host_draw", "draw of one host while it steps, mean", Unit::watts,
-          job(j, [](const JobOutcome& o) { return o.host_draw.base(); }));
+      add_with(power_model(), s, "host_draw", "draw of one host while it steps, mean", Unit::watts,
+               job(j, [](const JobOutcome& o) { return o.host_draw.base(); }));
     }
     add(s, "runs_finished", "runs that came to their end", Unit::count,
         job(j, [](const JobOutcome& o) { return static_cast<double>(o.runs_finished); }));
     if (std::ranges::all_of(done_,
                             [j](const Replication& r) { return r.jobs[j].runs_finished > 0; })) {
-      add(s, "run_time", "time to the end", Unit::seconds,
+      add_with(
+          slower, s, "run_time", "time to the end", Unit::seconds,
           job(j, [](const JobOutcome& o) { return static_cast<double>(o.finished_ns) / 1e9; }));
     } else if (t.units > 0) {
       const double units = t.units;
-      add(s, "run_time", "time to the end, at the pace seen", Unit::seconds,
-          [j, units, horizon](const Replication& r) {
-            return r.jobs[j].units > 0 ? units / r.jobs[j].units * horizon : 0;
-          });
+      add_with(slower, s, "run_time", "time to the end, at the pace seen", Unit::seconds,
+               [j, units, horizon](const Replication& r) {
+                 return r.jobs[j].units > 0 ? units / r.jobs[j].units * horizon : 0;
+               });
     }
     if (t.train->repeat) {
       add(s, "windows_missed", "runs that ended after their window", Unit::count,

@@ -102,6 +102,7 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   }
   ask.query.split.tp = *tp;
   p.slots = static_cast<int>(ask.query.split.devices());
+  p.start = machine::replica_start(m, *p.serve, fleet, p.slots);
   auto replica = replica_of(m.models(), ask.query);
   if (!replica) {
     p.infeasible = replica.error().front().what;
@@ -186,10 +187,10 @@ ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::s
       machine::day_of_requests(p.serve->arrivals.reaching().base() * share, p.serve->arrivals.peak);
   const catalog::ModelShape* model =
       p.serve->model.empty() ? nullptr : find_model(m.design(), m.catalog(), p.serve->model);
-  p.start = machine::replica_start(m, *p.serve, *fleet);
   if (model != nullptr) {
     plan_transformer(p, m, *fleet, *model, share, windows);
   } else {
+    p.start = machine::replica_start(m, *p.serve, *fleet, 1);
     plan_plain(p, *fleet, share);
   }
   return p;

@@ -240,6 +240,39 @@ TEST(SimulationPower, a_site_that_cannot_feed_its_racks_is_flagged_with_caps) {
   EXPECT_NE(site.limit.find("power_cap: "), std::string::npos) << site.limit;
 }
 
+// Replications of one run agree to a thousandth on what all of them take for granted; the run was
+// said to be known as well as that.
+TEST(Simulation, figures_carry_the_error_of_what_every_replication_takes_for_granted) {
+  const Simulated s(sample_design(), {.horizon = days(2), .replications = 2});
+  const twin::Run run = s.simulation.run_of(s.done);
+  const auto widths = [](const machine::Section& of, std::string_view id) {
+    const auto found = std::ranges::find(of.figures, id, &machine::Figure::id);
+    EXPECT_NE(found, of.figures.end()) << id;
+    const Estimate& e = found->estimate;
+    return std::pair{e.low / e.value, e.high / e.value};
+  };
+  const auto training =
+      std::ranges::find(run.sections, machine::Layer::training, &machine::Section::layer);
+  ASSERT_NE(training, run.sections.end());
+  const double step = s.simulation.scenario().trains.front().step.error;
+  const auto [slow, fast] = widths(*training, "useful_rate");
+  EXPECT_LE(slow, 1 / (1 + step) + 1e-9);
+  EXPECT_GE(fast, 1 + step - 1e-9);
+  const auto [early, late] = widths(*training, "run_time");
+  EXPECT_LE(early, 1 / (1 + step) + 1e-9);
+  EXPECT_GE(late, 1 + step - 1e-9);
+  // The site's draw, 11 % either way, and its PUE; the grid's 15 % beside them.
+  const machine::Section& site = site_section(run);
+  const auto [pue_low, pue_high] = widths(site, "pue");
+  const double draw = std::exp(std::hypot(std::log(1.11), std::log(pue_high)));
+  EXPECT_GE(widths(site, "it_mean").second, 1.11 - 1e-9);
+  EXPECT_NEAR(widths(site, "draw_mean").second, draw, 0.01);
+  EXPECT_NEAR(widths(site, "energy_year").second, draw, 0.01);
+  EXPECT_NEAR(widths(site, "carbon_year").second,
+              std::exp(std::hypot(std::log(draw), std::log(1.15))), 0.01);
+  EXPECT_LT(pue_low, 1);
+}
+
 TEST(Simulation, a_run_that_ends_leaves_its_hosts) {
   design::Design d = sample_design();
   train_of(d).tokens = 1e10;

@@ -132,12 +132,12 @@ void tell_carbon(Section& s, const OverReplications& over, const facility::Hours
     const GramsCo2 steady = carbon_of(hours_of_site, with_constant(none, mean_draw(r), horizon));
     return steady > GramsCo2(0) ? carbon_of(hours_of_site, own) / steady : 1;
   };
-  over.add(s, "carbon", "carbon of the run, hour by hour", Unit::grams_co2,
-           [=](const Replication& r) { return carbon_of(hours_of_site, energy(r)).base(); });
+  over.add_with(power_model(), s, "carbon", "carbon of the run, hour by hour", Unit::grams_co2,
+                [=](const Replication& r) { return carbon_of(hours_of_site, energy(r)).base(); });
   over.add(s, "carbon_match", "of what a steady draw would emit in the same hours", Unit::ratio,
            beside_steady);
-  over.add(
-      s, "carbon_year", "carbon of a year at that mean", Unit::grams_co2,
+  over.add_with(
+      power_model(), s, "carbon_year", "carbon of a year at that mean", Unit::grams_co2,
       [=](const Replication& r) {
         return (mean_grams(hours_of_site) * (mean_draw(r) * years(1))).base() * beside_steady(r);
       },
@@ -203,12 +203,18 @@ void tell_story(Section& s, const OverReplications& over, const design::Site& si
 void tell_hottest(Section& s, const OverReplications& over, const OverReplications::Of& it_highest,
                   const facility::Hours& hours_of_site) {
   const double pue = *std::ranges::max_element(hours_of_site.pue);
-  over.add(
-      s, "draw_hottest", "site draw at the highest, in the hour of the highest PUE", Unit::watts,
-      [=](const Replication& r) { return it_highest(r) * pue; }, fmt::format("PUE {:.3g}", pue));
+  over.add_with(
+      power_model(), s, "draw_hottest", "site draw at the highest, in the hour of the highest PUE",
+      Unit::watts, [=](const Replication& r) { return it_highest(r) * pue; },
+      fmt::format("PUE {:.3g}", pue));
 }
 
 }  // namespace
+
+Estimate power_model() {
+  return within(1, machine::kMeanPowerSpread, machine::kMeanPowerSpread, Basis::derived,
+                "docs/models/power.md");
+}
 
 facility::Hours hours_of_run(const Scenario& scenario, const OverReplications& over,
                              std::size_t site) {
@@ -235,8 +241,9 @@ void tell_site(Run& run, const Scenario& scenario, const OverReplications& over,
   if (load.hosts_nameplate <= Watts(0)) return;
   const machine::Site& built = scenario.machine->sites[site];
   Section s{.layer = machine::Layer::facility, .name = built.site->name};
-  over.add(s, "it_mean", "IT power, mean", Unit::watts, it_mean);
-  over.add(s, "it_highest", "IT power, all at their highest phase", Unit::watts, it_highest);
+  over.add_with(power_model(), s, "it_mean", "IT power, mean", Unit::watts, it_mean);
+  over.add_with(power_model(), s, "it_highest", "IT power, all at their highest phase", Unit::watts,
+                it_highest);
   const double mean_w = over.estimate(it_mean).value;
   if (const auto power = site_power(scenario.machine->catalog(), load.request(Watts(mean_w)))) {
     const double pue = power->pue.middle;
@@ -245,15 +252,18 @@ void tell_site(Run& run, const Scenario& scenario, const OverReplications& over,
          .label = "PUE at that load",
          .unit = Unit::factor,
          .estimate = {pue, power->pue.low, power->pue.high, Basis::derived, power->pue.reference}});
-    over.add(s, "draw_mean", "site draw, mean", Unit::watts,
-             [=](const Replication& r) { return it_mean(r) * pue; });
-    over.add(s, "draw_peak", "site draw at the highest", Unit::watts,
-             [=](const Replication& r) { return it_highest(r) * pue; });
-    over.add(s, "energy_year", "energy of a year at that mean", Unit::joules,
-             [=](const Replication& r) { return it_mean(r) * pue * years(1).base(); });
+    const Estimate model = power_model() * s.figures.back().estimate * (1 / pue);
+    over.add_with(model, s, "draw_mean", "site draw, mean", Unit::watts,
+                  [=](const Replication& r) { return it_mean(r) * pue; });
+    over.add_with(model, s, "draw_peak", "site draw at the highest", Unit::watts,
+                  [=](const Replication& r) { return it_highest(r) * pue; });
+    over.add_with(model, s, "energy_year", "energy of a year at that mean", Unit::joules,
+                  [=](const Replication& r) { return it_mean(r) * pue * years(1).base(); });
     if (power->hours.is_empty()) {
       const GramsPerJoule grid = built.region ? built.region->carbon : GramsPerJoule(0);
-      over.add(
+      over.add_with(
+          model * within(1, machine::kGridSpread, machine::kGridSpread, Basis::derived,
+                         "docs/models/carbon.md"),
           s, "carbon_year", "carbon of a year at that mean", Unit::grams_co2,
           [=](const Replication& r) {
             return (grid * Joules(it_mean(r) * pue * years(1).base())).base();

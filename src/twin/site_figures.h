@@ -15,6 +15,9 @@ inline constexpr double kSwingShareMax = 0.1;
 // their limit.
 void tell_racks(Run& run, const Scenario& scenario, const Replication& first);
 
+// 1, with the error of the draw that every replication meters.
+Estimate power_model();
+
 // Adds the site's section and energy to the run.
 // PUE and carbon by the hour at the run's mean draw; empty where the site names no hours.
 facility::Hours hours_of_run(const Scenario& scenario, const OverReplications& over,

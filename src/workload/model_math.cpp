@@ -126,4 +126,9 @@ Flops training_flops_per_token(const catalog::ModelShape& m, double sequence,
   return Flops(six_n + 3 * attention_flops_per_token(m, sequence, false));
 }
 
+Flops adapter_training_flops_per_token(const catalog::ModelShape& m, double sequence) {
+  return 2 * forward_flops_per_token(m, sequence) +
+         Flops(attention_flops_per_token(m, sequence, true));
+}
+
 }  // namespace orrery::workload

@@ -59,6 +59,9 @@ enum class FlopConvention {
 
 Flops training_flops_per_token(const catalog::ModelShape& m, double sequence,
                                FlopConvention convention);
+// With weights that stay as they are (LoRA), causal half: no product makes their gradients. The
+// adapters' own products, below 1 % at usual ranks, are left out.
+Flops adapter_training_flops_per_token(const catalog::ModelShape& m, double sequence);
 // Forward FLOPs of one token of a sequence, each product counted as it is computed (causal half).
 Flops forward_flops_per_token(const catalog::ModelShape& m, double sequence);
 

@@ -98,6 +98,10 @@ TEST(ModelMath, FlopsAgreeWithClosedForms) {
   EXPECT_NEAR(training_flops_per_token(m, s, FlopConvention::causal_half).base() /
                   (6 * matrices + 6 * 126.0 * 16384 * s),
               1, 1e-12);
+  // Of frozen weights no gradients are made: forward, and backward through them.
+  EXPECT_NEAR(
+      adapter_training_flops_per_token(m, s).base() / (4 * matrices + 6 * 126.0 * 16384 * s), 1,
+      1e-12);
 }
 
 TEST(ModelMath, WindowedAttentionNeverCostsMoreThanFull) {
