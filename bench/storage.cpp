@@ -4,7 +4,7 @@
 #include "bench/figure.h"
 #include "catalog/embedded.h"
 #include "design/design.h"
-#include "twin/storage_run.h"
+#include "twin/scenario.h"
 
 namespace orrery {
 namespace {
@@ -40,7 +40,7 @@ Result<double> storage_day() {
   const twin::Scenario scenario = twin::scenario_of(machine, days(1));
   std::uint64_t saves = 0;
   const double taken = seconds_of([&] {
-    const twin::StorageRun run = run_storage(scenario, {});
+    const depot::StorageRun run = run_storage(scenario.storage_work(), {});
     if (run.span >= days(1) && run.jobs.front().saves) saves = run.jobs.front().saves->saves;
   });
   if (saves < 22) return fail({.code = "bench.storage", .what = "not a whole day was simulated"});

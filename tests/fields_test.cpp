@@ -28,8 +28,8 @@
 #include "emit/terraform.h"
 #include "field_walk.h"
 #include "machine/known_fixture.h"
-#include "plan/network_load.h"
 #include "plan/review.h"
+#include "search/network_load.h"
 #include "twin/simulation.h"
 
 namespace orrery {

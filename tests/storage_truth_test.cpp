@@ -29,7 +29,7 @@
 #include "cli/verb.h"
 #include "machine/machine.h"
 #include "store_process.h"
-#include "twin/storage_run.h"
+#include "twin/scenario.h"
 
 namespace orrery {
 namespace {
@@ -144,8 +144,8 @@ Times simulated(const agent::TestFolder& folder, const std::string& tier, const 
   save.load.busiest_node = bytes(static_cast<double>(burst_bytes()));
   save.write.commit = Seconds(0);
   save.files = kStreams;
-  const twin::StorageRun day = twin::run_storage(scenario, {});
-  const twin::SaveTimes& times = day.jobs.front().saves.value();
+  const depot::StorageRun day = run_storage(scenario.storage_work(), {});
+  const depot::SaveTimes& times = day.jobs.front().saves.value();
   return {times.local.base(), times.restore.base()};
 }
 

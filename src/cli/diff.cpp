@@ -1,5 +1,5 @@
 // `orrery diff A B`: two designs with attributed differences, fit for a pull request.
-#include "plan/diff.h"
+#include "search/diff.h"
 
 #include <memory>
 
@@ -62,7 +62,7 @@ ExitCode run_diff(const DiffOptions& options, Terminal& terminal) {
   if (!after) faults.insert(faults.end(), after.error().begin(), after.error().end());
   if (!faults.empty()) return refuse(terminal, faults);
   if (options.simulate) return diff_runs(*before, *after, *models, options, terminal);
-  const plan::DesignDiff d = plan::compare(*before, *after, *models);
+  const search::DesignDiff d = search::compare(*before, *after, *models);
   switch (options.format) {
     case Format::json:
       terminal.out << report::json_of(d);

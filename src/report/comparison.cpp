@@ -105,7 +105,7 @@ Result<Comparison> compare_designs(std::vector<NamedDesign> designs,
   for (std::size_t i = 1; i < c.designs.size(); ++i) {
     const ComparedDesign& other = c.designs[i];
     c.differences.push_back(
-        plan::compare({first.stages, first.verdict}, {other.stages, other.verdict}, models));
+        search::compare({first.stages, first.verdict}, {other.stages, other.verdict}, models));
   }
   return c;
 }

@@ -10,8 +10,8 @@
 #include "base/diagnostic.h"
 #include "design/design.h"
 #include "machine/models.h"
-#include "plan/diff.h"
 #include "plan/review.h"
+#include "search/diff.h"
 
 namespace orrery::report {
 
@@ -50,7 +50,7 @@ struct SummaryRow {
 struct Comparison {
   std::vector<ComparedDesign> designs;  // one each
   std::vector<ComparedFigure> figures;
-  std::vector<plan::DesignDiff> differences;  // of each further design against the first
+  std::vector<search::DesignDiff> differences;  // of each further design against the first
 
   std::vector<SummaryRow> summary() const;
 };

@@ -4,14 +4,14 @@
 #include <string>
 
 #include "base/json_writer.h"
-#include "plan/diff.h"
 #include "report/document.h"
+#include "search/diff.h"
 
 namespace orrery::report {
 
-Document document_of(const plan::DesignDiff& d);
-std::string json_of(const plan::DesignDiff& d);
+Document document_of(const search::DesignDiff& d);
+std::string json_of(const search::DesignDiff& d);
 // What differs, into an object that the caller has begun.
-void write_difference(JsonWriter& w, const plan::DesignDiff& d);
+void write_difference(JsonWriter& w, const search::DesignDiff& d);
 
 }  // namespace orrery::report

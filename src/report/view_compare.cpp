@@ -67,7 +67,7 @@ std::string comparison_view_json(const Comparison& c) {
   for (const ComparedFigure& row : c.figures) write_figure_row(w, row);
   w.end_array().key("differences").begin_array();
   for (std::size_t i = 0; i < c.differences.size(); ++i) {
-    const plan::DesignDiff& d = c.differences[i];
+    const search::DesignDiff& d = c.differences[i];
     w.begin_object().field("after_index", i + 1).field("verdict", d.verdict);
     write_difference(w, d);
     w.end_object();

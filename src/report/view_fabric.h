@@ -12,7 +12,7 @@
 
 #include "base/diagnostic.h"
 #include "machine/machine.h"
-#include "plan/network_load.h"
+#include "search/network_load.h"
 
 namespace orrery::report {
 
@@ -20,7 +20,7 @@ enum class FabricDetail { automatic, full, aggregated };
 
 struct FabricViewQuestion {
   std::string network;  // "compute", "storage", "management"; empty: the first that is built
-  plan::CollectiveAsk collective;
+  search::CollectiveAsk collective;
   std::vector<std::string> failed;  // ids of the answer's switches and links
   FabricDetail detail = FabricDetail::automatic;
 };

@@ -135,7 +135,7 @@ TEST(fabric_laws, endpoints_are_no_part_that_can_be_named_as_lost) {
 // An all-to-all goes up and down alike; what is sent in a time is no more than the capacity, and
 // the busiest line is named.
 TEST(fabric_laws, loads_are_shares_of_what_a_line_could_carry_in_the_time) {
-  const plan::CollectiveAsk ask{.kind = workload::Collective::all_to_all};
+  const search::CollectiveAsk ask{.kind = workload::Collective::all_to_all};
   const design::Design d = fabric_design({});
   const Json v = drawn_fabric(d, {.collective = ask});
   const std::string limiting = v["collective"]["before"]["limiting_link"];

@@ -107,7 +107,7 @@ TEST(view_fabric, a_ring_leaves_a_leaf_once_and_an_all_to_all_fills_its_uplinks)
 
 TEST(view_fabric, a_lost_spine_slows_what_crosses_it_and_a_lost_leaf_cuts) {
   const design::Design d = template_design("superpod-h100");
-  const plan::CollectiveAsk ask{.kind = workload::Collective::all_to_all};
+  const search::CollectiveAsk ask{.kind = workload::Collective::all_to_all};
   // Three quarters of an all_to_all leave their leaf: half of the spines are too few for it.
   std::vector<std::string> half;
   for (int i = 0; i < 8; ++i) half.push_back("spine-" + std::to_string(i));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "depot/storage_run.h"
 #include "facility/node_power.h"
 #include "failure/causes.h"
 #include "failure/rates.h"
@@ -60,7 +61,9 @@ struct Scenario {
   std::vector<StreamPlan> streams;
   std::vector<SlicePlan> slices;
   Seconds horizon;
-  bool has_storage_run = false;  // saves take what storage_run.h found, not the closed form's
+  bool has_storage_run = false;  // saves take what depot/storage_run.h found
+
+  depot::StorageWork storage_work() const { return {machine, trains, horizon}; }
 };
 
 // `machine` outlives it. `read` gives the text of a trace that the design names.

@@ -55,8 +55,10 @@ void collect(World& world, Replication& r) {
 Simulation::Simulation(const machine::Machine& machine, const RunOptions& options)
     : options_(options),
       scenario_(scenario_of(machine, options.horizon, options.read)),
-      storage_(run_storage(scenario_, {.transfers_most = kTransfersOfRun, .seed = options.seed})) {
-  lay_over(scenario_, storage_);
+      storage_(run_storage(scenario_.storage_work(),
+                           {.transfers_most = depot::kTransfersOfRun, .seed = options.seed})) {
+  lay_over(scenario_.trains, storage_);
+  scenario_.has_storage_run = storage_.span > Seconds(0);
 }
 
 std::optional<Replication> Simulation::replicate(int number,

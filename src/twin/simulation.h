@@ -19,7 +19,6 @@
 #include "twin/service_process.h"
 #include "twin/site_lives.h"
 #include "twin/slice_process.h"
-#include "twin/storage_run.h"
 #include "twin/task_process.h"
 #include "twin/train_process.h"
 
@@ -77,7 +76,7 @@ class Simulation {
  private:
   RunOptions options_;
   Scenario scenario_;
-  StorageRun storage_;  // one day of it, which all replications start from
+  depot::StorageRun storage_;  // one day of it, which all replications start from
 };
 
 }  // namespace orrery::twin

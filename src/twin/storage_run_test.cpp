@@ -1,5 +1,5 @@
 // A day of a design's storage, and the loaders beside the published hit rates.
-#include "twin/storage_run.h"
+#include "depot/storage_run.h"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +12,13 @@
 #include "twin/run_fixture.h"
 
 namespace orrery::twin {
+using depot::JobStorage;
 using depot::ReadOutcome;
 using depot::ReadProcess;
 using depot::ReadStream;
+using depot::SaveTimes;
 using depot::StoragePlant;
+using depot::StorageRun;
 using depot::TransferObserver;
 namespace {
 
@@ -143,7 +146,7 @@ design::Design day_design(bool converged) {
 JobStorage day_of(const design::Design& d) {
   const machine::Machine m = build_machine(d, machine::known());
   const Scenario scenario = scenario_of(m, days(1));
-  const StorageRun run = run_storage(scenario, {.span = hours(3)});
+  const StorageRun run = run_storage(scenario.storage_work(), {.span = hours(3)});
   EXPECT_EQ(run.jobs.size(), scenario.trains.size());
   return run.jobs.front();
 }
@@ -163,9 +166,10 @@ TEST(StorageRun, a_run_of_very_many_hosts_keeps_the_closed_form) {
   const machine::Machine m = build_machine(day_design(false), machine::known());
   Scenario scenario = scenario_of(m, days(1));
   const Seconds safe = scenario.trains.front().checkpoint->stall.safe;
-  scenario.trains.front().hosts = kStorageHostsMost + 1;
-  lay_over(scenario, run_storage(scenario, {.span = hours(3)}));
-  EXPECT_FALSE(scenario.has_storage_run);
+  scenario.trains.front().hosts = depot::kStorageHostsMost + 1;
+  const StorageRun none = run_storage(scenario.storage_work(), {.span = hours(3)});
+  lay_over(scenario.trains, none);
+  EXPECT_EQ(none.span, Seconds(0));
   EXPECT_EQ(scenario.trains.front().checkpoint->stall.safe, safe);
 }
 
@@ -177,7 +181,7 @@ TEST(StorageRun, a_lone_run_saves_as_the_closed_form_says) {
     train_of(d).dataset = {};
     const machine::Machine m = build_machine(d, machine::known());
     const Scenario scenario = scenario_of(m, days(1));
-    const StorageRun run = run_storage(scenario, {.span = hours(4)});
+    const StorageRun run = run_storage(scenario.storage_work(), {.span = hours(4)});
     const machine::SavePlan& plan = *scenario.trains.front().checkpoint;
     ASSERT_TRUE(run.jobs.front().saves.has_value());
     const SaveTimes& got = *run.jobs.front().saves;

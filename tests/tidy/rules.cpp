@@ -224,8 +224,8 @@ RoomTable architecture() {
   for (const std::string& layer : kLayers) table[layer] = below;
   table["design"] = {"catalog"};
   table["machine"] = with({"design"}, layers);
-  table["depot"] = layers;
-  table["plan"] = table["trial"] = table["twin"] = with({"machine"}, table["machine"]);
+  table["depot"] = table["plan"] = table["trial"] = table["twin"] =
+      with({"machine"}, table["machine"]);
   table["twin"].insert("depot"), table["trial"].insert("twin");
   table["calc"] = table["emit"] = with({"plan"}, table["plan"]);
   table["search"] = table["score"] = with({"plan", "twin"}, table["plan"]);

@@ -11,16 +11,15 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "depot/storage_plant.h"
 #include "machine/section.h"
-#include "twin/scenario.h"
+#include "machine/train_job.h"
 
-namespace orrery::twin {
-
-using depot::TierUse;
+namespace orrery::depot {
 
 inline constexpr double kTransfersMost = 250'000;
 // Of a run of replications, which lives through it anew for every design: saves repeat.
@@ -68,8 +67,15 @@ struct TierLoad {
 struct StorageRun {
   Seconds span;
   std::uint64_t events = 0;
-  std::vector<JobStorage> jobs;  // as the scenario's; empty labels where a run has no storage
+  std::vector<JobStorage> jobs;  // as the runs'; empty labels where a run has no storage
   std::vector<TierLoad> tiers;   // that something was moved on
+};
+
+// The runs of a machine that save and read.
+struct StorageWork {
+  const machine::Machine* machine = nullptr;
+  std::span<const machine::TrainJob> trains;
+  Seconds horizon;
 };
 
 struct StorageOptions {
@@ -78,10 +84,10 @@ struct StorageOptions {
   std::uint64_t seed = 1;
 };
 
-StorageRun run_storage(const Scenario& scenario, const StorageOptions& options);
+StorageRun run_storage(const StorageWork& work, const StorageOptions& options);
 // The stalls, drains and slower steps found, into the runs' costs.
-void lay_over(Scenario& scenario, const StorageRun& storage);
+void lay_over(std::span<machine::TrainJob> trains, const StorageRun& storage);
 // As sections of a run.
 std::vector<machine::Section> sections_of(const StorageRun& storage);
 
-}  // namespace orrery::twin
+}  // namespace orrery::depot

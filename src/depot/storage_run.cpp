@@ -1,4 +1,4 @@
-#include "twin/storage_run.h"
+#include "depot/storage_run.h"
 
 #include <fmt/core.h>
 
@@ -12,22 +12,7 @@
 #include "depot/storage_saves.h"
 #include "storage/cache.h"
 
-namespace orrery::twin {
-using depot::PlantHosts;
-using depot::PlantShape;
-using depot::PlantTier;
-using depot::ReadProcess;
-using depot::ReadShape;
-using depot::ReadStream;
-using depot::SaveProcess;
-using depot::SaveRecord;
-using depot::SaveShape;
-using depot::SaveStop;
-using depot::Spot;
-using depot::StoragePlant;
-using depot::StreamShape;
-using depot::Transfer;
-using depot::TransferObserver;
+namespace orrery::depot {
 namespace {
 
 using machine::TrainJob;
@@ -125,21 +110,21 @@ struct JobProcesses {
 
 class Day {
  public:
-  Day(const Scenario& scenario, const StorageOptions& options)
-      : scenario_(scenario),
+  Day(const StorageWork& work, const StorageOptions& options)
+      : work_(work),
         options_(options),
         span_(span_of()),
         kernel_(options.seed),
         plant_(kernel_, plant_shape()) {}
 
   StorageRun run() {
-    jobs_.resize(scenario_.trains.size());
+    jobs_.resize(work_.trains.size());
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      if (scenario_.trains[j].feasible()) begin(j);
+      if (work_.trains[j].feasible()) begin(j);
     }
     kernel_.run(sim::SimTime::from(span_));
     StorageRun result{.span = span_};
-    for (const machine::Tier& t : scenario_.machine->tiers) add_tier(result, t);
+    for (const machine::Tier& t : work_.machine->tiers) add_tier(result, t);
     for (JobProcesses& j : jobs_) {
       if (j.saves) j.saves->stop_saving();
     }
@@ -154,18 +139,18 @@ class Day {
   }
 
  private:
-  const machine::Machine& machine() const { return *scenario_.machine; }
+  const machine::Machine& machine() const { return *work_.machine; }
 
   Seconds span_of() const {
     double a_second = 0;
     Seconds longest;
-    for (const TrainJob& job : scenario_.trains) {
+    for (const TrainJob& job : work_.trains) {
       if (!job.feasible() || !job.checkpoint || job.checkpoint->interval <= Seconds(0)) continue;
       const double stops = static_cast<double>(job.train->checkpoint->to.size());
       a_second += job.hosts * stops / job.checkpoint->interval.base();
       longest = max(longest, job.checkpoint->interval + job.checkpoint->stall.total);
     }
-    Seconds span = min(options_.span, scenario_.horizon);
+    Seconds span = min(options_.span, work_.horizon);
     if (a_second > 0) span = min(span, Seconds(options_.transfers_most / a_second));
     return max(span, longest * kSavesLeast);
   }
@@ -173,7 +158,7 @@ class Day {
   PlantShape plant_shape() const {
     PlantShape shape{.seed = options_.seed};
     const bool converged = machine().design().fabric.storage.converged;
-    for (const TrainJob& job : scenario_.trains) {
+    for (const TrainJob& job : work_.trains) {
       PlantHosts hosts{.many = job.feasible() ? job.hosts : 0};
       if (job.feasible()) {
         hosts.wires = or_unlimited(machine().storage_wires(*job.fleet).per_node());
@@ -215,13 +200,13 @@ class Day {
   }
 
   void begin(std::size_t j) {
-    const TrainJob& job = scenario_.trains[j];
+    const TrainJob& job = work_.trains[j];
     if (job.feed.known && job.feed.wanted > BytesPerSecond(0)) begin_reads(j);
     if (job.checkpoint && job.checkpoint->interval > Seconds(0)) begin_saves(j);
   }
 
   void begin_reads(std::size_t j) {
-    const TrainJob& job = scenario_.trains[j];
+    const TrainJob& job = work_.trains[j];
     const machine::FeedPlan& feed = job.feed;
     const BytesPerSecond of_host = feed.wanted * feed.loader.utilisation / job.hosts;
     const int tier = tier_index(feed.tier);
@@ -244,7 +229,7 @@ class Day {
 
   // One host, object by object: what its drives hold of its part of the data set.
   void begin_cache(std::size_t j, BytesPerSecond of_host) {
-    const TrainJob& job = scenario_.trains[j];
+    const TrainJob& job = work_.trains[j];
     const machine::FeedPlan& feed = job.feed;
     const double objects = std::max(1.0, feed.data_set / feed.object / job.hosts);
     const int items = static_cast<int>(std::min<double>(kObjectsMost, std::ceil(objects)));
@@ -269,7 +254,7 @@ class Day {
   }
 
   void begin_saves(std::size_t j) {
-    const TrainJob& job = scenario_.trains[j];
+    const TrainJob& job = work_.trains[j];
     JobProcesses& own = jobs_[j];
     SaveShape shape = save_shape(job, j);
     if (shape.stops.empty()) return;
@@ -336,7 +321,7 @@ class Day {
   }
 
   JobStorage outcome_of(std::size_t j, double starved) {
-    const TrainJob& job = scenario_.trains[j];
+    const TrainJob& job = work_.trains[j];
     JobProcesses& own = jobs_[j];
     JobStorage result{.label = job.label, .starved = starved};
     result.is_converged = machine().design().fabric.storage.converged;
@@ -403,7 +388,7 @@ class Day {
     return restore.took();
   }
 
-  const Scenario& scenario_;
+  const StorageWork& work_;
   StorageOptions options_;
   Seconds span_;
   sim::Kernel kernel_;
@@ -413,20 +398,19 @@ class Day {
 
 }  // namespace
 
-StorageRun run_storage(const Scenario& scenario, const StorageOptions& options) {
+StorageRun run_storage(const StorageWork& work, const StorageOptions& options) {
   const auto is_large = [](const machine::TrainJob& j) { return j.hosts > kStorageHostsMost; };
-  if (std::ranges::any_of(scenario.trains, is_large)) {
+  if (std::ranges::any_of(work.trains, is_large)) {
     StorageRun none;
-    none.jobs.resize(scenario.trains.size());
+    none.jobs.resize(work.trains.size());
     return none;
   }
-  return Day(scenario, options).run();
+  return Day(work, options).run();
 }
 
-void lay_over(Scenario& scenario, const StorageRun& storage) {
-  scenario.has_storage_run = storage.span > Seconds(0);
-  for (std::size_t j = 0; j < scenario.trains.size(); ++j) {
-    machine::TrainJob& job = scenario.trains[j];
+void lay_over(std::span<machine::TrainJob> trains, const StorageRun& storage) {
+  for (std::size_t j = 0; j < trains.size(); ++j) {
+    machine::TrainJob& job = trains[j];
     const JobStorage& found = storage.jobs[j];
     if (!job.checkpoint || !found.saves) continue;
     machine::SavePlan& plan = *job.checkpoint;
@@ -443,4 +427,4 @@ void lay_over(Scenario& scenario, const StorageRun& storage) {
   }
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::depot

@@ -20,7 +20,7 @@
 #include "machine/links.h"
 #include "machine/machine.h"
 
-namespace orrery::plan {
+namespace orrery::search {
 
 struct CollectiveAsk {
   workload::Collective kind = workload::Collective::all_reduce;
@@ -61,4 +61,4 @@ NetworkLoad load_network(const machine::Machine& machine, const machine::Network
 const machine::Fleet* widest_fleet(const machine::Machine& machine,
                                    const machine::Network& network);
 
-}  // namespace orrery::plan
+}  // namespace orrery::search

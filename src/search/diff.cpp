@@ -1,4 +1,4 @@
-#include "plan/diff.h"
+#include "search/diff.h"
 
 #include <fmt/core.h>
 
@@ -10,7 +10,7 @@
 #include "design/write_design.h"
 #include "plan/review.h"
 
-namespace orrery::plan {
+namespace orrery::search {
 namespace {
 
 // Figures that moved less than this are noise in a report.
@@ -23,7 +23,7 @@ struct Totals {
   double unit = 0;
 };
 
-Totals totals_of(const Review& r) {
+Totals totals_of(const plan::Review& r) {
   return {r.cost.annual.base(), r.cost.goodput, r.cost.per_useful_hour.base() * 3600};
 }
 
@@ -108,7 +108,7 @@ std::vector<SectionEffect> attribute(const design::Design& before, const design:
     if (!s.differs(before, after)) continue;
     design::Design mixed = before;
     s.take(mixed, after);
-    const Totals alone = totals_of(run_stages(std::move(mixed), models));
+    const Totals alone = totals_of(plan::run_stages(std::move(mixed), models));
     SectionEffect e{.section = s.name,
                     .cost_usd_per_year = alone.annual - from.annual,
                     .goodput = alone.goodput - from.goodput,
@@ -122,7 +122,7 @@ std::vector<SectionEffect> attribute(const design::Design& before, const design:
   return effects;
 }
 
-std::vector<FigureChange> changed_figures(const Verdict& before, const Verdict& after) {
+std::vector<FigureChange> changed_figures(const plan::Verdict& before, const plan::Verdict& after) {
   std::vector<FigureChange> changes;
   for (const machine::Section& s : after.sections) {
     for (const machine::Figure& f : s.figures) {
@@ -146,11 +146,12 @@ std::vector<FigureChange> changed_figures(const Verdict& before, const Verdict& 
 }
 
 // Findings of `a` that `b` does not have: by rule and words, since lines move.
-std::vector<Finding> missing_in(const std::vector<Finding>& a, const std::vector<Finding>& b) {
-  std::vector<Finding> out;
-  for (const Finding& f : a) {
+std::vector<plan::Finding> missing_in(const std::vector<plan::Finding>& a,
+                                      const std::vector<plan::Finding>& b) {
+  std::vector<plan::Finding> out;
+  for (const plan::Finding& f : a) {
     const bool there = std::ranges::any_of(
-        b, [&](const Finding& g) { return g.rule == f.rule && g.what == f.what; });
+        b, [&](const plan::Finding& g) { return g.rule == f.rule && g.what == f.what; });
     if (!there && f.severity != Severity::note) out.push_back(f);
   }
   return out;
@@ -173,8 +174,8 @@ std::string verdict_line(const DesignDiff& d, const Totals& from, const Totals& 
 }  // namespace
 
 DesignDiff compare(const Reviewed& before, const Reviewed& after, const machine::Models& models) {
-  const Verdict& a = before.verdict;
-  const Verdict& b = after.verdict;
+  const plan::Verdict& a = before.verdict;
+  const plan::Verdict& b = after.verdict;
   const design::Design& from_design = before.stages.design();
   const design::Design& to_design = after.stages.design();
   const Totals from = totals_of(before.stages);
@@ -196,11 +197,11 @@ DesignDiff compare(const Reviewed& before, const Reviewed& after, const machine:
 
 DesignDiff compare(const design::Design& before, const design::Design& after,
                    const machine::Models& models) {
-  const Review a = run_stages(before, models);
-  const Review b = run_stages(after, models);
-  const Verdict before_verdict = verdict_of(a, {.spends = false});
-  const Verdict after_verdict = verdict_of(b, {.spends = false});
+  const plan::Review a = plan::run_stages(before, models);
+  const plan::Review b = plan::run_stages(after, models);
+  const plan::Verdict before_verdict = verdict_of(a, {.spends = false});
+  const plan::Verdict after_verdict = verdict_of(b, {.spends = false});
   return compare({a, before_verdict}, {b, after_verdict}, models);
 }
 
-}  // namespace orrery::plan
+}  // namespace orrery::search

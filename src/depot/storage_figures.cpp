@@ -3,9 +3,9 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "twin/storage_run.h"
+#include "depot/storage_run.h"
 
-namespace orrery::twin {
+namespace orrery::depot {
 namespace {
 
 using machine::Figure;
@@ -127,4 +127,4 @@ std::vector<Section> sections_of(const StorageRun& storage) {
   return sections;
 }
 
-}  // namespace orrery::twin
+}  // namespace orrery::depot

@@ -1,4 +1,4 @@
-#include "plan/network_load.h"
+#include "search/network_load.h"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,7 @@
 #include "fabric/traffic.h"
 #include "sim/kernel.h"
 
-namespace orrery::plan {
+namespace orrery::search {
 namespace {
 
 // Shifts that stand for an all_to_all. Equally spaced ones load upper links as all of them do; in a
@@ -308,4 +308,4 @@ NetworkLoad load_network(const machine::Machine& m, const machine::Network& v,
   return load;
 }
 
-}  // namespace orrery::plan
+}  // namespace orrery::search

@@ -14,7 +14,7 @@
 #include "plan/stages.h"
 #include "plan/verdict.h"
 
-namespace orrery::plan {
+namespace orrery::search {
 
 struct SectionEffect {
   std::string section;  // "fabric"; "together" for the remainder
@@ -43,8 +43,8 @@ struct DesignDiff {
   std::vector<std::string> lines;  // "- old" and "+ new" of the canonical text
   std::vector<SectionEffect> effects;
   std::vector<FigureChange> figures;  // largest relative change first
-  std::vector<Finding> fixed;
-  std::vector<Finding> broken;
+  std::vector<plan::Finding> fixed;
+  std::vector<plan::Finding> broken;
   bool passed_before = false;
   bool passes_after = false;
 
@@ -56,9 +56,9 @@ DesignDiff compare(const design::Design& before, const design::Design& after,
 
 // The same of designs that are reviewed already, with spends or without.
 struct Reviewed {
-  const Review& stages;
-  const Verdict& verdict;
+  const plan::Review& stages;
+  const plan::Verdict& verdict;
 };
 DesignDiff compare(const Reviewed& before, const Reviewed& after, const machine::Models& models);
 
-}  // namespace orrery::plan
+}  // namespace orrery::search
