@@ -167,7 +167,7 @@ TEST(answers, every_site_has_a_network_of_its_own) {
   const Answer a = answer_to("chatbot-zones", {});
   ASSERT_EQ(a.review.machine->networks.size(), 3U);
   for (const machine::Networks& n : a.review.machine->networks) {
-    EXPECT_LE(n.compute.topology->endpoints, 5 * 8);
+    EXPECT_LE(n.compute.topology->endpoints, 7 * 8);
   }
 }
 

@@ -94,6 +94,27 @@ TEST(codes, of_autoscaling_and_kv_tiers) {
   EXPECT_EQ(code(plain + "kv_tier: { tier: host, capacity: 1 GB }"), "design.kv-tier");
 }
 
+TEST(codes, of_failover) {
+  const auto code = [](const std::string& first, const std::string& more = "") {
+    return code_of(design::read_design(
+        "orrery: 1\nname: x\nsites: [{ name: a, region: usa }, { name: b, region: usa }, "
+        "{ name: c, region: usa }]\nfleet: [{ name: f, site: a, node: dgx-h100, count: 1 }, "
+        "{ name: g, site: b, node: dgx-h100, count: 1 }]\nworkloads:\n  - serve: { model: "
+        "llama-3-8b, arrivals: { rate: 1 /s }" +
+            more + ", zones: [{ site: a, share: 0.5, " + first + " }, { site: b, share: 0.5 }] }\n",
+        machine::known().catalog()));
+  };
+  EXPECT_EQ(code("failover: [b]"), "");
+  EXPECT_EQ(code("failover: [b], failover_after: 10 s"), "");
+  EXPECT_EQ(code("failover_after: 10 s"), "design.failover") << "of what";
+  EXPECT_EQ(code("failover: [a]"), "design.failover") << "its own site";
+  EXPECT_EQ(code("failover: [b, b]"), "design.failover") << "twice";
+  EXPECT_EQ(code("failover: [c]"), "design.failover") << "no zone stands there";
+  EXPECT_EQ(code("failover: [d]"), "design.unknown-name");
+  EXPECT_EQ(code("replicas: 3"), "");
+  EXPECT_EQ(code("replicas: 3", ", autoscale: { max: 4, target: 16 }"), "design.autoscale");
+}
+
 // Codes and cores are of drives in servers that the design builds; what parity takes is not usable.
 TEST(codes, of_protection) {
   const auto code = [](const std::string& tier) {

@@ -226,7 +226,7 @@ class RandomDesign {
       v = {chance(0.5) || tiers_.empty() ? "node-nvme" : one_of(tiers_)};
     } else if (key_ == "targets") {
       v = {"qkv", "mlp"};
-    } else if (key_ == "between") {
+    } else if (key_ == "between" || key_ == "failover") {
       v = {sites_.front(), sites_.back()};
     } else if (field_->part != design::Part::none && chance(0.3)) {
       v = {one_of(ids(field_->part))};
@@ -376,7 +376,17 @@ inline void RandomDesign::put_right(design::Serve& s) {
   if (s.autoscale) s.autoscale->max = std::max(s.autoscale->min, s.autoscale->max);
   if (s.model.empty() || !s.prefix_cache) s.kv_tier.reset();
   if (s.kv_tier && s.kv_tier->tier.empty()) s.kv_tier->tier = design::kHostMemory;
-  for (design::Zone& z : s.zones) z.share = 1.0 / static_cast<double>(s.zones.size());
+  for (design::Zone& z : s.zones) {
+    z.share = 1.0 / static_cast<double>(s.zones.size());
+    if (s.autoscale) z.replicas.reset();
+    // Whoever takes over is another site with a zone of the service, named once.
+    if (z.failover.size() > 1 && z.failover[0] == z.failover[1]) z.failover.pop_back();
+    std::erase_if(z.failover, [&](const std::string& site) {
+      return site == z.site ||
+             std::ranges::find(s.zones, site, &design::Zone::site) == s.zones.end();
+    });
+    if (z.failover.empty()) z.failover_after.reset();
+  }
 }
 
 inline void RandomDesign::put_right(design::Jobs& j) {

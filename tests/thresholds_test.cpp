@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/text.h"
@@ -117,6 +118,24 @@ TEST(thresholds, a_service_is_up_as_often_as_it_is_and_no_oftener) {
   };
   EXPECT_FALSE(finds(asked(1.01), "serving.availability"));
   EXPECT_TRUE(finds(asked(0.99), "serving.availability"));
+}
+
+TEST(thresholds, a_lost_site_needs_whole_replicas_elsewhere_and_a_line_that_carries_them) {
+  const std::string text(design::find_template("chatbot-zones")->text);
+  const plan::Verdict verdict = verdict_on(text);
+  const double load = verdict.figure(Layer::serving, "failover_load")->estimate.value;
+  const auto needed = static_cast<int>(std::ceil(11 * load));
+  const auto with_replicas = [&](int n) {
+    return with(text, "workloads[0].serve.zones[1].replicas", std::to_string(n));
+  };
+  EXPECT_FALSE(finds(with_replicas(needed), "serving.failover"));
+  EXPECT_TRUE(finds(with_replicas(needed - 1), "serving.failover"));
+  const double bytes = verdict.figure(Layer::serving, "failover_bytes")->estimate.value;
+  const auto line = [&](double factor) {
+    return with(text, "fabric.wan[0].rate", shortest(bytes * factor) + " B/s");
+  };
+  EXPECT_FALSE(finds(line(1.01), "serving.failover"));
+  EXPECT_TRUE(finds(line(0.99), "serving.failover"));
 }
 
 TEST(thresholds, a_goal_is_met_at_its_bound_and_missed_beyond) {

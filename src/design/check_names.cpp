@@ -430,7 +430,6 @@ class NameCheck {
     model_or_network(s.model, s.network.has_value(), path);
     if (!s.draft_model.empty()) model(s.draft_model, path + ".draft_model");
     one_of(s.weights_tier, tiers_, path + ".weights_tier", "storage tier");
-    check_service(s, path, d_.places, v_);
     if (s.kv_tier) {
       std::vector<std::string> known = tiers_;
       known.emplace_back(kHostMemory);
@@ -442,6 +441,9 @@ class NameCheck {
       one_of(s.zones[i].site, sites_, zone + ".site", "site");
       one_of(s.zones[i].fleet, fleets_, zone + ".fleet", "fleet");
       residency(s.zones[i].residency, zone + ".residency");
+      for (std::size_t f = 0; f < s.zones[i].failover.size(); ++f) {
+        one_of(s.zones[i].failover[f], sites_, at(zone + ".failover", f), "site");
+      }
       shares += s.zones[i].share;
     }
     if (!s.zones.empty() && std::fabs(shares - 1) > 0.005) {
@@ -450,6 +452,7 @@ class NameCheck {
           {"design.range", fmt::format("the zones' shares add up to {}", significant(shares, 3)),
            "every request is answered in one of them", "let the shares add up to 1"});
     }
+    check_service(s, path, d_.places, v_);
   }
 
   // A CSV that the design names, with the columns it needs; none after a complaint, or where no

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "design/checks.h"
@@ -65,6 +66,12 @@ class ServiceCheck {
       refuse(path + ".replicas", "`replicas` and `autoscale` both say how many replicas there are",
              "an autoscaler moves between its `min` and its `max`", "leave one of them out");
     }
+    for (std::size_t i = 0; i < s.zones.size(); ++i) {
+      if (!s.zones[i].replicas) continue;
+      refuse(fmt::format("{}.zones[{}].replicas", path, i),
+             "`replicas` of a zone and `autoscale` both say how many there are",
+             "an autoscaler moves between its `min` and its `max`", "leave one of them out");
+    }
     if (s.autoscale->min > s.autoscale->max) {
       refuse(at + ".min", "`min` is more than `max`", "no number of replicas lies between",
              fmt::format("write {} or less", s.autoscale->max));
@@ -85,7 +92,44 @@ class ServiceCheck {
              "leave `kv_tier` out"});
   }
 
+  // Whoever takes a zone's traffic has replicas of the service, and stands elsewhere.
+  void failover(const Serve& s, const std::string& path) {
+    for (std::size_t i = 0; i < s.zones.size(); ++i) {
+      const Zone& zone = s.zones[i];
+      const std::string here = fmt::format("{}.zones[{}].failover", path, i);
+      for (std::size_t f = 0; f < zone.failover.size(); ++f) {
+        takes_over(s, zone, f, fmt::format("{}[{}]", here, f));
+      }
+      if (zone.failover.empty() && zone.failover_after) {
+        complain(
+            here + "_after",
+            {"design.failover", "`failover_after` is of a zone whose traffic goes elsewhere",
+             "this one names no site that would take it", "write `failover`, or leave it out"});
+      }
+    }
+  }
+
  private:
+  void takes_over(const Serve& s, const Zone& zone, std::size_t number, const std::string& path) {
+    const std::string& site = zone.failover[number];
+    const auto first = zone.failover.begin();
+    const auto refuse = [&](std::string what, std::string why, std::string fix) {
+      complain(path, {"design.failover", std::move(what), std::move(why), std::move(fix)});
+    };
+    if (site == zone.site) {
+      refuse(fmt::format("`{}` is the zone's own site", site), "what takes it takes the zone",
+             "name another site, or leave it out");
+    } else if (std::find(first, first + static_cast<std::ptrdiff_t>(number), site) !=
+               first + static_cast<std::ptrdiff_t>(number)) {
+      refuse(fmt::format("`{}` is named twice", site), "what it has no room for, it has none for",
+             "leave one out");
+    } else if (std::ranges::find(s.zones, site, &Zone::site) == s.zones.end()) {
+      refuse(fmt::format("no zone of this service stands at `{}`", site),
+             "a site takes traffic with the replicas it has",
+             "name the site of another zone, or write a zone there");
+    }
+  }
+
   void complain(const std::string& path, ValueReader::Fault fault) {
     v_.complain(places_.find(path), std::move(fault));
   }
@@ -102,6 +146,7 @@ void check_service(const Serve& serve, const std::string& path, const PlaceMap& 
   check.talks(serve, path);
   check.scaling(serve, path);
   check.kv_tier(serve, path);
+  check.failover(serve, path);
 }
 
 }  // namespace orrery::design

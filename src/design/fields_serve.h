@@ -93,8 +93,22 @@ void visit_fields(V& v, S& s) {
           .required = true,
           .example = "0.5",
           .moves = "replicas_needed changes"});
+  v("replicas", s.replicas,
+    Field{.doc = "copies of the model there",
+          .absent = "the service's, by the zone's share",
+          .range = Range::at_least_one,
+          .moves = "accelerators rises"});
   v("residency", s.residency,
     Field{.doc = "region or country its data may not leave", .moves = "rule policy.residency"});
+  v("failover", s.failover,
+    Field{.doc = "sites of other zones that take its requests when its own is down or over its "
+                 "capacity, the first before the second",
+          .moves = "failover_served changes"});
+  v("failover_after", s.failover_after,
+    Field{.doc = "from the loss of its site until its users are sent elsewhere",
+          .unit = "s",
+          .absent = "1 min",
+          .moves = "availability falls"});
 }
 
 template <class V, Is<Autoscale> S>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
+
 namespace orrery::design {
 namespace {
 
@@ -15,6 +17,10 @@ template <class Rows>
 void add_aliases(std::vector<std::string>& ids, const Rows& rows) {
   for (const auto& row : rows) ids.insert(ids.end(), row.aliases.begin(), row.aliases.end());
 }
+
+// The member states that the catalog has regions of.
+constexpr std::string_view kEuropeanUnion[] = {"fra", "deu", "swe", "irl", "pol",
+                                               "nld", "esp", "ita", "fin"};
 
 }  // namespace
 
@@ -109,6 +115,16 @@ bool is_residency(std::string_view residency, const catalog::Catalog& catalog) {
   if (residency == "eu" || catalog.region(residency)) return true;
   return std::ranges::find(catalog.regions, residency, &catalog::GridRegion::country) !=
          catalog.regions.end();
+}
+
+bool is_inside(std::string_view residency, const catalog::GridRegion* region) {
+  if (residency.empty()) return true;
+  if (region == nullptr) return false;
+  const std::string tag = lowered(residency);
+  if (tag == region->id || tag == region->country) return true;
+  if (tag == "eu")
+    return std::ranges::find(kEuropeanUnion, region->country) != std::end(kEuropeanUnion);
+  return std::ranges::find(region->aliases, tag) != region->aliases.end();
 }
 
 }  // namespace orrery::design

@@ -21,12 +21,12 @@ Outage live_through(const BackupPower& backup, Seconds length, double load_share
 }
 
 Seconds dark_a_year(const BackupPower& backup, double outages, Seconds mean_length,
-                    double load_share) {
+                    double load_share, Seconds until) {
   const auto beyond = [&](Seconds t) { return mean_length * math::exp(-(t / mean_length)); };
   const Seconds ride = ride_of(backup, load_share);
-  if (!backup.generator) return outages * beyond(ride);
-  return *backup.generator > ride ? outages * (beyond(ride) - beyond(*backup.generator))
-                                  : Seconds(0);
+  if (until >= kWhole && !backup.generator) return outages * beyond(ride);
+  const Seconds end = min(ride + until, backup.generator.value_or(kWhole));
+  return end > ride ? outages * (beyond(ride) - beyond(end)) : Seconds(0);
 }
 
 }  // namespace orrery::facility

@@ -21,6 +21,8 @@ struct BackupPower {
   std::optional<Seconds> generator;  // until it carries the site; none: there is none
 };
 
+inline constexpr Seconds kWhole = years(1000);
+
 struct Outage {
   Seconds dark_from;    // since the utility failed; at dark_to where the IT never falls
   Seconds dark_to;      // power is back
@@ -32,8 +34,8 @@ struct Outage {
 // Of an outage of that length, at a load that is this share of the nameplate.
 Outage live_through(const BackupPower& backup, Seconds length, double load_share);
 
-// Of a year, the time without power.
+// Of a year, the time without power; of each such time at most the first `until`.
 Seconds dark_a_year(const BackupPower& backup, double outages, Seconds mean_length,
-                    double load_share);
+                    double load_share, Seconds until = kWhole);
 
 }  // namespace orrery::facility

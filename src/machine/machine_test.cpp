@@ -107,12 +107,12 @@ TEST(machine, rails_belong_to_hosts_not_to_racks) {
   EXPECT_DOUBLE_EQ(w.nics_per_host, 4);
 }
 
-// Zones of five, four and five nodes (a spare among them) with eight NICs each: a network a zone.
+// Zones of seven, seven and five nodes (a spare among them) with eight NICs each: a network a zone.
 TEST(machine, every_site_has_networks_of_its_own) {
   const Machine m = build_machine(template_named("chatbot-zones"), known());
   ASSERT_EQ(m.networks.size(), 3U);
-  EXPECT_EQ(m.networks[0].compute.topology->endpoints, 40);
-  EXPECT_EQ(m.networks[1].compute.topology->endpoints, 32);
+  EXPECT_EQ(m.networks[0].compute.topology->endpoints, 56);
+  EXPECT_EQ(m.networks[1].compute.topology->endpoints, 56);
   EXPECT_EQ(m.networks[2].compute.topology->endpoints, 40);
   for (const Fleet& f : m.fleets) EXPECT_EQ(m.networks_of(f).site, f.site);
 }
@@ -144,6 +144,7 @@ TEST(wan, takes_the_way_with_the_least_round_trip) {
   ASSERT_TRUE(path);
   EXPECT_NEAR(path->latency.base(), 0.11, 1e-12);
   EXPECT_NEAR(path->rate.base(), 4e9 / 8, 1);
+  EXPECT_EQ(path->slowest, 1U);
   d.fabric.wan.resize(1);
   EXPECT_FALSE(wan_between(d, "europe", "us-east"));
 }

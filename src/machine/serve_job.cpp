@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "base/math.h"
+#include "design/part_ids.h"
 #include "serving/fleet.h"
 #include "serving/memory.h"
 #include "serving/talks.h"
@@ -35,7 +36,8 @@ constexpr Seconds kHostFetch = microseconds(50);  // until the copies of one fet
 // What the process of one device loads, out of memory: 16 GB in 2.6 to 2.8 s on an H200 host
 // (data/validation/h200_cold_start.csv).
 constexpr BytesPerSecond kLoadedByOne = gbytes_per_s(5.9);
-constexpr int kTalkRounds = 4;  // what is found and what is carried settle within
+constexpr Bytes kBytesPerToken(4);  // of English text: assumed
+constexpr int kTalkRounds = 4;      // what is found and what is carried settle within
 
 BytesPerSecond reading_rate(const Machine& m, const Tier& tier, const Fleet& fleet) {
   const BytesPerSecond rate = m.crossing_to(fleet, tier).capped(tier.read);
@@ -266,6 +268,37 @@ const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone&
     if (f.site && f.site->name == zone.site) return &f;
   }
   return nullptr;
+}
+
+Bytes request_bytes(const design::Serve& serve, const serving::RequestShape& request) {
+  return serve.request_size.value_or(kBytesPerToken * request.input);
+}
+
+Seconds farthest_failover(const design::Serve& serve) {
+  const design::Objective& o = serve.objective;
+  const Seconds bound = o.ttft_p99.value_or(Seconds(serving::kForever));
+  return o.latency_p99 ? min(bound, *o.latency_p99) : bound;
+}
+
+std::vector<FailoverWay> failover_ways(const Machine& m, const design::Workload& w,
+                                       std::size_t zone) {
+  const auto& serve = std::get<design::Serve>(w.task);
+  const design::Zone& from = serve.zones[zone];
+  const Bytes bytes = request_bytes(serve, request_of(m, serve));
+  std::vector<FailoverWay> ways;
+  for (const std::string& site : from.failover) {
+    const auto path = wan_between(m.design(), from.site, site);
+    for (std::size_t z = 0; path && z < serve.zones.size(); ++z) {
+      if (serve.zones[z].site != site || z == zone) continue;
+      const Fleet* fleet = fleet_of_zone(m.fleets, serve.zones[z]);
+      if (fleet == nullptr || !design::is_inside(from.residency, fleet->region) ||
+          !design::is_inside(w.terms.residency, fleet->region)) {
+        continue;
+      }
+      ways.push_back({.zone = z, .path = *path, .carry = bytes / path->rate});
+    }
+  }
+  return ways;
 }
 
 const Tier* weights_tier(const Machine& m, const design::Serve& serve, const Fleet& fleet) {

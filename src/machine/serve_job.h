@@ -92,6 +92,24 @@ KvRoom kv_room(const Machine& machine, const design::Serve& serve, const Fleet& 
 // Where a zone's traffic is answered; nullptr where nothing stands.
 const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone& zone);
 
+// A way that a zone's requests may take when their own site cannot answer them.
+struct FailoverWay {
+  std::size_t zone = 0;  // of the same service
+  WanPath path;
+  Seconds carry;  // a request's bytes over its slowest line
+
+  // What the way adds to a first token.
+  Seconds away() const { return path.latency + carry; }
+};
+// In the order in which the zone names their sites; none to a fleet outside its residency or the
+// workload's, and none where no line leads.
+std::vector<FailoverWay> failover_ways(const Machine& machine, const design::Workload& workload,
+                                       std::size_t zone);
+// That cross with one request: what the design says, else its text.
+Bytes request_bytes(const design::Serve& serve, const serving::RequestShape& request);
+// Farther than its first tokens may take a zone that has too much sends nobody.
+Seconds farthest_failover(const design::Serve& serve);
+
 // Where a replica loads from: as the design says, else the hot tier of its own site, else any; and
 // how fast its devices' processes do, alone on the tier and on one host's ports.
 const Tier* weights_tier(const Machine& machine, const design::Serve& serve, const Fleet& fleet);

@@ -32,10 +32,12 @@ std::optional<WanPath> wan_between(const design::Design& design, std::string_vie
     if (here == to) return *nearest;
     const WanPath so_far = *nearest;
     settled.insert(here);
-    for (const design::WanLink& link : design.fabric.wan) {
+    for (std::size_t l = 0; l < design.fabric.wan.size(); ++l) {
+      const design::WanLink& link = design.fabric.wan[l];
       const auto next = other_end(link, here);
       if (!next || settled.contains(*next)) continue;
-      const WanPath path{min(so_far.rate, link.rate), so_far.latency + link.latency};
+      const WanPath path{min(so_far.rate, link.rate), so_far.latency + link.latency,
+                         link.rate < so_far.rate ? l : so_far.slowest};
       const auto known = reached.find(*next);
       if (known == reached.end() || path.latency < known->second.latency) reached[*next] = path;
     }

@@ -14,8 +14,9 @@
 namespace orrery::machine {
 
 struct WanPath {
-  BytesPerSecond rate;  // per direction
-  Seconds latency;      // round trip
+  BytesPerSecond rate;      // per direction
+  Seconds latency;          // round trip
+  std::size_t slowest = 0;  // of the design's lines
 };
 
 std::optional<WanPath> wan_between(const design::Design& design, std::string_view from,

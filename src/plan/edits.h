@@ -60,6 +60,8 @@ const catalog::CoolingMethod* cooling_for(const Review& review, const SiteView& 
 std::optional<Edit> edit_node_cooling(const Review& review, const SiteView& site);
 Edit edit_power(const Review& review, const SiteView& site);
 Edit edit_positions(const Review& review, const SiteView& site);
+// Generators where there are none, then batteries that last until they carry the site.
+Edit edit_ride(const SiteView& site);
 
 // edits_storage.cpp
 std::optional<Edit> edit_save_target(const Review& review, const TrainView& train);
@@ -74,6 +76,10 @@ std::optional<Edit> edit_batch(const TrainView& train);
 std::optional<Edit> edit_split(const Review& review, const ServeView& serve);
 Edit edit_service(const Review& review, const ServeView& serve);
 std::optional<Edit> edit_availability(const Review& review, const ServeView& serve);
+// What its site is without power for is more than may be missed, replicas or no.
+bool is_dark_too_long(const ServeView& serve);
+// Replicas for those that find no room, where they are asked first.
+std::optional<Edit> edit_failover(const Review& review, const ServeView& serve);
 // Nodes with which the run ends in time: tried, and none where no number of them does.
 std::optional<Edit> edit_deadline(const Review& review, const TrainView& train, Seconds bound);
 std::optional<Edit> edit_window(const Review& review, const BatchView& batch);

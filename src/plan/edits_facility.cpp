@@ -8,6 +8,9 @@ namespace {
 
 // As in rack.cpp: a quotient may lose its last bit.
 constexpr double kRounding = 1e-9;
+// Until a standby generator carries its site: assumed, several times what codes ask of those of
+// hospitals (10 s).
+constexpr Seconds kGeneratorStart = minutes(1);
 
 int nodes_under(Watts limit, const FleetPower& p) {
   return static_cast<int>(std::min(limit / p.node.nameplate + kRounding, 1e6));
@@ -113,6 +116,11 @@ Edit edit_positions(const Review& r, const SiteView& v) {
   if (auto packing = edit_packing(v, positions)) return *std::move(packing);
   if (auto cooling = edit_cooling(r, v, positions)) return *std::move(cooling);
   return {v.path + ".racks", std::to_string(v.racks)};
+}
+
+Edit edit_ride(const SiteView& v) {
+  if (!v.site->generator) return {v.path + ".generator", at_least(kGeneratorStart)};
+  return {v.path + ".battery", at_least(*v.site->generator)};
 }
 
 }  // namespace orrery::plan

@@ -34,10 +34,15 @@ int replicas_for(const ServeView& v, double here) {
   return replicas_here(v, replicas) < here ? replicas + 1 : replicas;
 }
 
+// A zone that says itself how many replicas it has.
+bool has_own(const ServeView& v) {
+  return !v.serve->zones.empty() && v.serve->zones[v.zone].replicas;
+}
+
 // Every zone of the service has what its peak needs, and devices to run it on.
 bool serves_all(const Review& r, const design::Serve& serve, int replicas) {
   return std::ranges::all_of(r.serves, [&](const ServeView& v) {
-    if (v.serve != &serve || !v.feasible()) return true;
+    if (v.serve != &serve || !v.feasible() || has_own(v)) return true;
     const double here = replicas_here(v, replicas);
     return here >= v.replicas_needed && here * v.devices_per_replica <= v.devices_there;
   });
@@ -47,7 +52,7 @@ bool serves_all(const Review& r, const design::Serve& serve, int replicas) {
 std::optional<int> replicas_that_serve(const Review& r, const ServeView& v) {
   int least = 1;
   for (const ServeView& zone : r.serves) {
-    if (zone.serve == v.serve && zone.feasible()) {
+    if (zone.serve == v.serve && zone.feasible() && !has_own(zone)) {
       least = std::max(least, replicas_for(zone, zone.replicas_needed));
     }
   }
@@ -136,6 +141,12 @@ std::optional<Edit> edit_split(const Review& r, const ServeView& v) {
 }
 
 Edit edit_service(const Review& r, const ServeView& v) {
+  if (has_own(v)) {
+    const double fit = std::floor(v.devices_there / v.devices_per_replica);
+    if (fit < v.replicas_needed) return edit_machines(r, v, v.replicas_needed);
+    return {replicas_path(v),
+            std::to_string(whole(std::clamp(v.replicas, v.replicas_needed, fit)))};
+  }
   const bool given = design::most_replicas(*v.serve).has_value();
   const auto replicas = given ? replicas_that_serve(r, v) : std::nullopt;
   if (replicas) return {replicas_path(v), std::to_string(*replicas)};
@@ -147,14 +158,43 @@ Edit edit_service(const Review& r, const ServeView& v) {
   return edit_machines(r, v, v.replicas_needed);
 }
 
+bool is_dark_too_long(const ServeView& v) {
+  const auto& wanted = v.workload->terms.availability;
+  return wanted && v.dark_missed > 0 && v.dark_missed >= 1 - *wanted;
+}
+
+std::optional<Edit> edit_failover(const Review& r, const ServeView& v) {
+  if (!v.failover->first) return std::nullopt;
+  const ServeView& host = *(&v - v.zone + *v.failover->first);
+  if (!host.feasible()) return std::nullopt;
+  PerSecond all = host.peak + v.failover->refused;
+  for (const FailoverTo& to : v.failover->to) {
+    if (to.zone == host.zone) all += to.rate;
+  }
+  const double needed = serving::replicas_needed(all, host.capacity_per_replica, 1);
+  // First the machines to run them on.
+  if (needed * host.devices_per_replica > host.devices_there) return edit_machines(r, host, needed);
+  if (host.serve->autoscale) {
+    return Edit{replicas_path(host), std::to_string(replicas_for(host, needed))};
+  }
+  return Edit{fmt::format("{}.zones[{}].replicas", host.path, host.zone),
+              std::to_string(whole(needed))};
+}
+
 std::optional<Edit> edit_availability(const Review& r, const ServeView& v) {
   int replicas = 1;
   for (const ServeView& zone : r.serves) {
     if (zone.serve != v.serve || !zone.feasible()) continue;
-    const auto here = replicas_for_availability(zone, *v.workload->terms.availability, *r.machine);
+    if (is_dark_too_long(zone)) return edit_ride(view_of(r, *zone.fleet->site));
+    const double wanted = *v.workload->terms.availability + zone.dark_missed;
+    const auto here = replicas_for_availability(zone, wanted, *r.machine);
     if (!here) return std::nullopt;
     // First the machines to run them on.
     if (*here * zone.devices_per_replica > zone.devices_there) return edit_machines(r, zone, *here);
+    if (has_own(zone)) {
+      if (*here > zone.replicas) return Edit{replicas_path(zone), std::to_string(*here)};
+      continue;
+    }
     replicas = std::max(replicas, replicas_for(zone, *here));
   }
   // Replicas are shared out by traffic: what one zone needs, the others run too.

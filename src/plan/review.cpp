@@ -108,6 +108,7 @@ Review run_stages(design::Design design, const machine::Models& models, const Re
   r.mig = view_mig(m);
   r.pipeline = view_pipeline(m, r.trains, r.serves, r.batches);
   r.sites = view_sites({m, r.ledger, r.trains, same_steps ? &same_steps->sites : nullptr});
+  settle_availability(r.serves, m, r.sites);
   r.cost = view_cost({m, r.ledger, r.trains, r.used, r.sites});
   return r;
 }

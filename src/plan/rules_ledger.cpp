@@ -76,7 +76,7 @@ Usd cost_of_units(const Review& r, double units) {
 
 void check_replicas(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const ServeView& v : r.serves) {
-    if (!v.feasible() || !design::most_replicas(*v.serve)) continue;
+    if (!v.feasible() || !replicas_given(v)) continue;
     const double enough = enough_replicas(v, *r.machine);
     if (v.replicas <= enough * kAmpleReplicas || v.replicas - enough < kFewReplicas) continue;
     const double spare = (v.replicas - enough) * v.devices_per_replica;

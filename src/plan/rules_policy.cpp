@@ -5,27 +5,14 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "design/part_ids.h"
 #include "design/write_design.h"
+#include "machine/serve_job.h"
 #include "plan/edits.h"
 #include "plan/rules.h"
 
 namespace orrery::plan {
 namespace {
-
-// A residency tag is a region id, an alias, or a country; "eu" stands for the member states we
-// know.
-constexpr std::string_view kEuropeanUnion[] = {"fra", "deu", "swe", "irl", "pol",
-                                               "nld", "esp", "ita", "fin"};
-
-bool inside(std::string_view residency, const catalog::GridRegion* region) {
-  if (residency.empty()) return true;
-  if (region == nullptr) return false;
-  const std::string tag = lowered(residency);
-  if (tag == region->id || tag == region->country) return true;
-  if (tag == "eu")
-    return std::ranges::find(kEuropeanUnion, region->country) != std::end(kEuropeanUnion);
-  return std::ranges::find(region->aliases, tag) != region->aliases.end();
-}
 
 const catalog::GridRegion* region_of(const Review& r, const design::StorageTier& tier) {
   if (!tier.region.empty()) return r.catalog().region(tier.region);
@@ -80,7 +67,7 @@ const machine::Fleet* fleet_inside(const Review& r, const std::string& residency
                                    const machine::Fleet& present) {
   for (const machine::Fleet& v : r.fleets()) {
     const bool alike = (v.accelerator() != nullptr) == (present.accelerator() != nullptr);
-    if (alike && inside(residency, v.region)) return &v;
+    if (alike && design::is_inside(residency, v.region)) return &v;
   }
   return nullptr;
 }
@@ -89,11 +76,12 @@ const machine::Fleet* fleet_inside(const Review& r, const std::string& residency
 std::optional<Edit> edit_residency(const Review& r, const design::Workload& w,
                                    const design::StorageTier& tier, const std::string& label) {
   const std::string& residency = w.terms.residency;
-  const design::StorageTier* other = other_tier(
-      r, tier, [&](const design::StorageTier& t) { return inside(residency, region_of(r, t)); });
+  const design::StorageTier* other = other_tier(r, tier, [&](const design::StorageTier& t) {
+    return design::is_inside(residency, region_of(r, t));
+  });
   if (other != nullptr) return edit_tier(r, w, label, std::string(other->label()));
   const machine::Fleet* fleet = fleet_of(r.fleets(), w);
-  if (fleet == nullptr || fleet->site == nullptr || !inside(residency, fleet->region)) {
+  if (fleet == nullptr || fleet->site == nullptr || !design::is_inside(residency, fleet->region)) {
     return std::nullopt;
   }
   if (!tier.region.empty()) return Edit{path_of(r, tier) + ".region", fleet->region->id};
@@ -103,7 +91,7 @@ std::optional<Edit> edit_residency(const Review& r, const design::Workload& w,
 std::optional<Finding> residency_of_compute(const Review& r, const Rule& rule,
                                             const design::Workload& w, const std::string& residency,
                                             const machine::Fleet* fleet) {
-  if (residency.empty() || fleet == nullptr || inside(residency, fleet->region)) {
+  if (residency.empty() || fleet == nullptr || design::is_inside(residency, fleet->region)) {
     return std::nullopt;
   }
   Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".residency");
@@ -135,6 +123,37 @@ void residency_of_zones(const Review& r, const Rule& rule, const design::Workloa
   }
 }
 
+// Sites outside that a zone names: nothing goes there, whatever the file says.
+void residency_of_failover(const Review& r, const Rule& rule, const design::Workload& w,
+                           const design::Serve& serve, std::vector<Finding>& out) {
+  for (std::size_t i = 0; i < serve.zones.size(); ++i) {
+    design::Zone zone = serve.zones[i];
+    const std::string& tag = zone.residency.empty() ? w.terms.residency : zone.residency;
+    std::vector<std::string> outside;
+    std::erase_if(zone.failover, [&](const std::string& site) {
+      const auto host = std::ranges::find(serve.zones, site, &design::Zone::site);
+      const machine::Fleet* fleet =
+          host != serve.zones.end() ? machine::fleet_of_zone(r.fleets(), *host) : nullptr;
+      if (fleet == nullptr || (design::is_inside(zone.residency, fleet->region) &&
+                               design::is_inside(w.terms.residency, fleet->region))) {
+        return false;
+      }
+      outside.push_back(site);
+      return true;
+    });
+    if (outside.empty()) continue;
+    if (zone.failover.empty()) zone.failover_after.reset();
+    const std::string path = fmt::format("{}.zones[{}]", machine::path_of(r.design(), w), i);
+    Finding f = finding_at(r, rule, path + ".failover");
+    f.what = fmt::format("'{} in {}' must stay in {}, but would go to {}.", label_of(r.design(), w),
+                         zone.site, tag, fmt::join(outside, ", "));
+    f.why = "Requests are data; none is sent outside, so that a lost site leaves its users alone.";
+    f.fix = "Name sites inside, or none.";
+    f.edit = Edit{path, section_text(zone)};
+    out.push_back(std::move(f));
+  }
+}
+
 void check_residency(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const design::Workload& w : r.design().workloads) {
     const machine::Fleet* fleet = fleet_of(r.fleets(), w);
@@ -146,11 +165,12 @@ void check_residency(const Review& r, const Rule& rule, std::vector<Finding>& ou
     }
     if (const auto* serve = std::get_if<design::Serve>(&w.task)) {
       residency_of_zones(r, rule, w, *serve, out);
+      residency_of_failover(r, rule, w, *serve, out);
     }
     if (w.terms.residency.empty()) continue;
     for (const std::string& label : tiers_used(w)) {
       const design::StorageTier* tier = find_tier(r.design(), label);
-      if (tier == nullptr || inside(w.terms.residency, region_of(r, *tier))) continue;
+      if (tier == nullptr || design::is_inside(w.terms.residency, region_of(r, *tier))) continue;
       Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".residency");
       f.what = fmt::format("'{}' must stay in {}, but it stores on tier '{}' in {}.",
                            label_of(r.design(), w), w.terms.residency, label,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -15,6 +17,8 @@ namespace {
 
 // int8 throughput under this share of bf16's says that the part has all but lost the format.
 constexpr double kLostInt8 = 0.5;
+// Users of a lost site that may be turned away unsaid: what rounding leaves.
+constexpr double kTurnedAway = 1e-6;
 
 void check_feasible(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const TrainView& t : r.trains) {
@@ -127,6 +131,75 @@ void check_availability(const Review& r, const Rule& rule, std::vector<Finding>&
     f.why = "Hosts fail and their replicas are gone until others have loaded the weights.";
     f.fix = "Run more replicas than the peak needs, on accelerators that are there for them.";
     f.edit = edit_availability(r, v);
+    if (is_dark_too_long(v)) {
+      f.why = fmt::format("Its site is without power for {} a year, whatever stands there.",
+                          brief(years(v.dark)));
+      f.fix =
+          "Let batteries last until generators carry the site, or let another site take the "
+          "users (`failover`), sooner.";
+    }
+    out.push_back(std::move(f));
+  }
+}
+
+Finding failover_finding(const Review& r, const Rule& rule, const ServeView& v) {
+  return finding_at(r, rule, fmt::format("{}.zones[{}].failover", v.path, v.zone));
+}
+
+// Sites that a zone names and no line leads to.
+void check_ways(const Review& r, const Rule& rule, const ServeView& v, std::vector<Finding>& out) {
+  const design::Zone& zone = v.serve->zones[v.zone];
+  for (const std::string& site : zone.failover) {
+    if (machine::wan_between(r.design(), zone.site, site)) continue;
+    Finding f = failover_finding(r, rule, v);
+    f.what = fmt::format("'{}' would go to '{}', and no line leads there.", v.label, site);
+    f.why = "Requests cross to another site on the lines of `fabric.wan`.";
+    f.fix = "Draw a line between the sites, or name one that can be reached.";
+    out.push_back(std::move(f));
+  }
+}
+
+// Lines that do not carry the requests of the site that would send the most.
+void check_lines(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  std::map<std::size_t, std::pair<BytesPerSecond, const ServeView*>> most;
+  for (const ServeView& v : r.serves) {
+    if (!v.failover) continue;
+    for (const FailoverTo& to : v.failover->to) {
+      auto& [line, whose] = most[to.way.path.slowest];
+      if (to.line > to.way.path.rate && to.line > line) line = to.line, whose = &v;
+    }
+  }
+  for (const auto& [number, asked] : most) {
+    const auto& [line, whose] = asked;
+    if (whose == nullptr) continue;
+    const std::string path = fmt::format("fabric.wan[{}].rate", number);
+    Finding f = finding_at(r, rule, path);
+    f.edit = Edit{path, at_least(line)};
+    f.what = fmt::format("{} of '{}' would cross on a line of {} when its site is lost.",
+                         brief(line), whose->label, brief(r.design().fabric.wan[number].rate));
+    f.why = "What comes with a request must cross before it is computed.";
+    f.fix = fmt::format("Rent a line of {}.", f.edit->value);
+    out.push_back(std::move(f));
+  }
+}
+
+// A site that is lost at peak leaves its users to others that have room for them.
+void check_failover(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  check_lines(r, rule, out);
+  for (const ServeView& v : r.serves) {
+    if (!v.failover) continue;
+    check_ways(r, rule, v, out);
+    const FailoverView& lost = *v.failover;
+    if (!lost.first || lost.refused <= v.peak * kTurnedAway) continue;
+    Finding f = failover_finding(r, rule, v);
+    f.what = fmt::format(
+        "When the site of '{}' is lost at peak, {} of its {} requests a second find no room.",
+        v.label, significant(lost.refused.base(), 3), significant(v.peak.base(), 3));
+    f.why =
+        "Zones are busiest together, and whoever takes them keeps the promise to users of its own.";
+    f.edit = edit_failover(r, v);
+    f.fix = fmt::format("Run more replicas at '{}'{}.", v.serve->zones[*lost.first].site,
+                        f.edit && f.edit->path.ends_with(".replicas") ? ": " + f.edit->value : "");
     out.push_back(std::move(f));
   }
 }
@@ -305,6 +378,8 @@ constexpr Rule kWorkloadRules[] = {
     {"serving.availability", machine::Layer::serving, Severity::warning,
      "enough replicas are up as often as the workload asks", "docs/models/failure.md",
      check_availability},
+    {"serving.failover", machine::Layer::serving, Severity::warning,
+     "the sites that a zone names can take its users", "docs/models/serving.md", check_failover},
     {"workload.deadline", machine::Layer::cluster, Severity::error, "work ends within its window",
      "the workload's own terms", check_deadline},
     {"pipeline.period", machine::Layer::cluster, Severity::error,

@@ -145,8 +145,8 @@ void add_backup(machine::Section& s, const SiteView& v) {
   if (!site.outage_mtbf) return;
   const double outages = years(1) / *site.outage_mtbf;
   const Seconds mean = site.outage.value_or(machine::kOutageLength);
-  const double load = v.it_nameplate > Watts(0) ? std::min(1.0, v.it_mean / v.it_nameplate) : 1;
-  const Seconds dark = facility::dark_a_year({site.battery, site.generator}, outages, mean, load);
+  const Seconds dark =
+      facility::dark_a_year({site.battery, site.generator}, outages, mean, load_share(v));
   s.figures.push_back(
       {.id = "dark_year",
        .label = "without power in a year",

@@ -94,7 +94,10 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
       {.id = "availability",
        .label = "share of time with enough replicas",
        .unit = machine::Unit::ratio,
-       .estimate = within(v.availability, 0.001, 0, Basis::assumed, "docs/models/failure.md")});
+       .estimate = within(v.availability, 0.001, 0, Basis::assumed, "docs/models/failure.md"),
+       .formula = v.dark > 0
+                      ? fmt::format("its site is without power for {} a year", brief(years(v.dark)))
+                      : ""});
   if (v.output_tokens_per_s > 0 && cost.accelerators > 0) {
     const double hour = cost.annual.base() / cost.accelerators / 8760;
     const double usd_per_mtoken = v.devices * hour / (v.output_tokens_per_s * 3600) * 1e6;
@@ -107,6 +110,51 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
              fmt::format("{} accelerators x {} USD/h / {} tokens/s", significant(v.devices, 4),
                          significant(hour, 3), significant(v.output_tokens_per_s, 4))});
   }
+}
+
+// Its site is lost at peak: whom the others take, and what they are told there.
+void add_failover(machine::Section& s, const ServeView& v) {
+  if (!v.failover) return;
+  const FailoverView& f = *v.failover;
+  const auto add = [&](std::string id, std::string label, machine::Unit unit, Estimate estimate,
+                       std::string formula) {
+    s.figures.push_back({.id = std::move(id),
+                         .label = std::move(label),
+                         .unit = unit,
+                         .estimate = std::move(estimate),
+                         .formula = std::move(formula)});
+  };
+  std::string where;
+  BytesPerSecond line;
+  for (const FailoverTo& to : f.to) {
+    where += fmt::format("{}{}: {} a second, {} replicas needed of {}", where.empty() ? "" : "; ",
+                         v.serve->zones[to.zone].site, significant(to.rate.base(), 3),
+                         significant(to.replicas_needed, 4), significant(to.replicas, 4));
+    line += to.line;
+  }
+  add("failover_served", "its users that others take when its site is lost at peak",
+      machine::Unit::ratio, within(f.served(v.peak), v.error, 0, v.basis, v.reference),
+      where.empty() ? "no other zone has a way and room" : where);
+  add("availability_alone", "share of time with enough replicas, without the other zones",
+      machine::Unit::ratio,
+      within(v.availability_alone, 0.001, 0, Basis::assumed, "docs/models/failure.md"), "");
+  if (f.to.empty()) return;
+  add("failover_load", "load of the fullest that take them, of what it carries",
+      machine::Unit::ratio, within(f.load(), v.error, v.error, v.basis, v.reference), "");
+  const Seconds away = std::ranges::max_element(f.to, {}, [](const FailoverTo& t) {
+                         return t.way.away();
+                       })->way.away();
+  const std::string way = fmt::format("with up to {} on the way", brief(away));
+  if (v.model) {
+    s.figures.push_back(
+        timed(v, "failover_ttft_p99", "their time to first token there, p99", f.ttft_p99(), 2));
+    s.figures.back().formula = way;
+  }
+  s.figures.push_back(
+      timed(v, "failover_latency_p99", "their whole request there, p99", f.latency_p99(), 1.5));
+  s.figures.back().formula = way;
+  add("failover_bytes", "bytes that cross with their requests", machine::Unit::bytes_per_s,
+      within(line.base(), 0.3, 0.3, Basis::derived, "the design"), "");
 }
 
 // What comes with the requests at their peak, and how long a new replica waits for its weights.
@@ -167,6 +215,7 @@ std::vector<machine::Section> serving_sections(const Review& review) {
                     v.devices_per_replica, v.devices_per_replica == 1 ? "" : "s", v.serve->engine);
     add_speed(s, v);
     add_size(s, v, review.cost);
+    add_failover(s, v);
     add_bytes(s, v, review);
     s.limit =
         v.model ? fmt::format("{}", v.bound == serving::ServingBound::none ? "the latency objective"

@@ -1,5 +1,7 @@
 #include "plan/serve_sizing.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -15,17 +17,24 @@ constexpr Seconds kReplicaBack = minutes(10);
 // Halves round up, whatever the last bit of a share says.
 constexpr double kRounding = 1e-9;
 
-double availability_at(const ServeView& v, double replicas, PerSecond host_rate) {
+double hosts_of(const ServeView& v, double replicas) {
   const double devices = replicas * v.devices_per_replica;
-  const double hosts = std::max(1.0, devices / std::max(1, v.fleet->accelerators_per_host));
-  const double replicas_per_host = replicas / hosts;
+  return std::max(1.0, devices / std::max(1, v.fleet->accelerators_per_host));
+}
+
+// That may be down while the rest carries the peak.
+double spare_hosts(const ServeView& v, double replicas) {
+  const double replicas_per_host = replicas / hosts_of(v, replicas);
+  return std::max(0.0,
+                  std::floor((replicas - v.replicas_needed * kReplicaLoad) / replicas_per_host));
+}
+
+double availability_at(const ServeView& v, double replicas, PerSecond host_rate) {
   // Too few for the peak before anything fails: never enough.
   if (replicas < v.replicas_needed * kReplicaLoad - kRounding) return 0;
-  const double hosts_down = hosts * (host_rate * kReplicaBack);
+  const double hosts_down = hosts_of(v, replicas) * (host_rate * kReplicaBack);
   // A host takes all its replicas with it; the service holds while the rest carries the peak.
-  const double spare_hosts =
-      std::floor((replicas - v.replicas_needed * kReplicaLoad) / replicas_per_host);
-  return 1 - poisson_above(static_cast<std::int64_t>(std::max(0.0, spare_hosts)), hosts_down);
+  return 1 - poisson_above(static_cast<std::int64_t>(spare_hosts(v, replicas)), hosts_down);
 }
 
 }  // namespace
@@ -44,7 +53,23 @@ double replicas_here(const ServeView& v, int replicas) {
   return std::max(1.0, std::floor(replicas * share + 0.5 + kRounding));
 }
 
+std::optional<double> replicas_given(const ServeView& v) {
+  if (!v.serve->zones.empty() && v.serve->zones[v.zone].replicas) {
+    return *v.serve->zones[v.zone].replicas;
+  }
+  const std::optional<int> given = design::most_replicas(*v.serve);
+  return given ? std::optional(replicas_here(v, *given)) : std::nullopt;
+}
+
+double replicas_when_short(const ServeView& v) {
+  const double lost = (spare_hosts(v, v.replicas) + 1) / hosts_of(v, v.replicas);
+  return std::max(0.0, v.replicas * (1 - lost));
+}
+
 std::string replicas_path(const ServeView& v) {
+  if (!v.serve->zones.empty() && v.serve->zones[v.zone].replicas) {
+    return fmt::format("{}.zones[{}].replicas", v.path, v.zone);
+  }
   return v.path + (v.serve->autoscale ? ".autoscale.max" : ".replicas");
 }
 
@@ -53,7 +78,12 @@ double availability_with(const ServeView& v, double replicas, const machine::Mac
 }
 
 double enough_replicas(const ServeView& v, const machine::Machine& m) {
-  const double least = std::ceil(v.replicas_needed - kRounding);
+  const double with_guests =
+      serving::replicas_needed(v.peak + v.guests_asked, v.capacity_per_replica, 1);
+  const double least =
+      std::ceil((v.guests_asked > PerSecond(0) ? std::max(v.replicas_needed, with_guests)
+                                               : v.replicas_needed) -
+                kRounding);
   if (!v.workload->terms.availability) return least;
   const PerSecond host_rate = m.failures_of(*v.fleet).host_rate();
   const double most = 2 * least + 64;

@@ -21,11 +21,17 @@ int widest_split(const ServeView& view);
 // Of a service's replicas, those of this zone: by its share of the traffic, at least one.
 double replicas_here(const ServeView& view, int replicas);
 
+// As the design says: of the zone, or of the service; none where it does not.
+std::optional<double> replicas_given(const ServeView& view);
+// That are left when one host more is down than stand by.
+double replicas_when_short(const ServeView& view);
+
 // The field that says how many.
 std::string replicas_path(const ServeView& view);
 
 double availability_with(const ServeView& view, double replicas, const machine::Machine& machine);
-// The least that carry the peak and are up as often as the workload asks, in whole replicas.
+// The least that carry the peak, and the users of a site that is lost, and are up as often as the
+// workload asks, in whole replicas.
 double enough_replicas(const ServeView& view, const machine::Machine& machine);
 // The least replicas, from those it has on, that are up as often as wanted; none within twice as
 // many and a few.

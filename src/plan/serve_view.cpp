@@ -32,8 +32,7 @@ std::string first_fault(const Diagnostics& faults) {
 void count_replicas(ServeView& v) {
   v.replicas_needed =
       std::max(1.0, serving::replicas_needed(v.peak, v.capacity_per_replica, kReplicaLoad));
-  const std::optional<int> given = design::most_replicas(*v.serve);
-  v.replicas = given ? replicas_here(v, *given) : v.replicas_needed;
+  v.replicas = replicas_given(v).value_or(v.replicas_needed);
   v.devices = v.replicas * v.devices_per_replica;
 }
 
@@ -49,7 +48,7 @@ Called replicas_called(const ServeView& v, PerSecond at_target) {
   Called called;
   const auto day = machine::day_of_requests(v.rate.base(), v.serve->arrivals.peak);
   for (const double rate : day) {
-    const double now = machine::replicas_called(scale, rate, at_target.base());
+    const double now = machine::replicas_called(scale, rate + v.guests.base(), at_target.base());
     called.mean += now / static_cast<double>(day.size());
     called.peak = std::max(called.peak, now);
   }
@@ -89,8 +88,7 @@ void fill_apart(ServeView& v, const serving::Replica& replica, const serving::Se
   }
   v.capacity_per_replica = size.per_replica();
   v.replicas_needed = size.decode + size.prefill;
-  const std::optional<int> given = design::most_replicas(*v.serve);
-  v.replicas = given ? replicas_here(v, *given) : v.replicas_needed;
+  v.replicas = replicas_given(v).value_or(v.replicas_needed);
   v.devices = v.replicas * v.devices_per_replica;
   const auto point = [&](double concurrency) {
     return disaggregated_loop({.replica = replica, .costs = costs, .replicas = size.prefill},
@@ -98,7 +96,7 @@ void fill_apart(ServeView& v, const serving::Replica& replica, const serving::Se
                               v.request, concurrency, link);
   };
   serving::DisaggregatedPoint at = point(1);
-  for (double c = 1; c < size.decode * size.running && at.requests < v.peak; c *= 1.05) {
+  for (double c = 1; c < size.decode * size.running && at.requests < v.peak + v.guests; c *= 1.05) {
     at = point(c);
   }
   v.ttft = at.ttft;
@@ -184,7 +182,7 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
     return fill_apart(v, *replica, costs, target, q.nic_rate * q.split.devices());
   }
   machine::TalkAsk talks{.target = target, .peak = v.peak, .load = kReplicaLoad};
-  if (v.serve->replicas) talks.replicas = replicas_here(v, *v.serve->replicas);
+  if (!v.serve->autoscale) talks.replicas = replicas_given(v);
   settle_talks(v.request, *v.serve, *replica, costs, talks);
   serving::ServingPoint most_served = capacity(*replica, v.request, target, costs);
   if (whole && most_served.concurrency >= 1) {
@@ -205,7 +203,8 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
     v.replicas_mean = called.mean;
     standing = called.peak;
   }
-  fill_point(v, point_at(*replica, v.request, v.peak / standing, most_served.concurrency, costs));
+  fill_point(v, point_at(*replica, v.request, (v.peak + v.guests) / standing,
+                         most_served.concurrency, costs));
 }
 
 void fill_plain(ServeView& v) {
@@ -231,7 +230,7 @@ void fill_plain(ServeView& v) {
   }
   v.capacity_per_replica = within;
   count_replicas(v);
-  const double left = 1.0 / service.base() - v.peak.base() / v.replicas;
+  const double left = 1.0 / service.base() - (v.peak + v.guests).base() / v.replicas;
   v.latency_p99 = left > 0 ? Seconds(kLog100 / left) : years(1);
   if (v.serve->autoscale) {
     // M/M/1 has rho / (1 - rho) in flight.
@@ -258,7 +257,7 @@ void fill(ServeView& v, const machine::Machine& m) {
   } else {
     fill_plain(v);
   }
-  if (v.feasible()) v.availability = availability_with(v, v.replicas, m);
+  if (v.feasible()) v.availability = v.replicas_up = availability_with(v, v.replicas, m);
 }
 
 // The figures of an equal service, told of the design at hand.
@@ -282,10 +281,12 @@ std::vector<ServeView> view_serves(const machine::Machine& m,
     ServeView whole{.workload = &w, .serve = serve, .label = label_of(design, w)};
     whole.path = machine::path_of(design, w);
     whole.model = serve->model.empty() ? nullptr : find_model(design, m.catalog(), serve->model);
-    const auto add = [&](std::string label, const machine::Fleet* fleet, double share) {
+    const auto add = [&](std::string label, const machine::Fleet* fleet, double share,
+                         std::size_t zone = 0) {
       ServeView v = earlier ? moved_to(whole, (*earlier)[views.size()]) : whole;
       v.label = std::move(label);
       v.fleet = fleet;
+      v.zone = zone;
       if (!earlier) {
         v.rate = serve->arrivals.reaching() * share;
         v.peak = v.rate * serve->arrivals.peak;
@@ -298,10 +299,18 @@ std::vector<ServeView> view_serves(const machine::Machine& m,
       // Zones of one site are told apart by their fleets.
       const bool alone = std::ranges::count(serve->zones, z.site, &design::Zone::site) == 1;
       add(whole.label + " in " + z.site + (alone || z.fleet.empty() ? "" : ", " + z.fleet),
-          machine::fleet_of_zone(m.fleets, z), z.share);
+          machine::fleet_of_zone(m.fleets, z), z.share,
+          static_cast<std::size_t>(&z - serve->zones.data()));
     }
   }
+  if (!earlier) view_failovers(views, m);
   return views;
+}
+
+ServeView with_guests(ServeView view, PerSecond guests, const machine::Machine& m) {
+  view.guests = guests;
+  fill(view, m);
+  return view;
 }
 
 }  // namespace orrery::plan

@@ -3,7 +3,8 @@
 //
 //   replicas needed = peak rate / what one replica serves within the objective, at 80 % of it
 //   availability    = P(no more replicas down than stand by), replicas down ~ Poisson
-// Traffic of a service with zones is split by their shares, each zone on its own fleet. A network
+// Traffic of a service with zones is split by their shares, each zone on its own fleet; what they
+// do for each other is in failover_view.h. A network
 // that is no transformer answers at an assumed share of the peak, and waits as an M/M/1 queue.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "design/design.h"
 #include "machine/machine.h"
 #include "machine/predict_serving.h"
+#include "plan/failover_view.h"
 
 namespace orrery::plan {
 
@@ -22,12 +24,15 @@ struct ServeView {
   const design::Serve* serve = nullptr;
   std::string label;  // "assistant", or "chatbot in europe" for a zone
   std::string path;
+  std::size_t zone = 0;  // of the service, where it has any
   const machine::Fleet* fleet = nullptr;
   const catalog::ModelShape* model = nullptr;
   std::string infeasible;
 
   PerSecond rate;  // mean arrivals
   PerSecond peak;
+  PerSecond guests;        // of another zone beside its own peak
+  PerSecond guests_asked;  // that a lost site would send, were there room
   serving::RequestShape request;
   int devices_per_replica = 1;
   double replicas_needed = 0;
@@ -44,8 +49,13 @@ struct ServeView {
   double output_tokens_per_s = 0;  // all replicas, mean traffic
   Watts device_power;
   serving::ServingBound bound = serving::ServingBound::none;
-  double kv_tokens = 0;  // of one replica
+  double kv_tokens = 0;           // of one replica
+  double replicas_up = 1;         // share of the time with enough replicas
+  double dark = 0;                // share of the time that its site is without power
+  double dark_missed = 0;         // of it, what users miss
+  double availability_alone = 1;  // without other zones
   double availability = 1;
+  std::optional<FailoverView> failover;  // of a zone that names others
   double error = 0.3;
   Basis basis = Basis::derived;
   std::string reference = "docs/models/serving.md";
@@ -56,5 +66,7 @@ struct ServeView {
 // `earlier` are the views of a design whose services are the same.
 std::vector<ServeView> view_serves(const machine::Machine& machine,
                                    const std::vector<ServeView>* earlier = nullptr);
+// The same replicas with so many requests more at the peak.
+ServeView with_guests(ServeView view, PerSecond guests, const machine::Machine& machine);
 
 }  // namespace orrery::plan

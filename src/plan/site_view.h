@@ -73,6 +73,11 @@ struct SiteContext {
   const std::vector<SiteView>* earlier = nullptr;
 };
 
+// Of its nameplate, what it draws on average.
+inline double load_share(const SiteView& v) {
+  return v.it_nameplate > Watts(0) ? std::min(1.0, v.it_mean / v.it_nameplate) : 1;
+}
+
 std::vector<SiteView> view_sites(const SiteContext& context);
 
 }  // namespace orrery::plan

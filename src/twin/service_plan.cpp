@@ -28,8 +28,9 @@ double replicas_given(int all, double share) {
   return std::max(1.0, std::floor(all * share + 0.5 + 1e-9));
 }
 
-std::optional<double> replicas_given(const design::Serve& serve, double share) {
-  const std::optional<int> all = design::most_replicas(serve);
+std::optional<double> replicas_given(const ServicePlan& p, double share) {
+  if (p.zone != nullptr && p.zone->replicas) return *p.zone->replicas;
+  const std::optional<int> all = design::most_replicas(*p.serve);
   return all ? std::optional(replicas_given(*all, share)) : std::nullopt;
 }
 
@@ -37,7 +38,7 @@ std::optional<double> replicas_given(const design::Serve& serve, double share) {
 void count_replicas(ServicePlan& p, double share) {
   const double peak = std::ranges::max(p.rate_at);
   const double needed = std::max(1.0, std::ceil(peak / (p.capacity * kSizedLoad) - 1e-9));
-  p.replicas = static_cast<int>(replicas_given(*p.serve, share).value_or(std::min(needed, 1e6)));
+  p.replicas = static_cast<int>(replicas_given(p, share).value_or(std::min(needed, 1e6)));
 }
 
 // What a replica carries within the objective and at all, and how many there are of which kind;
@@ -64,7 +65,7 @@ std::string size_replicas(ServicePlan& p, const WindowAsk& ask, const serving::S
   if (!size.infeasible.empty()) return size.infeasible;
   p.capacity = p.most = size.per_replica().base();
   p.replicas = static_cast<int>(std::min(size.prefill + size.decode, 1e6));
-  if (p.serve->replicas) count_replicas(p, share);
+  if (replicas_given(p, share)) count_replicas(p, share);
   p.prefill = static_cast<int>(size.prefill);
   p.replicas = std::max(p.replicas, p.prefill + 1);
   return {};
@@ -90,7 +91,7 @@ void follow_load(ServicePlan& p, WindowAsk& ask, const serving::ServingCosts& co
 }
 
 void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::Fleet& fleet,
-                      const catalog::ModelShape& model, double share, bool windows) {
+                      const catalog::ModelShape& model, double share) {
   WindowAsk ask{.serve = p.serve, .lengths = machine::lengths_of(*p.serve)};
   ask.query = machine::serving_query(m.models(), *p.serve, model, *fleet.accelerator(),
                                      machine::request_of(m, *p.serve));
@@ -113,7 +114,7 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   machine::TalkAsk talks{.target = machine::target_of(p.serve->objective, ask.query.request.output),
                          .peak = PerSecond(std::ranges::max(p.rate_at)),
                          .load = kSizedLoad};
-  if (p.serve->replicas) talks.replicas = replicas_given(*p.serve->replicas, share);
+  if (!p.serve->autoscale) talks.replicas = replicas_given(p, share);
   settle_talks(ask.query.request, *p.serve, ask.replica, serving_source(costs), talks);
   p.infeasible = size_replicas(p, ask, serving_source(costs), share);
   if (!p.feasible()) return;
@@ -126,7 +127,6 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   ask.start = p.start;
   if (p.serve->autoscale) follow_load(p, ask, serving_source(costs), share);
   ask.kv = kv_room(m, *p.serve, fleet, ask.query, p.replicas);
-  if (windows) p.windows = simulate_windows(m.models(), ask);
   p.ask = std::move(ask);
 }
 
@@ -175,9 +175,12 @@ void plan_plain(ServicePlan& p, const machine::Fleet& fleet, double share) {
 }
 
 ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::string label,
-                    const machine::Fleet* fleet, double share, bool windows) {
-  ServicePlan p{
-      .workload = &w, .serve = &std::get<design::Serve>(w.task), .label = std::move(label)};
+                    const machine::Fleet* fleet, const design::Zone* zone) {
+  ServicePlan p{.workload = &w,
+                .serve = &std::get<design::Serve>(w.task),
+                .zone = zone,
+                .label = std::move(label)};
+  const double share = zone != nullptr ? zone->share : 1;
   if (fleet == nullptr || fleet->accelerator() == nullptr) {
     p.infeasible = "no fleet with accelerators to run on";
     return p;
@@ -188,7 +191,7 @@ ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::s
   const catalog::ModelShape* model =
       p.serve->model.empty() ? nullptr : find_model(m.design(), m.catalog(), p.serve->model);
   if (model != nullptr) {
-    plan_transformer(p, m, *fleet, *model, share, windows);
+    plan_transformer(p, m, *fleet, *model, share);
   } else {
     p.start = machine::replica_start(m, *p.serve, *fleet, 1);
     plan_plain(p, *fleet, share);
@@ -219,6 +222,10 @@ Seconds ServicePlan::stay_at(double rate) const {
   return Seconds(below.stay + part * (above->stay - below.stay));
 }
 
+void ServicePlan::simulate(const machine::Models& models) {
+  if (feasible() && ask.serve != nullptr) windows = simulate_windows(models, ask);
+}
+
 int ServicePlan::called_at(std::size_t hour) const {
   if (!serve->autoscale) return replicas;
   return machine::replicas_called({.min = least, .max = replicas}, rate_at[hour], at_target);
@@ -229,11 +236,15 @@ std::vector<ServicePlan> service_plans(const machine::Machine& m, const design::
   const auto& serve = std::get<design::Serve>(w.task);
   const std::string label = label_of(m.design(), w);
   std::vector<ServicePlan> plans;
-  if (serve.zones.empty()) plans.push_back(plan_of(m, w, label, fleet_of(m.fleets, w), 1, windows));
+  if (serve.zones.empty()) plans.push_back(plan_of(m, w, label, fleet_of(m.fleets, w), nullptr));
   for (const design::Zone& z : serve.zones) {
-    plans.push_back(plan_of(m, w, label + " in " + z.site, machine::fleet_of_zone(m.fleets, z),
-                            z.share, windows));
+    plans.push_back(
+        plan_of(m, w, label + " in " + z.site, machine::fleet_of_zone(m.fleets, z), &z));
   }
+  if (!serve.zones.empty()) plan_failovers(m, plans);
+  if (!windows) return plans;
+  for (ServicePlan& p : plans) p.simulate(m.models());
+  simulate_failovers(m, plans);
   return plans;
 }
 

@@ -11,10 +11,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "machine/machine.h"
+#include "twin/service_failover.h"
 #include "twin/service_windows.h"
 
 namespace orrery::twin {
@@ -22,7 +24,8 @@ namespace orrery::twin {
 struct ServicePlan {
   const design::Workload* workload = nullptr;
   const design::Serve* serve = nullptr;
-  std::string label;  // "assistant", or "chatbot in europe" for a zone
+  const design::Zone* zone = nullptr;  // nullptr where the service has none
+  std::string label;                   // "assistant", or "chatbot in europe" for a zone
   std::size_t fleet = 0;
   std::string infeasible;
   std::string stands_in;             // what closed form does, empty where requests are simulated
@@ -35,15 +38,18 @@ struct ServicePlan {
   double capacity = 0;               // requests a second of a replica within the objective
   double most = 0;                   // that it can carry at all
   ServiceWindows windows;
-  WindowAsk ask;     // what they are windows of; of no plain network
-  double error = 0;  // half-width of the 80 % interval of latencies
-  Seconds start;     // from a placed replica to its first answer
+  WindowAsk ask;                         // what they are windows of; of no plain network
+  double error = 0;                      // half-width of the 80 % interval of latencies
+  Seconds start;                         // from a placed replica to its first answer
+  std::optional<ZoneFailover> failover;  // of a service whose zones take each other's traffic
 
   bool feasible() const { return infeasible.empty(); }
   // How busy a replica is at a load.
   double busy_at(double rate) const;
   // How long a request stays at a load that is carried.
   Seconds stay_at(double rate) const;
+  // Windows of requests at the loads of its own, and of guests where it has any.
+  void simulate(const machine::Models& models);
   // Replicas that are wanted in an hour: all, or as many as its autoscaler would call for.
   int called_at(std::size_t hour) const;
 };

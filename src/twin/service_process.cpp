@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "facility/node_power.h"
+#include "twin/service_regions.h"
 
 namespace orrery::twin {
 ServiceProcess::ServiceProcess(World& world, const ServicePlan& plan, std::size_t number)
@@ -70,11 +71,11 @@ void ServiceProcess::settle() {
   const std::int64_t span = (now - since_).ns();
   since_ = now;
   if (span == 0) return;
-  outcome_.time_ns[{.hour = hour_, .standing = standing_}] += span;
+  outcome_.time_ns[{.hour = hour_, .standing = standing_, .traffic = traffic_}] += span;
   outcome_.down_ns += span * std::max(0, wanted_ - standing_);
   outcome_.standing_ns += span * standing_;
   if (scaler_) {
-    const double more = plan_.rate_at[hour_] - standing_ * plan_.most;
+    const double more = rate_here() - standing_ * plan_.most;
     backlog_ = std::max(0.0, backlog_ + more * static_cast<double>(span) / 1e9);
   }
   const GpuTime held = GpuTime{span} * standing_ * plan_.slots;
@@ -84,9 +85,39 @@ void ServiceProcess::settle() {
   fleet.gpus.correct(Cause::productive, Cause::standby, std::min(held, waiting));
 }
 
+double ServiceProcess::rate_here() const {
+  return plan_.rate_at[hour_] - traffic_.away - traffic_.refused + traffic_.guests;
+}
+
+serving::RegionNow ServiceProcess::region_now() const {
+  if (replicas_.empty()) return {};
+  return {.load = plan_.rate_at[hour_], .capacity = standing_ * plan_.capacity};
+}
+
+void ServiceProcess::take_traffic(const ZoneTraffic& traffic) {
+  if (traffic == traffic_) return;
+  settle();
+  const bool gives_up = traffic.away > 0 && standing_ == 0;
+  if (gives_up && !is_given_up_) ++outcome_.given_up;
+  is_given_up_ = gives_up;
+  const HostUse before = stands_;
+  const double busy_before = busy_;
+  traffic_ = traffic;
+  set_load();
+  take_up_load(before, busy_before);
+}
+
+void ServiceProcess::take_up_load(const HostUse& before, double busy_before) {
+  const std::int64_t slots = std::int64_t{standing_} * plan_.slots;
+  world_.shift(plan_.fleet, slots, before, stands_);
+  world_.mark_busy(plan_.fleet, -static_cast<double>(slots), busy_before);
+  world_.mark_busy(plan_.fleet, static_cast<double>(slots), busy_);
+  tell_draws();
+}
+
 // Called after settle(), with the replicas that stand and the hour as they are from now on.
 void ServiceProcess::set_load() {
-  const double rate = standing_ > 0 ? plan_.rate_at[hour_] / standing_ : 0;
+  const double rate = standing_ > 0 ? rate_here() / standing_ : 0;
   busy_ = plan_.busy_at(rate);
   // An engine decodes most of the time: memory work, with prompts' matrix work at the highest.
   stands_ = world_.working(plan_.fleet, busy_ * facility::kMemoryLevel, facility::kMatrixLevel);
@@ -109,6 +140,7 @@ void ServiceProcess::become(Replica& replica, ReplicaState state) {
   world_.mark_busy(plan_.fleet, -static_cast<double>(others + (stood ? slots : 0)), old_busy);
   world_.mark_busy(plan_.fleet, static_cast<double>(standing_) * plan_.slots, busy_);
   tell_draws();
+  world_.regions().look(number_);
 }
 
 void ServiceProcess::tell_draws() {
@@ -186,7 +218,7 @@ void ServiceProcess::evicted(std::uint32_t part, cluster::StopCause) {
 }
 
 double ServiceProcess::in_flight() const {
-  const double carried = std::min(plan_.rate_at[hour_], standing_ * plan_.most);
+  const double carried = std::min(rate_here(), standing_ * plan_.most);
   const double each = standing_ > 0 ? carried / standing_ : 0;
   return carried * plan_.stay_at(each).base() + backlog_;
 }
@@ -241,11 +273,8 @@ void ServiceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint
     const double old_busy = busy_;
     hour_ = (hour_ + 1) % plan_.rate_at.size();
     set_load();
-    const std::int64_t slots = std::int64_t{standing_} * plan_.slots;
-    world_.shift(plan_.fleet, slots, before, stands_);
-    world_.mark_busy(plan_.fleet, -static_cast<double>(slots), old_busy);
-    world_.mark_busy(plan_.fleet, static_cast<double>(slots), busy_);
-    tell_draws();
+    take_up_load(before, old_busy);
+    world_.regions().look(number_);
     kernel.schedule(kernel.now().after(hours(1)), sim::EventRank::control, *this, kHour);
     return;
   }

@@ -11,6 +11,8 @@
 // those that stay at the load of the hour, and a backlog of what came and was not carried
 //   d backlog / dt = rate - replicas that stand x what one carries
 // Called replicas go through the queue and start; those that leave do so at once, the last first.
+// Where zones take each other's traffic (service_regions.h) a zone is told what of its own goes
+// elsewhere or is turned away, and who comes to it.
 #pragma once
 
 #include <map>
@@ -22,10 +24,20 @@
 
 namespace orrery::twin {
 
-// Time at one load: an hour of the day and so many replicas that stand.
+// What zones do with each other's requests, a second.
+struct ZoneTraffic {
+  double away = 0;     // of its own, answered elsewhere
+  double refused = 0;  // of its own, answered nowhere
+  double guests = 0;   // of others, answered here
+
+  auto operator<=>(const ZoneTraffic&) const = default;
+};
+
+// Time at one load: an hour of the day, so many replicas that stand, and the other zones' part.
 struct ServiceLoad {
   std::size_t hour = 0;
   int standing = 0;
+  ZoneTraffic traffic;
 
   auto operator<=>(const ServiceLoad&) const = default;
 };
@@ -36,7 +48,8 @@ struct ServiceOutcome {
   std::uint64_t lost_replicas = 0;
   std::int64_t down_ns = 0;  // replicas that were wanted x time that they did not stand
   std::int64_t standing_ns = 0;
-  std::uint64_t called = 0;  // by the autoscaler
+  std::uint64_t called = 0;    // by the autoscaler
+  std::uint64_t given_up = 0;  // times that all its users were sent elsewhere
   std::uint64_t never_placed = 0;
 };
 
@@ -48,6 +61,10 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   ServiceProcess& operator=(const ServiceProcess&) = delete;
 
   const ServiceOutcome& outcome() const { return outcome_; }
+  const ServicePlan& plan() const { return plan_; }
+  // As the policy of its zones sees it.
+  serving::RegionNow region_now() const;
+  void take_traffic(const ZoneTraffic& traffic);
 
   void begin() override;
   void close() override;
@@ -71,6 +88,10 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   // Books the time since the last change at the load that was, and takes up the load that is.
   void settle();
   void set_load();
+  // Requests a second that are answered here.
+  double rate_here() const;
+  // From the load and the use that were to those that are.
+  void take_up_load(const HostUse& before, double busy_before);
   // To the meters of the racks that they are in.
   void tell_draws();
   void submit(std::uint32_t part);
@@ -92,6 +113,8 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   double backlog_ = 0;                    // requests, where an autoscaler looks at them
   std::optional<std::uint32_t> reloads_;  // the replica that does now
   std::size_t hour_ = 0;
+  ZoneTraffic traffic_;
+  bool is_given_up_ = false;
   double busy_ = 0;  // of a replica that stands
   HostUse stands_;
   sim::SimTime since_;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "serving/apart_fleet.h"
+#include "serving/guests.h"
 #include "serving/talks.h"
 #include "workload/model_math.h"
 
@@ -23,6 +24,7 @@ constexpr double kNearlyAll = 0.98;  // of what a replica carries at all
 constexpr double kSameLoad = 0.04;   // levels nearer than this are one
 constexpr Seconds kLossMost = minutes(1);
 constexpr Seconds kRiseMost = minutes(10);
+constexpr Seconds kGuestsSeen = minutes(1);
 constexpr std::uint64_t kSystemPrompt = 1;
 // Talks fill a cache while they think; of more requests than this the filling is cut short.
 constexpr double kFillingMost = 6000;
@@ -172,6 +174,34 @@ class Windows {
     return window_of(serving::Fleet(fleet, policy_, clock_).run(load), r.after / r.replicas, span);
   }
 
+  // From the moment at which the guests are sent there, for long enough to see the storm pass.
+  GuestWindows guests(const GuestAsk& g) {
+    const int replicas = std::min(kReplicasAtLoss, g.replicas);
+    const double part = static_cast<double>(replicas) / g.replicas;
+    const double each = (g.own + g.rate) / g.replicas;
+    const double stay = stay_at(each);
+    serving::WindowSpan span{.begins = filling(stay, each * replicas)};
+    span.ends = span.begins + kGuestsSeen.base() + stay;
+    span.last = span.ends + kDraining * stay;
+    const auto come = [&](double rate, double until, std::uint64_t seed) {
+      return rate > 0 ? window_arrivals(ask_, rate * part, Seconds(until), seed)
+                      : std::vector<serving::Timed>{};
+    };
+    auto sent = come(g.rate, g.stay, 3);
+    GuestWindows out{.restarted = static_cast<double>(sent.size()) / part};
+    for (serving::Timed& t : sent) t.at = span.begins;
+    for (serving::Timed t : come(g.rate, span.last - span.begins, 2)) {
+      t.at += span.begins;
+      sent.push_back(t);
+    }
+    const auto load = serving::with_guests(come(g.own, span.last, 1), std::move(sent));
+    const serving::FleetRun done =
+        run({.replicas = replicas, .router = ask_.serve->router}, load.all);
+    out.guests = window_of(records_of(done, load, true), each, span, g.away);
+    out.hosts = window_of(records_of(done, load, false), each, span);
+    return out;
+  }
+
  private:
   double filling(double stay, double rate) const {
     const design::Arrivals& a = ask_.serve->arrivals;
@@ -205,8 +235,13 @@ class Windows {
       serving::Talks talks(talks_of(ask_, rate * replicas, Seconds(span.last), seed_));
       return serving::Fleet(fleet, policy_, clock_).run(talks);
     }
-    const auto load = window_arrivals(ask_, rate * replicas, Seconds(span.last), seed_);
+    return run(fleet, window_arrivals(ask_, rate * replicas, Seconds(span.last), seed_));
+  }
+
+  serving::FleetRun run(const serving::FleetOptions& fleet,
+                        const std::vector<serving::Timed>& load) {
     if (ask_.prefill < 1) return serving::Fleet(fleet, policy_, clock_).run(load);
+    const int replicas = fleet.replicas;
     serving::ApartOptions apart{.prefill = fleet, .decode = fleet};
     apart.prefill.lose_one_at = 0;
     const double share = static_cast<double>(ask_.prefill) / ask_.replicas;
@@ -217,10 +252,10 @@ class Windows {
     return run_apart(apart, policy_, clock_, policy_, clock_, load).run;
   }
 
-  LoadWindow window_of(const serving::FleetRun& done, double rate,
-                       const serving::WindowSpan& span) const {
+  LoadWindow window_of(const serving::FleetRun& done, double rate, const serving::WindowSpan& span,
+                       Seconds away = Seconds(0)) const {
     const serving::Replica& r = ask_.replica;
-    serving::ClientView view{.aside = (r.engine.first_token + r.tuning.first_token).base(),
+    serving::ClientView view{.aside = (r.engine.first_token + r.tuning.first_token + away).base(),
                              .accepted = ask_.query.request.accepted_per_step};
     const design::Objective& o = ask_.serve->objective;
     if (o.ttft_p99) view.ttft = o.ttft_p99->base();
@@ -244,6 +279,7 @@ std::vector<double> levels_of(const WindowAsk& ask) {
     rates.push_back(ask.low + (ask.high - ask.low) * i / (kLevels - 1));
   }
   if (ask.replicas > 1) rates.push_back(ask.high * ask.replicas / (ask.replicas - 1));
+  if (ask.guests > 0) rates.push_back(std::max(rates.back(), ask.high + ask.guests));
   if (ask.serve->autoscale) {
     // Until replicas have followed, the others have more.
     const double more = std::max(rates.back(), kNearlyAll * ask.most);
@@ -261,6 +297,11 @@ std::vector<double> levels_of(const WindowAsk& ask) {
 }
 
 }  // namespace
+
+GuestWindows simulate_guests(const machine::Models& models, const WindowAsk& ask,
+                             const GuestAsk& guests) {
+  return Windows(models, ask).guests(guests);
+}
 
 ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& ask) {
   return simulate_windows(models, ask, levels_of(ask));

@@ -44,11 +44,12 @@ struct WindowAsk {
   serving::Replica replica;
   machine::ServeLengths lengths;
   int replicas = 1;
-  int prefill = 0;  // of them, where prefill and decode are apart
-  double low = 0;   // requests a second of one replica, in the quietest hour
-  double high = 0;  // in the busiest
-  double most = 0;  // that it can carry at all
-  Seconds start;    // of a replica that was lost, or is called
+  int prefill = 0;    // of them, where prefill and decode are apart
+  double low = 0;     // requests a second of one replica, in the quietest hour
+  double high = 0;    // in the busiest
+  double most = 0;    // that it can carry at all
+  double guests = 0;  // of another site's users, at the most
+  Seconds start;      // of a replica that was lost, or is called
   std::optional<ServiceRise> rise;
   machine::KvRoom kv;
 };
@@ -64,6 +65,24 @@ ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& 
 // The same at loads of one's own, rising; what a replica cannot carry at all is left out.
 ServiceWindows simulate_windows(const machine::Models& models, const WindowAsk& ask,
                                 std::span<const double> rates);
+
+// Users of a site that is lost, at another: those whose answers were lost begin anew there at once,
+// and then more come at their rate, beside the users of its own.
+struct GuestAsk {
+  double own = 0;    // requests a second, of all replicas
+  double rate = 0;   // of the guests
+  double stay = 0;   // seconds that a request of theirs was at home
+  int replicas = 1;  // that stand
+  Seconds away;      // what the way adds to a first token
+};
+struct GuestWindows {
+  LoadWindow guests;
+  LoadWindow hosts;
+  double restarted = 0;  // guests that begin anew
+};
+GuestWindows simulate_guests(const machine::Models& models, const WindowAsk& ask,
+                             const GuestAsk& guests);
+
 // Requests as they come at a rate until a time, cut to what a replica holds.
 std::vector<serving::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
                                             std::uint64_t seed);

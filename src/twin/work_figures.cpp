@@ -21,11 +21,15 @@ using Of = OverReplications::Of;
 
 constexpr const char* kServePage = "docs/models/serving.md";
 
-// Requests of a replication by the load at which they came.
+// Of what zones send each other, what rounding leaves.
+constexpr double kNothing = 1e-9;
+
+// Requests of a replication by the load at which they came, those of other zones among them.
 template <class Use>
 void each_load(const ServicePlan& p, const ServiceOutcome& o, const Use& use) {
   for (const auto& [load, ns] : o.time_ns) {
-    const double rate = p.rate_at[load.hour];
+    const ZoneTraffic& t = load.traffic;
+    const double rate = std::max(0.0, p.rate_at[load.hour] - t.away - t.refused + t.guests);
     const double each = load.standing > 0 ? rate / load.standing : p.most + 1;
     use(each, rate * static_cast<double>(ns) / 1e9, static_cast<double>(ns));
   }
@@ -39,15 +43,25 @@ std::vector<double> weights_of(const ServicePlan& p, const ServiceOutcome& o) {
   return weights;
 }
 
-// Of the time, or of the requests, what came while the replicas that stood could carry `most` each.
+// Of the time, or of the requests of its own users, what came while the replicas that stood could
+// carry `most` each, or another zone could.
 double carried(const ServicePlan& p, const ServiceOutcome& o, double most, bool by_requests) {
   double good = 0;
   double all = 0;
-  each_load(p, o, [&](double each, double requests, double ns) {
-    const double weight = by_requests ? requests : ns;
-    all += weight;
-    if (each <= most) good += weight;
-  });
+  for (const auto& [load, time] : o.time_ns) {
+    const ZoneTraffic& t = load.traffic;
+    const double rate = p.rate_at[load.hour];
+    const double stays = rate - t.away - t.refused;
+    const double ns = static_cast<double>(time);
+    const bool carries =
+        load.standing > 0 ? (stays + t.guests) / load.standing <= most : stays <= kNothing * rate;
+    all += by_requests ? rate * ns / 1e9 : ns;
+    if (by_requests) {
+      good += (t.away + (carries ? stays : 0)) * ns / 1e9;
+    } else if (carries && t.refused <= kNothing * rate) {
+      good += ns;
+    }
+  }
   return all > 0 ? good / all : 0;
 }
 
@@ -126,6 +140,80 @@ void add_loss(Section& s, const ServicePlan& p) {
                        .label = "requests within the objectives, while a replica is lost",
                        .unit = Unit::ratio,
                        .estimate = exact(good_share(loss, weight), Basis::derived, kServePage)});
+}
+
+double moved(const ServicePlan& p, const ServiceOutcome& o, double ZoneTraffic::* of,
+             bool by_share) {
+  double sum = 0;
+  for (const auto& [load, ns] : o.time_ns) {
+    const double rate = p.rate_at[load.hour];
+    sum += load.traffic.*of / (by_share ? rate : 1) * static_cast<double>(ns) / 1e9;
+  }
+  return sum;
+}
+
+// Its users elsewhere from the moment at which they are sent there, in the busiest hour, and whom
+// they meet.
+void add_guests(Section& s, const ServicePlan& p) {
+  std::vector<LoadWindow> guests;
+  std::vector<LoadWindow> hosts;
+  std::vector<double> weights;
+  double restarted = 0;
+  for (const FailoverHost& host : p.failover->hosts) {
+    if (!host.windows) continue;
+    guests.push_back(host.windows->guests);
+    hosts.push_back(host.windows->hosts);
+    weights.push_back(host.rate);
+    restarted += host.windows->restarted;
+  }
+  if (guests.empty()) return;
+  const auto tell = [&](const char* id, const char* label, std::span<const LoadWindow> of,
+                        std::string formula) {
+    const Sampled ttft = sampled(of, weights, &WindowPart::ttft, 0.99);
+    const double error = math::hypot(p.error, ttft.error);
+    s.figures.push_back(
+        {.id = id,
+         .label = label,
+         .unit = Unit::seconds,
+         .estimate = within(ttft.value, std::min(0.9, error), error, Basis::derived, kServePage),
+         .formula = std::move(formula)});
+  };
+  tell("failover_ttft_p99", "time to first token elsewhere, p99, when its site is lost", guests,
+       fmt::format("at the busiest hour; {} requests begin anew at once, after {}, and {} a second "
+                   "find no room",
+                   significant(restarted, 3), brief(Seconds(p.failover->region.after)),
+                   significant(p.failover->refused, 3)));
+  tell("failover_hosts_ttft_p99", "time to first token of those who take them, p99", hosts, "");
+  s.figures.push_back({.id = "failover_goodput",
+                       .label = "its requests within the objectives elsewhere",
+                       .unit = Unit::ratio,
+                       .estimate = exact(good_share(guests, weights), Basis::derived, kServePage)});
+}
+
+void add_failover(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
+  if (!p.failover || p.failover->region.ways.empty()) return;
+  add_guests(s, p);
+  const auto sum = [&p, at](const Replication& r, double ZoneTraffic::* of) {
+    return moved(p, r.services[at], of, false);
+  };
+  over.add(
+      s, "failed_over", "requests answered at another site", Unit::count,
+      [=](const Replication& r) { return sum(r, &ZoneTraffic::away); },
+      "when its own was down or over its capacity");
+  over.add(s, "failover_served", "of what its site could not carry, answered elsewhere",
+           Unit::ratio, [=](const Replication& r) {
+             const double away = sum(r, &ZoneTraffic::away);
+             const double refused = sum(r, &ZoneTraffic::refused);
+             return away + refused > 0 ? away / (away + refused) : 1;
+           });
+  over.add(
+      s, "unserved_time", "time in which its users found nobody", Unit::seconds,
+      [&p, at](const Replication& r) {
+        return moved(p, r.services[at], &ZoneTraffic::refused, true);
+      },
+      "by their share; until they are sent elsewhere, and where nobody has room");
+  over.add(s, "sites_given_up", "times that all its users were sent elsewhere", Unit::count,
+           [at](const Replication& r) { return static_cast<double>(r.services[at].given_up); });
 }
 
 // What following the load saves, and what it costs those who come first.
@@ -240,6 +328,7 @@ void tell_service(Run& run, const Scenario& scenario, const OverReplications& ov
   }
   add_latencies(s, p, over, at);
   add_loss(s, p);
+  add_failover(s, p, over, at);
   over.add(
       s, "availability", "share of time with enough replicas", Unit::ratio,
       [&p, at](const Replication& r) { return carried(p, r.services[at], p.capacity, false); },

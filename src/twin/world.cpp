@@ -11,6 +11,7 @@
 #include "twin/host_lives.h"
 #include "twin/pipeline_process.h"
 #include "twin/service_process.h"
+#include "twin/service_regions.h"
 #include "twin/shared_lives.h"
 #include "twin/site_lives.h"
 #include "twin/slice_process.h"
@@ -76,6 +77,7 @@ World::World(const Scenario& scenario, std::uint64_t seed, bool is_first, Record
   }
   // What is there all the time asks first.
   for (const ServicePlan& s : scenario.services) add_process(services_, s);
+  regions_ = std::make_unique<ServiceRegions>(*this);
   for (const machine::TrainJob& t : scenario.trains) add_process(trains_, t);
   for (const BatchPlan& b : scenario.batches) add_process(batches_, b);
   for (const StreamPlan& s : scenario.streams) add_process(streams_, s);
@@ -110,6 +112,10 @@ void World::add_process(std::vector<const T*>& kind, const Plan& plan) {
 }
 
 World::~World() { kernel_.forget(*this); }
+
+ServiceProcess& World::service(std::size_t number) {
+  return static_cast<ServiceProcess&>(*processes_[number]);
+}
 
 bool World::is_called(std::size_t process) const {
   return pipeline_ && pipeline_->has_process(process);

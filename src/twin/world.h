@@ -22,6 +22,7 @@ class TaskProcess;
 class ServiceProcess;
 class SliceProcess;
 class HostLives;
+class ServiceRegions;
 class SharedLives;
 class SiteLives;
 class PipelineProcess;
@@ -80,6 +81,8 @@ class World final : public sim::EventHandler {
   const std::vector<const TaskProcess*>& batches() const { return batches_; }
   const std::vector<const ServiceProcess*>& services() const { return services_; }
   const std::vector<const SliceProcess*>& slices() const { return slices_; }
+  ServiceProcess& service(std::size_t number);
+  ServiceRegions& regions() { return *regions_; }
   HostLives& lives() { return *lives_; }
   const SharedLives& shared_lives() const { return *shared_lives_; }
   const SiteLives& site_lives() const { return *site_lives_; }
@@ -170,6 +173,7 @@ class World final : public sim::EventHandler {
   std::vector<const TaskProcess*> batches_;
   std::vector<const ServiceProcess*> services_;
   std::vector<const SliceProcess*> slices_;
+  std::unique_ptr<ServiceRegions> regions_;
   std::unique_ptr<HostLives> lives_;
   std::unique_ptr<SharedLives> shared_lives_;
   std::unique_ptr<SiteLives> site_lives_;
