@@ -70,6 +70,61 @@ TEST(codes, of_talks) {
   EXPECT_EQ(code(plain + "router: prefix, arrivals: { rate: 1 /s }"), "design.talks");
 }
 
+// Tasks are talks of agents: what is not modelled of talks is not of them.
+TEST(codes, of_agents_and_retrieval) {
+  const auto code = [](const std::string& serve) {
+    return code_of_design(
+        "storage: [{ tier: hot, kind: object, read: 1 GB/s, capacity: 1 TB }]\n"
+        "workloads:\n  - serve: { " +
+        serve + " }\n");
+  };
+  const std::string model = "model: llama-3-8b, ";
+  const std::string plain = "network: { params: 1M, forward: 1 GFLOP }, ";
+  const auto agent = [](const std::string& more) {
+    return "arrivals: { rate: 1 /s, agent: { calls: 4, tool_time: 2 s }" + more + " }";
+  };
+  EXPECT_EQ(code(model + agent("")), "");
+  EXPECT_EQ(code(model + agent(", turns: 2")), "design.talks");
+  EXPECT_EQ(code(model + agent(", cache_hits: 0.5")), "design.talks");
+  EXPECT_EQ(code(plain + agent("")), "design.talks");
+  EXPECT_EQ(code(model + "disaggregated: true, " + agent("")), "design.talks");
+  EXPECT_EQ(code(model + "arrivals: { rate: 1 /s, agent: { calls: 65, tool_time: 2 s } }"),
+            "design.talks");
+  EXPECT_EQ(code(model + "objective: { task_p99: 9 s }, " + agent("")), "");
+  EXPECT_EQ(code(model + "objective: { task_p99: 9 s }, arrivals: { rate: 1 /s }"), "design.talks");
+
+  const std::string one = "arrivals: { rate: 1 /s }, ";
+  const std::string looks = "retrieval: { tier: hot, index: 1 TB, reads: 4";
+  EXPECT_EQ(code(model + one + looks + " }"), "");
+  EXPECT_EQ(code(model + one + looks + ", hops: 4 }"), "");
+  EXPECT_EQ(code(model + one + looks + ", hops: 5 }"), "design.retrieval");
+  EXPECT_EQ(code(plain + one + looks + " }"), "design.retrieval");
+  EXPECT_EQ(code(model + agent("") + ", " + looks + " }"), "design.retrieval");
+  EXPECT_EQ(code(model + one + "retrieval: { tier: lukewarm, index: 1 TB, reads: 4 }"),
+            "design.unknown-name");
+  EXPECT_EQ(code(plain + one + "max_batch: 4"), "design.retrieval");
+  EXPECT_EQ(code(model + one + "max_batch: 4"), "");
+}
+
+TEST(codes, of_cascades) {
+  const auto code = [](const std::string& small, const std::string& large) {
+    return code_of_design("workloads:\n  - serve: { name: small, " + small +
+                          " }\n  - serve: { name: large, " + large + " }\n");
+  };
+  const std::string model = "model: llama-3-8b, ";
+  const std::string one = model + "arrivals: { rate: 1 /s }";
+  const std::string on = ", escalate: { service: large, share: 0.2 }";
+  EXPECT_EQ(code(one + on, one), "");
+  EXPECT_EQ(code(one + on, model + "arrivals: { rate: 0 /s }"), "");
+  EXPECT_EQ(code(one, model + "arrivals: { rate: 0 /s }"), "design.range");
+  EXPECT_EQ(code(one + ", escalate: { service: huge, share: 0.2 }", one), "design.unknown-name");
+  EXPECT_EQ(code(one + ", escalate: { service: small, share: 0.2 }", one), "design.cascade");
+  EXPECT_EQ(code(one + on, one + ", escalate: { service: small, share: 0.2 }"), "design.cascade");
+  EXPECT_EQ(code(one + on, model + "arrivals: { rate: 1 /s, turns: 3 }"), "design.cascade");
+  EXPECT_EQ(code(one + on, "network: { params: 1M, forward: 1 GFLOP }, arrivals: { rate: 1 /s }"),
+            "design.cascade");
+}
+
 TEST(codes, of_autoscaling_and_kv_tiers) {
   const auto code = [](const std::string& serve) {
     return code_of_design(

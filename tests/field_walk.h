@@ -123,7 +123,7 @@ class FieldWalk {
       for (const design::Fleet& f : design_.fleet) all.push_back({f.name, 0});
     } else if (p.key == "site") {
       for (const design::Site& s : design_.sites) all.push_back({s.name, 0});
-    } else if (p.key == "workload") {
+    } else if (p.key == "workload" || p.key == "service") {
       for (const design::Workload& w : design_.workloads) all.push_back({label_of(design_, w), 0});
     } else if (p.key == "tier" || p.key == "caches" || p.key == "weights_tier" || p.key == "from" ||
                p.key == "to") {

@@ -241,7 +241,7 @@ TEST(Fields, every_one_says_what_it_moves_or_why_not_yet) {
 TEST(Fields, that_cannot_act_yet_are_refused_with_a_reason) {
   const auto design = design::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 2 }]\n"
-      "workloads:\n  - serve: { model: llama-3-8b, arrivals: { rate: 1 /s }, max_batch: 8 }\n",
+      "workloads:\n  - serve: { model: llama-3-8b, arrivals: { rate: 1 /s }, max_tokens: 8 }\n",
       machine::known().catalog());
   ASSERT_FALSE(design);
   ASSERT_EQ(design.error().size(), 1U);

@@ -275,6 +275,7 @@ class RandomDesign {
   }
 
   void put_right(design::Design& d);
+  static void put_cascades_right(design::Design& d);
   void put_partitions_right(design::Design& d);
   void put_qos_right(design::Design& d);
   void put_pipeline_right(design::Design& d);
@@ -366,10 +367,20 @@ inline void RandomDesign::put_right(design::Serve& s) {
     if (s.model.empty()) s.model = one_of(ids(design::Part::model));
   }
   // Talks are of transformers that prefill where they decode and do not guess.
-  if (s.model.empty() || s.disaggregated || !s.draft_model.empty()) s.arrivals.turns = 1;
-  s.arrivals.turns = std::min(s.arrivals.turns, 16);
+  if (s.model.empty() || s.disaggregated || !s.draft_model.empty()) {
+    s.arrivals.turns = 1;
+    s.arrivals.agent.reset();
+  }
+  s.arrivals.turns = s.arrivals.agent ? 1 : std::min(s.arrivals.turns, 16);
+  if (s.arrivals.agent) s.arrivals.agent->calls = std::min(s.arrivals.agent->calls, 16);
+  if (!s.arrivals.agent) s.objective.task_p99.reset();
   if (s.arrivals.turns <= 1) s.arrivals.think_time.reset();
-  s.arrivals.cache_hits = s.arrivals.turns > 1 ? 0 : std::min(s.arrivals.cache_hits, 0.9);
+  s.arrivals.cache_hits = s.arrivals.visits() > 1 ? 0 : std::min(s.arrivals.cache_hits, 0.9);
+  if (s.model.empty() || s.arrivals.agent) s.retrieval.reset();
+  if (s.retrieval && s.retrieval->tier.empty()) s.retrieval->tier = "node-nvme";
+  if (s.retrieval) s.retrieval->reads = std::max<double>(s.retrieval->reads, s.retrieval->hops);
+  if (s.retrieval) s.retrieval->tokens = std::min(s.retrieval->tokens, 1e4);
+  if (s.model.empty()) s.max_batch.reset();
   if (s.model.empty()) s.router = catalog::ServeRouter::least_requests;
   if (s.disaggregated) s.autoscale.reset();
   if (s.autoscale) s.replicas.reset();
@@ -459,6 +470,7 @@ inline void RandomDesign::put_right(design::Design& d) {
       batch->dataset.random_access = 0;
     }
   }
+  put_cascades_right(d);
   put_partitions_right(d);
   put_qos_right(d);
   put_pipeline_right(d);

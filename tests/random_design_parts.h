@@ -6,6 +6,21 @@
 
 namespace orrery {
 
+// A service escalates to one behind it in the file, where neither is asked again and again.
+inline void RandomDesign::put_cascades_right(design::Design& d) {
+  const auto fits = [](const design::Serve& s) {
+    return !s.model.empty() && s.arrivals.visits() <= 1;
+  };
+  const std::string* behind = nullptr;
+  for (std::size_t i = d.workloads.size(); i-- > 0;) {
+    auto* serve = std::get_if<design::Serve>(&d.workloads[i].task);
+    if (serve == nullptr) continue;
+    if (behind == nullptr || !fits(*serve)) serve->escalate.reset();
+    if (serve->escalate) serve->escalate->service = *behind;
+    if (fits(*serve)) behind = &d.workloads[i].terms.name;
+  }
+}
+
 // Names of their own, of fleets that Slurm runs, no more nodes than those have; workloads name one
 // of their fleet.
 inline void RandomDesign::put_partitions_right(design::Design& d) {

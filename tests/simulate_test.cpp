@@ -33,6 +33,7 @@ std::map<std::string, std::string> designs() {
   all["llama-3-405b"] = text_of(ORRERY_SOURCE_DIR "/examples/llama-3-405b.yaml");
   all["daily-assistant"] = text_of(ORRERY_SOURCE_DIR "/examples/daily-assistant.yaml");
   all["talks"] = text_of(ORRERY_SOURCE_DIR "/examples/talks.yaml");
+  all["cascade"] = text_of(ORRERY_SOURCE_DIR "/examples/cascade.yaml");
   all["clean-hours"] = text_of(ORRERY_SOURCE_DIR "/examples/clean-hours.yaml");
   return all;
 }

@@ -430,6 +430,7 @@ class NameCheck {
     model_or_network(s.model, s.network.has_value(), path);
     if (!s.draft_model.empty()) model(s.draft_model, path + ".draft_model");
     one_of(s.weights_tier, tiers_, path + ".weights_tier", "storage tier");
+    if (s.retrieval) one_of(s.retrieval->tier, tiers_, path + ".retrieval.tier", "storage tier");
     if (s.kv_tier) {
       std::vector<std::string> known = tiers_;
       known.emplace_back(kHostMemory);
@@ -586,6 +587,7 @@ void check_names(Design& design, ValueReader& values, const catalog::ReadFile& r
   check_marking(design, values);
   check_pipeline(design, values);
   check_reservations(design, values);
+  check_cascades(design, values);
 }
 
 }  // namespace orrery::design

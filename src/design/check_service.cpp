@@ -21,6 +21,8 @@ class ServiceCheck {
                             std::string fix) {
       complain(path + field, {"design.talks", std::move(what), std::move(why), std::move(fix)});
     };
+    const bool by_agent = s.arrivals.agent.has_value();
+    const std::string field = by_agent ? ".arrivals.agent" : ".arrivals.turns";
     if (s.arrivals.turns <= 1 && s.arrivals.think_time) {
       refuse(".arrivals.think_time", "`think_time` is of talks, and requests come one by one here",
              "the time between requests is `rate`", "write `turns`, or leave it out");
@@ -29,25 +31,36 @@ class ServiceCheck {
       complain(path + ".arrivals.cache_hits",
                {"design.range", "a response cache that answers all leaves nothing to serve",
                 "replicas are sized by the requests that reach them", "write less than 1"});
-    } else if (s.arrivals.turns > 1 && s.arrivals.cache_hits > 0) {
+    } else if (s.arrivals.visits() > 1 && s.arrivals.cache_hits > 0) {
       refuse(".arrivals.cache_hits", "turns of a talk are not found in a response cache",
-             "each brings a history of its own", "leave out `turns` or `cache_hits`");
+             "each brings a history of its own", "leave out `turns`, `agent` or `cache_hits`");
     }
-    if (s.arrivals.turns > kMostTurns) {
-      refuse(".arrivals.turns", fmt::format("a talk has at most {} turns here", kMostTurns),
+    if (by_agent && s.arrivals.turns > 1) {
+      refuse(".arrivals.turns", "`turns` and `agent` both say who asks again",
+             "a person thinks between two turns, an agent calls its tools",
+             "leave one of them out");
+    }
+    const bool again = by_agent || s.arrivals.turns > 1;
+    if (s.arrivals.visits() > kMostTurns) {
+      refuse(field, fmt::format("a talk has at most {} turns here", kMostTurns),
              "every turn brings all before it, and no context is as long",
              "write fewer turns of more tokens");
-    } else if (s.arrivals.turns > 1 && s.model.empty()) {
-      refuse(".arrivals.turns", "a plain network has no talks", "one request is one sample of it",
-             "leave `turns` out");
-    } else if (s.arrivals.turns > 1 && s.disaggregated) {
-      refuse(".arrivals.turns", "talks with prefill and decode apart are not modelled",
+    } else if (again && s.model.empty()) {
+      refuse(field, "a plain network has no talks", "one request is one sample of it",
+             "leave it out");
+    } else if (again && s.disaggregated) {
+      refuse(field, "talks with prefill and decode apart are not modelled",
              "the two sides are run one after the other, and no answer brings about a turn",
-             "leave out `turns` or `disaggregated`");
-    } else if (s.arrivals.turns > 1 && !s.draft_model.empty()) {
-      refuse(".arrivals.turns", "talks with guessed tokens are not modelled",
+             "leave out this or `disaggregated`");
+    } else if (again && !s.draft_model.empty()) {
+      refuse(field, "talks with guessed tokens are not modelled",
              "an answer is counted by its steps, and a history by its tokens",
-             "leave out `turns` or `draft_model`");
+             "leave out this or `draft_model`");
+    }
+    if (s.objective.task_p99 && !by_agent) {
+      refuse(".objective.task_p99", "`task_p99` is of an agent's tasks, and there are none here",
+             "a request by itself has `latency_p99`",
+             "write `arrivals: { agent }`, or leave it out");
     }
     if (s.router != catalog::ServeRouter::least_requests && s.model.empty()) {
       refuse(".router", "a plain network's requests are not routed one by one",
@@ -109,6 +122,25 @@ class ServiceCheck {
     }
   }
 
+  void retrieval(const Serve& s, const std::string& path) {
+    const auto refuse = [&](const char* field, std::string what, std::string why) {
+      complain(path + field, {"design.retrieval", std::move(what), std::move(why), "leave it out"});
+    };
+    if (s.max_batch && s.model.empty()) {
+      refuse(".max_batch", "a plain network runs one request at a time here",
+             "its requests wait as M/M/1");
+    }
+    if (!s.retrieval) return;
+    if (s.model.empty()) {
+      refuse(".retrieval", "a plain network has no prompt", "what is looked up lengthens a prompt");
+    } else if (s.arrivals.agent) {
+      refuse(".retrieval", "an agent's retrieval is one of its tools",
+             "`tool_time` and `tool_tokens` say what a tool takes and brings");
+    } else if (s.retrieval->hops > s.retrieval->reads) {
+      refuse(".retrieval.hops", "there are more hops than reads", "each hop reads at least once");
+    }
+  }
+
  private:
   void takes_over(const Serve& s, const Zone& zone, std::size_t number, const std::string& path) {
     const std::string& site = zone.failover[number];
@@ -147,6 +179,83 @@ void check_service(const Serve& serve, const std::string& path, const PlaceMap& 
   check.scaling(serve, path);
   check.kv_tier(serve, path);
   check.failover(serve, path);
+  check.retrieval(serve, path);
+}
+
+namespace {
+
+class CascadeCheck {
+ public:
+  CascadeCheck(const Design& design, ValueReader& values) : d_(design), v_(values) {}
+
+  void run() {
+    for (std::size_t i = 0; i < d_.workloads.size(); ++i) {
+      const auto* serve = std::get_if<Serve>(&d_.workloads[i].task);
+      if (serve == nullptr) continue;
+      const std::string path = fmt::format("workloads[{}].serve", i);
+      if (serve->escalate) escalation(*serve, path);
+      if (serve->arrivals.rate <= PerSecond(0) && !is_named(label_of(d_, d_.workloads[i]))) {
+        complain(path + ".arrivals.rate", "design.range", "nobody asks this service",
+                 "its rate is 0, and no other service escalates to it", "write a rate");
+      }
+    }
+  }
+
+ private:
+  const Serve* find(const std::string& name) const {
+    for (const Workload& w : d_.workloads) {
+      if (label_of(d_, w) == name) return std::get_if<Serve>(&w.task);
+    }
+    return nullptr;
+  }
+
+  bool is_named(const std::string& name) const {
+    return std::ranges::any_of(d_.workloads, [&](const Workload& w) {
+      const auto* serve = std::get_if<Serve>(&w.task);
+      return serve != nullptr && serve->escalate && serve->escalate->service == name;
+    });
+  }
+
+  void escalation(const Serve& s, const std::string& path) {
+    const std::string at = path + ".escalate";
+    const Serve* to = find(s.escalate->service);
+    if (to == nullptr) {
+      return complain(at + ".service", "design.unknown-name",
+                      fmt::format("this file has no service `{}`", s.escalate->service), "",
+                      "name a workload of kind `serve`");
+    }
+    const Serve* next = to;
+    for (std::size_t i = 0; i < d_.workloads.size() && next != nullptr && next != &s; ++i) {
+      next = next->escalate ? find(next->escalate->service) : nullptr;
+    }
+    if (next != nullptr) {
+      return complain(at + ".service", "design.cascade", "services escalate in a circle",
+                      "no answer would ever stay", "end the chain with a service that answers all");
+    }
+    for (const Serve* one : {&s, to}) {
+      if (!one->model.empty() && one->arrivals.visits() <= 1) continue;
+      return complain(at, "design.cascade",
+                      one->model.empty() ? "a plain network has no larger model to go to"
+                                         : "talks and tasks that escalate are not modelled",
+                      one->model.empty() ? "its requests are samples, and not answered in tokens"
+                                         : "the larger model would have none of their history",
+                      "leave `escalate` out");
+    }
+  }
+
+  void complain(const std::string& path, std::string_view code, std::string what, std::string why,
+                std::string fix) {
+    v_.complain(d_.places.find(path), {code, std::move(what), std::move(why), std::move(fix)});
+  }
+
+  const Design& d_;
+  ValueReader& v_;
+};
+
+}  // namespace
+
+void check_cascades(const Design& design, ValueReader& values) {
+  CascadeCheck(design, values).run();
 }
 
 }  // namespace orrery::design

@@ -6,12 +6,33 @@
 
 namespace orrery::design {
 
+template <class V, Is<AgentLoop> S>
+void visit_fields(V& v, S& s) {
+  v("calls", s.calls,
+    Field{.doc = "of one task: each brings all that was said before it and the answer of a tool",
+          .range = Range::at_least_one,
+          .required = true,
+          .example = "6",
+          .moves = "task_time rises"});
+  v("tool_time", s.tool_time,
+    Field{.doc = "mean, from an answer to the next call of the task",
+          .unit = "s",
+          .range = Range::positive,
+          .required = true,
+          .example = "2 s",
+          .moves = "task_time rises"});
+  v("tool_tokens", s.tool_tokens,
+    Field{.doc = "that a tool's answer brings, mean",
+          .absent = "as many as the first call's input",
+          .range = Range::at_least_one,
+          .moves = "ttft rises"});
+}
+
 template <class V, Is<Arrivals> S>
 void visit_fields(V& v, S& s) {
   v("rate", s.rate,
-    Field{.doc = "mean, of all zones",
+    Field{.doc = "mean, of all zones; 0 where all that comes is escalated by others",
           .unit = "/s",
-          .range = Range::positive,
           .required = true,
           .example = "40 /s",
           .moves = "replicas_needed rises"});
@@ -53,6 +74,10 @@ void visit_fields(V& v, S& s) {
               "and tokens are of the others",
           .range = Range::fraction,
           .moves = "replicas_needed falls"});
+  v("agent", s.agent,
+    Field{.doc = "requests are calls of an agent's tasks; `rate` counts calls, and the input is of "
+                 "a task's first call",
+          .absent = "whoever asks is a person"});
 }
 
 template <class V, Is<Objective> S>
@@ -72,6 +97,12 @@ void visit_fields(V& v, S& s) {
   v("latency_p99", s.latency_p99,
     Field{.doc = "of a whole request, 99th percentile",
           .unit = "ms",
+          .absent = "no demand",
+          .range = Range::positive,
+          .moves = "replicas_needed falls"});
+  v("task_p99", s.task_p99,
+    Field{.doc = "of an agent's whole task, its tools included, 99th percentile",
+          .unit = "s",
           .absent = "no demand",
           .range = Range::positive,
           .moves = "replicas_needed falls"});
@@ -163,6 +194,59 @@ void visit_fields(V& v, S& s) {
           .moves = "run kv_fetched rises"});
 }
 
+template <class V, Is<Retrieval> S>
+void visit_fields(V& v, S& s) {
+  v("tier", s.tier,
+    Field{.doc = "storage tier that the index lies on",
+          .required = true,
+          .example = "hot",
+          .moves = "retrieval changes"});
+  v("index", s.index,
+    Field{.doc = "of vectors, graph and text, as stored",
+          .unit = "TB",
+          .range = Range::positive,
+          .required = true,
+          .example = "2 TB",
+          .moves = "used rises"});
+  v("reads", s.reads,
+    Field{.doc = "of one request, in all its hops",
+          .range = Range::at_least_one,
+          .required = true,
+          .example = "40",
+          .moves = "retrieval rises"});
+  v("hops", s.hops,
+    Field{.doc = "rounds of reads, each of which waits for the one before: 1 of lists that are "
+                 "read at once, several of a graph that is walked",
+          .range = Range::at_least_one,
+          .moves = "retrieval rises"});
+  v("read_size", s.read_size,
+    Field{
+        .doc = "of one read", .unit = "kB", .range = Range::positive, .moves = "retrieval rises"});
+  v("read_p99", s.read_p99,
+    Field{.doc = "of one read on an idle tier, 99th percentile",
+          .unit = "ms",
+          .absent = "four times the tier's latency",
+          .range = Range::positive,
+          .moves = "retrieval_p99 rises"});
+  v("tokens", s.tokens,
+    Field{.doc = "that what was found adds to the prompt", .moves = "ttft rises"});
+}
+
+template <class V, Is<Escalation> S>
+void visit_fields(V& v, S& s) {
+  v("service", s.service,
+    Field{.doc = "name of the service with the larger model; requests have its lengths there",
+          .required = true,
+          .example = "large",
+          .moves = "answer_time changes"});
+  v("share", s.share,
+    Field{.doc = "of the requests that are answered here, those that go on",
+          .range = Range::positive_fraction,
+          .required = true,
+          .example = "0.2",
+          .moves = "answer_time rises"});
+}
+
 // Of one replica: the model, its split and its formats.
 template <class V, Is<Serve> S>
 void visit_replica(V& v, S& s) {
@@ -198,7 +282,7 @@ void visit_replica(V& v, S& s) {
     Field{.doc = "requests of a replica at a time",
           .absent = "what memory holds",
           .range = Range::at_least_one,
-          .not_yet = "a replica holds as many requests as its memory and its engine allow"});
+          .moves = "replicas_needed falls"});
   v("max_tokens", s.max_tokens,
     Field{.doc = "longest context of a request",
           .absent = "input and output",
@@ -247,6 +331,19 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "where the prefix cache's blocks go that the device has no room for; a prompt "
                  "fetches them where that is faster than to compute them again",
           .absent = "they are computed again"});
+  v("retrieval", s.retrieval,
+    Field{.doc = "an index that is read before a prompt is whole (RAG)",
+          .absent = "a prompt is whole as it comes"});
+  v("escalate", s.escalate,
+    Field{.doc = "answers that are not good enough are made anew by a larger model",
+          .absent = "what is answered here stays"});
+  v("quality", s.quality,
+    Field{.doc = "share of this model's answers that are right, by a test that you name",
+          .absent = "not known",
+          .range = Range::positive_fraction,
+          .moves = "quality rises"});
+  v("quality_source", s.quality_source,
+    Field{.doc = "which test, and whose figure", .moves = "rule serving.quality-source"});
 }
 
 }  // namespace orrery::design

@@ -30,6 +30,8 @@ constexpr GoalMetric kMetrics[] = {
     {"recovery", kTime, "min", "from a fault to useful work again"},
     {"ttft_p99", kTime, "ms", "worst service: time to first token"},
     {"tpot_p99", kTime, "ms", "worst service: time per output token"},
+    {"task_p99", kTime, "s", "worst service: whole tasks of its agents"},
+    {"quality", kNumber, "", "share of right answers, worst service that says one"},
     {"queue_wait", kTime, "h", "mean wait of a job"},
     {"power", kPower, "MW", "peak of all sites, IT and facility"},
     {"rack_power", kPower, "kW", "of the fullest rack"},

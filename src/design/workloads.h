@@ -164,6 +164,15 @@ struct Train {
 // From an answer to the next turn of a talk, where the design says nothing: assumed.
 inline constexpr Seconds kThinkTime = seconds(30);
 
+// A task of an agent: calls that each wait for a tool, and bring all that was said before.
+struct AgentLoop {
+  int calls = 2;                      // of a task
+  Seconds tool_time;                  // mean, from an answer to the call with what the tool found
+  std::optional<double> tool_tokens;  // that it brings, mean; none: as many as the first call's
+
+  bool operator==(const AgentLoop&) const = default;
+};
+
 struct Arrivals {
   PerSecond rate;   // mean
   double peak = 1;  // highest hour over the mean
@@ -175,7 +184,11 @@ struct Arrivals {
   int turns = 1;                      // of a talk: each brings all that was said before it
   std::optional<Seconds> think_time;  // mean, from an answer to the next turn; none: kThinkTime
   double cache_hits = 0;              // share of requests that a response cache answers
+  std::optional<AgentLoop> agent;     // none: whoever asks is a person
 
+  // Requests that follow from one another, and what passes between an answer and the next of them.
+  int visits() const { return agent ? agent->calls : turns; }
+  Seconds pause() const { return agent ? agent->tool_time : think_time.value_or(kThinkTime); }
   // What is left for the replicas.
   PerSecond reaching() const { return rate * (1 - cache_hits); }
 
@@ -186,6 +199,7 @@ struct Objective {
   std::optional<Seconds> ttft_p99;
   std::optional<Seconds> tpot_p99;
   std::optional<Seconds> latency_p99;  // of the whole request
+  std::optional<Seconds> task_p99;     // of an agent's whole task
 
   bool operator==(const Objective&) const = default;
 };
@@ -231,6 +245,27 @@ struct KvTier {
 };
 inline constexpr std::string_view kHostMemory = "host";
 
+// What is looked up before a prompt is whole: reads of an index on a tier.
+struct Retrieval {
+  std::string tier;
+  Bytes index;       // that lies there
+  double reads = 1;  // of one request
+  int hops = 1;      // rounds of reads, each of which waits for the one before
+  Bytes read_size = kib(4);
+  std::optional<Seconds> read_p99;  // of one read on an idle tier; none: by the tier's latency
+  double tokens = 0;                // that what was found adds to the prompt
+
+  bool operator==(const Retrieval&) const = default;
+};
+
+// Answers that are not good enough are made anew by a larger model.
+struct Escalation {
+  std::string service;  // name of the workload with that model
+  double share = 0;     // of the requests that are answered here
+
+  bool operator==(const Escalation&) const = default;
+};
+
 struct Serve {
   std::string model;
   std::optional<PlainNetwork> network;  // one request is one sample
@@ -255,6 +290,10 @@ struct Serve {
   catalog::ServeRouter router = catalog::ServeRouter::least_requests;
   std::optional<Autoscale> autoscale;  // none: all replicas stand all the time
   std::optional<KvTier> kv_tier;       // none: evicted blocks are computed again
+  std::optional<Retrieval> retrieval;  // none: a prompt is whole as it comes
+  std::optional<Escalation> escalate;  // none: what is answered here stays
+  std::optional<double> quality;       // share of its answers that are right
+  std::string quality_source;          // by which test, and whose
 
   bool operator==(const Serve&) const = default;
 };

@@ -36,6 +36,8 @@ constexpr MetricSource kSources[] = {
     {"recovery", Layer::failure, "restart", Pick::largest},
     {"ttft_p99", Layer::serving, "ttft_p99", Pick::largest},
     {"tpot_p99", Layer::serving, "tpot_p99", Pick::largest},
+    {"task_p99", Layer::serving, "task_p99", Pick::largest},
+    {"quality", Layer::serving, "quality", Pick::smallest},
     {"queue_wait", Layer::cluster, "mean_wait", Pick::largest},
     {"power", Layer::facility, "draw_peak", Pick::sum},
     {"rack_power", Layer::facility, "rack_power_", Pick::largest},

@@ -10,7 +10,6 @@
 #include "design/part_ids.h"
 #include "serving/fleet.h"
 #include "serving/memory.h"
-#include "serving/talks.h"
 #include "workload/model_math.h"
 #include "workload/transformer.h"
 
@@ -38,6 +37,9 @@ constexpr Seconds kHostFetch = microseconds(50);  // until the copies of one fet
 constexpr BytesPerSecond kLoadedByOne = gbytes_per_s(5.9);
 constexpr Bytes kBytesPerToken(4);  // of English text: assumed
 constexpr int kTalkRounds = 4;      // what is found and what is carried settle within
+constexpr double kReadTail = 4;     // p99 of a read over its usual latency: assumed
+constexpr double kFullTier = 0.99;  // a tier that is asked for more is as slow as at this load
+constexpr Seconds kLeastTime = microseconds(1);
 
 BytesPerSecond reading_rate(const Machine& m, const Tier& tier, const Fleet& fleet) {
   const BytesPerSecond rate = m.crossing_to(fleet, tier).capped(tier.read);
@@ -54,18 +56,20 @@ const Mix* mix_of(const design::Serve& serve) {
 
 serving::TalkCase talk_of(const design::Serve& serve) {
   const ServeLengths l = lengths_of(serve);
-  return {.turns = serve.arrivals.turns,
-          .think = serve.arrivals.think_time.value_or(design::kThinkTime).base(),
-          .prompt = serving::mean_length(l.prompt),
-          .output = serving::mean_length(l.output),
-          .at_home = serve.router == catalog::ServeRouter::session ||
-                     serve.router == catalog::ServeRouter::prefix};
+  serving::TalkCase talk{.turns = serve.arrivals.visits(),
+                         .think = serve.arrivals.pause().base(),
+                         .prompt = serving::mean_length(l.prompt),
+                         .output = serving::mean_length(l.output),
+                         .at_home = serve.router == catalog::ServeRouter::session ||
+                                    serve.router == catalog::ServeRouter::prefix};
+  if (l.later) talk.later = serving::mean_length(*l.later);
+  return talk;
 }
 
 void add_history(serving::RequestShape& r, const design::Serve& serve) {
-  if (serve.arrivals.turns <= 1) return;
+  if (serve.arrivals.visits() <= 1) return;
   const serving::TalkCase talk = talk_of(serve);
-  const double fresh = r.input;
+  const double fresh = talk_fresh(talk);
   const double history = talk_history(talk);
   r.input = fresh + history;
   if (!serve.prefix_cache) {
@@ -73,7 +77,7 @@ void add_history(serving::RequestShape& r, const design::Serve& serve) {
     r.input_p99 = std::max(r.input_p99, fresh) + 2 * history;
     return;
   }
-  const double system = serve.arrivals.shared_prefix * fresh / talk.turns;
+  const double system = serve.arrivals.shared_prefix * talk.prompt / talk.turns;
   r.cached_share = (system + history) / r.input;
   // What is computed varies as what is new does.
   r.input_p99 *= r.input / fresh;
@@ -100,7 +104,35 @@ ServeLengths lengths_of(const design::Serve& serve) {
   }
   if (serve.arrivals.input_tokens) l.prompt = {.length = *serve.arrivals.input_tokens};
   if (serve.arrivals.output_tokens) l.output = {.length = *serve.arrivals.output_tokens};
+  if (serve.retrieval) l.prompt.added = serve.retrieval->tokens;
+  if (serve.arrivals.agent && serve.arrivals.agent->tool_tokens) {
+    l.later = serving::LengthLaw{.length = *serve.arrivals.agent->tool_tokens};
+  }
   return l;
+}
+
+namespace {
+
+// A chain of services has no circle (the reader sees to it) and is no longer than the design.
+void add_streams(std::vector<RequestStream>& all, const design::Design& d,
+                 const design::Workload& service, double share, std::size_t left) {
+  const design::Arrivals& own = std::get<design::Serve>(service.task).arrivals;
+  if (own.rate > PerSecond(0)) all.push_back({own.reaching() * share, own.peak});
+  if (left == 0) return;
+  const std::string name = label_of(d, service);
+  for (const design::Workload& w : d.workloads) {
+    const auto* serve = std::get_if<design::Serve>(&w.task);
+    if (serve == nullptr || !serve->escalate || serve->escalate->service != name) continue;
+    add_streams(all, d, w, share * serve->escalate->share, left - 1);
+  }
+}
+
+}  // namespace
+
+std::vector<RequestStream> streams_into(const design::Design& d, const design::Workload& service) {
+  std::vector<RequestStream> all;
+  add_streams(all, d, service, 1, d.workloads.size());
+  return all;
 }
 
 serving::RequestShape request_of(const Machine& m, const design::Serve& serve) {
@@ -108,9 +140,11 @@ serving::RequestShape request_of(const Machine& m, const design::Serve& serve) {
   serving::RequestShape r;
   r.input = serving::mean_length(l.prompt);
   r.output = serving::mean_length(l.output);
-  r.input_p99 = l.prompt.p99;
+  r.input_p99 = l.prompt.p99 > 0 ? l.prompt.p99 + l.prompt.added : 0;
   r.output_p99 = l.output.p99;
-  r.cached_share = serve.prefix_cache ? serve.arrivals.shared_prefix : 0;
+  // What was retrieved is shared with nobody.
+  const double own = 1 - l.prompt.added / r.input;
+  r.cached_share = serve.prefix_cache ? serve.arrivals.shared_prefix * own : 0;
   add_history(r, serve);
   add_draft(r, m, serve);
   return r;
@@ -119,11 +153,11 @@ serving::RequestShape request_of(const Machine& m, const design::Serve& serve) {
 void settle_talks(serving::RequestShape& r, const design::Serve& serve,
                   const serving::Replica& replica, const serving::ServingCosts& costs,
                   const TalkAsk& ask) {
-  if (serve.arrivals.turns <= 1 || !serve.prefix_cache) return;
+  if (serve.arrivals.visits() <= 1 || !serve.prefix_cache) return;
   serving::TalkCase talk = talk_of(serve);
   talk.tokens = replica.memory.kv_tokens;
   const double history = talk_history(talk);
-  const double system = serve.arrivals.shared_prefix * talk.prompt / serve.arrivals.turns;
+  const double system = serve.arrivals.shared_prefix * talk.prompt / talk.turns;
   for (int round = 0; round < kTalkRounds; ++round) {
     const serving::ServingPoint most = capacity(replica, r, ask.target, costs);
     if (most.concurrency < 1) return;
@@ -148,23 +182,95 @@ ServingQuery serving_query(const Models& models, const design::Serve& serve,
   q.request = request;
   q.split.pp = serve.pp;
   const serving::Engine* engine = find_engine(models.engines, q.engine);
-  if (serve.chunked_prefill || engine == nullptr) return q;
-  // Prompts that enter whole take as many tokens of a step as they have.
+  if ((serve.chunked_prefill && !serve.max_batch) || engine == nullptr) return q;
   serving::EngineLimits limits = default_limits(*engine, accelerator.memory);
-  limits.chunked_prefill = false;
-  limits.token_budget = std::max({limits.token_budget, request.input, request.input_p99});
+  if (serve.max_batch) limits.max_sequences = *serve.max_batch;
+  if (!serve.chunked_prefill) {
+    // Prompts that enter whole take as many tokens of a step as they have.
+    limits.chunked_prefill = false;
+    limits.token_budget = std::max({limits.token_budget, request.input, request.input_p99});
+  }
   q.limits = limits;
   return q;
 }
 
-serving::ServingTarget target_of(const design::Objective& o, double output_tokens) {
+serving::ServingTarget target_of(const design::Serve& serve, double output_tokens) {
+  const design::Objective& o = serve.objective;
   serving::ServingTarget t;
   t.ttft_p99 = o.ttft_p99.value_or(Seconds(0));
   t.tpot_p99 = o.tpot_p99.value_or(Seconds(0));
-  if (!o.latency_p99) return t;
-  const Seconds each = *o.latency_p99 / std::max(1.0, output_tokens);
-  t.tpot_p99 = t.tpot_p99 > Seconds(0) ? min(t.tpot_p99, each) : each;
+  const auto bound = [&](Seconds all, double tokens) {
+    const Seconds each = max(all, kLeastTime) / std::max(1.0, tokens);
+    t.tpot_p99 = t.tpot_p99 > Seconds(0) ? min(t.tpot_p99, each) : each;
+  };
+  if (o.latency_p99) bound(*o.latency_p99, output_tokens);
+  if (o.task_p99) {
+    const int calls = serve.arrivals.visits();
+    bound(*o.task_p99 - serve.arrivals.pause() * (calls - 1), output_tokens * calls);
+  }
   return t;
+}
+
+serving::TaskCase task_of(const design::Serve& serve, const serving::RequestShape& request,
+                          const serving::ServingPoint& p) {
+  return {.calls = serve.arrivals.visits(),
+          .call = p.ttft + p.tpot * (request.output - 1),
+          .call_p99 = p.whole_p99,
+          .tool = serve.arrivals.pause()};
+}
+
+namespace {
+
+// Reads of all services of the tier, at their peaks.
+PerSecond reads_asked(const design::Design& d, const std::string& tier) {
+  PerSecond asked;
+  for (const design::Workload& w : d.workloads) {
+    const auto* serve = std::get_if<design::Serve>(&w.task);
+    if (serve == nullptr || !serve->retrieval || serve->retrieval->tier != tier) continue;
+    for (const RequestStream& s : streams_into(d, w)) {
+      asked += s.rate * (s.peak * serve->retrieval->reads);
+    }
+  }
+  return asked;
+}
+
+}  // namespace
+
+std::optional<RetrievalAsk> retrieval_of(const Machine& m, const design::Serve& serve,
+                                         const Fleet& fleet) {
+  const Tier* tier = serve.retrieval ? find_tier(m.tiers, serve.retrieval->tier) : nullptr;
+  if (tier == nullptr) return std::nullopt;
+  const design::Retrieval& r = *serve.retrieval;
+  RetrievalAsk ask{.tier = tier, .asked = reads_asked(m.design(), r.tier)};
+  const double hosts = tier->per_node ? std::max(1, fleet.hosts) : 1;
+  ask.gives = tier->read / r.read_size * hosts;
+  ask.by_rate = true;
+  const catalog::StorageDevice* device = device_or_usual(*tier, m.catalog());
+  if (device != nullptr && device->random_read_iops && tier->devices > 0) {
+    const PerSecond drives(*device->random_read_iops * tier->devices * hosts *
+                           options_of(*tier).delivered);
+    ask.by_rate = ask.gives <= drives;
+    ask.gives = min(ask.gives, drives);
+  }
+  const double free = 1 - std::min(kFullTier, ask.load());
+  const Bytes longer = max(Bytes(0), r.read_size - kLatencyRequest);
+  const Seconds idle = max(kLeastTime, tier->latency.total + longer / tier->stream_rate +
+                                           m.crossing_to(fleet, *tier).latency() * 2.0);
+  const BytesPerSecond rate = weights_rate(m, *tier, fleet);
+  ask.law.hops = r.hops;
+  ask.law.reads = r.reads / r.hops;
+  ask.law.median = idle / free;
+  ask.law.p99 = r.read_p99 ? max(idle, *r.read_p99) / free : ask.law.median * kReadTail;
+  if (rate > BytesPerSecond(0)) ask.law.sending = r.read_size * ask.law.reads / rate;
+  return ask;
+}
+
+void add_retrieval(serving::RequestShape& request, const Machine& m, const design::Serve& serve,
+                   const Fleet& fleet) {
+  const auto ask = retrieval_of(m, serve, fleet);
+  if (!ask) return;
+  request.before = serving::retrieval_mean(ask->law);
+  request.before_p99 = serving::retrieval_p99(ask->law);
 }
 
 ApartSize apart_size(const serving::Replica& replica, const serving::ServingCosts& costs,
@@ -225,6 +331,15 @@ std::array<double, 24> day_of_requests(double mean, double peak) {
   return hours;
 }
 
+std::array<double, 24> day_of_streams(const std::vector<RequestStream>& streams, double share) {
+  std::array<double, 24> all{};
+  for (const RequestStream& s : streams) {
+    const auto day = day_of_requests(s.rate.base() * share, s.peak);
+    for (std::size_t h = 0; h < all.size(); ++h) all[h] += day[h];
+  }
+  return all;
+}
+
 int replicas_called(const design::Autoscale& scale, double rate, double rate_at_target) {
   const double wanted = std::ceil(rate / rate_at_target - kRounding);
   return static_cast<int>(std::clamp<double>(wanted, scale.min, scale.max));
@@ -237,7 +352,8 @@ PerSecond rate_in_flight(const serving::Replica& replica, const serving::Request
   for (int i = 0; i < kFlightBisections; ++i) {
     const double middle = (low + high) / 2;
     const serving::ServingPoint p = steady_arrivals(replica, request, middle, costs);
-    (middle + p.requests * p.ttft < in_flight ? low : high) = middle;
+    // What is still looked up is not at a replica.
+    (middle + p.requests * (p.ttft - request.before) < in_flight ? low : high) = middle;
   }
   return steady_arrivals(replica, request, high, costs).requests;
 }

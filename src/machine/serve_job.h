@@ -12,12 +12,24 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "design/design.h"
 #include "machine/machine.h"
 #include "machine/predict_sessions.h"
+#include "serving/retrieval.h"
+#include "serving/talks.h"
 
 namespace orrery::machine {
+
+// Requests of one origin: people and programs who ask a service itself, or another service that
+// escalates to it. All days have their peak at the same hour, so peaks add up.
+struct RequestStream {
+  PerSecond rate;   // mean
+  double peak = 1;  // busiest hour over it
+};
+std::vector<RequestStream> streams_into(const design::Design& design,
+                                        const design::Workload& service);
 
 // Of talks a request is a mean turn with what was said before it, all of which a prefix cache is
 // taken to have until settle_talks() knows better.
@@ -36,7 +48,8 @@ void settle_talks(serving::RequestShape& request, const design::Serve& serve,
                   const TalkAsk& ask);
 
 struct ServeLengths {
-  serving::LengthLaw prompt;
+  serving::LengthLaw prompt;                // of a task, its first call's
+  std::optional<serving::LengthLaw> later;  // what a tool's answer brings to the others
   serving::LengthLaw output;
 };
 ServeLengths lengths_of(const design::Serve& serve);
@@ -47,8 +60,11 @@ ServingQuery serving_query(const Models& models, const design::Serve& serve,
                            const catalog::Accelerator& accelerator,
                            const serving::RequestShape& request);
 
-// A bound on whole requests bounds their tokens: none may take longer than its share.
-serving::ServingTarget target_of(const design::Objective& objective, double output_tokens);
+// A bound on whole requests or tasks bounds their tokens: none may take longer than its share.
+serving::ServingTarget target_of(const design::Serve& serve, double output_tokens);
+// A task of the service's agents, at a replica's load; of one call where it has none.
+serving::TaskCase task_of(const design::Serve& serve, const serving::RequestShape& request,
+                          const serving::ServingPoint& point);
 
 // Prefill and decode on replicas of their own: as many of each as the peak needs at a share of what
 // one can, or the prefill replicas that the design gives.
@@ -77,6 +93,8 @@ ApartSize apart_size(const serving::Replica& replica, const serving::ServingCost
 // fifteenth hour.
 //   rate(hour) = mean exp(k cos(2 pi (hour - 15) / 24)) / (mean of that), k so that max = peak
 std::array<double, 24> day_of_requests(double mean, double peak);
+// Of all streams together, a share of each.
+std::array<double, 24> day_of_streams(const std::vector<RequestStream>& streams, double share);
 
 // Replicas that an autoscaler's target calls for at a rate, within its bounds, given the requests a
 // second at which one replica has the target in flight.
@@ -84,6 +102,24 @@ int replicas_called(const design::Autoscale& scale, double rate, double rate_at_
 // That rate in closed form: X at which R decode and X TTFT wait for their first token.
 PerSecond rate_in_flight(const serving::Replica& replica, const serving::RequestShape& request,
                          double in_flight, const serving::ServingCosts& costs);
+
+// What a service reads of its index before a prompt is whole, all services of the tier at their
+// peaks. A read takes the tier's latency over what the load leaves free, as of M/M/1; its 99th
+// percentile is as the design says, else four times that (assumed).
+struct RetrievalAsk {
+  const Tier* tier = nullptr;
+  serving::RetrievalLaw law;
+  PerSecond asked;       // reads
+  PerSecond gives;       // that the tier's drives and its rate allow
+  bool by_rate = false;  // the rate is what binds
+
+  double load() const { return gives > PerSecond(0) ? asked / gives : 1; }
+};
+std::optional<RetrievalAsk> retrieval_of(const Machine& machine, const design::Serve& serve,
+                                         const Fleet& fleet);
+// Lets every first token of a request wait for it.
+void add_retrieval(serving::RequestShape& request, const Machine& machine,
+                   const design::Serve& serve, const Fleet& fleet);
 
 // What a replica of the service has of its KV tier, of `replicas` that share it.
 KvRoom kv_room(const Machine& machine, const design::Serve& serve, const Fleet& fleet,

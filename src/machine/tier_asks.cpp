@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "design/goals.h"
+#include "machine/serve_job.h"
 
 namespace orrery::machine {
 namespace {
@@ -158,9 +159,31 @@ std::vector<TierAsk> asks_of_pipeline(const Machine& m) {
   return asks;
 }
 
+std::vector<TierAsk> asks_of_indexes(const Machine& m) {
+  std::vector<TierAsk> asks;
+  for (const design::Workload& w : m.design().workloads) {
+    const auto* serve = std::get_if<design::Serve>(&w.task);
+    if (serve == nullptr || !serve->retrieval) continue;
+    const design::Retrieval& r = *serve->retrieval;
+    const Tier* tier = find_tier(m.tiers, r.tier);
+    if (tier == nullptr) continue;
+    PerSecond reads;
+    for (const RequestStream& s : streams_into(m.design(), w)) reads += s.rate * (s.peak * r.reads);
+    asks.push_back({.tier = tier->label,
+                    .what = fmt::format("index of '{}'", label_of(m.design(), w)),
+                    .demand = {.capacity = r.index,
+                               .read = reads * r.read_size,
+                               .write = {},
+                               .requests = reads},
+                    .creates = {}});
+  }
+  return asks;
+}
+
 std::vector<TierAsk> asks_of(const Machine& m) {
   const Machine free = without_bounds(m);
   std::vector<TierAsk> all = asks_of_pipeline(free);
+  std::ranges::move(asks_of_indexes(free), std::back_inserter(all));
   for (const design::Workload& w : m.design().workloads) {
     if (const auto* batch = std::get_if<design::Batch>(&w.task)) {
       ask_batch(all, *batch, label_of(m.design(), w), free);

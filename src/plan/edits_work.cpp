@@ -30,7 +30,7 @@ int hosts_per_node(const machine::Fleet& fleet) {
 // Replicas of the whole service that leave at least `here` in the zone.
 int replicas_for(const ServeView& v, double here) {
   if (here <= 1) return 1;  // however small its share
-  const int replicas = whole((here - 0.5) * (v.serve->arrivals.reaching() / v.rate));
+  const int replicas = whole((here - 0.5) / v.share);
   return replicas_here(v, replicas) < here ? replicas + 1 : replicas;
 }
 

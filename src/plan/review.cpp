@@ -25,7 +25,7 @@ constexpr bool kInsists = false;
 constexpr bool kInsists = true;
 #endif
 
-// What data sets, kept checkpoints, event streams and stages occupy on each tier.
+// What data sets, kept checkpoints, event streams, stages and indexes occupy on each tier.
 std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<TrainView>& trains) {
   std::vector<Bytes> used(m.tiers.size());
   const auto add = [&](const machine::TierAsk& ask) {
@@ -37,6 +37,7 @@ std::vector<Bytes> use_of_tiers(const machine::Machine& m, const std::vector<Tra
     if (t.feasible()) std::ranges::for_each(machine::asks_of(t, m), add);
   }
   std::ranges::for_each(machine::asks_of_pipeline(m), add);
+  std::ranges::for_each(machine::asks_of_indexes(m), add);
   return used;
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "design/goals.h"
@@ -224,11 +226,16 @@ TEST(cost, parts_of_the_year_add_up_and_the_useful_hour_follows) {
   }
 }
 
-TEST(goals, every_metric_is_given_by_some_template) {
+// Agents and qualities are of an example: no template has them.
+TEST(goals, every_metric_is_given_by_some_template_or_example) {
+  std::vector<design::Design> all;
+  for (const design::Template& t : design::templates()) all.push_back(sample(t.name));
+  std::ifstream example(ORRERY_SOURCE_DIR "/examples/cascade.yaml");
+  const std::string text{std::istreambuf_iterator<char>(example), {}};
+  all.push_back(design::read_design(text, machine::known().catalog()).value());
   std::set<std::string> missing;
   for (const design::GoalMetric& m : design::goal_metrics()) missing.insert(std::string(m.name));
-  for (const design::Template& t : design::templates()) {
-    design::Design d = sample(t.name);
+  for (design::Design& d : all) {
     d.goals.clear();
     for (const design::GoalMetric& m : design::goal_metrics()) {
       d.goals.push_back({.metric = std::string(m.name), .bound = 0, .dimension = m.dimension});

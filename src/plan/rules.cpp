@@ -27,8 +27,8 @@ void name_amount(Finding& f) {
 
 std::vector<Rule> all_rules() {
   std::vector<Rule> all;
-  for (const auto& table : {workload_rules(), ledger_rules(), fabric_rules(), storage_rules(),
-                            facility_rules(), policy_rules()}) {
+  for (const auto& table : {workload_rules(), load_rules(), ledger_rules(), fabric_rules(),
+                            storage_rules(), facility_rules(), policy_rules()}) {
     all.insert(all.end(), table.begin(), table.end());
   }
   return all;
@@ -58,6 +58,7 @@ std::vector<std::string> tiers_used(const design::Workload& w) {
     if (serve->kv_tier && serve->kv_tier->tier != design::kHostMemory) {
       used.push_back(serve->kv_tier->tier);
     }
+    if (serve->retrieval) used.push_back(serve->retrieval->tier);
   } else if (const auto* batch = std::get_if<design::Batch>(&w.task)) {
     if (!batch->dataset.tier.empty()) used.push_back(batch->dataset.tier);
   }

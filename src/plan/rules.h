@@ -27,6 +27,7 @@ std::span<const Rule> policy_rules();
 std::span<const Rule> fabric_rules();
 std::span<const Rule> storage_rules();
 std::span<const Rule> workload_rules();
+std::span<const Rule> load_rules();
 std::span<const Rule> ledger_rules();
 std::span<const Rule> facility_rules();
 

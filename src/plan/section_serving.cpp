@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "machine/serve_job.h"
+#include "plan/cascade_view.h"
 #include "plan/sections.h"
 #include "plan/serve_sizing.h"
 #include "serving/memory.h"
@@ -30,7 +31,7 @@ void add_speed(machine::Section& s, const ServeView& v) {
     s.figures.push_back(timed(v, "tpot", "time per output token, mean", v.tpot, 1));
     s.figures.push_back(timed(v, "tpot_p99", "time per output token, p99", v.tpot_p99, 1.3));
   }
-  if (v.serve->arrivals.turns > 1) {
+  if (v.serve->arrivals.visits() > 1) {
     // What other talks crowd out, and homes that are loaded unevenly, only a run sees.
     s.figures.push_back(
         {.id = "cache_found",
@@ -38,13 +39,20 @@ void add_speed(machine::Section& s, const ServeView& v) {
          .unit = machine::Unit::ratio,
          .estimate = within(v.request.cached_share, 0.25, 0.1, Basis::derived, v.reference),
          .formula = fmt::format(
-             "{} turns, {} tokens in a mean one with all before it; thoughts of {} while blocks "
-             "give way to others, router {}",
-             v.serve->arrivals.turns, significant(v.request.input, 4),
-             brief(v.serve->arrivals.think_time.value_or(design::kThinkTime)),
-             word_of(v.serve->router))});
+             "{} {}, {} tokens in a mean one with all before it; {} of {} while blocks give way to "
+             "others, router {}",
+             v.serve->arrivals.visits(), v.serve->arrivals.agent ? "calls" : "turns",
+             significant(v.request.input, 4), v.serve->arrivals.agent ? "tools" : "thoughts",
+             brief(v.serve->arrivals.pause()), word_of(v.serve->router))});
   }
   s.figures.push_back(timed(v, "latency_p99", "whole request, p99", v.latency_p99, 1.5));
+  if (v.serve->arrivals.agent) {
+    s.figures.push_back(timed(v, "task_time", "an agent's whole task, mean", v.task, 1.2));
+    s.figures.back().formula =
+        fmt::format("{} calls of {}, tools of {} between them", v.serve->arrivals.visits(),
+                    brief(v.answer), brief(v.serve->arrivals.pause()));
+    s.figures.push_back(timed(v, "task_p99", "an agent's whole task, p99", v.task_p99, 1.5));
+  }
   s.figures.push_back(
       {.id = "capacity",
        .label = "requests/s of one replica within the objective",
@@ -172,7 +180,8 @@ void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
   }
   if (v.serve->request_size) {
     // Those that a response cache answers come too.
-    const PerSecond come = v.peak / (1 - v.serve->arrivals.cache_hits);
+    const design::Arrivals& own = v.serve->arrivals;
+    const PerSecond come = v.peak + own.rate * (own.cache_hits * own.peak * v.share);
     s.figures.push_back(
         {.id = "inbound",
          .label = "bytes that come with the requests at peak",
@@ -200,6 +209,91 @@ void add_bytes(machine::Section& s, const ServeView& v, const Review& r) {
 
 }  // namespace
 
+namespace {
+
+// What is looked up before a prompt is whole.
+void add_retrieval(machine::Section& s, const ServeView& v, const Review& r) {
+  const auto ask = machine::retrieval_of(*r.machine, *v.serve, *v.fleet);
+  if (!ask) return;
+  const auto add = [&](std::string id, std::string label, Seconds value, std::string formula) {
+    s.figures.push_back({.id = std::move(id),
+                         .label = std::move(label),
+                         .unit = machine::Unit::seconds,
+                         .estimate = within(value.base(), 0.4, 0.6, Basis::assumed, v.reference),
+                         .formula = std::move(formula)});
+  };
+  const serving::RetrievalLaw& law = ask->law;
+  add("retrieval", fmt::format("until the index on {} is read, mean", ask->tier->label),
+      v.request.before,
+      fmt::format("{} hop{}, the slowest of {} reads each, {} the median of one at {} of what the "
+                  "tier gives",
+                  law.hops, law.hops == 1 ? "" : "s", significant(law.reads, 3), brief(law.median),
+                  show(ask->load(), machine::Unit::ratio)));
+  add("retrieval_p99", "until the index is read, p99", v.request.before_p99,
+      fmt::format("p99 of one read {}", brief(law.p99)));
+  s.figures.push_back({.id = "retrieval_reads",
+                       .label = "reads of the index at peak, of all services on the tier",
+                       .unit = machine::Unit::per_second,
+                       .estimate = exact(ask->asked.base(), Basis::derived, "the design"),
+                       .formula = fmt::format("the tier gives {} a second, by its {}",
+                                              significant(ask->gives.base(), 3),
+                                              ask->by_rate ? "rate" : "drives")});
+}
+
+void add_quality(machine::Section& s, double value, double better, const ServeView& v,
+                 std::string formula) {
+  const bool is_told = !v.serve->quality_source.empty();
+  s.figures.push_back({.id = "quality",
+                       .label = "answers that are right",
+                       .unit = machine::Unit::ratio,
+                       .estimate = {.value = value,
+                                    .low = value,
+                                    .high = std::max(value, better),
+                                    .basis = is_told ? Basis::given : Basis::assumed,
+                                    .reference = is_told ? v.serve->quality_source
+                                                         : "the design, without a source"},
+                       .formula = std::move(formula)});
+}
+
+// What a cascade's answers are worth, take and cost, beside the larger model's alone.
+void add_cascade(machine::Section& s, const ServeView& v, const Review& r) {
+  const std::optional<CascadeView> c = view_cascade(r, v);
+  if (!c) {
+    if (v.serve->quality) add_quality(s, *v.serve->quality, 0, v, v.serve->quality_source);
+    return;
+  }
+  const double share = v.serve->escalate->share;
+  const std::string& name = v.serve->escalate->service;
+  if (c->quality) {
+    add_quality(s, *c->quality, *c->quality_best, v,
+                fmt::format("{} x {} + {} x {} of '{}', were those that go on like the others; at "
+                            "best they are those that were wrong. '{}' alone: {}",
+                            significant(1 - share, 3), significant(*v.serve->quality, 3),
+                            significant(share, 3), significant(*c->large->serve->quality, 3), name,
+                            name, significant(*c->large->serve->quality, 3)));
+  }
+  s.figures.push_back(timed(v, "answer_time", "until an answer stays, mean", c->answer, 1.2));
+  s.figures.back().formula = fmt::format("{} + {} x {} of '{}'", brief(v.answer),
+                                         significant(share, 3), brief(c->large->answer), name);
+  const auto add_cost = [&](std::string id, std::string label, double usd, std::string formula) {
+    s.figures.push_back(
+        {.id = std::move(id),
+         .label = std::move(label),
+         .unit = machine::Unit::usd,
+         .estimate = within(usd, 0.35, 0.45, Basis::derived, "docs/models/ownership.md"),
+         .formula = std::move(formula)});
+  };
+  if (c->usd_alone <= 0) return;
+  add_cost("usd_per_kanswer", "cost of a thousand answers at this traffic", c->usd * 1e3,
+           fmt::format("{} USD here and {} of {} USD of '{}'", significant(c->usd_here * 1e3, 3),
+                       significant(share, 3), significant(c->usd_large * 1e3, 3), name));
+  add_cost("usd_per_kanswer_alone", fmt::format("were all of them answered by '{}'", name),
+           c->usd_alone * 1e3,
+           fmt::format("{} replicas for this service's peak", significant(c->replicas_alone, 4)));
+}
+
+}  // namespace
+
 std::vector<machine::Section> serving_sections(const Review& review) {
   std::vector<machine::Section> sections;
   for (const ServeView& v : review.serves) {
@@ -214,6 +308,8 @@ std::vector<machine::Section> serving_sections(const Review& review) {
                     v.model ? v.model->id : "plain network", v.fleet->accelerator()->name,
                     v.devices_per_replica, v.devices_per_replica == 1 ? "" : "s", v.serve->engine);
     add_speed(s, v);
+    add_retrieval(s, v, review);
+    add_cascade(s, v, review);
     add_size(s, v, review.cost);
     add_failover(s, v);
     add_bytes(s, v, review);

@@ -48,9 +48,7 @@ int widest_split(const ServeView& v) {
 }
 
 double replicas_here(const ServeView& v, int replicas) {
-  const PerSecond all = v.serve->arrivals.reaching();
-  const double share = all > PerSecond(0) ? v.rate / all : 1;
-  return std::max(1.0, std::floor(replicas * share + 0.5 + kRounding));
+  return std::max(1.0, std::floor(replicas * v.share + 0.5 + kRounding));
 }
 
 std::optional<double> replicas_given(const ServeView& v) {

@@ -46,10 +46,9 @@ Called replicas_called(const ServeView& v, PerSecond at_target) {
   scale.min = static_cast<int>(replicas_here(v, scale.min));
   scale.max = static_cast<int>(replicas_here(v, scale.max));
   Called called;
-  const auto day = machine::day_of_requests(v.rate.base(), v.serve->arrivals.peak);
-  for (const double rate : day) {
+  for (const double rate : v.day) {
     const double now = machine::replicas_called(scale, rate + v.guests.base(), at_target.base());
-    called.mean += now / static_cast<double>(day.size());
+    called.mean += now / static_cast<double>(v.day.size());
     called.peak = std::max(called.peak, now);
   }
   return called;
@@ -99,15 +98,21 @@ void fill_apart(ServeView& v, const serving::Replica& replica, const serving::Se
   for (double c = 1; c < size.decode * size.running && at.requests < v.peak + v.guests; c *= 1.05) {
     at = point(c);
   }
-  v.ttft = at.ttft;
+  v.ttft = v.request.before + at.ttft;
   v.tpot = at.tpot;
   const Seconds fixed =
       at.prefill + at.transfer + replica.engine.first_token + replica.tuning.first_token;
   const double longer = std::max(1.0, v.request.input_p99 / v.request.input);
-  v.ttft_p99 = fixed + max(Seconds(0), at.ttft - fixed) * kLog100 + at.prefill * (longer - 1);
+  const Seconds engine =
+      fixed + max(Seconds(0), at.ttft - fixed) * kLog100 + at.prefill * (longer - 1);
+  const Seconds late = engine - at.ttft;
+  const Seconds before = v.request.before_p99 - v.request.before;
+  const Seconds both(math::hypot(late.base(), before.base()));
+  v.ttft_p99 = engine + v.request.before + (both - late);
   v.tpot_p99 = at.tpot * (1 + 2.33 / std::sqrt(std::max(1.0, at.decoding)));
   const double tokens = std::max(v.request.output, v.request.output_p99);
   v.latency_p99 = v.ttft_p99 + max(v.tpot_p99 * v.request.output, v.tpot * tokens);
+  v.answer = v.ttft + v.tpot * (v.request.output - 1);
   v.device_power = at.decode_power;
   v.output_tokens_per_s = v.rate.base() * v.request.output;
 }
@@ -118,24 +123,34 @@ void fill_point(ServeView& v, const serving::ServingPoint& p) {
   v.tpot = p.tpot;
   v.tpot_p99 = p.tpot_p99;
   v.latency_p99 = p.whole_p99;
+  v.answer = p.ttft + p.tpot * (v.request.output - 1);
+  const serving::TaskCase task = machine::task_of(*v.serve, v.request, p);
+  v.task = task_mean(task);
+  v.task_p99 = task_p99(task);
   v.device_power = p.power;
   v.output_tokens_per_s = v.rate.base() * v.request.output;
 }
 
-// The largest load up to `most` whose whole requests end within the bound; concurrency 0 where not
-// even one does.
-serving::ServingPoint within_latency(const serving::Replica& replica,
-                                     const serving::RequestShape& request, Seconds bound,
+// Whether whole requests, and whole tasks, end within their bounds.
+bool ends_within(const ServeView& v, const serving::ServingPoint& p) {
+  const design::Objective& o = v.serve->objective;
+  return (!o.latency_p99 || p.whole_p99 <= *o.latency_p99) &&
+         (!o.task_p99 || task_p99(machine::task_of(*v.serve, v.request, p)) <= *o.task_p99);
+}
+
+// The largest load up to `most` that ends within them; concurrency 0 where not even one request
+// does.
+serving::ServingPoint within_latency(const ServeView& v, const serving::Replica& replica,
                                      const serving::ServingPoint& most,
                                      const serving::ServingCosts& costs) {
-  if (most.whole_p99 <= bound) return most;
+  if (ends_within(v, most)) return most;
   serving::ServingPoint best;
   double low = 0;
   double high = most.concurrency;
   while (high - low > 1) {
     const double middle = std::floor((low + high) / 2);
-    const serving::ServingPoint p = steady_arrivals(replica, request, middle, costs);
-    const bool ends = p.whole_p99 <= bound;
+    const serving::ServingPoint p = steady_arrivals(replica, v.request, middle, costs);
+    const bool ends = ends_within(v, p);
     (ends ? low : high) = middle;
     if (ends) best = p;
   }
@@ -173,8 +188,7 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
   }
   const machine::Costs device_costs = serving_costs(models, q);
   const serving::ServingCosts costs = serving_source(device_costs);
-  const serving::ServingTarget target = machine::target_of(v.serve->objective, v.request.output);
-  const std::optional<Seconds>& whole = v.serve->objective.latency_p99;
+  const serving::ServingTarget target = machine::target_of(*v.serve, v.request.output);
   v.error = math::hypot(serving_error(device_costs.device(), q), kUnseenLoad);
   v.basis = Basis::fitted;
   v.kv_tokens = replica->memory.kv_tokens;
@@ -185,8 +199,8 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
   if (!v.serve->autoscale) talks.replicas = replicas_given(v);
   settle_talks(v.request, *v.serve, *replica, costs, talks);
   serving::ServingPoint most_served = capacity(*replica, v.request, target, costs);
-  if (whole && most_served.concurrency >= 1) {
-    most_served = within_latency(*replica, v.request, *whole, most_served, costs);
+  if (most_served.concurrency >= 1) {
+    most_served = within_latency(v, *replica, most_served, costs);
   }
   if (most_served.concurrency < 1) {
     v.infeasible = "not even one request meets the objective on this split";
@@ -248,6 +262,7 @@ void fill(ServeView& v, const machine::Machine& m) {
     return;
   }
   v.request = machine::request_of(m, *v.serve);
+  machine::add_retrieval(v.request, m, *v.serve, *v.fleet);
   const int per_node = v.fleet->node.part.accelerators;
   v.devices_there = v.workload->terms.nodes && v.serve->zones.empty()
                         ? std::min(v.fleet->accelerators, *v.workload->terms.nodes * per_node)
@@ -288,8 +303,13 @@ std::vector<ServeView> view_serves(const machine::Machine& m,
       v.fleet = fleet;
       v.zone = zone;
       if (!earlier) {
-        v.rate = serve->arrivals.reaching() * share;
-        v.peak = v.rate * serve->arrivals.peak;
+        v.share = share;
+        const auto streams = machine::streams_into(design, w);
+        for (const machine::RequestStream& s : streams) {
+          v.rate += s.rate * share;
+          v.peak += s.rate * share * s.peak;
+        }
+        v.day = machine::day_of_streams(streams, share);
         fill(v, m);
       }
       views.push_back(std::move(v));

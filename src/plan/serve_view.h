@@ -3,11 +3,13 @@
 //
 //   replicas needed = peak rate / what one replica serves within the objective, at 80 % of it
 //   availability    = P(no more replicas down than stand by), replicas down ~ Poisson
-// Traffic of a service with zones is split by their shares, each zone on its own fleet; what they
-// do for each other is in failover_view.h. A network
+// Traffic of a service is what comes to it and what others escalate (machine/serve_job.h); with
+// zones it is split by their shares, each zone on its own fleet; what they do for each other is in
+// failover_view.h. A network
 // that is no transformer answers at an assumed share of the peak, and waits as an M/M/1 queue.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,10 +31,12 @@ struct ServeView {
   const catalog::ModelShape* model = nullptr;
   std::string infeasible;
 
-  PerSecond rate;  // mean arrivals
+  double share = 1;  // of the service's traffic: a zone's part
+  PerSecond rate;    // mean arrivals, those that others escalate among them
   PerSecond peak;
-  PerSecond guests;        // of another zone beside its own peak
-  PerSecond guests_asked;  // that a lost site would send, were there room
+  PerSecond guests;              // of another zone beside its own peak
+  PerSecond guests_asked;        // that a lost site would send, were there room
+  std::array<double, 24> day{};  // arrivals a second, by the hour
   serving::RequestShape request;
   int devices_per_replica = 1;
   double replicas_needed = 0;
@@ -45,7 +49,10 @@ struct ServeView {
   Seconds ttft_p99;
   Seconds tpot;
   Seconds tpot_p99;
-  Seconds latency_p99;             // of a whole request
+  Seconds latency_p99;  // of a whole request
+  Seconds answer;       // mean of the same; of a transformer
+  Seconds task;         // of an agent's whole task, mean
+  Seconds task_p99;
   double output_tokens_per_s = 0;  // all replicas, mean traffic
   Watts device_power;
   serving::ServingBound bound = serving::ServingBound::none;

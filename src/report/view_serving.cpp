@@ -70,12 +70,13 @@ double good(const twin::LoadWindow& w) {
 }
 
 struct Objectives {
-  double ttft = 0, tpot = 0, whole = 0;  // 0: none
+  double ttft = 0, tpot = 0, whole = 0, task = 0;  // 0: none
 
   explicit Objectives(const design::Objective& o)
       : ttft(o.ttft_p99.value_or(Seconds(0)).base()),
         tpot(o.tpot_p99.value_or(Seconds(0)).base()),
-        whole(o.latency_p99.value_or(Seconds(0)).base()) {}
+        whole(o.latency_p99.value_or(Seconds(0)).base()),
+        task(o.task_p99.value_or(Seconds(0)).base()) {}
 
   // The worst latency over its bound: at most 1 where all hold, 0 where there are none.
   double worst(const twin::LoadWindow& w) const {
@@ -86,6 +87,7 @@ struct Objectives {
     look(ttft, &twin::WindowPart::ttft);
     look(tpot, &twin::WindowPart::tpot);
     look(whole, &twin::WindowPart::whole);
+    look(task, &twin::WindowPart::task);
     return most;
   }
 };
@@ -143,7 +145,7 @@ void write_choices(JsonWriter& w, const plan::Review& r, const AskedService& a) 
       .model = own.query.model,
       .accelerator = own.query.accelerator,
       .request = own.query.request,
-      .target = machine::target_of(a.view->serve->objective, own.query.request.output),
+      .target = machine::target_of(*a.view->serve, own.query.request.output),
       .engines = {},
       .formats = {catalog::Dtype::bf16, catalog::Dtype::fp8},
       .most_tp = std::min(8, a.view->fleet->node.part.accelerators)};

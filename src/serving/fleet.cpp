@@ -34,7 +34,9 @@ double Fleet::load_of(const Place& place) const {
 
 void Fleet::collect(Place& place) {
   for (RequestRecord r : place.sim->take_finished()) {
-    r.arrived = asked_[static_cast<std::size_t>(r.id)].at;
+    const Timed& asked = asked_[static_cast<std::size_t>(r.id)];
+    r.arrived = asked.at;
+    r.session = asked.spec.session;
     r.place = static_cast<int>(&place - places_.data());
     run_.cached_tokens += r.cached;
     run_.fetched_tokens += r.fetched;

@@ -41,21 +41,23 @@ double draw_gap(const OpenLoad& load, double rate, RandomStream& stream) {
 }  // namespace
 
 int draw_length(const LengthLaw& law, RandomStream& stream) {
+  const int added = static_cast<int>(law.added);
   if (law.p99 > 0) {
     const double sigma = math::log(law.p99 / law.length) / kNormalQuantile99;
-    return static_cast<int>(std::max(1.0, law.length * math::exp(sigma * stream.normal())));
+    const double drawn = law.length * math::exp(sigma * stream.normal());
+    return added + static_cast<int>(std::max(1.0, drawn));
   }
   const int most = static_cast<int>(law.length);
-  if (law.least_share >= 1) return std::max(1, most);
+  if (law.least_share >= 1) return added + std::max(1, most);
   const int least = static_cast<int>(law.length * law.least_share);
-  return std::max(1, least + static_cast<int>(stream.below(
-                                 static_cast<std::uint64_t>(std::max(1, most - least + 1)))));
+  const auto values = static_cast<std::uint64_t>(std::max(1, most - least + 1));
+  return added + std::max(1, least + static_cast<int>(stream.below(values)));
 }
 
 double mean_length(const LengthLaw& law) {
-  if (law.p99 <= 0) return law.length * (1 + law.least_share) / 2;
+  if (law.p99 <= 0) return law.added + law.length * (1 + law.least_share) / 2;
   const double sigma = math::log(law.p99 / law.length) / kNormalQuantile99;
-  return law.length * math::exp(sigma * sigma / 2);
+  return law.added + law.length * math::exp(sigma * sigma / 2);
 }
 
 std::vector<RequestSpec> draw_requests(int count, const LengthLaw& prompt, const LengthLaw& output,

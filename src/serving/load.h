@@ -23,6 +23,7 @@ struct LengthLaw {
   double length = 1024;    // fixed, the longest of uniform, the median of log-normal
   double least_share = 1;  // uniform in [share * length, length]; 1: fixed
   double p99 = 0;          // log-normal with this 99th percentile; 0: none
+  double added = 0;        // to every length, such as what was retrieved
 };
 
 double mean_length(const LengthLaw& law);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/math.h"
 #include "base/statistics.h"
@@ -24,9 +25,22 @@ LatencyPoints points_of(std::vector<double> values) {
 }
 
 struct PartValues {
-  std::vector<double> ttft, tpot, whole;
+  std::vector<double> ttft, tpot, whole, task;
   double good = 0;
 };
+
+// A task as its calls are seen, one after the other.
+struct SeenTask {
+  int calls = 0;
+  double began = 0;
+  double last = 0;
+  double later = 0;  // that its client waited beyond what the replicas' records say
+};
+
+std::size_t part_at(double at, const WindowSpan& span) {
+  const double share = (at - span.begins) / (span.ends - span.begins);
+  return std::min(kWindowParts - 1, static_cast<std::size_t>(share * kWindowParts));
+}
 
 }  // namespace
 
@@ -37,15 +51,23 @@ LoadWindow window_of(const FleetRun& done, double rate, const WindowSpan& span,
   double stays = 0;
   double counted = 0;
   double prompts = 0;
+  std::map<std::uint64_t, SeenTask> tasks;
+  RandomStream lookups(view.seed, "serving/retrieval");
   for (const RequestRecord& record : done.records) {
-    if (record.arrived < span.begins || record.arrived >= span.ends) continue;
     // A request is seen a step after it came, and its first token crosses the server.
-    const double later = view.aside + kAheadSteps * record.tpot();
+    double later = view.aside + kAheadSteps * record.tpot();
+    if (view.retrieval) later += draw_retrieval(*view.retrieval, lookups).base();
+    if (view.calls > 0) {
+      SeenTask& task = tasks[record.session];
+      if (++task.calls == 1) task.began = record.arrived;
+      task.last = record.last;
+      task.later += later;
+    }
+    if (record.arrived < span.begins || record.arrived >= span.ends) continue;
     const double ttft = record.ttft() + later;
     const double tpot = record.tpot() / view.accepted;
     const double whole = record.e2e() + later;
-    const double at = (record.arrived - span.begins) / (span.ends - span.begins);
-    PartValues& v = parts[std::min(kWindowParts - 1, static_cast<std::size_t>(at * kWindowParts))];
+    PartValues& v = parts[part_at(record.arrived, span)];
     v.ttft.push_back(ttft);
     if (record.output > 1) v.tpot.push_back(tpot);
     v.whole.push_back(whole);
@@ -56,6 +78,11 @@ LoadWindow window_of(const FleetRun& done, double rate, const WindowSpan& span,
     w.fetched += record.fetched;
     ++counted;
   }
+  // Those that were met in their middle have fewer calls.
+  for (const auto& [session, task] : tasks) {
+    if (task.calls < view.calls || task.began < span.begins || task.began >= span.ends) continue;
+    parts[part_at(task.began, span)].task.push_back(task.last - task.began + task.later);
+  }
   for (std::size_t i = 0; i < kWindowParts; ++i) {
     PartValues& v = parts[i];
     const auto n = static_cast<double>(v.whole.size());
@@ -63,7 +90,9 @@ LoadWindow window_of(const FleetRun& done, double rate, const WindowSpan& span,
                   .good = n > 0 ? v.good / n : 1,
                   .ttft = points_of(std::move(v.ttft)),
                   .tpot = points_of(std::move(v.tpot)),
-                  .whole = points_of(std::move(v.whole))};
+                  .whole = points_of(std::move(v.whole)),
+                  .tasks = static_cast<double>(v.task.size()),
+                  .task = points_of(v.task)};
   }
   w.stay = stays / std::max(1.0, counted);
   // With n requests in it on average a replica computes but for the moments without any.
@@ -224,6 +253,18 @@ double good_share(std::span<const LoadWindow> levels, std::span<const double> we
     }
   }
   return good.value_or(0);
+}
+
+std::vector<LoadWindow> of_tasks(std::vector<LoadWindow> levels) {
+  for (LoadWindow& w : levels) {
+    for (WindowPart& part : w.parts) part.requests = part.tasks;
+  }
+  return levels;
+}
+
+double tasks_within(std::span<const LoadWindow> tasks, std::span<const double> weights,
+                    double most) {
+  return share_within(tasks, weights, &WindowPart::task, most, {});
 }
 
 }  // namespace orrery::serving

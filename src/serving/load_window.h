@@ -13,10 +13,12 @@
 
 #include <array>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "serving/fleet.h"
+#include "serving/retrieval.h"
 
 namespace orrery::serving {
 
@@ -31,6 +33,8 @@ struct WindowPart {
   LatencyPoints ttft{};
   LatencyPoints tpot{};
   LatencyPoints whole{};
+  double tasks = 0;  // of agents, that began in it
+  LatencyPoints task{};
 };
 
 struct LoadWindow {
@@ -51,8 +55,11 @@ struct WindowSpan {
 
 // How a client sees what a replica's records say.
 struct ClientView {
-  double aside = 0;     // seconds of the server around a first token
-  double accepted = 1;  // tokens of a step
+  double aside = 0;                       // seconds of the server around a first token
+  double accepted = 1;                    // tokens of a step
+  int calls = 0;                          // of an agent's task; 0: requests are no tasks
+  std::optional<RetrievalLaw> retrieval;  // that a client waits for before the replica has a prompt
+  std::uint64_t seed = 1;                 // of what it takes
   // Beyond these a request is late.
   double ttft = std::numeric_limits<double>::infinity();
   double tpot = std::numeric_limits<double>::infinity();
@@ -74,5 +81,10 @@ struct Sampled {
 Sampled sampled(std::span<const LoadWindow> levels, std::span<const double> weights,
                 LatencyPoints WindowPart::* of, double share);
 double good_share(std::span<const LoadWindow> levels, std::span<const double> weights);
+
+// Levels whose parts count tasks in place of requests, and the share of tasks that took no longer.
+std::vector<LoadWindow> of_tasks(std::vector<LoadWindow> levels);
+double tasks_within(std::span<const LoadWindow> tasks, std::span<const double> weights,
+                    double most);
 
 }  // namespace orrery::serving

@@ -13,6 +13,7 @@
 // In debug builds the blocks are checked after every iteration.
 #pragma once
 
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -31,7 +32,8 @@ struct RequestRecord {
   int cached = 0;   // tokens of the prompt that the cache had
   int fetched = 0;  // that a tier of it had
   int preemptions = 0;
-  int place = 0;  // replica of a fleet that ended it
+  int place = 0;              // replica of a fleet that ended it
+  std::uint64_t session = 0;  // whose it is, in a fleet
   double arrived = 0;
   double scheduled = 0;  // first iteration that computes a token of it begins
   double first = 0;      // its first token is there

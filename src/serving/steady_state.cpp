@@ -141,7 +141,9 @@ void fill_percentiles(ServingPoint& p, const RequestShape& r, const FirstToken& 
   const Steps steps = steps_of(p, r);
   const double late = (first.wait_p99 - first.wait).base();
   const double longer = (first.own_p99 - first.own).base();
-  p.ttft_p99 = p.ttft + Seconds(math::hypot(late, longer));
+  const double apart = (r.before_p99 - r.before).base();
+  const double until_first = math::hypot(math::hypot(late, longer), apart);
+  p.ttft_p99 = p.ttft + Seconds(until_first);
   const double a_step = step_mean_p99(steps, r) - steps.mean;
   const double crowd = (slow_decode - p.decode.total).base() / (1 - steps.rho);
   p.tpot_p99 = p.tpot + Seconds(math::hypot(a_step, crowd) / r.accepted_per_step);
@@ -149,8 +151,7 @@ void fill_percentiles(ServingPoint& p, const RequestShape& r, const FirstToken& 
   // The steps of a long answer are many, and their mean is near the others'.
   const double slow = (more > 0 ? crowd : math::hypot(a_step, crowd)) / r.accepted_per_step;
   const Seconds mean = p.ttft + p.tpot * (r.output - 1);
-  p.whole_p99 = mean + Seconds(math::hypot(math::hypot(late, longer),
-                                           math::hypot(more, slow * (r.output - 1))));
+  p.whole_p99 = mean + Seconds(math::hypot(until_first, math::hypot(more, slow * (r.output - 1))));
 }
 
 }  // namespace
@@ -323,7 +324,7 @@ ServingPoint point_of(const Replica& replica, const RequestShape& r, double conc
     first.wait +=
         p.prefill * (replica.tuning.prompt_wait - 1) + p.decode.total * replica.tuning.poll_steps;
   }
-  p.ttft = max(first.own, first.own + first.wait + around);
+  p.ttft = r.before + max(first.own, first.own + first.wait + around);
   p.requests = p.running / (counted == Counted::clients ? own : p.tpot * r.output);
   p.output_tokens_per_s = p.requests.base() * r.output;
   p.total_tokens_per_s = p.requests.base() * (r.output + r.input);

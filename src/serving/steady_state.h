@@ -47,6 +47,8 @@ struct RequestShape {
   double accepted_per_step = 1;    // tokens a request advances in a step: more with speculation
   double checked_per_step = 1;     // tokens the step computes for it
   double requests_per_client = 0;  // of a test that starts all clients at once; 0: steady arrivals
+  Seconds before;  // until a prompt is whole (retrieval.h), mean: it is no part of the replica's
+  Seconds before_p99;  // own time, and stands before every first token
 };
 
 // Iterations that an engine with asynchronous scheduling is ahead (vLLM 0.15 and newer, SGLang): a

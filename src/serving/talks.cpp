@@ -1,6 +1,7 @@
 #include "serving/talks.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/math.h"
 
@@ -39,7 +40,8 @@ std::uint64_t Talks::begin_talk() {
 
 RequestSpec Talks::draw_turn(Talk& talk) const {
   RequestSpec spec;
-  spec.prompt = std::min(draw_length(load_.prompt, talk.draws), load_.most_prompt);
+  const LengthLaw& fresh = talk.turn > 0 && load_.later ? *load_.later : load_.prompt;
+  spec.prompt = std::min(draw_length(fresh, talk.draws), load_.most_prompt);
   spec.output = std::min(draw_length(load_.output, talk.draws), load_.most_output);
   if (talk.turn == 0) talk.system = static_cast<int>(spec.prompt * load_.system_share);
   talk.think = std::max(kLeastThought, talk.draws.exponential(load_.think));
@@ -69,7 +71,7 @@ void Talks::begin_next(double after) {
 
 double Talks::next() const {
   const double at = turns_.empty() ? kForever : turns_.top().at;
-  return at <= load_.until ? at : kForever;
+  return load_.whole || at <= load_.until ? at : kForever;
 }
 
 Timed Talks::take() {
@@ -109,7 +111,26 @@ void Talks::answered(const RequestRecord& record) {
 
 void Talks::refused(int id) { leave(asked_[static_cast<std::size_t>(id)]); }
 
-double talk_history(const TalkCase& c) { return (c.turns - 1) / 2.0 * (c.prompt + c.output); }
+double talk_fresh(const TalkCase& c) {
+  return c.later ? (c.prompt + (c.turns - 1) * *c.later) / c.turns : c.prompt;
+}
+
+namespace {
+
+// What was said up to the end of a turn, counted from 1, in first turns with their answers.
+double said(const TalkCase& c, int turn) {
+  if (!c.later) return turn;
+  return (c.prompt + (turn - 1) * *c.later + turn * c.output) / (c.prompt + c.output);
+}
+
+}  // namespace
+
+double talk_history(const TalkCase& c) {
+  if (!c.later) return (c.turns - 1) / 2.0 * (c.prompt + c.output);
+  double sum = 0;
+  for (int turn = 1; turn < c.turns; ++turn) sum += said(c, turn);
+  return sum / c.turns * (c.prompt + c.output);
+}
 
 namespace {
 
@@ -133,7 +154,7 @@ class IdleBlocks {
         idle += away * here() * idles_[static_cast<std::size_t>(d - 1)];
         away *= 1 - here();
       }
-      sum += turn * (idle + away * t_);
+      sum += said(c_, turn) * (idle + away * t_);
     }
     return c_.rate / c_.turns * sum * (c_.prompt + c_.output);
   }
@@ -142,10 +163,10 @@ class IdleBlocks {
     double sum = 0;
     double all = 0;
     for (int turn = 1; turn < c_.turns; ++turn) {
-      all += turn;
+      all += said(c_, turn);
       double away = 1;
       for (int d = 1; d <= turn; ++d) {
-        sum += (turn - d + 1) * away * here() * below_[static_cast<std::size_t>(d - 1)];
+        sum += said(c_, turn - d + 1) * away * here() * below_[static_cast<std::size_t>(d - 1)];
         away *= 1 - here();
       }
     }
@@ -166,7 +187,7 @@ class IdleBlocks {
 
 double talk_found(const TalkCase& c) {
   if (c.turns < 2) return 0;
-  const double running = c.rate * c.stay * (talk_history(c) + c.prompt + c.output / 2);
+  const double running = c.rate * c.stay * (talk_history(c) + talk_fresh(c) + c.output / 2);
   const double idle = c.tokens - running;
   if (idle <= 0) return 0;
   double low = 0;
@@ -177,6 +198,20 @@ double talk_found(const TalkCase& c) {
     (IdleBlocks(c, middle).held() < idle ? low : high) = middle;
   }
   return IdleBlocks(c, low).found();
+}
+
+Seconds task_mean(const TaskCase& c) { return c.call * c.calls + c.tool * (c.calls - 1); }
+
+Seconds task_p99(const TaskCase& c) {
+  double low = 0;
+  double high = c.calls > 1 ? 8.0 * c.calls : 0;  // in tools: ln 100 of one, fewer each of more
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = (low + high) / 2;
+    (erlang_below(c.calls - 1, 1, middle) < 0.99 ? low : high) = middle;
+  }
+  const Seconds tools = c.tool * (high - (c.calls - 1));
+  const Seconds calls = (c.call_p99 - c.call) * std::sqrt(c.calls);
+  return task_mean(c) + Seconds(math::hypot(calls.base(), tools.base()));
 }
 
 }  // namespace orrery::serving

@@ -1,5 +1,6 @@
 // Talks in turns before a fleet: they begin at random, each sends a turn, reads the answer, thinks,
-// and sends the next with all that was said before it.
+// and sends the next with all that was said before it. An agent's task is a talk too: its turns are
+// calls, its thoughts are tools, and what counts is the time of the whole.
 //
 //   talks begin as a Poisson stream of rate / turns; so many turns come a second in all
 //   prompt of turn k = system prompt + what turns 1 to k - 1 said and were answered + new tokens
@@ -17,10 +18,16 @@
 // The next visit is one thought away where the router keeps talks at home; of n replicas that take
 // turns, d thoughts with probability (1 / n) (1 - 1 / n)^(d - 1), and finds what was said up to
 // then. Wrong where a part of a history has gone, and where homes are loaded unevenly.
-// Wrong for: clients that edit what was said, or send a turn before the answer is read.
+// A task of n calls, whose tools take exponential times of mean tau (`task_mean`, `task_p99`):
+//   mean  n E[call] + (n - 1) tau
+//   p99   mean + sqrt(n (call p99 - E[call])^2 + (Erlang(n - 1) p99 - its mean)^2)
+// exact where calls take one and the same time; else independent parts add by their squares.
+// Wrong for: clients that edit what was said, or send a turn before the answer is read; tools that
+// are called together; the last calls of a task, which are slower together than apart.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <queue>
 #include <set>
 #include <vector>
@@ -32,9 +39,11 @@ namespace orrery::serving {
 struct TalkLoad {
   double rate = 1;  // turns a second, of all talks
   int turns = 4;
-  double think = 30;  // seconds, mean
-  LengthLaw prompt;   // new tokens of a turn
+  double think = 30;               // seconds, mean
+  LengthLaw prompt;                // new tokens of a turn
+  std::optional<LengthLaw> later;  // of every turn but the first; none: as of the first
   LengthLaw output;
+  bool whole = false;       // who has begun goes on to the end, however late
   double system_share = 0;  // of the new tokens of a first turn, the same in all talks
   int most_prompt = 1 << 30;
   int most_output = 1 << 30;
@@ -86,7 +95,8 @@ class Talks final : public Askers {
 struct TalkCase {
   int turns = 4;
   double think = 30;
-  double prompt = 500;  // new tokens of a turn, means
+  double prompt = 500;          // new tokens of a turn, means
+  std::optional<double> later;  // of every turn but the first; none: as of the first
   double output = 250;
   double rate = 1;      // turns a second of one replica
   double stay = 5;      // seconds of a request
@@ -94,7 +104,17 @@ struct TalkCase {
   double replicas = 1;
   bool at_home = false;  // the router sends all turns of a talk to one replica
 };
-double talk_history(const TalkCase& c);  // tokens of a mean turn
-double talk_found(const TalkCase& c);    // share of them, over all turns
+double talk_fresh(const TalkCase& c);    // new tokens of a mean turn
+double talk_history(const TalkCase& c);  // and those before them
+double talk_found(const TalkCase& c);    // share of the latter, over all turns
+
+struct TaskCase {
+  int calls = 1;
+  Seconds call;  // whole, mean
+  Seconds call_p99;
+  Seconds tool;  // mean
+};
+Seconds task_mean(const TaskCase& c);
+Seconds task_p99(const TaskCase& c);
 
 }  // namespace orrery::serving

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -158,6 +159,83 @@ TEST(Talks, TheClosedFormHasItsLimits) {
   EXPECT_NEAR(talk_found(c), 1, 1e-9);
   c.tokens = 0;
   EXPECT_EQ(talk_found(c), 0);
+}
+
+// Three calls of 1,000, 100 and 100 new tokens, each answered by 50: 1,050 and 1,200 were said
+// before the second and the third.
+TEST(Talks, ToolsBringOtherLengthsThanTheFirstCall) {
+  const TalkCase c{.turns = 3, .prompt = 1000, .later = 100, .output = 50};
+  EXPECT_DOUBLE_EQ(talk_fresh(c), 400);
+  EXPECT_DOUBLE_EQ(talk_history(c), 750);
+  TalkCase even = c;
+  even.later = 1000;
+  const TalkCase plain{.turns = 3, .prompt = 1000, .output = 50};
+  EXPECT_DOUBLE_EQ(talk_history(even), talk_history(plain));
+  EXPECT_NEAR(talk_found(even), talk_found(plain), 1e-9);
+
+  TalkLoad load = talk_load(5);
+  load.turns = 3;
+  load.prompt.length = 1000;
+  load.later = LengthLaw{.length = 100};
+  std::map<int, int> prompts;
+  for (const RequestRecord& r : run_talks(load, Router::session).records) ++prompts[r.prompt];
+  ASSERT_EQ(prompts.size(), 3u);
+  EXPECT_TRUE(prompts.contains(1000) && prompts.contains(1150) && prompts.contains(1300));
+}
+
+// Calls of 2 s, tools of 1 s: 3 x 2 + 2 x 1; one in a hundred pairs of tools takes 6.638 s.
+TEST(Tasks, HaveTheirMeanAndTheirTail) {
+  TaskCase c{.calls = 3, .call = seconds(2), .call_p99 = seconds(2), .tool = seconds(1)};
+  EXPECT_DOUBLE_EQ(task_mean(c).base(), 8);
+  EXPECT_NEAR(task_p99(c).base(), 6 + 6.63835, 1e-4);
+  c.tool = Seconds(0);
+  c.call_p99 = seconds(4);
+  EXPECT_NEAR(task_p99(c).base(), 6 + 2 * std::sqrt(3.0), 1e-9);
+  c.calls = 1;
+  c.tool = seconds(9);
+  EXPECT_DOUBLE_EQ(task_mean(c).base(), 2);
+  EXPECT_DOUBLE_EQ(task_p99(c).base(), 4);
+}
+
+// Where replicas have room, a task takes what its calls and its tools take.
+TEST(Tasks, TheClosedFormIsTheRunAtLowLoad) {
+  TalkLoad load = talk_load(4);
+  load.turns = 5;
+  load.think = 2;
+  load.until = 2000;
+  load.whole = true;
+  const FleetRun run = run_talks(load, Router::session);
+  struct Task {
+    int calls = 0;
+    double began = 0;
+    double last = 0;
+  };
+  std::map<std::uint64_t, Task> tasks;
+  std::vector<double> calls;
+  for (const RequestRecord& r : run.records) {
+    Task& t = tasks[r.session];
+    if (t.calls++ == 0) t.began = r.arrived;
+    t.last = r.last;
+    calls.push_back(r.e2e());
+  }
+  std::vector<double> times;
+  for (const auto& [name, t] : tasks) {
+    if (t.calls == 5) times.push_back(t.last - t.began);
+  }
+  ASSERT_GT(times.size(), 1400u);
+  // Who was met in the middle, at the very beginning, had fewer calls; nobody else did.
+  for (const auto& [name, t] : tasks) EXPECT_TRUE(t.calls == 5 || t.began < 30) << t.began;
+  std::ranges::sort(times);
+  std::ranges::sort(calls);
+  const double call = run.latency.e2e_mean;
+  const TaskCase form{.calls = 5,
+                      .call = Seconds(call),
+                      .call_p99 = Seconds(calls[calls.size() * 99 / 100]),
+                      .tool = seconds(2)};
+  double sum = 0;
+  for (const double t : times) sum += t;
+  EXPECT_NEAR(sum / static_cast<double>(times.size()) / task_mean(form).base(), 1, 0.03);
+  EXPECT_NEAR(times[times.size() * 99 / 100] / task_p99(form).base(), 1, 0.08);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ void count_replicas(ServicePlan& p, double share) {
 std::string size_replicas(ServicePlan& p, const WindowAsk& ask, const serving::ServingCosts& costs,
                           double share) {
   const serving::RequestShape& request = ask.query.request;
-  const serving::ServingTarget target = machine::target_of(p.serve->objective, request.output);
+  const serving::ServingTarget target = machine::target_of(*p.serve, request.output);
   const serving::ServingPoint most = capacity(ask.replica, request, {}, costs);
   p.most = most.requests.base();
   if (!p.serve->disaggregated) {
@@ -87,14 +87,16 @@ void follow_load(ServicePlan& p, WindowAsk& ask, const serving::ServingCosts& co
     }
   }
   // Turns of talks do not step: their traffic grows with the talks that begin.
-  if (rise.after > rise.before && p.serve->arrivals.turns <= 1) ask.rise = rise;
+  if (rise.after > rise.before && p.serve->arrivals.visits() <= 1) ask.rise = rise;
 }
 
 void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::Fleet& fleet,
                       const catalog::ModelShape& model, double share) {
   WindowAsk ask{.serve = p.serve, .lengths = machine::lengths_of(*p.serve)};
-  ask.query = machine::serving_query(m.models(), *p.serve, model, *fleet.accelerator(),
-                                     machine::request_of(m, *p.serve));
+  serving::RequestShape request = machine::request_of(m, *p.serve);
+  machine::add_retrieval(request, m, *p.serve, fleet);
+  if (const auto lookup = machine::retrieval_of(m, *p.serve, fleet)) ask.retrieval = lookup->law;
+  ask.query = machine::serving_query(m.models(), *p.serve, model, *fleet.accelerator(), request);
   const int widest = std::min(kWidestTp, fleet.node.part.accelerators);
   const auto tp = p.serve->tp ? p.serve->tp : least_tp(m.models(), ask.query, widest);
   if (!tp) {
@@ -111,7 +113,7 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   }
   ask.replica = std::move(*replica);
   const machine::Costs costs = serving_costs(m.models(), ask.query);
-  machine::TalkAsk talks{.target = machine::target_of(p.serve->objective, ask.query.request.output),
+  machine::TalkAsk talks{.target = machine::target_of(*p.serve, ask.query.request.output),
                          .peak = PerSecond(std::ranges::max(p.rate_at)),
                          .load = kSizedLoad};
   if (!p.serve->autoscale) talks.replicas = replicas_given(p, share);
@@ -186,8 +188,7 @@ ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::s
     return p;
   }
   p.fleet = m.index_of(*fleet);
-  p.rate_at =
-      machine::day_of_requests(p.serve->arrivals.reaching().base() * share, p.serve->arrivals.peak);
+  p.rate_at = machine::day_of_streams(machine::streams_into(m.design(), w), share);
   const catalog::ModelShape* model =
       p.serve->model.empty() ? nullptr : find_model(m.design(), m.catalog(), p.serve->model);
   if (model != nullptr) {

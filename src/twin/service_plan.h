@@ -7,6 +7,7 @@
 // Each window keeps the quantiles of its latencies, so that those of a mixture of loads are exact
 // but for the sampling.
 //   arrivals(hour) = rate exp(k cos(2 pi (hour - peak hour) / 24)) / mean, k so that max = peak
+// of the service's own requests, and of the share of others' that they escalate to it.
 // A network that is no transformer waits as M/M/1.
 #pragma once
 

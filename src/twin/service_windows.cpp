@@ -19,6 +19,7 @@ constexpr double kCounting = 12;
 constexpr double kDraining = 2;
 constexpr double kRequestsLeast = 400;  // that count
 constexpr double kRequestsMost = 1600;
+constexpr int kCallsCounted = 4;     // times as many where what counts are tasks of several calls
 constexpr double kLevels = 4;        // from the quietest hour to the busiest
 constexpr double kNearlyAll = 0.98;  // of what a replica carries at all
 constexpr double kSameLoad = 0.04;   // levels nearer than this are one
@@ -46,10 +47,12 @@ serving::TalkLoad talks_of(const WindowAsk& ask, double rate, Seconds until, std
   const Cuts cuts(ask);
   const design::Arrivals& a = ask.serve->arrivals;
   return {.rate = rate,
-          .turns = a.turns,
-          .think = a.think_time.value_or(design::kThinkTime).base(),
+          .turns = a.visits(),
+          .think = a.pause().base(),
           .prompt = ask.lengths.prompt,
+          .later = ask.lengths.later,
           .output = ask.lengths.output,
+          .whole = a.agent.has_value(),
           .system_share = ask.serve->prefix_cache ? a.shared_prefix : 0,
           .most_prompt = std::max(1, static_cast<int>(cuts.prompt / 2)),
           .most_output = std::max(1, static_cast<int>(cuts.held / 4)),
@@ -79,7 +82,7 @@ std::vector<serving::Timed> talks_in_order(const WindowAsk& ask, double rate, Se
 
 std::vector<serving::Timed> window_arrivals(const WindowAsk& ask, double rate, Seconds until,
                                             std::uint64_t seed) {
-  if (ask.serve->arrivals.turns > 1) return talks_in_order(ask, rate, until, seed);
+  if (ask.serve->arrivals.visits() > 1) return talks_in_order(ask, rate, until, seed);
   const double accepted = ask.query.request.accepted_per_step;
   serving::OpenLoad load{.rate = rate,
                          .requests = static_cast<int>(rate * until.base() * 1.1) + 100,
@@ -116,7 +119,7 @@ class Windows {
         clock_(ask.replica, source_, ask.query.request.checked_per_step),
         policy_(policy_of(ask.replica)) {
     policy_.prefix_cache = ask.serve->prefix_cache;
-    if (ask.serve->arrivals.turns > 1 || ask.serve->kv_tier) machine::coarsen_blocks(policy_);
+    if (ask.serve->arrivals.visits() > 1 || ask.serve->kv_tier) machine::coarsen_blocks(policy_);
     if (ask.serve->kv_tier) {
       policy_.kv_tier = kv_tier_law(ask.query, ask.kv, ask.replica, policy_.block_tokens, source_);
     }
@@ -127,10 +130,11 @@ class Windows {
     const int replicas = std::min(kReplicasSeen, ask_.replicas);
     const double stay = stay_at(rate);
     const double counted =
-        std::clamp(kCounting * stay * rate * replicas, kRequestsLeast, kRequestsMost);
+        std::clamp(kCounting * stay * rate * replicas, kRequestsLeast, kRequestsMost) *
+        (is_agent() ? std::min(kCallsCounted, ask_.serve->arrivals.visits()) : 1);
     serving::WindowSpan span{.begins = filling(stay, rate * replicas)};
     span.ends = span.begins + counted / (rate * replicas);
-    span.last = span.ends + kDraining * stay;
+    span.last = span.ends + kDraining * stay + task(stay);
     return window_of(run(rate, replicas, span, 0), rate, span);
   }
 
@@ -205,9 +209,18 @@ class Windows {
  private:
   double filling(double stay, double rate) const {
     const design::Arrivals& a = ask_.serve->arrivals;
-    if (a.turns <= 1) return kFilling * stay;
-    const double think = a.think_time.value_or(design::kThinkTime).base();
-    return kFilling * stay + std::min(kFilling * think, kFillingMost / rate);
+    if (a.visits() <= 1) return kFilling * stay;
+    // Tasks that are met in their middle wait for a tool; those at a replica are missing at first.
+    const double steady = kFilling * a.pause().base() + task(stay);
+    return kFilling * stay + std::min(steady, kFillingMost / rate);
+  }
+
+  bool is_agent() const { return ask_.serve->arrivals.agent.has_value(); }
+  // Until a task that began last has ended, on average: others come as long.
+  double task(double stay) const {
+    if (!is_agent()) return 0;
+    const int calls = ask_.serve->arrivals.visits();
+    return calls * stay + (calls - 1) * ask_.serve->arrivals.pause().base();
   }
 
   double back() const { return min(ask_.start, kLossMost).base(); }
@@ -231,7 +244,7 @@ class Windows {
     serving::FleetOptions fleet{
         .replicas = replicas, .router = ask_.serve->router, .lose_one_at = lose_at};
     fleet.cold = {.process = 0, .weights = back(), .graphs = 0};
-    if (ask_.serve->arrivals.turns > 1) {
+    if (ask_.serve->arrivals.visits() > 1) {
       serving::Talks talks(talks_of(ask_, rate * replicas, Seconds(span.last), seed_));
       return serving::Fleet(fleet, policy_, clock_).run(talks);
     }
@@ -256,7 +269,10 @@ class Windows {
                        Seconds away = Seconds(0)) const {
     const serving::Replica& r = ask_.replica;
     serving::ClientView view{.aside = (r.engine.first_token + r.tuning.first_token + away).base(),
-                             .accepted = ask_.query.request.accepted_per_step};
+                             .accepted = ask_.query.request.accepted_per_step,
+                             .calls = is_agent() ? ask_.serve->arrivals.visits() : 0,
+                             .retrieval = ask_.retrieval,
+                             .seed = seed_};
     const design::Objective& o = ask_.serve->objective;
     if (o.ttft_p99) view.ttft = o.ttft_p99->base();
     if (o.tpot_p99) view.tpot = o.tpot_p99->base();

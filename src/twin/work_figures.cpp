@@ -96,6 +96,49 @@ void add_latency(Section& s, const ServicePlan& p, const OverReplications& over,
                       : p.stands_in});
 }
 
+// Whole tasks of agents, from the first call to the last token of the last.
+void add_tasks(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
+  ServicePlan tasks = p;
+  tasks.windows.levels = serving::of_tasks(std::move(tasks.windows.levels));
+  add_latency(s, tasks, over, at, "task_time", "an agent's whole task, mean", &WindowPart::task, 0);
+  add_latency(s, tasks, over, at, "task_p99", "an agent's whole task, p99", &WindowPart::task,
+              0.99);
+  if (!p.serve->objective.task_p99) return;
+  over.add(s, "tasks_in_time", "tasks within the objective", Unit::ratio,
+           [&tasks, at](const Replication& r) {
+             return serving::tasks_within(tasks.windows.levels, weights_of(tasks, r.services[at]),
+                                          tasks.serve->objective.task_p99->base());
+           });
+}
+
+// Until an answer stays, where a part of them is made anew by a larger model.
+void add_cascade(Section& s, const Scenario& scenario, const OverReplications& over,
+                 std::size_t at) {
+  const ServicePlan& p = scenario.services[at];
+  if (!p.serve->escalate || p.windows.levels.empty()) return;
+  for (std::size_t other = 0; other < scenario.services.size(); ++other) {
+    const ServicePlan& large = scenario.services[other];
+    const std::string name = label_of(scenario.machine->design(), *large.workload);
+    if (name != p.serve->escalate->service || large.windows.levels.empty()) continue;
+    const auto mean_of = [](const ServicePlan& of, std::size_t n, const Replication& r) {
+      return sampled(of.windows.levels, weights_of(of, r.services[n]), &WindowPart::whole, 0).value;
+    };
+    Estimate e = over.estimate([&](const Replication& r) {
+      return mean_of(p, at, r) + p.serve->escalate->share * mean_of(large, other, r);
+    });
+    e.low *= 1 - std::min(0.9, p.error);
+    e.high *= 1 + p.error;
+    s.figures.push_back(
+        {.id = "answer_time",
+         .label = "until an answer stays, mean",
+         .unit = Unit::seconds,
+         .estimate = e,
+         .formula = fmt::format("{} of them are made anew by '{}'",
+                                show(p.serve->escalate->share, Unit::ratio), name)});
+    return;
+  }
+}
+
 void add_latencies(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
   if (p.windows.levels.empty()) return;
   if (!p.serve->model.empty()) {
@@ -105,6 +148,7 @@ void add_latencies(Section& s, const ServicePlan& p, const OverReplications& ove
     add_latency(s, p, over, at, "tpot_p99", "time per output token, p99", &WindowPart::tpot, 0.99);
   }
   add_latency(s, p, over, at, "latency_p99", "whole request, p99", &WindowPart::whole, 0.99);
+  if (p.serve->arrivals.agent) add_tasks(s, p, over, at);
   over.add(s, "goodput", "requests within the objectives", Unit::ratio,
            [&](const Replication& r) { return good_of(p, r.services[at]); });
   const auto tell_level = [&](const char* id, const char* label, double LoadWindow::* of) {
@@ -116,7 +160,7 @@ void add_latencies(Section& s, const ServicePlan& p, const OverReplications& ove
     tell_level("kv_fetched", "of the prompts' tokens, fetched from the KV tier",
                &LoadWindow::fetched);
   }
-  if (p.serve->arrivals.turns <= 1 && !p.serve->kv_tier) return;
+  if (p.serve->arrivals.visits() <= 1 && !p.serve->kv_tier) return;
   tell_level("cache_found", "of the prompts' tokens, found in the prefix cache",
              &LoadWindow::found);
 }
@@ -321,12 +365,13 @@ void tell_service(Run& run, const Scenario& scenario, const OverReplications& ov
       p.replicas == 1 ? "" : "s", p.slots, p.slots == 1 ? "" : "s",
       p.prefill > 0 ? fmt::format("{} for prefill, ", p.prefill) : "",
       significant(std::ranges::min(p.rate_at), 3), significant(std::ranges::max(p.rate_at), 3));
-  if (p.serve->arrivals.turns <= 1 && !p.windows.levels.empty() &&
+  if (p.serve->arrivals.visits() <= 1 && !p.windows.levels.empty() &&
       p.windows.levels.back().found > 0) {
     s.summary += fmt::format(", {} of their prompts in the prefix cache",
                              show(p.windows.levels.back().found, Unit::ratio));
   }
   add_latencies(s, p, over, at);
+  add_cascade(s, scenario, over, at);
   add_loss(s, p);
   add_failover(s, p, over, at);
   over.add(

@@ -1,0 +1,109 @@
+// Agents, retrieval and cascades in a review.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "machine/known_fixture.h"
+#include "plan/cascade_view.h"
+#include "plan/review.h"
+#include "serving/talks.h"
+
+namespace orrery::plan {
+namespace {
+
+Review review_of(const std::string& workloads) {
+  const auto d = design::read_design(
+      "orrery: 1\nname: a\nsite: { region: usa }\n"
+      "fleet: [{ name: f, node: dgx-h100, count: 8 }]\n"
+      "fabric: { compute: { topology: fat-tree, switch: qm9700 } }\n"
+      "storage:\n"
+      "  - { name: fast, tier: hot, kind: parallel-fs, servers: 4, device: tlc-gen4, "
+      "devices_per_server: 8, read: 40 GB/s, capacity: 200 TB }\n"
+      "workloads:\n" +
+          workloads,
+      machine::known().catalog());
+  EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
+  return run_stages(d.value(), machine::known());
+}
+
+std::string service(const std::string& name, const std::string& rest) {
+  return "  - serve: { name: " + name + ", model: llama-3-8b, tp: 1, replicas: 4, " + rest + " }\n";
+}
+
+const std::string kLengths = "input_tokens: 800, output_tokens: 100";
+
+TEST(Loads, ATaskIsItsCallsAndItsTools) {
+  const std::string agent = "agent: { calls: 4, tool_time: 5 s }";
+  const Review r =
+      review_of(service("a", "arrivals: { rate: 8 /s, " + kLengths + ", " + agent + " }"));
+  const ServeView& v = r.serves.front();
+  ASSERT_TRUE(v.feasible()) << v.infeasible;
+  EXPECT_NEAR(v.task.base(), 4 * v.answer.base() + 15, 1e-9);
+  // One in a hundred threes of exponential tools takes 8.406 of them.
+  EXPECT_GT(v.task_p99.base(), 4 * v.answer.base() + 5 * 8.406);
+  EXPECT_LT(v.task_p99.base(), 4 * v.answer.base() + 5 * 8.406 + 1);
+
+  // A promise that tools alone break cannot be kept; a tight one costs load.
+  const auto with = [&](const char* bound) {
+    return review_of(service("a", "arrivals: { rate: 8 /s, " + kLengths + ", " + agent +
+                                      " }, objective: { task_p99: " + bound + " }"))
+        .serves.front();
+  };
+  EXPECT_FALSE(with("14 s").feasible());
+  const ServeView loose = with("60 s");
+  const ServeView tight = with("47 s");
+  ASSERT_TRUE(tight.feasible()) << tight.infeasible;
+  EXPECT_LT(tight.capacity_per_replica, loose.capacity_per_replica);
+}
+
+TEST(Loads, RetrievalStandsBeforeTheFirstToken) {
+  const std::string arrivals = "arrivals: { rate: 8 /s, " + kLengths + " }";
+  const Review bare = review_of(service("a", arrivals));
+  const Review looks = review_of(
+      service("a", arrivals + ", retrieval: { tier: fast, index: 2 TB, reads: 40, hops: 4 }"));
+  const ServeView& a = bare.serves.front();
+  const ServeView& b = looks.serves.front();
+  ASSERT_TRUE(b.feasible()) << b.infeasible;
+  EXPECT_GT(b.request.before, Seconds(0));
+  EXPECT_NEAR((b.ttft - a.ttft).base(), b.request.before.base(), 1e-9);
+  EXPECT_GT(b.ttft_p99, a.ttft_p99 + b.request.before);
+  EXPECT_LT(b.ttft_p99, a.ttft_p99 + b.request.before_p99);
+  EXPECT_EQ(b.tpot, a.tpot);
+  EXPECT_NEAR((looks.used.front() - bare.used.front()).base(), 2e12, 1);
+}
+
+TEST(Loads, ACascadeLoadsTheLargerServiceAndMixesTheQuality) {
+  const Review r = review_of(
+      service("small", "quality: 0.7, quality_source: t, arrivals: { rate: 20 /s, peak: 2, " +
+                           kLengths + " }, escalate: { service: large, share: 0.2 }") +
+      "  - serve: { name: large, model: llama-3-70b, tp: 8, quality: 0.9, quality_source: t, "
+      "arrivals: { rate: 1 /s, peak: 1, " +
+      kLengths + " } }\n");
+  const ServeView& small = r.serves[0];
+  const ServeView& large = r.serves[1];
+  EXPECT_DOUBLE_EQ(large.rate.base(), 1 + 0.2 * 20);
+  EXPECT_DOUBLE_EQ(large.peak.base(), 1 + 0.2 * 40);
+  EXPECT_NEAR(large.day[15], large.peak.base(), 1e-9);
+  const auto c = view_cascade(r, small);
+  ASSERT_TRUE(c);
+  EXPECT_FALSE(view_cascade(r, large));
+  EXPECT_NEAR(*c->quality, 0.8 * 0.7 + 0.2 * 0.9, 1e-12);
+  EXPECT_NEAR(*c->quality_best, 0.7 + 0.2 * 0.9, 1e-12);
+  EXPECT_NEAR(c->answer.base(), small.answer.base() + 0.2 * large.answer.base(), 1e-12);
+  EXPECT_NEAR(c->usd, c->usd_here + 0.2 * c->usd_large, 1e-15);
+  EXPECT_NEAR(c->usd_here / c->usd_large, (small.devices / 20) / (large.devices / 5), 1e-9);
+  EXPECT_EQ(c->replicas_alone, std::ceil(40 / (large.capacity_per_replica.base() * 0.8)));
+}
+
+// At best those who go on are those who were wrong; more than those cannot be right for it.
+TEST(Loads, AJudgeFindsNoMoreMistakesThanThereAre) {
+  const Review r =
+      review_of(service("small", "quality: 0.7, arrivals: { rate: 20 /s, " + kLengths +
+                                     " }, escalate: { service: large, share: 0.5 }") +
+                service("large", "quality: 0.9, arrivals: { rate: 0 /s, " + kLengths + " }"));
+  EXPECT_NEAR(*view_cascade(r, r.serves[0])->quality_best, 0.5 + 0.45, 1e-12);
+  EXPECT_DOUBLE_EQ(r.serves[1].rate.base(), 10);
+}
+
+}  // namespace
+}  // namespace orrery::plan
