@@ -257,8 +257,8 @@ IterationWork iteration_work(const catalog::ModelShape& model, const ServingSpli
   };
   IterationWork work;
   const double state_share = model.state_space_layers / std::max(1.0, 1.0 * model.layers);
-  const double windowed_share = (1 - state_share) * workload::windowed_layer_count(model) /
-                                std::max(1.0, static_cast<double>(model.layers));
+  const double windowed_share =
+      workload::windowed_layer_count(model) / std::max(1.0, 1.0 * model.layers);
   const auto add = [&](double repeats, Mixing mixing, bool moe) {
     if (repeats <= 0) return;
     Layer l = layer();

@@ -30,9 +30,10 @@ Bytes serving_weights(const catalog::ModelShape& m, const ServingSplit& split,
   const workload::ParameterCount p = workload::count_parameters(m);
   const double moe_layers = workload::moe_layer_count(m);
   const double dense_layers = workload::dense_layer_count(m);
-  const double state_layer = (kStateInputs + 1) * state_width(m) * m.hidden;
-  const double mixing =
-      (m.layers - m.state_space_layers) * p.attention + m.state_space_layers * state_layer;
+  // p.attention is the mean over all layers, of scans whose shape is known too.
+  const double state_layer =
+      m.scan_is_modelled() ? 0 : (kStateInputs + 1) * state_width(m) * m.hidden;
+  const double mixing = m.layers * p.attention + m.state_space_layers * state_layer;
   const double split_over_tp = mixing + moe_layers * p.shared_experts + dense_layers * p.dense_mlp;
   const double shared_over_all = p.routed_experts;
   const double products =
@@ -60,9 +61,7 @@ ServingMemory serving_memory(const catalog::ModelShape& m, const ServingSplit& s
       m.attention == catalog::AttentionKind::mla
           ? 1.0
           : std::ceil(m.kv_heads / static_cast<double>(split.tp)) / m.kv_heads;
-  const double attending = 1 - m.state_space_layers / std::max(1.0, 1.0 * m.layers);
-  memory.kv_per_token =
-      workload::kv_bytes_per_token(m, precision.kv) * (heads_share * attending / split.pp);
+  memory.kv_per_token = workload::kv_bytes_per_token(m, precision.kv) * (heads_share / split.pp);
   memory.blocks = options.blocks.value_or(
       std::floor(std::max(0.0, memory.kv() / (memory.kv_per_token * engine.block_tokens))));
   memory.kv_tokens = memory.blocks * engine.block_tokens * split.attention_dp;

@@ -169,12 +169,7 @@ int Scheduler::steady_by_blocks() const {
     const Sequence& s = sequence(item.id);
     most = std::min(most, s.spec.output - s.generated);
     // The block of this step is allocated; step j (0: this one) computes token context + j.
-    const int first = s.blocks * size - item.context;
-    if (first > size) {  // it holds blocks ahead: nothing to take before they are full
-      most = std::min(most, first);
-    } else {
-      ++crossing[static_cast<std::size_t>(first % size)];
-    }
+    ++crossing[static_cast<std::size_t>((s.blocks * size - item.context) % size)];
   }
   int free = pool_.free_blocks();
   for (int j = 1; j < most; ++j) {

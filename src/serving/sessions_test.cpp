@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <set>
+
 #include "serving/test_costs.h"
 
 namespace orrery::serving {
@@ -123,6 +126,52 @@ TEST(Sessions, MergingStepsChangesNothing) {
     return last;
   };
   EXPECT_EQ(ends(true), ends(false));
+}
+
+// One user, three turns of 10 and 5 tokens, blocks of four. Of an answer the last token is not in
+// the cache: 14 of 15 are, three blocks; then 29 of 30, seven.
+TEST(Sessions, OneUserByHand) {
+  StepClock clock = even_clock();
+  EnginePolicy p = policy(1000, 0);
+  p.block_tokens = 4;
+  ReplicaSim sim(p, clock);
+  const SessionRun r = run_sessions(sim, {.users = 1,
+                                          .turns = 3,
+                                          .think = 2,
+                                          .prompt = {.length = 10},
+                                          .output = {.length = 5},
+                                          .requests = 900});
+  ASSERT_EQ(r.records.size(), 600u) << "the first third counts in nothing";
+  constexpr std::array kPrompts{10, 25, 40};
+  constexpr std::array kFound{0, 12, 28};
+  double thought = 0;
+  for (std::size_t i = 0; i < r.records.size(); ++i) {
+    EXPECT_EQ(r.records[i].prompt, kPrompts[i % 3]) << i;
+    EXPECT_EQ(r.records[i].cached, kFound[i % 3]) << i;
+    if (i > 0) thought += r.records[i].arrived - r.records[i - 1].last;
+  }
+  EXPECT_EQ(r.history_tokens, 200 * 45);
+  EXPECT_EQ(r.found_tokens, 200 * 40);
+  EXPECT_NEAR(thought / 599, 2, 0.25);
+}
+
+// Half of the cache is the longest that a session may be: 30 tokens of 60, 28 of 56.
+TEST(Sessions, AHistoryThatIsTooLongEndsTheSession) {
+  for (const int blocks : {16, 15}) {
+    StepClock clock = even_clock();
+    EnginePolicy p = policy(blocks, 0);
+    p.block_tokens = 4;
+    ReplicaSim sim(p, clock);
+    const SessionRun r = run_sessions(sim, {.users = 1,
+                                            .turns = 3,
+                                            .think = 2,
+                                            .prompt = {.length = 10},
+                                            .output = {.length = 5},
+                                            .requests = 12});
+    std::set<int> prompts;
+    for (const RequestRecord& record : r.records) prompts.insert(record.prompt);
+    EXPECT_EQ(prompts, blocks == 16 ? (std::set<int>{10, 25}) : std::set<int>{10});
+  }
 }
 
 }  // namespace

@@ -238,5 +238,135 @@ TEST(Tasks, TheClosedFormIsTheRunAtLowLoad) {
   EXPECT_NEAR(times[times.size() * 99 / 100] / task_p99(form).base(), 1, 0.08);
 }
 
+// Three turns of 150 tokens, a thought of 10 s. For a time T that idle blocks stay, x = T over the
+// thought, the chance that a turn comes in time is 1 - e^-x; the tokens that are idle then follow.
+TEST(TalkFound, AtHomeByHand) {
+  TalkCase c{
+      .turns = 3, .think = 10, .prompt = 100, .output = 50, .rate = 2, .stay = 4, .at_home = true};
+  EXPECT_EQ(talk_history(c), 150);
+  for (const double t : {2.0, 9.0, 30.0}) {
+    const double below = 1 - std::exp(-t / 10);
+    const double idle = 2 / 3.0 * (3 * 10 * below + 3 * t) * 150;
+    c.tokens = idle + 2 * 4 * (150 + 100 + 25.0);
+    EXPECT_NEAR(talk_found(c), below, 1e-6) << t;
+  }
+}
+
+// A quarter of the turns come to the same replica; a turn that went elsewhere was away for longer.
+TEST(TalkFound, OfFourReplicasByHand) {
+  TalkCase c{
+      .turns = 3, .think = 10, .prompt = 100, .output = 50, .rate = 2, .stay = 4, .replicas = 4};
+  for (const double t : {5.0, 20.0}) {
+    const double x = t / 14;
+    const double one = 1 - std::exp(-x), two = 1 - std::exp(-x) * (1 + x);
+    const double first = 14 * one, second = first + 14 * two;
+    const double sum = 0.25 * first + 0.75 * 0.25 * second + 0.5625 * t  // after the first turn
+                       + 2 * (0.25 * first + 0.75 * t) + 3 * t;
+    c.tokens = 2 / 3.0 * sum * 150 + 2 * 4 * (150 + 100 + 25.0);
+    const double found = (0.25 * one + 2 * 0.25 * one + 0.75 * 0.25 * two) / 3;
+    EXPECT_NEAR(talk_found(c), found, 1e-6) << t;
+  }
+}
+
+struct Heard {
+  int turns = 0;
+  int prompt = 0;  // of the last turn
+  double answered = 0;
+  double think = 0;
+};
+
+// Every turn brings what was said before it; thoughts have their mean; nobody asks after the end.
+TEST(Talks, TurnsAreWorkedByHand) {
+  Talks talks({.rate = 2,
+               .turns = 3,
+               .think = 8,
+               .prompt = {.length = 40},
+               .output = {.length = 10},
+               .until = 6000});
+  std::map<std::uint64_t, Heard> heard;
+  double thought = 0, thoughts = 0, asked = 0;
+  int id = 0;
+  while (talks.next() < kForever) {
+    const double next = talks.next();
+    const Timed t = talks.take();
+    ASSERT_EQ(t.at, next);
+    ASSERT_LE(t.at, 6000);
+    ++asked;
+    Heard& h = heard[t.spec.content];
+    EXPECT_EQ(t.spec.session, t.spec.content);
+    EXPECT_TRUE(t.spec.talks);
+    EXPECT_EQ(t.spec.shared_tokens, 0);
+    EXPECT_EQ(t.spec.output, 10);
+    if (h.turns > 0) {
+      EXPECT_EQ(t.spec.prompt, h.prompt + 50);
+      thought += t.at - h.answered, ++thoughts;
+      EXPECT_DOUBLE_EQ(t.at, h.answered + h.think);
+    } else {
+      EXPECT_EQ(t.spec.prompt % 50, 40);
+    }
+    // Nobody else is being answered: its own thought is the least.
+    h = {.turns = h.turns + 1,
+         .prompt = t.spec.prompt,
+         .answered = t.at + 0.5,
+         .think = talks.patience()};
+    talks.answered({.id = id++, .prompt = t.spec.prompt, .output = 10, .last = t.at + 0.5});
+    EXPECT_EQ(talks.patience(), kForever) << "nobody waits for an answer";
+  }
+  EXPECT_NEAR(asked, 12000, 400);
+  EXPECT_NEAR(thought / thoughts, 8, 0.3);
+  int whole = 0, begun = 0;
+  for (const auto& [name, h] : heard) {
+    EXPECT_LE(h.prompt, 140);
+    whole += h.prompt == 140 ? 1 : 0;
+    begun += h.prompt - 50 * (h.turns - 1) == 40 ? 0 : 1;
+  }
+  EXPECT_GT(whole, 3800);
+  // Met in the middle: of each turn but the first as many as think at a time, 2 / 3 x 8.
+  EXPECT_NEAR(begun, 2 * 16 / 3.0, 1.01);
+}
+
+TEST(Talks, LengthsAreCutAndATalkTooLongEnds) {
+  TalkLoad load{.rate = 1,
+                .turns = 4,
+                .think = 1,
+                .prompt = {.length = 40},
+                .output = {.length = 10},
+                .system_share = 0.25,
+                .most_prompt = 30,
+                .most_output = 8,
+                .most_held = 76,
+                .until = 200};
+  Talks talks(load);
+  int id = 0;
+  std::map<std::uint64_t, std::vector<int>> prompts;
+  while (talks.next() < kForever) {
+    const Timed t = talks.take();
+    EXPECT_EQ(t.spec.output, 8);
+    prompts[t.spec.content].push_back(t.spec.prompt);
+    const std::vector<int>& said = prompts[t.spec.content];
+    if (said.front() == 30 && said.size() <= 2) {
+      EXPECT_EQ(t.spec.shared, 1u);
+      EXPECT_EQ(t.spec.shared_tokens, 7) << "a quarter of the first 30";
+    }
+    talks.answered({.id = id++, .prompt = t.spec.prompt, .output = 8, .last = t.at});
+  }
+  // 30 + 8, then 68 + 8 = 76 is just held; the third begins anew.
+  int checked = 0;
+  for (const auto& [name, p] : prompts) {
+    if (p.size() < 4 || p[0] != 30) continue;
+    EXPECT_EQ(p, (std::vector<int>{30, 68, 30, 68}));
+    ++checked;
+  }
+  EXPECT_GT(checked, 20);
+}
+
+TEST(Talks, WhoIsTurnedAwayIsNotWaitedFor) {
+  Talks talks({.rate = 1, .turns = 2, .think = 5, .until = 50});
+  talks.take();
+  EXPECT_LT(talks.patience(), kForever);
+  talks.refused(0);
+  EXPECT_EQ(talks.patience(), kForever);
+}
+
 }  // namespace
 }  // namespace orrery::serving

@@ -37,4 +37,18 @@ inline StepClock toy_clock(const ToyDevice& device = {}) {
   return StepClock(r, costs);
 }
 
+// Every step takes so long, whatever is in it: times can be counted on fingers.
+inline StepClock even_clock(double step = 1) {
+  Replica r;
+  r.model = {.id = "even", .layers = 1, .hidden = 8, .heads = 1, .kv_heads = 1, .head_dim = 8};
+  r.engine = {.id = "vllm", .host_step = Seconds(step)};
+  ServingCosts costs;
+  costs.kernel = [](const workload::Operation&) { return ServingOpCost{}; };
+  costs.collective = [](const workload::CollectiveCall&) { return Seconds(0); };
+  costs.settle = [](const ServingOpCost& c, Seconds waiting) {
+    return SettledWork{.time = c.time + waiting, .power = Watts(500)};
+  };
+  return StepClock(r, costs);
+}
+
 }  // namespace orrery::serving
