@@ -83,5 +83,41 @@ TEST(ApartFleet, TheLossOfADecodeReplicaIsServedThrough) {
   EXPECT_GT(ill.run.latency.e2e_p99, well.run.latency.e2e_p99);
 }
 
+// Both fleets are in the sums.
+TEST(ApartFleet, SumsAreOfBothSides) {
+  StepClock clock = even_clock();
+  EnginePolicy p = apart_policy();
+  p.block_tokens = 4;
+  std::vector<Timed> load;
+  for (int i = 0; i < 4; ++i) {
+    load.push_back({.spec = {.prompt = 8, .output = 5}, .at = 10.0 * i});
+  }
+  ApartOptions options{.prefill = {.replicas = 1, .lose_one_at = 10},
+                       .decode = {.replicas = 1, .lose_one_at = 25},
+                       .bytes_per_token = 1e3,
+                       .port_rate = 4e3};
+  options.prefill.cold =
+      options.decode.cold = {.image = 0, .process = 1, .weights = 0, .graphs = 0};
+  const ApartRun apart = run_apart(options, p, clock, p, clock, load);
+  ASSERT_EQ(apart.run.records.size(), 4u);
+  EXPECT_EQ(apart.run.failures, 2);
+  EXPECT_EQ(apart.run.restarted_requests, 2);
+  EXPECT_EQ(apart.transfer_mean, 2) << "8 tokens of 1 kB at 4 kB/s";
+  // The first: a step, the transfer, four more tokens.
+  EXPECT_EQ(apart.run.records[0].first, 1);
+  EXPECT_EQ(apart.run.records[0].last, 1 + 2 + 4);
+  // The second's prefill dies as it begins, the third's decode after two of its steps.
+  EXPECT_EQ(apart.run.records[1].first, 12);
+  EXPECT_EQ(apart.run.records[2].last, 26 + 4);
+  EXPECT_EQ(apart.run.records[1].arrived, 10);
+  EXPECT_EQ(apart.run.records[3].first, 31);
+  EXPECT_EQ(apart.prefill_seconds, 31);
+  EXPECT_EQ(apart.run.replica_seconds, 31 + 37);
+  EXPECT_EQ(apart.run.prompt_tokens, 32);
+  options.prefill.most_outstanding = 1;
+  load[1].at = load[0].at;
+  EXPECT_EQ(run_apart(options, p, clock, p, clock, load).run.refused, 1);
+}
+
 }  // namespace
 }  // namespace orrery::serving

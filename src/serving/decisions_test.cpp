@@ -461,6 +461,11 @@ TEST(Tensorrt, ReservesWholeAnswers) {
   later.step();
   later.add(asking(4, 5));
   EXPECT_EQ(later.step(), "0:1:6");
+  StepwiseEngine beside(p);
+  beside.add(asking(6, 6));
+  beside.step();
+  beside.add(asking(4, 4));
+  EXPECT_EQ(beside.step(), "0:1:6 1:4:0") << "of its three blocks it holds two already";
   p.max_sequences = 1;
   p.blocks = 100;
   StepwiseEngine places(p);

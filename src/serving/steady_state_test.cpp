@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "serving/disaggregated.h"
 
@@ -410,6 +411,44 @@ TEST(Disaggregated, PromptsThatShareAStep) {
   const double rho = p.prefill_load;
   const double queue = std::pow(rho, std::sqrt(14.0) - 1) / (6 * (1 - rho)) * 0.7 * kMs;
   EXPECT_NEAR(p.ttft.base(), (1.4 * 1.25 + 5) * kMs + queue, 1e-6);
+}
+
+// What attention is asked for: queries and keys of every kernel, by hand.
+using Asked = std::set<std::pair<double, double>>;
+
+ServingCosts noting(Asked& asked) {
+  ServingCosts costs = simple_costs();
+  costs.kernel = [&asked, plain = costs.kernel](const workload::Operation& op) {
+    if (const auto* a = std::get_if<workload::Attention>(&op)) asked.emplace(a->q_len, a->kv_len);
+    return plain(op);
+  };
+  return costs;
+}
+
+// 1,000 tokens of which 400 are cached: two chunks of 300 after 400 and 700, 550 on average; half
+// of the answer is there on average when a token is decoded.
+TEST(Keys, OfStepsByHand) {
+  Asked asked;
+  const RequestShape request{.input = 1000, .output = 100, .cached_share = 0.4};
+  closed_loop(simple_replica(), request, 5, noting(asked));
+  EXPECT_EQ(asked, (Asked{{1, 1050}, {300, 850}}));
+  asked.clear();
+  static_batching(simple_replica(), {.input = 1000, .output = 100}, 0, 100, 5, noting(asked));
+  // Three chunks of a third; before the middle one stands one of them.
+  EXPECT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked.begin()->second, 1050);
+  EXPECT_NEAR(asked.rbegin()->first, 1000 / 3.0, 1e-9);
+  EXPECT_NEAR(asked.rbegin()->second, 2000 / 3.0, 1e-9);
+}
+
+TEST(Keys, OfPoolsApartByHand) {
+  Asked prompts, tokens;
+  const DisaggregatedPool prefill{.replica = simple_replica(), .costs = noting(prompts)};
+  const DisaggregatedPool decode{.replica = simple_replica(), .costs = noting(tokens)};
+  disaggregated_loop(prefill, decode, {.input = 800, .output = 100, .checked_per_step = 3}, 5,
+                     BytesPerSecond(0));
+  EXPECT_EQ(prompts, (Asked{{400, 600}})) << "two chunks: the second sees 400 more";
+  EXPECT_EQ(tokens, (Asked{{3, 850}}));
 }
 
 }  // namespace

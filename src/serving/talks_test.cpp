@@ -368,5 +368,26 @@ TEST(Talks, WhoIsTurnedAwayIsNotWaitedFor) {
   EXPECT_EQ(talks.patience(), kForever);
 }
 
+// Of each turn but the first as many are met as think at a time: 2 / 3 x 8 of two turns.
+TEST(Talks, AsManyAreMetInTheMiddleAsThink) {
+  double met = 0;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Talks talks({.rate = 2,
+                 .turns = 3,
+                 .think = 8,
+                 .prompt = {.length = 40},
+                 .output = {.length = 10},
+                 .until = 1000,
+                 .seed = seed});
+    int id = 0;
+    for (int i = 0; i < 60; ++i) {
+      const Timed t = talks.take();
+      met += t.spec.prompt > 40 ? 1 : 0;
+      talks.refused(id++);
+    }
+  }
+  EXPECT_NEAR(met / 100, 32 / 3.0, 0.2);
+}
+
 }  // namespace
 }  // namespace orrery::serving

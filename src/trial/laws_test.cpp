@@ -218,6 +218,34 @@ TEST(TrialLaws, pods_fill_a_fleet_to_the_load_that_is_asked_for) {
   EXPECT_GT(none.pods, 0);
 }
 
+// Nodes live for their mean and are repaired in theirs; of each stop half an interval is lost.
+TEST(TrialLaws, lives_repairs_and_losses_have_their_means) {
+  const std::vector<JobRecord> jobs = {a_job(0, 5e6, 1)};
+  const ReplayResult r = replay_jobs(
+      jobs, NodePool({8, 8}),
+      {.node_mtbf = seconds(1000), .repair = seconds(100), .checkpoint = seconds(10), .seed = 2});
+  ASSERT_GT(r.node_failures, 8000);
+  EXPECT_NEAR(r.down / r.node_failures / 8, 100, 4);
+  EXPECT_NEAR(2 * r.span.base() / r.node_failures, 1100, 35);
+  EXPECT_NEAR(r.lost / r.stops, 5, 0.2);
+}
+
+// A GPU for one of two pods: whichever comes first has it, and either may.
+TEST(TrialLaws, pods_come_in_any_order) {
+  const std::vector<workload::PodRecord> pods = {{.cpu_milli = 1, .gpus = 1, .gpu_milli = 1000},
+                                                 {.cpu_milli = 1, .gpus = 1, .gpu_milli = 600}};
+  const std::vector<workload::PodNodeRecord> node = {
+      {.cpu_milli = 1000, .memory_mib = 1000, .gpus = 1, .model = "a"}};
+  int whole = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const PodReplayResult r = replay_pods(pods, node, {.load = 1.6, .seed = seed});
+    EXPECT_EQ(r.pods, 2);
+    EXPECT_EQ(r.turned_away, 1);
+    whole += r.allocated == 1 ? 1 : 0;
+  }
+  EXPECT_NEAR(whole, 200, 35);
+}
+
 class PlacesTest : public testing::Test {
  protected:
   PlacesTest() {
