@@ -122,7 +122,7 @@ Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t beg
   std::uint64_t crc = 0;
   std::optional<Summer> summer;
   if (sum) summer.emplace(*sum);
-  BlobWriter writer = call.store.writer(tier_of_class(storage_class).value_or("hot"));
+  BlobWriter writer = call.store.writer(tier_of_class(storage_class).value_or("hot"), bytes);
   const auto give_up = [&](const Fault& fault) {
     call.store.forget(writer.so_far());
     return refused(fault);

@@ -63,7 +63,8 @@ Answer<std::unique_ptr<ObjectUpload>> ObjectUpload::begin(Call call) {
       return std::unexpected(good.error());
     }
   }
-  BlobWriter writer = call.store.writer(tier_of_class(draft->storage_class).value_or("hot"));
+  BlobWriter writer = call.store.writer(tier_of_class(draft->storage_class).value_or("hot"),
+                                        plan->length.value_or(0));
   std::unique_ptr<ObjectUpload> made(
       new ObjectUpload(std::move(call), std::move(*plan), std::move(writer)));
   made->bucket_ = std::move(*bucket);

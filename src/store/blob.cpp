@@ -77,6 +77,15 @@ BlobWriter::BlobWriter(const DriveSet& drives, const Tier& tier, std::string id,
   std::ranges::rotate(candidates_, candidates_.begin() + turn);
 }
 
+std::uint64_t BlobWriter::shard_bytes() const {
+  const auto k = static_cast<std::uint64_t>(blob_.plan.data);
+  const std::uint64_t besides = kCrcBytes + (cipher_ ? s3::kSealBytes : 0);
+  const std::uint64_t whole = expected_ / (k * blob_.block_bytes);
+  const std::uint64_t rest = expected_ % (k * blob_.block_bytes);
+  return kShardHeaderBytes + whole * (blob_.block_bytes + besides) +
+         (rest > 0 ? (rest + k - 1) / k + besides : 0);
+}
+
 // On the next drive that takes it; false where none is left.
 bool BlobWriter::open_shard(std::size_t shard) {
   while (!candidates_.empty()) {
@@ -92,6 +101,7 @@ bool BlobWriter::open_shard(std::size_t shard) {
     }
     const std::string header = shard_header(blob_, static_cast<int>(shard));
     const std::string_view pieces[] = {header};
+    if (expected_ > 0) (*file)->expect(shard_bytes());
     if (auto done = (*file)->append(pieces); !done) {
       why_ = done.error();
       (void)found->second->remove(file_name);
@@ -165,9 +175,10 @@ Outcome<void> BlobWriter::add(std::string_view stripe) {
         batch_.made.emplace_back(cipher_->seal(static_cast<std::uint32_t>(i), stripes_, blocks[i]));
   }
   if (k > 1) {
-    for (std::string& parity : parity_of(blob_.plan, blocks)) {
-      blocks.push_back(batch_.made.emplace_back(std::move(parity)));
-    }
+    if (parities_.size() == batch_.stripes) parities_.emplace_back();
+    std::vector<std::string>& parities = parities_[batch_.stripes];
+    parities = parity_of(blob_.plan, blocks, std::move(parities));
+    blocks.insert(blocks.end(), parities.begin(), parities.end());
   }
   batch_.pieces.resize(files_.size());
   for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -207,7 +218,7 @@ Outcome<Blob> BlobWriter::finish() {
   }
   if (auto good = open(); !good) return std::unexpected(good.error());
   for (const auto& file : files_) {
-    if (file && files_.size() > 1) file->write_back();
+    if (file && files_.size() > 1) file->begin_sync();
   }
   for (std::size_t i = 0; i < files_.size(); ++i) {
     if (!files_[i]) continue;

@@ -67,6 +67,8 @@ class BlobWriter {
   BlobWriter(const DriveSet& drives, const Tier& tier, std::string id, std::uint64_t first,
              const KeyRing& keys = {});
 
+  // So many bytes will come, as far as is known: their places on the drives are found before them.
+  void expect(std::uint64_t bytes) { expected_ = bytes; }
   Outcome<void> append(std::string_view bytes);
   // All is durable then, on all drives but `plan.parity / 2` at the most: those are rebuilt later.
   Outcome<Blob> finish();
@@ -86,6 +88,7 @@ class BlobWriter {
   Outcome<void> write();
   Outcome<void> lose(std::size_t shard, const Fault& why);
   Blob held();
+  std::uint64_t shard_bytes() const;  // of each file, if what is expected comes
   bool open_shard(std::size_t shard);
 
   const DriveSet& drives_;
@@ -95,7 +98,10 @@ class BlobWriter {
   std::vector<std::unique_ptr<DriveFile>> files_;
   std::string stripe_;
   Batch batch_;
+  std::vector<std::vector<std::string>>
+      parities_;  // by stripe of the batch: of this, or one before
   std::optional<s3::BlockCipher> cipher_;
+  std::uint64_t expected_ = 0;  // 0: it is not known
   std::uint64_t stripes_ = 0;
   std::size_t lost_ = 0;
   Fault why_ = {PortFault::failed, "too few drives are there"};  // no drive took the last shard

@@ -32,7 +32,7 @@ Answer<CopiedExtents> copy_extents(Store& store, ObjectReader& from,
   for (const Extent& extent : extents) {
     made.extents.push_back(extent);
     if (extent.blob.empty()) continue;
-    BlobWriter writer = store.writer(tier);
+    BlobWriter writer = store.writer(tier, extent.size);
     auto blob = copy_blob(from, begin, extent.size, writer, stop);
     if (!blob) {
       store.forget(writer.so_far());

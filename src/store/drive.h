@@ -30,9 +30,13 @@ class DriveFile {
  public:
   virtual ~DriveFile() = default;
   virtual Outcome<void> append(std::span<const std::string_view> pieces) = 0;
-  // Lets what was appended be on its way to the disk, so that a sync of several files finds little
-  // left to do; it promises nothing.
-  virtual void write_back() {}
+  // So many bytes will be appended in all, header and checksums counted: where the drive likes to
+  // know it, it finds their places before they come. It promises nothing, and neither does who
+  // asks.
+  virtual void expect(std::uint64_t bytes) { (void)bytes; }
+  // Nothing more is appended: the file may begin to be synced beside others. sync() says how it
+  // went.
+  virtual void begin_sync() {}
   // Bytes from `offset` on; fewer than asked for only at the end of the file.
   virtual Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) = 0;
   // ... and what follows them into `behind`, so that bytes and their checksum are read by one call,

@@ -25,12 +25,16 @@ Matrix code_matrix(const ShardPlan& plan) {
 
 // `rows` (each k long) times the blocks.
 std::vector<std::string> multiplied(const ShardPlan& plan, Matrix rows, int count,
-                                    std::vector<unsigned char*> sources, std::size_t bytes) {
+                                    std::vector<unsigned char*> sources, std::size_t bytes,
+                                    std::vector<std::string> out = {}) {
   Matrix tables(static_cast<std::size_t>(32 * plan.data * count));
   ec_init_tables(plan.data, count, rows.data(), tables.data());
-  std::vector<std::string> out(static_cast<std::size_t>(count), std::string(bytes, '\0'));
+  out.resize(static_cast<std::size_t>(count));
   std::vector<unsigned char*> targets;
-  for (std::string& block : out) targets.push_back(raw(block));
+  for (std::string& block : out) {
+    block.resize(bytes);
+    targets.push_back(raw(block));
+  }
   ec_encode_data(static_cast<int>(bytes), plan.data, count, tables.data(), sources.data(),
                  targets.data());
   return out;
@@ -38,7 +42,8 @@ std::vector<std::string> multiplied(const ShardPlan& plan, Matrix rows, int coun
 
 }  // namespace
 
-std::vector<std::string> parity_of(const ShardPlan& plan, std::span<const std::string_view> data) {
+std::vector<std::string> parity_of(const ShardPlan& plan, std::span<const std::string_view> data,
+                                   std::vector<std::string> spare) {
   if (plan.parity == 0) return {};
   if (plan.data == 1) {
     return std::vector<std::string>(static_cast<std::size_t>(plan.parity), std::string(data[0]));
@@ -47,7 +52,8 @@ std::vector<std::string> parity_of(const ShardPlan& plan, std::span<const std::s
   matrix.erase(matrix.begin(), matrix.begin() + std::ptrdiff_t{plan.data} * plan.data);
   std::vector<unsigned char*> sources;
   for (const std::string_view block : data) sources.push_back(raw(block));
-  return multiplied(plan, std::move(matrix), plan.parity, std::move(sources), data[0].size());
+  return multiplied(plan, std::move(matrix), plan.parity, std::move(sources), data[0].size(),
+                    std::move(spare));
 }
 
 std::optional<std::string> rebuilt_block(const ShardPlan& plan,

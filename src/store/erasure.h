@@ -25,8 +25,10 @@ struct ShardPlan {
   bool operator==(const ShardPlan&) const = default;
 };
 
-// The parities of `data` (k blocks of one length).
-std::vector<std::string> parity_of(const ShardPlan& plan, std::span<const std::string_view> data);
+// The parities of `data` (k blocks of one length), in the memory of `spare` as far as it goes:
+// those of an earlier stripe, so that a large object asks for memory once.
+std::vector<std::string> parity_of(const ShardPlan& plan, std::span<const std::string_view> data,
+                                   std::vector<std::string> spare = {});
 
 // The block of shard `wanted` from any k of the others; `blocks` has k + m places, those that are
 // lost empty (nullopt). Nullopt where fewer than k are there.

@@ -8,10 +8,13 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <optional>
+#include <utility>
 
 #include "store/file_text.h"
 
@@ -22,8 +25,9 @@ namespace fs = std::filesystem;
 
 constexpr int kFolders = 256;
 constexpr std::uint64_t kWriteBackBytes = std::uint64_t{4} << 20;
-constexpr std::uint64_t kBesideBytes = std::uint64_t{512} << 10;  // less is not worth a thread
-constexpr std::size_t kPiecesMax = 64;                            // of one writev
+constexpr std::uint64_t kLargeBytes = std::uint64_t{512} << 10;
+constexpr std::uint64_t kAheadBytesMax = std::uint64_t{64} << 20;
+constexpr std::size_t kPiecesMax = 64;  // of one writev
 
 Fault system_fault(const std::string& what, int error) {
   const PortFault kind = error == ENOSPC || error == EDQUOT ? PortFault::full
@@ -38,35 +42,31 @@ class FolderFile final : public DriveFile {
   FolderFile(int file, std::string path, std::string folder)
       : file_(file), path_(std::move(path)), folder_(std::move(folder)) {}
   ~FolderFile() override {
-    if (writes_back_.valid()) writes_back_.wait();
+    if (beside_.valid()) beside_.wait();
     ::close(file_);
   }
   FolderFile(const FolderFile&) = delete;
   FolderFile& operator=(const FolderFile&) = delete;
 
+  void expect(std::uint64_t bytes) override { expected_ = bytes < kLargeBytes ? 0 : bytes; }
+
   Outcome<void> append(std::span<const std::string_view> pieces) override {
+    find_places(pieces);
     while (!pieces.empty()) {
       const auto some = pieces.first(std::min(pieces.size(), kPiecesMax));
       if (auto done = write_all(some); !done) return done;
       pieces = pieces.subspan(some.size());
     }
-    if (size_ - started_ >= kWriteBackBytes) write_back();
+    if (size_ - started_ >= kWriteBackBytes && !is_busy()) write_back();
     return {};
   }
 
-  // Beside the writing, one stretch at a time: handing pages to the disk is work too.
-  void write_back() override {
-    if (size_ - started_ < kBesideBytes) return;
-    if (writes_back_.valid()) writes_back_.get();
-    writes_back_ =
-        std::async(std::launch::async | std::launch::deferred, [this, from = started_, to = size_] {
-          ::sync_file_range(file_, static_cast<off_t>(from), static_cast<off_t>(to - from),
-                            SYNC_FILE_RANGE_WRITE);
-          // The name of a large file is made durable while its bytes come, not after them.
-          if (from > 0 || folder_.empty()) return;
-          name_synced_ = sync_folder(folder_);
-        });
-    started_ = size_;
+  void begin_sync() override {
+    beside_ = std::async(std::launch::async | std::launch::deferred,
+                         [this, before = std::move(beside_)]() mutable {
+                           if (before.valid()) before.get();
+                           synced_ = synced();
+                         });
   }
 
   Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
@@ -92,14 +92,60 @@ class FolderFile final : public DriveFile {
   }
 
   Outcome<void> sync() override {
-    if (writes_back_.valid()) writes_back_.get();
+    wait_for_beside();
+    if (synced_) return *std::exchange(synced_, std::nullopt);
+    return synced();
+  }
+
+ private:
+  void wait_for_beside() {
+    if (beside_.valid()) beside_.get();
+  }
+
+  // Places that are found while pages go to the disk hold up both, and cost more than once ahead. A
+  // file system that cannot, or has no room, is left to say so when bytes come.
+  void find_places(std::span<const std::string_view> pieces) {
+    std::uint64_t end = size_;
+    for (const std::string_view piece : pieces) end += piece.size();
+    if (end <= placed_ || placed_ >= expected_) return;
+    const std::uint64_t ahead = std::clamp(size_, kWriteBackBytes, kAheadBytesMax);
+    const std::uint64_t to = std::min(expected_, end + ahead);
+    const auto bytes = static_cast<off_t>(to - placed_);
+    const bool found =
+        ::fallocate(file_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(placed_), bytes) == 0;
+    if (found) placed_ = to;
+    if (!found) expected_ = 0;
+  }
+
+  bool is_busy() const {
+    return beside_.valid() &&
+           beside_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout;
+  }
+
+  // Beside the writing, one stretch at a time: the disk is waited for when pages are handed to it.
+  // One that is behind takes a longer stretch the next time.
+  void write_back() {
+    beside_ =
+        std::async(std::launch::async | std::launch::deferred, [this, from = started_, to = size_] {
+          ::sync_file_range(file_, static_cast<off_t>(from), static_cast<off_t>(to - from),
+                            SYNC_FILE_RANGE_WRITE);
+          // The name of a large file is made durable while its bytes come, not after them.
+          if (from > 0 || folder_.empty()) return;
+          name_synced_ = sync_folder(folder_);
+        });
+    started_ = size_;
+  }
+
+  Outcome<void> synced() {
+    // Fewer came than were expected: the places behind them are given back.
+    if (placed_ > size_ && ::ftruncate(file_, static_cast<off_t>(size_)) != 0)
+      return std::unexpected(system_fault("cannot cut " + path_, errno));
     if (::fdatasync(file_) != 0)
       return std::unexpected(system_fault("cannot sync " + path_, errno));
     if (folder_.empty() || name_synced_ || sync_folder(folder_)) return {};
     return std::unexpected(system_fault("cannot sync " + folder_, errno));
   }
 
- private:
   Outcome<void> write_all(std::span<const std::string_view> pieces) {
     std::array<iovec, kPiecesMax> vectors{};
     std::size_t count = 0;
@@ -125,9 +171,12 @@ class FolderFile final : public DriveFile {
   std::string path_;
   std::string folder_;
   std::uint64_t size_ = 0;
-  std::uint64_t started_ = 0;  // so much of it is on its way to the disk
-  bool name_synced_ = false;   // known once writes_back_ has ended
-  std::future<void> writes_back_;
+  std::uint64_t started_ = 0;   // so much of it is on its way to the disk
+  std::uint64_t expected_ = 0;  // 0: not known, or the file system finds no places ahead
+  std::uint64_t placed_ = 0;    // up to here places were found
+  std::future<void> beside_;  // what is done beside the caller; what follows is known once it ended
+  bool name_synced_ = false;
+  std::optional<Outcome<void>> synced_;
 };
 
 class FolderDrive final : public Drive {

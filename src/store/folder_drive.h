@@ -3,8 +3,10 @@
 //   FOLDER/drive         what this is: "orrery-drive 1", the store's id, the drive's
 //   FOLDER/data/HH/NAME  the files, spread over 256 folders by the hash of their name
 // A drive whose folder has lost its mark (not mounted, a new disk) is refused, so that nothing is
-// written into the mount point below it. Writing back begins while a file is still being
-// written, so that sync() of a large one has little left to do.
+// written into the mount point below it. Of a large file writing back begins while it is still
+// being written, so that sync() has little left to do, and the file system finds its places ahead
+// of the bytes where it is told how many will come: never more ahead than have come, or some
+// megabytes, so that a client who only announces takes no room.
 #pragma once
 
 #include "base/diagnostic.h"

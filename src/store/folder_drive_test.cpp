@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -97,6 +98,43 @@ TEST_F(FolderDriveTest, a_large_file_is_read_as_it_was_written_whatever_its_piec
     ASSERT_TRUE(got);
     bytes.resize(*got);
     EXPECT_TRUE(bytes == all) << size;
+  }
+}
+
+// Room that a file takes on its disk; its length may be less.
+std::uint64_t taken_of(const std::string& folder, const std::string& name) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    struct stat found{};
+    if (entry.path().filename() != name || ::stat(entry.path().c_str(), &found) != 0) continue;
+    return static_cast<std::uint64_t>(found.st_blocks) * 512;
+  }
+  return 0;
+}
+
+TEST_F(FolderDriveTest, what_is_expected_takes_room_as_it_comes_and_none_is_left_over) {
+  const auto drive = open_folder_drive(folder, {"store", "d0"}, true);
+  ASSERT_TRUE(drive);
+  constexpr std::uint64_t kMib = 1u << 20;
+  const std::string mib(kMib, 'm');
+  const std::string_view piece = mib;
+  for (const std::uint64_t expected : {5 * kMib, std::uint64_t{5} << 30}) {
+    const std::string name = std::to_string(expected) + ".00.0";
+    auto file = (*drive)->create(name);
+    ASSERT_TRUE(file);
+    (*file)->expect(expected);
+    EXPECT_LE(taken_of(folder, name), 4096u) << "nothing before the first byte";
+    for (int i = 1; i <= 5; ++i) {
+      ASSERT_TRUE((*file)->append({&piece, 1}));
+      EXPECT_LE(taken_of(folder, name), (static_cast<std::uint64_t>(i) + 5) * kMib) << expected;
+    }
+    (*file)->begin_sync();
+    ASSERT_TRUE((*file)->sync());
+    EXPECT_LE(taken_of(folder, name), 5 * kMib + 65536) << expected;
+    std::string bytes(6 * kMib, '\0');
+    const auto got = (*(*drive)->open(name))->read(0, bytes);
+    ASSERT_TRUE(got);
+    EXPECT_EQ(*got, 5 * kMib) << "its length is of what came";
+    EXPECT_EQ(bytes.find_first_not_of('m'), 5 * kMib);
   }
 }
 

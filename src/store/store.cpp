@@ -195,12 +195,14 @@ bool Store::has_tier(std::string_view storage_class) const {
   return std::ranges::find(setting_.tiers, storage_class, &Tier::name) != setting_.tiers.end();
 }
 
-BlobWriter Store::writer(std::string_view storage_class) {
+BlobWriter Store::writer(std::string_view storage_class, std::uint64_t expected) {
   const auto at = std::ranges::find(setting_.tiers, storage_class, &Tier::name);
   const Tier& tier = at == setting_.tiers.end() ? setting_.tiers.front() : *at;
   const std::uint64_t number = ++blobs_made_;
-  return {setting_.drives, tier, fmt::format("{:08x}{:016x}", epoch_.load(), number), number,
-          setting_.keys};
+  BlobWriter made(setting_.drives, tier, fmt::format("{:08x}{:016x}", epoch_.load(), number),
+                  number, setting_.keys);
+  made.expect(expected);
+  return made;
 }
 
 void Store::forget(const Blob& blob) {

@@ -180,7 +180,8 @@ class Store {
   Answer<void> abort_upload(std::string_view bucket, std::string_view key, std::string_view id);
 
   // A blob to be written into the tier of a storage class; the first tier where there is none.
-  BlobWriter writer(std::string_view storage_class);
+  // `expected` bytes will come; 0 where that is not known.
+  BlobWriter writer(std::string_view storage_class, std::uint64_t expected = 0);
   bool has_tier(std::string_view storage_class) const;
   // Removes what an unfinished writer wrote.
   void forget(const Blob& blob);
