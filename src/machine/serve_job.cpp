@@ -255,8 +255,8 @@ std::optional<RetrievalAsk> retrieval_of(const Machine& m, const design::Serve& 
   const double free = 1 - std::min(kFullTier, ask.load());
   const Bytes longer = max(Bytes(0), r.read_size - kLatencyRequest);
   const Seconds idle = max(kLeastTime, tier->latency.total + longer / tier->stream_rate +
-                                           m.crossing_to(fleet, *tier).latency() * 2.0);
-  const BytesPerSecond rate = weights_rate(m, *tier, fleet);
+                                           m.crossing_to(fleet, *tier).latency());
+  const BytesPerSecond rate = reading_rate(m, *tier, fleet);
   ask.law.hops = r.hops;
   ask.law.reads = r.reads / r.hops;
   ask.law.median = idle / free;
@@ -374,7 +374,7 @@ KvRoom kv_room(const Machine& m, const design::Serve& serve, const Fleet& fleet,
       tier->per_node ? std::max(1.0, 1.0 * fleet.accelerators_per_host / query.split.devices())
                      : std::max(1.0, replicas);
   kv.rate = min(reading_rate(m, *tier, fleet), tier->read / beside);
-  kv.first_byte = tier->first_byte + m.crossing_to(fleet, *tier).latency() * 2.0;
+  kv.first_byte = tier->first_byte + m.crossing_to(fleet, *tier).latency();
   return kv;
 }
 
