@@ -174,6 +174,7 @@ AttentionModel attention_model(const catalog::Accelerator& a, const Lookup& look
   const double pair_flop = get("pair_flop", 0);
   model.pair_seconds = pair_flop / rate;
   model.plain_pair_seconds = get("plain_pair_flop", pair_flop) / rate;
+  model.narrow_rate = get("narrow_rate", 0);
   model.most_queries = get("most_queries", kDecodeQueries);
   model.splits = get("splits", 1) > 0;
   model.packs = get("packs", 1) > 0;
@@ -280,9 +281,9 @@ DeviceModel device_model(const catalog::Accelerator& a, const Calibration& calib
   }
   device.borrowed_error = relative.error;
   device.memory_error = math::hypot(look("", "memory_error", 0.08), relative.error);
-  device.attention = {attention_model(a, attention, "prefill"),
-                      attention_model(a, attention, "backward"),
-                      attention_model(a, attention, "decode")};
+  device.attention = {
+      attention_model(a, attention, "prefill"), attention_model(a, attention, "backward"),
+      attention_model(a, attention, "decode"), attention_model(a, attention, "latent")};
   device.power = power_model(a, look);
   return device;
 }

@@ -121,7 +121,8 @@ const AttentionModel& model_of(const DeviceModel& device, const workload::Attent
     return device.attention[static_cast<std::size_t>(k)];
   };
   if (a.backward) return of(AttentionKernel::backward);
-  const AttentionModel& decode = of(AttentionKernel::decode);
+  const AttentionModel& decode =
+      of(a.kv_heads < 1 ? AttentionKernel::latent : AttentionKernel::decode);
   return a.q_len <= decode.most_queries ? decode : of(AttentionKernel::prefill);
 }
 
@@ -183,12 +184,14 @@ KernelCost kernel_cost(const DeviceModel& device, const workload::Attention& a) 
   const double per_pair = 2 * (a.qk_dim + a.v_dim) * (a.backward ? 2.5 : 1);
   const double keys = flop / (per_pair * a.batch * a.q_heads * a.q_len);
   // Query heads that share keys are packed into one tile; rows that pad it are computed too.
-  const double packs = model.packs ? a.kv_heads : a.q_heads;
+  const double packs = model.packs ? std::max(1.0, a.kv_heads) : a.q_heads;
   const double rows = a.q_len * a.q_heads / packs;
   const double tiles = ceil_of(rows / model.tile_rows);
   const double padded = tiles * model.tile_rows / rows;
   const double tasks = tiles * packs * a.batch;
-  const double rate = device.attention_rate[static_cast<std::size_t>(a.dtype)];
+  const bool narrow = a.dtype == catalog::Dtype::fp8 && model.narrow_rate > 0;
+  const double rate =
+      narrow ? model.narrow_rate : device.attention_rate[static_cast<std::size_t>(a.dtype)];
   const double per_key =
       model.tile_rows * (per_pair * model.flop_seconds / rate + pair_seconds(model, a, keys));
   const Joined joined = join(attention_compute(model, tasks, keys, per_key, device.units),

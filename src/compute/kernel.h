@@ -58,9 +58,11 @@ struct GemmModel {
   std::array<GemmTile, kTileCount> tiles{};
 };
 
-// Attention runs as one of three kernels.
-enum class AttentionKernel { prefill, backward, decode };
-inline constexpr int kAttentionKernels = 3;
+// Attention runs as one of four kernels. A latent that all query heads share (kv_heads below one,
+// the share of keys' and values' widths that is read) has a kernel of its own in decode: it reads
+// little and multiplies much.
+enum class AttentionKernel { prefill, backward, decode, latent };
+inline constexpr int kAttentionKernels = 4;
 // At most this many queries are a decode step (speculative decoding checks a few at once).
 inline constexpr double kDecodeQueries = 16;
 
@@ -69,6 +71,7 @@ struct AttentionModel {
   double flop_seconds = 0;        // per FLOP on one unit
   double pair_seconds = 0;        // per query, key and head on one unit: the exponential
   double plain_pair_seconds = 0;  // the same where no mask cuts the keys: a chunk over its prefix
+  double narrow_rate = 0;  // with 8-bit keys, of that with 16 bits; 0: the device's attention_rate
   double most_queries = kDecodeQueries;  // decode: beyond these the prefill kernel runs
   bool splits = true;                    // keys over units that would stand idle
   bool packs = true;                     // query heads that share keys into one tile

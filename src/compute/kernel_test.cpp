@@ -316,5 +316,46 @@ TEST(Attention, PackedRequestsAgreeWithTheH200) {
   EXPECT_GT(median(of_another), 0.15) << "one library's kernels are not another's";
 }
 
+// The absorbed attention of a latent: 128 heads on one key of 576 in 8 bits, of which values are
+// the first 512.
+workload::Attention latent_decode(double batch, double keys, catalog::Dtype dtype) {
+  workload::Attention a;
+  a.batch = batch;
+  a.q_len = 1;
+  a.kv_len = keys;
+  a.causal = false;
+  a.q_heads = 128;
+  a.qk_dim = 576;
+  a.v_dim = 512;
+  a.kv_heads = 576.0 / (576 + 512);
+  a.dtype = dtype;
+  return a;
+}
+
+// It is bound by products: Blackwell multiplies 8-bit keys as they are, Hopper widens them first.
+TEST(Attention, ALatentIsMultipliedMoreThanRead) {
+  const auto rate = [](const char* id, catalog::Dtype dtype) {
+    const workload::Attention a = latent_decode(256, 9000, dtype);
+    return flops_of(a).base() / kernel_time(device(id), a).base();
+  };
+  const double blackwell = rate("b200-sxm", catalog::Dtype::fp8);
+  EXPECT_NEAR(blackwell / rate("b200-sxm", catalog::Dtype::bf16), 2, 0.1);
+  EXPECT_GT(blackwell, 1.4e15);
+  EXPECT_LT(blackwell, 2.2e15);
+  const double hopper = rate("h200-sxm", catalog::Dtype::fp8);
+  EXPECT_NEAR(hopper / rate("h200-sxm", catalog::Dtype::bf16), 1, 0.05);
+  EXPECT_NEAR(hopper, 660e12, 40e12);
+}
+
+// Few heads fill no tile, and many requests are then read as fast as memory goes.
+TEST(Attention, ALatentOfFewHeadsIsRead) {
+  workload::Attention a = latent_decode(256, 9000, catalog::Dtype::bf16);
+  a.q_heads = 16;
+  const double seconds = kernel_time(device("h200-sxm"), a).base();
+  const double read = 256.0 * 9000 * 576 * 2 / 4.8e12;
+  EXPECT_GT(seconds, read);
+  EXPECT_LT(seconds, 1.35 * read);
+}
+
 }  // namespace
 }  // namespace orrery::compute

@@ -29,7 +29,7 @@ struct Held {
   double accelerator = 0;
 };
 constexpr Held kBetweenHeld{.engine = 20, .accelerator = 0.5};
-constexpr Held kFirstHeld{.engine = 60, .accelerator = 10};
+constexpr Held kFirstHeld{.engine = 100, .accelerator = 10};
 constexpr double kBeyond = 100;
 constexpr std::size_t kLeastTuningRows = 20;  // of an accelerator that gets a row of its own
 constexpr int kRounds = 2;
@@ -59,7 +59,7 @@ constexpr TuningParameter time_of(double prior, double scale) {
 
 constexpr TuningParameter kBetween[] = {
     factor<&ServingTuning::products>(0.98, 0.1), factor<&ServingTuning::experts>(1.05, 0.15),
-    factor<&ServingTuning::decoding>(1.2, 0.15), factor<&ServingTuning::latent>(0.9, 0.1),
+    factor<&ServingTuning::decoding>(1.2, 0.15), factor<&ServingTuning::latent>(1.0, 0.1),
     factor<&ServingTuning::prefill>(1.03, 0.1), factor<&ServingTuning::messages>(1.07, 0.15),
     time_of<&ServingTuning::layer>(1.5e-6, 1e-6), time_of<&ServingTuning::expert_layer>(3e-6, 3e-6),
     time_of<&ServingTuning::state_layer>(9.5e-6, 5e-6),

@@ -30,6 +30,10 @@ constexpr double kGatheredLength = 1024;
 constexpr int kGatheredDevices = 8;
 constexpr serving::Gathering kGatheredTokens{.iterations = 20, .tokens = 0.9 * kDenseTokens};
 constexpr int kBalanced = 60;
+// Its tests of DeepSeek in 8 bits on Blackwell, prompts and outputs of 1,024 and 64 clients or
+// more: up to 40 iterations for four fifths of a step.
+constexpr double kGatheredClients = 64;
+constexpr serving::Gathering kGatheredExperts{.iterations = 40, .tokens = 0.8 * 8192};
 constexpr double kExpertTokens = 8192;
 // Guesses a step of those tests' scripts: three; SGLang's two for DeepSeek; TensorRT-LLM's one
 // where each rank attends by itself.
@@ -50,6 +54,11 @@ std::optional<catalog::Dtype> format_of(std::string_view mode, std::string_view 
   if (mode == "nvfp4" || mode == "fp4") return catalog::Dtype::fp4;
   if (mode.empty() || mode == "bf16") return catalog::Dtype::bf16;
   return std::nullopt;
+}
+
+// Those tests ran the second of DeepSeek's 4-bit checkpoints.
+bool has_narrow_output(std::string_view model) {
+  return model.find("DeepSeek") != std::string_view::npos;
 }
 
 std::string accelerator_id(std::string_view system) {
@@ -91,12 +100,6 @@ std::optional<double> clients_of(const CsvTable& t, const CsvRow& row) {
   return value && *value > 0 ? value : std::nullopt;
 }
 
-void set_guesses(machine::ServingQuery& q, int guesses) {
-  q.request.checked_per_step = 1 + guesses;
-  q.request.accepted_per_step =
-      kAccepted[std::min<std::size_t>(static_cast<std::size_t>(guesses), std::size(kAccepted) - 1)];
-}
-
 int guesses_of(const machine::ServingQuery& q) {
   const bool latent = q.model.attention == catalog::AttentionKind::mla;
   if (q.engine == "sglang" && latent) return kFewGuesses;
@@ -115,6 +118,12 @@ void set_role(machine::ServingQuery& q, const TestRole& role) {
 }
 
 }  // namespace
+
+void set_guesses(machine::ServingQuery& q, int guesses) {
+  q.request.checked_per_step = 1 + guesses;
+  q.request.accepted_per_step =
+      kAccepted[std::min<std::size_t>(static_cast<std::size_t>(guesses), std::size(kAccepted) - 1)];
+}
 
 serving::EngineLimits limits_of_test(const machine::ServingQuery& q) {
   const double ranks = q.split.attention_dp;
@@ -146,7 +155,8 @@ std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTabl
   const bool narrow = *products != catalog::Dtype::bf16;
   q.precision = {.products = *products,
                  .experts = *experts,
-                 .kv = narrow ? catalog::Dtype::fp8 : catalog::Dtype::bf16};
+                 .kv = narrow ? catalog::Dtype::fp8 : catalog::Dtype::bf16,
+                 .narrow_output = has_narrow_output(t.text(row, "model_path"))};
   q.engine = t.text(row, "backend");
   q.left_out = inputs.left_out;
   q.split = split_of(t, row, *model, role);
@@ -169,6 +179,11 @@ serving::Gathering gathering_of(const machine::ServingQuery& q) {
     return {.iterations = kBalanced, .prompts = q.split.attention_dp};
   }
   const bool short_ones = q.request.input == kGatheredLength && q.request.output == kGatheredLength;
+  const bool crowded = q.model.attention == catalog::AttentionKind::mla &&
+                       q.precision.experts == catalog::Dtype::fp8 &&
+                       q.accelerator->peak(catalog::Dtype::fp4) &&
+                       q.concurrency >= kGatheredClients;
+  if (short_ones && crowded) return kGatheredExperts;
   const bool gathers = !q.model.is_moe() && short_ones && q.split.tp < kGatheredDevices;
   return gathers ? kGatheredTokens : serving::Gathering{};
 }
@@ -193,7 +208,9 @@ ApartRows::ApartRows(const CsvTable& table, const ScoreInputs& inputs) : table_(
     if (table.text(row, "mode") == "agg") continue;
     rows.push_back(&row);
     asks.push_back(ask_of(row));
+    ++equal_[key_of(row) + asks.back().run];
     if (!table.number(row, "decode_num_workers")) continue;
+    published_series_.insert(series_of(row));
     const auto [at, fresh] = published_.try_emplace(key_of(row), Published{&row, true});
     if (fresh) continue;
     at->second.agreed = at->second.agreed && std::ranges::all_of(kLayout, [&](const char* field) {
@@ -233,6 +250,23 @@ std::string ApartRows::key_of(const CsvRow& row) const {
                      table_.text(row, "isl"), table_.text(row, "osl"),
                      clients_of(table_, row).value_or(0), devices("prefill_"), devices("decode_"),
                      model.find("DeepSeek") == std::string_view::npos ? model : "DeepSeek");
+}
+
+std::string ApartRows::series_of(const CsvRow& row) const {
+  const std::string_view model = table_.text(row, "model_path");
+  const TestAsk ask = ask_of(row);
+  return fmt::format("{}|{}|{}|{}|{}", ask.accelerator, ask.engine, ask.precision, ask.day,
+                     model.find("DeepSeek") == std::string_view::npos ? model : "DeepSeek");
+}
+
+// Dumps that name replicas have no tests with guesses, and half of TensorRT-LLM's guess: where such
+// a dump has tests of the row's day, accelerator and format, and none with its clients and devices,
+// the row is more likely one of those that the dump leaves out, if its model has a layer to guess
+// with. Of two rows that are equal in all they say, one guesses, and no rule tells which.
+bool ApartRows::is_guessed(const CsvRow& row) const {
+  const std::string key = key_of(row);
+  return table_.text(row, "backend") == "trtllm" && !published_.contains(key) &&
+         published_series_.contains(series_of(row)) && equal_.at(key + ask_of(row).run) == 1;
 }
 
 TestAsk ApartRows::ask_of(const CsvRow& row) const {
@@ -335,10 +369,12 @@ std::expected<ServedApart, std::string> ApartRows::read(const CsvRow& row,
   shorten(r.query);
   if (r.from == ReplicasFrom::usual && setting == nullptr) {
     const TestAsk ask = ask_of(row);
+    r.guessed = r.query.decode.model.mtp_layers > 0 && is_guessed(row);
     settle_unsaid(inputs.models,
                   {.prefill_devices = ask.prefill_devices,
                    .decode_devices = ask.decode_devices,
-                   .goes_on = going_on_.contains(&row)},
+                   .goes_on = going_on_.contains(&row),
+                   .guessed = r.guessed},
                   r.query);
   }
   return r;

@@ -33,6 +33,9 @@ machine::BenchmarkLoad load_of_test(const machine::ServingQuery& query);
 // How those tests set the engines' budgets: SGLang's chunks, TensorRT-LLM's token limit.
 serving::EngineLimits limits_of_test(const machine::ServingQuery& query);
 
+// Guesses a step, and what comes out of them.
+void set_guesses(machine::ServingQuery& query, int guesses);
+
 // Of a row with one kind of replica ("") or of one role of it ("prefill_", "decode_").
 std::expected<machine::ServingQuery, std::string> read_serving_row(const CsvTable& table,
                                                                    const CsvRow& row,
@@ -46,6 +49,7 @@ enum class ReplicasFrom { row, same_test, settings, usual };
 struct ServedApart {
   machine::DisaggregatedQuery query;
   ReplicasFrom from = ReplicasFrom::row;
+  bool guessed = false;  // taken to be a test with guesses, which the row does not say
 };
 
 class ApartRows {
@@ -60,12 +64,16 @@ class ApartRows {
     bool agreed = true;
   };
   std::string key_of(const CsvRow& row) const;
+  std::string series_of(const CsvRow& row) const;
+  bool is_guessed(const CsvRow& row) const;
   TestAsk ask_of(const CsvRow& row) const;
   const std::vector<TestSetting>& settings_of(const CsvRow& row) const;
   void note_sweeps(const std::vector<const CsvRow*>& rows, const std::vector<TestAsk>& asks);
 
   const CsvTable& table_;
   std::map<std::string, Published> published_;
+  std::set<std::string> published_series_;
+  std::map<std::string, int> equal_;  // rows that no column tells apart
   std::map<const CsvRow*, std::vector<TestSetting>> settings_;
   std::set<const CsvRow*> going_on_;  // whose sweep has a row with twice the clients
 };

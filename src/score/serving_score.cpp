@@ -70,8 +70,11 @@ std::expected<Scored, std::string> score_apart(const ApartRows& rows, const CsvR
   if (!p) return std::unexpected(p.error().front().what);
   Scored scored{read->query.decode, p->tpot_s, p->ttft_s, read->from};
   if (read->from != ReplicasFrom::usual) return scored;
-  scored.tpot_s.low = scored.tpot_s.value / kGuessedUnseen;
-  scored.tpot_s.high = scored.tpot_s.value * kFewerReplicas;
+  // Who is taken to guess may not have.
+  const double sooner = read->guessed ? kFewerReplicas : kGuessedUnseen;
+  const double later = read->guessed ? kGuessedUnseen : kFewerReplicas;
+  scored.tpot_s.low = scored.tpot_s.value / sooner;
+  scored.tpot_s.high = scored.tpot_s.value * later;
   scored.ttft_s.low = scored.ttft_s.value / kUnseenQueueBelow;
   scored.ttft_s.high = scored.ttft_s.value * kUnseenQueueAbove;
   return scored;

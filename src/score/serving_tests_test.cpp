@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "machine/known_fixture.h"
+#include "score/serving_rows.h"
+
 namespace orrery::score {
 namespace {
 
@@ -93,6 +96,37 @@ TEST(ServingTests, ARunComesOfOneSet) {
   ASSERT_EQ(found[0].size(), 1u);
   EXPECT_EQ(found[0][0].guesses, 3);
   EXPECT_EQ(found[3].size(), 2u);
+}
+
+// A dump that names replicas has no tests with guesses: what it has not of its own day is taken to
+// guess, three tokens, or one where ranks are crowded. Equal rows are one of each.
+TEST(ServingTests, WhatADumpOfPlainTestsLeavesOutGuesses) {
+  const ScoreInputs inputs{.models = machine::known(), .model = {}};
+  const auto checked = [&inputs](const std::string& engine, const std::vector<std::string>& clients,
+                                 const std::string& day, const std::string& devices = "8",
+                                 const std::string& model = "deepseek-ai/DeepSeek-R1") {
+    std::string text =
+        "id,silicon_data_source,backend,model_path,system,precision,mode,isl,osl,batch_size,"
+        "prefill_tp_size,decode_tp_size,decode_moe_ep_size,prefill_num_workers,"
+        "decode_num_workers\n";
+    const std::string row = "," + engine + "," + model + ",gb200,fp4,disagg,1024,1024,";
+    for (const std::string& c : clients)
+      text += "a,x; measured=2026-02-03" + row + c + ",4," + devices + ",4,,\n";
+    text += "b,y; measured=" + day + row + "48,4,8,4,1,4\n";
+    const CsvTable table = CsvTable::parse(text, "apart.csv").value();
+    const auto read = ApartRows(table, inputs).read(table.rows().at(0), inputs);
+    EXPECT_TRUE(read);
+    return read->query.decode.request.checked_per_step;
+  };
+  const std::string day = "2026-02-03";
+  EXPECT_EQ(checked("trtllm", {"12"}, day), 4);
+  EXPECT_EQ(checked("trtllm", {"2253"}, day, "32"), 2) << "70 a rank";
+  EXPECT_EQ(checked("trtllm", {"48"}, day), 1) << "it is in the dump";
+  EXPECT_EQ(checked("trtllm", {"12"}, "2026-02-04"), 1) << "nothing of that day is";
+  EXPECT_EQ(checked("trtllm", {"12", "12"}, day), 1) << "one of two that are alike";
+  EXPECT_EQ(checked("sglang", {"12"}, day), 1) << "few of its tests guess";
+  EXPECT_EQ(checked("trtllm", {"12"}, day, "8", "moonshotai/Kimi-K2-Instruct"), 1)
+      << "it has nothing to guess with";
 }
 
 }  // namespace

@@ -16,6 +16,10 @@ namespace {
 constexpr int kHostDevices = 8;
 constexpr int kSmallestGroup = 4;
 constexpr double kUsualDecodes = 4;
+// Guesses a step of TensorRT-LLM's tests, by the requests of an attention rank.
+constexpr double kCrowdedRank = 64;
+constexpr int kCrowdedGuesses = 1;
+constexpr int kGuesses = 3;
 // Prefill replicas that work longer than this share of the time hold decoding up.
 constexpr double kPrefillLoad = 0.9;
 constexpr double kMostPrefill = 24;
@@ -82,6 +86,12 @@ bool split_together(const machine::Models& models, int devices,
   return best.has_value();
 }
 
+void put_guesses(machine::DisaggregatedQuery& query) {
+  const double ranks = query.decode.split.attention_dp;
+  const double each = query.decode.concurrency / (query.decode_replicas * ranks);
+  set_guesses(query.decode, ranks > 1 && each >= kCrowdedRank ? kCrowdedGuesses : kGuesses);
+}
+
 void put_places(machine::DisaggregatedQuery& query) {
   const double ranks = query.decode_replicas * query.decode.split.attention_dp;
   const double each = std::max(1.0, query.decode.concurrency / ranks);
@@ -110,6 +120,7 @@ void settle_unsaid(const machine::Models& models, const UnsaidAsk& ask,
     widen(models, query.decode);
     query.decode_replicas = devices <= kHostDevices ? kUsualDecodes : 1;
   }
+  if (ask.guessed) put_guesses(query);
   if (query.decode.engine == "trtllm" && !ask.goes_on) put_places(query);
   if (!together) add_prefill(models, query);
 }

@@ -13,8 +13,10 @@
 //             power of two each: 666 clients of one replica are 512 places. Of a sweep that doubles
 //             its clients only the last exceeds them
 //   prefill   testers add prefill replicas until decoding does not wait for them
+//   guesses   three tokens a step, one where attention ranks have 64 requests each, of tests that
+//             are taken to guess (ApartRows)
 // Wrong where a tester did otherwise. Whether tokens were guessed, which halves the time of each,
-// nothing tells: half of such tests did, so that the interval reaches both.
+// is told by what other dumps have, if at all: the interval reaches both.
 #pragma once
 
 #include "machine/predict_serving.h"
@@ -25,6 +27,7 @@ struct UnsaidAsk {
   int prefill_devices = 1;  // as the row has them
   int decode_devices = 1;
   bool goes_on = false;  // its sweep has a row with twice the clients
+  bool guessed = false;  // taken to be a test with guesses
 };
 
 // A group wider than a host that is not said to attend by rank, by the rule above.

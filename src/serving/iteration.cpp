@@ -99,7 +99,7 @@ void add_grouped_query(Layer& l, double window) {
   const double q_width = heads * m.head_dim;
   const double kv_width = kv_heads * m.head_dim;
   const double rows = l.tokens();
-  l.weighted(rows, q_width + 2 * kv_width, m.hidden, l.precision.products);
+  l.weighted(rows, q_width + 2 * kv_width, m.hidden, mixing_format(m, l.precision));
   l.pass(rows * (q_width + 2 * kv_width), rows * (q_width + 2 * kv_width));  // rope, cache write
   workload::Attention decode = decode_kernel(l);
   workload::Attention prefill = prefill_kernel(l);
@@ -111,7 +111,7 @@ void add_grouped_query(Layer& l, double window) {
     a->window = window;
   }
   add_attention_kernels(l, decode, prefill);
-  l.weighted(rows, m.hidden, q_width, l.precision.products);
+  l.weighted(rows, m.hidden, q_width, mixed_output_format(m, l.precision));
 }
 
 void add_latent(Layer& l) {
@@ -120,7 +120,7 @@ void add_latent(Layer& l) {
   const double q_dim = m.qk_nope_dim + m.qk_rope_dim;
   const double latent = m.kv_lora_rank + m.qk_rope_dim;
   const double rows = l.tokens();
-  const catalog::Dtype d = l.precision.products;
+  const catalog::Dtype d = mixing_format(m, l.precision);
   l.weighted(rows, m.q_lora_rank + latent, m.hidden, d);
   if (m.q_lora_rank > 0) l.weighted(rows, heads * q_dim, m.q_lora_rank, d);
   if (m.q_lora_rank <= 0) l.weighted(rows, heads * q_dim, m.hidden, d);
@@ -148,7 +148,7 @@ void add_latent(Layer& l) {
   prefill.qk_dim = q_dim;
   prefill.v_dim = m.v_head_dim;
   add_attention_kernels(l, decode, prefill);
-  l.weighted(rows, m.hidden, heads * m.v_head_dim, d);
+  l.weighted(rows, m.hidden, heads * m.v_head_dim, mixed_output_format(m, l.precision));
 }
 
 void add_mlp(Layer& l, double width, double tp) {
@@ -211,13 +211,13 @@ void add_norms(Layer& l) {
 void add_state(Layer& l) {
   const double width = state_width(l.model) / l.split.tp;
   const double rows = l.tokens();
-  l.weighted(rows, kStateInputs * width, l.model.hidden, l.precision.products);
+  l.weighted(rows, kStateInputs * width, l.model.hidden, mixing_format(l.model, l.precision));
   l.pass(rows * kStateInputs * width, rows * kStateInputs * width);  // convolution, norms, gates
   const double state = 2 * width * kStateDepth * l.iteration.tokens_per_step;
   l.part = WorkPart::decode;
   if (l.decoding > 0) l.pass(l.decoding * state, l.decoding * state);
   l.part = WorkPart::tokens;
-  l.weighted(rows, l.model.hidden, width, l.precision.products);
+  l.weighted(rows, l.model.hidden, width, mixed_output_format(l.model, l.precision));
 }
 
 enum class Mixing { full, windowed, state };

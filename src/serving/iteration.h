@@ -49,7 +49,20 @@ struct ServingPrecision {
   // Weights in 4 bits, spread to 16 inside the product (GPTQ, AWQ; Marlin, arXiv 2408.11743): they
   // are read in a quarter of the time, and multiplied no faster.
   bool weights_only = false;
+  // A 4-bit checkpoint of experts whose attention puts its result out by 4-bit products too:
+  // DeepSeek's second one (nvidia/DeepSeek-R1-0528-NVFP4-v2).
+  bool narrow_output = false;
 };
+
+// What attention and layers with a state are projected by. Four-bit checkpoints of mixtures of
+// experts leave these in 16 bits (what NVIDIA's of Kimi K2, Qwen3.5, DeepSeek and Gemma 4 list as
+// not quantised); those of dense models do not.
+inline catalog::Dtype mixing_format(const catalog::ModelShape& m, const ServingPrecision& p) {
+  return m.is_moe() && p.products == catalog::Dtype::fp4 ? catalog::Dtype::bf16 : p.products;
+}
+inline catalog::Dtype mixed_output_format(const catalog::ModelShape& m, const ServingPrecision& p) {
+  return p.narrow_output ? p.products : mixing_format(m, p);
+}
 
 // Four bits and a 2-byte scale for 128 weights.
 inline constexpr double kInt4Stored = 0.5 + 2.0 / 128;

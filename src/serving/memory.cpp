@@ -34,10 +34,15 @@ Bytes serving_weights(const catalog::ModelShape& m, const ServingSplit& split,
   const double state_layer =
       m.scan_is_modelled() ? 0 : (kStateInputs + 1) * state_width(m) * m.hidden;
   const double mixing = m.layers * p.attention + m.state_space_layers * state_layer;
-  const double split_over_tp = mixing + moe_layers * p.shared_experts + dense_layers * p.dense_mlp;
+  const double output = (m.layers - m.state_space_layers) * 1.0 * m.heads * m.hidden *
+                        (m.attention == catalog::AttentionKind::mla ? m.v_head_dim : m.head_dim);
+  const double mixing_bytes =
+      (mixing - output) * stored_bytes(precision, mixing_format(m, precision)) +
+      output * stored_bytes(precision, mixed_output_format(m, precision));
+  const double mlps = moe_layers * p.shared_experts + dense_layers * p.dense_mlp;
   const double shared_over_all = p.routed_experts;
   const double products =
-      split_over_tp / split.tp * stored_bytes(precision, precision.products) +
+      (mixing_bytes + mlps * stored_bytes(precision, precision.products)) / split.tp +
       shared_over_all / (split.ep * split.expert_tp()) * stored_bytes(precision, precision.experts);
   const double wide = moe_layers * p.router + (p.embedding + p.output_head) / split.tp;
   // The ends stay in 16 bits; a pipeline spreads layers, and its fullest stage holds an end.

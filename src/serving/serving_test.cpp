@@ -102,6 +102,36 @@ TEST(ServingIteration, WeightsInFourBitsAreReadFasterAndMultipliedNoFaster) {
   EXPECT_DOUBLE_EQ(step({.weights_only = true}, prompt), step({}, prompt));
 }
 
+// Four-bit checkpoints of experts leave attention in 16 bits, but for one that has its output
+// narrow; dense ones are narrow throughout.
+TEST(ServingIteration, FourBitExpertsLeaveAttentionWide) {
+  const ServingPrecision narrow{
+      .products = catalog::Dtype::fp4, .experts = catalog::Dtype::fp4, .kv = catalog::Dtype::fp8};
+  const auto wide_weights = [](const catalog::ModelShape& m, const ServingPrecision& precision) {
+    double sum = 0;
+    const Iteration token{.decoding = 1, .context = 100};
+    for (const WorkGroup& g : iteration_work(m, {.tp = 1}, precision, token).groups) {
+      if (g.repeats <= 1) continue;  // the ends
+      for (const workload::Operation& op : g.kernels) {
+        const auto* product = std::get_if<workload::Gemm>(&op);
+        if (product && product->dtype == catalog::Dtype::bf16) sum += product->n * product->k;
+      }
+    }
+    return sum;
+  };
+  const catalog::ModelShape& dense = *catalog().model("llama-3-70b");
+  EXPECT_EQ(wide_weights(dense, narrow), 0);
+  const catalog::ModelShape& m = *catalog().model("deepseek-v3");
+  ServingPrecision second = narrow;
+  second.narrow_output = true;
+  const double output = 2.0 * m.heads * m.v_head_dim * m.hidden;  // dense layers and routed ones
+  EXPECT_DOUBLE_EQ(wide_weights(m, narrow) - wide_weights(m, second), output);
+  EXPECT_GT(wide_weights(m, second), 0.3 * output);
+  const double more = 1.0 * m.layers * m.heads * m.v_head_dim * m.hidden * (2 - 9.0 / 16);
+  EXPECT_DOUBLE_EQ(serving_weights(m, {}, narrow).base() - serving_weights(m, {}, second).base(),
+                   more);
+}
+
 TEST(ServingMemory, ALargeModelDoesNotFitOnOneDevice) {
   EXPECT_FALSE(replica("llama-3-70b", 1, gib(80)).memory.fits);
   EXPECT_TRUE(replica("llama-3-70b", 4, gib(80)).memory.fits);
@@ -268,6 +298,23 @@ TEST(SteadyState, ContinuousBatchingGain) {
   EXPECT_LT(gain, 10);
   const StaticBatch equal = static_batching(r, request, 0.0, 256, clients, plain_costs());
   EXPECT_LT(continuous.output_tokens_per_s / equal.output_tokens_per_s, 1.5);
+}
+
+// Ranks step together, and the more there are the slower is the slowest; two are even.
+TEST(SteadyState, RanksWaitForTheSlowest) {
+  Replica r = replica("llama-3-8b", 1, gib(141));
+  const ServingOpCost kernels{.time = Seconds(0.02), .clocked = {}, .core = {}, .memory = {}};
+  const ServingCosts source = plain_costs();
+  const auto seconds = [&](int ranks) {
+    r.split.attention_dp = ranks;
+    return settled_step(r, kernels, Seconds(0), 0, 0, source).kernels.base();
+  };
+  const double even = seconds(1);
+  EXPECT_DOUBLE_EQ(seconds(2), even);
+  EXPECT_NEAR(seconds(4) - even, 0.05 * 0.02, 1e-6);
+  EXPECT_NEAR(seconds(8) - even, 0.1 * 0.02, 1e-6);
+  EXPECT_NEAR(seconds(16) - even, 0.15 * 0.02, 1e-6);
+  EXPECT_DOUBLE_EQ(seconds(48), seconds(16));
 }
 
 TEST(SteadyState, FewTokensTouchFewExperts) {
