@@ -170,6 +170,23 @@ TEST(codes, of_failover) {
   EXPECT_EQ(code("replicas: 3", ", autoscale: { max: 4, target: 16 }"), "design.autoscale");
 }
 
+// Where a tier of the store may lie.
+TEST(codes, of_places) {
+  const auto code = [](const std::string& tiers) {
+    return code_of_design("storage: [" + tiers + "]\n");
+  };
+  EXPECT_EQ(code("{ tier: hot, kind: object, place: 'rados:hot/a?user=b' }"), "");
+  EXPECT_EQ(code("{ tier: cold, kind: object, place: 's3+http://host/bucket' }"), "");
+  EXPECT_EQ(code("{ tier: hot, kind: object, place: 's3+https://host/bucket' }"), "design.place");
+  EXPECT_EQ(code("{ tier: warm, kind: object, place: /mnt/a }"), "design.place");
+  EXPECT_EQ(code("{ tier: warm, kind: object, place: 'rados:a/b,rados:a/c' }"), "design.place");
+  EXPECT_EQ(code("{ tier: gpu-direct, kind: object, place: 'rados:a/b' }"), "design.place");
+  EXPECT_EQ(code("{ tier: node-nvme, kind: local-nvme, place: 'rados:a/b' }"), "design.place");
+  const std::string one = "{ tier: warm, kind: object, place: 'rados:a/b' }";
+  EXPECT_EQ(code(one + ", { tier: cold, kind: object, place: 'rados:a/b' }"), "design.place");
+  EXPECT_EQ(code(one + ", { tier: cold, kind: object, place: 'rados:a/c' }"), "");
+}
+
 // Codes and cores are of drives in servers that the design builds; what parity takes is not usable.
 TEST(codes, of_protection) {
   const auto code = [](const std::string& tier) {

@@ -137,6 +137,8 @@ class FieldWalk {
       all = {{"code", 0}, {"summary", 0}, {"", 0}};
     } else if (p.key == "hours") {
       all = {{"hours.csv", 0}, {"weather.csv", 0}, {"", 0}};
+    } else if (p.key == "place") {
+      all = {{"rados:another/namespace", 0}, {"", 0}};
     } else if (p.key == "engine") {
       all = {{"sglang", 0}, {"tensorrt-llm", 0}, {"tgi", 0}};
     } else {

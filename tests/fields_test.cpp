@@ -19,6 +19,7 @@
 #include <set>
 #include <sstream>
 
+#include "cli/store_design.h"
 #include "design/edit.h"
 #include "design/shape.h"
 #include "emit/grafana.h"
@@ -81,6 +82,9 @@ Signals signals_of(const design::Design& design) {
   add_files(s, "prometheus", emit_prometheus(review, source));
   add_files(s, "grafana", emit_grafana(review, source));
   add_files(s, "terraform", emit_terraform(review, source));
+  if (const auto store = cli::store_of_design(design)) {
+    s.files["store"] = store::store_text("id", store->tiers);
+  }
   return s;
 }
 

@@ -159,6 +159,8 @@ class RandomDesign {
     } else if (key_ == "hours") {
       if (chance(0.7)) return false;
       v = one_of({"pue.csv", "weather.csv"});
+    } else if (key_ == "place") {
+      v = chance(0.8) ? "" : "rados:pool/space";
     } else if (key_ == "engine") {
       v = one_of({"vllm", "sglang", "tensorrt-llm"});
     } else {
@@ -455,6 +457,8 @@ inline void RandomDesign::put_right(design::Design& d) {
     t.name = tiers_[i];
     if (t.caches == t.name) t.caches.clear();
     put_right(t);
+    if (t.tier == design::Tier::node_nvme || t.tier == design::Tier::gpu_direct) t.place.clear();
+    if (!t.place.empty()) t.place = "rados:pool/" + t.name;  // each its own
   }
   std::vector<design::WanLink>& wan = d.fabric.wan;
   if (sites_.size() < 2) wan.clear();

@@ -178,6 +178,42 @@ TEST(StoreProcess, a_cold_tier_in_another_store_survives_both) {
   EXPECT_EQ(StoreProcess({"fsck", folder.at("store")}, keys).wait(), 0);
 }
 
+TEST(StoreProcess, a_tier_lies_where_its_design_says_unless_the_command_line_says_otherwise) {
+  const agent::TestFolder folder(agent::folder_on_disk());
+  const StoreProcess other({folder.at("other"), "--port", "0"});
+  ASSERT_NE(other.address(), "") << other.said();
+  ASSERT_TRUE(client_of(other.address()).create_bucket());
+  const std::string place = "s3+" + other.address() + "/bucket/far";
+  std::ofstream(folder.at("lab.yaml")) << "orrery: 1\nname: lab\nsite: { region: usa }\n"
+                                          "fleet: [{ name: f, node: dgx-h100, count: 1 }]\n"
+                                          "storage: [{ tier: cold, kind: object, place: '"
+                                       << place << "' }]\n";
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.at("."));  // a design's store lies where it is called
+  const std::map<std::string, std::string> keys = {{"AWS_ACCESS_KEY_ID", "test"},
+                                                   {"AWS_SECRET_ACCESS_KEY", "secret"}};
+  const auto cold_of_made = [&](const std::vector<std::string>& more) {
+    fs::remove_all("lab.store");
+    std::vector<std::string> words = {"lab.yaml", "--port", "0"};
+    words.insert(words.end(), more.begin(), more.end());
+    StoreProcess store(words, keys);
+    EXPECT_NE(store.address(), "") << store.said();
+    EXPECT_EQ(store.end(SIGTERM), 0) << store.said();
+    std::ifstream in("lab.store/store");
+    std::string cold;
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("drive cold-0 ")) cold = line.substr(13);
+    }
+    return cold;
+  };
+  const auto far = [&] { return client_of(other.address()).list("far/")->entries.size(); };
+  EXPECT_EQ(cold_of_made({"--tier", "cold=1x"}), "cold");
+  EXPECT_EQ(far(), 0u);
+  EXPECT_EQ(cold_of_made({}), place);
+  EXPECT_EQ(far(), 1u) << "the mark of the drive";
+  fs::current_path(before);
+}
+
 // The shards of the hot tier's drive `number`.
 std::vector<fs::path> shards_of(const std::string& store, int number) {
   std::vector<fs::path> found;

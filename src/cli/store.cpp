@@ -71,10 +71,11 @@ Result<void> read_place(const StoreOptions& options, Terminal& terminal,
   const auto design = load_design(options.folder, models->catalog(), terminal);
   if (!design) return std::unexpected(design.error());
   to.folder = design->name + ".store";
-  DesignedStore designed = store_of_design(*design);
-  to.tiers = std::move(designed.tiers);
-  to.moves.places = std::move(designed.keeps);
-  if (!designed.enciphered || !options.key_file.empty() || !options.key_command.empty()) return {};
+  auto designed = store_of_design(*design);
+  if (!designed) return std::unexpected(designed.error());
+  to.tiers = std::move(designed->tiers);
+  to.moves.places = std::move(designed->keeps);
+  if (!designed->enciphered || !options.key_file.empty() || !options.key_command.empty()) return {};
   return fail({.code = "store.key",
                .place = {options.folder},
                .what = "the design's storage is encrypted, and the store has no key",

@@ -52,13 +52,20 @@ void read_keeps(const design::Checkpoint& checkpoint, DesignedStore& to) {
 
 }  // namespace
 
-DesignedStore store_of_design(const design::Design& design) {
+Result<DesignedStore> store_of_design(const design::Design& design) {
   DesignedStore to{.tiers = store::usual_tiers()};
   for (const design::StorageTier& tier : design.storage) {
     to.enciphered |= tier.encrypted;
     const auto at = std::ranges::find(to.tiers, tier_name(tier.tier), &store::TierPlan::name);
-    const bool says = tier.protection || tier.usable;
-    if (at == to.tiers.end() || !says || at->plan.total() > 1) continue;
+    // Of several tiers of one kind the first that says something is the store's.
+    if (at == to.tiers.end() || !at->folders.empty()) continue;
+    if (!tier.place.empty()) {
+      auto placed = store::tier_plan_of(fmt::format("{}=1x:{}", at->name, tier.place));
+      if (!placed) return std::unexpected(std::move(placed.error()));
+      *at = std::move(*placed);
+      continue;
+    }
+    if (!tier.protection && !tier.usable) continue;
     at->plan = tier.protection ? store::ShardPlan{tier.protection->data, tier.protection->parity}
                                : code_of(*tier.usable);
     for (int i = 0; at->plan.total() > 1 && i < at->plan.total(); ++i) {

@@ -585,6 +585,7 @@ void check_names(Design& design, ValueReader& values, const catalog::ReadFile& r
   NameCheck(design, values, read_file).run();
   check_hours(design, values, read_file);
   check_marking(design, values);
+  check_places(design, values);
   check_pipeline(design, values);
   check_reservations(design, values);
   check_cascades(design, values);

@@ -16,6 +16,9 @@ void check_hours(Design& design, ValueReader& values, const catalog::ReadFile& r
 // How a network marks and pauses: thresholds in their order, a watchdog that is there.
 void check_marking(const Design& design, ValueReader& values);
 
+// Whether a tier of `orrery store` may lie in the pool or bucket that it names.
+void check_places(const Design& design, ValueReader& values);
+
 // Whether stages say what they need and name what there is. A workload that is a stage comes back
 // with the pipeline, so the reader gives it the pipeline's period (one run where there is none); a
 // period of its own that differs is refused.

@@ -49,7 +49,8 @@ struct Field {
   std::string_view example = {};
   // What a change of it moves: a figure of the review and its direction ("annual rises": more of
   // this field, or true, raises it; "pue changes" for words), "rule ID" whose finding comes or
-  // goes, "emit FILE" that is written otherwise, "run ttft falls" of a figure that only a run in
+  // goes, "emit FILE" that is written otherwise ("emit store": the file of the store that
+  // `orrery store` makes), "run ttft falls" of a figure that only a run in
   // simulated time sees, or "label" for a name that others refer to.
   // tests/fields_test.cpp proves it.
   std::string_view moves = {};

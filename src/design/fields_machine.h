@@ -329,6 +329,10 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "cloud it is rented from; empty is owned",
           .part = Part::provider,
           .moves = "annual changes"});
+  v("place", s.place,
+    Field{.doc = "what lies beneath it in `orrery store`: `rados:POOL/NAMESPACE`, or of warm and "
+                 "cold `s3+https://HOST/BUCKET/PREFIX`; empty is folders",
+          .moves = "emit store"});
   visit_tier_build(v, s);
   visit_tier_service(v, s);
 }

@@ -37,6 +37,7 @@ struct StorageTier {
   std::string site;            // empty: the first site
   std::string region;          // of a cloud store outside the sites; empty: the site's
   std::string provider;        // empty: owned
+  std::string place;           // in `orrery store`: a RADOS pool or a bucket; empty: its folders
   std::string device;          // catalog id of drive or appliance
   std::optional<int> servers;  // none: as many as capacity, rates and workloads ask for
   std::optional<int> devices_per_server;

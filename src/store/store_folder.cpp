@@ -44,19 +44,6 @@ std::string drive_id(const std::string& tier, std::size_t number) {
   return fmt::format("{}-{}", tier, number);
 }
 
-std::string text_of(const std::string& id, const std::vector<TierPlan>& tiers,
-                    const std::string& database) {
-  std::string text = fmt::format("orrery-store {}\nid {}\n", kStoreFormat, id);
-  if (!database.empty()) text += fmt::format("metadata {}\n", database);
-  for (const TierPlan& tier : tiers) {
-    text += fmt::format("tier {} {}+{}\n", tier.name, tier.plan.data, tier.plan.parity);
-    for (std::size_t i = 0; i < tier.folders.size(); ++i) {
-      text += fmt::format("drive {} {}\n", drive_id(tier.name, i), tier.folders[i]);
-    }
-  }
-  return text;
-}
-
 // A line of the store's file, once the first has said that it is one.
 Result<void> read_line(OpenedFolder& to, const std::string& file, int number,
                        std::string_view line) {
@@ -214,6 +201,21 @@ Result<void> check_place(const std::string& tier, const std::string& path) {
 
 }  // namespace
 
+std::string store_text(const std::string& id, const std::vector<TierPlan>& tiers,
+                       const std::string& database) {
+  std::string text = fmt::format("orrery-store {}\nid {}\n", kStoreFormat, id);
+  if (!database.empty()) text += fmt::format("metadata {}\n", database);
+  for (const TierPlan& tier : tiers) {
+    text += fmt::format("tier {} {}+{}\n", tier.name, tier.plan.data, tier.plan.parity);
+    const std::vector<std::string> alone = {tier.name};
+    const auto& folders = tier.folders.empty() ? alone : tier.folders;
+    for (std::size_t i = 0; i < folders.size(); ++i) {
+      text += fmt::format("drive {} {}\n", drive_id(tier.name, i), folders[i]);
+    }
+  }
+  return text;
+}
+
 DriveSet OpenedFolder::drive_set() const {
   DriveSet set;
   for (const auto& [name, drive] : drives) set.emplace(name, drive.get());
@@ -276,13 +278,9 @@ Result<OpenedFolder> open_store_folder(const std::string& folder,
       return folder_fault(folder, 0, "this folder holds something that is not a store",
                           "name an empty folder, or one that is not there yet");
     }
-    std::vector<TierPlan> all = tiers;
-    for (TierPlan& tier : all) {
-      if (tier.folders.empty()) tier.folders.push_back(tier.name);
-    }
     OpenedFolder before;
     const bool known = begun && read_store_file(before, file + ".begun", *begun);
-    text = text_of(known ? before.id : id, all, wish.database);
+    text = store_text(known ? before.id : id, tiers, wish.database);
     std::error_code error;
     fs::create_directories(folder, error);
   }

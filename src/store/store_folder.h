@@ -35,6 +35,9 @@ struct TierPlan {
 // "hot=4+2:/mnt/a,/mnt/b,...", "warm=2x:/mnt/a,/mnt/b", "cold=1x:s3+https://HOST/BUCKET",
 // "hot=1x:rados:POOL/NAMESPACE".
 Result<TierPlan> tier_plan_of(const std::string& text);
+// What FOLDER/store says of a store that is made so.
+std::string store_text(const std::string& id, const std::vector<TierPlan>& tiers,
+                       const std::string& database = {});
 std::vector<TierPlan> usual_tiers();  // gpu-direct, hot, warm and cold, one folder each
 
 struct OpenedFolder {
