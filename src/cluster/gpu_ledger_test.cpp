@@ -38,6 +38,19 @@ TEST(GpuLedger, whole_seconds_add_up_whatever_the_parts) {
   EXPECT_EQ(std::accumulate(whole.begin(), whole.end(), std::int64_t{0}), 3);
 }
 
+// Of 0.6, 0.3 and 2.1 seconds the one that is over goes to the largest part of one.
+TEST(GpuLedger, the_largest_remainder_is_rounded_up) {
+  ByCause<GpuTime> booked{};
+  booked[at(Cause::productive)] = 300'000'000;
+  booked[at(Cause::save)] = 600'000'000;
+  booked[at(Cause::idle)] = 2'100'000'000;
+  const auto whole = whole_seconds(booked, 1);
+  EXPECT_EQ(whole[static_cast<std::size_t>(Share::productive)], 0);
+  EXPECT_EQ(whole[static_cast<std::size_t>(Share::checkpoint)], 1);
+  EXPECT_EQ(whole[static_cast<std::size_t>(Share::idle)], 2);
+  EXPECT_EQ(whole_seconds(booked, 3)[static_cast<std::size_t>(Share::idle)], 1) << "of three runs";
+}
+
 TEST(GpuLedger, a_year_of_131072_accelerators_does_not_overflow) {
   GpuLedger book(131'072);
   book.settle(ledger_s(31'536'000));

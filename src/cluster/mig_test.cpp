@@ -46,6 +46,21 @@ TEST(Mig, OverlapIsOnMemorySlices) {
   EXPECT_FALSE(can_add({}, {.profile = index_of(p, "3g.71gb"), .start = 2}, p));
 }
 
+// A hole that one of the wanted profiles can use is no stranded one, whatever the others can.
+TEST(Mig, HolesAreUsableIfAnyWantedSliceFits) {
+  const auto p = h200();
+  const int one = index_of(p, "1g.18gb");
+  const int seven = index_of(p, "7g.141gb");
+  const MigLayout layout{{.profile = one, .start = 0}};
+  const MigHoles h = holes(layout, p, std::vector<int>{one, seven});
+  EXPECT_TRUE(h.usable);
+  EXPECT_EQ(h.compute_free, 6);
+  EXPECT_EQ(h.memory_free, 7);
+  EXPECT_TRUE(holes(layout, p, std::vector<int>{seven, one}).usable);
+  EXPECT_FALSE(holes(layout, p, std::vector<int>{seven}).usable);
+  EXPECT_FALSE(holes(layout, p, std::vector<int>{}).usable);
+}
+
 // 4g + 3g fill the compute; two 3g fill the memory and strand a seventh of the compute.
 TEST(Mig, TwoThreesStrandASlice) {
   const auto p = h200();

@@ -67,6 +67,14 @@ TEST(Partition, NoSpreadNoStranding) {
   EXPECT_EQ(d.deviation, 16);
 }
 
+// Two and three nodes without spread: any border from 2 to 7 strands nobody, and the first is
+// taken.
+TEST(Partition, OfEqualBordersTheFirst) {
+  const SplitFleet f{
+      .nodes = 10, .slurm = {.mean = 2, .deviation = 0}, .kubernetes = {.mean = 3, .deviation = 0}};
+  EXPECT_EQ(best_border(f), 2);
+}
+
 TEST(Quota, GuaranteeBorrowWaitNever) {
   std::vector<QuotaState> cohort = {{"a", 64, 32, 60}, {"b", 64, 0, 0}};
   EXPECT_EQ(check_quota(cohort, 0, 4), QuotaVerdict::within);
@@ -81,6 +89,8 @@ TEST(Quota, GuaranteeBorrowWaitNever) {
 TEST(Quota, GuaranteesAboveTheFleet) {
   const std::vector<QuotaState> cohort = {{"a", 64, 0, 0}, {"b", 80, 0, 0}};
   EXPECT_EQ(overcommitted(cohort, 128), 16);
+  EXPECT_EQ(overcommitted(cohort, 144), 0);
+  EXPECT_EQ(overcommitted(cohort, 143), 1);
   EXPECT_EQ(overcommitted(cohort, 1000), 0);
 }
 

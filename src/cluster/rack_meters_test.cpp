@@ -48,6 +48,22 @@ TEST(RackMeters, a_job_that_goes_on_with_fewer_hosts_keeps_its_draw) {
   EXPECT_NEAR(racks[0].highest.base(), 80, 1e-9);
 }
 
+// A job that moves takes its draw and its highest along, to a rack of its own and to a shared one.
+TEST(RackMeters, a_job_that_moves_draws_where_it_is) {
+  RackMeters m(3, 1, 4);
+  m.placed(7, std::vector{on(0, 4)}, moment(0));
+  m.draws(7, watts(10), watts(20), moment(0));
+  m.placed(7, std::vector{on(1, 4)}, moment(30));
+  m.placed(7, std::vector{on(2, 3)}, moment(50));
+  const auto racks = m.until(moment(100));
+  EXPECT_NEAR(racks[0].energy.base(), 4 * 10 * 30, 1e-9);
+  EXPECT_NEAR(racks[1].energy.base(), 4 * 10 * 20, 1e-9);
+  EXPECT_NEAR(racks[2].energy.base(), 3 * 10 * 50, 1e-9);
+  EXPECT_NEAR(racks[0].highest.base(), 80, 1e-9);
+  EXPECT_NEAR(racks[1].highest.base(), 80, 1e-9);
+  EXPECT_NEAR(racks[2].highest.base(), 60, 1e-9);
+}
+
 // Against a book that adds up every host at every change.
 TEST(RackMeters, any_sequence_is_what_host_by_host_gives) {
   RandomStream random(3, "racks");
