@@ -192,12 +192,16 @@ void Client::Parts::finish(Reply& reply, CURLcode code, const char* words) {
   long status = 0;
   curl_off_t first_us = 0;
   long connects = 0;
+  long sent = 0;
   curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
   curl_easy_getinfo(handle.get(), CURLINFO_STARTTRANSFER_TIME_T, &first_us);
   curl_easy_getinfo(handle.get(), CURLINFO_NUM_CONNECTS, &connects);
+  curl_easy_getinfo(handle.get(), CURLINFO_REQUEST_SIZE, &sent);
   reply.status = static_cast<int>(status);
   reply.first_byte_s = static_cast<double>(first_us) * 1e-6;
   reply.fault = fault_of(code);
+  // An answer that is no HTTP has the code of an address that is none; but the request was heard.
+  if (reply.fault == NetFault::not_sent && sent > 0) reply.fault = NetFault::broken;
   reply.reconnected = connected && connects > 0;
   connected = reply.fault == NetFault::none && reply.header("connection") != "close";
   if (reply.fault != NetFault::none) reply.fault_text = *words ? words : curl_easy_strerror(code);

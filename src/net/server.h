@@ -77,7 +77,10 @@ struct ServerOptions {
   std::chrono::milliseconds idle_time_max{60000};      // between two requests of a connection
   std::chrono::milliseconds response_time_max{10000};  // to take a response, or a piece of it
   std::chrono::milliseconds drain_time_max{2000};      // for open answers, once stopped
+  std::chrono::milliseconds linger_time_max{1000};     // for a client to read before we hang up
   std::chrono::milliseconds event_period{250};         // how often a stream is asked
+  // A stream with nothing to say says so, or a client behind a proxy gives up on it.
+  std::chrono::milliseconds event_silence_max{15000};
   HeaderList default_headers = {};  // of every response that does not set them itself
   HeaderList fixed_headers = {};    // of every response
   // The words of the server's own refusals; plain text by default.

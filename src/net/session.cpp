@@ -25,11 +25,8 @@ using boost::system::error_code;
 using PlainStream = TcpSocket;
 using TlsStream = beast::ssl_stream<TcpSocket>;
 
-constexpr std::chrono::seconds kLinger{1};
 constexpr std::size_t kSwallowBytes = 64u << 10;
 constexpr std::size_t kFirstBytes = 4u << 10;
-// A stream with nothing to say says so now and then, or a client behind a proxy gives up on it.
-constexpr std::chrono::seconds kHeartbeat{15};
 constexpr std::string_view kGoOn = "HTTP/1.1 100 Continue\r\n\r\n";
 
 // One connection: read, handle, write, again. Its members are its socket's thread's.
@@ -507,7 +504,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       std::optional<std::string> text = self->events_();
       if (!text) return self->end_events();
       const auto now = Clock::now();
-      if (text->empty() && now - self->silent_since_ >= kHeartbeat) text = ":\n\n";
+      if (text->empty() && now - self->silent_since_ >= self->server_.options.event_silence_max)
+        text = ":\n\n";
       if (text->empty()) return self->next_events();
       self->send_events(std::move(*text));
     });
@@ -522,7 +520,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   // on its way: say we are done, and swallow what comes until it stops or a moment has passed.
   void close_gently() {
     allow_any_time();  // the timer ends it
-    timer_.expires_after(kLinger);
+    timer_.expires_after(server_.options.linger_time_max);
     timer_.async_wait([self = this->shared_from_this()](const error_code& error) {
       if (!error) self->close();
     });
