@@ -523,6 +523,19 @@ TEST_F(LivePlacesTest, a_removal_begins_with_what_says_whole) {
   EXPECT_THAT(watched["hot"].erased, ElementsAre("zz-done", "a"));
 }
 
+// Whichever file says whole, in whichever framework, it goes before those that sort before it.
+TEST_F(LivePlacesTest, every_file_that_says_whole_goes_first) {
+  for (const char* ends : {".metadata", "trainer_state.json", "model.safetensors.index.json",
+                           "other.index.json", "model.safetensors"}) {
+    open();
+    std::filesystem::remove_all(folder.at("hot"));
+    folder.write("hot/s-1/+first", "x");
+    folder.write(std::string("hot/s-1/") + ends, "{}");
+    ASSERT_EQ(acted(action(LifecycleActionKind::remove, "s-1", "hot")), "good") << ends;
+    EXPECT_THAT(watched["hot"].erased, ElementsAre(ends, "+first"));
+  }
+}
+
 TEST_F(LivePlacesTest, what_changes_while_it_is_read_is_read_again_later) {
   open();
   save("step-1");
