@@ -54,11 +54,7 @@ Answer<Page> walk(Metadata& metadata, const PageRequest& request, const AddKey& 
   cursor->seek(base + std::max(request.prefix, request.after));
   while (cursor->valid() && cursor->key().starts_with(base)) {
     const std::string key(cursor->key().substr(base.size()));
-    if (!key.starts_with(request.prefix)) {
-      if (key > request.prefix) break;
-      cursor->seek(base + request.prefix);
-      continue;
-    }
+    if (!key.starts_with(request.prefix)) break;  // the walk began at the first that could
     if (const auto common = common_prefix(request, key)) {
       // Objects that are gone (their newest version is a marker) do not make a prefix.
       const bool seen =
