@@ -16,6 +16,8 @@ namespace {
 constexpr std::string_view kFromTag = "orrery-from";
 constexpr int kDepthMax = 64;
 
+bool is_missing(const Refused& refusal) { return refusal.code.starts_with("NoSuch"); }
+
 class LineageWalk {
  public:
   LineageWalk(Store& store, const MaySee& may_see) : store_(store), may_see_(may_see) {}
@@ -25,8 +27,9 @@ class LineageWalk {
     node.seen = !seen_.insert({bucket, key}).second;
     const auto holder = store_.bucket(bucket);
     const auto version = store_.find(bucket, key, std::nullopt);
-    if (!version && version.error().code == "InternalError")
-      return std::unexpected(version.error());
+    // What cannot be looked at now is not what is not there.
+    if (!holder && !is_missing(holder.error())) return std::unexpected(holder.error());
+    if (!version && !is_missing(version.error())) return std::unexpected(version.error());
     const bool gone = !holder || !may_see_(*holder) || !version || version->marker;
     node.missing = gone;
     if (!gone) {
