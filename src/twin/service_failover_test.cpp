@@ -48,11 +48,11 @@ workloads:
   return read.value();
 }
 
-design::Serve& serve_of(design::Design& d) {
+design::Serve& paired(design::Design& d) {
   return std::get<design::Serve>(d.workloads.front().task);
 }
 
-double total(const Simulated& s, std::size_t zone, double ZoneTraffic::* of) {
+double moved_in(const Simulated& s, std::size_t zone, double ZoneTraffic::* of) {
   double sum = 0;
   for (const auto& [load, ns] : s.done.front().services[zone].time_ns) {
     sum += load.traffic.*of * static_cast<double>(ns) / 1e9;
@@ -60,22 +60,22 @@ double total(const Simulated& s, std::size_t zone, double ZoneTraffic::* of) {
   return sum;
 }
 
-GuestWindows windows_of(const machine::Machine& m, const GuestAsk& ask) {
+GuestWindows guests_at(const machine::Machine& m, const GuestAsk& ask) {
   const auto zones = service_plans(m, m.design().workloads.front(), false);
   return simulate_guests(m.models(), zones[1].ask, ask);
 }
 
-double p99(const LoadWindow& w) {
+double p99_of(const LoadWindow& w) {
   const std::vector<double> one{1};
   return sampled(std::span(&w, 1), one, &WindowPart::ttft, 0.99).value;
 }
 
-double mean_ttft(const LoadWindow& w) {
+double mean_of(const LoadWindow& w) {
   const std::vector<double> one{1};
   return sampled(std::span(&w, 1), one, &WindowPart::ttft, 0).value;
 }
 
-double counted(const LoadWindow& w) {
+double requests_in(const LoadWindow& w) {
   return std::accumulate(w.parts.begin(), w.parts.end(), 0.0,
                          [](double sum, const WindowPart& p) { return sum + p.requests; });
 }
@@ -102,46 +102,45 @@ TEST(ServiceFailover, at_the_worst_hour_the_others_take_what_they_have_room_for)
 TEST(ServiceFailover, guests_that_wait_for_nobody_are_answered_as_those_at_home) {
   const machine::Machine m = build_machine(two_sites(), machine::known());
   // Eight replicas with a request a second for all: nobody meets anybody.
-  const GuestWindows w = windows_of(m, {.own = 0.5, .rate = 0.5, .replicas = 8});
-  EXPECT_NEAR(mean_ttft(w.guests) / mean_ttft(w.hosts), 1, 0.25);
+  const GuestWindows w = guests_at(m, {.own = 0.5, .rate = 0.5, .replicas = 8});
+  EXPECT_NEAR(mean_of(w.guests) / mean_of(w.hosts), 1, 0.25);
   EXPECT_EQ(w.restarted, 0);
   // The same requests whether they are called guests or the fleet's own, to the last digit.
-  const GuestWindows guests = windows_of(m, {.own = 0, .rate = 6, .replicas = 8});
-  const GuestWindows again =
-      windows_of(m, {.own = 0, .rate = 6, .replicas = 8, .away = seconds(0)});
-  EXPECT_EQ(p99(guests.guests), p99(again.guests));
-  EXPECT_EQ(counted(guests.hosts), 0);
-  EXPECT_GT(counted(guests.guests), 200);
+  const GuestWindows guests = guests_at(m, {.own = 0, .rate = 6, .replicas = 8});
+  const GuestWindows again = guests_at(m, {.own = 0, .rate = 6, .replicas = 8, .away = seconds(0)});
+  EXPECT_EQ(p99_of(guests.guests), p99_of(again.guests));
+  EXPECT_EQ(requests_in(guests.hosts), 0);
+  EXPECT_GT(requests_in(guests.guests), 200);
 }
 
 TEST(ServiceFailover, a_longer_way_is_seen_in_every_first_token_and_in_nothing_else) {
   const machine::Machine m = build_machine(two_sites(), machine::known());
   GuestAsk ask{.own = 6, .rate = 6, .stay = 3, .replicas = 3};
-  const GuestWindows near = windows_of(m, ask);
-  double before = p99(near.guests);
+  const GuestWindows near = guests_at(m, ask);
+  double before = p99_of(near.guests);
   for (const double away : {0.02, 0.1, 0.4}) {
     ask.away = seconds(away);
-    const GuestWindows far = windows_of(m, ask);
-    EXPECT_NEAR(p99(far.guests), p99(near.guests) + away, 1e-9);
-    EXPECT_GT(p99(far.guests), before);
-    EXPECT_EQ(p99(far.hosts), p99(near.hosts));
-    before = p99(far.guests);
+    const GuestWindows far = guests_at(m, ask);
+    EXPECT_NEAR(p99_of(far.guests), p99_of(near.guests) + away, 1e-9);
+    EXPECT_GT(p99_of(far.guests), before);
+    EXPECT_EQ(p99_of(far.hosts), p99_of(near.hosts));
+    before = p99_of(far.guests);
   }
   ask.away = seconds(2);
   const std::vector<double> one{1};
-  const GuestWindows late = windows_of(m, ask);
+  const GuestWindows late = guests_at(m, ask);
   EXPECT_EQ(good_share(std::span(&late.guests, 1), one), 0) << "promised within a second";
   EXPECT_GT(good_share(std::span(&late.hosts, 1), one), 0);
 }
 
 TEST(ServiceFailover, answers_that_were_lost_begin_anew_at_once_and_are_met_by_all) {
   const machine::Machine m = build_machine(two_sites(), machine::known());
-  const GuestWindows calm = windows_of(m, {.own = 20, .rate = 20, .stay = 0, .replicas = 4});
-  const GuestWindows storm = windows_of(m, {.own = 20, .rate = 20, .stay = 6, .replicas = 4});
+  const GuestWindows calm = guests_at(m, {.own = 20, .rate = 20, .stay = 0, .replicas = 4});
+  const GuestWindows storm = guests_at(m, {.own = 20, .rate = 20, .stay = 6, .replicas = 4});
   EXPECT_NEAR(storm.restarted, 120, 40);
-  EXPECT_NEAR(counted(storm.guests) - counted(calm.guests), storm.restarted, 1);
-  EXPECT_GT(p99(storm.guests), p99(calm.guests));
-  EXPECT_GT(p99(storm.hosts), p99(calm.hosts));
+  EXPECT_NEAR(requests_in(storm.guests) - requests_in(calm.guests), storm.restarted, 1);
+  EXPECT_GT(p99_of(storm.guests), p99_of(calm.guests));
+  EXPECT_GT(p99_of(storm.hosts), p99_of(calm.hosts));
 }
 
 // An outage a month and no battery: users of the site that is dark are answered at the other.
@@ -154,10 +153,10 @@ TEST(ServiceFailover, in_a_run_what_leaves_one_site_comes_to_the_other) {
   ASSERT_GT(r.stories[0].blackouts, 1u);
   EXPECT_EQ(r.services[0].given_up, r.stories[0].blackouts);
   EXPECT_EQ(r.services[1].given_up, 0u);
-  EXPECT_GT(total(s, 0, &ZoneTraffic::away), 1000);
-  EXPECT_NEAR(total(s, 0, &ZoneTraffic::away), total(s, 1, &ZoneTraffic::guests), 1e-3);
-  EXPECT_EQ(total(s, 1, &ZoneTraffic::away), 0);
-  EXPECT_EQ(total(s, 0, &ZoneTraffic::guests), 0);
+  EXPECT_GT(moved_in(s, 0, &ZoneTraffic::away), 1000);
+  EXPECT_NEAR(moved_in(s, 0, &ZoneTraffic::away), moved_in(s, 1, &ZoneTraffic::guests), 1e-3);
+  EXPECT_EQ(moved_in(s, 1, &ZoneTraffic::away), 0);
+  EXPECT_EQ(moved_in(s, 0, &ZoneTraffic::guests), 0);
   for (std::size_t z = 0; z < 2; ++z) {
     std::int64_t all = 0;
     for (const auto& [load, ns] : r.services[z].time_ns) {
@@ -177,7 +176,7 @@ TEST(ServiceFailover, users_are_without_service_until_their_site_is_given_up) {
   design::Design d = two_sites();
   d.sites.front().outage_mtbf = days(10);
   d.sites.front().outage = hours(3);
-  serve_of(d).replicas = 8;  // there is room for all
+  paired(d).replicas = 8;  // there is room for all
   const auto unserved = [](const Simulated& s) {
     double sum = 0;
     for (const auto& [load, ns] : s.done.front().services[0].time_ns) {
@@ -191,26 +190,26 @@ TEST(ServiceFailover, users_are_without_service_until_their_site_is_given_up) {
   ASSERT_GT(blackouts, 1);
   // Besides them only the first start, before any replica stood.
   EXPECT_NEAR(unserved(half), blackouts * 30, 1 + 0.01 * blackouts);
-  serve_of(d).zones[0].failover_after = minutes(5);
+  paired(d).zones[0].failover_after = minutes(5);
   const Simulated longer(d, {.horizon = days(60)});
   EXPECT_NEAR(unserved(longer) - unserved(half), blackouts * 270, 1);
-  serve_of(d).zones[0].failover.clear();
-  serve_of(d).zones[0].failover_after.reset();
+  paired(d).zones[0].failover.clear();
+  paired(d).zones[0].failover_after.reset();
   const Simulated alone(d, {.horizon = days(60)});
-  EXPECT_EQ(total(alone, 0, &ZoneTraffic::away), 0);
+  EXPECT_EQ(moved_in(alone, 0, &ZoneTraffic::away), 0);
 }
 
 TEST(ServiceFailover, nobody_is_sent_where_the_data_may_not_be) {
   design::Design d = two_sites();
   d.sites[1].region = "deu";
-  serve_of(d).zones[0].residency = "usa";
+  paired(d).zones[0].residency = "usa";
   d.sites.front().outage_mtbf = days(10);
   const machine::Machine m = build_machine(d, machine::known());
   const auto zones = service_plans(m, m.design().workloads.front(), false);
   EXPECT_TRUE(zones[0].failover->region.ways.empty());
   EXPECT_EQ(zones[1].failover->region.ways.size(), 1u) << "nothing binds that one";
   d.workloads.front().terms.residency = "deu";
-  serve_of(d).zones[0].residency.clear();
+  paired(d).zones[0].residency.clear();
   const machine::Machine bound = build_machine(d, machine::known());
   EXPECT_TRUE(failover_ways(bound, bound.design().workloads.front(), 1).empty());
   d.workloads.front().terms.residency.clear();
@@ -221,7 +220,7 @@ TEST(ServiceFailover, nobody_is_sent_where_the_data_may_not_be) {
 
 TEST(ServiceFailover, a_zone_has_the_replicas_that_it_names) {
   design::Design d = two_sites();
-  serve_of(d).zones[1].replicas = 11;
+  paired(d).zones[1].replicas = 11;
   const machine::Machine m = build_machine(d, machine::known());
   const auto zones = service_plans(m, m.design().workloads.front(), false);
   EXPECT_EQ(zones[0].replicas, 2);
