@@ -106,6 +106,17 @@ TEST(codes, of_agents_and_retrieval) {
   EXPECT_EQ(code(model + one + "max_batch: 4"), "");
 }
 
+TEST(codes, of_batch_inference) {
+  const auto code = [](const std::string& batch) {
+    return code_of_design("workloads:\n  - batch: { " + batch + " }\n");
+  };
+  const std::string all = "requests: 1M, input_tokens: 100, output_tokens: 10 }";
+  EXPECT_EQ(code("inference: { model: llama-3-8b, " + all), "");
+  EXPECT_EQ(code("inference: { model: no-such-model, " + all), "design.unknown-part");
+  EXPECT_EQ(code("accelerator_hours: 4, inference: { model: llama-3-8b, " + all),
+            "design.inference");
+}
+
 TEST(codes, of_cascades) {
   const auto code = [](const std::string& small, const std::string& large) {
     return code_of_design("workloads:\n  - serve: { name: small, " + small +

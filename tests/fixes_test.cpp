@@ -34,6 +34,7 @@ const std::map<std::string, std::string> kNoEdit = {
     {"storage.latency-target", "faster media or another name is the author's choice"},
     {"storage.gb200-guidance", "a note on how to read the guidance"},
     {"serving.retrieval-tail", "a faster tier, fewer reads or a longer promise is a choice"},
+    {"workload.inference", "which number format or fleet is a choice"},
     {"serving.cascade", "whether the larger model should answer all is a choice"},
     {"serving.quality-source", "only the author knows the test"},
     {"fabric.emerging", "a note on what to ask the maker"},

@@ -471,6 +471,7 @@ inline void RandomDesign::put_right(design::Design& d) {
     if (auto* jobs = std::get_if<design::Jobs>(&w.task)) put_right(*jobs);
     if (auto* batch = std::get_if<design::Batch>(&w.task)) {
       put_right(batch->dataset);
+      if (batch->inference) batch->core_hours = batch->accelerator_hours = std::nullopt;
       batch->dataset.random_access = 0;
     }
   }

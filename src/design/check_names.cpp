@@ -360,6 +360,8 @@ class NameCheck {
       request_trace(serve->arrivals, path + ".arrivals.trace");
     }
     if (const auto* batch = std::get_if<Batch>(&w.task)) {
+      check_inference(*batch, path, d_.places, v_);
+      if (batch->inference) model(batch->inference->model, path + ".inference.model");
       one_of(batch->dataset.tier, tiers_, path + ".dataset.tier", "storage tier");
       if (batch->dataset.random_access > 0) {
         complain(path + ".dataset.random_access",

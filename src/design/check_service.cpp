@@ -254,6 +254,14 @@ class CascadeCheck {
 
 }  // namespace
 
+void check_inference(const Batch& batch, const std::string& path, const PlaceMap& places,
+                     ValueReader& values) {
+  if (!batch.inference || (!batch.core_hours && !batch.accelerator_hours)) return;
+  values.complain(places.find(path + ".inference"),
+                  {"design.inference", "the work of this batch is said twice",
+                   "hours follow from the requests of `inference`", "leave the hours out"});
+}
+
 void check_cascades(const Design& design, ValueReader& values) {
   CascadeCheck(design, values).run();
 }

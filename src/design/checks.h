@@ -35,6 +35,10 @@ void check_reservations(const Design& design, ValueReader& values);
 void check_service(const Serve& serve, const std::string& path, const PlaceMap& places,
                    ValueReader& values);
 
+// Whether a batch says its work once.
+void check_inference(const Batch& batch, const std::string& path, const PlaceMap& places,
+                     ValueReader& values);
+
 // Whether services escalate to services that there are, in no circle, and whether one that nobody
 // asks has others that escalate to it.
 void check_cascades(const Design& design, ValueReader& values);

@@ -358,6 +358,43 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "jobs are held for clean hours of their site", .absent = "none waits"});
 }
 
+template <class V, Is<Inference> S>
+void visit_fields(V& v, S& s) {
+  v("model", s.model,
+    Field{.doc = "catalog id or alias, or the path of a config.json",
+          .part = Part::model,
+          .required = true,
+          .example = "llama-3-8b",
+          .moves = "duration changes"});
+  v("requests", s.requests,
+    Field{.doc = "of one run",
+          .range = Range::positive,
+          .required = true,
+          .example = "2M",
+          .moves = "duration rises"});
+  v("input_tokens", s.input_tokens,
+    Field{.doc = "mean",
+          .range = Range::at_least_one,
+          .required = true,
+          .example = "800",
+          .moves = "duration rises"});
+  v("output_tokens", s.output_tokens,
+    Field{.doc = "mean",
+          .range = Range::at_least_one,
+          .required = true,
+          .example = "100",
+          .moves = "duration rises"});
+  v("engine", s.engine,
+    Field{.doc = "serving engine: vllm, sglang, tensorrt-llm ...", .moves = "duration changes"});
+  v("tp", s.tp,
+    Field{.doc = "accelerators that share one layer",
+          .absent = "the least that fits",
+          .range = Range::at_least_one,
+          .automatic = true,
+          .moves = "duration changes"});
+  v("precision", s.precision, Field{.doc = "of the weights", .moves = "duration changes"});
+}
+
 template <class V, Is<Batch> S>
 void visit_fields(V& v, S& s) {
   v("core_hours", s.core_hours,
@@ -370,8 +407,12 @@ void visit_fields(V& v, S& s) {
           .absent = "none",
           .range = Range::positive,
           .moves = "duration rises"});
+  v("inference", s.inference,
+    Field{.doc = "requests that replicas answer with full batches, in place of hours; what a host "
+                 "that is taken back had answered of its piece is answered again",
+          .absent = "none"});
   v("tasks", s.tasks,
-    Field{.doc = "pieces that can run at a time",
+    Field{.doc = "pieces that can run at a time; of inference one replica each",
           .range = Range::at_least_one,
           .moves = "duration falls"});
   v("memory", s.memory,

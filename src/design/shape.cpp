@@ -36,6 +36,7 @@ std::string_view name_of(const Lora&) { return "lora"; }
 std::string_view name_of(const Embeddings&) { return "embeddings"; }
 std::string_view name_of(const FeatureStream&) { return "feature stream"; }
 std::string_view name_of(const Recurrence&) { return "repeat"; }
+std::string_view name_of(const Inference&) { return "inference"; }
 std::string_view name_of(const CleanHours&) { return "clean_hours"; }
 std::string_view name_of(const Arrivals&) { return "arrivals"; }
 std::string_view name_of(const Objective&) { return "objective"; }

@@ -324,12 +324,26 @@ struct Jobs {
   bool operator==(const Jobs&) const = default;
 };
 
-// Work that is counted in core or accelerator hours: nightly retraining on CPUs, preparation of
-// data.
+// Requests that wait for nobody: replicas answer them as fast as they can, all of their batch full.
+struct Inference {
+  std::string model;
+  double requests = 0;  // of one run
+  double input_tokens = 0;
+  double output_tokens = 0;
+  std::string engine = "vllm";
+  std::optional<int> tp;  // none: the least that fits
+  catalog::Precision precision = catalog::Precision::bf16;
+
+  bool operator==(const Inference&) const = default;
+};
+
+// Work that is counted in core or accelerator hours, or in requests: nightly retraining on CPUs,
+// preparation of data, answers for a whole archive.
 struct Batch {
   std::optional<double> core_hours;         // of one run
   std::optional<double> accelerator_hours;  // of one run
-  int tasks = 1;                            // it splits into
+  std::optional<Inference> inference;       // in place of hours
+  int tasks = 1;                            // it splits into; of inference: replicas
   std::optional<Bytes> memory;              // of one task
   Dataset dataset;
   std::optional<Bytes> output;

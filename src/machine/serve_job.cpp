@@ -37,6 +37,7 @@ constexpr Seconds kHostFetch = microseconds(50);  // until the copies of one fet
 constexpr BytesPerSecond kLoadedByOne = gbytes_per_s(5.9);
 constexpr Bytes kBytesPerToken(4);  // of English text: assumed
 constexpr int kTalkRounds = 4;      // what is found and what is carried settle within
+constexpr double kMostLosses = 20;  // of one piece: more never ends in anybody's life
 constexpr double kReadTail = 4;     // p99 of a read over its usual latency: assumed
 constexpr double kFullTier = 0.99;  // a tier that is asked for more is as slow as at this load
 constexpr Seconds kLeastTime = microseconds(1);
@@ -356,6 +357,40 @@ PerSecond rate_in_flight(const serving::Replica& replica, const serving::Request
     (middle + p.requests * (p.ttft - request.before) < in_flight ? low : high) = middle;
   }
   return steady_arrivals(replica, request, high, costs).requests;
+}
+
+BatchWork accelerator_work(const Machine& m, const design::Batch& batch, const Fleet& fleet) {
+  BatchWork w{.accelerator_hours = batch.accelerator_hours.value_or(0), .tasks = batch.tasks};
+  if (!batch.inference) return w;
+  const design::Inference& i = *batch.inference;
+  const catalog::ModelShape* model = find_model(m.design(), m.catalog(), i.model);
+  if (model == nullptr || fleet.accelerator() == nullptr) {
+    w.infeasible = "no accelerators to run a model on";
+    return w;
+  }
+  const serving::RequestShape request{.input = i.input_tokens, .output = i.output_tokens};
+  const design::Serve serve{.engine = i.engine, .precision = i.precision};
+  ServingQuery q = serving_query(m.models(), serve, *model, *fleet.accelerator(), request);
+  const auto tp = i.tp ? i.tp : least_tp(m.models(), q, fleet.accelerators_per_host);
+  q.split.tp = tp.value_or(1);
+  const auto replica = replica_of(m.models(), q);
+  if (!replica) {
+    w.infeasible = replica.error().front().what;
+    return w;
+  }
+  const Costs costs = serving_costs(m.models(), q);
+  w.devices = static_cast<int>(q.split.devices());
+  w.rate = capacity(*replica, request, {}, serving_source(costs)).requests;
+  if (w.rate <= PerSecond(0)) w.infeasible = "not even one request fits beside the weights";
+  if (!w.infeasible.empty()) return w;
+  w.accelerator_hours = i.requests / w.rate.base() * w.devices / hours(1).base();
+  w.tasks = batch.tasks * w.devices;
+  return w;
+}
+
+double work_again(Seconds piece, PerSecond lost) {
+  const double expected = std::min(piece * lost, kMostLosses);
+  return expected > 0 ? math::expm1(expected) / expected : 1;
 }
 
 KvRoom kv_room(const Machine& m, const design::Serve& serve, const Fleet& fleet,

@@ -121,6 +121,21 @@ std::optional<RetrievalAsk> retrieval_of(const Machine& machine, const design::S
 void add_retrieval(serving::RequestShape& request, const Machine& machine,
                    const design::Serve& serve, const Fleet& fleet);
 
+// Work of a batch on accelerators, and the pieces it falls into: as the design counts them, or of
+// inference the requests over what a replica answers with its batch full, one piece a replica's
+// device.
+struct BatchWork {
+  double accelerator_hours = 0;
+  int tasks = 1;
+  PerSecond rate;  // requests of one replica
+  int devices = 1;
+  std::string infeasible;
+};
+BatchWork accelerator_work(const Machine& machine, const design::Batch& batch, const Fleet& fleet);
+// A piece that begins anew whenever its host is lost, at a rate, takes (e^(rate T) - 1) / (rate T)
+// of its time T: memoryless faults (Duda 1983, IPL 16:221).
+double work_again(Seconds piece, PerSecond lost);
+
 // What a replica of the service has of its KV tier, of `replicas` that share it.
 KvRoom kv_room(const Machine& machine, const design::Serve& serve, const Fleet& fleet,
                const ServingQuery& query, double replicas);

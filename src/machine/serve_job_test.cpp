@@ -78,6 +78,22 @@ TEST(ServeJob, AReplicaRunsNoMoreThanItsBatch) {
   EXPECT_EQ(most_running(*replica, r), 12);
 }
 
+// Requests over what a replica answers; a tenth of a loss expected in a piece: (e^0.1 - 1) / 0.1.
+TEST(ServeJob, RequestsOfABatchAreAcceleratorHours) {
+  const design::Design d = read(
+      "  - batch: { name: b, tasks: 3, inference: { model: llama-3-8b, tp: 2, requests: 720000, "
+      "input_tokens: 800, output_tokens: 100 } }\n");
+  const Machine m = build_machine(d, known());
+  const BatchWork w =
+      accelerator_work(m, std::get<design::Batch>(d.workloads[0].task), m.fleets[0]);
+  ASSERT_EQ(w.infeasible, "");
+  EXPECT_EQ(w.devices, 2);
+  EXPECT_EQ(w.tasks, 6);
+  EXPECT_NEAR(w.accelerator_hours, 720000 / w.rate.base() * 2 / 3600, 1e-9);
+  EXPECT_NEAR(work_again(hours(1), 0.1 / hours(1)), 1.0517, 1e-4);
+  EXPECT_EQ(work_again(hours(1), PerSecond(0)), 1);
+}
+
 // 32 drives; a read takes longer the less of the tier is free.
 TEST(ServeJob, AnIndexIsReadAsFastAsItsTierAllows) {
   const auto text = [](double rate) {

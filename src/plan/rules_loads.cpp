@@ -97,6 +97,17 @@ void check_source(const Review& r, const Rule& rule, std::vector<Finding>& out) 
   }
 }
 
+void check_inference(const Review& r, const Rule& rule, std::vector<Finding>& out) {
+  for (const BatchView& b : r.batches) {
+    if (b.work.infeasible.empty()) continue;
+    Finding f = finding_at(r, rule, b.path + ".inference");
+    f.what = fmt::format("'{}' cannot run: {}.", b.label, b.work.infeasible);
+    f.why = "Weights and one request must fit the accelerators of a replica.";
+    f.fix = "More accelerators a replica, a smaller number format, or another fleet.";
+    out.push_back(std::move(f));
+  }
+}
+
 constexpr Rule kLoadRules[] = {
     {"serving.retrieval-reads", machine::Layer::serving, Severity::error,
      "a tier gives the reads that retrieval asks of it", "docs/models/serving.md", check_reads},
@@ -107,6 +118,9 @@ constexpr Rule kLoadRules[] = {
      "a cascade costs less than its larger model alone", "docs/models/serving.md", check_cascade},
     {"serving.quality-source", machine::Layer::serving, Severity::note,
      "a quality says which test it is of", "docs/models/serving.md", check_source},
+    {"workload.inference", machine::Layer::cluster, Severity::error,
+     "the model of a batch fits the accelerators of its fleet", "docs/models/serving.md",
+     check_inference},
 };
 
 }  // namespace

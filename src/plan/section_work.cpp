@@ -201,10 +201,34 @@ machine::Section jobs_section(const JobsView& v) {
   return s;
 }
 
+// What requests come to, and what is answered twice.
+void add_inference(machine::Section& s, const BatchView& v) {
+  constexpr const char* kInferencePage = "docs/models/serving.md";
+  s.figures.push_back(
+      {.id = "accelerator_hours",
+       .label = "work of one run, in accelerator hours",
+       .unit = machine::Unit::count,
+       .estimate = within(v.work.accelerator_hours, 0.3, 0.3, Basis::derived, kInferencePage),
+       .formula = fmt::format("{} requests / {} a second x {} accelerators a replica",
+                              significant(v.batch->inference->requests, 4),
+                              significant(v.work.rate.base(), 3), v.work.devices)});
+  s.figures.push_back(
+      {.id = "work_again",
+       .label = "of the time, what is lost with hosts and done again",
+       .unit = machine::Unit::ratio,
+       .estimate = within(1 - 1 / v.again, 0.5, 0.5, Basis::derived, kInferencePage),
+       .formula = "a piece begins anew where its host fails or is taken back"});
+}
+
 machine::Section batch_section(const BatchView& v) {
   machine::Section s{.layer = machine::Layer::cluster, .name = v.label};
+  if (!v.work.infeasible.empty()) {
+    s.summary = "cannot run: " + v.work.infeasible;
+    return s;
+  }
   s.summary = fmt::format("{} {} at once", grouped(static_cast<std::int64_t>(v.slots)),
                           v.on_cores ? "cores" : "accelerators");
+  if (v.batch->inference) add_inference(s, v);
   s.figures.push_back(
       {.id = "duration",
        .label = "time of one run",

@@ -154,17 +154,20 @@ BatchView batch_view(const machine::Machine& m, const machine::Ledger& ledger,
               .fleet = fleet_of(m.fleets, w)};
   if (v.fleet == nullptr) return v;
   v.on_cores = batch.core_hours.has_value();
-  const double hours_of_work = v.on_cores ? *batch.core_hours : batch.accelerator_hours.value_or(0);
+  v.work = accelerator_work(m, batch, *v.fleet);
+  const int tasks = v.on_cores ? batch.tasks : v.work.tasks;
+  const double hours_of_work = v.on_cores ? *batch.core_hours : v.work.accelerator_hours;
   const int hosts = hosts_for(m, ledger, *v.fleet, w);
   const double there = v.on_cores ? usable_cores(batch, *v.fleet, hosts)
                                   : static_cast<double>(hosts) * v.fleet->accelerators_per_host;
-  v.slots = std::max(1.0, std::min(there, static_cast<double>(batch.tasks)));
+  v.slots = std::max(1.0, std::min(there, static_cast<double>(tasks)));
   const double slots_per_host = there / std::max(1, hosts);
   v.nodes = v.slots / std::max(1.0, slots_per_host) * v.fleet->fleet->count / v.fleet->hosts;
   // Whole tasks: the last round may be half empty.
-  const double rounds = std::max(1.0, static_cast<double>(batch.tasks) / v.slots);
-  const Seconds task = hours(hours_of_work / std::max(1, batch.tasks));
-  v.compute = task * std::max(rounds, 1.0);
+  const double rounds = std::max(1.0, static_cast<double>(tasks) / v.slots);
+  const Seconds task = hours(hours_of_work / std::max(1, tasks));
+  if (batch.inference) v.again = machine::work_again(task, m.failures_of(*v.fleet).rate);
+  v.compute = task * std::max(rounds, 1.0) * v.again;
   v.tier = batch.dataset.tier.empty() ? nullptr : find_tier(m.tiers, batch.dataset.tier);
   if (v.tier && batch.dataset.size && v.tier->read > BytesPerSecond(0)) {
     v.read = *batch.dataset.size / v.tier->read;

@@ -11,6 +11,7 @@
 #include "cluster/queue_wait.h"
 #include "design/design.h"
 #include "machine/machine.h"
+#include "machine/serve_job.h"
 
 namespace orrery::plan {
 
@@ -44,6 +45,8 @@ struct BatchView {
   double slots = 0;  // cores or accelerators that work at once
   double nodes = 0;  // that they are on
   bool on_cores = false;
+  machine::BatchWork work;  // on accelerators
+  double again = 1;         // of inference: what hosts that are lost make it take, over what it has
   Seconds compute;
   Seconds read;   // of the data set, beside the computing
   Seconds write;  // of the output to the same tier, likewise

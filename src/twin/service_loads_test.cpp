@@ -110,5 +110,37 @@ TEST(ServiceLoads, WhatIsEscalatedComesToTheLargerService) {
   EXPECT_NEAR(figures["answer_time"] / (mean(from) + 0.25 * mean(to)), 1, 0.05);
 }
 
+// One piece of some hours on hosts that last ten: what is lost with them is done again, as often as
+// memoryless faults say.
+TEST(ServiceLoads, ABatchBeginsAnewWhereItsHostIsLost) {
+  design::Design d = sample_design();
+  d.fleet.front().count = 16;
+  d.fleet.front().failures.node_mtbf = hours(10);
+  design::Batch batch;
+  batch.tasks = 8;
+  batch.inference = design::Inference{
+      .model = "llama-3-8b", .requests = 1e6, .input_tokens = 800, .output_tokens = 100};
+  batch.repeat = design::Recurrence{.every = days(3), .window = std::nullopt};
+  d.workloads.front().task = batch;
+  const machine::Machine probe = build_machine(d, machine::known());
+  const machine::BatchWork one = accelerator_work(probe, batch, probe.fleets.front());
+  ASSERT_EQ(one.infeasible, "");
+  // Five hours of eight replicas.
+  batch.inference->requests = one.rate.base() * 8 * hours(5).base();
+  d.workloads.front().task = batch;
+  const Simulated run(d, {.horizon = days(150), .replications = 8});
+  const double lost = (run.machine.failures_of(run.machine.fleets.front()).rate * hours(5));
+  ASSERT_NEAR(lost, 0.5, 0.2);
+  double sum = 0;
+  double runs = 0;
+  for (const Replication& r : run.done) {
+    for (const double t : r.batches.front().run_times_s) sum += t, ++runs;
+  }
+  ASSERT_GT(runs, 350);
+  const double wanted = machine::work_again(hours(5), lost / hours(5));
+  EXPECT_GT(wanted, 1.15);
+  EXPECT_NEAR(sum / runs / hours(5).base() / wanted, 1, 0.1);
+}
+
 }  // namespace
 }  // namespace orrery::twin

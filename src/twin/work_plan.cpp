@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "machine/serve_job.h"
+
 namespace orrery::twin {
 namespace {
 
@@ -136,14 +138,19 @@ BatchPlan batch_plan(const machine::Machine& m, const design::Workload& w) {
     p.infeasible = "accelerator hours on a fleet without accelerators";
     return p;
   }
-  const int tasks = std::max(1, b.tasks);
+  const machine::BatchWork on_accelerators = accelerator_work(m, b, *fleet);
+  if (!on_accelerators.infeasible.empty()) {
+    p.infeasible = on_accelerators.infeasible;
+    return p;
+  }
+  const int tasks = std::max(1, b.core_hours ? b.tasks : on_accelerators.tasks);
   const int at_once = std::min(tasks, tasks_on_host(b, *fleet));
   const int arrays = (tasks + at_once - 1) / at_once;
   const int rounds = (arrays + kMostElements - 1) / kMostElements;
   p.elements = (arrays + rounds - 1) / rounds;
   // Work on cores takes the host; work on accelerators takes as many as it has tasks.
   p.slots = b.core_hours ? std::max(1, fleet->accelerators_per_host) : at_once;
-  const double work = b.core_hours ? *b.core_hours : b.accelerator_hours.value_or(0);
+  const double work = b.core_hours ? *b.core_hours : on_accelerators.accelerator_hours;
   p.compute = hours(work / tasks) * rounds;
   const int hosts =
       w.terms.nodes
