@@ -50,6 +50,19 @@ struct Bench {
   Ends ends;
 };
 
+TEST(Flows, HostsAreNumberedThrough) {
+  PlantShape shape = two_kinds();
+  EXPECT_EQ(shape.all_hosts(), 4);
+  shape.hosts[0].many = 3;
+  EXPECT_EQ(shape.all_hosts(), 5);
+  // The last host's drives are its own, beside those of all others.
+  Bench b(shape);
+  for (int h = 0; h < 5; ++h) {
+    b.start({.host = h}, {.host = h, .tier = 0}, 4, static_cast<std::uint64_t>(h));
+  }
+  for (std::uint64_t h = 0; h < 5; ++h) EXPECT_NEAR(b.end(h), 1.02, 1e-9) << h;
+}
+
 TEST(Flows, CollectivesHaveTheirWiresOrTheStorages) {
   Bench own;
   own.send(0, 1, 50, 0);

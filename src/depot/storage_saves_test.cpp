@@ -108,6 +108,25 @@ TEST(Saves, TheThirdWaitsForABuffer) {
   EXPECT_NEAR(sync.time(sync.save(1).began), 117, 1e-9);
 }
 
+// Steps stand until the drives have it and go on then, however much is still on its way from them.
+TEST(Saves, ASynchronousOneWaitsForNoBuffer) {
+  SaveShape shape = heavy_first();
+  shape.heavy_hosts = 0;
+  shape.interval = seconds(1);
+  shape.serialise = storage::kUnlimitedRate;
+  shape.is_async = false;
+  Saving s(shape);
+  s.run(130);
+  ASSERT_GE(s.saves.saves().size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double began = 100 + 5.0 * static_cast<double>(i);
+    EXPECT_NEAR(s.time(s.save(i).began), began, 1e-9) << i;
+    EXPECT_NEAR(s.time(s.save(i).stall_end), began + 2 + 2, 1e-9) << i;
+  }
+  // 40, 20 and 13.3 GB in five seconds each, beside nobody, one and two; the rest beside three.
+  EXPECT_NEAR(s.time(s.save(0).safe), 119 + 20 / 3.0 / 2 + 2, 1e-6);
+}
+
 // Each host's copy goes to the next one's drives, over wires that are slower than those.
 TEST(Saves, PeersGetTheirCopiesInARing) {
   SaveShape shape = heavy_first();
