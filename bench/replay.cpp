@@ -48,11 +48,11 @@ Result<double> replay_philly() {
                                                     cluster::PlacementRule::tree,
                                                     cluster::even_tree(kNodes, kNodesPerLeaf, 4));
                        trial::replay_jobs(trace->jobs, pool,
-                                         {.queue = {.backfill = cluster::BackfillVariant::easy,
-                                                    .requeue_delay = seconds(120)},
-                                          .node_mtbf = days(60),
-                                          .repair = hours(4),
-                                          .checkpoint = hours(1)});
+                                          {.queue = {.backfill = cluster::BackfillVariant::easy,
+                                                     .requeue_delay = seconds(120)},
+                                           .node_mtbf = days(60),
+                                           .repair = hours(4),
+                                           .checkpoint = hours(1)});
                      }));
   }
   return least;
@@ -65,7 +65,7 @@ Result<double> replay_fifo() {
   for (int i = 0; i < kTries; ++i) {
     least = std::min(least, seconds_of([&] {
                        trial::replay_jobs(trace->jobs, cluster::NodePool({kNodes * kGpusPerNode}),
-                                         {.queue = {.backfill = cluster::BackfillVariant::fifo}});
+                                          {.queue = {.backfill = cluster::BackfillVariant::fifo}});
                      }));
   }
   return static_cast<double>(trace->jobs.size()) / least;

@@ -50,10 +50,11 @@ Result<double> storage_day() {
 }  // namespace
 
 std::vector<SpeedFigure> storage_figures() {
-  return {{.name = "storage_day_1024",
-           .unit = "s",
-           .what = "24 h on 1,024 nodes: hourly sharded saves of a 405B model to three tiers, reads",
-           .measure = storage_day}};
+  return {
+      {.name = "storage_day_1024",
+       .unit = "s",
+       .what = "24 h on 1,024 nodes: hourly sharded saves of a 405B model to three tiers, reads",
+       .measure = storage_day}};
 }
 
 }  // namespace orrery

@@ -40,8 +40,8 @@ class Journal {
   // A file without a line of its own gets its header with the first append. No line may hold a line
   // break.
   Result<void> append(const std::vector<std::string>& lines);
-  // Puts the header (once) and these lines in the place of everything, as one step: the old file or the
-  // new one is there.
+  // Puts the header (once) and these lines in the place of everything, as one step: the old file or
+  // the new one is there.
   Result<void> rewrite(const std::vector<std::string>& lines);
 
  private:

@@ -50,14 +50,14 @@ Result<trial::RehearsalOptions> rehearsal_of(const RehearseOptions& o) {
   }
   if (!faults.empty()) return std::unexpected(std::move(faults));
   return trial::RehearsalOptions{.nodes = static_cast<int>(o.nodes),
-                                .spares = static_cast<int>(o.spares),
-                                .jobs = static_cast<int>(o.jobs),
-                                .job_nodes = static_cast<int>(o.job_nodes),
-                                .faults = static_cast<int>(o.faults),
-                                .length = *length,
-                                .repair = *repair,
-                                .has_fence = o.fence,
-                                .seed = o.seed};
+                                 .spares = static_cast<int>(o.spares),
+                                 .jobs = static_cast<int>(o.jobs),
+                                 .job_nodes = static_cast<int>(o.job_nodes),
+                                 .faults = static_cast<int>(o.faults),
+                                 .length = *length,
+                                 .repair = *repair,
+                                 .has_fence = o.fence,
+                                 .seed = o.seed};
 }
 
 // The agent itself, its journal in memory, told as a live run is.

@@ -204,16 +204,16 @@ struct Objective {
   bool operator==(const Objective&) const = default;
 };
 
-// From a site's loss until its users are sent elsewhere, where a design does not say: three looks of
-// a health check ten seconds apart and an answer of the name service that lives for thirty
+// From a site's loss until its users are sent elsewhere, where a design does not say: three looks
+// of a health check ten seconds apart and an answer of the name service that lives for thirty
 // (assumed).
 inline constexpr Seconds kFailoverAfter = minutes(1);
 
 // A part of a service's traffic that comes from, and must be answered in, one place.
 struct Zone {
   std::string site;
-  std::string fleet;  // empty: the fleet of that site
-  double share = 1;   // of the arrivals
+  std::string fleet;            // empty: the fleet of that site
+  double share = 1;             // of the arrivals
   std::optional<int> replicas;  // none: of the service's, by its share
   std::string residency;
   std::vector<std::string> failover;      // sites whose zones take what it cannot, the first first

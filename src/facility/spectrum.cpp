@@ -27,8 +27,9 @@ std::vector<Harmonic> lines_of(std::span<const WaveSegment> wave, int count, Sec
     }
     const double blur = std::numbers::pi * k * (edge / period);
     const double smooth = blur > 1e-12 ? std::abs(math::sin(blur) / blur) : 1;
-    lines.push_back({.hz = k / period.base(),
-                     .amplitude = Watts(2 / turn * std::sqrt(real * real + imaginary * imaginary) * smooth)});
+    lines.push_back(
+        {.hz = k / period.base(),
+         .amplitude = Watts(2 / turn * std::sqrt(real * real + imaginary * imaginary) * smooth)});
   }
   return lines;
 }

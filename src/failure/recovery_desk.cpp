@@ -89,10 +89,10 @@ RecoveryDesk::Call RecoveryDesk::look(sim::SimTime now, int spare, const std::st
 void RecoveryDesk::carry_out(const RecoveryAction& a, sim::SimTime now, Call& call) {
   if (a.kind == ActionKind::alert) return;
   const RecoveryEvent tried{.kind = RecoveryEventKind::tried,
-                                     .at = clock_at(now),
-                                     .node = a.nodes.empty() ? "" : a.nodes.front(),
-                                     .key = a.key,
-                                     .good = true};
+                            .at = clock_at(now),
+                            .node = a.nodes.empty() ? "" : a.nodes.front(),
+                            .key = a.key,
+                            .good = true};
   apply(memory_, tried, policy_.lemon.memory);
   if (a.kind == ActionKind::resume_spare) call.spares.push_back(host_of(a.nodes.front()));
   if (a.kind != ActionKind::drain_node) return;

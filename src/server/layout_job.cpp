@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
-#include "plan/review.h"
 #include "machine/train_run.h"
+#include "plan/review.h"
 #include "report/layout_report.h"
 #include "search/layout_search.h"
 #include "server/json_body.h"

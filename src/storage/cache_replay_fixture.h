@@ -1,5 +1,6 @@
-// For tests: a cache replayed item by item, the check on the closed forms of cache.h where they hold
-// and where there is none (a shuffle buffer, a data set of a few hundred shards, a cold start).
+// For tests: a cache replayed item by item, the check on the closed forms of cache.h where they
+// hold and where there is none (a shuffle buffer, a data set of a few hundred shards, a cold
+// start).
 //
 // Deterministic: the order of an epoch and random evictions come from named streams of the seed.
 // Cost is items x epochs x log(items); a few thousand items give a rate to about 0.01.

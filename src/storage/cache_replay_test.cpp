@@ -1,6 +1,6 @@
-#include "storage/cache_replay_fixture.h"
-
 #include <gtest/gtest.h>
+
+#include "storage/cache_replay_fixture.h"
 
 namespace orrery::storage {
 namespace {

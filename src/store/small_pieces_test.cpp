@@ -243,7 +243,8 @@ TEST(Listings, stop_where_the_prefix_ends) {
   const auto keys = [&](PageRequest request) {
     request.bucket = "pail";
     std::vector<std::string> out;
-    for (const PageEntry& entry : page_of_objects(rows, request)->entries) out.push_back(entry.key);
+    const auto page = page_of_objects(rows, request);
+    for (const PageEntry& entry : page->entries) out.push_back(entry.key);
     return out;
   };
   EXPECT_THAT(keys({.prefix = "b/"}), ElementsAre("b/1", "b/2"));
