@@ -41,6 +41,18 @@ TEST(NodePool, PacksTightAndSpreadsWide) {
   EXPECT_EQ(nodes_of(spread, {.gpus = 1}), Nodes{1});
 }
 
+TEST(NodePool, NothingHasNoPlace) {
+  for (const NodePool& pool : {NodePool({8}), NodePool(std::vector<int>(4, 8))}) {
+    std::vector<NodeShare> where;
+    EXPECT_FALSE(pool.place({.gpus = 0}, nullptr, where));
+    EXPECT_FALSE(pool.place({.gpus = -1}, nullptr, where));
+    EXPECT_FALSE(pool.place({.gpus = 0, .per_node = 2}, nullptr, where));
+    EXPECT_TRUE(where.empty());
+    EXPECT_TRUE(pool.place({.gpus = pool.gpus()}, nullptr, where));
+    EXPECT_FALSE(pool.place({.gpus = pool.gpus() + 1}, nullptr, where));
+  }
+}
+
 TEST(NodePool, AGangLiesBelowTheLowestSwitch) {
   NodePool pool(std::vector<int>(8, 8), PlacementRule::tree, even_tree(8, 4, 2));
   take(pool, 0, 8);

@@ -319,14 +319,6 @@ void Queue::node_up(int node) {
   decide_later();
 }
 
-void Queue::set_priority(JobIndex job, double priority) {
-  jobs_[job].priority = priority;
-  if (states_[job] != State::waiting) return;
-  remove_waiting(job);
-  ++surprises_;
-  enqueue(job);
-}
-
 void Queue::set_priorities(const std::function<double(JobIndex)>& priority) {
   const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(first_);
   for (auto job = begin; job != waiting_.end(); ++job) jobs_[*job].priority = priority(*job);

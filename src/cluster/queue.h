@@ -100,7 +100,6 @@ class Queue final : public sim::EventHandler {
   void node_up(int node);
   // Something that the gate looks at has changed.
   void look_again() { decide_later(); }
-  void set_priority(JobIndex job, double priority);
   // Of all that wait at once.
   void set_priorities(const std::function<double(JobIndex)>& priority);
 

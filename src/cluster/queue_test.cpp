@@ -148,6 +148,21 @@ TEST(Queue, PriorityGoesFirstAndEqualsKeepTheirOrder) {
   EXPECT_EQ(owner.order(), (std::vector<std::size_t>{0, c, a, b}));
 }
 
+TEST(Queue, PrioritiesThatChangeMoveWhoWaits) {
+  sim::Kernel kernel;
+  Owner owner(kernel, NodePool({1}), under(BackfillVariant::fifo));
+  owner.add(0, 1, 10);
+  const auto a = owner.add(1, 1, 10);
+  const auto b = owner.add(2, 1, 10);
+  const auto c = owner.add(3, 1, 10);
+  kernel.run(clock_at(5));
+  owner.queue().set_priorities([&](JobIndex job) {
+    return job == owner.books()[c].index ? 3.0 : job == owner.books()[b].index ? 2.0 : 1.0;
+  });
+  kernel.run();
+  EXPECT_EQ(owner.order(), (std::vector<std::size_t>{0, c, b, a}));
+}
+
 TEST(Queue, ALostNodeStopsTheWholeGangAndItComesBack) {
   sim::Kernel kernel;
   QueueOptions options = under(BackfillVariant::fifo);

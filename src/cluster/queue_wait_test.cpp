@@ -67,5 +67,16 @@ TEST(QueueWait, FewestServersForABound) {
   EXPECT_GT(estimate_wait(p).mean_wait, seconds(10));
 }
 
+// A bound that one number of servers just meets is met by it, and by none fewer.
+TEST(QueueWait, ABoundIsMetWhereItIsMetExactly) {
+  QueueProblem p{.arrivals = PerSecond(0.19), .service = seconds(100)};
+  for (const int servers : {20, 23, 30}) {
+    p.servers = servers;
+    const Seconds wait = estimate_wait(p).mean_wait;
+    EXPECT_EQ(servers_for_wait(p, wait), servers);
+    EXPECT_EQ(servers_for_wait(p, wait * 0.999), servers + 1);
+  }
+}
+
 }  // namespace
 }  // namespace orrery::cluster
