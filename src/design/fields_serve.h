@@ -166,7 +166,7 @@ void visit_fields(V& v, S& s) {
           .range = Range::positive,
           .moves = "run rise_ttft_p99 changes"});
   v("lag", s.lag,
-    Field{.doc = "how old what it sees is", .unit = "s", .moves = "run rise_ttft_p99 rises"});
+    Field{.doc = "how old what it sees is", .unit = "s", .moves = "run rise_ttft_p99 changes"});
   v("hold", s.hold,
     Field{.doc = "for so long fewer must have been wanted before any leaves",
           .unit = "min",
