@@ -3,17 +3,15 @@
 //
 //   products    T = decoding requests + prompt tokens rows, weights split over tp
 //   attention   decode reads the cache of every request; prefill attends within its prompt
-//   MoE         E (1 - (1 - k/E)^T) experts are touched; each reads its weights once; of ep ranks
-//               the one counts whose experts drew the most
+//   MoE         E (1 - (1 - k/E)^T) experts are touched, spread evenly over ep ranks; each reads its
+//               weights once
 //   MLA         decode works on the latent itself (the up projections absorbed), prefill expands it
-//   quantising  8-bit products with block scales read their input once more, by a kernel of its
-//   own;
-//               4-bit weights of 16-bit products are read as stored
+//   quantising  8-bit products with block scales read their input once more, by a kernel of their
+//               own; 4-bit weights of 16-bit products are read as stored
 //   messages    two all-reduces of T h a layer over tp; with experts spread, dispatch and combine
-// Source: the engines' model code (vLLM, SGLang), DeepSeek-V2 (arXiv 2405.04434) for absorption.
 //   state       layers without attention (Mamba, gated delta): projections in and out, and a state
-//   of
-//               fixed size a request that decode reads and writes whole, prefill once a chunk
+//               of fixed size a request, which decode reads and writes whole, prefill once a chunk
+// Source: the engines' model code (vLLM, SGLang), DeepSeek-V2 (arXiv 2405.04434) for absorption.
 // Left out: vision towers, LoRA adapters.
 #pragma once
 
