@@ -3,8 +3,8 @@
 //
 //   products    T = decoding requests + prompt tokens rows, weights split over tp
 //   attention   decode reads the cache of every request; prefill attends within its prompt
-//   MoE         E (1 - (1 - k/E)^T) experts are touched, spread evenly over ep ranks; each reads its
-//               weights once
+//   MoE         E (1 - (1 - k/E)^T) experts are touched, spread evenly over ep ranks; each reads
+//               its weights once
 //   MLA         decode works on the latent itself (the up projections absorbed), prefill expands it
 //   quantising  8-bit products with block scales read their input once more, by a kernel of their
 //               own; 4-bit weights of 16-bit products are read as stored
