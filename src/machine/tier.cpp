@@ -37,7 +37,7 @@ constexpr Seconds kServiceDirect = microseconds(10);
 constexpr Seconds kServiceLocal = microseconds(15);
 constexpr Seconds kServiceFile = microseconds(100);
 // A gateway of an object store with its index: radosgw 16.2 on loopback reads 4 KiB in 2.1 ms, one
-// client, from drives that answer in a tenth of that.
+// client, its disk's time among them.
 constexpr Seconds kServiceObject = milliseconds(2);
 // Two switches and as many adapters, there and back: assumed.
 constexpr Seconds kRoundTrip = microseconds(5);
