@@ -8,48 +8,24 @@
 #include <set>
 #include <thread>
 
-#include "net/running_server_fixture.h"
-#include "net/test_socket.h"
+#include "net/patient_fixture.h"
 #include "net/transport.h"
 
 namespace orrery::net::course_tests {
 namespace {
 
+using patience::answer_of;
+using patience::patient;
+using patience::soon;
+using patience::wire;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 using namespace std::chrono_literals;
 
-ServerOptions patient(bool in_place) {
-  ServerOptions options = test_options();
-  options.answers_in_place = in_place;
-  options.request_time_max = options.piece_time_max = options.idle_time_max = 30'000ms;
-  options.response_time_max = 30'000ms;
-  return options;
-}
-
 Response echo(const Request& request) {
   return {.body = request.method + ' ' + request.target + ' ' + request.body + ';'};
-}
-
-std::string wire(int port, const std::string& request) {
-  const TestSocket socket = TestSocket::to(port, 10);
-  socket.send(request);
-  return socket.rest();
-}
-
-std::string answer_of(const TestSocket& socket, std::string_view ending) {
-  std::string text;
-  while (!text.ends_with(ending) && socket.receive(text)) {
-  }
-  return text;
-}
-
-template <class Condition>
-bool soon(Condition holds) {
-  for (int i = 0; i < 5000 && !holds(); ++i) std::this_thread::sleep_for(1ms);
-  return holds();
 }
 
 int count_of(std::string_view text, std::string_view part) {

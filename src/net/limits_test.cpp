@@ -8,53 +8,26 @@
 #include <thread>
 
 #include "net/client.h"
-#include "net/running_server_fixture.h"
-#include "net/test_socket.h"
+#include "net/patient_fixture.h"
 #include "net/transport.h"
 
 namespace orrery::net::limits_tests {
 namespace {
 
+using patience::answer_of;
+using patience::patient;
+using patience::soon;
+using patience::wire;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 using namespace std::chrono_literals;
 
-constexpr auto kLong = 30'000ms;
 const std::string kHost = "Host: x\r\n";
-
-// Nothing but what a test sets ends anything.
-ServerOptions patient(bool in_place = false) {
-  ServerOptions options = test_options();
-  options.answers_in_place = in_place;
-  options.request_time_max = options.piece_time_max = options.idle_time_max = kLong;
-  options.response_time_max = kLong;
-  return options;
-}
 
 Response echo(const Request& request) {
   return {.body = request.method + ' ' + request.target + ' ' + request.body};
-}
-
-std::string wire(int port, const std::string& request) {
-  const TestSocket socket = TestSocket::to(port, 10);
-  socket.send(request);
-  return socket.rest();
-}
-
-// One whole answer of a connection that goes on.
-std::string answer_of(const TestSocket& socket, std::string_view ending) {
-  std::string text;
-  while (!text.ends_with(ending) && socket.receive(text)) {
-  }
-  return text;
-}
-
-template <class Condition>
-bool soon(Condition holds) {
-  for (int i = 0; i < 5000 && !holds(); ++i) std::this_thread::sleep_for(1ms);
-  return holds();
 }
 
 // How long after `start` the other side hangs up.
