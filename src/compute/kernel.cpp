@@ -202,6 +202,27 @@ KernelCost kernel_cost(const DeviceModel& device, const workload::Attention& a) 
           .memory = Joules(bytes * device.power.joules_per_byte)};
 }
 
+DeviceModel slice_of(DeviceModel d, const DeviceSlice& slice) {
+  const double units = slice.units / d.units;
+  const double slower = 1 / slice.memory_share;
+  const auto narrow = [&](GemmModel& g) {
+    g.peak *= units;
+    g.memory_seconds *= slower;
+    g.split_seconds *= slower;
+    g.quantise_seconds *= slower;
+  };
+  d.units = slice.units;
+  d.bandwidth *= slice.memory_share;
+  d.pass_seconds *= slower;
+  std::ranges::for_each(d.gemm, narrow);
+  std::ranges::for_each(d.grouped, narrow);
+  for (AttentionModel& a : d.attention) a.memory_seconds *= slower;
+  d.power.idle = d.power.idle * slice.power_share;
+  d.power.active = d.power.active * slice.power_share;
+  d.power.limit = d.power.limit * slice.power_share;
+  return d;
+}
+
 KernelCost kernel_cost(const DeviceModel& device, const workload::MemoryPass& pass) {
   const double bytes = (pass.read + pass.written).base();
   if (bytes <= 0) return {};

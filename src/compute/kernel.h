@@ -109,6 +109,15 @@ struct DeviceModel {
   double borrowed_error = 0;  // the part of them that comes from using a relative's parameters
 };
 
+// A part of a device with units and memory channels of its own (MIG): what runs beside it does not
+// slow it. Measured on every profile of one H200 (data/validation/h200_slices.csv).
+struct DeviceSlice {
+  double units = 1;         // of the device's
+  double memory_share = 1;  // of its memory and of that memory's bandwidth
+  double power_share = 1;   // of the board's idle draw and of its limit
+};
+DeviceModel slice_of(DeviceModel whole, const DeviceSlice& slice);
+
 // Of one kernel, or of several in a row: costs add.
 struct KernelCost {
   Seconds time;     // at full clock
