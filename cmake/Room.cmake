@@ -9,7 +9,7 @@
 # Under the sanitizers clang compiles three times as fast at -O0 as at -O1, and the longest tests run
 # ten times as long. So the rooms that do the arithmetic have -O1, and design/, which must refuse any
 # hostile file within a second; the others have -O0.
-set(ORRERY_QUICK_ROOMS base sim workload compute training serving fabric failure search design)
+set(ORRERY_QUICK_ROOMS base sim workload compute training serving fabric failure cluster search design)
 set(ORRERY_STD_HEADERS <algorithm> <expected> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <variant> <vector>)
 

@@ -483,9 +483,18 @@ TEST(Api, every_view_of_every_template_is_of_its_schema) {
   }
 }
 
+// Runs of all templates take half a minute under the sanitizers; the release build has them all.
+#ifdef ORRERY_OPTIMISED
+constexpr std::size_t kTemplateStep = 1;
+#else
+constexpr std::size_t kTemplateStep = 5;
+#endif
+
 TEST(Api, every_view_of_a_run_is_of_its_schema) {
   const std::vector<Operation> operations = contract().operations();
+  std::size_t seen = 0;
   for (const design::Template& t : design::templates()) {
+    if (seen++ % kTemplateStep != 0) continue;
     const Json request = {{"design", t.text}, {"span", "5 d"}, {"replications", 2}};
     const net::Response started = served().ask("POST", "/api/v1/runs", request.dump());
     ASSERT_EQ(started.status, 202) << t.name << '\n' << started.body;

@@ -32,12 +32,12 @@ GpuTime sum_of(const Replication& r) {
 
 TEST(SliceProcess, small_slices_share_accelerators) {
   // 21 an hour for 2 h are 42 of 1/7 on average: six accelerators' worth.
-  const Simulated s(sliced({{"1g.18gb", 1}}, 21), {.horizon = days(40)});
+  const Simulated s(sliced({{"1g.18gb", 1}}, 21), {.horizon = days(20)});
   const Replication& r = s.done.front();
   ASSERT_TRUE(s.simulation.scenario().slices.front().feasible());
   const SliceOutcome& o = r.slices.front();
-  EXPECT_GT(o.finished, 15000U);
-  const double span = days(40).base() * 1e9;
+  EXPECT_GT(o.finished, 7500U);
+  const double span = days(20).base() * 1e9;
   const double used = static_cast<double>(o.used) / span;
   EXPECT_NEAR(used, 42, 5) << "Little's law";
   const double open = static_cast<double>(o.open) / span / cluster::kMigComputeSlices;
@@ -46,7 +46,7 @@ TEST(SliceProcess, small_slices_share_accelerators) {
   EXPECT_TRUE(o.stranded == 0) << "a seventh always fits";
   EXPECT_TRUE(r.is_sound);
   EXPECT_TRUE(sum_of(r) ==
-              GpuTime{16} * static_cast<std::int64_t>(days(40).base()) * 1'000'000'000);
+              GpuTime{16} * static_cast<std::int64_t>(days(20).base()) * 1'000'000'000);
   // What is productive is what the slices used.
   EXPECT_NEAR(static_cast<double>(r.gpu_time[at(Cause::productive)]),
               static_cast<double>(o.used) / cluster::kMigComputeSlices, 1e6);
@@ -86,7 +86,7 @@ TEST(SliceProcess, cut_beforehand_there_is_less_to_have) {
 TEST(SliceProcess, a_lost_host_takes_its_slices_and_they_start_over) {
   design::Design d = sliced({{"1g.18gb", 3}, {"2g.35gb", 1}}, 20);
   d.fleet.front().failures = {.node_mtbf = days(4)};
-  const Simulated s(d, {.horizon = days(60)});
+  const Simulated s(d, {.horizon = days(30)});
   const Replication& r = s.done.front();
   const SliceOutcome& o = r.slices.front();
   EXPECT_GT(o.faults, 3U);
@@ -95,7 +95,7 @@ TEST(SliceProcess, a_lost_host_takes_its_slices_and_they_start_over) {
   EXPECT_EQ(o.submitted, o.finished + o.waiting + o.running) << "none is lost, none ends twice";
   EXPECT_TRUE(r.is_sound);
   EXPECT_TRUE(sum_of(r) ==
-              GpuTime{16} * static_cast<std::int64_t>(days(60).base()) * 1'000'000'000);
+              GpuTime{16} * static_cast<std::int64_t>(days(30).base()) * 1'000'000'000);
 }
 
 }  // namespace
