@@ -25,9 +25,13 @@ struct ServeAsked {
   std::optional<double> usd;  // of an accelerator for an hour
 };
 
-std::string serve_layout(const machine::ServingChoice& c) {
+std::string serve_layout(const machine::ServingChoice& c,
+                         const std::optional<machine::FleetSlice>& slice) {
   const std::string each = fmt::format("{} in {}, tp {}", c.engine, to_text(c.format), c.tp);
-  if (!c.apart) return fmt::format("{}, {} replicas", each, significant(c.replicas, 6));
+  if (!c.apart) {
+    return fmt::format("{}, {} replicas{}", each, significant(c.replicas, 6),
+                       slice ? " on slices of " + slice->profile->profile : "");
+  }
   return fmt::format("{}, {} prefill and {} decode replicas", each, significant(c.prefill, 6),
                      significant(c.replicas - c.prefill, 6));
 }
@@ -45,7 +49,7 @@ void add_best(Calculation& c, const ServeAsked& a, const machine::ServingChoice&
   using machine::Unit;
   const double output = a.ask.request.output;
   add_served(c, "users", "requests in flight at once", Unit::count, best.users, best.error,
-             serve_layout(best));
+             serve_layout(best, a.ask.slice));
   add_served(c, "gpus", "accelerators", Unit::count, best.gpus, 0);
   add_served(c, "batch_limit", "largest batch to allow an engine", Unit::count, best.batch,
              best.error);
@@ -69,10 +73,11 @@ void add_best(Calculation& c, const ServeAsked& a, const machine::ServingChoice&
 std::string serve_answer(const ServeAsked& a, const machine::ServingChoice& best) {
   if (a.rate > PerSecond(0)) {
     return fmt::format("{} requests a second need {} accelerators: {}.",
-                       significant(a.rate.base(), 4), best.gpus, serve_layout(best));
+                       significant(a.rate.base(), 4), best.gpus, serve_layout(best, a.ask.slice));
   }
   return fmt::format("{} users at once on {} accelerators: {}.",
-                     significant(std::floor(best.users), 6), best.gpus, serve_layout(best));
+                     significant(std::floor(best.users), 6), best.gpus,
+                     serve_layout(best, a.ask.slice));
 }
 
 Calculation tell_serve(const ServeAsked& a, const std::vector<machine::ServingChoice>& choices) {
@@ -85,7 +90,7 @@ Calculation tell_serve(const ServeAsked& a, const std::vector<machine::ServingCh
   add_best(c, a, choices.front());
   for (std::size_t i = 1; i < choices.size() && i < kShownChoices; ++i) {
     const machine::ServingChoice& other = choices[i];
-    add_served(c, fmt::format("choice_{}", i + 1), "instead: " + serve_layout(other),
+    add_served(c, fmt::format("choice_{}", i + 1), "instead: " + serve_layout(other, ask.slice),
                machine::Unit::count, a.rate > PerSecond(0) ? other.gpus : other.users, other.error,
                a.rate > PerSecond(0) ? "accelerators" : "requests in flight");
   }
@@ -106,10 +111,13 @@ Result<Calculation> ask_serve(CalcValues& v, const machine::Models& models) {
   a.ask.request.cached_share = v.given("cached") ? v.share("cached") : 0;
   a.gpus = v.whole("gpus");
   if (v.given("tp")) a.ask.tp = v.whole("tp");
+  if (const catalog::MigProfile* slice = v.slice("slice", a.ask.accelerator)) {
+    a.ask.slice = {.profile = slice, .each = slice->max_instances};
+  }
   if (v.given("rate")) a.rate = PerSecond(v.count("rate"));
   const std::string& way = v.word("roles");
   a.ask.joined = way != "apart";
-  a.ask.apart = way != "joined";
+  a.ask.apart = way != "joined" && !a.ask.slice;  // a slice has no port to send keys through
   const auto chosen = from_word<catalog::Dtype>(v.word("dtype"));
   if (!v.faults().empty()) return Calculation{};
   a.ask.model = *model;
@@ -210,6 +218,9 @@ Calculator serve_calculator() {
                       .shown = "COUNT",
                       .low = 1,
                       .high = 8},
+                     part_parameter("slice", "mig_profiles", "",
+                                    "a slice of it (MIG) for each replica, such as 3g.40gb; "
+                                    "accelerators are cut into as many as fit"),
                      serve_choice("roles", "prefill and decode on the same replicas or apart",
                                   "any", {"any", "joined", "apart"})},
       .ask = ask_serve};

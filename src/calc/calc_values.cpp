@@ -106,4 +106,18 @@ const catalog::EmergingPart* CalcValues::memory_pool(std::string_view name) {
   return p;
 }
 
+const catalog::MigProfile* CalcValues::slice(std::string_view name,
+                                             const catalog::Accelerator* accelerator) {
+  if (!given(name) || accelerator == nullptr) return nullptr;
+  std::string offered;
+  for (const catalog::MigProfile& p : catalog_.mig_profiles) {
+    if (p.accelerator_id != accelerator->id) continue;
+    if (p.profile == word(name) || p.id == word(name)) return &p;
+    offered += (offered.empty() ? "" : ", ") + p.profile;
+  }
+  complain(name, offered.empty() ? "left out: " + accelerator->id + " has no slices"
+                                 : "one of " + accelerator->id + "'s: " + offered);
+  return nullptr;
+}
+
 }  // namespace orrery::calc

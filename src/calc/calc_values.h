@@ -49,6 +49,9 @@ class CalcValues {
   // A memory pool among the young parts of the catalog; null where none is named.
   const catalog::EmergingPart* memory_pool(std::string_view name);
 
+  // A slice of the accelerator; null where none is named.
+  const catalog::MigProfile* slice(std::string_view name, const catalog::Accelerator* accelerator);
+
   const catalog::Catalog& catalog() const { return catalog_; }
   const Diagnostics& faults() const { return faults_; }
   // Of the choices of a parameter; the table has checked none of them.

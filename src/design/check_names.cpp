@@ -591,6 +591,7 @@ void check_names(Design& design, ValueReader& values, const catalog::ReadFile& r
   check_pipeline(design, values);
   check_reservations(design, values);
   check_cascades(design, values);
+  check_slices(design, values);
 }
 
 }  // namespace orrery::design

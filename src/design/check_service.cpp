@@ -262,8 +262,68 @@ void check_inference(const Batch& batch, const std::string& path, const PlaceMap
                    "hours follow from the requests of `inference`", "leave the hours out"});
 }
 
+namespace {
+
+// Replicas run on what the accelerators of their fleet are cut into.
+class SliceCheck {
+ public:
+  SliceCheck(const Design& design, ValueReader& values) : d_(design), v_(values) {}
+
+  void run() {
+    for (std::size_t i = 0; i < d_.workloads.size(); ++i) {
+      const auto* serve = std::get_if<Serve>(&d_.workloads[i].task);
+      if (serve == nullptr) continue;
+      const std::string path = fmt::format("workloads[{}].serve", i);
+      if (serve->zones.empty()) on_fleet(*serve, fleet_named(d_.workloads[i].terms.fleet), path);
+      for (const Zone& zone : serve->zones) {
+        on_fleet(*serve, zone.fleet.empty() ? fleet_at(zone.site) : fleet_named(zone.fleet), path);
+      }
+    }
+  }
+
+ private:
+  const Fleet* fleet_named(const std::string& name) const {
+    const auto at =
+        name.empty() ? d_.fleet.begin() : std::ranges::find(d_.fleet, name, &Fleet::name);
+    return at == d_.fleet.end() ? nullptr : &*at;
+  }
+  const Fleet* fleet_at(const std::string& site) const {
+    const auto at = std::ranges::find(d_.fleet, site, &Fleet::site);
+    return at == d_.fleet.end() ? nullptr : &*at;
+  }
+
+  void on_fleet(const Serve& s, const Fleet* fleet, const std::string& path) {
+    // A fleet that there is none of has been said.
+    if (fleet == nullptr || fleet->mig.empty()) return;
+    if (fleet->mig.size() > 1) {
+      complain(path, "the accelerators of its fleet are cut into slices of several sizes",
+               "services that share an accelerator are not modelled",
+               "cut them into one size, or give the service a fleet of its own");
+    } else if (s.disaggregated) {
+      complain(path + ".disaggregated", "prefill and decode apart on slices are not modelled",
+               "a slice has no port of its own to send keys through",
+               "leave it out, or serve on whole accelerators");
+    } else if (s.tp.value_or(1) > 1 || s.pp > 1) {
+      complain(path + (s.pp > 1 ? ".pp" : ".tp"), "a replica on a slice is on one",
+               "no link joins slices", "leave it out, or serve on whole accelerators");
+    }
+  }
+
+  void complain(const std::string& path, std::string what, std::string why, std::string fix) {
+    v_.complain(d_.places.find(path),
+                {"design.mig", std::move(what), std::move(why), std::move(fix)});
+  }
+
+  const Design& d_;
+  ValueReader& v_;
+};
+
+}  // namespace
+
 void check_cascades(const Design& design, ValueReader& values) {
   CascadeCheck(design, values).run();
 }
+
+void check_slices(const Design& design, ValueReader& values) { SliceCheck(design, values).run(); }
 
 }  // namespace orrery::design

@@ -42,5 +42,7 @@ void check_inference(const Batch& batch, const std::string& path, const PlaceMap
 // Whether services escalate to services that there are, in no circle, and whether one that nobody
 // asks has others that escalate to it.
 void check_cascades(const Design& design, ValueReader& values);
+// Replicas run on the slices that their fleets are cut into.
+void check_slices(const Design& design, ValueReader& values);
 
 }  // namespace orrery::design

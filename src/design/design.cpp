@@ -127,6 +127,8 @@ void lay_over(FleetNode& n, const CustomNode& c) {
   if (c.price) p.price = catalog::PriceRange{*c.price, *c.price};
   lay_over(n.cores, c.cores);
   lay_over(n.memory, c.memory);
+  lay_over(n.memory_bandwidth, c.memory_bandwidth);
+  lay_over(n.matrix_rate, c.matrix_rate);
   lay_over(n.storage_nics, c.storage_nics);
   lay_over(n.storage_nic_rate, c.storage_nic_rate);
 }

@@ -102,6 +102,8 @@ struct FleetNode {
   std::shared_ptr<const catalog::Accelerator> rewired;
   std::optional<int> cores;     // of one host
   std::optional<Bytes> memory;  // of one host
+  std::optional<BytesPerSecond> memory_bandwidth;
+  std::optional<FlopsPerSecond> matrix_rate;
   std::optional<int> storage_nics;
   std::optional<BytesPerSecond> storage_nic_rate;
 };

@@ -131,9 +131,32 @@ void visit_fields(V& v, S& s) {
           .moves = "annual changes"});
 }
 
+inline constexpr std::string_view kAsNode = "as the catalog's node";
+
+// Cores and memory of one host.
+template <class V, Is<CustomNode> S>
+void visit_host(V& v, S& s) {
+  v("sockets", s.sockets, Field{.doc = "CPU sockets", .absent = kAsNode, .moves = "emit slurm"});
+  v("cores", s.cores,
+    Field{.doc = "CPU cores of one host", .absent = "56 a socket, assumed", .moves = "emit slurm"});
+  v("memory", s.memory,
+    Field{.doc = "of one host", .unit = "TB", .absent = "2 TB, assumed", .moves = "emit slurm"});
+  v("memory_bandwidth", s.memory_bandwidth,
+    Field{.doc = "of one host's memory, for models that its cores serve",
+          .unit = "GB/s",
+          .absent = "300 GB/s a socket, assumed",
+          .range = Range::positive,
+          .moves = "tpot falls"});
+  v("matrix_rate", s.matrix_rate,
+    Field{.doc = "products of one host's cores in bf16 (AMX, AVX-512), as its datasheet counts",
+          .unit = "TFLOP/s",
+          .absent = "200 TFLOP/s a socket, assumed",
+          .range = Range::positive,
+          .moves = "ttft falls"});
+}
+
 template <class V, Is<CustomNode> S>
 void visit_fields(V& v, S& s) {
-  constexpr std::string_view kAsNode = "as the catalog's node";
   v("accelerator", s.accelerator,
     Field{.doc = "accelerator",
           .absent = kAsNode,
@@ -153,11 +176,7 @@ void visit_fields(V& v, S& s) {
           .absent = "as many as carry what its own did",
           .range = Range::at_least_one,
           .moves = "step_time changes"});
-  v("sockets", s.sockets, Field{.doc = "CPU sockets", .absent = kAsNode, .moves = "emit slurm"});
-  v("cores", s.cores,
-    Field{.doc = "CPU cores of one host", .absent = "56 a socket, assumed", .moves = "emit slurm"});
-  v("memory", s.memory,
-    Field{.doc = "of one host", .unit = "TB", .absent = "2 TB, assumed", .moves = "emit slurm"});
+  visit_host(v, s);
   v("compute_nics", s.compute_nics,
     Field{
         .doc = "NICs on the compute network", .absent = kAsNode, .moves = "rule fabric.endpoints"});
@@ -344,7 +363,7 @@ void visit_fields(V& v, S& s) {
           .range = Range::positive,
           .moves = "it_nameplate rises"});
   v("mig", s.mig,
-    Field{.doc = "slices on each accelerator, profile: count",
+    Field{.doc = "slices on each accelerator, profile: count; services run a replica on each",
           .example = "{ 1g.18gb: 7 }",
           .moves = "emit kubernetes"});
   v("partition", s.partition,

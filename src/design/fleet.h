@@ -23,6 +23,8 @@ struct CustomNode {
   std::optional<int> sockets;
   std::optional<int> cores;  // of one host, all sockets
   std::optional<Bytes> memory;
+  std::optional<BytesPerSecond> memory_bandwidth;  // of one host, all sockets
+  std::optional<FlopsPerSecond> matrix_rate;       // of its cores in bf16, all sockets
   std::optional<int> compute_nics;
   std::optional<BytesPerSecond> nic_rate;  // each, per direction
   std::optional<int> storage_nics;

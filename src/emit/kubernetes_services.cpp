@@ -28,6 +28,7 @@ constexpr std::string_view kRunning = "vllm:num_requests_running";
 // Weights of tens of gigabytes are read before the first answer.
 constexpr int kStartupProbes = 120;
 constexpr int kProbeSeconds = 10;
+constexpr int kSystemCores = 2;  // of a host that a replica has to itself
 
 int replicas_of(const plan::ServeView& s) {
   return std::max(1, static_cast<int>(std::ceil(s.replicas - 1e-9)));
@@ -51,10 +52,13 @@ void add_resources(YamlWriter& yaml, const KubePlan& plan, const plan::ServeView
   const KubeFleet& fleet = plan.fleets[static_cast<std::size_t>(at - plan.hosts.fleets.begin())];
   yaml.begin("resources").begin("limits");
   if (fleet.resources.empty()) {
-    yaml.comment("No accelerator here: give it the cores that one replica needs.");
-    yaml.text("cpu", "1");
+    const int cores = host_shape(*at).cores();
+    yaml.comment("A replica has the host: all its cores but those of the system.");
+    yaml.text("cpu", std::to_string(std::max(1, cores - kSystemCores)));
   } else {
-    yaml.number(fleet.resources.begin()->first, s.devices_per_replica);
+    yaml.number(
+        s.slice ? "nvidia.com/mig-" + s.slice->profile->profile : fleet.resources.begin()->first,
+        s.devices_per_replica);
   }
   yaml.end().end();
 }

@@ -34,7 +34,10 @@ TEST(EmitKubernetes, EveryTemplateForItPassesTheSchemas) {
 }
 
 TEST(EmitKubernetes, QuotasShareTheFleet) {
-  const auto r = reviewed(read_template("small-lab"));
+  design::Design lab = read_template("small-lab");
+  lab.workloads.pop_back();  // its service wants slices of one size
+  lab.fleet[1].mig = {{.profile = "1g.18gb", .count = 3}, {.profile = "2g.35gb", .count = 2}};
+  const auto r = reviewed(lab);
   const EmittedFiles files = kubernetes_of(*r);
   // One dgx-h200 in three and two slices a GPU, half of them for each tenant.
   EXPECT_THAT(
@@ -75,6 +78,19 @@ TEST(EmitKubernetes, AServiceIsADeploymentWithItsScaler) {
               AllOf(HasSubstr("  replicas: " + replicas + '\n'),
                     HasSubstr("maxReplicas: " + replicas + '\n'),
                     HasSubstr("nvidia.com/gpu: " + std::to_string(s.devices_per_replica) + '\n')));
+}
+
+TEST(EmitKubernetes, AReplicaAsksForItsSliceOrItsHost) {
+  const auto lab = reviewed(read_template("small-lab"));
+  EXPECT_THAT(text_of(kubernetes_of(*lab), "service-assistant.yaml"),
+              HasSubstr("nvidia.com/mig-2g.35gb: 1\n"));
+  design::Design design = read_template("small-lab");
+  design.fleet[1] = {.name = "slices", .node = "cpu-2s-server", .count = 4};
+  design.fleet[1].partition = lab->review->design().fleet[1].partition;
+  design.fleet[1].custom = design::CustomNode{.cores = 96};
+  std::get<design::Serve>(design.workloads.back().task).model = "qwen3-0.6b";
+  EXPECT_THAT(text_of(kubernetes_of(*reviewed(design)), "service-assistant.yaml"),
+              HasSubstr("cpu: \"94\"\n"));
 }
 
 TEST(EmitKubernetes, ZonesOfOneSiteAreServicesOfTheirFleets) {

@@ -51,6 +51,7 @@ Costs::Costs(const Models& models, const Wiring& wiring, const CostOptions& opti
       links_(wiring, models.collectives),
       tuning_(options.tuning),
       graph_reduce_(options.graph_reduce) {
+  if (options.slice) device_ = slice_of(device_, *options.slice);
   if (options.power_limit > Watts(0)) {
     device_.power.limit = min(device_.power.limit, options.power_limit);
   }

@@ -9,6 +9,8 @@
 // must stay where they are.
 #pragma once
 
+#include <optional>
+
 #include "compute/calibration.h"
 #include "compute/power.h"
 #include "machine/links.h"
@@ -19,9 +21,10 @@
 namespace orrery::machine {
 
 struct CostOptions {
-  compute::DeviceOptions libraries;    // whose kernels run
-  training::AcceleratorTuning tuning;  // factors inside a step; none: kernels alone
-  Watts power_limit;                   // of one device; 0: its own
+  compute::DeviceOptions libraries;           // whose kernels run
+  training::AcceleratorTuning tuning;         // factors inside a step; none: kernels alone
+  Watts power_limit;                          // of one device; 0: its own
+  std::optional<compute::DeviceSlice> slice;  // a part of the device, with a share of its power
   bool graph_reduce = false;  // an engine's own all-reduce, captured, where it beats the library's
 };
 

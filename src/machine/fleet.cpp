@@ -5,6 +5,43 @@
 #include <algorithm>
 
 namespace orrery::machine {
+namespace {
+
+// Of a socket, where the design says nothing: eight channels of DDR5-4800, and 56 cores with AMX at
+// 1.8 GHz.
+constexpr BytesPerSecond kSocketMemory = gbytes_per_s(300);
+constexpr FlopsPerSecond kSocketProducts = tflops_per_s(200);
+constexpr Bytes kHostMemory = terabytes(2);
+
+// A host as a device that serves models. Its parameters are those of `cpu` in data/calibration.
+std::shared_ptr<const catalog::Accelerator> host_of(const design::FleetNode& node) {
+  const double sockets = std::max(1, node.part.host_cpus);
+  catalog::Accelerator a{.id = std::string(kHostDevice), .name = node.part.name};
+  a.dense_peak[static_cast<std::size_t>(catalog::Dtype::bf16)] =
+      node.matrix_rate.value_or(kSocketProducts * sockets);
+  a.memory = node.memory.value_or(kHostMemory);
+  a.memory_bandwidth = node.memory_bandwidth.value_or(kSocketMemory * sockets);
+  a.scaleup_link = "none";
+  a.pcie_generation = 5;
+  a.tdp = node.part.max_power;
+  a.idle = node.part.idle_power;
+  a.provenance = node.part.provenance;
+  return std::make_shared<const catalog::Accelerator>(std::move(a));
+}
+
+std::vector<FleetSlice> cut_of(const design::Fleet& fleet, const catalog::Accelerator& accelerator,
+                               const catalog::Catalog& catalog) {
+  std::vector<FleetSlice> slices;
+  for (const design::MigSlices& wanted : fleet.mig) {
+    for (const catalog::MigProfile& p : catalog.mig_profiles) {
+      if (p.accelerator_id != accelerator.id || p.profile != wanted.profile) continue;
+      slices.push_back({.profile = &p, .each = std::max(1, wanted.count)});
+    }
+  }
+  return slices;
+}
+
+}  // namespace
 
 std::vector<Fleet> build_fleets(const design::Design& design, const catalog::Catalog& catalog) {
   std::vector<Fleet> views;
@@ -21,6 +58,11 @@ std::vector<Fleet> build_fleets(const design::Design& design, const catalog::Cat
     const int hosts_per_node =
         v.accelerators_per_host > 0 ? std::max(1, part.accelerators / v.accelerators_per_host) : 1;
     v.hosts = fleet.count * hosts_per_node;
+    if (v.accelerator() != nullptr) {
+      v.slices = cut_of(fleet, *v.accelerator(), catalog);
+    } else {
+      v.host = host_of(v.node);
+    }
     views.push_back(std::move(v));
   }
   return views;

@@ -1,6 +1,7 @@
 // A fleet as the review sees it: the design's entry with its catalog rows, counted out.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,15 @@
 #include "design/design.h"
 
 namespace orrery::machine {
+
+// What each of its accelerators is cut into (MIG).
+struct FleetSlice {
+  const catalog::MigProfile* profile = nullptr;
+  int each = 1;  // of them on one accelerator
+};
+
+// Id of a host that serves models by itself.
+inline constexpr std::string_view kHostDevice = "cpu";
 
 struct Fleet {
   const design::Fleet* fleet = nullptr;
@@ -18,6 +28,17 @@ struct Fleet {
   int hosts = 0;         // an NVL72 node is 18
   int accelerators = 0;  // in service, spares apart
   int accelerators_per_host = 0;
+  std::vector<FleetSlice> slices;  // empty: they are whole
+
+  // What a replica of a model runs on, nullptr where accelerators are whole. A design with services
+  // cuts into one size (design/check_service.cpp).
+  const FleetSlice* slice() const { return slices.empty() ? nullptr : &slices.front(); }
+
+  // Of a fleet without accelerators its hosts, each as one device: what their cores and memory do.
+  std::shared_ptr<const catalog::Accelerator> host;
+  // What a model is served on.
+  const catalog::Accelerator* device() const { return accelerator() ? accelerator() : host.get(); }
+  int devices() const { return accelerator() ? accelerators : hosts; }
 
   bool rented() const { return fleet->rent.has_value(); }
   const catalog::Accelerator* accelerator() const { return node.accelerator; }

@@ -39,6 +39,8 @@ constexpr double kTtftAbove = 0.90;
 constexpr double kWeightsOnlyError = 0.20;
 constexpr double kServingWattsError = 0.10;
 constexpr double kOfflineError = 0.07;  // of settings that published offline tests do not name
+constexpr double kMemorySlices = 8;     // of an accelerator (cluster/mig.h)
+constexpr double kSliceError = 0.06;  // of kernels on slices of one H200, beyond those on it whole
 constexpr const char* kServingPage = "docs/models/serving.md";
 // Of a single step, whose kernels' errors average out: four fifths of 25 steps of one H200.
 constexpr double kStepError = 0.062;
@@ -95,6 +97,12 @@ Costs serving_costs(const Models& models, const ServingQuery& q) {
   // down another, at half of what a port takes by itself.
   const bool joined = q.accelerator->scaleup_per_direction && q.domain != 1;
   const BytesPerSecond through_host = pcie_rate(q.accelerator->pcie_generation) / 2;
+  std::optional<compute::DeviceSlice> slice;
+  if (q.slice) {
+    slice = {.units = static_cast<double>(q.slice->profile->multiprocessors),
+             .memory_share = q.slice->profile->memory_slices / kMemorySlices,
+             .power_share = 1.0 / q.slice->each};
+  }
   return Costs(models,
                {.accelerator = q.accelerator,
                 .domain = q.domain,
@@ -105,6 +113,7 @@ Costs serving_costs(const Models& models, const ServingQuery& q) {
                 .in_graph = q.own_kernels},
                {.libraries = {.products = q.own_kernels ? "vllm" : "pytorch",
                               .attention = q.own_kernels ? "" : q.attention},
+                .slice = slice,
                 .graph_reduce = q.own_kernels});
 }
 
@@ -122,6 +131,16 @@ Result<serving::Replica> replica_of(const Models& models, const ServingQuery& q)
     faults.push_back(refusal("serving.split",
                              fmt::format("{} heads do not split over tp {}", q.model.heads, s.tp)));
   }
+  if (q.slice && s.devices() > 1) {
+    faults.push_back(refusal("serving.split",
+                             "a replica on a slice is on one: no link joins slices",
+                             "leave out `tp` and `pp`, or serve on whole accelerators"));
+  }
+  if (engine && q.accelerator->id == kHostDevice &&
+      engine->kind == serving::EngineKind::tensorrt_llm) {
+    faults.push_back(refusal("serving.engine", "TensorRT-LLM runs on accelerators, not on cores",
+                             "write `engine: vllm`"));
+  }
   for (const catalog::Dtype d : {q.precision.products, q.precision.experts}) {
     if (!q.accelerator->peak(d)) {
       faults.push_back(refusal(
@@ -129,14 +148,13 @@ Result<serving::Replica> replica_of(const Models& models, const ServingQuery& q)
     }
   }
   if (has_errors(faults)) return std::unexpected(faults);
-  serving::Replica r{
-      .model = q.model,
-      .split = q.split,
-      .precision = q.precision,
-      .engine = *engine,
-      .limits = q.limits.value_or(serving::default_limits(*engine, q.accelerator->memory)),
-      .memory = {},
-      .tuning = {}};
+  serving::Replica r{.model = q.model,
+                     .split = q.split,
+                     .precision = q.precision,
+                     .engine = *engine,
+                     .limits = q.limits.value_or(serving::default_limits(*engine, q.memory())),
+                     .memory = {},
+                     .tuning = {}};
   const compute::Relative* relative = models.kernels.relative(q.accelerator->id);
   r.tuning =
       find_tuning(models.tunings, q.accelerator->id,
@@ -144,13 +162,15 @@ Result<serving::Replica> replica_of(const Models& models, const ServingQuery& q)
   if (!q.streams) r.tuning.sequence = Seconds(0);
   r.engine.memory_share = q.memory_share.value_or(r.engine.memory_share);
   r.memory = serving_memory(
-      q.model, q.split, q.precision, r.engine, q.accelerator->memory,
+      q.model, q.split, q.precision, r.engine, q.memory(),
       {.limits = r.limits, .least_tokens = q.request.input + q.request.output, .blocks = q.blocks});
   if (!r.memory.fits) {
-    return fail(refusal("serving.memory",
-                        fmt::format("weights of {:.0f} GiB leave no room for a request on {}",
-                                    r.memory.weights / gib(1), q.accelerator->id),
-                        "raise tp, or quantise the weights"));
+    return fail(refusal(
+        "serving.memory",
+        fmt::format("weights of {:.0f} GiB leave no room for a request on {}{}",
+                    r.memory.weights / gib(1), q.slice ? "a slice of " : "", q.accelerator->id),
+        q.slice ? "take a larger slice, or quantise the weights"
+                : "raise tp, or quantise the weights"));
   }
   return r;
 }
@@ -160,8 +180,9 @@ double serving_error(const compute::DeviceModel& device, const ServingQuery& q) 
   const double model = q.model.is_moe() ? (fitted ? kExpertError : kOtherExpertError)
                                         : (fitted ? kDenseError : kOtherDenseError);
   // A tuning takes the error of an engine's own kernels in; plain ones have theirs still.
+  const double slice = q.slice ? kSliceError : 0;
   return math::hypot(
-      q.precision.weights_only ? math::hypot(model, kWeightsOnlyError) : model,
+      math::hypot(q.precision.weights_only ? math::hypot(model, kWeightsOnlyError) : model, slice),
       q.own_kernels ? device.borrowed_error : relative_error(device, q.precision.products));
 }
 
@@ -319,7 +340,7 @@ Result<StepPrediction> predict_step(const Models& models, const ServingQuery& qu
 }
 
 std::optional<int> least_tp(const Models& models, const ServingQuery& query, int most) {
-  for (int tp = 1; tp <= most; tp *= 2) {
+  for (int tp = 1; tp <= (query.slice ? 1 : most); tp *= 2) {
     ServingQuery trial = query;
     trial.split.tp = tp;
     if (replica_of(models, trial)) return tp;

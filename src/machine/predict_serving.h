@@ -15,6 +15,7 @@
 #include "base/estimate.h"
 #include "catalog/catalog.h"
 #include "machine/costs.h"
+#include "machine/fleet.h"
 #include "serving/disaggregated.h"
 #include "serving/load.h"
 #include "serving/steady_state.h"
@@ -24,6 +25,7 @@ namespace orrery::machine {
 struct ServingQuery {
   catalog::ModelShape model;
   const catalog::Accelerator* accelerator = nullptr;
+  std::optional<FleetSlice> slice;  // of it, that the replica has; none: it is whole
   std::string engine = "vllm";
   serving::ServingSplit split;
   serving::ServingPrecision precision;
@@ -39,6 +41,10 @@ struct ServingQuery {
   bool own_kernels = true;  // the engine's 8-bit kernels and graphed all-reduce; false: PyTorch's
   std::string attention = "pytorch";  // whose kernels it is where they are not the engine's
   bool left_out = false;  // of the fit on purpose: the interval is that of a model it has not seen
+
+  Bytes memory() const { return slice ? slice->profile->memory : accelerator->memory; }
+  // Accelerators that it takes: of a slice, its part of one.
+  double accelerators() const { return 1.0 * split.devices() / (slice ? slice->each : 1); }
 };
 
 // Device and links of one query.

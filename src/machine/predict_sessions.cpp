@@ -40,7 +40,7 @@ serving::KvTierLaw kv_tier_law(const ServingQuery& query, const KvRoom& kv,
 }
 
 BytesPerSecond host_memory_rate(const ServingQuery& query) {
-  return pcie_rate(query.accelerator->pcie_generation) * (kCopyShare * query.split.devices());
+  return pcie_rate(query.accelerator->pcie_generation) * (kCopyShare * query.accelerators());
 }
 
 Result<SessionsPrediction> predict_sessions(const Models& models, const SessionsAsk& ask) {

@@ -170,11 +170,21 @@ void settle_talks(serving::RequestShape& r, const design::Serve& serve,
   }
 }
 
+namespace {
+
+// As vLLM sets them on CPUs, a socket a rank.
+serving::EngineLimits host_limits(const Fleet& fleet) {
+  const double sockets = std::max(1, fleet.node.part.host_cpus);
+  return {.token_budget = 2048 * sockets, .max_sequences = 128 * sockets};
+}
+
+}  // namespace
+
 ServingQuery serving_query(const Models& models, const design::Serve& serve,
-                           const catalog::ModelShape& model,
-                           const catalog::Accelerator& accelerator,
+                           const catalog::ModelShape& model, const Fleet& fleet,
                            const serving::RequestShape& request) {
-  ServingQuery q{.model = model, .accelerator = &accelerator, .engine = serve.engine};
+  ServingQuery q{.model = model, .accelerator = fleet.device(), .engine = serve.engine};
+  if (fleet.slice() != nullptr) q.slice = *fleet.slice();
   q.precision.weights_only = serve.precision == catalog::Precision::int4;
   q.precision.products =
       q.precision.weights_only ? catalog::Dtype::bf16 : workload::product_dtype(serve.precision);
@@ -183,8 +193,9 @@ ServingQuery serving_query(const Models& models, const design::Serve& serve,
   q.request = request;
   q.split.pp = serve.pp;
   const serving::Engine* engine = find_engine(models.engines, q.engine);
+  if (fleet.host != nullptr) q.limits = host_limits(fleet);
   if ((serve.chunked_prefill && !serve.max_batch) || engine == nullptr) return q;
-  serving::EngineLimits limits = default_limits(*engine, accelerator.memory);
+  serving::EngineLimits limits = q.limits.value_or(default_limits(*engine, q.memory()));
   if (serve.max_batch) limits.max_sequences = *serve.max_batch;
   if (!serve.chunked_prefill) {
     // Prompts that enter whole take as many tokens of a step as they have.
@@ -368,9 +379,13 @@ BatchWork accelerator_work(const Machine& m, const design::Batch& batch, const F
     w.infeasible = "no accelerators to run a model on";
     return w;
   }
+  if (fleet.slices.size() > 1) {
+    w.infeasible = "its accelerators are cut into slices of several sizes";
+    return w;
+  }
   const serving::RequestShape request{.input = i.input_tokens, .output = i.output_tokens};
   const design::Serve serve{.engine = i.engine, .precision = i.precision};
-  ServingQuery q = serving_query(m.models(), serve, *model, *fleet.accelerator(), request);
+  ServingQuery q = serving_query(m.models(), serve, *model, fleet, request);
   const auto tp = i.tp ? i.tp : least_tp(m.models(), q, fleet.accelerators_per_host);
   q.split.tp = tp.value_or(1);
   const auto replica = replica_of(m.models(), q);
@@ -383,7 +398,7 @@ BatchWork accelerator_work(const Machine& m, const design::Batch& batch, const F
   w.rate = capacity(*replica, request, {}, serving_source(costs)).requests;
   if (w.rate <= PerSecond(0)) w.infeasible = "not even one request fits beside the weights";
   if (!w.infeasible.empty()) return w;
-  w.accelerator_hours = i.requests / w.rate.base() * w.devices / hours(1).base();
+  w.accelerator_hours = i.requests / w.rate.base() * q.accelerators() / hours(1).base();
   w.tasks = batch.tasks * w.devices;
   return w;
 }
@@ -405,12 +420,19 @@ KvRoom kv_room(const Machine& m, const design::Serve& serve, const Fleet& fleet,
   const Tier* tier = find_tier(m.tiers, serve.kv_tier->tier);
   if (tier == nullptr) return {};
   // All replicas read at once: of drives in the hosts those of one host, of others all.
-  const double beside =
-      tier->per_node ? std::max(1.0, 1.0 * fleet.accelerators_per_host / query.split.devices())
-                     : std::max(1.0, replicas);
+  const double beside = tier->per_node
+                            ? std::max(1.0, fleet.accelerators_per_host / query.accelerators())
+                            : std::max(1.0, replicas);
   kv.rate = min(reading_rate(m, *tier, fleet), tier->read / beside);
   kv.first_byte = tier->first_byte + m.crossing_to(fleet, *tier).latency();
   return kv;
+}
+
+double units_share(const Machine& m, const Fleet& fleet) {
+  const FleetSlice* slice = fleet.slice();
+  if (slice == nullptr) return 1;
+  const double units = device_model(*fleet.accelerator(), m.models().kernels).units;
+  return std::min(1.0, slice->profile->multiprocessors / units);
 }
 
 const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone& zone) {
@@ -475,8 +497,7 @@ Seconds replica_start(const Machine& m, const design::Serve& serve, const Fleet&
   if (serve.autoscale) cold.image = serve.autoscale->image.base();
   const Tier* tier = weights_tier(m, serve, fleet);
   if (model != nullptr && tier != nullptr && tier->read > BytesPerSecond(0)) {
-    const auto query =
-        serving_query(m.models(), serve, *model, *fleet.accelerator(), request_of(m, serve));
+    const auto query = serving_query(m.models(), serve, *model, fleet, request_of(m, serve));
     const Bytes weights = serving::serving_weights(*model, {}, query.precision);
     cold.weights = (weights / weights_rate(m, *tier, fleet, devices)).base();
   }

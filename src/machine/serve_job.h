@@ -56,8 +56,7 @@ ServeLengths lengths_of(const design::Serve& serve);
 
 // With its tensor split left to the caller.
 ServingQuery serving_query(const Models& models, const design::Serve& serve,
-                           const catalog::ModelShape& model,
-                           const catalog::Accelerator& accelerator,
+                           const catalog::ModelShape& model, const Fleet& fleet,
                            const serving::RequestShape& request);
 
 // A bound on whole requests or tasks bounds their tokens: none may take longer than its share.
@@ -139,6 +138,9 @@ double work_again(Seconds piece, PerSecond lost);
 // What a replica of the service has of its KV tier, of `replicas` that share it.
 KvRoom kv_room(const Machine& machine, const design::Serve& serve, const Fleet& fleet,
                const ServingQuery& query, double replicas);
+
+// Of an accelerator's units, those that a replica on one device has: all, or its slice's.
+double units_share(const Machine& machine, const Fleet& fleet);
 
 // Where a zone's traffic is answered; nullptr where nothing stands.
 const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone& zone);

@@ -68,8 +68,7 @@ TEST(ServeJob, AReplicaRunsNoMoreThanItsBatch) {
   const Machine m = build_machine(d, known());
   const serving::RequestShape r = request_of(m, serve_of(d, 0));
   const auto* model = find_model(d, m.catalog(), "llama-3-8b");
-  const ServingQuery q =
-      serving_query(m.models(), serve_of(d, 0), *model, *m.fleets[0].accelerator(), r);
+  const ServingQuery q = serving_query(m.models(), serve_of(d, 0), *model, m.fleets[0], r);
   ASSERT_TRUE(q.limits);
   EXPECT_EQ(q.limits->max_sequences, 12);
   EXPECT_TRUE(q.limits->chunked_prefill);

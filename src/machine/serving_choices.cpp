@@ -17,6 +17,7 @@ constexpr double kMostLoad = 0.9;
 // What one replica of each kind carries.
 struct Carried {
   ServingChoice choice;  // engine, format, tp
+  int each = 1;          // replicas of an accelerator, where it is cut
   PerSecond joined;      // 0: it meets no objective
   double batch = 0;
   Seconds ttft;
@@ -75,10 +76,14 @@ void fill_decode(Carried& c, const serving::Replica& r, const serving::RequestSh
 
 std::vector<Carried> carried_by(const Models& models, const ServingAsk& ask) {
   std::vector<Carried> all;
-  ServingQuery q{.model = ask.model, .accelerator = ask.accelerator, .request = ask.request};
+  ServingQuery q{.model = ask.model,
+                 .accelerator = ask.accelerator,
+                 .slice = ask.slice,
+                 .request = ask.request};
   for (const std::string& engine : ask.engines) {
     for (const catalog::Dtype format : ask.formats) {
-      for (int tp = ask.tp > 0 ? ask.tp : 1; tp <= std::max(ask.tp, ask.most_tp); tp *= 2) {
+      const int most_tp = ask.slice ? 1 : std::max(ask.tp, ask.most_tp);
+      for (int tp = ask.tp > 0 ? ask.tp : 1; tp <= most_tp; tp *= 2) {
         q.engine = engine;
         q.precision = {.products = format, .experts = format, .kv = format};
         if (format == catalog::Dtype::fp4) q.precision.kv = catalog::Dtype::fp8;
@@ -87,7 +92,8 @@ std::vector<Carried> carried_by(const Models& models, const ServingAsk& ask) {
         if (replica) {
           const Costs device = serving_costs(models, q);
           const serving::ServingCosts costs = serving_source(device);
-          Carried c{.choice = {.engine = engine, .format = format, .tp = tp}};
+          Carried c{.choice = {.engine = engine, .format = format, .tp = tp},
+                    .each = ask.slice ? ask.slice->each : 1};
           c.choice.error = serving_error(device.device(), q);
           const serving::ServingPoint p = capacity(*replica, ask.request, ask.target, costs);
           c.joined = p.concurrency >= 1 ? p.requests : PerSecond(0);
@@ -103,10 +109,14 @@ std::vector<Carried> carried_by(const Models& models, const ServingAsk& ask) {
   return all;
 }
 
+int gpus_of(const Carried& c, double replicas) {
+  return static_cast<int>(std::ceil(replicas / c.each)) * c.choice.tp;
+}
+
 ServingChoice joined_choice(const Carried& c, double replicas) {
   ServingChoice choice = c.choice;
   choice.replicas = replicas;
-  choice.gpus = static_cast<int>(replicas) * c.choice.tp;
+  choice.gpus = gpus_of(c, replicas);
   choice.batch = c.batch;
   choice.users = c.batch * replicas;
   choice.requests = c.joined * replicas;
@@ -119,7 +129,7 @@ ServingChoice apart_choice(const Carried& c, double prefill, double decode, doub
   choice.apart = true;
   choice.prefill = prefill;
   choice.replicas = prefill + decode;
-  choice.gpus = static_cast<int>(choice.replicas) * c.choice.tp;
+  choice.gpus = gpus_of(c, choice.replicas);
   choice.batch = c.decode_batch;
   choice.requests = min(c.prefill * prefill, c.decode * decode);
   choice.ttft = c.prefill_ttft, choice.tpot = c.decode_tpot;
@@ -132,7 +142,7 @@ ServingChoice apart_choice(const Carried& c, double prefill, double decode, doub
 std::vector<ServingChoice> serving_within(const Models& models, const ServingAsk& ask, int gpus) {
   std::vector<ServingChoice> choices;
   for (const Carried& c : carried_by(models, ask)) {
-    const double n = std::floor(static_cast<double>(gpus) / c.choice.tp);
+    const double n = std::floor(static_cast<double>(gpus) * c.each / c.choice.tp);
     if (ask.joined && n >= 1 && c.joined > PerSecond(0)) choices.push_back(joined_choice(c, n));
     if (!ask.apart || n < 2 || c.prefill <= PerSecond(0) || c.decode <= PerSecond(0)) continue;
     // p X_p = (n - p) X_d, and the better of the whole numbers beside it.

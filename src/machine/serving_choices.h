@@ -24,6 +24,7 @@ namespace orrery::machine {
 struct ServingAsk {
   catalog::ModelShape model;
   const catalog::Accelerator* accelerator = nullptr;
+  std::optional<FleetSlice> slice;  // that each replica has, in place of whole accelerators
   serving::RequestShape request;
   serving::ServingTarget target;
   std::vector<std::string> engines;

@@ -33,7 +33,7 @@ std::optional<CascadeView> view_cascade(const Review& r, const ServeView& v) {
   c.usd = c.usd_here + to.share * c.usd_large;
   c.replicas_alone =
       std::max(1.0, serving::replicas_needed(v.peak, large.capacity_per_replica, kReplicaLoad));
-  c.usd_alone = each(c.replicas_alone * large.devices_per_replica, v.rate);
+  c.usd_alone = each(large.accelerators_for(c.replicas_alone), v.rate);
   return c;
 }
 

@@ -44,7 +44,7 @@ bool serves_all(const Review& r, const design::Serve& serve, int replicas) {
   return std::ranges::all_of(r.serves, [&](const ServeView& v) {
     if (v.serve != &serve || !v.feasible() || has_own(v)) return true;
     const double here = replicas_here(v, replicas);
-    return here >= v.replicas_needed && here * v.devices_per_replica <= v.devices_there;
+    return here >= v.replicas_needed && v.accelerators_for(here) <= v.devices_there;
   });
 }
 
@@ -65,7 +65,7 @@ std::optional<int> replicas_that_serve(const Review& r, const ServeView& v) {
 }
 
 int nodes_for(const ServeView& v, double replicas) {
-  return whole(replicas * v.devices_per_replica / std::max(1, v.fleet->node.part.accelerators));
+  return whole(v.accelerators_for(replicas) / machine::units_per_node(*v.fleet));
 }
 
 // Nodes for so many replicas of a zone.
@@ -125,7 +125,7 @@ std::optional<Edit> edit_batch(const TrainView& t) {
 }
 
 std::optional<Edit> edit_split(const Review& r, const ServeView& v) {
-  if (v.fleet == nullptr || v.fleet->accelerator() == nullptr || v.model == nullptr) {
+  if (v.fleet == nullptr || v.model == nullptr) {
     return std::nullopt;
   }
   machine::ServingQuery query = serving_query(v, r.models());
@@ -133,7 +133,7 @@ std::optional<Edit> edit_split(const Review& r, const ServeView& v) {
   if (split && v.serve->tp && *v.serve->tp < *split) {
     return Edit{v.path + ".tp", std::to_string(*split)};
   }
-  if (split || !v.fleet->accelerator()->peak(catalog::Dtype::fp8)) return std::nullopt;
+  if (split || !v.fleet->device()->peak(catalog::Dtype::fp8)) return std::nullopt;
   query.precision.products = catalog::Dtype::fp8;
   query.precision.experts = catalog::Dtype::fp8;
   if (!least_tp(r.models(), query, widest_split(v))) return std::nullopt;
@@ -142,7 +142,7 @@ std::optional<Edit> edit_split(const Review& r, const ServeView& v) {
 
 Edit edit_service(const Review& r, const ServeView& v) {
   if (has_own(v)) {
-    const double fit = std::floor(v.devices_there / v.devices_per_replica);
+    const double fit = v.replicas_on(v.devices_there);
     if (fit < v.replicas_needed) return edit_machines(r, v, v.replicas_needed);
     return {replicas_path(v),
             std::to_string(whole(std::clamp(v.replicas, v.replicas_needed, fit)))};
@@ -151,7 +151,7 @@ Edit edit_service(const Review& r, const ServeView& v) {
   const auto replicas = given ? replicas_that_serve(r, v) : std::nullopt;
   if (replicas) return {replicas_path(v), std::to_string(*replicas)};
   // The fleet is too small for what is needed; or, where it is not, another zone's is.
-  const double needed = v.replicas_needed * v.devices_per_replica;
+  const double needed = v.accelerators_for(v.replicas_needed);
   if (given && needed <= v.devices_there) {
     return {replicas_path(v), std::to_string(replicas_for(v, v.replicas_needed))};
   }
@@ -173,7 +173,7 @@ std::optional<Edit> edit_failover(const Review& r, const ServeView& v) {
   }
   const double needed = serving::replicas_needed(all, host.capacity_per_replica, 1);
   // First the machines to run them on.
-  if (needed * host.devices_per_replica > host.devices_there) return edit_machines(r, host, needed);
+  if (host.accelerators_for(needed) > host.devices_there) return edit_machines(r, host, needed);
   if (host.serve->autoscale) {
     return Edit{replicas_path(host), std::to_string(replicas_for(host, needed))};
   }
@@ -190,7 +190,7 @@ std::optional<Edit> edit_availability(const Review& r, const ServeView& v) {
     const auto here = replicas_for_availability(zone, wanted, *r.machine);
     if (!here) return std::nullopt;
     // First the machines to run them on.
-    if (*here * zone.devices_per_replica > zone.devices_there) return edit_machines(r, zone, *here);
+    if (zone.accelerators_for(*here) > zone.devices_there) return edit_machines(r, zone, *here);
     if (has_own(zone)) {
       if (*here > zone.replicas) return Edit{replicas_path(zone), std::to_string(*here)};
       continue;
@@ -201,7 +201,7 @@ std::optional<Edit> edit_availability(const Review& r, const ServeView& v) {
   for (const ServeView& zone : r.serves) {
     if (zone.serve != v.serve || !zone.feasible()) continue;
     const double here = replicas_here(zone, replicas);
-    if (here * zone.devices_per_replica > zone.devices_there) return edit_machines(r, zone, here);
+    if (zone.accelerators_for(here) > zone.devices_there) return edit_machines(r, zone, here);
   }
   return Edit{replicas_path(v), std::to_string(replicas)};
 }

@@ -27,7 +27,7 @@ void book_services(machine::Ledger& ledger, const machine::Machine& m,
   for (const ServeView& v : serves) {
     if (v.fleet == nullptr || !v.feasible()) continue;
     const double per_node = machine::units_per_node(*v.fleet);
-    const double needed = enough_replicas(v, m) * v.devices_per_replica / per_node;
+    const double needed = v.accelerators_for(enough_replicas(v, m)) / per_node;
     book(book_of(ledger, m, *v.fleet),
          {.workload = v.workload, .nodes = v.devices / per_node, .needed = needed});
   }

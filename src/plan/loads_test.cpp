@@ -1,4 +1,4 @@
-// Agents, retrieval and cascades in a review.
+// Agents, retrieval and cascades in a review; services on slices and on cores.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,15 +11,17 @@
 namespace orrery::plan {
 namespace {
 
-Review review_of(const std::string& workloads) {
+Review review_of(const std::string& workloads, const std::string& node = "dgx-h100, count: 8") {
   const auto d = design::read_design(
       "orrery: 1\nname: a\nsite: { region: usa }\n"
-      "fleet: [{ name: f, node: dgx-h100, count: 8 }]\n"
-      "fabric: { compute: { topology: fat-tree, switch: qm9700 } }\n"
-      "storage:\n"
-      "  - { name: fast, tier: hot, kind: parallel-fs, servers: 4, device: tlc-gen4, "
-      "devices_per_server: 8, read: 40 GB/s, capacity: 200 TB }\n"
-      "workloads:\n" +
+      "fleet: [{ name: f, node: " +
+          node +
+          " }]\n"
+          "fabric: { compute: { topology: fat-tree, switch: qm9700 } }\n"
+          "storage:\n"
+          "  - { name: fast, tier: hot, kind: parallel-fs, servers: 4, device: tlc-gen4, "
+          "devices_per_server: 8, read: 40 GB/s, capacity: 200 TB }\n"
+          "workloads:\n" +
           workloads,
       machine::known().catalog());
   EXPECT_TRUE(d) << (d ? "" : to_text(d.error()));
@@ -103,6 +105,68 @@ TEST(Loads, AJudgeFindsNoMoreMistakesThanThereAre) {
                 service("large", "quality: 0.9, arrivals: { rate: 0 /s, " + kLengths + " }"));
   EXPECT_NEAR(*view_cascade(r, r.serves[0])->quality_best, 0.5 + 0.45, 1e-12);
   EXPECT_DOUBLE_EQ(r.serves[1].rate.base(), 10);
+}
+
+const std::string kPlain = "arrivals: { rate: 8 /s, " + kLengths + " }";
+
+// Seven replicas of two an accelerator take four of them, and are paid for as four.
+TEST(Loads, ReplicasOnSlicesTakeAcceleratorsWhole) {
+  const std::string seven =
+      "  - serve: { name: a, model: llama-3-8b, replicas: 7, " + kPlain + " }\n";
+  const Review r = review_of(seven, "dgx-h100, count: 1, mig: { 3g.40gb: 2 }");
+  const ServeView& v = r.serves.front();
+  ASSERT_TRUE(v.feasible()) << v.infeasible;
+  ASSERT_TRUE(v.slice);
+  EXPECT_EQ(v.devices, 4);
+  EXPECT_EQ(v.devices_there, 8);
+  EXPECT_EQ(v.accelerators_for(8), 4);
+  EXPECT_EQ(v.accelerators_for(9), 5);
+  EXPECT_EQ(v.replicas_on(3), 6);
+  // Whole, a replica has all of one, and each carries more.
+  const Review whole = review_of(seven, "dgx-h100, count: 1");
+  EXPECT_EQ(whole.serves.front().devices, 7);
+  EXPECT_EQ(whole.serves.front().replicas_on(3), 3);
+  EXPECT_GT(whole.serves.front().capacity_per_replica, v.capacity_per_replica * 1.5);
+}
+
+TEST(Loads, APlainNetworkOnASliceHasItsUnits) {
+  const std::string plain =
+      "  - serve: { name: a, network: { forward: 50 GFLOP, params: 25M }, replicas: 2, "
+      "arrivals: { rate: 5 /s } }\n";
+  const ServeView whole = review_of(plain, "dgx-h200, count: 1").serves.front();
+  const ServeView cut = review_of(plain, "dgx-h200, count: 1, mig: { 1g.18gb: 7 }").serves.front();
+  ASSERT_TRUE(cut.feasible()) << cut.infeasible;
+  EXPECT_NEAR(whole.capacity_per_replica / cut.capacity_per_replica, 132.0 / 16, 1e-6);
+  EXPECT_EQ(cut.devices, 1);
+}
+
+TEST(Loads, CoresServeByTheHost) {
+  const Review r = review_of(service("a", kPlain), "cpu-2s-server, count: 6");
+  const ServeView& v = r.serves.front();
+  ASSERT_TRUE(v.feasible()) << v.infeasible;
+  EXPECT_EQ(v.devices, 4);
+  EXPECT_EQ(v.devices_there, 6);
+  EXPECT_EQ(v.basis, Basis::assumed);
+  const ServeView gpus = review_of(service("a", kPlain)).serves.front();
+  EXPECT_GT(gpus.capacity_per_replica, v.capacity_per_replica * 5);
+}
+
+TEST(Loads, ASlicedFleetRefusesWhatSlicesCannot) {
+  const auto code = [](const std::string& rest, const std::string& mig) {
+    const auto d = design::read_design(
+        "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: dgx-h100, count: 1, "
+        "mig: " +
+            mig + " }]\nworkloads:\n  - serve: { name: a, model: llama-3-8b, " + rest + kPlain +
+            " }\n",
+        machine::known().catalog());
+    return d ? std::string() : d.error().front().code;
+  };
+  EXPECT_EQ(code("", "{ 3g.40gb: 2 }"), "");
+  EXPECT_EQ(code("tp: 1, ", "{ 3g.40gb: 2 }"), "");
+  EXPECT_EQ(code("tp: 2, ", "{ 3g.40gb: 2 }"), "design.mig");
+  EXPECT_EQ(code("pp: 2, ", "{ 3g.40gb: 2 }"), "design.mig");
+  EXPECT_EQ(code("disaggregated: true, ", "{ 3g.40gb: 2 }"), "design.mig");
+  EXPECT_EQ(code("", "{ 3g.40gb: 1, 2g.20gb: 1 }"), "design.mig");
 }
 
 }  // namespace

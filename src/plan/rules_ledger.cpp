@@ -79,7 +79,7 @@ void check_replicas(const Review& r, const Rule& rule, std::vector<Finding>& out
     if (!v.feasible() || !replicas_given(v)) continue;
     const double enough = enough_replicas(v, *r.machine);
     if (v.replicas <= enough * kAmpleReplicas || v.replicas - enough < kFewReplicas) continue;
-    const double spare = (v.replicas - enough) * v.devices_per_replica;
+    const double spare = v.devices - v.accelerators_for(enough);
     Finding f = finding_at(r, rule, replicas_path(v));
     f.what =
         fmt::format("'{}' runs {} replicas where {} do; {} accelerators do nothing, {}.", v.label,

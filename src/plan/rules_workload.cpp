@@ -56,6 +56,8 @@ void check_idle_nodes(const Review& r, const Rule& rule, std::vector<Finding>& o
   }
 }
 
+const char* devices_word(const ServeView& v) { return v.fleet->host ? "hosts" : "accelerators"; }
+
 void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const ServeView& v : r.serves) {
     Finding f = finding_at(r, rule, v.path);
@@ -67,19 +69,20 @@ void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out)
       out.push_back(std::move(f));
       continue;
     }
-    const double needed = v.replicas_needed * v.devices_per_replica;
+    const double needed = v.accelerators_for(v.replicas_needed);
     if (v.replicas >= v.replicas_needed && v.devices <= v.devices_there) continue;
     f.place = place_of(r.design(), replicas_path(v));
-    f.what = v.devices > v.devices_there
-                 ? fmt::format("'{}' occupies {} accelerators of {} there.", v.label,
-                               significant(v.devices, 6), significant(v.devices_there, 6))
-                 : fmt::format("'{}' has {} replicas and needs {} at peak.", v.label,
-                               significant(v.replicas, 4), significant(v.replicas_needed, 4));
+    f.what =
+        v.devices > v.devices_there
+            ? fmt::format("'{}' occupies {} {} of {} there.", v.label, significant(v.devices, 6),
+                          devices_word(v), significant(v.devices_there, 6))
+            : fmt::format("'{}' has {} replicas and needs {} at peak.", v.label,
+                          significant(v.replicas, 4), significant(v.replicas_needed, 4));
     f.why = fmt::format(
         "One replica serves {} requests a second within the objective; {} arrive at peak.",
         significant(v.capacity_per_replica.base(), 3), significant(v.peak.base(), 3));
-    f.fix =
-        fmt::format("Provide {} accelerators, or loosen the objective.", significant(needed, 6));
+    f.fix = fmt::format("Provide {} {}, or loosen the objective.", significant(needed, 6),
+                        devices_word(v));
     f.edit = edit_service(r, v);
     out.push_back(std::move(f));
   }
@@ -100,10 +103,8 @@ void check_kv_room(const Review& r, const Rule& rule, std::vector<Finding>& out)
     const machine::Tier* tier = find_tier(r.machine->tiers, kv.tier);
     const bool on_host = kv.tier == design::kHostMemory || (tier != nullptr && tier->per_node);
     const double sharing =
-        on_host
-            ? std::min(v.replicas,
-                       std::max(1.0, 1.0 * v.fleet->accelerators_per_host / v.devices_per_replica))
-            : v.replicas;
+        on_host ? std::min(v.replicas, std::max(1.0, v.replicas_on(v.fleet->accelerators_per_host)))
+                : v.replicas;
     std::optional<Bytes> room = tier != nullptr ? std::optional(tier->capacity) : std::nullopt;
     const auto& custom = v.fleet->fleet->custom;
     if (kv.tier == design::kHostMemory) room = custom ? custom->memory : std::nullopt;

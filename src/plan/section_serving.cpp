@@ -63,6 +63,13 @@ void add_speed(machine::Section& s, const ServeView& v) {
                           : ""});
 }
 
+// What a replica has.
+std::string device_text(const ServeView& v) {
+  if (v.slice) return "a slice of " + v.slice->profile->profile;
+  const char* what = v.fleet->host ? "host" : "accelerator";
+  return fmt::format("{} {}{}", v.devices_per_replica, what, v.devices_per_replica == 1 ? "" : "s");
+}
+
 // Replicas are bought whole, at either end of the interval too.
 Estimate whole_replicas(const ServeView& v) {
   Estimate e = within(v.replicas_needed, v.error, v.error, v.basis, v.reference);
@@ -81,11 +88,14 @@ void add_size(machine::Section& s, const ServeView& v, const CostView& cost) {
                               significant(v.capacity_per_replica.base(), 3))});
   s.figures.push_back(
       {.id = "accelerators",
-       .label = "accelerators used",
+       .label = v.fleet->host ? "hosts used" : "accelerators used",
        .unit = machine::Unit::count,
        .estimate = exact(v.devices, Basis::derived, v.reference),
-       .formula = fmt::format("{} replicas x {}, of {} there", significant(v.replicas, 4),
-                              v.devices_per_replica, significant(v.devices_there, 6))});
+       .formula =
+           v.slice ? fmt::format("{} replicas, {} on each, of {} there", significant(v.replicas, 4),
+                                 v.slice->each, significant(v.devices_there, 6))
+                   : fmt::format("{} replicas x {}, of {} there", significant(v.replicas, 4),
+                                 v.devices_per_replica, significant(v.devices_there, 6))});
   if (v.serve->autoscale) {
     s.figures.push_back(
         {.id = "replicas_mean",
@@ -303,10 +313,9 @@ std::vector<machine::Section> serving_sections(const Review& review) {
       sections.push_back(std::move(s));
       continue;
     }
-    s.summary =
-        fmt::format("{} on {}, {} accelerator{} a replica, {}",
-                    v.model ? v.model->id : "plain network", v.fleet->accelerator()->name,
-                    v.devices_per_replica, v.devices_per_replica == 1 ? "" : "s", v.serve->engine);
+    const std::string on = device_text(v);
+    s.summary = fmt::format("{} on {}, {} a replica, {}", v.model ? v.model->id : "plain network",
+                            v.fleet->device()->name, on, v.serve->engine);
     add_speed(s, v);
     add_retrieval(s, v, review);
     add_cascade(s, v, review);

@@ -18,7 +18,7 @@ constexpr Seconds kReplicaBack = minutes(10);
 constexpr double kRounding = 1e-9;
 
 double hosts_of(const ServeView& v, double replicas) {
-  const double devices = replicas * v.devices_per_replica;
+  const double devices = v.accelerators_for(replicas);
   return std::max(1.0, devices / std::max(1, v.fleet->accelerators_per_host));
 }
 
@@ -40,11 +40,12 @@ double availability_at(const ServeView& v, double replicas, PerSecond host_rate)
 }  // namespace
 
 machine::ServingQuery serving_query(const ServeView& v, const machine::Models& models) {
-  return machine::serving_query(models, *v.serve, *v.model, *v.fleet->accelerator(), v.request);
+  return machine::serving_query(models, *v.serve, *v.model, *v.fleet, v.request);
 }
 
 int widest_split(const ServeView& v) {
-  return std::min(kLargestTp, v.fleet->node.part.accelerators);
+  const bool alone = v.fleet->host != nullptr || v.fleet->slice() != nullptr;
+  return alone ? 1 : std::min(kLargestTp, v.fleet->node.part.accelerators);
 }
 
 double replicas_here(const ServeView& v, int replicas) {

@@ -24,6 +24,7 @@ constexpr double kUnseenLoad = 0.28;
 constexpr double kPointWidth = 1e-3;
 // p99 of an M/M/1 queue is ln(100) mean sojourns.
 constexpr double kLog100 = 4.605170185988092;
+constexpr double kWholeRounding = 1e-9;  // what a whole number may be off by
 
 std::string first_fault(const Diagnostics& faults) {
   return faults.empty() ? "it cannot be served" : faults.front().what;
@@ -33,7 +34,7 @@ void count_replicas(ServeView& v) {
   v.replicas_needed =
       std::max(1.0, serving::replicas_needed(v.peak, v.capacity_per_replica, kReplicaLoad));
   v.replicas = replicas_given(v).value_or(v.replicas_needed);
-  v.devices = v.replicas * v.devices_per_replica;
+  v.devices = v.accelerators_for(v.replicas);
 }
 
 // Over the hours of a day, were they there at once.
@@ -88,7 +89,7 @@ void fill_apart(ServeView& v, const serving::Replica& replica, const serving::Se
   v.capacity_per_replica = size.per_replica();
   v.replicas_needed = size.decode + size.prefill;
   v.replicas = replicas_given(v).value_or(v.replicas_needed);
-  v.devices = v.replicas * v.devices_per_replica;
+  v.devices = v.accelerators_for(v.replicas);
   const auto point = [&](double concurrency) {
     return disaggregated_loop({.replica = replica, .costs = costs, .replicas = size.prefill},
                               {.replica = replica, .costs = costs, .replicas = size.decode},
@@ -168,7 +169,7 @@ std::string why_no_split(const ServeView& v, const machine::Models& models,
   }
   if (!alone && code != "serving.memory") return first_fault(alone.error());
   return fmt::format("weights and one request do not fit {} accelerators of {}", most,
-                     brief(v.fleet->accelerator()->memory));
+                     brief(v.fleet->device()->memory));
 }
 
 void fill_transformer(ServeView& v, const machine::Models& models) {
@@ -181,6 +182,7 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
   }
   q.split.tp = *tp;
   v.devices_per_replica = q.split.devices();
+  v.slice = q.slice;
   const auto replica = replica_of(models, q);
   if (!replica) {
     v.infeasible = first_fault(replica.error());
@@ -190,7 +192,8 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
   const serving::ServingCosts costs = serving_source(device_costs);
   const serving::ServingTarget target = machine::target_of(*v.serve, v.request.output);
   v.error = math::hypot(serving_error(device_costs.device(), q), kUnseenLoad);
-  v.basis = Basis::fitted;
+  // Of cores a roofline is all there is.
+  v.basis = v.fleet->host ? Basis::assumed : Basis::fitted;
   v.kv_tokens = replica->memory.kv_tokens;
   if (v.serve->disaggregated) {
     return fill_apart(v, *replica, costs, target, q.nic_rate * q.split.devices());
@@ -221,8 +224,8 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
                          most_served.concurrency, costs));
 }
 
-void fill_plain(ServeView& v) {
-  const auto& a = *v.fleet->accelerator();
+void fill_plain(ServeView& v, const machine::Machine& m) {
+  const auto& a = *v.fleet->device();
   const auto peak =
       a.peak(catalog::Dtype::bf16) ? a.peak(catalog::Dtype::bf16) : a.peak(catalog::Dtype::fp16);
   if (!v.serve->network || !peak || v.serve->network->forward <= Flops(0)) {
@@ -230,7 +233,8 @@ void fill_plain(ServeView& v) {
         "a plain network needs `network.forward` and an accelerator with 16-bit products";
     return;
   }
-  const Seconds service = v.serve->network->forward / (*peak * kPlainEfficiency);
+  const double reached = kPlainEfficiency * machine::units_share(m, *v.fleet);
+  const Seconds service = v.serve->network->forward / (*peak * reached);
   PerSecond within = 1.0 / service;
   if (v.serve->objective.latency_p99) {
     // M/M/1: p99 = ln 100 / (mu - lambda), so lambda = mu - ln 100 / bound.
@@ -243,6 +247,7 @@ void fill_plain(ServeView& v) {
     return;
   }
   v.capacity_per_replica = within;
+  if (v.fleet->slice() != nullptr) v.slice = *v.fleet->slice();
   count_replicas(v);
   const double left = 1.0 / service.base() - (v.peak + v.guests).base() / v.replicas;
   v.latency_p99 = left > 0 ? Seconds(kLog100 / left) : years(1);
@@ -257,20 +262,21 @@ void fill_plain(ServeView& v) {
 }
 
 void fill(ServeView& v, const machine::Machine& m) {
-  if (v.fleet == nullptr || v.fleet->accelerator() == nullptr) {
-    v.infeasible = "no fleet with accelerators to run on";
+  if (v.fleet == nullptr) {
+    v.infeasible = "no fleet to run on";
     return;
   }
   v.request = machine::request_of(m, *v.serve);
   machine::add_retrieval(v.request, m, *v.serve, *v.fleet);
-  const int per_node = v.fleet->node.part.accelerators;
-  v.devices_there = v.workload->terms.nodes && v.serve->zones.empty()
-                        ? std::min(v.fleet->accelerators, *v.workload->terms.nodes * per_node)
-                        : v.fleet->accelerators;
+  v.devices_there = v.fleet->devices();
+  if (v.workload->terms.nodes && v.serve->zones.empty()) {
+    v.devices_there =
+        std::min(v.devices_there, *v.workload->terms.nodes * machine::units_per_node(*v.fleet));
+  }
   if (v.model) {
     fill_transformer(v, m.models());
   } else {
-    fill_plain(v);
+    fill_plain(v, m);
   }
   if (v.feasible()) v.availability = v.replicas_up = availability_with(v, v.replicas, m);
 }
@@ -285,6 +291,16 @@ ServeView moved_to(const ServeView& here, ServeView earlier) {
 }
 
 }  // namespace
+
+double ServeView::accelerators_for(double of_replicas) const {
+  if (!slice) return of_replicas * devices_per_replica;
+  return std::ceil(of_replicas / slice->each - kWholeRounding);
+}
+
+double ServeView::replicas_on(double accelerators) const {
+  if (slice) return std::floor(accelerators + kWholeRounding) * slice->each;
+  return std::floor(accelerators / devices_per_replica + kWholeRounding);
+}
 
 std::vector<ServeView> view_serves(const machine::Machine& m,
                                    const std::vector<ServeView>* earlier) {

@@ -38,7 +38,8 @@ struct ServeView {
   PerSecond guests_asked;        // that a lost site would send, were there room
   std::array<double, 24> day{};  // arrivals a second, by the hour
   serving::RequestShape request;
-  int devices_per_replica = 1;
+  int devices_per_replica = 1;               // accelerators, or one slice
+  std::optional<machine::FleetSlice> slice;  // that a replica runs on; none: whole accelerators
   double replicas_needed = 0;
   double replicas = 0;       // given, at the most where they follow the load; or as needed
   double replicas_mean = 0;  // of a day, where they follow the load
@@ -68,6 +69,10 @@ struct ServeView {
   std::string reference = "docs/models/serving.md";
 
   bool feasible() const { return infeasible.empty(); }
+  // That so many replicas occupy: an accelerator is cut for one service, and taken whole.
+  double accelerators_for(double of_replicas) const;
+  // That so many accelerators hold.
+  double replicas_on(double accelerators) const;
 };
 
 // `earlier` are the views of a design whose services are the same.

@@ -144,6 +144,7 @@ void write_choices(JsonWriter& w, const plan::Review& r, const AskedService& a) 
   machine::ServingAsk question{
       .model = own.query.model,
       .accelerator = own.query.accelerator,
+      .slice = own.query.slice,
       .request = own.query.request,
       .target = machine::target_of(*a.view->serve, own.query.request.output),
       .engines = {},
@@ -206,7 +207,7 @@ void write_head(JsonWriter& w, const plan::Review& r, const AskedService& a) {
     if (has_page(s)) w.value(s.label);
   }
   w.end_array().field("workload", v.label).field("path", v.path);
-  w.field("model", v.model->id).field("accelerator", v.fleet->accelerator()->id);
+  w.field("model", v.model->id).field("accelerator", v.fleet->device()->id);
   w.field("engine", v.serve->engine).field("devices_per_replica", a.plan.slots);
   w.field("replicas", a.plan.replicas).field("prefill_replicas", a.plan.prefill);
   w.field("peak_rate", a.plan.ask.high);

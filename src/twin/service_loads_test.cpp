@@ -142,5 +142,40 @@ TEST(ServiceLoads, ABatchBeginsAnewWhereItsHostIsLost) {
   EXPECT_NEAR(sum / runs / hours(5).base() / wanted, 1, 0.1);
 }
 
+// Five replicas, two an accelerator: three placements, of which each that is lost takes its
+// replicas with it, and at the end all stand.
+TEST(ServiceLoads, ReplicasOfOneAcceleratorAreLostTogether) {
+  design::Serve serve = asked_service();
+  serve.tp = std::nullopt;
+  serve.replicas = 5;
+  design::Design d = design_with(serve);
+  d.fleet.front().mig = {{.profile = "3g.40gb", .count = 2}};
+  d.fleet.front().count = 4;
+  d.fleet.front().failures.node_mtbf = hours(20);
+  const Simulated run(d, {.horizon = days(20), .replications = 2});
+  const ServicePlan plan =
+      service_plans(run.machine, run.machine.design().workloads.front(), false).front();
+  ASSERT_TRUE(plan.feasible()) << plan.infeasible;
+  EXPECT_EQ(plan.slots, 1);
+  EXPECT_EQ(plan.placements(5), 3);
+  EXPECT_EQ(plan.replicas_at(1), 2);
+  EXPECT_EQ(plan.replicas_at(2), 1);
+  for (const Replication& r : run.done) {
+    const ServiceOutcome& o = r.services.front();
+    ASSERT_GT(o.faults, 10u);
+    EXPECT_GT(o.lost_replicas, o.faults);
+    EXPECT_LE(o.lost_replicas, 2 * o.faults);
+    std::int64_t up = 0;
+    std::int64_t all = 0;
+    for (const auto& [load, ns] : o.time_ns) {
+      EXPECT_LE(load.standing, 5);
+      (load.standing == 5 ? up : all) += ns;
+    }
+    all += up;
+    EXPECT_NEAR(static_cast<double>(all), days(20).base() * 1e9, 1e9);
+    EXPECT_GT(static_cast<double>(up) / static_cast<double>(all), 0.9);
+  }
+}
+
 }  // namespace
 }  // namespace orrery::twin

@@ -96,8 +96,8 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   serving::RequestShape request = machine::request_of(m, *p.serve);
   machine::add_retrieval(request, m, *p.serve, fleet);
   if (const auto lookup = machine::retrieval_of(m, *p.serve, fleet)) ask.retrieval = lookup->law;
-  ask.query = machine::serving_query(m.models(), *p.serve, model, *fleet.accelerator(), request);
-  const int widest = std::min(kWidestTp, fleet.node.part.accelerators);
+  ask.query = machine::serving_query(m.models(), *p.serve, model, fleet, request);
+  const int widest = fleet.host ? 1 : std::min(kWidestTp, fleet.node.part.accelerators);
   const auto tp = p.serve->tp ? p.serve->tp : least_tp(m.models(), ask.query, widest);
   if (!tp) {
     p.infeasible = "weights and one request do not fit a node's accelerators";
@@ -105,6 +105,7 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   }
   ask.query.split.tp = *tp;
   p.slots = static_cast<int>(ask.query.split.devices());
+  p.beside = ask.query.slice ? ask.query.slice->each : 1;
   p.start = machine::replica_start(m, *p.serve, fleet, p.slots);
   auto replica = replica_of(m.models(), ask.query);
   if (!replica) {
@@ -136,8 +137,9 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
 constexpr double kWithoutSampling = 1e15;
 
 // M/M/1: the sojourn is exponential with rate mu - lambda.
-void plan_plain(ServicePlan& p, const machine::Fleet& fleet, double share) {
-  const catalog::Accelerator& a = *fleet.accelerator();
+void plan_plain(ServicePlan& p, const machine::Machine& m, const machine::Fleet& fleet,
+                double share) {
+  const catalog::Accelerator& a = *fleet.device();
   const auto peak =
       a.peak(catalog::Dtype::bf16) ? a.peak(catalog::Dtype::bf16) : a.peak(catalog::Dtype::fp16);
   if (!p.serve->network || !peak || p.serve->network->forward <= Flops(0)) {
@@ -145,7 +147,9 @@ void plan_plain(ServicePlan& p, const machine::Fleet& fleet, double share) {
         "a plain network needs `network.forward` and an accelerator with 16-bit products";
     return;
   }
-  const double mu = 1 / (p.serve->network->forward / (*peak * kPlainEfficiency)).base();
+  if (fleet.slice() != nullptr) p.beside = fleet.slice()->each;
+  const double reached = kPlainEfficiency * machine::units_share(m, fleet);
+  const double mu = 1 / (p.serve->network->forward / (*peak * reached)).base();
   const auto& bound = p.serve->objective.latency_p99;
   p.capacity = bound ? mu - kLog100 / bound->base() : mu * 0.99;
   if (p.capacity <= 0) {
@@ -183,8 +187,8 @@ ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::s
                 .zone = zone,
                 .label = std::move(label)};
   const double share = zone != nullptr ? zone->share : 1;
-  if (fleet == nullptr || fleet->accelerator() == nullptr) {
-    p.infeasible = "no fleet with accelerators to run on";
+  if (fleet == nullptr) {
+    p.infeasible = "no fleet to run on";
     return p;
   }
   p.fleet = m.index_of(*fleet);
@@ -195,7 +199,7 @@ ServicePlan plan_of(const machine::Machine& m, const design::Workload& w, std::s
     plan_transformer(p, m, *fleet, *model, share);
   } else {
     p.start = machine::replica_start(m, *p.serve, *fleet, 1);
-    plan_plain(p, *fleet, share);
+    plan_plain(p, m, *fleet, share);
   }
   return p;
 }

@@ -11,6 +11,7 @@
 // A network that is no transformer waits as M/M/1.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -35,6 +36,7 @@ struct ServicePlan {
   double at_target = 0;              // requests a second of a replica with its target in flight
   int prefill = 0;                   // of them, where prefill and decode are apart
   int slots = 1;                     // of a replica
+  int beside = 1;                    // replicas on one slot, where accelerators are cut
   std::array<double, 24> rate_at{};  // requests a second, by the hour of the day
   double capacity = 0;               // requests a second of a replica within the objective
   double most = 0;                   // that it can carry at all
@@ -45,6 +47,10 @@ struct ServicePlan {
   std::optional<ZoneFailover> failover;  // of a service whose zones take each other's traffic
 
   bool feasible() const { return infeasible.empty(); }
+  // Replicas are placed together where an accelerator is cut: so many placements, and the replicas
+  // of each but the last.
+  int placements(int of_replicas) const { return (of_replicas + beside - 1) / beside; }
+  int replicas_at(int placement) const { return std::min(beside, replicas - placement * beside); }
   // How busy a replica is at a load.
   double busy_at(double rate) const;
   // How long a request stays at a load that is carried.

@@ -10,7 +10,9 @@ ServiceProcess::ServiceProcess(World& world, const ServicePlan& plan, std::size_
     : world_(world), plan_(plan), number_(number) {
   const machine::Machine& m = *world.scenario().machine;
   detect_ = m.design().scheduler.recovery.detect.value_or(kHealthCheck);
-  if (plan.feasible()) replicas_.resize(static_cast<std::size_t>(plan.replicas));
+  if (plan.feasible()) {
+    replicas_.resize(static_cast<std::size_t>(plan.placements(plan.replicas)));
+  }
   wanted_ = plan.replicas;
   if (!plan.serve->autoscale || replicas_.empty()) return;
   const design::Autoscale& scale = *plan.serve->autoscale;
@@ -28,7 +30,8 @@ void ServiceProcess::begin() {
   if (replicas_.empty()) return;
   since_ = world_.kernel().now();
   set_load();
-  for (std::uint32_t part = 0; part < static_cast<std::uint32_t>(wanted_); ++part) submit(part);
+  const auto first = static_cast<std::uint32_t>(plan_.placements(wanted_));
+  for (std::uint32_t part = 0; part < first; ++part) submit(part);
   sim::Kernel& kernel = world_.kernel();
   kernel.schedule(kernel.now().after(hours(1)), sim::EventRank::control, *this, kHour);
   if (scaler_) {
@@ -78,7 +81,7 @@ void ServiceProcess::settle() {
     const double more = rate_here() - standing_ * plan_.most;
     backlog_ = std::max(0.0, backlog_ + more * static_cast<double>(span) / 1e9);
   }
-  const GpuTime held = GpuTime{span} * standing_ * plan_.slots;
+  const GpuTime held = GpuTime{span} * placed_ * plan_.slots;
   const auto waiting = static_cast<GpuTime>(static_cast<double>(held) * (1 - busy_));
   FleetState& fleet = world_.fleet(plan_.fleet);
   fleet.gpus.settle(now);
@@ -108,7 +111,7 @@ void ServiceProcess::take_traffic(const ZoneTraffic& traffic) {
 }
 
 void ServiceProcess::take_up_load(const HostUse& before, double busy_before) {
-  const std::int64_t slots = std::int64_t{standing_} * plan_.slots;
+  const std::int64_t slots = std::int64_t{placed_} * plan_.slots;
   world_.shift(plan_.fleet, slots, before, stands_);
   world_.mark_busy(plan_.fleet, -static_cast<double>(slots), busy_before);
   world_.mark_busy(plan_.fleet, static_cast<double>(slots), busy_);
@@ -123,22 +126,28 @@ void ServiceProcess::set_load() {
   stands_ = world_.working(plan_.fleet, busy_ * facility::kMemoryLevel, facility::kMatrixLevel);
 }
 
+int ServiceProcess::replicas_of(const Replica& placement) const {
+  return plan_.replicas_at(static_cast<int>(&placement - replicas_.data()));
+}
+
 void ServiceProcess::become(Replica& replica, ReplicaState state) {
   settle();
   const HostUse before = use(replica.state);
   const bool stood = replica.state == ReplicaState::stands;
   const std::int64_t slots = plan_.slots;
   // The others' load changes with the number that stands: all go over to their new use.
-  const std::int64_t others = std::int64_t{standing_ - (stood ? 1 : 0)} * slots;
+  const std::int64_t others = std::int64_t{placed_ - (stood ? 1 : 0)} * slots;
   const HostUse old_use = stands_;
   const double old_busy = busy_;
-  standing_ += (state == ReplicaState::stands ? 1 : 0) - (stood ? 1 : 0);
+  const int more = (state == ReplicaState::stands ? 1 : 0) - (stood ? 1 : 0);
+  placed_ += more;
+  standing_ += more * replicas_of(replica);
   set_load();
   replica.state = state;
   world_.shift(plan_.fleet, others, old_use, stands_);
   world_.shift(plan_.fleet, slots, before, use(state));
   world_.mark_busy(plan_.fleet, -static_cast<double>(others + (stood ? slots : 0)), old_busy);
-  world_.mark_busy(plan_.fleet, static_cast<double>(standing_) * plan_.slots, busy_);
+  world_.mark_busy(plan_.fleet, static_cast<double>(placed_) * plan_.slots, busy_);
   tell_draws();
   world_.regions().look(number_);
 }
@@ -194,7 +203,7 @@ Seconds ServiceProcess::struck(std::uint32_t part, int, const failure::FaultCaus
   sim::Kernel& kernel = world_.kernel();
   ++outcome_.faults;
   if (replica.state != ReplicaState::hangs) {
-    ++outcome_.lost_replicas;
+    outcome_.lost_replicas += static_cast<std::uint64_t>(replicas_of(replica));
     kernel.cancel(replica.timer);
     become(replica, ReplicaState::hangs);
     if (reloads_ == part) reload_next();
@@ -228,14 +237,16 @@ void ServiceProcess::follow(int wanted) {
   wanted_ = wanted;
   int there = static_cast<int>(std::ranges::count_if(
       replicas_, [](const Replica& r) { return r.state != ReplicaState::away; }));
-  for (std::uint32_t part = 0; part < replicas_.size() && there < wanted_; ++part) {
+  const int placements = plan_.placements(wanted_);
+  for (std::uint32_t part = 0; part < replicas_.size() && there < placements; ++part) {
     if (replicas_[part].state != ReplicaState::away) continue;
     submit(part);
     if (replicas_[part].state == ReplicaState::away) return;  // none can be placed
     ++there;
-    ++outcome_.called;
+    outcome_.called += static_cast<std::uint64_t>(replicas_of(replicas_[part]));
   }
-  for (auto part = static_cast<std::uint32_t>(replicas_.size()); part-- > 0 && there > wanted_;) {
+  for (auto part = static_cast<std::uint32_t>(replicas_.size());
+       part-- > 0 && there > placements;) {
     const ReplicaState state = replicas_[part].state;
     if (state == ReplicaState::away || state == ReplicaState::hangs) continue;
     retire(part);

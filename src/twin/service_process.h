@@ -4,7 +4,8 @@
 // Requests are not followed: the traffic of the hour over the replicas that stand gives the load of
 // each, and what the windows say of that load (service_plan.h) is weighted by the requests that
 // came. New weights are taken up one replica after the other, so that the rest answers meanwhile; a
-// replica that is lost comes back with them. The slots of a replica that stands are productive for
+// replica that is lost comes back with them. Replicas on slices of one accelerator are placed, lost
+// and brought back together. The slots of a replica that stands are productive for
 // the share of time in which it computes, and wait for requests in the rest. Traffic that finds too
 // few replicas is late.
 // Where the design says so, replicas follow the load (serving/autoscaler.h): requests in flight are
@@ -84,6 +85,8 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   };
 
   HostUse use(ReplicaState state) const;
+  // Of a placement: more than one where accelerators are cut.
+  int replicas_of(const Replica& placement) const;
   void become(Replica& replica, ReplicaState state);
   // Books the time since the last change at the load that was, and takes up the load that is.
   void settle();
@@ -106,8 +109,9 @@ class ServiceProcess final : public Process, public sim::EventHandler {
   const ServicePlan& plan_;
   std::size_t number_;
   Seconds detect_;
-  std::vector<Replica> replicas_;
-  int standing_ = 0;
+  std::vector<Replica> replicas_;  // by placement
+  int standing_ = 0;               // replicas
+  int placed_ = 0;                 // the placements that they are in
   int wanted_ = 0;
   std::optional<serving::AutoscalePolicy> scaler_;
   double backlog_ = 0;                    // requests, where an autoscaler looks at them

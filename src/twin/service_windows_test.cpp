@@ -132,8 +132,8 @@ FullRun full_run(const Planned& p, std::size_t hours, double seconds) {
   const machine::Fleet& fleet = p.machine.fleets[p.plan.fleet];
   const catalog::ModelShape* model =
       find_model(p.machine.design(), p.machine.catalog(), serve.model);
-  machine::ServingQuery q = machine::serving_query(models, serve, *model, *fleet.accelerator(),
-                                                   machine::request_of(p.machine, serve));
+  machine::ServingQuery q =
+      machine::serving_query(models, serve, *model, fleet, machine::request_of(p.machine, serve));
   q.split.tp = *serve.tp;
   const serving::Replica replica = replica_of(models, q).value();
   const machine::Costs costs = serving_costs(models, q);

@@ -360,11 +360,16 @@ void tell_service(Run& run, const Scenario& scenario, const OverReplications& ov
   const ServicePlan& p = scenario.services[at];
   if (cannot(run, Layer::serving, p.label, p.infeasible)) return;
   Section s{.layer = Layer::serving, .name = p.label};
-  s.summary = fmt::format(
-      "{} replica{} of {} accelerator{}, {}{} to {} requests a second", grouped(p.replicas),
-      p.replicas == 1 ? "" : "s", p.slots, p.slots == 1 ? "" : "s",
-      p.prefill > 0 ? fmt::format("{} for prefill, ", p.prefill) : "",
-      significant(std::ranges::min(p.rate_at), 3), significant(std::ranges::max(p.rate_at), 3));
+  const bool is_host = scenario.machine->fleets[p.fleet].host != nullptr;
+  const std::string on = p.beside > 1
+                             ? fmt::format("on slices, {} an accelerator", p.beside)
+                             : fmt::format("of {} {}{}", p.slots, is_host ? "host" : "accelerator",
+                                           p.slots == 1 ? "" : "s");
+  s.summary = fmt::format("{} replica{} {}, {}{} to {} requests a second", grouped(p.replicas),
+                          p.replicas == 1 ? "" : "s", on,
+                          p.prefill > 0 ? fmt::format("{} for prefill, ", p.prefill) : "",
+                          significant(std::ranges::min(p.rate_at), 3),
+                          significant(std::ranges::max(p.rate_at), 3));
   if (p.serve->arrivals.visits() <= 1 && !p.windows.levels.empty() &&
       p.windows.levels.back().found > 0) {
     s.summary += fmt::format(", {} of their prompts in the prefix cache",
