@@ -51,7 +51,7 @@ std::size_t FreeProfile::step_at(SimTime t) {
 void FreeProfile::add(SimTime from, SimTime until, std::span<const NodeShare> shares,
                       const LimitUses& uses, int sign) {
   if (until <= from) return;
-  const std::size_t first = step_at(std::max(from, times_.front()));
+  const std::size_t first = step_at(from);
   const std::size_t last = until.is_never() ? times_.size() : step_at(until);
   for (std::size_t step = first; step < last; ++step) {
     for (const NodeShare& s : shares) {

@@ -127,6 +127,56 @@ TEST(Conservative, PlacesNodeByNode) {
   EXPECT_EQ(q.policy->promised(c), at_second(100));
 }
 
+// A (8 on nodes 0 and 1) is promised t=100. Node 0 is lost: A needs node 2, at t=500, and what it
+// was promised on node 1 is another's. B finds it there at t=100.
+TEST(Conservative, AGangThatLostANodeKeepsNoneOfItsPromise) {
+  Line q(NodePool({4, 4, 4}), conservative());
+  q.run(4, 100);
+  q.run(4, 100);
+  q.run(4, 500);
+  const JobIndex a = q.wait(8, 50);
+  const JobIndex b = q.wait(4, 10);
+  EXPECT_EQ(q.decide(0), Begun{});
+  EXPECT_EQ(q.policy->promised(a), at_second(100));
+  EXPECT_EQ(q.policy->promised(b), at_second(150));
+  q.pool.set_up(0, false);
+  q.end(0, true);
+  EXPECT_EQ(q.decide(50), Begun{});
+  EXPECT_EQ(q.policy->promised(a), at_second(500));
+  EXPECT_EQ(q.policy->promised(b), at_second(100));
+}
+
+// Who runs past its limit may end at any moment, a second from now; its GPUs are not free.
+TEST(Conservative, APromiseThatFellDueWithItsGpusStillUsedSlips) {
+  Line q(NodePool({4}), conservative());
+  q.run(4, 100);
+  const JobIndex a = q.wait(4, 50);
+  EXPECT_EQ(q.decide(0), Begun{});
+  EXPECT_EQ(q.policy->wake(), at_second(100));
+  EXPECT_EQ(q.decide(120), Begun{});
+  EXPECT_EQ(q.policy->promised(a), at_second(121));
+  q.end(0, true);
+  EXPECT_EQ(q.decide(121), Begun{a});
+  EXPECT_TRUE(q.policy->promised(a).is_never());
+  EXPECT_TRUE(q.policy->wake().is_never());
+}
+
+// An index that is used again names another job: the promise was not its own.
+TEST(Conservative, APromiseIsOfAJobAndNotOfItsNumber) {
+  Line q(NodePool({4}), conservative());
+  q.run(4, 100);
+  const JobIndex a = q.wait(4, 50);
+  const JobIndex b = q.wait(4, 50);
+  q.decide(0);
+  EXPECT_EQ(q.policy->promised(b), at_second(150));
+  q.jobs[a].submitted = at_second(10);  // a was taken away; this came in its stead, behind b
+  std::swap(q.waiting[0], q.waiting[1]);
+  ++q.surprises;
+  q.decide(20);
+  EXPECT_EQ(q.policy->promised(b), at_second(100));
+  EXPECT_EQ(q.policy->promised(a), at_second(150));
+}
+
 TEST(Slurm, StartsInOrderAtOnceAndBackfillsOnItsPeriod) {
   Line q(NodePool({10}), std::make_unique<SlurmPass>(PeriodicBounds{}));
   q.run(6, 600);
@@ -148,6 +198,10 @@ TEST(Slurm, TestsNoMoreJobsThanItsBound) {
   q.wait(1, 60);  // would fit, but is third
   q.decide(0);
   EXPECT_EQ(q.decide(30), Begun{});
+  const JobIndex second = q.wait(1, 60);
+  std::swap(q.waiting[1], q.waiting.back());
+  EXPECT_EQ(q.decide(60), Begun{});  // something happened: the next period looks ahead
+  EXPECT_EQ(q.decide(90), Begun{second});
 }
 
 // A head that starts beyond bf_window is promised nothing: a long job takes its place.

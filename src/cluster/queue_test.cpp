@@ -36,7 +36,7 @@ class Owner final : public QueuePort, public sim::EventHandler {
   }
 
   std::size_t add(double when, int gpus, double length, double limit = 0, double priority = 0,
-                  int tier = 0, int group = 0) {
+                  int tier = 0, int group = 0, sim::EventRank rank = sim::EventRank::start) {
     books_.push_back({.gpus = gpus, .length = length});
     asks_.push_back({.ask = {.gpus = gpus},
                      .limit = clock_at(limit > 0 ? limit : length),
@@ -44,7 +44,7 @@ class Owner final : public QueuePort, public sim::EventHandler {
                      .priority = priority,
                      .group = group,
                      .tag = books_.size() - 1});
-    kernel_.schedule(clock_at(when), sim::EventRank::start, *this, 0, books_.size() - 1);
+    kernel_.schedule(clock_at(when), rank, *this, 0, books_.size() - 1);
     return books_.size() - 1;
   }
 
@@ -96,6 +96,7 @@ class Owner final : public QueuePort, public sim::EventHandler {
   }
 
   Queue& queue() { return *queue_; }
+  JobRequest& ask(std::size_t job) { return asks_[job]; }  // before it comes
   const std::vector<Book>& books() const { return books_; }
   const std::vector<std::size_t>& order() const { return order_; }
   std::int64_t gpu_ns() const { return gpu_seconds_; }
@@ -146,6 +147,59 @@ TEST(Queue, PriorityGoesFirstAndEqualsKeepTheirOrder) {
   const auto c = owner.add(3, 1, 10, 10, 5);
   kernel.run();
   EXPECT_EQ(owner.order(), (std::vector<std::size_t>{0, c, a, b}));
+}
+
+// Whatever comes within an instant, be it the last of it, is there when the instant is decided.
+TEST(Queue, ADecisionIsMadeBehindAllThatHappensInItsInstant) {
+  sim::Kernel kernel;
+  Owner owner(kernel, NodePool({4}), under(BackfillVariant::easy));
+  const auto low = owner.add(5, 4, 10);
+  const auto high = owner.add(5, 4, 10, 0, 1, 0, 0, sim::EventRank::control);
+  kernel.run();
+  EXPECT_EQ(owner.order(), (std::vector<std::size_t>{high, low}));
+  EXPECT_EQ(owner.books()[high].started, clock_at(5));
+  EXPECT_EQ(owner.books()[low].started, clock_at(15));
+}
+
+// Node 0 is closed from 100 to 150 s. Who stays there is put back and starts again when it opens,
+// its delay past; a guest goes on; a job whose limit would reach into the window waits for its end.
+TEST(Queue, AWindowPutsBackWhoMayNotStay) {
+  for (const bool is_guest : {false, true}) {
+    sim::Kernel kernel;
+    QueueOptions options = under(BackfillVariant::easy);
+    options.requeue_delay = seconds(10);
+    options.reservations.add(
+        {.name = "works", .nodes = {0b01}, .start = clock_at(100), .length = clock_at(50)});
+    Owner owner(kernel, NodePool({4, 4}), std::move(options));
+    const auto stays = owner.add(0, 4, 1000);
+    owner.ask(stays).stays = true;
+    owner.ask(stays).guest_of = is_guest ? 1 : 0;
+    const auto beside = owner.add(1, 4, 1000);
+    owner.ask(beside).stays = true;
+    kernel.run(clock_at(120));
+    EXPECT_EQ(owner.books()[stays].stops, is_guest ? 0 : 1);
+    EXPECT_EQ(owner.books()[beside].stops, 0);
+    EXPECT_EQ(owner.queue().stopped_for_reservations(), is_guest ? 0U : 1U);
+    kernel.run(clock_at(500));
+    EXPECT_EQ(owner.books()[stays].started, clock_at(is_guest ? 0 : 150));
+  }
+}
+
+TEST(Queue, AJobWhoseLimitMeetsAWindowWaitsForItsEnd) {
+  sim::Kernel kernel;
+  QueueOptions options = under(BackfillVariant::easy);
+  options.reservations.add(
+      {.name = "works", .nodes = {0b1}, .start = clock_at(100), .length = clock_at(50)});
+  Owner owner(kernel, NodePool({4, 4}), std::move(options));
+  const auto other = owner.add(0, 4, 1000);
+  const auto longer = owner.add(1, 4, 20, 101);
+  const auto shorter = owner.add(40, 2, 60);  // ends as the window opens
+  kernel.run(clock_at(400));
+  EXPECT_EQ(owner.books()[other].started, clock_at(0));
+  EXPECT_EQ(owner.books()[other].held.front().node, 1);
+  EXPECT_EQ(owner.books()[shorter].started, clock_at(40));
+  EXPECT_EQ(owner.books()[longer].started, clock_at(150));
+  EXPECT_EQ(owner.queue().stopped_for_reservations(), 0U);
 }
 
 TEST(Queue, PrioritiesThatChangeMoveWhoWaits) {
