@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "training/stage_memory.h"
 #include "training/test_support.h"
+#include "workload/model_math.h"
 
 namespace orrery::training {
 namespace {
@@ -50,6 +52,78 @@ TEST(Memory, ShardingDividesTheStatesItNames) {
   EXPECT_DOUBLE_EQ(none.optimizer / stage(catalog::Sharding::zero1).optimizer, 8);
   EXPECT_DOUBLE_EQ(none.gradients / stage(catalog::Sharding::zero2).gradients, 8);
   EXPECT_LT(stage(catalog::Sharding::zero3).weights, none.weights * 0.25);
+}
+
+// Of 8 layers of gpt: zero3 keeps an eighth of all and two gathered layers, zero1 whole weights and
+// gradients. In a pipeline what was gathered stays, and gradients are whole.
+TEST(Memory, WhatAShardedStageHoldsByHand) {
+  TrainingJob job{.model = gpt(8, 512, 8), .sequence = 128, .batch = 64, .gpus = 8};
+  const FrameworkModel f{
+      .weight_bytes = 2, .gradient_bytes = 4, .optimizer_bytes = 12, .gather_bytes = 3};
+  StepScratch scratch;
+  const auto at = [&](const Layout& l) { return estimate_memory(job, l, f, scratch).first; };
+  const workload::ParameterCount c = workload::count_parameters(job.model);
+  const double whole = 8 * c.dense_layer() + c.embedding;
+  const StageMemory z3 = at({.dp = 8, .sharding = catalog::Sharding::zero3});
+  EXPECT_DOUBLE_EQ(z3.weights.base(), whole / 8 * 2 + 2 * c.dense_layer() * 3);
+  EXPECT_DOUBLE_EQ(z3.gradients.base(), whole / 8 * 4);
+  EXPECT_DOUBLE_EQ(z3.optimizer.base(), whole / 8 * 12);
+  const StageMemory z1 = at({.dp = 8, .sharding = catalog::Sharding::zero1});
+  EXPECT_DOUBLE_EQ(z1.weights.base(), whole * 2);
+  EXPECT_DOUBLE_EQ(z1.gradients.base(), whole * 4);
+  const double half = 4 * c.dense_layer() + c.embedding;
+  const StageMemory piped = at({.pp = 2, .dp = 4, .sharding = catalog::Sharding::zero3});
+  EXPECT_DOUBLE_EQ(piped.weights.base(), half / 4 * 2 + half * 3);
+  EXPECT_DOUBLE_EQ(piped.gradients.base(), half * 4);
+  const Layout both{.pp = 2, .dp = 4, .schedule = catalog::Schedule::dualpipe};
+  EXPECT_DOUBLE_EQ(at(both).weights.base(), half * 2 * 2) << "two stages a device";
+  EXPECT_EQ(at(both).in_flight, 3);
+  job.shard_group = 2;
+  EXPECT_DOUBLE_EQ(at({.dp = 8, .sharding = catalog::Sharding::zero3}).optimizer.base(),
+                   whole / 2 * 12);
+  EXPECT_DOUBLE_EQ(at({.dp = 8, .sharding = catalog::Sharding::zero1}).optimizer.base(),
+                   whole / 8 * 12)
+      << "it is zero3's";
+  job.task = TrainingTask::lora;
+  EXPECT_EQ(at({.dp = 8}).gradients.base() + at({.dp = 8}).optimizer.base(), 0);
+}
+
+// Gradients that are made tensor by tensor: the update's, where it is the larger moment, or those
+// that the first microbatch left.
+TEST(Memory, LazyGradientsAreThereAtTheUpdateOrNotAtAll) {
+  TrainingJob job{.model = gpt(8, 512, 8), .sequence = 16, .batch = 1, .gpus = 1};
+  const FrameworkModel f{.gradient_bytes = 4, .lazy_gradients = true, .update_gradient_bytes = 6};
+  StepScratch scratch;
+  const auto now = [&] {
+    return estimate_memory(job, {.sharding = catalog::Sharding::none}, f, scratch).stage;
+  };
+  const workload::ParameterCount c = workload::count_parameters(job.model);
+  const double whole = 8 * c.dense_layer() + c.embedding;
+  EXPECT_TRUE(now().peak_at_update);
+  EXPECT_DOUBLE_EQ(now().gradients.base(), whole * 6 + 2 * c.embedding);
+  EXPECT_EQ(now().activations.base() + now().logits.base(), 0);
+  job.sequence = 1 << 16;
+  EXPECT_FALSE(now().peak_at_update);
+  EXPECT_EQ(now().gradients.base(), 0) << "of one microbatch";
+  EXPECT_GT(now().activations.base(), 0);
+  job.batch = 2;
+  EXPECT_DOUBLE_EQ(now().gradients.base(), whole * 4);
+}
+
+TEST(Memory, EveryStageIsThere) {
+  StepScratch scratch;
+  const TrainingJob job = job_of_gpt3(64, 64);
+  const Layout l{.tp = 8, .pp = 8};
+  const auto stages = memory_by_stage(job, l, {}, scratch);
+  const MemoryEstimate e = estimate_memory(job, l, {}, scratch);
+  ASSERT_EQ(stages.size(), 8U);
+  EXPECT_EQ(stages.front().total(), e.first.total());
+  EXPECT_EQ(stages.back().total(), e.last.total());
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(stages[static_cast<std::size_t>(i)].in_flight, 8 - i);
+    EXPECT_EQ(stages[static_cast<std::size_t>(i)].logits.base() > 0, i == 7);
+    EXPECT_LE(stages[static_cast<std::size_t>(i)].total(), e.peak);
+  }
 }
 
 TEST(Memory, IsMonotoneInMicrobatchSequenceAndDepth) {
