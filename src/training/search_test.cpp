@@ -43,6 +43,36 @@ TEST(Search, PruningDropsNothingThatBelongsInTheAnswer) {
   EXPECT_LT(pruned.counts.evaluated, unbounded.counts.evaluated);
 }
 
+// On a machine without friction a step is its products and its bubble: a bound that took more for
+// the bubble of interleaved stages than they have would drop the best of them.
+TEST(Search, TheBoundOfAnInterleavedStepIsBelowIt) {
+  Setting s;
+  s.job.batch = 16;
+  s.machine = {.bandwidth = 1e30, .link = 1e30, .nic = 1e30, .launch = 0};
+  s.framework.update_traffic = 0;
+  s.space = {.tp = {8},
+             .pp = {8},
+             .vp = {1, 2, 3, 6, 12},
+             .cp = {1},
+             .ep = {1},
+             .microbatch = {1},
+             .sharding = {catalog::Sharding::zero1},
+             .recompute = {catalog::Recompute::full},
+             .schedule = {catalog::Schedule::one_f_one_b},
+             .sequence_parallel = {true}};
+  const auto best = [&](double peak) {
+    SearchQuery q = s.query(peak, 1);
+    q.memory_limit = gib(1024);
+    return search_layouts(q, 0, s.space.size()).best;
+  };
+  const auto all = best(0);
+  const auto pruned = best(s.machine.flops);
+  ASSERT_EQ(all.size(), 1U);
+  ASSERT_EQ(pruned.size(), 1U);
+  EXPECT_EQ(all[0].layout.vp, 12);
+  EXPECT_EQ(pruned[0].index, all[0].index);
+}
+
 TEST(Search, FindsWhatTryingEverythingFinds) {
   const Setting s;
   StepScratch scratch;

@@ -251,6 +251,9 @@ TEST(Step, StagesSendEachActivationOnce) {
   EXPECT_NEAR(shared, 64 * 2 * (2048.0 * 8192 * 2 / 8 / 2 / r.nic + 1e-5), 1e-6);
   l.sequence_parallel = false;
   EXPECT_NEAR(sent(), shared + 64 * 2 * 1e-5, 1e-5);
+  // Context-parallel ranks hold a part of the sequence each, and send that.
+  l = {.tp = 8, .pp = 4, .cp = 2};
+  EXPECT_NEAR(sent(), 64 * 2 * (2048.0 * 8192 * 2 / 2 / 8 / 2 / r.nic + 1e-5), 1e-6);
 }
 
 // Shard sets of a node gather inside it and sum their gradients across: faster than one set of all
