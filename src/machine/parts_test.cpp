@@ -10,6 +10,8 @@
 #include "machine/known_fixture.h"
 #include "machine/links.h"
 #include "machine/machine.h"
+#include "machine/predict_serving.h"
+#include "machine/tier_asks.h"
 #include "machine/wan.h"
 
 namespace orrery::machine {
@@ -220,6 +222,115 @@ TEST(tiers, are_bought_for_what_is_asked_or_as_counted) {
   EXPECT_EQ(bought().first.devices, 30);
   EXPECT_FALSE(bought().first.as_counted);
   EXPECT_EQ(bought().first.limit, storage::TierLimit::write);
+}
+
+// What was measured stands in the stead of what was computed, and a tier whose rates were, in one
+// direction or both, is known by their error.
+TEST(tiers, are_laid_over_with_what_was_measured) {
+  const Machine m = build_machine(pod(), known());
+  std::vector<Tier> tiers = m.tiers;
+  const Tier before = tiers[0];
+  const auto laid = [&](TierMeasurement measured) {
+    measured.tier = before.label;
+    measured.error = 0.07;
+    measured.source = "a probe";
+    tiers = m.tiers;
+    lay_over(tiers, {measured});
+    return tiers[0];
+  };
+  const Tier written = laid({.write = gbytes_per_s(3)});
+  EXPECT_EQ(written.write, gbytes_per_s(3));
+  EXPECT_EQ(written.read, before.read);
+  EXPECT_TRUE(written.measured);
+  EXPECT_EQ(written.rate_error, 0.07);
+  EXPECT_EQ(written.rate_basis, "a probe");
+  const Tier read = laid({.read = gbytes_per_s(5)});
+  EXPECT_EQ(read.read, gbytes_per_s(5));
+  EXPECT_TRUE(read.measured);
+  const Tier answers = laid({.creates = PerSecond(77),
+                             .first_byte = milliseconds(3),
+                             .stream_rate = megabytes(9) / seconds(1)});
+  EXPECT_FALSE(answers.measured) << "no rate of the tier";
+  EXPECT_EQ(answers.rate_error, before.rate_error);
+  EXPECT_EQ(answers.creates, PerSecond(77));
+  EXPECT_EQ(answers.first_byte, milliseconds(3));
+  EXPECT_EQ(answers.stream_rate, megabytes(9) / seconds(1));
+  EXPECT_GE(answers.latency.total, milliseconds(3));
+  EXPECT_LT(answers.latency.total, milliseconds(4));
+  lay_over(tiers, {{.tier = "nobody", .read = gbytes_per_s(1)}});
+  EXPECT_NE(tiers[0].read, gbytes_per_s(1));
+}
+
+TEST(tiers, of_media_that_must_be_fetched_wait_for_them) {
+  catalog::StorageDevice device;
+  Tier tier;
+  EXPECT_EQ(mount_time(tier), Seconds(0));
+  tier.device = &device;
+  EXPECT_EQ(mount_time(tier), Seconds(0));
+  device.read_latency = milliseconds(12);
+  EXPECT_EQ(mount_time(tier), Seconds(0)) << "in a drive";
+  device.read_latency = seconds(1);
+  EXPECT_EQ(mount_time(tier), seconds(1));
+  device.read_latency = seconds(90);
+  EXPECT_EQ(mount_time(tier), seconds(90));
+}
+
+TEST(tiers, are_to_answer_as_their_names_say) {
+  EXPECT_EQ(latency_target(design::Tier::gpu_direct), microseconds(50));
+  EXPECT_EQ(latency_target(design::Tier::node_nvme), microseconds(200));
+  EXPECT_EQ(latency_target(design::Tier::hot), milliseconds(1));
+  EXPECT_EQ(latency_target(design::Tier::warm), milliseconds(200));
+  EXPECT_EQ(latency_target(design::Tier::cold), hours(12));
+}
+
+// 12 % of dense models and 24 % of experts where rows were fitted, 20 % of narrow weights beside
+// it, and the device's own: in quadrature.
+TEST(serving, errors_add_up_in_quadrature) {
+  ServingQuery q{.model = *known().catalog().model("llama-3-70b"),
+                 .accelerator = known().catalog().accelerator("h100-sxm"),
+                 .engine = "vllm"};
+  const auto error = [&](const ServingQuery& of) {
+    compute::DeviceModel device;
+    device.borrowed_error = 0.3;
+    return serving_error(device, of);
+  };
+  q.own_kernels = true;
+  const double plain = error(q);
+  const double model = std::sqrt(plain * plain - 0.09);
+  EXPECT_TRUE(std::abs(model - 0.12) < 1e-9 || std::abs(model - 0.17) < 1e-9) << model;
+  q.precision.weights_only = true;
+  EXPECT_NEAR(error(q), std::sqrt(plain * plain + 0.04), 1e-9);
+  q.precision.weights_only = false;
+  q.model = *known().catalog().model("mixtral-8x7b");
+  EXPECT_GT(error(q), 1.2 * plain);
+}
+
+// What a cache does not have is read from the tier behind it, and written to the cache.
+TEST(tiers, behind_a_cache_are_asked_for_what_it_misses) {
+  design::Design d = pod();
+  d.workloads.resize(1);
+  auto& train = std::get<design::Train>(d.workloads[0].task);
+  BytesPerSecond read, cached, filled;
+  double hit = -1;
+  const Machine m = build_machine(d, known());
+  TrainJob job{.train = &train, .label = "run"};
+  job.feed.known = true;
+  job.feed.tier = &m.tiers[0];
+  job.feed.cache = &m.tiers[1];
+  job.feed.sample = job.feed.object = megabytes(1);
+  job.feed.wanted = gbytes_per_s(10);
+  job.workload = &d.workloads[0];
+  for (const double rate : {0.0, 0.25, 1.0}) {
+    job.feed.hit_rate = hit = rate;
+    read = cached = filled = BytesPerSecond(0);
+    for (const TierAsk& a : asks_of(job, m)) {
+      if (a.tier == m.tiers[0].label) read += a.demand.read;
+      if (a.tier == m.tiers[1].label) cached += a.demand.read, filled += a.demand.write;
+    }
+    EXPECT_NEAR(read.base(), 10e9 * (1 - hit), 1) << hit;
+    EXPECT_NEAR(cached.base(), 10e9 * hit, 1) << hit;
+    EXPECT_NEAR(filled.base(), 10e9 * (1 - hit), 1) << hit;
+  }
 }
 
 }  // namespace
