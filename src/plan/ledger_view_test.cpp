@@ -153,6 +153,35 @@ TEST(ledger, a_run_has_no_spare_that_another_workload_holds) {
   EXPECT_EQ(run_stages(d, machine::known()).trains[0].failure.spares, 7);
 }
 
+TEST(ledger, jobs_make_way_for_a_run_only_where_they_are_below_it) {
+  design::Design d = of_template("superpod-h100");
+  d.fleet[0].spares = 0;
+  const int own = d.workloads[0].terms.priority;
+  for (const int priority : {own - 1, own, own + 1}) {
+    d.workloads[2].terms.priority = priority;
+    EXPECT_EQ(run_stages(d, machine::known()).trains[0].failure.spares, priority < own ? 5 : 0)
+        << priority;
+  }
+}
+
+// 120 nodes hang on four leaves. One is out four hours in 1000 days, and the run with it,
+// unless as many nodes as it takes stand by.
+TEST(ledger, a_leaf_takes_its_part_of_the_time_where_no_spares_replace_it) {
+  design::Design d = of_template("superpod-h100");
+  d.workloads.resize(1);
+  d.goals.clear();
+  const auto up = [&](int spares, bool leaves) {
+    d.fleet[0].count = 120;
+    d.fleet[0].spares = spares;
+    d.fleet[0].failures.leaf_mtbf.reset();
+    if (leaves) d.fleet[0].failures.leaf_mtbf = days(1000);
+    return 1 - run_stages(d, machine::known()).trains[0].failure.shortfall;
+  };
+  EXPECT_NEAR(up(0, true) / up(0, false), 1 - 4 * 4.0 / 24 / 1000, 1e-9);
+  EXPECT_NEAR(up(10, true) / up(10, false), 1 - 4 * 4.0 / 24 / 1000, 1e-9);
+  EXPECT_NEAR(up(40, true) / up(40, false), 1, 1e-9);
+}
+
 TEST(ledger, what_is_rented_by_the_hour_is_paid_while_it_is_held) {
   design::Design d = of_template("cloud-rental");
   for (design::Fleet& f : d.fleet) f.rent->contract = catalog::Contract::on_demand;
