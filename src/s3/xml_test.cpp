@@ -53,6 +53,15 @@ TEST(Xml, what_is_broken_or_means_harm_is_refused) {
   ASSERT_FALSE(read_xml(closed));
   EXPECT_EQ(read_xml(closed).error().front().code, "xml.limit");
   EXPECT_EQ(read_xml(std::string(100, ' '), {.bytes_max = 99}).error().front().code, "xml.limit");
+  const auto nested = [](int depth) {
+    std::string text = "x";
+    for (int i = 0; i < depth; ++i) text = "<a>" + text + "</a>";
+    return text;
+  };
+  EXPECT_TRUE(read_xml(nested(16)));
+  EXPECT_FALSE(read_xml(nested(17)));
+  EXPECT_TRUE(read_xml(nested(1), {.depth_max = 1}));
+  EXPECT_FALSE(read_xml(nested(2), {.depth_max = 1}));
   // A bomb of entities stays what it is: text.
   const auto bomb = read_xml(
       "<!DOCTYPE a [<!ENTITY b \"bbbb\"><!ENTITY c \"&b;&b;&b;\">]><a><Key>&c;&c;</Key></a>");
