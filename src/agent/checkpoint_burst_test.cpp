@@ -22,5 +22,17 @@ TEST(CheckpointBurst, both_clocks_and_nothing_left) {
   EXPECT_NE(run_burst({.folder = folder.at("absent"), .bytes = 4096}).fault, "");
 }
 
+// One rank of two cannot write: what is told is what went wrong first, and the other is safe.
+TEST(CheckpointBurst, the_first_fault_of_a_rank_is_told) {
+  const TestFolder folder;
+  folder.write("rank-0.part/by", "taken");
+  const BurstTimes t =
+      run_burst({.folder = folder.path(), .writers = 2, .bytes = 2 << 16, .write_bytes = 1 << 14});
+  EXPECT_NE(t.fault.find("rank-0.part: open"), std::string::npos) << t.fault;
+  EXPECT_EQ(t.bytes, 1u << 16) << "the other's half";
+  EXPECT_FALSE(std::filesystem::exists(folder.at("rank-1.ckpt")));
+  EXPECT_FALSE(std::filesystem::exists(folder.at("rank-1.part")));
+}
+
 }  // namespace
 }  // namespace orrery::agent

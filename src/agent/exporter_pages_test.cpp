@@ -34,6 +34,18 @@ std::string state_of(const std::string& state, const std::string& reason = "none
   return nodes.empty() ? "none" : nodes.front().state;
 }
 
+// GPUs are free where jobs may start: also beside those of a node that counts as allocated by its
+// cores. What is out has none, and more used than there are leave none.
+TEST(ExporterPages, gpus_are_free_only_where_jobs_may_start) {
+  for (const char* state : {"idle", "mixed", "allocated"}) {
+    EXPECT_EQ((SlurmNode{.state = state, .gpus = 8, .gpus_used = 3}.gpus_free()), 5) << state;
+    EXPECT_EQ((SlurmNode{.state = state, .gpus = 8, .gpus_used = 9}.gpus_free()), 0) << state;
+  }
+  for (const char* state : {"drained", "spare", "down", "other"}) {
+    EXPECT_EQ((SlurmNode{.state = state, .gpus = 8, .gpus_used = 3}.gpus_free()), 0) << state;
+  }
+}
+
 TEST(ExporterPages, every_state_of_a_node_counts_as_one) {
   for (const auto& [said, counts] :
        std::vector<std::pair<std::string, std::string>>{{"idle", "idle"},

@@ -235,6 +235,16 @@ TEST(ExporterMetrics, a_series_that_stands_twice_is_written_once) {
   EXPECT_EQ(text, "# HELP a h\n# TYPE a gauge\na{x=\"1\"} 1\n");
 }
 
+// A family's lines stand together, wherever its parts came from, and families by their names.
+TEST(ExporterMetrics, families_are_united_and_sorted) {
+  const MetricFamily late{.name = "b", .help = "hb", .samples = {{{{"x", "1"}}, 1}}};
+  const MetricFamily early{.name = "a", .help = "ha", .samples = {{{{"z", "1"}, {"y", "2"}}, 2}}};
+  const MetricFamily more{.name = "b", .help = "hb", .samples = {{{{"x", "0"}}, 3}}};
+  EXPECT_EQ(exposition({late, early, more}),
+            "# HELP a ha\n# TYPE a gauge\na{y=\"2\",z=\"1\"} 2\n"
+            "# HELP b hb\n# TYPE b gauge\nb{x=\"1\"} 1\nb{x=\"0\"} 3\n");
+}
+
 TEST(ExporterMetrics, hostile_lines_are_faults_and_the_rest_counts) {
   const auto known = metrics_from("files").value();
   const std::string name = "orrery_measured_step_time_seconds";
