@@ -292,6 +292,13 @@ TEST_F(DocumentsTest, locks_and_tags) {
                  "</DefaultRetention></Rule>"),
             400);
   EXPECT_EQ(lock("<Rule></Rule>"), 400);
+  for (const char* enabled : {"", "<ObjectLockEnabled>Disabled</ObjectLockEnabled>",
+                              "<ObjectLockEnabled></ObjectLockEnabled>"}) {
+    EXPECT_EQ(code(put("/pail?object-lock", std::string("<ObjectLockConfiguration>") + enabled +
+                                                "</ObjectLockConfiguration>")),
+              "MalformedXML")
+        << enabled;
+  }
   put("/pail/k", "x",
       {{"x-amz-object-lock-mode", "GOVERNANCE"},
        {"x-amz-object-lock-retain-until-date", "2030-01-02T03:04:05.678Z"},

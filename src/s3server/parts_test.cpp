@@ -66,6 +66,22 @@ TEST_F(RequestsTest, parts_are_chosen_joined_and_checked) {
   EXPECT_THAT(facts.body, Not(HasSubstr("StorageClass")));
 }
 
+// "Conditional writes": a completion is a write, and its condition is of the object as it is then.
+TEST_F(RequestsTest, a_completed_upload_keeps_to_its_condition) {
+  const auto finish = [&](const HeaderList& condition) {
+    const std::string id = begin_parts("/pail/k");
+    const std::string etag = header(put_part("/pail/k", id, "1", "x"), "ETag");
+    return complete("/pail/k", id, {{1, etag}}, condition);
+  };
+  EXPECT_EQ(code(finish({{"If-Match", "*"}})), "NoSuchKey") << "there is none yet";
+  EXPECT_EQ(finish({{"If-None-Match", "*"}}).status, 200);
+  const std::string etag = header(head("/pail/k"), "ETag");
+  EXPECT_EQ(finish({{"If-None-Match", "*"}}).status, 412);
+  EXPECT_EQ(finish({{"If-Match", "\"0123\""}}).status, 412);
+  EXPECT_EQ(header(head("/pail/k"), "ETag"), etag) << "it is as it was";
+  EXPECT_EQ(finish({{"If-Match", etag}}).status, 200);
+}
+
 TEST_F(RequestsTest, checksums_of_parts_make_that_of_the_object) {
   const std::string large(5 << 20, 'l');
   const auto sum = [](s3::SumKind kind, const std::string& bytes) {

@@ -235,6 +235,8 @@ TEST_F(RequestsTest, policies_fit_by_tenant_action_and_resource) {
   EXPECT_EQ(says(blue, "Allow", "s3:Get*", "pail/a?", "blue", "s3:GetObject", "pail/b1"),
             std::nullopt);
   EXPECT_EQ(says(blue, "Allow", "s3:Get*", "pail/a?", "blue", "s3:GetObject", "pail/a1"), true);
+  EXPECT_EQ(says(blue, "Allow", "*", "pail*", "blue", "s3:GetObject", "pail/k"), true) << "both";
+  EXPECT_EQ(says(blue, "Allow", "*", "pail*", "blue", "s3:ListBucket", "pail"), true);
   EXPECT_EQ(says("\"*\"", "Allow", "*", "pail", "", "s3:ListBucket", "pail"), true);
   EXPECT_EQ(says("\"green\"", "Allow", "*", "pail", "green", "s3:ListBucket", "pail"), true);
   const auto refused_as = [](const std::string& json) {

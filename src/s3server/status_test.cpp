@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "s3server/mover.h"
+#include "store/simulated_drive_fixture.h"
 
 namespace orrery::s3server::status_tests {
 namespace {
@@ -260,6 +261,36 @@ constexpr const char* kJson = R"({
   }
 }
 )";
+
+// Of three drives one is there, one is not and one does not answer: two are away.
+TEST(DriveStatuses, drives_that_do_not_answer_are_away) {
+  OpenedFolder folder{.id = "s"};
+  folder.tiers = {{.name = "hot", .plan = {1, 2}, .drives = {"a", "b", "c"}},
+                  {.name = "cold", .plan = {1, 0}, .drives = {"d"}}};
+  folder.drives["a"] = std::make_unique<store::SimulatedDrive>();
+  folder.drives["b"] = nullptr;
+  auto broken = std::make_unique<store::SimulatedDrive>();
+  broken->broken = true;
+  folder.drives["c"] = std::move(broken);
+  folder.folders = {{"a", "/disks/a"}, {"b", "/disks/b"}};
+  StoreStatus status;
+  add_drives(status, folder);
+  EXPECT_EQ(status.id, "s");
+  ASSERT_EQ(status.tiers.size(), 2u);
+  ASSERT_EQ(status.drives.size(), 4u);
+  EXPECT_TRUE(status.drives[0].there);
+  EXPECT_GT(status.drives[0].space.total_bytes, 0u);
+  EXPECT_EQ(status.drives[0].place, "/disks/a");
+  EXPECT_EQ(status.drives[1].place, "/disks/b");
+  EXPECT_EQ(status.drives[3].tier, "cold");
+  int away = 0;
+  for (const DriveStatus& drive : status.drives) away += drive.tier == "hot" && !drive.there;
+  EXPECT_FALSE(status.drives[1].there);
+  EXPECT_EQ(status.tiers[0].drives_away, away);
+  EXPECT_GE(away, 1);
+  EXPECT_EQ(status.tiers[0].redundancy_left(), 2 - away);
+  EXPECT_EQ(status.tiers[1].drives_away, 1) << "nobody knows it";
+}
 
 TEST_F(StatusTest, the_json_says_the_same) { EXPECT_EQ(status_json(status), kJson); }
 
