@@ -42,7 +42,10 @@ bool write_durably(const std::string& path, std::string_view text, int mode) {
   if (file < 0) return false;
   const bool written = write_whole(file, text);
   ::close(file);
-  if (!written || std::rename(beside.c_str(), path.c_str()) != 0) return false;
+  if (!written || std::rename(beside.c_str(), path.c_str()) != 0) {
+    ::unlink(beside.c_str());
+    return false;
+  }
   return sync_folder(std::filesystem::path(path).parent_path().string());
 }
 

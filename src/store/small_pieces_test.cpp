@@ -171,6 +171,8 @@ TEST_F(PiecesOnDisk, a_text_is_written_whole_or_not_at_all) {
   std::filesystem::create_directories(folder + "/taken");
   std::filesystem::create_directories(folder + "/taken/by");
   EXPECT_FALSE(write_durably(folder + "/taken", "x")) << "a folder stands there";
+  EXPECT_FALSE(read_file(folder + "/taken.new")) << "nothing is left beside it";
+  EXPECT_FALSE(read_file(folder + "/text.new"));
   EXPECT_FALSE(read_file(folder + "/none"));
 }
 
