@@ -127,6 +127,18 @@ TEST(Hedger, a_slow_drive_is_read_around_once_it_is_known) {
   }
 }
 
+// Two of four are slow: the other two are asked, and neither of the slow ones for the other's sake.
+TEST(Hedger, a_slow_drive_is_not_asked_in_another_ones_stead) {
+  SlowShelf shelf({2, 2});
+  const Blob blob = shelf.write();
+  for (int i = 0; i < 20; ++i) shelf.read(blob);
+  shelf.drives[0]->slow_ms = 300;
+  shelf.drives[1]->slow_ms = 300;
+  for (int i = 0; i < 3 && shelf.hedger.counts().suspects < 2; ++i) shelf.read(blob);
+  ASSERT_EQ(shelf.hedger.counts().suspects, 2);
+  EXPECT_LT(shelf.read(blob), 290ms);
+}
+
 TEST(Hedger, a_drive_that_is_quick_again_is_trusted_again) {
   SlowShelf shelf({1, 1});
   const Blob blob = shelf.write();

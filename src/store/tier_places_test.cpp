@@ -214,6 +214,47 @@ TEST_F(TierPlacesTest, an_object_put_again_while_it_is_copied_is_the_new_one) {
   EXPECT_TRUE(check_store(*store, true)->clean());
 }
 
+// A save of two objects is no item until both are there, or until nobody will put the other.
+TEST_F(TierPlacesTest, a_save_that_is_being_put_is_not_seen) {
+  make_bucket("");
+  TierPlaces places(*store, {.keeps_checkpoints = true, .stale_ms = 5000});
+  const HeaderList tags = {{"orrery-run", "r"}, {"orrery-step", "7"}, {"orrery-parts", "2"}};
+  const auto seen = [&] {
+    const auto look = places.look();
+    return look ? look->items : std::vector<storage::ItemView>(99);
+  };
+  put("ckpt/7/a", "first", tags);
+  EXPECT_TRUE(seen().empty());
+  now += 4999;
+  EXPECT_TRUE(seen().empty());
+  now += 1;
+  ASSERT_EQ(seen().size(), 1u) << "it never became whole";
+  EXPECT_FALSE(seen()[0].copies.at(0).complete);
+  put("ckpt/7/b", "second", tags);
+  ASSERT_EQ(seen().size(), 1u);
+  EXPECT_TRUE(seen()[0].copies.at(0).complete);
+  EXPECT_EQ(seen()[0].copies[0].size, bytes(11));
+  EXPECT_EQ(seen()[0].step, 7);
+}
+
+// What is decided is of the objects that were looked at: one that was put again is another.
+TEST_F(TierPlacesTest, nothing_is_done_with_an_object_that_is_another_by_now) {
+  make_bucket(rule_to("GLACIER", 0));
+  put("old/a", "first");
+  TierPlaces places(*store, {.day_ms = kDay});
+  const auto look = places.look();
+  ASSERT_TRUE(look && look->items.size() == 1);
+  const storage::CopyView copy = look->items[0].copies.at(0);
+  const storage::LifecycleAction verify{.kind = storage::LifecycleActionKind::verify,
+                                        .item = look->items[0].id,
+                                        .place = copy.place,
+                                        .stamp = copy.stamp};
+  EXPECT_TRUE(places.act(verify));
+  put("old/a", "other");
+  EXPECT_FALSE(places.act(verify));
+  EXPECT_EQ(get("old/a"), "other");
+}
+
 TEST_F(TierPlacesTest, checkpoints_are_kept_by_run_and_step_as_one) {
   make_bucket("");
   storage::LifecyclePolicy policy{.places = places_of(tiers)};
