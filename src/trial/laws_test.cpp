@@ -290,6 +290,11 @@ TEST_F(PlacesTest, faults_come_as_often_as_they_were_asked_for) {
   EXPECT_FALSE(places.act(action(LifecycleActionKind::copy, "cold")));
   EXPECT_TRUE(places.is_good_at("cold", "a")) << "carried out all the same";
   EXPECT_TRUE(places.is_calm());
+  places.lose_answers(1);
+  EXPECT_FALSE(places.act(action(LifecycleActionKind::verify, "none"))) << "nothing to read there";
+  EXPECT_FALSE(places.is_calm()) << "a refusal is told: no answer was lost yet";
+  EXPECT_FALSE(places.act(action(LifecycleActionKind::verify, "cold")));
+  EXPECT_TRUE(places.act(action(LifecycleActionKind::verify, "cold")));
   places.rot("cold", "a");
   EXPECT_FALSE(places.is_good_at("cold", "a"));
 }
