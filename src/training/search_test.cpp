@@ -57,7 +57,7 @@ TEST(Search, TheBoundOfAnInterleavedStepIsBelowIt) {
              .ep = {1},
              .microbatch = {1},
              .sharding = {catalog::Sharding::zero1},
-             .recompute = {catalog::Recompute::full},
+             .recompute = {catalog::Recompute::none},
              .schedule = {catalog::Schedule::one_f_one_b},
              .sequence_parallel = {true}};
   const auto best = [&](double peak) {
