@@ -190,6 +190,25 @@ TEST(LayerCosts, WindowedAndFullLayersAreAveraged) {
   EXPECT_NEAR(mean_layer_cost(q, kind, scratch).forward.attention.seconds, near, 1e-15);
 }
 
+TEST(LayerCosts, ASplitIsTheLayoutsAndTheJobs) {
+  TrainingJob job{.model = mixtral(), .sequence = 4096, .imbalance = 1.2};
+  const Layout l{.tp = 4, .cp = 2, .ep = 8, .microbatch = 3, .sequence_parallel = false};
+  const workload::LayerSplit s = split_of(job, l);
+  EXPECT_EQ(s.microbatch, 3);
+  EXPECT_EQ(s.sequence, 4096);
+  EXPECT_EQ(s.tp, 4);
+  EXPECT_EQ(s.cp, 2);
+  EXPECT_EQ(s.ep, 8);
+  EXPECT_FALSE(s.sequence_parallel);
+  EXPECT_EQ(s.imbalance, 1.2);
+  EXPECT_FALSE(s.frozen);
+  EXPECT_FALSE(s.adapters_on_mlp);
+  job.task = TrainingTask::lora;
+  job.recipe.lora_on_mlp = true;
+  EXPECT_TRUE(split_of(job, l).frozen);
+  EXPECT_TRUE(split_of(job, l).adapters_on_mlp);
+}
+
 TEST(LayerCosts, WithoutACompilerPassesTouchMoreAndLaunchMore) {
   TrainingJob job{.model = gpt(4, 1024, 8), .compiled = true};
   const FrameworkModel f{.style = {.pointwise_traffic = 2, .loss_bytes = 10}, .eager_traffic = 1.5};

@@ -110,6 +110,30 @@ TEST(Memory, LazyGradientsAreThereAtTheUpdateOrNotAtAll) {
   EXPECT_DOUBLE_EQ(now().gradients.base(), whole * 4);
 }
 
+// Of a share of the layers what is kept lies between all and none of it, in proportion; full
+// recompute keeps one layer whole beside it.
+TEST(Memory, PartialRecomputeKeepsItsShare) {
+  const TrainingJob job = job_of_gpt3(64, 64);
+  StepScratch scratch;
+  const auto kept = [&](double share) {
+    const Layout l{
+        .tp = 8, .pp = 8, .recompute = catalog::Recompute::full, .recompute_share = share};
+    return estimate_memory(job, l, {}, scratch).first.activations.base();
+  };
+  EXPECT_GT(kept(0), 2 * kept(1));
+  for (const double share : {0.25, 0.5, 0.9}) {
+    EXPECT_NEAR(kept(share) / (kept(0) * (1 - share) + kept(1) * share), 1, 1e-9) << share;
+  }
+}
+
+TEST(Memory, NoMoreIsInFlightThanThereAreMicrobatches) {
+  StepScratch scratch;
+  for (const int vp : {1, 3}) {
+    const Layout l{.tp = 8, .pp = 8, .vp = vp};
+    EXPECT_DOUBLE_EQ(estimate_memory(job_of_gpt3(64, 2), l, {}, scratch).first.in_flight, 2) << vp;
+  }
+}
+
 TEST(Memory, EveryStageIsThere) {
   StepScratch scratch;
   const TrainingJob job = job_of_gpt3(64, 64);

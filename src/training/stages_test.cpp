@@ -153,6 +153,11 @@ TEST(LayoutFaults, EveryOneIsFoundAndTheNextOnePasses) {
   EXPECT_EQ(layout_fault(job, {.tp = 4, .dp = 6}), LayoutFault::none) << "each on two ranks";
   job.model.ffn = 14335;
   EXPECT_EQ(layout_fault(job, {.tp = 2, .dp = 12}), LayoutFault::ffn);
+  job.model.ffn = 14336;
+  job.model.layers = 61;
+  EXPECT_EQ(layout_fault(job, {.pp = 4, .vp = 2, .dp = 6}), LayoutFault::none) << "cut by hand";
+  job.model.layers = 60;
+  EXPECT_EQ(layout_fault(job, {.pp = 4, .vp = 2, .dp = 6}), LayoutFault::chunks);
   job.model.layers = 9;
   EXPECT_EQ(layout_fault(job, {.pp = 12, .dp = 2}), LayoutFault::layers);
   EXPECT_EQ(layout_fault(job, {.pp = 8, .dp = 3}), LayoutFault::none);
