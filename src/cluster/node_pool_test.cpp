@@ -120,5 +120,69 @@ TEST(NodePool, NoGpuIsHandedOutTwice) {
   }
 }
 
+// Whatever was taken, given, lost and found again: as many as counting finds.
+TEST(NodePool, NodesWithSoManyAreThoseThatCountingFinds) {
+  RandomStream random(3, "test/nodes-with");
+  NodePool pool({8, 8, 4, 8, 2, 8});
+  std::vector<std::vector<NodeShare>> held;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<NodeShare> where;
+    const int node = static_cast<int>(random.below(6));
+    switch (random.below(4)) {
+      case 0:
+        pool.set_up(node, !pool.is_up(node));
+        break;
+      case 1:
+        if (!held.empty()) {
+          pool.give(held.back());
+          held.pop_back();
+        }
+        break;
+      default:
+        if (pool.place({.gpus = 1 + static_cast<int>(random.below(9))}, nullptr, where)) {
+          pool.take(where);
+          held.push_back(where);
+        }
+    }
+    const NodeMask some{0b101101};
+    for (int gpus = 1; gpus <= 8; ++gpus) {
+      int all = 0, allowed = 0;
+      for (int n = 0; n < 6; ++n) {
+        const bool fits = pool.is_up(n) && pool.free_on(n) >= gpus;
+        all += fits;
+        allowed += fits && (some[0] >> n & 1) != 0;
+      }
+      ASSERT_EQ(pool.nodes_with(gpus, nullptr), all) << gpus;
+      ASSERT_EQ(pool.nodes_with(gpus, &some), allowed) << gpus;
+    }
+  }
+  NodePool plain({8});
+  EXPECT_EQ(plain.nodes_with(8, nullptr), 1);
+  EXPECT_EQ(plain.nodes_with(9, nullptr), 0);
+  plain.set_up(0, false);
+  EXPECT_EQ(plain.nodes_with(1, nullptr), 0);
+}
+
+// A node that is lost takes its free GPUs from the count and brings back what is free of it then.
+TEST(NodePool, CountsWhatIsFreeOnNodesThatAreUp) {
+  NodePool pool({8, 8});
+  std::vector<NodeShare> where;
+  ASSERT_TRUE(pool.place({.gpus = 3}, nullptr, where));
+  pool.take(where);
+  const int node = where[0].node;
+  EXPECT_EQ(pool.free_gpus(), 13);
+  pool.set_up(node, false);
+  EXPECT_EQ(pool.free_gpus(), 8);
+  EXPECT_EQ(pool.gpus_up(), 8);
+  EXPECT_EQ(pool.gpus(), 16);
+  pool.set_up(node, false);  // said twice
+  EXPECT_EQ(pool.free_gpus(), 8);
+  pool.give(where);
+  EXPECT_EQ(pool.free_gpus(), 8) << "nobody can use them";
+  pool.set_up(node, true);
+  EXPECT_EQ(pool.free_gpus(), 16);
+  EXPECT_EQ(pool.gpus_up(), 16);
+}
+
 }  // namespace
 }  // namespace orrery::cluster

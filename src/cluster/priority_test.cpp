@@ -15,7 +15,11 @@ TEST(Priority, WeightedSum) {
 TEST(Priority, AgeFillsUpAndStops) {
   EXPECT_DOUBLE_EQ(age_factor(days(3.5), days(7)), 0.5);
   EXPECT_EQ(age_factor(days(30), days(7)), 1);
+  EXPECT_EQ(age_factor(days(-1), days(7)), 0);
+  EXPECT_EQ(age_factor(days(1), days(0)), 1) << "full at once";
   EXPECT_DOUBLE_EQ(size_factor(32, 128), 0.25);
+  EXPECT_EQ(size_factor(200, 128), 1) << "more than there are is all";
+  EXPECT_EQ(size_factor(4, 0), 0);
 }
 
 // Slurm's documentation: use equal to the share gives 0.5, none gives 1, twice the share 0.25.

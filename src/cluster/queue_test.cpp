@@ -267,6 +267,33 @@ TEST(Queue, AHigherTierTakesItsQuotaFromALowerOne) {
   EXPECT_EQ(owner.books()[other].stops, 0);
 }
 
+// Who is at a limit of its user's own takes nobody's place; the next one does.
+TEST(Queue, WhoIsPassedOverStopsNobody) {
+  struct OwnLimit final : StartGate {
+    bool admits(const QueuedJob& job) const override { return job.user != 7; }
+    bool passes_over(const QueuedJob& job) const override { return job.user == 7; }
+    void started(const QueuedJob&) override {}
+    void ended(const QueuedJob&) override {}
+    std::size_t limits() const override { return 0; }
+    void add_left(std::vector<double>&) const override {}
+    LimitUses uses_of(const QueuedJob&) const override { return {}; }
+  } gate;
+  sim::Kernel kernel;
+  QueueOptions options = under(BackfillVariant::easy);
+  options.preemption = PreemptionRules{};
+  options.gate = &gate;
+  Owner owner(kernel, NodePool({8, 8}), options);
+  const auto low = owner.add(0, 8, 1000);
+  const auto other = owner.add(0, 8, 1000);
+  const auto barred = owner.add(50, 8, 100, 0, 0, 2);
+  owner.ask(barred).user = 7;
+  const auto urgent = owner.add(50, 8, 100, 0, 0, 1);
+  kernel.run(clock_at(60));
+  EXPECT_EQ(owner.books()[barred].starts, 0);
+  EXPECT_EQ(owner.books()[urgent].started, clock_at(50));
+  EXPECT_EQ(owner.books()[low].stops + owner.books()[other].stops, 1);
+}
+
 // A job that goes on without a lost node keeps the rest, and its quota with it; then it takes more.
 TEST(Queue, AJobMayShrinkAndGrow) {
   class Elastic final : public QueuePort {
