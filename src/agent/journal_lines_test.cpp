@@ -69,6 +69,13 @@ failure::RecoveryMemory memory_drawn(Drawn& d) {
                        .stood_in_for = d.name(),
                        .serves_for = d.name()};
   m.nodes[d.name()] = {.failures = 1};
+  // Each flag by itself, so that none stands in for another.
+  using Flag = bool failure::NodeMemory::*;
+  for (const Flag flag : {&failure::NodeMemory::out, &failure::NodeMemory::wants_drain,
+                          &failure::NodeMemory::lemon, &failure::NodeMemory::fenced,
+                          &failure::NodeMemory::out_shown, &failure::NodeMemory::drain_shown}) {
+    m.nodes[d.name()].*flag = true;
+  }
   m.jobs[d.name()] = {.restarts = d.number(),
                       .started = d.time(),
                       .nodes = d.names(),
@@ -79,6 +86,8 @@ failure::RecoveryMemory memory_drawn(Drawn& d) {
                       .blamed = true,
                       .held_seen = true};
   m.jobs[d.name()] = {};
+  m.jobs[d.name()] = {.blamed = true};
+  m.jobs[d.name()] = {.held_seen = true};
   m.attempts["drain/" + d.name() + "/1"] = {.count = d.number(), .last = d.time(), .good = true};
   m.attempts["drain/" + d.name() + "/2"] = {.count = d.number(), .last = d.time(), .good = false};
   m.alerted = {d.name(), "quotes \" and\nbreaks"};
