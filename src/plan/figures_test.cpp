@@ -200,5 +200,69 @@ TEST(Findings, AnEventReachesTheModelAfterItsNextRun) {
   }
 }
 
+// Four replicas of one accelerator of eight nodes: half a node is held of the eight.
+TEST(Figures, OfAFleetAreWhatItsBookSays) {
+  const Review r = Pod{}.review();
+  const machine::FleetBook& book = r.book_of(r.fleets()[0]);
+  EXPECT_DOUBLE_EQ(figure_of(r, Layer::cluster, "booked").value, 0.5);
+  EXPECT_DOUBLE_EQ(figure_of(r, Layer::cluster, "idle").value, 7.5);
+  EXPECT_DOUBLE_EQ(figure_of(r, Layer::cluster, "use").value, book.used() / 8);
+  EXPECT_LE(book.used(), 0.5);
+  EXPECT_GT(book.used(), 0);
+}
+
+// What a PUE has above one is known to a quarter, either way; one that is given is given.
+TEST(Figures, APueIsAsWideAsItsOverhead) {
+  Pod pod;
+  const facility::PueRange computed = pod.review().sites[0].pue;
+  EXPECT_NEAR((computed.high - 1) / (computed.middle - 1), 1.25, 1e-9);
+  EXPECT_NEAR((computed.low - 1) / (computed.middle - 1), 0.75, 1e-9);
+  pod.site = "region: usa, pue: 1.31";
+  const facility::PueRange given = pod.review().sites[0].pue;
+  EXPECT_EQ(given.low, 1.31);
+  EXPECT_EQ(given.middle, 1.31);
+  EXPECT_EQ(given.high, 1.31);
+}
+
+// Two outages a year of half an hour in the mean, and nothing that would carry the site over them.
+TEST(Figures, ASiteWithoutBackupIsDarkForAsLongAsItsOutages) {
+  Pod pod;
+  pod.site = "region: usa, outage_mtbf: 0.5 y, outage: 30 min";
+  EXPECT_NEAR(figure_of(pod.review(), Layer::facility, "dark_year").value, 3600, 1e-6);
+}
+
+// Twelve accelerators lie on two nodes of eight, however few of the second they take.
+TEST(Figures, AGangTakesTheNodesThatItBegins) {
+  Pod pod;
+  pod.workloads = "jobs: { name: j, rate: 1 /h, mean_duration: 1 h, sizes: [8, 12] }";
+  for (const int nodes : {1, 2}) {
+    pod.fleet = "name: f, node: dgx-h100, count: " + std::to_string(nodes);
+    const Review r = pod.review();
+    ASSERT_EQ(r.jobs.size(), 1U);
+    EXPECT_EQ(r.jobs[0].largest, 12);
+    EXPECT_EQ(r.jobs[0].largest_fits == cluster::GangVerdict::fits, nodes == 2) << nodes;
+  }
+}
+
+// A task with a quarter of a host's memory leaves it four slots; with little of it, its cores.
+TEST(Figures, TasksHaveTheCoresThatTheirMemoryLeaves) {
+  Pod pod;
+  pod.fleet = "name: f, node: dgx-h100, count: 8, custom: { cores: 96, memory: 1 TB }";
+  const auto slots = [&](double share) {
+    pod.workloads = "batch: { name: b, core_hours: 1000, tasks: 100000 }";
+    design::Design d = pod.review().design();
+    const Review plain = run_stages(d, machine::known());
+    const machine::Fleet& fleet = plain.fleets()[0];
+    EXPECT_TRUE(fleet.node.memory && fleet.node.cores);
+    std::get<design::Batch>(d.workloads[0].task).memory = *fleet.node.memory * share;
+    return run_stages(d, machine::known()).batches[0].slots / plain.batches[0].slots;
+  };
+  EXPECT_NEAR(slots(1e-4), 1, 1e-12);
+  const Review r = pod.review();
+  const double cores = r.fleets()[0].node.cores.value_or(0);
+  EXPECT_NEAR(slots(0.25), 4 / cores, 1e-12);
+  EXPECT_NEAR(slots(3), 1 / cores, 1e-12) << "one at the least";
+}
+
 }  // namespace
 }  // namespace orrery::plan
