@@ -22,6 +22,8 @@ struct GatewaySetting {
   ClientLimit limit = {};
   // A body of so many bytes has an ETag that is no MD5, unless the client sends one.
   std::uint64_t quick_etag_bytes = std::uint64_t{16} << 20;
+  // Of all parts of an upload but the last (S3's limit).
+  std::uint64_t part_bytes_min = std::uint64_t{5} << 20;
   // The bytes that a tenant may keep; 0: any number.
   std::function<std::uint64_t(std::string_view tenant)> quota_of = nullptr;
   std::shared_ptr<const AuditLog> audit = nullptr;

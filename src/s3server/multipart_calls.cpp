@@ -11,7 +11,6 @@
 namespace orrery::s3server {
 namespace {
 
-constexpr std::uint64_t kPartBytesMin = std::uint64_t{5} << 20;
 constexpr std::size_t kPartsPage = 1000;
 
 struct ChosenPart {
@@ -47,7 +46,7 @@ Answer<std::vector<ChosenPart>> chosen_parts(const Call& call, const std::string
 }
 
 Answer<std::vector<Extent>> extents_of(const std::vector<ChosenPart>& chosen,
-                                       const std::vector<Part>& parts) {
+                                       const std::vector<Part>& parts, std::uint64_t bytes_min) {
   std::vector<Extent> extents;
   for (const ChosenPart& wanted : chosen) {
     const auto part = std::ranges::find(parts, wanted.number, &Part::number);
@@ -58,7 +57,7 @@ Answer<std::vector<Extent>> extents_of(const std::vector<ChosenPart>& chosen,
     extents.push_back(part->extent);
   }
   for (std::size_t i = 0; i + 1 < extents.size(); ++i) {
-    if (extents[i].size < kPartBytesMin) return refused("EntityTooSmall");
+    if (extents[i].size < bytes_min) return refused("EntityTooSmall");
   }
   return extents;
 }
@@ -205,7 +204,7 @@ Answered complete_upload(Call& call) {
   if (!chosen) return std::unexpected(chosen.error());
   const auto parts = call.store.parts(upload->id);
   if (!parts) return std::unexpected(parts.error());
-  auto extents = extents_of(*chosen, *parts);
+  auto extents = extents_of(*chosen, *parts, call.setting.part_bytes_min);
   if (!extents) return std::unexpected(extents.error());
   Version version = upload->draft;
   version.multipart = true;

@@ -47,7 +47,7 @@ using namespace orrery::s3server;
 
 constexpr TimeMs kBegin = 1'700'000'000'000;
 constexpr TimeMs kWaitDayMs = 86'400'000;
-constexpr std::size_t kFillMost = (std::size_t{5} << 20) + 1;  // a part that may have others behind
+constexpr std::size_t kFillMost = (std::size_t{4} << 20) + 1;  // digested on threads beside
 constexpr std::size_t kChunksMost = 64;
 constexpr std::string_view kBetween = "\n---\n";
 
@@ -380,8 +380,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   must(store.open().has_value(), "the store does not open");
   add_tenants(metadata);
   must(store.make_bucket({.name = "pail", .owner = "me"}).has_value(), "no bucket");
-  Gateway gateway(store, {.quick_etag_bytes = 4096, .puts_off = words.contains("puts-off")},
-                  [](const std::string&) {});
+  // Small, so that inputs that reach what lies behind them are quick.
+  Gateway gateway(
+      store,
+      {.quick_etag_bytes = 4096, .part_bytes_min = 4096, .puts_off = words.contains("puts-off")},
+      [](const std::string&) {});
   Heard heard;
   for (const std::string& request : requests_of(text)) {
     std::string_view wait = request;
