@@ -31,8 +31,10 @@ void write_until_dead(const std::string& address, int who, int round, KnownKeys&
       known = {std::nullopt, {}};
       continue;
     }
-    const std::size_t sizes[] = {10, 1000, 70'000, 300'000};
-    const std::string bytes = content(key, round * 100'000 + i, sizes[what % 4]);
+    // Held in a row, one block, some stripes; then files whose places are found ahead of their
+    // bytes, and of which a part is on its way to the disk before the rest has come.
+    const std::size_t sizes[] = {10, 1000, 70'000, 300'000, 1'300'000, 5'000'000};
+    const std::string bytes = content(key, round * 100'000 + i, sizes[what % std::size(sizes)]);
     known.may.push_back(bytes);
     if (!client.put(key, s3::Body::of(bytes))) return;
     known = {bytes, {}};
