@@ -101,6 +101,36 @@ TEST_F(FolderDriveTest, a_large_file_is_read_as_it_was_written_whatever_its_piec
   }
 }
 
+// Blocks and their checksums end anywhere; the file system is given whole pages of them, and what
+// is left over when the file is synced.
+TEST_F(FolderDriveTest, a_file_grows_by_whole_pages_until_it_is_synced) {
+  const auto drive = open_folder_drive(folder, {"store", "d0"}, true);
+  ASSERT_TRUE(drive);
+  auto file = (*drive)->create("x");
+  ASSERT_TRUE(file);
+  const auto length = [&] {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      if (entry.path().filename() == "x") return entry.file_size();
+    }
+    return std::uintmax_t{0};
+  };
+  const auto append = [&](const std::string& bytes) {
+    const std::string_view piece = bytes;
+    ASSERT_TRUE((*file)->append({&piece, 1}));
+  };
+  append(std::string(64, 'h'));
+  EXPECT_EQ(length(), 64u) << "the first goes at once: it tells whether the drive takes it";
+  append(std::string(100, 'a'));
+  EXPECT_EQ(length(), 64u);
+  append(std::string(9000, 'b'));
+  EXPECT_EQ(length(), 8192u);
+  append(std::string(3124, 'c'));
+  EXPECT_EQ(length(), 12288u) << "a page that ends with the piece";
+  append("d");
+  ASSERT_TRUE((*file)->sync());
+  EXPECT_EQ(length(), 12289u);
+}
+
 // Room that a file takes on its disk; its length may be less.
 std::uint64_t taken_of(const std::string& folder, const std::string& name) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
