@@ -164,8 +164,7 @@ TEST(ServeJob, TheRateAtATargetHasTheTargetInFlight) {
   const Machine m = build_machine(d, known());
   serving::RequestShape r = request_of(m, serve_of(d, 0));
   const auto* model = find_model(d, m.catalog(), "llama-3-8b");
-  const ServingQuery q =
-      serving_query(m.models(), serve_of(d, 0), *model, *m.fleets[0].accelerator(), r);
+  const ServingQuery q = serving_query(m.models(), serve_of(d, 0), *model, m.fleets[0], r);
   const auto replica = replica_of(m.models(), q);
   ASSERT_TRUE(replica);
   const Costs costs = serving_costs(m.models(), q);
@@ -255,8 +254,8 @@ TEST(ServeJob, AReplicaStartsWhenItsWeightsAreThere) {
   EXPECT_NEAR((one - two).base(), 8.03e9 * 2 / 5.9e9 / 2, 0.01);
   EXPECT_NEAR((replica_start(m, serve_of(d, 0), fleet, 2) - two).base(), 40, 1e-9);
   const auto* model = find_model(d, m.catalog(), "llama-3-8b");
-  ServingQuery q = serving_query(m.models(), serve_of(d, 0), *model, *fleet.accelerator(),
-                                 request_of(m, serve_of(d, 0)));
+  ServingQuery q =
+      serving_query(m.models(), serve_of(d, 0), *model, fleet, request_of(m, serve_of(d, 0)));
   q.split.tp = 2;
   EXPECT_NEAR(kv_room(m, serve_of(d, 0), fleet, q, 8).rate.base(), 40e9 / 8, 1) << "shared by all";
   EXPECT_LE(kv_room(m, serve_of(d, 0), fleet, q, 0).rate.base(), 40e9);
