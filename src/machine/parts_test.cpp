@@ -275,6 +275,40 @@ TEST(tiers, of_media_that_must_be_fetched_wait_for_them) {
   EXPECT_EQ(mount_time(tier), seconds(90));
 }
 
+// A port is split into whole ones; a server has 24 drives where nobody counts them.
+TEST(networks, ports_are_split_into_whole_ones) {
+  const catalog::Switch& part = *known().catalog().switch_part("sn5600");  // 64 x 800G
+  EXPECT_EQ(radix_at(part, gbits_per_s(400)), 128);
+  EXPECT_EQ(radix_at(part, gbits_per_s(300)), 128);
+  EXPECT_EQ(radix_at(part, gbits_per_s(800)), 64);
+  EXPECT_EQ(radix_at(part, BytesPerSecond(0)), 64);
+}
+
+TEST(tiers, of_drives_have_as_many_in_a_server_as_is_usual) {
+  const Machine m = build_machine(pod(), known());
+  Tier tier = m.tiers[0];
+  design::StorageTier asked = *tier.tier;
+  asked.devices_per_server.reset();
+  tier.tier = &asked;
+  tier.device = known().catalog().storage_device("tlc-gen4");
+  EXPECT_EQ(options_of(tier).server.devices, 24);
+  asked.devices_per_server = 7;
+  EXPECT_EQ(options_of(tier).server.devices, 7);
+}
+
+TEST(features, are_kept_as_long_as_they_are_asked_for_or_until_the_next_run) {
+  design::Train train;
+  EXPECT_EQ(features_kept(train), Bytes(0));
+  train.features.emplace();
+  train.features->rate = PerSecond(100);
+  train.features->size = bytes(50);
+  EXPECT_EQ(features_kept(train), Bytes(0)) << "nothing says for how long";
+  train.repeat = design::Recurrence{.every = hours(1)};
+  EXPECT_DOUBLE_EQ(features_kept(train).base(), 5000.0 * 3600);
+  train.features->retention = hours(2);
+  EXPECT_DOUBLE_EQ(features_kept(train).base(), 5000.0 * 7200);
+}
+
 TEST(tiers, are_to_answer_as_their_names_say) {
   EXPECT_EQ(latency_target(design::Tier::gpu_direct), microseconds(50));
   EXPECT_EQ(latency_target(design::Tier::node_nvme), microseconds(200));

@@ -24,6 +24,22 @@ TrainingQuery llama70b() {
   return q;
 }
 
+// Experts that learnt whom to serve are a little unequal; forced ones and dense models are not.
+TEST(PredictTraining, LearntExpertsAreUnequal) {
+  TrainingQuery q = llama70b();
+  EXPECT_EQ(job_of(q).imbalance, 1);
+  q.model = *known().catalog().model("mixtral-8x7b");
+  EXPECT_EQ(job_of(q).imbalance, 1.15);
+  q.balanced_experts = true;
+  EXPECT_EQ(job_of(q).imbalance, 1);
+  EXPECT_EQ(job_of(q).gpus, 64);
+  EXPECT_EQ(job_of(q).batch, 256);
+  EXPECT_EQ(job_of(q).sequence, 8192);
+  EXPECT_EQ(job_of(q).scaleup, 8) << "the accelerator's own";
+  q.scaleup = 4;
+  EXPECT_EQ(job_of(q).scaleup, 4);
+}
+
 TEST(PredictTraining, OpenLayoutsAreChosenAndFit) {
   const auto p = predict_training(known(), llama70b());
   ASSERT_TRUE(p);
