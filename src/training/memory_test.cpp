@@ -120,6 +120,11 @@ TEST(Memory, PartialRecomputeKeepsItsShare) {
         .tp = 8, .pp = 8, .recompute = catalog::Recompute::full, .recompute_share = share};
     return estimate_memory(job, l, {}, scratch).first.activations.base();
   };
+  // Of none recomputed all is kept, and one layer is whole beside it: of 12 layers of 8
+  // microbatches.
+  const double all = estimate_memory(job, {.tp = 8, .pp = 8}, {}, scratch).first.activations.base();
+  const double input = 2048.0 * 12288 * 2 / 8;
+  EXPECT_NEAR(kept(0) / (all + (all - 8 * input) / (12 * 8)), 1, 1e-9);
   EXPECT_GT(kept(0), 2 * kept(1));
   for (const double share : {0.25, 0.5, 0.9}) {
     EXPECT_NEAR(kept(share) / (kept(0) * (1 - share) + kept(1) * share), 1, 1e-9) << share;
