@@ -174,6 +174,34 @@ TEST(EmitTerraform, AwsSpot) {
   EXPECT_EQ(launch->find("instance_market_options")->arguments.at("market_type"), "\"spot\"");
 }
 
+// A block of capacity is bought at aws, and is no spot.
+TEST(EmitTerraform, AwsCapacityBlocksAreAMarketOfTheirOwn) {
+  const EmittedFiles files = terraform_of(design_text("aws-capacity-block", "reserved"));
+  const Block fleet = parsed(files, "fleet-train.tf");
+  const Block* launch = fleet.find("resource aws_launch_template train");
+  ASSERT_NE(launch, nullptr);
+  ASSERT_NE(launch->find("instance_market_options"), nullptr);
+  EXPECT_EQ(launch->find("instance_market_options")->arguments.at("market_type"),
+            "\"capacity-block\"");
+  const Block plain = parsed(terraform_of(design_text("aws", "reserved")), "fleet-train.tf");
+  EXPECT_EQ(plain.find("resource aws_launch_template train")->find("instance_market_options"),
+            nullptr);
+}
+
+// The region of a provider is that of a fleet rented there, wherever another's stands.
+TEST(EmitTerraform, ARegionIsOfTheProvidersOwnFleet) {
+  const EmittedFiles files = terraform_of(
+      "orrery: 1\nname: two\nsites:\n  - { name: a, region: gcp-us-east4 }\n"
+      "  - { name: b, region: gcp-us-central1 }\nfleet:\n"
+      "  - { name: first, site: a, node: dgx-h100, count: 2, rent: { provider: aws, contract: "
+      "on-demand } }\n"
+      "  - { name: second, site: b, node: dgx-h100, count: 2, rent: { provider: gcp, contract: "
+      "on-demand } }\n");
+  const Block variables = parsed(files, "variables.tf");
+  ASSERT_NE(variables.find("variable gcp_region"), nullptr);
+  EXPECT_EQ(variables.find("variable gcp_region")->arguments.at("default"), "\"us-central1\"");
+}
+
 TEST(EmitTerraform, GcpTakesTheSitesRegion) {
   const EmittedFiles files = terraform_of(design_text("gcp", "reserved"));
   const Block variables = parsed(files, "variables.tf");
