@@ -7,6 +7,7 @@
 #include "design/templates.h"
 #include "machine/known_fixture.h"
 #include "plan/review.h"
+#include "plan/rules.h"
 
 namespace orrery::plan {
 namespace {
