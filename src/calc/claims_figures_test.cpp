@@ -278,6 +278,8 @@ TEST(ClaimFigures, readers_and_their_stores) {
   // Four drives for eight GPUs at 0.8 of their rate; decoding 4.48 ms a picture on 4 cores.
   const ClaimCheck& busy = claim("util-90");
   const double fetch = claimed_parts().storage_device("tlc-gen5")->read.base() * 4 * 0.8 / 8;
+  EXPECT_THAT(busy.finding.cases.at(0).figure.formula,
+              StartsWith(machine::show(fetch, machine::Unit::bytes_per_s) + " a GPU of "));
   EXPECT_NEAR(tried(busy, 1), std::min(1.0, fetch / (7.0 * 146600628 / 0.323)), 0.02);
   EXPECT_NEAR(tried(busy, 2), 0.224 / (400 * 4.48e-3 / 4), 0.02);
   EXPECT_NEAR(tried(busy, 0), 1, 0.02) << "14 cores decode in 0.128 s of 0.224";
