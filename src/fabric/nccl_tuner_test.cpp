@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "fabric/collective_parameters.h"
 #include "fabric/ecmp.h"
 #include "fabric/graph.h"
