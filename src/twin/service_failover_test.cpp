@@ -88,6 +88,8 @@ TEST(ServiceFailover, at_the_worst_hour_the_others_take_what_they_have_room_for)
   const ZoneFailover& lost = *zones[0].failover;
   EXPECT_DOUBLE_EQ(lost.region.after, 30);
   EXPECT_DOUBLE_EQ(zones[1].failover->region.after, 60);
+  ASSERT_EQ(lost.hosts.size(), 1u);
+  EXPECT_DOUBLE_EQ(zones[1].ask.guests, lost.hosts[0].rate / zones[1].replicas) << "of a replica";
   ASSERT_EQ(lost.region.ways.size(), 1u);
   // The round trip, and some kilobytes over 10 Gb/s.
   EXPECT_GT(lost.region.ways[0].round_trip, 0.06);

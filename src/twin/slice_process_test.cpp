@@ -52,6 +52,18 @@ TEST(SliceProcess, small_slices_share_accelerators) {
               static_cast<double>(o.used) / cluster::kMigComputeSlices, 1e6);
 }
 
+// One job in twenty hours, of two: an accelerator is held while somebody is on it and not for
+// longer, 1 - e^(-0.1) of the time.
+TEST(SliceProcess, an_accelerator_without_slices_is_given_back) {
+  const Simulated s(sliced({{"1g.18gb", 1}}, 0.05), {.horizon = days(400)});
+  const SliceOutcome& o = s.done.front().slices.front();
+  EXPECT_GT(o.finished, 300U);
+  const double open =
+      static_cast<double>(o.open) / (days(400).base() * 1e9) / cluster::kMigComputeSlices;
+  EXPECT_GT(open, 0.04);
+  EXPECT_LT(open, 0.2);
+}
+
 TEST(SliceProcess, two_of_three_sevenths_strand_one_of_each_accelerator) {
   const Simulated s(sliced({{"3g.71gb", 1}}, 8), {.horizon = days(40)});
   const SliceOutcome& o = s.done.front().slices.front();
