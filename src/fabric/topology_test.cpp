@@ -55,6 +55,28 @@ TEST(Topology, OversubscriptionThinsTheUplinks) {
   EXPECT_EQ(made(thin).leaf_spine_links, 4 * 16);
 }
 
+// 100 nodes on leaves of 32 ports down: four leaves, 28 ports to spare, of which managers have two.
+// Three tiers: every uplink of a spine meets a core, in every plane.
+TEST(Topology, PortsThatNobodyTakesAreSpare) {
+  FabricSpec spec{.kind = catalog::TopologyKind::fat_tree,
+                  .nodes = 100,
+                  .rails = 1,
+                  .radix = 64,
+                  .manager_ports = 2};
+  EXPECT_EQ(made(spec).spare_leaf_ports, 4 * 32 - 100);
+  EXPECT_EQ(made(spec).manager_links, 2);
+  spec.nodes = 128;
+  EXPECT_EQ(made(spec).spare_leaf_ports, 0);
+  EXPECT_EQ(made(spec).manager_links, 0) << "none is free";
+  const FabricSpec wide{
+      .kind = catalog::TopologyKind::fat_tree, .nodes = 128, .rails = 1, .radix = 8, .tiers = 3};
+  FabricSpec twin = wide;
+  twin.planes = 2;
+  EXPECT_EQ(made(twin).cores, 2 * made(wide).cores);
+  EXPECT_EQ(made(twin).leaves, 2 * made(wide).leaves);
+  EXPECT_EQ(made(twin).leaf_spine_links, 2 * made(wide).leaf_spine_links);
+}
+
 TEST(Topology, LastUnitPacksRailsOnALeaf) {
   // 40 nodes: a full unit of 32 (8 leaves) and 8 nodes with four rails on each of 2 leaves.
   EXPECT_EQ(made({.nodes = 40, .radix = 64}).leaves, 10);
