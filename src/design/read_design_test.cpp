@@ -180,6 +180,20 @@ TEST(ReadDesign, refuses_what_is_no_design) {
       ElementsAre("1:9 design.version"));
 }
 
+// A workload is of one kind: of two, and of none, nothing is read.
+TEST(ReadDesign, a_workload_has_one_kind) {
+  const auto code = [](const std::string& workload) {
+    const auto d = read_design(with_fleet("count: 1") + "workloads:\n  - " + workload, catalog());
+    return d ? std::string() : d.error().front().code;
+  };
+  const std::string jobs = "jobs: { rate: 1 /h, mean_duration: 1 h }";
+  const std::string batch = "batch: { core_hours: 10 }";
+  EXPECT_EQ(code("{ " + jobs + " }\n"), "");
+  EXPECT_EQ(code("{ " + batch + " }\n"), "");
+  EXPECT_EQ(code("{ " + jobs + ", " + batch + " }\n"), "design.type");
+  EXPECT_EQ(code("{}\n"), "design.type");
+}
+
 // Each hostile file gives one clear error, in well under a second.
 void expect_refused_quickly(const std::string& text, std::string_view code) {
   const auto start = std::chrono::steady_clock::now();
