@@ -113,11 +113,15 @@ Result<Calculation> ask_serve(CalcValues& v, const machine::Models& models) {
   if (v.given("tp")) a.ask.tp = v.whole("tp");
   if (const catalog::MigProfile* slice = v.slice("slice", a.ask.accelerator)) {
     a.ask.slice = {.profile = slice, .each = slice->max_instances};
+    if (a.ask.tp > 1) v.complain("tp", "1 or nothing beside --slice: no link joins slices");
+    if (v.word("roles") == "apart") {
+      v.complain("roles", "any or joined beside --slice, which has no port to send keys through");
+    }
   }
   if (v.given("rate")) a.rate = PerSecond(v.count("rate"));
   const std::string& way = v.word("roles");
   a.ask.joined = way != "apart";
-  a.ask.apart = way != "joined" && !a.ask.slice;  // a slice has no port to send keys through
+  a.ask.apart = way != "joined" && !a.ask.slice;
   const auto chosen = from_word<catalog::Dtype>(v.word("dtype"));
   if (!v.faults().empty()) return Calculation{};
   a.ask.model = *model;
