@@ -413,6 +413,7 @@ TEST_F(RecoveryLive, fences_that_hang_delay_no_other_recovery_and_no_interrupt) 
   std::vector<std::string> jobs;
   for (int i = 0; i < 5; ++i) jobs.push_back(yard_->submit(1));
   ASSERT_TRUE(all_run(jobs, 20)) << cluster_->log();
+  sleep_s(2);  // the agent has seen where they run
   std::vector<std::string> dead;
   for (const std::string& job : jobs) dead.push_back(yard_->nodes_of(job).front());
   for (int i = 0; i < 3; ++i)

@@ -81,8 +81,26 @@ class Actor {
   void find_fences() {
     if (!policy_.fence) return;
     for (const auto& [id, job] : memory_.jobs) {
-      if (job.loss) wanted_off_.insert(job.loss->nodes.begin(), job.loss->nodes.end());
+      if (!job.loss) continue;
+      const std::vector<std::string> nodes = nodes_to_end(*job.loss);
+      wanted_off_.insert(nodes.begin(), nodes.end());
     }
+  }
+
+  // On which its old run may still be: those that failed under it. Where nobody saw it run (it
+  // started and was lost between two looks, or before the first), any that is down, but for those
+  // that a person took out.
+  std::vector<std::string> nodes_to_end(const JobLoss& loss) const {
+    if (!loss.nodes.empty() || !loss.ran_on.empty()) return loss.nodes;
+    std::vector<std::string> nodes;
+    for (const NodeView& node : view_.nodes) {
+      const auto known = memory_.nodes.find(node.name);
+      const bool drained_by_us =
+          known != memory_.nodes.end() &&
+          (known->second.wants_drain || known->second.drain_seen != Seconds());
+      if (node.down && (drained_by_us || !node.drained)) nodes.push_back(node.name);
+    }
+    return nodes;
   }
 
   void act_on(const NodeView& node, const NodeMemory& m) {
@@ -298,7 +316,7 @@ class Actor {
   // With a fence, only a node that answers or was fenced has surely stopped the old run.
   bool all_off(const JobLoss& loss) const {
     if (!policy_.fence) return true;
-    return std::ranges::all_of(loss.nodes, [&](const std::string& name) {
+    return std::ranges::all_of(nodes_to_end(loss), [&](const std::string& name) {
       const NodeView* node = find(name);
       const auto known = memory_.nodes.find(name);
       return !node || (!node->down && !node->silent) ||

@@ -174,6 +174,21 @@ TEST_F(RecoveryRules, only_nodes_that_a_lost_job_waits_for_are_fenced) {
   EXPECT_THAT(asked(), ElementsAre("fence/n1/1"));
 }
 
+// It started and its node died before anybody looked: any node that is down may still run it.
+TEST_F(RecoveryRules, a_run_that_nobody_saw_waits_for_every_node_that_is_down) {
+  policy.fence = true;
+  nodes(10);
+  node(2).down = node(3).down = true;
+  node(4).down = node(4).drained = true;  // a person took it out
+  wait_after(1);
+  EXPECT_THAT(asked(), ElementsAre("fence/n2/1", "fence/n3/1"));
+  node(2).fence = FenceState::off;
+  node(3).fence = FenceState::under_way;
+  EXPECT_THAT(asked(), IsEmpty()) << "one of two is off";
+  node(3).fence = FenceState::off;
+  EXPECT_THAT(asked(), ElementsAre("release/7/0"));
+}
+
 // A silent node is not off: with a fence the job waits for it though nobody called it down.
 TEST_F(RecoveryRules, a_job_waits_for_a_silent_node_too) {
   policy.fence = true;
