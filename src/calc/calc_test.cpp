@@ -593,25 +593,5 @@ TEST(Calc, CommandLineThatAsksTheSame) {
             "orrery calc collective --roce");
 }
 
-// Two of them do less than the whole, and more than half of it; no link joins them.
-TEST(Calc, users_on_slices) {
-  const CalcTexts given{{"model", "llama-3-8b"}, {"accelerator", "h200-sxm"}, {"slice", "3g.71gb"},
-                        {"gpus", "2"},           {"dtype", "bf16"},           {"engine", "vllm"}};
-  CalcTexts whole = given;
-  whole.erase("slice");
-  EXPECT_EQ(value("serve", given, "gpus"), 2);
-  EXPECT_LT(value("serve", given, "requests"), value("serve", whole, "requests"));
-  EXPECT_GT(value("serve", given, "requests"), value("serve", whole, "requests") * 0.5);
-  const auto with = [&](const char* name, const char* text) {
-    CalcTexts other = given;
-    other[name] = text;
-    return code_of("serve", other);
-  };
-  EXPECT_EQ(with("slice", "3g.40gb"), "usage.value") << "an H100's";
-  EXPECT_EQ(with("tp", "2"), "usage.value");
-  EXPECT_EQ(with("roles", "apart"), "usage.value");
-  EXPECT_EQ(with("tp", "1"), "");
-}
-
 }  // namespace
 }  // namespace orrery::calc
