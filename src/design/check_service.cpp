@@ -288,7 +288,9 @@ class SliceCheck {
     return at == d_.fleet.end() ? nullptr : &*at;
   }
   const Fleet* fleet_at(const std::string& site) const {
-    const auto at = std::ranges::find(d_.fleet, site, &Fleet::site);
+    const Site* wanted = find_site(d_, site);
+    const auto at = std::ranges::find_if(
+        d_.fleet, [&](const Fleet& f) { return find_site(d_, f.site) == wanted; });
     return at == d_.fleet.end() ? nullptr : &*at;
   }
 

@@ -11,7 +11,7 @@ namespace {
 // 1.8 GHz.
 constexpr BytesPerSecond kSocketMemory = gbytes_per_s(300);
 constexpr FlopsPerSecond kSocketProducts = tflops_per_s(200);
-constexpr Bytes kHostMemory = terabytes(2);
+constexpr Bytes kAssumedMemory = terabytes(2);
 
 // A host as a device that serves models. Its parameters are those of `cpu` in data/calibration.
 std::shared_ptr<const catalog::Accelerator> host_of(const design::FleetNode& node) {
@@ -19,7 +19,7 @@ std::shared_ptr<const catalog::Accelerator> host_of(const design::FleetNode& nod
   catalog::Accelerator a{.id = std::string(kHostDevice), .name = node.part.name};
   a.dense_peak[static_cast<std::size_t>(catalog::Dtype::bf16)] =
       node.matrix_rate.value_or(kSocketProducts * sockets);
-  a.memory = node.memory.value_or(kHostMemory);
+  a.memory = node.memory.value_or(kAssumedMemory);
   a.memory_bandwidth = node.memory_bandwidth.value_or(kSocketMemory * sockets);
   a.scaleup_link = "none";
   a.pcie_generation = 5;

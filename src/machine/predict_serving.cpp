@@ -131,13 +131,14 @@ Result<serving::Replica> replica_of(const Models& models, const ServingQuery& q)
     faults.push_back(refusal("serving.split",
                              fmt::format("{} heads do not split over tp {}", q.model.heads, s.tp)));
   }
-  if (q.slice && s.devices() > 1) {
+  const bool on_cores = q.accelerator->id == kHostDevice;
+  if ((q.slice || on_cores) && s.devices() > 1) {
     faults.push_back(refusal("serving.split",
-                             "a replica on a slice is on one: no link joins slices",
+                             q.slice ? "a replica on a slice is on one: no link joins slices"
+                                     : "a replica on cores is on one host",
                              "leave out `tp` and `pp`, or serve on whole accelerators"));
   }
-  if (engine && q.accelerator->id == kHostDevice &&
-      engine->kind == serving::EngineKind::tensorrt_llm) {
+  if (engine && on_cores && engine->kind == serving::EngineKind::tensorrt_llm) {
     faults.push_back(refusal("serving.engine", "TensorRT-LLM runs on accelerators, not on cores",
                              "write `engine: vllm`"));
   }
@@ -340,7 +341,7 @@ Result<StepPrediction> predict_step(const Models& models, const ServingQuery& qu
 }
 
 std::optional<int> least_tp(const Models& models, const ServingQuery& query, int most) {
-  for (int tp = 1; tp <= (query.slice ? 1 : most); tp *= 2) {
+  for (int tp = 1; tp <= most; tp *= 2) {
     ServingQuery trial = query;
     trial.split.tp = tp;
     if (replica_of(models, trial)) return tp;

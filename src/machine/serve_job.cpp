@@ -41,6 +41,10 @@ constexpr double kMostLosses = 20;  // of one piece: more never ends in anybody'
 constexpr double kReadTail = 4;     // p99 of a read over its usual latency: assumed
 constexpr double kFullTier = 0.99;  // a tier that is asked for more is as slow as at this load
 constexpr Seconds kLeastTime = microseconds(1);
+// A plain network, of the dense peak: assumed, as in plain_step.h; on cores as their products
+// (`cpu` in data/calibration/gemm.csv).
+constexpr double kPlainEfficiency = 0.35;
+constexpr double kHostEfficiency = 0.15;
 
 BytesPerSecond reading_rate(const Machine& m, const Tier& tier, const Fleet& fleet) {
   const BytesPerSecond rate = m.crossing_to(fleet, tier).capped(tier.read);
@@ -428,11 +432,15 @@ KvRoom kv_room(const Machine& m, const design::Serve& serve, const Fleet& fleet,
   return kv;
 }
 
-double units_share(const Machine& m, const Fleet& fleet) {
-  const FleetSlice* slice = fleet.slice();
-  if (slice == nullptr) return 1;
-  const double units = device_model(*fleet.accelerator(), m.models().kernels).units;
-  return std::min(1.0, slice->profile->multiprocessors / units);
+std::optional<FlopsPerSecond> plain_rate(const Machine& m, const Fleet& fleet) {
+  const catalog::Accelerator& a = *fleet.device();
+  const auto peak =
+      a.peak(catalog::Dtype::bf16) ? a.peak(catalog::Dtype::bf16) : a.peak(catalog::Dtype::fp16);
+  if (!peak) return std::nullopt;
+  if (fleet.host) return *peak * kHostEfficiency;
+  if (fleet.slice() == nullptr) return *peak * kPlainEfficiency;
+  const double units = device_model(a, m.models().kernels).units;
+  return *peak * (kPlainEfficiency * fleet.slice()->profile->multiprocessors / units);
 }
 
 const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone& zone) {

@@ -139,8 +139,9 @@ double work_again(Seconds piece, PerSecond lost);
 KvRoom kv_room(const Machine& machine, const design::Serve& serve, const Fleet& fleet,
                const ServingQuery& query, double replicas);
 
-// Of an accelerator's units, those that a replica on one device has: all, or its slice's.
-double units_share(const Machine& machine, const Fleet& fleet);
+// What a plain network's products reach on one device of the fleet, or on its slice: a share of the
+// peak in 16 bits (docs/models/plain-network.md); none where it has no such products.
+std::optional<FlopsPerSecond> plain_rate(const Machine& machine, const Fleet& fleet);
 
 // Where a zone's traffic is answered; nullptr where nothing stands.
 const Fleet* fleet_of_zone(const std::vector<Fleet>& fleets, const design::Zone& zone);

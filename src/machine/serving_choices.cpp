@@ -82,8 +82,7 @@ std::vector<Carried> carried_by(const Models& models, const ServingAsk& ask) {
                  .request = ask.request};
   for (const std::string& engine : ask.engines) {
     for (const catalog::Dtype format : ask.formats) {
-      const int most_tp = ask.slice ? 1 : std::max(ask.tp, ask.most_tp);
-      for (int tp = ask.tp > 0 ? ask.tp : 1; tp <= most_tp; tp *= 2) {
+      for (int tp = ask.tp > 0 ? ask.tp : 1; tp <= std::max(ask.tp, ask.most_tp); tp *= 2) {
         q.engine = engine;
         q.precision = {.products = format, .experts = format, .kv = format};
         if (format == catalog::Dtype::fp4) q.precision.kv = catalog::Dtype::fp8;

@@ -80,11 +80,12 @@ void check_replicas(const Review& r, const Rule& rule, std::vector<Finding>& out
     const double enough = enough_replicas(v, *r.machine);
     if (v.replicas <= enough * kAmpleReplicas || v.replicas - enough < kFewReplicas) continue;
     const double spare = v.devices - v.accelerators_for(enough);
+    if (spare <= 0) continue;  // slices of accelerators that are held anyway
     Finding f = finding_at(r, rule, replicas_path(v));
-    f.what =
-        fmt::format("'{}' runs {} replicas where {} do; {} accelerators do nothing, {}.", v.label,
-                    significant(v.replicas, 4), significant(enough, 4), significant(spare, 6),
-                    show(cost_of_units(r, spare).base(), machine::Unit::usd_per_year));
+    f.what = fmt::format("'{}' runs {} replicas where {} do; {} {} do nothing, {}.", v.label,
+                         significant(v.replicas, 4), significant(enough, 4), significant(spare, 6),
+                         v.devices_word(),
+                         show(cost_of_units(r, spare).base(), machine::Unit::usd_per_year));
     f.why = fmt::format(
         "One replica serves {} requests a second within the objective, {} arrive at peak{}.",
         significant(v.capacity_per_replica.base(), 3), significant(v.peak.base(), 3),

@@ -56,8 +56,6 @@ void check_idle_nodes(const Review& r, const Rule& rule, std::vector<Finding>& o
   }
 }
 
-const char* devices_word(const ServeView& v) { return v.fleet->host ? "hosts" : "accelerators"; }
-
 void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out) {
   for (const ServeView& v : r.serves) {
     Finding f = finding_at(r, rule, v.path);
@@ -75,14 +73,14 @@ void check_service(const Review& r, const Rule& rule, std::vector<Finding>& out)
     f.what =
         v.devices > v.devices_there
             ? fmt::format("'{}' occupies {} {} of {} there.", v.label, significant(v.devices, 6),
-                          devices_word(v), significant(v.devices_there, 6))
+                          v.devices_word(), significant(v.devices_there, 6))
             : fmt::format("'{}' has {} replicas and needs {} at peak.", v.label,
                           significant(v.replicas, 4), significant(v.replicas_needed, 4));
     f.why = fmt::format(
         "One replica serves {} requests a second within the objective; {} arrive at peak.",
         significant(v.capacity_per_replica.base(), 3), significant(v.peak.base(), 3));
     f.fix = fmt::format("Provide {} {}, or loosen the objective.", significant(needed, 6),
-                        devices_word(v));
+                        v.devices_word());
     f.edit = edit_service(r, v);
     out.push_back(std::move(f));
   }

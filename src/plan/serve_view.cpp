@@ -15,8 +15,6 @@
 namespace orrery::plan {
 namespace {
 
-// A plain network on an accelerator, of the dense peak: assumed, as in plain_step.h.
-constexpr double kPlainEfficiency = 0.35;
 // A service's load is no test's: its bursts and lengths move latencies more than kernels do
 // (assumed).
 constexpr double kUnseenLoad = 0.28;
@@ -167,9 +165,9 @@ std::string why_no_split(const ServeView& v, const machine::Models& models,
     return fmt::format("{} for `precision: {}`", first_fault(alone.error()),
                        word_of(v.serve->precision));
   }
-  if (!alone && code != "serving.memory") return first_fault(alone.error());
+  if (!alone && (most == 1 || code != "serving.memory")) return first_fault(alone.error());
   return fmt::format("weights and one request do not fit {} accelerators of {}", most,
-                     brief(v.fleet->device()->memory));
+                     brief(v.fleet->accelerator()->memory));
 }
 
 void fill_transformer(ServeView& v, const machine::Models& models) {
@@ -195,6 +193,10 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
   // Of cores a roofline is all there is.
   v.basis = v.fleet->host ? Basis::assumed : Basis::fitted;
   v.kv_tokens = replica->memory.kv_tokens;
+  if (v.serve->disaggregated && v.fleet->host) {
+    v.infeasible = "prefill and decode apart on cores are not modelled";
+    return;
+  }
   if (v.serve->disaggregated) {
     return fill_apart(v, *replica, costs, target, q.nic_rate * q.split.devices());
   }
@@ -225,16 +227,13 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
 }
 
 void fill_plain(ServeView& v, const machine::Machine& m) {
-  const auto& a = *v.fleet->device();
-  const auto peak =
-      a.peak(catalog::Dtype::bf16) ? a.peak(catalog::Dtype::bf16) : a.peak(catalog::Dtype::fp16);
-  if (!v.serve->network || !peak || v.serve->network->forward <= Flops(0)) {
+  const auto rate = machine::plain_rate(m, *v.fleet);
+  if (!v.serve->network || !rate || v.serve->network->forward <= Flops(0)) {
     v.infeasible =
         "a plain network needs `network.forward` and an accelerator with 16-bit products";
     return;
   }
-  const double reached = kPlainEfficiency * machine::units_share(m, *v.fleet);
-  const Seconds service = v.serve->network->forward / (*peak * reached);
+  const Seconds service = v.serve->network->forward / *rate;
   PerSecond within = 1.0 / service;
   if (v.serve->objective.latency_p99) {
     // M/M/1: p99 = ln 100 / (mu - lambda), so lambda = mu - ln 100 / bound.
@@ -243,7 +242,7 @@ void fill_plain(ServeView& v, const machine::Machine& m) {
   }
   if (within <= PerSecond(0)) {
     v.infeasible = fmt::format("one request takes {} on an idle {}, too long for the objective",
-                               brief(service), a.name);
+                               brief(service), v.fleet->device()->name);
     return;
   }
   v.capacity_per_replica = within;

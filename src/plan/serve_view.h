@@ -69,6 +69,7 @@ struct ServeView {
   std::string reference = "docs/models/serving.md";
 
   bool feasible() const { return infeasible.empty(); }
+  const char* devices_word() const { return fleet->host ? "hosts" : "accelerators"; }
   // That so many replicas occupy: an accelerator is cut for one service, and taken whole.
   double accelerators_for(double of_replicas) const;
   // That so many accelerators hold.

@@ -14,8 +14,6 @@ namespace {
 
 constexpr double kSizedLoad = 0.8;  // as the review sizes: the rest absorbs bursts
 constexpr int kWidestTp = 8;
-// A plain network on an accelerator, of the dense peak: assumed, as in the review.
-constexpr double kPlainEfficiency = 0.35;
 constexpr double kPlainError = 0.4;
 constexpr double kLog100 = 4.605170185988092;  // p99 of M/M/1 in mean sojourns
 // A service's load is no test's: its bursts and lengths move latencies more than kernels do
@@ -56,6 +54,9 @@ std::string size_replicas(ServicePlan& p, const WindowAsk& ask, const serving::S
     p.most = std::max(p.most, p.capacity);
     count_replicas(p, share);
     return {};
+  }
+  if (ask.query.accelerator->id == machine::kHostDevice) {
+    return "prefill and decode apart on cores are not modelled";
   }
   const machine::ApartSize size = machine::apart_size(
       ask.replica, costs, request, target, ask.query.nic_rate * ask.query.split.devices(),
@@ -139,17 +140,14 @@ constexpr double kWithoutSampling = 1e15;
 // M/M/1: the sojourn is exponential with rate mu - lambda.
 void plan_plain(ServicePlan& p, const machine::Machine& m, const machine::Fleet& fleet,
                 double share) {
-  const catalog::Accelerator& a = *fleet.device();
-  const auto peak =
-      a.peak(catalog::Dtype::bf16) ? a.peak(catalog::Dtype::bf16) : a.peak(catalog::Dtype::fp16);
-  if (!p.serve->network || !peak || p.serve->network->forward <= Flops(0)) {
+  const auto rate = machine::plain_rate(m, fleet);
+  if (!p.serve->network || !rate || p.serve->network->forward <= Flops(0)) {
     p.infeasible =
         "a plain network needs `network.forward` and an accelerator with 16-bit products";
     return;
   }
   if (fleet.slice() != nullptr) p.beside = fleet.slice()->each;
-  const double reached = kPlainEfficiency * machine::units_share(m, fleet);
-  const double mu = 1 / (p.serve->network->forward / (*peak * reached)).base();
+  const double mu = 1 / (p.serve->network->forward / *rate).base();
   const auto& bound = p.serve->objective.latency_p99;
   p.capacity = bound ? mu - kLog100 / bound->base() : mu * 0.99;
   if (p.capacity <= 0) {
