@@ -181,6 +181,10 @@ void fill_step(TrainJob& job, const Machine& m) {
     job.infeasible = "the fleet has no accelerators; a `batch` workload runs on CPUs";
     return;
   }
+  if (!fleet.fleet->mig.empty()) {
+    job.infeasible = "the accelerators of its fleet are cut into slices; a run takes whole ones";
+    return;
+  }
   if (job.model) {
     fill_transformer(job, m);
   } else {

@@ -169,5 +169,29 @@ TEST(Loads, ASlicedFleetRefusesWhatSlicesCannot) {
   EXPECT_EQ(code("", "{ 3g.40gb: 1, 2g.20gb: 1 }"), "design.mig");
 }
 
+TEST(Loads, ARunTakesAcceleratorsThatAreNotCut) {
+  const std::string run = "  - train: { model: llama-3-8b, tokens: 1B, batch: 64 }\n";
+  const Review cut = review_of(run, "dgx-h100, count: 2, mig: { 3g.40gb: 2 }");
+  EXPECT_NE(cut.trains.front().infeasible.find("cut into slices"), std::string::npos);
+  EXPECT_TRUE(review_of(run, "dgx-h100, count: 2").trains.front().feasible());
+}
+
+// Without a name a zone's fleet is the first of its site, and a fleet without a site is at the
+// first.
+TEST(Loads, AZoneAtTheFirstSiteIsOnTheFleetThatNamesNone) {
+  const auto code = [](const std::string& site) {
+    const auto d = design::read_design(
+        "orrery: 1\nname: a\nsites: [{ name: here, region: usa }, { name: there, region: usa }]\n"
+        "fleet:\n  - { name: f, node: dgx-h100, count: 1, mig: { 3g.40gb: 2 } }\n"
+        "  - { name: g, node: dgx-h100, count: 1, site: there }\n"
+        "workloads:\n  - serve: { name: a, model: llama-3-8b, tp: 2, zones: [{ site: " +
+            site + ", share: 1 }], " + kPlain + " }\n",
+        machine::known().catalog());
+    return d ? std::string() : to_text(d.error());
+  };
+  EXPECT_NE(code("here").find("design.mig"), std::string::npos) << code("here");
+  EXPECT_EQ(code("there"), "");
+}
+
 }  // namespace
 }  // namespace orrery::plan
