@@ -35,6 +35,7 @@ TEST(Search, PruningDropsNothingThatBelongsInTheAnswer) {
   const Setting s;
   const SearchResult unbounded = search_layouts(s.query(0), 0, s.space.size());
   const SearchResult pruned = search_layouts(s.query(s.machine.flops), 0, s.space.size());
+  ASSERT_EQ(unbounded.best.size(), 8U);
   ASSERT_EQ(unbounded.best.size(), pruned.best.size());
   for (std::size_t i = 0; i < pruned.best.size(); ++i) {
     EXPECT_EQ(unbounded.best[i].index, pruned.best[i].index);
@@ -148,6 +149,10 @@ TEST(Search, PartialRecomputeTakesTheLeastShareThatFits) {
   ASSERT_FALSE(found.best.empty());
   StepScratch scratch;
   for (const RankedLayout& r : found.best) {
+    EXPECT_EQ(estimate_memory(s.job, r.layout, s.framework, scratch).peak, r.memory);
+    EXPECT_LE(r.memory, gib(76));
+    const double recomputed = r.layout.recompute_share * s.job.model.layers;
+    EXPECT_NEAR(recomputed, std::round(recomputed), 1e-9) << "whole layers";
     Layout less = r.layout;
     less.recompute_share -= 1.0 / s.job.model.layers;
     if (less.recompute_share <= 0) continue;

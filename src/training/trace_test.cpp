@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace orrery::training {
 namespace {
@@ -70,6 +71,20 @@ TEST(Trace, JsonHasOneEventABlockAndTheTail) {
     ++events;
   }
   EXPECT_EQ(events, 2u * 2 * 2 + 2);
+  // Microseconds, as trace viewers read them; the tail begins where the last block ends.
+  const auto parsed = nlohmann::json::parse(json)["traceEvents"];
+  double ends = 0;
+  for (std::size_t i = 0; i + 2 < parsed.size(); ++i) {
+    const auto& e = parsed[i];
+    const bool backward = e["name"].get<std::string>().starts_with("backward");
+    EXPECT_EQ(e["dur"], backward ? 2e6 : 1e6);
+    ends = std::max(ends, e["ts"].get<double>() + e["dur"].get<double>());
+  }
+  EXPECT_EQ(ends, 9e6);
+  for (std::size_t i = parsed.size() - 2; i < parsed.size(); ++i) {
+    EXPECT_EQ(parsed[i]["ts"], ends);
+    EXPECT_EQ(parsed[i]["dur"], 5e5);
+  }
 }
 
 }  // namespace
