@@ -36,6 +36,16 @@ TEST(NcclLog, AHeaderOfOtherRanksIsTold) {
   EXPECT_EQ(log->notes[0].code, "nccl.ranks");
 }
 
+// Older releases write the number sign and the word as one.
+TEST(NcclLog, RanksAreCountedHoweverTheirLinesBegin) {
+  std::string text = kLog;
+  for (std::size_t at = text.find("#  Rank"); at != std::string::npos; at = text.find("#  Rank")) {
+    text.replace(at, 7, "#Rank");
+  }
+  EXPECT_EQ(parse_nccl_log(text, "h100.log")->ranks_stated, 2);
+  EXPECT_EQ(parse_nccl_log(kLog, "h100.log")->ranks_stated, 2);
+}
+
 TEST(NcclLog, TextWithoutATableIsRefused) {
   EXPECT_FALSE(parse_nccl_log("hello\nworld 1 2 3\n", "x").has_value());
   EXPECT_FALSE(parse_nccl_log("", "x").has_value());

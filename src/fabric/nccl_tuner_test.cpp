@@ -71,6 +71,17 @@ TEST(NcclTuner, ARingOverTheNetwork) {
       << "the links bind";
 }
 
+// Twelve ranks of nodes of eight are on two nodes: 22 steps, two of them across.
+TEST(NcclTuner, RanksThatDoNotFillTheirNodesAreOnOneMore) {
+  NcclMachine machine;
+  machine.nic_per_rank = gbytes_per_s(25);
+  const NcclChoice c = nccl_choice(
+      machine,
+      {.kind = Collective::all_reduce, .bytes = Bytes(8), .group = {.ranks = 12, .per_domain = 8}},
+      kRing);
+  EXPECT_NEAR(c.time.base() * 1e6, 6.6 + 20 * 1 + 2 * 2.7 + 8 / (45e3 * 12 / 22), 1e-6);
+}
+
 TEST(NcclTuner, ATreeHalvesItsRateAndDoublesItsDepth) {
   EXPECT_NEAR(believed(8, 1, kTree).us, 6.8 + 2 * 7 * 0.6 + 8 / (331.2e3 / 3.8 / 2), 1e-6);
   EXPECT_NEAR(believed(1e9, 1, kTree).us, 8.4 + 2 * 7 * 4 + 1e9 / (331.2e3 / 2), 1e-6);

@@ -26,20 +26,23 @@ void expect_chain(const FabricGraph& g, const Router& router, VertexId from, Ver
 }
 
 std::vector<FabricSpec> every_kind() {
-  return {{.kind = catalog::TopologyKind::fat_tree, .nodes = 100, .rails = 1, .radix = 16},
-          {.kind = catalog::TopologyKind::rail_fat_tree, .nodes = 127, .rails = 8, .radix = 64},
-          {.kind = catalog::TopologyKind::rail_fat_tree, .nodes = 512, .rails = 8, .radix = 64},
-          {.kind = catalog::TopologyKind::rail_fat_tree, .nodes = 120, .rails = 8, .radix = 40},
-          {.kind = catalog::TopologyKind::fat_tree, .nodes = 500, .rails = 1, .radix = 16},
-          {.kind = catalog::TopologyKind::rail_fat_tree,
-           .nodes = 64,
-           .rails = 8,
-           .radix = 128,
-           .planes = 2},
-          {.kind = catalog::TopologyKind::dragonfly, .nodes = 300, .rails = 1, .radix = 15},
-          {.kind = catalog::TopologyKind::torus, .nodes = 60, .rails = 1, .torus = {3, 4, 5}},
-          {.kind = catalog::TopologyKind::torus, .nodes = 16, .rails = 1, .torus = {2, 8}},
-          {.kind = catalog::TopologyKind::scale_up, .nodes = 1, .rails = 72}};
+  return {
+      {.kind = catalog::TopologyKind::fat_tree, .nodes = 100, .rails = 1, .radix = 16},
+      {.kind = catalog::TopologyKind::rail_fat_tree, .nodes = 127, .rails = 8, .radix = 64},
+      {.kind = catalog::TopologyKind::rail_fat_tree, .nodes = 512, .rails = 8, .radix = 64},
+      {.kind = catalog::TopologyKind::rail_fat_tree, .nodes = 120, .rails = 8, .radix = 40},
+      {.kind = catalog::TopologyKind::fat_tree, .nodes = 500, .rails = 1, .radix = 16},
+      // 60 uplinks on five cores: the second group's do not begin at the first core.
+      {.kind = catalog::TopologyKind::fat_tree, .nodes = 60, .rails = 1, .radix = 12, .tiers = 3},
+      {.kind = catalog::TopologyKind::rail_fat_tree,
+       .nodes = 64,
+       .rails = 8,
+       .radix = 128,
+       .planes = 2},
+      {.kind = catalog::TopologyKind::dragonfly, .nodes = 300, .rails = 1, .radix = 15},
+      {.kind = catalog::TopologyKind::torus, .nodes = 60, .rails = 1, .torus = {3, 4, 5}},
+      {.kind = catalog::TopologyKind::torus, .nodes = 16, .rails = 1, .torus = {2, 8}},
+      {.kind = catalog::TopologyKind::scale_up, .nodes = 1, .rails = 72}};
 }
 
 TEST(Router, EveryKindOfTopologyIsConnected) {
@@ -140,6 +143,24 @@ TEST(Router, AdaptiveSpreadsAPermutation) {
   Router fixed(g, {}), adaptive(g, {.kind = catalog::RoutingKind::adaptive});
   EXPECT_GT(run_traffic(g, fixed, messages).last, 3 * ideal);
   EXPECT_LT(run_traffic(g, adaptive, messages).last, 2.01 * ideal);
+}
+
+// From a core several cables go down to a group, and hashed routes take all of them.
+TEST(Router, HashedRoutesTakeEveryCableOfACore) {
+  const FabricGraph g = build_graph(routed(
+      {.kind = catalog::TopologyKind::fat_tree, .nodes = 60, .rails = 1, .radix = 12, .tiers = 3}));
+  Router router(g, {.kind = catalog::RoutingKind::ecmp});
+  std::set<LinkId> taken;
+  std::vector<LinkId> path;
+  for (VertexId from = 0; from < 36; ++from) {
+    for (VertexId to = 36; to < 60; ++to) {
+      path.clear();
+      ASSERT_TRUE(router.route(from, to, 0, path));
+      ASSERT_EQ(path.size(), 6u);
+      taken.insert(path[3]);
+    }
+  }
+  EXPECT_EQ(taken.size(), 24u) << "four leaves of the second group have six uplinks each";
 }
 
 // All leaves hash alike, so flows that share a leaf's uplink share the spine's: fewer cores are
