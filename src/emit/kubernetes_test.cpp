@@ -51,6 +51,22 @@ TEST(EmitKubernetes, QuotasShareTheFleet) {
               HasSubstr("device.attributes['gpu.nvidia.com'].profile == '1g.18gb'"));
 }
 
+// The name by which a vendor's plugin counts devices, for one run on a host of each.
+TEST(EmitKubernetes, EveryVendorHasItsResource) {
+  const auto job = [](const std::string& node) {
+    const auto r = reviewed(read_text(
+        "orrery: 1\nname: a\nsite: { region: usa }\nfleet: [{ name: f, node: " + node +
+        ", count: 2 }]\nfabric: { compute: { topology: fat-tree, switch: sn5600 } }\n"
+        "scheduler: { kind: kubernetes }\n"
+        "workloads: [{ train: { name: t, model: llama-3-8b, tokens: 1B, batch: 256 } }]\n"));
+    return text_of(kubernetes_of(*r), "job-t.yaml");
+  };
+  EXPECT_THAT(job("dgx-h100"), HasSubstr("nvidia.com/gpu: 8\n"));
+  EXPECT_THAT(job("mi300x-platform"), HasSubstr("amd.com/gpu: 8\n"));
+  EXPECT_THAT(job("gaudi3-ubb"), HasSubstr("habana.ai/gaudi: 8\n"));
+  EXPECT_THAT(job("aws-trn2-ultra"), HasSubstr("aws.amazon.com/neuron: "));
+}
+
 TEST(EmitKubernetes, ATrainingRunIsAJobSetWithThePlan) {
   const auto r = reviewed(read_template("cloud-rental"));
   const EmittedFiles files = kubernetes_of(*r);

@@ -41,6 +41,17 @@ TEST(EmitSlurm, ScalableUnitsAreTheLeaves) {
               HasSubstr("NodeName=train-[001-127] Name=gpu Type=h100-sxm File=/dev/nvidia[0-7]\n"));
 }
 
+// Backfill looks as far ahead as the longest job may run, a week at the least.
+TEST(EmitSlurm, TheWindowSeesTheLongestJobsEnd) {
+  design::Design design = read_template("superpod-h100");
+  const auto conf = [&design] { return text_of(slurm_of(*reviewed(design)), "slurm.conf"); };
+  EXPECT_THAT(conf(), HasSubstr("bf_window=10080,"));
+  design.scheduler.partitions = {
+      {.name = "long", .fleet = "train", .nodes = 64, .time_limit = hours(720)},
+      {.name = "day", .fleet = "train", .nodes = 63, .time_limit = hours(24)}};
+  EXPECT_THAT(conf(), HasSubstr("bf_window=43200,"));
+}
+
 TEST(EmitSlurm, PreemptionOpensASecondDoor) {
   const auto r = reviewed(read_template("superpod-h100"));
   const EmittedFiles files = slurm_of(*r);
