@@ -65,6 +65,36 @@ TEST(ServiceWindows, ALostReplicaIsSeenInTheFirstTokens) {
   EXPECT_GT(p.plan.windows.restarted, 0);
 }
 
+// Loads of a day, of the others while one is lost, and no more than a replica carries.
+TEST(ServiceWindows, LevelsReachWhatALostReplicaLeavesTheOthers) {
+  const Planned p(service_design());
+  const std::vector<LoadWindow>& levels = p.plan.windows.levels;
+  ASSERT_GE(levels.size(), 2U);
+  const double highest = std::ranges::max(p.plan.rate_at) / 4;
+  EXPECT_NEAR(levels.back().rate, highest * 4 / 3, 1e-9);
+  EXPECT_NEAR(levels.front().rate, std::ranges::min(p.plan.rate_at) / 4, 1e-9);
+}
+
+// A third of every prompt is the same for all.
+TEST(ServiceWindows, PromptsShareTheirBeginning) {
+  design::Design d = service_design();
+  serve_of(d).prefix_cache = true;
+  serve_of(d).arrivals.shared_prefix = 0.3;
+  const Planned p(d);
+  const auto all = window_arrivals(p.plan.ask, 5, seconds(60), 1);
+  ASSERT_GT(all.size(), 200U);
+  double shared = 0;
+  double prompts = 0;
+  for (const serving::Timed& t : all) {
+    EXPECT_EQ(t.spec.shared, all.front().spec.shared);
+    shared += t.spec.shared_tokens;
+    prompts += t.spec.prompt;
+  }
+  EXPECT_NEAR(shared / prompts, p.plan.ask.query.request.cached_share, 0.01);
+  EXPECT_GT(shared / prompts, 0.2);
+  EXPECT_LE(shared / prompts, 0.3);
+}
+
 TEST(ServiceWindows, FewerReplicasServeLater) {
   design::Design d = service_design();
   const Planned four(d);

@@ -52,6 +52,14 @@ TEST(SliceProcess, small_slices_share_accelerators) {
               static_cast<double>(o.used) / cluster::kMigComputeSlices, 1e6);
 }
 
+// Of four jobs three want a seventh and one two of them: 8 an hour for 2 h are 16 at once, with
+// twenty sevenths.
+TEST(SliceProcess, jobs_want_what_their_mix_says) {
+  const Simulated s(sliced({{"1g.18gb", 3}, {"2g.35gb", 1}}, 8), {.horizon = days(60)});
+  const SliceOutcome& o = s.done.front().slices.front();
+  EXPECT_NEAR(static_cast<double>(o.used) / (days(60).base() * 1e9), 20, 1.5);
+}
+
 // One job in twenty hours, of two: an accelerator is held while somebody is on it and not for
 // longer, 1 - e^(-0.1) of the time.
 TEST(SliceProcess, an_accelerator_without_slices_is_given_back) {
