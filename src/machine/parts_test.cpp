@@ -138,6 +138,35 @@ TEST(links, have_the_interval_of_the_rows_that_they_are_like) {
   EXPECT_TRUE(inside.low != between.low || inside.high != between.high);
 }
 
+// A call that PyTorch makes is later by what PyTorch takes to make it.
+TEST(links, are_timed_with_what_calls_them) {
+  const Machine m = build_machine(pod(), known());
+  Wiring w = wiring_of(m.fleets[0], m.main_networks());
+  const auto small = [&] {
+    const Links links(w, known().collectives);
+    return links.predict({workload::Collective::all_gather, Bytes(8), links.group_of(8)})
+        .seconds.value;
+  };
+  const double bare = small();
+  w.torch_timed = true;
+  EXPECT_NEAR(small() - bare, known().collectives.torch_launch.base(), 1e-8);
+}
+
+TEST(networks, have_the_modules_that_are_asked_for_at_either_end) {
+  design::Design d = pod();
+  d.fabric.compute.link = "800g-2xdr4";
+  d.fabric.compute.node_link = "400g-sr4";
+  const Machine m = build_machine(d, known());
+  const auto part = [&](std::string_view item) {
+    for (const catalog::BillLine& l : m.main_networks().compute.bill.lines) {
+      if (l.item == item) return l.part_id;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(part("switch optics (twin-port)"), "800g-2xdr4");
+  EXPECT_EQ(part("node optics"), "400g-sr4");
+}
+
 TEST(links, of_an_oversubscribed_or_a_rented_fleet) {
   design::Design d = pod();
   d.fabric.compute.oversubscription = 2;

@@ -98,5 +98,21 @@ TEST(Pipeline, InterleavingDividesTheBubbleAndZeroBubbleShrinksIt) {
   EXPECT_DOUBLE_EQ(bubble(1, catalog::Schedule::dualpipe), 2);     // (p/2-1)(F&B+B-3W)
 }
 
+// A heavy middle sets the pace. It waits for the first stage and, at the other end, for what the
+// two after it need more than its own forwards ahead; twice the others' W fills that where it can.
+TEST(Pipeline, AHeavyMiddleWaitsForItsNeighboursAndFillsWithTheirWeights) {
+  const StageTimes first{1, 1, 0.25}, middle{2, 2, 0.5}, last{1, 1, 0.25};
+  const auto time = [&](catalog::Schedule schedule) {
+    return pipeline_time({first, middle, last, 4}, 8, 1, schedule);
+  };
+  const PipelineTime plain = time(catalog::Schedule::one_f_one_b);
+  EXPECT_EQ(plain.slowest, SlowestStage::middle);
+  // Before 2.25, after 4.5 + 2.25, of which 2 x 2 and 2 x 2.5 are covered.
+  EXPECT_DOUBLE_EQ(plain.bubble, 2.25 + 2.75 + 1.75);
+  EXPECT_DOUBLE_EQ(plain.seconds, 8 * 4.5 + 6.75);
+  // The others' weights take 0.25 + 0.5 + 0.25.
+  EXPECT_DOUBLE_EQ(time(catalog::Schedule::zero_bubble).bubble, 6.75 - 2);
+}
+
 }  // namespace
 }  // namespace orrery::training

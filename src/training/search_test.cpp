@@ -145,19 +145,26 @@ TEST(Search, PartialRecomputeTakesTheLeastShareThatFits) {
   Setting s;
   s.space.partial_recompute = true;
   s.space.recompute = {catalog::Recompute::full};
-  const SearchResult found = search_layouts(s.query(0), 0, s.space.size());
-  ASSERT_FALSE(found.best.empty());
   StepScratch scratch;
-  for (const RankedLayout& r : found.best) {
-    EXPECT_EQ(estimate_memory(s.job, r.layout, s.framework, scratch).peak, r.memory);
-    EXPECT_LE(r.memory, gib(76));
-    const double recomputed = r.layout.recompute_share * s.job.model.layers;
-    EXPECT_NEAR(recomputed, std::round(recomputed), 1e-9) << "whole layers";
-    Layout less = r.layout;
-    less.recompute_share -= 1.0 / s.job.model.layers;
-    if (less.recompute_share <= 0) continue;
-    EXPECT_GT(estimate_memory(s.job, less, s.framework, scratch).peak, gib(76));
+  int partial = 0;
+  for (const double limit : {76.0, 60.0, 52.0}) {
+    SearchQuery q = s.query(0);
+    q.memory_limit = gib(limit);
+    const SearchResult found = search_layouts(q, 0, s.space.size());
+    ASSERT_FALSE(found.best.empty());
+    for (const RankedLayout& r : found.best) {
+      EXPECT_EQ(estimate_memory(s.job, r.layout, s.framework, scratch).peak, r.memory);
+      EXPECT_LE(r.memory, gib(limit));
+      const double recomputed = r.layout.recompute_share * s.job.model.layers;
+      EXPECT_NEAR(recomputed, std::round(recomputed), 1e-9) << "whole layers";
+      partial += recomputed > 1.5 && recomputed < s.job.model.layers - 0.5 ? 1 : 0;
+      Layout less = r.layout;
+      less.recompute_share -= 1.0 / s.job.model.layers;
+      if (less.recompute_share <= 1e-9) continue;
+      EXPECT_GT(estimate_memory(s.job, less, s.framework, scratch).peak, gib(limit));
+    }
   }
+  EXPECT_GT(partial, 3);
 }
 
 }  // namespace
