@@ -14,6 +14,7 @@ namespace {
 
 using testing::Contains;
 using testing::Field;
+using testing::Not;
 
 ModelShape shape_of(std::string_view text) {
   auto model = model_from_config_json(text, "test");
@@ -138,6 +139,10 @@ TEST(ConfigJson, AbsurdValuesAreRefused) {
   EXPECT_THAT(one(R"("num_key_value_heads": 1e300)"), Contains("config.type"));
   EXPECT_THAT(one(R"("num_key_value_heads": "4")"), Contains("config.type"));
   EXPECT_THAT(one(R"("num_experts": 4, "num_experts_per_tok": 8)"), Contains("config.range"));
+  const std::string experts =
+      R"("num_experts": 8, "num_experts_per_tok": 2, "first_k_dense_replace": )";
+  EXPECT_THAT(one(experts + "1"), Not(Contains("config.range")));
+  EXPECT_THAT(one(experts + "1000"), Contains("config.range"));
   EXPECT_THAT(one(R"("tie_word_embeddings": 1)"), Contains("config.type"));
   EXPECT_THAT(one(R"("q_lora_rank": 8)"), Contains("config.attention"));
   EXPECT_THAT(one(R"("block_configs": [{}])"), Contains("config.layers-differ"));

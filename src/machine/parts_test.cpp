@@ -6,6 +6,7 @@
 
 #include "design/goals.h"
 #include "design/templates.h"
+#include "machine/failure_source.h"
 #include "machine/goals.h"
 #include "machine/known_fixture.h"
 #include "machine/links.h"
@@ -165,6 +166,16 @@ TEST(networks, have_the_modules_that_are_asked_for_at_either_end) {
   };
   EXPECT_EQ(part("switch optics (twin-port)"), "800g-2xdr4");
   EXPECT_EQ(part("node optics"), "400g-sr4");
+}
+
+// 1,000 ports whose links fail once in 100 years each and storm once in 500.
+TEST(failures, of_ports_are_links_and_storms) {
+  FailureSource s;
+  s.rate = PerSecond(1);
+  add_shared_faults(s, {.link_mtbf = years(100), .storm_mtbf = years(500)}, {.ports = 1000});
+  EXPECT_NEAR(s.links * years(1), 10, 1e-9);
+  EXPECT_NEAR(s.storms * years(1), 2, 1e-9);
+  EXPECT_NEAR((s.rate - PerSecond(1)) * years(1), 12, 1e-6);
 }
 
 TEST(links, of_an_oversubscribed_or_a_rented_fleet) {

@@ -136,5 +136,21 @@ TEST(TierSizing, DemandsAddOrTakeTheLarger) {
   EXPECT_GT(bandwidth_density(device_of("tlc-gen5")), bandwidth_density(device_of("hdd-cmr24")));
 }
 
+// What a lost drive held is written anew: half full, in half the time, and so it is lost more
+// rarely.
+TEST(TierSizing, AFullerDriveIsRebuiltForLonger) {
+  TierOptions options;
+  const auto lost_a_year = [&](double fill) {
+    options.protection.fill = fill;
+    return tier_durability({.devices = 120, .servers = 10}, device_of("hdd-cmr24"), options)
+        ->loss_a_year;
+  };
+  const double half = lost_a_year(0.4);
+  const double full = lost_a_year(0.8);
+  // Two of ten may be lost: the third must fail while two are rebuilt.
+  EXPECT_GT(full, 2 * half);
+  EXPECT_LT(full, 8 * half);
+}
+
 }  // namespace
 }  // namespace orrery::storage

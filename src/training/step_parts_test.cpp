@@ -412,5 +412,32 @@ TEST(StepParts, AttentionAndGroupedProductsHaveTheirOwnFactors) {
             1.3 * matrix(catalog::Precision::fp8, {}));
 }
 
+// A hybrid's module predicts two tokens in a row, and is an attention and a feed-forward layer.
+TEST(StepParts, AHybridsModuleIsPassedTwice) {
+  TrainingJob job{.model = gpt(24, 2048, 16), .sequence = 2048, .batch = 1, .gpus = 1};
+  job.model.state_space_layers = 11;
+  job.model.mlp_only_layers = 11;
+  job.model.scan_heads = 64;
+  job.model.scan_head_dim = 64;
+  job.model.scan_state = 128;
+  job.model.scan_groups = 8;
+  job.model.mtp_layers = 1;
+  ASSERT_TRUE(job.model.has_scan());
+  EXPECT_EQ(predictions_of(job.model), 2);
+  StepScratch scratch;
+  const Roofline machine;
+  const CostSource source = machine.source();
+  const Layout l{.sharding = catalog::Sharding::none};
+  const FrameworkModel f;
+  const LayoutGroups groups = groups_of(job, l);
+  const LayerQuery q{job, l, f, groups, source};
+  const double attention =
+      layer_cost(q, workload::LayerKind::attention, false, scratch).forward.kernel_seconds(1);
+  const double feed =
+      layer_cost(q, workload::LayerKind::mlp, false, scratch).forward.kernel_seconds(1);
+  EXPECT_NEAR(prediction_cost(q, {}, scratch).forward.kernel_seconds(1), 2 * (attention + feed),
+              1e-12);
+}
+
 }  // namespace
 }  // namespace orrery::training

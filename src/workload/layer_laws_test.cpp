@@ -376,6 +376,20 @@ TEST(ModelLaws, experts_in_a_space_of_their_own_are_narrower) {
                    8 * (16 * (wide.expert - narrow.expert) - 2.0 * 1024 * 256));
 }
 
+// Queries and keys of latent attention are put together before they are used: one pass more, over
+// both, of the heads on a rank.
+TEST(LayerLaws, latent_attention_assembles_queries_and_keys) {
+  const LayerWork work = layer(small_latent(), LayerKind::dense, kSplit);
+  const double assembled = 2 * kT * 4 * (32 + 16) * 2;
+  int passes = 0;
+  for (const Operation& op : work.forward.items()) {
+    const auto* pass = std::get_if<MemoryPass>(&op);
+    passes +=
+        pass != nullptr && pass->read.base() == assembled && pass->written.base() == assembled;
+  }
+  EXPECT_EQ(passes, 1);
+}
+
 TEST(ModelLaws, queries_may_come_from_a_latent_or_from_the_stream) {
   catalog::ModelShape m = small_latent();
   const double kv = 1024.0 * (128 + 16) + 128.0 * 16 * (32 + 48) + 16.0 * 48 * 1024;
