@@ -3,7 +3,7 @@
 
 #include "design/names.h"
 #include "machine/train_job.h"
-#include "workload/model_math.h"
+#include "workload/adapters.h"
 
 namespace orrery::machine {
 namespace {
@@ -23,31 +23,11 @@ constexpr Seconds kVersionsKept = weeks(1);
 constexpr double kAdamBytes = 14;
 constexpr double kHalfBytes = 2;
 
-bool has_target(const design::Lora& lora, std::string_view target) {
-  return std::ranges::find(lora.targets, target) != lora.targets.end();
-}
-
-// Numbers in the adapters: rank x (rows + columns) of every product that has one.
-double adapter_parameters(const catalog::ModelShape& m, const design::Lora& lora) {
-  const double queries = m.heads * m.head_dim;
-  const double keys = m.kv_heads * m.head_dim;
-  double sides = 0;  // rows and columns of all products, of all layers
-  if (has_target(lora, "qkv")) {
-    sides += m.attention_layers() * (3 * m.hidden + queries + 2 * keys);
-  }
-  if (has_target(lora, "o")) sides += m.attention_layers() * (queries + m.hidden);
-  if (has_target(lora, "mlp")) {
-    const double products = m.gated_mlp ? 3 : 2;
-    sides += workload::dense_layer_count(m) * products * (m.hidden + m.ffn);
-    sides += workload::moe_layer_count(m) * m.experts * products * (m.hidden + m.expert_ffn);
-  }
-  return lora.rank * sides;
-}
-
 // Adapters are saved alone: what they stand beside stays as it was.
 double saved_parameters(const TrainJob& job) {
-  return job.train->lora && job.model ? adapter_parameters(*job.model, *job.train->lora)
-                                      : job.parameters;
+  if (!job.train->lora || !job.model) return job.parameters;
+  const design::Lora& lora = *job.train->lora;
+  return adapter_parameters(*job.model, workload::adapter_targets(lora.targets), lora.rank);
 }
 
 storage::StateBytes saved_state(const TrainJob& job) {

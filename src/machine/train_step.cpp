@@ -10,6 +10,7 @@
 #include "machine/batch_split.h"
 #include "machine/plain_step.h"
 #include "machine/train_run.h"
+#include "workload/adapters.h"
 
 namespace orrery::machine {
 namespace {
@@ -36,8 +37,7 @@ TrainingQuery query_for(const TrainJob& job, const Machine& m) {
   q.task = job.train->lora ? training::TrainingTask::lora : training::TrainingTask::pretrain;
   if (job.train->lora) {
     q.recipe.lora_rank = job.train->lora->rank;
-    const std::vector<std::string>& targets = job.train->lora->targets;
-    q.recipe.lora_on_mlp = std::ranges::find(targets, "mlp") != targets.end();
+    q.recipe.lora_on_mlp = workload::adapter_targets(job.train->lora->targets).mlp;
   }
   q.oversubscription = wiring.oversubscription;
   q.network = wiring.network;

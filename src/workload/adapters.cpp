@@ -1,0 +1,69 @@
+#include "workload/adapters.h"
+
+#include <algorithm>
+
+#include "workload/model_math.h"
+
+namespace orrery::workload {
+namespace {
+
+struct TargetWord {
+  std::string_view word;
+  bool AdapterTargets::* at;
+};
+constexpr TargetWord kTargetWords[] = {
+    {"qkv", &AdapterTargets::qkv}, {"o", &AdapterTargets::o}, {"mlp", &AdapterTargets::mlp}};
+
+void add_mlp(std::vector<AdaptedProduct>& all, const catalog::ModelShape& m, double width,
+             double layers, double experts) {
+  if (layers <= 0) return;
+  const double ups = m.gated_mlp ? 2 : 1;
+  all.push_back(
+      {.slices = ups, .in = m.hidden, .out = ups * width, .layers = layers, .experts = experts});
+  all.push_back(
+      {.in = width, .out = m.hidden, .layers = layers, .experts = experts, .rows_cut = true});
+}
+
+}  // namespace
+
+bool is_adapter_target(std::string_view word) {
+  return std::ranges::find(kTargetWords, word, &TargetWord::word) != std::end(kTargetWords);
+}
+
+AdapterTargets adapter_targets(const std::vector<std::string>& words) {
+  AdapterTargets targets;
+  for (const TargetWord& t : kTargetWords) {
+    targets.*t.at = std::ranges::find(words, t.word) != words.end();
+  }
+  return targets;
+}
+
+std::vector<AdaptedProduct> adapted_products(const catalog::ModelShape& m,
+                                             const AdapterTargets& targets) {
+  const double queries = m.heads * m.head_dim;
+  const double keys = m.kv_heads * m.head_dim;
+  const double layers = m.attention_layers();
+  std::vector<AdaptedProduct> all;
+  if (targets.qkv) {
+    all.push_back({.slices = 3, .in = m.hidden, .out = queries + 2 * keys, .layers = layers});
+  }
+  if (targets.o) {
+    all.push_back({.in = queries, .out = m.hidden, .layers = layers, .rows_cut = true});
+  }
+  if (targets.mlp) {
+    add_mlp(all, m, m.ffn, dense_layer_count(m), 1);
+    add_mlp(all, m, m.expert_ffn, moe_layer_count(m), m.experts);
+  }
+  return all;
+}
+
+double adapter_parameters(const catalog::ModelShape& m, const AdapterTargets& targets,
+                          double rank) {
+  double sides = 0;
+  for (const AdaptedProduct& p : adapted_products(m, targets)) {
+    sides += p.layers * p.experts * p.sides();
+  }
+  return rank * sides;
+}
+
+}  // namespace orrery::workload
