@@ -44,6 +44,7 @@ std::uint64_t BlockPool::name_of(const Sequence& s, int block) const {
   const RequestSpec& spec = s.spec;
   const int end = (block + 1) * block_tokens_;
   std::uint64_t name = join(1, static_cast<std::uint64_t>(block));
+  if (spec.adapter != 0) name = join(name, static_cast<std::uint64_t>(spec.adapter));
   if (spec.shared_tokens > 0) {
     if (spec.shared == 0) return 0;
     name = join(name, spec.shared);

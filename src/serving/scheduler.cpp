@@ -40,7 +40,8 @@ void Batch::add(const Sequence& s, int id, int tokens) {
 
 Scheduler::Scheduler(const EnginePolicy& policy)
     : policy_(policy),
-      pool_(policy.blocks, policy.block_tokens, policy.prefix_cache, policy.kv_tier.blocks) {}
+      pool_(policy.blocks, policy.block_tokens, policy.prefix_cache, policy.kv_tier.blocks),
+      adapters_(policy.adapter_slots, policy.kind == EngineKind::sglang) {}
 
 int Scheduler::add(const RequestSpec& spec, double arrived) {
   int id = static_cast<int>(sequences_.size());
@@ -110,8 +111,21 @@ int Scheduler::pop_waiting() {
   return id;
 }
 
+int Scheduler::take_waiting(std::size_t place) {
+  if (place < passed_by_) --passed_by_;
+  if (place == 0) return pop_waiting();
+  const auto at = waiting_.begin() + static_cast<std::ptrdiff_t>(waiting_head_ + place);
+  const int id = *at;
+  waiting_.erase(at);
+  return id;
+}
+
 void Scheduler::push_waiting_front(int id) {
   if (policy_.by_priority) return put_waiting(id);
+  if (passed_by_ > 0) {
+    waiting_.insert(waiting_.begin() + static_cast<std::ptrdiff_t>(waiting_head_ + passed_by_), id);
+    return;
+  }
   if (waiting_head_ > 0) {
     waiting_[--waiting_head_] = id;
   } else {
@@ -148,9 +162,25 @@ void Scheduler::stop(int id) {
     remove_running(id);
   } else {
     const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(waiting_head_);
-    waiting_.erase(std::find(begin, waiting_.end(), id));
+    const auto place = std::find(begin, waiting_.end(), id);
+    if (static_cast<std::size_t>(place - begin) < passed_by_) --passed_by_;
+    waiting_.erase(place);
   }
   finish(id);
+}
+
+void Scheduler::hold_running_adapters() {
+  adapters_.begin();
+  if (!adapters_.is_there()) return;
+  for (const int id : running_) adapters_.hold(sequence(id).spec.adapter);
+}
+
+void Scheduler::count_adapters() {
+  if (!adapters_.is_there()) return;
+  for (const BatchItem& item : batch_.items) adapters_.hold(sequence(item.id).spec.adapter);
+  for (const BatchItem& item : batch_.items) adapters_.use(sequence(item.id).spec.adapter);
+  batch_.sums.adapters = adapters_.used();
+  batch_.sums.adapter_loads = adapters_.loaded();
 }
 
 bool Scheduler::only_decodes() const {

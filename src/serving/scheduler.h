@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/words.h"
+#include "serving/adapter_slots.h"
 #include "serving/block_pool.h"
 #include "serving/sequence.h"
 
@@ -52,6 +53,8 @@ struct EnginePolicy {
   bool max_utilisation = false;  // TensorRT-LLM: evict rather than reserve whole outputs
   int chunk_unit = 32;           // TensorRT-LLM cuts prompts at multiples of this
   KvTierLaw kv_tier;             // where evicted blocks of a prefix cache go
+  int adapter_slots = 0;         // adapters on the device at a time; 0: requests have none
+  double adapter_load = 0;       // seconds until one is there that was not
 };
 
 struct BatchItem {
@@ -71,6 +74,8 @@ struct StepSums {
   int sampled = 0;          // tokens that come out
   int fetches = 0;          // requests whose blocks come out of a tier
   int fetched = 0;          // tokens of them
+  int adapters = 0;         // distinct ones of its requests
+  int adapter_loads = 0;    // of them, not on the device before
 };
 
 struct Batch {
@@ -118,9 +123,15 @@ class Scheduler {
   // It joins with what was found.
   void take_found(Sequence& s, const Found& have);
   Sequence& at(int id) { return sequences_[static_cast<std::size_t>(id)]; }
-  int front_waiting() const { return waiting_[waiting_head_]; }
   int pop_waiting();
   void push_waiting_front(int id);
+  // Whoever waits behind so many others, and what becomes of the queue when it joins.
+  int waiting_at(std::size_t place) const { return waiting_[waiting_head_ + place]; }
+  int take_waiting(std::size_t place);
+  // A plan begins: the adapters of whoever runs have their slots.
+  void hold_running_adapters();
+  // The planned batch is whole: which adapters it uses.
+  void count_adapters();
   virtual void put_waiting(int id);
   void preempt(int id);
   void finish(int id);
@@ -138,6 +149,9 @@ class Scheduler {
 
   std::vector<int> waiting_;  // from waiting_head_ on
   std::size_t waiting_head_ = 0;
+  // Of the first of them: others have passed them by, and nobody who gives way stands before them.
+  std::size_t passed_by_ = 0;
+  AdapterSlots adapters_;
 
  private:
   void grow_blocks(int times);

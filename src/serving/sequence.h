@@ -4,7 +4,8 @@
 // `shared_tokens` of the prompt belong to `shared` (a system prompt), the rest to `content`; two
 // requests with equal names have equal tokens there. Name 0 is nobody else's. Tokens that a request
 // generates are its own, unless `shared_tokens` reaches into them or `content` names the talk that
-// they are said in. Wrong for: prompts that begin alike under different names.
+// they are said in. Another adapter makes other keys of the same tokens. Wrong for: prompts that
+// begin alike under different names.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@ struct RequestSpec {
   std::uint64_t content = 0;
   bool talks = false;         // the answer is of `content` too: the next turn brings it back
   std::uint64_t session = 0;  // whose request it is, for routers; 0: as its prefix is
+  int adapter = 0;            // that answers it (LoRA); 0: the model itself
 };
 
 enum class SequenceState : std::uint8_t { waiting, running, preempted, finished };

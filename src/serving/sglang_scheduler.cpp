@@ -112,17 +112,33 @@ void SglangScheduler::plan_extend() {
     budget.promised += std::min(s.spec.output, policy_.clip_output);
     chunked_ = -1;
   }
-  while (waiting() > 0 && budget.chunk > 0) {
+  join_waiting(budget);
+}
+
+void SglangScheduler::join_waiting(Budget& budget) {
+  const auto places = static_cast<std::size_t>(policy_.max_sequences);
+  for (const BatchItem& item : batch_.items) adapters_.hold(sequence(item.id).spec.adapter);
+  std::size_t place = 0;
+  while (place < waiting() && budget.chunk > 0) {
+    const int id = waiting_at(place);
+    if (!adapters_.may_join(sequence(id).spec.adapter)) {
+      ++place;
+      continue;
+    }
     if (running_.size() + batch_.items.size() >= places) {
       full_ = true;
       break;
     }
     const std::size_t before = batch_.items.size();
-    const Added added = add_one(front_waiting(), budget);
-    if (batch_.items.size() > before) pop_waiting();
+    const Added added = add_one(id, budget);
+    if (batch_.items.size() > before) {
+      adapters_.hold(sequence(id).spec.adapter);
+      take_waiting(place);
+    }
     if (added == Added::no_room) full_ = true;
     if (added != Added::more) break;
   }
+  no_slot_ = place > 0 && place == waiting();
 }
 
 // Keeps who has generated most; among equals who has the shorter prompt.
@@ -174,14 +190,17 @@ void SglangScheduler::plan_decode() {
 
 const Batch& SglangScheduler::plan() {
   batch_.clear();
+  no_slot_ = false;
+  hold_running_adapters();
   plan_extend();
   decoding_ = batch_.empty();
   if (decoding_) plan_decode();
+  count_adapters();
   return batch_;
 }
 
 int SglangScheduler::steady() const {
-  const bool nobody_joins = chunked_ < 0 && (waiting() == 0 || full_);
+  const bool nobody_joins = chunked_ < 0 && (waiting() == 0 || full_ || no_slot_);
   return decoding_ && nobody_joins ? Scheduler::steady() : 1;
 }
 

@@ -7,6 +7,9 @@
 //           fewest generated tokens (then the longest prompts) are retracted to the queue
 // The share (new_token_ratio) falls step by step and jumps up after a retraction. With no prefix
 // cache and known lengths admission instead follows the cache through every end to come.
+// Adapters: who would make more than max_loras_per_batch distinct ones of all that run or extend is
+// left where it is, and others are tried; the bare model counts as one. Its drainer, which holds
+// back adapters that run on and on, is off by default and left out.
 // Differs: the cache is shared by pages of block_tokens and forgotten in the order of last use,
 // where SGLang forgets leaves of a radix tree; in-batch prefixes are not held back.
 #pragma once
@@ -30,6 +33,7 @@ class SglangScheduler : public Scheduler {
   enum class Added { more, no_room, full };
 
   void plan_extend();
+  void join_waiting(Budget& budget);
   void plan_decode();
   void order_waiting();
   Added add_one(int id, Budget& budget);
@@ -41,6 +45,7 @@ class SglangScheduler : public Scheduler {
   double ratio_;
   double ratio_step_;
   bool full_ = false;
+  bool no_slot_ = false;  // all who wait do so for an adapter's slot
   int chunked_ = -1;
   bool decoding_ = false;
   std::vector<std::pair<double, double>> ends_;  // tokens left, tokens held

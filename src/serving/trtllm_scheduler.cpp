@@ -12,6 +12,7 @@ bool TrtllmScheduler::better_later(int id, std::vector<int>& leaders) const {
   if (cached + pool_.block_tokens() > s.spec.prompt) return false;
   for (const int other : leaders) {
     const Sequence& o = sequence(other);
+    if (s.spec.adapter != o.spec.adapter) continue;
     const bool same_shared = s.spec.shared != 0 && s.spec.shared == o.spec.shared;
     const bool in_shared =
         cached + pool_.block_tokens() <= std::min(s.spec.shared_tokens, o.spec.shared_tokens);
@@ -27,9 +28,15 @@ bool TrtllmScheduler::admit_no_evict(int id, int& free) {
   const Sequence& s = sequence(id);
   const int need = pool_.cost(s, s.spec.prompt + s.spec.output, found(s).shared);
   if (need > free) return false;
+  if (!adapters_.may_join(s.spec.adapter)) return true;
   free -= need;
-  chosen_.push_back(id);
+  choose(id);
   return true;
+}
+
+void TrtllmScheduler::choose(int id) {
+  adapters_.hold(sequence(id).spec.adapter);
+  chosen_.push_back(id);
 }
 
 void TrtllmScheduler::choose_no_evict() {
@@ -38,7 +45,7 @@ void TrtllmScheduler::choose_no_evict() {
   for (const int id : running_) {
     const Sequence& s = sequence(id);
     free -= std::max(0, pool_.blocks_of(s.spec.prompt + s.spec.output) - s.blocks);
-    chosen_.push_back(id);
+    choose(id);
     if (policy_.prefix_cache && s.computed < s.spec.prompt) leaders.push_back(id);
   }
   for (std::size_t i = waiting_head_; i < waiting_.size(); ++i) {
@@ -68,10 +75,11 @@ void TrtllmScheduler::choose_max_utilisation() {
       continue;
     }
     const int need = next_blocks(s);
-    const bool place = static_cast<int>(chosen_.size()) < policy_.max_sequences;
+    const bool place = static_cast<int>(chosen_.size()) < policy_.max_sequences &&
+                       adapters_.may_join(s.spec.adapter);
     if (place && taken + need <= pool_.free_blocks()) {
       taken += need;
-      chosen_.push_back(active[i++]);
+      choose(active[i++]);
       continue;
     }
     if (started == 0 || started - 1 < i) break;
@@ -146,12 +154,14 @@ const Batch& TrtllmScheduler::plan() {
   batch_.clear();
   chosen_.clear();
   blocked_ = true;
+  adapters_.begin();
   if (policy_.max_utilisation) {
     choose_max_utilisation();
   } else {
     choose_no_evict();
   }
   give_tokens();
+  count_adapters();
   return batch_;
 }
 

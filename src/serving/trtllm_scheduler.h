@@ -9,8 +9,10 @@
 //   tokens            running requests first, then prompts in order while the token limit lasts;
 //                     with chunking the last prompt is cut at a multiple of chunk_unit
 // A prompt takes the blocks of all of it with its first chunk. With block reuse a request waits
-// that could share the first block which an earlier one of the same iteration computes. Left out:
-// beams, encoders, LoRA pages, several micro-batches in flight.
+// that could share the first block which an earlier one of the same iteration computes. Adapters:
+// one whose pages do not fit beside those of all chosen is passed by without eviction, and ends the
+// search where utilisation is what counts. Left out: beams, encoders, several micro-batches in
+// flight, adapters of different sizes.
 #pragma once
 
 #include "serving/scheduler.h"
@@ -27,6 +29,7 @@ class TrtllmScheduler : public Scheduler {
   void choose_no_evict();
   void choose_max_utilisation();
   bool admit_no_evict(int id, int& free);
+  void choose(int id);
   bool better_later(int id, std::vector<int>& leaders) const;
   int next_blocks(const Sequence& s) const;
   void give_tokens();

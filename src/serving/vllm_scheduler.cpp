@@ -61,10 +61,14 @@ int VllmScheduler::plan_running(int budget) {
 }
 
 void VllmScheduler::plan_waiting(int budget) {
-  while (waiting() > 0 && budget > 0) {
+  for (std::size_t place = 0; place < waiting() && budget > 0;) {
     if (static_cast<int>(running_.size()) >= policy_.max_sequences) return;
-    const int id = front_waiting();
+    const int id = waiting_at(place);
     Sequence& s = at(id);
+    if (!adapters_.may_join(s.spec.adapter)) {
+      passed_by_ = std::max(passed_by_, ++place);
+      continue;
+    }
     const Found have = found(s);
     int tokens = s.known() - have.computed;
     if (policy_.long_prompt > 0) tokens = std::min(tokens, policy_.long_prompt);
@@ -74,7 +78,8 @@ void VllmScheduler::plan_waiting(int budget) {
       return;
     }
     if (!pool_.allocate(s, have.computed + tokens, have.shared)) return;
-    pop_waiting();
+    take_waiting(place);
+    adapters_.hold(s.spec.adapter);
     take_found(s, have);
     s.state = SequenceState::running;
     running_.push_back(id);
@@ -94,9 +99,14 @@ const Batch& VllmScheduler::plan() {
     batch_.sums = {};
     for (const BatchItem& item : items) batch_.add(at(item.id), item.id, item.tokens);
   }
+  if (adapters_.is_there()) {
+    adapters_.begin();
+    for (const BatchItem& item : batch_.items) adapters_.hold(sequence(item.id).spec.adapter);
+  }
   if (!put_off) plan_waiting(left);
-  // With budget left, whoever still waits does so for a place or for blocks, which only a finished
-  // request can give.
+  count_adapters();
+  // With budget left, whoever still waits does so for a place, for blocks or for an adapter's slot,
+  // which only a finished request can give.
   blocked_ = waiting() == 0 || left > static_cast<int>(batch_.sums.prompt_tokens);
   return batch_;
 }

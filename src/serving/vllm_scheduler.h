@@ -5,9 +5,12 @@
 //      loses what it computed and goes to the head of the queue
 //   2. only if nobody was put off, waiting requests join while budget and places last: found blocks
 //      first, the rest in a chunk; the first that does not fit ends the step
+//   3. whoever waits with an adapter for which the step has no slot left (max_loras distinct ones
+//      of running and joined requests) is passed by and keeps its place; who gives way later
+//      queues behind those passed by
 // One block of the count that vLLM prints is its null block and never handed out. Left out:
-// encoders, LoRA places, connectors, and that asynchronous scheduling frees the blocks of a
-// finished request one step later.
+// encoders, connectors, and that asynchronous scheduling frees the blocks of a finished request
+// one step later.
 #pragma once
 
 #include "serving/scheduler.h"
