@@ -160,6 +160,29 @@ TEST(codes, of_autoscaling_and_kv_tiers) {
   EXPECT_EQ(code(plain + "kv_tier: { tier: host, capacity: 1 GB }"), "design.kv-tier");
 }
 
+TEST(codes, of_adapters) {
+  const auto code = [](const std::string& serve) {
+    return code_of_design("workloads:\n  - serve: { arrivals: { rate: 1 /s }, " + serve + " }\n");
+  };
+  const std::string model = "model: llama-3-8b, ";
+  const std::string plain = "network: { params: 1M, forward: 1 GFLOP }, ";
+  EXPECT_EQ(code(model + "adapters: { count: 20 }"), "");
+  EXPECT_EQ(code(model + "adapters: { count: 20, rank: 64, slots: 4, targets: [qkv], skew: 0 }"),
+            "");
+  EXPECT_EQ(code(model + "adapters: { rank: 8 }"), "design.missing");
+  EXPECT_EQ(code(model + "adapters: { count: 0 }"), "design.range");
+  EXPECT_EQ(code(model + "adapters: { count: 1, slots: 0 }"), "design.range");
+  EXPECT_EQ(code(model + "adapters: { count: 1, skew: -1 }"), "design.range");
+  EXPECT_EQ(code(model + "adapters: { count: 1, rank: 512 }"), "");
+  EXPECT_EQ(code(model + "adapters: { count: 1, rank: 513 }"), "design.adapters");
+  EXPECT_EQ(code(model + "adapters: { count: 100000 }"), "");
+  EXPECT_EQ(code(model + "adapters: { count: 100001 }"), "design.adapters");
+  EXPECT_EQ(code(model + "adapters: { count: 1, targets: [] }"), "design.adapters");
+  EXPECT_EQ(code(model + "adapters: { count: 1, targets: [embedding] }"), "design.adapters");
+  EXPECT_EQ(code(model + "disaggregated: true, adapters: { count: 1 }"), "design.adapters");
+  EXPECT_EQ(code(plain + "adapters: { count: 1 }"), "design.adapters");
+}
+
 TEST(codes, of_failover) {
   const auto code = [](const std::string& first, const std::string& more = "") {
     return code_of(design::read_design(

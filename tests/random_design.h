@@ -389,6 +389,13 @@ inline void RandomDesign::put_right(design::Serve& s) {
   if (s.autoscale) s.autoscale->max = std::max(s.autoscale->min, s.autoscale->max);
   if (s.model.empty() || !s.prefix_cache) s.kv_tier.reset();
   if (s.kv_tier && s.kv_tier->tier.empty()) s.kv_tier->tier = design::kHostMemory;
+  if (s.model.empty() || s.disaggregated) s.adapters.reset();
+  if (s.adapters) {
+    s.adapters->count = std::min(s.adapters->count, 1000);
+    s.adapters->rank = std::min(s.adapters->rank, design::kHighestRank);
+    s.adapters->slots = std::min(s.adapters->slots, 64);
+    s.adapters->skew = std::min(s.adapters->skew, 3.0);
+  }
   for (design::Zone& z : s.zones) {
     z.share = 1.0 / static_cast<double>(s.zones.size());
     if (s.autoscale) z.replicas.reset();

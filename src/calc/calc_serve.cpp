@@ -2,13 +2,16 @@
 // rate of requests needs: over engines, formats, splits, and prefill and decode joined or apart.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/text.h"
 #include "base/units.h"
 #include "calc/calc_values.h"
 #include "calc/parameters.h"
 #include "cost/rental.h"
+#include "design/workloads.h"
 #include "machine/serving_choices.h"
 
 namespace orrery::calc {
@@ -88,6 +91,8 @@ Calculation tell_serve(const ServeAsked& a, const std::vector<machine::ServingCh
                                         significant(ask.request.output, 6))};
   c.answer = serve_answer(a, choices.front());
   add_best(c, a, choices.front());
+  const machine::ServingChoice& best = choices.front();
+  std::ranges::copy(adapter_figures(best.adapters, best.error), std::back_inserter(c.figures));
   for (std::size_t i = 1; i < choices.size() && i < kShownChoices; ++i) {
     const machine::ServingChoice& other = choices[i];
     add_served(c, fmt::format("choice_{}", i + 1), "instead: " + serve_layout(other, ask.slice),
@@ -99,6 +104,28 @@ Calculation tell_serve(const ServeAsked& a, const std::vector<machine::ServingCh
       "for a rate each replica carries at most 80 % of what it can",
       "apart: keys move over one 400 Gb/s port an accelerator"};
   return c;
+}
+
+void read_adapters(CalcValues& v, machine::ServingAsk& ask) {
+  if (!v.given("adapters")) {
+    for (const std::string_view name : {"rank", "slots"}) {
+      if (v.given(name)) v.complain(name, "nothing without --adapters");
+    }
+    return;
+  }
+  ask.adapters =
+      serving::AdapterSet{.count = v.whole("adapters"), .slots = design::Adapters{}.slots};
+  if (v.given("slots")) ask.adapters->slots = v.whole("slots");
+  if (v.given("rank")) ask.adapters->rank = v.whole("rank");
+  if (v.word("roles") == "apart") {
+    v.complain("roles", "any or joined beside --adapters: apart they are not modelled");
+  }
+}
+
+// Why no adapters of this model can be asked for.
+std::string adapter_fault(const machine::ServingAsk& ask) {
+  return machine::adapter_fault(
+      {.model = ask.model, .accelerator = ask.accelerator, .adapters = ask.adapters});
 }
 
 Result<Calculation> ask_serve(CalcValues& v, const machine::Models& models) {
@@ -119,12 +146,18 @@ Result<Calculation> ask_serve(CalcValues& v, const machine::Models& models) {
     }
   }
   if (v.given("rate")) a.rate = PerSecond(v.count("rate"));
+  read_adapters(v, a.ask);
   const std::string& way = v.word("roles");
   a.ask.joined = way != "apart";
-  a.ask.apart = way != "joined" && !a.ask.slice;
+  a.ask.apart = way != "joined" && !a.ask.slice && !a.ask.adapters;
   const auto chosen = from_word<catalog::Dtype>(v.word("dtype"));
   if (!v.faults().empty()) return Calculation{};
   a.ask.model = *model;
+  // Experts keep theirs as they are: what is modelled is asked for.
+  if (a.ask.adapters && model->is_moe()) a.ask.adapters->targets.mlp = false;
+  if (const std::string fault = adapter_fault(a.ask); !fault.empty()) {
+    return fail({.code = "calc.serve", .what = fault, .fix = "leave --adapters out"});
+  }
   a.ask.formats = {catalog::Dtype::bf16, catalog::Dtype::fp8, catalog::Dtype::fp4};
   if (chosen) a.ask.formats = {*chosen};
   a.ask.engines = {"vllm", "sglang", "tensorrt-llm"};
@@ -165,6 +198,16 @@ CalcParameter serve_bound(std::string_view name, std::string_view label, std::st
           .unit = "ms",
           .low = 5,
           .high = 10000,
+          .log = true};
+}
+
+CalcParameter serve_whole(std::string_view name, std::string_view label, double low, double high) {
+  return {.name = name,
+          .label = label,
+          .kind = ParameterKind::integer,
+          .shown = "COUNT",
+          .low = low,
+          .high = high,
           .log = true};
 }
 
@@ -222,6 +265,13 @@ Calculator serve_calculator() {
                       .shown = "COUNT",
                       .low = 1,
                       .high = 8},
+                     serve_whole("adapters",
+                                 "fine-tuned adapters (LoRA) of the model, one of "
+                                 "which each request asks for, such as --adapters 200 --slots 16",
+                                 1, 10000),
+                     serve_whole("rank", "of the adapters; none: 16", 1, design::kHighestRank),
+                     serve_whole("slots", "adapters that a replica holds at a time; none: 8", 1,
+                                 256),
                      part_parameter("slice", "mig_profiles", "",
                                     "a slice of it (MIG) for each replica, such as 3g.40gb; "
                                     "accelerators are cut into as many as fit"),

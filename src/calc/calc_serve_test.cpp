@@ -1,4 +1,4 @@
-// Users on slices of accelerators.
+// Users on slices of accelerators, and of adapters.
 #include <gtest/gtest.h>
 
 #include "calc/calculators.h"
@@ -39,6 +39,41 @@ TEST(Calc, users_on_slices) {
   EXPECT_EQ(with("tp", "2"), "usage.value");
   EXPECT_EQ(with("roles", "apart"), "usage.value");
   EXPECT_EQ(with("tp", "1"), "");
+}
+
+TEST(Calc, users_of_adapters) {
+  const CalcTexts plain{{"model", "llama-3-8b"}, {"accelerator", "h200-sxm"}, {"gpus", "1"},
+                        {"dtype", "bf16"},       {"engine", "vllm"},          {"roles", "joined"}};
+  const auto with = [&](const CalcTexts& more) {
+    CalcTexts all = plain;
+    all.insert(more.begin(), more.end());
+    return all;
+  };
+  const CalcTexts some = with({{"adapters", "200"}, {"slots", "16"}, {"rank", "16"}});
+  EXPECT_LT(served(some, "users"), served(plain, "users"));
+  EXPECT_GT(served(some, "users"), 0);
+  // 32 layers, rank 16, 2 bytes: 81,920 sides a layer, 16 slots.
+  EXPECT_EQ(served(some, "adapter_memory"), 16.0 * 32 * 16 * 2 * 81920);
+  EXPECT_EQ(served(plain, "adapter_memory"), -1);
+  const CalcTexts all = with({{"adapters", "16"}, {"slots", "16"}});
+  EXPECT_EQ(served(all, "adapter_loads"), 0);
+  EXPECT_EQ(served(all, "adapter_wait"), 0);
+  EXPECT_GT(served(some, "adapter_loads"), 0.1);
+  EXPECT_GE(served(all, "users"), served(some, "users"));
+  const auto code = [&](const CalcTexts& more) {
+    const auto answer = ask_users(with(more));
+    return answer ? std::string() : answer.error().front().code;
+  };
+  EXPECT_EQ(code({{"rank", "16"}}), "usage.value") << "of no adapters";
+  EXPECT_EQ(code({{"slots", "4"}}), "usage.value");
+  CalcTexts latent = some;
+  latent["model"] = "deepseek-v3";
+  latent["gpus"] = "8";
+  ASSERT_FALSE(ask_users(latent));
+  EXPECT_EQ(ask_users(latent).error().front().code, "calc.serve");
+  CalcTexts apart = some;
+  apart["roles"] = "apart";
+  EXPECT_FALSE(ask_users(apart));
 }
 
 }  // namespace

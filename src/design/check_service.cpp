@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "catalog/adapter_target.h"
 #include "design/checks.h"
 
 namespace orrery::design {
@@ -96,13 +97,26 @@ class ServiceCheck {
   }
 
   void kv_tier(const Serve& s, const std::string& path) {
-    if (!s.kv_tier) return;
-    const std::string at = path + ".kv_tier";
-    if (!s.model.empty() && s.prefix_cache) return;
-    complain(
-        at, {"design.kv-tier", "a KV tier is behind a prefix cache, and there is none here",
-             s.model.empty() ? "a plain network keeps no keys and values" : "`prefix_cache` is off",
-             "leave `kv_tier` out"});
+    if (!s.kv_tier || (!s.model.empty() && s.prefix_cache)) return;
+    const char* why =
+        s.model.empty() ? "a plain network keeps no keys and values" : "`prefix_cache` is off";
+    complain(path + ".kv_tier",
+             {"design.kv-tier", "a KV tier is behind a prefix cache, and there is none here", why,
+              "leave `kv_tier` out"});
+  }
+
+  void adapters(const Serve& s, const std::string& path) {
+    if (!s.adapters) return;
+    const Adapters& a = *s.adapters;
+    const auto refuse = [&](bool wrong, const char* field, const char* what, const char* fix) {
+      if (wrong) complain(path + ".adapters" + field, {"design.adapters", what, "", fix});
+    };
+    refuse(s.model.empty(), "", "a plain network has no adapters here", "leave them out");
+    refuse(s.disaggregated, "", "adapters with roles apart are not modelled", "leave one out");
+    refuse(a.rank > kHighestRank, ".rank", "engines serve ranks up to 512", "lower it");
+    refuse(a.count > kMostAdapters, ".count", "that are more than 100,000", "write fewer");
+    const bool known = std::ranges::all_of(a.targets, catalog::is_adapter_target);
+    refuse(!known || a.targets.empty(), ".targets", "they stand beside qkv, o, mlp", "write some");
   }
 
   // Whoever takes a zone's traffic has replicas of the service, and stands elsewhere.
@@ -178,6 +192,7 @@ void check_service(const Serve& serve, const std::string& path, const PlaceMap& 
   check.talks(serve, path);
   check.scaling(serve, path);
   check.kv_tier(serve, path);
+  check.adapters(serve, path);
   check.failover(serve, path);
   check.retrieval(serve, path);
 }

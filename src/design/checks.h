@@ -30,8 +30,8 @@ inline constexpr std::size_t kMostReservations = 64;
 // tenants that have an account.
 void check_reservations(const Design& design, ValueReader& values);
 
-// Whether what a service says of talks, agents, routers, autoscaling, its KV tier and retrieval has
-// something to act on: what is not modelled together is refused.
+// Whether what a service says of talks, agents, routers, autoscaling, its KV tier, adapters and
+// retrieval has something to act on: what is not modelled together is refused.
 void check_service(const Serve& serve, const std::string& path, const PlaceMap& places,
                    ValueReader& values);
 

@@ -194,6 +194,24 @@ void visit_fields(V& v, S& s) {
           .moves = "run kv_fetched rises"});
 }
 
+template <class V, Is<Adapters> S>
+void visit_fields(V& v, S& s) {
+  v("count", s.count,
+    Field{.doc = "that there are; each request asks for one",
+          .range = Range::at_least_one,
+          .required = true,
+          .example = "200",
+          .moves = "adapter_loads rises"});
+  v("rank", s.rank,
+    Field{.doc = "at most 512", .range = Range::at_least_one, .moves = "adapter_memory rises"});
+  v("slots", s.slots,
+    Field{.doc = "held at a time", .range = Range::at_least_one, .moves = "adapter_memory rises"});
+  v("targets", s.targets,
+    Field{.doc = "which products have one: qkv, o, mlp", .moves = "adapter_memory changes"});
+  v("skew", s.skew,
+    Field{.doc = "use is as 1 / place^skew; 1: assumed", .moves = "adapter_loads falls"});
+}
+
 template <class V, Is<Retrieval> S>
 void visit_fields(V& v, S& s) {
   v("tier", s.tier,
@@ -331,6 +349,8 @@ void visit_fields(V& v, S& s) {
     Field{.doc = "where the prefix cache's blocks go that the device has no room for; a prompt "
                  "fetches them where that is faster than to compute them again",
           .absent = "they are computed again"});
+  v("adapters", s.adapters,
+    Field{.doc = "of the model (LoRA), many on every replica", .absent = "the model as it is"});
   v("retrieval", s.retrieval,
     Field{.doc = "an index that is read before a prompt is whole (RAG)",
           .absent = "a prompt is whole as it comes"});

@@ -43,6 +43,7 @@ std::string_view name_of(const Objective&) { return "objective"; }
 std::string_view name_of(const Autoscale&) { return "autoscale"; }
 std::string_view name_of(const KvTier&) { return "kv_tier"; }
 std::string_view name_of(const AgentLoop&) { return "agent"; }
+std::string_view name_of(const Adapters&) { return "adapters"; }
 std::string_view name_of(const Retrieval&) { return "retrieval"; }
 std::string_view name_of(const Escalation&) { return "escalate"; }
 std::string_view name_of(const Zone&) { return "zone"; }

@@ -245,6 +245,17 @@ struct KvTier {
 };
 inline constexpr std::string_view kHostMemory = "host";
 
+// Fine-tuned adapters (LoRA) of the model, one of which answers each request.
+struct Adapters {
+  int count = 1;
+  int rank = 16;
+  int slots = 8;  // on a replica's devices at a time
+  std::vector<std::string> targets = {"qkv", "o", "mlp"};
+  double skew = 1;  // the i-th most used is asked for as 1 / i^skew
+  bool operator==(const Adapters&) const = default;
+};
+inline constexpr int kMostAdapters = 100'000, kHighestRank = 512;
+
 // What is looked up before a prompt is whole: reads of an index on a tier.
 struct Retrieval {
   std::string tier;
@@ -290,6 +301,7 @@ struct Serve {
   catalog::ServeRouter router = catalog::ServeRouter::least_requests;
   std::optional<Autoscale> autoscale;  // none: all replicas stand all the time
   std::optional<KvTier> kv_tier;       // none: evicted blocks are computed again
+  std::optional<Adapters> adapters;    // none: the model answers as it is
   std::optional<Retrieval> retrieval;  // none: a prompt is whole as it comes
   std::optional<Escalation> escalate;  // none: what is answered here stays
   std::optional<double> quality;       // share of its answers that are right

@@ -154,5 +154,26 @@ TEST(KubernetesRuns, TheEngineIsToldHowItsWeightsAreStored) {
   EXPECT_THAT(emitted(catalog::Precision::int4), AllOf(Not(told), on_disk));
 }
 
+TEST(KubernetesRuns, TheEngineIsToldItsAdapters) {
+  const auto emitted = [](const std::string& engine, const design::Adapters& adapters) {
+    design::Design design = read_template("inference-pod");
+    auto& serve = std::get<design::Serve>(design.workloads.front().task);
+    serve.engine = engine;
+    serve.adapters = adapters;
+    const auto r = reviewed(design);
+    EXPECT_TRUE(r->review->serves.front().feasible()) << r->review->serves.front().infeasible;
+    return text_of(kube_files(design), "service-" + r->review->serves.front().label + ".yaml");
+  };
+  const std::string all = emitted("vllm", {.count = 200, .rank = 12, .slots = 8});
+  EXPECT_THAT(all, HasSubstr("\"--enable-lora\", \"--max-loras\", \"8\", \"--max-lora-rank\", "
+                             "\"16\", \"--max-cpu-loras\", \"200\""));
+  EXPECT_THAT(all, Not(HasSubstr("--lora-target-modules")));
+  EXPECT_THAT(emitted("vllm", {.count = 2, .slots = 4, .targets = {"qkv", "o"}}),
+              HasSubstr("\"--max-cpu-loras\", \"4\", \"--lora-target-modules\", qkv_proj, o_proj"));
+  EXPECT_THAT(emitted("sglang", {.count = 200, .rank = 12, .slots = 8, .targets = {"mlp"}}),
+              HasSubstr("\"--enable-lora\", \"--max-loras-per-batch\", \"8\", \"--max-lora-rank\", "
+                        "\"12\", \"--lora-target-modules\", gate_proj, up_proj, down_proj"));
+}
+
 }  // namespace
 }  // namespace orrery::emit

@@ -15,6 +15,8 @@
 #include "emit/escape.h"
 #include "emit/kubernetes_parts.h"
 #include "emit/stamp.h"
+#include "serving/adapters.h"
+#include "workload/adapters.h"
 
 namespace orrery::emit {
 namespace {
@@ -68,10 +70,67 @@ void add_probe(YamlWriter& yaml, std::string_view key, int failures) {
   yaml.number("periodSeconds", kProbeSeconds).number("failureThreshold", failures).end();
 }
 
+int tensor_split(const plan::ServeView& s) {
+  return s.devices_per_replica / std::max(1, s.serve->pp);
+}
+
+// As checkpoints of the usual models name what an adapter stands beside.
+std::vector<std::string> adapted_modules(const design::Adapters& adapters, bool fused) {
+  std::vector<std::string> out;
+  const workload::AdapterTargets targets = workload::adapter_targets(adapters.targets);
+  const auto add = [&](bool wanted, std::vector<std::string> one, std::vector<std::string> apart) {
+    if (!wanted) return;
+    const std::vector<std::string>& names = fused ? one : apart;
+    out.insert(out.end(), names.begin(), names.end());
+  };
+  add(targets.qkv, {"qkv_proj"}, {"q_proj", "k_proj", "v_proj"});
+  add(targets.o, {"o_proj"}, {"o_proj"});
+  add(targets.mlp, {"gate_up_proj", "down_proj"}, {"gate_proj", "up_proj", "down_proj"});
+  return out;
+}
+
+void append(std::vector<std::string>& out, const std::vector<std::string>& more) {
+  out.insert(out.end(), more.begin(), more.end());
+}
+
+// All adapters stay in the host's memory: vLLM alone would keep as many as it has slots.
+std::vector<std::string> vllm_adapters(const design::Adapters& a) {
+  const int rank = serving::reserved_rank(serving::EngineKind::vllm, a.rank);
+  std::vector<std::string> out = {"--enable-lora",
+                                  "--max-loras",
+                                  std::to_string(a.slots),
+                                  "--max-lora-rank",
+                                  std::to_string(rank),
+                                  "--max-cpu-loras",
+                                  std::to_string(std::max(a.count, a.slots))};
+  if (a.targets == design::Adapters{}.targets) return out;
+  out.emplace_back("--lora-target-modules");
+  append(out, adapted_modules(a, true));
+  return out;
+}
+
+std::vector<std::string> sglang_arguments(const plan::ServeView& s) {
+  if (!s.serve->adapters) return {};
+  const design::Adapters& a = *s.serve->adapters;
+  std::vector<std::string> out = {"--model-path",
+                                  s.serve->model,
+                                  "--tp-size",
+                                  std::to_string(tensor_split(s)),
+                                  "--enable-lora",
+                                  "--max-loras-per-batch",
+                                  std::to_string(a.slots),
+                                  "--max-lora-rank",
+                                  std::to_string(a.rank),
+                                  "--lora-target-modules"};
+  append(out, adapted_modules(a, false));
+  return out;
+}
+
 std::vector<std::string> engine_arguments(const plan::ServeView& s) {
+  if (s.serve->engine == "sglang" && s.model != nullptr) return sglang_arguments(s);
   if (s.serve->engine != "vllm" || s.model == nullptr) return {};
   std::vector<std::string> out = {"--model", s.serve->model, "--tensor-parallel-size",
-                                  std::to_string(s.devices_per_replica / std::max(1, s.serve->pp))};
+                                  std::to_string(tensor_split(s))};
   if (s.serve->pp > 1) {
     out.insert(out.end(), {"--pipeline-parallel-size", std::to_string(s.serve->pp)});
   }
@@ -87,6 +146,7 @@ std::vector<std::string> engine_arguments(const plan::ServeView& s) {
   }
   if (s.serve->prefix_cache) out.emplace_back("--enable-prefix-caching");
   if (s.serve->chunked_prefill) out.emplace_back("--enable-chunked-prefill");
+  if (s.serve->adapters) append(out, vllm_adapters(*s.serve->adapters));
   return out;
 }
 

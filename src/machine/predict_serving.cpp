@@ -40,6 +40,8 @@ constexpr double kWeightsOnlyError = 0.20;
 constexpr double kServingWattsError = 0.10;
 constexpr double kOfflineError = 0.07;  // of settings that published offline tests do not name
 constexpr double kMemorySlices = 8;     // of an accelerator (cluster/mig.h)
+// Adapters' kernels were measured, but not an engine's own: assumed.
+constexpr double kAdapterError = 0.08;
 constexpr double kSliceError = 0.06;  // of kernels on slices of one H200, beyond those on it whole
 constexpr const char* kServingPage = "docs/models/serving.md";
 // Of a single step, whose kernels' errors average out: four fifths of 25 steps of one H200.
@@ -117,6 +119,39 @@ Costs serving_costs(const Models& models, const ServingQuery& q) {
                 .graph_reduce = q.own_kernels});
 }
 
+std::string adapter_fault(const ServingQuery& q) {
+  if (!q.adapters) return {};
+  if (q.accelerator->id == kHostDevice) return "adapters on cores are not modelled";
+  if (q.model.attention == catalog::AttentionKind::mla) {
+    return "adapters beside latent attention are not modelled";
+  }
+  if (q.model.state_space_layers > 0) {
+    return "adapters of layers with a state are not modelled";
+  }
+  if (q.model.is_moe() && q.adapters->targets.mlp) {
+    return "adapters of experts are not modelled: write `targets: [qkv, o]`";
+  }
+  return {};
+}
+
+namespace {
+
+serving::ReplicaAdapters adapters_for(const Models& models, const ServingQuery& q,
+                                      serving::EngineKind engine) {
+  const auto peak = q.accelerator->peak(catalog::Dtype::bf16);
+  serving::AdapterDevice device{.products = peak.value_or(FlopsPerSecond(0)),
+                                .port = pcie_rate(q.accelerator->pcie_generation)};
+  if (!peak) device.products = q.accelerator->peak(q.precision.products).value();
+  if (q.slice) {
+    device.products = device.products * (q.slice->profile->multiprocessors /
+                                         device_model(*q.accelerator, models.kernels).units);
+    device.port = device.port / q.slice->each;
+  }
+  return adapters_on(q.model, q.split, *q.adapters, engine, device);
+}
+
+}  // namespace
+
 Result<serving::Replica> replica_of(const Models& models, const ServingQuery& q) {
   Diagnostics faults;
   const serving::Engine* engine = find_engine(models.engines, q.engine);
@@ -142,6 +177,9 @@ Result<serving::Replica> replica_of(const Models& models, const ServingQuery& q)
     faults.push_back(refusal("serving.engine", "TensorRT-LLM runs on accelerators, not on cores",
                              "write `engine: vllm`"));
   }
+  if (std::string fault = adapter_fault(q); !fault.empty()) {
+    faults.push_back(refusal("serving.adapters", std::move(fault)));
+  }
   for (const catalog::Dtype d : {q.precision.products, q.precision.experts}) {
     if (!q.accelerator->peak(d)) {
       faults.push_back(refusal(
@@ -162,16 +200,22 @@ Result<serving::Replica> replica_of(const Models& models, const ServingQuery& q)
                   relative ? std::string_view(relative->measured) : std::string_view(), engine->id);
   if (!q.streams) r.tuning.sequence = Seconds(0);
   r.engine.memory_share = q.memory_share.value_or(r.engine.memory_share);
-  r.memory = serving_memory(
-      q.model, q.split, q.precision, r.engine, q.memory(),
-      {.limits = r.limits, .least_tokens = q.request.input + q.request.output, .blocks = q.blocks});
+  if (q.adapters) r.adapters = adapters_for(models, q, engine->kind);
+  r.memory = serving_memory(q.model, q.split, q.precision, r.engine, q.memory(),
+                            {.limits = r.limits,
+                             .least_tokens = q.request.input + q.request.output,
+                             .blocks = q.blocks,
+                             .adapters = r.adapters.reserved});
   if (!r.memory.fits) {
-    return fail(refusal(
-        "serving.memory",
-        fmt::format("weights of {:.0f} GiB leave no room for a request on {}{}",
-                    r.memory.weights / gib(1), q.slice ? "a slice of " : "", q.accelerator->id),
-        q.slice ? "take a larger slice, or quantise the weights"
-                : "raise tp, or quantise the weights"));
+    return fail(refusal("serving.memory",
+                        fmt::format("weights of {:.0f} GiB{} leave no room for a request on {}{}",
+                                    r.memory.weights / gib(1),
+                                    r.adapters.any() ? fmt::format(" and adapters of {:.1f} GiB",
+                                                                   r.adapters.reserved / gib(1))
+                                                     : "",
+                                    q.slice ? "a slice of " : "", q.accelerator->id),
+                        q.slice ? "take a larger slice, or quantise the weights"
+                                : "raise tp, or quantise the weights"));
   }
   return r;
 }
@@ -181,7 +225,7 @@ double serving_error(const compute::DeviceModel& device, const ServingQuery& q) 
   const double model = q.model.is_moe() ? (fitted ? kExpertError : kOtherExpertError)
                                         : (fitted ? kDenseError : kOtherDenseError);
   // A tuning takes the error of an engine's own kernels in; plain ones have theirs still.
-  const double slice = q.slice ? kSliceError : 0;
+  const double slice = math::hypot(q.slice ? kSliceError : 0, q.adapters ? kAdapterError : 0);
   return math::hypot(
       math::hypot(q.precision.weights_only ? math::hypot(model, kWeightsOnlyError) : model, slice),
       q.own_kernels ? device.borrowed_error : relative_error(device, q.precision.products));

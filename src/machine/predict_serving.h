@@ -40,6 +40,7 @@ struct ServingQuery {
   bool streams = true;      // tokens go to clients one by one; false: answers are collected offline
   bool own_kernels = true;  // the engine's 8-bit kernels and graphed all-reduce; false: PyTorch's
   std::string attention = "pytorch";  // whose kernels it is where they are not the engine's
+  std::optional<serving::AdapterSet> adapters;  // one of which each request asks for
   bool left_out = false;  // of the fit on purpose: the interval is that of a model it has not seen
 
   Bytes memory() const { return slice ? slice->profile->memory : accelerator->memory; }
@@ -58,6 +59,9 @@ struct ServingPrediction {
   Estimate output_tokens_per_s;  // of the replica
   Estimate watts;                // of one device
 };
+
+// Why these adapters are not served here; empty where they are.
+std::string adapter_fault(const ServingQuery& query);
 
 // The replica that a query describes, or why there is none: unknown engine, a format or a layer
 // that is not supported, a split that does not divide, weights that do not fit.

@@ -8,6 +8,7 @@
 
 #include "base/math.h"
 #include "design/part_ids.h"
+#include "machine/serve_adapters.h"
 #include "serving/fleet.h"
 #include "serving/memory.h"
 #include "workload/model_math.h"
@@ -196,6 +197,7 @@ ServingQuery serving_query(const Models& models, const design::Serve& serve,
   q.precision.kv = workload::product_dtype(serve.kv_precision);
   q.request = request;
   q.split.pp = serve.pp;
+  if (serve.adapters) q.adapters = adapter_set(*serve.adapters);
   const serving::Engine* engine = find_engine(models.engines, q.engine);
   if (fleet.host != nullptr) q.limits = host_limits(fleet);
   if ((serve.chunked_prefill && !serve.max_batch) || engine == nullptr) return q;

@@ -79,7 +79,8 @@ std::vector<Carried> carried_by(const Models& models, const ServingAsk& ask) {
   ServingQuery q{.model = ask.model,
                  .accelerator = ask.accelerator,
                  .slice = ask.slice,
-                 .request = ask.request};
+                 .request = ask.request,
+                 .adapters = ask.adapters};
   for (const std::string& engine : ask.engines) {
     for (const catalog::Dtype format : ask.formats) {
       for (int tp = ask.tp > 0 ? ask.tp : 1; tp <= std::max(ask.tp, ask.most_tp); tp *= 2) {
@@ -97,6 +98,7 @@ std::vector<Carried> carried_by(const Models& models, const ServingAsk& ask) {
           const serving::ServingPoint p = capacity(*replica, ask.request, ask.target, costs);
           c.joined = p.concurrency >= 1 ? p.requests : PerSecond(0);
           c.batch = p.concurrency, c.ttft = p.ttft, c.tpot = p.tpot;
+          c.choice.adapters = adapter_view(*replica, p, ask.request);
           fill_prefill(c, *replica, ask.request, ask.target, costs, q.nic_rate * tp);
           fill_decode(c, *replica, ask.request, ask.target, costs);
           all.push_back(std::move(c));

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/predict_serving.h"
+#include "machine/serve_adapters.h"
 
 namespace orrery::machine {
 
@@ -31,8 +31,9 @@ struct ServingAsk {
   std::vector<catalog::Dtype> formats;  // of weights and cache; those it lacks are left out
   int tp = 0;                           // 0: every power of two up to most_tp
   int most_tp = 8;
-  bool joined = true;  // one kind of replica
-  bool apart = true;   // prefill and decode on replicas of their own
+  bool joined = true;                           // one kind of replica
+  bool apart = true;                            // prefill and decode on replicas of their own
+  std::optional<serving::AdapterSet> adapters;  // only where joined
 };
 
 struct ServingChoice {
@@ -49,6 +50,7 @@ struct ServingChoice {
   Seconds ttft;        // means at that load
   Seconds tpot;
   double error = 0;  // half-width of the 80 % interval
+  AdapterView adapters;
 };
 
 // Most users first; none where no way meets the objectives.

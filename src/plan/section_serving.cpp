@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -318,6 +319,7 @@ std::vector<machine::Section> serving_sections(const Review& review) {
                             v.fleet->device()->name, on, v.serve->engine);
     add_speed(s, v);
     add_retrieval(s, v, review);
+    std::ranges::copy(adapter_figures(v.adapters, v.error), std::back_inserter(s.figures));
     add_cascade(s, v, review);
     add_size(s, v, review.cost);
     add_failover(s, v);

@@ -203,6 +203,7 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
   machine::TalkAsk talks{.target = target, .peak = v.peak, .load = kReplicaLoad};
   if (!v.serve->autoscale) talks.replicas = replicas_given(v);
   settle_talks(v.request, *v.serve, *replica, costs, talks);
+  machine::settle_prefixes(v.request, *v.serve, *replica, costs, target);
   serving::ServingPoint most_served = capacity(*replica, v.request, target, costs);
   if (most_served.concurrency >= 1) {
     most_served = within_latency(v, *replica, most_served, costs);
@@ -222,8 +223,10 @@ void fill_transformer(ServeView& v, const machine::Models& models) {
     v.replicas_mean = called.mean;
     standing = called.peak;
   }
-  fill_point(v, point_at(*replica, v.request, (v.peak + v.guests) / standing,
-                         most_served.concurrency, costs));
+  const serving::ServingPoint at =
+      point_at(*replica, v.request, (v.peak + v.guests) / standing, most_served.concurrency, costs);
+  fill_point(v, at);
+  v.adapters = machine::adapter_view(*replica, at, v.request);
 }
 
 void fill_plain(ServeView& v, const machine::Machine& m) {

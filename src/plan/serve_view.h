@@ -17,6 +17,7 @@
 #include "design/design.h"
 #include "machine/machine.h"
 #include "machine/predict_serving.h"
+#include "machine/serve_adapters.h"
 #include "plan/failover_view.h"
 
 namespace orrery::plan {
@@ -58,6 +59,7 @@ struct ServeView {
   Watts device_power;
   serving::ServingBound bound = serving::ServingBound::none;
   double kv_tokens = 0;           // of one replica
+  machine::AdapterView adapters;  // at the peak
   double replicas_up = 1;         // share of the time with enough replicas
   double dark = 0;                // share of the time that its site is without power
   double dark_missed = 0;         // of it, what users miss

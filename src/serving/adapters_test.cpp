@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "serving/stepwise_engine.h"
+#include "serving/engine_fixture.h"
 
 namespace orrery::serving {
 namespace {

@@ -2,7 +2,7 @@
 // of a few blocks.
 #include <gtest/gtest.h>
 
-#include "serving/stepwise_engine.h"
+#include "serving/engine_fixture.h"
 
 namespace orrery::serving {
 namespace {

@@ -12,7 +12,7 @@
 //   state       layers without attention (Mamba, gated delta): projections in and out, and a state
 //               of fixed size a request, which decode reads and writes whole, prefill once a chunk
 // Source: the engines' model code (vLLM, SGLang), DeepSeek-V2 (arXiv 2405.04434) for absorption.
-// Left out: vision towers, LoRA adapters.
+// Adapters stand beside these kernels (adapters.h). Left out: vision towers.
 #pragma once
 
 #include <vector>
@@ -73,6 +73,7 @@ struct Iteration {
   double prompt_tokens = 0;    // of one prompt, in this step
   double prompt_cached = 0;    // of one prompt, already in the cache
   double tokens_per_step = 1;  // checked at once for a request: more than 1 with speculation
+  double adapters = 0;         // distinct ones (adapters.h), beside the model's own kernels
 };
 
 // What a kernel's size follows: all tokens of the step, the decoding requests, the prompts, or the

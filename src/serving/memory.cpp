@@ -55,11 +55,12 @@ ServingMemory serving_memory(const catalog::ModelShape& m, const ServingSplit& s
   ServingMemory memory;
   memory.weights = serving_weights(m, split, precision);
   memory.activations = activation_peak(m, split, options.limits.token_budget);
+  memory.adapters = options.adapters;
   memory.reserve = engine.reserve;
   memory.limit = device_memory * engine.memory_share;
   if (engine.kind == EngineKind::tensorrt_llm) {
     // Its share is of what is free once the model stands.
-    const Bytes used = memory.weights + memory.activations + memory.reserve;
+    const Bytes used = memory.weights + memory.activations + memory.adapters + memory.reserve;
     memory.limit = used + max(Bytes(0), device_memory - used) * engine.memory_share;
   }
   const double heads_share =

@@ -1,6 +1,8 @@
 // Does a model fit for serving, and how many tokens of cache are left.
 //
-//   blocks = floor((share * memory - weights - activations - reserve) / (block * KV bytes a token))
+//   blocks = floor((share * memory - weights - activations - adapters - reserve) / (block * KV
+//   bytes
+//            a token))
 // per device (layers with a state in place of attention have no keys; their states, one a request,
 // are not counted): weights of its tp, pp and expert share; KV heads are split over tp and
 // replicated beyond them (TensorRT-LLM takes its share of what the model leaves free instead);
@@ -22,13 +24,14 @@ struct ServingMemory {
   Bytes limit;  // what the engine lets itself use of one device
   Bytes weights;
   Bytes activations;
+  Bytes adapters;  // all slots
   Bytes reserve;
   Bytes kv_per_token;    // of one device, all its layers
   double blocks = 0;     // of one attention rank
   double kv_tokens = 0;  // of the replica
   bool fits = false;     // at least one request of `least_tokens`
 
-  Bytes kv() const { return limit - weights - activations - reserve; }
+  Bytes kv() const { return limit - weights - activations - adapters - reserve; }
   // Requests of this many tokens that the cache holds at once.
   double requests(double tokens_each) const {
     return tokens_each > 0 ? kv_tokens / tokens_each : 0;
@@ -39,6 +42,7 @@ struct ServingMemoryOptions {
   EngineLimits limits;
   double least_tokens = 2048;
   std::optional<double> blocks;  // num_gpu_blocks as the engine printed it
+  Bytes adapters = Bytes(0);     // that slots of a device keep
 };
 
 ServingMemory serving_memory(const catalog::ModelShape& model, const ServingSplit& split,

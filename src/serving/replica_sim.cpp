@@ -32,6 +32,10 @@ EnginePolicy policy_of(const Replica& r) {
   p.max_sequences = static_cast<int>(std::min(1e6, r.limits.max_sequences * ranks));
   // TensorRT-LLM chunks prompts only where it is told to.
   p.chunked_prefill = r.limits.chunked_prefill;
+  if (r.adapters.any()) {
+    p.adapter_slots = r.adapters.set.slots;
+    p.adapter_load = r.adapters.load.base();
+  }
   return p;
 }
 
@@ -98,6 +102,7 @@ void ReplicaSim::note_batch(const Batch& batch, double start, double end, double
   counts_.busy += end - start;
   counts_.prompt_tokens += batch.sums.prompt_tokens;
   counts_.preemptions += static_cast<double>(batch.preempted.size());
+  counts_.adapter_loads += batch.sums.adapter_loads;
   // Only prompts bring a first token; batches that decode alone have nothing to note.
   if (batch.sums.prompts == 0) return;
   for (const BatchItem& item : batch.items) {
@@ -134,7 +139,8 @@ void ReplicaSim::iterate(double until) {
   const double start = now_;
   const double fetching =
       scheduler_->policy().kv_tier.fetch_time(batch.sums.fetches, batch.sums.fetched);
-  double end = start + fetching + executor_.run(batch);
+  const double loading = scheduler_->policy().adapter_load * batch.sums.adapter_loads;
+  double end = start + fetching + loading + executor_.run(batch);
   const double first = end;
   int times = 1;
   if (options_.merge && batch.sums.prompts == 0) {

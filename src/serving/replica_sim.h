@@ -50,6 +50,7 @@ struct ReplicaCounts {
   double prompt_tokens = 0;
   double output_tokens = 0;
   double preemptions = 0;
+  double adapter_loads = 0;
   double requests_integral = 0;  // seconds times requests in the replica, for Little's law
   double blocks_integral = 0;    // seconds times blocks held
 };

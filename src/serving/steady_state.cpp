@@ -40,7 +40,8 @@ Iteration iteration_of(const Replica& replica, const RequestShape& r, double run
           .prompts = prompts,
           .prompt_tokens = chunk,
           .prompt_cached = cached,
-          .tokens_per_step = r.checked_per_step};
+          .tokens_per_step = r.checked_per_step,
+          .adapters = running_adapters(replica.adapters, running + prompts)};
 }
 
 struct Chunks {
@@ -254,6 +255,10 @@ StepTime step_time(const Replica& replica, const Iteration& iteration, const Ser
       messages += message_with(replica, call, costs) * group.repeats;
     }
   }
+  const double tokens =
+      iteration.decoding * iteration.tokens_per_step + iteration.prompts * iteration.prompt_tokens;
+  kernels += adapter_cost(replica.adapters, tokens / replica.split.attention_dp, iteration.adapters,
+                          costs);
   return settled_step(replica, kernels, messages, iteration.prompts,
                       iteration.decoding + iteration.prompts, costs);
 }
@@ -300,6 +305,15 @@ FirstToken after_arrival(const Replica& replica, const RequestShape& r, const Se
   return first;
 }
 
+// `runs` is how long a request does, once it has a slot for its adapter.
+void add_slot_wait(FirstToken& first, const SlotUse& slots, Seconds runs) {
+  if (slots.wait <= 0) return;
+  const double late = (first.wait_p99 - first.wait).base();
+  const double slot = (runs * (slots.wait_p99 - slots.wait)).base();
+  first.wait += runs * slots.wait;
+  first.wait_p99 = first.wait + Seconds(math::hypot(late, slot));
+}
+
 // Who is counted in the concurrency: all clients of a closed loop, who decode or wait for a first
 // token; of steady arrivals those who decode, each of whom meets as many as there are on average.
 enum class Counted { clients, decoding };
@@ -320,8 +334,10 @@ ServingPoint point_of(const Replica& replica, const RequestShape& r, double conc
   p.decode = step(batch, 0);
   const StepTime mixed = step(batch, together);
   const StepTime alone = step(0, together);
-  p.prefill = alone.total * chunks.count;
-  p.prefill_adds = (mixed.total - p.decode.total) * (chunks.count / together);
+  const SlotUse slots = slot_use(replica.adapters, p.running);
+  const Seconds loading = replica.adapters.load * slots.loads;
+  p.prefill = alone.total * chunks.count + loading;
+  p.prefill_adds = (mixed.total - p.decode.total) * (chunks.count / together) + loading;
 
   const double steps = r.output / r.accepted_per_step;
   const double others = std::max(0.0, p.running - 1);
@@ -331,6 +347,7 @@ ServingPoint point_of(const Replica& replica, const RequestShape& r, double conc
   const Seconds around = around_first_token(replica);
   FirstToken first = r.requests_per_client > 0 ? after_burst(replica, r, p, chunks)
                                                : after_arrival(replica, r, p, costs);
+  add_slot_wait(first, slots, first.own + p.tpot * (r.output - 1));
   const Seconds own = first.own + first.wait + around + p.tpot * (r.output - 1);
   const Seconds queue = own * ((concurrency - p.running) / p.running);
   first.wait += queue;

@@ -15,6 +15,8 @@
 // A test that starts all clients at once and gives each n requests:
 //   TTFT  = own prefill + half a step + rho / (2 (1 - rho)) t_pre + (b - R) / X + overhead, and the
 //           first burst's mean wait ((R - 1) + (m - 1)) / 2 t_pre for 1 of n, m prompts to a step
+// An adapter that is not there is loaded in the step that admits its request; one that has no slot
+// waits for it before that (adapters.h).
 // The interference term is the one that research on 165 measured points confirmed; docs/models/
 // serving.md states the error on published rows. Percentiles take log-normal lengths, a Poisson
 // number of running requests and the mean of o steps T for a request of o tokens (log-normal by its
@@ -23,6 +25,7 @@
 // engine.
 #pragma once
 
+#include "serving/adapters.h"
 #include "serving/costs.h"
 #include "serving/memory.h"
 
@@ -36,6 +39,7 @@ struct Replica {
   EngineLimits limits;
   ServingMemory memory;
   ServingTuning tuning;
+  ReplicaAdapters adapters = {};
 };
 
 struct RequestShape {

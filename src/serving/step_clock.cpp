@@ -106,6 +106,11 @@ StepTime StepClock::split(const StepSums& sums) {
   const int sampled = checked + std::max(0, sums.sampled - sums.decoding);
   if (sampled > 0) kernels += table(sampled_, WorkPart::sampled, sampled).kernels;
   kernels += attention(sums);
+  if (sums.adapters > 0) {
+    kernels += adapter_cost(replica_.adapters,
+                            1.0 * (checked + sums.prompt_tokens) / replica_.split.attention_dp,
+                            sums.adapters, costs_);
+  }
   return settled_step(replica_, kernels, Seconds(messages), sums.prompts,
                       sums.decoding + sums.prompts, costs_);
 }

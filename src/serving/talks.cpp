@@ -26,7 +26,10 @@ double erlang_below(int shape, double mean, double x) {
 }  // namespace
 
 Talks::Talks(const TalkLoad& load)
-    : load_(load), gaps_(load.seed, "serving/talks"), begun_(load.seed, "serving/begun") {
+    : load_(load),
+      adapter_(load.adapters.count, load.adapters.skew),
+      gaps_(load.seed, "serving/talks"),
+      begun_(load.seed, "serving/begun") {
   meet_in_the_middle();
   begin_next(0);
 }
@@ -35,6 +38,7 @@ std::uint64_t Talks::begin_talk() {
   const std::uint64_t name = talks_.size() + 1;
   talks_.push_back(
       {.draws = RandomStream(load_.seed * 0x9e3779b97f4a7c15ULL + name, "serving/talk")});
+  talks_.back().adapter = adapter_(talks_.back().draws);
   return name;
 }
 
@@ -92,6 +96,7 @@ Timed Talks::take() {
   }
   spec.content = spec.session = now.talk;
   spec.talks = true;
+  spec.adapter = talk.adapter;
   asked_.push_back(now.talk);
   thoughts_.insert(talk.think);
   return {.spec = spec, .at = now.at};

@@ -49,6 +49,7 @@ struct TalkLoad {
   int most_output = 1 << 30;
   int most_held = 1 << 30;  // tokens of a turn with its history and answer
   double until = 0;         // nobody asks after this
+  AdapterSet adapters;      // one for all turns of a talk; none by default
   std::uint64_t seed = 1;
 };
 
@@ -64,7 +65,8 @@ class Talks final : public Askers {
  private:
   struct Talk {
     RandomStream draws;
-    int turn = 0;      // that comes next, from 0
+    int turn = 0;  // that comes next, from 0
+    int adapter = 0;
     int system = 0;    // tokens that all talks begin with
     int history = 0;   // tokens said and answered, the system prompt among them
     double think = 0;  // after the turn that is asked now
@@ -83,6 +85,7 @@ class Talks final : public Askers {
   void leave(std::uint64_t talk);
 
   TalkLoad load_;
+  AdapterDraw adapter_;
   RandomStream gaps_;
   RandomStream begun_;
   std::vector<Talk> talks_;  // by their name less one

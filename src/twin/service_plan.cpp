@@ -5,6 +5,7 @@
 
 #include "base/math.h"
 #include "base/units.h"
+#include "machine/serve_adapters.h"
 #include "machine/serve_job.h"
 #include "serving/fleet.h"
 #include "serving/memory.h"
@@ -101,7 +102,8 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   const int widest = fleet.host ? 1 : std::min(kWidestTp, fleet.node.part.accelerators);
   const auto tp = p.serve->tp ? p.serve->tp : least_tp(m.models(), ask.query, widest);
   if (!tp) {
-    p.infeasible = "weights and one request do not fit a node's accelerators";
+    p.infeasible = machine::adapter_fault(ask.query);
+    if (p.feasible()) p.infeasible = "weights and one request do not fit a node's accelerators";
     return;
   }
   ask.query.split.tp = *tp;
@@ -120,6 +122,8 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
                          .load = kSizedLoad};
   if (!p.serve->autoscale) talks.replicas = replicas_given(p, share);
   settle_talks(ask.query.request, *p.serve, ask.replica, serving_source(costs), talks);
+  ask.shared = ask.query.request.cached_share;
+  machine::settle_prefixes(ask.query.request, *p.serve, ask.replica, serving_source(costs), talks.target);
   p.infeasible = size_replicas(p, ask, serving_source(costs), share);
   if (!p.feasible()) return;
   p.error = math::hypot(serving_error(costs.device(), ask.query), kUnseenLoad);

@@ -29,6 +29,8 @@ constexpr Seconds kGuestsSeen = minutes(1);
 constexpr std::uint64_t kSystemPrompt = 1;
 // Talks fill a cache while they think; of more requests than this the filling is cut short.
 constexpr double kFillingMost = 6000;
+// Requests whose adapters starve stay without end: what is late by minutes is seen in minutes.
+constexpr Seconds kStayMost = minutes(2);
 constexpr Seconds kUsualToken = milliseconds(20);
 
 // A prompt that no replica could hold beside its answer, or take in one step, is cut.
@@ -58,6 +60,7 @@ serving::TalkLoad talks_of(const WindowAsk& ask, double rate, Seconds until, std
           .most_output = std::max(1, static_cast<int>(cuts.held / 4)),
           .most_held = std::max(4, static_cast<int>(cuts.prompt)),
           .until = until.base(),
+          .adapters = ask.query.adapters.value_or(serving::AdapterSet{}),
           .seed = seed};
 }
 
@@ -96,11 +99,15 @@ std::vector<serving::Timed> window_arrivals(const WindowAsk& ask, double rate, S
   std::erase_if(all, [&](const serving::Timed& t) { return t.at > until.base(); });
   const Cuts cuts(ask);
   std::uint64_t session = 0;
+  const serving::AdapterSet adapters = ask.query.adapters.value_or(serving::AdapterSet{});
+  const serving::AdapterDraw adapter(adapters.count, adapters.skew);
+  RandomStream drawn(seed, "serving/adapter");
   for (serving::Timed& t : all) {
+    t.spec.adapter = adapter(drawn);
     t.spec.prompt = std::max(1, static_cast<int>(std::min<double>(t.spec.prompt, cuts.prompt)));
     t.spec.output = std::max(1, static_cast<int>(std::min<double>(t.spec.output, cuts.held / 2)));
     t.spec.session = ++session;
-    const double shared = ask.query.request.cached_share;
+    const double shared = ask.shared.value_or(ask.query.request.cached_share);
     if (shared <= 0) continue;
     t.spec.shared = kSystemPrompt;
     t.spec.shared_tokens = static_cast<int>(t.spec.prompt * shared);
@@ -236,7 +243,8 @@ class Windows {
       (at(middle).requests.base() < rate ? low : high) = middle;
     }
     const serving::ServingPoint p = at(high);
-    return (p.ttft + p.tpot * (r.output - 1)).base();
+    const Seconds stay = p.ttft + p.tpot * (r.output - 1);
+    return (ask_.serve->adapters ? min(stay, kStayMost) : stay).base();
   }
 
   serving::FleetRun run(double rate, int replicas, const serving::WindowSpan& span,

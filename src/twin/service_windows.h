@@ -52,6 +52,7 @@ struct WindowAsk {
   Seconds start;      // of a replica that was lost, or is called
   std::optional<ServiceRise> rise;
   machine::KvRoom kv;
+  std::optional<double> shared;  // of a prompt, with others; none: what is found of it
   std::optional<serving::RetrievalLaw> retrieval;  // before a prompt is whole
 };
 

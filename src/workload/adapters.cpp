@@ -2,20 +2,14 @@
 
 #include <algorithm>
 
+#include "catalog/adapter_target.h"
 #include "workload/model_math.h"
 
 namespace orrery::workload {
 namespace {
 
-struct TargetWord {
-  std::string_view word;
-  bool AdapterTargets::* at;
-};
-constexpr TargetWord kTargetWords[] = {
-    {"qkv", &AdapterTargets::qkv}, {"o", &AdapterTargets::o}, {"mlp", &AdapterTargets::mlp}};
-
-void add_mlp(std::vector<AdaptedProduct>& all, const catalog::ModelShape& m, double width,
-             double layers, double experts) {
+void add_adapted_mlp(std::vector<AdaptedProduct>& all, const catalog::ModelShape& m, double width,
+                     double layers, double experts) {
   if (layers <= 0) return;
   const double ups = m.gated_mlp ? 2 : 1;
   all.push_back(
@@ -26,16 +20,13 @@ void add_mlp(std::vector<AdaptedProduct>& all, const catalog::ModelShape& m, dou
 
 }  // namespace
 
-bool is_adapter_target(std::string_view word) {
-  return std::ranges::find(kTargetWords, word, &TargetWord::word) != std::end(kTargetWords);
-}
-
 AdapterTargets adapter_targets(const std::vector<std::string>& words) {
-  AdapterTargets targets;
-  for (const TargetWord& t : kTargetWords) {
-    targets.*t.at = std::ranges::find(words, t.word) != words.end();
-  }
-  return targets;
+  const auto has = [&](catalog::AdapterTarget target) {
+    return std::ranges::find(words, word_of(target)) != words.end();
+  };
+  return {.qkv = has(catalog::AdapterTarget::qkv),
+          .o = has(catalog::AdapterTarget::o),
+          .mlp = has(catalog::AdapterTarget::mlp)};
 }
 
 std::vector<AdaptedProduct> adapted_products(const catalog::ModelShape& m,
@@ -51,8 +42,8 @@ std::vector<AdaptedProduct> adapted_products(const catalog::ModelShape& m,
     all.push_back({.in = queries, .out = m.hidden, .layers = layers, .rows_cut = true});
   }
   if (targets.mlp) {
-    add_mlp(all, m, m.ffn, dense_layer_count(m), 1);
-    add_mlp(all, m, m.expert_ffn, moe_layer_count(m), m.experts);
+    add_adapted_mlp(all, m, m.ffn, dense_layer_count(m), 1);
+    add_adapted_mlp(all, m, m.expert_ffn, moe_layer_count(m), m.experts);
   }
   return all;
 }

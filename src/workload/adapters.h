@@ -6,9 +6,7 @@
 // has them. Of latent attention the shape is taken as if it were plain: too many numbers.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "catalog/model_shape.h"
@@ -23,7 +21,6 @@ struct AdapterTargets {
   bool any() const { return qkv || o || mlp; }
   bool operator==(const AdapterTargets&) const = default;
 };
-bool is_adapter_target(std::string_view word);
 AdapterTargets adapter_targets(const std::vector<std::string>& words);
 
 // Products that run as one: `slices` of them read the same inputs.
