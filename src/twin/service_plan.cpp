@@ -123,7 +123,8 @@ void plan_transformer(ServicePlan& p, const machine::Machine& m, const machine::
   if (!p.serve->autoscale) talks.replicas = replicas_given(p, share);
   settle_talks(ask.query.request, *p.serve, ask.replica, serving_source(costs), talks);
   ask.shared = ask.query.request.cached_share;
-  machine::settle_prefixes(ask.query.request, *p.serve, ask.replica, serving_source(costs), talks.target);
+  machine::settle_prefixes(ask.query.request, *p.serve, ask.replica, serving_source(costs),
+                           talks.target);
   p.infeasible = size_replicas(p, ask, serving_source(costs), share);
   if (!p.feasible()) return;
   p.error = math::hypot(serving_error(costs.device(), ask.query), kUnseenLoad);
