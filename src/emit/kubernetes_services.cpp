@@ -76,11 +76,12 @@ int tensor_split(const plan::ServeView& s) {
 
 // As checkpoints of the usual models name what an adapter stands beside.
 std::vector<std::string> adapted_modules(const design::Adapters& adapters, bool fused) {
-  std::vector<std::string> out;
+  using Names = std::vector<std::string>;
+  Names out;
   const workload::AdapterTargets targets = workload::adapter_targets(adapters.targets);
-  const auto add = [&](bool wanted, std::vector<std::string> one, std::vector<std::string> apart) {
+  const auto add = [&](bool wanted, const Names& one, const Names& apart) {
     if (!wanted) return;
-    const std::vector<std::string>& names = fused ? one : apart;
+    const Names& names = fused ? one : apart;
     out.insert(out.end(), names.begin(), names.end());
   };
   add(targets.qkv, {"qkv_proj"}, {"q_proj", "k_proj", "v_proj"});

@@ -217,8 +217,7 @@ Answered complete_upload(Call& call) {
     const std::string_view claimed = call.header(header_name_of(*kind));
     if (!claimed.empty() && claimed != version.checksum.value) return refused("BadDigest");
   }
-  const auto put =
-      call.store.complete_upload(*upload, std::move(version), write_condition_of(call.raw));
+  const auto put = call.store.complete_upload(*upload, version, write_condition_of(call.raw));
   if (!put) return std::unexpected(put.error());
   return completed(call, *put);
 }
