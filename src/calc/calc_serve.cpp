@@ -204,7 +204,7 @@ CalcParameter serve_bound(std::string_view name, std::string_view label, std::st
 CalcParameter serve_whole(std::string_view name, std::string_view label, double low, double high) {
   return {.name = name,
           .label = label,
-          .kind = ParameterKind::integer,
+          .kind = ParameterKind::count,
           .shown = "COUNT",
           .low = low,
           .high = high,

@@ -76,5 +76,16 @@ TEST(Calc, users_of_adapters) {
   EXPECT_FALSE(ask_users(apart));
 }
 
+// The command line reads its standing value; what may be left out is a count, a quantity or an id.
+TEST(Calculators, AWholeNumberOrAPlainOneHasAPreset) {
+  for (const Calculator& c : calculators()) {
+    for (const CalcParameter& p : c.parameters) {
+      if (p.kind == ParameterKind::integer || p.kind == ParameterKind::number) {
+        EXPECT_FALSE(p.preset.empty()) << c.name << " --" << p.name;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace orrery::calc

@@ -27,10 +27,10 @@ void bind(const calc::CalcParameter& p, CalcFields& fields, Arguments& a) {
   const std::string preset(p.preset);
   switch (p.kind) {
     case calc::ParameterKind::integer:
-      a.option(option, fields.integers[name] = *parse_integer(preset), label);
+      a.option(option, fields.integers[name] = parse_integer(preset).value(), label);
       return;
     case calc::ParameterKind::number:
-      a.option(option, fields.numbers[name] = *parse_number(preset), label);
+      a.option(option, fields.numbers[name] = parse_number(preset).value(), label);
       return;
     case calc::ParameterKind::flag:
       a.flag(option, fields.flags[name], label);

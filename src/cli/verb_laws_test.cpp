@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "agent/test_folder.h"
+#include "calc/calculators.h"
 #include "catalog/embedded.h"
 #include "cli/answer_fixture.h"
 #include "cli/emit_diff.h"
@@ -412,6 +413,15 @@ TEST(UnifiedDiffLaws, a_diff_of_few_edits_is_the_shortest) {
   }
   EXPECT_EQ(kept_and_new, b);
   EXPECT_EQ(edits, 5) << "Myers' own example";
+}
+
+// What a calculator asks for has a standing value, or may be left out.
+TEST_F(VerbLaws, every_calculator_answers_when_nothing_is_given) {
+  for (const calc::Calculator& c : calc::calculators()) {
+    const VerbAnswer a = say({"calc", std::string(c.name)});
+    EXPECT_EQ(a.code, ExitCode::good) << c.name << ": " << a.err;
+    EXPECT_FALSE(a.out.empty()) << c.name;
+  }
 }
 
 }  // namespace
