@@ -42,7 +42,7 @@ constexpr double kMostLosses = 20;  // of one piece: more never ends in anybody'
 constexpr double kReadTail = 4;     // p99 of a read over its usual latency: assumed
 constexpr double kFullTier = 0.99;  // a tier that is asked for more is as slow as at this load
 constexpr Seconds kLeastTime = microseconds(1);
-// A plain network, of the dense peak: assumed, as in plain_step.h; on cores as their products
+// A plain network, of the dense peak: assumed, as in train_step.cpp; on cores as their products
 // (`cpu` in data/calibration/gemm.csv).
 constexpr double kPlainEfficiency = 0.35;
 constexpr double kHostEfficiency = 0.15;

@@ -148,6 +148,23 @@ TEST(AdapterLaws, MoreSlotsNeverServeLater) {
   }
 }
 
+// Clients in a closed loop, far more adapters than slots: those who wait do not run.
+TEST(AdapterForms, ClientsWhoWaitForASlotDoNotRun) {
+  for (const int slots : {2, 8, 32}) {
+    const AdapterSet set{.count = 64, .slots = slots};
+    StepClock clock = toy_clock(kDevice, set);
+    const ServingPoint p =
+        closed_loop(clock.replica(), {.input = 256, .output = 64}, 48, toy_costs(kDevice));
+    std::vector<RequestSpec> requests(4000, {.prompt = 256, .output = 64});
+    const AdapterDraw draw(set.count, set.skew);
+    RandomStream stream(1, "test");
+    for (RequestSpec& r : requests) r.adapter = draw(stream);
+    ReplicaSim sim(policy_of(clock.replica()), clock);
+    const double rate = summarise(run_closed(sim, requests, 48)).requests_per_s;
+    EXPECT_NEAR(p.requests.base(), rate, 0.25 * rate) << slots;
+  }
+}
+
 TEST(AdapterForms, ThroughputRisesWithTheSlots) {
   double before = 0;
   for (const int slots : {1, 2, 4, 8, 16, 32, 64, 128}) {

@@ -22,6 +22,7 @@ constexpr int kVllmRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
 constexpr int kSingle = 16;
 constexpr double kTogether = 1.25;
 constexpr int kSlotBisections = 60;
+constexpr int kRunningBisections = 20;
 // A wait, in times of a request, that is as good as no end.
 constexpr double kLongestWait = 1e4;
 // Of an exponential's: those who wait for one adapter run together. Fitted on runs of toy engines.
@@ -222,6 +223,17 @@ class SlotTurns {
 };
 
 }  // namespace
+
+double running_with_slots(const ReplicaAdapters& a, double all) {
+  if (!a.any() || all * (1 + slot_use(a, all).wait) <= all) return all;
+  double low = 0;
+  double high = all;
+  for (int i = 0; i < kRunningBisections; ++i) {
+    const double middle = (low + high) / 2;
+    (middle * (1 + slot_use(a, middle).wait) < all ? low : high) = middle;
+  }
+  return high;
+}
 
 double prefix_found(const ReplicaAdapters& a, const PrefixCase& c) {
   double low = 0;

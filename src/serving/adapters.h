@@ -105,6 +105,8 @@ struct SlotUse {
   double wait_p99 = 0;  // likewise
 };
 SlotUse slot_use(const ReplicaAdapters& adapters, double running);
+// Of so many that run or wait for a slot, those that run: R (1 + wait(R)) of them in all.
+double running_with_slots(const ReplicaAdapters& adapters, double all);
 
 // A prefix that all prompts share is computed once for each adapter, and stays while requests hold
 // it and then until what others left behind fills the cache: that of the R that run and of the last

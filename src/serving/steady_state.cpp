@@ -307,7 +307,7 @@ FirstToken after_arrival(const Replica& replica, const RequestShape& r, const Se
 
 // `runs` is how long a request does, once it has a slot for its adapter.
 void add_slot_wait(FirstToken& first, const SlotUse& slots, Seconds runs) {
-  if (slots.wait <= 0) return;
+  if (slots.wait_p99 <= 0) return;
   const double late = (first.wait_p99 - first.wait).base();
   const double slot = (runs * (slots.wait_p99 - slots.wait)).base();
   first.wait += runs * slots.wait;
@@ -323,6 +323,7 @@ ServingPoint point_of(const Replica& replica, const RequestShape& r, double conc
   ServingPoint p;
   p.concurrency = concurrency;
   p.running = running_of(replica, r, concurrency, p.bound);
+  if (counted == Counted::clients) p.running = running_with_slots(replica.adapters, p.running);
   const Chunks chunks = chunks_of(replica, r);
   // Attention ranks prefill a prompt each in the same step.
   const double together = std::min<double>(replica.split.attention_dp, std::max(1.0, p.running));
@@ -334,7 +335,7 @@ ServingPoint point_of(const Replica& replica, const RequestShape& r, double conc
   p.decode = step(batch, 0);
   const StepTime mixed = step(batch, together);
   const StepTime alone = step(0, together);
-  const SlotUse slots = slot_use(replica.adapters, p.running);
+  SlotUse slots = slot_use(replica.adapters, p.running);
   const Seconds loading = replica.adapters.load * slots.loads;
   p.prefill = alone.total * chunks.count + loading;
   p.prefill_adds = (mixed.total - p.decode.total) * (chunks.count / together) + loading;
@@ -347,6 +348,8 @@ ServingPoint point_of(const Replica& replica, const RequestShape& r, double conc
   const Seconds around = around_first_token(replica);
   FirstToken first = r.requests_per_client > 0 ? after_burst(replica, r, p, chunks)
                                                : after_arrival(replica, r, p, costs);
+  // Clients who wait for a slot are among those who wait for others to end.
+  if (counted == Counted::clients) slots.wait = 0;
   add_slot_wait(first, slots, first.own + p.tpot * (r.output - 1));
   const Seconds own = first.own + first.wait + around + p.tpot * (r.output - 1);
   const Seconds queue = own * ((concurrency - p.running) / p.running);
