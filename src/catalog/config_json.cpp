@@ -419,8 +419,11 @@ void refuse_unlike_layers(Fields& f) {
 }
 
 bool read_tied(Fields& f, Fields& outer, const std::string& type) {
-  if (const auto given = f.flag("tie_word_embeddings")) return *given;
-  if (const auto given = outer.flag("tie_word_embeddings")) return *given;
+  for (Fields* level : {&f, &outer}) {
+    if (level->has("tie_word_embeddings")) {
+      return level->flag("tie_word_embeddings").value_or(false);
+    }
+  }
   // The families whose configuration class ties by default.
   return family_in(type, {"gemma", "gpt2", "mpt", "bloom", "opt", "falcon"});
 }

@@ -95,7 +95,6 @@ agent::ProbeProgress progress_on(Terminal& terminal) {
     const std::string left =
         done > 0.02 ? fmt::format(", about {:.0f} s left", spent / done * (1 - done)) : "";
     terminal.err << fmt::format("\r\033[K{:3.0f} % {}{}", 100 * done, what, left) << std::flush;
-    if (done >= 1) terminal.err << "\r\033[K" << std::flush;
   };
 }
 
@@ -180,15 +179,22 @@ Result<agent::BucketProbe> bucket_probe(const StorageOptions& o, Terminal& termi
   return p;
 }
 
+// What was measured, with the line of progress gone before anything else is said.
+template <typename Report>
+Report after_progress(Report report, Terminal& terminal) {
+  if (terminal.err_is_tty) terminal.err << "\r\033[K" << std::flush;
+  return report;
+}
+
 Result<agent::ProbeReport> measured(const StorageOptions& o, Terminal& terminal) {
   if (o.place.starts_with("s3://")) {
     const auto probe = bucket_probe(o, terminal);
     if (!probe) return std::unexpected(probe.error());
-    return probe_bucket(*probe);
+    return after_progress(probe_bucket(*probe), terminal);
   }
   const auto probe = folder_probe(o, terminal);
   if (!probe) return std::unexpected(probe.error());
-  return probe_folder(*probe);
+  return after_progress(probe_folder(*probe), terminal);
 }
 
 score::StorageProbe in_scores_terms(const agent::ProbeReport& report, int streams) {

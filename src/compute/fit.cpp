@@ -118,7 +118,8 @@ std::vector<FitParameter> gemm_parameters(catalog::Dtype dtype) {
 }
 
 std::vector<FitParameter> attention_parameters(AttentionKernel kernel) {
-  constexpr std::array<const char*, kAttentionKernels> kNames = {"prefill", "backward", "decode"};
+  constexpr std::array<const char*, kAttentionKernels> kNames = {"prefill", "backward", "decode",
+                                                                 "latent"};
   const std::string k = std::string(kNames[static_cast<std::size_t>(kernel)]) + ".";
   return {
       {.dtype = "bf16", .name = k + "launch_us", .start = 12, .step = 3, .low = 1, .high = 200},

@@ -3,7 +3,8 @@
 // ReadProcess is one host's loader, object by object: an order drawn for each epoch, a cache on the
 // host's drives in front of a tier, a queue of `depth` objects that are asked for ahead of their
 // use, and steps that wait where the queue is empty.
-//   misses read from the tier and are written to the drives;   hits read from the drives
+//   misses read from the tier (what filling the cache writes is not asked of the drives);   hits
+//   read from the drives
 // ReadStream is all hosts at once, as one even flow each at the rate that the steps take: it sees
 // what bursts beside it leave, and costs no event while nothing changes. The first host has a flow
 // of its own, since its loader may read beside it; the others are joined where nothing else takes

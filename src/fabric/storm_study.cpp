@@ -155,7 +155,6 @@ class StormRun {
   std::vector<Message> messages_;
   PauseFluid fluid_;
   bool has_watchdog_;
-  std::vector<bool> is_other_;      // nodes that do not send to the stuck NIC
   std::vector<std::size_t> first_;  // flow of a message
   std::size_t flows_ = 0;
   LinkId stuck_ = -1;

@@ -126,11 +126,13 @@ std::optional<design::Design> with_work_of(const design::Design& work, design::D
                                            const catalog::Catalog& catalog) {
   design.workloads = work.workloads;
   for (design::Workload& w : design.workloads) {
-    const auto fleet = std::ranges::find(design.fleet, w.terms.fleet, &design::Fleet::name);
-    if (fleet == design.fleet.end()) w.terms.fleet.clear();
-    const auto& runs_on =
-        fleet == design.fleet.end() && !design.fleet.empty() ? design.fleet.front() : *fleet;
-    if (w.terms.nodes && *w.terms.nodes > runs_on.count) w.terms.nodes.reset();
+    auto fleet = std::ranges::find(design.fleet, w.terms.fleet, &design::Fleet::name);
+    if (fleet == design.fleet.end()) {
+      w.terms.fleet.clear();
+      fleet = design.fleet.begin();
+    }
+    if (fleet == design.fleet.end()) continue;  // a design without machines
+    if (w.terms.nodes && *w.terms.nodes > fleet->count) w.terms.nodes.reset();
   }
   // The reader is the judge of names that must be there.
   auto read = design::read_design(design::write_design(design), catalog, {.file = design.name});

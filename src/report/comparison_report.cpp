@@ -68,7 +68,7 @@ Table differing_figures(const Comparison& c) {
 // Depth first, with the names indented by their depth.
 void add_cost_rows(Table& t, const CostNode& node, int depth) {
   std::string name;
-  for (int i = 0; i < depth; ++i) name += " ";  // an em space, which HTML keeps
+  for (int i = 0; i < depth; ++i) name += "\u2003";  // an em space, which HTML keeps
   name += node.name + (node.assumed ? " *" : "");
   t.rows.push_back(
       {std::move(name), show(node.per_year.base(), machine::Unit::usd_per_year), node.reference});

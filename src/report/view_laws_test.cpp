@@ -278,8 +278,8 @@ TEST(view_laws, a_whole_report_has_each_designs_tornado_and_a_tree_with_depth) {
   EXPECT_THAT(text, HasSubstr("## What matters in a"));
   EXPECT_THAT(text, HasSubstr("## What matters in b"));
   EXPECT_THAT(text, HasSubstr("| cost of a year"));
-  EXPECT_THAT(text, HasSubstr("|  capital"));
-  EXPECT_THAT(text, HasSubstr("|   fleet")) << "one deeper than what it is part of";
+  EXPECT_THAT(text, HasSubstr("| \u2003capital"));
+  EXPECT_THAT(text, HasSubstr("| \u2003\u2003fleet")) << "one deeper than what it is part of";
   for (const Block& b : d.blocks) {
     const auto* t = std::get_if<Table>(&b);
     if (t == nullptr || t->header.empty() || t->header[0] != "figure") continue;

@@ -18,7 +18,7 @@ Answer<s3::XmlElement> document_of(const Call& call, std::string_view root) {
   return std::move(*read);
 }
 
-Answered done(int status = 200) { return net::Response{.status = status, .content_type = ""}; }
+Answered done(int status) { return net::Response{.status = status, .content_type = ""}; }
 
 Answered changed(Call& call, const std::function<Answer<void>(Bucket&)>& change, int status = 200) {
   if (auto bucket = allowed_bucket(call, Need::own); !bucket)

@@ -41,7 +41,6 @@ void read_trace(StreamPlan& p, const catalog::ReadFile& read) {
     return;
   }
   p.trace = std::move(trace->jobs);
-  if (p.trace.empty()) p.infeasible = "its trace " + p.jobs->trace + " has no job";
 }
 
 // Tasks that run on one host at once.
