@@ -73,23 +73,6 @@ TEST(codes_files, of_hours) {
   EXPECT_EQ(code("carbon_g_per_kwh,dry_bulb_c", "2001,60"), "hours.value");
 }
 
-TEST(codes_files, of_edges) {
-  const auto code = [](std::string_view text) {
-    return code_of(fabric::parse_edge_list(text, "e.txt"));
-  };
-  EXPECT_EQ(code("a b 400Gb/s 500ns\n"), "");
-  EXPECT_EQ(code("a b 400Gb/s\n"), "");
-  EXPECT_EQ(code("# nothing\n"), "edges.empty");
-  EXPECT_EQ(code("a b\n"), "edges.line");
-  EXPECT_EQ(code("a b 400Gb/s 500ns more\n"), "edges.line");
-  EXPECT_EQ(code("a b 400\n"), "edges.rate");
-  EXPECT_EQ(code("a b 0Gb/s\n"), "edges.rate");
-  EXPECT_EQ(code("a b 400Gb/s 0ns\n"), "");
-  EXPECT_EQ(code("a b 400Gb/s -1ns\n"), "edges.latency");
-  EXPECT_EQ(code("a b 400Gb/s soon\n"), "edges.latency");
-  EXPECT_EQ(code("a a 400Gb/s\n"), "edges.loop");
-}
-
 TEST(codes_files, of_counters_and_logs) {
   const std::string header =
       "switch,port,peer,seconds,tx_bytes,rx_bytes,speed_gbps,pause_rx,pause_tx,ecn_marked,drops\n";

@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "base/random.h"
-#include "fabric/traffic.h"
+#include "fabric/traffic_fixture.h"
 
 #ifdef ORRERY_HAS_SIMGRID
 #include <sys/wait.h>

@@ -67,10 +67,4 @@ double normal_density(double z) {
 
 double normal_above(double z) { return 0.5 * math::erfc(z / std::numbers::sqrt2); }
 
-double normal_excess(double mean, double deviation, double level) {
-  if (deviation <= 0) return std::max(0.0, mean - level);
-  const double z = (level - mean) / deviation;
-  return deviation * normal_density(z) - (level - mean) * normal_above(z);
-}
-
 }  // namespace orrery

@@ -18,7 +18,4 @@ double poisson_above(std::int64_t k, double mean);
 double normal_density(double z);
 double normal_above(double z);  // P(Z > z)
 
-// E[(X - level)+] for X ~ Normal(mean, deviation): the part of X above the level, on average.
-double normal_excess(double mean, double deviation, double level);
-
 }  // namespace orrery

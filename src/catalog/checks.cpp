@@ -94,19 +94,4 @@ Diagnostics check_catalog(const Catalog& catalog) {
   return faults;
 }
 
-Diagnostics check_table_form(std::string_view text, const std::string& file) {
-  Diagnostics faults;
-  std::set<std::string> ids;
-  const Diagnostics more = scan_csv(text, file, [&](const CsvView& row) {
-    RowReader reader(row, "", file, faults);
-    const std::string id = reader.id();
-    reader.provenance();
-    if (!ids.insert(id).second) {
-      reader.fault("catalog.duplicate-id", id + ": the id is used twice");
-    }
-  });
-  faults.insert(faults.end(), more.begin(), more.end());
-  return faults;
-}
-
 }  // namespace orrery::catalog

@@ -49,10 +49,6 @@ void check_models(const Catalog& catalog, Diagnostics& faults);
 void check_site_facts(const Catalog& catalog, Diagnostics& faults);
 void check_prices(const Catalog& catalog, Diagnostics& faults);
 
-// What every table owes, with a struct or without: id, source, date, basis and confidence in each
-// row, and no id twice.
-Diagnostics check_table_form(std::string_view text, const std::string& file);
-
 // A fault of a row that has been read: its file and line follow from where it came from.
 Diagnostic row_fault(const Provenance& row, std::string code, std::string what, std::string why);
 

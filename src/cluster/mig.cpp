@@ -108,15 +108,6 @@ bool can_add(const MigLayout& layout, const MigInstance& instance,
   return same < profile.max_instances;
 }
 
-bool is_legal(const MigLayout& layout, std::span<const catalog::MigProfile> profiles) {
-  MigLayout built;
-  for (const MigInstance& instance : layout) {
-    if (!can_add(built, instance, profiles)) return false;
-    built.push_back(instance);
-  }
-  return true;
-}
-
 bool fits_one_gpu(std::span<const int> wanted, std::span<const catalog::MigProfile> profiles,
                   MigLayout* placed) {
   // What cannot fit by its sums needs no search.

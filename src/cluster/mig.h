@@ -36,7 +36,6 @@ bool instances_overlap(const MigInstance& a, const MigInstance& b,
 // Legal start, no overlap, compute slices left, and no more of the profile than the GPU allows.
 bool can_add(const MigLayout& layout, const MigInstance& instance,
              std::span<const catalog::MigProfile> profiles);
-bool is_legal(const MigLayout& layout, std::span<const catalog::MigProfile> profiles);
 
 // Whether all of `wanted` (profile indices) fit one GPU together, and where.
 bool fits_one_gpu(std::span<const int> wanted, std::span<const catalog::MigProfile> profiles,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "cluster/mig_fixture.h"
 
 namespace orrery::cluster {
 namespace {

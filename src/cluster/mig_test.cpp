@@ -7,6 +7,7 @@
 #include <set>
 
 #include "catalog/catalog.h"
+#include "cluster/mig_fixture.h"
 
 namespace orrery::cluster {
 namespace {

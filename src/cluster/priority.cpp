@@ -23,19 +23,6 @@ struct Standing {
 
 }  // namespace
 
-double job_priority(const PriorityFactors& f, const PriorityWeights& w) {
-  return f.age * w.age + f.fair_share * w.fair_share + f.size * w.size + f.partition * w.partition +
-         f.qos * w.qos;
-}
-
-double age_factor(Seconds waited, Seconds full_at) {
-  return full_at.base() > 0 ? std::clamp(waited / full_at, 0.0, 1.0) : 1;
-}
-
-double size_factor(double nodes, double fleet_nodes) {
-  return fleet_nodes > 0 ? std::clamp(nodes / fleet_nodes, 0.0, 1.0) : 0;
-}
-
 double decayed_use(double use, Seconds elapsed, Seconds half_life) {
   return use * math::exp2(-(elapsed / half_life));
 }

@@ -1,7 +1,5 @@
-// Who is next in the queue: Slurm's multifactor priority and its two fair-share factors.
+// Who is next in the queue: the two fair-share factors of Slurm's multifactor priority.
 //
-//   priority    P = sum w_i f_i, every f in [0, 1]
-//   age         min(1, waited / age at which it is full)
 //   classic     f = 2^(-(U/S)/d)      U share of decayed use, S share owned, d dampening (1);
 //               of a user U is own + (account's - own) * shares of the user within the account, so
 //               that who has used nothing still answers for the account
@@ -19,20 +17,6 @@
 #include "base/quantity.h"
 
 namespace orrery::cluster {
-
-struct PriorityFactors {
-  double age = 0;
-  double fair_share = 0;
-  double size = 0;
-  double partition = 0;
-  double qos = 0;
-};
-using PriorityWeights = PriorityFactors;  // one weight a factor
-
-double job_priority(const PriorityFactors& factors, const PriorityWeights& weights);
-double age_factor(Seconds waited, Seconds full_at);
-// Larger jobs first: nodes asked over nodes there are.
-double size_factor(double nodes, double fleet_nodes);
 
 double decayed_use(double use, Seconds elapsed, Seconds half_life);
 double classic_fair_share(double use_share, double owned_share, double dampening = 1);

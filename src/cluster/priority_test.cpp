@@ -5,23 +5,6 @@
 namespace orrery::cluster {
 namespace {
 
-TEST(Priority, WeightedSum) {
-  const double p =
-      job_priority({.age = 0.5, .fair_share = 0.25, .size = 1, .partition = 0, .qos = 1},
-                   {.age = 1000, .fair_share = 10000, .size = 0, .partition = 5, .qos = 2000});
-  EXPECT_DOUBLE_EQ(p, 500 + 2500 + 2000);
-}
-
-TEST(Priority, AgeFillsUpAndStops) {
-  EXPECT_DOUBLE_EQ(age_factor(days(3.5), days(7)), 0.5);
-  EXPECT_EQ(age_factor(days(30), days(7)), 1);
-  EXPECT_EQ(age_factor(days(-1), days(7)), 0);
-  EXPECT_EQ(age_factor(days(1), days(0)), 1) << "full at once";
-  EXPECT_DOUBLE_EQ(size_factor(32, 128), 0.25);
-  EXPECT_EQ(size_factor(200, 128), 1) << "more than there are is all";
-  EXPECT_EQ(size_factor(4, 0), 0);
-}
-
 // Slurm's documentation: use equal to the share gives 0.5, none gives 1, twice the share 0.25.
 TEST(Priority, ClassicFairShare) {
   EXPECT_EQ(classic_fair_share(0, 0.2), 1);

@@ -45,23 +45,4 @@ QueueWait estimate_wait(const QueueProblem& problem) {
   return w;
 }
 
-int servers_for_wait(QueueProblem problem, Seconds wait) {
-  const double offered = problem.arrivals * problem.service;
-  if (!(offered < kMostServers)) return kMostServers;
-  int low = static_cast<int>(std::floor(offered));  // not stable
-  int step = 1;
-  const auto enough = [&](int servers) {
-    problem.servers = servers;
-    const QueueWait w = estimate_wait(problem);
-    return w.stable && w.mean_wait <= wait;
-  };
-  while (low + step < kMostServers && !enough(low + step)) step *= 2;
-  int high = low + step;
-  while (high - low > 1) {
-    const int middle = low + (high - low) / 2;
-    (enough(middle) ? high : low) = middle;
-  }
-  return high;
-}
-
 }  // namespace orrery::cluster

@@ -35,7 +35,4 @@ QueueWait estimate_wait(const QueueProblem& problem);
 double erlang_b(double servers, double offered);
 double erlang_c(double servers, double offered);
 
-// The least servers that keep the mean wait at or below a bound; a million where none do.
-int servers_for_wait(QueueProblem problem, Seconds wait);
-
 }  // namespace orrery::cluster

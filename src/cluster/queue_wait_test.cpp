@@ -58,25 +58,5 @@ TEST(QueueWait, MoreServersNeverWaitLonger) {
   }
 }
 
-TEST(QueueWait, FewestServersForABound) {
-  QueueProblem p{.servers = 1, .arrivals = PerSecond(0.19), .service = seconds(100)};
-  const int least = servers_for_wait(p, seconds(10));
-  p.servers = least;
-  EXPECT_LE(estimate_wait(p).mean_wait, seconds(10));
-  p.servers = least - 1;
-  EXPECT_GT(estimate_wait(p).mean_wait, seconds(10));
-}
-
-// A bound that one number of servers just meets is met by it, and by none fewer.
-TEST(QueueWait, ABoundIsMetWhereItIsMetExactly) {
-  QueueProblem p{.arrivals = PerSecond(0.19), .service = seconds(100)};
-  for (const int servers : {20, 23, 30}) {
-    p.servers = servers;
-    const Seconds wait = estimate_wait(p).mean_wait;
-    EXPECT_EQ(servers_for_wait(p, wait), servers);
-    EXPECT_EQ(servers_for_wait(p, wait * 0.999), servers + 1);
-  }
-}
-
 }  // namespace
 }  // namespace orrery::cluster

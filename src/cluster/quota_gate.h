@@ -1,7 +1,7 @@
 // Quotas at the moment of a start: who may begin, beside finding a place.
 //
 // Every job belongs to a group (QueuedJob::group). A group has a guarantee and may borrow what
-// others of its cohort leave of theirs (Kueue's rule, partition.h); groups of different cohorts
+// others of its cohort leave of theirs (Kueue's rule, quota.h); groups of different cohorts
 // lend each other nothing. What a group does not use of its guarantee is kept for it as a number of
 // GPUs, not as named nodes: whichever are free will do, so that a lost node is nobody's in
 // particular. Wrong where a gang needs its guarantee in one place: the number may be there and the
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cluster/backfill.h"
-#include "cluster/partition.h"
+#include "cluster/quota.h"
 
 namespace orrery::cluster {
 

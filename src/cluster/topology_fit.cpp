@@ -94,8 +94,4 @@ bool fit_topology(int nodes, TopologyScratch& s) {
   return true;
 }
 
-int fewest_leaves(int nodes, int nodes_per_leaf) {
-  return (nodes + nodes_per_leaf - 1) / nodes_per_leaf;
-}
-
 }  // namespace orrery::cluster

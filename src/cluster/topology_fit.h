@@ -48,7 +48,4 @@ struct TopologyScratch {
 // False where the whole tree has too few free nodes; scratch.fit is filled otherwise.
 bool fit_topology(int nodes, TopologyScratch& scratch);
 
-// How many leaves a gang needs at least when all are empty: the yardstick of a placement.
-int fewest_leaves(int nodes, int nodes_per_leaf);
-
 }  // namespace orrery::cluster

@@ -8,7 +8,7 @@ namespace {
 
 using sim::SimTime;
 
-SimTime moment(double s) { return SimTime::from(seconds(s)); }
+SimTime moment_of(double s) { return SimTime::from(seconds(s)); }
 
 // Lets nobody of user 7 start, for a limit that is of that user alone or of all.
 struct UserGate final : StartGate {
@@ -29,17 +29,17 @@ struct WaitScene {
     QueuedJob job{.ask = {.gpus = gpus}};
     EXPECT_TRUE(pool.place(job.ask, nullptr, job.shares));
     pool.take(job.shares);
-    running.push_back({.end = moment(end_s), .job = static_cast<JobIndex>(jobs.size())});
+    running.push_back({.end = moment_of(end_s), .job = static_cast<JobIndex>(jobs.size())});
     jobs.push_back(job);
   }
   JobIndex wait(int gpus, double limit_s) {
     waiting.push_back(static_cast<JobIndex>(jobs.size()));
-    jobs.push_back({.ask = {.gpus = gpus}, .limit = moment(limit_s)});
+    jobs.push_back({.ask = {.gpus = gpus}, .limit = moment_of(limit_s)});
     return waiting.back();
   }
   WaitAnswer why(JobIndex job, BackfillVariant variant = BackfillVariant::easy) {
     return explain_wait(variant,
-                        {.now = moment(1000),
+                        {.now = moment_of(1000),
                          .jobs = jobs,
                          .waiting = waiting,
                          .running = running,
@@ -48,7 +48,7 @@ struct WaitScene {
                         pool, job);
   }
   std::string told(JobIndex job, BackfillVariant variant = BackfillVariant::easy) {
-    return to_text(why(job, variant), moment(1000));
+    return to_text(why(job, variant), moment_of(1000));
   }
 
   NodePool pool;
@@ -63,7 +63,7 @@ bool says(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// It should have ended 100 s ago: its GPUs come back at any moment, not in the past.
+// It should have ended 100 s ago: its GPUs come back at any moment_of, not in the past.
 TEST(WaitReason, who_runs_past_its_limit_is_expected_now) {
   WaitScene s{NodePool({4, 4})};
   s.run(4, 900);
@@ -72,8 +72,8 @@ TEST(WaitReason, who_runs_past_its_limit_is_expected_now) {
   const JobIndex both = s.wait(8, 10);
   EXPECT_EQ(s.why(one).reason, WaitReason::resources);
   EXPECT_EQ(s.why(one).gpus_short, 4);
-  EXPECT_EQ(s.why(one).earliest, moment(1000));
-  EXPECT_EQ(s.why(both).earliest, moment(1300));
+  EXPECT_EQ(s.why(one).earliest, moment_of(1000));
+  EXPECT_EQ(s.why(both).earliest, moment_of(1300));
   EXPECT_EQ(s.why(both).jobs_ahead, 1);
   EXPECT_EQ(s.why(both).behind, one);
   EXPECT_TRUE(says(s.told(both), "8 more GPUs must be free; its place is free in 5 min"))
@@ -93,8 +93,8 @@ TEST(WaitReason, what_fits_behind_another_waits_by_the_policys_rule) {
   const WaitAnswer easy = s.why(narrow);
   EXPECT_EQ(easy.reason, WaitReason::promise);
   EXPECT_EQ(easy.behind, wide);
-  EXPECT_EQ(easy.limit_to_pass, moment(240));
-  EXPECT_EQ(easy.earliest, moment(1000));
+  EXPECT_EQ(easy.limit_to_pass, moment_of(240));
+  EXPECT_EQ(easy.earliest, moment_of(1000));
   EXPECT_EQ(easy.gpus_short, 0);
   EXPECT_TRUE(says(s.told(narrow), "a time limit of 4 min or less")) << s.told(narrow);
 }
@@ -131,15 +131,16 @@ TEST(WaitReason, more_than_there_is_never_starts_and_less_in_pieces_is_fragmente
 // Node 0 is busy until 1500; node 1 is reserved from 1050 to 1150.
 TEST(WaitReason, a_reservation_is_named_with_its_end) {
   WaitScene s{NodePool({4, 4})};
-  s.book.add({.name = "nightly", .nodes = {0b10}, .start = moment(1050), .length = moment(100)});
+  s.book.add(
+      {.name = "nightly", .nodes = {0b10}, .start = moment_of(1050), .length = moment_of(100)});
   s.run(4, 1500);
   const JobIndex longer = s.wait(4, 60);
   EXPECT_EQ(s.why(longer).reason, WaitReason::reserved);
   EXPECT_EQ(s.why(longer).reservation, "nightly");
-  EXPECT_EQ(s.why(longer).reserved_until, moment(1150));
+  EXPECT_EQ(s.why(longer).reserved_until, moment_of(1150));
   EXPECT_TRUE(says(s.told(longer), "nightly")) << s.told(longer);
   EXPECT_TRUE(says(s.told(longer), "ends in 2.5 min")) << s.told(longer);
-  s.jobs[longer].limit = moment(50);
+  s.jobs[longer].limit = moment_of(50);
   EXPECT_EQ(s.why(longer).reason, WaitReason::starts);
   const JobIndex both = s.wait(8, 60);
   EXPECT_EQ(s.why(both).reason, WaitReason::resources);  // it would not fit without it either

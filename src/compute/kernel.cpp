@@ -253,30 +253,4 @@ double relative_error(const DeviceModel& device, catalog::Dtype dtype) {
   return device.error[static_cast<std::size_t>(dtype)];
 }
 
-workload::MemoryPass quantise_pass(double rows, double columns, catalog::Dtype to, Scaling scaling,
-                                   double copies) {
-  const double elements = rows * columns;
-  double scale_bytes = 0;
-  switch (scaling) {
-    case Scaling::tensor:
-      break;
-    case Scaling::row:
-      scale_bytes = 4 * rows;
-      break;
-    case Scaling::block:
-      scale_bytes = 4 * elements / 128;
-      break;
-    case Scaling::mx:
-      scale_bytes = elements / 32;
-      break;
-    case Scaling::nv:
-      scale_bytes = elements / 16;
-      break;
-  }
-  // One scale for the whole tensor needs its largest value first: the input is read twice.
-  const double reads = scaling == Scaling::tensor ? 2 : 1;
-  return {.read = Bytes(2 * reads * elements),
-          .written = Bytes(copies * (bytes_per_element(to) * elements + scale_bytes))};
-}
-
 }  // namespace orrery::compute

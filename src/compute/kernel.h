@@ -144,13 +144,4 @@ Seconds kernel_time(const DeviceModel& device, const workload::Operation& op);
 // Half-width of the 80 % interval of a kernel's time, as a fraction.
 double relative_error(const DeviceModel& device, catalog::Dtype dtype);
 
-// How an 8- or 4-bit operand got its scales: one for the tensor, one a row, one a 128 x 128 block
-// (DeepSeek), one for 32 elements (MX) or for 16 (NVFP4).
-enum class Scaling { tensor, row, block, mx, nv };
-
-// The pass that reads rows x columns of bf16 and writes them quantised with their scales; a
-// training layer needs the transpose too, which `copies` = 2 says.
-workload::MemoryPass quantise_pass(double rows, double columns, catalog::Dtype to, Scaling scaling,
-                                   double copies = 1);
-
 }  // namespace orrery::compute

@@ -229,14 +229,6 @@ TEST(Kernel, CostsAdd) {
   EXPECT_LE(one.clocked, one.time);
 }
 
-TEST(Kernel, QuantisingReadsSixteenBitsAndWritesEight) {
-  const workload::MemoryPass row = quantise_pass(128, 4096, catalog::Dtype::fp8, Scaling::row);
-  EXPECT_DOUBLE_EQ(row.read.base(), 2.0 * 128 * 4096);
-  EXPECT_DOUBLE_EQ(row.written.base(), 128 * 4096 + 4 * 128);
-  const workload::MemoryPass nv = quantise_pass(128, 4096, catalog::Dtype::fp4, Scaling::nv, 2);
-  EXPECT_DOUBLE_EQ(nv.written.base(), 2 * (128 * 4096 / 2.0 + 128 * 4096 / 16.0));
-}
-
 TEST(Kernel, AnEngineThatQuantisesItselfPaysForIt) {
   const workload::Gemm g{.m = 256, .n = 4096, .k = 4096, .dtype = catalog::Dtype::fp8};
   EXPECT_GT(kernel_time(device("h200-sxm", {.products = "vllm"}), g),

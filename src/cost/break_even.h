@@ -4,7 +4,7 @@
 //
 // p is the rental price per useful hour, billed only while used. Above u owning is cheaper; a u
 // over 1 means never. Owned cost hardly depends on use (power follows it a little), so the annual
-// cost is taken as fixed; the curve shows the whole trade instead of one point.
+// cost is taken as fixed.
 #pragma once
 
 #include <optional>
@@ -16,20 +16,5 @@ namespace orrery::cost {
 
 // Above 1 owning never pays; nullopt where the price is nil.
 std::optional<double> break_even_utilisation(const OwnershipInput& owned, UsdPerSecond rental);
-
-struct BreakEvenPoint {
-  double utilisation = 0;
-  UsdPerSecond owned;  // per useful hour
-  UsdPerSecond rented;
-  bool own = false;  // owning is the cheaper
-};
-
-// At `points` equally spaced uses from 1/points to 1.
-std::vector<BreakEvenPoint> break_even_curve(const OwnershipInput& owned, UsdPerSecond rental,
-                                             int points = 20);
-
-// Months of owning after which purchase and running costs together are under what renting the same
-// useful hours would have cost, interest and resale left out; nullopt where they never are.
-std::optional<double> payback_months(const OwnershipInput& owned, UsdPerSecond rental);
 
 }  // namespace orrery::cost

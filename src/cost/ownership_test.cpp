@@ -144,31 +144,6 @@ TEST(BreakEven, at_the_break_even_use_both_cost_the_same) {
   EXPECT_FALSE(break_even_utilisation(in, UsdPerSecond()));
 }
 
-TEST(BreakEven, the_curve_crosses_once) {
-  const OwnershipInput in = worked(325, 7.8, 8);
-  const auto curve = break_even_curve(in, usd_per_hour(4), 50);
-  ASSERT_EQ(curve.size(), 50u);
-  int crossings = 0;
-  for (std::size_t i = 1; i < curve.size(); ++i) {
-    EXPECT_LT(curve[i].owned, curve[i - 1].owned);
-    if (curve[i].own != curve[i - 1].own) ++crossings;
-  }
-  EXPECT_EQ(crossings, 1);
-  EXPECT_TRUE(curve.back().own);
-}
-
-// tco_params/break-even-vs-cloud-list: 14 to 18 months are quoted at high use. The H100 node alone
-// (no network or storage adders, as such quotes count) at 4 USD an hour.
-TEST(BreakEven, payback_within_the_quoted_months) {
-  OwnershipInput in = worked(325, 7.8, 8);
-  in.capex.resize(1);
-  const auto months_to_pay = payback_months(in, usd_per_hour(4));
-  ASSERT_TRUE(months_to_pay);
-  EXPECT_GT(*months_to_pay, 9);
-  EXPECT_LT(*months_to_pay, 20);
-  EXPECT_FALSE(payback_months(in, usd_per_hour(0.3)));
-}
-
 TEST(Sensitivity, bars_are_ranked_and_straddle_the_value) {
   const Tornado t = ownership_tornado(worked(325, 7.8, 8), shipped(), {});
   EXPECT_NEAR(t.value, 2.19, 0.005);

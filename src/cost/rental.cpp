@@ -25,10 +25,6 @@ PerSecond spot_hazard(double monthly_share) {
   return -math::log1p(-p) / hours(kHoursPerMonth);
 }
 
-double gang_survival(const Gang& gang, Seconds duration) {
-  return math::exp(-(gang_hazard(gang) * duration));
-}
-
 Seconds mean_time_between_interruptions(const Gang& gang) {
   const PerSecond hazard = gang_hazard(gang);
   if (hazard <= PerSecond()) return Seconds(std::numeric_limits<double>::infinity());
@@ -56,16 +52,6 @@ Rental rented_cost(const RentalInput& input) {
   const double useful = input.utilisation * rental.goodput;
   if (useful > 0) rental.useful = rental.billed / useful;
   return rental;
-}
-
-double spot_discount_to_break_even(const RentalInput& spot) {
-  RentalInput on_demand = spot;
-  on_demand.kind = catalog::Contract::on_demand;
-  RentalInput undiscounted = spot;
-  undiscounted.kind = catalog::Contract::spot;
-  undiscounted.discount = 0;
-  const UsdPerSecond dear = rented_cost(undiscounted).useful;
-  return dear > UsdPerSecond() ? 1 - rented_cost(on_demand).useful / dear : 0;
 }
 
 std::optional<MarketPrice> market_price(std::span<const catalog::CloudPrice> prices,

@@ -33,7 +33,6 @@ struct Gang {
   double correlation = 1;
 };
 
-double gang_survival(const Gang& gang, Seconds duration);
 Seconds mean_time_between_interruptions(const Gang& gang);
 
 // Share of the time that is useful, given the mean time between interruptions.
@@ -67,9 +66,6 @@ struct Rental {
 };
 
 Rental rented_cost(const RentalInput& input);
-
-// The spot discount at which spot costs as much per useful hour as on demand.
-double spot_discount_to_break_even(const RentalInput& spot);
 
 // Median over the matching rows; rows without the wanted price are left out. Empty provider: all.
 struct MarketPrice {

@@ -15,19 +15,19 @@ namespace {
 TEST(Spot, a_gang_of_64_at_15_percent_lives_69_hours) {
   const Gang gang{.nodes = 64, .monthly_share = 0.15};
   EXPECT_NEAR(mean_time_between_interruptions(gang) / hours(1), 69.2, 0.1);
-  EXPECT_NEAR(gang_survival(gang, hours(69.2)), std::exp(-1), 1e-3);
-  EXPECT_NEAR(gang_survival({.nodes = 1, .monthly_share = 0.15}, hours(720)), 0.85, 1e-12);
+  // A month in which 15 % are interrupted: 0.85 = exp(-720 h / mean).
+  const Seconds one = mean_time_between_interruptions({.nodes = 1, .monthly_share = 0.15});
+  EXPECT_NEAR(std::exp(-(hours(720) / one)), 0.85, 1e-12);
 }
 
-TEST(Spot, larger_gangs_and_longer_runs_survive_less) {
-  double last = 1;
-  for (int nodes = 1; nodes <= 1024; nodes *= 2) {
-    const double s = gang_survival({.nodes = nodes, .monthly_share = 0.1}, hours(24));
-    EXPECT_LT(s, last);
-    last = s;
+TEST(Spot, larger_gangs_are_interrupted_more_often) {
+  Seconds last = mean_time_between_interruptions({.nodes = 1, .monthly_share = 0.1});
+  for (int nodes = 2; nodes <= 1024; nodes *= 2) {
+    const Seconds between = mean_time_between_interruptions({.nodes = nodes, .monthly_share = 0.1});
+    EXPECT_NEAR(between / last, 0.5, 1e-12);
+    last = between;
   }
   EXPECT_TRUE(std::isinf(mean_time_between_interruptions({.nodes = 8}).base()));
-  EXPECT_EQ(gang_survival({.nodes = 8}, hours(1e6)), 1);
   EXPECT_GT(
       mean_time_between_interruptions({.nodes = 64, .monthly_share = 0.15, .correlation = 0.5}),
       mean_time_between_interruptions({.nodes = 64, .monthly_share = 0.15}));
@@ -64,16 +64,6 @@ TEST(Rental, a_slower_restart_raises_the_price_of_a_useful_hour) {
   }
 }
 
-TEST(Rental, break_even_discount_makes_spot_and_on_demand_equal) {
-  RentalInput in = h100(catalog::Contract::spot);
-  in.gang.nodes = 512;
-  in.discount = spot_discount_to_break_even(in);
-  EXPECT_GT(in.discount, 0);
-  RentalInput on_demand = in;
-  on_demand.kind = catalog::Contract::on_demand;
-  EXPECT_NEAR(rented_cost(in).useful / rented_cost(on_demand).useful, 1, 1e-12);
-}
-
 TEST(Rental, reserved_is_billed_whether_used_or_not) {
   RentalInput in = h100(catalog::Contract::reserved);
   in.discount = 0.4;
@@ -101,16 +91,6 @@ TEST(Rental, market_prices_of_the_h100) {
 TEST(Spend, deepseek_v3_run) {
   const Usd cost = run_cost(2048, hours(2.788e6 / 2048), usd_per_hour(2));
   EXPECT_NEAR(cost / mega_usd(1), 5.576, 1e-9);
-}
-
-TEST(Spend, tokens) {
-  const TokenPool pool{
-      .name = "all", .accelerators = 8, .per_accelerator = usd_per_hour(2), .tokens_per_s = 2500};
-  EXPECT_NEAR(usd_per_million_tokens(pool)->base(), 16 / (2500 * 3600.0) * 1e6, 1e-9);
-  TokenPool half = pool;
-  half.utilisation = 0.5;
-  EXPECT_NEAR(*usd_per_million_tokens(half) / *usd_per_million_tokens(pool), 2, 1e-12);
-  EXPECT_FALSE(usd_per_million_tokens({}));
 }
 
 // A step that ends before the one above it has nothing left to price.

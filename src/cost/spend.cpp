@@ -8,13 +8,6 @@ Usd run_cost(double accelerators, Seconds duration, UsdPerSecond per_useful_hour
   return per_useful_hour * duration * accelerators;
 }
 
-std::optional<Usd> usd_per_million_tokens(const TokenPool& pool) {
-  const double tokens_per_s = pool.tokens_per_s * pool.utilisation;
-  if (tokens_per_s <= 0) return std::nullopt;
-  const Usd per_second = pool.per_accelerator * pool.accelerators * seconds(1);
-  return per_second * (1 + pool.overhead) / tokens_per_s * 1e6;
-}
-
 std::vector<PriceStep> aws_egress_steps() {
   const auto per_gb = [](double v) { return usd(v) / gigabytes(1); };
   return {{terabytes(10), per_gb(0.09)},

@@ -19,18 +19,6 @@ namespace orrery::cost {
 
 Usd run_cost(double accelerators, Seconds duration, UsdPerSecond per_useful_hour);
 
-struct TokenPool {
-  std::string name;  // "prefill", "decode", "all"
-  double accelerators = 0;
-  UsdPerSecond per_accelerator;
-  double tokens_per_s = 0;  // of the pool at full load
-  double utilisation = 1;   // mean load over the load the pool is sized for
-  double overhead = 0;      // storage, egress, idle spares: share on top
-};
-
-// nullopt where the pool makes no tokens.
-std::optional<Usd> usd_per_million_tokens(const TokenPool& pool);
-
 struct PriceStep {
   Bytes up_to;  // of a month's volume
   UsdPerByte price;

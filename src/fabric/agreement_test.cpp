@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/collective_model.h"
-#include "fabric/traffic.h"
+#include "fabric/traffic_fixture.h"
 
 namespace orrery::fabric {
 namespace {

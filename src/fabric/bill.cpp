@@ -7,8 +7,6 @@
 namespace orrery::fabric {
 namespace {
 
-int ceil_div(int a, int b) { return (a + b - 1) / b; }
-
 std::string part_id(const auto* part) { return part ? part->id : std::string(); }
 
 std::string reference_of(const auto* part, const char* rule) {
@@ -132,52 +130,6 @@ catalog::Bill fabric_bill(const Topology& t, const BillParts& parts, const std::
     }
   }
   add_nics(bill, t, parts, section);
-  return bill;
-}
-
-StorageNetwork storage_network(const StorageNetworkSpec& spec) {
-  StorageNetwork n;
-  const int down = spec.radix / 2;
-  const int up = std::max(1, static_cast<int>(down / spec.oversubscription + 1e-9));
-  n.node_links = spec.nodes * spec.nics_per_node;
-  n.node_leaves = ceil_div(n.node_links, down);
-  n.storage_links = spec.storage_ports;
-  n.storage_leaves =
-      std::max(ceil_div(spec.storage_ports, down), std::min(spec.scalable_units, n.storage_links));
-  const int storage_up = n.storage_leaves > 0 ? ceil_div(n.storage_links, n.storage_leaves) : 0;
-  n.leaf_spine_links = n.node_leaves * up + n.storage_leaves * storage_up;
-  const int need = ceil_div(n.leaf_spine_links, spec.radix);
-  n.spines = smallest_divisor_at_least(up, need);
-  while (n.spines < up && storage_up % n.spines != 0) {
-    n.spines = smallest_divisor_at_least(up, n.spines + 1);
-  }
-  n.switch_modules = ceil_div(n.node_links, 2) + n.leaf_spine_links + kManagerAppliances;
-  n.node_modules = n.node_links;
-  return n;
-}
-
-ManagementNetwork management_network(const ManagementSpec& spec) {
-  // SN4600C: 64 ports, 4 of them up. SN2201: 48 RJ45 ports and 4 x 100G.
-  constexpr int kInbandPorts = 60, kUplinks = 4, kOutbandPorts = 48, kOutbandUplinks = 2;
-  ManagementNetwork n;
-  const int others = spec.management_links + spec.storage_links;
-  n.inband_node_cables = spec.nodes * spec.inband_links_per_node;
-  n.inband_leaves = 2 * ceil_div(n.inband_node_cables + others, 2 * kInbandPorts);
-  n.inband_cores = n.inband_leaves > 2 ? 2 : 0;
-  const int leaf_core = n.inband_cores > 0 ? n.inband_leaves * kUplinks : 0;
-  n.inband_other_cables = others + leaf_core;
-  n.outband_drops = spec.nodes + spec.fabric_switches + spec.appliances + n.inband_switches() +
-                    spec.other_drops + spec.pdus;
-  n.outband_switches = 2 * ceil_div(n.outband_drops, 2 * kOutbandPorts);
-  n.outband_uplinks = n.outband_switches * kOutbandUplinks;
-  return n;
-}
-
-catalog::Bill scale_up_bill(const Topology& t, const catalog::Switch* tray, int chips_per_tray) {
-  catalog::Bill bill;
-  add_switches(bill, "scale-up fabric", "switch tray",
-               (t.leaves + chips_per_tray - 1) / chips_per_tray, tray);
-  add_cables(bill, "scale-up fabric", "scale-up link", t.node_links, nullptr);
   return bill;
 }
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "fabric/traffic.h"
+#include "fabric/traffic_fixture.h"
 
 namespace orrery::fabric {
 namespace {

@@ -117,8 +117,4 @@ struct TreeShape {
 };
 FabricGraph build_tree(const TreeShape& shape);
 
-// "a b 400Gb/s [500ns]" a line; names are free, '#' begins a comment. A name that occurs in one
-// edge only is an endpoint unless the line "endpoint NAME ..." or "switch NAME ..." says otherwise.
-Result<FabricGraph> parse_edge_list(std::string_view text, const std::string& file);
-
 }  // namespace orrery::fabric

@@ -11,69 +11,6 @@ namespace {
 
 constexpr double kSignalSpeed = 2e8;  // metres per second in glass and copper
 
-// Paths of all messages, one after another, and the load they offer.
-struct Offered {
-  std::vector<std::vector<LinkId>> paths;
-  std::vector<double> load;  // rate offered over capacity
-};
-
-Offered offer(const FabricGraph& graph, Router& router, const std::vector<Message>& messages) {
-  Offered o{.paths = {}, .load = std::vector<double>(graph.links.size(), 0)};
-  for (const Message& m : messages) {
-    std::vector<LinkId>& path = o.paths.emplace_back();
-    if (!router.route(m.source, m.destination, 0, path) || path.empty()) continue;
-    const double rate = graph.links[static_cast<std::size_t>(path.front())].capacity;
-    for (const LinkId l : path) {
-      o.load[static_cast<std::size_t>(l)] +=
-          rate / graph.links[static_cast<std::size_t>(l)].capacity;
-    }
-  }
-  return o;
-}
-
-// Links that feed a paused one: those just before it on some path.
-std::vector<std::uint8_t> upstream_of(const Offered& o, const std::vector<std::uint8_t>& paused) {
-  std::vector<std::uint8_t> up(paused.size(), 0);
-  for (const auto& path : o.paths) {
-    for (std::size_t i = 1; i < path.size(); ++i) {
-      if (paused[static_cast<std::size_t>(path[i])]) up[static_cast<std::size_t>(path[i - 1])] = 1;
-    }
-  }
-  return up;
-}
-
-// A link depends on the next of every path over it; pausing can lock where paused links form a
-// ring.
-bool has_cycle(const Offered& o, const std::vector<std::uint8_t>& paused) {
-  const std::size_t n = paused.size();
-  std::vector<std::vector<std::size_t>> next(n);
-  std::vector<int> incoming(n, 0);
-  for (const auto& path : o.paths) {
-    for (std::size_t i = 1; i < path.size(); ++i) {
-      const auto a = static_cast<std::size_t>(path[i - 1]), b = static_cast<std::size_t>(path[i]);
-      if (!paused[a] || !paused[b]) continue;
-      if (std::find(next[a].begin(), next[a].end(), b) != next[a].end()) continue;
-      next[a].push_back(b);
-      ++incoming[b];
-    }
-  }
-  std::vector<std::size_t> ready;
-  std::size_t seen = 0, total = 0;
-  for (std::size_t l = 0; l < n; ++l) {
-    total += paused[l];
-    if (paused[l] && incoming[l] == 0) ready.push_back(l);
-  }
-  while (!ready.empty()) {
-    const std::size_t l = ready.back();
-    ready.pop_back();
-    ++seen;
-    for (const std::size_t b : next[l]) {
-      if (--incoming[b] == 0) ready.push_back(b);
-    }
-  }
-  return seen < total;
-}
-
 }  // namespace
 
 IncastBound incast_bound(const IncastSpec& s) {
@@ -101,68 +38,6 @@ HeadroomCheck check_headroom(const HeadroomSpec& s) {
   const Bytes left = s.buffer / queues - fixed;
   c.longest_cable_m = std::max(0.0, left / (2 * s.rate) / Seconds(1) * kSignalSpeed);
   return c;
-}
-
-PauseSpread pause_spread(const FabricGraph& graph, Router& router,
-                         const std::vector<Message>& messages, int levels) {
-  const Offered o = offer(graph, router, messages);
-  std::vector<std::uint8_t> full(o.load.size(), 0);
-  std::vector<double> pause_share(o.load.size(), 1);
-  for (std::size_t l = 0; l < o.load.size(); ++l) full[l] = o.load[l] > 1 + 1e-9;
-  PauseSpread out;
-  std::vector<std::uint8_t> front = full, all = full;
-  std::vector<double> share(o.load.size(), 1);
-  for (std::size_t l = 0; l < full.size(); ++l) share[l] = full[l] ? 1 / o.load[l] : 1;
-  for (int level = 0; level < levels; ++level) {
-    const std::vector<std::uint8_t> up = upstream_of(o, front);
-    front.assign(front.size(), 0);
-    for (const auto& path : o.paths) {
-      for (std::size_t i = 1; i < path.size(); ++i) {
-        const auto a = static_cast<std::size_t>(path[i - 1]), b = static_cast<std::size_t>(path[i]);
-        if (up[a] && all[b]) pause_share[a] = std::min(pause_share[a], share[b]);
-      }
-    }
-    for (std::size_t l = 0; l < up.size(); ++l) {
-      if (!up[l] || all[l]) continue;
-      front[l] = all[l] = 1;
-      share[l] = pause_share[l];
-      out.paused.push_back(static_cast<LinkId>(l));
-    }
-  }
-  for (std::size_t i = 0; i < o.paths.size(); ++i) {
-    bool own = false;
-    double left = 1;
-    for (const LinkId l : o.paths[i]) {
-      own = own || full[static_cast<std::size_t>(l)];
-      left = std::min(left, share[static_cast<std::size_t>(l)]);
-    }
-    if (!own && left < 1) out.victims.push_back({i, left});
-  }
-  out.can_deadlock = has_cycle(o, all);
-  return out;
-}
-
-std::vector<Elephant> pinned_elephants(const FabricGraph& graph, Router& router,
-                                       const std::vector<Message>& messages, double limit) {
-  const Offered o = offer(graph, router, messages);
-  std::vector<Elephant> out;
-  std::vector<std::int32_t> place(o.load.size(), -1);
-  for (std::size_t i = 0; i < o.paths.size(); ++i) {
-    for (const LinkId l : o.paths[i]) {
-      const auto at = static_cast<std::size_t>(l);
-      // The end links carry what the message itself asks; only choices of the fabric count.
-      const bool end = l == o.paths[i].front() || l == o.paths[i].back();
-      if (end || o.load[at] <= limit) continue;
-      if (place[at] < 0) {
-        place[at] = static_cast<std::int32_t>(out.size());
-        out.push_back({l, o.load[at], {}});
-      }
-      out[static_cast<std::size_t>(place[at])].messages.push_back(i);
-    }
-  }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Elephant& a, const Elephant& b) { return a.load > b.load; });
-  return out;
 }
 
 std::vector<RoceFinding> check_roce(const RoceSettings& s) {

@@ -59,30 +59,6 @@ struct HeadroomCheck {
 };
 HeadroomCheck check_headroom(const HeadroomSpec& spec);
 
-// Flows hurt by pauses that start at the congested links: fluid rates with and without the spread.
-struct PauseVictim {
-  std::size_t message = 0;
-  double share = 1;  // of its fair rate that is left
-};
-struct PauseSpread {
-  std::vector<LinkId> paused;        // upstream of the congested ones, nearest first
-  std::vector<PauseVictim> victims;  // messages that do not use a congested link
-  bool can_deadlock = false;         // the pauses close a cycle
-};
-// `congested`: links whose offered load exceeds their capacity; the offered rate of a message is
-// its NIC's. Pauses climb `levels` links upstream.
-PauseSpread pause_spread(const FabricGraph& graph, Router& router,
-                         const std::vector<Message>& messages, int levels);
-
-// Messages pinned to a link that a hash filled above `limit` of its capacity: the elephants.
-struct Elephant {
-  LinkId link = -1;
-  double load = 0;  // offered over capacity
-  std::vector<std::size_t> messages;
-};
-std::vector<Elephant> pinned_elephants(const FabricGraph& graph, Router& router,
-                                       const std::vector<Message>& messages, double limit);
-
 // The RoCE checklist. Unknown is a finding of its own: it was never decided.
 enum class Answer : std::uint8_t { unknown, no, yes };
 struct RoceSettings {

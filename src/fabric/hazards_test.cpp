@@ -33,47 +33,6 @@ TEST(Hazards, HeadroomByHand) {
   EXPECT_NEAR(edge.total / mib(160), 1, 1e-9);
 }
 
-// Three hosts send to host 36; the uplinks are wide, so only its port is full. Host 2 sends
-// elsewhere over an uplink that the pause reaches: a victim, held to a third. Host 50 is out of the
-// tree.
-TEST(Hazards, PausesReachBystanders) {
-  FabricGraph g = build_tree(
-      {.hosts_per_leaf = 16, .leaves_per_group = 4, .leaf_uplinks = 16, .spines_per_group = 16});
-  for (GraphLink& l : g.links) {
-    if (l.from >= g.endpoints && l.to >= g.endpoints) l.capacity *= 4;
-  }
-  Router router(g, {});
-  const std::vector<Message> messages = {
-      {1, 36, 1e6}, {17, 36, 1e6}, {49, 36, 1e6}, {2, 52, 1e6}, {50, 21, 1e6}};
-  const PauseSpread spread = pause_spread(g, router, messages, 4);
-  ASSERT_EQ(spread.victims.size(), 1u);
-  EXPECT_EQ(spread.victims[0].message, 3u);
-  EXPECT_NEAR(spread.victims[0].share, 1.0 / 3, 1e-12);
-  EXPECT_EQ(g.link_name(spread.paused.front()), "spine 4 -> leaf 2");
-  EXPECT_FALSE(spread.can_deadlock);  // up and down routes have no cycle
-  EXPECT_TRUE(pause_spread(g, router, messages, 0).victims.empty());
-}
-
-TEST(Hazards, ARingOfPausesCanLock) {
-  const FabricGraph g = build_graph(
-      *make_topology({.kind = catalog::TopologyKind::torus, .nodes = 8, .rails = 1, .torus = {8}}));
-  Router router(g, {});
-  const std::vector<Message> messages = ring_shift(8, 3, megabytes(1));
-  EXPECT_TRUE(pause_spread(g, router, messages, 4).can_deadlock);
-}
-
-TEST(Hazards, ElephantsAreNamedWithTheirLink) {
-  const FabricGraph g = build_tree({.leaves_per_group = 4});
-  Router router(g, {});
-  // Three hosts of leaf 0 to destinations with the same remainder: one uplink.
-  const std::vector<Message> messages = {{0, 37, 1e9}, {1, 69, 1e9}, {2, 101, 1e9}, {3, 70, 1e9}};
-  const auto found = pinned_elephants(g, router, messages, 1.5);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(g.link_name(found[0].link), "leaf 0 -> spine 5");
-  EXPECT_EQ(found[0].messages, (std::vector<std::size_t>{0, 1, 2}));
-  EXPECT_DOUBLE_EQ(found[0].load, 3);
-}
-
 TEST(Hazards, ChecklistTellsUndeclaredFromWrong) {
   EXPECT_EQ(check_roce({}).size(), 7u);
   const auto all = Answer::yes;

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "fabric/traffic.h"
+#include "fabric/traffic_fixture.h"
 
 namespace orrery::fabric {
 namespace {
@@ -201,35 +201,6 @@ TEST(Router, PxnKeepsToTheRail) {
   path.clear();
   ASSERT_TRUE(plain.route(0, 5, 0, path));
   EXPECT_EQ(path.size(), 2u);  // inside the node
-}
-
-TEST(EdgeList, OwnTopology) {
-  const auto g = parse_edge_list(
-      "# two hosts, two ways\n"
-      "h1 s1 400Gb/s 500ns\n"
-      "h2 s2 400Gb/s 500ns\n"
-      "s1 s2 100Gb/s 1us\n"
-      "s1 x 400Gb/s\n"
-      "x s2 400Gb/s\n"
-      "switch x\n",
-      "edges.txt");
-  ASSERT_TRUE(g.has_value());
-  EXPECT_EQ(g->endpoints, 2);
-  Router router(*g, {});
-  std::vector<LinkId> path;
-  ASSERT_TRUE(router.route(0, 1, 0, path));
-  EXPECT_EQ(path.size(), 3u);
-  const TrafficResult r = run_traffic(*g, router, {{0, 1, 12.5e9}});
-  EXPECT_NEAR(r.last, 1 + 2e-6, 1e-9);
-  EXPECT_EQ(g->link_name(r.limiting_link), "s1 -> s2");
-}
-
-TEST(EdgeList, FaultsAreAllReported) {
-  const auto g = parse_edge_list("a b\na b fast\na b 1GB/s soon\na a 1GB/s\n", "edges.txt");
-  ASSERT_FALSE(g.has_value());
-  ASSERT_EQ(g.error().size(), 4u);
-  EXPECT_EQ(g.error()[1].place.line, 2);
-  EXPECT_FALSE(parse_edge_list("", "e").has_value());
 }
 
 }  // namespace

@@ -346,13 +346,4 @@ double bisection_share(const Topology& t) {
   return t.spec.link_rate > BytesPerSecond(0) ? bisection(t) / (t.spec.link_rate * half) : 0;
 }
 
-double torus_mean_hops(const std::vector<int>& sizes) {
-  double sum = 0;
-  for (const int k : sizes) {
-    const double size = k;
-    sum += k % 2 == 0 ? size / 4 : (size * size - 1) / (4 * size);
-  }
-  return sum;
-}
-
 }  // namespace orrery::fabric

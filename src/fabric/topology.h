@@ -96,7 +96,5 @@ int diameter_links(const Topology& t);
 BytesPerSecond bisection(const Topology& t);
 // bisection / (half the endpoints' rate): 1 is non-blocking.
 double bisection_share(const Topology& t);
-// Mean links between two endpoints of a torus, ends drawn with replacement: sum k_i/4 for even k_i.
-double torus_mean_hops(const std::vector<int>& sizes);
 
 }  // namespace orrery::fabric

@@ -102,7 +102,6 @@ TEST(Topology, Torus) {
   EXPECT_EQ(t.switches(), 0);
   EXPECT_EQ(t.node_links, 3 * 8960);
   EXPECT_EQ(diameter_links(t), 8 + 10 + 14);
-  EXPECT_DOUBLE_EQ(torus_mean_hops(t.spec.torus), 4 + 5 + 7);
   EXPECT_DOUBLE_EQ(bisection(t) / t.spec.link_rate, 2.0 * 8960 / 28);
   EXPECT_FALSE(make_topology(
       {.kind = catalog::TopologyKind::torus, .nodes = 10, .rails = 1, .torus = {3, 3}}));

@@ -103,13 +103,6 @@ std::vector<Message> all_to_all(int endpoints, Bytes each) {
   return out;
 }
 
-std::vector<Message> ring_shift(int endpoints, int shift, Bytes each) {
-  std::vector<Message> out;
-  out.reserve(static_cast<std::size_t>(endpoints));
-  for (int s = 0; s < endpoints; ++s) out.push_back({s, (s + shift) % endpoints, each.base()});
-  return out;
-}
-
 std::vector<Message> random_permutation(int endpoints, Bytes each, std::uint64_t seed) {
   std::vector<int> order(static_cast<std::size_t>(endpoints));
   std::iota(order.begin(), order.end(), 0);
@@ -119,16 +112,6 @@ std::vector<Message> random_permutation(int endpoints, Bytes each, std::uint64_t
   out.reserve(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     out.push_back({order[i], order[(i + 1) % order.size()], each.base()});
-  }
-  return out;
-}
-
-std::vector<Message> incast(int endpoints, int senders, VertexId receiver, Bytes each) {
-  std::vector<Message> out;
-  for (int s = 0, sent = 0; s < endpoints && sent < senders; ++s) {
-    if (s == receiver) continue;
-    out.push_back({s, receiver, each.base()});
-    ++sent;
   }
   return out;
 }

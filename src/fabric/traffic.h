@@ -21,11 +21,8 @@ struct Message {
 };
 
 std::vector<Message> all_to_all(int endpoints, Bytes each);
-// Endpoint i sends to i + shift, modulo the number.
-std::vector<Message> ring_shift(int endpoints, int shift, Bytes each);
 // One cycle through all endpoints in random order: nobody sends to itself.
 std::vector<Message> random_permutation(int endpoints, Bytes each, std::uint64_t seed);
-std::vector<Message> incast(int endpoints, int senders, VertexId receiver, Bytes each);
 
 struct TrafficOptions {
   int queue_pairs = 1;            // a message is split evenly over so many flows

@@ -11,16 +11,8 @@ double flow_constant(Coolant coolant) { return coolant == Coolant::water ? 14.3 
 
 }  // namespace
 
-double coolant_flow_l_per_min(Watts heat, Kelvins rise, Coolant coolant) {
-  return flow_constant(coolant) * (heat / kilowatts(1)) / rise.base();
-}
-
 Kelvins coolant_rise(Watts heat, double flow_l_per_min, Coolant coolant) {
   return kelvins(flow_constant(coolant) * (heat / kilowatts(1)) / flow_l_per_min);
-}
-
-Watts pump_power(Watts rated, double flow_share) {
-  return rated * flow_share * flow_share * flow_share;
 }
 
 CduPlan plan_cdu(const CduRequest& request, std::span<const catalog::AshraeClass> classes) {

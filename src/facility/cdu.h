@@ -1,7 +1,6 @@
-// Coolant distribution: flow, pumps, temperatures, redundancy, ride-through.
+// Coolant distribution: flow, temperatures, redundancy, ride-through.
 //
-//   flow [L/min] = k * heat [kW] / rise [K]        k = 60 / (rho cp): 14.3 water, 15.2 PG25
-//   pump power   = rated * (flow / rated flow)^3   affinity law
+//   rise [K]     = k * heat [kW] / flow [L/min]    k = 60 / (rho cp): 14.3 water, 15.2 PG25
 //   ride-through = volume rho cp margin / heat     time until the coolant is `margin` warmer
 //
 // The design point of the OCP liquid guideline is 1.5 L/min per kW (rise about 10 K), range 1.25 to
@@ -24,9 +23,7 @@ inline constexpr double kDesignFlowPerKw = 1.5;  // L/min
 inline constexpr double kLowestFlowPerKw = 1.25;
 inline constexpr double kHighestFlowPerKw = 2.0;
 
-double coolant_flow_l_per_min(Watts heat, Kelvins rise, Coolant coolant);
 Kelvins coolant_rise(Watts heat, double flow_l_per_min, Coolant coolant);
-Watts pump_power(Watts rated, double flow_share);
 
 struct CduRequest {
   Watts heat;  // to liquid, of all racks on the loop

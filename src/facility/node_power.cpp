@@ -36,11 +36,6 @@ NodePower capped(NodePower node, Watts allowed) {
   return node;
 }
 
-Watts power_at_utilisation(const NodePower& node, double utilisation, double exponent) {
-  const double u = std::clamp(utilisation, 0.0, 1.0);
-  return node.idle + (node.peak - node.idle) * math::pow(u, exponent);
-}
-
 std::vector<catalog::PowerPhase> power_phases(const NodePower& node, const PhaseShares& shares) {
   const double busy = shares.matrix + shares.memory + shares.communication + shares.checkpoint;
   const double scale = busy > 1 ? 1 / busy : 1;

@@ -55,9 +55,6 @@ std::optional<NodePower> node_power_of(const catalog::Node& node,
 // peak only where they would draw more than that.
 NodePower capped(NodePower node, Watts allowed);
 
-// L1. utilisation in [0, 1]; more load never draws less.
-Watts power_at_utilisation(const NodePower& node, double utilisation, double exponent = 1.0);
-
 // Shares of a job's time; what they leave of 1 is idle.
 struct PhaseShares {
   double matrix = 0;

@@ -52,21 +52,6 @@ TEST(NodePower, training_averages_three_quarters_of_the_rating) {
   EXPECT_NEAR(peak_power(phases) / kilowatts(1), 8.4, 1e-9);
 }
 
-TEST(NodePower, more_load_never_draws_less) {
-  const NodePower node = dgx_h100();
-  for (double exponent : {1.0, 1.15, 1.3}) {
-    Watts last;
-    for (int i = 0; i <= 20; ++i) {
-      const Watts p = power_at_utilisation(node, i / 20.0, exponent);
-      EXPECT_GE(p, last);
-      last = p;
-    }
-    EXPECT_NEAR(last / node.peak, 1, 1e-12);
-  }
-  EXPECT_EQ(power_at_utilisation(node, -1), node.idle);
-  EXPECT_EQ(power_at_utilisation(node, 7), node.peak);
-}
-
 TEST(NodePower, shares_sum_to_one_even_where_they_were_too_many) {
   const auto phases = power_phases(dgx_h100(), {.matrix = 0.9, .communication = 0.6});
   double sum = 0;

@@ -103,22 +103,4 @@ TreeReview review_tree(std::span<const Feed> feeds) {
   return review;
 }
 
-CappedFleet fleet_at_cap(const NodePower& node, Watts power, double cap, Boundness bound) {
-  const Watts each = node.nameplate - node.accelerators * (1 - cap);
-  CappedFleet fleet;
-  fleet.cap = cap;
-  if (each > Watts()) fleet.nodes = static_cast<int>(std::floor(power / each + 1e-9));
-  fleet.throughput = fleet.nodes * capped_speed(cap, bound);
-  return fleet;
-}
-
-CappedFleet best_capped_fleet(const NodePower& node, Watts power, Boundness bound) {
-  CappedFleet best = fleet_at_cap(node, power, 1, bound);
-  for (int percent = 99; percent >= static_cast<int>(kLowestCap * 100); --percent) {
-    const CappedFleet fleet = fleet_at_cap(node, power, percent / 100.0, bound);
-    if (fleet.throughput > best.throughput) best = fleet;
-  }
-  return best;
-}
-
 }  // namespace orrery::facility

@@ -54,14 +54,4 @@ struct TreeReview {
 
 TreeReview review_tree(std::span<const Feed> feeds);
 
-// At a fixed power, is a larger capped fleet better than a smaller uncapped one?
-struct CappedFleet {
-  double cap = 1;
-  int nodes = 0;
-  double throughput = 0;  // in uncapped nodes
-};
-
-CappedFleet fleet_at_cap(const NodePower& node, Watts power, double cap, Boundness bound);
-CappedFleet best_capped_fleet(const NodePower& node, Watts power, Boundness bound);
-
 }  // namespace orrery::facility

@@ -113,8 +113,4 @@ std::vector<StageCurve> chain_of(const catalog::Catalog& catalog, std::span<cons
   return chain;
 }
 
-Watts converter_input(Watts output, Watts constant, double eta) {
-  return (output + constant) / eta;
-}
-
 }  // namespace orrery::facility

@@ -73,8 +73,4 @@ ChainResult run_chain(std::span<const StageCurve> stages, const ChainRequest& re
 std::vector<StageCurve> chain_of(const catalog::Catalog& catalog, std::span<const std::string> ids,
                                  std::string_view redundancy_id);
 
-// (P + constant) / eta per unit, the rectifier and converter law of ExaDigiT RAPS (Frontier: 17 W,
-// 0.96 per rectifier; 13 W, 0.98 per node converter).
-Watts converter_input(Watts output, Watts constant, double eta);
-
 }  // namespace orrery::facility

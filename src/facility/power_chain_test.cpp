@@ -74,10 +74,5 @@ TEST(PowerChain, flex_leaves_out_the_ups) {
   EXPECT_EQ(chain_of(shipped_catalog(), ids, "n").size(), 1u);
 }
 
-// ExaDigiT RAPS, frontier.yaml: 17 W and 0.96 per rectifier, 13 W and 0.98 per node.
-TEST(PowerChain, converters_follow_the_law_of_raps) {
-  EXPECT_NEAR(converter_input(watts(1000), watts(17), 0.96) / watts(1), 1059.375, 1e-9);
-}
-
 }  // namespace
 }  // namespace orrery::facility

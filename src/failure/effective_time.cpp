@@ -29,16 +29,6 @@ double exact_efficiency(const EffectiveTimeInput& in) {
   return ratio(in, math::exp(whole_restart(in) / in.mtbf));
 }
 
-double safe_restart_efficiency(const EffectiveTimeInput& in) {
-  return ratio(in, 1 + whole_restart(in) / in.mtbf);
-}
-
-double first_order_ettr(const EffectiveTimeInput& in) {
-  if (in.interval.base() <= 0) return 0;
-  const double lost = (in.interval / 2 + whole_restart(in)) / in.mtbf;
-  return std::max(0.0, 1 - in.save_stall / in.interval - lost);
-}
-
 TimeShares time_shares(const EffectiveTimeInput& in) {
   const double efficiency = exact_efficiency(in);
   if (efficiency <= 0) return {.productive = 0, .saving = 1, .lost_work = 0, .restarting = 0};

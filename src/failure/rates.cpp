@@ -115,11 +115,6 @@ PerSecond base_node_rate(PerSecond observed_mean, const LemonMix& mix) {
   return observed_mean / ((1 - mix.share) + mix.share * mix.multiplier);
 }
 
-double lemon_share_of_failures(const LemonMix& mix) {
-  const double lemons = mix.share * mix.multiplier;
-  return lemons / ((1 - mix.share) + lemons);
-}
-
 PerSecond job_failure_rate(double nodes, PerSecond per_node) { return per_node * nodes; }
 
 Seconds job_mtbf(double nodes, PerSecond per_node) {
@@ -133,10 +128,6 @@ PerSecond scaled_to_host(const NodeFailureRate& rate, int gpus_per_host) {
 
 PerSecond hazard(const Weibull& w, Seconds age) {
   return PerSecond(w.shape / w.scale.base() * math::pow(age / w.scale, w.shape - 1));
-}
-
-PerSecond mean_hazard(const Weibull& w, Seconds age) {
-  return PerSecond(math::pow(age / w.scale, w.shape) / age.base());
 }
 
 double lemon_odds(const LemonMix& mix, PerSecond base, double failures, Seconds node_time) {

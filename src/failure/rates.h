@@ -66,8 +66,6 @@ struct LemonMix {
 // The mean rate of a node drawn from the mix, and the base rate that gives an observed mean.
 PerSecond mean_node_rate(PerSecond base, const LemonMix& mix);
 PerSecond base_node_rate(PerSecond observed_mean, const LemonMix& mix);
-// The share of all failures that lemons cause: what excluding them can win.
-double lemon_share_of_failures(const LemonMix& mix);
 
 PerSecond job_failure_rate(double nodes, PerSecond per_node);
 Seconds job_mtbf(double nodes, PerSecond per_node);
@@ -79,8 +77,6 @@ struct Weibull {
   Seconds scale;
 };
 PerSecond hazard(const Weibull& w, Seconds age);
-// Mean rate over the first `age` of a node's life: (age/eta)^k / age.
-PerSecond mean_hazard(const Weibull& w, Seconds age);
 
 // Odds that a node is a lemon after `failures` in `node_time`: prior odds times the Poisson
 // likelihood ratio m^failures e^(-(m-1) lambda t).

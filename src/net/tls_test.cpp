@@ -54,6 +54,7 @@ TlsIdentity identity_for(const char* name) {
 ServerOptions options_with(const TlsIdentity& identity) {
   ServerOptions options = test_options();
   options.tls = identity;
+  options.linger_time_max = 30s;  // who ends in order is not waited for
   return options;
 }
 

@@ -55,18 +55,4 @@ double mean_hit_rate(double warm_hit_rate, double epochs) {
   return warm_hit_rate * (epochs - 1) / epochs;
 }
 
-double shared_cache_share(double node_share, double nodes) {
-  return std::min(1.0, node_share * nodes);
-}
-
-double cache_share_for(catalog::EvictionPolicy policy, EpochOrder order, double wanted_hit_rate) {
-  double low = 0;
-  double high = 1;
-  for (int i = 0; i < kBisections; ++i) {
-    const double c = (low + high) / 2;
-    (hit_rate(policy, order, c) < wanted_hit_rate ? low : high) = c;
-  }
-  return high;
-}
-
 }  // namespace orrery::storage

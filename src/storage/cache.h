@@ -24,10 +24,4 @@ double hit_rate(catalog::EvictionPolicy policy, EpochOrder order, double cache_s
 // Over `epochs`, of which the first finds nothing.
 double mean_hit_rate(double warm_hit_rate, double epochs);
 
-// Nodes that each cache for themselves hold the same c; a shared cache holds nodes times as much.
-double shared_cache_share(double node_share, double nodes);
-
-// The smallest cache share that reaches a hit rate, 1 where nothing smaller does.
-double cache_share_for(catalog::EvictionPolicy policy, EpochOrder order, double wanted_hit_rate);
-
 }  // namespace orrery::storage

@@ -80,18 +80,9 @@ TEST(Cache, TinyCachesDoNotOverflow) {
   EXPECT_EQ(hit_rate(catalog::EvictionPolicy::random, EpochOrder::fixed, 2), 1);
 }
 
-TEST(Cache, SizeForAWantedRate) {
-  const double c = cache_share_for(catalog::EvictionPolicy::lru, EpochOrder::shuffled, 0.9);
-  EXPECT_NEAR(hit_rate(catalog::EvictionPolicy::lru, EpochOrder::shuffled, c), 0.9, 1e-9);
-  EXPECT_GT(c, 0.97);  // where pinning needs 0.9
-  EXPECT_NEAR(cache_share_for(catalog::EvictionPolicy::pin, EpochOrder::shuffled, 0.9), 0.9, 1e-12);
-}
-
 TEST(Cache, FirstEpochFindsNothing) {
   EXPECT_EQ(mean_hit_rate(0.5, 1), 0);
   EXPECT_DOUBLE_EQ(mean_hit_rate(0.5, 10), 0.45);
-  EXPECT_DOUBLE_EQ(shared_cache_share(0.1, 4), 0.4);
-  EXPECT_DOUBLE_EQ(shared_cache_share(0.5, 4), 1);
 }
 
 }  // namespace

@@ -157,15 +157,6 @@ WriteTime write_time(const SaveLoad& load, double files, const WritePath& path) 
   return t;
 }
 
-PerSecond create_rate(const MetadataService& service) {
-  const int working = service.one_directory ? 1 : std::max(1, service.servers);
-  return service.creates_per_server * working;
-}
-
-BytesPerSecond rpc_bound(double slots, Bytes per_call, Seconds round_trip) {
-  return per_call * slots / round_trip;
-}
-
 SaveStall sync_stall(Seconds write) {
   return {.snapshot = {},
           .wait = {},

@@ -89,18 +89,6 @@ struct WriteTime {
 };
 WriteTime write_time(const SaveLoad& load, double files, const WritePath& path);
 
-// Creates a second that the metadata servers give together. All files in one directory are
-// serialised on the server that owns it.
-struct MetadataService {
-  int servers = 1;
-  PerSecond creates_per_server{1000};
-  bool one_directory = false;
-};
-PerSecond create_rate(const MetadataService& service);
-
-// What one NFS client can keep in flight: slots x bytes a call / round trip.
-BytesPerSecond rpc_bound(double slots, Bytes per_call, Seconds round_trip);
-
 struct AsyncPath {
   BytesPerSecond copy_rate = kUnlimitedRate;  // device to host, of one rank
   Seconds interval;                           // between the starts of two saves

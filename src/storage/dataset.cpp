@@ -40,14 +40,4 @@ const DatasetKind* find_dataset_kind(const std::vector<DatasetKind>& all, std::s
   return nullptr;
 }
 
-DatasetDemand dataset_demand(const DatasetUse& use) {
-  const double samples_per_object = std::max(1.0, use.object / use.sample);
-  const PerSecond rate = use.samples_rate;
-  return {.capacity = use.sample * use.samples,
-          .read = use.sample * rate,
-          .objects = std::ceil(use.samples / samples_per_object),
-          .requests = rate / samples_per_object,
-          .decode_cores = rate * use.decode};
-}
-
 }  // namespace orrery::storage

@@ -29,21 +29,4 @@ struct DatasetKind {
 Result<std::vector<DatasetKind>> read_dataset_kinds(const CsvTable& table);
 const DatasetKind* find_dataset_kind(const std::vector<DatasetKind>& all, std::string_view id);
 
-struct DatasetDemand {
-  Bytes capacity;       // of the data set
-  BytesPerSecond read;  // of all accelerators when none waits
-  double objects = 0;   // files or shards: what metadata and lifecycle fees count
-  PerSecond requests;   // objects opened a second
-  double decode_cores = 0;
-};
-
-struct DatasetUse {
-  double samples = 0;
-  Bytes sample;
-  Bytes object;
-  Seconds decode;
-  PerSecond samples_rate;  // of the whole job
-};
-DatasetDemand dataset_demand(const DatasetUse& use);
-
 }  // namespace orrery::storage

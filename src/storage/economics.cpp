@@ -79,29 +79,4 @@ std::optional<Seconds> break_even_age(const Transition& t) {
   return earned < t.minimum_stay ? owed : earned;
 }
 
-Usd banded_cost(Bytes amount, std::span<const PriceBand> bands) {
-  Usd sum;
-  Bytes from;
-  for (std::size_t i = 0; i < bands.size(); ++i) {
-    const bool last = i + 1 == bands.size();
-    const Bytes end = last ? amount : min(amount, bands[i].upto);
-    if (end > from) sum += (end - from) * bands[i].price;
-    from = max(from, end);
-  }
-  return sum;
-}
-
-CloudCost cloud_cost(const CloudUse& use, const CloudFees& fees) {
-  CloudCost c;
-  c.rent = use.stored * use.time * fees.rent;
-  c.requests = fees.per_put * use.puts + fees.per_get * use.gets;
-  c.egress = banded_cost(use.egress, fees.egress);
-  c.total = c.rent + c.requests + c.egress;
-  return c;
-}
-
-Usd lifecycle_cost(double objects, Usd per_thousand_objects) {
-  return per_thousand_objects * (objects / 1000);
-}
-
 }  // namespace orrery::storage

@@ -76,34 +76,4 @@ struct Transition {
 // The least time a byte must stay below for the move to pay; none where it never does.
 std::optional<Seconds> break_even_age(const Transition& t);
 
-// Egress and other fees in bands: `upto` is the end of the band, the last one is open.
-struct PriceBand {
-  Bytes upto;
-  UsdPerByte price;
-};
-Usd banded_cost(Bytes amount, std::span<const PriceBand> bands);
-
-struct CloudUse {
-  Bytes stored;
-  Seconds time;
-  double puts = 0;
-  double gets = 0;
-  Bytes egress;
-};
-struct CloudFees {
-  UsdPerByteSecond rent;
-  Usd per_put;
-  Usd per_get;
-  std::vector<PriceBand> egress;
-};
-struct CloudCost {
-  Usd rent;
-  Usd requests;
-  Usd egress;
-  Usd total;
-};
-CloudCost cloud_cost(const CloudUse& use, const CloudFees& fees);
-// Lifecycle rules charge for each object they move: many small ones cost more than their bytes.
-Usd lifecycle_cost(double objects, Usd per_thousand_objects);
-
 }  // namespace orrery::storage

@@ -122,37 +122,5 @@ TEST(Economics, AMinimumStayAndReadsMoveTheBreakEven) {
   EXPECT_FALSE(break_even_age(t).has_value());
 }
 
-// AWS: 0.09 USD/GB for the first 10 TB, 0.085 to 50, 0.07 to 150, 0.05 above.
-TEST(Economics, EgressInBands) {
-  const PriceBand bands[] = {{terabytes(10), UsdPerByte(0.09e-9)},
-                             {terabytes(50), UsdPerByte(0.085e-9)},
-                             {terabytes(150), UsdPerByte(0.07e-9)},
-                             {Bytes(0), UsdPerByte(0.05e-9)}};
-  EXPECT_NEAR(banded_cost(terabytes(5), bands).base(), 450, 1e-6);
-  EXPECT_NEAR(banded_cost(terabytes(200), bands).base(), 900 + 3400 + 7000 + 2500, 1e-6);
-  EXPECT_EQ(banded_cost(Bytes(0), bands), Usd(0));
-}
-
-// "100M small objects = 5000 USD" (go-cloud guide).
-TEST(Economics, LifecycleFeesCountObjects) {
-  EXPECT_NEAR(lifecycle_cost(100e6, usd(0.05)).base(), 5000, 1e-9);
-}
-
-TEST(Economics, CloudBill) {
-  const CloudCost c = cloud_cost({.stored = terabytes(100),
-                                  .time = months(1),
-                                  .puts = 1e6,
-                                  .gets = 1e7,
-                                  .egress = terabytes(1)},
-                                 {.rent = usd_per_tb_month(23),
-                                  .per_put = usd(0.005 / 1000),
-                                  .per_get = usd(0.0004 / 1000),
-                                  .egress = {{Bytes(0), UsdPerByte(0.09e-9)}}});
-  EXPECT_NEAR(c.rent.base(), 2300, 1e-6);
-  EXPECT_NEAR(c.requests.base(), 5 + 4, 1e-9);
-  EXPECT_NEAR(c.egress.base(), 90, 1e-9);
-  EXPECT_NEAR(c.total.base(), 2399, 1e-6);
-}
-
 }  // namespace
 }  // namespace orrery::storage

@@ -6,8 +6,6 @@
 namespace orrery::storage {
 namespace {
 
-constexpr std::array kLevels = {GuidanceLevel::best, GuidanceLevel::better, GuidanceLevel::good};
-
 std::optional<BytesPerSecond> rate_in(const CsvTable& table, const CsvRow& row,
                                       std::string_view column) {
   const auto number = table.number(row, column);
@@ -79,17 +77,6 @@ std::optional<BytesPerSecond> guided_rate(const std::vector<StorageGuidance>& al
   const auto rate = row->at(ask.level);
   if (!rate) return std::nullopt;
   return *rate * (ask.units / (four ? 4 : 1));
-}
-
-std::optional<GuidanceLevel> level_reached(const std::vector<StorageGuidance>& all,
-                                           std::string_view architecture, std::string_view metric,
-                                           double units, BytesPerSecond rate) {
-  for (const GuidanceLevel level : kLevels) {
-    const auto asked = guided_rate(
-        all, {.architecture = architecture, .metric = metric, .units = units, .level = level});
-    if (asked && rate >= *asked) return level;
-  }
-  return std::nullopt;
 }
 
 }  // namespace orrery::storage

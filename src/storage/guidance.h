@@ -51,9 +51,4 @@ struct GuidanceAsk {
 std::optional<BytesPerSecond> guided_rate(const std::vector<StorageGuidance>& all,
                                           const GuidanceAsk& ask);
 
-// The best level that a rate reaches for so many units; none below good (or the lowest published).
-std::optional<GuidanceLevel> level_reached(const std::vector<StorageGuidance>& all,
-                                           std::string_view architecture, std::string_view metric,
-                                           double units, BytesPerSecond rate);
-
 }  // namespace orrery::storage

@@ -32,17 +32,5 @@ TEST(Guidance, PublishedRows) {
   EXPECT_FALSE(guided_rate(all, {"Colossus", "read", 1, GuidanceLevel::best}).has_value());
 }
 
-TEST(Guidance, LevelReached) {
-  const auto all = published();
-  const auto level = [&](double rate_gbs) {
-    return level_reached(all, "SuperPOD H100", "read", 4, gbytes_per_s(rate_gbs));
-  };
-  EXPECT_EQ(level(500), GuidanceLevel::best);
-  EXPECT_EQ(level(499), GuidanceLevel::better);
-  EXPECT_EQ(level(60), GuidanceLevel::good);
-  EXPECT_FALSE(level(59).has_value());
-  EXPECT_STREQ(to_text(GuidanceLevel::better), "better");
-}
-
 }  // namespace
 }  // namespace orrery::storage

@@ -56,17 +56,6 @@ FetchRate mixed_rate(const FetchRate& usual, const FetchRate& other, double shar
           .limit = of_other > of_usual ? other.limit : usual.limit};
 }
 
-Bytes half_rate_size(Seconds first_byte, BytesPerSecond stream) { return first_byte * stream; }
-
-double small_file_penalty(Bytes small_object, Bytes shard, const FetchPath& path) {
-  return std::max(1.0, fetch_rate(shard, path).rate / fetch_rate(small_object, path).rate);
-}
-
-double streams_needed(Bytes object, Seconds first_byte, BytesPerSecond stream,
-                      BytesPerSecond wanted) {
-  return wanted / stream_rate(object, first_byte, stream);
-}
-
 const char* to_text(LoaderLimit limit) {
   switch (limit) {
     case LoaderLimit::compute:

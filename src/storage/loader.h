@@ -36,13 +36,6 @@ FetchRate fetch_rate(Bytes object, const FetchPath& path);
 // Of bytes that come partly in one way and partly in another: the times add up. The limit is that
 // of the way that takes longer.
 FetchRate mixed_rate(const FetchRate& usual, const FetchRate& other, double share_of_other);
-// The object size at which one stream reaches half its rate.
-Bytes half_rate_size(Seconds first_byte, BytesPerSecond stream);
-// How many times slower small objects are than shards on this path, at least 1.
-double small_file_penalty(Bytes small_object, Bytes shard, const FetchPath& path);
-// Parallel streams that fill `wanted` with objects of this size.
-double streams_needed(Bytes object, Seconds first_byte, BytesPerSecond stream,
-                      BytesPerSecond wanted);
 
 // One accelerator's share of its host's loader.
 struct LoaderProblem {

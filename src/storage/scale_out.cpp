@@ -1,49 +1,9 @@
 #include "storage/scale_out.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
-
-#include "base/math.h"
-#include "base/probability.h"
+#include <limits>
 
 namespace orrery::storage {
-namespace {
-
-// Above this mean load the fullest server is within a few per cent of it, and the short form is
-// right to 0.5 %; below, the sum is taken.
-constexpr double kSummedUpTo = 1e4;
-// P(fullest > x) below this no longer moves the mean.
-constexpr double kTail = 1e-12;
-
-}  // namespace
-
-double busiest_server_estimate(double stripes, double servers) {
-  if (servers <= 1) return stripes;
-  const double mean = stripes / servers;
-  return std::min(stripes, mean + std::sqrt(2 * mean * math::log(servers)));
-}
-
-double busiest_server(double stripes, double servers) {
-  if (servers <= 1) return stripes;
-  const double mean = stripes / servers;
-  if (mean > kSummedUpTo) return busiest_server_estimate(stripes, servers);
-  // E[max] = sum over x >= 0 of P(max > x); below the start P is 1 to 1e-12.
-  const double spread = std::sqrt(mean);
-  auto x = static_cast<std::int64_t>(std::max(0.0, std::floor(mean - 8 * spread)));
-  double sum = static_cast<double>(x);
-  for (; static_cast<double>(x) < stripes; ++x) {
-    const double above = -math::expm1(servers * math::log1p(-poisson_above(x, mean)));
-    if (above < kTail) break;
-    sum += above;
-  }
-  return std::min(sum, stripes);
-}
-
-double placement_efficiency(double stripes, double servers) {
-  const double fullest = busiest_server(stripes, servers);
-  return fullest > 0 ? std::min(1.0, stripes / servers / fullest) : 1;
-}
 
 const char* to_text(ScaleOutLimit limit) {
   switch (limit) {

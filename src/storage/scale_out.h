@@ -1,9 +1,6 @@
-// Many writers against many servers: the busiest server, the client's end, the fixed cost.
+// Many writers against many servers: the servers' end, the clients' end, the fixed cost.
 //
-//   busiest server  N stripes thrown at random over K servers: the fullest holds about
-//                   m + sqrt(2 m ln K), m = N/K (for m well above ln K); exactly, the expected
-//                   maximum of K Poisson(m) counts. Time follows it, not the mean.
-//   scale-out       t = t0 + S / min(K b, clients c)            b a server, c a client
+//   t = t0 + S / min(K b, clients c)            b a server, c a client
 // The knee. FlashBlade//EXA wrote a 15,427 GiB checkpoint at 328, 484, 656 and 888 GiB/s from 10,
 // 15, 20 and 30 data nodes: 0.90 of linear at 30. A cap on the clients would hold the 5,292 GiB
 // checkpoint of the same 30 nodes to the same 888; it reached 744. Both fit a fixed t0 of about 2 s
@@ -22,19 +19,13 @@
 
 namespace orrery::storage {
 
-// The mean load of the fullest of `servers`, in stripes.
-double busiest_server_estimate(double stripes, double servers);  // m + sqrt(2 m ln K)
-double busiest_server(double stripes, double servers);           // expected maximum
-// The share of the servers' bandwidth that random placement leaves: mean over maximum.
-double placement_efficiency(double stripes, double servers);
-
 struct ScaleOut {
   double servers = 1;
   BytesPerSecond per_server;
   double clients = 1;
   BytesPerSecond per_client = kUnlimitedRate;
   Seconds fixed;          // in every transfer: open, barrier, commit
-  double efficiency = 1;  // of the servers, as placement_efficiency gives it
+  double efficiency = 1;  // of the servers
 };
 
 enum class ScaleOutLimit { servers, clients, fixed_cost };

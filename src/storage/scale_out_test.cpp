@@ -6,49 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "base/random.h"
-
 namespace orrery::storage {
 namespace {
-
-double thrown_maximum(int stripes, int servers, int trials) {
-  RandomStream random(1, "test/placement");
-  double sum = 0;
-  for (int t = 0; t < trials; ++t) {
-    std::vector<int> load(static_cast<std::size_t>(servers), 0);
-    for (int s = 0; s < stripes; ++s) {
-      ++load[static_cast<std::size_t>(random.below(static_cast<std::uint64_t>(servers)))];
-    }
-    sum += *std::max_element(load.begin(), load.end());
-  }
-  return sum / trials;
-}
-
-TEST(Placement, BusiestServerAgreesWithThrowing) {
-  const struct {
-    int stripes;
-    int servers;
-  } cases[] = {{64, 8}, {512, 16}, {1024, 30}, {1024, 128}, {8192, 64}};
-  for (const auto& c : cases) {
-    const double thrown = thrown_maximum(c.stripes, c.servers, 400);
-    EXPECT_NEAR(busiest_server(c.stripes, c.servers) / thrown, 1, 0.03)
-        << c.stripes << " over " << c.servers;
-    // The short form is an upper estimate, some tenths high where stripes are few.
-    EXPECT_GE(busiest_server_estimate(c.stripes, c.servers), thrown * 0.97);
-    EXPECT_LE(busiest_server_estimate(c.stripes, c.servers), thrown * 1.25);
-  }
-}
-
-TEST(Placement, EfficiencyGrowsWithStripesAndIsOneForOneServer) {
-  double before = 0;
-  for (const double stripes : {16.0, 64.0, 256.0, 4096.0, 65536.0, 1048576.0}) {
-    const double e = placement_efficiency(stripes, 16);
-    EXPECT_GT(e, before);
-    before = e;
-  }
-  EXPECT_GT(before, 0.98);
-  EXPECT_EQ(placement_efficiency(10, 1), 1);
-}
 
 BytesPerSecond gib_per_s(double v) { return BytesPerSecond(gib(v).base()); }
 

@@ -76,13 +76,6 @@ TierDemand operator+(const TierDemand& a, const TierDemand& b) {
           .requests = a.requests + b.requests};
 }
 
-TierDemand larger_of(const TierDemand& a, const TierDemand& b) {
-  return {.capacity = a.capacity + b.capacity,
-          .read = max(a.read, b.read),
-          .write = max(a.write, b.write),
-          .requests = max(a.requests, b.requests)};
-}
-
 const char* to_text(TierLimit limit) {
   switch (limit) {
     case TierLimit::capacity:
@@ -174,10 +167,6 @@ std::optional<Durability> tier_durability(const TierBuild& build,
        .server_losses = kServerLosses,
        .shards_on_server = p.shards_on_one(servers),
        .rebuild_reads = gigabytes(1)});
-}
-
-PerSecond bandwidth_density(const catalog::StorageDevice& device) {
-  return device.read / device.capacity;
 }
 
 }  // namespace orrery::storage

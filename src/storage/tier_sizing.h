@@ -33,10 +33,8 @@ struct TierDemand {
   BytesPerSecond write;
   PerSecond requests;  // random reads
 };
-// Demands of data sets, checkpoints and caches on one tier, added; bursts that never coincide may
-// be joined by larger_of.
+// Demands of data sets, checkpoints and caches on one tier, added.
 TierDemand operator+(const TierDemand& a, const TierDemand& b);
-TierDemand larger_of(const TierDemand& a, const TierDemand& b);
 
 struct Protection {
   int data = 8;
@@ -117,8 +115,5 @@ TierSize size_tier(const TierDemand& demand, const catalog::StorageDevice& devic
 std::optional<Durability> tier_durability(const TierBuild& build,
                                           const catalog::StorageDevice& device,
                                           const TierOptions& options, double failures = 1);
-
-// A drive's bandwidth for each byte: below demand.read / demand.capacity it is bought for speed.
-PerSecond bandwidth_density(const catalog::StorageDevice& device);
 
 }  // namespace orrery::storage

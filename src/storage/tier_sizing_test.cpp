@@ -125,15 +125,12 @@ TEST(TierSizing, MoreDemandNeverNeedsLess) {
   }
 }
 
-TEST(TierSizing, DemandsAddOrTakeTheLarger) {
+TEST(TierSizing, DemandsAdd) {
   const TierDemand a{
       .capacity = terabytes(1), .read = gbytes_per_s(10), .write = {}, .requests = {}};
   const TierDemand b{
       .capacity = terabytes(2), .read = gbytes_per_s(30), .write = {}, .requests = {}};
   EXPECT_EQ((a + b).read, gbytes_per_s(40));
-  EXPECT_EQ(larger_of(a, b).read, gbytes_per_s(30));
-  EXPECT_EQ(larger_of(a, b).capacity, terabytes(3));
-  EXPECT_GT(bandwidth_density(device_of("tlc-gen5")), bandwidth_density(device_of("hdd-cmr24")));
 }
 
 // What a lost drive held is written anew: half full, in half the time, and so it is lost more

@@ -11,6 +11,7 @@
 #include "store/listing.h"
 #include "store/mend.h"
 #include "store/simulated_drive_fixture.h"
+#include "store/storage_class.h"
 #include "store/sweep.h"
 #include "store/tier_places.h"
 

@@ -1,5 +1,5 @@
 // Code that nothing calls but its tests: found by reading includes and words, and kept only where a
-// list says what will call it.
+// list says why.
 //
 // A header has a caller where a product file outside its own pair (x.h and x.cpp) includes it, one
 // that itself has a caller. A function declared at the margin of a header has one where its name
@@ -12,13 +12,13 @@
 
 namespace orrery::tidy {
 
-// A row of the list: "src/cluster/backfill.h | jobs in time", or with a function after the path;
+// A row of the list: "src/design/schema.h | its test", or with a function after the path;
 // `*` stands for all functions of the header.
 struct Unwired {
   int line = 0;
   std::string path;
   std::string function;  // empty: the header itself
-  std::string caller;    // what will call it
+  std::string caller;    // who calls it, or why nobody does
 };
 std::vector<Unwired> read_unwired(const Source& list, Complaints& faults);
 
