@@ -418,7 +418,7 @@ Complaints check_heavy_headers(const Source& source) {
 }
 
 Complaints check_pure_room(const Source& source) {
-  if (!is_pure(room_of(source.path)) || is_test(source)) return {};
+  if (!is_pure(room_of(source.path)) || !is_product(source.path)) return {};
   const std::string code = blanked(source.text);
   // A parser with callbacks can only be left by throwing; it is caught in the same file.
   const bool leaves_a_parser = includes_heavy(source) && code.find("catch (") != std::string::npos;

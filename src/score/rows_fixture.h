@@ -1,0 +1,48 @@
+// For tests: tables of a few rows by name and value, and the inputs of the shipped models.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/csv.h"
+#include "base/text.h"
+#include "machine/known_fixture.h"
+#include "score/score.h"
+
+namespace orrery::score {
+
+using RowFields = std::map<std::string, std::string>;
+
+inline ScoreInputs known_inputs() { return {.models = machine::known(), .model = {}}; }
+
+inline RowFields with_fields(RowFields fields, const RowFields& more) {
+  for (const auto& [name, value] : more) fields[name] = value;
+  return fields;
+}
+
+// Columns that a row does not have are blank in it; one of its own at the end keeps rows of blanks
+// rows.
+inline CsvTable table_of(const std::vector<RowFields>& rows) {
+  RowFields columns;
+  for (const RowFields& row : rows) columns.insert(row.begin(), row.end());
+  std::string text;
+  for (const auto& [name, value] : columns) text += name + ",";
+  text += "end\n";
+  for (const RowFields& row : rows) {
+    for (const auto& [name, value] : columns) {
+      text += (row.contains(name) ? csv_field(row.at(name)) : std::string()) + ",";
+    }
+    text += "x\n";
+  }
+  return CsvTable::parse(text, "rows.csv").value();
+}
+
+inline std::vector<std::string> split_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+}  // namespace orrery::score
