@@ -97,14 +97,14 @@ std::vector<RowFields> probe_rows() {
   return rows;
 }
 
-// A fit takes half a second: it is made once.
+// A fit takes seconds under the sanitizers: it is made once, for the one test that looks at it.
 const CalibrationReport& reported() {
   static const CalibrationReport kReport =
       calibrate(table_of(probe_rows()), h200(), machine::known().kernels).value();
   return kReport;
 }
 
-TEST(CalibrateDetails, rows_are_used_where_they_say_all_of_their_kernel) {
+void rows_are_used_where_they_say_all_of_their_kernel() {
   EXPECT_EQ(reported().rows, 4 + 3 + 4 + 3 + 8 + 4 + 1);
   EXPECT_EQ(reported().used, 4 + 3 + 4 + 3);
   EXPECT_EQ(reported().accelerator, "h200-sxm");
@@ -114,11 +114,11 @@ TEST(CalibrateDetails, rows_are_used_where_they_say_all_of_their_kernel) {
 }
 
 // A quarter longer than planned is missed by a fifth; the middle of four is the upper one.
-TEST(CalibrateDetails, the_shipped_parameters_miss_what_is_slower) {
+void the_shipped_parameters_miss_what_is_slower() {
   EXPECT_NEAR(reported().parts[0].median_before, 0.2, 1e-6);
 }
 
-TEST(CalibrateDetails, the_file_has_every_value_of_the_fit) {
+void the_file_has_every_value_of_the_fit() {
   const CalibrationReport& r = reported();
   const CsvTable file = CsvTable::parse(calibration_csv(r), "c.csv").value();
   ASSERT_EQ(file.rows().size(), r.parts[0].fit.values.size());
@@ -137,7 +137,7 @@ TEST(CalibrateDetails, the_file_has_every_value_of_the_fit) {
 
 // The middle one of the sustained rows takes twice the time and all draw twice the power: they are
 // missed by half, less what the fit moves.
-TEST(CalibrateDetails, sustained_rows_check_the_clock_and_the_power) {
+void sustained_rows_check_the_clock_and_the_power() {
   EXPECT_EQ(reported().sustained, 3);
   EXPECT_NEAR(reported().sustained_time_error, 0.5, 0.15);
   EXPECT_NEAR(reported().sustained_watts_error, 0.5, 0.15);
@@ -145,6 +145,13 @@ TEST(CalibrateDetails, sustained_rows_check_the_clock_and_the_power) {
   CalibrationReport short_ones = reported();
   short_ones.sustained = 0;
   EXPECT_THAT(calibration_text(short_ones), testing::Not(HasSubstr("power limit")));
+}
+
+TEST(CalibrateDetails, what_a_fit_tells_of_itself) {
+  rows_are_used_where_they_say_all_of_their_kernel();
+  the_shipped_parameters_miss_what_is_slower();
+  the_file_has_every_value_of_the_fit();
+  sustained_rows_check_the_clock_and_the_power();
 }
 
 RowFields step_row(const std::string& id, const RowFields& more) {

@@ -41,7 +41,7 @@ class Room:
         if file is None:
             return None
         path = pathlib.Path(file.name)
-        if path.parent != self.tree / "src" / self.name:
+        if path.parent != self.tree / "src" / self.name or not path.exists():
             return None
         if path.name.endswith("_test.cpp") or "fixture" in path.name or path.name.startswith("test_"):
             return None

@@ -129,6 +129,7 @@ def configure(made, build):
     subprocess.run(["cmake", "-S", made, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DORRERY_WEB=OFF",
                     "-DORRERY_LIVE_TESTS=OFF", "-DORRERY_PCH=ON", "-DORRERY_UNITY=ON", "-DORRERY_SANITIZE=",
                     "-DCMAKE_CXX_COMPILER=clang++-19", "-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld",
+                    "-DCMAKE_CXX_FLAGS_DEBUG=",
                     f"-DCMAKE_CXX_FLAGS={flags}"], check=True, stdout=subprocess.DEVNULL)
 
 
