@@ -140,7 +140,7 @@ TEST_F(ProbeVerb, progress_shows_on_a_terminal_alone) {
   const VerbAnswer a = storage(words, {.err_is_tty = true});
   EXPECT_THAT(a.err, StartsWith("\r\033[K  0 % writing the file\r\033[K  0 % sequential\r"))
       << "nothing is known of the time at first";
-  EXPECT_THAT(a.err, HasSubstr("\r\033[K 50 % sequential, about 0 s left"));
+  EXPECT_THAT(a.err, HasSubstr("\r\033[K 50 % sequential, about "));
   EXPECT_THAT(a.err, testing::EndsWith("left\r\033[K")) << "the line is gone before the report";
 }
 

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 template <class Condition>
 bool soon(Condition holds) {
-  for (int i = 0; i < 4'000 && !holds(); ++i) std::this_thread::sleep_for(1ms);
+  for (int i = 0; i < 10'000 && !holds(); ++i) std::this_thread::sleep_for(1ms);
   return holds();
 }
 
