@@ -8,7 +8,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "cost/ownership.h"
 

@@ -1,16 +1,10 @@
-// What a run, a token and a byte that leaves cost.
+// What a run and a byte that leaves cost.
 //
 //   $/run     = accelerators * hours * $/useful hour
-//   $/Mtoken  = sum of $/h / (tokens/s 3600) 1e6 / utilisation of the load curve
 //   egress    = tiered price per GB, a month's volume at a time
-//
-// Tokens of prefill and decode are priced apart where a service splits them: give each pool its own
-// accelerators and rate. Storage, egress and spares are added by name.
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/quantity.h"

@@ -99,6 +99,46 @@ TEST(CostByHand, PowerIsTheRegionsWhereTheDesignSaysNothing) {
   EXPECT_EQ(cost_of(nowhere).input.pue, 1);
 }
 
+// 1 MW at a PUE of 1.3 beside 3 MW at 1.1: 1.3 and 3.3 MW at the meter.
+TEST(CostByHand, EverySitePaysItsOwnPriceForWhatItDraws) {
+  Review r = half_used({{"economics.power_price", ""}});
+  catalog::GridRegion dear = *r.sites[0].region;
+  dear.price_low = usd_per_kwh(0.28);
+  dear.price_high = usd_per_kwh(0.32);
+  dear.provenance.reference = "elsewhere";
+  r.sites.push_back(r.sites[0]);
+  r.sites[1].region = &dear;
+  r.sites[1].it_mean = megawatts(3);
+  r.sites[1].it_nameplate = megawatts(4.5);
+  r.sites[1].pue.middle = 1.1;
+  const catalog::GridRegion& here = *r.sites[0].region;
+  const double cheap = (here.price_low + here.price_high) / 2 * kwh(1) / usd(1);
+  const cost::OwnershipInput in = cost_of(r).input;
+  EXPECT_NEAR(in.it_power / megawatts(1), 4, 1e-12);
+  EXPECT_NEAR(in.contracted / megawatts(1), 6, 1e-12);
+  EXPECT_NEAR(in.pue, (1.3 + 3 * 1.1) / 4, 1e-12);
+  EXPECT_NEAR(in.electricity * kwh(1) / usd(1), (1.3 * cheap + 3.3 * 0.3) / 4.6, 1e-12);
+  EXPECT_EQ(in.electricity_reference, "the sites' own, by what each draws");
+  r.sites[1].region = r.sites[0].region;
+  EXPECT_NEAR(cost_of(r).input.electricity * kwh(1) / usd(1), cheap, 1e-12);
+  EXPECT_EQ(cost_of(r).input.electricity_reference, here.provenance.reference);
+}
+
+// A quarter of 6 MW is rented, the rest stands in a hall of one's own.
+TEST(CostByHand, HallsBoughtAndHallsRentedArePaidByTheirShare) {
+  Review r = half_used({{"economics.colocation", "100 USD/kW/month"}});
+  design::Site own = *r.sites[0].site;
+  own.rented_hall = false;
+  r.sites.push_back(r.sites[0]);
+  r.sites[1].site = &own;
+  r.sites[1].it_nameplate = megawatts(4.5);
+  const cost::OwnershipInput in = cost_of(r).input;
+  EXPECT_NEAR(in.colocation * (kilowatts(1) * months(1)) / usd(1), 25, 1e-9);
+  EXPECT_NEAR(in.hall * watts(1) / usd(1), 0.75 * 11.7, 1e-12);
+  r.sites[0].site = &own;
+  EXPECT_EQ(cost_of(r).input.colocation, UsdPerJoule());
+}
+
 TEST(CostByHand, GoodputAndUseAreWeighted) {
   Review r = half_used();
   r.trains.push_back(r.trains[0]);

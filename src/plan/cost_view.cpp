@@ -6,6 +6,7 @@
 
 #include "base/statistics.h"
 #include "cost/break_even.h"
+#include "cost/site_mix.h"
 #include "cost/spend.h"
 #include "plan/cost_parts.h"
 
@@ -80,18 +81,30 @@ void apply(const design::Economics& e, cost::OwnershipInput& in) {
   if (e.repair) in.repair = *e.repair;
 }
 
-struct Tariff {
-  UsdPerJoule price = usd_per_kwh(0.08);
-  std::string reference = "assumed";
-};
+// At the design's own price of electricity, or the middle of the site's region.
+cost::SiteBill bill_of(const SiteView& s, const design::Economics& e) {
+  cost::SiteBill bill{.mean = s.it_mean,
+                      .nameplate = s.it_nameplate,
+                      .pue = s.pue.middle,
+                      .price = usd_per_kwh(0.08),
+                      .reference = "assumed",
+                      .owns_hall = !s.site->rented_hall};
+  if (e.power_price) {
+    bill.price = *e.power_price;
+    bill.reference = "the design";
+  } else if (s.region != nullptr) {
+    bill.price = (s.region->price_low + s.region->price_high) / 2;
+    bill.reference = s.region->provenance.reference;
+  }
+  return bill;
+}
 
-// The design's own price, or the middle of the site's region.
-Tariff tariff_of(const CostContext& c, const SiteView* site) {
-  if (c.machine.design().economics.power_price)
-    return {*c.machine.design().economics.power_price, "the design"};
-  if (site == nullptr || site->region == nullptr) return {};
-  const catalog::GridRegion& r = *site->region;
-  return {(r.price_low + r.price_high) / 2, r.provenance.reference};
+cost::SiteMix sites_of(const CostContext& c) {
+  std::vector<cost::SiteBill> bills;
+  for (const SiteView& s : c.sites) {
+    if (s.has_machines()) bills.push_back(bill_of(s, c.machine.design().economics));
+  }
+  return cost::mix_of(bills);
 }
 
 void fill_owned(CostView& v, const CostContext& c) {
@@ -106,31 +119,19 @@ void fill_owned(CostView& v, const CostContext& c) {
   // accelerators they are part of what an accelerator-hour costs.
   if (owned == 0) owned = hosts;
   if (owned == 0) return;
-  Watts mean;
-  Watts nameplate;
-  double pue_weighted = 0;
-  Tariff tariff = tariff_of(c, nullptr);
-  bool owns_hall = false;
-  for (const SiteView& s : c.sites) {
-    if (!s.has_machines()) continue;
-    mean += s.it_mean;
-    nameplate += s.it_nameplate;
-    pue_weighted += s.pue.middle * s.it_mean.base();
-    tariff = tariff_of(c, &s);
-    owns_hall = owns_hall || !s.site->rented_hall;
-  }
-  cost::OwnershipInput in = cost::ownership_defaults(c.machine.catalog(), owned, mean);
+  const cost::SiteMix sites = sites_of(c);
+  cost::OwnershipInput in = cost::ownership_defaults(c.machine.catalog(), owned, sites.mean);
   in.capex = cost::capex_of(std::vector<catalog::Bill>{v.bill});
-  in.contracted = nameplate;
-  in.pue = mean > Watts(0) ? pue_weighted / mean.base() : 1;
-  in.electricity = tariff.price;
-  in.electricity_reference = tariff.reference;
-  if (owns_hall) {
-    const catalog::TcoParameter* hall = c.machine.catalog().tco("facility-capex");
-    in.colocation = UsdPerJoule(0);
-    in.hall = UsdPerWatt(hall ? hall->typical : 11.7);
-  }
+  in.contracted = sites.nameplate;
+  in.pue = sites.pue;
+  in.electricity = sites.price;
+  in.electricity_reference = sites.reference;
   apply(c.machine.design().economics, in);
+  if (sites.owned_share > 0) {
+    const catalog::TcoParameter* hall = c.machine.catalog().tco("facility-capex");
+    in.colocation = in.colocation * (1 - sites.owned_share);
+    in.hall = UsdPerWatt(hall ? hall->typical : 11.7) * sites.owned_share;
+  }
   in.goodput = v.goodput;
   in.utilisation = v.utilisation * v.use;
   v.input = in;
