@@ -190,7 +190,10 @@ TEST(LayerMixers, adapters_kernel_by_kernel) {
   EXPECT_EQ(mixer(uneven(), LayerKind::mlp, split).forward.size(), 5) << "none";
 }
 
-TEST(LayerMixers, grouped_experts_have_no_adapters_and_no_gradients_when_frozen) {
+// Beside the experts' products, over the 18 rows of all eight: 18 x (48 + 44) x 2 x 1.5 in and
+// 18 x 44 x 3 out, then 18 x (22 + 48) x 3 in and 18 x 48 x 3 out. Backward 18 x (2 x 22 + 48) x 3
+// in and 18 x 22 x 3 out, then 18 x (2 x 48 + 44) x 3 in and 18 x 48 x 3 out.
+TEST(LayerMixers, frozen_experts_have_adapters_where_told_and_no_gradients) {
   catalog::ModelShape m = uneven();
   m.experts = 8;
   m.top_k = 3;
@@ -202,8 +205,16 @@ TEST(LayerMixers, grouped_experts_have_no_adapters_and_no_gradients_when_frozen)
   EXPECT_THAT(briefs(work.forward),
               ElementsAre("864 -> 864", "6 x 48 x 8 bf16", "2.25 x 48 x 44 bf16 of 8",
                           "2.25 x 22 x 48 bf16 of 8", "1728 -> 864"));
-  EXPECT_EQ(work.expert_forward.size(), 4) << "scores, two moves, activation";
+  EXPECT_THAT(briefs(work.expert_forward),
+              ElementsAre("1728 -> 1728", "1728 -> 1728", "1728 -> 1728", "4968 -> 2376",
+                          "2376 -> 1188", "3780 -> 2592"));
+  EXPECT_THAT(briefs(work.expert_dgrad),
+              ElementsAre("1728 -> 1728", "1728 -> 1728", "1728 -> 1728", "7560 -> 2592",
+                          "3564 -> 2376", "4968 -> 1188"));
   EXPECT_THAT(briefs(work.wgrad), IsEmpty());
+  split.adapters_on_mlp = false;
+  EXPECT_EQ(mixer(m, LayerKind::experts, split).expert_forward.size(), 4)
+      << "scores, two moves, activation";
 }
 
 // One list is used for layer after layer: nothing of the one before is left.

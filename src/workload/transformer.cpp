@@ -96,8 +96,8 @@ struct Builder {
     dgrad.add(Gemm{rows, in, out, d, GemmPass::dgrad, groups});
     if (!split.frozen) {
       wgrad.add(Gemm{in, out, rows, d, GemmPass::wgrad, groups});
-    } else if (groups == 1 && adapters) {
-      adapter(rows, in, out);
+    } else if (adapters) {
+      adapter(rows * groups, in, out);
     }
   }
   // Low-rank adapters are too thin to be bound by anything but memory: the input read again, the
