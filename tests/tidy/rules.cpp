@@ -186,7 +186,7 @@ const std::vector<HeavyHeader>& heavy_headers() {
       {"liburing", {"src/agent/io_ring.cpp"}},
       {"rocksdb/", {"src/store/rocks_metadata.cpp"}},
       {"libpq-fe.h", {"src/store/postgres_connections.h"}},
-      {"rados/", {"src/rados/ceph_pool.cpp"}},
+      {"rados/", {"src/rados/ceph_pool.cpp", "tests/simulated_librados.cpp"}},
       {"isa-l", {"src/store/erasure.cpp", "src/s3/checksum.cpp"}}};
   return kHeavy;
 }
