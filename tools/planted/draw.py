@@ -3,16 +3,18 @@
 
 A fault replaces one expression by another of the same type: a constant a little off, a comparison that takes its
 boundary or not, a term, a factor or a check that is dropped, the other branch, a call that is left out. The sources are
-read as clang reads them (libclang), so that an expression's ends are known. Of faults that overlap one is kept, by lot.
+read as clang reads them (libclang), so that an expression's ends are known.
 
 OUT gets a line of JSON a fault: file, first byte, byte after the last, how it is switched, old text, new text. How:
 "plain" in code that runs, "constexpr" in a function that may run in the compiler, "const@BYTE" in a constant that is
 declared there, "drop" for a statement that is left out.
 """
+import concurrent.futures
 import hashlib
 import json
 import pathlib
 import sys
+from itertools import repeat
 
 import clang.cindex as ci
 from clang.cindex import CursorKind as K
@@ -239,29 +241,15 @@ def faults_of(tree, name, arguments):
     return sorted(set(room.faults))
 
 
-def without_overlaps(faults, seed):
-    order = sorted(faults, key=lambda f: hashlib.sha256(f"{seed}{f[0].name}{f[1:]}".encode()).hexdigest())
-    taken, kept = {}, []
-    for f in order:
-        spans = taken.setdefault(f[0], [])
-        if any(f[1] < e and s < f[2] for s, e in spans):
-            continue
-        spans.append((f[1], f[2]))
-        kept.append(f)
-    return kept
-
-
 def main():
     tree = pathlib.Path(sys.argv[1]).resolve()
     rooms = sys.argv[3:] or sorted(p.name for p in (tree / "src").iterdir() if p.is_dir())
     includes = [f"-I{tree}/src", f"-I{tree}", "-I/usr/include/postgresql"]
     arguments = ["-x", "c++", "-std=c++23", "-Wno-everything", *includes]
-    with open(sys.argv[2], "w") as out:
-        for name in rooms:
-            faults = faults_of(tree, name, arguments)
-            kept = without_overlaps(faults, 1)
-            print(f"{name}: {len(faults)} places, {len(kept)} apart", file=sys.stderr)
-            for path, start, end, switch, old, new in kept:
+    with open(sys.argv[2], "w") as out, concurrent.futures.ProcessPoolExecutor() as pool:
+        for name, faults in zip(rooms, pool.map(faults_of, repeat(tree), rooms, repeat(arguments))):
+            print(f"{name}: {len(faults)} places", file=sys.stderr)
+            for path, start, end, switch, old, new in faults:
                 out.write(json.dumps([str(path.relative_to(tree)), start, end, switch, old, new]) + "\n")
 
 

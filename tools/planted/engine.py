@@ -155,7 +155,8 @@ def build_sound(tree, made, build, faults, jobs, say=print):
                if any((str(made / f.file), f.line + n) in lines for n in range(f.old.count("\n") + 1))]
         if not bad:
             raise SystemExit(f"the planted sources do not build; see {build}/ninja.log")
-        say(f"{len(bad)} faults do not compile and are dropped")
+        for fault in bad:
+            say(f"does not compile and is dropped: {fault}")
         gone = {f.number for f in bad}
         faults = [f for f in faults if f.number not in gone]
 
