@@ -212,7 +212,7 @@ bool QueuePass::pass_head(std::size_t head, const QueueView& view, NodePool& poo
   const bool anyone = std::ranges::any_of(view.waiting.subspan(head + 1), [&](JobIndex j) {
     return view.job(j).ask.gpus <= pool.free_gpus();
   });
-  // A sticky promise is made when the head blocks, whoever waits behind it.
+  // A sticky promise is made when the head blocks, even where all behind it are too large to start.
   if (!anyone && variant_ != BackfillVariant::easy_sticky) return true;
   gather_ends(view, starts);
   if (pool.is_plain()) {

@@ -16,7 +16,10 @@ using testing::HasSubstr;
 using Json = nlohmann::json;
 
 Json serving_view(const design::Design& d, const std::string& workload = "") {
-  return Json::parse(text_of(serving_view_json(plan::run_stages(d, machine::known()), workload)));
+  const std::string text =
+      text_of(serving_view_json(plan::run_stages(d, machine::known()), workload));
+  EXPECT_EQ(text.find('\n'), text.size() - 1) << "an answer is one line";
+  return Json::parse(text);
 }
 
 design::Design served_sample_with(const design::Change& edit) {
@@ -81,10 +84,62 @@ double worst_of(const Json& level, const Json& objectives) {
   return worst;
 }
 
+// "a b c": the names of an object's fields, sorted.
+std::string names_in(const Json& object) {
+  std::string out;
+  for (const auto& [key, value] : object.items()) out += (out.empty() ? "" : " ") + key;
+  return out;
+}
+
+void expect_all_fields(const Json& v) {
+  EXPECT_EQ(names_in(v),
+            "accelerator breaks_at choices devices_per_replica engine figures iterations kind "
+            "levels loss model note objectives path peak_rate prefill_replicas replicas "
+            "schema_version workload workloads");
+  EXPECT_EQ(v["schema_version"], 1);
+  EXPECT_EQ(v["kind"], "serving");
+  EXPECT_EQ(v["workloads"], Json::array({"assistant"}));
+  EXPECT_EQ(v["workload"], "assistant");
+  EXPECT_EQ(v["path"], "workloads[1].serve");
+  EXPECT_EQ(v["accelerator"], "h100-sxm");
+  EXPECT_EQ(v["prefill_replicas"], 0);
+  EXPECT_EQ(names_in(v["objectives"]), "tpot_s ttft_s whole_s");
+  EXPECT_DOUBLE_EQ(v["objectives"]["ttft_s"], 0.2);
+  EXPECT_DOUBLE_EQ(v["objectives"]["tpot_s"], 0.04);
+  EXPECT_EQ(v["objectives"]["whole_s"], nullptr);
+  EXPECT_FALSE(v["figures"].empty());
+  EXPECT_EQ(names_in(v["loss"]), "good_ratio restarted ttft_p99_s");
+  EXPECT_EQ(v["note"],
+            "Curves are windows of requests simulated one by one on a few replicas; the ways to "
+            "serve it are closed forms, which differ from the curves where requests come in "
+            "bursts.");
+  EXPECT_EQ(names_in(v["iterations"]), "end_s rate rows");
+  EXPECT_EQ(v["iterations"]["rate"], v["peak_rate"]);
+  EXPECT_EQ(names_in(v["iterations"]["rows"][0]),
+            "kv_ratio output_tokens prompt_tokens start_s time_s waiting");
+  EXPECT_LE(v["choices"].size(), 13U) << "twelve, and the one in use";
+  for (const Json& c : v["choices"]) {
+    EXPECT_EQ(names_in(c),
+              "apart batch current engine error_ratio format gpus prefill replicas requests_per_s "
+              "tp tpot_s ttft_s");
+  }
+  // Of what a replica carries; past where it breaks for good there is nothing to see.
+  const double loads[] = {0.1, 0.3, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1};
+  ASSERT_GE(v["levels"].size(), 7U);
+  for (std::size_t i = 0; i < v["levels"].size(); ++i) {
+    EXPECT_NEAR(v["levels"][i]["rate"].get<double>() / v["levels"][6]["rate"].get<double>(),
+                loads[i], 1e-12);
+    EXPECT_EQ(names_in(v["levels"][i]),
+              "found_ratio good_ratio rate tpot_p50_s tpot_p99_s ttft_p50_s ttft_p99_s "
+              "whole_p99_s");
+  }
+}
+
 // An objective between the first level's latency and the last's breaks between the two.
 TEST(view_serving, draws_a_service_and_where_it_breaks) {
   const Json view =
       serving_view(served_sample_with({"workloads[1].serve.objective.ttft_p99", "200 ms"}));
+  expect_all_fields(view);
   expect_rising_latencies(view["levels"]);
   expect_iterations(view["iterations"]);
   expect_the_way_in_use(view["choices"]);
