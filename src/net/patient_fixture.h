@@ -39,10 +39,11 @@ inline std::string answer_of(const TestSocket& socket, std::string_view ending) 
 
 template <class Condition>
 bool soon(Condition holds) {
-  for (int i = 0; i < 5000 && !holds(); ++i) {
+  for (int i = 0; i < 5000; ++i) {
+    if (holds()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return holds();
+  return false;
 }
 
 }  // namespace orrery::net::patience
