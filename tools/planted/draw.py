@@ -190,7 +190,9 @@ def look(room, path, cursor, switch):
         statement(room, path, cursor, switch)
     if kind == K.UNARY_OPERATOR:
         span = spelled(path, cursor)
-        if span and room.text(path)[span[0]:span[0] + 1] == b"!":
+        # Where != is made of ==, clang calls it a `!` that stands before the `=`.
+        if span and room.text(path)[span[0]:span[0] + 1] == b"!" and \
+                room.text(path)[span[0] + 1:span[0] + 2] != b"=":
             room.add(path, *span, f"static_cast<bool>({span_text(room, path, span)[1:]})", switch)
     if kind == K.CXX_BOOL_LITERAL_EXPR:
         span = spelled(path, cursor)
