@@ -247,6 +247,8 @@ Answered Gateway::answered(Call& call) {
   auto plan = payload_plan_of(call.raw, call.who, kNeverQuick);
   if (!plan) return std::unexpected(plan.error());
   if (call.s3.method == "GET" || call.s3.method == "HEAD") plan->length.reset();
+  // The sum in a completion's headers is that of the object, not of the list of its parts.
+  if (operation->handle == complete_upload && !plan->sum_in_trailer) plan->sum.reset();
   PayloadReader reader(std::move(*plan));
   const auto keep = [&](std::string_view bytes) -> Answer<void> {
     call.body += bytes;

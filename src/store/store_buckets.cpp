@@ -180,7 +180,8 @@ Answer<Version> Store::complete_upload(const Upload& upload, const Version& vers
       more.expects.push_back({row::part(upload.id, part.number), encode(part)});
       more.changes.push_back({row::part(upload.id, part.number), std::nullopt});
       if (kept.contains(part.extent.blob)) continue;
-      const auto gone = blobs_of({part.extent});
+      // As in abort_upload: the commit finds out where a part was sent again meanwhile.
+      const auto gone = blobs_of({part.extent}, true);
       if (!gone) return std::unexpected(gone.error());
       discard(more, *gone);
     }
