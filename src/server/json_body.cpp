@@ -55,7 +55,7 @@ struct JsonBody::State {
 
   // nullptr where the field is missing or null.
   const Json* find(std::string_view name) {
-    asked.emplace_back(name);
+    if (std::ranges::find(asked, name) == asked.end()) asked.emplace_back(name);
     const auto it = here->find(std::string(name));
     return it == here->end() || it->is_null() ? nullptr : &*it;
   }
