@@ -42,8 +42,14 @@ std::vector<machine::Input> items_of(const CostView& c) {
                       show(r.per_year.base(), machine::Unit::usd_per_year), r.reference});
   }
   for (const TierRent& t : c.tier_rents) {
-    inputs.push_back({"rent of tier " + t.tier->label,
-                      show(t.per_year.base(), machine::Unit::usd_per_year), t.reference});
+    const auto paid = [&](const char* what, Usd amount) {
+      if (amount <= Usd(0)) return;
+      inputs.push_back(
+          {what + t.tier->label, show(amount.base(), machine::Unit::usd_per_year), t.reference});
+    };
+    paid("rent of tier ", t.per_year);
+    paid("requests to tier ", t.requests_per_year);
+    paid("egress of tier ", t.egress_per_year);
   }
   if (c.wan_per_year > Usd(0)) {
     inputs.push_back({"lines between sites",
