@@ -247,7 +247,7 @@ double prefix_found(const ReplicaAdapters& a, const PrefixCase& c) {
 }
 
 SlotUse slot_use(const ReplicaAdapters& a, double running) {
-  if (!a.any() || a.set.slots >= a.set.count || running <= 0) return {};
+  if (a.set.slots >= a.set.count || running <= 0) return {};
   const SlotTurns turns(a, running);
   const double wait = turns.wait();
   const double even = turns.even_wait();
