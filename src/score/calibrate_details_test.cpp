@@ -155,23 +155,7 @@ TEST(CalibrateDetails, what_a_fit_tells_of_itself) {
 }
 
 RowFields step_row(const std::string& id, const RowFields& more) {
-  return with_fields({{"id", id},
-                      {"gpu", "h100-sxm"},
-                      {"model", "llama-3-8b"},
-                      {"n_gpus", "8"},
-                      {"seq", "4096"},
-                      {"gbs", "16"},
-                      {"mbs", "1"},
-                      {"tp", "2"},
-                      {"pp", "1"},
-                      {"cp", "1"},
-                      {"precision", "bf16"},
-                      {"framework", "nemo"},
-                      {"release", "25.04"},
-                      {"certainty", "read"},
-                      {"tokens_per_s_per_gpu", "9000"},
-                      {"source", "x"}},
-                     more);
+  return training_fields(with_fields({{"id", id}, {"source", "x"}}, more));
 }
 
 // A reader's own rows move what they are of, and add it to what was seen.

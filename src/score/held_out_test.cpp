@@ -47,23 +47,7 @@ const machine::Models& one_parameter() {
 }
 
 RowFields fold_row(const std::string& id, const RowFields& more) {
-  return with_fields({{"id", id},
-                      {"gpu", "h100-sxm"},
-                      {"model", "llama-3-8b"},
-                      {"n_gpus", "8"},
-                      {"seq", "4096"},
-                      {"gbs", "16"},
-                      {"mbs", "1"},
-                      {"tp", "2"},
-                      {"pp", "1"},
-                      {"cp", "1"},
-                      {"precision", "bf16"},
-                      {"framework", "nemo"},
-                      {"release", "25.04"},
-                      {"certainty", "read"},
-                      {"tokens_per_s_per_gpu", "9000"},
-                      {"source", "one page"}},
-                     more);
+  return training_fields(with_fields({{"id", id}}, more));
 }
 
 CsvTable four_rows() {

@@ -21,6 +21,27 @@ inline RowFields with_fields(RowFields fields, const RowFields& more) {
   return fields;
 }
 
+// Of one host of H100, as a row of data/validation/training.csv says it.
+inline RowFields training_fields(const RowFields& more) {
+  return with_fields({{"id", "a"},
+                      {"gpu", "h100-sxm"},
+                      {"model", "llama-3-8b"},
+                      {"n_gpus", "8"},
+                      {"seq", "4096"},
+                      {"gbs", "16"},
+                      {"mbs", "1"},
+                      {"tp", "2"},
+                      {"pp", "1"},
+                      {"cp", "1"},
+                      {"precision", "bf16"},
+                      {"framework", "nemo"},
+                      {"release", "25.04"},
+                      {"certainty", "read"},
+                      {"tokens_per_s_per_gpu", "9000"},
+                      {"source", "one page"}},
+                     more);
+}
+
 // Columns that a row does not have are blank in it; one of its own at the end keeps rows of blanks
 // rows.
 inline CsvTable table_of(const std::vector<RowFields>& rows) {

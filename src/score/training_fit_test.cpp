@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "machine/known_fixture.h"
+#include "score/one_host_fixture.h"
 
 namespace orrery::score {
 namespace {
@@ -14,25 +14,8 @@ namespace {
 constexpr double kKnee = 0.08;
 
 TrainingRow fit_row(const char* model, int batch, const char* accelerator = "h100-sxm") {
-  const machine::Models& models = machine::known();
-  TrainingRow row{.id = model, .query = {}};
-  row.query.model = *models.catalog().model(model);
-  row.query.accelerator = models.catalog().accelerator(accelerator);
-  row.query.gpus = 8;
-  row.query.sequence = 4096;
-  row.query.batch = batch;
-  row.query.framework = "nemo";
-  row.query.release = "25.04";
-  row.query.layout.tp = 2;
-  row.query.layout.pp = 1;
-  row.query.layout.vp = 1;
-  row.query.layout.cp = 1;
-  row.query.layout.ep = 1;
-  row.query.layout.microbatch = 1;
-  row.query.layout.sharding = catalog::Sharding::zero1;
-  row.query.layout.recompute = catalog::Recompute::none;
-  row.query.layout.schedule = catalog::Schedule::one_f_one_b;
-  row.query.layout.sequence_parallel = true;
+  TrainingRow row = one_host_row(accelerator, model, batch);
+  row.id = model;
   return row;
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "catalog/embedded.h"
+#include "score/one_host_fixture.h"
 #include "score/rows_fixture.h"
 #include "score/training_refit.h"
 
@@ -16,25 +17,8 @@ namespace {
 using testing::HasSubstr;
 
 TrainingRow pooled_row(const char* accelerator, const char* release = "25.04") {
-  const machine::Models& models = machine::known();
-  TrainingRow row{.id = "r", .query = {}};
-  row.query.model = *models.catalog().model("llama-3-8b");
-  row.query.accelerator = models.catalog().accelerator(accelerator);
-  row.query.gpus = 8;
-  row.query.sequence = 4096;
-  row.query.batch = 16;
-  row.query.framework = "nemo";
+  TrainingRow row = one_host_row(accelerator);
   row.query.release = release;
-  row.query.layout.tp = 2;
-  row.query.layout.pp = 1;
-  row.query.layout.vp = 1;
-  row.query.layout.cp = 1;
-  row.query.layout.ep = 1;
-  row.query.layout.microbatch = 1;
-  row.query.layout.sharding = catalog::Sharding::zero1;
-  row.query.layout.recompute = catalog::Recompute::none;
-  row.query.layout.schedule = catalog::Schedule::one_f_one_b;
-  row.query.layout.sequence_parallel = true;
   return row;
 }
 
@@ -201,12 +185,7 @@ TEST(TrainingPool, a_release_without_rows_is_like_its_neighbour) {
 }
 
 RowFields met_row(const std::string& tokens) {
-  return {{"id", "a"},           {"gpu", "h100-sxm"},   {"model", "llama-3-8b"},
-          {"n_gpus", "8"},       {"seq", "4096"},       {"gbs", "16"},
-          {"mbs", "1"},          {"tp", "2"},           {"pp", "1"},
-          {"cp", "1"},           {"precision", "bf16"}, {"framework", "nemo"},
-          {"release", "25.04"},  {"certainty", "read"}, {"tokens_per_s_per_gpu", tokens},
-          {"source", "one page"}};
+  return training_fields({{"tokens_per_s_per_gpu", tokens}});
 }
 
 // Rows that are met give no width below 0.03.
