@@ -311,12 +311,10 @@ void check_engine(const Review& r, const Rule& rule, std::vector<Finding>& out) 
     const catalog::ServingEngine* engine = r.catalog().engine(serve->engine);
     if (engine == nullptr || engine->status == catalog::EngineStatus::active) continue;
     Finding f = finding_at(r, rule, machine::path_of(r.design(), w) + ".engine");
-    const bool is_kept = engine->status == catalog::EngineStatus::maintenance;
-    f.what =
-        fmt::format("{} is {}{}.", engine->name, is_kept ? "in " : "", to_text(engine->status));
-    if (!engine->status_since.empty()) {
-      f.what.insert(f.what.size() - 1, " since " + engine->status_since);
-    }
+    const bool kept = engine->status == catalog::EngineStatus::maintenance;
+    const std::string since = engine->status_since.empty() ? "" : " since " + engine->status_since;
+    f.what = fmt::format("{} is {}{}{}.", engine->name, kept ? "in " : "", to_text(engine->status),
+                         since);
     f.why = "It gets no fixes and no support for new models (" + engine->provenance.source + ").";
     const std::string next = engine->replaced_by.empty() ? "vllm" : engine->replaced_by;
     f.fix = fmt::format("Use {}.", next);

@@ -32,33 +32,25 @@ Spread spread_of(const cost::Tornado& t) {
 
 std::vector<machine::Input> items_of(const CostView& c) {
   std::vector<machine::Input> inputs;
+  const auto add = [&inputs](std::string name, Usd per_year, std::string reference) {
+    inputs.push_back({std::move(name), show(per_year.base(), machine::Unit::usd_per_year),
+                      std::move(reference)});
+  };
   if (c.owned) {
-    for (const cost::CostItem& i : c.owned->items) {
-      inputs.push_back({i.name, show(i.per_year.base(), machine::Unit::usd_per_year), i.reference});
-    }
+    for (const cost::CostItem& i : c.owned->items) add(i.name, i.per_year, i.reference);
   }
   for (const RentedFleet& r : c.rented) {
-    inputs.push_back({fmt::format("rent of {} ({})", r.fleet->fleet->name, to_text(r.input.kind)),
-                      show(r.per_year.base(), machine::Unit::usd_per_year), r.reference});
+    add(fmt::format("rent of {} ({})", r.fleet->fleet->name, to_text(r.input.kind)), r.per_year,
+        r.reference);
   }
   for (const TierRent& t : c.tier_rents) {
-    const auto paid = [&](const char* what, Usd amount) {
-      if (amount <= Usd(0)) return;
-      inputs.push_back(
-          {what + t.tier->label, show(amount.base(), machine::Unit::usd_per_year), t.reference});
-    };
-    paid("rent of tier ", t.per_year);
-    paid("requests to tier ", t.requests_per_year);
-    paid("egress of tier ", t.egress_per_year);
+    const std::string tier = "tier " + t.tier->label;
+    add("rent of " + tier, t.per_year, t.reference);
+    if (t.requests_per_year > Usd(0)) add("requests to " + tier, t.requests_per_year, t.reference);
+    if (t.egress_per_year > Usd(0)) add("egress of " + tier, t.egress_per_year, t.reference);
   }
-  if (c.wan_per_year > Usd(0)) {
-    inputs.push_back({"lines between sites",
-                      show(c.wan_per_year.base(), machine::Unit::usd_per_year), "the design"});
-  }
-  if (c.egress_per_year > Usd(0)) {
-    inputs.push_back({"egress", show(c.egress_per_year.base(), machine::Unit::usd_per_year),
-                      "catalog storage_prices"});
-  }
+  if (c.wan_per_year > Usd(0)) add("lines between sites", c.wan_per_year, "the design");
+  if (c.egress_per_year > Usd(0)) add("egress", c.egress_per_year, "catalog storage_prices");
   return inputs;
 }
 

@@ -58,12 +58,14 @@ class NeighboursTest : public testing::Test {
   }
   std::vector<std::string> names(std::string_view owner) {
     std::vector<std::string> out;
-    for (const Bucket& bucket : store.buckets(owner).value()) out.push_back(bucket.name);
+    const auto all = store.buckets(owner);
+    for (const Bucket& bucket : all.value()) out.push_back(bucket.name);
     return out;
   }
   std::vector<std::uint64_t> numbers(std::string_view upload) {
     std::vector<std::uint64_t> out;
-    for (const Part& part : store.parts(upload).value()) out.push_back(part.number);
+    const auto all = store.parts(upload);
+    for (const Part& part : all.value()) out.push_back(part.number);
     return out;
   }
   std::vector<std::string> keys(const Answer<Page>& page) {
