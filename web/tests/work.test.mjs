@@ -244,6 +244,7 @@ test('a menu is walked with the arrow keys and closed with Escape', async () => 
 
 test('the report opens from disk without a server and prints to PDF', async () => {
   const page = await h.page();
+  await page.getByTestId('summary').waitFor(); // before the design is there, there is nothing to report
   const file = await saved(page, async () => {
     await page.getByText('Report', { exact: true }).click();
     await page.locator('[data-item=html]').click();
