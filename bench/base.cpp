@@ -1,6 +1,6 @@
 // Speed of base/: what every reader and every random draw costs.
-#include "base/digest.h"
-#include "base/random.h"
+#include "core/base/digest.h"
+#include "core/base/random.h"
 #include "bench/figure.h"
 
 namespace orrery {

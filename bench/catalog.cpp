@@ -1,5 +1,5 @@
 // How long a process waits for its facts.
-#include "catalog/catalog.h"
+#include "core/catalog/catalog.h"
 
 #include "bench/figure.h"
 

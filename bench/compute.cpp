@@ -1,7 +1,7 @@
 // The calls that a layout search makes by the million, and one serving point.
 #include "bench/figure.h"
-#include "compute/calibration.h"
-#include "machine/predict_serving.h"
+#include "layers/compute/calibration.h"
+#include "model/machine/predict_serving.h"
 
 namespace orrery {
 namespace {

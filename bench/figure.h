@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace orrery {
 

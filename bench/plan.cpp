@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "bench/figure.h"
-#include "catalog/embedded.h"
-#include "design/design.h"
-#include "plan/review.h"
+#include "core/catalog/embedded.h"
+#include "model/design/design.h"
+#include "plan/plan/review.h"
 
 namespace orrery {
 namespace {

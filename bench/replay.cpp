@@ -3,17 +3,17 @@
 // The Philly trace is not ours to ship: it is read from the folder that ORRERY_TRACES names;
 // without one, a synthetic stream of the same size and distributions stands in
 // (workload/job_synthesis.h).
-#include "trial/replay.h"
+#include "study/trial/replay.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
-#include "base/random.h"
+#include "core/base/random.h"
 #include "bench/figure.h"
-#include "trial/pod_replay.h"
-#include "workload/job_synthesis.h"
+#include "study/trial/pod_replay.h"
+#include "core/workload/job_synthesis.h"
 
 namespace orrery {
 namespace {

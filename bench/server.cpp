@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "bench/figure.h"
-#include "catalog/embedded.h"
-#include "design/templates.h"
-#include "server/console.h"
+#include "core/catalog/embedded.h"
+#include "model/design/templates.h"
+#include "app/server/console.h"
 
 namespace orrery {
 namespace {

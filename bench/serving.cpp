@@ -1,7 +1,7 @@
 // Serving in time: iterations of an engine a second, one replica and a fleet.
 #include "bench/figure.h"
-#include "machine/predict_serving.h"
-#include "serving/fleet.h"
+#include "model/machine/predict_serving.h"
+#include "layers/serving/fleet.h"
 
 namespace orrery {
 namespace {

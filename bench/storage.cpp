@@ -2,9 +2,9 @@
 #include <fmt/core.h>
 
 #include "bench/figure.h"
-#include "catalog/embedded.h"
-#include "design/design.h"
-#include "twin/scenario.h"
+#include "core/catalog/embedded.h"
+#include "model/design/design.h"
+#include "twin/twin/scenario.h"
 
 namespace orrery {
 namespace {

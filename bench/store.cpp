@@ -16,11 +16,11 @@
 #include <thread>
 
 #include "bench/figure.h"
-#include "net/client.h"
-#include "net/server.h"
-#include "s3/client.h"
-#include "s3/sigv4.h"
-#include "s3server/runtime.h"
+#include "live/net/client.h"
+#include "live/net/server.h"
+#include "live/s3/client.h"
+#include "live/s3/sigv4.h"
+#include "live/s3server/runtime.h"
 
 namespace orrery {
 namespace {

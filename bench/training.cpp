@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "bench/figure.h"
-#include "catalog/embedded.h"
-#include "machine/predict_training.h"
+#include "core/catalog/embedded.h"
+#include "model/machine/predict_training.h"
 
 namespace orrery {
 namespace {

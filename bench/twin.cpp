@@ -2,9 +2,9 @@
 #include <fmt/core.h>
 
 #include "bench/figure.h"
-#include "catalog/embedded.h"
-#include "design/design.h"
-#include "twin/simulation.h"
+#include "core/catalog/embedded.h"
+#include "model/design/design.h"
+#include "twin/twin/simulation.h"
 
 namespace orrery {
 namespace {

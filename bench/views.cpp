@@ -4,15 +4,15 @@
 #include <memory>
 
 #include "bench/figure.h"
-#include "catalog/embedded.h"
-#include "design/edit.h"
-#include "plan/review.h"
-#include "report/view_calc.h"
-#include "report/view_compare.h"
-#include "report/view_completions.h"
-#include "report/view_fabric.h"
-#include "report/view_hall.h"
-#include "report/view_training.h"
+#include "core/catalog/embedded.h"
+#include "model/design/edit.h"
+#include "plan/plan/review.h"
+#include "output/report/view_calc.h"
+#include "output/report/view_compare.h"
+#include "output/report/view_completions.h"
+#include "output/report/view_fabric.h"
+#include "output/report/view_hall.h"
+#include "output/report/view_training.h"
 
 namespace orrery {
 namespace {

@@ -30,19 +30,20 @@ function(orrery_precompile target kind)
   endif()
 endfunction()
 
-# orrery_room(NAME [ROOMS room ...] [LIBRARIES target ...] [SOURCES generated.cpp ...])
+# orrery_room(WING/NAME [ROOMS room ...] [LIBRARIES target ...] [SOURCES generated.cpp ...])
 #
-# A room is a folder of src/. Its sources become the static library room_NAME and its *_test.cpp the
+# A room is a folder of a wing of src/. Its sources become the static library room_NAME and its *_test.cpp the
 # executable NAME_test; a main.cpp is left to an executable of its own. ROOMS are the rooms whose
 # headers it may include (base is always among them); tests/tidy_test.cpp checks that the includes
 # keep to this list.
-function(orrery_room name)
+function(orrery_room folder)
   cmake_parse_arguments(ROOM "" "" "ROOMS;LIBRARIES;SOURCES" ${ARGN})
+  get_filename_component(name ${folder} NAME)
   # The architecture names rooms that come later; their place in the order is kept, the folder is not there yet.
-  if(NOT IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+  if(NOT IS_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
     return()
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")

@@ -9,12 +9,12 @@
 #include <string>
 #include <string_view>
 
-#include "design/edit.h"
-#include "design/templates.h"
-#include "machine/known_fixture.h"
-#include "machine/links.h"
-#include "machine/tier.h"
-#include "plan/review.h"
+#include "model/design/edit.h"
+#include "model/design/templates.h"
+#include "model/machine/known_fixture.h"
+#include "model/machine/links.h"
+#include "model/machine/tier.h"
+#include "plan/plan/review.h"
 
 namespace orrery {
 namespace {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "net/test_socket.h"
+#include "live/net/test_socket.h"
 
 namespace orrery {
 namespace {

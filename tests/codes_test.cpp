@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "design/design.h"
-#include "fabric/what_if.h"
-#include "machine/known_fixture.h"
-#include "machine/predict_serving.h"
+#include "model/design/design.h"
+#include "layers/fabric/what_if.h"
+#include "model/machine/known_fixture.h"
+#include "model/machine/predict_serving.h"
 
 namespace orrery {
 namespace {

@@ -13,15 +13,15 @@
 #include <sstream>
 #include <thread>
 
-#include "agent/command.h"
-#include "agent/exporter_slurm.h"
-#include "agent/test_folder.h"
-#include "cli/verb.h"
-#include "design/templates.h"
-#include "emit/prometheus.h"
-#include "machine/known_fixture.h"
-#include "net/test_socket.h"
-#include "plan/review.h"
+#include "live/agent/command.h"
+#include "live/agent/exporter_slurm.h"
+#include "live/agent/test_folder.h"
+#include "app/cli/verb.h"
+#include "model/design/templates.h"
+#include "output/emit/prometheus.h"
+#include "model/machine/known_fixture.h"
+#include "live/net/test_socket.h"
+#include "plan/plan/review.h"
 #include "slurm_cluster.h"
 
 extern char** environ;

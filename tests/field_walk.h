@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
-#include "base/units.h"
-#include "design/design.h"
-#include "design/fields_design.h"
-#include "design/goals.h"
-#include "design/names.h"
-#include "design/part_ids.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "model/design/design.h"
+#include "model/design/fields_design.h"
+#include "model/design/goals.h"
+#include "model/design/names.h"
+#include "model/design/part_ids.h"
 
 namespace orrery {
 

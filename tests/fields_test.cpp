@@ -19,19 +19,19 @@
 #include <set>
 #include <sstream>
 
-#include "cli/store_design.h"
-#include "design/edit.h"
-#include "design/shape.h"
-#include "emit/grafana.h"
-#include "emit/kubernetes.h"
-#include "emit/prometheus.h"
-#include "emit/slurm.h"
-#include "emit/terraform.h"
+#include "app/cli/store_design.h"
+#include "model/design/edit.h"
+#include "model/design/shape.h"
+#include "output/emit/grafana.h"
+#include "output/emit/kubernetes.h"
+#include "output/emit/prometheus.h"
+#include "output/emit/slurm.h"
+#include "output/emit/terraform.h"
 #include "field_walk.h"
-#include "machine/known_fixture.h"
-#include "plan/review.h"
-#include "search/network_load.h"
-#include "twin/simulation.h"
+#include "model/machine/known_fixture.h"
+#include "plan/plan/review.h"
+#include "study/search/network_load.h"
+#include "twin/twin/simulation.h"
 
 namespace orrery {
 namespace {

@@ -14,12 +14,12 @@
 #include <set>
 #include <sstream>
 
-#include "base/text.h"
-#include "design/edit.h"
-#include "design/templates.h"
-#include "machine/known_fixture.h"
-#include "plan/review.h"
-#include "plan/rules.h"
+#include "core/base/text.h"
+#include "model/design/edit.h"
+#include "model/design/templates.h"
+#include "model/machine/known_fixture.h"
+#include "plan/plan/review.h"
+#include "plan/plan/rules.h"
 
 namespace orrery {
 namespace {

@@ -9,10 +9,10 @@
 #include <cmath>
 #include <map>
 
-#include "design/templates.h"
-#include "failure/causes.h"
-#include "machine/known_fixture.h"
-#include "plan/review.h"
+#include "model/design/templates.h"
+#include "layers/failure/causes.h"
+#include "model/machine/known_fixture.h"
+#include "plan/plan/review.h"
 
 namespace orrery {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/test_socket.h"
+#include "live/net/test_socket.h"
 
 namespace orrery {
 

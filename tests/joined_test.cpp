@@ -13,8 +13,8 @@
 #include <iterator>
 #include <optional>
 
-#include "machine/known_fixture.h"
-#include "plan/review.h"
+#include "model/machine/known_fixture.h"
+#include "plan/plan/review.h"
 
 namespace orrery {
 namespace {

@@ -3,14 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/digest.h"
-#include "base/random.h"
-#include "s3/hash.h"
-#include "storage/lifecycle_driver.h"
-#include "store/mend.h"
-#include "store/simulated_drive_fixture.h"
-#include "store/tier_places.h"
-#include "trial/simulated_places.h"
+#include "core/base/digest.h"
+#include "core/base/random.h"
+#include "live/s3/hash.h"
+#include "layers/storage/lifecycle_driver.h"
+#include "live/store/mend.h"
+#include "live/store/simulated_drive_fixture.h"
+#include "live/store/tier_places.h"
+#include "study/trial/simulated_places.h"
 
 namespace orrery {
 namespace {

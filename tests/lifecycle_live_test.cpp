@@ -16,8 +16,8 @@
 #include <sstream>
 #include <thread>
 
-#include "agent/test_folder.h"
-#include "base/random.h"
+#include "live/agent/test_folder.h"
+#include "core/base/random.h"
 #include "s3_fault_server.h"
 
 namespace orrery {

@@ -1,6 +1,6 @@
 // The lifecycle policy under its live driver, on simulated places that fail, with a driver that is
 // killed between any two effects: nothing good is lost, and when the faults end the rules are met.
-#include "agent/lifecycle.h"
+#include "live/agent/lifecycle.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <memory>
 
-#include "base/random.h"
-#include "storage/lifecycle_wants.h"
-#include "trial/simulated_places.h"
+#include "core/base/random.h"
+#include "layers/storage/lifecycle_wants.h"
+#include "study/trial/simulated_places.h"
 
 namespace orrery {
 namespace {

@@ -15,9 +15,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "agent/test_folder.h"
-#include "base/csv.h"
-#include "cli/verb.h"
+#include "live/agent/test_folder.h"
+#include "core/base/csv.h"
+#include "app/cli/verb.h"
 #include "s3_fault_server.h"
 
 extern char** environ;

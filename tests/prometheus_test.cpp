@@ -1,6 +1,6 @@
 // The emitted Prometheus and Grafana files, judged by promtool: accepted, every alert's own test
 // passes, and no longer does once the alert is broken.
-#include "emit/prometheus.h"
+#include "output/emit/prometheus.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,14 +11,14 @@
 #include <set>
 #include <sstream>
 
-#include "agent/command.h"
-#include "agent/test_folder.h"
-#include "design/templates.h"
-#include "emit/alerts.h"
-#include "emit/alerts_yaml.h"
-#include "emit/grafana.h"
-#include "machine/known_fixture.h"
-#include "plan/review.h"
+#include "live/agent/command.h"
+#include "live/agent/test_folder.h"
+#include "model/design/templates.h"
+#include "output/emit/alerts.h"
+#include "output/emit/alerts_yaml.h"
+#include "output/emit/grafana.h"
+#include "model/machine/known_fixture.h"
+#include "plan/plan/review.h"
 
 namespace orrery {
 namespace {

@@ -6,12 +6,12 @@
 
 #include <cmath>
 
-#include "base/csv.h"
-#include "base/estimate.h"
-#include "base/json_writer.h"
-#include "base/random.h"
-#include "base/text.h"
-#include "base/units.h"
+#include "core/base/csv.h"
+#include "core/base/estimate.h"
+#include "core/base/json_writer.h"
+#include "core/base/random.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
 
 namespace orrery {
 namespace {

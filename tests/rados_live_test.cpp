@@ -6,10 +6,10 @@
 #include <chrono>
 #include <thread>
 
-#include "agent/test_folder.h"
+#include "live/agent/test_folder.h"
 #include "ceph_cluster.h"
-#include "rados/ceph_pool.h"
-#include "store/rados_drive.h"
+#include "live/rados/ceph_pool.h"
+#include "live/store/rados_drive.h"
 #include "store_process.h"
 
 namespace orrery {

@@ -14,15 +14,15 @@
 #include <string>
 #include <vector>
 
-#include "base/math.h"
-#include "base/random.h"
-#include "base/units.h"
-#include "design/design.h"
-#include "design/fields_design.h"
-#include "design/goals.h"
-#include "design/names.h"
-#include "design/part_ids.h"
-#include "design/slurm_fleets.h"
+#include "core/base/math.h"
+#include "core/base/random.h"
+#include "core/base/units.h"
+#include "model/design/design.h"
+#include "model/design/fields_design.h"
+#include "model/design/goals.h"
+#include "model/design/names.h"
+#include "model/design/part_ids.h"
+#include "model/design/slurm_fleets.h"
 
 namespace orrery {
 

@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <set>
 
-#include "design/shape.h"
-#include "design/templates.h"
-#include "design/write_design.h"
-#include "machine/known_fixture.h"
-#include "plan/invariants.h"
-#include "plan/review.h"
+#include "model/design/shape.h"
+#include "model/design/templates.h"
+#include "model/design/write_design.h"
+#include "model/machine/known_fixture.h"
+#include "plan/plan/invariants.h"
+#include "plan/plan/review.h"
 #include "random_design.h"
 
 namespace orrery {

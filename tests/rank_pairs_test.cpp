@@ -15,9 +15,9 @@
 #include <set>
 #include <sstream>
 
-#include "machine/known_fixture.h"
-#include "score/serving_score.h"
-#include "search/rank.h"
+#include "model/machine/known_fixture.h"
+#include "study/score/serving_score.h"
+#include "study/search/rank.h"
 
 namespace orrery {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "agent/journal_lines.h"
-#include "agent/recover.h"
-#include "trial/simulated_slurm.h"
+#include "live/agent/journal_lines.h"
+#include "live/agent/recover.h"
+#include "study/trial/simulated_slurm.h"
 
 namespace orrery::testing_recovery {
 

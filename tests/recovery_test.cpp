@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/random.h"
+#include "core/base/random.h"
 #include "recovery_bench.h"
 
 namespace orrery {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/digest.h"
-#include "s3/client.h"
-#include "s3/hash.h"
+#include "core/base/digest.h"
+#include "live/s3/client.h"
+#include "live/s3/hash.h"
 #include "s3_fault_server.h"
 
 namespace orrery::s3 {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/digest.h"
-#include "base/text.h"
-#include "s3/hash.h"
-#include "s3/xml.h"
+#include "core/base/digest.h"
+#include "core/base/text.h"
+#include "live/s3/hash.h"
+#include "live/s3/xml.h"
 
 namespace orrery {
 namespace {

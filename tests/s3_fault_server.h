@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "net/test_socket.h"
-#include "s3/sigv4.h"
+#include "live/net/test_socket.h"
+#include "live/s3/sigv4.h"
 
 namespace orrery {
 

@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/digest.h"
-#include "s3/client.h"
+#include "core/base/digest.h"
+#include "live/s3/client.h"
 
 namespace orrery {
 namespace {

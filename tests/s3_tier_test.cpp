@@ -6,16 +6,16 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/digest.h"
-#include "s3/hash.h"
+#include "core/base/digest.h"
+#include "live/s3/hash.h"
 #include "s3_fault_server.h"
-#include "storage/lifecycle_driver.h"
-#include "store/mend.h"
-#include "store/s3_drive.h"
-#include "store/simulated_drive_fixture.h"
-#include "store/storage_class.h"
-#include "store/sweep.h"
-#include "store/tier_places.h"
+#include "layers/storage/lifecycle_driver.h"
+#include "live/store/mend.h"
+#include "live/store/s3_drive.h"
+#include "live/store/simulated_drive_fixture.h"
+#include "live/store/storage_class.h"
+#include "live/store/sweep.h"
+#include "live/store/tier_places.h"
 
 namespace orrery::store {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "serving/scheduler.h"
+#include "layers/serving/scheduler.h"
 
 namespace orrery::serving {
 namespace {

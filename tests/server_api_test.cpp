@@ -13,12 +13,12 @@
 #include <sstream>
 #include <thread>
 
-#include "base/random.h"
-#include "base/text.h"
-#include "cli/verb.h"
-#include "design/templates.h"
-#include "machine/known_fixture.h"
-#include "server/console.h"
+#include "core/base/random.h"
+#include "core/base/text.h"
+#include "app/cli/verb.h"
+#include "model/design/templates.h"
+#include "model/machine/known_fixture.h"
+#include "app/server/console.h"
 
 namespace orrery {
 namespace {

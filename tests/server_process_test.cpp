@@ -17,9 +17,9 @@
 #include <iostream>
 #include <thread>
 
-#include "agent/test_folder.h"
-#include "base/text.h"
-#include "design/templates.h"
+#include "live/agent/test_folder.h"
+#include "core/base/text.h"
+#include "model/design/templates.h"
 #include "http_client.h"
 
 namespace orrery {

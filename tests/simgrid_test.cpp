@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "base/random.h"
-#include "fabric/traffic_fixture.h"
+#include "core/base/random.h"
+#include "layers/fabric/traffic_fixture.h"
 
 #ifdef ORRERY_HAS_SIMGRID
 #include <sys/wait.h>

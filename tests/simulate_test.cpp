@@ -9,11 +9,11 @@
 #include <sstream>
 #include <thread>
 
-#include "base/digest.h"
-#include "design/templates.h"
-#include "machine/known_fixture.h"
-#include "report/run_report.h"
-#include "twin/simulation.h"
+#include "core/base/digest.h"
+#include "model/design/templates.h"
+#include "model/machine/known_fixture.h"
+#include "output/report/run_report.h"
+#include "twin/twin/simulation.h"
 
 namespace orrery {
 namespace {

@@ -16,14 +16,14 @@
 #include <sstream>
 #include <thread>
 
-#include "base/text.h"
-#include "catalog/catalog.h"
-#include "catalog/embedded.h"
-#include "design/write_design.h"
-#include "emit/hosts.h"
-#include "emit/slurm.h"
-#include "net/test_socket.h"
-#include "plan/review.h"
+#include "core/base/text.h"
+#include "core/catalog/catalog.h"
+#include "core/catalog/embedded.h"
+#include "model/design/write_design.h"
+#include "output/emit/hosts.h"
+#include "output/emit/slurm.h"
+#include "live/net/test_socket.h"
+#include "plan/plan/review.h"
 
 namespace orrery::testing_slurm {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/command.h"
+#include "live/agent/command.h"
 
 namespace orrery::testing_slurm {
 

@@ -11,11 +11,11 @@
 #include <fstream>
 #include <set>
 
-#include "agent/test_folder.h"
-#include "design/write_design.h"
-#include "emit/slurm.h"
-#include "machine/known_fixture.h"
-#include "plan/review.h"
+#include "live/agent/test_folder.h"
+#include "model/design/write_design.h"
+#include "output/emit/slurm.h"
+#include "model/machine/known_fixture.h"
+#include "plan/plan/review.h"
 #include "slurm_cluster.h"
 
 namespace orrery {

@@ -16,7 +16,7 @@
 #include <sstream>
 #include <thread>
 
-#include "cluster/slurm_order_fixture.h"
+#include "layers/cluster/slurm_order_fixture.h"
 #include "slurm_cluster.h"
 
 namespace orrery {

@@ -22,14 +22,14 @@
 #include <sstream>
 #include <thread>
 
-#include "agent/checkpoint_burst.h"
-#include "agent/test_folder.h"
-#include "base/csv.h"
-#include "cli/session.h"
-#include "cli/verb.h"
-#include "machine/machine.h"
+#include "live/agent/checkpoint_burst.h"
+#include "live/agent/test_folder.h"
+#include "core/base/csv.h"
+#include "app/cli/session.h"
+#include "app/cli/verb.h"
+#include "model/machine/machine.h"
 #include "store_process.h"
-#include "twin/scenario.h"
+#include "twin/twin/scenario.h"
 
 namespace orrery {
 namespace {

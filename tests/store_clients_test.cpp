@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "agent/test_folder.h"
+#include "live/agent/test_folder.h"
 #include "store_process.h"
 
 namespace orrery {

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <thread>
 
-#include "agent/test_folder.h"
+#include "live/agent/test_folder.h"
 #include "postgres_server.h"
-#include "store/codec.h"
-#include "store/postgres_metadata.h"
+#include "live/store/codec.h"
+#include "live/store/postgres_metadata.h"
 #include "store_process.h"
 
 namespace orrery {

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <thread>
 
-#include "agent/test_folder.h"
+#include "live/agent/test_folder.h"
 #include "store_process.h"
 
 namespace orrery {

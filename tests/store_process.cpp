@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <ctime>
 
-#include "net/client.h"
-#include "s3/hash.h"
-#include "s3/sigv4.h"
+#include "live/net/client.h"
+#include "live/s3/hash.h"
+#include "live/s3/sigv4.h"
 
 namespace orrery {
 namespace {

@@ -16,8 +16,8 @@
 #include <map>
 #include <random>
 
-#include "net/client.h"
-#include "s3/client.h"
+#include "live/net/client.h"
+#include "live/s3/client.h"
 
 namespace orrery {
 

@@ -11,7 +11,7 @@
 #include <iostream>
 #include <thread>
 
-#include "agent/test_folder.h"
+#include "live/agent/test_folder.h"
 
 namespace orrery {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "s3server/status.h"
+#include "live/s3server/status.h"
 
 namespace orrery {
 namespace {

@@ -1,15 +1,15 @@
 // Every template is a design that passes its own review.
-#include "design/templates.h"
+#include "model/design/templates.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iterator>
 
-#include "design/write_design.h"
-#include "machine/known_fixture.h"
-#include "plan/review.h"
-#include "report/verdict_report.h"
+#include "model/design/write_design.h"
+#include "model/machine/known_fixture.h"
+#include "plan/plan/review.h"
+#include "output/report/verdict_report.h"
 
 namespace orrery {
 namespace {

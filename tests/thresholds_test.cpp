@@ -10,11 +10,11 @@
 #include <cmath>
 #include <string>
 
-#include "base/text.h"
-#include "design/edit.h"
-#include "design/templates.h"
-#include "machine/known_fixture.h"
-#include "plan/review.h"
+#include "core/base/text.h"
+#include "model/design/edit.h"
+#include "model/design/templates.h"
+#include "model/machine/known_fixture.h"
+#include "plan/plan/review.h"
 
 namespace orrery {
 namespace {

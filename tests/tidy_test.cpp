@@ -122,7 +122,7 @@ TEST(Tidy, no_reminders_and_no_machine_paths) {
 TEST(Tidy, every_layer_has_its_page) {
   for (const char* layer : {"compute", "fabric", "storage", "training", "serving", "cluster",
                             "failure", "facility", "cost"}) {
-    if (!fs::exists(kRoot / "src" / layer)) continue;
+    if (!fs::exists(kRoot / "src/layers" / layer)) continue;
     EXPECT_TRUE(fs::exists(kRoot / "docs/models" / (std::string(layer) + ".md"))) << layer;
   }
 }
@@ -130,15 +130,15 @@ TEST(Tidy, every_layer_has_its_page) {
 // Each rule can fail.
 
 TEST(TidyRule, room_order_sees_a_layer_in_a_layer) {
-  const Source bad{"src/storage/tier.cpp",
-                   "#include \"base/text.h\"\n#include \"fabric/bill.h\"\n"};
+  const Source bad{"src/layers/storage/tier.cpp",
+                   "#include \"core/base/text.h\"\n#include \"layers/fabric/bill.h\"\n"};
   const Complaints found = check_room_order(bad, architecture());
   ASSERT_THAT(found, SizeIs(1));
   EXPECT_EQ(found.front().line, 2);
   EXPECT_THAT(check_room_order({"src/attic/x.cpp", ""}, architecture()), SizeIs(1));
-  EXPECT_THAT(check_room_order({"src/plan/x.cpp", "#include \"fabric/bill.h\"\n"}, architecture()),
+  EXPECT_THAT(check_room_order({"src/plan/plan/x.cpp", "#include \"layers/fabric/bill.h\"\n"}, architecture()),
               IsEmpty());
-  EXPECT_THAT(check_room_order({"src/base/x.cpp", "#include \"plan/plan.h\"\n"}, architecture()),
+  EXPECT_THAT(check_room_order({"src/core/base/x.cpp", "#include \"plan/plan/plan.h\"\n"}, architecture()),
               SizeIs(1));
 }
 
@@ -148,19 +148,19 @@ TEST(TidyRule, a_file_outside_its_rooms_namespace_is_seen) {
   };
   const std::string plain = "namespace orrery {\n}\n";
   const std::string fabric = "namespace orrery::fabric {\n}\n";
-  EXPECT_THAT(found("src/fabric/x.h", plain), SizeIs(1));
-  EXPECT_THAT(found("src/fabric/x.h", "namespace {\n}\n"), SizeIs(1));
-  EXPECT_THAT(found("src/fabric/x.h", "// namespace orrery::fabric {\n" + plain), SizeIs(1));
-  EXPECT_THAT(found("src/plan/x.cpp", fabric), SizeIs(1));
-  EXPECT_THAT(found("src/base/x.h", fabric), SizeIs(1));
-  EXPECT_THAT(found("src/fabric/x.h", "namespace orrery::helpers {\n}\n" + fabric), SizeIs(1));
+  EXPECT_THAT(found("src/layers/fabric/x.h", plain), SizeIs(1));
+  EXPECT_THAT(found("src/layers/fabric/x.h", "namespace {\n}\n"), SizeIs(1));
+  EXPECT_THAT(found("src/layers/fabric/x.h", "// namespace orrery::fabric {\n" + plain), SizeIs(1));
+  EXPECT_THAT(found("src/plan/plan/x.cpp", fabric), SizeIs(1));
+  EXPECT_THAT(found("src/core/base/x.h", fabric), SizeIs(1));
+  EXPECT_THAT(found("src/layers/fabric/x.h", "namespace orrery::helpers {\n}\n" + fabric), SizeIs(1));
 
-  EXPECT_THAT(found("src/fabric/x.h", fabric), IsEmpty());
-  EXPECT_THAT(found("src/fabric/x.h", "namespace orrery::fabric::detail {\n}\n"), IsEmpty());
-  EXPECT_THAT(found("src/plan/x.h", fabric + "namespace orrery::plan {\n}\n"), IsEmpty());
-  EXPECT_THAT(found("src/base/x.h", plain), IsEmpty());
-  EXPECT_THAT(found("src/base/x.h", "namespace orrery::math {\n}\n"), IsEmpty());
-  EXPECT_THAT(found("src/cli/main.cpp", "int main() {}\n"), IsEmpty());
+  EXPECT_THAT(found("src/layers/fabric/x.h", fabric), IsEmpty());
+  EXPECT_THAT(found("src/layers/fabric/x.h", "namespace orrery::fabric::detail {\n}\n"), IsEmpty());
+  EXPECT_THAT(found("src/plan/plan/x.h", fabric + "namespace orrery::plan {\n}\n"), IsEmpty());
+  EXPECT_THAT(found("src/core/base/x.h", plain), IsEmpty());
+  EXPECT_THAT(found("src/core/base/x.h", "namespace orrery::math {\n}\n"), IsEmpty());
+  EXPECT_THAT(found("src/app/cli/main.cpp", "int main() {}\n"), IsEmpty());
   EXPECT_THAT(found("tests/x.cpp", plain), IsEmpty());
 }
 
@@ -175,7 +175,7 @@ TEST(TidyRule, the_build_table_is_read_with_its_loops) {
 TEST(TidyRule, sizes_are_measured) {
   std::string long_file;
   for (int i = 0; i < 601; ++i) long_file += "\n";
-  EXPECT_THAT(check_file_size({"src/base/x.cpp", long_file}), SizeIs(1));
+  EXPECT_THAT(check_file_size({"src/core/base/x.cpp", long_file}), SizeIs(1));
 
   std::string body;
   for (int i = 0; i < 69; ++i) body += "  if (a) { b(); }\n";
@@ -200,10 +200,10 @@ TEST(TidyRule, a_room_that_is_two_is_seen) {
 }
 
 TEST(TidyRule, heavy_headers_are_seen_away_from_home) {
-  EXPECT_THAT(check_heavy_headers({"src/plan/x.cpp", "#include <yaml-cpp/yaml.h>\n"}), SizeIs(1));
-  EXPECT_THAT(check_heavy_headers({"src/design/x.h", "#include <yaml-cpp/yaml.h>\n"}), SizeIs(1));
-  EXPECT_THAT(check_heavy_headers({"src/design/x.cpp", "#include <yaml-cpp/yaml.h>\n"}), IsEmpty());
-  EXPECT_THAT(check_heavy_headers({"src/server/handlers.cpp", "#include <boost/asio.hpp>\n"}),
+  EXPECT_THAT(check_heavy_headers({"src/plan/plan/x.cpp", "#include <yaml-cpp/yaml.h>\n"}), SizeIs(1));
+  EXPECT_THAT(check_heavy_headers({"src/model/design/x.h", "#include <yaml-cpp/yaml.h>\n"}), SizeIs(1));
+  EXPECT_THAT(check_heavy_headers({"src/model/design/x.cpp", "#include <yaml-cpp/yaml.h>\n"}), IsEmpty());
+  EXPECT_THAT(check_heavy_headers({"src/app/server/handlers.cpp", "#include <boost/asio.hpp>\n"}),
               SizeIs(1));
 }
 
@@ -211,12 +211,12 @@ TEST(TidyRule, sockets_have_one_home) {
   for (const char* header : {"sys/socket.h", "netinet/in.h", "arpa/inet.h", "netdb.h", "sys/un.h",
                              "boost/beast/http.hpp", "curl/curl.h"}) {
     const std::string line = "#include <" + std::string(header) + ">\n";
-    for (const char* path : {"src/agent/x.cpp", "src/net/x.h", "tests/x_test.cpp", "tests/x.h"}) {
+    for (const char* path : {"src/live/agent/x.cpp", "src/live/net/x.h", "tests/x_test.cpp", "tests/x.h"}) {
       EXPECT_THAT(check_heavy_headers({path, line}), SizeIs(1)) << path << ' ' << header;
     }
   }
-  EXPECT_THAT(check_heavy_headers({"src/net/x.cpp", "#include <sys/socket.h>\n"}), IsEmpty());
-  EXPECT_THAT(check_heavy_headers({"src/net/test_socket.h", "#include <netinet/in.h>\n"}),
+  EXPECT_THAT(check_heavy_headers({"src/live/net/x.cpp", "#include <sys/socket.h>\n"}), IsEmpty());
+  EXPECT_THAT(check_heavy_headers({"src/live/net/test_socket.h", "#include <netinet/in.h>\n"}),
               IsEmpty());
 }
 
@@ -225,34 +225,34 @@ TEST(TidyRule, pure_rooms_refuse_the_outside_world) {
        {"std::thread t;\n", "std::ifstream in(path);\n", "throw 1;\n", "static int count = 0;\n",
         "auto t = std::chrono::steady_clock::now();\n", "std::mt19937 g;\n", "#include <fstream>\n",
         "#include <iostream>\n", "thread_local int depth;\n"}) {
-    EXPECT_THAT(check_pure_room({"src/fabric/x.cpp", bad}), SizeIs(1)) << bad;
-    EXPECT_THAT(check_pure_room({"src/server/x.cpp", bad}), IsEmpty()) << bad;
+    EXPECT_THAT(check_pure_room({"src/layers/fabric/x.cpp", bad}), SizeIs(1)) << bad;
+    EXPECT_THAT(check_pure_room({"src/app/server/x.cpp", bad}), IsEmpty()) << bad;
   }
   for (const char* fine :
        {"// never throw here\n", "static constexpr int kMax = 3;\n", "static int helper(int a) {\n",
         "const char* s = \"throw\";\n", "static const std::regex kWord(\"x\");\n"}) {
-    EXPECT_THAT(check_pure_room({"src/fabric/x.cpp", fine}), IsEmpty()) << fine;
+    EXPECT_THAT(check_pure_room({"src/layers/fabric/x.cpp", fine}), IsEmpty()) << fine;
   }
 }
 
 TEST(TidyRule, an_enumeration_written_twice_is_seen) {
-  const Source first{"src/design/x.h", "enum class Shape { ring, tree, mesh };\n"};
+  const Source first{"src/model/design/x.h", "enum class Shape { ring, tree, mesh };\n"};
   const auto with = [&first](const std::string& path, const std::string& text) {
     return check_enumerations({first, {path, text}});
   };
-  EXPECT_THAT(with("src/fabric/y.h", "\nenum class Shape { line };\n"), SizeIs(1));
+  EXPECT_THAT(with("src/layers/fabric/y.h", "\nenum class Shape { line };\n"), SizeIs(1));
   const Complaints same =
-      with("src/fabric/y.h", "\nenum class Form : int {\n  ring,\n  tree,\n  mesh\n};\n");
+      with("src/layers/fabric/y.h", "\nenum class Form : int {\n  ring,\n  tree,\n  mesh\n};\n");
   ASSERT_THAT(same, SizeIs(1));
   EXPECT_EQ(same.front().line, 2);
-  EXPECT_THAT(with("src/fabric/y.h", "enum class Form { ring, tree };\n"), IsEmpty());
+  EXPECT_THAT(with("src/layers/fabric/y.h", "enum class Form { ring, tree };\n"), IsEmpty());
   EXPECT_THAT(with("tests/y.h", "enum class Shape { ring, tree, mesh };\n"), IsEmpty());
 }
 
 TEST(TidyRule, words_in_a_switch_are_seen) {
   const std::string bad = "const char* to_text(Shape s) {\n  switch (s) {\n  }\n}\n";
-  EXPECT_THAT(check_word_tables({"src/design/x.cpp", bad}), SizeIs(1));
-  EXPECT_THAT(check_word_tables({"src/design/x.cpp", "int area(Shape s) {\n  switch (s) {\n"}),
+  EXPECT_THAT(check_word_tables({"src/model/design/x.cpp", bad}), SizeIs(1));
+  EXPECT_THAT(check_word_tables({"src/model/design/x.cpp", "int area(Shape s) {\n  switch (s) {\n"}),
               IsEmpty());
 }
 
@@ -260,23 +260,23 @@ TEST(TidyRule, a_loop_over_a_temporarys_part_is_seen) {
   for (const char* bad :
        {"for (const auto& n : slurm.look()->nodes) {", "for (auto x : f().value()) g(x);",
         "for (const Diagnostic& d : read(a, b).error()) {"}) {
-    EXPECT_THAT(check_range_for({"src/plan/x.cpp", bad}), SizeIs(1)) << bad;
+    EXPECT_THAT(check_range_for({"src/plan/plan/x.cpp", bad}), SizeIs(1)) << bad;
   }
   for (const char* fine : {"for (const auto& n : look->nodes) {", "for (auto x : f().items) g(x);",
                            "for (int i = 0; i < f()->size(); ++i) {", "for (auto x : *held) {"}) {
-    EXPECT_THAT(check_range_for({"src/plan/x.cpp", fine}), IsEmpty()) << fine;
+    EXPECT_THAT(check_range_for({"src/plan/plan/x.cpp", fine}), IsEmpty()) << fine;
   }
 }
 
 TEST(TidyRule, a_table_read_from_the_binary_is_seen) {
-  const std::string bad = "// x\n#include \"catalog/embedded_table.h\"\n";
-  for (const char* path : {"src/fabric/x.cpp", "src/plan/x.cpp", "src/report/x.h"}) {
+  const std::string bad = "// x\n#include \"core/catalog/embedded_table.h\"\n";
+  for (const char* path : {"src/layers/fabric/x.cpp", "src/plan/plan/x.cpp", "src/output/report/x.h"}) {
     const Complaints found = check_embedded({path, bad});
     ASSERT_THAT(found, SizeIs(1)) << path;
     EXPECT_EQ(found.front().line, 2);
   }
-  for (const char* path : {"src/emit/x.cpp", "src/plan/x_test.cpp", "src/machine/known_fixture.h",
-                           "src/design/templates.cpp", "tests/x_test.cpp"}) {
+  for (const char* path : {"src/output/emit/x.cpp", "src/plan/plan/x_test.cpp", "src/model/machine/known_fixture.h",
+                           "src/model/design/templates.cpp", "tests/x_test.cpp"}) {
     EXPECT_THAT(check_embedded({path, bad}), IsEmpty()) << path;
   }
 }
@@ -284,12 +284,12 @@ TEST(TidyRule, a_table_read_from_the_binary_is_seen) {
 TEST(TidyRule, libm_is_seen_outside_its_home) {
   for (const char* bad : {"x = std::exp(y);\n", "return log1p(-p);\n", "a = 2 * ::pow(b, 2);\n",
                           "const double c = (cosf(d));\n", "std::atan2(y, x);\n"}) {
-    EXPECT_THAT(check_libm({"src/cost/x.cpp", bad}), SizeIs(1)) << bad;
-    EXPECT_THAT(check_libm({"src/cost/x_test.cpp", bad}), IsEmpty()) << bad;
+    EXPECT_THAT(check_libm({"src/layers/cost/x.cpp", bad}), SizeIs(1)) << bad;
+    EXPECT_THAT(check_libm({"src/layers/cost/x_test.cpp", bad}), IsEmpty()) << bad;
   }
   for (const char* fine : {"x = math::exp(y);\n", "setup.log(faults);\n", "std::sqrt(log2_k);\n",
                            "// 1 - exp(-t)\n", "journal->log(line);\n", "expand(x);\n"}) {
-    EXPECT_THAT(check_libm({"src/cost/x.cpp", fine}), IsEmpty()) << fine;
+    EXPECT_THAT(check_libm({"src/layers/cost/x.cpp", fine}), IsEmpty()) << fine;
   }
 }
 
@@ -326,7 +326,7 @@ TEST(TidyRule, code_without_a_caller_is_seen) {
       {"src/a/shelf.h", "int shelf();\n"},
       {"src/a/behind.h", "int behind();\n"},
       {"src/a/shelf.cpp", "#include \"a/shelf.h\"\n#include \"a/behind.h\"\n  behind();\n"},
-      {"src/cli/main.cpp", "#include \"a/used.h\"\n  return used(0);  // lonely\n"},
+      {"src/app/cli/main.cpp", "#include \"a/used.h\"\n  return used(0);  // lonely\n"},
       {"src/a/known_fixture.h", "int known();\n"}};
   const auto found = [&tree](const std::string& list) {
     std::string names;

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/csv.h"
+#include "core/base/csv.h"
 
 namespace {
 

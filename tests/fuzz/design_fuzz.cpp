@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "design/write_design.h"
+#include "model/design/write_design.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const orrery::catalog::Catalog kCatalog = orrery::catalog::load_embedded_catalog().value();

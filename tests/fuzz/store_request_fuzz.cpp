@@ -24,17 +24,17 @@
 #include <string>
 #include <string_view>
 
-#include "base/digest.h"
-#include "base/text.h"
-#include "s3/hash.h"
-#include "s3/sigv4.h"
-#include "s3server/gateway.h"
-#include "storage/lifecycle_driver.h"
-#include "store/mend.h"
-#include "store/moment.h"
-#include "store/simulated_drive_fixture.h"
-#include "store/sweep.h"
-#include "store/tier_places.h"
+#include "core/base/digest.h"
+#include "core/base/text.h"
+#include "live/s3/hash.h"
+#include "live/s3/sigv4.h"
+#include "live/s3server/gateway.h"
+#include "layers/storage/lifecycle_driver.h"
+#include "live/store/mend.h"
+#include "live/store/moment.h"
+#include "live/store/simulated_drive_fixture.h"
+#include "live/store/sweep.h"
+#include "live/store/tier_places.h"
 
 // libFuzzer's own mutations; not there where the corpus is replayed without it.
 extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size,

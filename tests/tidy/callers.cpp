@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/text.h"
+#include "core/base/text.h"
 
 namespace orrery::tidy {
 namespace {

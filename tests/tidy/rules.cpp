@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <regex>
 
-#include "base/text.h"
+#include "core/base/text.h"
 
 namespace orrery::tidy {
 namespace {
@@ -28,7 +28,8 @@ bool is_pure(const std::string& room) {
 
 std::string room_of(const std::string& path) {
   const auto parts = split(path, '/');
-  return parts.size() > 2 && parts[0] == "src" ? std::string(parts[1]) : std::string();
+  // src/WING/ROOM/FILE
+  return parts.size() > 3 && parts[0] == "src" ? std::string(parts[2]) : std::string();
 }
 
 bool is_header(const Source& s) { return s.path.ends_with(".h"); }
@@ -108,17 +109,22 @@ std::vector<std::string> expanded(
   const std::string text(words);
   for (std::sregex_iterator it(text.begin(), text.end(), kWord), end; it != end; ++it) {
     const std::string word = it->str();
-    const bool is_variable = word.starts_with("${") && word.ends_with('}');
+    const std::size_t at = word.find("${");
+    const bool is_variable = at != word.npos && word.ends_with('}');
     const auto found =
-        is_variable ? variables.find(word.substr(2, word.size() - 3)) : variables.end();
-    if (found == variables.end()) out.push_back(word);
-    if (found != variables.end()) out.insert(out.end(), found->second.begin(), found->second.end());
+        is_variable ? variables.find(word.substr(at + 2, word.size() - at - 3)) : variables.end();
+    if (found == variables.end()) {
+      out.push_back(word);
+      continue;
+    }
+    for (const std::string& value : found->second) out.push_back(word.substr(0, at) + value);
   }
   return out;
 }
 
 void add_room(RoomTable& table, const std::vector<std::string>& words) {
-  std::set<std::string>& allowed = table[words.front()];
+  const std::string& folder = words.front();  // WING/ROOM
+  std::set<std::string>& allowed = table[folder.substr(folder.find('/') + 1)];
   bool in_rooms = false;
   for (const std::string& word : words) {
     if (word == "ROOMS" || word == "LIBRARIES" || word == "SOURCES") {
@@ -171,23 +177,23 @@ const std::vector<HeavyHeader>& heavy_headers() {
   static const std::vector<HeavyHeader> kHeavy = {
       {"yaml-cpp/", {"design"}},
       {"nlohmann/", {"catalog", "server", "score", "agent", "s3server", "rados"}},
-      {"boost/", {"net", "src/net/transport.h"}},
-      {"CLI/", {"src/cli/arguments.cpp", "src/cli/command_line.cpp"}},
-      {"sqlite3", {"src/server/job_store.cpp"}},
-      {"curl/", {"src/net/client.cpp"}},
-      {"openssl/", {"src/s3/hash.cpp", "src/s3/cipher.cpp"}},
-      {"pugixml", {"src/s3/xml.cpp"}},
-      {"sys/socket", {"net", "src/net/test_socket.h", "src/store/simulated_postgres_fixture.h"}},
-      {"netinet/", {"net", "src/net/test_socket.h"}},
+      {"boost/", {"net", "src/live/net/transport.h"}},
+      {"CLI/", {"src/app/cli/arguments.cpp", "src/app/cli/command_line.cpp"}},
+      {"sqlite3", {"src/app/server/job_store.cpp"}},
+      {"curl/", {"src/live/net/client.cpp"}},
+      {"openssl/", {"src/live/s3/hash.cpp", "src/live/s3/cipher.cpp"}},
+      {"pugixml", {"src/live/s3/xml.cpp"}},
+      {"sys/socket", {"net", "src/live/net/test_socket.h", "src/live/store/simulated_postgres_fixture.h"}},
+      {"netinet/", {"net", "src/live/net/test_socket.h"}},
       {"arpa/", {"net"}},
       {"netdb", {"net"}},
-      {"sys/un", {"net", "src/store/simulated_postgres_fixture.h"}},
-      {"jpeglib", {"src/agent/jpeg_decode.cpp"}},
-      {"liburing", {"src/agent/io_ring.cpp"}},
-      {"rocksdb/", {"src/store/rocks_metadata.cpp"}},
-      {"libpq-fe.h", {"src/store/postgres_connections.h"}},
-      {"rados/", {"src/rados/ceph_pool.cpp", "tests/simulated_librados.cpp"}},
-      {"isa-l", {"src/store/erasure.cpp", "src/s3/checksum.cpp"}}};
+      {"sys/un", {"net", "src/live/store/simulated_postgres_fixture.h"}},
+      {"jpeglib", {"src/live/agent/jpeg_decode.cpp"}},
+      {"liburing", {"src/live/agent/io_ring.cpp"}},
+      {"rocksdb/", {"src/live/store/rocks_metadata.cpp"}},
+      {"libpq-fe.h", {"src/live/store/postgres_connections.h"}},
+      {"rados/", {"src/live/rados/ceph_pool.cpp", "tests/simulated_librados.cpp"}},
+      {"isa-l", {"src/live/store/erasure.cpp", "src/live/s3/checksum.cpp"}}};
   return kHeavy;
 }
 
@@ -295,7 +301,7 @@ Complaints check_room_order(const Source& source, const RoomTable& rooms) {
   Complaints complaints;
   if (room.empty()) return complaints;
   if (!rooms.contains(room)) return {{source.path, 1, "'" + room + "' is no room of the table"}};
-  static const std::regex kInclude(R"rx(^\s*#include "([a-z_]+)/)rx");
+  static const std::regex kInclude(R"rx(^\s*#include "[a-z_]+/([a-z0-9_]+)/)rx");
   each_line(source.text, [&](int number, const std::string& line) {
     std::smatch match;
     if (!std::regex_search(line, match, kInclude)) return;
@@ -435,9 +441,9 @@ Complaints check_pure_room(const Source& source) {
 Complaints check_embedded(const Source& source) {
   static const std::set<std::string> kReaders = {"catalog", "emit", "agent", "server", "cli"};
   const std::string room = room_of(source.path);
-  const bool may = kReaders.contains(room) || source.path == "src/design/templates.cpp";
+  const bool may = kReaders.contains(room) || source.path == "src/model/design/templates.cpp";
   if (room.empty() || may || !is_product(source.path)) return {};
-  const std::size_t at = source.text.find("#include \"catalog/embedded");
+  const std::size_t at = source.text.find("#include \"core/catalog/embedded");
   if (at == std::string::npos) return {};
   const auto line = 1 + std::ranges::count(source.text.substr(0, at), '\n');
   return {{source.path, static_cast<int>(line),
@@ -450,7 +456,7 @@ Complaints check_libm(const Source& source) {
       "erf",    "erfc", "sin",   "cos",   "tan",   "asin",  "acos",  "atan",  "atan2",
       "sinh",   "cosh", "tanh",  "asinh", "acosh", "atanh", "cbrt",  "hypot", "lgamma",
       "tgamma", "beta", "expf",  "logf",  "powf",  "sinf",  "cosf",  "expint"};
-  const bool home = source.path == "src/base/math.h" || source.path == "src/base/math.cpp";
+  const bool home = source.path == "src/core/base/math.h" || source.path == "src/core/base/math.cpp";
   if (home || !is_product(source.path)) return {};
   Complaints complaints;
   const std::string code = blanked(source.text);

@@ -1,6 +1,6 @@
 // embed DIR OUT.cpp [ROOM FUNCTION]: writes every file below DIR into OUT.cpp as string literals,
 // sorted by path; any bytes do. The result defines orrery::ROOM::FUNCTION(), embedded_files() of
-// src/catalog/embedded.h where none is named. A DIR that is not there holds no files.
+// src/core/catalog/embedded.h where none is named. A DIR that is not there holds no files.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   const std::vector<fs::path> files = files_below(root);
 
   std::ofstream out(argv[2], std::ios::binary);
-  out << "#include \"catalog/embedded.h\"\n\n#include <array>\n\n"
+  out << "#include \"core/catalog/embedded.h\"\n\n#include <array>\n\n"
          // clang counts the joined literal; both compilers take far longer ones.
          "#ifdef __clang__\n#pragma clang diagnostic ignored \"-Woverlength-strings\"\n#endif\n\n"
          "namespace orrery::"

@@ -1,0 +1,205 @@
+// `orrery agent`: live drivers of policies. `recover` brings jobs back after a node fails.
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "live/agent/journal.h"
+#include "live/agent/journal_lines.h"
+#include "live/agent/recover.h"
+#include "live/agent/slurm_port.h"
+#include "app/cli/recover_policy.h"
+#include "app/cli/verb.h"
+
+namespace orrery::cli {
+
+Verb lifecycle_verb();
+Verb rehearse_verb();
+Verb stragglers_verb();
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Beyond this the journal is cut to what is remembered.
+constexpr std::size_t kJournalBytesMax = std::size_t{16} << 20;
+
+struct RecoverOptions {
+  std::string conf;
+  std::string journal;
+  std::optional<std::string> fence;
+  std::string spare = "spare";
+  std::string broken = "fatal:";
+  PolicyOptions policy;
+  bool once = false;
+  bool dry_run = false;
+  Format format = Format::text;
+};
+
+struct RecoverSetup {
+  agent::SlurmAccess access;
+  failure::RecoveryPolicy policy;
+  Seconds interval;
+};
+
+Result<RecoverSetup> setup_of(const RecoverOptions& o) {
+  const auto read = policy_of(o.policy);
+  if (!read) return std::unexpected(read.error());
+  RecoverSetup setup{.policy = read->policy, .interval = read->interval};
+  setup.access.conf = o.conf;
+  setup.access.fence = o.fence;
+  setup.access.marks = {.spare = o.spare, .broken = o.broken};
+  setup.policy.fence = o.fence.has_value();
+  return setup;
+}
+
+// In small pieces, so that Ctrl-C is heard at once.
+void pause(Seconds length, const Terminal& terminal) {
+  const auto end = Clock::now() + std::chrono::duration<double>(length.base());
+  while (Clock::now() < end && !terminal.interrupted()) {
+    const std::chrono::duration<double> left = end - Clock::now();
+    std::this_thread::sleep_for(std::min(left, std::chrono::duration<double>(0.02)));
+  }
+}
+
+// A configuration that makes recovery slower or blames the wrong nodes is said at the start.
+void fit_habits(const agent::SlurmHabits& habits, const RecoverOptions& o,
+                failure::RecoveryPolicy& policy, Terminal& terminal) {
+  if (habits.preempts && !o.policy.avoid_share_max) {
+    policy.avoid_share_max = 0;
+    terminal.err << "note: this Slurm preempts, so a job requeued without a node seen down avoids "
+                    "no nodes (--avoid-share)\n";
+  }
+  if (!habits.requeues) {
+    terminal.err << "note: JobRequeue=0: only jobs submitted with --requeue come back\n";
+  }
+  if (!policy.fence && habits.returns_service != 0) {
+    terminal.err << "note: without --fence a silent node is left to SlurmdTimeout\n";
+  }
+}
+
+ExitCode drive(agent::RecoverAgent& agent, agent::Journal* journal, const RecoverSetup& setup,
+               const RecoverOptions& o, Terminal& terminal) {
+  std::string trouble;
+  while (!terminal.interrupted()) {
+    const auto report = agent.tick();
+    Seconds wait = setup.interval;
+    if (report) {
+      trouble.clear();
+      show(*report, o.format, terminal);
+      wait = next_look(*report, setup.interval);
+    } else {
+      const bool journal_failed = report.error().front().code.starts_with("journal.");
+      if (o.once || journal_failed) return refuse(terminal, report.error());
+      const std::string text = to_text(report.error());
+      if (text != trouble) terminal.err << text << "    the agent goes on trying\n" << std::flush;
+      trouble = text;
+      wait = max(wait, seconds(1));
+    }
+    if (journal && journal->size() > kJournalBytesMax) {
+      const auto cut = journal->rewrite({agent::line_of(agent.memory())});
+      if (!cut) return refuse(terminal, cut.error());
+      agent.journal_was_cut();
+    }
+    if (o.once) return ExitCode::good;
+    pause(wait, terminal);
+  }
+  terminal.err << "stopped; start it again with the same journal to go on\n";
+  return ExitCode::interrupted;
+}
+
+// Looks, and does nothing.
+class DryPort final : public failure::RecoveryPort {
+ public:
+  explicit DryPort(const agent::SlurmAccess& access) : slurm_(access) {}
+  Result<failure::ClusterLook> look() override { return slurm_.look(); }
+  Result<void> act(const failure::RecoveryAction&) override { return {}; }
+  Seconds now() const override { return slurm_.now(); }
+
+ private:
+  agent::SlurmPort slurm_;
+};
+
+ExitCode run_dry(const RecoverSetup& setup, const RecoverOptions& o, Terminal& terminal) {
+  const auto text =
+      agent::Journal::read(o.journal, agent::recovery_journal(o.journal, setup.policy));
+  if (!text) return refuse(terminal, text.error());
+  auto memory = agent::recall(*text, o.journal, setup.policy);
+  if (!memory) return refuse(terminal, memory.error());
+  DryPort port(setup.access);
+  // Nothing is done, so nothing shows: each thing is said once.
+  failure::RecoveryPolicy policy = setup.policy;
+  policy.settle = days(365);
+  const auto keep_nothing = [](const std::vector<std::string>&) -> Result<void> { return {}; };
+  agent::RecoverAgent agent(port, keep_nothing, policy, std::move(*memory));
+  terminal.err << "dry run: nothing is done and nothing is journalled\n";
+  return drive(agent, nullptr, setup, o, terminal);
+}
+
+ExitCode run_recover(const RecoverOptions& o, Terminal& terminal) {
+  auto setup = setup_of(o);
+  if (!setup) return refuse(terminal, setup.error());
+  // A file that is no journal is refused before Slurm is asked, whose programs may wait for it.
+  const auto own =
+      agent::Journal::read(o.journal, agent::recovery_journal(o.journal, setup->policy));
+  if (!own) return refuse(terminal, own.error());
+  if (const auto habits = slurm_habits(setup->access)) {
+    fit_habits(*habits, o, setup->policy, terminal);
+  } else if (o.once) {
+    return refuse(terminal, habits.error());
+  }
+  if (o.dry_run) return run_dry(*setup, o, terminal);
+  auto journal = agent::Journal::open(o.journal, agent::recovery_journal(o.journal, setup->policy));
+  if (!journal) return refuse(terminal, journal.error());
+  if (journal->torn_bytes() > 0) terminal.err << "note: the journal's torn last line was cut\n";
+  const auto memory = agent::recall(journal->text(), o.journal, setup->policy);
+  if (!memory) return refuse(terminal, memory.error());
+  // Ctrl-C is heard while Slurm hangs.
+  agent::SlurmPort port(setup->access, agent::run_until(terminal.interrupted));
+  agent::RecoverAgent agent(
+      port, [&journal](const std::vector<std::string>& lines) { return journal->append(lines); },
+      setup->policy, *memory);
+  return drive(agent, &*journal, *setup, o, terminal);
+}
+
+void bind(RecoverOptions& o, Arguments& a) {
+  a.option("--conf", o.conf, "slurm.conf; without it the programs look themselves", "FILE");
+  a.option("--journal", o.journal, "what was found and done; kept between runs", "FILE");
+  a.required();
+  bind_interval(o.policy, a);
+  a.flag("--once", o.once, "one look, its actions, and out");
+  a.flag("--dry-run", o.dry_run, "say what would be done, do nothing");
+  a.option("--fence", o.fence, "program that is given a node and powers it off", "PROGRAM");
+  bind(o.policy, a);
+  a.option("--spare-reason", o.spare, "nodes drained with a reason that begins so are spares");
+  a.option("--broken-reason", o.broken, "and with this one unfit: their jobs are moved");
+  a.format(o.format);
+}
+
+Verb recover_verb() {
+  return {.name = "recover",
+          .summary = "Bring Slurm jobs back in seconds after a node fails",
+          .examples = {"orrery agent recover --journal recover.jsonl --dry-run",
+                       "orrery agent recover --conf slurm.conf --journal recover.jsonl",
+                       "orrery agent recover --journal recover.jsonl --fence ./power-off"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<RecoverOptions>();
+            bind(*options, arguments);
+            return [options](Terminal& terminal) { return run_recover(*options, terminal); };
+          }};
+}
+
+}  // namespace
+
+Verb agent_verb() {
+  return {.name = "agent",
+          .summary = "Run a policy on a live system",
+          .examples = {"orrery agent recover --journal recover.jsonl",
+                       "orrery agent rehearse --nodes 64 --faults 10",
+                       "orrery agent stragglers steps.csv",
+                       "orrery agent lifecycle --place hot=/ckpt,written,newest=3 "
+                       "--place cold=s3://bucket/run,milestones --journal life.jsonl"},
+          .prepare = {},
+          .verbs = {recover_verb(), rehearse_verb(), stragglers_verb(), lifecycle_verb()}};
+}
+
+}  // namespace orrery::cli

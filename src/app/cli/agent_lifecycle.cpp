@@ -1,0 +1,288 @@
+// `orrery agent lifecycle`: keeps a run's checkpoints where its rules say, and deletes nothing
+// before what replaces it was read back.
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "live/agent/journal.h"
+#include "live/agent/lifecycle.h"
+#include "live/agent/lifecycle_lines.h"
+#include "live/agent/lifecycle_places.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "app/cli/keep_words.h"
+#include "app/cli/recover_policy.h"
+#include "app/cli/verb.h"
+
+namespace orrery::cli {
+namespace {
+
+// Beyond this the journal is cut to what is remembered.
+constexpr std::size_t kLifecycleJournalMax = std::size_t{16} << 20;
+
+struct LifecycleOptions {
+  std::vector<std::string> places;
+  std::string journal;
+  std::string interval = "10 s";
+  std::string quiet = "10 s";
+  std::string marker;
+  std::string run = "run";
+  std::string endpoint = "https://s3.us-east-1.amazonaws.com";
+  std::string region = "us-east-1";
+  std::string reread = "0 s";
+  std::int64_t copies = 1;
+  bool once = false;
+  bool dry_run = false;
+  Format format = Format::text;
+};
+
+struct LifecycleSetup {
+  storage::LifecyclePolicy policy;
+  std::vector<agent::LivePlace> places;
+  Seconds interval;
+  Seconds quiet;
+};
+
+std::unexpected<Diagnostics> bad_place(const std::string& text, std::string what) {
+  return fail({.code = "usage.place",
+               .what = "--place " + text + ": " + std::move(what),
+               .fix = "NAME=FOLDER or NAME=s3://BUCKET/PREFIX, then any of ,written ,volatile ,all "
+                      ",newest=3 ,window=7d ,spacing=1d ,milestones ,every=1000 ,pace=200MB/s "
+                      ",hours=22-6"});
+}
+
+template <class Q>
+Result<Q> quantity_of(std::string_view text, const char* name) {
+  const auto read = parse_quantity<Q>(text);
+  if (read) return *read;
+  return fail(agent_usage(std::string(name) + ": '" + std::string(text) + "' cannot be read",
+                          "a number with its unit: 10 s, 7d, 200 MB/s"));
+}
+
+Result<std::unique_ptr<agent::KeepStore>> store_at(const std::string& location,
+                                                   const LifecycleOptions& o) {
+  if (!location.starts_with("s3://")) return agent::folder_store(location);
+  const auto at = s3::parse_location(location);
+  if (!at) return std::unexpected(at.error());
+  const auto credentials = s3::credentials_of([](const char* name) { return std::getenv(name); });
+  if (!credentials) return std::unexpected(credentials.error());
+  const auto endpoint = s3::checked_endpoint(o.endpoint);
+  if (!endpoint) return std::unexpected(endpoint.error());
+  auto client = std::make_shared<s3::Client>(s3::Config{.endpoint = *endpoint,
+                                                        .bucket = at->bucket,
+                                                        .region = o.region,
+                                                        .credentials = *credentials});
+  return agent::bucket_store(std::move(client), at->prefix);
+}
+
+Result<void> add_place(const std::string& text, const LifecycleOptions& o, LifecycleSetup& setup) {
+  const auto words = split(text, ',');
+  const std::size_t equals = words.front().find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == words.front().size()) {
+    return bad_place(text, "no name or no location");
+  }
+  storage::KeepPlace place{.name = std::string(words.front().substr(0, equals))};
+  const std::string location(words.front().substr(equals + 1));
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (!read_keep_word(words[i], place)) {
+      return bad_place(text, "'" + std::string(words[i]) + "' is not understood");
+    }
+  }
+  for (const storage::KeepPlace& other : setup.policy.places) {
+    if (other.name == place.name) return bad_place(text, "that name is taken");
+  }
+  auto store = store_at(location, o);
+  if (!store) return std::unexpected(store.error());
+  setup.places.push_back(
+      {.name = place.name, .written = place.written, .store = std::move(*store)});
+  setup.policy.places.push_back(std::move(place));
+  return {};
+}
+
+Result<LifecycleSetup> setup_of(const LifecycleOptions& o) {
+  LifecycleSetup setup;
+  for (const std::string& text : o.places) {
+    if (auto added = add_place(text, o, setup); !added) return std::unexpected(added.error());
+  }
+  bool keeps_for_good = false;
+  for (const storage::KeepPlace& place : setup.policy.places) {
+    const storage::KeepRule& keep = place.keep;
+    const bool keeps = keep.everything || keep.newest > 0 || keep.window > Seconds() ||
+                       keep.milestones || keep.milestone_every > 0;
+    keeps_for_good = keeps_for_good || (place.durable && keeps);
+  }
+  if (setup.policy.places.size() < 2 && !keeps_for_good) {
+    return fail(agent_usage("no durable place keeps anything",
+                            "give a place a rule: --place hot=/checkpoints,written,newest=3"));
+  }
+  const auto interval = quantity_of<Seconds>(o.interval, "--interval");
+  if (!interval) return std::unexpected(interval.error());
+  const auto quiet = quantity_of<Seconds>(o.quiet, "--quiet");
+  if (!quiet) return std::unexpected(quiet.error());
+  const auto reread = quantity_of<Seconds>(o.reread, "--reread");
+  if (!reread) return std::unexpected(reread.error());
+  setup.interval = *interval;
+  setup.quiet = *quiet;
+  setup.policy.reread = *reread;
+  setup.policy.copies_min = static_cast<int>(std::clamp<std::int64_t>(o.copies, 1, 100));
+  return setup;
+}
+
+void show(const agent::LifecycleTick& tick, const LifecycleOptions& o, Terminal& terminal) {
+  for (const agent::LifecycleDone& done : tick.done) {
+    if (o.format == Format::json) {
+      terminal.out << agent::line_of(done) << '\n';
+      continue;
+    }
+    const storage::LifecycleAction& action = done.action;
+    const bool moves = action.kind == storage::LifecycleActionKind::copy ||
+                       action.kind == storage::LifecycleActionKind::remove;
+    terminal.out << clock_text(tick.at) << (o.dry_run && moves ? "  would " : "  ")
+                 << word_of(action.kind) << ' ' << action.item;
+    if (!action.from.empty()) terminal.out << "  " << action.from << " ->";
+    if (!action.place.empty()) terminal.out << "  " << action.place;
+    if (action.size > Bytes()) terminal.out << "  " << brief(action.size);
+    terminal.out << "  (" << action.why << ')';
+    if (!done.good && !(o.dry_run && moves)) terminal.out << "  failed: " << done.said;
+    terminal.out << '\n';
+  }
+  terminal.out.flush();
+}
+
+void rest(Seconds length, const Terminal& terminal) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(length.base());
+  while (std::chrono::steady_clock::now() < end && !terminal.interrupted()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+// Looks until the places stand as the rules say (--once, --dry-run) or for ever. Two looks are the
+// least: what a trainer writes counts as finished once nothing changed between two.
+ExitCode drive(agent::LifecycleAgent& agent, agent::Journal* journal, const LifecycleSetup& setup,
+               const LifecycleOptions& o, Terminal& terminal) {
+  std::string trouble;
+  for (int looks = 1; !terminal.interrupted(); ++looks) {
+    const auto tick = agent.tick([&terminal] { return terminal.interrupted(); });
+    if (!tick) {
+      const bool is_journal = tick.error().front().code.starts_with("journal.");
+      if (o.once || is_journal) return refuse(terminal, tick.error());
+      const std::string text = to_text(tick.error());
+      if (text != trouble) terminal.err << text << "    the agent goes on trying\n" << std::flush;
+      trouble = text;
+    } else {
+      trouble.clear();
+      show(*tick, o, terminal);
+      const bool is_done = tick->done.empty() && looks > 1;
+      if ((o.once || o.dry_run) && is_done) {
+        for (const std::string& place : tick->away) terminal.err << "away: " << place << '\n';
+        terminal.err << tick->items << " items; nothing more to do now\n";
+        return tick->away.empty() ? ExitCode::good : ExitCode::fails_rule;
+      }
+    }
+    if (journal && journal->size() > kLifecycleJournalMax) {
+      if (const auto cut = journal->rewrite(agent::lines_of(agent.memory())); !cut) {
+        return refuse(terminal, cut.error());
+      }
+    }
+    rest(tick && !tick->done.empty() ? seconds(0.2) : setup.interval, terminal);
+  }
+  terminal.err << "stopped; start it again with the same journal to go on\n";
+  return ExitCode::interrupted;
+}
+
+agent::LifecyclePlaces port_of(LifecycleSetup& setup, const LifecycleOptions& o,
+                               const Terminal& terminal) {
+  const auto clock = [] {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    return seconds(std::chrono::duration<double>(since).count());
+  };
+  return {std::move(setup.places),
+          {.run = o.run,
+           .marker = o.marker,
+           .quiet = setup.quiet,
+           .clock = clock,
+           .stop = [&terminal] { return terminal.interrupted(); },
+           .only_read = o.dry_run}};
+}
+
+agent::JournalForm lifecycle_journal(const std::string& file) {
+  return {.header = agent::lifecycle_header(),
+          .older = {},
+          .check = [file](std::string_view text) -> Result<void> {
+            const auto memory = agent::recall_lifecycle(text, file);
+            if (!memory) return std::unexpected(memory.error());
+            return {};
+          }};
+}
+
+ExitCode run_dry(LifecycleSetup& setup, const LifecycleOptions& o, Terminal& terminal) {
+  const auto text = agent::Journal::read(o.journal, lifecycle_journal(o.journal));
+  if (!text) return refuse(terminal, text.error());
+  auto recalled = agent::recall_lifecycle(*text, o.journal);
+  if (!recalled) return refuse(terminal, recalled.error());
+  storage::LifecycleMemory memory = std::move(*recalled);
+  agent::LifecyclePlaces port = port_of(setup, o, terminal);
+  const auto keep_nothing = [](const auto&) -> Result<void> { return {}; };
+  agent::LifecycleAgent agent(port, keep_nothing, setup.policy, std::move(memory));
+  terminal.err << "dry run: copies are read, nothing is moved, deleted or journalled\n";
+  return drive(agent, nullptr, setup, o, terminal);
+}
+
+ExitCode run_lifecycle(const LifecycleOptions& o, Terminal& terminal) {
+  auto setup = setup_of(o);
+  if (!setup) return refuse(terminal, setup.error());
+  if (o.dry_run) return run_dry(*setup, o, terminal);
+  auto journal = agent::Journal::open(o.journal, lifecycle_journal(o.journal));
+  if (!journal) return refuse(terminal, journal.error());
+  auto memory = agent::recall_lifecycle(journal->text(), o.journal);
+  if (!memory) return refuse(terminal, memory.error());
+  agent::LifecyclePlaces port = port_of(*setup, o, terminal);
+  const auto append = [&journal](const std::vector<storage::LifecycleEvent>& events) {
+    std::vector<std::string> lines;
+    for (const storage::LifecycleEvent& event : events) lines.push_back(agent::line_of(event));
+    return journal->append(lines);
+  };
+  agent::LifecycleAgent agent(port, append, setup->policy, std::move(*memory));
+  return drive(agent, &*journal, *setup, o, terminal);
+}
+
+void bind(LifecycleOptions& o, Arguments& a) {
+  a.option("--place", o.places,
+           "NAME=FOLDER or NAME=s3://BUCKET/PREFIX with rules behind it, the fastest place first",
+           "PLACE");
+  a.required();
+  a.option("--journal", o.journal, "what was read and done; kept between runs", "FILE");
+  a.required();
+  a.option("--run", o.run, "name of the run whose checkpoints these are");
+  a.option("--marker", o.marker, "file that a trainer writes last, where it is none we know",
+           "NAME");
+  a.option("--quiet", o.quiet, "without a write before a checkpoint counts as finished", "TIME");
+  a.option("--interval", o.interval, "between two looks", "TIME");
+  a.option("--copies", o.copies, "good durable copies before another one is deleted");
+  a.option("--reread", o.reread, "good copies are read again after so long; 0: never", "TIME");
+  a.option("--endpoint", o.endpoint, "of the object store", "URL");
+  a.option("--region", o.region, "of the object store");
+  a.flag("--once", o.once, "until there is nothing more to do, and out");
+  a.flag("--dry-run", o.dry_run, "say what would be done, do nothing");
+  a.format(o.format);
+}
+
+}  // namespace
+
+Verb lifecycle_verb() {
+  return {
+      .name = "lifecycle",
+      .summary = "Keep a run's checkpoints where its rules say, and never lose the last good one",
+      .examples = {"orrery agent lifecycle --place hot=/ckpt,written,newest=3 "
+                   "--place cold=s3://bucket/run,every=1000 --journal life.jsonl --dry-run",
+                   "orrery agent lifecycle --place nvme=/nvme/ckpt,written,volatile,newest=1 "
+                   "--place hot=/pfs/ckpt,newest=3,pace=2GB/s --journal life.jsonl"},
+      .prepare = [](Arguments& arguments) -> Run {
+        auto options = std::make_shared<LifecycleOptions>();
+        bind(*options, arguments);
+        return [options](Terminal& terminal) { return run_lifecycle(*options, terminal); };
+      }};
+}
+
+}  // namespace orrery::cli

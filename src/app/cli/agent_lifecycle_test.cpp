@@ -1,0 +1,188 @@
+// `orrery agent lifecycle` on folders: which places it takes, what it says it does or would do, and
+// how it ends.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "live/agent/test_folder.h"
+#include "app/cli/spoken_fixture.h"
+
+namespace orrery::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class LifecycleVerb : public testing::Test {
+ protected:
+  void item(const std::string& place, const std::string& step) const {
+    folder.write(place + "/iter_" + step + "/x", "abc");
+    folder.write(place + "/iter_" + step + "/done", "abcd");
+  }
+  std::string at(const std::string& name, const std::string& words) const {
+    return name + "=" + folder.at(name) + words;
+  }
+  VerbAnswer keep(const std::vector<std::string>& places, const std::vector<std::string>& more,
+                  const Circumstances& given = {}) const {
+    std::vector<std::string> words = {"agent",    "lifecycle", "--journal",  folder.at("l.jsonl"),
+                                      "--quiet",  "0 s",       "--interval", "0 s",
+                                      "--marker", "done"};
+    for (const std::string& place : places) words.insert(words.end(), {"--place", place});
+    words.insert(words.end(), more.begin(), more.end());
+    return spoken(words, given);
+  }
+  void expect_place(const std::vector<std::string>& places, const std::string& said) const {
+    const VerbAnswer a = keep(places, {"--once"});
+    EXPECT_EQ(a.code, ExitCode::bad_input) << places.front();
+    EXPECT_THAT(a.err, HasSubstr(said));
+  }
+
+  agent::TestFolder folder;
+};
+
+TEST_F(LifecycleVerb, a_place_has_a_name_a_location_and_words_that_are_known) {
+  expect_place({"=/x,all"}, "no name or no location [usage.place]");
+  expect_place({"hot="}, "no name or no location [usage.place]");
+  expect_place({"hot"}, "no name or no location [usage.place]");
+  expect_place({at("hot", ",al")}, "'al' is not understood [usage.place]");
+  expect_place({at("hot", ",all"), at("hot", ",all")}, "that name is taken [usage.place]");
+}
+
+TEST_F(LifecycleVerb, a_lone_place_must_keep_something_for_good) {
+  const std::string said = "no durable place keeps anything [agent.usage]";
+  expect_place({at("hot", "")}, said);
+  expect_place({at("hot", ",volatile,all")}, said);
+  expect_place({at("hot", ",newest=0")}, said);
+  expect_place({at("hot", ",window=0 s")}, said);
+  Circumstances stopped{.interrupted = [] { return true; }};
+  for (const char* words : {",all", ",newest=1", ",window=1 s", ",milestones", ",every=1"}) {
+    EXPECT_EQ(keep({at("hot", words)}, {}, stopped).code, ExitCode::interrupted) << words;
+  }
+  EXPECT_EQ(keep({at("hot", ""), at("cold", "")}, {"--dry-run"}, stopped).code,
+            ExitCode::interrupted);
+}
+
+TEST_F(LifecycleVerb, a_bucket_needs_a_name_keys_and_an_endpoint) {
+  const Variable none("AWS_ACCESS_KEY_ID", std::nullopt);
+  const Variable secret("AWS_SECRET_ACCESS_KEY", "s");
+  EXPECT_THAT(keep({"hot=s3://b,all"}, {"--once"}).err, HasSubstr("[s3.place]"));
+  EXPECT_THAT(keep({"hot=s3://bucket/run,all"}, {"--once"}).err, HasSubstr("[s3.credentials]"));
+  const Variable key("AWS_ACCESS_KEY_ID", "k");
+  EXPECT_THAT(keep({"hot=s3://bucket/run,all"}, {"--endpoint", "ftp://x"}).err,
+              HasSubstr("[s3.endpoint]"));
+  EXPECT_EQ(keep({"hot=s3://bucket/run,all"}, {}, {.interrupted = [] { return true; }}).code,
+            ExitCode::interrupted);
+}
+
+TEST_F(LifecycleVerb, times_have_units) {
+  for (const char* option : {"--interval", "--quiet", "--reread"}) {
+    const VerbAnswer a = spoken({"agent", "lifecycle", "--journal", folder.at("l.jsonl"), "--place",
+                                 at("hot", ",all"), option, "7"});
+    EXPECT_EQ(a.code, ExitCode::bad_input);
+    EXPECT_THAT(a.err, HasSubstr(std::string(option) + ": '7' cannot be read [agent.usage]"));
+  }
+}
+
+// Both copies are there; the older one of hot may go once both were read.
+TEST_F(LifecycleVerb, a_dry_run_says_what_it_would_move_and_journals_nothing) {
+  for (const char* step : {"100", "200"}) {
+    item("hot", step);
+    item("cold", step);
+  }
+  const std::vector<std::string> places = {at("hot", ",written,newest=1"),
+                                           at("cold", ",written,all")};
+  const VerbAnswer a = keep(places, {"--dry-run"}, {.stop_at = "would"});
+  EXPECT_THAT(a.out, HasSubstr("  verify iter_100  hot  7 B  (nobody has read it yet)\n"));
+  EXPECT_THAT(a.out, HasSubstr("  would remove iter_100  hot  7 B  (safe at cold)\n"));
+  EXPECT_THAT(a.out, Not(HasSubstr("failed")));
+  EXPECT_EQ(std::ranges::count(a.out, '\n'), 5) << a.out;
+  EXPECT_EQ(a.err,
+            "dry run: copies are read, nothing is moved, deleted or journalled\n"
+            "stopped; start it again with the same journal to go on\n");
+  EXPECT_FALSE(read_text_file(folder.at("l.jsonl")));
+  EXPECT_TRUE(read_text_file(folder.at("hot/iter_100/x")));
+}
+
+// A third place wants a copy too: with --copies 2 it comes before the removal.
+TEST_F(LifecycleVerb, so_many_copies_are_good_before_another_is_deleted) {
+  for (const char* step : {"100", "200"}) {
+    item("hot", step);
+    item("cold", step);
+  }
+  const std::vector<std::string> places = {at("hot", ",written,newest=1"),
+                                           at("cold", ",written,all"), at("deep", ",all")};
+  const VerbAnswer one = keep(places, {"--dry-run"}, {.stop_at = "would"});
+  EXPECT_THAT(one.out, HasSubstr("  would copy iter_200  "));
+  EXPECT_THAT(one.out, HasSubstr(" ->  deep  7 B  (deep should hold it)\n"));
+  EXPECT_THAT(one.out, HasSubstr("would remove iter_100  hot"));
+  EXPECT_THAT(keep(places, {"--dry-run", "--copies", "2"}, {.stop_at = "would"}).out,
+              Not(HasSubstr("would remove")));
+}
+
+TEST_F(LifecycleVerb, once_ends_when_nothing_is_left_to_do) {
+  item("hot", "100");
+  const VerbAnswer a = keep({at("hot", ",written,newest=1")}, {"--once"});
+  EXPECT_EQ(a.code, ExitCode::good);
+  EXPECT_EQ(a.err, "1 items; nothing more to do now\n");
+  EXPECT_EQ(a.out.substr(std::min<std::size_t>(12, a.out.size())),
+            "  verify iter_100  hot  7 B  (nobody has read it yet)\n");
+  const std::string journal = read_text_file(folder.at("l.jsonl")).value_or("");
+  EXPECT_THAT(journal, AllOf(HasSubstr("\"kind\":\"lifecycle\""),
+                             HasSubstr("\"key\":\"verify/hot/iter_100\",\"good\":true")));
+  // What was read is remembered: a second run finds nothing to do.
+  const VerbAnswer again = keep({at("hot", ",written,newest=1")}, {"--once"});
+  EXPECT_EQ(again.out, "");
+  EXPECT_EQ(again.code, ExitCode::good);
+}
+
+TEST_F(LifecycleVerb, json_has_a_line_for_each_action) {
+  item("hot", "100");
+  const VerbAnswer a =
+      keep({at("hot", ",written,newest=1")}, {"--format", "json"}, {.stop_at = "verify"});
+  EXPECT_EQ(a.out,
+            "{\"kind\":\"verify\",\"item\":\"iter_100\",\"place\":\"hot\",\"size_bytes\":7.0,"
+            "\"why\":\"nobody has read it yet\",\"good\":true}\n");
+}
+
+TEST_F(LifecycleVerb, a_place_that_is_away_is_said_and_is_no_success) {
+  const VerbAnswer a = keep({"hot=/dev/null,all"}, {"--once"});
+  EXPECT_EQ(a.code, ExitCode::fails_rule);
+  EXPECT_EQ(a.err, "away: hot\n0 items; nothing more to do now\n");
+}
+
+TEST_F(LifecycleVerb, good_copies_are_read_again_after_the_time_that_was_asked) {
+  item("hot", "100");
+  const std::vector<std::string> places = {at("hot", ",written,newest=1")};
+  keep(places, {"--once"});
+  const std::string journal = read_text_file(folder.at("l.jsonl")).value_or("");
+  // As if it had been read in 1970.
+  folder.write("l.jsonl",
+               std::regex_replace(journal, std::regex("\"at_s\":[0-9.]+"), "\"at_s\":1000.0"));
+  EXPECT_EQ(keep(places, {"--dry-run", "--reread", "0 s"}).out, "");
+  EXPECT_THAT(keep(places, {"--once", "--reread", "1 h"}).out,
+              HasSubstr("  verify iter_100  hot  7 B  (it was read long ago)\n"));
+}
+
+// A file that announces more than it has; the alert is about no bytes.
+TEST_F(LifecycleVerb, a_copy_that_cannot_be_right_is_an_alert) {
+  folder.write("hot/iter_7/m.safetensors", std::string("\x09\0\0\0\0\0\0\0{}", 10));
+  folder.write("hot/iter_7/done", "abcd");
+  const VerbAnswer a = keep({at("hot", ",written,newest=1")}, {}, {.stop_at = "alert"});
+  EXPECT_THAT(a.out, HasSubstr("  alert iter_7  (the copy at hot is not what was written, and "
+                               "there is no good one)\n"));
+}
+
+TEST_F(LifecycleVerb, a_journal_of_something_else_is_refused) {
+  folder.write("l.jsonl", "{\"kind\":\"journal\",\"of\":\"something\"}\n");
+  for (const char* how : {"--once", "--dry-run"}) {
+    const VerbAnswer a = keep({at("hot", ",all")}, {how});
+    EXPECT_EQ(a.code, ExitCode::bad_input);
+    EXPECT_THAT(a.err, HasSubstr("[journal.other-file]"));
+  }
+}
+
+}  // namespace
+}  // namespace orrery::cli

@@ -1,0 +1,216 @@
+// From words to a verb: builds the parser from the verb table, reports usage errors with a hint.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "app/cli/build_info.h"
+#include "app/cli/verb.h"
+
+namespace orrery::cli {
+namespace {
+
+std::string examples_text(const std::vector<std::string>& examples) {
+  if (examples.empty()) return {};
+  std::string text = "Examples:\n";
+  for (const std::string& example : examples) text += "  " + example + '\n';
+  return text;
+}
+
+struct Prepared {
+  const CLI::App* app = nullptr;
+  Run run;
+};
+
+void add_verbs(CLI::App& parent, const std::vector<Verb>& verbs, std::vector<Prepared>& prepared) {
+  for (const Verb& verb : verbs) {
+    CLI::App* app = parent.add_subcommand(verb.name, verb.summary);
+    app->group("Verbs");
+    app->footer(examples_text(verb.examples));
+    if (!verb.verbs.empty()) {
+      app->require_subcommand(1);
+      add_verbs(*app, verb.verbs, prepared);
+    }
+    if (verb.prepare) {
+      Arguments arguments(*app);
+      prepared.push_back({app, verb.prepare(arguments)});
+    }
+  }
+}
+
+std::vector<Prepared> build_parser(CLI::App& program, const std::vector<Verb>& verbs) {
+  program.name("orrery");
+  program.description("Orrery: a working model of an AI data centre. A design in, a verdict out.");
+  program.footer(
+      "`orrery help VERB` shows a verb's options with examples; `orrery explain WORD` says what\n"
+      "a figure, a rule or a field of the design is.\n");
+  program.set_version_flag("--version", std::string("orrery ") + kVersion,
+                           "Print the version and exit");
+  program.require_subcommand(1);
+  program.get_formatter()->label("SUBCOMMAND", "VERB");
+  std::vector<Prepared> prepared;
+  add_verbs(program, verbs, prepared);
+  return prepared;
+}
+
+std::string full_name(const CLI::App& app) {
+  if (app.get_parent() == nullptr) return app.get_name();
+  return full_name(*app.get_parent()) + ' ' + app.get_name();
+}
+
+// The innermost verb that the words spell, so that help and hints are of the right one.
+const CLI::App& spoken_of(const CLI::App& program, const std::vector<std::string>& words) {
+  const CLI::App* app = &program;
+  for (const std::string& word : words) {
+    const std::vector<const CLI::App*> below = app->get_subcommands(nullptr);
+    const auto next = std::ranges::find(below, word, &CLI::App::get_name);
+    if (next == below.end()) break;
+    app = *next;
+  }
+  return *app;
+}
+
+std::vector<std::string> verb_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) names.push_back(sub->get_name());
+  return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// What was probably meant by the first word that is neither a verb nor an option here.
+std::string hint(const CLI::App& app, const std::vector<std::string>& words) {
+  const std::vector<std::string> verbs = verb_names(app);
+  const std::vector<std::string> options = option_names(app);
+  for (const std::string& word : words) {
+    const std::string bare = word.substr(0, word.find('='));
+    const std::vector<std::string>& names = bare.starts_with("--") ? options : verbs;
+    if (std::ranges::find(names, bare) != names.end()) continue;
+    if (const auto near = nearest(bare, names)) return "did you mean " + *near + "?";
+  }
+  return {};
+}
+
+// The parser only says that a verb is required; the person wants to know which word was none.
+std::string no_verb(const CLI::App& program, const std::vector<std::string>& words) {
+  const CLI::App* app = &spoken_of(program, words);
+  std::size_t depth = 0;
+  for (; app->get_parent() != nullptr; app = app->get_parent()) ++depth;
+  if (depth == words.size()) return "which one? name a verb";
+  return "there is no verb '" + words[depth] + "' here";
+}
+
+ExitCode report_usage(Terminal& terminal, const CLI::App& program,
+                      const std::vector<std::string>& words, const std::string& fault) {
+  const CLI::App& app = spoken_of(program, words);
+  terminal.err << full_name(app) << ": " << fault << '\n';
+  const std::string meant = hint(app, words);
+  if (!meant.empty()) terminal.err << "  " << meant << '\n';
+  terminal.err << "  see " << full_name(app) << " --help\n";
+  return ExitCode::bad_input;
+}
+
+// A full disk or a closed pipe must not pass for success.
+ExitCode finish(Terminal& terminal, ExitCode code) {
+  terminal.out.flush();
+  if (terminal.out) return code;
+  terminal.err << "orrery: cannot write to standard output\n";
+  return ExitCode::bad_input;
+}
+
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  std::vector<std::string> choices;
+  if (type.find('|') == std::string::npos) return choices;
+  for (const std::string_view choice : split(type, '|')) choices.emplace_back(choice);
+  return choices;
+}
+
+void collect_shapes(const CLI::App& app, std::vector<std::string> path,
+                    std::vector<VerbShape>& shapes) {
+  VerbShape shape{.path = path,
+                  .summary = app.get_description(),
+                  .verbs = verb_names(app),
+                  .options = {},
+                  .choices = {},
+                  .words = {},
+                  .examples = {}};
+  const std::string footer = app.get_footer();
+  for (const std::string_view line : split(footer, '\n')) {
+    if (line.starts_with("  ")) shape.examples.emplace_back(trimmed(line));
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) {
+      if (shape.choices.empty()) shape.choices = choices_of(*option);
+      shape.words.push_back({.name = option->get_name(true),
+                             .help = option->get_description(),
+                             .is_required = option->get_required()});
+      continue;
+    }
+    shape.options.push_back({.name = "--" + option->get_lnames().front(),
+                             .help = option->get_description(),
+                             .choices = choices_of(*option),
+                             .takes_value = option->get_items_expected_max() > 0});
+  }
+  shapes.push_back(std::move(shape));
+  for (const CLI::App* sub : app.get_subcommands(nullptr)) {
+    path.push_back(sub->get_name());
+    collect_shapes(*sub, path, shapes);
+    path.pop_back();
+  }
+}
+
+}  // namespace
+
+ExitCode refuse(Terminal& terminal, const Diagnostics& diagnostics) {
+  terminal.err << to_text(diagnostics);
+  return ExitCode::bad_input;
+}
+
+ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std::string>& given,
+                          Terminal& terminal) {
+  // `orrery help calc tco` is `orrery calc tco --help`.
+  std::vector<std::string> words = given;
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  CLI::App program;
+  const std::vector<Prepared> prepared = build_parser(program, verbs);
+  try {
+    program.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it pops from the back
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App& app = spoken_of(program, words);
+    terminal.out << app.help(app.get_parent() == nullptr ? "" : full_name(*app.get_parent()));
+    return finish(terminal, ExitCode::good);
+  } catch (const CLI::CallForVersion& version) {
+    terminal.out << version.what() << '\n';
+    return finish(terminal, ExitCode::good);
+  } catch (const CLI::RequiredError& error) {
+    const bool verb = !spoken_of(program, words).get_subcommands(nullptr).empty();
+    return report_usage(terminal, program, words, verb ? no_verb(program, words) : error.what());
+  } catch (const CLI::ParseError& error) {
+    return report_usage(terminal, program, words, error.what());
+  }
+  for (const Prepared& p : prepared) {
+    if (p.app->parsed() && p.app->get_subcommands().empty()) {
+      return finish(terminal, p.run(terminal));
+    }
+  }
+  return report_usage(terminal, program, words, no_verb(program, words));
+}
+
+std::vector<VerbShape> shapes_of(const std::vector<Verb>& verbs) {
+  CLI::App program;
+  build_parser(program, verbs);
+  std::vector<VerbShape> shapes;
+  collect_shapes(program, {}, shapes);
+  return shapes;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,294 @@
+// `orrery emit TARGET DESIGN DIR`: the files that real systems start from.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "app/cli/emit_folder.h"
+#include "app/cli/session.h"
+#include "app/cli/verb.h"
+#include "model/design/write_design.h"
+#include "output/emit/dlio.h"
+#include "output/emit/grafana.h"
+#include "output/emit/kubernetes.h"
+#include "output/emit/prometheus.h"
+#include "output/emit/slurm.h"
+#include "output/emit/terraform.h"
+#include "plan/plan/review.h"
+
+namespace orrery::cli {
+namespace {
+
+struct EmitOptions {
+  std::string design;
+  std::string dir;
+  bool dry_run = false;
+  bool force = false;
+  bool keep = false;
+  bool diff = false;
+};
+
+using Emitter =
+    std::function<Result<emit::EmittedFiles>(const plan::Review&, const emit::EmitSource&)>;
+
+const char* verb_of(ChangeKind kind) {
+  switch (kind) {
+    case ChangeKind::create:
+      return "new";
+    case ChangeKind::update:
+    case ChangeKind::edited:
+    case ChangeKind::foreign:
+      return "changed";
+    case ChangeKind::remove:
+      return "removed";
+  }
+  return "";
+}
+
+Diagnostic refusal(const Change& c, const std::string& dir) {
+  const bool edited = c.kind == ChangeKind::edited;
+  return {.code = edited ? "emit.edited" : "emit.foreign",
+          .place = {dir + '/' + c.file.path, 0, 0},
+          .what = edited ? "edited by hand since it was emitted"
+                         : "there is a file that was not emitted",
+          .why = "it may hold your work; nothing was written",
+          .fix = "--keep leaves it and writes the rest, --force replaces it"};
+}
+
+Result<emit::Manifest> manifest_in(const EmitFolder& folder, const std::string& dir) {
+  const std::string path(emit::kManifestFile);
+  const auto disk = folder.read(path);
+  if (!disk) return std::unexpected(disk.error());
+  if (!*disk) return emit::Manifest();
+  return emit::read_manifest((*disk)->text, dir + '/' + path);
+}
+
+Result<void> carry_out(const EmitPlan& plan, const emit::Manifest& before,
+                       const EmitFolder& folder) {
+  const std::string path(emit::kManifestFile);
+  if (auto done = folder.write({path, write_manifest(manifest_between(before, plan.manifest))});
+      !done) {
+    return done;
+  }
+  for (const Change& c : plan.changes) {
+    auto done = c.kind == ChangeKind::remove ? folder.remove(c.file.path) : folder.write(c.file);
+    if (!done) return done;
+  }
+  return folder.write({path, write_manifest(plan.manifest)});
+}
+
+void say_what_changed(const EmitPlan& plan, const EmitOptions& options, Terminal& terminal) {
+  // The list is the answer; beside a difference it is talk.
+  std::ostream& list = options.dry_run || options.diff ? terminal.err : terminal.out;
+  for (const Change& c : plan.changes) {
+    list << fmt::format("{:>8}  {}\n", verb_of(c.kind), c.file.path);
+  }
+  if (options.dry_run) {
+    terminal.err << "dry run: nothing was written\n";
+  } else {
+    terminal.err << fmt::format("wrote {} file{} in {}\n", plan.changes.size(),
+                                plan.changes.size() == 1 ? "" : "s", options.dir);
+  }
+}
+
+ExitCode write_files(const std::string& target, const EmitOptions& options,
+                     const emit::EmittedFiles& files, const std::string& digest,
+                     Terminal& terminal) {
+  const auto folder = EmitFolder::open(options.dir, !options.dry_run);
+  if (!folder) return refuse(terminal, folder.error());
+  const auto before = manifest_in(**folder, options.dir);
+  if (!before) return refuse(terminal, before.error());
+  auto plan = plan_emit({target, digest, files}, *before,
+                        [&folder](const std::string& path) { return (*folder)->read(path); });
+  if (!plan) return refuse(terminal, plan.error());
+  Diagnostics conflicts;
+  for (const Change& c : plan->changes) {
+    if (is_conflict(c)) conflicts.push_back(refusal(c, options.dir));
+  }
+  if (options.keep) {
+    *plan = keeping_conflicts(std::move(*plan), *before);
+    for (Diagnostic& d : conflicts) {
+      terminal.err << fmt::format("    kept  {}: {}\n", d.place.file, d.what);
+    }
+    conflicts.clear();
+  }
+  if (options.dry_run || options.diff) terminal.out << diff_of(*plan);
+  if (!conflicts.empty() && !options.force) {
+    terminal.err << to_text(conflicts);
+    return ExitCode::fails_rule;
+  }
+  if (plan->empty()) {
+    terminal.err << "nothing to change\n";
+    return ExitCode::good;
+  }
+  if (!options.dry_run) {
+    if (const auto done = carry_out(*plan, *before, **folder); !done) {
+      return refuse(terminal, done.error());
+    }
+  }
+  say_what_changed(*plan, options, terminal);
+  return ExitCode::good;
+}
+
+ExitCode run_emit(const std::string& target, const EmitOptions& options, const Emitter& emitter,
+                  Terminal& terminal) {
+  if (options.force && options.keep) {
+    return refuse(terminal, {{.code = "emit.conflict",
+                              .what = "--force and --keep exclude each other",
+                              .fix = "give one of them"}});
+  }
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  const auto design = load_design(options.design, models->catalog(), terminal);
+  if (!design) return refuse(terminal, design.error());
+  const plan::Review review = plan::run_stages(*design, *models);
+  const emit::EmitSource source{
+      .design = design->name, .version = design->version, .digest = design::design_digest(*design)};
+  const auto files = emitter(review, source);
+  if (!files) return refuse(terminal, files.error());
+  return write_files(target, options, *files, source.digest, terminal);
+}
+
+void bind_common(Arguments& arguments, EmitOptions& options) {
+  arguments.positional("DESIGN", options.design, "the design");
+  arguments.positional("DIR", options.dir, "the folder for the files; made where it is missing");
+  arguments.flag("--dry-run", options.dry_run, "show the difference and write nothing");
+  arguments.flag("--diff", options.diff, "show the difference and write");
+  arguments.flag("--force", options.force, "replace files that were edited by hand");
+  arguments.flag("--keep", options.keep, "leave files that were edited by hand, write the rest");
+}
+
+void bind_object_store(Arguments& arguments, std::string& url) {
+  arguments.option("--object-store", url,
+                   "address of an S3 that runs already, `orrery store` for one: object tiers are "
+                   "mounted from it",
+                   "URL");
+}
+
+Verb plain_verb(const std::string& name, const std::string& summary, const Emitter& emitter) {
+  return {.name = name,
+          .summary = summary,
+          .examples = {fmt::format("orrery emit {} my.yaml out/{} --dry-run", name, name),
+                       fmt::format("orrery emit {} my.yaml out/{}", name, name)},
+          .prepare = [name, emitter](Arguments& arguments) -> Run {
+            auto options = std::make_shared<EmitOptions>();
+            bind_common(arguments, *options);
+            return [name, emitter, options](Terminal& terminal) {
+              return run_emit(name, *options, emitter, terminal);
+            };
+          }};
+}
+
+struct SlurmVerbOptions : EmitOptions {
+  emit::SlurmOptions slurm;
+  std::optional<std::string> trial;
+  std::int64_t trial_port = 6817;
+  bool cloud = false;
+};
+
+ExitCode run_slurm(SlurmVerbOptions options, Terminal& terminal) {
+  if (options.cloud && !options.trial) {
+    return refuse(terminal, {{.code = "emit.conflict",
+                              .what = "--cloud is a kind of trial",
+                              .fix = "add --trial DIR"}});
+  }
+  if (options.trial) {
+    options.slurm.trial =
+        emit::SlurmTrial{.dir = std::filesystem::absolute(*options.trial).string(),
+                         .controller_port = static_cast<int>(options.trial_port),
+                         .cloud = options.cloud};
+    options.slurm.conf_dir = std::filesystem::absolute(options.dir).lexically_normal().string();
+  }
+  return run_emit(
+      "slurm", options,
+      [&options](const plan::Review& review, const emit::EmitSource& source) {
+        return emit_slurm(review, source, options.slurm);
+      },
+      terminal);
+}
+
+Verb slurm_verb() {
+  return {.name = "slurm",
+          .summary = "slurm.conf, topology, GPUs, partitions, health checks, submit scripts",
+          .examples = {"orrery emit slurm my.yaml out/slurm --dry-run",
+                       "orrery emit slurm my.yaml out/slurm --controller head-1",
+                       "orrery emit slurm my.yaml out/slurm --object-store http://store-1:8118",
+                       "orrery emit slurm my.yaml try/conf --trial try/state"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<SlurmVerbOptions>();
+            bind_common(arguments, *options);
+            arguments.option("--controller", options->slurm.controller, "host of slurmctld",
+                             "HOST");
+            arguments.option("--conf-dir", options->slurm.conf_dir,
+                             "where the files will lie on the machines", "DIR");
+            bind_object_store(arguments, options->slurm.object_store);
+            arguments.option("--trial", options->trial,
+                             "for all daemons on this machine; state and stand-in GPUs lie here",
+                             "DIR");
+            arguments.option("--trial-port", options->trial_port,
+                             "of the trial's slurmctld; nodes follow it", "N");
+            arguments.flag("--cloud", options->cloud,
+                           "a trial of nodes without daemons, for `sbatch --test-only`");
+            return [options](Terminal& terminal) { return run_slurm(*options, terminal); };
+          }};
+}
+
+Verb kubernetes_verb() {
+  return {.name = "kubernetes",
+          .summary = "Kueue queues, DRA claims, MIG, storage, runs, services, network policies",
+          .examples = {"orrery emit kubernetes my.yaml out/k8s --dry-run",
+                       "orrery emit kubernetes my.yaml out/k8s"},
+          .prepare = [](Arguments& arguments) -> Run {
+            struct KubernetesVerbOptions : EmitOptions {
+              emit::KubernetesOptions kubernetes;
+            };
+            auto options = std::make_shared<KubernetesVerbOptions>();
+            bind_common(arguments, *options);
+            bind_object_store(arguments, options->kubernetes.object_store);
+            arguments.flag("--ray", options->kubernetes.ray,
+                           "training runs as RayJobs instead of JobSets");
+            return [options](Terminal& terminal) {
+              const ExitCode code = run_emit(
+                  "kubernetes", *options,
+                  [&](const plan::Review& review, const emit::EmitSource& source) {
+                    auto files = emit_kubernetes(review, source, options->kubernetes);
+                    if (files) terminal.err << kubernetes_check_text(*files);
+                    return files;
+                  },
+                  terminal);
+              return code;
+            };
+          }};
+}
+
+}  // namespace
+
+Verb emit_verb() {
+  return {.name = "emit",
+          .summary =
+              "Write the files that Slurm, Kubernetes, Prometheus, Grafana, Terraform, DLIO need",
+          .examples = {"orrery emit slurm my.yaml out/slurm",
+                       "orrery emit prometheus my.yaml out/prometheus --dry-run"},
+          .prepare = {},
+          .verbs = {
+              slurm_verb(), kubernetes_verb(),
+              plain_verb("prometheus", "Recording and alert rules with their tests, dcgm counters",
+                         [](const plan::Review& review, const emit::EmitSource& source) {
+                           return emit_prometheus(review, source);
+                         }),
+              plain_verb("grafana", "Dashboards with the planned value in every panel",
+                         [](const plan::Review& review, const emit::EmitSource& source) {
+                           return emit_grafana(review, source);
+                         }),
+              plain_verb("terraform", "Instances of a rented fleet on AWS, GCP or Azure",
+                         [](const plan::Review& review, const emit::EmitSource& source) {
+                           return emit_terraform(review, source);
+                         }),
+              plain_verb("dlio", "The reads and saves of training runs for DLIO (MLPerf Storage)",
+                         [](const plan::Review& review, const emit::EmitSource& source) {
+                           return emit_dlio(review, source);
+                         })}};
+}
+
+}  // namespace orrery::cli

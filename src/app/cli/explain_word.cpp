@@ -1,0 +1,164 @@
+#include "app/cli/explain_word.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "app/cli/verb.h"
+#include "model/design/goals.h"
+#include "model/design/shape.h"
+#include "model/design/templates.h"
+#include "plan/plan/review.h"
+#include "output/report/explain_report.h"
+
+namespace orrery::cli {
+namespace {
+
+// The template that is looked at first: it has training, serving and all networks.
+constexpr std::string_view kSample = "superpod-h100";
+
+class Answerer {
+ public:
+  Answerer(const std::string& word, const machine::Models& models)
+      : word_(lowered(word)), models_(models) {}
+
+  Result<WordAnswer> run() {
+    if (const auto glossary = add_glossary(); !glossary) return std::unexpected(glossary.error());
+    add_figures();
+    add_rules();
+    add_fields();
+    add_profiles();
+    add_goal_metrics();
+    add_verbs();
+    if (!answer_.document.blocks.empty()) answer_.names.clear();
+    return std::move(answer_);
+  }
+
+ private:
+  bool is_meant(const std::string& name) {
+    answer_.names.push_back(lowered(name));
+    return lowered(name) == word_;
+  }
+
+  Result<void> add_glossary() {
+    const auto entries = report::read_glossary(*models_.knowledge);
+    if (!entries) return std::unexpected(entries.error());
+    for (const report::GlossaryEntry& e : *entries) {
+      if (!is_meant(e.word)) continue;
+      answer_.document.heading(2, "The word " + e.word);
+      answer_.document.paragraph(
+          e.stands_for.empty() ? e.meaning : fmt::format("{}: {}", e.stands_for, e.meaning));
+    }
+    return {};
+  }
+
+  // Of the first template that has such a figure, one of each kind.
+  void add_figures() {
+    std::vector<design::Template> all = design::templates();
+    std::ranges::stable_partition(all, [](const auto& t) { return t.name == kSample; });
+    for (const design::Template& t : all) {
+      const auto read =
+          design::read_design(t.text, models_.catalog(), {.file = std::string(t.name)});
+      if (!read) continue;
+      const plan::Verdict v = plan::review(*read, models_, {.spends = false});
+      for (const std::string& name : report::figure_names(v)) answer_.names.push_back(name);
+      std::vector<report::PlacedFigure> found = report::figures_named(v, word_);
+      std::erase_if(found, [this](const auto& p) { return to_text(p.section->layer) == word_; });
+      keep_one_of_each(found);
+      if (found.empty()) continue;
+      answer_.document.heading(
+          2, fmt::format("The figure {}, as in the template {}", found.front().figure->id, t.name));
+      const report::Document told = document_of(found, true);
+      answer_.document.blocks.insert(answer_.document.blocks.end(), told.blocks.begin(),
+                                     told.blocks.end());
+      answer_.document.paragraph(
+          fmt::format("Of your own design: orrery explain my.yaml {}", found.front().path()));
+      return;
+    }
+  }
+
+  static void keep_one_of_each(std::vector<report::PlacedFigure>& found) {
+    std::vector<std::string> seen;
+    std::erase_if(found, [&seen](const report::PlacedFigure& p) {
+      if (std::ranges::find(seen, p.path()) != seen.end()) return true;
+      seen.push_back(p.path());
+      return false;
+    });
+  }
+
+  void add_rules() {
+    for (const plan::Rule& r : plan::all_rules()) {
+      if (!is_meant(std::string(r.id))) continue;
+      answer_.document.heading(2, fmt::format("The rule {} ({})", r.id, to_text(r.severity)));
+      answer_.document.paragraph(fmt::format("{}. Source: {}", r.summary, r.source));
+    }
+  }
+
+  void add_fields() {
+    std::vector<std::string> items;
+    for (const design::SectionShape& s : design::design_shape()) {
+      for (const design::FieldShape& f : s.fields) {
+        const bool is_named = is_meant(f.key);
+        const bool is_placed = is_meant(s.name + '.' + f.key);
+        if (!is_named && !is_placed) continue;
+        std::string line = fmt::format("`{}` of {}: {}", f.key, s.name, f.field.doc);
+        if (!f.field.unit.empty()) line += fmt::format("; in {}", f.field.unit);
+        if (!f.words.empty()) {
+          std::string words;
+          for (const std::string_view w : f.words)
+            words += (words.empty() ? "" : ", ") + std::string(w);
+          line += "; one of " + words;
+        }
+        if (!f.default_text.empty()) {
+          line += "; left out: " + f.default_text;
+        } else if (!f.field.absent.empty()) {
+          line += fmt::format("; left out: {}", f.field.absent);
+        }
+        items.push_back(std::move(line));
+      }
+    }
+    if (items.empty()) return;
+    answer_.document.heading(2, "In the design file");
+    answer_.document.bullets(std::move(items));
+  }
+
+  void add_profiles() {
+    for (const catalog::StorageProfile& p : models_.catalog().storage_profiles) {
+      if (!is_meant(p.id)) continue;
+      const report::Document told = report::document_of(p, models_.catalog());
+      answer_.document.blocks.insert(answer_.document.blocks.end(), told.blocks.begin(),
+                                     told.blocks.end());
+    }
+  }
+
+  void add_goal_metrics() {
+    for (const design::GoalMetric& m : design::goal_metrics()) {
+      if (!is_meant(std::string(m.name))) continue;
+      answer_.document.heading(2, fmt::format("The goal {}", m.name));
+      answer_.document.paragraph(
+          fmt::format("{}{}{}", m.doc, m.unit.empty() ? "" : ", in ", m.unit));
+    }
+  }
+
+  void add_verbs() {
+    for (const VerbShape& shape : shapes_of(all_verbs())) {
+      const std::string name = joined(shape.path, " ");
+      if (name.empty() || !is_meant(name)) continue;
+      answer_.document.heading(2, "The verb " + name);
+      answer_.document.paragraph(fmt::format("{}. See: orrery help {}", shape.summary, name));
+    }
+  }
+
+  std::string word_;
+  const machine::Models& models_;
+  WordAnswer answer_;
+};
+
+}  // namespace
+
+Result<WordAnswer> explain_word(const std::string& word, const machine::Models& models) {
+  return Answerer(word, models).run();
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,124 @@
+// `orrery init` as a person meets it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "live/agent/test_folder.h"
+#include "app/cli/answer_fixture.h"
+#include "app/cli/verb.h"
+
+namespace orrery::cli {
+
+Verb init_verb();
+
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+VerbAnswer ask_init(std::vector<std::string> words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Terminal terminal{.out = out, .err = err, .read_file = read_text_file};
+  words.insert(words.begin(), "init");
+  const ExitCode code = run_command_line({init_verb()}, words, terminal);
+  return {code, out.str(), err.str()};
+}
+
+TEST(Init, ListsTheTemplates) {
+  const VerbAnswer answer = ask_init({"--list"});
+  EXPECT_EQ(answer.code, ExitCode::good);
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("superpod-h100"), HasSubstr("fraud-cpu")));
+  EXPECT_THAT(ask_init({"--list", "--format", "json"}).out, HasSubstr("\"name\": \"single-node\""));
+}
+
+TEST(Init, PrintsATemplate) {
+  const VerbAnswer answer = ask_init({"--template", "superpod-h100"});
+  EXPECT_EQ(answer.code, ExitCode::good);
+  EXPECT_THAT(answer.out, HasSubstr("name: superpod-h100-4su"));
+}
+
+// A disk that is full, as far as a write can tell: no file may grow.
+class FullDisk {
+ public:
+  FullDisk() {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit none = before_;
+    none.rlim_cur = 0;
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_ = {};
+  void (*handler_)(int) = SIG_DFL;
+};
+
+TEST(Init, OnAFullDiskNothingIsLeftAndNothingIsLost) {
+  agent::TestFolder folder;
+  const std::string path = folder.at("my.yaml");
+  {
+    const FullDisk full;
+    EXPECT_EQ(ask_init({"--template", "superpod-h100", "-o", path}).code, ExitCode::bad_input);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  folder.write("my.yaml", "mine");
+  {
+    const FullDisk full;
+    EXPECT_EQ(ask_init({"--template", "superpod-h100", "-o", path, "--force"}).code,
+              ExitCode::bad_input);
+  }
+  std::ifstream in(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "mine");
+  EXPECT_FALSE(std::filesystem::exists(path + ".new"));
+}
+
+TEST(Init, SuggestsTheNearestTemplate) {
+  const VerbAnswer answer = ask_init({"--template", "superpod-h10"});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_THAT(answer.err, HasSubstr("did you mean `superpod-h100`?"));
+  EXPECT_EQ(answer.out, "");
+}
+
+TEST(Init, PrintsTheSchema) {
+  const VerbAnswer answer = ask_init({"--schema"});
+  EXPECT_EQ(answer.code, ExitCode::good);
+  EXPECT_THAT(answer.out, AllOf(StartsWith("{"), HasSubstr("draft/2020-12")));
+  EXPECT_EQ(ask_init({"--schema", "--list"}).code, ExitCode::bad_input);
+}
+
+TEST(InitFile, NeverReplacesWithoutForce) {
+  const agent::TestFolder folder;
+  const std::string file = folder.at("my.yaml");
+  EXPECT_EQ(ask_init({"--template", "single-node", "-o", file}).code, ExitCode::good);
+  const std::string first = read_text_file(file).value();
+  EXPECT_THAT(first, HasSubstr("name: single-node"));
+  const VerbAnswer again = ask_init({"--template", "small-lab", "-o", file});
+  EXPECT_EQ(again.code, ExitCode::bad_input);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("file.exists"), HasSubstr("--force")));
+  EXPECT_EQ(read_text_file(file).value(), first);
+  EXPECT_EQ(ask_init({"--template", "small-lab", "-o", file, "--force"}).code, ExitCode::good);
+  EXPECT_THAT(read_text_file(file).value(), HasSubstr("name: small-lab"));
+}
+
+TEST(InitFile, SaysWhyItCannotWrite) {
+  const agent::TestFolder folder;
+  const VerbAnswer answer =
+      ask_init({"--template", "single-node", "-o", folder.at("no/such/folder.yaml")});
+  EXPECT_EQ(answer.code, ExitCode::bad_input);
+  EXPECT_THAT(answer.err, HasSubstr("cannot write"));
+}
+
+}  // namespace
+}  // namespace orrery::cli

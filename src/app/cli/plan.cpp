@@ -1,0 +1,75 @@
+// `orrery plan FILE`: the design review.
+#include <memory>
+
+#include "app/cli/session.h"
+#include "app/cli/verb.h"
+#include "plan/plan/review.h"
+#include "output/report/verdict_report.h"
+
+namespace orrery::cli {
+namespace {
+
+struct PlanOptions {
+  std::string design;
+  Format format = Format::text;
+  bool explain = false;
+  bool brief = false;
+  std::vector<std::string> calibrations;
+};
+
+std::string rendered(const plan::Verdict& v, const PlanOptions& options, const Terminal& terminal) {
+  const report::Document document =
+      report::document_of(v, {.explain = options.explain, .brief = options.brief});
+  switch (options.format) {
+    case Format::text:
+      return to_text(document, terminal.style);
+    case Format::markdown:
+      return to_markdown(document);
+    case Format::html:
+      return to_html(document);
+    case Format::json:
+      return report::json_of(v);
+    case Format::csv:
+      return report::csv_of(v);
+  }
+  return {};
+}
+
+ExitCode run_plan(const PlanOptions& options, Terminal& terminal) {
+  const auto models = calibrated_models(options.calibrations, terminal);
+  if (!models) return refuse(terminal, models.error());
+  const auto design = load_design(options.design, models->catalog(), terminal);
+  if (!design) return refuse(terminal, design.error());
+  warn_of_unknown_tiers(*models, *design, options.calibrations, terminal);
+  const plan::Verdict verdict = plan::review(*design, *models);
+  terminal.out << rendered(verdict, options, terminal);
+  return verdict.passes() ? ExitCode::good : ExitCode::fails_rule;
+}
+
+}  // namespace
+
+Verb plan_verb() {
+  return {
+      .name = "plan",
+      .summary = "Review a design: figures, limits, broken rules, goals, the next best spend",
+      .examples = {"orrery plan my.yaml", "orrery plan my.yaml --brief",
+                   "orrery plan my.yaml --explain",
+                   "orrery plan my.yaml --format html > review.html"},
+      .prepare = [](Arguments& arguments) -> Run {
+        auto options = std::make_shared<PlanOptions>();
+        arguments.positional("FILE", options->design, "the design");
+        arguments.flag("--brief", options->brief,
+                       "the verdict, the goals and what is broken, without the layers");
+        arguments.flag("--explain", options->explain,
+                       "below every figure its formula, inputs and sources");
+        arguments.option("--calibration", options->calibrations,
+                         "parameters of your own machine or storage, as `calibrate` writes them; "
+                         "may be repeated",
+                         "FILE");
+        arguments.format(options->format,
+                         {Format::text, Format::json, Format::markdown, Format::html, Format::csv});
+        return [options](Terminal& terminal) { return run_plan(*options, terminal); };
+      }};
+}
+
+}  // namespace orrery::cli

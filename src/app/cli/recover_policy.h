@@ -1,0 +1,40 @@
+// What `orrery agent recover` and `orrery agent rehearse` share: the policy's options and the lines
+// in which a tick is told.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "live/agent/recover.h"
+#include "app/cli/arguments.h"
+#include "app/cli/terminal.h"
+
+namespace orrery::cli {
+
+struct PolicyOptions {
+  std::string interval = "500 ms";
+  std::string silence = "10 s";
+  double out_share_max = failure::RecoveryPolicy{}.out_share_max;
+  std::optional<double> avoid_share_max;
+  std::int64_t crash_loop = failure::RecoveryPolicy{}.crash_loop;
+  std::int64_t losses_max = failure::RecoveryPolicy{}.losses_max;
+};
+void bind_interval(PolicyOptions& options, Arguments& arguments);
+void bind(PolicyOptions& options, Arguments& arguments);  // the others
+
+struct PolicyRead {
+  failure::RecoveryPolicy policy;  // without the fence, which the two have differently
+  Seconds interval;
+};
+Result<PolicyRead> policy_of(const PolicyOptions& options);
+
+Diagnostic agent_usage(std::string what, std::string fix);
+
+// While a lost job waits for its moment, looks come more often: the moment is short.
+Seconds next_look(const agent::TickReport& report, Seconds interval);
+
+std::string clock_text(Seconds at);  // "00:12:01.500"
+void show(const agent::TickReport& report, Format format, Terminal& terminal);
+
+}  // namespace orrery::cli

@@ -1,0 +1,255 @@
+// `orrery simulate --replay` with traces whose waits can be worked out by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "live/agent/test_folder.h"
+#include "app/cli/spoken_fixture.h"
+
+namespace orrery::cli {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using Json = nlohmann::json;
+
+class ReplayVerb : public testing::Test {
+ protected:
+  VerbAnswer play(const std::string& trace, const std::vector<std::string>& more,
+                  const std::string& design = {}) const {
+    folder.write("t.csv", trace);
+    std::vector<std::string> words = {"simulate", "--replay", folder.at("t.csv")};
+    if (!design.empty()) {
+      folder.write("d.yaml", design);
+      words.insert(words.begin() + 1, folder.at("d.yaml"));
+    }
+    words.insert(words.end(), more.begin(), more.end());
+    return spoken(words);
+  }
+  Json played(const std::string& trace, std::vector<std::string> more) const {
+    more.insert(more.end(), {"--format", "json"});
+    const VerbAnswer a = play(trace, more);
+    EXPECT_EQ(a.code, ExitCode::good) << a.err;
+    return Json::parse(a.out, nullptr, false);
+  }
+  void expect_refused_replay(const std::vector<std::string>& more, const std::string& what) const {
+    const VerbAnswer a = play("submit,run,gpus\n0,100,16\n0,100,8\n", more);
+    EXPECT_EQ(a.code, ExitCode::bad_input) << more.back();
+    EXPECT_THAT(a.err, HasSubstr(what)) << more.back();
+  }
+
+  agent::TestFolder folder;
+};
+
+// They start at 0, 1000, 1100 and 1200 s and so wait 0, 999, 1098 and 1197 s: 3294 s, a quarter of
+// which is 823.5 s.
+constexpr const char* kQueue = "submit,run,gpus\n0,1000,4\n1,100,4\n2,100,4\n3,70,2\n";
+
+TEST_F(ReplayVerb, says_who_waits_and_why_at_the_time_that_was_asked) {
+  const VerbAnswer a = play(kQueue, {"--gpus", "4", "--policy", "fifo", "--why", "50 s"});
+  EXPECT_EQ(a.code, ExitCode::good) << a.err;
+  EXPECT_THAT(a.out, HasSubstr("(read as csv) over 3 s, on 4 GPUs in one pool\n"
+                               "the trace has no time limits: run times stand for them\n"));
+  EXPECT_THAT(a.out, StartsWith("4 jobs of "));
+  EXPECT_THAT(a.out, HasSubstr("  mean wait 823.5 s, bounded slowdown 10.5; all done after 21.2"));
+  EXPECT_THAT(a.out,
+              EndsWith("  3 jobs wait at 50 s:\n"
+                       "    jobs 1 (4 GPUs), 2 (4 GPUs): 4 more GPUs must be free; its place is "
+                       "free in 15.8 min if running jobs use their limits.\n"
+                       "    job 3 (2 GPUs): 2 more GPUs must be free; its place is free in 15.8 "
+                       "min if running jobs use their limits.\n"));
+  EXPECT_THAT(play(kQueue, {"--gpus", "4"}).out, Not(HasSubstr("wait at")));
+}
+
+TEST_F(ReplayVerb, json_has_the_waits_of_every_kind_and_who_waits) {
+  const Json all = played(kQueue, {"--gpus", "4", "--policy", "fifo", "--why", "50 s"});
+  EXPECT_EQ(all["schema_version"], 1);
+  EXPECT_EQ(all["trace"], folder.at("t.csv"));
+  EXPECT_EQ(all["format"], "csv");
+  EXPECT_EQ(all["left_out"], 0);
+  EXPECT_EQ(all["nodes"], 1);
+  EXPECT_EQ(all["seed"], 1);
+  const Json& p = all["policies"][0];
+  EXPECT_EQ(p["policy"], "fifo");
+  EXPECT_EQ(p["rejected"], 0);
+  EXPECT_EQ(p["span_s"], 1270);
+  EXPECT_EQ(p["wait"]["mean_s"], 823.5);
+  EXPECT_EQ(p["wait"]["median_s"], (999 + 1098) / 2.0);
+  EXPECT_EQ(p["wait"]["max_s"], 1197);
+  // Between the third and the fourth of four, at 0.9 x 3 and 0.99 x 3.
+  EXPECT_NEAR(p["wait"]["p90_s"].get<double>(), 1098 + 0.7 * 99, 1e-9);
+  EXPECT_NEAR(p["wait"]["p99_s"].get<double>(), 1098 + 0.97 * 99, 1e-9);
+  // (1 + 1099/100 + 1198/100 + 1267/70) / 4.
+  EXPECT_NEAR(p["slowdown"].get<double>(), (1 + 10.99 + 11.98 + 1267 / 70.0) / 4, 1e-9);
+  EXPECT_EQ(p["node_failures"], 0);
+  EXPECT_EQ(p["stops"], 0);
+  EXPECT_EQ(p["gpu_seconds"], Json::parse(R"({"productive":4940,"lost":0,"idle":140,"down":0})"));
+  ASSERT_EQ(p["waiting"].size(), 3U);
+  EXPECT_EQ(p["waiting"][2]["job"], 3);
+  EXPECT_EQ(p["waiting"][2]["reason"], "resources");
+  EXPECT_THAT(p["waiting"][2]["text"].get<std::string>(), StartsWith("2 more GPUs must be free"));
+  EXPECT_FALSE(played(kQueue, {"--gpus", "4"})["policies"][0].contains("waiting"));
+}
+
+TEST_F(ReplayVerb, wide_jobs_have_a_row_of_their_own) {
+  const std::string wide = "submit,run,gpus\n0,100,16\n0,100,16\n0,100,8\n";
+  const VerbAnswer a = play(wide, {"--gpus", "24", "--policy", "fifo"});
+  EXPECT_THAT(a.out, HasSubstr("  8 GPUs or more     33.3 s        0 s   1.33 min   1.63 min"));
+  EXPECT_THAT(a.out, HasSubstr("  GPU time: 83.3 % productive, 16.7 % idle\n")) << "40 of 48";
+  EXPECT_THAT(play(kQueue, {"--gpus", "4"}).out, Not(HasSubstr("8 GPUs or more")));
+}
+
+TEST_F(ReplayVerb, policies_stand_below_one_another_in_their_order) {
+  const Json all = played(kQueue, {"--gpus", "4", "--policy", "slurm", "--policy", "fifo"});
+  ASSERT_EQ(all["policies"].size(), 2U);
+  EXPECT_EQ(all["policies"][0]["policy"], "slurm");
+  EXPECT_EQ(all["policies"][1]["policy"], "fifo");
+  EXPECT_EQ(played(kQueue, {"--gpus", "4"})["policies"][0]["policy"], "easy");
+  // A promise of nodes needs nodes to name.
+  EXPECT_EQ(played(kQueue, {"--gpus", "4", "--policy", "easy-sticky"})["nodes"], 4);
+}
+
+// Leaves of 32 unless said: in 34 nodes a job of two takes the small leaf, where other nodes fail.
+TEST_F(ReplayVerb, a_switch_has_32_nodes_below_it_unless_it_is_said) {
+  const std::string jobs = "submit,run,gpus\n0,5000,2\n0,6000,2\n100,7000,3\n";
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"--nodes",     "34",    "--gpus-per-node", "1",
+                                      "--placement", "tree",  "--mtbf",          "2 h",
+                                      "--repair",    "10 min"};
+    words.insert(words.end(), more.begin(), more.end());
+    return played(jobs, words)["policies"].dump();
+  };
+  EXPECT_EQ(with({}), with({"--nodes-per-leaf", "32"}));
+  EXPECT_NE(with({}), with({"--nodes-per-leaf", "34"}));
+}
+
+TEST_F(ReplayVerb, failures_of_nodes_are_told_with_what_they_cost) {
+  const std::vector<std::string> often = {"--nodes", "2",      "--gpus-per-node", "4",
+                                          "--mtbf",  "10 min", "--repair",        "1 min",
+                                          "--seed",  "1"};
+  const VerbAnswer a = play("submit,run,gpus\n0,3000,4\n", often);
+  EXPECT_THAT(a.out, HasSubstr("on 2 nodes of 4 GPUs, placed by pack\n"));
+  EXPECT_THAT(a.out, AllOf(HasSubstr(" % done again, "), HasSubstr(" node failures stopped ")));
+  const Json from_scratch = played("submit,run,gpus\n0,3000,4\n", often);
+  const Json& p = from_scratch["policies"][0];
+  EXPECT_GT(p["node_failures"].get<int>(), p["stops"].get<int>());
+  EXPECT_GT(p["stops"].get<int>(), 0);
+  EXPECT_GT(p["gpu_seconds"]["down"].get<double>(), 0);
+  std::vector<std::string> saved = often;
+  saved.insert(saved.end(), {"--checkpoint", "1 min"});
+  const Json with_saves = played("submit,run,gpus\n0,3000,4\n", saved);
+  EXPECT_LT(with_saves["policies"][0]["gpu_seconds"]["lost"].get<double>(),
+            p["gpu_seconds"]["lost"].get<double>());
+  std::vector<std::string> slow = often;
+  slow.insert(slow.end(), {"--requeue", "30 min"});
+  EXPECT_GT(played("submit,run,gpus\n0,3000,4\n", slow)["policies"][0]["span_s"].get<double>(),
+            p["span_s"].get<double>());
+}
+
+constexpr const char* kReplayDesign = R"(
+orrery: 1
+name: two
+site: { region: usa }
+fleet: [{ name: train, node: dgx-h100, count: 2 }]
+scheduler: { kind: slurm, backfill: conservative }
+)";
+
+TEST_F(ReplayVerb, a_design_gives_its_fleet_and_its_scheduler) {
+  const VerbAnswer own = play(kQueue, {}, kReplayDesign);
+  EXPECT_EQ(own.code, ExitCode::good) << own.err;
+  EXPECT_THAT(own.out, AllOf(HasSubstr(", on two: 2 nodes, 16 GPUs\n"),
+                             HasSubstr("\nconservative: Every waiting job is promised a time")));
+  EXPECT_THAT(play(kQueue, {"--policy", "fifo"}, kReplayDesign).out,
+              AllOf(HasSubstr("\nfifo: "), Not(HasSubstr("conservative"))));
+}
+
+// A job every 80 s that runs 100 s on the whole pool: each waits 20 s longer, and 5 s to start.
+std::string growing_queue() {
+  std::string text = "submit,run,gpus,wait\n";
+  for (int i = 0; i < 40; ++i) {
+    text += std::to_string(80 * i) + ",100,4," + std::to_string(20 * i + 5) + '\n';
+  }
+  return text;
+}
+
+TEST_F(ReplayVerb, a_rewind_states_its_error_and_its_what_ifs) {
+  const std::string trace = growing_queue();
+  const Json r = played(trace, {"--gpus", "4", "--policy", "fifo", "--rewind", "--more", "4"});
+  EXPECT_EQ(r["schema_version"], 1);
+  EXPECT_EQ(r["policy"], "fifo");
+  EXPECT_EQ(r["fleet_share"], 1);
+  EXPECT_EQ(r["start_delay_s"], 5);
+  // 20 x 9.5 + 5 and 20 x 29.5 + 5; with twice the GPUs nobody waits for another.
+  EXPECT_EQ(r["first_half"], Json::parse(R"({"jobs":20,"recorded_wait_s":195,
+                                             "simulated_wait_s":195,"error":0})"));
+  EXPECT_EQ(r["second_half"], Json::parse(R"({"jobs":20,"recorded_wait_s":595,
+                                              "simulated_wait_s":595,"error":0})"));
+  EXPECT_EQ(r["what_if"], Json::parse(R"([
+      {"name":"fifo","mean_wait_s":595,"low":595,"high":595},
+      {"name":"fifo, 4 GPUs more","mean_wait_s":5,"low":5,"high":5}])"));
+  const VerbAnswer text = play(trace, {"--nodes", "2", "--gpus-per-node", "2", "--policy", "easy",
+                                       "--rewind", "--more", "2"});
+  EXPECT_THAT(
+      text.out,
+      EndsWith(
+          "\ncalibrated on the first half (20 jobs): fifo, 100 % of the fleet, 5 s from submission "
+          "to start at the least; waits are off by 0 % of their sum\n"
+          "on the second half (20 jobs), not looked at: mean wait 9.92 min recorded, 9.92 min "
+          "simulated; off by 0 % of their sum\n\n"
+          "  what if (second half)           mean wait          low         high\n"
+          "  easy                             9.92 min     9.92 min     9.92 min\n"
+          "  easy, 2 nodes more                    5 s          5 s          5 s\n"));
+  EXPECT_THAT(text.out, StartsWith("40 jobs of "));
+  EXPECT_THAT(play(trace, {"--gpus", "4", "--policy", "easy", "--rewind"}).out,
+              Not(HasSubstr(" more ")));
+  EXPECT_EQ(play(kQueue, {"--gpus", "4", "--rewind"}).code, ExitCode::bad_input) << "no waits";
+}
+
+TEST_F(ReplayVerb, sizes_keep_to_their_bounds) {
+  expect_refused_replay({"--gpus", "10000001"}, "no fleet of this size [usage.replay]");
+  expect_refused_replay({"--nodes", "200001"}, "no fleet of this size");
+  expect_refused_replay({"--nodes", "-1"}, "no fleet of this size");
+  expect_refused_replay({"--gpus", "24", "--from", "2"}, "the trace has 2 jobs");
+  expect_refused_replay({"--gpus", "24", "--from", "-1"}, "the trace has 2 jobs");
+  expect_refused_replay({"--gpus", "24", "--rewind", "--more", "200001"}, "no such --more");
+  const std::string one = "submit,run,gpus\n0,100,8\n";
+  EXPECT_EQ(play(one, {"--gpus", "10000000"}).code, ExitCode::good);
+  EXPECT_EQ(play(one, {"--nodes", "1", "--gpus-per-node", "64"}).code, ExitCode::good);
+  EXPECT_EQ(play(one, {"--gpus", "8", "--from", "0", "--mtbf", "0 s"}).code, ExitCode::good);
+}
+
+TEST_F(ReplayVerb, rows_without_gpus_are_counted_and_limits_are_used) {
+  const VerbAnswer a = play("submit,run,gpus,limit\n0,100,4,200\n5,100,0,200\n", {"--gpus", "4"});
+  EXPECT_THAT(a.out, HasSubstr("1 rows without GPUs or run time are left out\n"));
+  EXPECT_THAT(a.out, Not(HasSubstr("no time limits")));
+}
+
+TEST_F(ReplayVerb, pods_are_drawn_up_to_the_load_by_each_rule) {
+  folder.write("nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\na,64000,64000,8,T4\n");
+  const std::string pods =
+      "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\np,1000,1000,1,500,\n";
+  const std::vector<std::string> on = {"--pod-nodes", folder.at("nodes.csv")};
+  // 1.3 x 8 GPUs in halves: 20 of 20.8 pods, of which 16 fit.
+  const VerbAnswer both = play(pods, on);
+  EXPECT_EQ(both.code, ExitCode::good) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("drawn again up to 1.3 times the GPUs of 1 nodes"));
+  EXPECT_THAT(both.out,
+              EndsWith("  policy      allocated     placed  turned away   of the rest unusable\n"
+                       "  best-fit     100.00 %         16            4                  0.0 %\n"
+                       "  fgd          100.00 %         16            4                  0.0 %\n"));
+  const Json quarter =
+      played(pods, {"--pod-nodes", folder.at("nodes.csv"), "--policy", "fgd", "--load", "0.25"});
+  EXPECT_EQ(quarter["load"], 0.25);
+  EXPECT_EQ(quarter["nodes"], 1);
+  EXPECT_EQ(quarter["policies"], Json::parse(R"([{"policy":"fgd","pods":4,"placed":4,
+      "turned_away":0,"allocated":0.25,"fragmented":0}])"));
+  EXPECT_EQ(play(pods, {"--pod-nodes", folder.at("nodes.csv"), "--load", "10"}).code,
+            ExitCode::good);
+}
+
+}  // namespace
+}  // namespace orrery::cli

@@ -1,0 +1,170 @@
+// `orrery search layout`: the fastest layouts of a model on a fleet, every candidate accounted for.
+#include <fmt/core.h>
+
+#include <atomic>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include "core/base/units.h"
+#include "app/cli/session.h"
+#include "app/cli/verb.h"
+#include "output/emit/megatron_arguments.h"
+#include "output/report/layout_report.h"
+#include "study/search/layout_search.h"
+#include "layers/training/trace.h"
+
+namespace orrery::cli {
+namespace {
+
+struct SearchOptions {
+  search::LayoutQuestion question;
+  std::int64_t keep = 10;
+  bool pareto = false;
+  bool megatron = false;
+  std::optional<std::string> trace;
+  int jobs = 1;
+  Format format = Format::text;
+};
+
+Diagnostics unknown(const std::string& what, const std::string& fix) {
+  return {{.severity = Severity::error,
+           .code = "search.unknown",
+           .place = {},
+           .what = what,
+           .why = "",
+           .fix = fix}};
+}
+
+// A launch script gives model, batch, precision and layout; flags give the machine.
+Result<machine::TrainingQuery> megatron_query(const search::LayoutQuestion& o,
+                                              const catalog::Catalog& catalog, Terminal& terminal) {
+  const auto text = terminal.read_file(o.model);
+  if (!text) return std::unexpected(text.error());
+  auto q = emit::query_from_megatron(*text, o.model);
+  if (!q) return q;
+  q->accelerator = catalog.accelerator(o.accelerator);
+  const auto nic = parse_quantity<BytesPerSecond>(o.nic);
+  if (q->accelerator == nullptr || !nic || o.gpus < 1) {
+    return std::unexpected(unknown("the machine of " + o.model + " is not clear",
+                                   "--accelerator ID --gpus N --nic '400 Gb/s'"));
+  }
+  q->gpus = static_cast<int>(o.gpus);
+  q->nic = *nic;
+  return q;
+}
+
+Result<machine::TrainingQuery> query_for(const SearchOptions& o, const catalog::Catalog& catalog,
+                                         Terminal& terminal) {
+  if (o.keep < 1) return std::unexpected(unknown("at least one layout is kept", "--keep 10"));
+  return o.megatron ? megatron_query(o.question, catalog, terminal)
+                    : query_of(o.question, catalog, terminal.read_file);
+}
+
+void show_progress(Terminal& terminal, std::int64_t done, std::int64_t all) {
+  if (terminal.err_is_tty) {
+    terminal.err << fmt::format("\r{:3.0f} % of {} candidates",
+                                100.0 * static_cast<double>(done) / static_cast<double>(all), all)
+                 << std::flush;
+  }
+}
+
+// Chunks are searched in any order and joined in theirs, so threads do not change the answer.
+search::FoundLayouts search_all(const search::LayoutSearch& search, int jobs, Terminal& terminal) {
+  const std::int64_t chunks = search.chunks();
+  std::vector<training::SearchResult> parts(static_cast<std::size_t>(chunks));
+  std::atomic<std::int64_t> next = 0;
+  std::atomic<std::int64_t> done = 0;
+  const auto work = [&](bool shows) {
+    for (std::int64_t c = next++; c < chunks && !terminal.interrupted(); c = next++) {
+      parts[static_cast<std::size_t>(c)] = search.search_chunk(c);
+      ++done;
+      if (shows)
+        show_progress(terminal, done * search::LayoutSearch::kChunk,
+                      chunks * search::LayoutSearch::kChunk);
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 1; i < jobs; ++i) threads.emplace_back(work, false);
+    work(true);
+  }
+  if (terminal.err_is_tty) terminal.err << "\r\033[K";
+  return search.describe(search.join(parts), done == chunks);
+}
+
+ExitCode run_search(const SearchOptions& o, Terminal& terminal) {
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  auto query = query_for(o, models->catalog(), terminal);
+  if (!query) return refuse(terminal, query.error());
+  std::vector<search::FoundLayouts> outcomes;
+  for (int gpus : search::gpu_counts(query->gpus, o.pareto)) {
+    query->gpus = gpus;
+    const search::LayoutSearch search(*models, *query, static_cast<int>(o.keep));
+    outcomes.push_back(search_all(search, o.jobs, terminal));
+    if (!outcomes.back().whole || outcomes.back().described.empty()) break;
+  }
+  if (o.format == Format::json) {
+    terminal.out << report::json_of(o.question.model, outcomes);
+  } else {
+    for (const search::FoundLayouts& outcome : outcomes) terminal.out << report::text_of(outcome);
+  }
+  if (o.trace && !outcomes.front().described.empty()) {
+    const machine::TrainingPrediction& best = outcomes.front().described.front();
+    std::ofstream file(*o.trace, std::ios::binary);
+    file << step_trace_json(best.step, o.question.model + " " + to_text(best.layout));
+    if (!file) return refuse(terminal, unknown("cannot write " + *o.trace, ""));
+  }
+  if (!outcomes.back().whole) return ExitCode::interrupted;
+  return outcomes.front().described.empty() ? ExitCode::nothing_feasible : ExitCode::good;
+}
+
+Verb layout_verb() {
+  return {.name = "layout",
+          .summary = "Find the fastest parallel layouts of a model on a fleet",
+          .examples = {"orrery search layout llama-3-70b --gpus 256 --batch 1024 --sequence 8192",
+                       "orrery search layout gpt3-175b --accelerator a100-80-sxm --gpus 64 --batch "
+                       "64 --sequence 2048 --jobs 2"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto o = std::make_shared<SearchOptions>();
+            arguments.positional("MODEL", o->question.model, "catalog id, alias, or a config.json");
+            arguments.option("--accelerator", o->question.accelerator, "accelerator of the catalog",
+                             "ID");
+            arguments.option("--gpus", o->question.gpus, "accelerators");
+            arguments.option("--batch", o->question.batch, "sequences a step");
+            arguments.option("--sequence", o->question.sequence, "tokens a sequence");
+            arguments.option("--precision", o->question.precision, "bf16, fp8, mxfp8, nvfp4 ...",
+                             "NAME");
+            arguments.option("--framework", o->question.framework,
+                             "family whose parameters are used", "NAME");
+            arguments.option("--nic", o->question.nic, "network rate of one accelerator", "RATE");
+            arguments.option("--keep", o->keep, "layouts to show");
+            arguments.option("--tp", o->question.tp, "fix tensor parallelism");
+            arguments.option("--pp", o->question.pp, "fix pipeline stages");
+            arguments.option("--vp", o->question.vp, "fix chunks a stage");
+            arguments.option("--cp", o->question.cp, "fix context parallelism");
+            arguments.option("--ep", o->question.ep, "fix expert parallelism");
+            arguments.option("--microbatch", o->question.microbatch, "fix sequences a microbatch");
+            arguments.flag("--megatron", o->megatron,
+                           "MODEL is a file with Megatron-LM arguments: its layout is estimated");
+            arguments.option("--trace", o->trace,
+                             "write the best layout's step for Chrome or Perfetto", "FILE");
+            arguments.flag("--pareto", o->pareto, "also half the GPUs, a quarter ...");
+            arguments.jobs(o->jobs);
+            arguments.format(o->format);
+            return [o](Terminal& terminal) { return run_search(*o, terminal); };
+          }};
+}
+
+}  // namespace
+
+Verb search_verb() {
+  return {.name = "search",
+          .summary = "Search for a better layout or design",
+          .examples = {"orrery search layout llama-3-70b --gpus 256 --batch 1024"},
+          .prepare = nullptr,
+          .verbs = {layout_verb()}};
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,214 @@
+// `orrery serve [DESIGN]`: the console and its REST interface on 127.0.0.1.
+//
+// The file is read again whenever the page is loaded, so that saving it and reloading shows the new
+// review. Jobs are kept in a state file, so that a search survives the server.
+#include <fmt/core.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include "core/base/text.h"
+#include "app/cli/build_info.h"
+#include "app/cli/session.h"
+#include "app/cli/store_offline.h"
+#include "app/cli/verb.h"
+#include "model/design/templates.h"
+#include "live/s3/client.h"
+#include "app/server/assets.h"
+#include "app/server/console.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr int kPortDefault = 8117;
+constexpr std::size_t kTokenBytes = 16;
+constexpr const char* kSample = "superpod-h100";
+
+struct ServeOptions {
+  std::optional<std::string> design;  // none: the sample
+  int port = kPortDefault;
+  std::optional<std::string> state;
+  std::string store;  // the address of one whose state is shown; empty: none
+};
+
+std::string random_token() {
+  std::array<unsigned char, kTokenBytes> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return {};
+  std::string token;
+  for (const unsigned char b : bytes) token += fmt::format("{:02x}", b);
+  return token;
+}
+
+// The same JSON as `orrery catalog TABLE ID --format json`, by way of that verb.
+std::optional<std::string> catalog_json(std::string_view path) {
+  std::vector<std::string> words = {"catalog"};
+  for (const std::string_view part : split(path, '/')) {
+    if (part.starts_with('-')) return std::nullopt;
+    if (!part.empty()) words.emplace_back(part);
+  }
+  words.insert(words.end(), {"--format", "json"});
+  std::ostringstream out;
+  std::ostringstream talk;
+  Terminal terminal{.out = out, .err = talk, .read_file = read_text_file};
+  if (run_command_line(all_verbs(), words, terminal) != ExitCode::good) return std::nullopt;
+  return out.str();
+}
+
+Result<server::ServedDesign> served_design(const std::optional<std::string>& file,
+                                           const Terminal& terminal) {
+  if (!file) {
+    const auto sample = design::find_template(kSample);
+    return server::ServedDesign{.file = fmt::format("{}.yaml", kSample),
+                                .text = std::string(sample ? sample->text : ""),
+                                .sample = true};
+  }
+  if (file->empty()) {
+    return fail({.code = "serve.no-name",
+                 .what = "the design's name is empty",
+                 .why = "a variable of a script may not be set",
+                 .fix = "name a file; without a word the sample is served"});
+  }
+  Result<std::string> text = terminal.read_file(*file);
+  if (!text) return std::unexpected(text.error());
+  return server::ServedDesign{.file = *file, .text = std::move(*text)};
+}
+
+// $XDG_STATE_HOME/orrery/jobs.db, by default below ~/.local/state (XDG Base Directory
+// Specification); in memory where there is no home.
+std::string usual_state_file() {
+  namespace fs = std::filesystem;
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  if (state != nullptr && fs::path(state).is_absolute()) return fs::path(state) / "orrery/jobs.db";
+  if (home != nullptr && *home != '\0') return fs::path(home) / ".local/state/orrery/jobs.db";
+  return server::kStoreInMemory;
+}
+
+// A state file that was named must do; the usual one may be another server's, or not ours to write.
+Result<std::unique_ptr<server::JobStore>> open_store(const ServeOptions& options,
+                                                     Terminal& terminal) {
+  if (options.state) return server::JobStore::open(*options.state);
+  auto store = server::JobStore::open(usual_state_file());
+  if (store) return store;
+  terminal.err << to_text(store.error()) << "Jobs of this server are kept in memory only.\n";
+  return server::JobStore::open(server::kStoreInMemory);
+}
+
+// The new text is whole beside the old file before it takes its place; rights and owner stay.
+Result<void> replace_file(const std::string& path, const std::string& text) {
+  namespace fs = std::filesystem;
+  const auto unwritable = [&path](const std::string& why) {
+    return fail({.code = "file.unwritable",
+                 .place = {.file = path},
+                 .what = "cannot write: " + why,
+                 .why = {},
+                 .fix = {}});
+  };
+  const std::string next = path + ".new";
+  {
+    std::ofstream file(next, std::ios::binary | std::ios::trunc);
+    file << text;
+    if (!file.flush()) return unwritable("no room, or no right to");
+  }
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!error) fs::permissions(next, status.permissions(), error);
+  if (!error) fs::rename(next, fs::canonical(path, error), error);
+  if (!error) return {};
+  const std::string why = error.message();
+  fs::remove(next, error);
+  return unwritable(why);
+}
+
+std::function<Result<void>(const std::string&)> saver_of(const ServeOptions& options) {
+  if (!options.design || *options.design == "-") return nullptr;
+  return [path = *options.design](const std::string& text) { return replace_file(path, text); };
+}
+
+server::ConsoleSetting setting_for(const ServeOptions& options, const machine::Models& models,
+                                   const Terminal& terminal) {
+  return {.models = models,
+          .version = kVersion,
+          .served = [&terminal, file = options.design] { return served_design(file, terminal); },
+          .save = saver_of(options),
+          .read_file = files_beside(options.design.value_or(""), terminal),
+          .catalog_json = catalog_json,
+          .store = options.store,
+          .store_status = [store = options.store] { return status_at(store); }};
+}
+
+// As many as there are cores, and two where that is one, so that a long answer holds nobody up.
+int handler_threads() {
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 2U, 8U));
+}
+
+void greet(const ServeOptions& options, const server::AccessRules& rules, Terminal& terminal) {
+  terminal.err << (server::has_console() ? "The console with " : "The review of ")
+               << options.design.value_or("the sample design") << " is at\n";
+  terminal.out << first_url(rules) << '\n' << std::flush;
+  terminal.err << "Ctrl-C ends it.\n";
+}
+
+ExitCode run_serve(const ServeOptions& options, Terminal& terminal) {
+  const auto models = shipped_models();
+  if (!models) return refuse(terminal, models.error());
+  // A design with errors is served too, as the page that lists them; a missing file is not.
+  if (const auto design = served_design(options.design, terminal); !design) {
+    return refuse(terminal, design.error());
+  }
+  if (!options.store.empty()) {
+    const auto endpoint = s3::checked_endpoint(options.store);
+    if (!endpoint) return refuse(terminal, endpoint.error());
+  }
+  auto store = open_store(options, terminal);
+  if (!store) return refuse(terminal, store.error());
+  auto console = server::Console::open(setting_for(options, *models, terminal), std::move(*store));
+  if (!console) return refuse(terminal, console.error());
+
+  auto rules = std::make_shared<server::AccessRules>(
+      server::AccessRules{.port = 0, .token = random_token()});
+  net::ServerOptions listening = server::browser_options();
+  listening.port = options.port;
+  listening.handler_threads = handler_threads();
+  listening.load = (*console)->setting().load;
+  auto server = net::Server::listen(listening, [rules, &console](const net::Request& request) {
+    return (*console)->answer(request, *rules);
+  });
+  if (!server) return refuse(terminal, server.error());
+  rules->port = (*server)->port();
+  greet(options, *rules, terminal);
+  (*server)->run(terminal.interrupted);
+  terminal.err << "Served; goodbye.\n";
+  return ExitCode::good;
+}
+
+}  // namespace
+
+Verb serve_verb() {
+  return {.name = "serve",
+          .summary = "Open the console on a design at a local address",
+          .examples = {"orrery serve", "orrery serve my.yaml",
+                       "orrery serve my.yaml --port 0 --state :memory:",
+                       "orrery serve --store http://127.0.0.1:8118"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<ServeOptions>();
+            arguments.optional_positional("DESIGN", options->design,
+                                          "the design; a sample where none is named");
+            arguments.port(options->port);
+            arguments.option("--state", options->state,
+                             "where jobs are kept; by default below $XDG_STATE_HOME", "FILE");
+            arguments.option("--store", options->store,
+                             "the address of an `orrery store`, whose state the page Store shows",
+                             "URL");
+            return [options](Terminal& terminal) { return run_serve(*options, terminal); };
+          }};
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,120 @@
+// `orrery simulate`: a design, or a trace of jobs, in simulated time.
+#include <fstream>
+#include <memory>
+
+#include "app/cli/replay.h"
+#include "app/cli/session.h"
+#include "app/cli/simulate_run.h"
+#include "app/cli/verb.h"
+#include "output/report/run_report.h"
+
+namespace orrery::cli {
+namespace {
+
+struct SimulateOptions {
+  std::string design;
+  std::vector<std::string> calibrations;
+  std::string horizon = "30 d";
+  std::int64_t replications = 8;
+  std::uint64_t seed = 1;
+  int jobs = 1;
+  std::optional<std::string> series;
+  std::optional<std::string> trace;
+  std::optional<std::string> events;
+  Format format = Format::text;
+  ReplayArguments replay;
+};
+
+Result<void> write_file(const std::optional<std::string>& path, const std::string& text) {
+  if (!path) return {};
+  std::ofstream file(*path, std::ios::binary);
+  file << text;
+  file.flush();
+  if (!file) {
+    return fail({.code = "simulate.write",
+                 .what = "cannot write " + *path,
+                 .fix = "a folder that is there and may be written"});
+  }
+  return {};
+}
+
+Result<void> write_files(const twin::Run& run, const SimulateOptions& o) {
+  if (auto r = write_file(o.series, o.series ? report::series_csv(run) : ""); !r) return r;
+  if (auto r = write_file(o.events, o.events ? report::events_jsonl(run) : ""); !r) return r;
+  return write_file(o.trace, o.trace ? report::trace_json(run) : "");
+}
+
+std::string rendered(const twin::Run& run, Format format) {
+  switch (format) {
+    case Format::json:
+      return report::json_of(run);
+    case Format::markdown:
+      return to_markdown(report::document_of(run));
+    case Format::html:
+      return to_html(report::document_of(run));
+    default:
+      return to_text(report::document_of(run));
+  }
+}
+
+ExitCode run_simulate(const SimulateOptions& o, Terminal& terminal) {
+  if (!o.replay.file.empty()) {
+    return run_replay(o.replay, o.design, o.seed, o.format, terminal);
+  }
+  if (o.design.empty()) {
+    return refuse(terminal, {{.code = "simulate.usage",
+                              .what = "what to simulate is not said",
+                              .fix = "a design file, or --replay FILE: a trace of jobs"}});
+  }
+  auto options = run_options(o.horizon, o.replications, o.seed);
+  if (!options) return refuse(terminal, options.error());
+  options->read = files_beside(o.design, terminal);
+  const auto models = calibrated_models(o.calibrations, terminal);
+  if (!models) return refuse(terminal, models.error());
+  auto design = load_design(o.design, models->catalog(), terminal);
+  if (!design) return refuse(terminal, design.error());
+  warn_of_unknown_tiers(*models, *design, o.calibrations, terminal);
+  const machine::Machine machine = build_machine(*std::move(design), *models);
+  const std::optional<twin::Run> run = simulate_design(machine, *options, o.jobs, terminal);
+  if (!run) return ExitCode::interrupted;
+  if (const auto written = write_files(*run, o); !written) return refuse(terminal, written.error());
+  terminal.out << rendered(*run, o.format);
+  if (!run->is_whole) return ExitCode::interrupted;
+  return run->passes() ? ExitCode::good : ExitCode::fails_rule;
+}
+
+}  // namespace
+
+Verb simulate_verb() {
+  return {
+      .name = "simulate",
+      .summary = "Run a design in simulated time: jobs, failures, checkpoints, power",
+      .examples = {"orrery simulate my.yaml", "orrery simulate my.yaml --for 54d --replications 32",
+                   "orrery simulate my.yaml --series run.csv --trace run.json",
+                   "orrery simulate --replay jobs.csv --gpus 384 --policy fifo --policy easy",
+                   "orrery simulate my.yaml --replay sacct.txt --policy slurm",
+                   "orrery simulate --replay log.swf --nodes 64 --placement tree --mtbf 200d"},
+      .prepare = [](Arguments& arguments) -> Run {
+        auto o = std::make_shared<SimulateOptions>();
+        arguments.optional_positional("DESIGN", o->design,
+                                      "what to run, or whose fleet and scheduler to replay on");
+        arguments.option("--for", o->horizon, "how much time to simulate", "TIME");
+        arguments.option("--replications", o->replications,
+                         "independent runs, over which the intervals are taken");
+        arguments.option("--calibration", o->calibrations,
+                         "parameters of your own machine or storage, as `calibrate` writes them; "
+                         "may be repeated",
+                         "FILE");
+        arguments.option("--series", o->series, "write levels over time as CSV", "FILE");
+        arguments.option("--trace", o->trace, "write the first run for Perfetto", "FILE");
+        arguments.option("--events", o->events, "write the first run's events, JSON a line",
+                         "FILE");
+        bind_replay(o->replay, arguments);
+        arguments.seed(o->seed);
+        arguments.jobs(o->jobs);
+        arguments.format(o->format, {Format::text, Format::json, Format::markdown, Format::html});
+        return [o](Terminal& terminal) { return run_simulate(*o, terminal); };
+      }};
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,382 @@
+// `orrery store FOLDER|DESIGN`: a live object store with one namespace over four tiers, on
+// 127.0.0.1.
+#include <fmt/core.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "app/cli/keep_words.h"
+#include "app/cli/session.h"
+#include "app/cli/store_design.h"
+#include "app/cli/store_offline.h"
+#include "app/cli/verb.h"
+#include "live/net/server.h"
+#include "live/s3server/runtime.h"
+#include "live/s3server/secrets.h"
+#include "live/store/storage_class.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr int kStorePort = 8118;
+// A sink that waits for a disk holds its thread: so many may wait for one sync together.
+constexpr int kHandlerThreads = 32;
+constexpr std::uint64_t kDocumentBytesMax = std::uint64_t{4} << 20;  // 1,000 keys to be removed
+constexpr std::size_t kInflowBytes = std::size_t{1} << 20;           // written by one call each
+// Of all uploads together, so that the store stays below 300 MB however many come.
+constexpr std::uint64_t kBodiesBytesMax = std::uint64_t{128} << 20;
+
+struct StoreOptions {
+  std::vector<std::string> words;  // FOLDER, or what is to be done and FOLDER
+  std::string folder;
+  bool quick = false;
+  std::vector<std::string> keeps;
+  std::string promote;
+  std::string at;
+  std::string tenants;
+  std::string key_file;
+  std::string s3_keys;
+  std::string key_command;
+  std::string audit;
+  bool open_metrics = false;
+  bool md5 = false;
+  double client_requests = 0;
+  std::int64_t client_at_once = kHandlerThreads * 3 / 4;
+  int port = kStorePort;
+  std::vector<std::string> tiers;
+  std::string metadata;
+  std::string lifecycle_day = "24h";
+  std::string domain = "localhost";
+  std::string region = "us-east-1";
+  std::string listen = "127.0.0.1";
+  std::string certificate;
+  std::string key;
+};
+
+volatile std::sig_atomic_t terminated = 0;
+
+// A design's store lies beside it under its name, with the tiers and rules that it says.
+Result<void> read_place(const StoreOptions& options, Terminal& terminal,
+                        s3server::RuntimeOptions& to) {
+  to.folder = options.folder;
+  if (!std::filesystem::is_regular_file(options.folder)) return {};
+  const auto models = shipped_models();
+  if (!models) return std::unexpected(models.error());
+  const auto design = load_design(options.folder, models->catalog(), terminal);
+  if (!design) return std::unexpected(design.error());
+  to.folder = design->name + ".store";
+  auto designed = store_of_design(*design);
+  if (!designed) return std::unexpected(designed.error());
+  to.tiers = std::move(designed->tiers);
+  to.moves.places = std::move(designed->keeps);
+  if (!designed->enciphered || !options.key_file.empty() || !options.key_command.empty()) return {};
+  return fail({.code = "store.key",
+               .place = {options.folder},
+               .what = "the design's storage is encrypted, and the store has no key",
+               .why = {},
+               .fix = "name one with --key-file or --key-command"});
+}
+
+// "hot,newest=3,hours=22-6": what a tier keeps of tagged checkpoints, and when and how fast it
+// takes part in moves.
+Result<void> read_moves(const StoreOptions& options, s3server::MoverOptions& to) {
+  const auto bad = [](const std::string& text) {
+    return fail({.code = "store.keep",
+                 .place = {},
+                 .what = "--keep " + text + " is not understood",
+                 .why = "it is a tier and words behind commas",
+                 .fix = "--keep hot,newest=3,pace=200MB/s --keep cold,milestones,hours=22-6"});
+  };
+  for (const std::string& text : options.keeps) {
+    const auto words = split(text, ',');
+    storage::KeepPlace place{.name = std::string(words.front())};
+    if (store::tier_rank(place.name) >= static_cast<int>(std::size(store::kTierOrder))) {
+      return bad(text);
+    }
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      if (!read_keep_word(words[i], place) || place.written || !place.durable) return bad(text);
+    }
+    std::erase_if(to.places, [&](const auto& before) { return before.name == place.name; });
+    to.places.push_back(std::move(place));
+  }
+  if (options.promote.empty()) return {};
+  const auto span = parse_quantity<Seconds>(options.promote);
+  if (!span || span->base() <= 0) {
+    return fail({.code = "store.promote",
+                 .place = {},
+                 .what = "'" + options.promote + "' is no length of time",
+                 .why = {},
+                 .fix = "write --promote 6h"});
+  }
+  to.promote_ms = static_cast<store::TimeMs>(span->base() * 1000);
+  return {};
+}
+
+// What the command prints, which is where a key server's client stands.
+Result<std::string> output_of(const std::string& command) {
+  std::string text;
+  FILE* pipe = ::popen(command.c_str(), "r");
+  char piece[4096];
+  while (pipe != nullptr) {
+    const std::size_t got = std::fread(piece, 1, sizeof piece, pipe);
+    if (got == 0) break;
+    text.append(piece, got);
+  }
+  if (pipe != nullptr && ::pclose(pipe) == 0) return text;
+  return fail({.code = "store.secrets",
+               .place = {},
+               .what = "--key-command failed",
+               .why = "a store that cannot have its key does not start",
+               .fix = "run the command by hand: it prints ID and 64 hexadecimal digits"});
+}
+
+// Tenants, keys at rest, limits and the audit log.
+Result<void> read_guards(const StoreOptions& options, const Terminal& terminal,
+                         s3server::RuntimeOptions& to) {
+  if (!options.tenants.empty()) {
+    const auto text = terminal.read_file(options.tenants);
+    if (!text) return std::unexpected(text.error());
+    auto tenants = s3server::tenants_of(*text, options.tenants);
+    if (!tenants) return std::unexpected(tenants.error());
+    to.tenants = std::move(*tenants);
+  }
+  if (!options.key_file.empty() || !options.key_command.empty()) {
+    const bool by_file = !options.key_file.empty();
+    const auto text =
+        by_file ? terminal.read_file(options.key_file) : output_of(options.key_command);
+    if (!text) return std::unexpected(text.error());
+    auto keys = s3server::keys_of(*text, by_file ? options.key_file : "--key-command");
+    if (!keys) return std::unexpected(keys.error());
+    to.keys = std::move(*keys);
+  }
+  if (!options.audit.empty()) {
+    auto audit = s3server::AuditLog::open(options.audit);
+    if (!audit) return std::unexpected(audit.error());
+    to.gateway.audit = std::move(*audit);
+  }
+  auto access = s3_access(options.s3_keys, terminal);
+  if (!access) return std::unexpected(access.error());
+  to.s3 = std::move(*access);
+  to.metrics_for_all = options.open_metrics;
+  to.gateway.puts_off = true;
+  to.gateway.limit = {.requests_per_s = options.client_requests,
+                      .at_once = static_cast<int>(options.client_at_once)};
+  return {};
+}
+
+Result<s3server::RuntimeOptions> runtime_options(const StoreOptions& options, Terminal& terminal,
+                                                 const std::shared_ptr<std::mutex>& talk) {
+  s3server::RuntimeOptions to;
+  if (const auto place = read_place(options, terminal, to); !place)
+    return std::unexpected(place.error());
+  const auto day = parse_quantity<Seconds>(options.lifecycle_day);
+  if (!day || day->base() < 0.1) {
+    return fail({.code = "store.day",
+                 .place = {},
+                 .what = "'" + options.lifecycle_day + "' is not the length of a day",
+                 .why = {},
+                 .fix = "write --lifecycle-day 10s"});
+  }
+  to.gateway = {.region = options.region,
+                .domain = options.domain,
+                .day_ms = static_cast<store::TimeMs>(day->base() * 1000)};
+  to.database = options.metadata;
+  if (options.md5) to.gateway.quick_etag_bytes = s3server::kNeverQuick;
+  for (const std::string& text : options.tiers) {
+    auto tier = store::tier_plan_of(text);
+    if (!tier) return std::unexpected(tier.error());
+    for (store::TierPlan& usual : to.tiers) {
+      if (usual.name == tier->name) usual = *tier;
+    }
+  }
+  if (const auto moves = read_moves(options, to.moves); !moves)
+    return std::unexpected(moves.error());
+  if (const auto guards = read_guards(options, terminal, to); !guards)
+    return std::unexpected(guards.error());
+  to.log = [&terminal, talk](const std::string& line) {
+    const std::scoped_lock lock(*talk);
+    terminal.err << line << '\n' << std::flush;
+  };
+  return to;
+}
+
+Result<net::ServerOptions> listening(const StoreOptions& options, const Terminal& terminal) {
+  net::ServerOptions to;
+  to.address = options.listen;
+  to.port = options.port;
+  if (options.certificate.empty() != options.key.empty()) {
+    return fail({.code = "store.tls",
+                 .place = {},
+                 .what = "--tls-certificate and --tls-key go together",
+                 .why = {},
+                 .fix = {}});
+  }
+  if (!options.certificate.empty()) {
+    auto certificate = terminal.read_file(options.certificate);
+    if (!certificate) return std::unexpected(certificate.error());
+    auto key = terminal.read_file(options.key);
+    if (!key) return std::unexpected(key.error());
+    to.tls = net::TlsIdentity{std::move(*certificate), std::move(*key)};
+  }
+  to.handler_threads = kHandlerThreads;
+  to.body_bytes_max = kDocumentBytesMax;
+  to.inflow_bytes = kInflowBytes;
+  to.bodies_bytes_max = kBodiesBytesMax;
+  to.request_time_max = std::chrono::seconds(20);
+  to.response_time_max = std::chrono::seconds(30);
+  to.drain_time_max = std::chrono::seconds(30);
+  to.refusal = s3server::Gateway::refusal;
+  return to;
+}
+
+std::string of_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+ExitCode run_store(const StoreOptions& options, Terminal& terminal) {
+  const auto talk = std::make_shared<std::mutex>();
+  auto wanted = runtime_options(options, terminal, talk);
+  if (!wanted) return refuse(terminal, wanted.error());
+  auto listens = listening(options, terminal);
+  if (!listens) return refuse(terminal, listens.error());
+  wanted->load = listens->load;
+  auto runtime = s3server::Runtime::open(*wanted);
+  if (!runtime) return refuse(terminal, runtime.error());
+  terminal.err << to_text((*runtime)->folder().notes);
+  // Rows of a database are waited for, so none of its requests is short.
+  listens->answers_in_place = !(*runtime)->store().metadata().is_shared();
+  const auto keys = (*runtime)->first_tenant(of_environment("ORRERY_ACCESS_KEY"),
+                                             of_environment("ORRERY_SECRET_KEY"));
+  if (!keys) return refuse(terminal, keys.error());
+  auto server = net::Server::listen(*listens, (*runtime)->service());
+  if (!server) return refuse(terminal, server.error());
+  // Whoever read the address may go: a store ends for nobody's pipe.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::unique_lock quiet(*talk);  // the house talks already, and each line on stderr flushes stdout
+  if (keys->made) {
+    terminal.err << fmt::format(
+        "The keys of the first tenant, shown this once:\n  access key {}\n"
+        "  secret key {}\n",
+        keys->access_key, keys->secret_key);
+  }
+  terminal.out << fmt::format("{}://{}:{}\n", listens->tls ? "https" : "http", options.listen,
+                              (*server)->port())
+               << std::flush;
+  terminal.err << fmt::format("The store in {} answers there. Ctrl-C ends it.\n", wanted->folder);
+  quiet.unlock();
+  terminated = 0;
+  std::signal(SIGTERM, [](int) { terminated = 1; });
+  (*server)->run([&] { return terminated != 0 || terminal.interrupted(); });
+  terminal.err << "All that was acknowledged is kept; goodbye.\n";
+  return ExitCode::good;
+}
+
+ExitCode run_words(StoreOptions options, Terminal& terminal) {
+  const std::vector<std::string>& words = options.words;
+  const std::string verb = words.empty() ? "" : words.front();
+  const bool checks = verb == "fsck" || verb == "repair";
+  // A folder of such a name is written ./status.
+  if (words.size() == 1 && !checks && verb != "status" && verb != "lineage") {
+    options.folder = verb;
+    return run_store(options, terminal);
+  }
+  if (checks && words.size() == 2) {
+    return check_store_folder({words[1], verb == "repair", options.quick, options.s3_keys},
+                              terminal);
+  }
+  const std::string at =
+      options.at.empty() ? fmt::format("http://127.0.0.1:{}", options.port) : options.at;
+  if (verb == "status" && words.size() <= 2) {
+    return show_status(words.size() == 2 ? words[1] : at, terminal);
+  }
+  if (verb == "lineage" && words.size() == 2) return show_lineage(words[1], at, terminal);
+  if (verb == "lineage" && words.size() == 3) return show_lineage_in(words[2], words[1], terminal);
+  return refuse(terminal, {{.code = "store.usage",
+                            .place = {},
+                            .what = "a folder is missing, or there is a word too many",
+                            .why = {},
+                            .fix = "orrery store FOLDER, orrery store fsck FOLDER, orrery store "
+                                   "repair FOLDER, orrery store status, or orrery store lineage "
+                                   "BUCKET/KEY"}});
+}
+
+}  // namespace
+
+Verb store_verb() {
+  return {
+      .name = "store",
+      .summary = "Run an S3 object store over four tiers of folders or drives",
+      .examples = {"orrery store my-store --port 8118",
+                   "orrery store my-store --tier hot=4+2:/mnt/a,/mnt/b,/mnt/c,/mnt/d,/mnt/e,/mnt/f",
+                   "orrery store fsck my-store",
+                   "orrery store lineage models/llama/final.safetensors"},
+      .prepare = [](Arguments& arguments) -> Run {
+        auto options = std::make_shared<StoreOptions>();
+        arguments.positionals("FOLDER", options->words,
+                              "where the store is or will be; or a design, for one beside it; "
+                              "before it fsck or repair, for a store that does not run; or "
+                              "status, or lineage and BUCKET/KEY, for one that does");
+        arguments.port(options->port);
+        arguments.option(
+            "--tier", options->tiers,
+            "of a new store: NAME=K+M:FOLDER,... (data and parity) or NAME=Nx:... "
+            "(copies); a FOLDER of warm and cold may be s3+https://HOST/BUCKET/PREFIX, one of "
+            "any tier but gpu-direct rados:POOL/NAMESPACE; may be given again",
+            "TIER");
+        arguments.option("--metadata", options->metadata,
+                         "of a new store whose gateways are several: the PostgreSQL database that "
+                         "has its rows, postgresql://USER@HOST/NAME, without a password",
+                         "URL");
+        arguments.option("--lifecycle-day", options->lifecycle_day,
+                         "how long a day of lifecycle rules lasts", "TIME");
+        arguments.option("--keep", options->keeps,
+                         "what a tier keeps of tagged checkpoints, and when and how fast it moves: "
+                         "TIER,newest=3,milestones,every=1000,window=7d,pace=200MB/s,hours=22-6",
+                         "TIER,WORDS");
+        arguments.option("--promote", options->promote,
+                         "bring objects of slow tiers that are read near, for so long", "TIME");
+        arguments.option("--tenants", options->tenants,
+                         "who may ask besides the first tenant: a line each, NAME ACCESS-KEY "
+                         "SECRET-KEY [quota=10TB]",
+                         "FILE");
+        arguments.option(
+            "--key-file", options->key_file,
+            "encipher what is stored: lines of ID and 64 hexadecimal digits, the first "
+            "for what is new",
+            "FILE");
+        arguments.option("--key-command", options->key_command, "... printed by a command", "TEXT");
+        arguments.option("--s3-keys", options->s3_keys,
+                         "of tiers in other object stores: lines of BUCKET ACCESS-KEY SECRET-KEY; "
+                         "else those of the environment (AWS_ACCESS_KEY_ID, ...)",
+                         "FILE");
+        arguments.option("--audit", options->audit, "append a line of JSON a request", "FILE");
+        arguments.flag("--md5", options->md5,
+                       "the ETag of a large object is its MD5 too, though none was sent along");
+        arguments.flag("--open-metrics", options->open_metrics,
+                       "/-/metrics and /-/status answer other machines too");
+        arguments.option("--client-requests", options->client_requests,
+                         "so many a second of one tenant; 0: any number", "N");
+        arguments.option("--client-at-once", options->client_at_once,
+                         "so many at once of one tenant; 0: any number", "N");
+        arguments.option("--at", options->at, "status, lineage: the address of the store", "URL");
+        arguments.flag("--quick", options->quick, "fsck: look for files, read no blocks");
+        arguments.option("--domain", options->domain, "of virtual-hosted buckets: BUCKET.DOMAIN",
+                         "NAME");
+        arguments.option("--listen", options->listen, "the address of this machine to listen on",
+                         "ADDRESS");
+        arguments.option("--tls-certificate", options->certificate,
+                         "speak TLS: the certificate with its chain, as PEM", "FILE");
+        arguments.option("--tls-key", options->key, "... and its private key", "FILE");
+        arguments.option("--region", options->region, "the region's name", "NAME");
+        return [options](Terminal& terminal) { return run_words(*options, terminal); };
+      }};
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,111 @@
+// `orrery agent stragglers FILE`: the slow ranks of a job, from measured step times.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "live/agent/straggler_input.h"
+#include "core/base/json_writer.h"
+#include "core/base/text.h"
+#include "app/cli/verb.h"
+
+namespace orrery::cli {
+namespace {
+
+struct StragglerOptions {
+  std::string file;
+  double false_positives = failure::StragglerTest{}.false_positives;
+  double slow_min = failure::StragglerTest{}.slow_min;
+  double spike_min = failure::StragglerTest{}.spike_min;
+  Format format = Format::text;
+};
+
+std::string percent(double share) { return significant(share * 100, 3) + " %"; }
+
+// No finite run makes it certain.
+std::string sureness(double confidence) {
+  return confidence > 0.9999 ? "> 0.9999" : fmt::format("{:.4f}", confidence);
+}
+
+std::string text_of(const failure::StragglerReport& report, const failure::StragglerTest& test) {
+  std::string out = fmt::format("{} ranks, {} steps (as good as {} independent ones)\n",
+                                report.ranks, report.steps, significant(report.steps_effective, 3));
+  if (report.slow.empty()) {
+    out += fmt::format("no slow rank: none is slower than the rest by more than {}\n",
+                       percent(test.slow_min));
+    return out;
+  }
+  out += fmt::format("\n{:>6}  {:<16} {:>9}  {:<8} {:>9}  {:>10}  {}\n", "rank", "host",
+                     "slower by", "pattern", "of steps", "confidence", "likely layer");
+  for (const failure::Straggler& s : report.slow) {
+    out += fmt::format("{:>6}  {:<16} {:>9}  {:<8} {:>9}  {:>10}  {}{}\n", s.place.rank,
+                       s.place.host.empty() ? "-" : s.place.host, percent(s.excess),
+                       to_text(s.pattern), percent(s.step_share), sureness(s.confidence),
+                       to_text(s.layer), s.shared.empty() ? "" : ", shared by " + s.shared);
+  }
+  out += fmt::format(
+      "\nWithout them a step is {} shorter. A healthy run is accused in {} of runs at "
+      "most.\n",
+      percent(1 - 1 / (1 + report.step_cost)), percent(test.false_positives));
+  return out;
+}
+
+std::string json_of(const failure::StragglerReport& report, const failure::StragglerTest& test) {
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("ranks", report.ranks);
+  w.field("steps", report.steps).field("steps_effective", report.steps_effective);
+  w.field("false_positives_per_run", test.false_positives).field("step_cost", report.step_cost);
+  w.key("slow").begin_array();
+  for (const failure::Straggler& s : report.slow) {
+    w.begin_object().field("rank", s.place.rank).field("host", s.place.host);
+    w.field("leaf", s.place.leaf).field("pattern", to_text(s.pattern)).field("excess", s.excess);
+    w.field("step_share", s.step_share).field("confidence", s.confidence);
+    w.field("layer", to_text(s.layer)).field("shared", s.shared).end_object();
+  }
+  w.end_array().end_object();
+  return w.text() + "\n";
+}
+
+ExitCode run_stragglers(const StragglerOptions& o, Terminal& terminal) {
+  const bool fits = o.false_positives > 0 && o.false_positives < 1 && o.slow_min >= 0 &&
+                    o.slow_min < 10 && o.spike_min >= 0 && o.spike_min < 1000;
+  if (!fits) {
+    return refuse(terminal, {{.code = "stragglers.usage",
+                              .what = "a share is out of range",
+                              .why = {},
+                              .fix = "--false-positives 0.01 --slow 0.02 --spike 0.1"}});
+  }
+  const auto text = terminal.read_file(o.file);
+  if (!text) return refuse(terminal, text.error());
+  const auto times = agent::read_step_times(*text, o.file);
+  if (!times) return refuse(terminal, times.error());
+  const failure::StragglerTest test{
+      .false_positives = o.false_positives, .slow_min = o.slow_min, .spike_min = o.spike_min};
+  const failure::StragglerReport report = find_stragglers(*times, test);
+  terminal.out << (o.format == Format::json ? json_of(report, test) : text_of(report, test));
+  return report.slow.empty() ? ExitCode::good : ExitCode::fails_rule;
+}
+
+}  // namespace
+
+Verb stragglers_verb() {
+  return {.name = "stragglers",
+          .summary = "Find the slow ranks of a job and the layer that likely slows them",
+          .examples = {"orrery agent stragglers steps.csv",
+                       "curl -s \"$PROMETHEUS/api/v1/query_range?...\" | orrery agent stragglers -",
+                       "orrery agent stragglers steps.csv --false-positives 0.001 --format json"},
+          .prepare = [](Arguments& arguments) -> Run {
+            auto options = std::make_shared<StragglerOptions>();
+            StragglerOptions& o = *options;
+            arguments.positional(
+                "FILE", o.file,
+                "step,rank,seconds[,host][,leaf] as CSV, or a Prometheus range answer as JSON");
+            arguments.option("--false-positives", o.false_positives,
+                             "healthy runs that may be accused, as a share");
+            arguments.option("--slow", o.slow_min, "slower by less is not slow");
+            arguments.option("--spike", o.spike_min, "a burst is above the median by this");
+            arguments.format(o.format);
+            return [options](Terminal& terminal) { return run_stragglers(*options, terminal); };
+          }};
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,71 @@
+// A verb of the command line: its name, what it says of itself, its options and what runs it.
+//
+// One file a verb: src/app/cli/<name>.cpp exposes `Verb <name>_verb();` and verbs.cpp lists it. A verb
+// binds its options to a struct of its own, shared with the function that runs it:
+//
+//   Verb greet_verb() {
+//     return {.name = "greet", .summary = "Say hello", .examples = {"orrery greet Ada"},
+//             .prepare = [](Arguments& arguments) -> Run {
+//               auto options = std::make_shared<GreetOptions>();
+//               arguments.positional("NAME", options->name, "who");
+//               return [options](Terminal& terminal) { return greet(*options, terminal); };
+//             }};
+//   }
+//
+// A verb with questions below it (`calc checkpoint`) fills `verbs` instead of `prepare`.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/cli/arguments.h"
+#include "app/cli/terminal.h"
+
+namespace orrery::cli {
+
+using Run = std::function<ExitCode(Terminal&)>;
+
+struct Verb {
+  std::string name;
+  std::string summary;                // one line, no full stop
+  std::vector<std::string> examples;  // whole command lines, shown by --help
+  std::function<Run(Arguments&)> prepare;
+  std::vector<Verb> verbs = {};
+};
+
+// Every verb, in the order of the work (verbs.cpp).
+std::vector<Verb> all_verbs();
+
+// Parses `words` (without the program's name), runs the verb they name and gives its exit code.
+// Usage errors and --help are handled here; nothing is thrown.
+ExitCode run_command_line(const std::vector<Verb>& verbs, const std::vector<std::string>& words,
+                          Terminal& terminal);
+
+// Prints the diagnostics on stderr and gives bad_input: the usual end of a verb whose input failed.
+ExitCode refuse(Terminal& terminal, const Diagnostics& diagnostics);
+
+// A verb or option as the completion scripts and the manual pages need it.
+struct VerbShape {
+  std::vector<std::string> path;  // {"calc", "checkpoint"}; empty for the program itself
+  std::string summary;
+  std::vector<std::string> verbs;
+  struct Option {
+    std::string name;  // "--format"
+    std::string help;
+    std::vector<std::string> choices;  // empty when free
+    bool takes_value = true;
+  };
+  std::vector<Option> options;
+  std::vector<std::string> choices;  // of the first positional, when they are fixed
+  struct Word {
+    std::string name;  // "DESIGN"
+    std::string help;
+    bool is_required = true;
+  };
+  std::vector<Word> words;  // without dashes, in order
+  std::vector<std::string> examples;
+};
+std::vector<VerbShape> shapes_of(const std::vector<Verb>& verbs);
+
+}  // namespace orrery::cli

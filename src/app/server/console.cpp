@@ -1,0 +1,62 @@
+#include "app/server/console.h"
+
+#include <chrono>
+#include <iterator>
+
+#include "plan/plan/review.h"
+#include "app/server/problem.h"
+
+namespace orrery::server {
+namespace {
+
+std::vector<Route> all_routes(const Console& console) {
+  std::vector<Route> all;
+  for (auto* part :
+       {page_routes, knowledge_routes, design_routes, job_routes, run_routes, store_routes}) {
+    std::vector<Route> routes = part(console);
+    std::ranges::move(routes, std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace
+
+Console::Console(ConsoleSetting setting)
+    : setting_(std::move(setting)),
+      layout_jobs_{.models = setting_.models},
+      run_jobs_(setting_.models),
+      reviews_(setting_.models),
+      router_(all_routes(*this)) {}
+
+Result<std::unique_ptr<Console>> Console::open(ConsoleSetting setting,
+                                               std::unique_ptr<JobStore> store) {
+  std::unique_ptr<Console> console(new Console(std::move(setting)));
+  const LayoutJobs& layouts = console->layout_jobs_;
+  const RunJobs& runs = console->run_jobs_;
+  auto jobs = JobBoard::open(
+      std::move(store),
+      {{kLayoutTask, [&layouts](JobRun& run) { return run_layout_job(layouts, run); }},
+       {kRunTask, [&runs](JobRun& run) { return runs.work(run); }}});
+  if (!jobs) return std::unexpected(std::move(jobs.error()));
+  console->jobs_ = std::move(*jobs);
+  return console;
+}
+
+Response Console::answer(const Request& request, const AccessRules& rules) const {
+  const auto start = std::chrono::steady_clock::now();
+  std::optional<Response> refusal = check_access(request, rules);
+  std::string_view pattern = "refused";
+  Response response;
+  if (refusal) {
+    response = std::move(*refusal);
+  } else {
+    RequestRouter::Answer answer = router_.answer(request);
+    pattern = answer.pattern;
+    response = std::move(answer.response);
+  }
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  metrics_.count(pattern, request.method, response.status, taken.count());
+  return response;
+}
+
+}  // namespace orrery::server

@@ -1,0 +1,94 @@
+// All that answers a request but the sockets: access, routes, counters.
+//
+//   Request -> check_access -> RequestRouter -> Response
+// Routes stand by subject in routes_*.cpp and follow docs/api/openapi.yaml. They are functions of
+// the request and of what a Console holds, so a test asks them without a socket.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/machine/models.h"
+#include "app/server/access.h"
+#include "app/server/job_board.h"
+#include "app/server/layout_job.h"
+#include "app/server/message.h"
+#include "app/server/metrics.h"
+#include "app/server/once.h"
+#include "app/server/review_shelf.h"
+#include "app/server/router.h"
+#include "app/server/run_job.h"
+
+namespace orrery::server {
+
+// The design that the server was started with, as it is on disk now.
+struct ServedDesign {
+  std::string file;
+  std::string text;
+  bool sample = false;  // none was named
+};
+
+// What a console is given; all of it outlives the console.
+struct ConsoleSetting {
+  const machine::Models& models;
+  std::string version;
+  std::function<Result<ServedDesign>()> served;
+  // Puts a text in the served file's place, whole or not at all; none: nothing may be written.
+  std::function<Result<void>(const std::string& text)> save = nullptr;
+  // Files that the served design names; designs from the network may name none.
+  catalog::ReadFile read_file;
+  // JSON of a table or row ("nodes/dgx-h100"); nullopt where there is none.
+  std::function<std::optional<std::string>(std::string_view path)> catalog_json;
+  // The object store whose state is shown, and how to ask for it; empty: there is none.
+  std::string store = {};
+  std::function<Result<std::string>()> store_status = nullptr;
+  std::shared_ptr<ServerLoad> load = std::make_shared<ServerLoad>();
+
+  const catalog::Catalog& catalog() const { return models.catalog(); }
+};
+
+class Console {
+ public:
+  // `store` keeps the jobs.
+  static Result<std::unique_ptr<Console>> open(ConsoleSetting setting,
+                                               std::unique_ptr<JobStore> store);
+
+  Response answer(const Request& request, const AccessRules& rules) const;
+
+  const ConsoleSetting& setting() const { return setting_; }
+  const LayoutJobs& layout_jobs() const { return layout_jobs_; }
+  const RunJobs& run_jobs() const { return run_jobs_; }
+  JobBoard& jobs() const { return *jobs_; }
+  Metrics& metrics() const { return metrics_; }
+  OnceTexts& accuracy() const { return accuracy_; }
+  ReviewShelf& reviews() const { return reviews_; }
+  const RequestRouter& router() const { return router_; }
+
+ private:
+  explicit Console(ConsoleSetting setting);
+
+  const ConsoleSetting setting_;
+  const LayoutJobs layout_jobs_;
+  const RunJobs run_jobs_;
+  mutable Metrics metrics_;
+  mutable OnceTexts accuracy_;
+  mutable ReviewShelf reviews_;
+  const RequestRouter router_;
+  std::unique_ptr<JobBoard> jobs_;
+};
+
+std::vector<Route> page_routes(const Console& console);
+std::vector<Route> knowledge_routes(const Console& console);
+std::vector<Route> design_routes(const Console& console);
+std::vector<Route> job_routes(const Console& console);
+std::vector<Route> run_routes(const Console& console);
+std::vector<Route> store_routes(const Console& console);
+
+// 202 with the job, or why it is refused.
+Response start_job(const Console& console, Result<Job> job);
+
+}  // namespace orrery::server

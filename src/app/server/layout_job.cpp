@@ -1,0 +1,255 @@
+#include "app/server/layout_job.h"
+
+#include <fmt/core.h>
+
+#include "core/base/text.h"
+#include "model/machine/train_run.h"
+#include "plan/plan/review.h"
+#include "output/report/layout_report.h"
+#include "study/search/layout_search.h"
+#include "app/server/json_body.h"
+
+namespace orrery::server {
+namespace {
+
+constexpr NumberRange kAny{1, 1e9};
+
+struct LayoutRequest {
+  machine::TrainingQuery query;
+  std::string model;
+  int keep = 10;
+  bool pareto = false;
+};
+
+void read_fixed(JsonBody& fixed, search::LayoutQuestion& q) {
+  q.tp = fixed.optional_integer("tp", kAny);
+  q.pp = fixed.optional_integer("pp", kAny);
+  q.vp = fixed.optional_integer("vp", kAny);
+  q.cp = fixed.optional_integer("cp", kAny);
+  q.ep = fixed.optional_integer("ep", kAny);
+  q.microbatch = fixed.optional_integer("microbatch", kAny);
+}
+
+search::LayoutQuestion read_question(JsonBody& body) {
+  search::LayoutQuestion q;
+  q.model = body.optional_text("model", kNameBytes).value_or("");
+  q.accelerator = body.optional_text("accelerator", kNameBytes).value_or(q.accelerator);
+  q.gpus = body.optional_integer("gpus", kAny).value_or(q.gpus);
+  q.batch = body.optional_integer("batch", kAny).value_or(q.batch);
+  q.sequence = body.optional_integer("sequence", kAny).value_or(q.sequence);
+  q.precision = body.optional_text("precision", kNameBytes).value_or(q.precision);
+  q.framework = body.optional_text("framework", kNameBytes).value_or(q.framework);
+  q.nic = body.optional_text("nic", kNameBytes).value_or(q.nic);
+  body.object("fixed", [&q](JsonBody& fixed) { read_fixed(fixed, q); });
+  return q;
+}
+
+// What a workload of a design asks of its fleet, the layout left open but for what is fixed.
+Result<machine::TrainingQuery> query_of_design(const LayoutJobs& jobs, const std::string& text,
+                                               const std::string& workload,
+                                               const search::LayoutQuestion& fixed) {
+  const auto design = design::read_design(text, jobs.models.catalog());
+  if (!design) return std::unexpected(design.error());
+  const plan::Review r = plan::run_stages(*design, jobs.models);
+  for (const plan::TrainView& train : r.trains) {
+    if (train.model == nullptr || (!workload.empty() && train.label != workload)) continue;
+    auto run = training_run(train, *r.machine);
+    if (!run) return std::unexpected(run.error());
+    run->query.layout = fixed_by(fixed);
+    return std::move(run->query);
+  }
+  return fail({.code = "search.unknown",
+               .what = workload.empty() ? "no workload of the design trains a transformer"
+                                        : "no workload " + workload + " trains a transformer"});
+}
+
+Result<machine::TrainingQuery> query_asked(const LayoutJobs& jobs, const search::LayoutQuestion& q,
+                                           const std::optional<std::string>& design,
+                                           const std::string& workload) {
+  if (design && q.model.empty()) return query_of_design(jobs, *design, workload, q);
+  if (!design && !q.model.empty()) return query_of(q, jobs.models.catalog(), nullptr);
+  return fail({.code = "body.field",
+               .what = "either `design` or `model` says what is searched",
+               .fix = "\"model\": \"llama-3-70b\""});
+}
+
+Result<LayoutRequest> read_request(const LayoutJobs& jobs, const std::string& text) {
+  auto body = JsonBody::parse(text);
+  if (!body) return std::unexpected(body.error());
+  body->choice("kind", {kLayoutTask});
+  const auto design = body->optional_text("design", kDesignBytes);
+  const std::string workload = body->optional_text("workload", kNameBytes).value_or("");
+  const search::LayoutQuestion question = read_question(*body);
+  LayoutRequest request;
+  request.keep = static_cast<int>(body->optional_integer("keep", {1, 100}).value_or(10));
+  request.pareto = body->optional_flag("pareto").value_or(false);
+  if (Diagnostics faults = body->faults(); !faults.empty()) return std::unexpected(faults);
+  auto query = query_asked(jobs, question, design, workload);
+  if (!query) return std::unexpected(query.error());
+  request.query = std::move(*query);
+  request.model = request.query.model.id;
+  return request;
+}
+
+// One search of the job: its place in the space and what it has found.
+struct Leg {
+  std::unique_ptr<search::LayoutSearch> search;
+  int gpus = 0;
+  std::int64_t chunks = 0;  // done
+  training::SearchResult so_far;
+
+  bool done() const { return chunks == search->chunks(); }
+  bool begun() const { return chunks > 0; }
+};
+
+std::string checkpoint_of(const std::vector<Leg>& legs) {
+  std::string text;
+  for (const Leg& leg : legs) {
+    if (!leg.begun()) break;
+    const search::LayoutProgress p = search::LayoutSearch::progress_of(leg.so_far, leg.chunks);
+    text += fmt::format("{} {} {} {} {} {} {}", leg.gpus, p.chunks, p.counts.candidates,
+                        p.counts.refused, p.counts.too_large, p.counts.bounded, p.counts.evaluated);
+    for (const std::int64_t index : p.best) text += fmt::format(" {}", index);
+    text += '\n';
+  }
+  return text;
+}
+
+// A line that does not fit the leg is passed over: that leg is searched anew.
+void take_up(Leg& leg, std::string_view line) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string_view word : split(line, ' ')) {
+    numbers.push_back(parse_integer(word).value_or(-1));
+  }
+  constexpr std::size_t kCounts = 7;
+  if (numbers.size() < kCounts || numbers[0] != leg.gpus || numbers[1] < 0 ||
+      numbers[1] > leg.search->chunks()) {
+    return;
+  }
+  const search::LayoutProgress progress{.chunks = numbers[1],
+                                        .counts = {.candidates = numbers[2],
+                                                   .refused = numbers[3],
+                                                   .too_large = numbers[4],
+                                                   .bounded = numbers[5],
+                                                   .evaluated = numbers[6]},
+                                        .best = {numbers.begin() + kCounts, numbers.end()}};
+  leg.chunks = progress.chunks;
+  leg.so_far = leg.search->result_of(progress);
+}
+
+std::vector<Leg> legs_of(const LayoutJobs& jobs, const LayoutRequest& request,
+                         const std::string& checkpoint) {
+  std::vector<Leg> legs;
+  for (const int gpus : search::gpu_counts(request.query.gpus, request.pareto)) {
+    machine::TrainingQuery query = request.query;
+    query.gpus = gpus;
+    legs.push_back({.search = std::make_unique<search::LayoutSearch>(jobs.models, std::move(query),
+                                                                     request.keep),
+                    .gpus = gpus});
+  }
+  std::size_t i = 0;
+  for (const std::string_view line : split(checkpoint, '\n')) {
+    if (i < legs.size() && !line.empty()) take_up(legs[i++], line);
+  }
+  return legs;
+}
+
+std::string best_json(const std::vector<Leg>& legs) {
+  const Leg& first = legs.front();
+  if (first.so_far.best.empty()) return {};
+  training::SearchResult best{.best = {first.so_far.best.front()}, .counts = first.so_far.counts};
+  JsonWriter w(0);
+  report::write_search_row(w, first.search->describe(std::move(best), true), 0);
+  return w.text();
+}
+
+// Tells the job how far its legs are, with the time that this run's pace leaves.
+class Teller {
+ public:
+  Teller(JobRun& run, const std::vector<Leg>& legs) : run_(run), legs_(legs) {
+    begun_at_ = settled();
+    for (const Leg& leg : legs) run_.job.candidates += leg.search->candidates();
+  }
+
+  void tell() {
+    Job& job = run_.job;
+    job.done = settled();
+    job.evaluated = 0;
+    for (const Leg& leg : legs_) job.evaluated += leg.so_far.counts.evaluated;
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+    const auto advanced = static_cast<double>(job.done - begun_at_);
+    if (advanced > 0) {
+      job.remaining_s = spent.count() / advanced * static_cast<double>(job.candidates - job.done);
+    }
+    const auto& best = legs_.front().so_far.best;
+    if (!best.empty() && best.front().index != best_index_) {
+      best_index_ = best.front().index;
+      job.best = best_json(legs_);
+    }
+    job.checkpoint = checkpoint_of(legs_);
+    run_.report();
+  }
+
+ private:
+  std::int64_t settled() const {
+    std::int64_t sum = 0;
+    for (const Leg& leg : legs_) sum += leg.so_far.counts.candidates;
+    return sum;
+  }
+
+  JobRun& run_;
+  const std::vector<Leg>& legs_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::int64_t begun_at_ = 0;
+  std::int64_t best_index_ = -1;
+};
+
+// False: it was told to stop.
+bool search_leg(Leg& leg, JobRun& run, Teller& teller) {
+  while (!leg.done()) {
+    if (run.should_stop()) return false;
+    leg.so_far = leg.search->join({std::move(leg.so_far), leg.search->search_chunk(leg.chunks)});
+    ++leg.chunks;
+    teller.tell();
+  }
+  return true;
+}
+
+std::string result_of(const std::string& model, const std::vector<Leg>& legs) {
+  std::vector<search::FoundLayouts> found;
+  for (const Leg& leg : legs) {
+    if (!leg.begun()) break;
+    found.push_back(leg.search->describe(leg.so_far, leg.done()));
+  }
+  return report::json_of(model, found);
+}
+
+}  // namespace
+
+Result<Job> layout_job(const LayoutJobs& jobs, const std::string& request) {
+  const auto read = read_request(jobs, request);
+  if (!read) return std::unexpected(read.error());
+  return Job{.task = kLayoutTask,
+             .title = fmt::format("{} on {} x {}", read->model, grouped(read->query.gpus),
+                                  read->query.accelerator->id),
+             .request = request};
+}
+
+Result<void> run_layout_job(const LayoutJobs& jobs, JobRun& run) {
+  const auto request = read_request(jobs, run.job.request);
+  if (!request) return std::unexpected(request.error());
+  std::vector<Leg> legs = legs_of(jobs, *request, run.job.checkpoint);
+  run.job.candidates = 0;
+  Teller teller(run, legs);
+  bool whole = true;
+  for (Leg& leg : legs) {
+    whole = whole && search_leg(leg, run, teller);
+    // Half of what holds nothing holds nothing either.
+    if (!whole || leg.so_far.best.empty()) break;
+  }
+  teller.tell();
+  if (whole || run.cancelled()) run.job.result = result_of(request->model, legs);
+  return {};
+}
+
+}  // namespace orrery::server

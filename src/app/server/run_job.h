@@ -1,0 +1,43 @@
+// A run in simulated time as a job: a request in, its title, its replications one after the other.
+//
+// The job keeps what `orrery simulate --format json` prints. Its timeline is not kept: the same
+// seed gives the same bytes, so the first replication is run again when somebody looks, and the
+// last few that were looked at stay in memory. A run that a server's end interrupted begins anew
+// with the next one.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "model/design/design.h"
+#include "model/machine/models.h"
+#include "app/server/job_board.h"
+#include "twin/twin/run.h"
+
+namespace orrery::server {
+
+inline constexpr const char* kRunTask = "simulate";
+
+class RunJobs {
+ public:
+  explicit RunJobs(const machine::Models& models) : models_(models) {}
+
+  // Everything that can be wrong with a request is found here, before there is a job.
+  Result<Job> job_of(const std::string& request) const;
+  Result<void> work(JobRun& run) const;
+
+  // The first replication of a job's run, with all it wrote down.
+  Result<std::shared_ptr<const twin::Run>> first_replication(const Job& job) const;
+  Result<design::Design> design_of(const Job& job) const;
+
+ private:
+  void keep(std::int64_t id, std::shared_ptr<const twin::Run> run) const;
+
+  const machine::Models& models_;
+  mutable std::mutex mutex_;
+  mutable std::deque<std::pair<std::int64_t, std::shared_ptr<const twin::Run>>> kept_;
+};
+
+}  // namespace orrery::server

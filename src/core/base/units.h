@@ -1,0 +1,70 @@
+// Text to quantity and back: "40 GB/s", "2 MW", "0.08 USD/kWh", "12 MUSD/y", "500 ms", "40 /s".
+//
+// A unit is factors joined by '/': the first multiplies, the rest divide. A factor is an optional
+// prefix and a symbol. Decimal prefixes k M G T P E and n u m; binary Ki Mi Gi Ti Pi Ei (bytes and
+// bits only). B is a byte and b a bit, always. A bare number has no unit and is refused.
+// The exact printer round-trips: parse(to_text(q)) == q, bit for bit.
+#pragma once
+
+#include <array>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/quantity.h"
+
+namespace orrery {
+
+// Exponents of byte, second, FLOP, joule, USD, gram, kelvin.
+using Dimension = std::array<int, 7>;
+
+template <class Q>
+struct DimensionOf;
+template <int... E>
+struct DimensionOf<Quantity<E...>> {
+  static constexpr Dimension value = {E...};
+};
+
+struct AnyQuantity {
+  double base_units = 0;
+  Dimension dimension{};
+};
+
+enum class UnitFault { not_a_number, no_unit, unknown_unit, wrong_dimension, out_of_range };
+
+// A longer text is no quantity; refusing it first keeps hostile input cheap.
+inline constexpr std::size_t kLongestQuantity = 128;
+
+std::expected<AnyQuantity, UnitFault> parse_any_quantity(std::string_view text);
+
+template <class Q>
+std::expected<Q, UnitFault> parse_quantity(std::string_view text) {
+  const auto any = parse_any_quantity(text);
+  if (!any) return std::unexpected(any.error());
+  if (any->dimension != DimensionOf<Q>::value) return std::unexpected(UnitFault::wrong_dimension);
+  return Q(any->base_units);
+}
+
+// "2T", "15 B", "1024", "1.5M": a pure number with K, M, B (or G), T for 1e3, 1e6, 1e9, 1e12.
+std::optional<double> parse_count(std::string_view text);
+
+// Exact; the unit is the largest prefix that keeps the number at or above 1.
+std::string quantity_to_text(double base_units, const Dimension& dimension);
+// For reading: `digits` significant digits, the same choice of unit.
+std::string quantity_to_brief(double base_units, const Dimension& dimension, int digits);
+std::string count_to_brief(double count, int digits = 3);
+
+template <int... E>
+std::string to_text(Quantity<E...> q) {
+  return quantity_to_text(q.base(), {E...});
+}
+template <int... E>
+std::string brief(Quantity<E...> q, int digits = 3) {
+  return quantity_to_brief(q.base(), {E...}, digits);
+}
+
+// What to write where a unit of this dimension belongs, for messages: "GB/s, MB/s or Gb/s".
+std::string example_units(const Dimension& dimension);
+
+}  // namespace orrery

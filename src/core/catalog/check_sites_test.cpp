@@ -1,0 +1,207 @@
+// The checks of cooling, power, lead times and prices at their bounds, on made-up rows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/catalog/checks.h"
+
+namespace orrery::catalog {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// The faults of one row beside an accelerator `x` and a cooling method `air`.
+template <class Row, class With>
+std::vector<std::string> said_of(void (*check)(const Catalog&, Diagnostics&),
+                                 std::vector<Row> Catalog::* table, Row row, With with) {
+  Catalog c;
+  c.accelerators = {{.id = "x"}};
+  c.cooling_methods = {{.id = "air"}};
+  row.provenance.reference = "t/r";
+  with(row);
+  (c.*table).push_back(row);
+  Diagnostics faults;
+  check(c, faults);
+  std::vector<std::string> lines;
+  for (const Diagnostic& d : faults) lines.push_back(d.code + " | " + d.what);
+  return lines;
+}
+
+TEST(CheckSites, cooling_rises_from_one) {
+  const auto with = [](auto change) {
+    return said_of(check_site_facts, &Catalog::cooling_methods,
+                   CoolingMethod{.id = "r",
+                                 .rack_low = kilowatts(9),
+                                 .rack_practical_max = kilowatts(9),
+                                 .liquid_heat_fraction = 1,
+                                 .pue_low = 1,
+                                 .pue_high = 2.99},
+                   change);
+  };
+  const std::string pue = "catalog.fraction | r: PUE must rise from 1 and stay below 3";
+  EXPECT_THAT(with([](CoolingMethod&) {}), IsEmpty());
+  EXPECT_THAT(with([](CoolingMethod& m) { m.pue_low = 0.99; }), ElementsAre(pue));
+  EXPECT_THAT(with([](CoolingMethod& m) { m.pue_high = 3; }), ElementsAre(pue));
+  EXPECT_THAT(with([](CoolingMethod& m) { m.pue_low = 2.99; }), IsEmpty());
+  EXPECT_THAT(with([](CoolingMethod& m) { m.pue_low = 2.995; }), ElementsAre(pue));
+  EXPECT_THAT(with([](CoolingMethod& m) { m.liquid_heat_fraction = 1.01; }),
+              ElementsAre("catalog.fraction | r: more than all heat goes to liquid"));
+  EXPECT_THAT(with([](CoolingMethod& m) { m.rack_low = kilowatts(9.1); }),
+              ElementsAre("catalog.order | r: the least rack is above the largest"));
+  EXPECT_THAT(with([](CoolingMethod& m) { m.capex_per_kw = {usd(2), usd(1)}; }),
+              ElementsAre("catalog.price-order | r: the low price is above the high one"));
+}
+
+TEST(CheckSites, climates_rise_and_name_a_cooling) {
+  const auto with = [](double p10, double p50, double p90, const char* cooling = "air") {
+    return said_of(check_site_facts, &Catalog::pue_by_climate,
+                   PueByClimate{.climate = "cool", .cooling_id = cooling},
+                   [&](PueByClimate& p) { p.p10 = p10, p.p50 = p50, p.p90 = p90; });
+  };
+  const std::string order = "catalog.order | r: PUE p10, p50 and p90 do not rise from 1";
+  EXPECT_THAT(with(1, 1, 1), IsEmpty());
+  EXPECT_THAT(with(1.1, 1.2, 1.3), IsEmpty());
+  EXPECT_THAT(with(0.99, 1.2, 1.3), ElementsAre(order));
+  EXPECT_THAT(with(1.3, 1.2, 1.4), ElementsAre(order));
+  EXPECT_THAT(with(1.1, 1.4, 1.3), ElementsAre(order));
+  EXPECT_THAT(with(1.1, 1.2, 1.3, "fan"),
+              ElementsAre("catalog.reference | r: no cooling method 'fan'"));
+}
+
+TEST(CheckSites, a_stage_loses_less_than_half) {
+  const auto with = [](double low, double typical, double high) {
+    return said_of(check_site_facts, &Catalog::power_stages, PowerStage{.id = "r"},
+                   [&](PowerStage& s) {
+                     s.efficiency_low = low, s.efficiency_typical = typical;
+                     s.efficiency_high = high;
+                   });
+  };
+  const std::string fraction = "catalog.fraction | r: efficiencies do not rise between 0.5 and 1";
+  EXPECT_THAT(with(0.51, 0.6, 1), IsEmpty());
+  EXPECT_THAT(with(0.5, 0.6, 1), ElementsAre(fraction));
+  EXPECT_THAT(with(0.9, 0.95, 1.01), ElementsAre(fraction));
+  EXPECT_THAT(with(0.96, 0.95, 0.97), ElementsAre(fraction));
+  EXPECT_THAT(with(0.9, 0.98, 0.97), ElementsAre(fraction));
+  EXPECT_EQ(PowerStage{}.efficiency_low, 1);
+  EXPECT_EQ(PowerStage{}.efficiency_typical, 1);
+  EXPECT_EQ(PowerStage{}.efficiency_high, 1);
+}
+
+// 0.8 of 1.25 is all of it; a hundredth is let pass.
+TEST(CheckSites, what_is_usable_is_what_is_not_spare) {
+  const auto with = [](double usable, double multiplier) {
+    return said_of(
+        check_site_facts, &Catalog::redundancies, Redundancy{.id = "r"},
+        [&](Redundancy& r) { r.usable_fraction = usable, r.capacity_multiplier = multiplier; });
+  };
+  EXPECT_THAT(with(0.8, 1.25), IsEmpty());
+  EXPECT_THAT(with(0.807, 1.25), IsEmpty()) << "1.00875";
+  EXPECT_THAT(with(0.809, 1.25),
+              ElementsAre("catalog.redundancy | r: usable fraction is not 1 / capacity multiplier"))
+      << "1.01125";
+  EXPECT_EQ(with(0.791, 1.25).size(), 1U) << "0.98875";
+  EXPECT_THAT(with(0.793, 1.25), IsEmpty());
+  EXPECT_EQ(Redundancy{}.capacity_multiplier, 1);
+  EXPECT_EQ(Redundancy{}.usable_fraction, 1);
+}
+
+TEST(CheckSites, lead_times_rise) {
+  const auto with = [](double low, double typical, double high) {
+    return said_of(check_site_facts, &Catalog::lead_times, LeadTime{.id = "r"}, [&](LeadTime& t) {
+      t.low = weeks(low), t.typical = weeks(typical), t.high = weeks(high);
+    });
+  };
+  EXPECT_THAT(with(1, 1, 1), IsEmpty());
+  EXPECT_THAT(with(2, 1, 3), ElementsAre("catalog.order | r: low, typical and high do not rise"));
+  EXPECT_EQ(with(1, 3, 2).size(), 1U);
+}
+
+TEST(CheckSites, parts_cost_more_at_the_high_end) {
+  const auto swapped = [](auto& row) { row.price = PriceRange{usd(2), usd(1)}; };
+  const std::string order = "catalog.price-order | r: the low price is above the high one";
+  EXPECT_THAT(said_of(check_prices, &Catalog::accelerators, Accelerator{}, swapped),
+              ElementsAre(order));
+  EXPECT_THAT(said_of(check_prices, &Catalog::nodes, Node{}, swapped), ElementsAre(order));
+}
+
+TEST(CheckSites, rents_rise_and_name_a_part) {
+  const auto with = [](auto change) {
+    return said_of(check_prices, &Catalog::cloud_prices,
+                   CloudPrice{.id = "r",
+                              .accelerator_id = "x",
+                              .on_demand_low = usd_per_hour(1),
+                              .on_demand_median = usd_per_hour(2),
+                              .on_demand_high = usd_per_hour(3),
+                              .spot_low = usd_per_hour(1),
+                              .spot_median = usd_per_hour(2),
+                              .spot_high = usd_per_hour(3)},
+                   change);
+  };
+  const std::string order = "catalog.price-order | r: lowest, median and highest price do not rise";
+  EXPECT_THAT(with([](CloudPrice&) {}), IsEmpty());
+  EXPECT_THAT(with([](CloudPrice& p) { p.on_demand_low = usd_per_hour(2.5); }), ElementsAre(order));
+  EXPECT_THAT(with([](CloudPrice& p) { p.on_demand_high = usd_per_hour(1.5); }),
+              ElementsAre(order));
+  EXPECT_THAT(with([](CloudPrice& p) { p.spot_low = usd_per_hour(2.5); }), ElementsAre(order));
+  EXPECT_THAT(with([](CloudPrice& p) { p.spot_high = usd_per_hour(1.5); }), ElementsAre(order));
+  EXPECT_THAT(with([](CloudPrice& p) { p.spot_median.reset(), p.spot_high = usd_per_hour(0.5); }),
+              ElementsAre(order))
+      << "what is missing is left out";
+  EXPECT_THAT(with([](CloudPrice& p) { p.spot_median.reset(); }), IsEmpty());
+  EXPECT_THAT(with([](CloudPrice& p) { p.on_demand_median.reset(); }), IsEmpty());
+  EXPECT_THAT(with([](CloudPrice& p) { p.on_demand_median.reset(), p.spot_median.reset(); }),
+              ElementsAre("catalog.missing | r: neither an on-demand nor a spot price"));
+  EXPECT_THAT(with([](CloudPrice& p) { p.accelerator_id = "y"; }),
+              ElementsAre("catalog.reference | r: no accelerator 'y'"));
+  EXPECT_THAT(with([](CloudPrice& p) { p.accelerator_id = "unspecified"; }), IsEmpty());
+}
+
+TEST(CheckSites, spot_bands_stay_within_the_month) {
+  const auto with = [](double low, double high, const char* part = "") {
+    return said_of(check_prices, &Catalog::spot_bands, SpotBand{.id = "r"}, [&](SpotBand& s) {
+      s.low_month = low, s.high_month = high, s.accelerator_id = part;
+    });
+  };
+  const std::string order =
+      "catalog.order | r: the interruption band does not rise within 100 % a month";
+  EXPECT_THAT(with(0.5, 1), IsEmpty());
+  EXPECT_THAT(with(0.5, 1.01), ElementsAre(order));
+  EXPECT_THAT(with(0.5, 0.4), ElementsAre(order));
+  EXPECT_THAT(with(0.5, 0.6, "x"), IsEmpty());
+  EXPECT_THAT(with(0.5, 0.6, "y"), ElementsAre("catalog.reference | r: no accelerator 'y'"));
+}
+
+TEST(CheckSites, discounts_and_parameters_rise) {
+  const auto discount = [](double low, double high) {
+    return said_of(check_prices, &Catalog::reserved_discounts, ReservedDiscount{.id = "r"},
+                   [&](ReservedDiscount& d) { d.low = low, d.high = high; });
+  };
+  const std::string order = "catalog.order | r: the discount does not rise below 1";
+  EXPECT_THAT(discount(0.3, 0.99), IsEmpty());
+  EXPECT_THAT(discount(0.3, 1), ElementsAre(order));
+  EXPECT_THAT(discount(0.3, 0.2), ElementsAre(order));
+  const auto parameter = [](double low, double typical, double high) {
+    return said_of(check_prices, &Catalog::tco_parameters, TcoParameter{.id = "r"},
+                   [&](TcoParameter& t) { t.low = low, t.typical = typical, t.high = high; });
+  };
+  EXPECT_THAT(parameter(1, 2, 3), IsEmpty());
+  EXPECT_THAT(parameter(1, 4, 3),
+              ElementsAre("catalog.order | r: low, typical and high do not rise"));
+  EXPECT_EQ(parameter(3, 2, 4).size(), 1U);
+}
+
+TEST(CheckSites, an_export_rule_is_about_a_part_and_countries) {
+  const auto with = [](const char* part, std::vector<std::string> countries) {
+    return said_of(check_prices, &Catalog::export_controls, ExportControl{.id = "r"},
+                   [&](ExportControl& e) { e.accelerator_id = part, e.countries = countries; });
+  };
+  EXPECT_THAT(with("x", {"chn"}), IsEmpty());
+  EXPECT_THAT(with("y", {"chn"}), ElementsAre("catalog.reference | r: no accelerator 'y'"));
+  EXPECT_THAT(with("x", {}), ElementsAre("catalog.missing | r: names no country"));
+}
+
+}  // namespace
+}  // namespace orrery::catalog

@@ -1,0 +1,55 @@
+// Checks that refuse the ways in which catalog figures are commonly wrong: sparse rates printed as
+// dense, both link directions added, GiB as GB, a node that draws less than its accelerators, a
+// price range upside down ...
+//
+// Each fault has a stable code ("catalog.sparse") and the file and line of the row. What a row is
+// compared with is data where it is a fact (dense_ratios.csv, dense_ceilings.csv, link_rates.csv)
+// and one of the constants below where it is a bound. docs/models/catalog.md lists the codes.
+// Blind to errors inside the bounds: a 5 % slip in one figure passes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/csv.h"
+#include "core/catalog/catalog.h"
+
+namespace orrery::catalog {
+
+// Dense 16-bit TFLOP/s a watt; from H20 (0.37) to H100 PCIe and Rubin (2.2), with room on each
+// side.
+inline constexpr double kLeastTflopsPerWatt = 0.3;
+inline constexpr double kMostTflopsPerWatt = 4.0;
+// The same for 8-bit and 4-bit rates: Rubin, the densest announced, has 9.7 and 19.4.
+inline constexpr double kMostTflopsPerWatt8Bit = 12.0;
+inline constexpr double kMostTflopsPerWatt4Bit = 24.0;
+// Dense 16-bit FLOP a byte of memory traffic; from H20 (37) to TPU v6e (560).
+inline constexpr double kLeastRidge = 30.0;
+inline constexpr double kMostRidge = 700.0;
+// How far a published ratio may be rounded: L40S prints 733 for twice 362 (1.2 %).
+inline constexpr double kRatioTolerance = 0.03;
+// Port counts times speed against the vendor's total: SN2201 prints 0.448 Tb/s as 0.45.
+inline constexpr double kTotalTolerance = 0.01;
+// Drawn per rack unit. Air servers reach 1.6 (8 MI325X in 8U); a DGX H100 in 4U would be 2.6.
+// Liquid racks reach 4.8 (Vera Rubin NVL72); "2.4 MW a rack" would be 50.
+inline constexpr double kMostKilowattsPerUnitAir = 2.0;
+inline constexpr double kMostKilowattsPerUnitLiquid = 8.0;
+// Vendors whose documents count memory in GiB, in steps of 16; the catalog holds GB.
+inline constexpr const char* kGibVendor = "AWS";
+inline constexpr double kGibStep = 16.0;
+
+// All faults of all tables; empty when the catalog may be used.
+Diagnostics check_catalog(const Catalog& catalog);
+
+// The parts of check_catalog, one file each.
+void check_accelerators(const Catalog& catalog, Diagnostics& faults);
+void check_nodes(const Catalog& catalog, Diagnostics& faults);
+void check_network_parts(const Catalog& catalog, Diagnostics& faults);
+void check_models(const Catalog& catalog, Diagnostics& faults);
+void check_site_facts(const Catalog& catalog, Diagnostics& faults);
+void check_prices(const Catalog& catalog, Diagnostics& faults);
+
+// A fault of a row that has been read: its file and line follow from where it came from.
+Diagnostic row_fault(const Provenance& row, std::string code, std::string what, std::string why);
+
+}  // namespace orrery::catalog

@@ -1,0 +1,19 @@
+// The fault of a file that data/ should have had.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/base/diagnostic.h"
+
+namespace orrery::catalog {
+
+inline std::unexpected<Diagnostics> missing_file(std::string_view path) {
+  return fail({.code = "data.missing",
+               .place = {.file = std::string(path)},
+               .what = "this build lacks a file of data/",
+               .why = "the build puts all of them into the binary",
+               .fix = "build again"});
+}
+
+}  // namespace orrery::catalog

@@ -1,0 +1,151 @@
+// What the design file and the layers both name: one enumeration and one table of words for each.
+//
+// design/ reads and writes these words, the layers compute with the values, the command line, the
+// reports and the rows of data/ spell them from the same table. Where they spell a value otherwise
+// (`static` routing is `fixed` on the command line), the table's second column says so.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/words.h"
+
+namespace orrery::catalog {
+
+// How a run's products are computed, or how weights and caches are kept. The fp8 kinds differ in
+// what shares a scale: a tensor, a row, a block, 32 elements (MX); nvfp4 has one for 16.
+enum class Precision { fp32, tf32, bf16, fp16, fp8, fp8_row, fp8_block, mxfp8, nvfp4, int8, int4 };
+inline constexpr Word<Precision> kPrecisionWords[] = {
+    {Precision::fp32, "fp32"},
+    {Precision::tf32, "tf32"},
+    {Precision::bf16, "bf16"},
+    {Precision::fp16, "fp16"},
+    {Precision::fp8, "fp8"},
+    {Precision::fp8_row, "fp8-row", "fp8_row"},
+    {Precision::fp8_block, "fp8-block", "fp8_block"},
+    {Precision::mxfp8, "mxfp8"},
+    {Precision::nvfp4, "nvfp4"},
+    {Precision::int8, "int8"},
+    {Precision::int4, "int4"},
+};
+constexpr WordTable<Precision> words_of(Precision) { return kPrecisionWords; }
+// As rows, JSON and the command line have it.
+constexpr std::string_view to_text(Precision p) { return other_word_of(p); }
+
+// What the replicas of a model share out among themselves: optimizer, gradients, weights.
+enum class Sharding { none, zero1, zero2, zero3 };
+inline constexpr Word<Sharding> kShardingWords[] = {
+    {Sharding::none, "none"},
+    {Sharding::zero1, "zero1"},
+    {Sharding::zero2, "zero2"},
+    {Sharding::zero3, "zero3", "fsdp"},
+};
+constexpr WordTable<Sharding> words_of(Sharding) { return kShardingWords; }
+constexpr std::string_view to_text(Sharding s) { return word_of(s); }
+
+// Which activations are computed again in backward instead of kept.
+enum class Recompute { none, selective, full };
+inline constexpr Word<Recompute> kRecomputeWords[] = {
+    {Recompute::none, "none"},
+    {Recompute::selective, "selective"},
+    {Recompute::full, "full"},
+};
+constexpr WordTable<Recompute> words_of(Recompute) { return kRecomputeWords; }
+constexpr std::string_view to_text(Recompute r) { return word_of(r); }
+
+// The order of forward and backward passes in a pipeline.
+enum class Schedule { one_f_one_b, interleaved, zero_bubble, dualpipe };
+inline constexpr Word<Schedule> kScheduleWords[] = {
+    {Schedule::one_f_one_b, "1f1b"},
+    {Schedule::interleaved, "interleaved"},
+    {Schedule::zero_bubble, "zero-bubble", "zb"},
+    {Schedule::dualpipe, "dualpipe"},
+};
+constexpr WordTable<Schedule> words_of(Schedule) { return kScheduleWords; }
+constexpr std::string_view to_text(Schedule s) { return word_of(s); }
+
+// The networks that fabric/ can generate. The design file has names of its own for some of them
+// with their parameters: design/networks.h.
+enum class TopologyKind { rail_fat_tree, fat_tree, rail_only, dragonfly, torus, scale_up };
+inline constexpr Word<TopologyKind> kTopologyWords[] = {
+    {TopologyKind::rail_fat_tree, "rail-fat-tree"},
+    {TopologyKind::fat_tree, "fat-tree"},
+    {TopologyKind::rail_only, "rail-only"},
+    {TopologyKind::dragonfly, "dragonfly"},
+    {TopologyKind::torus, "torus"},
+    {TopologyKind::scale_up, "scale-up"},
+};
+constexpr WordTable<TopologyKind> words_of(TopologyKind) { return kTopologyWords; }
+constexpr std::string_view to_text(TopologyKind k) { return word_of(k); }
+
+// How a switch picks among equal ways.
+enum class RoutingKind : std::uint8_t { fixed, ecmp, adaptive };
+inline constexpr Word<RoutingKind> kRoutingWords[] = {
+    {RoutingKind::fixed, "static", "fixed"},
+    {RoutingKind::ecmp, "ecmp"},
+    {RoutingKind::adaptive, "adaptive"},
+};
+constexpr WordTable<RoutingKind> words_of(RoutingKind) { return kRoutingWords; }
+
+// Networks whose collectives have parameters of their own. efa_first: the adapters of A100 machines
+// (AWS p4); efa: those since.
+enum class NetworkKind : std::uint8_t {
+  none,
+  infiniband,
+  roce,
+  efa,
+  efa_first,
+  tcpxo,
+  tcpx,
+  ethernet
+};
+inline constexpr Word<NetworkKind> kNetworkWords[] = {
+    {NetworkKind::none, "none"},      {NetworkKind::infiniband, "infiniband"},
+    {NetworkKind::roce, "roce"},      {NetworkKind::efa, "efa"},
+    {NetworkKind::efa_first, "efa1"}, {NetworkKind::tcpxo, "tcpxo"},
+    {NetworkKind::tcpx, "tcpx"},      {NetworkKind::ethernet, "ethernet"},
+};
+constexpr WordTable<NetworkKind> words_of(NetworkKind) { return kNetworkWords; }
+constexpr std::string_view to_text(NetworkKind k) { return word_of(k); }
+
+// Which replica of a service gets a request; serving/fleet.h says how each chooses.
+enum class ServeRouter { round_robin, least_requests, least_tokens, session, prefix };
+inline constexpr Word<ServeRouter> kServeRouterWords[] = {
+    {ServeRouter::round_robin, "round-robin"},
+    {ServeRouter::least_requests, "least-requests"},
+    {ServeRouter::least_tokens, "least-tokens"},
+    {ServeRouter::session, "session"},
+    {ServeRouter::prefix, "prefix"},
+};
+constexpr WordTable<ServeRouter> words_of(ServeRouter) { return kServeRouterWords; }
+
+// What a cache gives up when it is full.
+enum class EvictionPolicy { lru, random, pin, belady };
+inline constexpr Word<EvictionPolicy> kEvictionWords[] = {
+    {EvictionPolicy::lru, "lru"},
+    {EvictionPolicy::random, "random"},
+    {EvictionPolicy::pin, "pin"},
+    {EvictionPolicy::belady, "belady"},
+};
+constexpr WordTable<EvictionPolicy> words_of(EvictionPolicy) { return kEvictionWords; }
+constexpr std::string_view to_text(EvictionPolicy p) { return word_of(p); }
+
+// What becomes of past use in a job's priority, as Slurm has it.
+enum class FairShareBy { fair_tree, classic };
+inline constexpr Word<FairShareBy> kFairShareWords[] = {
+    {FairShareBy::fair_tree, "fair-tree"},
+    {FairShareBy::classic, "classic"},
+};
+constexpr WordTable<FairShareBy> words_of(FairShareBy) { return kFairShareWords; }
+
+// The terms on which a machine is rented.
+enum class Contract { on_demand, reserved, spot };
+inline constexpr Word<Contract> kContractWords[] = {
+    {Contract::on_demand, "on-demand", "on demand"},
+    {Contract::reserved, "reserved"},
+    {Contract::spot, "spot"},
+};
+constexpr WordTable<Contract> words_of(Contract) { return kContractWords; }
+constexpr std::string_view to_text(Contract c) { return other_word_of(c); }  // as reports have it
+
+}  // namespace orrery::catalog

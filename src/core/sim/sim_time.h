@@ -1,0 +1,63 @@
+// Simulated time as an integer: nanoseconds since the start of the simulation.
+//
+// Integer time makes "at the same instant" exact and the order of events independent of rounding.
+// 2^63 ns are 292 years. What lies beyond is never(), an instant that no clock reaches: a timer for
+// it stays pending and does not fire (kernel.h), so a run that came too far ends with timers left
+// and not with a wrong date. Only from() and after(), which round a computed time, and never()
+// itself lead there; a sum that passes the range, and a span that would be negative, are faults of
+// the program and assert.
+#pragma once
+
+#include <cassert>
+#include <cmath>
+#include <compare>
+#include <cstdint>
+#include <limits>
+
+#include "core/base/quantity.h"
+
+namespace orrery::sim {
+
+class SimTime {
+ public:
+  constexpr SimTime() = default;
+  static constexpr SimTime nanoseconds(std::int64_t ns) { return SimTime(ns); }
+  static constexpr SimTime never() { return SimTime(std::numeric_limits<std::int64_t>::max()); }
+  // To the nearest nanosecond; negative time is the start, time past the range is never(). A double
+  // of a year's seconds is itself no finer than 4 ns: in long runs add a span to an instant.
+  static SimTime from(Seconds s) {
+    const double ns = s.base() * 1e9;
+    if (!(ns > 0)) return SimTime(0);
+    if (ns >= 9.2e18) return never();
+    return SimTime(std::llround(ns));
+  }
+
+  // The instant a computed span later; past the range it is never().
+  SimTime after(Seconds span) const {
+    const SimTime s = from(span);
+    return s.ns_ > never().ns_ - ns_ ? never() : SimTime(ns_ + s.ns_);
+  }
+
+  constexpr std::int64_t ns() const { return ns_; }
+  constexpr Seconds seconds() const { return Seconds(static_cast<double>(ns_) / 1e9); }
+  constexpr bool is_never() const { return *this == never(); }
+
+  // An instant and a span, itself a SimTime from zero; never() absorbs.
+  friend constexpr SimTime operator+(SimTime a, SimTime b) {
+    if (a.is_never() || b.is_never()) return never();
+    assert(a.ns_ <= never().ns_ - b.ns_);
+    return SimTime(a.ns_ + b.ns_);
+  }
+  // The span from the instant b to the later a.
+  friend constexpr SimTime operator-(SimTime a, SimTime b) {
+    assert(b <= a && !b.is_never());
+    return a.is_never() ? never() : SimTime(a.ns_ - b.ns_);
+  }
+  friend constexpr auto operator<=>(SimTime, SimTime) = default;
+
+ private:
+  constexpr explicit SimTime(std::int64_t ns) : ns_(ns) {}
+  std::int64_t ns_ = 0;
+};
+
+}  // namespace orrery::sim

@@ -1,0 +1,43 @@
+#include "layers/cluster/fair_use.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery::cluster {
+namespace {
+
+sim::SimTime at(Seconds s) { return sim::SimTime::from(s); }
+
+TEST(FairUse, who_used_less_of_its_share_comes_first_and_use_fades) {
+  FairUse fair;
+  const std::size_t a = fair.add_user({.account = "a", .user = "x"});
+  const std::size_t b = fair.add_user({.account = "b", .user = "y"});
+  EXPECT_EQ(fair.factor(a), fair.factor(b));
+  fair.add_use(a, 1000);
+  fair.add_use(b, 600);
+  fair.settle(at(seconds(300)));
+  EXPECT_LT(fair.factor(a), fair.factor(b));
+  // Two half-lives later a quarter is left of a's, and b has just used more.
+  fair.add_use(b, 0);
+  fair.settle(at(days(14)));
+  fair.add_use(b, 200);
+  fair.settle(at(days(14)));
+  EXPECT_GT(fair.factor(a), fair.factor(b));
+}
+
+// Equal shares, use three to one: 2^(-0.75 / 0.5) and 2^(-0.25 / 0.5). It fades alike for both, so
+// that time alone moves nobody.
+TEST(FairUse, classic_factors_follow_what_was_used) {
+  FairUse fair(catalog::FairShareBy::classic);
+  const std::size_t a = fair.add_user({.account = "a", .user = "x"});
+  const std::size_t b = fair.add_user({.account = "b", .user = "y"});
+  fair.add_use(a, 3000);
+  fair.add_use(b, 1000);
+  for (const Seconds now : {seconds(300), days(7)}) {
+    fair.settle(at(now));
+    EXPECT_NEAR(fair.factor(a), 0.353553390593274, 1e-12);
+    EXPECT_NEAR(fair.factor(b), 0.707106781186548, 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::cluster

@@ -1,0 +1,65 @@
+#include "layers/cluster/gang.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace orrery::cluster {
+namespace {
+
+TEST(Gang, FitsWaitsOrNever) {
+  const std::vector<int> empty(8, 8);
+  EXPECT_EQ(place_gang({.nodes = 8}, empty, 8).verdict, GangVerdict::fits);
+  // "A job that gets 7 of 8 nodes waits forever": the fleet has no eighth.
+  const std::vector<int> seven(7, 8);
+  const GangAnswer never = place_gang({.nodes = 8}, seven, 8);
+  EXPECT_EQ(never.verdict, GangVerdict::never);
+  EXPECT_EQ(never.nodes_short, 1);
+  // With eight nodes of which one is busy it waits, and only that long.
+  std::vector<int> one_busy(8, 8);
+  one_busy[3] = 0;
+  EXPECT_EQ(place_gang({.nodes = 8}, one_busy, 8).verdict, GangVerdict::waits);
+  EXPECT_EQ(place_gang({.nodes = 1, .gpus_per_node = 16}, empty, 8).verdict, GangVerdict::never);
+}
+
+TEST(Gang, FreeGpusInTheWrongPlaces) {
+  const std::vector<int> halves(8, 4);  // 32 GPUs free, no whole node
+  EXPECT_EQ(place_gang({.nodes = 2}, halves, 8).verdict, GangVerdict::fragmented);
+  EXPECT_EQ(place_gang({.nodes = 8, .gpus_per_node = 4}, halves, 8).verdict, GangVerdict::fits);
+}
+
+TEST(Gang, QuotaStopsWhatTheFleetCould) {
+  const std::vector<int> empty(8, 8);
+  EXPECT_EQ(place_gang({.nodes = 4}, empty, 8, 31).verdict, GangVerdict::over_quota);
+  EXPECT_EQ(place_gang({.nodes = 4}, empty, 8, 32).verdict, GangVerdict::fits);
+}
+
+TEST(Gang, TwoHalvesDeadlock) {
+  const HeldGang two[] = {{"a", 8, 4}, {"b", 8, 4}};
+  const HoldOutcome o = resolve_holds(two, 0);
+  EXPECT_TRUE(o.deadlock);
+  EXPECT_EQ(o.stuck, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(o.nodes_idle, 8);
+  // Atomic commit: one of them runs.
+  EXPECT_EQ(gangs_started_atomically(two, 8), 1);
+}
+
+TEST(Gang, SevenOfEightHoldsSevenForNothing) {
+  const HeldGang one[] = {{"a", 8, 7}};
+  const HoldOutcome o = resolve_holds(one, 0);
+  EXPECT_TRUE(o.deadlock);
+  EXPECT_EQ(o.nodes_idle, 7);
+}
+
+TEST(Gang, OneThatCanFinishFreesTheRest) {
+  const HeldGang three[] = {{"a", 8, 5}, {"b", 4, 2}, {"c", 6, 1}};
+  const HoldOutcome o = resolve_holds(three, 2);  // b finishes, then a, then c
+  EXPECT_FALSE(o.deadlock);
+  EXPECT_EQ(o.finish_order, (std::vector<std::string>{"b", "a", "c"}));
+  EXPECT_EQ(o.nodes_idle, 0) << "nobody is stuck, so none stands for nothing";
+  EXPECT_TRUE(o.stuck.empty());
+  EXPECT_TRUE(resolve_holds(three, 1).deadlock) << "one short";
+}
+
+}  // namespace
+}  // namespace orrery::cluster

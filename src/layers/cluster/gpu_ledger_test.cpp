@@ -1,0 +1,62 @@
+#include "layers/cluster/gpu_ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace orrery::cluster {
+namespace {
+
+sim::SimTime ledger_s(std::int64_t s) { return sim::SimTime::nanoseconds(s * 1'000'000'000); }
+
+TEST(GpuLedger, every_second_is_under_one_cause) {
+  GpuLedger book(16);
+  book.move(ledger_s(10), Cause::idle, Cause::start, 8);
+  book.move(ledger_s(12), Cause::start, Cause::productive, 8);
+  book.settle(ledger_s(100));
+  book.correct(Cause::productive, Cause::lost, GpuTime{8} * 3'000'000'000);
+  const auto whole = whole_seconds(book.booked(), 1);
+  EXPECT_EQ(whole[static_cast<std::size_t>(Share::productive)], 8 * 88 - 24);
+  EXPECT_EQ(whole[static_cast<std::size_t>(Share::lost)], 24);
+  EXPECT_EQ(whole[static_cast<std::size_t>(Share::restart)], 16);
+  EXPECT_EQ(whole[static_cast<std::size_t>(Share::idle)], 16 * 10 + 8 * 90);
+  EXPECT_TRUE(book.is_sound());
+}
+
+TEST(GpuLedger, taking_more_than_there_are_spoils_the_book) {
+  GpuLedger book(8);
+  book.move(ledger_s(1), Cause::idle, Cause::productive, 9);
+  EXPECT_FALSE(book.is_sound());
+}
+
+TEST(GpuLedger, whole_seconds_add_up_whatever_the_parts) {
+  ByCause<GpuTime> booked{};
+  booked[at(Cause::productive)] = 333'333'333;
+  booked[at(Cause::save)] = 333'333'333;
+  booked[at(Cause::idle)] = 2'333'333'334;
+  const auto whole = whole_seconds(booked, 1);
+  EXPECT_EQ(std::accumulate(whole.begin(), whole.end(), std::int64_t{0}), 3);
+}
+
+// Of 0.6, 0.3 and 2.1 seconds the one that is over goes to the largest part of one.
+TEST(GpuLedger, the_largest_remainder_is_rounded_up) {
+  ByCause<GpuTime> booked{};
+  booked[at(Cause::productive)] = 300'000'000;
+  booked[at(Cause::save)] = 600'000'000;
+  booked[at(Cause::idle)] = 2'100'000'000;
+  const auto whole = whole_seconds(booked, 1);
+  EXPECT_EQ(whole[static_cast<std::size_t>(Share::productive)], 0);
+  EXPECT_EQ(whole[static_cast<std::size_t>(Share::checkpoint)], 1);
+  EXPECT_EQ(whole[static_cast<std::size_t>(Share::idle)], 2);
+  EXPECT_EQ(whole_seconds(booked, 3)[static_cast<std::size_t>(Share::idle)], 1) << "of three runs";
+}
+
+TEST(GpuLedger, a_year_of_131072_accelerators_does_not_overflow) {
+  GpuLedger book(131'072);
+  book.settle(ledger_s(31'536'000));
+  EXPECT_EQ(whole_seconds(book.booked(), 1)[static_cast<std::size_t>(Share::idle)],
+            std::int64_t{131'072} * 31'536'000);
+}
+
+}  // namespace
+}  // namespace orrery::cluster

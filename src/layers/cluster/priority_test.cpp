@@ -1,0 +1,66 @@
+#include "layers/cluster/priority.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery::cluster {
+namespace {
+
+// Slurm's documentation: use equal to the share gives 0.5, none gives 1, twice the share 0.25.
+TEST(Priority, ClassicFairShare) {
+  EXPECT_EQ(classic_fair_share(0, 0.2), 1);
+  EXPECT_DOUBLE_EQ(classic_fair_share(0.2, 0.2), 0.5);
+  EXPECT_DOUBLE_EQ(classic_fair_share(0.4, 0.2), 0.25);
+  EXPECT_DOUBLE_EQ(classic_fair_share(0.4, 0.2, 2), 0.5);
+  EXPECT_EQ(classic_fair_share(0.1, 0), 0);
+}
+
+// Account a owns two fifths and has used three, all by one of its two users; b has the rest.
+//   a heavy  U = 0.6 + (0.6 - 0.6) / 2 = 0.6, S = 0.4 / 2: 2^-3
+//   a light  U = 0 + (0.6 - 0) / 2 = 0.3, S = 0.2: 2^-1.5
+//   b        U = 0.4, S = 0.6: 2^(-2/3)
+TEST(Priority, ClassicFactorsAnswerForTheAccount) {
+  const std::vector<FairUser> users = {
+      {"a", "heavy", 1, 40, 600}, {"a", "light", 1, 40, 0}, {"b", "only", 3, 60, 400}};
+  const std::vector<double> f = classic_factors(users);
+  ASSERT_EQ(f.size(), 3U);
+  EXPECT_DOUBLE_EQ(f[0], 0.125);
+  EXPECT_NEAR(f[1], 0.353553390593274, 1e-12);
+  EXPECT_NEAR(f[2], 0.629960524947437, 1e-12);
+  const std::vector<FairUser> fresh = {{"a", "x", 1, 1, 0}, {"b", "y", 1, 1, 0}};
+  EXPECT_EQ(classic_factors(fresh), (std::vector<double>{1, 1}));
+}
+
+// Account b has used less, so the fair tree puts both of its users first; the classic factor lets
+// a's idle user (0.55 / 0.5) pass b's heavy one (0.45 / 0.25).
+TEST(Priority, ClassicLetsAUserPassABetterAccount) {
+  const std::vector<FairUser> users = {{"a", "heavy", 1, 1, 55},
+                                       {"a", "idle", 1, 1, 0},
+                                       {"b", "heavy", 1, 1, 45},
+                                       {"b", "idle", 1, 1, 0}};
+  const std::vector<double> tree = fair_tree(users);
+  const std::vector<double> classic = classic_factors(users);
+  EXPECT_LT(tree[1], tree[2]);
+  EXPECT_GT(classic[1], classic[2]);
+  EXPECT_GT(classic[3], classic[1]);
+  EXPECT_GT(classic[2], classic[0]);
+}
+
+TEST(Priority, UseHalvesInAHalfLife) { EXPECT_DOUBLE_EQ(decayed_use(800, days(14), days(7)), 200); }
+
+TEST(Priority, ABetterAccountAlwaysComesFirst) {
+  // Account a has used a tenth of what b has; its heaviest user still comes before b's lightest.
+  const std::vector<FairUser> users = {{"a", "heavy", 1, 1, 9},
+                                       {"a", "light", 1, 1, 1},
+                                       {"b", "heavy", 1, 1, 99},
+                                       {"b", "light", 1, 1, 1}};
+  const std::vector<double> f = fair_tree(users);
+  EXPECT_EQ(f, (std::vector<double>{0.75, 1, 0.25, 0.5}));
+}
+
+TEST(Priority, EqualsShareARank) {
+  const std::vector<FairUser> users = {{"a", "x", 1, 1, 0}, {"b", "y", 1, 1, 0}};
+  EXPECT_EQ(fair_tree(users), (std::vector<double>{1, 1}));
+}
+
+}  // namespace
+}  // namespace orrery::cluster

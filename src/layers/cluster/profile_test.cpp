@@ -1,0 +1,160 @@
+// What is free when, on two nodes and on a pool that only counts; every time by hand.
+#include "layers/cluster/profile.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace orrery::cluster {
+namespace {
+
+sim::SimTime tick(double s) { return sim::SimTime::from(seconds(s)); }
+
+struct Found {
+  double at = -1;  // none
+  std::vector<int> nodes;
+  auto operator<=>(const Found&) const = default;
+};
+
+Found find_in(FreeProfile& p, const GpuAsk& ask, double length, double latest = 1e6,
+              const NodeMask* allowed = nullptr) {
+  std::vector<NodeShare> where;
+  const sim::SimTime at = p.find(ask, tick(length), allowed, tick(latest), where);
+  Found f;
+  if (!at.is_never()) f.at = at.seconds().base();
+  for (const NodeShare& s : where) f.nodes.push_back(s.node);
+  std::ranges::sort(f.nodes);
+  return f;
+}
+
+// Eight GPUs of which five are taken: two come back at 10 s, three at 20 s; 15 to 18 s four go.
+TEST(Profile, OfCountsByHand) {
+  NodePool pool({8});
+  std::vector<NodeShare> taken{{.node = 0, .gpus = 5}};
+  pool.take(taken);
+  FreeProfile p;
+  p.reset(tick(0), pool);
+  p.give_from(tick(10), std::vector<NodeShare>{{.node = 0, .gpus = 2}});
+  p.give_from(tick(20), std::vector<NodeShare>{{.node = 0, .gpus = 3}});
+  p.take_between(tick(15), tick(18), std::vector<NodeShare>{{.node = 0, .gpus = 4}});
+  EXPECT_EQ(p.steps(), 5u);
+  EXPECT_EQ(find_in(p, {.gpus = 3}, 15), (Found{0, {0}}));
+  EXPECT_EQ(find_in(p, {.gpus = 3}, 15.1), (Found{18, {0}}));
+  EXPECT_EQ(find_in(p, {.gpus = 5}, 5), (Found{10, {0}}));
+  EXPECT_EQ(find_in(p, {.gpus = 5}, 5.1), (Found{18, {0}}));
+  EXPECT_EQ(find_in(p, {.gpus = 1}, 1e5), (Found{0, {0}}));
+  EXPECT_EQ(find_in(p, {.gpus = 6}, 1), (Found{20, {0}}));
+  EXPECT_EQ(find_in(p, {.gpus = 8}, 1), (Found{20, {0}}));
+  EXPECT_EQ(find_in(p, {.gpus = 9}, 1), Found{});
+  EXPECT_EQ(find_in(p, {.gpus = 8}, 1, 20), (Found{20, {0}}));
+  EXPECT_EQ(find_in(p, {.gpus = 8}, 1, 19.9), Found{}) << "not so late";
+  EXPECT_EQ(find_in(p, {.gpus = 4}, 0), (Found{10, {0}})) << "even for no time it needs them";
+  const std::vector<NodeShare> four{{.node = 0, .gpus = 4}};
+  EXPECT_FALSE(p.holds(tick(9), tick(1), four));
+  EXPECT_TRUE(p.holds(tick(10), tick(5), four));
+  EXPECT_FALSE(p.holds(tick(10), tick(5.1), four));
+  EXPECT_FALSE(p.holds(tick(17.9), tick(5), four));
+  EXPECT_TRUE(p.holds(tick(18), tick(500), four));
+  p.give_between(tick(15), tick(18), four);
+  EXPECT_EQ(find_in(p, {.gpus = 5}, 5.1), (Found{10, {0}})) << "given back";
+  p.take_between(tick(30), tick(30), four);
+  p.take_between(tick(31), tick(30), four);
+  EXPECT_EQ(p.steps(), 5u) << "no time, no step";
+}
+
+TEST(Profile, ForgetsWhatIsPast) {
+  FreeProfile p;
+  p.reset(tick(0), NodePool({8}));
+  const std::vector<NodeShare> six{{.node = 0, .gpus = 6}};
+  p.take_between(tick(0), tick(10), six);
+  p.take_between(tick(20), tick(30), six);
+  p.advance(tick(9));
+  EXPECT_EQ(p.start(), tick(9));
+  EXPECT_EQ(find_in(p, {.gpus = 8}, 1), (Found{10, {0}}));
+  p.advance(tick(10));
+  EXPECT_EQ(p.steps(), 3u);
+  EXPECT_EQ(find_in(p, {.gpus = 8}, 10), (Found{10, {0}}));
+  p.take_between(tick(5), tick(12), six);  // only what is left of it
+  EXPECT_EQ(find_in(p, {.gpus = 8}, 1), (Found{12, {0}}));
+  p.advance(tick(100));
+  EXPECT_EQ(p.steps(), 1u);
+}
+
+// Two nodes of eight; of the first six come back at 10 s. What is asked for must stay on its node.
+TEST(Profile, OfNodesByHand) {
+  NodePool pool({8, 8});
+  std::vector<NodeShare> taken{{.node = 0, .gpus = 6}, {.node = 1, .gpus = 4}};
+  pool.take(taken);
+  FreeProfile p;
+  p.reset(tick(0), pool);
+  p.give_from(tick(10), std::vector<NodeShare>{{.node = 0, .gpus = 6}});
+  p.take_between(tick(15), tick(18), std::vector<NodeShare>{{.node = 0, .gpus = 5}});
+  EXPECT_EQ(find_in(p, {.gpus = 4}, 100), (Found{0, {1}}));
+  EXPECT_EQ(find_in(p, {.gpus = 5}, 5), (Found{10, {0}}));
+  EXPECT_EQ(find_in(p, {.gpus = 5}, 6), (Found{18, {0}})) << "six is too long for the gap";
+  EXPECT_EQ(find_in(p, {.gpus = 8, .per_node = 4}, 5), (Found{10, {0, 1}}));
+  EXPECT_EQ(find_in(p, {.gpus = 16, .per_node = 8}, 1), Found{});
+  const NodeMask only_first(1, 1);
+  EXPECT_EQ(find_in(p, {.gpus = 4}, 5, 1e6, &only_first), (Found{10, {0}}));
+  // The second node is closed from 2 s to 12 s: what would still run then starts elsewhere.
+  const NodeMask second(1, 2);
+  p.close_between(tick(2), tick(12), second);
+  EXPECT_EQ(find_in(p, {.gpus = 4}, 2), (Found{0, {1}}));
+  EXPECT_EQ(find_in(p, {.gpus = 4}, 2.1), (Found{10, {0}}));
+  EXPECT_EQ(find_in(p, {.gpus = 4}, 2.1, 9), Found{});
+  p.open_between(tick(2), tick(12), second);
+  EXPECT_EQ(find_in(p, {.gpus = 4}, 2.1), (Found{0, {1}}));
+}
+
+// One limit, of which five are left.
+class FiveLeft final : public StartGate {
+ public:
+  bool admits(const QueuedJob&) const override { return true; }
+  void started(const QueuedJob&) override {}
+  void ended(const QueuedJob&) override {}
+  std::size_t limits() const override { return 1; }
+  void add_left(std::vector<double>& left) const override { left.push_back(5); }
+  LimitUses uses_of(const QueuedJob&) const override { return {}; }
+};
+
+TEST(Profile, LimitsAreCountedBesideNodes) {
+  const FiveLeft gate;
+  const auto of = [](double amount) {
+    LimitUses uses;
+    uses.add({.limit = 0, .amount = amount});
+    return uses;
+  };
+  for (const bool plain : {true, false}) {
+    FreeProfile p;
+    p.reset(tick(0), plain ? NodePool({8}) : NodePool({8, 8}), &gate);
+    const std::vector<NodeShare> one{{.node = 0, .gpus = 1}};
+    p.take_between(tick(0), tick(10), one, of(3));
+    p.take_between(tick(20), tick(30), one, of(1));
+    const auto at = [&](double amount, double length) {
+      std::vector<NodeShare> where;
+      const sim::SimTime t =
+          p.find({.gpus = 2}, tick(length), nullptr, tick(1e6), where, of(amount));
+      return t.is_never() ? -1 : t.seconds().base();
+    };
+    EXPECT_EQ(at(2, 100), 0) << plain;
+    EXPECT_EQ(at(3, 10), 10) << plain;
+    EXPECT_EQ(at(5, 10), 10) << plain;
+    EXPECT_EQ(at(5, 10.1), 30) << plain;
+    EXPECT_EQ(at(3, 0), 10) << "even for no time: " << plain;
+    EXPECT_EQ(at(6, 1), -1) << plain;
+    EXPECT_TRUE(p.holds(tick(10), tick(10), one, of(5)));
+    EXPECT_FALSE(p.holds(tick(10), tick(10.1), one, of(5)));
+  }
+}
+
+TEST(Profile, ANodeThatIsDownHasNothing) {
+  NodePool pool({8, 8});
+  pool.set_up(0, false);
+  FreeProfile p;
+  p.reset(tick(0), pool);
+  EXPECT_EQ(find_in(p, {.gpus = 8}, 1), (Found{0, {1}}));
+  EXPECT_EQ(find_in(p, {.gpus = 16, .per_node = 8}, 1), Found{});
+}
+
+}  // namespace
+}  // namespace orrery::cluster

@@ -1,0 +1,66 @@
+// Qualities of service at the moment of a start, in front of quotas: how many nodes all jobs of a
+// QOS hold (Slurm's GrpTRES), how many nodes and how many jobs one user has there (MaxTRESPerUser,
+// MaxJobsPerUser).
+//
+// A job that lacks only what its user may have is passed over and holds nobody back, as Slurm does;
+// one that lacks room in its QOS keeps its place (start_gate.h). A job of part of a node counts as
+// one node, so two on the same count as two.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "layers/cluster/start_gate.h"
+
+namespace orrery::cluster {
+
+struct QosLimits {
+  std::optional<int> nodes;
+  std::optional<int> nodes_per_user;
+  std::optional<int> jobs_per_user;
+};
+
+class QosGate final : public StartGate {
+ public:
+  // What comes behind it outlives it.
+  QosGate(StartGate& behind, int slots_per_node) : behind_(behind), slots_(slots_per_node) {}
+
+  // Gives the QOS's number, from 1 on.
+  int add(const QosLimits& limits);
+  // Of a user of a QOS.
+  std::uint32_t seat_of(int qos, std::uint64_t user);
+  // Whether a job of so many GPUs could start with nobody else there.
+  bool could_admit(int qos, int gpus) const;
+
+  bool admits(const QueuedJob& job) const override;
+  void started(const QueuedJob& job) override { count(job, 1); }
+  void ended(const QueuedJob& job) override { count(job, -1); }
+  bool passes_over(const QueuedJob& job) const override;
+  std::size_t limits() const override { return behind_.limits() + all_.size() + 2 * seats_.size(); }
+  void add_left(std::vector<double>& left) const override;
+  LimitUses uses_of(const QueuedJob& job) const override;
+
+ private:
+  struct Seat {
+    int qos = 0;
+    int nodes = 0;
+    int jobs = 0;
+  };
+  struct Kind {
+    QosLimits limits;
+    int nodes = 0;  // in use
+  };
+
+  int nodes_of(int gpus) const { return (gpus + slots_ - 1) / slots_; }
+  void count(const QueuedJob& job, int sign);
+  bool admits_user(const QueuedJob& job) const;
+
+  StartGate& behind_;
+  int slots_;
+  std::vector<Kind> all_;  // by number - 1
+  std::vector<Seat> seats_;
+  std::map<std::pair<int, std::uint64_t>, std::uint32_t> seat_of_user_;
+};
+
+}  // namespace orrery::cluster

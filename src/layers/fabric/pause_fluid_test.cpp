@@ -1,0 +1,188 @@
+#include "layers/fabric/pause_fluid.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "layers/fabric/hazards.h"
+
+namespace orrery::fabric {
+namespace {
+
+constexpr double k40 = 40e9 / 8;
+
+// `senders` NICs behind one switch, all to one port: links 0 .. senders-1 up, the last one down.
+PauseFluid star(int senders, const PauseOptions& options, double rate = k40) {
+  PauseFluid fluid(std::vector<double>(static_cast<std::size_t>(senders) + 1, rate), options);
+  for (int s = 0; s < senders; ++s) {
+    const LinkId path[] = {s, senders};
+    fluid.add_flow(path);
+  }
+  return fluid;
+}
+
+// Bytes a second that a flow gets over `span` after `settling`.
+std::vector<double> rates_after(PauseFluid& fluid, std::size_t flows, Seconds settling,
+                                Seconds span) {
+  fluid.run(settling);
+  std::vector<double> before;
+  for (std::size_t f = 0; f < flows; ++f) before.push_back(fluid.delivered(f));
+  fluid.run(span);
+  std::vector<double> rates;
+  for (std::size_t f = 0; f < flows; ++f) {
+    rates.push_back((fluid.delivered(f) - before[f]) / span.base());
+  }
+  return rates;
+}
+
+TEST(PauseFluid, an_incast_fills_to_xoff_when_the_bound_says) {
+  const PauseOptions options{.xoff = bytes(300e3), .marking = {}};
+  const int senders = 8;
+  PauseFluid fluid = star(senders, options);
+  double paused_at = 0;
+  while (paused_at == 0 && fluid.now_s() < 1e-3) {
+    fluid.run(options.step);
+    if (fluid.is_paused(0)) paused_at = fluid.now_s();
+  }
+  // Xoff is of an ingress: each has its eighth of the excess.
+  const IncastBound bound = incast_bound({.senders = 8,
+                                          .sender_rate = gbits_per_s(40),
+                                          .port_rate = gbits_per_s(40),
+                                          .pause_threshold = options.xoff * 8});
+  EXPECT_NEAR(paused_at, bound.fill_time.base(), 4e-6);
+  EXPECT_GT(bound.fill_time.base(), 50e-6);
+  fluid.run(milliseconds(2));
+  EXPECT_EQ(fluid.dropped(), 0);
+  EXPECT_GT(fluid.pauses(), 8U);
+}
+
+TEST(PauseFluid, bytes_are_conserved_with_drops_and_pauses) {
+  for (const bool pauses : {true, false}) {
+    PauseFluid fluid =
+        star(6, {.pauses = pauses, .xoff = bytes(100e3), .headroom = bytes(20e3), .marking = {}});
+    fluid.run(milliseconds(3));
+    double delivered = 0;
+    for (std::size_t f = 0; f < 6; ++f) delivered += fluid.delivered(f);
+    EXPECT_NEAR(fluid.sent(), delivered + fluid.inside() + fluid.dropped(), 1e-6 * fluid.sent());
+    EXPECT_EQ(fluid.dropped() > 0, !pauses);
+    // The port never idles, whichever holds the senders back.
+    EXPECT_NEAR(delivered, k40 * 3e-3, 0.01 * k40 * 3e-3);
+  }
+}
+
+// Zhu et al., CoNEXT 2016: a single fixed point, whatever the number of flows, at small delays.
+TEST(PauseFluid, dcqcn_settles_at_the_published_fixed_point) {
+  const EcnMarking marking{.kmin = bytes(40e3), .kmax = bytes(200e3), .pmax = 0.1};
+  for (const int flows : {2, 4, 10}) {
+    const PauseOptions options{.xoff = megabytes(5), .marking = marking, .way_back = 2};
+    PauseFluid fluid = star(flows, options);
+    const auto rates =
+        rates_after(fluid, static_cast<std::size_t>(flows), milliseconds(400), milliseconds(50));
+    const MarkedQueue still = marked_queue(marking, options.control, flows, gbits_per_s(40));
+    ASSERT_TRUE(still.is_marked_enough);
+    EXPECT_NEAR(fluid.queue(flows), still.queue.base(), 0.1 * still.queue.base()) << flows;
+    for (const double r : rates) EXPECT_NEAR(r, k40 / flows, 0.02 * k40 / flows) << flows;
+    EXPECT_EQ(fluid.pauses(), 0U) << flows;
+  }
+}
+
+// Zhu et al., SIGCOMM 2015, figure 3: three senders behind one uplink and one beside the receiver.
+// Pauses are of ports, so the lone one gets half.
+TEST(PauseFluid, pauses_share_by_port_and_marks_by_flow) {
+  const auto shares = [](std::optional<EcnMarking> marking) {
+    // 0..2: NICs of the three; 3: their uplink; 4: the lone NIC; 5: to the receiver.
+    PauseFluid fluid(std::vector<double>(6, k40), {.xoff = bytes(200e3), .marking = marking});
+    for (LinkId s = 0; s < 3; ++s) {
+      const LinkId path[] = {s, 3, 5};
+      fluid.add_flow(path);
+    }
+    const LinkId lone[] = {4, 5};
+    fluid.add_flow(lone);
+    return rates_after(fluid, 4, milliseconds(300), milliseconds(100));
+  };
+  const auto paused = shares({});
+  EXPECT_NEAR(paused[3], k40 / 2, 0.05 * k40);
+  EXPECT_NEAR(paused[0], k40 / 6, 0.02 * k40);
+  const auto marked = shares(EcnMarking{.kmin = bytes(40e3), .kmax = bytes(150e3), .pmax = 0.1});
+  for (const double r : marked) EXPECT_NEAR(r, k40 / 4, 0.05 * k40);
+}
+
+// Zhu et al., SIGCOMM 2015, figure 4: four senders under one switch and `others` under a third to
+// one receiver; the victim goes elsewhere over an uplink of the four. Fair is 20 Gb/s; measured
+// medians with pauses alone are 10 and, with two others, 4.5.
+TEST(PauseFluid, a_victim_is_held_to_its_neighbours_share) {
+  const auto victim_gets = [](int others, std::optional<EcnMarking> marking) {
+    // Switches T1 (senders, victim), L1, L2, spines S1, S2, L3, L4, T4 (receiver), T3 (others).
+    enum : LinkId {
+      kNic = 0,
+      kUp1 = 8,
+      kUp2,
+      kL1S,
+      kL2S,
+      kSL3,
+      kSL4,
+      kDown3,
+      kDown4,
+      kTo,
+      kToVictim,
+      kT3L3,
+      kT3L4,
+      kCount
+    };
+    PauseFluid fluid(std::vector<double>(kCount, k40), {.xoff = bytes(200e3), .marking = marking});
+    for (LinkId s = 0; s < 4; ++s) {
+      const LinkId left[] = {s, kUp1, kL1S, kSL3, kDown3, kTo};
+      const LinkId right[] = {s, kUp2, kL2S, kSL4, kDown4, kTo};
+      fluid.add_flow(s < 2 ? left : right);
+    }
+    const LinkId victim[] = {4, kUp1, kToVictim};
+    fluid.add_flow(victim);
+    for (LinkId o = 0; o < others; ++o) {
+      const LinkId left[] = {static_cast<LinkId>(5 + o), kT3L3, kDown3, kTo};
+      const LinkId right[] = {static_cast<LinkId>(5 + o), kT3L4, kDown4, kTo};
+      fluid.add_flow(o % 2 == 0 ? left : right);
+    }
+    return rates_after(fluid, 5, milliseconds(300), milliseconds(100))[4] * 8 / 1e9;
+  };
+  EXPECT_NEAR(victim_gets(0, {}), 10, 0.7);
+  EXPECT_NEAR(victim_gets(2, {}), 4.5, 0.7);
+  // Marks slow those who fill the port and leave the victim what they do not use.
+  EXPECT_GT(victim_gets(2, EcnMarking{.kmin = bytes(40e3), .kmax = bytes(150e3), .pmax = 0.1}), 18);
+}
+
+TEST(PauseFluid, a_stuck_nic_stops_what_shares_its_way_until_the_watchdog) {
+  // 0, 1: NICs; 2: uplink of both; 3: to the stuck one; 4: to another.
+  const PauseOptions options{
+      .xoff = bytes(200e3), .marking = {}, .watchdog = std::optional(milliseconds(5))};
+  PauseFluid fluid(std::vector<double>(5, k40), options);
+  const LinkId to_stuck[] = {0, 2, 3};
+  const LinkId to_other[] = {1, 2, 4};
+  fluid.add_flow(to_stuck);
+  fluid.add_flow(to_other);
+  fluid.run(milliseconds(1));
+  EXPECT_NEAR(fluid.delivered(1), k40 / 2 * 1e-3, 0.05 * k40 * 1e-3);
+  fluid.stick(3);
+  fluid.run(milliseconds(1));
+  EXPECT_TRUE(fluid.is_paused(2));
+  const double when_stopped = fluid.delivered(1);
+  fluid.run(milliseconds(3));
+  EXPECT_EQ(fluid.delivered(1), when_stopped);
+  EXPECT_FALSE(fluid.is_shut(3));
+  fluid.run(milliseconds(2));
+  EXPECT_TRUE(fluid.is_shut(3));
+  EXPECT_FALSE(fluid.is_shut(2));  // it was stopped later, and let go in time
+  EXPECT_GT(fluid.delivered(1), when_stopped + 0.4 * k40 * 0.5e-3);
+  EXPECT_GT(fluid.dropped(), 0);
+}
+
+TEST(PauseFluid, more_marking_leaves_a_shorter_queue) {
+  const RateControl control;
+  const auto queue = [&](double pmax) {
+    return marked_queue({.pmax = pmax}, control, 8, gbits_per_s(400)).queue;
+  };
+  EXPECT_LT(queue(1), queue(0.1));
+  EXPECT_FALSE(marked_queue({.pmax = 1e-6}, control, 8, gbits_per_s(400)).is_marked_enough);
+}
+
+}  // namespace
+}  // namespace orrery::fabric

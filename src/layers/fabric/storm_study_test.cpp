@@ -1,0 +1,83 @@
+#include "layers/fabric/storm_study.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery::fabric {
+namespace {
+
+Topology rails_of(int nodes, int radix = 64) {
+  FabricSpec spec{.kind = catalog::TopologyKind::rail_fat_tree, .nodes = nodes};
+  spec.rails = 8;
+  spec.radix = radix;
+  spec.link_rate = gbits_per_s(400);
+  return *make_topology(spec);
+}
+
+StormSpec spec_of(catalog::RoutingKind routing, std::optional<Seconds> watchdog) {
+  StormSpec s;
+  s.routing.kind = routing;
+  s.options.watchdog = watchdog;
+  return s;
+}
+
+// Guo et al., SIGCOMM 2016, section 4.3: one NIC may block the entire network. So it does where all
+// send to all.
+TEST(StormStudy, one_nic_stops_all_where_all_send_to_all) {
+  StormSpec spec = spec_of(catalog::RoutingKind::adaptive, {});
+  spec.partners = 31;
+  const auto r = study_storm(rails_of(32, 16), spec);
+  ASSERT_TRUE(r);
+  EXPECT_GT(r->before, 0.9);
+  EXPECT_EQ(r->reach, 1);
+  EXPECT_LT(r->left, 0.02);
+  EXPECT_LT(r->held, 0.02) << "messages to others stop too";
+  EXPECT_LT(r->spread, milliseconds(2));
+}
+
+TEST(StormStudy, it_stays_with_the_leaves_that_send_there) {
+  const auto sprayed = study_storm(rails_of(128, 32), spec_of(catalog::RoutingKind::adaptive, {}));
+  const auto fixed = study_storm(rails_of(128, 32), spec_of(catalog::RoutingKind::fixed, {}));
+  ASSERT_TRUE(sprayed && fixed);
+  EXPECT_GT(sprayed->reach, 0.25);
+  EXPECT_LT(sprayed->reach, 0.75);
+  EXPECT_LT(sprayed->left, 0.05);
+  // A route of its own to every node: few share the stuck one's.
+  EXPECT_LT(fixed->reach, 0.5 * sprayed->reach);
+}
+
+// 127 nodes of one rail would fit one switch of 128 ports; with eight rails they stand under two.
+TEST(StormStudy, a_rail_has_the_tiers_of_the_whole) {
+  const auto r = study_storm(rails_of(127, 128), spec_of(catalog::RoutingKind::adaptive, {}));
+  ASSERT_TRUE(r);
+  EXPECT_GT(r->reach, 0.1);
+}
+
+TEST(StormStudy, the_watchdog_gives_the_others_their_rate_back) {
+  const auto r =
+      study_storm(rails_of(128, 32), spec_of(catalog::RoutingKind::adaptive, milliseconds(200)));
+  ASSERT_TRUE(r);
+  EXPECT_LT(r->held, 0.75);
+  EXPECT_GT(r->back, 0.98);
+}
+
+TEST(StormStudy, without_pauses_nobody_else_is_stopped) {
+  StormSpec s = spec_of(catalog::RoutingKind::adaptive, {});
+  s.options.pauses = false;
+  const auto r = study_storm(rails_of(64, 32), s);
+  ASSERT_TRUE(r);
+  EXPECT_NEAR(r->reach, 4.0 / 63, 1e-9) << "those who send to it";
+  EXPECT_GT(r->held, 0.99);
+}
+
+TEST(StormStudy, refuses_what_it_cannot_run) {
+  EXPECT_FALSE(study_storm(rails_of(2), spec_of(catalog::RoutingKind::fixed, {})));
+  FabricSpec spec{.kind = catalog::TopologyKind::torus, .nodes = 64};
+  spec.rails = 1;
+  spec.torus = {4, 4, 4};
+  const auto torus = make_topology(spec);
+  ASSERT_TRUE(torus);
+  EXPECT_FALSE(study_storm(*torus, spec_of(catalog::RoutingKind::fixed, {})));
+}
+
+}  // namespace
+}  // namespace orrery::fabric

@@ -1,0 +1,47 @@
+// Messages sent over a network and when they arrive: patterns, and one call that routes and runs
+// them. What tests, benches, `orrery fabric` and the failure study share.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/quantity.h"
+#include "layers/fabric/flow_engine.h"
+#include "layers/fabric/graph.h"
+#include "layers/fabric/router.h"
+
+namespace orrery::fabric {
+
+struct Message {
+  VertexId source = 0;
+  VertexId destination = 0;
+  double bytes = 0;
+  double start = 0;  // seconds
+  std::uint8_t priority = 0;
+};
+
+std::vector<Message> all_to_all(int endpoints, Bytes each);
+// One cycle through all endpoints in random order: nobody sends to itself.
+std::vector<Message> random_permutation(int endpoints, Bytes each, std::uint64_t seed);
+
+struct TrafficOptions {
+  int queue_pairs = 1;            // a message is split evenly over so many flows
+  double tolerance = 0;           // of FlowOptions
+  bool weigh_by_latency = false;  // rate per 1/latency, as SimGrid's CM02 shares
+};
+
+struct TrafficResult {
+  std::vector<double> finish;  // seconds, by message; infinity where it never ends
+  double last = 0;             // of those that end
+  std::size_t unreachable = 0;
+  LinkId limiting_link = -1;    // the one that needs longest for the bytes it carries
+  double limiting_seconds = 0;  // that time
+  std::uint64_t solves = 0;
+};
+
+TrafficResult run_traffic(const FabricGraph& graph, Router& router,
+                          const std::vector<Message>& messages, const TrafficOptions& options = {});
+
+std::vector<double> capacities_of(const FabricGraph& graph);
+
+}  // namespace orrery::fabric

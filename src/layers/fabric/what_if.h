@@ -1,0 +1,48 @@
+// What a loss costs: the same traffic before and after a NIC, cable, plane, leaf or spine is gone.
+//
+// Traffic: every endpoint exchanges with its counterpart about half the machine away, on its own
+// rail (a step of a ring or tree across the fabric). Flows are routed anew around the loss and run,
+// whole where routes are static or hashed, sprayed in many pieces where switches adapt;
+// a message that has no way left is cut. The closed form of collective_model.h (`share_after`)
+// stands beside as a check. Wrong where the library re-plans its rings around the loss: this is the
+// time until it does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "layers/fabric/collective_model.h"
+#include "layers/fabric/router.h"
+#include "layers/fabric/topology.h"
+
+namespace orrery::fabric {
+
+struct LossSpec {
+  Loss loss = Loss::leaf_uplink;
+  int number = 0;  // which: of NICs, cables, leaves or spines, from 0
+  RoutingOptions routing;
+  Bytes message = megabytes(100);
+};
+
+struct LossReport {
+  std::string lost;  // "leaf 0 - spine 5"
+  Seconds alone;     // what a message takes with no other on the way
+  Seconds before;
+  Seconds after;     // of what still arrives
+  double share = 1;  // before / after: rate left to the slowest member
+  double closed_form_share = 1;
+  std::int64_t cut = 0;     // messages without a way
+  std::int64_t slowed = 0;  // messages that take over 1 % longer
+  std::vector<int> nodes;   // that feel it: cut or slowed; at most 64, in order
+  std::string limiting_link;
+};
+
+// Trees (fat tree, rail, rail-only, planes). Larger machines than kMostStudied endpoints are
+// refused.
+inline constexpr std::int64_t kMostStudied = 40'000;
+Result<LossReport> study_loss(const Topology& topology, const LossSpec& spec);
+
+std::optional<Loss> loss_from(std::string_view text);  // "nic", "link", "plane", "leaf", "spine"
+
+}  // namespace orrery::fabric

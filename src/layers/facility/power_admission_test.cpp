@@ -1,0 +1,24 @@
+#include "layers/facility/power_admission.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery::facility {
+namespace {
+
+// 100 kW at a PUE of 1.25 are 80 of IT; 20 are there always, so 60 are left for jobs.
+TEST(PowerAdmission, by_hand) {
+  PowerRoom room{.feed = kilowatts(100), .pue = 1.25, .always = kilowatts(20)};
+  EXPECT_TRUE(admits(room, kilowatts(60)));
+  EXPECT_FALSE(admits(room, kilowatts(60.1)));
+  room.running = kilowatts(40);
+  EXPECT_NEAR(room.left() / kilowatts(1), 20, 1e-9);
+  EXPECT_TRUE(admits(room, kilowatts(20)));
+  EXPECT_FALSE(admits(room, kilowatts(21)));
+}
+
+TEST(PowerAdmission, a_host_counts_above_idle) {
+  EXPECT_NEAR(rise_of({.peak = kilowatts(8), .idle = kilowatts(2)}) / kilowatts(1), 6, 1e-12);
+}
+
+}  // namespace
+}  // namespace orrery::facility

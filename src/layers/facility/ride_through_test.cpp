@@ -1,0 +1,56 @@
+#include "layers/facility/ride_through.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/base/random.h"
+
+namespace orrery::facility {
+namespace {
+
+TEST(RideThrough, batteries_carry_until_the_generator_does) {
+  const BackupPower both{.battery = minutes(5), .generator = seconds(15)};
+  const Outage long_one = live_through(both, hours(3), 1);
+  EXPECT_FALSE(long_one.takes_hosts());
+  EXPECT_EQ(long_one.cooled_from, seconds(15));
+  EXPECT_EQ(live_through(both, seconds(4), 1).cooled_from, seconds(4));
+}
+
+TEST(RideThrough, without_generators_the_battery_is_all) {
+  const BackupPower battery{.battery = minutes(5)};
+  EXPECT_FALSE(live_through(battery, minutes(4), 1).takes_hosts());
+  const Outage o = live_through(battery, minutes(8), 1);
+  EXPECT_EQ(o.dark_from, minutes(5));
+  EXPECT_EQ(o.dark_to, minutes(8));
+  // At half load it lasts twice as long.
+  EXPECT_FALSE(live_through(battery, minutes(8), 0.5).takes_hosts());
+  EXPECT_EQ(live_through({}, minutes(8), 1).dark_from, Seconds(0));
+}
+
+TEST(RideThrough, generators_without_batteries_leave_a_gap) {
+  const Outage o = live_through({.generator = seconds(12)}, hours(1), 1);
+  EXPECT_EQ(o.dark_from, Seconds(0));
+  EXPECT_EQ(o.dark_to, seconds(12));
+}
+
+TEST(RideThrough, the_closed_form_is_the_mean_of_what_is_lived_through) {
+  for (const BackupPower& backup :
+       {BackupPower{}, BackupPower{.battery = minutes(5)}, BackupPower{.generator = minutes(2)},
+        BackupPower{.battery = seconds(30), .generator = minutes(2)},
+        BackupPower{.battery = minutes(5), .generator = minutes(2)}}) {
+    RandomStream random(7, "outages");
+    const Seconds mean = minutes(20);
+    Seconds sum;
+    constexpr int kMany = 200'000;
+    for (int i = 0; i < kMany; ++i) {
+      const Outage o = live_through(backup, Seconds(random.exponential(mean.base())), 0.8);
+      sum += o.dark_to - o.dark_from;
+    }
+    const Seconds expected = dark_a_year(backup, 1, mean, 0.8);
+    EXPECT_NEAR(sum.base() / kMany, expected.base(), 0.01 * mean.base());
+  }
+}
+
+}  // namespace
+}  // namespace orrery::facility

@@ -1,0 +1,42 @@
+// When to save: the checkpoint interval that loses least to saving and to failing.
+//
+// M is the mean time between failures of the job, C the stall of one save, R the restart, tau the
+// work between two saves; failures are exponential.
+//   Young 1974        tau = sqrt(2 C M)
+//   Daly 2006         tau = sqrt(2 C M) (1 + sqrt(C/2M)/3 + C/18M) - C      for C < 2M, else M
+//   exact             tau = M x,  x + ln(1 - x) = -C/M   (the maximum of the efficiency below)
+//   efficiency        tau / (M e^(R/M) (e^((tau + C)/M) - 1))
+// The exact optimum does not depend on R; the efficiency does. Wrong where failures cluster (a
+// Weibull shape below 1, a rack at once) or where a save may itself fail.
+#pragma once
+
+#include "core/base/quantity.h"
+
+namespace orrery::failure {
+
+Seconds young_interval(Seconds save_stall, Seconds mtbf);
+Seconds daly_interval(Seconds save_stall, Seconds mtbf);
+Seconds exact_interval(Seconds save_stall, Seconds mtbf);
+
+struct IntervalProblem {
+  Seconds save_stall;
+  Seconds mtbf;
+  Seconds restart;
+  Seconds drain;  // time until a save is safe elsewhere; a new one may not begin before
+};
+
+enum class IntervalLimit { optimum, drain };
+
+struct IntervalChoice {
+  Seconds interval;
+  IntervalLimit limit = IntervalLimit::optimum;  // drain: the optimum was shorter than the drain
+  double efficiency = 0;
+};
+
+// The exact optimum, or the drain where that is longer: the efficiency falls on both sides of its
+// one maximum, so the nearest allowed interval is the best allowed one.
+IntervalChoice choose_interval(const IntervalProblem& problem);
+
+const char* to_text(IntervalLimit limit);
+
+}  // namespace orrery::failure

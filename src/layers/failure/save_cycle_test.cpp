@@ -1,0 +1,97 @@
+// The closed form of steps and saves beside the same stepped nanosecond by nanosecond, and by hand.
+#include "layers/failure/save_cycle.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/random.h"
+
+namespace orrery::failure {
+namespace {
+
+TEST(SaveCycle, three_cycles_by_hand) {
+  // 10 of steps, 2 of stall; a save is safe 3 after its stall, readable on its hosts after 1.
+  const SaveCycle c{.interval_ns = 10, .stall_ns = 2, .drain_ns = 3, .local_ns = 1};
+  const Progress p = progress_after(c, 26);  // two cycles of 12 and 2 of steps
+  EXPECT_EQ(p.steps_ns, 22);
+  EXPECT_EQ(p.stall_ns, 4);
+  EXPECT_EQ(p.work_ns, 22);
+  EXPECT_EQ(p.saves, 2);
+  EXPECT_EQ(p.safe_work_ns, 10);   // the second is safe at 27
+  EXPECT_EQ(p.local_work_ns, 20);  // and readable at 25
+  EXPECT_EQ(progress_after(c, 27).safe_work_ns, 20);
+}
+
+TEST(SaveCycle, work_beside_a_drain_is_slower) {
+  const SaveCycle c{
+      .interval_ns = 100, .stall_ns = 10, .drain_ns = 40, .speed = 1, .drain_speed = 0.5};
+  EXPECT_EQ(progress_after(c, 110).work_ns, 100);            // no drain beside the first
+  EXPECT_EQ(progress_after(c, 150).work_ns, 100 + 20);       // all of it beside one
+  EXPECT_EQ(progress_after(c, 220).work_ns, 100 + 20 + 60);  // the second cycle whole
+}
+
+// Walks one nanosecond at a time.
+Progress stepped(const SaveCycle& c, std::int64_t elapsed) {
+  Progress p;
+  std::int64_t at_save = 0;
+  std::int64_t since_stall = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> copies;  // when taken, work in it
+  for (std::int64_t t = 0; t < elapsed; ++t) {
+    if (since_stall < c.interval_ns) {
+      ++p.steps_ns;
+      ++p.work_ns;
+    } else {
+      ++p.stall_ns;
+    }
+    at_save = p.work_ns;
+    if (++since_stall == c.length()) {
+      since_stall = 0;
+      ++p.saves;
+      copies.emplace_back(t + 1, at_save);
+    }
+  }
+  for (const auto& [taken, work] : copies) {
+    if (taken + c.drain_ns <= elapsed) p.safe_work_ns = work;
+    if (taken + c.local_ns <= elapsed) p.local_work_ns = work;
+  }
+  return p;
+}
+
+TEST(SaveCycle, skipping_gives_what_stepping_gives) {
+  RandomStream random(1, "save-cycle");
+  for (int i = 0; i < 2000; ++i) {
+    const auto draw = [&](std::uint64_t below) {
+      return static_cast<std::int64_t>(random.below(below));
+    };
+    const SaveCycle c{.interval_ns = 1 + draw(50),
+                      .stall_ns = draw(20),
+                      .drain_ns = draw(40),
+                      .local_ns = draw(10)};
+    const std::int64_t elapsed = draw(400);
+    const Progress fast = progress_after(c, elapsed);
+    const Progress slow = stepped(c, elapsed);
+    ASSERT_EQ(fast.steps_ns, slow.steps_ns);
+    ASSERT_EQ(fast.stall_ns, slow.stall_ns);
+    ASSERT_EQ(fast.work_ns, slow.work_ns);
+    ASSERT_EQ(fast.saves, slow.saves);
+    ASSERT_EQ(fast.safe_work_ns, slow.safe_work_ns);
+    ASSERT_EQ(fast.local_work_ns, slow.local_work_ns);
+  }
+}
+
+TEST(SaveCycle, the_wall_time_of_some_work_is_where_that_work_is_done) {
+  RandomStream random(2, "save-cycle");
+  for (int i = 0; i < 2000; ++i) {
+    const SaveCycle c{.interval_ns = static_cast<std::int64_t>(100 + random.below(1000)),
+                      .stall_ns = static_cast<std::int64_t>(random.below(100)),
+                      .drain_ns = static_cast<std::int64_t>(random.below(500)),
+                      .speed = 0.5 + random.uniform() / 2,
+                      .drain_speed = 0.4 + random.uniform() / 10};
+    const auto work = static_cast<std::int64_t>(random.below(5000));
+    const std::int64_t wall = wall_for(c, work);
+    EXPECT_GE(progress_after(c, wall).work_ns + 2, work);
+    if (wall > 2) EXPECT_LE(progress_after(c, wall - 2).work_ns, work);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::failure

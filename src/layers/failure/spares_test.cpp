@@ -1,0 +1,65 @@
+#include "layers/failure/spares.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "layers/failure/rates.h"
+
+namespace orrery::failure {
+namespace {
+
+// 2048 nodes at 3.79 failures per 1000 node-days and a day of repair: 7.76 in repair on average.
+TEST(Spares, Llama3SizedFleet) {
+  const Spares s = size_spares(
+      {.nodes = 2048, .node_rate = per_1000_node_days(3.79), .repair = days(1), .shortfall = 0.01});
+  EXPECT_NEAR(s.mean_in_repair, 7.76, 0.01);
+  EXPECT_EQ(s.count, 15);
+  EXPECT_LT(s.shortfall, 0.01);
+}
+
+// Mean 1: P(X > 3) = 0.01899, P(X > 4) = 0.00366 (tables of the Poisson distribution).
+TEST(Spares, SmallestCountThatMeetsTheBound) {
+  const SpareProblem mean_one{
+      .nodes = 1000, .node_rate = PerSecond(1e-6), .repair = seconds(1000), .shortfall = 0.01};
+  EXPECT_EQ(size_spares(mean_one).count, 4);
+  EXPECT_NEAR(size_spares(mean_one).shortfall, 0.00366, 0.00001);
+  SpareProblem looser = mean_one;
+  looser.shortfall = 0.02;
+  EXPECT_EQ(size_spares(looser).count, 3);
+}
+
+TEST(Spares, GrowWithFailuresRepairAndNodes) {
+  int before = -1;
+  for (double scale = 0; scale < 20; scale += 0.5) {
+    const Spares s = size_spares({.nodes = 500,
+                                  .node_rate = per_1000_node_days(4 * scale),
+                                  .repair = days(2),
+                                  .shortfall = 0.001});
+    EXPECT_GE(s.count, before);
+    before = s.count;
+  }
+}
+
+TEST(Spares, NeverMoreThanTheNodes) {
+  const Spares s =
+      size_spares({.nodes = 4, .node_rate = PerSecond(1), .repair = days(1), .shortfall = 0.01});
+  EXPECT_EQ(s.count, 4);
+}
+
+TEST(Spares, HugeFleetsAreSizedAtOnce) {
+  const Spares s = size_spares(
+      {.nodes = 1e8, .node_rate = per_1000_node_days(10), .repair = days(1), .shortfall = 0.001});
+  // A million in repair, deviation 1000: 3.09 deviations above.
+  EXPECT_NEAR(s.count, 1e6 + 3090, 20);
+}
+
+TEST(Spares, RepairPipeline) {
+  // AIReSim's defaults: 2 h automatic, 2 d by hand for 80 %.
+  EXPECT_DOUBLE_EQ(
+      mean_repair({.reset = hours(2), .hands = days(2), .hands_share = 0.8}) / hours(1),
+      2 + 0.8 * 48);
+}
+
+}  // namespace
+}  // namespace orrery::failure

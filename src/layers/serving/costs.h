@@ -1,0 +1,47 @@
+// What serving asks of the other layers, as small callables that plan hands in.
+#pragma once
+
+#include <functional>
+
+#include "core/base/quantity.h"
+#include "core/workload/message.h"
+#include "core/workload/operation.h"
+
+namespace orrery::serving {
+
+// Of one kernel or of several in a row: the fields of compute's KernelCost.
+struct ServingOpCost {
+  Seconds time;
+  Seconds clocked;
+  Joules core;
+  Joules memory;
+
+  ServingOpCost& operator+=(const ServingOpCost& o) {
+    time += o.time;
+    clocked += o.clocked;
+    core += o.core;
+    memory += o.memory;
+    return *this;
+  }
+  friend ServingOpCost operator*(ServingOpCost a, double n) {
+    a.time *= n;
+    a.clocked *= n;
+    a.core *= n;
+    a.memory *= n;
+    return a;
+  }
+};
+
+// Work under the device's power limit: how long it takes, waiting included, and what it draws.
+struct SettledWork {
+  Seconds time;
+  Watts power;
+};
+
+struct ServingCosts {
+  std::function<ServingOpCost(const workload::Operation&)> kernel;
+  std::function<Seconds(const workload::CollectiveCall&)> collective;
+  std::function<SettledWork(const ServingOpCost&, Seconds waiting)> settle;
+};
+
+}  // namespace orrery::serving

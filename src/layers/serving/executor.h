@@ -1,0 +1,34 @@
+// The port through which planned iterations are executed: "run this batch".
+//
+// run() is called with one batch at a time, in order, from one thread; it returns how long that
+// took, in seconds of the driver's clock. The simulated executor (StepExecutor) asks a StepClock
+// and cannot fail. A live one (`orrery probe policy`, which hands batches to a process over a pipe)
+// may take any time; where it dies the run ends and says so: a batch is never run twice.
+#pragma once
+
+#include "layers/serving/step_clock.h"
+
+namespace orrery::serving {
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  virtual double run(const Batch& batch) = 0;
+};
+
+class StepExecutor : public Executor {
+ public:
+  explicit StepExecutor(StepClock& clock) : clock_(clock) {}
+  double run(const Batch& batch) override { return clock_.time(batch.sums).base(); }
+  // The same batch, `steps` iterations later.
+  double repeat(const Batch& batch, int steps) {
+    StepSums later = batch.sums;
+    later.decode_keys += static_cast<double>(later.decoding) * steps;
+    return clock_.time(later).base();
+  }
+
+ private:
+  StepClock& clock_;
+};
+
+}  // namespace orrery::serving

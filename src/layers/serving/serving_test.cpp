@@ -1,0 +1,338 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/catalog/shipped_fixture.h"
+#include "layers/serving/engine.h"
+#include "layers/serving/graph_reduce.h"
+#include "layers/serving/memory.h"
+#include "layers/serving/steady_state.h"
+#include "core/workload/model_math.h"
+
+namespace orrery::serving {
+namespace {
+
+const catalog::Catalog& catalog() {
+  static const catalog::Catalog loaded = *catalog::load_embedded_catalog();
+  return loaded;
+}
+
+// A device of 800 TFLOP/s and 4 TB/s that reaches both, and links without cost.
+ServingCosts plain_costs() {
+  return {.kernel =
+              [](const workload::Operation& op) {
+                const double compute = flops_of(op).base() / 800e12;
+                const double memory = bytes_of(op).base() / 4e12;
+                return ServingOpCost{.time = Seconds(std::max(compute, memory)),
+                                     .clocked = {},
+                                     .core = {},
+                                     .memory = {}};
+              },
+          .collective = [](const workload::CollectiveCall&) { return Seconds(0); },
+          .settle =
+              [](const ServingOpCost& c, Seconds waiting) {
+                return SettledWork{.time = c.time + waiting, .power = watts(500)};
+              }};
+}
+
+const std::vector<Engine>& engines() {
+  static const std::vector<Engine> all =
+      read_engines(catalog::shipped().table("calibration/serving_engines.csv").value()).value();
+  return all;
+}
+
+Replica replica(std::string_view model, int tp, Bytes memory,
+                catalog::Dtype format = catalog::Dtype::bf16) {
+  Replica r{.model = *catalog().model(model),
+            .split = {.tp = tp},
+            .precision = {.products = format, .experts = format, .kv = catalog::Dtype::bf16},
+            .engine = *find_engine(engines(), "vllm"),
+            .limits = default_limits(memory),
+            .memory = {}};
+  r.memory = serving_memory(r.model, r.split, r.precision, r.engine, memory, {.limits = r.limits});
+  return r;
+}
+
+// 80 layers x 8 KV heads x 128 x 2 x 2 bytes.
+TEST(ServingMemory, KeysAndValuesOfLlama70b) {
+  const Replica whole = replica("llama-3-70b", 2, gib(141));
+  EXPECT_DOUBLE_EQ(whole.memory.kv_per_token.base(), 327680.0 / 2);
+  // Beyond the KV heads they are copied, not split.
+  const Replica wide = replica("llama-3-70b", 16, gib(141));
+  EXPECT_DOUBLE_EQ(wide.memory.kv_per_token.base(), 327680.0 / 8);
+}
+
+TEST(ServingMemory, WeightsAreThoseOfTheModel) {
+  const catalog::ModelShape& m = *catalog().model("llama-3-70b");
+  const double total = workload::count_parameters(m).total;
+  const Bytes one = serving_weights(m, {.tp = 1}, {});
+  EXPECT_NEAR(one.base(), 2 * total, 0.001 * 2 * total);
+  EXPECT_NEAR(serving_weights(m, {.tp = 8}, {}).base(), one.base() / 8, 1e6);
+  EXPECT_LT(serving_weights(m, {.tp = 1}, {.products = catalog::Dtype::fp8}), one * 0.55);
+}
+
+// 4.125 bits for all but the embedding and the head, which stay in 16.
+TEST(ServingMemory, WeightsInFourBitsBringTheirScales) {
+  const catalog::ModelShape& m = *catalog().model("llama-3-70b");
+  const workload::ParameterCount p = workload::count_parameters(m);
+  const double ends = p.embedding + p.output_head;
+  const double stored = serving_weights(m, {.tp = 1}, {.weights_only = true}).base();
+  EXPECT_NEAR(stored, 4.125 / 8 * (p.total - ends) + 2 * ends, 1e-3 * stored);
+}
+
+// One token reads every weight once: a quarter of the bytes. A long prompt multiplies as before.
+TEST(ServingIteration, WeightsInFourBitsAreReadFasterAndMultipliedNoFaster) {
+  const catalog::ModelShape& m = *catalog().model("llama-3-70b");
+  const auto step = [&](const ServingPrecision& precision, const Iteration& iteration) {
+    double seconds = 0;
+    for (const WorkGroup& g : iteration_work(m, {.tp = 1}, precision, iteration).groups) {
+      for (const workload::Operation& op : g.kernels) {
+        if (!std::holds_alternative<workload::Gemm>(op)) continue;
+        seconds += g.repeats * std::max(flops_of(op).base() / 800e12, bytes_of(op).base() / 4e12);
+      }
+    }
+    return seconds;
+  };
+  const Iteration token{.decoding = 1, .context = 100};
+  const double narrow = step({.weights_only = true}, token);
+  // 68.5 billion at 4.125 bits; the head's billion in 16.
+  EXPECT_NEAR(narrow, (68.5e9 * 4.125 / 8 + 2 * 1.05e9) / 4e12, 0.01 * narrow);
+  EXPECT_GT(step({}, token), 3.6 * narrow);
+  const Iteration prompt{.prompts = 1, .prompt_tokens = 8192};
+  EXPECT_DOUBLE_EQ(step({.weights_only = true}, prompt), step({}, prompt));
+}
+
+// Four-bit checkpoints of experts leave attention in 16 bits, but for one that has its output
+// narrow; dense ones are narrow throughout.
+TEST(ServingIteration, FourBitExpertsLeaveAttentionWide) {
+  const ServingPrecision narrow{
+      .products = catalog::Dtype::fp4, .experts = catalog::Dtype::fp4, .kv = catalog::Dtype::fp8};
+  const auto wide_weights = [](const catalog::ModelShape& m, const ServingPrecision& precision) {
+    double sum = 0;
+    const Iteration token{.decoding = 1, .context = 100};
+    for (const WorkGroup& g : iteration_work(m, {.tp = 1}, precision, token).groups) {
+      if (g.repeats <= 1) continue;  // the ends
+      for (const workload::Operation& op : g.kernels) {
+        const auto* product = std::get_if<workload::Gemm>(&op);
+        if (product && product->dtype == catalog::Dtype::bf16) sum += product->n * product->k;
+      }
+    }
+    return sum;
+  };
+  const catalog::ModelShape& dense = *catalog().model("llama-3-70b");
+  EXPECT_EQ(wide_weights(dense, narrow), 0);
+  const catalog::ModelShape& m = *catalog().model("deepseek-v3");
+  ServingPrecision second = narrow;
+  second.narrow_output = true;
+  const double output = 2.0 * m.heads * m.v_head_dim * m.hidden;  // dense layers and routed ones
+  EXPECT_DOUBLE_EQ(wide_weights(m, narrow) - wide_weights(m, second), output);
+  EXPECT_GT(wide_weights(m, second), 0.3 * output);
+  const double more = 1.0 * m.layers * m.heads * m.v_head_dim * m.hidden * (2 - 9.0 / 16);
+  EXPECT_DOUBLE_EQ(serving_weights(m, {}, narrow).base() - serving_weights(m, {}, second).base(),
+                   more);
+}
+
+TEST(ServingMemory, ALargeModelDoesNotFitOnOneDevice) {
+  EXPECT_FALSE(replica("llama-3-70b", 1, gib(80)).memory.fits);
+  EXPECT_TRUE(replica("llama-3-70b", 4, gib(80)).memory.fits);
+}
+
+TEST(ServingMemory, ThePrintedBlockCountWins) {
+  const Replica r = replica("llama-3-8b", 1, gib(80));
+  const ServingMemory given = serving_memory(r.model, r.split, r.precision, r.engine, gib(80),
+                                             {.limits = r.limits, .blocks = 1000});
+  EXPECT_DOUBLE_EQ(given.kv_tokens, 16000);
+}
+
+TEST(Engine, KnownByTheNamesOfTheDesignFile) {
+  const Engine* vllm = find_engine(engines(), "vllm");
+  ASSERT_NE(vllm, nullptr);
+  EXPECT_EQ(vllm->memory_share, 0.92);
+  EXPECT_EQ(vllm->reserve, gib(3));
+  EXPECT_EQ(vllm->host_step, microseconds(300));
+  EXPECT_FALSE(vllm->keeps_all_output);
+  EXPECT_EQ(find_engine(engines(), "trtllm"), find_engine(engines(), "tensorrt-llm"));
+  EXPECT_EQ(find_engine(engines(), "abacus"), nullptr);
+  EXPECT_EQ(find_engine(engines(), ""), nullptr);
+  EXPECT_EQ(default_limits(gib(80)).token_budget, 8192);
+  EXPECT_EQ(default_limits(gib(180)).token_budget, 16384);
+  EXPECT_EQ(default_limits(gib(24)).max_sequences, 256);
+}
+
+TEST(Engine, EveryBadValueOfATableIsTold) {
+  const auto table = CsvTable::parse(
+      "id,also,policy,memory_share,block_tokens,reserve_gib,host_step_us,eager_layer_us,first_"
+      "token_ms,"
+      "kernels_hidden,keeps_all_output\n"
+      "a,,vllm,1.2,16,3,300,0,20,0.3,0\n"
+      "a,,sglang,0.9,0,3,300,0,,0.3,0\n",
+      "engines.csv");
+  ASSERT_TRUE(table);
+  const auto engines = read_engines(*table);
+  ASSERT_FALSE(engines);
+  EXPECT_EQ(engines.error().size(), 4u);  // share, blocks, first token, the second a
+  EXPECT_EQ(engines.error().front().place.line, 2);
+}
+
+// At batch 1 a dense model reads each weight once: 2 N bytes over the bandwidth.
+TEST(SteadyState, OneRequestReadsTheWeightsOnce) {
+  const Replica r = replica("llama-3-8b", 1, gib(141));
+  const StepTime t = step_time(r, {.decoding = 1, .context = 1}, plain_costs());
+  const workload::ParameterCount p = workload::count_parameters(r.model);
+  const double read = 2 * (p.total - p.embedding) / 4e12;
+  EXPECT_NEAR(t.kernels.base(), read, 0.01 * read);
+  EXPECT_EQ(t.host, r.engine.host_step);
+}
+
+// Prefill of many tokens is bound by FLOPs: 2 N a token and the causal half of attention.
+TEST(SteadyState, APromptCostsItsFlops) {
+  const Replica r = replica("llama-3-8b", 1, gib(141));
+  const StepTime t = step_time(r, {.prompts = 1, .prompt_tokens = 8192}, plain_costs());
+  const double flop = 8192 * workload::forward_flops_per_token(r.model, 8192).base();
+  EXPECT_NEAR(t.kernels.base(), flop / 800e12, 0.15 * flop / 800e12);
+}
+
+TEST(SteadyState, LittleHolds) {
+  const Replica r = replica("llama-3-70b", 4, gib(141));
+  const RequestShape request{.input = 1024, .output = 512};
+  for (const double b : {1.0, 16.0, 200.0}) {
+    const ServingPoint p = closed_loop(r, request, b, plain_costs());
+    const double inside = p.requests.base() * (p.ttft + p.tpot * (request.output - 1)).base();
+    EXPECT_NEAR(inside, b, 0.02 * b);
+  }
+}
+
+TEST(SteadyState, MoreClientsWaitLongerAndServeMore) {
+  const Replica r = replica("llama-3-70b", 4, gib(141));
+  const RequestShape request{.input = 2048, .output = 256};
+  ServingPoint before = closed_loop(r, request, 1, plain_costs());
+  for (const double b : {2.0, 8.0, 32.0, 128.0}) {
+    const ServingPoint p = closed_loop(r, request, b, plain_costs());
+    EXPECT_GE(p.tpot, before.tpot);
+    EXPECT_GE(p.output_tokens_per_s, before.output_tokens_per_s);
+    EXPECT_GE(p.ttft_p99, p.ttft);
+    EXPECT_GE(p.tpot_p99, p.tpot);
+    before = p;
+  }
+}
+
+TEST(SteadyState, TheCacheBoundsWhatRuns) {
+  const Replica r = replica("llama-3-70b", 2, gib(80), catalog::Dtype::bf16);
+  const ServingPoint p = closed_loop(r, {.input = 8192, .output = 1024}, 500, plain_costs());
+  EXPECT_EQ(p.bound, ServingBound::kv_cache);
+  EXPECT_LT(p.running, 500);
+}
+
+TEST(SteadyState, APrefixCacheShortensTheFirstToken) {
+  const Replica r = replica("llama-3-70b", 4, gib(141));
+  RequestShape request{.input = 8192, .output = 256};
+  const ServingPoint cold = closed_loop(r, request, 16, plain_costs());
+  request.cached_share = 0.8;
+  const ServingPoint warm = closed_loop(r, request, 16, plain_costs());
+  EXPECT_LT(warm.ttft, cold.ttft);
+  EXPECT_LT(warm.tpot, cold.tpot);
+}
+
+TEST(SteadyState, CapacityMeetsItsTargetAndOneMoreDoesNot) {
+  const Replica r = replica("llama-3-70b", 4, gib(141));
+  const RequestShape request{.input = 1024, .output = 256};
+  const ServingTarget target{.ttft_p99 = seconds(2), .tpot_p99 = milliseconds(60)};
+  const ServingPoint p = capacity(r, request, target, plain_costs());
+  ASSERT_GE(p.concurrency, 1);
+  EXPECT_LE(p.ttft_p99, target.ttft_p99);
+  EXPECT_LE(p.tpot_p99, target.tpot_p99);
+  const ServingPoint more = steady_arrivals(r, request, p.concurrency + 1, plain_costs());
+  EXPECT_TRUE(more.ttft_p99 > target.ttft_p99 || more.tpot_p99 > target.tpot_p99 ||
+              more.bound != ServingBound::none);
+}
+
+// Long prompts and short answers: what binds is the work of the prompts, and a longer answer only
+// adds to it.
+TEST(SteadyState, LongerAnswersServeFewer) {
+  const Replica r = replica("llama-3-8b", 1, gib(80));
+  double before = 1e9;
+  for (const double output : {10.0, 50.0, 100.0, 200.0, 400.0, 800.0}) {
+    const RequestShape request{.input = 24000, .output = output};
+    const double served = capacity(r, request, {}, plain_costs()).requests.base();
+    EXPECT_LT(served, before) << output;
+    before = served;
+  }
+}
+
+// Of R that decode, those who end and those whose prompts enter share the replica's time.
+TEST(SteadyState, ArrivalsConserveWork) {
+  const Replica r = replica("llama-3-8b", 1, gib(80));
+  for (const double decoding : {0.1, 1.0, 4.0, 16.0}) {
+    for (const double output : {16.0, 256.0}) {
+      const ServingPoint p =
+          steady_arrivals(r, {.input = 12000, .output = output}, decoding, plain_costs());
+      const Seconds busy = p.decode.total * output + p.prefill_adds * p.running;
+      EXPECT_NEAR(p.requests * busy, p.running, 1e-9 * p.running);
+      EXPECT_NEAR(p.requests * p.tpot * output, p.running, 1e-9 * p.running);
+      EXPECT_GE(p.ttft, p.prefill);
+    }
+  }
+}
+
+TEST(SteadyState, AnImpossibleTargetHasNoCapacity) {
+  const Replica r = replica("llama-3-70b", 4, gib(141));
+  const ServingPoint p = capacity(r, {}, {.tpot_p99 = microseconds(10)}, plain_costs());
+  EXPECT_EQ(p.concurrency, 0);
+}
+
+TEST(SteadyState, ReplicasForARate) {
+  EXPECT_EQ(replicas_needed(PerSecond(40), PerSecond(10), 0.8), 5);
+  EXPECT_EQ(replicas_needed(PerSecond(0), PerSecond(10)), 0);
+}
+
+// Published gains of continuous over static batching run from about 3 to 10 (and beyond with long
+// tails): batches drained to their longest output waste the slots of the others.
+TEST(SteadyState, ContinuousBatchingGain) {
+  const Replica r = replica("llama-3-8b", 1, gib(80));
+  const RequestShape request{.input = 512, .output = 256};
+  const double clients = 128;
+  const ServingPoint continuous = closed_loop(r, request, clients, plain_costs());
+  const StaticBatch drained = static_batching(r, request, 1.0, 2048, clients, plain_costs());
+  const double gain = continuous.output_tokens_per_s / drained.output_tokens_per_s;
+  EXPECT_GT(gain, 3);
+  EXPECT_LT(gain, 10);
+  const StaticBatch equal = static_batching(r, request, 0.0, 256, clients, plain_costs());
+  EXPECT_LT(continuous.output_tokens_per_s / equal.output_tokens_per_s, 1.5);
+}
+
+// Ranks step together, and the more there are the slower is the slowest; two are even.
+TEST(SteadyState, RanksWaitForTheSlowest) {
+  Replica r = replica("llama-3-8b", 1, gib(141));
+  const ServingOpCost kernels{.time = Seconds(0.02), .clocked = {}, .core = {}, .memory = {}};
+  const ServingCosts source = plain_costs();
+  const auto seconds = [&](int ranks) {
+    r.split.attention_dp = ranks;
+    return settled_step(r, kernels, Seconds(0), 0, 0, source).kernels.base();
+  };
+  const double even = seconds(1);
+  EXPECT_DOUBLE_EQ(seconds(2), even);
+  EXPECT_NEAR(seconds(4) - even, 0.05 * 0.02, 1e-6);
+  EXPECT_NEAR(seconds(8) - even, 0.1 * 0.02, 1e-6);
+  EXPECT_NEAR(seconds(16) - even, 0.15 * 0.02, 1e-6);
+  EXPECT_DOUBLE_EQ(seconds(48), seconds(16));
+}
+
+TEST(SteadyState, FewTokensTouchFewExperts) {
+  const Replica r = replica("deepseek-v3", 8, gib(180), catalog::Dtype::fp8);
+  const StepTime one = step_time(r, {.decoding = 1, .context = 1024}, plain_costs());
+  const StepTime many = step_time(r, {.decoding = 256, .context = 1024}, plain_costs());
+  EXPECT_GT(many.kernels / one.kernels, 3);
+  EXPECT_LT(many.kernels / one.kernels, 64);
+}
+
+// vLLM 0.24 on 8 H200, captured: 4.7 us at 256 B, 18 us at 2 MiB, 48 us at 8 MiB.
+TEST(GraphReduce, AsMeasured) {
+  const BytesPerSecond link = gbytes_per_s(450);
+  EXPECT_NEAR(graph_all_reduce(bytes(256), 8, link, 4).base(), 4.7e-6, 0.5e-6);
+  EXPECT_NEAR(graph_all_reduce(mib(2), 8, link, 4).base(), 18.1e-6, 0.15 * 18.1e-6);
+  EXPECT_NEAR(graph_all_reduce(mib(8), 8, link, 4).base(), 48.4e-6, 0.25 * 48.4e-6);
+  EXPECT_EQ(graph_all_reduce(mib(2), 1, link, 4).base(), 0);
+}
+
+}  // namespace
+}  // namespace orrery::serving

@@ -1,0 +1,113 @@
+#include "layers/storage/durability.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/random.h"
+
+namespace orrery::storage {
+namespace {
+
+PerSecond a_year(double failures) { return PerSecond(failures / years(1).base()); }
+
+TEST(Durability, one_drive_lives_as_long_as_it_lives) {
+  const Durability one = durability_of({.shards = 1, .drive_failures = a_year(0.5)});
+  EXPECT_NEAR(one.mean_time_to_loss / years(1), 2, 1e-9);
+  EXPECT_NEAR(one.loss_a_year, 1 - std::exp(-0.5), 1e-12);
+}
+
+// Patterson, Gibson and Katz (1988) for a pair: (3 lambda + mu) / (2 lambda^2).
+TEST(Durability, a_mirrored_pair_has_its_closed_form) {
+  const double lambda = 0.02, mu = 365;  // a year; rebuilt in a day
+  const Durability pair = durability_of(
+      {.shards = 2, .losses = 1, .drive_failures = a_year(lambda), .rebuild = years(1 / mu)});
+  const double expected = (3 * lambda + mu) / (2 * lambda * lambda);
+  EXPECT_NEAR(pair.mean_time_to_loss / years(1) / expected, 1, 1e-9);
+}
+
+// Backblaze, "Cloud Storage Durability" (2018): 17 + 3 shards, 0.405 % a year, 6.5 days to replace
+// one: 99.999999999 %. Theirs counts whole periods of 6.5 days, ours lets each shard take its time.
+TEST(Durability, seventeen_of_twenty_have_eleven_nines) {
+  const Durability vault = durability_of(
+      {.shards = 20, .losses = 3, .drive_failures = a_year(0.00405), .rebuild = days(6.5)});
+  EXPECT_NEAR(vault.nines, 11, 1);
+}
+
+TEST(Durability, a_server_that_holds_too_much_is_what_loses_data) {
+  DurabilityQuestion q{.shards = 10,
+                       .losses = 2,
+                       .drive_failures = a_year(0.01),
+                       .rebuild = hours(12),
+                       .server_losses = a_year(0.001),
+                       .shards_on_server = 3};
+  // Three and a third servers of three shards each, any of which ends it: not below 1 / 300 y.
+  EXPECT_NEAR(durability_of(q).loss_a_year, 10.0 / 3 * 0.001, 2e-5);
+  q.shards_on_server = 1;
+  EXPECT_GT(durability_of(q).nines, 7);
+}
+
+TEST(Durability, a_sector_that_cannot_be_read_costs_the_last_rebuild) {
+  DurabilityQuestion q{.shards = 9,
+                       .losses = 1,
+                       .drive_failures = a_year(0.01),
+                       .rebuild = hours(24),
+                       .rebuild_reads = terabytes(8 * 20),
+                       .bit_error_rate = 1e-15};
+  // 160 TB hold 1.28e15 bits: 72 % of the rebuilds fail, so nearly every failure is a loss.
+  EXPECT_NEAR(durability_of(q).loss_a_year, 9 * 0.01 * 0.722, 0.004);
+  const double with = durability_of(q).nines;
+  q.rebuild_reads = Bytes();
+  EXPECT_GT(durability_of(q).nines, with + 2);
+}
+
+TEST(Durability, twenty_nines_are_as_exact_as_two) {
+  // Where rebuilds are fast the chain is a product: n!/(n-m-1)! lambda^(m+1) rebuild^m / m!.
+  const double lambda = 0.01, rebuild_y = 1.0 / 8760;
+  const Durability deep = durability_of(
+      {.shards = 14, .losses = 4, .drive_failures = a_year(lambda), .rebuild = years(rebuild_y)});
+  const double product =
+      14.0 * 13 * 12 * 11 * 10 * std::pow(lambda, 5) * std::pow(rebuild_y, 4) / 24;
+  EXPECT_NEAR(years(1) / deep.mean_time_to_loss / product, 1, 1e-4);
+  EXPECT_GT(deep.nines, 20);
+}
+
+// Drives that fail and are rebuilt one by one, by the clock.
+double simulated_years(int shards, int losses, double lambda, double mu, int runs) {
+  RandomStream random(7, "durability");
+  double total = 0;
+  for (int run = 0; run < runs; ++run) {
+    int lost = 0;
+    while (lost <= losses) {
+      const double fail = (shards - lost) * lambda, mend = lost * mu;
+      total += random.exponential(1 / (fail + mend));
+      lost += random.uniform() * (fail + mend) < fail ? 1 : -1;
+    }
+  }
+  return total / runs;
+}
+
+TEST(Durability, agrees_with_drives_that_fail_by_the_clock) {
+  for (const auto& [shards, losses] : {std::pair{3, 1}, {4, 2}, {6, 2}}) {
+    const double lambda = 0.5, mu = 6;
+    const Durability chain = durability_of({.shards = shards,
+                                            .losses = losses,
+                                            .drive_failures = a_year(lambda),
+                                            .rebuild = years(1 / mu)});
+    const double clock = simulated_years(shards, losses, lambda, mu, 20'000);
+    EXPECT_NEAR(clock / (chain.mean_time_to_loss / years(1)), 1, 0.03) << shards << losses;
+  }
+}
+
+TEST(Durability, a_rebuild_is_as_fast_as_the_drives_that_take_part) {
+  const RebuildQuestion spare{.bytes = terabytes(20), .drive = BytesPerSecond(250e6)};
+  EXPECT_NEAR(rebuild_time(spare) / hours(1), 20e12 / (0.2 * 250e6) / 3600 + 1.0 / 6, 1e-9);
+  RebuildQuestion spread = spare;
+  spread.drives = 100;
+  EXPECT_NEAR((rebuild_time(spread) - minutes(10)) / (rebuild_time(spare) - minutes(10)), 0.01,
+              1e-9);
+}
+
+}  // namespace
+}  // namespace orrery::storage

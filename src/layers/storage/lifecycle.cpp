@@ -1,0 +1,376 @@
+#include "layers/storage/lifecycle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "core/base/math.h"
+#include "layers/storage/lifecycle_wants.h"
+
+namespace orrery::storage {
+namespace {
+
+constexpr Seconds kDay = days(1);
+// Beyond so many doublings the longest wait is reached in any case.
+constexpr int kDoublingsMax = 20;
+
+class Decider {
+ public:
+  Decider(const LifecycleLook& look, const LifecycleMemory& memory, const LifecyclePolicy& policy)
+      : look_(look),
+        memory_(memory),
+        policy_(policy),
+        items_(states_of(look, memory, policy)),
+        is_used_(policy.places.size(), false) {
+    for (const ItemState& item : items_) note_head(item);
+  }
+
+  LifecycleDecision run() {
+    std::vector<const ItemState*> order;
+    for (const ItemState& item : items_) order.push_back(&item);
+    // The newest first: what a restart would need is safe before anything else is.
+    std::ranges::stable_sort(
+        order, [](const ItemState* a, const ItemState* b) { return is_older(*b->view, *a->view); });
+    for (const ItemState* item : order) remove_from(*item);
+    for (const ItemState* item : order) read_unread(*item);
+    for (const ItemState* item : order) copy(*item);
+    // With what is left of the moves: what was safe once must not delay what is not safe yet.
+    for (const ItemState* item : order) read_again(*item);
+    for (const ItemState* item : order) tell_about(*item);
+    forget_gone();
+    return std::move(decision_);
+  }
+
+ private:
+  // The newest of a run with a good copy that outlives the nodes: all else of it rests on that one.
+  // A newer one that is good on the nodes alone has no copy elsewhere, so that nothing removes it.
+  // What belongs to no run is the head of none: nothing restarts from it.
+  void note_head(const ItemState& item) {
+    if (item.view->run.empty()) return;
+    for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      if (item.states[p] != CopyState::good || !policy_.places[p].durable) continue;
+      const ItemState*& head = heads_[item.view->run];
+      if (head == nullptr || is_older(*head->view, *item.view)) head = &item;
+    }
+  }
+
+  bool is_away(std::size_t place) const {
+    return std::ranges::find(look_.away, policy_.places[place].name) != look_.away.end();
+  }
+
+  // Asked for lately and failed: later, so that others have their turn.
+  bool is_due(const std::string& key) const {
+    const auto found = memory_.attempts.find(key);
+    if (found == memory_.attempts.end()) return true;
+    const LifecycleAttempt& attempt = found->second;
+    const double doubled = math::exp2(std::clamp(attempt.count - 1, 0, kDoublingsMax));
+    return look_.now - attempt.last >= min(policy_.settle * doubled, policy_.settle_max);
+  }
+
+  // Whether data may move to or from the place now, by its hours and its pace.
+  bool is_open(std::size_t place) const {
+    const KeepPlace& p = policy_.places[place];
+    if (is_used_[place]) return false;
+    const auto busy = memory_.busy_until.find(p.name);
+    if (busy != memory_.busy_until.end() && look_.now < busy->second) return false;
+    if (p.opens == p.closes) return true;
+    const Seconds of_day = look_.now - std::floor(look_.now / kDay) * kDay;
+    const bool over_midnight = p.closes < p.opens;
+    const bool after = of_day >= p.opens, before = of_day < p.closes;
+    return over_midnight ? after || before : after && before;
+  }
+
+  void use_budget(std::size_t place, Bytes size) {
+    const KeepPlace& p = policy_.places[place];
+    if (p.pace <= BytesPerSecond()) return;
+    is_used_[place] = true;
+    decision_.events.push_back({.kind = LifecycleEventKind::paced,
+                                .at = look_.now,
+                                .place = p.name,
+                                .until = look_.now + size / p.pace});
+  }
+
+  void ask(LifecycleAction action) { decision_.actions.push_back(std::move(action)); }
+
+  void tell(std::string key, const ItemState& item, std::string why) {
+    if (memory_.alerted.contains(key)) return;
+    decision_.events.push_back({.kind = LifecycleEventKind::alerted, .at = look_.now, .key = key});
+    ask({.kind = LifecycleActionKind::alert,
+         .item = item.view->id,
+         .why = std::move(why),
+         .key = std::move(key)});
+  }
+
+  std::string key_of(std::string_view verb, std::size_t place, const ItemState& item) const {
+    return fmt::format("{}/{}/{}", verb, policy_.places[place].name, item.view->id);
+  }
+
+  // The good copies at durable places that should hold the item. One that is to go is not among
+  // them: it is not wanted where it is, or not good.
+  std::vector<CopyNeed> good_and_wanted(const ItemState& item) const {
+    std::vector<CopyNeed> needs;
+    for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      const bool counts = policy_.places[p].durable && item.wanted[p];
+      if (!counts || !item.is_good_at(p)) continue;
+      needs.push_back({item.view->id, policy_.places[p].name, item.copies[p]->stamp});
+    }
+    return needs;
+  }
+
+  std::size_t durable_wants(const ItemState& item) const {
+    std::size_t count = 0;
+    for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      if (item.wanted[p] && policy_.places[p].durable) ++count;
+    }
+    return count;
+  }
+
+  std::vector<CopyNeed> durable_copies(const ItemState& item) const {
+    std::vector<CopyNeed> needs;
+    for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      if (!policy_.places[p].durable || !item.is_good_at(p)) continue;
+      needs.push_back({item.view->id, policy_.places[p].name, item.copies[p]->stamp});
+    }
+    return needs;
+  }
+
+  // What makes it safe to remove the copy; nothing where it is not.
+  std::optional<std::vector<CopyNeed>> grounds_to_remove(const ItemState& item,
+                                                         std::size_t place) const {
+    const CopyState state = item.states[place];
+    if (state == CopyState::absent || is_left_alone(item)) return std::nullopt;
+    // A corrupt copy that should be there is written over, not removed.
+    if (item.wanted[place]) return std::nullopt;
+    const auto found = heads_.find(item.view->run);
+    const ItemState* head = found == heads_.end() ? nullptr : found->second;
+    if (&item == head && state == CopyState::good) return std::nullopt;
+    std::vector<CopyNeed> kept = good_and_wanted(item);
+    const std::size_t wants = durable_wants(item);
+    const auto asked = static_cast<std::size_t>(std::max(1, policy_.copies_min));
+    const bool enough = kept.size() >= std::clamp<std::size_t>(wants, 1, asked);
+    if (wants > 0 || item.view->held) {
+      return enough ? std::optional(std::move(kept)) : std::nullopt;
+    }
+    // Nothing should keep it for good: it may go where a restart has something newer that is kept.
+    if (head == nullptr || !is_older(*item.view, *head->view)) return std::nullopt;
+    return durable_copies(*head);
+  }
+
+  // Two contents under one name are a person's to sort out; an item that is being written somewhere
+  // may become the newest.
+  bool is_left_alone(const ItemState& item) const {
+    return item.has(CopyState::conflict) || is_being_written(item);
+  }
+
+  bool is_being_written(const ItemState& item) const {
+    for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      if (policy_.places[p].written && item.states[p] == CopyState::unfinished) return true;
+    }
+    return false;
+  }
+
+  void remove_from(const ItemState& item) {
+    for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      auto grounds = grounds_to_remove(item, p);
+      std::string key = key_of("remove", p, item);
+      if (!grounds || !is_due(key)) continue;
+      ask({.kind = LifecycleActionKind::remove,
+           .item = item.view->id,
+           .place = policy_.places[p].name,
+           .stamp = item.copies[p]->stamp,
+           .size = item.copies[p]->size,
+           .needs = std::move(*grounds),
+           .why = reason_to_go(item, p),
+           .key = std::move(key)});
+    }
+  }
+
+  std::string reason_to_go(const ItemState& item, std::size_t place) const {
+    if (item.states[place] == CopyState::corrupt) return "its bytes are not those of the item";
+    if (durable_wants(item) == 0) return "no rule keeps it, and a newer one is safe";
+    std::string held_by;
+    for (const CopyNeed& need : good_and_wanted(item)) {
+      held_by += (held_by.empty() ? "" : " and ") + need.place;
+    }
+    return "safe at " + held_by;
+  }
+
+  // Copies that nobody has read, where the item is wanted or has to be copied from.
+  void read_unread(const ItemState& item) {
+    for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      if (item.states[p] != CopyState::unread || is_left_alone(item)) continue;
+      // One good copy is enough to copy from; the others are read where they are to stay.
+      if (!item.wanted[p] && (item.is_good_anywhere() || !item.is_wanted())) continue;
+      read(item, p, "nobody has read it yet");
+    }
+  }
+
+  void read_again(const ItemState& item) {
+    if (policy_.reread <= Seconds() || item.has(CopyState::conflict)) return;
+    for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      if (!item.is_good_at(p)) continue;
+      const auto last = memory_.attempts.find(key_of("verify", p, item));
+      if (last != memory_.attempts.end() && look_.now - last->second.last < policy_.reread)
+        continue;
+      read(item, p, "it was read long ago");
+    }
+  }
+
+  void read(const ItemState& item, std::size_t place, std::string why) {
+    std::string key = key_of("verify", place, item);
+    if (!is_due(key) || !is_open(place) || !take_move()) return;
+    use_budget(place, item.copies[place]->size);
+    ask({.kind = LifecycleActionKind::verify,
+         .item = item.view->id,
+         .place = policy_.places[place].name,
+         .stamp = item.copies[place]->stamp,
+         .size = item.copies[place]->size,
+         .why = std::move(why),
+         .key = std::move(key)});
+  }
+
+  // The fastest place that has a good copy; those of a place that is away are not seen.
+  std::optional<std::size_t> source_of(const ItemState& item) const {
+    for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      if (item.is_good_at(p)) return p;
+    }
+    return std::nullopt;
+  }
+
+  void copy(const ItemState& item) {
+    const auto from = source_of(item);
+    if (!from || is_left_alone(item)) return;
+    for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      const CopyState state = item.states[p];
+      const bool has_one = state == CopyState::good || state == CopyState::unread;
+      // Nothing is put where others write: what looks lost there may be on its way.
+      if (!item.wanted[p] || has_one || is_away(p) || policy_.places[p].written) continue;
+      std::string key = key_of("copy", p, item);
+      if (!is_due(key) || !is_open(p) || !take_move()) continue;
+      const CopyView& source = *item.copies[*from];
+      use_budget(p, source.size);
+      ask({.kind = LifecycleActionKind::copy,
+           .item = item.view->id,
+           .place = policy_.places[p].name,
+           .from = policy_.places[*from].name,
+           .stamp = source.stamp,
+           .size = source.size,
+           .needs = {{item.view->id, policy_.places[*from].name, source.stamp}},
+           .why = fmt::format("{} should hold it", policy_.places[p].name),
+           .key = std::move(key)});
+    }
+  }
+
+  // So many moves are asked for at once; the rest is seen again at the next look.
+  bool take_move() {
+    if (moves_ >= policy_.moves_max) return false;
+    ++moves_;
+    return true;
+  }
+
+  void tell_about(const ItemState& item) {
+    const std::string& id = item.view->id;
+    for (std::size_t p = 0; p < policy_.places.size(); ++p) {
+      if (item.states[p] == CopyState::corrupt) {
+        tell(key_of("corrupt", p, item), item,
+             fmt::format("the copy at {} is not what was written{}", policy_.places[p].name,
+                         item.is_good_anywhere() ? "" : ", and there is no good one"));
+      }
+      const bool is_stale = item.states[p] == CopyState::unfinished && policy_.places[p].written &&
+                            look_.now - item.copies[p]->written > policy_.stale;
+      if (is_stale) {
+        tell(key_of("stale", p, item), item,
+             fmt::format("nobody has finished it at {}; it is left alone", policy_.places[p].name));
+      }
+    }
+    if (item.has(CopyState::conflict)) {
+      tell("conflict//" + id, item,
+           "it was written again under its old name: all copies are left alone");
+    }
+  }
+
+  // A listing may leave an item out for a while. What its bytes were is remembered over that time:
+  // were it forgotten, the first copy read after it would be believed, also a bad one.
+  void forget_gone() {
+    const auto note = [this](LifecycleEventKind kind, const std::string& item) {
+      decision_.events.push_back({.kind = kind, .at = look_.now, .item = item});
+    };
+    for (const auto& [id, item] : memory_.items) {
+      const auto seen = std::ranges::lower_bound(look_.items, id, {}, &ItemView::id);
+      if (seen != look_.items.end() && seen->id == id) {
+        if (!item.gone) continue;
+        note(is_another(*seen, item) ? LifecycleEventKind::forgotten : LifecycleEventKind::back,
+             id);
+      } else if (!look_.away.empty()) {
+        continue;
+      } else if (!item.gone) {
+        note(LifecycleEventKind::gone, id);
+      } else if (look_.now - *item.gone >= policy_.forget) {
+        note(LifecycleEventKind::forgotten, id);
+      }
+    }
+  }
+
+  // It was gone, and where others write there is one under its name that was never read.
+  bool is_another(const ItemView& item, const ItemMemory& memory) const {
+    return std::ranges::any_of(item.copies, [&](const CopyView& copy) {
+      const auto place = std::ranges::find(policy_.places, copy.place, &KeepPlace::name);
+      const auto fact = memory.copies.find(copy.place);
+      const bool was_read = fact != memory.copies.end() && fact->second.stamp == copy.stamp;
+      return place != policy_.places.end() && place->written && !was_read;
+    });
+  }
+
+  const LifecycleLook& look_;
+  const LifecycleMemory& memory_;
+  const LifecyclePolicy& policy_;
+  std::vector<ItemState> items_;
+  std::map<std::string_view, const ItemState*> heads_;
+  LifecycleDecision decision_;
+  std::vector<bool> is_used_;  // places whose budget this decision has used
+  int moves_ = 0;
+};
+
+LifecycleEventKind finding_of(const LifecycleAction& action, const LifecycleOutcome& outcome,
+                              const LifecycleMemory& memory, const LifecyclePolicy& policy) {
+  if (outcome.sound == false) return LifecycleEventKind::corrupt;
+  const auto item = memory.items.find(action.item);
+  const bool is_first = item == memory.items.end() || item->second.digest.empty();
+  if (is_first || item->second.digest == outcome.digest) return LifecycleEventKind::verified;
+  // Other bytes at a place that others write to, with another stamp than the one read before: it
+  // was written again. Anything else is a copy that went bad.
+  const auto place = std::ranges::find(policy.places, action.place, &KeepPlace::name);
+  const auto fact = item->second.copies.find(action.place);
+  const bool is_rewritten =
+      place != policy.places.end() && place->written &&
+      (fact == item->second.copies.end() || fact->second.stamp != outcome.stamp);
+  return is_rewritten ? LifecycleEventKind::conflict : LifecycleEventKind::corrupt;
+}
+
+}  // namespace
+
+LifecycleDecision decide(const LifecycleLook& look, const LifecycleMemory& memory,
+                         const LifecyclePolicy& policy) {
+  return Decider(look, memory, policy).run();
+}
+
+std::vector<LifecycleEvent> learn(const LifecycleAction& action, const LifecycleOutcome& outcome,
+                                  const LifecycleMemory& memory, const LifecyclePolicy& policy,
+                                  Seconds now) {
+  std::vector<LifecycleEvent> events = {
+      {.kind = LifecycleEventKind::tried, .at = now, .key = action.key, .good = outcome.good}};
+  const bool was_read = action.kind == LifecycleActionKind::verify && outcome.good;
+  if (!was_read) return events;
+  events.push_back({.kind = finding_of(action, outcome, memory, policy),
+                    .at = now,
+                    .item = action.item,
+                    .place = action.place,
+                    .stamp = outcome.stamp,
+                    .digest = outcome.digest});
+  return events;
+}
+
+}  // namespace orrery::storage

@@ -1,0 +1,61 @@
+// Drives the lifecycle policy (lifecycle.h) through its port (lifecycle_port.h): the loop that all
+// drivers share, on folders and buckets (agent/), on a store's tiers (store/) and on simulated
+// places (twin/).
+//
+// A tick is: look, decide, journal the findings (safe before anything is done), apply them to the
+// memory, carry out the actions, journal what each brought. What the places are, and which of
+// their faults a tick survives, is the port's.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "layers/storage/lifecycle_port.h"
+
+namespace orrery::storage {
+
+struct LifecycleDone {
+  LifecycleAction action;
+  bool good = true;
+  std::string said;  // why it failed
+};
+
+struct LifecycleTick {
+  Seconds at;
+  std::vector<LifecycleDone> done;
+  std::size_t items = 0;
+  std::vector<std::string> away;
+};
+
+class LifecycleDriver {
+ public:
+  // Writes the events as one piece and returns when they are safe.
+  using Append = std::function<Result<void>(const std::vector<LifecycleEvent>&)>;
+
+  // The port outlives the driver; `memory` is what the journal gave.
+  LifecycleDriver(LifecyclePort& port, Append append, LifecyclePolicy policy,
+                  LifecycleMemory memory)
+      : port_(port),
+        append_(std::move(append)),
+        policy_(std::move(policy)),
+        memory_(std::move(memory)) {}
+
+  // An error where the places could not be seen or the journal not written: nothing more is done.
+  // `stop` ends it between two actions.
+  Result<LifecycleTick> tick(const std::function<bool()>& stop = {});
+
+  const LifecycleMemory& memory() const { return memory_; }
+
+ private:
+  Result<void> remember(const std::vector<LifecycleEvent>& events);
+
+  LifecyclePort& port_;
+  Append append_;
+  LifecyclePolicy policy_;
+  LifecycleMemory memory_;
+};
+
+}  // namespace orrery::storage

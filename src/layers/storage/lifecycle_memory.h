@@ -1,0 +1,92 @@
+// What the lifecycle policy remembers: the fold of its events, so that a journal of events is
+// enough to be again where one was.
+//
+// A look shows which copies there are; whether a copy is good only reading it can tell, and that is
+// what is remembered: "this copy, with this stamp, was read and is good". The stamp is whatever
+// changes when the bytes may have (size and times of a folder, the ETag of an object); a copy whose
+// stamp is another one is a copy that nobody has read. apply() is the only thing that changes a
+// memory, and it looks at no clock and no storage.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/base/quantity.h"
+#include "core/base/words.h"
+
+namespace orrery::storage {
+
+enum class LifecycleEventKind {
+  verified,   // item, place, stamp, digest: read, and as it should be
+  corrupt,    // item, place, stamp: read, and not as it should be
+  conflict,   // item, place, stamp: good by itself, and other than the item was
+  tried,      // key, good: the driver carried out an action
+  paced,      // place, until: its budget is used until then
+  gone,       // item: it is nowhere to be seen
+  back,       // item: it is seen again, as it was
+  forgotten,  // item: it was gone for long, or its name was taken for another
+  alerted     // key
+};
+inline constexpr Word<LifecycleEventKind> kLifecycleEventWords[] = {
+    {LifecycleEventKind::verified, "verified"}, {LifecycleEventKind::corrupt, "corrupt"},
+    {LifecycleEventKind::conflict, "conflict"}, {LifecycleEventKind::tried, "tried"},
+    {LifecycleEventKind::paced, "paced"},       {LifecycleEventKind::gone, "gone"},
+    {LifecycleEventKind::back, "back"},         {LifecycleEventKind::forgotten, "forgotten"},
+    {LifecycleEventKind::alerted, "alerted"}};
+constexpr WordTable<LifecycleEventKind> words_of(LifecycleEventKind) {
+  return kLifecycleEventWords;
+}
+
+struct LifecycleEvent {
+  LifecycleEventKind kind = LifecycleEventKind::alerted;
+  Seconds at;
+  std::string item;
+  std::string place;
+  std::string stamp;
+  std::string digest;
+  std::string key;
+  Seconds until;
+  bool good = false;
+
+  bool operator==(const LifecycleEvent&) const = default;
+};
+
+enum class CopyFinding { good, corrupt, conflict };
+
+struct CopyFact {
+  std::string stamp;
+  CopyFinding finding = CopyFinding::good;
+
+  bool operator==(const CopyFact&) const = default;
+};
+
+struct ItemMemory {
+  std::string digest;                      // of the first good copy that was read
+  std::map<std::string, CopyFact> copies;  // by place
+  std::optional<Seconds> gone;             // since when none of it was seen
+
+  bool operator==(const ItemMemory&) const = default;
+};
+
+struct LifecycleAttempt {
+  int count = 0;  // in a row without success
+  Seconds last;
+  bool good = false;
+
+  bool operator==(const LifecycleAttempt&) const = default;
+};
+
+struct LifecycleMemory {
+  std::map<std::string, ItemMemory> items;
+  std::map<std::string, LifecycleAttempt> attempts;  // by action key: "verb/place/item"
+  std::map<std::string, Seconds> busy_until;         // by place
+  std::set<std::string> alerted;
+
+  bool operator==(const LifecycleMemory&) const = default;
+};
+
+void apply(LifecycleMemory& memory, const LifecycleEvent& event);
+
+}  // namespace orrery::storage

@@ -1,0 +1,124 @@
+// A cache read by read and the order of an epoch draw by draw: what each policy holds, worked out
+// by hand, and the draws of the streams that decide the rest.
+#include "layers/storage/node_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace orrery::storage {
+namespace {
+
+using catalog::EvictionPolicy;
+using testing::ElementsAre;
+
+// Which reads of these items hit; the next use of each is looked up, never again is last.
+std::string hits_of(EvictionPolicy policy, const std::vector<int>& items, int capacity) {
+  NodeCache cache(policy, 10, capacity, 3);
+  std::string hits;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const auto next =
+        std::find(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, items.end(), items[i]);
+    const std::int64_t use = next == items.end() ? 1000 + items[i] : next - items.begin();
+    const bool hit =
+        cache.read({.item = items[i], .number = static_cast<std::int64_t>(i), .next_use = use});
+    hits += hit ? 'h' : '-';
+  }
+  return hits;
+}
+
+// Room for two. LRU: 0 1 | hit 0, so 1 is the older and goes for 2; 1 is missed and 0 goes.
+TEST(NodeCaches, the_least_recently_read_goes_first) {
+  EXPECT_EQ(hits_of(EvictionPolicy::lru, {0, 1, 0, 2, 1, 0, 0, 2}, 2), "--h---h-");
+  EXPECT_EQ(hits_of(EvictionPolicy::lru, {0, 1, 2, 0, 1, 2, 2}, 3), "---hhhh");
+  EXPECT_EQ(hits_of(EvictionPolicy::lru, {4, 4, 5, 4}, 1), "-h--");
+}
+
+// What is read last in the future goes, be it what was just read: 0 1 held, of {0 at 5, 1 at 2,
+// 2 at 6} the third is not kept.
+TEST(NodeCaches, belady_drops_what_is_used_last) {
+  EXPECT_EQ(hits_of(EvictionPolicy::belady, {0, 1, 1, 2, 0, 1, 2, 2}, 2), "--h-hh-h");
+  EXPECT_EQ(hits_of(EvictionPolicy::belady, {0, 1, 2, 0, 1, 2}, 2), "---hh-");
+}
+
+TEST(NodeCaches, pinned_items_stay_and_nothing_joins_them) {
+  EXPECT_EQ(hits_of(EvictionPolicy::pin, {3, 1, 2, 2, 3, 1, 2}, 2), "----hh-");
+  EXPECT_EQ(hits_of(EvictionPolicy::pin, {3, 3, 3}, 1), "-hh");
+}
+
+TEST(NodeCaches, no_room_is_never_a_hit) {
+  for (const EvictionPolicy p :
+       {EvictionPolicy::lru, EvictionPolicy::belady, EvictionPolicy::pin, EvictionPolicy::random}) {
+    EXPECT_EQ(hits_of(p, {1, 1, 1}, 0), "---");
+    EXPECT_EQ(hits_of(p, {1, 1, 1}, -5), "---");
+  }
+}
+
+// Three places: the fourth item takes the one that is drawn, and only a miss draws.
+TEST(NodeCaches, a_random_place_is_drawn_at_each_eviction) {
+  RandomStream draws(3, "storage/eviction");
+  std::vector<int> places = {0, 1, 2};
+  NodeCache cache(EvictionPolicy::random, 10, 3, 3);
+  for (const int item : places) EXPECT_FALSE(cache.read({.item = item}));
+  for (int i = 0; i < 200; ++i) {
+    const int item = (i * 7 + i / 3) % 10;
+    const bool held = std::ranges::find(places, item) != places.end();
+    EXPECT_EQ(cache.read({.item = item}), held) << i;
+    if (!held) places[static_cast<std::size_t>(draws.below(3))] = item;
+  }
+}
+
+TEST(EpochOrders, without_a_buffer_is_the_order_of_the_file) {
+  EXPECT_THAT(epoch_order({.items = 5, .shuffle_buffer = 0}, 7), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(epoch_order({.items = 5, .shuffle_buffer = 1}, 7), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(epoch_order({.items = 1, .shuffle_buffer = 1}, 0), ElementsAre(0));
+}
+
+// From the last place to the second, each changes with one up to itself.
+TEST(EpochOrders, a_full_shuffle_draws_from_the_end) {
+  for (const int buffer : {12, 13, 100}) {
+    RandomStream draws(9, "storage/epoch/4");
+    std::vector<int> expected;
+    for (int i = 0; i < 12; ++i) expected.push_back(i);
+    for (std::size_t i = 11; i > 0; --i) std::swap(expected[i], expected[draws.below(i + 1)]);
+    EXPECT_EQ(epoch_order({.items = 12, .shuffle_buffer = buffer, .seed = 9}, 4), expected);
+  }
+}
+
+// The place that was read takes the next of the file; at the end the last of the buffer moves in.
+TEST(EpochOrders, a_buffer_refills_the_place_it_read) {
+  RandomStream draws(9, "storage/epoch/2");
+  std::vector<int> held = {0, 1, 2, 3};
+  std::vector<int> expected;
+  for (int next = 4; !held.empty(); ++next) {
+    const auto at = static_cast<std::size_t>(draws.below(held.size()));
+    expected.push_back(held[at]);
+    if (next < 12) {
+      held[at] = next;
+    } else {
+      held[at] = held.back();
+      held.pop_back();
+    }
+  }
+  EXPECT_EQ(epoch_order({.items = 12, .shuffle_buffer = 4, .seed = 9}, 2), expected);
+}
+
+// Three epochs of six: reads are numbered through, and the next use is in the next epoch.
+TEST(EpochOrders, a_reader_knows_when_an_item_is_next_read) {
+  const EpochOptions o{.items = 6, .shuffle_buffer = 6, .seed = 11};
+  EpochReader reader(o);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    const std::vector<int> now = epoch_order(o, epoch), next = epoch_order(o, epoch + 1);
+    for (int i = 0; i < 6; ++i) {
+      const EpochRead r = reader.next();
+      EXPECT_EQ(r.item, now[static_cast<std::size_t>(i)]);
+      EXPECT_EQ(r.number, 6 * epoch + i);
+      EXPECT_EQ(r.next_use, 6 * (epoch + 1) + (std::ranges::find(next, r.item) - next.begin()));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery::storage

@@ -1,0 +1,32 @@
+// A step as a timeline for Chrome's and Perfetto's trace viewers: one track a pipeline stage.
+//
+// The stages' forward and backward blocks are placed as 1F1B runs them (each stage: p - i forwards
+// ahead, then one backward, one forward); interleaved and zero-bubble schedules are drawn as 1F1B
+// of the same stage times, so their bubbles look larger than they are. Exposed dp, the optimizer
+// and the rest follow on every track. Format: the "traceEvents" array of complete events,
+// microseconds.
+#pragma once
+
+#include <string>
+
+#include "layers/training/step.h"
+
+namespace orrery::training {
+
+// A step of thousands of microbatches repeats itself: this many are drawn at most.
+inline constexpr int kTracedMicrobatches = 64;
+
+struct TraceBlock {
+  int stage = 0;
+  int microbatch = 0;
+  bool backward = false;
+  double start_s = 0;
+  double seconds = 0;
+};
+
+// In the order in which each stage runs them.
+std::vector<TraceBlock> schedule_blocks(const PipelineStages& stages, int microbatches);
+
+std::string step_trace_json(const StepEstimate& step, const std::string& title);
+
+}  // namespace orrery::training

@@ -1,0 +1,198 @@
+#include "live/agent/journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace orrery::agent {
+namespace {
+
+// Journals are rewritten at a few MiB; a file of this size is not one.
+constexpr std::size_t kBytesMax = std::size_t{1} << 30;
+
+std::unexpected<Diagnostics> fault(const std::string& path, const std::string& what, int error,
+                                   std::string fix = {}) {
+  return fail({.code = "journal.unusable",
+               .place = {.file = path},
+               .what = what + ": " + std::strerror(error),
+               .why = "nothing is done that is not on disk first",
+               .fix = std::move(fix)});
+}
+
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+bool read_all(int file, std::string& text) {
+  std::array<char, 65536> chunk;
+  while (true) {
+    const ssize_t got = ::read(file, chunk.data(), chunk.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got == 0;
+    text.append(chunk.data(), static_cast<std::size_t>(got));
+    if (text.size() > kBytesMax) return errno = EFBIG, false;
+  }
+}
+
+// A new name is safe only when its folder is.
+bool sync_folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool good = ::fsync(fd) == 0;
+  ::close(fd);
+  return good;
+}
+
+std::unexpected<Diagnostics> not_a_journal(const std::string& path) {
+  return fail({.code = "journal.other-file",
+               .place = {.file = path},
+               .what = "this file is no journal of the agent",
+               .why = "it does not begin as one, and appending to it or cutting it would spoil it",
+               .fix = "name a file that does not exist yet; it is left as it was"});
+}
+
+// The whole lines of a file that holds `text`, after its form was checked.
+Result<std::string> whole_lines(std::string text, const std::string& path,
+                                const JournalForm& form) {
+  const std::size_t end = text.rfind('\n');
+  if (end == std::string::npos) {
+    // Killed in the first append: some part of the header is all there is.
+    if (!form.header.starts_with(text)) return not_a_journal(path);
+    return std::string();
+  }
+  const std::string_view first = std::string_view(text).substr(0, text.find('\n'));
+  const bool is_ours = first == form.header ||
+                       std::ranges::any_of(form.older, [first](const std::string& beginning) {
+                         return first.starts_with(beginning);
+                       });
+  if (!is_ours) return not_a_journal(path);
+  text.resize(end + 1);
+  if (auto good = form.check(text); !good) return std::unexpected(good.error());
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  return text;
+}
+
+}  // namespace
+
+Journal::Journal(Journal&& o) noexcept
+    : path_(std::move(o.path_)),
+      header_(std::move(o.header_)),
+      text_(std::move(o.text_)),
+      torn_(o.torn_),
+      size_(o.size_),
+      file_(std::exchange(o.file_, -1)),
+      lock_(std::exchange(o.lock_, -1)) {}
+
+Journal& Journal::operator=(Journal&& o) noexcept {
+  std::swap(path_, o.path_);
+  std::swap(header_, o.header_);
+  std::swap(text_, o.text_);
+  std::swap(torn_, o.torn_);
+  std::swap(size_, o.size_);
+  std::swap(file_, o.file_);
+  std::swap(lock_, o.lock_);
+  return *this;
+}
+
+Journal::~Journal() {
+  if (file_ >= 0) ::close(file_);
+  if (lock_ >= 0) ::close(lock_);
+}
+
+Result<std::string> Journal::read(const std::string& path, const JournalForm& form) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0 && errno == ENOENT) return std::string();
+  if (file < 0) return fault(path, "cannot open the journal", errno);
+  struct stat status = {};
+  std::string text;
+  const bool is_plain = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  const bool is_read = is_plain && read_all(file, text);
+  const int error = is_plain ? errno : EINVAL;
+  ::close(file);
+  if (!is_read) return fault(path, is_plain ? "cannot read" : "no plain file", error);
+  return whole_lines(std::move(text), path, form);
+}
+
+Result<Journal> Journal::open(const std::string& path, const JournalForm& form) {
+  // Before anything is made, the lock beside it included.
+  if (const auto before = read(path, form); !before) return std::unexpected(before.error());
+  Journal journal;
+  journal.path_ = path;
+  journal.header_ = form.header;
+  const std::string lock_path = path + ".lock";
+  journal.lock_ = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (journal.lock_ < 0) return fault(lock_path, "cannot open the lock", errno);
+  if (::flock(journal.lock_, LOCK_EX | LOCK_NB) != 0) {
+    return fault(path, "another agent writes this journal", errno,
+                 "stop it first, or give this one a journal of its own");
+  }
+  journal.file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (journal.file_ < 0) return fault(path, "cannot open the journal", errno);
+  struct stat status = {};
+  if (::fstat(journal.file_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    return fault(path, "the journal is no plain file", EINVAL);
+  }
+  if (!read_all(journal.file_, journal.text_)) return fault(path, "cannot read", errno);
+  auto whole = whole_lines(journal.text_, path, form);
+  if (!whole) return std::unexpected(whole.error());
+  journal.torn_ = journal.text_.size() - whole->size();
+  if (journal.torn_ > 0 && ::ftruncate(journal.file_, static_cast<off_t>(whole->size())) != 0) {
+    return fault(path, "cannot cut the torn last line", errno);
+  }
+  journal.text_ = std::move(*whole);
+  journal.size_ = journal.text_.size();
+  if (::fsync(journal.file_) != 0 || !sync_folder_of(path)) {
+    return fault(path, "cannot make it safe", errno);
+  }
+  return journal;
+}
+
+Result<void> Journal::append(const std::vector<std::string>& lines) {
+  if (lines.empty()) return {};
+  const std::string text = (size_ == 0 ? header_ + '\n' : std::string()) + joined(lines);
+  if (!write_all(file_, text) || ::fdatasync(file_) != 0) {
+    return fault(path_, "cannot write", errno, "make room on its disk");
+  }
+  size_ += text.size();
+  return {};
+}
+
+Result<void> Journal::rewrite(const std::vector<std::string>& lines) {
+  const std::string next = path_ + ".next";
+  const int file = ::open(next.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return fault(next, "cannot open", errno);
+  const bool has_header = !lines.empty() && lines.front() == header_;
+  const std::string text = (has_header ? std::string() : header_ + '\n') + joined(lines);
+  const bool good = write_all(file, text) && ::fsync(file) == 0 &&
+                    ::rename(next.c_str(), path_.c_str()) == 0 && sync_folder_of(path_);
+  const int error = errno;
+  ::close(file);
+  if (!good) return fault(path_, "cannot rewrite", error, "make room on its disk");
+  ::close(file_);
+  file_ = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  if (file_ < 0) return fault(path_, "cannot open again", errno);
+  size_ = text.size();
+  return {};
+}
+
+}  // namespace orrery::agent

@@ -1,0 +1,215 @@
+#include "live/agent/journal_lines.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/base/random.h"
+
+namespace orrery::agent {
+namespace {
+
+using failure::RecoveryEvent;
+using failure::RecoveryEventKind;
+
+// Values drawn so that no field has its default, and no two of a record are alike.
+class Drawn {
+ public:
+  explicit Drawn(std::uint64_t seed) : random_(seed, "journal-lines") {}
+
+  int number() { return 1 + static_cast<int>(random_.below(1'000'000)); }
+  Seconds time() { return seconds(1'700'000'000 + 0.25 * number()); }
+  std::string name() { return "n" + std::to_string(number()); }
+  std::vector<std::string> names() { return {name(), name()}; }
+  failure::JobLoss loss() { return {time(), number(), names(), names()}; }
+  failure::FadingCount count() { return {0.5 * number(), time()}; }
+
+ private:
+  RandomStream random_;
+};
+
+failure::JobView job_view(Drawn& d, failure::JobPhase phase) {
+  return {.id = d.name(),
+          .phase = phase,
+          .restarts = d.number(),
+          .requeueable = false,
+          .held = true,
+          .launch_failed = true,
+          .waits_for_time = true,
+          .eligible = d.time(),
+          .ended = d.time(),
+          .nodes = d.names(),
+          .avoids = d.names()};
+}
+
+failure::NodeView node_view(Drawn& d, failure::FenceState fence) {
+  return {.name = d.name(),
+          .down = true,
+          .silent = true,
+          .drained = true,
+          .broken = true,
+          .spare = true,
+          .fence = fence};
+}
+
+failure::RecoveryMemory memory_drawn(Drawn& d) {
+  failure::RecoveryMemory m{.since = d.time(), .controller = d.time()};
+  m.all = d.count();
+  m.nodes[d.name()] = {.out = true,
+                       .wants_drain = true,
+                       .lemon = true,
+                       .fenced = true,
+                       .silent_since = d.time(),
+                       .drain_seen = d.time(),
+                       .forgotten = d.time(),
+                       .out_shown = true,
+                       .drain_shown = true,
+                       .failures = d.number(),
+                       .weight = d.count(),
+                       .stood_in_for = d.name(),
+                       .serves_for = d.name()};
+  m.nodes[d.name()] = {.failures = 1};
+  // Each flag by itself, so that none stands in for another.
+  using Flag = bool failure::NodeMemory::*;
+  for (const Flag flag : {&failure::NodeMemory::out, &failure::NodeMemory::wants_drain,
+                          &failure::NodeMemory::lemon, &failure::NodeMemory::fenced,
+                          &failure::NodeMemory::out_shown, &failure::NodeMemory::drain_shown}) {
+    m.nodes[d.name()].*flag = true;
+  }
+  m.jobs[d.name()] = {.restarts = d.number(),
+                      .started = d.time(),
+                      .nodes = d.names(),
+                      .loss = d.loss(),
+                      .regained = d.loss(),
+                      .losses = {{d.name(), d.time()}, {"", d.time()}},
+                      .losses_total = d.number(),
+                      .blamed = true,
+                      .held_seen = true};
+  m.jobs[d.name()] = {};
+  m.jobs[d.name()] = {.blamed = true};
+  m.jobs[d.name()] = {.held_seen = true};
+  m.attempts["drain/" + d.name() + "/1"] = {.count = d.number(), .last = d.time(), .good = true};
+  m.attempts["drain/" + d.name() + "/2"] = {.count = d.number(), .last = d.time(), .good = false};
+  m.alerted = {d.name(), "quotes \" and\nbreaks"};
+  return m;
+}
+
+TEST(JournalLines, a_memory_is_recalled_with_every_field) {
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
+    Drawn d(seed);
+    const failure::RecoveryMemory memory = memory_drawn(d);
+    const std::string line = line_of(memory);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    const auto recalled = recall(line + '\n', "j", {});
+    ASSERT_TRUE(recalled) << recalled.error().front().why;
+    EXPECT_EQ(*recalled, memory);
+  }
+  EXPECT_EQ(*recall(line_of(failure::RecoveryMemory{}), "j", {}), failure::RecoveryMemory{});
+}
+
+// The fold of the lines is the fold of the events.
+TEST(JournalLines, every_kind_of_event_is_recalled_as_it_was_applied) {
+  failure::RecoveryMemory applied;
+  std::string text = R"({"kind":"journal","of":"orrery agent recover","version":1})"
+                     "\n";
+  Drawn d(7);
+  const failure::RecoveryPolicy policy;
+  for (int k = 0; k <= static_cast<int>(RecoveryEventKind::node_shown); ++k) {
+    const RecoveryEvent event{.kind = static_cast<RecoveryEventKind>(k),
+                              .at = d.time(),
+                              .node = "n1",
+                              .job = "7",
+                              .key = "drain/n1/" + std::to_string(k),
+                              .restarts = d.number(),
+                              .nodes = d.names(),
+                              .weight = 0.5 * d.number(),
+                              .lasted = d.time(),
+                              .good = k % 2 == 0};
+    apply(applied, event, policy.lemon.memory);
+    text += line_of(event) + "\n\n";
+  }
+  const auto recalled = recall(text, "j", policy);
+  ASSERT_TRUE(recalled) << recalled.error().front().why;
+  EXPECT_EQ(*recalled, applied);
+}
+
+TEST(JournalLines, looks_that_tell_only_what_changed_give_every_look_back) {
+  Drawn d(3);
+  std::vector<failure::ClusterLook> looks(5);
+  const std::vector<failure::JobView> jobs = {
+      job_view(d, failure::JobPhase::pending), job_view(d, failure::JobPhase::starting),
+      job_view(d, failure::JobPhase::running), job_view(d, failure::JobPhase::completing),
+      job_view(d, failure::JobPhase::failed),  job_view(d, failure::JobPhase::ended)};
+  const std::vector<failure::NodeView> nodes = {
+      node_view(d, failure::FenceState::none), node_view(d, failure::FenceState::under_way),
+      node_view(d, failure::FenceState::off), node_view(d, failure::FenceState::failed)};
+  const auto sorted = [](failure::ClusterLook look) {
+    std::ranges::sort(look.jobs, {}, &failure::JobView::id);
+    std::ranges::sort(look.nodes, {}, &failure::NodeView::name);
+    return look;
+  };
+  looks[0] = sorted({.now = d.time(), .controller_since = d.time(), .jobs = jobs, .nodes = nodes});
+  looks[1] = looks[0];
+  looks[1].jobs[2].restarts += 1;  // one that changed
+  looks[1].nodes[1].down = false;
+  looks[2] = looks[1];
+  looks[2].jobs.erase(looks[2].jobs.begin() + 1);  // one that went
+  looks[2].nodes.erase(looks[2].nodes.begin());
+  looks[3] = looks[2];
+  looks[3].jobs.push_back({.id = "zz-new"});  // one that came
+  looks[3].now = d.time();
+  looks[4] = looks[0];
+  std::string text;
+  failure::ClusterLook before;
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    if (i == 4) before = {};  // the journal was cut: the next look is whole
+    text += line_of_change(before, looks[i]) + '\n';
+    before = looks[i];
+    text += line_of(failure::RecoveryAction{.kind = failure::ActionKind::exclude_nodes,
+                                            .job = "7",
+                                            .nodes = {"n1", "n2"},
+                                            .why = "because",
+                                            .key = "exclude/7/1"}) +
+            '\n';
+    text +=
+        line_of(RecoveryEvent{.kind = RecoveryEventKind::job_gone, .at = seconds(1), .job = "9"}) +
+        '\n';
+    text += line_of(RecoveryEvent{
+                .kind = RecoveryEventKind::tried, .at = seconds(2), .key = "k", .good = true}) +
+            '\n';
+  }
+  const auto ticks = replay(text, "j");
+  ASSERT_TRUE(ticks) << ticks.error().front().why;
+  ASSERT_EQ(ticks->size(), looks.size());
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    const JournalTick& tick = (*ticks)[i];
+    EXPECT_EQ(tick.view, looks[i]) << i;
+    ASSERT_EQ(tick.decision.actions.size(), 1u);
+    EXPECT_EQ(tick.decision.actions[0].kind, failure::ActionKind::exclude_nodes);
+    EXPECT_EQ(tick.decision.actions[0].nodes.size(), 2u);
+    EXPECT_EQ(tick.decision.actions[0].why + tick.decision.actions[0].key, "becauseexclude/7/1");
+    ASSERT_EQ(tick.decision.events.size(), 1u);
+    EXPECT_EQ(tick.decision.events[0].kind, RecoveryEventKind::job_gone);
+    ASSERT_EQ(tick.tried.size(), 1u) << "how an action went is no finding";
+    EXPECT_TRUE(tick.tried[0].good);
+  }
+}
+
+TEST(JournalLines, a_line_that_is_none_is_named_by_its_number) {
+  const std::string good = line_of(RecoveryEvent{.kind = RecoveryEventKind::watch_began});
+  for (const char* bad : {"rubbish", "{}", R"({"kind":"unheard_of","at_s":1})",
+                          R"({"kind":"job_lost"})", R"({"kind":"memory"})"}) {
+    const auto recalled = recall(good + '\n' + bad + '\n', "j.jsonl", {});
+    ASSERT_FALSE(recalled) << bad;
+    EXPECT_EQ(recalled.error().front().code, "journal.line");
+    EXPECT_EQ(recalled.error().front().place.line, 2);
+  }
+  EXPECT_FALSE(replay(good, "j")) << "no look before it";
+  for (const char* bad : {R"({"kind":"seen","at_s":1,"jobs":[{"id":"1","phase":"asleep"}]})",
+                          R"({"kind":"seen","at_s":1,"nodes":[{"name":"n","fence":"odd"}]})"}) {
+    EXPECT_FALSE(replay(bad, "j")) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace orrery::agent

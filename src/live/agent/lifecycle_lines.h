@@ -1,0 +1,27 @@
+// The lifecycle agent's journal: one JSON object a line, `kind` first.
+//
+//   {"kind":"lifecycle","version":1}  the first line: a file without it is no journal of ours
+//   {"kind":"verified",...}           an event, named as in storage/lifecycle_memory.h
+// recall() folds the events into a memory, which is all that a restarted agent needs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "live/agent/lifecycle.h"
+#include "core/base/diagnostic.h"
+#include "layers/storage/lifecycle_memory.h"
+
+namespace orrery::agent {
+
+std::string lifecycle_header();
+std::string line_of(const storage::LifecycleEvent& event);
+std::string line_of(const LifecycleDone& done);  // for programs that read what the agent says
+// The events that make this memory out of nothing: what a journal is shortened to.
+std::vector<std::string> lines_of(const storage::LifecycleMemory& memory);
+
+// `file` is named in messages. An empty text is an empty memory.
+Result<storage::LifecycleMemory> recall_lifecycle(std::string_view text, const std::string& file);
+
+}  // namespace orrery::agent

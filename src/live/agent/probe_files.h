@@ -1,0 +1,55 @@
+// Files by the thousand: what the metadata of a file system costs, and what small files cost beside
+// shards of the same bytes.
+//
+// Names are in one folder a thread, as loaders and ranks have them. Reads follow a flush and an
+// advice to drop the cached pages; where a file system keeps them (tmpfs), the caller says so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "layers/storage/probe_sizes.h"
+
+namespace orrery::agent {
+
+struct FilesPlan {
+  std::string folder;  // empty of the names used here
+  int threads = 4;
+  int files = 2000;
+  double seconds_max = 5;
+  std::function<bool()> stop = {};
+};
+
+struct MetadataRates {
+  double creates_per_s = 0;
+  double stats_per_s = 0;
+  double unlinks_per_s = 0;
+  std::string fault;  // empty: none
+};
+MetadataRates measure_metadata(const FilesPlan& plan);
+
+// A small file made safe: write, fsync, rename, fsync of the folder. One thread; a second.
+struct CommitRate {
+  double per_s = 0;
+  std::string fault;
+};
+CommitRate measure_commits(const FilesPlan& plan);
+
+struct SamplesPlan {
+  FilesPlan files;  // `files` is the number of samples
+  std::size_t sample_bytes = storage::kProbeSampleBytes;
+  std::size_t shard_bytes = storage::kProbeShardBytes;
+};
+struct SampleRates {
+  double file_write_bytes_per_s = 0;  // until flushed
+  double shard_write_bytes_per_s = 0;
+  double file_read_bytes_per_s = 0;
+  double shard_read_bytes_per_s = 0;
+  std::string fault;
+};
+// The same samples as one file each, and packed into shards.
+SampleRates measure_samples(const SamplesPlan& plan);
+
+}  // namespace orrery::agent

@@ -1,0 +1,56 @@
+// What a probe of storage found: named figures, each the median of repeats with its spread, under
+// stated conditions, and the notices without which they would mislead.
+//
+// low..high is the 10th to 90th percentile of the repeats (linear between them), as an Estimate has
+// it; with five repeats that is nearly their range. Values are in base units.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/json_writer.h"
+#include "layers/storage/probe_sizes.h"
+
+namespace orrery::agent {
+
+enum class ProbeUnit { bytes_per_s, per_s, seconds, bytes, factor };
+// "bytes_per_s", "per_s", ...: what a JSON key ends in.
+std::string_view suffix_of(ProbeUnit unit);
+
+struct ProbeFigure {
+  std::string id;     // "sequential_read"
+  std::string label;  // "sequential read, 1 MiB blocks, 8 in flight"
+  ProbeUnit unit = ProbeUnit::bytes_per_s;
+  std::vector<double> samples;
+
+  double value() const;  // the median
+  double low() const;
+  double high() const;
+};
+
+struct ProbeReport {
+  std::string target;                                           // as the user named it
+  std::string kind;                                             // "folder", "file" or "bucket"
+  std::size_t object_bytes = storage::kProbeObjectBytes;        // of a bucket's large objects
+  std::vector<std::pair<std::string, std::string>> conditions;  // "engine" -> "io_uring"
+  std::vector<ProbeFigure> figures;
+  std::vector<std::string> notices;
+  bool interrupted = false;
+
+  const ProbeFigure* figure(std::string_view id) const;  // nullptr where it was not measured
+  // To the figure of that id, which is made where there is none.
+  void add(const ProbeFigure& shape, double sample);
+};
+
+std::string probe_text(const ProbeReport& report);
+// `more` may add members at the end of the object.
+std::string probe_json(const ProbeReport& report,
+                       const std::function<void(JsonWriter&)>& more = {});
+std::string probe_csv(const ProbeReport& report);
+// "1.23 GB/s", "812 /s".
+std::string show_probe(double value, ProbeUnit unit);
+
+}  // namespace orrery::agent

@@ -1,0 +1,57 @@
+// Drives the recovery policy (failure/recovery.h) against a cluster, real or simulated.
+//
+// A tick is: look, decide, journal the findings and the intended actions (on disk before anything
+// is done), apply the findings to the memory, carry out the actions, journal how each went. What
+// the cluster is, and which of its faults a tick survives, is the port's (failure/recovery_port.h).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "layers/failure/recovery_port.h"
+
+namespace orrery::agent {
+
+// Appends the lines as one piece and returns when they are safe.
+using AppendLines = std::function<Result<void>(const std::vector<std::string>&)>;
+
+struct ActionOutcome {
+  failure::RecoveryAction action;
+  bool good = true;
+  std::string said;  // why it failed
+};
+
+struct TickReport {
+  Seconds at;
+  std::vector<failure::RecoveryEvent> events;
+  std::vector<ActionOutcome> outcomes;
+  int jobs_waiting = 0;  // lost and not running again yet
+};
+
+class RecoverAgent {
+ public:
+  // The port outlives the agent; `memory` is what the journal gave (agent/journal_lines.h, recall).
+  RecoverAgent(failure::RecoveryPort& port, AppendLines append,
+               const failure::RecoveryPolicy& policy, failure::RecoveryMemory memory)
+      : port_(port), append_(std::move(append)), policy_(policy), memory_(std::move(memory)) {}
+
+  // An error where the cluster could not be seen or the journal not written; then nothing was done.
+  Result<TickReport> tick();
+
+  const failure::RecoveryMemory& memory() const { return memory_; }
+  // The journal was cut to the memory: its next look must be whole.
+  void journal_was_cut() { journalled_ = {}; }
+
+ private:
+  Result<void> remember(const std::vector<failure::RecoveryEvent>& events);
+
+  failure::RecoveryPort& port_;
+  AppendLines append_;
+  failure::RecoveryPolicy policy_;
+  failure::RecoveryMemory memory_;
+  failure::ClusterLook journalled_;  // the view that the journal's last "seen" line ends in
+};
+
+}  // namespace orrery::agent

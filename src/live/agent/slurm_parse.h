@@ -1,0 +1,39 @@
+// What squeue and sinfo print, as the recovery policy's view of jobs and nodes.
+//
+// The fields are asked for by name and separated by ';' (kJobFields, kNodeFields). Names that users
+// choose are not among them: a job may call itself "x JobState=FAILED", and `scontrol show job`
+// prints that as it is. Times are read as UTC, so the programs must run with TZ=UTC.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "layers/failure/recovery.h"
+
+namespace orrery::agent {
+
+inline constexpr const char* kJobFields =
+    "JobID:;,State:;,RestartCnt:;,Requeue:;,EligibleTime:;,EndTime:;,NodeList:;,Reason:;";
+inline constexpr const char* kNodeFields = "NodeList:;,StateComplete:;,Reason:;";
+
+struct SlurmMarks {
+  std::string spare = "spare";    // a node drained with a reason that begins so is kept in reserve
+  std::string broken = "fatal:";  // and one with this is unfit though its daemon lives
+};
+
+// Lines that continue a reason with a line break in it are passed over; a line that begins like a
+// row and is not one makes the whole look an error, since a job that is not seen counts as gone.
+Result<std::vector<failure::JobView>> parse_jobs(std::string_view text);
+Result<std::vector<failure::NodeView>> parse_nodes(std::string_view text,
+                                                   const SlurmMarks& marks = {});
+
+// "n[1-3,07],m9" -> n1 n2 n3 n07 m9, at most kHostsMax names.
+inline constexpr std::size_t kHostsMax = 200'000;
+Result<std::vector<std::string>> expand_hosts(std::string_view list);
+
+// "2026-11-15T05:28:59" as seconds since 1970 in UTC; 0 for "N/A", "NONE", "Unknown".
+Seconds parse_slurm_time(std::string_view text);
+
+}  // namespace orrery::agent

@@ -1,0 +1,208 @@
+// A client of S3 object stores: the operations that a probe, a checkpoint agent and a store above
+// other stores need, each with its retries, and never a silent loss.
+//
+// A body carries its digests: SHA-256 is signed with the request, MD5 goes as Content-MD5 and must
+// come back as the ETag, CRC-32C is kept as the object's own metadata and checked on every whole
+// read (an ETag of several parts is no digest of the content). A mismatch counts as a failed
+// attempt. Each failure that was mended by asking again is counted in `retries`, each kept
+// connection that was found closed in `reconnects`.
+//
+// Bodies are streamed both ways: what is sent is read from a source that can be read again (once
+// for its digests, once for each attempt), what is received goes to a writer that can begin again.
+// Only an upload in parts holds bytes, those of one part.
+//
+// One client belongs to one thread; it keeps its connection. Bucket addressing is path-style.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "live/net/client.h"
+#include "live/s3/retry.h"
+#include "live/s3/sigv4.h"
+
+namespace orrery::s3 {
+
+struct Config {
+  std::string endpoint;  // "http://127.0.0.1:9000", "https://s3.eu-west-1.amazonaws.com"
+  std::string bucket;
+  std::string region = "us-east-1";
+  Credentials credentials;
+  RetryPolicy retry;
+  std::uint64_t seed = 1;      // of the jitter
+  std::string writer = "one";  // tells our own conditional PUT from another's; unique a client
+};
+
+enum class Fault {
+  refused,       // 4xx
+  absent,        // 404
+  precondition,  // 412: the object is there already, written by another
+  unreachable,   // no answer after all attempts
+  server,        // 5xx after all attempts
+  corrupt,       // digests do not agree after all attempts
+  local          // our own source or writer gave up
+};
+
+struct Error {
+  Fault fault = Fault::server;
+  std::string operation;  // "PUT bucket/key"
+  int status = 0;         // 0: no answer
+  std::string code;       // the store's own: "SlowDown"
+  std::string detail;
+  int attempts = 1;
+};
+Diagnostic to_diagnostic(const Error& error);
+
+template <class T>
+using Outcome = std::expected<T, Error>;
+
+// Bytes to be sent, with their digests, computed once however often they are sent. The source may
+// be read again from 0; bytes that differ then are refused by the store.
+struct Body {
+  std::uint64_t bytes = 0;
+  net::BodySource read;
+  std::string sha256_hex;
+  std::string md5_raw;
+  std::uint32_t crc32c = 0;
+
+  static Body of(std::string bytes);
+  // Reads all of it; nullopt where the source gives up or ends early.
+  static std::optional<Body> of(std::uint64_t bytes, net::BodySource read);
+};
+
+// Shows `visit` all bytes of a source in turn; false where the source gives up or ends early.
+bool each_piece(std::uint64_t bytes, const net::BodySource& read,
+                const std::function<void(std::string_view)>& visit);
+
+// Where an object goes. An attempt that fails half-way is followed by restart(), which forgets what
+// was taken; false from either ends the request.
+struct Writer {
+  std::function<bool(std::string_view piece)> take;
+  std::function<bool()> restart;
+};
+// Appends to `into`, which was empty.
+Writer writer_into(std::string& into);
+
+struct Head {
+  std::uint64_t bytes = 0;
+  std::string etag;    // without its quotes
+  std::string crc32c;  // as we wrote it; empty: written by another
+  std::string writer;
+};
+struct Object {
+  Head head;
+  std::string bytes = {};  // empty where a writer has them
+  double first_byte_s = 0;
+  bool verified = false;  // against a digest; not so for part of an object, or one of several parts
+};
+struct Entry {
+  std::string key;
+  std::uint64_t bytes = 0;
+  std::string etag = {};  // without its quotes
+};
+struct Page {
+  std::vector<Entry> entries;
+  std::string next;  // continuation token; empty: the last page
+};
+struct Part {
+  int number = 1;  // from 1
+  std::string etag;
+};
+// What an upload of several parts must amount to.
+struct Whole {
+  std::uint64_t bytes = 0;
+  std::uint32_t crc32c = 0;
+};
+
+class Receiver;  // of one object's bytes
+
+using Sleep = std::function<void(double seconds)>;
+
+class Client {
+ public:
+  Client(Config config, net::Ask ask, Sleep sleep, std::function<std::string()> time);
+  // Over the network, with the system's clock.
+  explicit Client(Config config, net::ClientOptions options = {});
+
+  Outcome<std::string> put(const std::string& key, const Body& body);  // the ETag
+  // Only where there is none yet (If-None-Match: *). Fails with `precondition` where another's is.
+  Outcome<std::string> put_new(const std::string& key, const Body& body);
+  // Verified only once all of it has been taken.
+  Outcome<Object> get(const std::string& key, const Writer& writer);
+  Outcome<Object> get(const std::string& key, std::size_t expected_bytes = 0);
+  Outcome<Object> get_range(const std::string& key, std::uint64_t from, std::uint64_t count,
+                            const Writer& writer);
+  Outcome<Object> get_range(const std::string& key, std::uint64_t from, std::uint64_t count);
+  Outcome<Head> head(const std::string& key);
+  Outcome<bool> remove(const std::string& key);  // absent is fine
+  Outcome<Page> list(const std::string& prefix, const std::string& token = "", int keys_max = 1000);
+  // What a query about a key answers (its tags, its lineage), as it comes.
+  Outcome<std::string> document(const std::string& key, const HeaderList& query);
+  Outcome<bool> create_bucket();  // one of our own already is fine
+
+  Outcome<std::string> create_upload(const std::string& key, const Whole& whole);
+  Outcome<std::string> upload_part(const std::string& key, const std::string& upload, int number,
+                                   const Body& part);
+  Outcome<bool> complete_upload(const std::string& key, const std::string& upload,
+                                const std::vector<Part>& parts, const Whole& whole);
+  Outcome<bool> abort_upload(const std::string& key, const std::string& upload);
+  // All of it: parts of `part_bytes`, aborted where any step fails. `stop` ends it between parts.
+  Outcome<bool> put_parts(const std::string& key, std::uint64_t bytes, const net::BodySource& read,
+                          std::size_t part_bytes, const std::function<bool()>& stop = {});
+
+  int retries() const { return retries_; }
+  int reconnects() const { return reconnects_; }
+  const Config& config() const { return config_; }
+
+ private:
+  struct Call {
+    std::string method;
+    std::string key;
+    HeaderList query = {};
+    HeaderList headers = {};
+    const Body* body = nullptr;
+    Receiver* receiver = nullptr;
+    bool safe = true;
+    // A fault of a 2xx answer ("ETag differs"), or nothing.
+    std::function<std::string(const net::Reply&)> check = {};
+  };
+  net::Question signed_question(const Call& call) const;
+  Outcome<net::Reply> perform(const Call& call);
+  Error error_of(const Call& call, const net::Reply& reply, const std::string& fault,
+                 int attempts) const;
+  Error local_error(const Call& call, const std::string& detail, int attempts) const;
+  void wait(int failures, const net::Reply& reply);
+  // Whether the object there is the one that this client meant to write.
+  Outcome<bool> is_ours(const std::string& key, const Whole& whole);
+  HeaderList own_metadata(std::uint32_t crc) const;
+
+  Config config_;
+  net::Ask ask_;
+  Sleep sleep_;
+  std::function<std::string()> time_;
+  RandomStream jitter_;
+  std::string base_;  // scheme://host:port
+  std::string host_;
+  int retries_ = 0;
+  int reconnects_ = 0;
+};
+
+// "https://HOST[:PORT]" with nothing behind it, else why not.
+Result<std::string> checked_endpoint(const std::string& text);
+
+// "s3://bucket/prefix"; the prefix may be empty.
+struct Location {
+  std::string bucket;
+  std::string prefix;
+};
+Result<Location> parse_location(std::string_view text);
+// AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN where there is one.
+Result<Credentials> credentials_of(const std::function<const char*(const char*)>& environment);
+
+}  // namespace orrery::s3

@@ -1,0 +1,61 @@
+// The bytes of one object on their way from a store to a writer, checked as they pass.
+//
+// A whole object is checked against the CRC-32C that we wrote with it, else against the ETag where
+// that is an MD5. A range is checked against what the answer says of itself, before its first byte
+// is handed on; what a store sends beyond the range is dropped. One receiver sees all attempts of
+// one request.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "live/net/client.h"
+#include "live/s3/client.h"
+#include "live/s3/hash.h"
+
+namespace orrery::s3 {
+
+inline constexpr std::string_view kCrcHeader = "x-amz-meta-orrery-crc32c";
+inline constexpr std::string_view kWriterHeader = "x-amz-meta-orrery-writer";
+
+std::string crc_text(std::uint32_t crc);
+std::string unquoted(std::string_view etag);
+// An ETag is the content's MD5 unless there were several parts or a key service encrypts.
+bool etag_is_md5(const net::Reply& reply, std::string_view etag);
+
+class Receiver {
+ public:
+  struct Range {
+    std::uint64_t from = 0;
+    std::uint64_t count = 0;
+  };
+  explicit Receiver(const Writer& writer, std::optional<Range> range = {})
+      : writer_(writer), range_(range) {}
+
+  bool begin();  // an attempt; false where the writer cannot begin again
+  bool take(const net::Reply& head, std::string_view piece);
+  // What is wrong with the whole that came, or nothing.
+  std::string check(const net::Reply& reply);
+  bool verified() const { return verified_; }
+  bool gave_up() const { return gave_up_; }
+
+ private:
+  void look_at(const net::Reply& head);
+  std::string check_range(const net::Reply& reply) const;
+  std::string check_whole(const net::Reply& reply);
+
+  const Writer& writer_;
+  std::optional<Range> range_;
+  bool looked_ = false;
+  bool wrong_range_ = false;
+  bool gave_up_ = false;
+  bool verified_ = false;
+  std::uint64_t received_ = 0;
+  std::uint64_t handed_on_ = 0;
+  std::uint32_t crc_ = 0;
+  std::optional<Hash> md5_;  // where there is no CRC to check
+};
+
+}  // namespace orrery::s3

@@ -1,0 +1,34 @@
+// The documents of the S3 protocol as trees of names and texts, by pugixml.
+//
+// Attributes, comments and namespaces' prefixes carry nothing in this protocol and are dropped. An
+// element has children or text. What is read may come from an enemy: entities of the document's own
+// are not expanded, and size and depth are limited.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+
+namespace orrery::s3 {
+
+struct XmlElement {
+  std::string name;
+  std::string text = {};
+  std::vector<XmlElement> children = {};
+
+  const XmlElement* child(std::string_view name) const;  // the first; null where there is none
+  std::string_view text_of(std::string_view child_name) const;  // empty where there is none
+};
+
+struct XmlLimits {
+  std::size_t bytes_max = std::size_t{16} << 20;  // a page of 1,000 of the longest keys has 6 MB
+  int depth_max = 16;
+};
+
+// The root of the document; a fault has the code "xml.malformed" or "xml.limit".
+Result<XmlElement> read_xml(std::string_view text, const XmlLimits& limits = {});
+std::string write_xml(const XmlElement& root);
+
+}  // namespace orrery::s3

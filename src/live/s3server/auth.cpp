@@ -1,0 +1,187 @@
+#include "live/s3server/auth.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/digest.h"
+#include "core/base/text.h"
+#include "live/s3/hash.h"
+#include "live/s3/sigv4.h"
+#include "live/store/moment.h"
+
+namespace orrery::s3server {
+namespace {
+
+constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
+constexpr std::string_view kOwn = "x-amz-";     // headers that S3 gives a meaning
+constexpr TimeMs kSkewMs = 900'000;             // a quarter of an hour
+constexpr std::int64_t kExpiresMaxS = 604'800;  // a week
+
+struct Claim {
+  std::string access_key;
+  std::string day;
+  std::string region;
+  std::string service;
+  std::vector<std::string> headers;
+  std::string signature;
+  std::string time;
+  std::string payload;
+  bool in_query = false;
+
+  std::string scope() const { return day + '/' + region + '/' + service + "/aws4_request"; }
+};
+
+bool read_credential(std::string_view text, Claim& claim) {
+  const auto parts = split(text, '/');
+  if (parts.size() < 5 || parts.back() != "aws4_request") return false;
+  const std::size_t n = parts.size();
+  claim.day = parts[n - 4];
+  claim.region = parts[n - 3];
+  claim.service = parts[n - 2];
+  claim.access_key =
+      text.substr(0, static_cast<std::size_t>(parts[n - 4].data() - text.data()) - 1);
+  return claim.day.size() == 8;
+}
+
+void read_names(std::string_view text, Claim& claim) {
+  for (const std::string_view name : split(text, ';')) claim.headers.emplace_back(name);
+}
+
+Answer<Claim> claim_of_header(const net::Request& raw, std::string_view text) {
+  const auto malformed = refused("AuthorizationHeaderMalformed");
+  Claim claim;
+  text.remove_prefix(kAlgorithm.size());
+  bool credential = false;
+  for (const std::string_view field : split(text, ',')) {
+    const std::string_view part = trimmed(field);
+    if (part.starts_with("Credential=")) credential = read_credential(part.substr(11), claim);
+    if (part.starts_with("SignedHeaders=")) read_names(part.substr(14), claim);
+    if (part.starts_with("Signature=")) claim.signature = part.substr(10);
+  }
+  if (!credential || claim.headers.empty() || claim.signature.size() != 64) return malformed;
+  claim.time = raw.header("x-amz-date");
+  if (claim.time.empty()) {
+    const auto date = moment_of_http(raw.header("Date"));
+    if (!date) return refused("AccessDenied", "A signed request has a date.");
+    claim.time = amz_time(*date);
+  }
+  claim.payload = raw.header("x-amz-content-sha256");
+  if (claim.payload.empty()) return refused("InvalidRequest", "x-amz-content-sha256 is missing.");
+  return claim;
+}
+
+Answer<Claim> claim_of_query(const S3Request& request, TimeMs now) {
+  const auto wrong = [](const char* what) {
+    return refused("AuthorizationQueryParametersError", what);
+  };
+  Claim claim{.in_query = true};
+  if (request.parameter("X-Amz-Algorithm") != kAlgorithm) return wrong("No such algorithm.");
+  if (!read_credential(request.parameter("X-Amz-Credential"), claim)) {
+    return wrong("X-Amz-Credential is malformed.");
+  }
+  read_names(request.parameter("X-Amz-SignedHeaders"), claim);
+  claim.signature = request.parameter("X-Amz-Signature");
+  claim.time = request.parameter("X-Amz-Date");
+  claim.payload = "UNSIGNED-PAYLOAD";
+  const auto expires = parse_integer(request.parameter("X-Amz-Expires"));
+  const auto signed_at = moment_of_amz(claim.time);
+  if (!expires || !signed_at) return wrong("X-Amz-Date or X-Amz-Expires is malformed.");
+  if (*expires <= 0 || *expires > kExpiresMaxS) {
+    return refused("AccessDenied", "X-Amz-Expires is out of range.");
+  }
+  if (now > *signed_at + *expires * 1000)
+    return refused("AccessDenied", "The request has expired.");
+  if (*signed_at > now + kSkewMs) return refused("AccessDenied", "The request is not yet valid.");
+  return claim;
+}
+
+bool names(const Claim& claim, std::string_view header) {
+  return std::ranges::find(claim.headers, header) != claim.headers.end();
+}
+
+// No difference in time tells how far a guess was right.
+bool same(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  }
+  return difference == 0;
+}
+
+Answer<s3::SignatureInput> signed_input(const net::Request& raw, const S3Request& request,
+                                        const Claim& claim) {
+  s3::SignatureInput input{.method = request.method,
+                           .path = s3::uri_encoded(request.path, true),
+                           .query = request.query,
+                           .headers = {},
+                           .payload = claim.payload,
+                           .time = claim.time,
+                           .region = claim.region,
+                           .service = claim.service};
+  std::erase_if(input.query, [](const auto& q) { return q.first == "X-Amz-Signature"; });
+  for (const std::string& name : claim.headers) {
+    // Several headers of one name are one, their values joined.
+    std::string value;
+    bool found = false;
+    for (const auto& [sent, text] : raw.headers) {
+      if (!net::is_same_name(sent, name)) continue;
+      value += (found ? "," : "") + std::string(trimmed(text));
+      found = true;
+    }
+    input.headers.emplace_back(name, value);
+  }
+  if (!names(claim, "host")) {
+    return refused("AccessDenied", "The Host header must be signed.");
+  }
+  // What changes a request's meaning must be signed, or another could add it.
+  for (const auto& [sent, text] : raw.headers) {
+    if (!net::is_same_name(std::string_view(sent).substr(0, kOwn.size()), kOwn)) continue;
+    const std::string name = lowered(sent);
+    if (names(claim, name)) continue;
+    if (claim.in_query && name == "x-amz-content-sha256") continue;
+    return refused("AccessDenied", "The header " + name + " is not signed.");
+  }
+  return input;
+}
+
+}  // namespace
+
+Answer<Caller> authenticate(const net::Request& raw, const S3Request& request, TimeMs now,
+                            const FindTenant& find) {
+  const std::string_view header = raw.header("Authorization");
+  const bool in_query = request.has("X-Amz-Signature") || request.has("X-Amz-Credential");
+  if (header.empty() && !in_query) {
+    if (request.has("Signature") || request.has("AWSAccessKeyId")) {
+      return refused("InvalidRequest", "Only Signature Version 4 is spoken here.");
+    }
+    std::string payload(raw.header("x-amz-content-sha256"));
+    if (payload.empty()) payload = "UNSIGNED-PAYLOAD";
+    return Caller{.tenant = std::nullopt, .payload = std::move(payload)};
+  }
+  if (!header.empty() && !header.starts_with(kAlgorithm)) {
+    return refused(header.starts_with("AWS ") ? "InvalidRequest" : "InvalidArgument",
+                   "Only Signature Version 4 is spoken here.");
+  }
+  auto claim = header.empty() ? claim_of_query(request, now) : claim_of_header(raw, header);
+  if (!claim) return std::unexpected(claim.error());
+  const auto time = moment_of_amz(claim->time);
+  if (!time || claim->time.substr(0, 8) != claim->day) {
+    return refused("AccessDenied", "The date and the credential's differ.");
+  }
+  const TimeMs off = *time > now ? *time - now : now - *time;
+  if (!claim->in_query && off > kSkewMs) return refused("RequestTimeTooSkewed");
+  auto tenant = find(claim->access_key);
+  if (!tenant) return std::unexpected(tenant.error());
+  if (!*tenant) return refused("InvalidAccessKeyId");
+  auto input = signed_input(raw, request, *claim);
+  if (!input) return std::unexpected(input.error());
+  const std::string key =
+      s3::signing_key((*tenant)->secret_key, claim->day, claim->region, claim->service);
+  if (!same(s3::signature(*input, key), claim->signature)) return refused("SignatureDoesNotMatch");
+  return Caller{.tenant = std::move(*tenant),
+                .payload = claim->payload,
+                .seed = {key, claim->time, claim->scope(), claim->signature}};
+}
+
+}  // namespace orrery::s3server

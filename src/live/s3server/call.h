@@ -1,0 +1,144 @@
+// One request on its way through the gateway, and the functions that answer it: one an operation of
+// the protocol, found by gateway.cpp's table.
+#pragma once
+
+#include "live/s3server/access.h"
+#include "live/s3server/audit.h"
+#include "live/s3server/auth.h"
+#include "live/s3server/limits.h"
+#include "live/s3server/metrics.h"
+#include "live/s3server/payload.h"
+#include "live/s3server/xml_answer.h"
+#include "live/store/storage_class.h"
+#include "live/store/store.h"
+
+namespace orrery::s3server {
+
+// What a gateway is told besides its store.
+struct GatewaySetting {
+  std::string region = "us-east-1";
+  std::string domain = "localhost";    // of virtual hosts: BUCKET.localhost
+  TimeMs day_ms = 24LL * 3600 * 1000;  // of lifecycle rules; shorter for tests
+  ClientLimit limit = {};
+  // A body of so many bytes has an ETag that is no MD5, unless the client sends one.
+  std::uint64_t quick_etag_bytes = std::uint64_t{16} << 20;
+  // Of all parts of an upload but the last (S3's limit).
+  std::uint64_t part_bytes_min = std::uint64_t{5} << 20;
+  // The bytes that a tenant may keep; 0: any number.
+  std::function<std::uint64_t(std::string_view tenant)> quota_of = nullptr;
+  std::shared_ptr<const AuditLog> audit = nullptr;
+  // Where answers are made in place: whatever waits for a drive or a sync is put off.
+  bool puts_off = false;
+};
+
+struct Call {
+  Store& store;
+  const GatewaySetting& setting;
+  const net::Request& raw;
+  S3Request s3;
+  Caller who;
+  std::string body = {};         // of requests that carry a document, unwrapped
+  std::string_view action = {};  // "s3:GetObject", as policies name it
+  GatewayCounts* counts = nullptr;
+  bool may_wait = true;
+  // What is left to be done where the call may not wait; the answer is then this one's.
+  std::function<Answer<net::Response>(Call&)> rest = nullptr;
+
+  std::string_view header(std::string_view name) const { return raw.header(name); }
+};
+
+using Answered = Answer<net::Response>;
+using Handle = Answered (*)(Call&);
+
+// The bucket, where the caller may do this to it.
+Answer<Bucket> allowed_bucket(Call& call, Need need);
+// What the bucket's policy says of an action on a key: true, false, or nothing.
+std::optional<bool> policy_rules(const Call& call, const Bucket& bucket, std::string_view action,
+                                 std::string_view key);
+Answer<void> may_read(const Call& call, const Bucket& bucket, std::string_view key,
+                      const Version& version);
+// Whether so many bytes more are within the quota of the bucket's owner.
+Answer<void> check_quota(Call& call, const Bucket& bucket, std::uint64_t bytes);
+
+Answered list_buckets(Call& call);
+Answered make_bucket(Call& call);
+Answered head_bucket(Call& call);
+Answered remove_bucket(Call& call);
+Answered get_location(Call& call);
+Answered get_versioning(Call& call);
+Answered put_versioning(Call& call);
+Answered get_bucket_acl(Call& call);
+Answered put_bucket_acl(Call& call);
+Answered get_bucket_tags(Call& call);
+Answered put_bucket_tags(Call& call);
+Answered remove_bucket_tags(Call& call);
+Answered get_lock(Call& call);
+Answered put_lock(Call& call);
+Answered get_policy(Call& call);
+Answered get_policy_status(Call& call);
+Answered put_policy(Call& call);
+Answered remove_policy(Call& call);
+Answered get_lifecycle(Call& call);
+Answered put_lifecycle(Call& call);
+Answered remove_lifecycle(Call& call);
+
+Answered list_objects(Call& call);
+Answered list_versions(Call& call);
+Answered list_uploads(Call& call);
+Answered remove_objects(Call& call);
+
+Answered get_object(Call& call);
+Answered head_object(Call& call);
+Answered remove_object(Call& call);
+Answered copy_object(Call& call);
+Answered get_attributes(Call& call);
+Answered get_lineage(Call& call);
+Answered restore_object(Call& call);
+Answered get_object_acl(Call& call);
+Answered put_object_acl(Call& call);
+Answered get_tags(Call& call);
+Answered put_tags(Call& call);
+Answered remove_tags(Call& call);
+Answered get_retention(Call& call);
+Answered put_retention(Call& call);
+Answered get_legal_hold(Call& call);
+Answered put_legal_hold(Call& call);
+
+Answered begin_upload(Call& call);
+Answered copy_part(Call& call);
+Answered list_parts(Call& call);
+Answered complete_upload(Call& call);
+Answered abort_upload(Call& call);
+
+// What the headers of an upload say of the object to be.
+Answer<Version> draft_of(Call& call, const Bucket& bucket);
+// The version's headers, as GET and HEAD show them.
+net::HeaderList headers_of(const Version& version, bool with_checksum);
+// Tags as XML (<Tagging><TagSet>...) or as a query ("a=b&c=d"), checked.
+Answer<HeaderList> tags_of_xml(std::string_view body, std::size_t most);
+Answer<HeaderList> tags_of_query(std::string_view text);
+net::Response tags_answer(const HeaderList& tags);
+// x-amz-expiration of a version under the bucket's rules; empty where none ends it.
+// x-amz-restore of a version of a slow tier that was asked for; empty where it was not.
+std::string restore_of(const Version& version, TimeMs now);
+std::string expiration_of(const Bucket& bucket, std::string_view key, const Version& version);
+WriteCondition write_condition_of(const net::Request& raw);
+std::string quoted_etag(std::string_view etag);
+
+// The source of a copy: "/bucket/key?versionId=..." of x-amz-copy-source.
+struct CopySource {
+  std::string bucket;
+  std::string key;
+  std::optional<std::string> version_id;
+};
+Answer<CopySource> copy_source_of(const Call& call);
+Answer<OpenedObject> open_source(Call& call, const CopySource& source);
+struct CopiedBytes {
+  std::optional<Blob> blob;
+  PayloadEnd end;
+};
+Answer<CopiedBytes> copy_bytes(Call& call, OpenedObject& from, std::uint64_t begin,
+                               std::uint64_t bytes, std::string_view storage_class,
+                               std::optional<SumKind> sum);
+
+}  // namespace orrery::s3server

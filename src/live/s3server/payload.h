@@ -1,0 +1,99 @@
+// The body of an upload as it comes: unwrapped, hashed, and held against what was announced.
+//
+// x-amz-content-sha256 says what the body is: its SHA-256; UNSIGNED-PAYLOAD; or one of the
+// STREAMING- forms, where the bytes come in chunks ("SIZE;chunk-signature=...\r\nBYTES\r\n"), each
+// signed over the one before, with a trailer of checksums behind them or not (S3 API reference,
+// "Signature calculations: chunked upload"). Bytes are handed on before the whole is known to be
+// right; finish() says whether it was, and nothing of it may count before.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "live/s3/checksum.h"
+#include "live/s3server/auth.h"
+#include "live/s3server/hash_lane.h"
+
+namespace orrery::s3server {
+
+using s3::from_base64;
+using s3::header_name_of;
+using s3::is_linear;
+using s3::joined_crc;
+using s3::name_of;
+using s3::sum_kind_of;
+using s3::SumKind;
+using s3::Summer;
+
+inline constexpr std::string_view kEmptySha256 =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+struct PayloadPlan {
+  std::string payload;  // x-amz-content-sha256
+  ChunkSeed seed = {};
+  std::optional<std::uint64_t> length = {};  // of the object, where it was announced
+  std::optional<std::string> md5 = {};       // raw
+  std::optional<SumKind> sum = {};
+  std::string sum_value = {};  // base64; empty: it comes in the trailer, or the client asks for it
+  bool sum_in_trailer = false;
+  bool quick = false;  // nobody asked for its MD5, and it is large: a CRC makes its ETag
+};
+
+inline constexpr std::uint64_t kNeverQuick = ~std::uint64_t{0};
+// What the headers of a request say of its body; announced as `quick_bytes` or more it is quick.
+Answer<PayloadPlan> payload_plan_of(const net::Request& raw, const Caller& caller,
+                                    std::uint64_t quick_bytes);
+
+struct PayloadEnd {
+  std::string md5;        // hexadecimal; empty: it was not made
+  std::uint64_t crc = 0;  // of a quick one
+  Checksum checksum = {};
+  std::uint64_t size = 0;
+};
+// The ETag of these bytes in this blob.
+std::string etag_of(const PayloadEnd& end, std::string_view blob);
+
+class PayloadReader {
+ public:
+  using Hand = std::function<Answer<void>(std::string_view)>;
+  explicit PayloadReader(PayloadPlan plan);
+
+  Answer<void> take(std::string_view piece, const Hand& hand);
+  Answer<PayloadEnd> finish();
+
+ private:
+  enum class Stage { head, data, data_end, trailer, done };
+  Answer<void> unwrap(std::string_view piece, const Hand& hand);
+  Answer<void> take_line(std::string_view line);
+  Answer<void> begin_chunk(std::string_view line);
+  Answer<void> end_chunk();
+  Answer<void> end_trailer();
+  Answer<void> hand_on(std::string_view bytes, const Hand& hand);
+  void digest(std::string_view bytes);
+  std::string chunk_signature(std::string_view kind, const std::string& digests) const;
+  Answer<Checksum> checked_sum();
+
+  PayloadPlan plan_;
+  bool chunked_ = false;
+  bool signed_ = false;
+  bool trailers_ = false;
+  std::optional<s3::Hash> md5_;
+  std::uint64_t crc_ = 0;
+  std::optional<s3::Hash> sha_;
+  std::optional<Summer> sum_;
+  std::uint64_t size_ = 0;
+  Stage stage_ = Stage::head;
+  std::string line_;
+  std::uint64_t chunk_left_ = 0;
+  bool last_chunk_ = false;
+  std::string claimed_;  // the signature of the chunk under way
+  std::string before_;   // that of the one before
+  std::optional<s3::Hash> chunk_sha_;
+  std::string trailer_;
+  std::string trailer_signature_;
+  // Of a large body, last: the digests are made beside the writing, MD5 by itself.
+  std::unique_ptr<HashLane> md5_lane_;
+  std::unique_ptr<HashLane> lane_;
+};
+
+}  // namespace orrery::s3server

@@ -1,0 +1,99 @@
+// A store that runs: the folder opened, the gateway over it, and the thread that keeps house.
+//
+// The thread collects garbage as it comes, reads all shards through once a week and mends them,
+// sweeps once after the start what an earlier run left behind, and carries out the lifecycle rules,
+// a hundredth of a day apart and a minute at the most. A second one moves objects between tiers
+// (mover.h). What fails is logged and tried again. The
+// destructor stops the thread and marks the run as ended in order; a run that dies is swept after
+// by the next. Where several gateways share the metadata, the one that leads keeps house, sweeps
+// after those that die, and each says every second that it lives and counts anew what buckets hold
+// every ten minutes.
+#pragma once
+
+#include <thread>
+
+#include "live/s3server/gateway.h"
+#include "live/s3server/mover.h"
+#include "live/s3server/status.h"
+#include "live/store/mend.h"
+#include "live/store/store_folder.h"
+
+namespace orrery::s3server {
+
+struct RuntimeOptions {
+  std::string folder;
+  std::vector<TierPlan> tiers = usual_tiers();  // of a store that is not there yet
+  GatewaySetting gateway = {};
+  MoverOptions moves = {};
+  KeyRing keys = {};                                      // at rest
+  std::optional<std::vector<Tenant>> tenants = {};        // besides the first; none: as they were
+  std::shared_ptr<const net::ServerLoad> load = nullptr;  // of the server, for the metrics
+  bool metrics_for_all = false;                           // not only on this machine
+  store::S3Access s3 = {};  // to tiers that lie in other object stores
+  // An object of the first tier of up to so many bytes stands in the metadata (store/blob.h). In
+  // the slower tiers it is a file, for they are there to be cheaper.
+  std::size_t held_bytes_max = std::size_t{8} << 10;
+  std::string database = {};  // of a new store whose metadata several gateways share
+  bool keeps_house = true;
+  bool replace_drives = false;
+  std::function<void(const std::string&)> log;
+};
+
+std::string random_bytes(std::size_t count);
+TimeMs wall_clock_ms();
+
+class Runtime {
+ public:
+  static Result<std::unique_ptr<Runtime>> open(const RuntimeOptions& options);
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // The keys of the first tenant: these, or where they are empty those of an earlier run, or fresh
+  // ones (`made`).
+  struct FirstKeys {
+    std::string access_key;
+    std::string secret_key;
+    bool made = false;
+  };
+  Result<FirstKeys> first_tenant(const std::string& access_key, const std::string& secret_key);
+
+  Gateway& gateway() { return *gateway_; }
+  // The gateway, and beside it /-/metrics, /-/status and /-/health: no bucket is named so.
+  net::Service service();
+  StoreStatus status();
+  Store& store() { return *store_; }
+  const OpenedFolder& folder() const { return opened_; }
+  const MoveCounts* moves() const { return mover_ ? &mover_->counts() : nullptr; }
+
+ private:
+  explicit Runtime(const RuntimeOptions& options);
+  Result<void> check_key();
+  Answer<void> set_tenants();
+  net::Response own_answer(const net::Request& request);
+  void keep_house(const std::stop_token& stop);
+  void keep_place();
+  void sweep(const std::stop_token& stop);
+  void collect(const std::stop_token& stop);
+  void scrub();
+
+  RuntimeOptions options_;
+  OpenedFolder opened_;
+  std::map<std::string, std::uint64_t> quotas_;  // by tenant
+  std::unique_ptr<store::Hedger> hedger_ = std::make_unique<store::Hedger>();
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Gateway> gateway_;
+  std::unique_ptr<Scrubber> scrubber_;
+  std::mutex scrub_mutex_;
+  ScrubCounts scrubbed_;             // as the last tick left it
+  std::uint64_t scrub_bytes_ = 0;    // a tick
+  std::atomic<bool> leads_ = false;  // this gateway keeps house
+  TimeMs measured_ms_ = 0;
+  TimeMs swept_ms_ = 0;
+  bool seen_dead_ = false;
+  TimeMs kept_place_ms_ = 0;
+  std::unique_ptr<Mover> mover_;
+  std::jthread house_;
+};
+
+}  // namespace orrery::s3server

@@ -1,0 +1,333 @@
+// A store that runs, on a folder of its own: keys and tenants over restarts, its own pages, and the
+// house that is kept beside the requests.
+#include "live/s3server/runtime.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "core/base/digest.h"
+#include "live/s3/hash.h"
+#include "live/s3/sigv4.h"
+#include "live/s3server/s3_request.h"
+#include "live/store/moment.h"
+
+namespace orrery::s3server::runtime_tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using namespace std::chrono_literals;
+
+template <class Condition>
+bool soon(Condition holds) {
+  for (int i = 0; i < 10'000 && !holds(); ++i) std::this_thread::sleep_for(1ms);
+  return holds();
+}
+
+class RuntimeTest : public testing::Test {
+ protected:
+  RuntimeTest()
+      : folder(testing::TempDir() + "orrery-runtime." + std::to_string(::getpid()) + '.' +
+               testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(folder);
+    options.folder = folder;
+    options.tiers = {{.name = "hot", .plan = {1, 0}}, {.name = "cold", .plan = {1, 0}}};
+    options.log = [this](const std::string& line) {
+      const std::scoped_lock lock(mutex);
+      said += line + '\n';
+    };
+  }
+  ~RuntimeTest() override { std::filesystem::remove_all(folder); }
+
+  std::unique_ptr<Runtime> opened() {
+    auto runtime = Runtime::open(options);
+    EXPECT_TRUE(runtime) << to_text(runtime.error());
+    return runtime ? std::move(*runtime) : nullptr;
+  }
+  // With the keys of the first tenant, or those that are given.
+  static net::Response ask(Runtime& runtime, const std::string& method, const std::string& target,
+                           const std::string& body = "", const std::string& key = "AK",
+                           const std::string& secret = "secret", net::HeaderList headers = {}) {
+    net::Request request{.method = method, .target = target, .headers = std::move(headers)};
+    const std::string time = amz_time(wall_clock_ms());
+    const std::string payload = s3::sha256_hex(body);
+    request.headers.emplace_back("Host", "127.0.0.1");
+    request.headers.emplace_back("x-amz-date", time);
+    request.headers.emplace_back("x-amz-content-sha256", payload);
+    const auto parsed = s3_request_of(request, "localhost");
+    const s3::SignatureInput input{.method = method,
+                                   .path = s3::uri_encoded(parsed->path, true),
+                                   .query = parsed->query,
+                                   .headers = request.headers,
+                                   .payload = payload,
+                                   .time = time,
+                                   .region = "us-east-1"};
+    request.headers.emplace_back("Authorization", s3::authorization(input, {key, secret, ""}));
+    if (body.empty()) return runtime.service().answer(request);
+    request.headers.emplace_back("Content-Length", std::to_string(body.size()));
+    net::BodyPlan plan = runtime.service().plan(request);
+    if (auto* refusal = std::get_if<net::Response>(&plan)) return std::move(*refusal);
+    if (auto* sink = std::get_if<std::unique_ptr<net::BodySink>>(&plan)) {
+      if (auto refusal = (*sink)->take(body)) return *refusal;
+      return (*sink)->finish();
+    }
+    request.body = body;
+    return runtime.service().answer(request);
+  }
+  static net::Response page(Runtime& runtime, const std::string& target, const std::string& peer) {
+    const net::Request request{.target = target, .peer = peer};
+    net::Response response = runtime.service().answer(request);
+    return response.later ? response.later() : response;
+  }
+  std::size_t files(const std::string& tier) const {
+    std::size_t count = 0;
+    for (const auto& at : std::filesystem::recursive_directory_iterator(folder + '/' + tier)) {
+      count += at.is_regular_file() && at.path().filename().string().find('.') != std::string::npos;
+    }
+    return count;
+  }
+  std::string heard() {
+    const std::scoped_lock lock(mutex);
+    return said;
+  }
+
+  std::string folder;
+  RuntimeOptions options;
+  std::mutex mutex;
+  std::string said;
+};
+
+TEST_F(RuntimeTest, the_first_tenant_has_keys_that_stay) {
+  Runtime::FirstKeys made;
+  {
+    const auto runtime = opened();
+    made = *runtime->first_tenant("", "");
+    EXPECT_TRUE(made.made);
+    EXPECT_EQ(made.access_key.size(), 20u);
+    EXPECT_EQ(made.secret_key.size(), 40u);
+    EXPECT_EQ(made.access_key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
+              std::string::npos);
+    EXPECT_NE(made.secret_key.substr(0, 20), made.access_key);
+    EXPECT_EQ(ask(*runtime, "PUT", "/pail", "", made.access_key, made.secret_key).status, 200);
+    const auto again = runtime->first_tenant("", "");
+    EXPECT_FALSE(again->made);
+    EXPECT_EQ(again->access_key, made.access_key);
+  }
+  const auto runtime = opened();
+  const auto kept = runtime->first_tenant("", "");
+  EXPECT_FALSE(kept->made);
+  EXPECT_EQ(kept->access_key, made.access_key);
+  EXPECT_EQ(kept->secret_key, made.secret_key);
+  const auto given = runtime->first_tenant("MINE", "hidden");
+  EXPECT_FALSE(given->made);
+  EXPECT_EQ(given->access_key, "MINE");
+  EXPECT_THAT(ask(*runtime, "GET", "/", "", "MINE", "hidden").body, HasSubstr("<Name>pail</Name>"))
+      << "one tenant, whichever key";
+}
+
+TEST_F(RuntimeTest, tenants_are_those_that_were_named_last) {
+  const auto knows = [](Runtime& runtime, const std::string& key) {
+    return ask(runtime, "GET", "/", "", key, "s").status == 200;
+  };
+  options.tenants =
+      std::vector<Tenant>{{"BLUE", "s", "blue", "blue", 20'000}, {"RED", "s", "red", "red", 0}};
+  {
+    const auto runtime = opened();
+    ASSERT_TRUE(runtime->first_tenant("AK", "secret"));
+    EXPECT_TRUE(knows(*runtime, "BLUE") && knows(*runtime, "RED"));
+    EXPECT_EQ(ask(*runtime, "PUT", "/pail", "", "BLUE", "s").status, 200);
+    EXPECT_EQ(ask(*runtime, "PUT", "/pail/a", std::string(20'000, 'a'), "BLUE", "s").status, 200);
+    EXPECT_THAT(ask(*runtime, "PUT", "/pail/b", "b", "BLUE", "s").body, HasSubstr("QuotaExceeded"));
+    EXPECT_EQ(ask(*runtime, "PUT", "/own", "").status, 200);
+    EXPECT_EQ(ask(*runtime, "PUT", "/own/a", std::string(30'000, 'a')).status, 200) << "no quota";
+  }
+  options.tenants.reset();
+  {
+    const auto runtime = opened();
+    EXPECT_TRUE(knows(*runtime, "BLUE") && knows(*runtime, "RED")) << "as they were";
+    EXPECT_THAT(ask(*runtime, "PUT", "/pail/b", "b", "BLUE", "s").body, HasSubstr("QuotaExceeded"))
+        << "what is there is counted at the start";
+  }
+  options.tenants = std::vector<Tenant>{{"RED", "s", "red", "red", 0}};
+  const auto runtime = opened();
+  EXPECT_FALSE(knows(*runtime, "BLUE"));
+  EXPECT_TRUE(knows(*runtime, "RED"));
+  EXPECT_EQ(ask(*runtime, "GET", "/own/a").status, 200) << "the first stays";
+}
+
+TEST_F(RuntimeTest, a_store_that_was_enciphered_is_not_opened_without_its_key) {
+  const auto ring = [](const std::vector<std::string>& names) {
+    KeyRing made{.current = names.empty() ? "" : names.front()};
+    for (const std::string& name : names) made.keys[name] = std::string(32, name.front());
+    return made;
+  };
+  options.keys = ring({"one"});
+  {
+    const auto runtime = opened();
+    ASSERT_TRUE(runtime->first_tenant("AK", "secret"));
+    ask(*runtime, "PUT", "/pail");
+    EXPECT_EQ(ask(*runtime, "PUT", "/pail/k", "in cipher").status, 200);
+  }
+  for (const auto& keys : {ring({}), ring({"two"})}) {
+    options.keys = keys;
+    const auto refused_open = Runtime::open(options);
+    ASSERT_FALSE(refused_open);
+    EXPECT_EQ(refused_open.error().front().code, "store.key");
+    EXPECT_THAT(refused_open.error().front().what, HasSubstr("the key one,"));
+  }
+  options.keeps_house = false;
+  EXPECT_TRUE(Runtime::open(options)) << "who checks needs no key";
+  options.keeps_house = true;
+  options.keys = ring({"two", "one"});
+  {
+    const auto runtime = opened();
+    EXPECT_EQ(ask(*runtime, "GET", "/pail/k").body, "in cipher");
+  }
+  options.keys = ring({"one"});
+  EXPECT_FALSE(Runtime::open(options)) << "it was written with two since";
+}
+
+TEST_F(RuntimeTest, has_pages_of_its_own_for_those_who_are_near) {
+  options.load = std::make_shared<net::ServerLoad>();
+  auto runtime = opened();
+  for (const char* far : {"10.0.0.1", "::2", "12.7.0.1", ""}) {
+    EXPECT_EQ(page(*runtime, "/-/health", far).body, "good\n") << far;
+    EXPECT_EQ(page(*runtime, "/-/metrics", far).status, 403) << far;
+    EXPECT_EQ(page(*runtime, "/-/status", far).status, 403) << far;
+  }
+  for (const char* near : {"127.0.0.1", "127.1.2.3", "::1"}) {
+    const net::Response metrics = page(*runtime, "/-/metrics?x", near);
+    EXPECT_EQ(metrics.status, 200) << near;
+    EXPECT_EQ(metrics.content_type, "text/plain; version=0.0.4; charset=utf-8");
+    EXPECT_THAT(metrics.body, HasSubstr("orrery_store_drive_up{drive="));
+    EXPECT_THAT(metrics.body, HasSubstr("orrery_store_queue_depth 0\n"));
+    EXPECT_THAT(metrics.body, HasSubstr("orrery_store_moves_waiting"));
+    const net::Response status = page(*runtime, "/-/status", near);
+    EXPECT_EQ(status.content_type, "application/json");
+    EXPECT_THAT(status.body, HasSubstr("\"store\": \"" + runtime->folder().id + '"'));
+    EXPECT_EQ(page(*runtime, "/-/other", near).status, 404);
+  }
+  EXPECT_EQ(page(*runtime, "/pail", "127.0.0.1").status, 404) << "a bucket";
+  EXPECT_EQ(runtime->status().tiers.size(), 2u);
+  EXPECT_EQ(runtime->status().tiers.front().drives_away, 0);
+  runtime.reset();
+  options.metrics_for_all = true;
+  options.gateway.puts_off = true;
+  options.moves.on = false;
+  runtime = opened();
+  const net::Request request{.target = "/-/metrics", .peer = "10.0.0.1"};
+  EXPECT_TRUE(runtime->service().answer(request).later) << "it looks at drives";
+  EXPECT_EQ(page(*runtime, "/-/metrics", "10.0.0.1").status, 200);
+  EXPECT_EQ(runtime->moves(), nullptr);
+}
+
+TEST_F(RuntimeTest, small_objects_stand_in_the_rows_and_garbage_is_collected) {
+  const auto runtime = opened();
+  ASSERT_TRUE(runtime->first_tenant("AK", "secret"));
+  ask(*runtime, "PUT", "/pail");
+  ask(*runtime, "PUT", "/pail/small", std::string(8 << 10, 's'));
+  EXPECT_EQ(files("hot"), 0u);
+  ask(*runtime, "PUT", "/pail/large", std::string((8 << 10) + 1, 'l'));
+  EXPECT_EQ(files("hot"), 1u);
+  ask(*runtime, "PUT", "/pail/cold", "c", "AK", "secret", {{"x-amz-storage-class", "GLACIER"}});
+  EXPECT_EQ(files("cold"), 1u) << "the slower tiers are there to be cheaper";
+  EXPECT_EQ(ask(*runtime, "DELETE", "/pail/large").status, 204);
+  ASSERT_TRUE(soon([&] { return files("hot") == 0; }));
+}
+
+TEST_F(RuntimeTest, a_run_sweeps_once_after_those_before_it) {
+  {
+    const auto runtime = opened();
+    BlobWriter writer = runtime->store().writer("hot");
+    ASSERT_TRUE(writer.append(std::string(20'000, 'x')));
+    ASSERT_TRUE(writer.finish());  // and no commit names it
+  }
+  EXPECT_EQ(files("hot"), 1u);
+  const auto runtime = opened();
+  ASSERT_TRUE(soon([&] { return files("hot") == 0; }));
+  ASSERT_TRUE(soon([&] {
+    return heard().find("1 files of a run that died were removed") != said.npos;
+  })) << heard();
+}
+
+TEST_F(RuntimeTest, who_does_not_keep_house_changes_nothing) {
+  {
+    const auto runtime = opened();
+    BlobWriter writer = runtime->store().writer("hot");
+    ASSERT_TRUE(writer.append(std::string(20'000, 'x')));
+    ASSERT_TRUE(writer.finish());
+  }
+  options.keeps_house = false;
+  const auto runtime = opened();
+  std::this_thread::sleep_for(150ms);
+  EXPECT_EQ(files("hot"), 1u);
+  EXPECT_EQ(runtime->moves(), nullptr);
+}
+
+TEST_F(RuntimeTest, what_is_damaged_is_found_and_mended) {
+  options.tiers = {{.name = "hot", .plan = {1, 1}, .folders = {folder + "/a", folder + "/b"}}};
+  options.held_bytes_max = 0;
+  const auto runtime = opened();
+  ASSERT_TRUE(runtime->first_tenant("AK", "secret"));
+  ask(*runtime, "PUT", "/pail");
+  ask(*runtime, "PUT", "/pail/k", std::string(5000, 'k'));
+  bool flipped = false;
+  for (const auto& at : std::filesystem::recursive_directory_iterator(folder + "/a")) {
+    if (!at.is_regular_file() || at.file_size() < 5000) continue;
+    FILE* file = std::fopen(at.path().c_str(), "r+b");
+    ASSERT_NE(file, nullptr);
+    std::fseek(file, 100, SEEK_SET);
+    std::fputc('x', file);
+    std::fclose(file);
+    flipped = true;
+  }
+  ASSERT_TRUE(flipped);
+  ASSERT_TRUE(soon([&] { return runtime->status().scrub.damaged == 1; }));
+  ASSERT_TRUE(soon([&] { return runtime->status().scrub.mended == 1; }));
+  ASSERT_TRUE(soon([&] {
+    return heard().find("1 damaged shards found, 1 written anew") != std::string::npos;
+  })) << heard();
+}
+
+TEST_F(RuntimeTest, rules_are_carried_out_and_objects_move) {
+  options.gateway.day_ms = 300;
+  const auto runtime = opened();
+  ASSERT_TRUE(runtime->first_tenant("AK", "secret"));
+  ask(*runtime, "PUT", "/pail");
+  const std::string rules =
+      "<LifecycleConfiguration><Rule><ID>e</ID><Prefix>old</Prefix><Status>Enabled</Status>"
+      "<Expiration><Days>1</Days></Expiration></Rule><Rule><ID>m</ID><Prefix>move</Prefix>"
+      "<Status>Enabled</Status><Transition><Days>1</Days><StorageClass>GLACIER</StorageClass>"
+      "</Transition></Rule></LifecycleConfiguration>";
+  ASSERT_EQ(ask(*runtime, "PUT", "/pail?lifecycle", rules).status, 200);
+  ask(*runtime, "PUT", "/pail/old", "x");
+  ask(*runtime, "PUT", "/pail/stays", "x");
+  ask(*runtime, "PUT", "/pail/move", std::string(10'000, 'm'));
+  ASSERT_TRUE(soon([&] { return ask(*runtime, "GET", "/pail/old").status == 404; }));
+  ASSERT_TRUE(soon([&] { return runtime->moves()->removed == 1; }));
+  EXPECT_EQ(files("cold"), 1u);
+  EXPECT_EQ(runtime->moves()->copies, 1u);
+  EXPECT_GE(runtime->moves()->verified, 1u);
+  EXPECT_EQ(runtime->moves()->bytes, 10'000u);
+  EXPECT_EQ(ask(*runtime, "GET", "/pail/move").body, std::string(10'000, 'm'));
+  EXPECT_EQ(ask(*runtime, "GET", "/pail/stays").status, 200);
+  ASSERT_TRUE(soon([&] { return files("hot") == 0; })) << "the old bytes are collected";
+}
+
+TEST(Randomness, is_as_long_as_asked_for_and_never_twice_the_same) {
+  EXPECT_EQ(random_bytes(0).size(), 0u);
+  EXPECT_EQ(random_bytes(33).size(), 33u);
+  EXPECT_NE(random_bytes(16), random_bytes(16));
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  EXPECT_NEAR(static_cast<double>(wall_clock_ms()), static_cast<double>(now), 5000);
+}
+
+}  // namespace
+}  // namespace orrery::s3server::runtime_tests

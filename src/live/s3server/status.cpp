@@ -1,0 +1,270 @@
+#include "live/s3server/status.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/base/json_writer.h"
+#include "core/base/printable.h"
+#include "live/store/storage_class.h"
+
+namespace orrery::s3server {
+namespace {
+
+constexpr std::size_t kBucketsShown = 1000;  // a series each; more would burden whoever scrapes
+
+// A label's value may hold anything but what ends it.
+std::string label(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\' || c == '"') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+class Exposition {
+ public:
+  void head(const char* name, const char* type, const char* help) {
+    name_ = std::string("orrery_store_") + name;
+    text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name_, help, name_, type);
+  }
+  void value(const std::string& labels, double value, const char* suffix = "") {
+    text_ += fmt::format("{}{}{}{}{} {}\n", name_, suffix, labels.empty() ? "" : "{", labels,
+                         labels.empty() ? "" : "}", value);
+  }
+  void single(const char* name, const char* type, const char* help, double number) {
+    head(name, type, help);
+    value("", number);
+  }
+  std::string text() { return std::move(text_); }
+
+ private:
+  std::string name_;
+  std::string text_;
+};
+
+std::string kind_label(std::size_t kind) {
+  return fmt::format("kind=\"{}\"", kRequestKindNames[kind]);
+}
+
+void add_requests(Exposition& to, const GatewayCounts& counts) {
+  to.head("requests_total", "counter", "Requests answered.");
+  for (std::size_t k = 0; k < counts.kinds.size(); ++k) {
+    const KindCounts& kind = counts.kinds[k];
+    const auto all = kind.requests.load();
+    const auto refused = kind.refused.load();
+    const auto faults = kind.faults.load();
+    to.value(kind_label(k) + ",outcome=\"good\"", static_cast<double>(all - refused - faults));
+    to.value(kind_label(k) + ",outcome=\"refused\"", static_cast<double>(refused));
+    to.value(kind_label(k) + ",outcome=\"fault\"", static_cast<double>(faults));
+  }
+  to.head("bytes_total", "counter", "Bytes of objects put, and of answers.");
+  for (std::size_t k = 0; k < counts.kinds.size(); ++k) {
+    to.value(kind_label(k), static_cast<double>(counts.kinds[k].bytes));
+  }
+  to.head("request_seconds", "histogram", "Until the answer begins.");
+  for (std::size_t k = 0; k < counts.kinds.size(); ++k) {
+    const KindCounts& kind = counts.kinds[k];
+    double sum = 0;
+    for (std::size_t i = 0; i <= kLatencyBounds.size(); ++i) {
+      sum += static_cast<double>(kind.within[i]);
+      const std::string bound =
+          i < kLatencyBounds.size() ? fmt::format("{}", kLatencyBounds[i]) : "+Inf";
+      to.value(kind_label(k) + ",le=\"" + bound + '"', sum, "_bucket");
+    }
+    to.value(kind_label(k), static_cast<double>(kind.micros) / 1e6, "_sum");
+    to.value(kind_label(k), sum, "_count");
+  }
+  to.head("tier_reads_total", "counter", "Objects read, by the tier they were read from.");
+  for (std::size_t i = 0; i < counts.tiers.size(); ++i) {
+    to.value(fmt::format("tier=\"{}\"", kTierOrder[i]), static_cast<double>(counts.tiers[i].reads));
+  }
+  to.head("tier_read_bytes_total", "counter", "Bytes read, by the tier they were read from.");
+  for (std::size_t i = 0; i < counts.tiers.size(); ++i) {
+    to.value(fmt::format("tier=\"{}\"", kTierOrder[i]), static_cast<double>(counts.tiers[i].bytes));
+  }
+  to.single("slow_tier_reads_total", "counter", "Reads of objects that belong to a slow tier.",
+            static_cast<double>(counts.slow_reads));
+  to.single("slow_tier_hits_total", "counter", "... that were found in the hot one.",
+            static_cast<double>(counts.promoted_hits));
+  to.single("slowed_total", "counter", "Requests told to slow down.",
+            static_cast<double>(counts.slowed));
+}
+
+void add_moves(Exposition& to, const MoveCounts& moves) {
+  to.head("moves_total", "counter", "Steps of moves between tiers.");
+  to.value("step=\"copy\"", static_cast<double>(moves.copies));
+  to.value("step=\"verify\"", static_cast<double>(moves.verified));
+  to.value("step=\"remove\"", static_cast<double>(moves.removed));
+  to.single("moves_failed_total", "counter", "Steps of moves that failed.",
+            static_cast<double>(moves.failed));
+  to.single("moved_bytes_total", "counter", "Bytes copied between tiers.",
+            static_cast<double>(moves.bytes));
+  to.single("moves_waiting", "gauge", "Objects that belong elsewhere.",
+            static_cast<double>(moves.waiting));
+}
+
+void add_keeping(Exposition& to, const StoreStatus& status) {
+  const ScrubCounts& scrub = status.scrub;
+  to.single("scrubbed_bytes_total", "counter", "Bytes of shards read and checked.",
+            static_cast<double>(scrub.bytes));
+  to.single("scrub_rounds_total", "counter", "Whole walks over all shards.",
+            static_cast<double>(scrub.rounds));
+  to.single("shards_damaged_total", "counter", "Shards found missing or wrong.",
+            static_cast<double>(scrub.damaged));
+  to.single("shards_rebuilt_total", "counter", "Shards written anew.",
+            static_cast<double>(scrub.mended));
+  to.single("blobs_lost_total", "counter", "Blobs found with too few good shards.",
+            static_cast<double>(scrub.lost));
+  to.single("hedged_reads_total", "counter", "Reads of slow drives that others were asked for too.",
+            static_cast<double>(status.hedges.asked));
+  to.single("hedged_reads_won_total", "counter", "... where the others were first.",
+            static_cast<double>(status.hedges.won));
+  to.single("drives_slow", "gauge", "Drives whose reads take far longer than usual.",
+            status.hedges.suspects);
+  to.head("tier_redundancy_left", "gauge", "Drives that may still be lost; below 0 data is gone.");
+  for (const TierStatus& tier : status.tiers) {
+    to.value(fmt::format("tier=\"{}\"", label(tier.name)), tier.redundancy_left());
+  }
+  to.head("tier_parity", "gauge", "Drives that may be lost where all are there.");
+  for (const TierStatus& tier : status.tiers) {
+    to.value(fmt::format("tier=\"{}\"", label(tier.name)), tier.plan.parity);
+  }
+  const auto drive_label = [](const DriveStatus& drive) {
+    return fmt::format("drive=\"{}\",tier=\"{}\"", label(drive.name), label(drive.tier));
+  };
+  // Another store does not say what it has left.
+  const auto is_sized = [](const DriveStatus& drive) { return drive.space.total_bytes > 0; };
+  to.head("drive_up", "gauge", "Whether the drive is there.");
+  for (const DriveStatus& drive : status.drives) to.value(drive_label(drive), drive.there ? 1 : 0);
+  to.head("drive_free_bytes", "gauge", "Space left on the drive.");
+  for (const DriveStatus& drive : status.drives) {
+    if (is_sized(drive)) to.value(drive_label(drive), static_cast<double>(drive.space.free_bytes));
+  }
+  to.head("drive_bytes", "gauge", "Size of the drive.");
+  for (const DriveStatus& drive : status.drives) {
+    if (is_sized(drive)) to.value(drive_label(drive), static_cast<double>(drive.space.total_bytes));
+  }
+}
+
+void add_buckets(Exposition& to, const std::map<std::string, BucketUse>& buckets) {
+  std::size_t shown = 0;
+  to.head("bucket_bytes", "gauge", "Bytes of all versions in a bucket.");
+  for (const auto& [name, use] : buckets) {
+    if (++shown > kBucketsShown) break;
+    to.value(fmt::format("bucket=\"{}\"", label(name)), static_cast<double>(use.bytes));
+  }
+  shown = 0;
+  to.head("bucket_objects", "gauge", "Versions in a bucket.");
+  for (const auto& [name, use] : buckets) {
+    if (++shown > kBucketsShown) break;
+    to.value(fmt::format("bucket=\"{}\"", label(name)), static_cast<double>(use.objects));
+  }
+}
+
+}  // namespace
+
+void add_drives(StoreStatus& to, const OpenedFolder& folder) {
+  to.id = folder.id;
+  for (const Tier& tier : folder.tiers) {
+    TierStatus shown{.name = tier.name, .plan = tier.plan};
+    for (const std::string& name : tier.drives) {
+      const auto at = folder.drives.find(name);
+      DriveStatus drive{.name = name, .tier = tier.name};
+      if (const auto place = folder.folders.find(name); place != folder.folders.end()) {
+        drive.place = place->second;
+      }
+      if (at != folder.drives.end() && at->second) {
+        if (const auto space = at->second->space()) {
+          drive.there = true;
+          drive.space = *space;
+        }
+      }
+      if (!drive.there) ++shown.drives_away;
+      to.drives.push_back(std::move(drive));
+    }
+    to.tiers.push_back(std::move(shown));
+  }
+}
+
+std::string metrics_text(const StoreStatus& status) {
+  Exposition to;
+  add_requests(to, *status.requests);
+  if (status.moves) add_moves(to, *status.moves);
+  add_keeping(to, status);
+  add_buckets(to, status.buckets);
+  if (status.load) {
+    to.single("queue_depth", "gauge", "Requests that wait for a handler or are in one.",
+              status.load->requests);
+    to.single("connections", "gauge", "Open connections.", status.load->connections);
+    to.single("malformed_total", "counter", "What never became a request.",
+              static_cast<double>(status.load->malformed));
+  }
+  return to.text();
+}
+
+std::string status_json(const StoreStatus& status) {
+  JsonWriter json(2);
+  json.begin_object().field("schema_version", 1).field("store", status.id);
+  json.key("tiers").begin_array();
+  for (const TierStatus& tier : status.tiers) {
+    json.begin_object()
+        .field("name", tier.name)
+        .field("data", tier.plan.data)
+        .field("parity", tier.plan.parity)
+        .field("drives_away", tier.drives_away)
+        .field("redundancy_left", tier.redundancy_left());
+    const auto rank = static_cast<std::size_t>(store::tier_rank(tier.name));
+    if (rank < status.requests->tiers.size()) {
+      json.field("reads", status.requests->tiers[rank].reads.load())
+          .field("read_bytes", status.requests->tiers[rank].bytes.load());
+    }
+    json.end_object();
+  }
+  json.end_array().key("drives").begin_array();
+  for (const DriveStatus& drive : status.drives) {
+    json.begin_object()
+        .field("name", drive.name)
+        .field("tier", drive.tier)
+        .field("place", drive.place)
+        .field("there", drive.there)
+        .field("total_bytes", drive.space.total_bytes)
+        .field("free_bytes", drive.space.free_bytes)
+        .end_object();
+  }
+  json.end_array().key("buckets").begin_array();
+  for (const auto& [name, use] : status.buckets) {
+    json.begin_object()
+        .field("name", name)
+        .field("objects", use.objects)
+        .field("bytes", use.bytes)
+        .end_object();
+  }
+  json.end_array().key("requests").begin_object();
+  for (std::size_t k = 0; k < kRequestKindNames.size(); ++k) {
+    json.field(kRequestKindNames[k], status.requests->kinds[k].requests.load());
+  }
+  json.end_object().key("scrub").begin_object();
+  json.field("rounds", status.scrub.rounds)
+      .field("bytes", status.scrub.bytes)
+      .field("shards_damaged", status.scrub.damaged)
+      .field("shards_rebuilt", status.scrub.mended)
+      .field("blobs_lost", status.scrub.lost)
+      .end_object();
+  json.field("drives_slow", status.hedges.suspects);
+  if (status.moves) {
+    json.key("moves").begin_object();
+    json.field("waiting", status.moves->waiting.load())
+        .field("copies", status.moves->copies.load())
+        .field("verified", status.moves->verified.load())
+        .field("removed", status.moves->removed.load())
+        .field("failed", status.moves->failed.load())
+        .field("bytes", status.moves->bytes.load())
+        .end_object();
+  }
+  json.end_object();
+  return json.text() + '\n';
+}
+
+}  // namespace orrery::s3server

@@ -1,0 +1,41 @@
+// The bytes of an object, or of a part of one, on their way from a client into a tier.
+//
+// Begun once the header has come: who asks, bucket, conditions and lock are checked before the
+// first byte is taken. finish() makes the bytes durable, commits and gives the answer; ended
+// without it, what was written is removed.
+#pragma once
+
+#include <optional>
+
+#include "live/s3server/call.h"
+
+namespace orrery::s3server {
+
+class ObjectUpload {
+ public:
+  // `call` outlives nothing of the request but its header.
+  static Answer<std::unique_ptr<ObjectUpload>> begin(Call call);
+  ~ObjectUpload();
+  ObjectUpload(const ObjectUpload&) = delete;
+  ObjectUpload& operator=(const ObjectUpload&) = delete;
+
+  Answer<void> take(std::string_view piece);
+  Answered finish();
+  const Call& call() const { return call_; }
+
+ private:
+  ObjectUpload(Call call, PayloadPlan plan, BlobWriter writer);
+  Answered finish_object(const PayloadEnd& end, const std::optional<Blob>& blob);
+  Answered finish_part(const PayloadEnd& end, const std::optional<Blob>& blob);
+
+  Call call_;
+  Bucket bucket_;
+  Version draft_;
+  std::optional<Upload> upload_;  // that this is a part of
+  std::uint64_t part_ = 0;
+  PayloadReader reader_;
+  BlobWriter writer_;
+  bool kept_ = false;
+};
+
+}  // namespace orrery::s3server

@@ -1,0 +1,53 @@
+// What a request does to the versions of a key, as pure functions: rows as they were read in, one
+// commit out.
+//
+// S3's rules ("Using versioning in S3 buckets"): with versioning on, a put adds a version and the
+// one before stays; off or suspended, it replaces the version "null" wherever that stands. A delete
+// without a version id puts a delete marker (on), replaces "null" by a marker (suspended) or
+// removes the object (off); with one it removes that version for good, and where it was the newest
+// the next takes its place. A commit expects every row that the decision rests on, the bucket's
+// among them, so that a decision on an old view changes nothing. A blob that is no longer referred
+// to goes from row `s` to row `g` in the same commit: from then on it is the collector's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "live/store/metadata.h"
+#include "live/store/records.h"
+
+namespace orrery::store {
+
+// A version with its row as it was read.
+struct ReadVersion {
+  Version version;
+  RowChange row;
+};
+
+// What is known of a key before a decision.
+struct KeyView {
+  std::string bucket;
+  std::string key;
+  RowChange bucket_row;                          // as read
+  RowChange head_row;                            // as read; no value: there is no such key
+  std::optional<Version> head = {};              // the newest, a marker among them
+  std::optional<ReadVersion> next = {};          // the one before it
+  std::optional<ReadVersion> null_version = {};  // older than the newest, where it is needed
+};
+
+// The blob's row moves to the garbage; `blobs` are the records of those that the versions name.
+void discard(Commit& commit, const std::vector<Blob>& blobs);
+
+// `fresh` becomes the newest version, with the rows of its blobs.
+Commit put_commit(const KeyView& view, Versioning versioning, const Version& fresh,
+                  const std::vector<Blob>& blobs, const std::vector<Blob>& replaced);
+// Which version a put without versioning replaces: the null one, where there is one.
+std::optional<Version> replaced_by_put(const KeyView& view, Versioning versioning);
+
+// The newest version goes for good, the one before takes its place.
+Commit remove_head_commit(const KeyView& view, const std::vector<Blob>& blobs);
+Commit remove_old_commit(const KeyView& view, const ReadVersion& old,
+                         const std::vector<Blob>& blobs);
+
+}  // namespace orrery::store

@@ -1,0 +1,316 @@
+#include "live/store/folder_drive.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <optional>
+#include <utility>
+
+#include "live/store/file_text.h"
+
+namespace orrery::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFolders = 256;
+constexpr std::uint64_t kWriteBackBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kLargeBytes = std::uint64_t{512} << 10;
+constexpr std::uint64_t kAheadBytesMax = std::uint64_t{64} << 20;
+constexpr std::size_t kPiecesMax = 64;  // of one writev
+constexpr std::uint64_t kPageBytes = 4096;
+
+Fault system_fault(const std::string& what, int error) {
+  const PortFault kind = error == ENOSPC || error == EDQUOT ? PortFault::full
+                         : error == ENOENT                  ? PortFault::missing
+                                                            : PortFault::failed;
+  return {kind, what + ": " + std::strerror(error)};
+}
+
+class FolderFile final : public DriveFile {
+ public:
+  // `folder` is synced too where the file is new.
+  FolderFile(int file, std::string path, std::string folder)
+      : file_(file), path_(std::move(path)), folder_(std::move(folder)) {}
+  ~FolderFile() override {
+    if (beside_.valid()) beside_.wait();
+    ::close(file_);
+  }
+  FolderFile(const FolderFile&) = delete;
+  FolderFile& operator=(const FolderFile&) = delete;
+
+  void expect(std::uint64_t bytes) override { expected_ = bytes < kLargeBytes ? 0 : bytes; }
+
+  Outcome<void> append(std::span<const std::string_view> pieces) override {
+    std::vector<std::string_view> all = {rest_};
+    all.insert(all.end(), pieces.begin(), pieces.end());
+    find_places(all);
+    std::string rest = cut_rest(all);
+    if (auto done = write_all(all); !done) return done;
+    rest_ = std::move(rest);
+    if (size_ - started_ >= kWriteBackBytes && !is_busy()) write_back();
+    return {};
+  }
+
+  void begin_sync() override {
+    beside_ = std::async(std::launch::async | std::launch::deferred,
+                         [this, before = std::move(beside_)]() mutable {
+                           if (before.valid()) before.get();
+                           synced_ = synced();
+                         });
+  }
+
+  Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
+    std::size_t got = 0;
+    while (got < into.size()) {
+      const ssize_t n =
+          ::pread(file_, into.data() + got, into.size() - got, static_cast<off_t>(offset + got));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return std::unexpected(system_fault("cannot read " + path_, errno));
+      if (n == 0) break;
+      got += static_cast<std::size_t>(n);
+    }
+    return got;
+  }
+
+  Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into,
+                            std::span<char> behind) override {
+    const std::array<iovec, 2> places = {
+        {{into.data(), into.size()}, {behind.data(), behind.size()}}};
+    const ssize_t n = ::preadv(file_, places.data(), 2, static_cast<off_t>(offset));
+    if (n == static_cast<ssize_t>(into.size() + behind.size())) return static_cast<std::size_t>(n);
+    return DriveFile::read(offset, into, behind);  // interrupted, at the end, or a fault to be said
+  }
+
+  Outcome<void> sync() override {
+    wait_for_beside();
+    if (synced_) return *std::exchange(synced_, std::nullopt);
+    return synced();
+  }
+
+ private:
+  void wait_for_beside() {
+    if (beside_.valid()) beside_.get();
+  }
+
+  // Takes off what lies behind the last whole page: it waits for what follows it. A file system
+  // keeps whole pages in larger pieces, which cost it a quarter less; the blocks of a shard end
+  // anywhere. What comes first goes at once, for it tells whether the drive takes anything.
+  std::string cut_rest(std::vector<std::string_view>& pieces) const {
+    std::uint64_t bytes = 0;
+    for (const std::string_view piece : pieces) bytes += piece.size();
+    std::uint64_t left = size_ == 0 ? 0 : std::min(bytes, (size_ + bytes) % kPageBytes);
+    std::string rest;
+    while (left > 0) {
+      std::string_view& last = pieces.back();
+      const auto some = static_cast<std::size_t>(std::min<std::uint64_t>(left, last.size()));
+      rest.insert(0, last.substr(last.size() - some));
+      last.remove_suffix(some);
+      left -= some;
+      if (last.empty()) pieces.pop_back();
+    }
+    return rest;
+  }
+
+  // Places that are found while pages go to the disk hold up both, and cost more than once ahead. A
+  // file system that cannot, or has no room, is left to say so when bytes come.
+  void find_places(std::span<const std::string_view> pieces) {
+    std::uint64_t end = size_;
+    for (const std::string_view piece : pieces) end += piece.size();
+    if (end <= placed_ || placed_ >= expected_) return;
+    const std::uint64_t ahead = std::clamp(size_, kWriteBackBytes, kAheadBytesMax);
+    const std::uint64_t to = std::min(expected_, end + ahead);
+    const auto bytes = static_cast<off_t>(to - placed_);
+    const bool found =
+        ::fallocate(file_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(placed_), bytes) == 0;
+    if (found) placed_ = to;
+    if (!found) expected_ = 0;
+  }
+
+  bool is_busy() const {
+    return beside_.valid() &&
+           beside_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout;
+  }
+
+  // Beside the writing, one stretch at a time: the disk is waited for when pages are handed to it.
+  // One that is behind takes a longer stretch the next time.
+  void write_back() {
+    beside_ =
+        std::async(std::launch::async | std::launch::deferred, [this, from = started_, to = size_] {
+          ::sync_file_range(file_, static_cast<off_t>(from), static_cast<off_t>(to - from),
+                            SYNC_FILE_RANGE_WRITE);
+          // The name of a large file is made durable while its bytes come, not after them.
+          if (from > 0 || folder_.empty()) return;
+          name_synced_ = sync_folder(folder_);
+        });
+    started_ = size_;
+  }
+
+  Outcome<void> synced() {
+    const std::string_view rest[] = {rest_};
+    if (auto done = write_all(rest); !done) return done;
+    rest_.clear();
+    // Fewer came than were expected: the places behind them are given back.
+    if (placed_ > size_ && ::ftruncate(file_, static_cast<off_t>(size_)) != 0)
+      return std::unexpected(system_fault("cannot cut " + path_, errno));
+    if (::fdatasync(file_) != 0)
+      return std::unexpected(system_fault("cannot sync " + path_, errno));
+    if (folder_.empty() || name_synced_ || sync_folder(folder_)) return {};
+    return std::unexpected(system_fault("cannot sync " + folder_, errno));
+  }
+
+  Outcome<void> write_all(std::span<const std::string_view> pieces) {
+    while (!pieces.empty()) {
+      const auto some = pieces.first(std::min(pieces.size(), kPiecesMax));
+      if (auto done = write_some(some); !done) return done;
+      pieces = pieces.subspan(some.size());
+    }
+    return {};
+  }
+
+  Outcome<void> write_some(std::span<const std::string_view> pieces) {
+    std::array<iovec, kPiecesMax> vectors{};
+    std::size_t count = 0;
+    for (const std::string_view piece : pieces) {
+      if (piece.empty()) continue;
+      vectors[count++] = {const_cast<char*>(piece.data()), piece.size()};
+    }
+    for (std::size_t at = 0; at < count;) {
+      const ssize_t n = ::writev(file_, &vectors[at], static_cast<int>(count - at));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return std::unexpected(system_fault("cannot write " + path_, errno));
+      size_ += static_cast<std::uint64_t>(n);
+      auto left = static_cast<std::size_t>(n);
+      while (at < count && left >= vectors[at].iov_len) left -= vectors[at++].iov_len;
+      if (left == 0) continue;
+      vectors[at].iov_base = static_cast<char*>(vectors[at].iov_base) + left;
+      vectors[at].iov_len -= left;
+    }
+    return {};
+  }
+
+  int file_;
+  std::string path_;
+  std::string folder_;
+  std::uint64_t size_ = 0;      // of what was written
+  std::string rest_;            // behind it, still to be written
+  std::uint64_t started_ = 0;   // so much of it is on its way to the disk
+  std::uint64_t expected_ = 0;  // 0: not known, or the file system finds no places ahead
+  std::uint64_t placed_ = 0;    // up to here places were found
+  std::future<void> beside_;  // what is done beside the caller; what follows is known once it ended
+  bool name_synced_ = false;
+  std::optional<Outcome<void>> synced_;
+};
+
+class FolderDrive final : public Drive {
+ public:
+  explicit FolderDrive(std::string folder) : folder_(std::move(folder)) {}
+
+  Outcome<std::unique_ptr<DriveFile>> create(const std::string& name) override {
+    return file_of(name, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, true);
+  }
+  Outcome<std::unique_ptr<DriveFile>> open(const std::string& name) override {
+    return file_of(name, O_RDONLY | O_CLOEXEC, false);
+  }
+
+  Outcome<void> remove(const std::string& name) override {
+    const std::string path = data_folder(name) + '/' + name;
+    if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+    return std::unexpected(system_fault("cannot remove " + path, errno));
+  }
+
+  Outcome<std::vector<std::string>> list() override {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (int i = 0; i < kFolders; ++i) {
+      for (fs::directory_iterator at(fmt::format("{}/data/{:02x}", folder_, i), error), end;
+           !error && at != end; at.increment(error)) {
+        names.push_back(at->path().filename().string());
+      }
+      if (error) return std::unexpected(system_fault("cannot list " + folder_, error.value()));
+    }
+    return names;
+  }
+
+  Outcome<DriveSpace> space() override {
+    struct statvfs now{};
+    if (::statvfs(folder_.c_str(), &now) != 0) {
+      return std::unexpected(system_fault("cannot ask " + folder_, errno));
+    }
+    return DriveSpace{.total_bytes = now.f_blocks * now.f_frsize,
+                      .free_bytes = now.f_bavail * now.f_frsize};
+  }
+
+ private:
+  std::string data_folder(const std::string& name) const {
+    // FNV-1a: the place of a file must be the same for every build.
+    std::uint32_t hash = 2166136261u;
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    return fmt::format("{}/data/{:02x}", folder_, (hash >> 8) % kFolders);
+  }
+
+  Outcome<std::unique_ptr<DriveFile>> file_of(const std::string& name, int flags, bool is_new) {
+    const std::string folder = data_folder(name);
+    const std::string path = folder + '/' + name;
+    const int file = ::open(path.c_str(), flags, 0640);
+    if (file < 0) return std::unexpected(system_fault("cannot open " + path, errno));
+    return std::make_unique<FolderFile>(file, path, is_new ? folder : "");
+  }
+
+  std::string folder_;
+};
+
+std::unexpected<Diagnostics> drive_fault(const std::string& folder, const std::string& what,
+                                         const std::string& fix) {
+  return fail({.code = "store.drive", .place = {folder}, .what = what, .why = {}, .fix = fix});
+}
+
+Result<void> make_drive(const std::string& folder, const DriveMark& mark) {
+  std::error_code error;
+  for (int i = 0; i < kFolders && !error; ++i) {
+    fs::create_directories(fmt::format("{}/data/{:02x}", folder, i), error);
+  }
+  if (error) return drive_fault(folder, "no drive can be made here: " + error.message(), {});
+  // The mark comes last: a folder that has it has all the others.
+  if (!sync_folder(folder + "/data") || !write_durably(folder + "/drive", mark_text(mark))) {
+    return drive_fault(folder, std::string("no drive can be made here: ") + std::strerror(errno),
+                       {});
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string mark_text(const DriveMark& mark) {
+  return fmt::format("orrery-drive 1\nstore {}\ndrive {}\n", mark.store, mark.drive);
+}
+
+Result<std::unique_ptr<Drive>> open_folder_drive(const std::string& folder, const DriveMark& mark,
+                                                 bool make) {
+  auto found = read_file(folder + "/drive");
+  if (!found && make) {
+    if (auto made = make_drive(folder, mark); !made) return std::unexpected(made.error());
+    found = mark_text(mark);
+  }
+  if (!found) {
+    return drive_fault(folder, "this drive of the store is not there",
+                       "mount it, or replace it with `orrery store repair`");
+  }
+  if (*found != mark_text(mark)) {
+    return drive_fault(folder, "this drive belongs to another store, or to another place in it",
+                       "mount each drive where it was");
+  }
+  return std::make_unique<FolderDrive>(folder);
+}
+
+}  // namespace orrery::store

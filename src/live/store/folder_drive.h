@@ -1,0 +1,29 @@
+// A drive that is a folder of a file system: usually the mount point of a disk of its own.
+//
+//   FOLDER/drive         what this is: "orrery-drive 1", the store's id, the drive's
+//   FOLDER/data/HH/NAME  the files, spread over 256 folders by the hash of their name
+// A drive whose folder has lost its mark (not mounted, a new disk) is refused, so that nothing is
+// written into the mount point below it. Of a large file writing back begins while it is still
+// being written, so that sync() has little left to do, and the file system finds its places ahead
+// of the bytes where it is told how many will come: never more ahead than have come, or some
+// megabytes, so that a client who only announces takes no room.
+#pragma once
+
+#include "core/base/diagnostic.h"
+#include "live/store/drive.h"
+
+namespace orrery::store {
+
+struct DriveMark {
+  std::string store;  // the id of the store that it belongs to
+  std::string drive;  // its own, in that store
+};
+
+// What a drive's mark says.
+std::string mark_text(const DriveMark& mark);
+
+// Opens the drive, or makes one where the folder is empty or not there and `make` says so.
+Result<std::unique_ptr<Drive>> open_folder_drive(const std::string& folder, const DriveMark& mark,
+                                                 bool make);
+
+}  // namespace orrery::store

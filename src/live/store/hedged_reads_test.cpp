@@ -1,0 +1,329 @@
+// Reads around a drive that keeps its readers waiting: which drives are asked, how often, and whose
+// answer is taken. The drives wait at a gate, not by the clock.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <thread>
+
+#include "live/store/blob.h"
+#include "live/store/simulated_drive_fixture.h"
+
+namespace orrery::store::hedged_reads_tests {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// A read of it waits while the gate is shut.
+class GatedDrive final : public Drive {
+ public:
+  SimulatedDrive under;
+  std::atomic<int> reads = 0;
+  std::atomic<int> opens = 0;
+
+  void shut() {
+    const std::scoped_lock lock(mutex_);
+    open_ = false;
+  }
+  void unshut() {
+    {
+      const std::scoped_lock lock(mutex_);
+      open_ = true;
+    }
+    turn_.notify_all();
+  }
+  void wait_for_reads(int count, std::chrono::milliseconds most) {
+    std::unique_lock lock(mutex_);
+    turn_.wait_for(lock, most, [&] { return reads >= count; });
+  }
+  Outcome<std::unique_ptr<DriveFile>> create(const std::string& name) override {
+    return under.create(name);
+  }
+  Outcome<std::unique_ptr<DriveFile>> open(const std::string& name) override {
+    ++opens;
+    auto file = under.open(name);
+    if (!file) return file;
+    return std::make_unique<File>(*this, std::move(*file));
+  }
+  Outcome<void> remove(const std::string& name) override { return under.remove(name); }
+  Outcome<std::vector<std::string>> list() override { return under.list(); }
+  Outcome<DriveSpace> space() override { return under.space(); }
+
+ private:
+  class File final : public DriveFile {
+   public:
+    File(GatedDrive& of, std::unique_ptr<DriveFile> file) : of_(of), file_(std::move(file)) {}
+    Outcome<void> append(std::span<const std::string_view> pieces) override {
+      return file_->append(pieces);
+    }
+    Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into) override {
+      of_.pass();
+      return file_->read(offset, into);
+    }
+    Outcome<std::size_t> read(std::uint64_t offset, std::span<char> into,
+                              std::span<char> behind) override {
+      of_.pass();
+      return file_->read(offset, into, behind);
+    }
+    Outcome<void> sync() override { return file_->sync(); }
+
+   private:
+    GatedDrive& of_;
+    std::unique_ptr<DriveFile> file_;
+  };
+  void pass() {
+    std::unique_lock lock(mutex_);
+    ++reads;
+    turn_.notify_all();
+    turn_.wait_for(lock, 10s, [this] { return open_; });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable turn_;
+  bool open_ = true;
+};
+
+// Only what is said to be slow is: no drive is by the clock of a busy machine.
+constexpr HedgeRule kPatient{.delay_min = 10s, .slow_min = 20s};
+constexpr HedgeRule kHasty{.delay_min = 0s, .slow_min = 20s};
+
+struct GatedShelf {
+  std::vector<std::unique_ptr<GatedDrive>> drives;
+  DriveSet set;
+  Tier tier{"hot", {}, {}};
+  KeyRing keys = {};
+  std::string bytes;
+  Hedger hedger;  // last: it may still read
+
+  GatedShelf(ShardPlan plan, HedgeRule rule) : hedger(rule) {
+    tier.plan = plan;
+    for (int i = 0; i < plan.total(); ++i) {
+      drives.push_back(std::make_unique<GatedDrive>());
+      tier.drives.push_back("d" + std::to_string(i));
+      set[tier.drives.back()] = drives.back().get();
+    }
+  }
+  ~GatedShelf() {
+    for (const auto& drive : drives) drive->unshut();
+  }
+  GatedShelf(const GatedShelf&) = delete;
+  GatedShelf& operator=(const GatedShelf&) = delete;
+
+  // So many stripes, the last of them less than whole.
+  Blob write(std::size_t stripes) {
+    bytes.resize(stripes * kBlockBytes * static_cast<std::size_t>(tier.plan.data) - 12'345);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 >> 3);
+    BlobWriter writer(set, tier, "0000000100000000000000aa", 0, keys);
+    EXPECT_TRUE(writer.append(bytes));
+    auto blob = writer.finish();
+    EXPECT_TRUE(blob);
+    return blob.value_or(Blob{});
+  }
+  void suspect(const std::string& drive) { hedger.note(drive, 30s); }
+  // Stripe by stripe; the shards that were found damaged.
+  std::set<int> read(const Blob& blob) {
+    BlobReader reader(set, blob, keys, &hedger);
+    std::string got(bytes.size(), '\0');
+    const auto done = reader.read(0, got);
+    EXPECT_TRUE(done && *done == bytes.size());
+    EXPECT_TRUE(got == bytes);
+    return reader.damaged();
+  }
+  std::vector<int> reads() const {
+    std::vector<int> all;
+    for (const auto& drive : drives) all.push_back(drive->reads);
+    return all;
+  }
+};
+
+TEST(HedgedReads, a_suspect_drive_that_answers_in_time_is_the_one_that_is_read) {
+  for (const bool enciphered : {false, true}) {
+    GatedShelf shelf({2, 1}, kPatient);
+    if (enciphered) shelf.keys = {"one", {{"one", std::string(32, 'k')}}};
+    const Blob blob = shelf.write(3);
+    shelf.suspect("d0");
+    EXPECT_THAT(shelf.read(blob), IsEmpty());
+    EXPECT_THAT(shelf.reads(), ElementsAre(3, 3, 0)) << "a stripe is one read of each";
+    EXPECT_EQ(shelf.drives[0]->opens, 1) << "its file comes back from the other thread";
+    EXPECT_EQ(shelf.hedger.counts().asked, 0u);
+    EXPECT_EQ(shelf.hedger.counts().suspects, 1);
+  }
+}
+
+TEST(HedgedReads, eight_reads_of_any_kind_that_are_quick_end_the_suspicion) {
+  for (const ShardPlan plan : {ShardPlan{1, 1}, ShardPlan{1, 0}}) {
+    GatedShelf shelf(plan, kPatient);
+    const Blob seven = shelf.write(7);
+    shelf.suspect("d0");
+    shelf.read(seven);
+    EXPECT_EQ(shelf.hedger.counts().suspects, 1) << plan.parity;
+    shelf.read(seven);
+    EXPECT_EQ(shelf.hedger.counts().suspects, 0) << plan.parity;
+    EXPECT_EQ(shelf.hedger.counts().asked, 0u) << plan.parity;
+  }
+}
+
+TEST(HedgedReads, while_one_waits_the_others_are_asked_for_every_stripe) {
+  for (const bool enciphered : {false, true}) {
+    GatedShelf shelf({2, 1}, kHasty);
+    if (enciphered) shelf.keys = {"one", {{"one", std::string(32, 'k')}}};
+    const Blob blob = shelf.write(3);
+    shelf.suspect("d0");
+    shelf.drives[0]->shut();
+    EXPECT_THAT(shelf.read(blob), IsEmpty()) << "slow is not damaged";
+    EXPECT_EQ(shelf.hedger.counts().asked, 3u);
+    EXPECT_EQ(shelf.hedger.counts().won, 3u);
+    // The second drive for its own blocks and for those of the first, the parity for the latter.
+    EXPECT_EQ(shelf.drives[1]->reads, 6);
+    EXPECT_EQ(shelf.drives[2]->reads, 3);
+    EXPECT_LE(shelf.drives[0]->reads, 1) << "it is asked once, and not again while it is busy";
+  }
+}
+
+TEST(HedgedReads, one_that_is_suspect_too_is_not_asked_instead) {
+  GatedShelf shelf({1, 2}, kHasty);
+  const Blob blob = shelf.write(1);
+  shelf.suspect("d0");
+  shelf.suspect("d1");
+  shelf.drives[0]->shut();
+  EXPECT_THAT(shelf.read(blob), IsEmpty());
+  EXPECT_EQ(shelf.drives[1]->reads, 0);
+  EXPECT_EQ(shelf.drives[2]->reads, 1);
+  EXPECT_EQ(shelf.hedger.counts().won, 1u);
+}
+
+// Waits until the others were asked in vain, and only then lets the slow one answer.
+TEST(HedgedReads, where_the_others_have_nothing_the_slow_one_is_waited_for_and_read_once) {
+  GatedShelf shelf({1, 1}, kHasty);
+  const Blob blob = shelf.write(1);
+  shelf.suspect("d0");
+  shelf.drives[0]->shut();
+  shelf.drives[1]->under.files().clear();
+  std::thread later([&] {
+    const auto until = std::chrono::steady_clock::now() + 10s;
+    while (shelf.hedger.counts().asked == 0 && std::chrono::steady_clock::now() < until) {
+      std::this_thread::yield();
+    }
+    shelf.drives[0]->unshut();
+  });
+  EXPECT_THAT(shelf.read(blob), ElementsAre(1)) << "the copy that is gone";
+  later.join();
+  EXPECT_EQ(shelf.hedger.counts().asked, 1u);
+  EXPECT_EQ(shelf.hedger.counts().won, 0u);
+  EXPECT_EQ(shelf.drives[0]->reads, 1);
+}
+
+// Its time is not over while it waits at the gate: the gate opens once the read has come to it and
+// no other drive was asked for a moment.
+TEST(HedgedReads, the_others_are_not_asked_before_its_time) {
+  GatedShelf shelf({1, 1}, kPatient);
+  const Blob blob = shelf.write(1);
+  shelf.suspect("d0");
+  shelf.drives[0]->shut();
+  std::thread later([&] {
+    shelf.drives[0]->wait_for_reads(1, 10s);
+    shelf.drives[1]->wait_for_reads(1, 20ms);
+    shelf.drives[0]->unshut();
+  });
+  EXPECT_THAT(shelf.read(blob), IsEmpty());
+  later.join();
+  EXPECT_EQ(shelf.drives[1]->reads, 0);
+  EXPECT_EQ(shelf.hedger.counts().asked, 0u);
+}
+
+TEST(HedgedReads, without_parity_there_are_no_others) {
+  GatedShelf shelf({2, 0}, kHasty);
+  const Blob blob = shelf.write(2);
+  shelf.suspect("d0");
+  EXPECT_THAT(shelf.read(blob), IsEmpty());
+  EXPECT_THAT(shelf.reads(), ElementsAre(2, 2));
+  EXPECT_EQ(shelf.hedger.counts().asked, 0u);
+}
+
+TEST(HedgedReads, a_suspect_drive_that_is_away_is_read_around_as_any) {
+  for (const bool known : {false, true}) {
+    GatedShelf shelf({2, 1}, kHasty);
+    const Blob blob = shelf.write(2);
+    shelf.suspect("d0");
+    shelf.set.erase("d0");
+    if (known) shelf.set["d0"] = nullptr;
+    EXPECT_THAT(shelf.read(blob), ElementsAre(0));
+    EXPECT_EQ(shelf.hedger.counts().asked, 0u);
+    EXPECT_THAT(shelf.reads(), ElementsAre(0, 4, 2));
+  }
+}
+
+TEST(HedgedReads, a_suspect_drive_whose_file_is_gone_or_short_is_read_around) {
+  for (const bool gone : {false, true}) {
+    GatedShelf shelf({2, 1}, kPatient);
+    const Blob blob = shelf.write(1);
+    shelf.suspect("d0");
+    auto& files = shelf.drives[0]->under.files();
+    if (gone) {
+      files.clear();
+    } else {
+      files.begin()->second->bytes.pop_back();
+    }
+    EXPECT_THAT(shelf.read(blob), ElementsAre(0));
+    EXPECT_EQ(shelf.drives[2]->reads, 1);
+    EXPECT_EQ(shelf.hedger.counts().asked, 0u) << "it answered, though not rightly";
+  }
+}
+
+// Without a hedger too: a file that ends early or a drive that fails half-way gives nothing.
+TEST(HedgedReads, a_file_that_ends_or_fails_while_it_is_read_is_read_around) {
+  GatedShelf shelf({2, 1}, kPatient);
+  const Blob blob = shelf.write(3);
+  BlobReader reader(shelf.set, blob);
+  std::string got(shelf.bytes.size(), '\0');
+  const std::size_t stripe = 2 * kBlockBytes;
+  EXPECT_EQ(reader.read(0, std::span(got).first(stripe)), stripe);
+  EXPECT_THAT(reader.damaged(), IsEmpty());
+  shelf.drives[0]->under.files().begin()->second->bytes.resize(2 * kBlockBytes);
+  EXPECT_EQ(reader.read(stripe, std::span(got).subspan(stripe, stripe)), stripe);
+  EXPECT_THAT(reader.damaged(), ElementsAre(0));
+  shelf.drives[0]->under.broken = true;
+  const std::size_t last = got.size() - 2 * stripe;
+  EXPECT_EQ(reader.read(2 * stripe, std::span(got).last(last)), last);
+  EXPECT_TRUE(got == shelf.bytes);
+  EXPECT_EQ(reader.read(got.size(), got), 0u) << "behind the end there is nothing";
+}
+
+TEST(HedgedReads, a_read_that_is_begun_is_given_p95_of_what_was_seen) {
+  Hedger hedger({.delay_min = 3ms});
+  const auto at_once = [] { return SlowRead::Result{std::string("bytes")}; };
+  hedger.note("d", 30s);
+  const auto first = hedger.begin("d", at_once);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->delay, 3ms) << "nothing was seen";
+  EXPECT_EQ(first->read->wait().bytes, "bytes");
+  EXPECT_TRUE(first->read->is_done());
+  for (int i = 0; i < 100; ++i) hedger.note("e", 5ms);
+  const auto later = hedger.begin("d", at_once);
+  ASSERT_TRUE(later);
+  EXPECT_EQ(later->delay, 8192us);
+  EXPECT_TRUE(later->read->wait_for(10s));
+}
+
+// Four of 256 us are 1024; and of 4096 that were seen half is forgotten, a single one wholly.
+TEST(HedgedReads, slow_is_measured_by_what_was_seen) {
+  const HedgeRule rule{.slow_min = 1000us};
+  SeenTimes seen;
+  for (int i = 0; i < 100; ++i) seen.add(200us);
+  EXPECT_FALSE(trust_after(rule, seen, {}, 1023us).suspect);
+  EXPECT_TRUE(trust_after(rule, seen, {}, 1024us).suspect);
+  EXPECT_EQ(trust_after(rule, seen, {.suspect = true, .quick = 3}, 1023us).quick, 4);
+  EXPECT_EQ(trust_after(rule, seen, {.suspect = true, .quick = 7}, 1023us).quick, 0);
+  EXPECT_EQ(trust_after(rule, seen, {}, 1us).quick, 0) << "one that is trusted is not counted";
+  SeenTimes many;
+  many.add(100us);
+  for (int i = 0; i < 4094; ++i) many.add(10ms);
+  EXPECT_EQ(many.within(0.0001), 128us) << "one of 4095";
+  many.add(10ms);
+  EXPECT_EQ(many.within(0.0001), 16384us) << "half of one is none";
+}
+
+}  // namespace
+}  // namespace orrery::store::hedged_reads_tests

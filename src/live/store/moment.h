@@ -1,0 +1,23 @@
+// Moments as the protocol writes them, in UTC: "20130524T000000Z" to sign,
+// "2013-05-24T00:00:00.000Z" in XML, "Fri, 24 May 2013 00:00:00 GMT" in headers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "live/store/records.h"
+
+namespace orrery::store {
+
+inline constexpr TimeMs kDayMs = 24LL * 3600 * 1000;
+
+std::string amz_time(TimeMs moment);
+std::string xml_time(TimeMs moment);
+std::string http_time(TimeMs moment);
+std::optional<TimeMs> moment_of_amz(std::string_view text);
+// A day alone ("2013-05-24") is its midnight.
+std::optional<TimeMs> moment_of_iso(std::string_view text);
+std::optional<TimeMs> moment_of_http(std::string_view text);
+
+}  // namespace orrery::store

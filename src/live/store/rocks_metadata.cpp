@@ -1,0 +1,154 @@
+#include "live/store/rocks_metadata.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <array>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+
+namespace orrery::store {
+namespace {
+
+// Commits that share none go to the disk together.
+constexpr std::size_t kStripes = 8192;
+// Resident memory of a store stays under 300 MB whatever its size: blocks, two write buffers and
+// the tables' own readers are all that RocksDB keeps.
+constexpr std::size_t kBlockCacheBytes = std::size_t{48} << 20;
+constexpr std::size_t kWriteBufferBytes = std::size_t{16} << 20;
+constexpr int kOpenFilesMax = 256;
+
+Fault fault_of(const rocksdb::Status& status) {
+  const PortFault kind = status.IsNoSpace()      ? PortFault::full
+                         : status.IsCorruption() ? PortFault::corrupt
+                                                 : PortFault::failed;
+  return {kind, "metadata: " + status.ToString()};
+}
+
+rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
+std::string_view view(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+
+class RocksCursor final : public Cursor {
+ public:
+  explicit RocksCursor(std::unique_ptr<rocksdb::Iterator> at) : at_(std::move(at)) {}
+  void seek(std::string_view key) override { at_->Seek(slice(key)); }
+  void next() override { at_->Next(); }
+  bool valid() const override { return at_->Valid(); }
+  std::string_view key() const override { return view(at_->key()); }
+  std::string_view value() const override { return view(at_->value()); }
+  Outcome<void> state() const override {
+    const rocksdb::Status status = at_->status();
+    if (status.ok()) return {};
+    return std::unexpected(fault_of(status));
+  }
+
+ private:
+  std::unique_ptr<rocksdb::Iterator> at_;
+};
+
+class RocksMetadata final : public Metadata {
+ public:
+  explicit RocksMetadata(std::unique_ptr<rocksdb::DB> db) : db_(std::move(db)) {}
+
+  Outcome<std::optional<std::string>> get(std::string_view key) override {
+    std::string value;
+    const rocksdb::Status status = db_->Get({}, slice(key), &value);
+    if (status.IsNotFound()) return std::nullopt;
+    if (!status.ok()) return std::unexpected(fault_of(status));
+    return value;
+  }
+
+  Outcome<bool> commit(const Commit& commit) override {
+    const auto locks = locked(commit);
+    for (const RowChange& expected : commit.expects) {
+      const auto found = get(expected.key);
+      if (!found) return std::unexpected(found.error());
+      if (*found != expected.value) return false;
+    }
+    rocksdb::WriteBatch batch;
+    for (const RowChange& change : commit.changes) {
+      if (change.value) {
+        batch.Put(change.key, *change.value);
+      } else {
+        batch.Delete(change.key);
+      }
+    }
+    rocksdb::WriteOptions how;
+    how.sync = commit.durable;
+    const rocksdb::Status status = db_->Write(how, &batch);
+    if (!status.ok()) return std::unexpected(fault_of(status));
+    return true;
+  }
+
+  Outcome<void> flush() override {
+    const rocksdb::Status status = db_->SyncWAL();
+    if (!status.ok()) return std::unexpected(fault_of(status));
+    return {};
+  }
+
+  std::unique_ptr<Cursor> cursor() override {
+    return std::make_unique<RocksCursor>(std::unique_ptr<rocksdb::Iterator>(db_->NewIterator({})));
+  }
+
+ private:
+  struct Locks {
+    std::vector<std::unique_lock<std::shared_mutex>> alone;
+    std::vector<std::shared_lock<std::shared_mutex>> shared;
+  };
+  // In the order of the stripes, so that no two commits wait for each other; rows that are only
+  // read (a bucket's, under every put into it) are shared.
+  Locks locked(const Commit& commit) {
+    std::map<std::size_t, bool> wanted;  // true: alone
+    const auto stripe = [](const RowChange& row) {
+      return std::hash<std::string>{}(row.key) % kStripes;
+    };
+    for (const RowChange& row : commit.expects) wanted.emplace(stripe(row), false);
+    for (const RowChange& row : commit.changes) wanted[stripe(row)] = true;
+    Locks locks;
+    for (const auto& [at, alone] : wanted) {
+      if (alone) {
+        locks.alone.emplace_back(stripes_[at]);
+      } else {
+        locks.shared.emplace_back(stripes_[at]);
+      }
+    }
+    return locks;
+  }
+
+  std::unique_ptr<rocksdb::DB> db_;
+  std::array<std::shared_mutex, kStripes> stripes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Metadata>> open_rocks_metadata(const std::string& folder) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.write_buffer_size = kWriteBufferBytes;
+  options.max_write_buffer_number = 2;
+  options.max_open_files = kOpenFilesMax;
+  options.keep_log_file_num = 2;
+  options.compression = rocksdb::kNoCompression;
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(kBlockCacheBytes);
+  table.cache_index_and_filter_blocks = true;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  rocksdb::DB* made = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(options, folder, &made);
+  std::unique_ptr<rocksdb::DB> db(made);
+  if (status.ok()) return std::make_unique<RocksMetadata>(std::move(db));
+  return fail({.code = "store.metadata",
+               .place = {folder},
+               .what = "the metadata cannot be opened: " + status.ToString(),
+               .why = "another store may be running on this folder",
+               .fix = "stop it, or name another folder"});
+}
+
+}  // namespace orrery::store

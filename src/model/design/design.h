@@ -1,0 +1,112 @@
+// The design: one file's content as types. text -> read_design -> Design -> write_design -> text.
+//
+// Everything that can have a sensible default has one, so a Design is always whole; an optional
+// means that the planner computes the value or takes it from the catalog. Quantities are in base
+// units, ids are checked against the catalog, names (fleet, site, tier) against the file itself.
+//
+// Layers have a Layout and a Topology of their own; machine/ and plan/ turn one into the other.
+// What both name stands in catalog/vocabulary.h.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "core/catalog/catalog.h"
+#include "core/catalog/site_hours.h"
+#include "model/design/economics.h"
+#include "model/design/fleet.h"
+#include "model/design/networks.h"
+#include "model/design/pipeline.h"
+#include "model/design/place_map.h"
+#include "model/design/scheduling.h"
+#include "model/design/site.h"
+#include "model/design/tiers.h"
+#include "model/design/workloads.h"
+
+namespace orrery::design {
+
+// A shape read from the config.json that a workload's `model:` names by path.
+struct LocalModel {
+  std::string path;
+  catalog::ModelShape shape;
+
+  bool operator==(const LocalModel& o) const { return path == o.path; }
+};
+
+// Hours read from the CSV that a site's `hours:` names by path.
+struct LocalHours {
+  std::string path;
+  catalog::SiteHours hours;
+
+  bool operator==(const LocalHours& o) const { return path == o.path; }
+};
+
+struct Design {
+  int format = 1;  // `orrery: 1`
+  std::string name;
+  std::string version;       // the author's own
+  std::string description;   // one sentence for reports
+  std::vector<Site> sites;   // at least one after reading
+  std::vector<Fleet> fleet;  // at least one after reading
+  Networks fabric;
+  std::vector<StorageTier> storage;
+  Scheduler scheduler;
+  std::vector<Workload> workloads;
+  Pipeline pipeline;
+  Economics economics;
+  std::vector<Goal> goals;
+
+  std::vector<LocalModel> local_models;
+  std::vector<LocalHours> local_hours;
+  std::string file;  // as named by the caller; empty for a design made in memory
+  PlaceMap places;
+
+  // What the designs say; where they say it does not count.
+  bool operator==(const Design& o) const;
+};
+
+struct ReadDesignOptions {
+  std::string file = "design.yaml";  // for messages
+  // Gives the text of a config.json or a CSV that the design names; none: such a path is an error.
+  catalog::ReadFile read_file;
+};
+
+// Every fault at once. Warnings of a design that could be read go to `warnings` where given.
+Result<Design> read_design(std::string_view text, const catalog::Catalog& catalog,
+                           const ReadDesignOptions& options = {}, Diagnostics* warnings = nullptr);
+
+// The place of "fleet[0].count" for a Diagnostic; of what is around it where it is a default.
+Place place_of(const Design& design, std::string_view path);
+
+// By name; the first one where the name is empty; nullptr where there is none.
+const Site* find_site(const Design& design, std::string_view name);
+// Those that were read for it; nullptr where it names none.
+const catalog::SiteHours* find_hours(const Design& design, const Site& site);
+// By label (name or tier word); nullptr where there is none. An empty label finds nothing.
+const StorageTier* find_tier(const Design& design, std::string_view label);
+// Catalog id, alias, or path of a config.json that was read.
+const catalog::ModelShape* find_model(const Design& design, const catalog::Catalog& catalog,
+                                      std::string_view model);
+// "train", or "serve-2" for the second one without a name of its own.
+std::string label_of(const Design& design, const Workload& workload);
+
+// What a fleet's nodes are once `custom` is laid over the catalog's row.
+struct FleetNode {
+  catalog::Node part;
+  const catalog::Accelerator* accelerator = nullptr;  // nullptr for a CPU server
+  // Owns it where `custom` joins accelerators by another link than the catalog's.
+  std::shared_ptr<const catalog::Accelerator> rewired;
+  std::optional<int> cores;     // of one host
+  std::optional<Bytes> memory;  // of one host
+  std::optional<BytesPerSecond> memory_bandwidth;
+  std::optional<FlopsPerSecond> matrix_rate;
+  std::optional<int> storage_nics;
+  std::optional<BytesPerSecond> storage_nic_rate;
+};
+FleetNode resolve_node(const Fleet& fleet, const catalog::Catalog& catalog);
+
+}  // namespace orrery::design

@@ -1,0 +1,443 @@
+// Fields of site, fleet and economics.
+#pragma once
+
+#include "model/design/economics.h"
+#include "model/design/fields.h"
+#include "model/design/fleet.h"
+#include "model/design/site.h"
+
+namespace orrery::design {
+
+// What it lives on when the utility is out, and what carries its heat.
+template <class V, Is<Site> S>
+void visit_plant(V& v, S& s) {
+  v("outage_mtbf", s.outage_mtbf,
+    Field{.doc = "mean time between outages of the utility",
+          .unit = "y",
+          .absent = "it never fails",
+          .range = Range::positive,
+          .moves = "dark_year falls"});
+  v("outage", s.outage,
+    Field{.doc = "mean length of such an outage",
+          .unit = "h",
+          .absent = "1 h, assumed",
+          .range = Range::positive,
+          .moves = "dark_year rises"});
+  v("battery", s.battery,
+    Field{.doc = "how long batteries carry the IT at nameplate",
+          .unit = "min",
+          .absent = "none: it falls with the utility",
+          .moves = "dark_year falls"});
+  v("generator", s.generator,
+    Field{.doc = "until generators carry IT and cooling",
+          .unit = "s",
+          .absent = "there are none",
+          .range = Range::positive,
+          .moves = "dark_year rises"});
+  v("cooling_unit", s.cooling_unit,
+    Field{.doc = "heat that one CDU, chiller or air handler carries",
+          .unit = "kW",
+          .absent = "1 MW, a row unit",
+          .range = Range::positive,
+          .moves = "cooling_units falls"});
+  v("cooling_spares", s.cooling_spares,
+    Field{.doc = "units beyond those that carry the heat at nameplate",
+          .absent = "1",
+          .moves = "cooling_units rises"});
+  v("cooling_unit_mtbf", s.cooling_unit_mtbf,
+    Field{.doc = "mean time between failures of one such unit or its pumps",
+          .unit = "y",
+          .absent = "they never fail",
+          .range = Range::positive,
+          .moves = "cooling_short falls"});
+  v("cooling_design", s.cooling_design,
+    Field{.doc = "dry bulb outdoors that they are sized for, below 55 C; in hotter ones of the "
+                 "site's `hours` they carry less",
+          .unit = "C",
+          .absent = "the weather does not bind",
+          .range = Range::any,
+          .moves = "cooling_hottest rises"});
+}
+
+template <class V, Is<Site> S>
+void visit_fields(V& v, S& s) {
+  v("name", s.name, Field{.doc = "how fleet, storage and zones refer to it", .moves = "label"});
+  v("region", s.region,
+    Field{.doc = "where it is: grid, climate, price of power, law",
+          .part = Part::region,
+          .required = true,
+          .example = "gcp-us-east4",
+          .moves = "carbon_year changes"});
+  v("power", s.power,
+    Field{.doc = "what the site can feed, IT and cooling together",
+          .unit = "MW",
+          .absent = "not limited",
+          .range = Range::positive,
+          .moves = "nodes_that_fit rises"});
+  v("cooling", s.cooling,
+    Field{.doc = "how racks are cooled", .part = Part::cooling, .moves = "pue changes"});
+  v("rack", s.rack,
+    Field{.doc = "most that one rack may draw",
+          .unit = "kW",
+          .absent = "what the cooling method allows",
+          .range = Range::positive,
+          .moves = "racks falls"});
+  v("racks", s.racks,
+    Field{.doc = "rack positions in the hall",
+          .absent = "as many as needed",
+          .moves = "rule facility.rack-positions"});
+  v("redundancy", s.redundancy,
+    Field{.doc = "of the power path", .part = Part::redundancy, .moves = "energy_year changes"});
+  v("power_chain", s.power_chain,
+    Field{.doc = "stages from the utility to the node; an empty list is the usual chain",
+          .part = Part::power_stage,
+          .moves = "pue changes"});
+  v("pue", s.pue,
+    Field{.doc = "overrides the computed power usage effectiveness",
+          .absent = "computed",
+          .range = Range::at_least_one,
+          .moves = "draw_peak rises"});
+  v("climate", s.climate,
+    Field{.doc = "climate of the PUE table; empty is the region's",
+          .part = Part::climate,
+          .moves = "pue changes"});
+  v("hours", s.hours,
+    Field{.doc = "CSV of its hours: carbon_g_per_kwh, pue or dry_bulb_c; empty: means of a year",
+          .moves = "carbon_year changes"});
+  v("supply_temperature", s.supply_c,
+    Field{.doc = "of the air or water supplied",
+          .unit = "C",
+          .absent = "the cooling method's usual one",
+          .range = Range::any,
+          .moves = "pue falls"});
+  visit_plant(v, s);
+  v("air_gapped", s.air_gapped,
+    Field{.doc = "nothing in it may call anything outside", .moves = "rule policy.air-gap"});
+  v("encryption_at_rest", s.encryption_at_rest,
+    Field{.doc = "every tier of the site encrypts what it stores",
+          .moves = "rule policy.encryption-at-rest"});
+  v("encryption_in_transit", s.encryption_in_transit,
+    Field{.doc = "every network of the site encrypts what it carries",
+          .moves = "rule policy.encryption-in-transit"});
+  v("tenant_isolation", s.tenant_isolation,
+    Field{.doc = "partition keys, VLANs or VRFs keep tenants apart",
+          .moves = "rule policy.tenant-isolation"});
+  v("ready", s.ready,
+    Field{.doc = "lead-time items that are there already",
+          .part = Part::lead_time,
+          .moves = "ready_in changes"});
+  v("rented_hall", s.rented_hall,
+    Field{.doc = "colocation by the kilowatt; false: the hall is built and owned",
+          .moves = "annual changes"});
+}
+
+inline constexpr std::string_view kAsNode = "as the catalog's node";
+
+// Cores and memory of one host.
+template <class V, Is<CustomNode> S>
+void visit_host(V& v, S& s) {
+  v("sockets", s.sockets, Field{.doc = "CPU sockets", .absent = kAsNode, .moves = "emit slurm"});
+  v("cores", s.cores,
+    Field{.doc = "CPU cores of one host", .absent = "56 a socket, assumed", .moves = "emit slurm"});
+  v("memory", s.memory,
+    Field{.doc = "of one host", .unit = "TB", .absent = "2 TB, assumed", .moves = "emit slurm"});
+  v("memory_bandwidth", s.memory_bandwidth,
+    Field{.doc = "of one host's memory, for models that its cores serve",
+          .unit = "GB/s",
+          .absent = "300 GB/s a socket, assumed",
+          .range = Range::positive,
+          .moves = "tpot falls"});
+  v("matrix_rate", s.matrix_rate,
+    Field{.doc = "products of one host's cores in bf16 (AMX, AVX-512), as its datasheet counts",
+          .unit = "TFLOP/s",
+          .absent = "200 TFLOP/s a socket, assumed",
+          .range = Range::positive,
+          .moves = "ttft falls"});
+}
+
+template <class V, Is<CustomNode> S>
+void visit_fields(V& v, S& s) {
+  v("accelerator", s.accelerator,
+    Field{.doc = "accelerator",
+          .absent = kAsNode,
+          .part = Part::accelerator,
+          .moves = "step_time changes"});
+  v("accelerators", s.accelerators,
+    Field{.doc = "how many; 0 is a CPU server", .absent = kAsNode, .moves = "draw_peak changes"});
+  v("accelerators_per_host", s.accelerators_per_host,
+    Field{.doc = "where a node is several hosts", .absent = "all of them", .moves = "emit slurm"});
+  v("scale_up", s.scale_up,
+    Field{.doc = "link that joins its accelerators in place of their own",
+          .absent = "the accelerator's own",
+          .part = Part::scale_up_link,
+          .moves = "step_time changes"});
+  v("scale_up_links", s.scale_up_links,
+    Field{.doc = "such links of one accelerator",
+          .absent = "as many as carry what its own did",
+          .range = Range::at_least_one,
+          .moves = "step_time changes"});
+  visit_host(v, s);
+  v("compute_nics", s.compute_nics,
+    Field{
+        .doc = "NICs on the compute network", .absent = kAsNode, .moves = "rule fabric.endpoints"});
+  v("nic_rate", s.nic_rate,
+    Field{.doc = "of one of them, per direction",
+          .unit = "Gb/s",
+          .absent = kAsNode,
+          .moves = "all_reduce_1gib falls"});
+  v("storage_nics", s.storage_nics,
+    Field{.doc = "ports on the storage network", .absent = "2", .moves = "per_node rises"});
+  v("storage_nic_rate", s.storage_nic_rate,
+    Field{.doc = "of one of them, per direction",
+          .unit = "Gb/s",
+          .absent = "the compute NIC's",
+          .moves = "per_node rises"});
+  v("local_nvme", s.local_nvme,
+    Field{.doc = "drives in the node", .unit = "TB", .absent = kAsNode, .moves = "capacity rises"});
+  v("rack_units", s.rack_units, Field{.doc = "height", .absent = kAsNode, .moves = "racks rises"});
+  v("max_power", s.max_power,
+    Field{.doc = "nameplate",
+          .unit = "kW",
+          .absent = kAsNode,
+          .range = Range::positive,
+          .moves = "it_nameplate rises"});
+  v("typical_power", s.typical_power,
+    Field{.doc = "mean under load, at most the nameplate",
+          .unit = "kW",
+          .absent = kAsNode,
+          .range = Range::positive,
+          .moves = "it_mean rises"});
+  v("idle_power", s.idle_power,
+    Field{.doc = "idle, at most the nameplate",
+          .unit = "W",
+          .absent = kAsNode,
+          .moves = "it_mean rises"});
+  v("price", s.price,
+    Field{.doc = "to buy one", .unit = "kUSD", .absent = kAsNode, .moves = "capex rises"});
+}
+
+template <class V, Is<Rent> S>
+void visit_fields(V& v, S& s) {
+  v("provider", s.provider,
+    Field{.doc = "whose price list",
+          .part = Part::provider,
+          .required = true,
+          .example = "aws",
+          .moves = "annual changes"});
+  v("contract", s.contract, Field{.doc = "how it is rented", .moves = "annual changes"});
+  v("term", s.term,
+    Field{.doc = "of a reservation", .unit = "y", .absent = "1 y", .moves = "annual falls"});
+  v("price", s.price,
+    Field{.doc = "of one accelerator (of one node where it has none)",
+          .unit = "USD/h",
+          .absent = "the provider's list price",
+          .moves = "annual rises"});
+  v("discount", s.discount,
+    Field{.doc = "of a reservation, off the on-demand price",
+          .absent = "the catalog's rule",
+          .range = Range::fraction,
+          .moves = "annual falls"});
+  v("interruption", s.interruption,
+    Field{.doc = "share of spot nodes taken back in a month",
+          .absent = "the catalog's band",
+          .range = Range::fraction,
+          .moves = "goodput falls"});
+}
+
+// By age, and of what nodes hang on.
+template <class V, Is<Failures> S>
+void visit_parts(V& v, S& s) {
+  v("shape", s.shape,
+    Field{.doc =
+              "Weibull shape of a node's time between failures, counted from the run's beginning "
+              "and from every repair: below 1 they come early in its life, above 1 late",
+          .absent = "1: exponential, at any age alike",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
+  v("link_mtbf", s.link_mtbf,
+    Field{.doc =
+              "mean time between failures of one port of a node on the compute network, with its "
+              "cable; it takes the node",
+          .unit = "y",
+          .absent = "in node_mtbf",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
+  v("storm_mtbf", s.storm_mtbf,
+    Field{.doc = "mean time until the NIC of one such port stops taking packets and pauses its "
+                 "switch for good; it takes the node, and until a watchdog acts all whose packets "
+                 "wait behind its own",
+          .unit = "y",
+          .absent = "in node_mtbf",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
+  v("leaf_mtbf", s.leaf_mtbf,
+    Field{.doc = "mean time between failures of a leaf switch; it takes all nodes under it at once",
+          .unit = "y",
+          .absent = "in node_mtbf",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
+  v("pdu_mtbf", s.pdu_mtbf,
+    Field{.doc =
+              "mean time between failures of a power distribution unit; it takes its racks at once",
+          .unit = "y",
+          .absent = "in node_mtbf",
+          .range = Range::positive,
+          .moves = "mtbf rises"});
+  v("racks_per_pdu", s.racks_per_pdu,
+    Field{.doc = "racks that hang on one power distribution unit",
+          .absent = "1",
+          .range = Range::at_least_one,
+          .moves = "mtbf rises"});
+}
+
+template <class V, Is<Failures> S>
+void visit_fields(V& v, S& s) {
+  constexpr std::string_view kPublished = "the failure model's published figure";
+  v("node_mtbf", s.node_mtbf,
+    Field{.doc = "mean time between failures of one node",
+          .unit = "d",
+          .absent = kPublished,
+          .range = Range::positive,
+          .moves = "mtbf rises"});
+  v("observed", s.observed,
+    Field{.doc = "failures that node_mtbf was counted from: more of them narrow the intervals",
+          .absent = "a factor of 1.5 either way",
+          .range = Range::at_least_one,
+          .moves = "mtbf_width falls"});
+  v("lemon_share", s.lemon_share,
+    Field{.doc = "share of nodes that fail far more often",
+          .absent = kPublished,
+          .range = Range::fraction,
+          .moves = "mtbf falls"});
+  v("lemon_factor", s.lemon_factor,
+    Field{.doc = "how many times more often",
+          .absent = kPublished,
+          .range = Range::at_least_one,
+          .moves = "mtbf falls"});
+  v("repair", s.repair,
+    Field{.doc = "until a failed node is back",
+          .unit = "h",
+          .absent = kPublished,
+          .moves = "rule failure.spares"});
+  visit_parts(v, s);
+  v("straggler_share", s.straggler_share,
+    Field{.doc = "share of nodes that run slow",
+          .absent = kPublished,
+          .range = Range::fraction,
+          .moves = "goodput falls"});
+  v("straggler_slowdown", s.straggler_slowdown,
+    Field{.doc = "of such a node: 0.1 is 10 % slower",
+          .absent = kPublished,
+          .range = Range::fraction,
+          .moves = "goodput falls"});
+}
+
+template <class V, Is<Fleet> S>
+void visit_fields(V& v, S& s) {
+  v("name", s.name,
+    Field{.doc = "how workloads refer to it",
+          .required = true,
+          .example = "train",
+          .moves = "label"});
+  v("node", s.node,
+    Field{.doc = "what is bought as one; may be left out where `custom` describes it whole",
+          .part = Part::node,
+          .example = "dgx-h100",
+          .moves = "capex changes"});
+  v("custom", s.custom,
+    Field{.doc = "a node of your own, or changes to the catalog's", .absent = "none"});
+  v("count", s.count,
+    Field{.doc = "nodes in service",
+          .range = Range::at_least_one,
+          .required = true,
+          .example = "127",
+          .moves = "capex rises"});
+  v("spares", s.spares, Field{.doc = "further nodes that stand by", .moves = "capex rises"});
+  v("site", s.site,
+    Field{.doc = "name of its site; empty is the first", .moves = "cables changes"});
+  v("rent", s.rent, Field{.doc = "rented from whom and how", .absent = "owned"});
+  v("power_cap", s.power_cap,
+    Field{.doc = "limit of one accelerator",
+          .unit = "W",
+          .absent = "its TDP",
+          .range = Range::positive,
+          .moves = "it_nameplate rises"});
+  v("mig", s.mig,
+    Field{.doc = "slices on each accelerator, profile: count; services run a replica on each",
+          .example = "{ 1g.18gb: 7 }",
+          .moves = "emit kubernetes"});
+  v("partition", s.partition,
+    Field{.doc = "which scheduler owns it where both run", .moves = "emit "});
+  v("nodes_per_rack", s.nodes_per_rack,
+    Field{.doc = "nodes in one rack",
+          .absent = "what rack power and height allow",
+          .range = Range::at_least_one,
+          .moves = "racks falls"});
+  v("pdu_rating", s.pdu_rating,
+    Field{.doc = "breaker of the power unit that `failures.racks_per_pdu` racks hang on",
+          .unit = "kW",
+          .absent = "not known",
+          .range = Range::positive,
+          .moves = "pdu_load_ falls"});
+  v("failures", s.failures, Field{.doc = "what fails and how often"});
+}
+
+template <class V, Is<Economics> S>
+void visit_fields(V& v, S& s) {
+  constexpr std::string_view kCatalog = "the catalog's range";
+  v("horizon", s.horizon,
+    Field{.doc = "over which costs are counted",
+          .unit = "y",
+          .range = Range::positive,
+          .moves = "annual falls"});
+  v("power_price", s.power_price,
+    Field{.doc = "of electricity",
+          .unit = "USD/kWh",
+          .absent = "the region's",
+          .moves = "annual rises"});
+  v("discount_rate", s.discount_rate,
+    Field{.doc = "a year", .absent = kCatalog, .range = Range::fraction, .moves = "annual rises"});
+  v("residual", s.residual,
+    Field{.doc = "worth at the horizon, of the purchase price",
+          .absent = kCatalog,
+          .range = Range::fraction,
+          .moves = "annual falls"});
+  v("depreciation", s.depreciation,
+    Field{.doc = "life in the books",
+          .unit = "y",
+          .absent = "the horizon",
+          .range = Range::positive,
+          .moves = "annual falls"});
+  v("colocation", s.colocation,
+    Field{.doc = "rent of the hall",
+          .unit = "USD/kW/month",
+          .absent = kCatalog,
+          .moves = "annual rises"});
+  v("staff", s.staff,
+    Field{.doc = "full-time people", .absent = kCatalog, .moves = "annual rises"});
+  v("staff_cost", s.staff_cost,
+    Field{.doc = "of one of them",
+          .unit = "kUSD/y",
+          .absent = "200 kUSD/y, assumed",
+          .moves = "annual rises"});
+  v("utilisation", s.utilisation,
+    Field{.doc = "share of the hours that somebody uses",
+          .absent = "0.9, assumed",
+          .range = Range::fraction,
+          .moves = "useful_hour falls"});
+  v("repair", s.repair,
+    Field{.doc = "a year, of the purchase price",
+          .absent = kCatalog,
+          .range = Range::fraction,
+          .moves = "annual rises"});
+  v("egress_price", s.egress_price,
+    Field{.doc = "of data leaving a rented site",
+          .unit = "USD/GB",
+          .absent = "AWS's steps",
+          .moves = "annual rises"});
+  v("egress", s.egress,
+    Field{
+        .doc = "data leaving in a year", .unit = "TB", .absent = "none", .moves = "annual rises"});
+}
+
+}  // namespace orrery::design

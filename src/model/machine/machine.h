@@ -1,0 +1,58 @@
+// The machine as it would stand: a design with its catalog rows, counted out and wired up.
+//
+//   Design + Models -> sites, fleets, networks, tiers, failure sources, ledger
+// plan/ reviews it in closed form and twin/ runs it in time; both start here, so that neither
+// counts a node or a link in a way of its own. A machine is built once and never changed: whoever
+// wants another design builds another machine. It owns its design, and copies share it; the Models
+// it was built from must outlive it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/design/design.h"
+#include "model/machine/failure_source.h"
+#include "model/machine/fleet.h"
+#include "model/machine/ledger.h"
+#include "model/machine/models.h"
+#include "model/machine/network.h"
+#include "model/machine/site.h"
+#include "model/machine/tier.h"
+#include "model/machine/wan.h"
+
+namespace orrery::machine {
+
+struct Machine {
+  std::shared_ptr<const design::Design> wanted;
+  const Models* knows = nullptr;
+  std::vector<Site> sites;  // in the design's order, as fleets and tiers
+  std::vector<Fleet> fleets;
+  std::vector<Networks> networks;  // one a site
+  std::vector<Tier> tiers;
+  std::vector<FailureSource> failures;  // of a host, one a fleet
+  Ledger ledger;
+
+  const design::Design& design() const { return *wanted; }
+  const Models& models() const { return *knows; }
+  const catalog::Catalog& catalog() const { return knows->catalog(); }
+  // `fleet` is one of this machine's.
+  std::size_t index_of(const Fleet& fleet) const;
+  const FailureSource& failures_of(const Fleet& fleet) const { return failures[index_of(fleet)]; }
+  const FleetBook& book_of(const Fleet& fleet) const { return ledger.fleets[index_of(fleet)]; }
+  // Of the site where a fleet stands; of the first that has machines of its own.
+  const Networks& networks_of(const Fleet& fleet) const;
+  const Networks& main_networks() const;
+  // The wires between a fleet's nodes and the shared tiers: the storage network, or the compute
+  // network where they are one.
+  const Network& storage_wires(const Fleet& fleet) const;
+  // The way between a fleet and a tier that stands in another site.
+  Crossing crossing_to(const Fleet& fleet, const Tier& tier) const;
+};
+
+// What a host of the fleet hangs on.
+SharedParts shared_parts(const Machine& machine, const Fleet& fleet);
+
+Machine build_machine(design::Design design, const Models& models);
+
+}  // namespace orrery::machine

@@ -1,0 +1,45 @@
+// What the layers made of the tables in Knowledge: every parameter a machine, a review or a run
+// needs, each table parsed once by its layer's reader.
+//
+// One object is read at the start (cli/, server/, a test) and handed down. It owns the Knowledge it
+// was read from, so it can be copied and kept; pointers into the catalog live as long as any copy.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/catalog/knowledge.h"
+#include "layers/compute/calibration.h"
+#include "layers/fabric/collective_parameters.h"
+#include "layers/failure/causes.h"
+#include "layers/failure/rates.h"
+#include "model/machine/tier.h"
+#include "layers/serving/engine.h"
+#include "layers/storage/dataset.h"
+#include "layers/storage/guidance.h"
+#include "layers/training/calibration.h"
+
+namespace orrery::machine {
+
+struct Models {
+  std::shared_ptr<const catalog::Knowledge> knowledge;
+  compute::Calibration kernels;
+  training::TrainingCalibration training;
+  fabric::CollectiveParameters collectives;
+  std::vector<failure::NodeFailureRate> failure_rates;
+  std::vector<failure::FaultCause> fault_causes;
+  std::vector<storage::DatasetKind> dataset_kinds;
+  std::vector<storage::StorageGuidance> storage_guidance;
+  std::vector<serving::Engine> engines;
+  std::vector<serving::TuningRow> tunings;
+  std::vector<TierMeasurement> tiers;  // of the reader's own storage; none as shipped
+
+  const catalog::Catalog& catalog() const { return knowledge->catalog; }
+};
+
+// Every fault of every table at once.
+Result<Models> read_models(std::shared_ptr<const catalog::Knowledge> knowledge);
+// From the files of data/, as embedded_files() has them.
+Result<Models> load_models(std::span<const catalog::EmbeddedFile> files);
+
+}  // namespace orrery::machine

@@ -1,0 +1,22 @@
+// A site of the design with its catalog rows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/catalog/catalog.h"
+#include "model/design/design.h"
+
+namespace orrery::machine {
+
+struct Site {
+  const design::Site* site = nullptr;
+  std::string path;                                 // "site" or "sites[0]", as the file has it
+  const catalog::GridRegion* region = nullptr;      // nullptr where the catalog has none
+  const catalog::CoolingMethod* cooling = nullptr;  // likewise
+  const catalog::SiteHours* hours = nullptr;        // nullptr where the design names none
+};
+
+std::vector<Site> build_sites(const design::Design& design, const catalog::Catalog& catalog);
+
+}  // namespace orrery::machine

@@ -1,0 +1,353 @@
+#include "model/machine/tier.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/design/names.h"
+#include "model/machine/tier_size.h"
+#include "layers/storage/economics.h"
+
+namespace orrery::machine {
+namespace {
+
+// Creations a second of one metadata server of a parallel file system, and of an object store's
+// index as one client pool sees it. Assumed, of the order that vendors quote for small files; a
+// design that knows its own gives metadata.creates.
+constexpr PerSecond kCreatesParallelFs{20'000};
+constexpr PerSecond kCreatesObject{3'500};  // S3: 3,500 PUT a second and prefix
+constexpr PerSecond kCreatesNfs{5'000};
+constexpr PerSecond kCreatesLocal{50'000};
+
+// S3's first byte is recalled as 100 to 200 ms: of a store that is rented, or of which nothing is
+// known. Of a store of one's own it is that of its devices and of the gateway before them.
+constexpr Seconds kFirstByteObject = milliseconds(100);
+constexpr Seconds kFirstByteFile = milliseconds(1);
+constexpr Seconds kFirstByteLocal = microseconds(100);
+
+// One stream of an object store, of a file system client, of a local drive.
+constexpr BytesPerSecond kStreamObject = gbytes_per_s(0.1);
+constexpr BytesPerSecond kStreamFile = gbytes_per_s(2);
+constexpr int kStreams = 64;
+
+// Software of client and server about one request, beside what a device or an appliance publishes:
+// assumed. RDMA without the kernel, a local file, a file system or NFS that serves bare drives.
+constexpr Seconds kServiceDirect = microseconds(10);
+constexpr Seconds kServiceLocal = microseconds(15);
+constexpr Seconds kServiceFile = microseconds(100);
+// A gateway of an object store with its index: radosgw 16.2 on loopback reads 4 KiB in 2.1 ms, one
+// client, its disk's time among them.
+constexpr Seconds kServiceObject = milliseconds(2);
+// Two switches and as many adapters, there and back: assumed.
+constexpr Seconds kRoundTrip = microseconds(5);
+
+// Half of the interval of a tier's rates: runs on one tier differ by 12 % (checkpoint_truth.csv);
+// what its devices would give is further off.
+constexpr double kErrorGiven = 0.12;
+constexpr double kErrorDevice = 0.25;
+
+// Drives in a node whose row gives only their capacity: U.2 of 3.84 TB, eight in a DGX.
+constexpr Bytes kNodeDrive = terabytes(3.84);
+// Rates of one such drive (Gen4 TLC, catalog tlc-gen4).
+constexpr const char* kNodeDevice = "tlc-gen4";
+// What a metadata service runs on: a plain server.
+constexpr const char* kMetadataServer = "cpu-2s-server";
+
+PerSecond default_creates(design::TierKind kind) {
+  switch (kind) {
+    case design::TierKind::parallel_fs:
+      return kCreatesParallelFs;
+    case design::TierKind::object:
+      return kCreatesObject;
+    case design::TierKind::nfs:
+      return kCreatesNfs;
+    case design::TierKind::local_nvme:
+    case design::TierKind::block:
+      return kCreatesLocal;
+  }
+  return kCreatesNfs;
+}
+
+void fill_latency(Tier& v) {
+  const bool object = v.tier->kind == design::TierKind::object;
+  const bool local = v.tier->kind == design::TierKind::local_nvme;
+  v.first_byte = v.tier->first_byte.value_or(object  ? kFirstByteObject
+                                             : local ? kFirstByteLocal
+                                                     : kFirstByteFile);
+  v.stream_rate = v.tier->stream_rate.value_or(object ? kStreamObject : kStreamFile);
+  v.client_streams = v.tier->client_streams.value_or(kStreams);
+}
+
+// What a read of an open file or object waits for. A first byte that the design gives, and that of
+// an object store that is rented, is all of it but the copies.
+void fill_access(Tier& v, const catalog::Catalog& catalog) {
+  const design::StorageTier& t = *v.tier;
+  const bool is_direct = t.tier == design::Tier::gpu_direct;
+  v.gpu_path = is_direct ? storage::GpuPath::direct : storage::GpuPath::pinned;
+  storage::AccessQuestion q{
+      .request = kLatencyRequest, .stream = v.stream_rate, .path = v.gpu_path};
+  const catalog::StorageDevice* device = device_or_usual(v, catalog);
+  const bool is_object = t.kind == design::TierKind::object && !is_direct;
+  const bool is_told = t.first_byte.has_value() || (is_object && !t.provider.empty());
+  if (is_told || device == nullptr || !device->read_latency) {
+    q.media = v.first_byte;
+  } else {
+    const bool is_bare = storage::form_of(*device) == storage::DeviceForm::drive;
+    q.media = *device->read_latency;
+    q.network = v.per_node ? Seconds(0) : kRoundTrip;
+    q.service = is_direct    ? kServiceDirect
+                : v.per_node ? kServiceLocal
+                : !is_bare   ? Seconds(0)
+                : is_object  ? kServiceObject
+                             : kServiceFile;
+    if (t.encrypted) q.service += storage::encrypt_time(kLatencyRequest);
+    // Without the kernel and the copy a request begins as soon as the media answer; an object has
+    // no open file before it.
+    if (is_direct || is_object) v.first_byte = q.media + q.network + q.service;
+  }
+  v.latency = access_latency(q);
+}
+
+// What the servers' network and cores carry binds a rate that was only promised, too.
+void hold_by_servers(Tier& v) {
+  const storage::TierOptions o = options_of(v);
+  const storage::ServerWork work{
+      .data = o.protection.data, .parity = o.protection.parity, .encrypted = o.encrypted};
+  const auto hold = [&](BytesPerSecond read, BytesPerSecond write, storage::RateLimit limit) {
+    if (read * v.servers < v.read) v.read = read * v.servers, v.read_limit = limit;
+    if (write * v.servers < v.write) v.write = write * v.servers, v.write_limit = limit;
+  };
+  if (const auto network = v.tier->server_network) {
+    hold(*network, *network, storage::RateLimit::network);
+  }
+  const int cores = v.tier->server_cores.value_or(0);
+  hold(read_bound(cores, work), write_bound(cores, work), storage::RateLimit::cores);
+}
+
+// Rates of the tier: as given, else servers x devices x the device's own, never above the network
+// and the cores of the servers.
+void fill_rates(Tier& v) {
+  const design::StorageTier& t = *v.tier;
+  v.rates_given = t.read.has_value() || t.write.has_value();
+  if (v.device) {
+    const storage::TierRates r = tier_rates({v.devices, v.servers}, *v.device, options_of(v));
+    v.read = r.read;
+    v.write = r.write;
+    v.read_limit = r.read_limit;
+    v.write_limit = r.write_limit;
+    v.rate_basis = v.device->provenance.reference;
+    if (t.device.empty()) v.rate_basis += ", the usual one of its kind: the design names none";
+  }
+  if (t.read) v.read = *t.read;
+  if (t.write) v.write = *t.write;
+  if (t.read && !t.write && !v.device)
+    v.write = *t.read / 2;  // DGX guidance: half of the read rate
+  if (t.write && !t.read && !v.device) v.read = *t.write * 2;
+  if (v.rates_given && t.servers) hold_by_servers(v);
+  if (v.rates_given) v.rate_basis = "the design";
+  v.rate_error = v.rates_given ? kErrorGiven : kErrorDevice;
+}
+
+void fill_node_drives(Tier& v, const std::vector<Fleet>& fleets, const catalog::Catalog& catalog) {
+  v.per_node = true;
+  if (v.device == nullptr) v.device = catalog.storage_device(kNodeDevice);
+  for (const Fleet& f : fleets) {
+    if (v.device == nullptr || f.node.part.local_nvme.value_or(Bytes(0)) <= Bytes(0)) continue;
+    // A rack of many hosts lists the drives of all of them; a save is written by each to its own.
+    const Bytes of_host =
+        *f.node.part.local_nvme / std::max(1, f.hosts / std::max(1, f.fleet->count));
+    v.devices = std::max(1.0, of_host / kNodeDrive);
+    v.capacity = max(v.capacity, of_host);
+    v.read = max(v.read, v.device->read * v.devices);
+    v.write = max(v.write, v.device->write * v.devices);
+    v.rate_basis = v.device->provenance.reference;
+  }
+}
+
+// The drives of the nodes, where no entry of the design is about them.
+std::optional<Tier> implied_node_tier(const std::vector<Tier>& views,
+                                      const std::vector<Fleet>& fleets,
+                                      const catalog::Catalog& catalog) {
+  for (const Tier& v : views) {
+    if (v.tier->tier == design::Tier::node_nvme) return std::nullopt;
+  }
+  auto entry = std::make_shared<design::StorageTier>();
+  entry->tier = design::Tier::node_nvme;
+  entry->kind = design::TierKind::local_nvme;
+  Tier v{.tier = entry.get(), .implied = entry, .path = "fleet[0]"};
+  v.label = std::string(entry->label());
+  fill_latency(v);
+  fill_node_drives(v, fleets, catalog);
+  v.creates = kCreatesLocal;
+  fill_access(v, catalog);
+  if (v.capacity <= Bytes(0)) return std::nullopt;
+  return v;
+}
+
+const char* usual_device(design::TierKind kind) {
+  switch (kind) {
+    case design::TierKind::parallel_fs:
+      return "pfs-ddn-ai400x2";
+    case design::TierKind::object:
+      return "obj-hdd-node";
+    case design::TierKind::nfs:
+      return "ontap-a1k";
+    case design::TierKind::local_nvme:
+    case design::TierKind::block:
+      return "tlc-gen4";
+  }
+  return "obj-hdd-node";
+}
+
+}  // namespace
+
+std::vector<Tier> build_tiers(const design::Design& design, const catalog::Catalog& catalog,
+                              const std::vector<Fleet>& fleets, const std::vector<TierAsk>& asks) {
+  std::vector<Tier> views;
+  for (std::size_t i = 0; i < design.storage.size(); ++i) {
+    const design::StorageTier& t = design.storage[i];
+    Tier v{.tier = &t, .path = fmt::format("storage[{}]", i), .label = std::string(t.label())};
+    v.device = t.device.empty() ? nullptr : catalog.storage_device(t.device);
+    // Nothing is said of how fast it is: as fast as what is bought for its kind.
+    const bool in_nodes = t.tier == design::Tier::node_nvme;
+    if (!in_nodes && !t.read && !t.write) v.device = device_or_usual(v, catalog);
+    v.per_node = in_nodes;
+    fill_latency(v);
+    count_servers(v, asks);
+    fill_rates(v);
+    if (in_nodes && !v.rates_given) fill_node_drives(v, fleets, catalog);
+    if (t.capacity) v.capacity = *t.capacity;
+    // A rented tier without a bound has none.
+    if (!t.capacity && v.device && !v.per_node && (t.provider.empty() || !t.device.empty())) {
+      v.capacity = v.device->capacity * v.devices * usable_share(v);
+    }
+    const PerSecond per_server = creates_of_one(t);
+    v.creates = per_server * std::max(1, v.metadata_servers);
+    fill_access(v, catalog);
+    views.push_back(std::move(v));
+  }
+  if (auto drives = implied_node_tier(views, fleets, catalog)) views.push_back(std::move(*drives));
+  return views;
+}
+
+void lay_over(std::vector<Tier>& tiers, const std::vector<TierMeasurement>& measured) {
+  for (const TierMeasurement& m : measured) {
+    const Tier* found = find_tier(tiers, m.tier);
+    if (found == nullptr) continue;
+    Tier& v = tiers[static_cast<std::size_t>(found - tiers.data())];
+    v.read = m.read.value_or(v.read);
+    v.write = m.write.value_or(v.write);
+    v.creates = m.creates.value_or(v.creates);
+    if (m.first_byte) {
+      v.first_byte = *m.first_byte;
+      v.latency = storage::access_latency(
+          {.media = v.first_byte, .request = kLatencyRequest, .path = v.gpu_path});
+    }
+    v.stream_rate = m.stream_rate.value_or(v.stream_rate);
+    if (!m.read && !m.write) continue;
+    v.measured = true;
+    v.rate_error = m.error;
+    v.rate_basis = m.source;
+  }
+}
+
+bool stands_in(const Tier& tier, const Fleet& fleet) {
+  return !tier.per_node || tier.rates_given || tier.measured ||
+         fleet.node.part.local_nvme.value_or(Bytes(0)) > Bytes(0);
+}
+
+Seconds latency_target(design::Tier tier) {
+  switch (tier) {
+    case design::Tier::gpu_direct:
+      return microseconds(50);
+    case design::Tier::node_nvme:
+      return microseconds(200);
+    case design::Tier::hot:
+      return milliseconds(1);
+    case design::Tier::warm:
+      return milliseconds(200);
+    case design::Tier::cold:
+      return hours(12);
+  }
+  return hours(12);
+}
+
+Seconds mount_time(const Tier& tier) {
+  // Media slower than this to answer are not in a drive.
+  constexpr Seconds kFetchedMedia = seconds(1);
+  const auto latency = tier.device ? tier.device->read_latency : std::nullopt;
+  return latency && *latency >= kFetchedMedia ? *latency : Seconds(0);
+}
+
+const Tier* find_tier(const std::vector<Tier>& tiers, const std::string& label) {
+  for (const Tier& v : tiers) {
+    if (v.label == label) return &v;
+  }
+  for (const Tier& v : tiers) {
+    if (word_of(v.tier->tier) == label) return &v;
+  }
+  return nullptr;
+}
+
+PerSecond creates_of_one(const design::StorageTier& t) {
+  return t.metadata.creates.value_or(default_creates(t.kind));
+}
+
+const catalog::StorageDevice* device_or_usual(const Tier& tier, const catalog::Catalog& catalog) {
+  return tier.device ? tier.device : catalog.storage_device(usual_device(tier.tier->kind));
+}
+
+std::optional<TierPurchase> purchase_of(const Tier& tier, const catalog::Catalog& catalog) {
+  const catalog::StorageDevice* device = device_or_usual(tier, catalog);
+  if (device == nullptr) return std::nullopt;
+  const design::StorageTier& t = *tier.tier;
+  // Only what the design asks for: what follows from its devices is bought with them.
+  const bool counted = t.servers.has_value() && tier.device != nullptr;
+  const storage::TierSize size =
+      size_tier({.capacity = counted ? Bytes(0) : t.capacity.value_or(Bytes(0)),
+                 .read = t.read.value_or(BytesPerSecond(0)),
+                 .write = t.write.value_or(BytesPerSecond(0)),
+                 .requests = PerSecond(0)},
+                *device, purchase_options(tier, *device));
+  TierPurchase p{.device = device, .limit = tier.need ? tier.need->size.limit : size.limit};
+  p.devices = tier.need ? tier.devices : std::max(tier.devices, size.devices);
+  p.as_counted = counted && tier.devices >= size.devices;
+  const storage::OwnTerms terms;
+  const bool bare = storage::form_of(*device) == storage::DeviceForm::drive;
+  p.servers = !bare       ? 0
+              : tier.need ? tier.servers
+                          : std::max<double>(t.servers.value_or(0), size.servers);
+  const double tb = device->capacity / terabytes(1) * (bare ? 1 + terms.server_price_share : 1);
+  p.price = {device->price_per_tb.low * tb, device->price_per_tb.high * tb};
+  p.power = device->active_power * (bare ? 1 + terms.server_power_share : 1);
+  return p;
+}
+
+MetadataServers metadata_of(const Tier& tier, const catalog::Catalog& catalog) {
+  const catalog::StorageDevice* device = device_or_usual(tier, catalog);
+  const bool owned = !tier.per_node && tier.tier->provider.empty();
+  if (!owned || device == nullptr || tier.metadata_servers == 0) return {};
+  if (storage::form_of(*device) == storage::DeviceForm::appliance) return {};
+  return {.part = catalog.node(kMetadataServer), .count = tier.metadata_servers};
+}
+
+TierServers servers_of(const Tier& tier, const catalog::Catalog& catalog) {
+  const auto bought = purchase_of(tier, catalog);
+  if (tier.per_node || !tier.tier->provider.empty() || !bought) return {};
+  const double servers =
+      std::ceil(std::max(1.0, bought->servers > 0 ? bought->servers : bought->devices));
+  return {.data = static_cast<std::int64_t>(servers),
+          .each = tier.tier->server_network.value_or(max(tier.read, tier.write) / servers),
+          .metadata = metadata_of(tier, catalog).count};
+}
+
+Watts tier_power(const Tier& tier, const catalog::Catalog& catalog) {
+  const auto bought = purchase_of(tier, catalog);
+  const MetadataServers names = metadata_of(tier, catalog);
+  const Watts drives = bought ? bought->power * bought->devices : Watts(0);
+  if (names.part == nullptr) return drives;
+  return drives + names.part->typical_train_power.value_or(Watts(0)) * names.count;
+}
+
+}  // namespace orrery::machine

@@ -1,0 +1,89 @@
+#include "output/emit/dlio.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/text.h"
+#include "model/design/yaml_tree.h"
+#include "output/emit/review_fixture.h"
+
+namespace orrery::emit {
+namespace {
+
+// The text at "dataset.format" of a file that is read back.
+std::string at(const design::YamlNode& root, std::string_view path) {
+  const design::YamlNode* node = &root;
+  for (const std::string_view key : split(path, '.')) {
+    const auto found = std::ranges::find(node->keys, key, &design::YamlNode::Key::text);
+    if (found == node->keys.end()) return "";
+    node = &node->items[static_cast<std::size_t>(found - node->keys.begin())];
+  }
+  return node->text;
+}
+
+design::YamlNode parsed(const std::string& text) {
+  Diagnostics faults;
+  auto root = design::parse_yaml(text, "dlio.yaml", faults);
+  EXPECT_TRUE(root && faults.empty()) << to_text(faults) << text;
+  return root.value_or(design::YamlNode{});
+}
+
+TEST(dlio, replays_the_run_that_was_planned) {
+  const auto r = reviewed(read_template("superpod-h100"));
+  const auto files = emit_dlio(*r->review, r->source);
+  ASSERT_TRUE(files) << to_text(files.error());
+  const plan::TrainView& t = r->review->trains.front();
+  ASSERT_EQ(files->front().path, "workload/dlio-" + t.label + ".yaml");
+  const design::YamlNode root = parsed(files->front().text);
+  EXPECT_NEAR(parse_number(at(root, "train.computation_time")).value(), t.step.step.base(),
+              t.step.step.base() * 1e-3);
+  const double batch = parse_number(at(root, "reader.batch_size")).value();
+  EXPECT_EQ(batch, std::max(1.0, std::round(static_cast<double>(t.train->batch) / t.accelerators)));
+  EXPECT_EQ(parse_number(at(root, "dataset.record_length_bytes")), t.feed.sample.base());
+  const double samples = parse_number(at(root, "dataset.num_files_train")).value() *
+                         parse_number(at(root, "dataset.num_samples_per_file")).value();
+  const double run_steps = parse_number(at(root, "train.total_training_steps")).value();
+  EXPECT_GE(samples, run_steps * batch * t.accelerators) << "DLIO refuses more steps than data";
+  EXPECT_EQ(at(root, "train.epochs"), "1") << "a second one may come out of page caches";
+  EXPECT_EQ(at(root, "dataset.data_folder"), "/mnt/" + t.feed.tier->label + "/dlio/" + t.label);
+  EXPECT_EQ(at(root, "workflow.checkpoint"), "true");
+  const double steps = parse_number(at(root, "checkpoint.steps_between_checkpoints")).value();
+  EXPECT_GE(run_steps, std::min(1000.0, 4 * steps - 4)) << "with saves among them";
+  EXPECT_NEAR(steps * t.step.step.base(), t.checkpoint->interval.base(), t.step.step.base());
+  EXPECT_NEAR(parse_number(at(root, "model.model_size_bytes")).value(),
+              t.checkpoint->load.busiest_rank.base(), 1);
+  EXPECT_EQ(at(root, "metric.au"), "0.9");
+}
+
+// A file a sample; no checkpoint, no section.
+TEST(dlio, follows_the_data_set) {
+  design::Design d = read_template("av-vision");
+  for (design::Workload& w : d.workloads) {
+    auto* train = std::get_if<design::Train>(&w.task);
+    if (train == nullptr) continue;
+    train->dataset.format = design::DataFormat::files;
+    train->dataset.shuffle = false;
+    train->checkpoint.reset();
+  }
+  const auto r = reviewed(d);
+  const auto files = emit_dlio(*r->review, r->source);
+  ASSERT_TRUE(files) << to_text(files.error());
+  const design::YamlNode root = parsed(files->front().text);
+  EXPECT_EQ(at(root, "dataset.num_samples_per_file"), "1");
+  EXPECT_EQ(at(root, "dataset.format"), "npz");
+  EXPECT_EQ(at(root, "reader.file_shuffle"), "off");
+  EXPECT_EQ(at(root, "workflow.checkpoint"), "false");
+  EXPECT_EQ(at(root, "model.model_size_bytes"), "");
+}
+
+TEST(dlio, of_a_design_that_trains_nothing_is_refused) {
+  const auto r = reviewed(read_template("inference-pod"));
+  const auto files = emit_dlio(*r->review, r->source);
+  ASSERT_FALSE(files);
+  EXPECT_EQ(files.error()[0].code, "emit.no-reads");
+}
+
+}  // namespace
+}  // namespace orrery::emit

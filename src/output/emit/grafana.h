@@ -1,0 +1,49 @@
+// A Grafana dashboard that lays what is measured over what was planned, panel by panel.
+//
+//   dashboards/orrery.json                 rows: goodput, allocation, queue, topology, failures,
+//                                          storage, power, plan and actual
+//   provisioning/dashboards/orrery.yml     tells Grafana where it lies
+// Every panel has the planned value as a dashed line with its 80 % interval as a band; a panel
+// whose value the design does not plan is left out. The lines are constants, so that they stand
+// even where the exporter does not run. Panels are rows of data/emit/prometheus/panels.csv.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "output/emit/file.h"
+#include "output/emit/prometheus_plan.h"
+#include "plan/plan/stages.h"
+
+namespace orrery::emit {
+
+struct PanelQuery {
+  std::string expr;
+  std::string legend;
+};
+
+struct PlanLine {
+  std::string name;  // "plan", or "plan checkpoint" where a panel has several
+  Estimate estimate;
+};
+
+struct Panel {
+  std::string row;
+  std::string title;
+  std::string type;  // "timeseries", "status-history", "bargauge"
+  std::string unit;  // as Grafana names it: "s", "percentunit"
+  std::string help;
+  std::vector<PanelQuery> measured;
+  std::vector<PlanLine> plan;  // never empty
+};
+Result<std::vector<Panel>> panels_of(const plan::Review& review,
+                                     const std::vector<PlannedValue>& plan);
+
+// What the panels read; the counters file must have it.
+Result<std::vector<std::string>> dashboard_expressions(const plan::Review& review,
+                                                       const std::vector<PlannedValue>& plan);
+
+Result<EmittedFiles> emit_grafana(const plan::Review& review, const EmitSource& source);
+
+}  // namespace orrery::emit

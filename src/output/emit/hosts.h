@@ -1,0 +1,68 @@
+// The machines of a design as a scheduler names them, and the tree of switches that joins them.
+//
+// Hosts are numbered within their fleet, in service first and spares after: train-001 .. train-127.
+// A scheduler's tree wants each host below one leaf, while a rail-optimised fabric has a host on
+// eight. Hosts that share all their leaves (a scalable unit) are therefore one leaf of the tree,
+// and its cost, "one leaf or two", is kept: traffic within a unit crosses one switch on every rail.
+// An accelerator domain of several hosts (an NVL72 rack) is a leaf below its unit.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "plan/plan/stages.h"
+
+namespace orrery::emit {
+
+// A fleet with the names of its hosts.
+struct HostFleet {
+  const machine::Fleet* view = nullptr;
+  int hosts_per_node = 1;
+  int in_service = 0;
+  int spares = 0;
+  int digits = 1;  // of a host's number
+
+  const std::string& name() const { return view->fleet->name; }
+  int hosts() const { return in_service + spares; }
+};
+
+// Hosts `from .. from + count` of a fleet, counted from 1.
+struct HostRange {
+  std::size_t fleet = 0;  // index into Hosts::fleets
+  int from = 1;
+  int count = 0;
+
+  bool operator==(const HostRange&) const = default;
+};
+
+struct TreeSwitch {
+  std::string name;
+  std::vector<std::string> switches;  // below it; empty for a leaf
+  std::vector<HostRange> hosts;       // of a leaf
+
+  bool operator==(const TreeSwitch&) const = default;
+};
+
+struct Hosts {
+  std::vector<HostFleet> fleets;
+  std::vector<TreeSwitch> tree;  // leaves first, the root last; empty where there are no hosts
+};
+
+// Which fleets: all, or those that the design gives to one scheduler.
+enum class HostsOf { all, slurm, kubernetes };
+// Refuses a fleet name that cannot be part of a host name, and a tree that check_tree refuses.
+Result<Hosts> hosts_of(const plan::Review& review, HostsOf which);
+
+// What a scheduler would only warn about: a host in two leaves or in none, a leaf or a switch that
+// is nowhere or twice, a host that does not exist. Codes "emit.tree".
+Diagnostics check_tree(const Hosts& hosts);
+
+std::string host_name(const HostFleet& fleet, int number);
+// "train-[001-064,080],cpu-1": the notation that Slurm calls a hostlist.
+std::string hostlist(const Hosts& hosts, const std::vector<HostRange>& ranges);
+// Leaf of a host; nullptr where it has none.
+const TreeSwitch* leaf_of(const Hosts& hosts, std::size_t fleet, int number);
+
+}  // namespace orrery::emit

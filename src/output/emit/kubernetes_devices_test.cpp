@@ -1,0 +1,354 @@
+// The devices, slices, storage and buckets of one design, each file whole.
+#include <gtest/gtest.h>
+
+#include "output/emit/kubernetes.h"
+#include "output/emit/kubernetes_parts.h"
+#include "output/emit/pods_fixture.h"
+
+namespace orrery::emit {
+namespace {
+
+std::string device_file(std::string_view path, const KubernetesOptions& options = {}) {
+  const auto r = reviewed_as_pods(read_text(kPodsDesign));
+  const auto files = emit_kubernetes(*r->review, r->source, options);
+  EXPECT_TRUE(files.has_value()) << (files ? "" : to_text(files.error()));
+  return files ? unstamped(text_of(*files, path)) : "";
+}
+
+// 80 GB, of which the driver leaves 95 %, are 70.8 GiB.
+constexpr std::string_view kDeviceFile =
+    R"(---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata:
+  name: gpu-70gi
+spec:
+  selectors:
+    - cel:
+)"
+    "        expression: \"device.driver == 'gpu.nvidia.com' && "
+    "device.attributes['gpu.nvidia.com'].type == 'gpu' && "
+    "device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('70Gi')) >= 0\"\n"
+    R"(---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata:
+  name: mig-1g-18gb
+spec:
+  selectors:
+    - cel:
+)"
+    "        expression: \"device.driver == 'gpu.nvidia.com' && "
+    "device.attributes['gpu.nvidia.com'].type == 'mig' && "
+    "device.attributes['gpu.nvidia.com'].profile == '1g.18gb'\"\n"
+    R"(---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata:
+  name: mig-2g-35gb
+spec:
+  selectors:
+    - cel:
+)"
+    "        expression: \"device.driver == 'gpu.nvidia.com' && "
+    "device.attributes['gpu.nvidia.com'].type == 'mig' && "
+    "device.attributes['gpu.nvidia.com'].profile == '2g.35gb'\"\n"
+    R"(---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: whole-host
+  namespace: vision
+spec:
+  spec:
+    devices:
+      requests:
+        - name: accelerators
+          exactly:
+            deviceClassName: gpu-70gi
+            allocationMode: ExactCount
+            count: 8
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: cut-mig-1g-18gb
+  namespace: vision
+spec:
+  spec:
+    devices:
+      requests:
+        - name: accelerators
+          exactly:
+            deviceClassName: mig-1g-18gb
+            allocationMode: ExactCount
+            count: 1
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: cut-mig-2g-35gb
+  namespace: vision
+spec:
+  spec:
+    devices:
+      requests:
+        - name: accelerators
+          exactly:
+            deviceClassName: mig-2g-35gb
+            allocationMode: ExactCount
+            count: 1
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: whole-host
+  namespace: shared
+spec:
+  spec:
+    devices:
+      requests:
+        - name: accelerators
+          exactly:
+            deviceClassName: gpu-70gi
+            allocationMode: ExactCount
+            count: 8
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: cut-mig-1g-18gb
+  namespace: shared
+spec:
+  spec:
+    devices:
+      requests:
+        - name: accelerators
+          exactly:
+            deviceClassName: mig-1g-18gb
+            allocationMode: ExactCount
+            count: 1
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata:
+  name: cut-mig-2g-35gb
+  namespace: shared
+spec:
+  spec:
+    devices:
+      requests:
+        - name: accelerators
+          exactly:
+            deviceClassName: mig-2g-35gb
+            allocationMode: ExactCount
+            count: 1
+)";
+
+TEST(KubernetesText, DevicesOfEveryFleetAndTenant) {
+  EXPECT_EQ(device_file("devices.yaml"), kDeviceFile);
+}
+
+constexpr std::string_view kMigFile =
+    R"(---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: orrery-mig-config
+  namespace: gpu-operator
+data:
+  config.yaml: |
+    version: v1
+    mig-configs:
+      all-disabled:
+        - devices: all
+          mig-enabled: false
+      cut:
+        - devices: all
+          mig-enabled: true
+          mig-devices:
+            "1g.18gb": 3
+            "2g.35gb": 2
+)";
+
+constexpr std::string_view kOperatorFile =
+    R"(driver:
+  enabled: true
+  rdma:
+    enabled: true
+toolkit:
+  enabled: true
+devicePlugin:
+  enabled: true
+gds:
+  enabled: false
+nfd:
+  enabled: true
+gfd:
+  enabled: true
+mig:
+  strategy: mixed
+migManager:
+  enabled: true
+  config:
+    name: orrery-mig-config
+    default: all-disabled
+dcgmExporter:
+  enabled: true
+  # The counters that the alert rules read: `orrery emit prometheus` writes the file,
+  # and a ConfigMap of this name carries it as dcgm-metrics.csv.
+  config:
+    name: orrery-dcgm-counters
+)";
+
+TEST(KubernetesText, SlicesForTheOperator) {
+  EXPECT_EQ(device_file("mig.yaml"), kMigFile);
+  EXPECT_EQ(device_file("gpu-operator-values.yaml"), kOperatorFile);
+}
+
+// 97 TB are 90,338 GiB, of which 15 % and 85 %.
+constexpr std::string_view kStorageFile =
+    R"(---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  name: files
+provisioner: nfs.csi.k8s.io
+reclaimPolicy: Retain
+volumeBindingMode: Immediate
+allowVolumeExpansion: true
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: files
+  namespace: vision
+spec:
+  accessModes: [ReadWriteMany]
+  storageClassName: files
+  resources:
+    requests:
+      storage: "13550Gi"
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: files
+  namespace: shared
+spec:
+  accessModes: [ReadWriteMany]
+  storageClassName: files
+  resources:
+    requests:
+      storage: "76787Gi"
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  name: disks
+provisioner: kubernetes.io/no-provisioner
+reclaimPolicy: Retain
+volumeBindingMode: Immediate
+allowVolumeExpansion: false
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  name: node-nvme
+provisioner: kubernetes.io/no-provisioner
+reclaimPolicy: Delete
+volumeBindingMode: WaitForFirstConsumer
+allowVolumeExpansion: false
+)";
+
+TEST(KubernetesText, ClassesAndClaimsOfTheTiers) {
+  EXPECT_EQ(device_file("storage.yaml"), kStorageFile);
+}
+
+constexpr std::string_view kBucketFile =
+    R"(---
+apiVersion: objectstorage.k8s.io/v1alpha1
+kind: BucketClass
+metadata:
+  name: shelf
+# The driver of your store; data of a run outlives the claim.
+driverName: objectstorage.example.com
+deletionPolicy: Retain
+---
+apiVersion: objectstorage.k8s.io/v1alpha1
+kind: BucketAccessClass
+metadata:
+  name: shelf
+driverName: objectstorage.example.com
+authenticationType: KEY
+---
+apiVersion: objectstorage.k8s.io/v1alpha1
+kind: BucketClaim
+metadata:
+  name: shelf
+  namespace: vision
+spec:
+  bucketClassName: shelf
+  protocols: [S3]
+---
+apiVersion: objectstorage.k8s.io/v1alpha1
+kind: BucketAccess
+metadata:
+  name: shelf
+  namespace: vision
+spec:
+  bucketClaimName: shelf
+  bucketAccessClassName: shelf
+  credentialsSecretName: shelf-keys
+  protocol: S3
+)";
+
+constexpr std::string_view kVolumeFile =
+    R"(---
+apiVersion: v1
+kind: PersistentVolume
+metadata:
+  name: shelf-vision
+spec:
+  accessModes: [ReadWriteMany]
+  # A bucket has no size; Kubernetes wants one.
+  capacity:
+    storage: "1Ti"
+  storageClassName: ""
+  persistentVolumeReclaimPolicy: Retain
+)"
+    "  mountOptions: [\"endpoint-url http://s-1:81\", force-path-style, \"region "
+    "us-east-1\", \"prefix vision/\", allow-delete, allow-overwrite]\n"
+    R"(  csi:
+    driver: s3.csi.aws.com
+    volumeHandle: shelf-vision
+    volumeAttributes:
+      bucketName: shelf
+  claimRef:
+    namespace: vision
+    name: shelf
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: shelf
+  namespace: vision
+spec:
+  accessModes: [ReadWriteMany]
+  storageClassName: ""
+  volumeName: shelf-vision
+  resources:
+    requests:
+      storage: "1Ti"
+)";
+
+TEST(KubernetesText, BucketsAndVolumesOfATenant) {
+  const std::string buckets = device_file("buckets.yaml");
+  EXPECT_EQ(buckets.substr(0, kBucketFile.size()), kBucketFile);
+  const std::string volumes = device_file("object-volumes.yaml", {.object_store = "http://s-1:81"});
+  EXPECT_EQ(volumes.substr(0, kVolumeFile.size()), kVolumeFile);
+  EXPECT_NE(volumes.find("name: shelf-shared\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace orrery::emit

@@ -1,0 +1,75 @@
+// For the tests that read whole files: a design whose every number differs, and the text of its
+// files without the stamp that all of them carry.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "output/emit/review_fixture.h"
+
+namespace orrery::emit {
+
+// 40 GPUs as a whole, 24 in slices and 16 of another maker; 12 of the 80 are a tenant's.
+inline constexpr std::string_view kPodsDesign = R"(
+orrery: 1
+name: pods
+site: { region: deu }
+fleet:
+  - { name: whole, node: dgx-h100, count: 5, spares: 1 }
+  - { name: cut, node: dgx-h200, count: 3, mig: { 1g.18gb: 3, 2g.35gb: 2 } }
+  - { name: red, node: mi300x-platform, count: 2 }
+  - { name: plain, node: cpu-2s-server, count: 7 }
+fabric: { compute: { topology: fat-tree, switch: qm9700 } }
+storage:
+  - { name: files, tier: hot, kind: nfs, capacity: 97 TB, read: 16 GB/s, write: 8 GB/s }
+  - { name: disks, tier: warm, kind: block, capacity: 31 TB, read: 9 GB/s, write: 8 GB/s }
+  - { name: shelf, tier: cold, kind: object, capacity: 500 TB, read: 8 GB/s, write: 4 GB/s }
+scheduler:
+  kind: kubernetes
+  backfill: none
+  preemption: requeue
+  topology: tree
+  fair_share: true
+  quotas: [{ tenant: vision, accelerators: 12 }]
+workloads:
+  - train:
+      name: words
+      fleet: whole
+      nodes: 4
+      model: llama-3-8b
+      tokens: 20B
+      batch: 256
+      tenant: vision
+      priority: 7
+      dataset: { kind: text, size: 100 GB, tier: files }
+      checkpoint: { every: 1 h, to: [files, shelf] }
+  - train:
+      { name: sounds, fleet: red, nodes: 2, model: llama-3-8b, tokens: 1B, batch: 256,
+        priority: -3 }
+)";
+
+inline std::unique_ptr<ReviewedExample> reviewed_as_pods(design::Design design) {
+  auto r = reviewed(std::move(design));
+  r->source = {"pods", "3", "d1"};
+  return r;
+}
+
+inline void erase_all(std::string& text, std::string_view part) {
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos;) {
+    text.erase(at, part.size());
+  }
+}
+
+// A file of `reviewed_as_pods` without what tells where it is from.
+inline std::string unstamped(std::string text) {
+  erase_all(text,
+            "# orrery-emit: design \"pods\" version \"3\" digest d1\n"
+            "# The next `orrery emit` finds hand edits and keeps them unless told otherwise.\n");
+  erase_all(text,
+            "  annotations:\n"
+            "    orrery/emitted-from: \"design \\\"pods\\\" version \\\"3\\\" digest d1\"\n");
+  return text;
+}
+
+}  // namespace orrery::emit

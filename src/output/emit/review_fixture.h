@@ -1,0 +1,51 @@
+// For the tests of the emitters: a design's text, or a template, as the Review they are given.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "model/design/templates.h"
+#include "model/design/write_design.h"
+#include "output/emit/file.h"
+#include "model/machine/known_fixture.h"
+#include "plan/plan/review.h"
+
+namespace orrery::emit {
+
+struct ReviewedExample {
+  design::Design design;
+  std::unique_ptr<plan::Review> review;
+  EmitSource source;
+};
+
+inline std::unique_ptr<ReviewedExample> reviewed(design::Design design) {
+  auto r = std::make_unique<ReviewedExample>();
+  r->design = std::move(design);
+  r->review = std::make_unique<plan::Review>(plan::run_stages(r->design, machine::known()));
+  r->source = {r->design.name, r->design.version, design::design_digest(r->design)};
+  return r;
+}
+
+inline design::Design read_text(std::string_view text) {
+  auto design = design::read_design(text, machine::known().catalog(), {.file = "test.yaml"});
+  EXPECT_TRUE(design.has_value()) << (design ? "" : to_text(design.error()));
+  return design ? *std::move(design) : design::Design{};
+}
+
+inline design::Design read_template(std::string_view name) {
+  const auto found = design::find_template(name);
+  EXPECT_TRUE(found.has_value()) << name;
+  return found ? read_text(found->text) : design::Design{};
+}
+
+inline std::string text_of(const EmittedFiles& files, std::string_view path) {
+  for (const EmittedFile& f : files) {
+    if (f.path == path) return f.text;
+  }
+  return "no file " + std::string(path);
+}
+
+}  // namespace orrery::emit

@@ -1,0 +1,70 @@
+// The pieces of emit_slurm: what all its files are written from, and one function a file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "output/emit/host_shape.h"
+#include "output/emit/hosts.h"
+#include "output/emit/slurm.h"
+#include "layers/facility/power_admission.h"
+
+namespace orrery::emit {
+
+// GPUs of one kind on a host: "gpu:h100-sxm:8", or a MIG profile's slices on all of its GPUs.
+struct HostGres {
+  std::string type;
+  int count = 0;
+  bool mig = false;
+};
+
+struct SlurmFleet {
+  HostShape shape;
+  std::vector<HostGres> gres;
+};
+
+struct SlurmPartitionPlan {
+  std::string name;
+  std::vector<HostRange> hosts;
+  std::optional<Seconds> time_limit;
+  bool is_default = false;
+  int tier = 1;  // PriorityTier
+  bool preemptible = false;
+};
+
+struct SlurmPlan {
+  const plan::Review& review;
+  const EmitSource& source;
+  const SlurmOptions& options;
+  Hosts hosts;
+  std::vector<SlurmFleet> fleets;  // as hosts.fleets
+  std::vector<SlurmPartitionPlan> partitions;
+  std::string cluster;      // ClusterName
+  bool accounting = false;  // quotas or fair share ask for slurmdbd
+};
+
+std::string slurm_conf(const SlurmPlan& plan);
+std::string nodes_conf(const SlurmPlan& plan);
+std::string site_conf(const SlurmPlan& plan);
+std::string topology_conf(const SlurmPlan& plan);
+std::string gres_conf(const SlurmPlan& plan);
+std::string cgroup_conf(const SlurmPlan& plan);
+// Empty text where the design has no tenants.
+Result<std::string> accounting_script(const SlurmPlan& plan);
+// Empty where the design reserves nothing.
+Result<std::string> reservations_script(const SlurmPlan& plan);
+Result<std::string> health_script(const SlurmPlan& plan);
+// `when` is "prolog" or "epilog".
+Result<std::string> hook_script(const SlurmPlan& plan, std::string_view when);
+Result<EmittedFiles> submit_scripts(const SlurmPlan& plan);
+
+// What jobs may draw at a site; none where its power is not given.
+std::optional<facility::PowerRoom> power_room(const plan::SiteView& site);
+// The license that stands for a kilowatt of the site with this number.
+std::string power_license(std::size_t site);
+
+// "1-04:30:00" for Slurm's time limits, rounded up to a minute.
+std::string slurm_time(Seconds t);
+
+}  // namespace orrery::emit

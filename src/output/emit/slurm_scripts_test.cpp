@@ -1,0 +1,264 @@
+// The scripts of one Slurm cluster: tenants, reservations, health and what a run asks for.
+#include <gmock/gmock.h>
+
+#include "output/emit/rows_fixture.h"
+#include "output/emit/run_terms.h"
+#include "output/emit/slurm.h"
+#include "output/emit/slurm_parts.h"
+
+namespace orrery::emit {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// 61.3 hours and a tenth are 67 h 25.8 min; four hosts rise by 8.2 kW each; a save of 18.3 s and a
+// minute.
+constexpr std::string_view kSubmit =
+    R"(#!/bin/bash
+#SBATCH --job-name=words
+#SBATCH --partition=long
+#SBATCH --nodes=4
+#SBATCH --ntasks-per-node=8
+#SBATCH --cpus-per-task=14
+#SBATCH --gres=gpu:h100-sxm:8
+#SBATCH --exclusive
+#SBATCH --time=2-19:26:00
+#SBATCH --signal=B:USR1@79
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --switches=1
+#SBATCH --reservation=nights
+#SBATCH --licenses=site1_kw:33
+# Planned: 2.5 s a step, 2.55 d in all, 0.877 of the wall time useful.
+export ORRERY_LAYOUT='tp2 pp3 dp5'
+export ORRERY_STEP_S=2.5
+export ORRERY_CHECKPOINT_INTERVAL_S=101
+export ORRERY_CHECKPOINT_STEPS=40
+export ORRERY_CHECKPOINT_MODE=async
+export ORRERY_CHECKPOINT_TIER=files
+export ORRERY_CHECKPOINT_SAFE_TIER=files
+)";
+
+TEST(SlurmScripts, OfARun) {
+  const std::string text = unstamped(text_of(rows_files(*planned_rows()), "submit-words.sh"));
+  EXPECT_EQ(text.substr(0, text.find("\nif [")), kSubmit);
+  EXPECT_THAT(text, HasSubstr("\n\nsrun --kill-on-bad-exit=1 -- \"$@\" &\nranks=$!\n"));
+}
+
+// 37 % of 120 GPUs are 44.4, of which 44; 12 are a tenth.
+constexpr std::string_view kTenants =
+    R"(ensure cluster rows
+ensure qos high
+run modify qos high set Priority=100
+ensure qos normal
+run modify qos normal set Priority=50
+ensure qos preemptible
+run modify qos preemptible set Priority=0 PreemptMode=requeue
+run modify qos high set Preempt=preemptible
+run modify qos normal set Preempt=preemptible
+ensure account vision Description=vision Organization=vision
+run modify account vision set Fairshare=37 GrpTRES=gres/gpu=44
+ensure account speech Description=speech Organization=speech
+run modify account speech set Fairshare=10 GrpTRES=gres/gpu=12
+)";
+
+TEST(SlurmScripts, OfTenants) {
+  const std::string text = text_of(rows_files(*planned_rows()), "accounting.sh");
+  EXPECT_EQ(text.substr(text.find("ensure cluster")), kTenants);
+}
+
+std::string line_with(const std::string& text, std::string_view start) {
+  const std::size_t at = text.find(start);
+  if (at == std::string::npos) return "none";
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+std::string line_asked(const std::unique_ptr<ReviewedExample>& r, std::string_view start) {
+  return line_with(text_of(rows_files(*r), "submit-words.sh"), start);
+}
+
+// A week at the most, the partition's limit, ten minutes at the least; a save has half of it.
+TEST(SlurmScripts, TheWallTimeOfARun) {
+  const auto r = planned_rows();
+  plan::TrainView& train = r->review->trains.front();
+  const auto time = [&](Seconds run, Seconds save) {
+    train.run_time = run;
+    train.checkpoint->stall.safe = save;
+    return line_asked(r, "#SBATCH --time=").substr(15) +
+           line_asked(r, "#SBATCH --signal=B:USR1@").substr(24);
+  };
+  EXPECT_EQ(time(hours(10), seconds(18.3)), "0-11:00:0079");
+  EXPECT_EQ(time(hours(500), seconds(18.3)), "7-00:00:0079");
+  EXPECT_EQ(time(minutes(1), seconds(18.3)), "0-00:10:0079");
+  EXPECT_EQ(time(minutes(1), seconds(1000)), "0-00:10:00300");
+  EXPECT_EQ(time(hours(500), seconds(70000)), "7-00:00:0065535");
+  EXPECT_EQ(time(hours(500), seconds(65474)), "7-00:00:0065534");
+}
+
+TEST(SlurmScripts, APartitionsLimitIsTheRunsToo) {
+  design::Design design = read_text(kRowsDesign);
+  design.scheduler.partitions[0].time_limit = hours(7.5);
+  const auto r = reviewed_as_pods(design);
+  r->review->trains.front().run_time = hours(61.3);
+  EXPECT_EQ(line_asked(r, "#SBATCH --time="), "#SBATCH --time=0-07:30:00");
+  r->review->trains.front().checkpoint.reset();
+  EXPECT_EQ(line_asked(r, "#SBATCH --signal="), "#SBATCH --signal=B:USR1@300");
+}
+
+// The partition is on the first unit, of four hosts.
+TEST(SlurmScripts, OneSwitchHoldsARunOfFour) {
+  const auto r = planned_rows();
+  EXPECT_EQ(line_asked(r, "#SBATCH --switches"), "#SBATCH --switches=1");
+  r->review->trains.front().hosts = 5;
+  EXPECT_EQ(line_asked(r, "#SBATCH --switches"), "none");
+  EXPECT_EQ(line_asked(r, "#SBATCH --nodes"), "#SBATCH --nodes=5");
+  EXPECT_EQ(line_asked(r, "#SBATCH --licenses"), "#SBATCH --licenses=site1_kw:41");
+}
+
+TEST(SlurmScripts, ARunThatShrinks) {
+  const auto r = planned_rows();
+  r->review->trains.front().elastic = machine::ElasticPlan{.unit_hosts = 2, .units = 7, .least = 3};
+  r->review->trains.front().hosts = 14;
+  const std::string text = text_of(rows_files(*r), "submit-words.sh");
+  EXPECT_THAT(text, HasSubstr("#SBATCH --nodes=6-14\n"));
+  EXPECT_THAT(text, HasSubstr("#SBATCH --requeue\n#SBATCH --no-kill\n#SBATCH --open-mode"));
+  EXPECT_THAT(text, HasSubstr("export PET_NNODES=6:14\n"));
+  EXPECT_THAT(text, HasSubstr("\n\nsrun --no-kill --kill-on-bad-exit=0 -- \"$@\" &\nranks=$!\n"));
+  EXPECT_THAT(line_asked(planned_rows(), "#SBATCH --no-kill"), "none");
+}
+
+TEST(SlurmScripts, PowerIsAskedForWhereTheSiteCountsIt) {
+  design::Design design = read_text(kRowsDesign);
+  design.scheduler.power_aware = false;
+  EXPECT_EQ(line_asked(reviewed_as_pods(design), "#SBATCH --licenses"), "none");
+  EXPECT_THAT(text_of(rows_files(*reviewed_as_pods(design)), "slurm.conf"),
+              Not(HasSubstr("Licenses")));
+  design.scheduler.power_aware = true;
+  design.sites[0].power.reset();
+  EXPECT_EQ(line_asked(reviewed_as_pods(design), "#SBATCH --licenses"), "none");
+  EXPECT_THAT(text_of(rows_files(*reviewed_as_pods(design)), "slurm.conf"),
+              Not(HasSubstr("Licenses")));
+  const auto r = planned_rows();
+  r->review->sites.front().pue.middle = 90;  // 10 kW of 33.35
+  EXPECT_EQ(line_with(text_of(rows_files(*r), "slurm.conf"), "Licenses="), "Licenses=site1_kw:0");
+}
+
+TEST(SlurmScripts, AGuestOfAReservationAsksForIt) {
+  design::Design design = read_text(kRowsDesign);
+  const auto reservation = [&design] {
+    return line_asked(reviewed_as_pods(design), "#SBATCH --reservation");
+  };
+  EXPECT_EQ(reservation(), "#SBATCH --reservation=nights");
+  design.scheduler.reservations[0].tenants = {"vision"};
+  EXPECT_EQ(reservation(), "none");
+  design.scheduler.reservations[0].tenants = {"speech"};
+  design.scheduler.reservations.push_back(design.scheduler.reservations[0]);
+  design.scheduler.reservations[0].name = "other";
+  design.scheduler.reservations[0].fleet = "red";
+  EXPECT_EQ(reservation(), "#SBATCH --reservation=nights");
+  design.scheduler.reservations[0].fleet = "";
+  EXPECT_EQ(reservation(), "#SBATCH --reservation=other");
+}
+
+TEST(SlurmScripts, WindowsOfReservations) {
+  design::Design design = read_text(kRowsDesign);
+  design::Reservation& r = design.scheduler.reservations[0];
+  const auto made = [&design] {
+    const std::string text = text_of(rows_files(*reviewed_as_pods(design)), "reservations.sh");
+    return line_with(text, "make nights");
+  };
+  EXPECT_EQ(made(),
+            "make nights StartTime=now+1200minutes Duration=90 'Nodes=gpus-[08-10]' "
+            "Flags=FLEX,IGNORE_JOBS,OVERLAP,DAILY Accounts=speech,vision");
+  r.nodes.reset();
+  r.tenants.clear();
+  r.repeat = design::ReservationPeriod::once;
+  r.duration = seconds(20);
+  EXPECT_EQ(made(),
+            "make nights StartTime=now+1200minutes Duration=1 'Nodes=gpus-[01-10]' "
+            "Flags=MAINT,IGNORE_JOBS Users=root");
+  r.nodes = 1;
+  r.fleet = "plain";
+  r.repeat = design::ReservationPeriod::weekly;
+  r.start = minutes(7.6);
+  r.duration = minutes(33.4);
+  EXPECT_EQ(made(),
+            "make nights StartTime=now+8minutes Duration=33 Nodes=plain-7 "
+            "Flags=MAINT,IGNORE_JOBS,WEEKLY Users=root");
+  r.nodes = 0;
+  EXPECT_THAT(made(), HasSubstr("Nodes=plain-8 "));
+}
+
+TEST(SlurmScripts, HealthOfEveryMaker) {
+  const auto r = reviewed_as_pods(read_text(R"(
+orrery: 1
+name: pods
+site: { region: deu }
+fleet:
+  - { name: edge, node: l4-1-edge, count: 3 }
+  - { name: gold, node: gaudi3-ubb, count: 2 }
+  - { name: red, node: mi300x-platform, count: 2 }
+  - { name: tron, node: aws-trn2-ultra, count: 2 }
+  - { name: green, node: l40s-8, count: 2 }
+  - { name: gpus, node: dgx-h100, count: 2 }
+  - { name: plain, node: cpu-2s-server, count: 11, spares: 1 }
+fabric: { compute: { topology: fat-tree, switch: sn5600 } }
+scheduler: { kind: slurm, topology: none, backfill: none }
+)"));
+  const EmittedFiles files = rows_files(*r);
+  EXPECT_THAT(
+      text_of(files, "health.sh"),
+      HasSubstr("case \"$node\" in\n"
+                "  green-[0-9]*) gpus=8 vendor=nvidia nvlink=0 devices=/dev/null ;;\n"
+                "  plain-[0-9]*) gpus=0 vendor=none nvlink=0 devices=/dev/null ;;\n"
+                "  edge-[0-9]*) gpus=1 vendor=nvidia nvlink=0 devices=/dev/null ;;\n"
+                "  gold-[0-9]*) gpus=8 vendor=intel nvlink=0 devices='/dev/accel/accel*' ;;\n"
+                "  tron-[0-9]*) gpus=16 vendor=aws nvlink=0 devices='/dev/neuron*' ;;\n"
+                "  gpus-[0-9]*) gpus=8 vendor=nvidia nvlink=1 devices=/dev/null ;;\n"
+                "  red-[0-9]*) gpus=8 vendor=amd nvlink=0 devices='/dev/dri/renderD*' ;;\n"
+                "  *) echo"));
+  EXPECT_EQ(unstamped(text_of(files, "gres.conf")),
+            "NodeName=edge-[1-3] Name=gpu Type=l4 File=/dev/nvidia0\n"
+            "NodeName=gold-[1-2] Name=gpu Type=gaudi3 File=/dev/accel/accel[0-7]\n"
+            "NodeName=red-[1-2] Name=gpu Type=mi300x File=/dev/dri/renderD[128-135]\n"
+            "NodeName=tron-[1-8] Name=gpu Type=trainium2 File=/dev/neuron[0-15]\n"
+            "NodeName=green-[1-2] Name=gpu Type=l40s File=/dev/nvidia[0-7]\n"
+            "NodeName=gpus-[1-2] Name=gpu Type=h100-sxm File=/dev/nvidia[0-7]\n");
+}
+
+TEST(SlurmScripts, MountsAreWatchedWhereNodesShareThem) {
+  EXPECT_THAT(text_of(rows_files(*planned_rows()), "health.sh"),
+              HasSubstr("\nmounts=(/mnt/files /mnt/wide)\n"));
+}
+
+TEST(SlurmScripts, NamesThatSlurmDoesNotTake) {
+  const auto refused = [](const auto& change) {
+    design::Design design = read_text(kRowsDesign);
+    change(design);
+    const auto r = reviewed_as_pods(design);
+    const auto files = emit_slurm(*r->review, r->source);
+    std::string out;
+    if (files) return out;
+    for (const Diagnostic& d : files.error()) out += d.what + '\n';
+    return out;
+  };
+  const std::string end = " cannot be written as a name there\n";
+  EXPECT_EQ(refused([](design::Design& d) { d.name = "A B"; }), "the cluster \"A B\"" + end);
+  EXPECT_EQ(refused([](design::Design& d) { d.scheduler.quotas[1].tenant = "s/p"; }),
+            "the tenant \"s/p\"" + end);
+  EXPECT_EQ(refused([](design::Design& d) { d.scheduler.reservations[0].name = "n n"; }),
+            "the reservation \"n n\"" + end);
+  EXPECT_EQ(refused([](design::Design& d) { d.scheduler.partitions[1].name = "a b"; }),
+            "the partition \"a b\"" + end);
+  EXPECT_EQ(refused([](design::Design& d) { d.storage[0].name = "f f"; }),
+            "the tier \"f f\"" + end);
+  EXPECT_EQ(refused([](design::Design& d) { d.workloads[0].terms.name = "w w"; }),
+            "the workload \"w w\"" + end);
+  EXPECT_EQ(refused([](design::Design& d) { d.scheduler.qos = {{.name = "q q"}}; }),
+            "the QOS \"q q\"" + end);
+  EXPECT_EQ(refused([](design::Design& d) { d.fleet[0].name = "g_g"; }), "the fleet \"g_g\"" + end);
+}
+
+}  // namespace
+}  // namespace orrery::emit

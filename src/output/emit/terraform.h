@@ -1,0 +1,21 @@
+// Terraform for the rented fleets of a design: instances on AWS, Google Cloud or Azure.
+//
+//   versions.tf     the provider and the versions it was written for
+//   variables.tf    what a design does not know: network, image, key; with their types
+//   fleet-NAME.tf   the instances of one rented fleet, by contract (on demand, reserved, spot)
+//   outputs.tf      names and private addresses, for an inventory
+//
+// The text is laid out as `terraform fmt` would: two blanks a level, `=` aligned within a run of
+// single-line arguments. Instance types come from data/emit/terraform/instances.csv by provider and
+// accelerator; a provider or a machine that is not there is refused with what is.
+#pragma once
+
+#include "core/base/diagnostic.h"
+#include "output/emit/file.h"
+#include "plan/plan/stages.h"
+
+namespace orrery::emit {
+
+Result<EmittedFiles> emit_terraform(const plan::Review& review, const EmitSource& source);
+
+}  // namespace orrery::emit

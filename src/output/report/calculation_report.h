@@ -1,0 +1,17 @@
+// A calculation as a document and as JSON.
+#pragma once
+
+#include <string>
+
+#include "core/base/json_writer.h"
+#include "study/calc/calculation.h"
+#include "output/report/document.h"
+
+namespace orrery::report {
+
+Document document_of(const calc::Calculation& c);
+std::string json_of(const calc::Calculation& c);
+// Its keys, into an object that the caller has begun.
+void write_calculation(JsonWriter& w, const calc::Calculation& c);
+
+}  // namespace orrery::report

@@ -1,0 +1,143 @@
+#include "output/report/comparison.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/text.h"
+#include "model/design/write_design.h"
+#include "plan/plan/verdict.h"
+
+namespace orrery::report {
+namespace {
+
+// Of exactly this section: Verdict::figure takes an empty name for any.
+std::optional<Estimate> value_in(const plan::Verdict& v, const ComparedFigure& row) {
+  for (const machine::Section& s : v.sections) {
+    if (s.layer != row.layer || s.name != row.section) continue;
+    const auto found = std::ranges::find(s.figures, row.id, &machine::Figure::id);
+    if (found != s.figures.end()) return found->estimate;
+  }
+  return std::nullopt;
+}
+
+// In the order of the first design that has each; later designs add theirs to the end of a layer.
+std::vector<ComparedFigure> figures_of(const std::vector<ComparedDesign>& designs) {
+  std::vector<ComparedFigure> rows;
+  for (const ComparedDesign& d : designs) {
+    for (const machine::Section& s : d.verdict.sections) {
+      for (const machine::Figure& f : s.figures) {
+        const bool there = std::ranges::any_of(rows, [&](const ComparedFigure& r) {
+          return r.layer == s.layer && r.section == s.name && r.id == f.id;
+        });
+        if (!there) rows.push_back({s.layer, s.name, f.id, f.label, f.unit, {}});
+      }
+    }
+  }
+  std::ranges::stable_sort(rows, {}, &ComparedFigure::layer);
+  for (ComparedFigure& row : rows) {
+    for (const ComparedDesign& d : designs) row.values.push_back(value_in(d.verdict, row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+bool ComparedFigure::differs() const {
+  const auto text = [this](const std::optional<Estimate>& v) {
+    return v ? show(v->value, unit) : "";
+  };
+  return std::ranges::any_of(values, [&](const auto& v) { return text(v) != text(values[0]); });
+}
+
+std::string ComparedFigure::change(std::size_t design) const {
+  const std::optional<Estimate>& first = values[0];
+  const std::optional<Estimate>& other = values[design];
+  if (!first || !other || first->value == 0) return "";
+  const double percent = (other->value / first->value - 1) * 100;
+  const double size = std::fabs(percent);
+  if (size < 0.05) return "";
+  return fmt::format("{}{:.{}f} %", percent > 0 ? "+" : "−", size, size < 10 ? 1 : 0);
+}
+
+std::vector<SummaryRow> Comparison::summary() const {
+  const auto row = [this](std::string label, auto text) {
+    SummaryRow made{std::move(label), {}};
+    for (const ComparedDesign& d : designs) made.shown.push_back(text(d));
+    return made;
+  };
+  const auto found = [](Severity severity) {
+    return [severity](const ComparedDesign& d) {
+      return std::to_string(
+          std::ranges::count(d.verdict.findings, severity, &plan::Finding::severity));
+    };
+  };
+  return {
+      row("verdict", [](const auto& d) { return d.verdict.passes() ? "passes" : "fails"; }),
+      row("rules broken", found(Severity::error)),
+      row("warnings", found(Severity::warning)),
+      row("cost",
+          [](const auto& d) {
+            return machine::show(d.stages.cost.annual.base(), machine::Unit::usd_per_year);
+          }),
+      row("goodput",
+          [](const auto& d) { return machine::show(d.stages.cost.goodput, machine::Unit::ratio); }),
+      row("useful GPU-hour", [](const auto& d) {
+        return machine::show(d.stages.cost.per_useful_hour.base() * 3600,
+                             machine::Unit::usd_per_hour);
+      })};
+}
+
+Result<Comparison> compare_designs(std::vector<NamedDesign> designs,
+                                   const machine::Models& models) {
+  if (designs.size() < 2 || designs.size() > kMostCompared) {
+    return fail({.code = "compare.count", .what = "a comparison is of 2 to 8 designs"});
+  }
+  Comparison c;
+  for (NamedDesign& d : designs) {
+    plan::Review stages = plan::run_stages(std::move(d.design), models);
+    plan::Verdict verdict = verdict_of(stages, {.spends = false});
+    c.designs.push_back({std::move(d.name), std::move(stages), std::move(verdict)});
+  }
+  c.figures = figures_of(c.designs);
+  const ComparedDesign& first = c.designs[0];
+  for (std::size_t i = 1; i < c.designs.size(); ++i) {
+    const ComparedDesign& other = c.designs[i];
+    c.differences.push_back(
+        search::compare({first.stages, first.verdict}, {other.stages, other.verdict}, models));
+  }
+  return c;
+}
+
+bool does_same_work(const design::Design& a, const design::Design& b) {
+  const auto plain = [](const design::Design& d) {
+    std::vector<design::Workload> all = d.workloads;
+    for (design::Workload& w : all) {
+      w.terms.fleet.clear();
+      w.terms.nodes.reset();
+    }
+    return all;
+  };
+  return plain(a) == plain(b);
+}
+
+std::optional<design::Design> with_work_of(const design::Design& work, design::Design design,
+                                           const catalog::Catalog& catalog) {
+  design.workloads = work.workloads;
+  for (design::Workload& w : design.workloads) {
+    auto fleet = std::ranges::find(design.fleet, w.terms.fleet, &design::Fleet::name);
+    if (fleet == design.fleet.end()) {
+      w.terms.fleet.clear();
+      fleet = design.fleet.begin();
+    }
+    if (fleet == design.fleet.end()) continue;  // a design without machines
+    if (w.terms.nodes && *w.terms.nodes > fleet->count) w.terms.nodes.reset();
+  }
+  // The reader is the judge of names that must be there.
+  auto read = design::read_design(design::write_design(design), catalog, {.file = design.name});
+  if (!read) return std::nullopt;
+  return std::move(*read);
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,53 @@
+// What `orrery explain` shows beside claims: rules, the glossary, one figure of a review.
+//
+// The glossary is data/glossary.csv; docs/guide/glossary.md is the Markdown of it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "plan/plan/rules.h"
+#include "plan/plan/verdict.h"
+#include "output/report/document.h"
+
+namespace orrery::report {
+
+struct GlossaryEntry {
+  std::string word;
+  std::string stands_for;  // empty where the word is no abbreviation
+  std::string meaning;
+};
+Result<std::vector<GlossaryEntry>> read_glossary(const catalog::Knowledge& knowledge);
+
+Document document_of(std::span<const GlossaryEntry> entries);
+std::string json_of(std::span<const GlossaryEntry> entries);
+
+Document document_of(std::span<const plan::Rule> rules);
+std::string json_of(std::span<const plan::Rule> rules);
+
+// A storage profile: what it is for, what it sets and why.
+Document document_of(const catalog::StorageProfile& profile, const catalog::Catalog& catalog);
+Document document_of(std::span<const catalog::StorageProfile> profiles);
+std::string json_of(std::span<const catalog::StorageProfile> profiles,
+                    const catalog::Catalog& catalog);
+
+// A figure where it stands in a verdict.
+struct PlacedFigure {
+  const machine::Section* section = nullptr;
+  const machine::Figure* figure = nullptr;
+
+  std::string path() const;  // "training.step_time"
+};
+// By "id", "layer.id" or "layer"; none given: all. The result points into the verdict.
+std::vector<PlacedFigure> figures_named(const plan::Verdict& v, std::string_view name);
+// Every name that figures_named takes, for suggestions.
+std::vector<std::string> figure_names(const plan::Verdict& v);
+
+// One figure in full: value, interval, basis, formula, inputs. Several: a list of names and values.
+Document document_of(std::span<const PlacedFigure> figures, bool in_full);
+std::string json_of(std::span<const PlacedFigure> figures);
+
+}  // namespace orrery::report

@@ -1,0 +1,267 @@
+#include "output/report/run_report.h"
+
+#include <fmt/core.h>
+
+#include <map>
+
+#include "core/base/csv.h"
+#include "core/base/json_writer.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "output/report/figure_json.h"
+
+namespace orrery::report {
+namespace {
+
+std::string outcome_text(const machine::GoalOutcome& g) {
+  return !g.met ? "missed" : g.likely ? "met" : "met, but not over the interval";
+}
+
+void add_goals(Document& d, const twin::Run& run) {
+  if (run.goals.empty() && run.goals_left_to_plan.empty()) return;
+  d.heading(2, "Goals");
+  Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
+  for (const machine::GoalOutcome& g : run.goals) {
+    t.rows.push_back(
+        {g.text, outcome_text(g), show(g.actual.value, g.unit), show_interval(g.actual, g.unit)});
+  }
+  for (const std::string& text : run.goals_left_to_plan) {
+    t.rows.push_back({text, "`orrery plan` says", "", ""});
+  }
+  d.table(std::move(t));
+}
+
+void add_waterfall(Document& d, const twin::Waterfall& w) {
+  d.heading(2, fmt::format("Where the time of {} went", w.job));
+  Table t{.header = {"", "share of its wall time", "left after it"},
+          .flush_right = {false, true, true}};
+  double left = 1;
+  for (const twin::WaterfallStep& s : w.steps) {
+    if (s.cause == twin::Cause::productive) continue;
+    left -= s.share;
+    t.rows.push_back({std::string(word_of(s.cause)), show(s.share, machine::Unit::ratio),
+                      show(left, machine::Unit::ratio, 4)});
+  }
+  t.rows.push_back({"productive", "", show(left, machine::Unit::ratio, 4)});
+  d.table(std::move(t));
+}
+
+void add_book(Document& d, const twin::Run& run) {
+  d.heading(2, "GPU-seconds");
+  Table t{.header = {"", "GPU-seconds", "share"}, .flush_right = {false, true, true}};
+  std::int64_t all = 0;
+  for (const std::int64_t s : run.gpu_seconds) all += s;
+  for (const Word<twin::Share>& w : words_of(twin::Share{}).rows()) {
+    const std::int64_t s = run.gpu_seconds[static_cast<std::size_t>(w.value)];
+    const double share = all > 0 ? static_cast<double>(s) / static_cast<double>(all) : 0;
+    t.rows.push_back({std::string(w.word), grouped(s), show(share, machine::Unit::ratio)});
+  }
+  t.rows.push_back(
+      {fmt::format("{} accelerators x {}", grouped(run.accelerators), brief(run.simulated)),
+       grouped(all), ""});
+  d.table(std::move(t));
+}
+
+void add_section(Document& d, const machine::Section& s) {
+  if (!s.name.empty()) d.heading(3, s.name);
+  if (!s.summary.empty()) d.paragraph(s.summary);
+  Table t{.flush_right = {false, true, false, false}};
+  for (const machine::Figure& f : s.figures) {
+    t.rows.push_back({f.label, show(f.estimate.value, f.unit), show_interval(f.estimate, f.unit),
+                      std::string(to_text(f.estimate.basis))});
+  }
+  if (!t.rows.empty()) d.table(std::move(t));
+  if (!s.limit.empty()) d.paragraph("limit: " + s.limit);
+}
+
+void write_goals(JsonWriter& w, const twin::Run& run) {
+  w.key("goals").begin_array();
+  for (const machine::GoalOutcome& g : run.goals) {
+    w.begin_object().field("text", g.text).field("metric", g.metric).field("met", g.met);
+    w.field("met_over_interval", g.likely).field("bound", g.bound);
+    w.field("value", g.actual.value).field("low", g.actual.low).field("high", g.actual.high);
+    w.field("unit", unit_name(g.unit)).end_object();
+  }
+  w.end_array().key("goals_left_to_plan").begin_array();
+  for (const std::string& text : run.goals_left_to_plan) w.value(text);
+  w.end_array();
+}
+
+void write_figures(JsonWriter& w, const twin::Run& run) {
+  w.key("figures").begin_array();
+  for (const machine::Section& s : run.sections) {
+    for (const machine::Figure& f : s.figures) {
+      w.begin_object().field("layer", to_text(s.layer)).field("section", s.name);
+      w.field("id", f.id).field("label", f.label);
+      w.field("value", f.estimate.value).field("low", f.estimate.low);
+      w.field("high", f.estimate.high).field("unit", unit_name(f.unit)).end_object();
+    }
+  }
+  w.end_array();
+}
+
+void write_limits(JsonWriter& w, const twin::Run& run) {
+  w.key("limits").begin_array();
+  for (const machine::Section& s : run.sections) {
+    if (s.limit.empty()) continue;
+    w.begin_object().field("layer", to_text(s.layer)).field("section", s.name);
+    w.field("limit", s.limit).end_object();
+  }
+  w.end_array();
+}
+
+void write_waterfalls(JsonWriter& w, const twin::Run& run) {
+  w.key("waterfalls").begin_array();
+  for (const twin::Waterfall& fall : run.waterfalls) {
+    w.begin_object().field("job", fall.job).key("steps").begin_array();
+    for (const twin::WaterfallStep& s : fall.steps) {
+      w.begin_object().field("cause", word_of(s.cause)).field("share", s.share).end_object();
+    }
+    w.end_array().end_object();
+  }
+  w.end_array();
+}
+
+void write_racks(JsonWriter& w, std::string_view key, const std::vector<twin::RackPower>& all) {
+  w.key(key).begin_array();
+  for (const twin::RackPower& r : all) {
+    w.begin_object().field("fleet", r.fleet).field("number", r.number).field("hosts", r.hosts);
+    w.field("mean_w", r.mean.base()).field("highest_w", r.highest.base());
+    w.field("limit_w", r.limit.base()).end_object();
+  }
+  w.end_array();
+}
+
+std::string_view kind_word(sim::TraceKind kind) {
+  switch (kind) {
+    case sim::TraceKind::begin:
+      return "begin";
+    case sim::TraceKind::end:
+      return "end";
+    case sim::TraceKind::instant:
+      return "instant";
+    case sim::TraceKind::value:
+      break;
+  }
+  return "value";
+}
+
+// The trace event format: B and E bracket a span of a thread, i is a point; times in microseconds.
+char phase_letter(sim::TraceKind kind) {
+  switch (kind) {
+    case sim::TraceKind::begin:
+      return 'B';
+    case sim::TraceKind::end:
+      return 'E';
+    case sim::TraceKind::instant:
+      return 'i';
+    case sim::TraceKind::value:
+      break;
+  }
+  return 'C';
+}
+
+}  // namespace
+
+Document document_of(const twin::Run& run) {
+  Document d;
+  d.heading(1, fmt::format("{}, simulated for {}", run.design, brief(run.simulated)));
+  d.paragraph(run.summary);
+  if (!run.is_whole) d.paragraph("Interrupted: these are the replications that were done.");
+  for (const std::string& why : run.infeasible) d.paragraph(why + ".");
+  if (!run.diagnosis.empty()) d.paragraph(run.diagnosis);
+  add_goals(d, run);
+  for (const twin::Waterfall& w : run.waterfalls) add_waterfall(d, w);
+  add_book(d, run);
+  std::string last;
+  for (const machine::Section& s : run.sections) {
+    if (last != to_text(s.layer)) d.heading(2, last = to_text(s.layer));
+    add_section(d, s);
+  }
+  d.heading(2, "What this run does not know");
+  d.bullets(run.notes);
+  d.paragraph(fmt::format("seed {}, {} replication{}, {} events, design digest {}", run.seed,
+                          run.replications, run.replications == 1 ? "" : "s",
+                          grouped(static_cast<std::int64_t>(run.events)), run.digest));
+  return d;
+}
+
+std::string json_of(const twin::Run& run) {
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("kind", "run").field("design", run.design);
+  w.field("version", run.version).field("digest", run.digest).field("seed", run.seed);
+  w.field("simulated_s", run.simulated.base()).field("events", run.events);
+  w.field("replications", run.replications).field("is_whole", run.is_whole);
+  w.field("passes", run.passes()).field("summary", run.summary);
+  write_goals(w, run);
+  write_figures(w, run);
+  write_limits(w, run);
+  w.field("accelerators", run.accelerators).key("gpu_seconds").begin_object();
+  for (const Word<twin::Share>& word : words_of(twin::Share{}).rows()) {
+    w.field(word.word, run.gpu_seconds[static_cast<std::size_t>(word.value)]);
+  }
+  w.end_object().field("energy_j", run.energy_j);
+  write_waterfalls(w, run);
+  write_racks(w, "racks", run.racks);
+  write_racks(w, "pdus", run.pdus);
+  w.key("infeasible").begin_array();
+  for (const std::string& why : run.infeasible) w.value(why);
+  w.end_array().field("diagnosis", run.diagnosis).key("notes").begin_array();
+  for (const std::string& n : run.notes) w.value(n);
+  w.end_array().end_object();
+  return w.text() + '\n';
+}
+
+std::string series_csv(const twin::Run& run) {
+  std::string out = "t_s";
+  for (const std::string& c : run.series.columns) out += "," + csv_field(c);
+  out += '\n';
+  for (std::size_t row = 0; row < run.series.means.size(); ++row) {
+    out += shortest(static_cast<double>(row) * run.series.bin.base());
+    for (const double v : run.series.means[row]) out += "," + shortest(v);
+    out += '\n';
+  }
+  return out;
+}
+
+std::string events_jsonl(const twin::Run& run) {
+  std::string out;
+  for (const twin::RunEvent& e : run.log) {
+    JsonWriter w(0);
+    w.begin_object().field("t_s", e.at.seconds().base()).field("kind", kind_word(e.kind));
+    w.field("track", e.track).field("name", e.name);
+    if (e.kind == sim::TraceKind::instant) w.field("host", e.value);
+    if (e.kind == sim::TraceKind::value) w.field("value", e.value);
+    w.end_object();
+    out += w.text() + '\n';
+  }
+  return out;
+}
+
+std::string trace_json(const twin::Run& run) {
+  std::map<std::string, int> threads;
+  for (const twin::RunEvent& e : run.log) {
+    threads.emplace(e.track, static_cast<int>(threads.size()) + 1);
+  }
+  JsonWriter w(0);
+  w.begin_object().field("displayTimeUnit", "ms").key("traceEvents").begin_array();
+  for (const auto& [track, thread] : threads) {
+    w.begin_object().field("ph", "M").field("name", "thread_name").field("pid", 1);
+    w.field("tid", thread).key("args").begin_object().field("name", track).end_object();
+    w.end_object();
+  }
+  for (const twin::RunEvent& e : run.log) {
+    w.begin_object().field("ph", std::string_view(std::string(1, phase_letter(e.kind))));
+    w.field("name", e.name).field("pid", 1).field("tid", threads[e.track]);
+    w.field("ts", static_cast<double>(e.at.ns()) / 1e3);
+    if (e.kind == sim::TraceKind::instant) w.field("s", "t");
+    if (e.kind == sim::TraceKind::value) {
+      w.key("args").begin_object().field("value", e.value).end_object();
+    }
+    w.end_object();
+  }
+  w.end_array().end_object();
+  return w.text() + '\n';
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,335 @@
+#include "output/report/verdict_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <span>
+
+#include "core/base/csv.h"
+#include "core/base/json_writer.h"
+#include "core/base/text.h"
+#include "output/report/bill_json.h"
+#include "output/report/charts_svg.h"
+#include "output/report/figure_json.h"
+
+namespace orrery::report {
+namespace {
+
+std::string place_text(const Place& p) {
+  if (p.line == 0) return p.file;
+  return fmt::format("{}:{}:{}", p.file, p.line, p.column);
+}
+
+// A rule with an error is broken; the others only speak up.
+std::string_view mark(Severity s) { return s == Severity::error ? "BROKEN" : to_text(s); }
+
+Tone tone_of(Severity s) {
+  return s == Severity::error ? Tone::bad : s == Severity::warning ? Tone::warn : Tone::plain;
+}
+
+void add_advice(std::vector<std::string>& lines, const plan::Finding& f) {
+  if (!f.why.empty()) lines.push_back("why: " + f.why);
+  if (!f.fix.empty()) lines.push_back("fix: " + f.fix);
+  if (f.edit) lines.push_back(fmt::format("edit: {}: {}", f.edit->path, f.edit->value));
+}
+
+void add_finding(Document& d, const plan::Finding& f) {
+  const std::string at = place_text(f.place);
+  d.heading(3, fmt::format("{} {}{}", mark(f.severity), f.rule, at.empty() ? "" : " at " + at),
+            tone_of(f.severity));
+  d.paragraph(f.what);
+  std::vector<std::string> more;
+  add_advice(more, f);
+  if (!more.empty()) d.bullets(std::move(more));
+}
+
+// Findings of one rule: each with its place, what they share once at the end.
+void add_group(Document& d, std::span<const plan::Finding> group) {
+  const plan::Finding& first = group.front();
+  d.heading(3, fmt::format("{} {}, {} times", mark(first.severity), first.rule, group.size()),
+            tone_of(first.severity));
+  const auto share = [&](auto field) {
+    return std::ranges::all_of(group,
+                               [&](const plan::Finding& f) { return f.*field == first.*field; });
+  };
+  const bool same_why = share(&plan::Finding::why);
+  const bool same_fix = share(&plan::Finding::fix);
+  std::vector<std::string> lines;
+  for (const plan::Finding& f : group) {
+    const std::string at = place_text(f.place);
+    std::string line = at.empty() ? f.what : at + ": " + f.what;
+    if (!same_why && !f.why.empty()) line += "; why: " + f.why;
+    if (!same_fix && !f.fix.empty()) line += "; fix: " + f.fix;
+    if (f.edit) line += fmt::format("; edit: {}: {}", f.edit->path, f.edit->value);
+    lines.push_back(std::move(line));
+  }
+  if (same_why && !first.why.empty()) lines.push_back("why: " + first.why);
+  if (same_fix && !first.fix.empty()) lines.push_back("fix: " + first.fix);
+  d.bullets(std::move(lines));
+}
+
+void add_findings(Document& d, const plan::Verdict& v) {
+  d.heading(2, "Rules");
+  if (v.findings.empty()) {
+    d.paragraph("No rule is broken.");
+    return;
+  }
+  std::vector<bool> is_told(v.findings.size());
+  for (std::size_t i = 0; i < v.findings.size(); ++i) {
+    if (is_told[i]) continue;
+    std::vector<plan::Finding> group;
+    for (std::size_t k = i; k < v.findings.size(); ++k) {
+      const plan::Finding& f = v.findings[k];
+      if (f.rule != v.findings[i].rule || f.severity != v.findings[i].severity) continue;
+      is_told[k] = true;
+      group.push_back(f);
+    }
+    if (group.size() == 1) {
+      add_finding(d, group.front());
+    } else {
+      add_group(d, group);
+    }
+  }
+}
+
+void add_goals(Document& d, const plan::Verdict& v) {
+  if (v.goals.empty()) return;
+  d.heading(2, "Goals");
+  Table t{.header = {"goal", "outcome", "value", "80 % interval"}};
+  for (const machine::GoalOutcome& g : v.goals) {
+    if (!g.known) {
+      t.rows.push_back({g.text, "not known: nothing in this design gives it", "", ""});
+      t.tones.push_back(Tone::bad);
+      continue;
+    }
+    const char* outcome = !g.met ? "missed" : g.likely ? "met" : "met, but not over the interval";
+    t.rows.push_back(
+        {g.text, outcome, show(g.actual.value, g.unit), show_interval(g.actual, g.unit)});
+    t.tones.push_back(!g.met ? Tone::bad : g.likely ? Tone::good : Tone::warn);
+  }
+  d.table(std::move(t));
+  d.drawing(goals_svg(v.goals));
+}
+
+// What is asked for most, by layer and figure; those that a design does not have are left out.
+struct KeyFigure {
+  machine::Layer layer;
+  const char* id;
+};
+constexpr KeyFigure kKeyFigures[] = {
+    {machine::Layer::training, "useful_rate"}, {machine::Layer::training, "mfu"},
+    {machine::Layer::training, "run_time"},    {machine::Layer::serving, "ttft_p99"},
+    {machine::Layer::serving, "tpot_p99"},     {machine::Layer::serving, "capacity"},
+    {machine::Layer::failure, "goodput"},      {machine::Layer::facility, "draw_peak"},
+    {machine::Layer::facility, "pue"},         {machine::Layer::cost, "annual"},
+    {machine::Layer::cost, "useful_hour"}};
+
+void add_key_figures(Document& d, const plan::Verdict& v) {
+  std::vector<Tile> tiles;
+  // A single site needs no name beside its figures.
+  const bool many_sites =
+      std::ranges::count(v.sections, machine::Layer::facility, &machine::Section::layer) > 1;
+  for (const KeyFigure& key : kKeyFigures) {
+    for (const machine::Section& s : v.sections) {
+      if (s.layer != key.layer) continue;
+      for (const machine::Figure& f : s.figures) {
+        if (f.id != key.id) continue;
+        const bool is_named =
+            !s.name.empty() && (s.layer != machine::Layer::facility || many_sites);
+        tiles.push_back({.label = is_named ? s.name + ": " + f.label : f.label,
+                         .value = show(f.estimate.value, f.unit),
+                         .detail = show_interval(f.estimate, f.unit)});
+      }
+    }
+  }
+  if (tiles.empty()) return;
+  d.heading(2, "Key figures");
+  d.tiles(std::move(tiles));
+}
+
+// What is bought, by section of the bill, at the middle of each price.
+void add_bill_chart(Document& d, const catalog::Bill& bill) {
+  std::vector<Bar> bars;
+  for (const catalog::BillLine& l : bill.lines) {
+    if (!l.unit_price) continue;
+    const double price = (l.unit_price->low.base() + l.unit_price->high.base()) / 2 * l.count;
+    auto bar = std::ranges::find(bars, l.section, &Bar::label);
+    if (bar == bars.end()) bar = bars.insert(bars.end(), Bar{.label = l.section});
+    bar->value += price;
+  }
+  if (bars.size() < 2) return;
+  std::ranges::stable_sort(bars, std::greater{}, &Bar::value);
+  for (Bar& b : bars) b.shown = show(b.value, machine::Unit::usd);
+  d.drawing(bars_svg("What is bought, by part of the bill", bars));
+}
+
+void add_spends(Document& d, const plan::Verdict& v) {
+  if (v.spends.empty()) return;
+  d.heading(2, "Next best spend");
+  Table t{.header = {"change", "adds", "goodput", "USD per useful GPU-hour"},
+          .flush_right = {false, true, true, true}};
+  for (const plan::Spend& s : v.spends) {
+    t.rows.push_back({s.what, show(s.cost_usd_per_year, machine::Unit::usd_per_year),
+                      fmt::format("{} -> {}", show(s.goodput_before, machine::Unit::ratio),
+                                  show(s.goodput_after, machine::Unit::ratio)),
+                      fmt::format("{} -> {}", significant(s.unit_cost_before_usd, 4),
+                                  significant(s.unit_cost_after_usd, 4))});
+  }
+  d.table(std::move(t));
+}
+
+void add_explanation(Document& d, const machine::Section& s) {
+  for (const machine::Figure& f : s.figures) {
+    if (f.formula.empty() && f.inputs.empty()) continue;
+    d.heading(4, fmt::format("why {}: {}", f.label, show(f.estimate.value, f.unit)));
+    if (!f.formula.empty()) d.verbatim(f.formula);
+    Table t;
+    for (const machine::Input& i : f.inputs) t.rows.push_back({i.name, i.value, i.reference});
+    if (!t.rows.empty()) d.table(std::move(t));
+  }
+}
+
+void add_section(Document& d, const machine::Section& s, VerdictView view) {
+  if (!s.name.empty()) d.heading(3, s.name);
+  if (!s.summary.empty()) d.paragraph(s.summary);
+  Table t{.flush_right = {false, true, false, false, false}};
+  for (const machine::Figure& f : s.figures) {
+    t.rows.push_back({f.label, show(f.estimate.value, f.unit), show_interval(f.estimate, f.unit),
+                      std::string(to_text(f.estimate.basis)), f.estimate.reference});
+  }
+  if (!t.rows.empty()) d.table(std::move(t));
+  if (!s.limit.empty()) d.paragraph("limit: " + s.limit);
+  if (view.explain) add_explanation(d, s);
+}
+
+void add_bill(Document& d, const catalog::Bill& bill) {
+  if (bill.lines.empty()) return;
+  d.heading(2, "Bill");
+  Table t{.header = {"section", "item", "part", "count", "price each", "power each"},
+          .flush_right = {false, false, false, true, true, true}};
+  for (const catalog::BillLine& l : bill.lines) {
+    const std::string price =
+        l.unit_price ? fmt::format("{} .. {}", show(l.unit_price->low.base(), machine::Unit::usd),
+                                   show(l.unit_price->high.base(), machine::Unit::usd))
+                     : "no public price";
+    t.rows.push_back({l.section, l.item, l.part_id, show(l.count, machine::Unit::count), price,
+                      show(l.unit_power.base(), machine::Unit::watts)});
+  }
+  d.table(std::move(t));
+}
+
+void write_sections(JsonWriter& w, const plan::Verdict& v) {
+  w.key("sections").begin_array();
+  for (const machine::Section& s : v.sections) {
+    w.begin_object().field("layer", to_text(s.layer)).field("name", s.name);
+    w.field("summary", s.summary).field("limit", s.limit).key("figures").begin_object();
+    for (const machine::Figure& f : s.figures) write_figure(w, f);
+    w.end_object().end_object();
+  }
+  w.end_array();
+}
+
+void write_findings(JsonWriter& w, const plan::Verdict& v) {
+  w.key("findings").begin_array();
+  for (const plan::Finding& f : v.findings) {
+    w.begin_object();
+    w.field("severity", to_text(f.severity));
+    w.field("rule", f.rule).field("layer", to_text(f.layer));
+    w.field("file", f.place.file).field("line", f.place.line).field("column", f.place.column);
+    w.field("what", f.what).field("why", f.why).field("fix", f.fix);
+    if (f.edit) {
+      w.key("edit").begin_object().field("path", f.edit->path).field("value", f.edit->value);
+      w.end_object();
+    }
+    w.end_object();
+  }
+  w.end_array();
+}
+
+void write_goals_and_spends(JsonWriter& w, const plan::Verdict& v) {
+  w.key("goals").begin_array();
+  for (const machine::GoalOutcome& g : v.goals) {
+    w.begin_object().field("text", g.text).field("metric", g.metric).field("met", g.met);
+    w.field("met_over_interval", g.likely).field("known", g.known);
+    const auto shown = [&](std::string_view key, double value) {
+      g.known ? w.field(key, value) : w.key(key).null();
+    };
+    shown("bound", g.bound);
+    shown("value", g.actual.value);
+    shown("low", g.actual.low);
+    shown("high", g.actual.high);
+    w.field("unit", unit_name(g.unit));
+    w.end_object();
+  }
+  w.end_array().key("spends").begin_array();
+  for (const plan::Spend& s : v.spends) {
+    w.begin_object()
+        .field("change", s.what)
+        .field("path", s.change.path)
+        .field("value", s.change.value);
+    w.field("cost_usd_per_year", s.cost_usd_per_year);
+    w.field("goodput_before_ratio", s.goodput_before);
+    w.field("goodput_after_ratio", s.goodput_after);
+    w.field("unit_cost_before_usd_per_hour", s.unit_cost_before_usd);
+    w.field("unit_cost_after_usd_per_hour", s.unit_cost_after_usd).end_object();
+  }
+  w.end_array();
+}
+
+}  // namespace
+
+Document document_of(const plan::Verdict& v, VerdictView view) {
+  Document d;
+  d.heading(1, fmt::format("{}{}", v.design, v.version.empty() ? "" : ", version " + v.version),
+            v.passes() ? Tone::good : Tone::bad);
+  d.paragraph(v.summary);
+  add_goals(d, v);
+  add_key_figures(d, v);
+  add_findings(d, v);
+  add_spends(d, v);
+  if (view.brief) return d;
+  add_bill_chart(d, v.bill);
+  std::string last_layer;
+  for (const machine::Section& s : v.sections) {
+    if (last_layer != to_text(s.layer)) d.heading(2, last_layer = to_text(s.layer));
+    add_section(d, s, view);
+  }
+  if (view.explain) add_bill(d, v.bill);
+  if (!v.coarse.empty()) {
+    d.heading(2, "How far off this may be");
+    d.bullets(v.coarse);
+  }
+  d.paragraph(fmt::format("design digest {}", v.digest));
+  return d;
+}
+
+std::string json_of(const plan::Verdict& v) {
+  JsonWriter w;
+  w.begin_object().field("schema_version", 1).field("kind", "verdict");
+  w.field("design", v.design).field("version", v.version).field("digest", v.digest);
+  w.field("passes", v.passes()).field("summary", v.summary);
+  write_sections(w, v);
+  write_findings(w, v);
+  write_goals_and_spends(w, v);
+  write_bill(w, v.bill);
+  w.key("coarse").begin_array();
+  for (const std::string& c : v.coarse) w.value(c);
+  w.end_array().end_object();
+  return w.text() + '\n';
+}
+
+std::string csv_of(const plan::Verdict& v) {
+  std::string out = "layer,section,figure,value,low,high,unit,basis,reference\n";
+  for (const machine::Section& s : v.sections) {
+    for (const machine::Figure& f : s.figures) {
+      out += fmt::format("{},{},{},{},{},{},{},{},{}\n", to_text(s.layer), csv_field(s.name), f.id,
+                         shortest(f.estimate.value), shortest(f.estimate.low),
+                         shortest(f.estimate.high), unit_name(f.unit), to_text(f.estimate.basis),
+                         csv_field(f.estimate.reference));
+    }
+  }
+  return out;
+}
+
+}  // namespace orrery::report

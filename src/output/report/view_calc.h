@@ -1,0 +1,34 @@
+// The calculators for a page: their parameters as a form needs them, and an answer with a series
+// over a range of one parameter for a chart.
+//
+// A sweep asks the same question once a point; a point that has no answer (seven accelerators do
+// not divide into two) is null in every series.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/diagnostic.h"
+#include "study/calc/calculators.h"
+
+namespace orrery::report {
+
+struct CalcSweep {
+  std::string parameter;
+  double from = 0;  // in the parameter's unit
+  double to = 0;
+  int points = 0;
+  bool log = false;
+};
+// A chart is some hundred pixels wide.
+inline constexpr int kMostSweepPoints = 200;
+
+std::string calculators_json();
+
+// Faults: "calc.unknown", "calc.sweep", and those of calculate().
+Result<std::string> calculation_view_json(std::string_view calculator, const calc::CalcTexts& given,
+                                          const std::optional<CalcSweep>& sweep,
+                                          const machine::Models& models);
+
+}  // namespace orrery::report

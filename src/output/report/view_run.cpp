@@ -1,0 +1,275 @@
+#include "output/report/view_run.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "core/base/json_writer.h"
+
+namespace orrery::report {
+namespace {
+
+constexpr int kNone = -1;
+
+std::string_view about(twin::Cause cause) {
+  switch (cause) {
+    case twin::Cause::productive:
+      return "it steps and saves";
+    case twin::Cause::feed:
+      return "it waits for samples";
+    case twin::Cause::contention:
+      return "storage traffic is on the compute wires";
+    case twin::Cause::straggler:
+      return "the slowest host sets the pace";
+    case twin::Cause::shrunk:
+      return "hosts are missing: it goes on with fewer replicas";
+    case twin::Cause::cap:
+      return "it is slowed to stay under the site's power";
+    case twin::Cause::paused:
+      return "a NIC pauses the network";
+    case twin::Cause::heat:
+      return "it is slowed: the cooling does not keep up";
+    case twin::Cause::save:
+      return "it stands while it saves";
+    case twin::Cause::lost:
+      return "work is done again";
+    case twin::Cause::detect:
+      return "a fault is there and nobody has seen it yet";
+    case twin::Cause::requeue:
+      return "the scheduler ends the run and readies another";
+    case twin::Cause::no_host:
+      return "too few hosts are left; it waits for one";
+    case twin::Cause::start:
+      return "processes start, groups form, kernels compile";
+    case twin::Cause::restore:
+      return "the checkpoint is read";
+    case twin::Cause::repair:
+      return "the host is mended";
+    case twin::Cause::power:
+      return "the site has no power for it";
+    case twin::Cause::reserve:
+      return "the host stands by";
+    case twin::Cause::standby:
+      return "a replica stands and waits for requests";
+    case twin::Cause::stranded:
+      return "jobs wait, but it is not where or not as many as they need";
+    case twin::Cause::idle:
+      return "nobody asks for it";
+  }
+  return "";
+}
+
+struct Span {
+  int track = 0;
+  double begin_s = 0;
+  double end_s = 0;
+  int word = 0;
+  int why = kNone;
+  double saves_every_s = 0;
+};
+
+struct Point {
+  double t_s = 0;
+  int fleet = kNone;
+  int host = 0;
+  int name = 0;
+};
+
+// Texts by the order in which they are first seen.
+class Names {
+ public:
+  int of(const std::string& text) {
+    const auto [it, is_new] = numbers_.emplace(text, static_cast<int>(texts_.size()));
+    if (is_new) texts_.push_back(text);
+    return it->second;
+  }
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::map<std::string, int> numbers_;
+  std::vector<std::string> texts_;
+};
+
+// The log read once from front to back.
+class LogReader {
+ public:
+  explicit LogReader(const twin::Run& run) : run_(run) {
+    for (const std::string& job : run.jobs) tracks.of(job);
+    for (const twin::RunEvent& e : run.log) read(e);
+    for (Span& s : spans) {
+      if (s.end_s < 0) s.end_s = run.simulated.base();
+    }
+    // What began and ended at one instant is nothing to draw, and may have been a reason only.
+    std::erase_if(spans, [](const Span& s) { return s.end_s <= s.begin_s; });
+  }
+
+  Names tracks;
+  Names point_names;
+  std::vector<Span> spans;
+  std::vector<Point> points;
+
+ private:
+  struct Open {
+    int span = kNone;
+    int why = kNone;
+  };
+
+  void read(const twin::RunEvent& e) {
+    const double t_s = e.at.seconds().base();
+    if (e.kind == sim::TraceKind::instant) {
+      add_point(e, t_s);
+      return;
+    }
+    Open& open = open_[tracks.of(e.track)];
+    if (e.kind == sim::TraceKind::begin) {
+      begin(e, t_s, open);
+    } else if (open.span != kNone && e.kind == sim::TraceKind::end) {
+      spans[static_cast<std::size_t>(open.span)].end_s = t_s;
+      open.span = kNone;
+    } else if (open.span != kNone && e.name == twin::kSavesEvery) {
+      spans[static_cast<std::size_t>(open.span)].saves_every_s = e.value;
+    }
+  }
+
+  void add_point(const twin::RunEvent& e, double t_s) {
+    const auto fleet = std::ranges::find(run_.fleets, e.track, &twin::FleetHosts::name);
+    points.push_back({.t_s = t_s,
+                      .fleet = fleet == run_.fleets.end()
+                                   ? kNone
+                                   : static_cast<int>(fleet - run_.fleets.begin()),
+                      .host = static_cast<int>(e.value),
+                      .name = point_names.of(e.name)});
+  }
+
+  void begin(const twin::RunEvent& e, double t_s, Open& open) {
+    const auto cause = from_word<twin::Cause>(e.name);
+    if (cause == twin::Cause::productive || cause == std::nullopt) open.why = kNone;
+    if (cause == twin::Cause::detect && !points.empty() && points.back().t_s == t_s) {
+      open.why = static_cast<int>(points.size()) - 1;
+    }
+    open.span = static_cast<int>(spans.size());
+    spans.push_back({.track = tracks.of(e.track),
+                     .begin_s = t_s,
+                     .end_s = -1,
+                     .word = static_cast<int>(twin::at(cause.value_or(twin::Cause::idle))),
+                     .why = open.why});
+  }
+
+  const twin::Run& run_;
+  std::map<int, Open> open_;
+};
+
+template <class Rows, class Get>
+void column(JsonWriter& w, std::string_view name, const Rows& rows, const Get& get) {
+  w.key(name).begin_array();
+  for (const auto& row : rows) w.value(get(row));
+  w.end_array();
+}
+
+void write_words(JsonWriter& w) {
+  w.key("words").begin_array();
+  for (const Word<twin::Cause>& word : words_of(twin::Cause{}).rows()) {
+    w.begin_object().field("name", word.word);
+    w.field("share", word_of(share_of(word.value))).field("about", about(word.value)).end_object();
+  }
+  w.end_array();
+}
+
+void write_spans(JsonWriter& w, const LogReader& log) {
+  w.key("tracks").begin_array();
+  for (const std::string& name : log.tracks.texts()) w.value(name);
+  w.end_array().key("spans").begin_object();
+  column(w, "track", log.spans, [](const Span& s) { return s.track; });
+  column(w, "begin_s", log.spans, [](const Span& s) { return s.begin_s; });
+  column(w, "end_s", log.spans, [](const Span& s) { return s.end_s; });
+  column(w, "word", log.spans, [](const Span& s) { return s.word; });
+  column(w, "why", log.spans, [](const Span& s) { return s.why; });
+  column(w, "saves_every_s", log.spans, [](const Span& s) { return s.saves_every_s; });
+  w.end_object();
+}
+
+void write_points(JsonWriter& w, const LogReader& log) {
+  w.key("point_names").begin_array();
+  for (const std::string& name : log.point_names.texts()) {
+    const std::string_view kind = name == twin::kHostRepaired ? "repaired"
+                                  : name == twin::kLemon      ? "lemon"
+                                                              : "fault";
+    w.begin_object().field("name", name).field("kind", kind).end_object();
+  }
+  w.end_array().key("points").begin_object();
+  column(w, "t_s", log.points, [](const Point& p) { return p.t_s; });
+  column(w, "fleet", log.points, [](const Point& p) { return p.fleet; });
+  column(w, "host", log.points, [](const Point& p) { return p.host; });
+  column(w, "name", log.points, [](const Point& p) { return p.name; });
+  w.end_object();
+}
+
+// A run's number, or what the page writes of hosts that no run has.
+int holder_code(const twin::HostChange& c) {
+  constexpr int kOtherWork = -4;
+  switch (c.mark) {
+    case twin::HostMark::held:
+      return c.holder >= 0 ? c.holder : kOtherWork;
+    case twin::HostMark::free:
+      return -1;
+    case twin::HostMark::reserve:
+      return -2;
+    case twin::HostMark::repair:
+      break;
+  }
+  return -3;
+}
+
+void write_hosts(JsonWriter& w, const twin::Run& run) {
+  w.key("fleets").begin_array();
+  for (const twin::FleetHosts& f : run.fleets) {
+    w.begin_object().field("name", f.name).field("hosts", f.hosts).field("spares", f.spares);
+    w.field("accelerators_per_host", f.accelerators_per_host).end_object();
+  }
+  w.end_array().key("hosts").begin_object();
+  using Change = twin::HostChange;
+  column(w, "t_s", run.host_log, [](const Change& c) { return c.at.seconds().base(); });
+  column(w, "fleet", run.host_log, [](const Change& c) { return static_cast<int>(c.fleet); });
+  column(w, "host", run.host_log, [](const Change& c) { return static_cast<int>(c.host); });
+  column(w, "holder", run.host_log, holder_code);
+  w.end_object();
+}
+
+// A column by how its name ends, as the world names them.
+void write_column(JsonWriter& w, const twin::Series& series, std::size_t c) {
+  constexpr std::string_view kShareEnd = "_accelerators", kPowerEnd = "_it_w";
+  const std::string& name = series.columns[c];
+  std::string_view label = name;
+  std::string_view kind = "level";
+  if (label.ends_with(kShareEnd)) {
+    label.remove_suffix(kShareEnd.size());
+    kind = "share";
+  } else if (label.ends_with(kPowerEnd)) {
+    label.remove_suffix(kPowerEnd.size());
+    kind = "power";
+  }
+  w.begin_object().field("name", name).field("label", label).field("kind", kind);
+  column(w, "means", series.means, [c](const std::vector<double>& row) { return row[c]; });
+  w.end_object();
+}
+
+}  // namespace
+
+std::string run_timeline_json(const twin::Run& run) {
+  const LogReader told(run);
+  JsonWriter w(0);
+  w.begin_object().field("schema_version", 1).field("kind", "timeline");
+  w.field("design", run.design).field("simulated_s", run.simulated.base());
+  w.field("seed", run.seed).field("accelerators", run.accelerators);
+  write_words(w);
+  write_spans(w, told);
+  write_points(w, told);
+  write_hosts(w, run);
+  w.key("series").begin_object().field("bin_s", run.series.bin.base());
+  w.key("columns").begin_array();
+  for (std::size_t c = 0; c < run.series.columns.size(); ++c) write_column(w, run.series, c);
+  w.end_array().end_object().field("left_out", run.log_left_out).end_object();
+  return w.text() + '\n';
+}
+
+}  // namespace orrery::report

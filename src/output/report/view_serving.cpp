@@ -1,0 +1,245 @@
+#include "output/report/view_serving.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/json_writer.h"
+#include "core/base/text.h"
+#include "model/machine/serving_choices.h"
+#include "plan/plan/review.h"
+#include "plan/plan/sections.h"
+#include "output/report/figure_json.h"
+#include "layers/serving/replica_trace.h"
+#include "twin/twin/service_plan.h"
+
+namespace orrery::report {
+namespace {
+
+// Loads of a replica, of what it carries within the objective: past it, to show how it breaks.
+constexpr double kLoads[] = {0.1, 0.3, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1};
+constexpr double kTraced = 400;  // requests behind the iterations that are drawn
+constexpr std::uint64_t kTracedSeed = 1;
+constexpr std::size_t kMostChoices = 12;
+
+struct AskedService {
+  const plan::ServeView* view = nullptr;
+  twin::ServicePlan plan;
+};
+
+bool has_page(const plan::ServeView& v) { return v.model != nullptr; }
+
+Result<AskedService> ask_service(const plan::Review& review, const std::string& workload) {
+  AskedService a;
+  for (const plan::ServeView& v : review.serves) {
+    if (has_page(v) && (workload.empty() || v.label == workload)) {
+      a.view = &v;
+      break;
+    }
+  }
+  if (a.view == nullptr) {
+    return fail({.code = "serving.no-workload",
+                 .what = workload.empty()
+                             ? "the design serves no transformer"
+                             : "no workload '" + workload.substr(0, 80) + "' serves a transformer",
+                 .fix = "name one of `workloads`, or add a `serve` with a model"});
+  }
+  std::string why = a.view->infeasible;
+  if (why.empty()) {
+    for (twin::ServicePlan& p : twin::service_plans(*review.machine, *a.view->workload, false)) {
+      if (p.label == a.view->label) a.plan = std::move(p);
+    }
+    why = a.plan.serve == nullptr ? "it has no replicas in time" : a.plan.infeasible;
+  }
+  if (why.empty()) return a;
+  return fail({.code = "serving.infeasible",
+               .place = design::place_of(review.design(), a.view->path),
+               .what = a.view->label + ": " + why,
+               .fix = "change the split, the format or the objective of this service"});
+}
+
+// One level by itself.
+double quantile(const twin::LoadWindow& w, twin::LatencyPoints twin::WindowPart::* of,
+                double share) {
+  const double one = 1;
+  return twin::sampled({&w, 1}, {&one, 1}, of, share).value;
+}
+
+double good(const twin::LoadWindow& w) {
+  const double one = 1;
+  return twin::good_share({&w, 1}, {&one, 1});
+}
+
+struct Objectives {
+  double ttft = 0, tpot = 0, whole = 0, task = 0;  // 0: none
+
+  explicit Objectives(const design::Objective& o)
+      : ttft(o.ttft_p99.value_or(Seconds(0)).base()),
+        tpot(o.tpot_p99.value_or(Seconds(0)).base()),
+        whole(o.latency_p99.value_or(Seconds(0)).base()),
+        task(o.task_p99.value_or(Seconds(0)).base()) {}
+
+  // The worst latency over its bound: at most 1 where all hold, 0 where there are none.
+  double worst(const twin::LoadWindow& w) const {
+    double most = 0;
+    const auto look = [&](double bound, twin::LatencyPoints twin::WindowPart::* of) {
+      if (bound > 0) most = std::max(most, quantile(w, of, 0.99) / bound);
+    };
+    look(ttft, &twin::WindowPart::ttft);
+    look(tpot, &twin::WindowPart::tpot);
+    look(whole, &twin::WindowPart::whole);
+    look(task, &twin::WindowPart::task);
+    return most;
+  }
+};
+
+void write_objectives(JsonWriter& w, const Objectives& o) {
+  const auto bound = [&](std::string_view name, double value) {
+    w.key(name);
+    if (value > 0) {
+      w.value(value);
+    } else {
+      w.null();
+    }
+  };
+  w.key("objectives").begin_object();
+  bound("ttft_s", o.ttft);
+  bound("tpot_s", o.tpot);
+  bound("whole_s", o.whole);
+  w.end_object();
+}
+
+void write_levels(JsonWriter& w, const std::vector<twin::LoadWindow>& levels) {
+  w.key("levels").begin_array();
+  for (const twin::LoadWindow& l : levels) {
+    w.begin_object().field("rate", l.rate);
+    w.field("ttft_p50_s", quantile(l, &twin::WindowPart::ttft, 0.5));
+    w.field("ttft_p99_s", quantile(l, &twin::WindowPart::ttft, 0.99));
+    w.field("tpot_p50_s", quantile(l, &twin::WindowPart::tpot, 0.5));
+    w.field("tpot_p99_s", quantile(l, &twin::WindowPart::tpot, 0.99));
+    w.field("whole_p99_s", quantile(l, &twin::WindowPart::whole, 0.99));
+    w.field("good_ratio", good(l)).field("found_ratio", l.found).end_object();
+  }
+  w.end_array();
+}
+
+void write_break(JsonWriter& w, const std::vector<twin::LoadWindow>& levels, const Objectives& o) {
+  w.key("breaks_at");
+  double rate = 0;
+  double held = 0;
+  for (const twin::LoadWindow& l : levels) {
+    const double worst = o.worst(l);
+    if (worst > 1) {
+      // Between two levels; below the first nothing was tried.
+      w.value(rate > 0 ? rate + (l.rate - rate) * (1 - held) / (worst - held) : 0.0);
+      return;
+    }
+    rate = l.rate, held = worst;
+  }
+  w.null();
+}
+
+void write_choices(JsonWriter& w, const plan::Review& r, const AskedService& a) {
+  const twin::WindowAsk& own = a.plan.ask;
+  const catalog::Dtype format = own.query.precision.products;
+  machine::ServingAsk question{
+      .model = own.query.model,
+      .accelerator = own.query.accelerator,
+      .slice = own.query.slice,
+      .request = own.query.request,
+      .target = machine::target_of(*a.view->serve, own.query.request.output),
+      .engines = {},
+      .formats = {catalog::Dtype::bf16, catalog::Dtype::fp8},
+      .most_tp = std::min(8, a.view->fleet->node.part.accelerators)};
+  for (const char* engine : {"vllm", "sglang", "tensorrt-llm"}) {
+    question.engines.emplace_back(engine);
+  }
+  const auto all = serving_for(r.models(), question, a.view->peak);
+  w.key("choices").begin_array();
+  std::size_t shown = 0;
+  for (const machine::ServingChoice& c : all) {
+    const bool current = c.engine == a.view->serve->engine && c.format == format &&
+                         c.tp == own.query.split.tp && c.apart == a.view->serve->disaggregated;
+    if (shown >= kMostChoices && !current) continue;
+    ++shown;
+    w.begin_object().field("engine", c.engine).field("format", to_text(c.format));
+    w.field("tp", c.tp).field("apart", c.apart).field("replicas", c.replicas);
+    w.field("prefill", c.prefill).field("gpus", c.gpus).field("batch", c.batch);
+    w.field("requests_per_s", c.requests.base()).field("ttft_s", c.ttft.base());
+    w.field("tpot_s", c.tpot.base()).field("error_ratio", c.error);
+    w.field("current", current).end_object();
+  }
+  w.end_array();
+}
+
+void write_iterations(JsonWriter& w, const plan::Review& r, const twin::WindowAsk& ask) {
+  const machine::Costs costs = serving_costs(r.models(), ask.query);
+  serving::StepClock clock(ask.replica, serving_source(costs), ask.query.request.checked_per_step);
+  serving::EnginePolicy policy = policy_of(ask.replica);
+  policy.prefix_cache = ask.serve->prefix_cache;
+  const Seconds until(kTraced / ask.high);
+  const auto notes = trace_iterations(
+      policy, clock, twin::window_arrivals(ask, ask.high, until, kTracedSeed), kMostIterations);
+  w.key("iterations").begin_object().field("rate", ask.high);
+  w.field("end_s", notes.empty() ? 0.0 : notes.back().start + notes.back().seconds);
+  w.key("rows").begin_array();
+  for (const serving::IterationNote& n : notes) {
+    w.begin_object().field("start_s", n.start).field("time_s", n.seconds);
+    w.field("prompt_tokens", n.prompt_tokens).field("output_tokens", n.output_tokens);
+    w.field("waiting", n.waiting).field("kv_ratio", n.held).end_object();
+  }
+  w.end_array().end_object();
+}
+
+void write_figures(JsonWriter& w, const plan::Review& r, const plan::ServeView& view) {
+  w.key("figures").begin_object();
+  for (const machine::Section& s : serving_sections(r)) {
+    if (s.layer != machine::Layer::serving || s.name != view.label) continue;
+    for (const machine::Figure& f : s.figures) write_figure(w, f);
+    break;
+  }
+  w.end_object();
+}
+
+void write_head(JsonWriter& w, const plan::Review& r, const AskedService& a) {
+  const plan::ServeView& v = *a.view;
+  w.field("schema_version", 1).field("kind", "serving").key("workloads").begin_array();
+  for (const plan::ServeView& s : r.serves) {
+    if (has_page(s)) w.value(s.label);
+  }
+  w.end_array().field("workload", v.label).field("path", v.path);
+  w.field("model", v.model->id).field("accelerator", v.fleet->device()->id);
+  w.field("engine", v.serve->engine).field("devices_per_replica", a.plan.slots);
+  w.field("replicas", a.plan.replicas).field("prefill_replicas", a.plan.prefill);
+  w.field("peak_rate", a.plan.ask.high);
+}
+
+}  // namespace
+
+Result<std::string> serving_view_json(const plan::Review& review, const std::string& workload) {
+  const auto asked = ask_service(review, workload);
+  if (!asked) return std::unexpected(asked.error());
+  const twin::ServicePlan& plan = asked->plan;
+  std::vector<double> rates;
+  for (const double load : kLoads) rates.push_back(load * plan.capacity);
+  const twin::ServiceWindows windows = twin::simulate_windows(review.models(), plan.ask, rates);
+  const Objectives objectives(plan.serve->objective);
+  JsonWriter w(0);
+  w.begin_object();
+  write_head(w, review, *asked);
+  write_figures(w, review, *asked->view);
+  write_objectives(w, objectives);
+  write_levels(w, windows.levels);
+  write_break(w, windows.levels, objectives);
+  w.key("loss").begin_object();
+  w.field("ttft_p99_s", quantile(windows.loss, &twin::WindowPart::ttft, 0.99));
+  w.field("good_ratio", good(windows.loss)).field("restarted", windows.restarted).end_object();
+  write_choices(w, review, *asked);
+  write_iterations(w, review, plan.ask);
+  w.field("note",
+          "Curves are windows of requests simulated one by one on a few replicas; the ways to "
+          "serve it are closed forms, which differ from the curves where requests come in bursts.");
+  w.end_object();
+  return w.text() + '\n';
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,186 @@
+// The money as a section: the yearly items, the useful hour, each run, the break-even.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/text.h"
+#include "plan/plan/sections.h"
+
+namespace orrery::plan {
+namespace {
+
+struct Spread {
+  double below = 0;
+  double above = 0;
+};
+
+double square(double x) { return x * x; }
+
+// The bars of the tornado in quadrature, each side by itself.
+Spread spread_of(const cost::Tornado& t) {
+  Spread s;
+  for (const cost::SensitivityBar& b : t.bars) {
+    const double low = std::min(b.at_low, b.at_high);
+    const double high = std::max(b.at_low, b.at_high);
+    s.below += square(std::max(0.0, t.value - low));
+    s.above += square(std::max(0.0, high - t.value));
+  }
+  if (t.value <= 0) return {0.2, 0.2};
+  return {std::min(0.9, std::sqrt(s.below) / t.value), std::sqrt(s.above) / t.value};
+}
+
+std::vector<machine::Input> items_of(const CostView& c) {
+  std::vector<machine::Input> inputs;
+  const auto add = [&inputs](std::string name, Usd per_year, std::string reference) {
+    inputs.push_back({std::move(name), show(per_year.base(), machine::Unit::usd_per_year),
+                      std::move(reference)});
+  };
+  if (c.owned) {
+    for (const cost::CostItem& i : c.owned->items) add(i.name, i.per_year, i.reference);
+  }
+  for (const RentedFleet& r : c.rented) {
+    add(fmt::format("rent of {} ({})", r.fleet->fleet->name, to_text(r.input.kind)), r.per_year,
+        r.reference);
+  }
+  for (const TierRent& t : c.tier_rents) {
+    const std::string tier = "tier " + t.tier->label;
+    add("rent of " + tier, t.per_year, t.reference);
+    if (t.requests_per_year > Usd(0)) add("requests to " + tier, t.requests_per_year, t.reference);
+    if (t.egress_per_year > Usd(0)) add("egress of " + tier, t.egress_per_year, t.reference);
+  }
+  if (c.wan_per_year > Usd(0)) add("lines between sites", c.wan_per_year, "the design");
+  if (c.egress_per_year > Usd(0)) add("egress", c.egress_per_year, "catalog storage_prices");
+  return inputs;
+}
+
+void add_runs(machine::Section& s, const CostView& c, const Spread& spread) {
+  for (const RunCost& r : c.runs) {
+    s.figures.push_back({.id = "run_" + r.label,
+                         .label = "one run of " + r.label,
+                         .unit = machine::Unit::usd,
+                         .estimate = within(r.amount.base(), spread.below, spread.above,
+                                            Basis::derived, "docs/models/ownership.md"),
+                         .formula = fmt::format("{} accelerator-hours",
+                                                grouped(std::llround(r.accelerator_hours)))});
+  }
+}
+
+void add_market(machine::Section& s, const CostView& c) {
+  if (!c.market) return;
+  const auto price = [&s](std::string id, std::string label, const cost::MarketPrice& p) {
+    s.figures.push_back({.id = std::move(id),
+                         .label = std::move(label),
+                         .unit = machine::Unit::usd_per_hour,
+                         .estimate = {p.median.base() * 3600, p.low.base() * 3600,
+                                      p.high.base() * 3600, Basis::vendor, p.reference}});
+  };
+  price("market_hour", "the same accelerator rented on demand, list price", *c.market);
+  if (c.contract) price("contract_hour", "rented by contract, one to three years", *c.contract);
+  if (c.break_even <= 0) return;
+  s.figures.push_back(
+      {.id = "break_even",
+       .label = "use above which owning is cheaper than a contract; above 100 %: never",
+       .unit = machine::Unit::ratio,
+       .estimate = {c.break_even, c.break_even_low, c.break_even_high, Basis::derived,
+                    "docs/models/ownership.md"},
+       .formula = c.break_even > 1
+                      ? "above 100 %: a contract is cheaper however much it is used"
+                      : fmt::format("owned {} a year / (accelerators x 8760 h x rent)",
+                                    show(c.owned->annual.base(), machine::Unit::usd_per_year))});
+  s.figures.push_back(
+      {.id = "own_use",
+       .label = "use that this design makes of what it buys",
+       .unit = machine::Unit::ratio,
+       .estimate = exact(c.use * c.utilisation, Basis::derived, "docs/models/cluster.md"),
+       .formula = fmt::format("needed {} x in use {}", show(c.use, machine::Unit::ratio),
+                              show(c.utilisation, machine::Unit::ratio))});
+}
+
+std::string limit_of(const CostView& c) {
+  std::string name = "rent";
+  Usd most;
+  if (c.owned) {
+    for (const cost::CostItem& i : c.owned->items) {
+      if (i.per_year > most) most = i.per_year, name = i.name;
+    }
+  }
+  for (const RentedFleet& r : c.rented) {
+    if (r.per_year > most) most = r.per_year, name = "rent of " + r.fleet->fleet->name;
+  }
+  const double share = c.annual > Usd(0) ? most / c.annual : 0;
+  std::string limit =
+      fmt::format("{}, {} of the year's cost", name, show(share, machine::Unit::ratio));
+  if (!c.tornado.bars.empty()) limit += "; most sensitive to " + c.tornado.bars.front().name;
+  return limit;
+}
+
+// None where hardly anything of what is bought makes progress: a price would only look like one.
+void add_useful_hour(machine::Section& s, const CostView& c, Estimate price) {
+  if (c.per_useful_hour <= UsdPerSecond(0)) return;
+  s.figures.push_back(
+      {.id = "useful_hour",
+       .label = c.in_nodes ? "cost of a useful node-hour" : "cost of a useful accelerator-hour",
+       .unit = machine::Unit::usd_per_hour,
+       .estimate = std::move(price),
+       .formula =
+           fmt::format("{} / ({} {} x 8760 h x needed {} x in use {} x goodput {})",
+                       show(c.annual.base(), machine::Unit::usd_per_year),
+                       grouped(std::llround(c.accelerators)), c.in_nodes ? "nodes" : "accelerators",
+                       show(c.use, machine::Unit::ratio), show(c.utilisation, machine::Unit::ratio),
+                       show(c.goodput, machine::Unit::ratio, 4))});
+}
+
+}  // namespace
+
+std::vector<machine::Section> cost_sections(const Review& review) {
+  const CostView& c = review.cost;
+  if (c.annual <= Usd(0)) return {};
+  const Spread spread = c.owned ? spread_of(c.tornado) : Spread{0.15, 0.15};
+  const auto money = [&](double value) {
+    return within(value, spread.below, spread.above, Basis::derived, "docs/models/ownership.md");
+  };
+  machine::Section s{.layer = machine::Layer::cost};
+  if (c.owned) {
+    const double capex = c.bill.price().middle().base();
+    s.figures.push_back({.id = "capex",
+                         .label = "purchase",
+                         .unit = machine::Unit::usd,
+                         .estimate = {capex, capex * c.price_low, capex * c.price_high,
+                                      Basis::vendor, "catalog price ranges"}});
+  }
+  s.figures.push_back({.id = "annual",
+                       .label = "cost of a year",
+                       .unit = machine::Unit::usd_per_year,
+                       .estimate = money(c.annual.base()),
+                       .formula = "sum of the items below",
+                       .inputs = items_of(c)});
+  const Usd running = c.annual - (c.owned ? c.owned->capital : Usd(0));
+  s.figures.push_back({.id = "running",
+                       .label = "of it, paid while it runs",
+                       .unit = machine::Unit::usd_per_year,
+                       .estimate = money(running.base()),
+                       .formula = "power, hall, people, repair, rents and fees"});
+  add_useful_hour(s, c, money(c.per_useful_hour.base() * 3600));
+  if (c.owned) {
+    s.figures.push_back(
+        {.id = "electricity_share",
+         .label = "electricity, of the year's cost",
+         .unit = machine::Unit::ratio,
+         .estimate = within(c.owned->electricity_of_total, 0.2, 0.2, Basis::derived,
+                            "docs/models/ownership.md"),
+         .formula = fmt::format("{} of the running cost, depreciation left out",
+                                show(c.owned->electricity_of_running, machine::Unit::ratio))});
+  }
+  add_runs(s, c, spread);
+  add_market(s, c);
+  if (!c.unpriced.empty()) {
+    s.summary = "without public price, left out: ";
+    for (std::size_t i = 0; i < c.unpriced.size(); ++i)
+      s.summary += (i ? ", " : "") + c.unpriced[i];
+  }
+  s.limit = limit_of(c);
+  return {std::move(s)};
+}
+
+}  // namespace orrery::plan

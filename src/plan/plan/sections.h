@@ -1,0 +1,33 @@
+// The stages told as sections of the verdict: figures with their interval, origin and arithmetic.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/text.h"
+#include "plan/plan/stages.h"
+#include "plan/plan/verdict.h"
+
+namespace orrery::plan {
+
+// "1 node", "127 nodes".
+inline std::string how_many(std::int64_t n, const char* noun) {
+  return grouped(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+std::vector<machine::Section> compute_sections(const Review& review);
+std::vector<machine::Section> training_sections(
+    const Review& review);  // training, storage, failure
+std::vector<machine::Section> serving_sections(const Review& review);
+std::vector<machine::Section> cluster_sections(const Review& review);
+std::vector<machine::Section> pipeline_sections(const Review& review);
+std::vector<machine::Section> fabric_sections(const Review& review);
+std::vector<machine::Section> storage_sections(const Review& review);
+std::vector<machine::Section> facility_sections(const Review& review);
+std::vector<machine::Section> cost_sections(const Review& review);
+
+// In the order of Layer.
+std::vector<machine::Section> all_sections(const Review& review);
+
+}  // namespace orrery::plan

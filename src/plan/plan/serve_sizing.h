@@ -1,0 +1,41 @@
+// A service asked again at other sizes: what its view says for the replicas it has, these say for
+// any, so that a rule can tell how many would do.
+//
+//   availability = P(no more hosts down than stand by), hosts down ~ Poisson
+#pragma once
+
+#include <optional>
+
+#include "plan/plan/serve_view.h"
+
+namespace orrery::plan {
+
+// A replica is loaded to this share of what it serves within the objective.
+inline constexpr double kReplicaLoad = 0.8;
+
+// The question to the serving model, with its tensor split left to the caller.
+machine::ServingQuery serving_query(const ServeView& view, const machine::Models& models);
+// The largest tensor split that a node of the fleet holds.
+int widest_split(const ServeView& view);
+
+// Of a service's replicas, those of this zone: by its share of the traffic, at least one.
+double replicas_here(const ServeView& view, int replicas);
+
+// As the design says: of the zone, or of the service; none where it does not.
+std::optional<double> replicas_given(const ServeView& view);
+// That are left when one host more is down than stand by.
+double replicas_when_short(const ServeView& view);
+
+// The field that says how many.
+std::string replicas_path(const ServeView& view);
+
+double availability_with(const ServeView& view, double replicas, const machine::Machine& machine);
+// The least that carry the peak, and the users of a site that is lost, and are up as often as the
+// workload asks, in whole replicas.
+double enough_replicas(const ServeView& view, const machine::Machine& machine);
+// The least replicas, from those it has on, that are up as often as wanted; none within twice as
+// many and a few.
+std::optional<int> replicas_for_availability(const ServeView& view, double wanted,
+                                             const machine::Machine& machine);
+
+}  // namespace orrery::plan

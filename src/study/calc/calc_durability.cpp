@@ -1,0 +1,216 @@
+// How likely data is to survive a year on drives that fail: the question and its parameters.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "study/calc/calc_values.h"
+#include "study/calc/parameters.h"
+#include "layers/storage/drive_lives.h"
+#include "layers/storage/durability.h"
+
+namespace orrery::calc {
+namespace {
+
+constexpr const char* kDurabilityPage = "docs/models/durability.md";
+// Published fleets of one drive differ by this from the rate that one expects (Backblaze's yearly
+// tables: 0.3 to 3 % a model); rebuilds wait for people and for load.
+constexpr double kFailuresSpread = 2.5;
+constexpr double kRebuildSpread = 2;
+// Losses that are lived through, and the most failures that this may take.
+constexpr int kLossesLived = 400;
+constexpr double kFailuresLived = 1e6;
+
+struct DurabilityAsked {
+  int data = 8;
+  int parity = 2;
+  double failures = 0.01;  // a year, of one
+  Bytes drive;
+  BytesPerSecond rate;
+  double share = 0.2;
+  int drives = 1;
+  int servers = 1;
+  double server_losses = 0;
+  Bytes object;
+};
+
+storage::DurabilityQuestion question_of(const DurabilityAsked& a, double failures, double rebuild) {
+  const int shards = a.data + a.parity;
+  const Seconds time = storage::rebuild_time({.bytes = a.drive,
+                                              .drive = a.rate,
+                                              .drives = std::max(1, std::min(a.drives, 10'000)),
+                                              .share = a.share});
+  const double a_second = 1 / years(1).base();
+  return {.shards = shards,
+          .losses = a.parity,
+          .drive_failures = PerSecond(a.failures * a_second * failures),
+          .rebuild = time * rebuild,
+          .server_losses = PerSecond(a.server_losses * a_second * failures),
+          .shards_on_server = (shards + a.servers - 1) / a.servers,
+          .rebuild_reads = a.object};
+}
+
+// Where losses are frequent enough to be lived through, they are: the chain's figure, checked.
+void add_lived(Calculation& c, const storage::DurabilityQuestion& q,
+               const storage::Durability& chain) {
+  const double failures = chain.mean_time_to_loss * q.drive_failures * q.shards;
+  if (failures * kLossesLived > kFailuresLived) return;
+  const storage::DriveOutcome lived =
+      storage::live_through({.group = q, .rebuilds_alike = true, .losses = kLossesLived});
+  if (!lived.is_whole) return;
+  c.figures.push_back(
+      {.id = "lived_time_to_loss",
+       .label = "mean time to a loss, lived through drive by drive",
+       .unit = machine::Unit::seconds,
+       .estimate =
+           within(lived.mean_time_to_loss.base(), 0.1, 0.1, Basis::derived, kDurabilityPage),
+       .formula = fmt::format("{} losses of a group, {} failures; the chain says {}", lived.losses,
+                              grouped(static_cast<std::int64_t>(lived.failures)),
+                              brief(chain.mean_time_to_loss))});
+}
+
+Calculation calc_durability(const DurabilityAsked& a) {
+  const storage::DurabilityQuestion q = question_of(a, 1, 1);
+  const storage::Durability mean = durability_of(q);
+  const storage::Durability worse = durability_of(question_of(a, kFailuresSpread, kRebuildSpread));
+  const storage::Durability better =
+      durability_of(question_of(a, 1 / kFailuresSpread, 1 / kRebuildSpread));
+  const std::string code = a.data == 1 ? fmt::format("{} copies", a.parity + 1)
+                                       : fmt::format("{} + {}", a.data, a.parity);
+  Calculation c{.question = fmt::format("How likely does data with {} survive a year?", code)};
+  c.answer = fmt::format("{} nines: an object is lost with a chance of {} a year.",
+                         significant(mean.nines, 3), significant(mean.loss_a_year, 2));
+  const auto between = [](double value, double low, double high) {
+    return Estimate{.value = value,
+                    .low = std::min(low, high),
+                    .high = std::max(low, high),
+                    .basis = Basis::derived,
+                    .reference = kDurabilityPage};
+  };
+  c.figures.push_back(
+      {.id = "nines",
+       .label = "durability, nines a year",
+       .unit = machine::Unit::count,
+       .estimate = between(mean.nines, worse.nines, better.nines),
+       .formula = fmt::format("-log10(1 - exp(-1 y / {}))", brief(mean.mean_time_to_loss))});
+  c.figures.push_back(
+      {.id = "rebuild",
+       .label = "rebuild of a drive",
+       .unit = machine::Unit::seconds,
+       .estimate = between(q.rebuild.base(), q.rebuild.base() / kRebuildSpread,
+                           q.rebuild.base() * kRebuildSpread),
+       .formula = fmt::format("10 min to notice + {} / ({} x {} x {}) = {}", brief(a.drive),
+                              brief(a.rate), significant(a.share, 3), a.drives, brief(q.rebuild))});
+  c.figures.push_back(
+      {.id = "overhead",
+       .label = "raw bytes for each byte stored",
+       .unit = machine::Unit::factor,
+       .estimate = exact(static_cast<double>(q.shards) / a.data, Basis::derived, kDurabilityPage),
+       .formula = fmt::format("{} / {}", q.shards, a.data)});
+  add_lived(c, q, mean);
+  c.assumptions = {
+      fmt::format("{} % of drives fail a year; fleets of one model lie between 0.3 and 3 %",
+                  significant(a.failures * 100, 3)),
+      fmt::format("at most {} of a group's {} shards on one of {} servers", q.shards_on_server,
+                  q.shards, a.servers),
+      "failures are independent: bad batches, firmware, fire and people are not in it, and beyond "
+      "ten nines they are what loses data"};
+  if (q.shards_on_server > a.parity) {
+    c.assumptions.push_back(
+        "one lost server takes more shards than the code survives: spread the "
+        "group over more servers");
+  }
+  return c;
+}
+
+Result<Calculation> ask_durability(CalcValues& v, const machine::Models&) {
+  DurabilityAsked a{.data = v.whole("data"), .parity = v.whole("parity")};
+  a.failures = v.share("failures");
+  a.drive = v.quantity<Bytes>("drive");
+  a.rate = v.quantity<BytesPerSecond>("rate");
+  a.share = v.share("share");
+  a.drives = v.whole("drives");
+  a.servers = v.whole("servers");
+  a.server_losses = v.share("server-losses");
+  a.object = v.quantity<Bytes>("object");
+  if (!v.faults().empty()) return Calculation{};  // the caller tells the faults
+  const bool fits = a.data >= 1 && a.parity >= 1 && a.data + a.parity <= 255 && a.servers >= 1 &&
+                    a.drives >= 1 && a.share > 0 && a.failures > 0;
+  if (!fits) {
+    return fail({.code = "calc.durability",
+                 .what =
+                     "a code has at least one data and one parity shard and at most 255 in all; "
+                     "failures and the share are above zero"});
+  }
+  return calc_durability(a);
+}
+
+std::vector<CalcParameter> durability_parameters() {
+  using enum ParameterKind;
+  return {whole_parameter("data", "data shards; 1 for copies", "8", 32),
+          whole_parameter("parity", "parity shards, or copies beyond the first", "2", 8),
+          {.name = "failures",
+           .label = "share of the drives that fail in a year",
+           .kind = number,
+           .preset = "0.01",
+           .shown = "X",
+           .low = 0.001,
+           .high = 0.1,
+           .log = true},
+          {.name = "drive",
+           .label = "size of a drive",
+           .kind = quantity,
+           .preset = "20 TB",
+           .shown = "SIZE",
+           .unit = "TB",
+           .low = 1,
+           .high = 250,
+           .log = true},
+          {.name = "rate",
+           .label = "write rate of a drive",
+           .kind = quantity,
+           .preset = "250 MB/s",
+           .shown = "RATE",
+           .unit = "MB/s",
+           .low = 50,
+           .high = 10000,
+           .log = true},
+          {.name = "share",
+           .label = "share of its rate that a drive gives to a rebuild",
+           .kind = number,
+           .preset = "0.2",
+           .shown = "X",
+           .low = 0.05,
+           .high = 1},
+          whole_parameter("drives", "drives that a rebuild is spread over", "1", 1000),
+          whole_parameter("servers", "servers that a group is spread over", "10", 40),
+          {.name = "server-losses",
+           .label = "share of the servers lost with their drives in a year",
+           .kind = number,
+           .preset = "0.001",
+           .shown = "X",
+           .low = 0,
+           .high = 0.05},
+          {.name = "object",
+           .label = "size of an object: a sector that cannot be read costs its object",
+           .kind = quantity,
+           .preset = "1 GB",
+           .shown = "SIZE",
+           .unit = "GB",
+           .low = 0.001,
+           .high = 1000,
+           .log = true}};
+}
+
+}  // namespace
+
+Calculator durability_calculator() {
+  return {.name = "durability",
+          .summary = "Nines a year of copies or an erasure code on drives that fail",
+          .example = "orrery calc durability --data 17 --parity 3 --servers 20",
+          .parameters = durability_parameters(),
+          .ask = ask_durability};
+}
+
+}  // namespace orrery::calc

@@ -1,0 +1,188 @@
+// What a KV tier gives users who talk in turns: which part of what was said before is still on the
+// device, what the tier brings back, and how first tokens come with it and without.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "study/calc/calc_values.h"
+#include "study/calc/parameters.h"
+#include "model/machine/predict_sessions.h"
+
+namespace orrery::calc {
+namespace {
+
+constexpr const char* kKvTierPage = "docs/models/serving.md";
+// Requests that are simulated for each user, the first third of which fills the cache.
+constexpr int kTurnsOfUser = 18;
+constexpr int kMostTurns = 12000;
+
+struct KvTierAsked {
+  machine::SessionsAsk ask;
+  const catalog::EmergingPart* pool = nullptr;  // what the tier is behind, where it is a young part
+  machine::SessionsPrediction with;
+  machine::SessionsPrediction without;
+};
+
+std::string kv_tier_answer(const KvTierAsked& a) {
+  const double part = a.with.fetched;
+  if (part < 0.005 && a.with.on_device > 0.995)
+    return "The device holds it all: a tier brings nothing back.";
+  if (a.with.fetch_of_token >= a.with.compute_of_token) {
+    return "The tier is slower than computing again: nothing is fetched.";
+  }
+  return fmt::format(
+      "The tier brings back {} of what was said before; first tokens take {} instead of {}.",
+      machine::show(part, machine::Unit::ratio), brief(Seconds(a.with.latency.ttft_mean)),
+      brief(Seconds(a.without.latency.ttft_mean)));
+}
+
+Calculation tell_kv_tier(const KvTierAsked& a) {
+  using machine::Unit;
+  Calculation c{.question = fmt::format(
+                    "What does a KV tier of {} give {} users who talk with {} in {} turns?",
+                    brief(a.ask.kv.room), a.ask.load.users, a.ask.query.model.id,
+                    a.ask.load.turns)};
+  c.answer = kv_tier_answer(a);
+  const auto add = [&](std::string id, std::string label, Unit unit, double value, double width,
+                       std::string formula = {}) {
+    c.figures.push_back({.id = std::move(id),
+                         .label = std::move(label),
+                         .unit = unit,
+                         .estimate = within(value, width, width, Basis::fitted, kKvTierPage),
+                         .formula = std::move(formula)});
+  };
+  const double error = a.with.error;
+  add("on_device", "of what was said before, found on the device", Unit::ratio, a.with.on_device,
+      0);
+  add("fetched", "brought back from the tier", Unit::ratio, a.with.fetched, 0);
+  add("computed", "computed again", Unit::ratio,
+      std::max(0.0, 1 - a.with.on_device - a.with.fetched), 0);
+  add("ttft", "mean time to the first token", Unit::seconds, a.with.latency.ttft_mean, 2 * error);
+  add("ttft_p99", "99th percentile of it", Unit::seconds, a.with.latency.ttft_p99, 2 * error);
+  add("ttft_without", "mean without the tier", Unit::seconds, a.without.latency.ttft_mean,
+      2 * error);
+  add("ttft_p99_without", "99th percentile without it", Unit::seconds, a.without.latency.ttft_p99,
+      2 * error);
+  add("tpot", "mean time of a token", Unit::seconds, a.with.latency.tpot_mean, error);
+  add("requests", "turns a second", Unit::per_second, a.with.latency.requests_per_s, error);
+  add("requests_without", "turns a second without the tier", Unit::per_second,
+      a.without.latency.requests_per_s, error);
+  add("device_tokens", "tokens that the device holds", Unit::count, a.with.device_tokens, 0);
+  add("tier_tokens", "tokens that the tier holds", Unit::count, a.with.tier_tokens, 0);
+  add("fetch_token", "to fetch a token", Unit::seconds, a.with.fetch_of_token.base(), 0,
+      "bytes of its keys and values / rate of the tier");
+  add("compute_token", "to compute a token of a prompt", Unit::seconds,
+      a.with.compute_of_token.base(), error);
+  c.assumptions = {
+      "one replica, simulated; the last two thirds of the turns count",
+      "evicted blocks go to the tier, the least recently used leave it",
+      "a fetch takes its time in the step that admits the request; writing blocks out takes none"};
+  if (a.pool) {
+    c.assumptions.push_back(fmt::format("{}: {}; {} ({} confidence)", a.pool->name, a.pool->status,
+                                        a.pool->note, to_text(a.pool->provenance.confidence)));
+  }
+  return c;
+}
+
+// A pool is read over its own links and the replica's ports to its hosts, whichever is less.
+void read_tier(CalcValues& v, KvTierAsked& a) {
+  const auto rate = v.quantity_if_given<BytesPerSecond>("rate");
+  const int links = v.whole("pool-links");
+  a.pool = v.memory_pool("pool");
+  a.ask.kv.first_byte = v.quantity<Seconds>("latency");
+  if (a.pool && rate)
+    v.complain("rate", "none beside --pool, whose links have a rate of their own");
+  if (!v.faults().empty()) return;
+  const BytesPerSecond ports = host_memory_rate(a.ask.query);
+  a.ask.kv.rate =
+      rate.value_or(a.pool ? min(ports, *a.pool->rate * static_cast<double>(links)) : ports);
+  if (a.pool) a.ask.kv.first_byte = a.ask.kv.first_byte + *a.pool->latency;
+}
+
+Result<Calculation> ask_kv_tier(CalcValues& v, const machine::Models& models) {
+  KvTierAsked a;
+  machine::ServingQuery& q = a.ask.query;
+  const catalog::ModelShape* model = v.model("model");
+  q.accelerator = v.accelerator("accelerator");
+  q.engine = v.word("engine");
+  q.split.tp = v.whole("tp");
+  const auto format = from_word<catalog::Dtype>(v.word("dtype")).value_or(catalog::Dtype::bf16);
+  q.precision = {.products = format, .experts = format, .kv = format};
+  serving::SessionLoad& load = a.ask.load;
+  load.users = v.whole("users");
+  load.turns = v.whole("turns");
+  load.think = v.quantity<Seconds>("think").base();
+  load.prompt = {.length = v.count("input")};
+  load.output = {.length = v.count("output")};
+  load.requests = std::min(kMostTurns, kTurnsOfUser * load.users);
+  a.ask.kv.room = v.quantity<Bytes>("room");
+  read_tier(v, a);
+  if (!v.faults().empty()) return Calculation{};
+  q.model = *model;
+  q.request = {.input = load.prompt.length, .output = load.output.length};
+  auto with = predict_sessions(models, a.ask);
+  if (!with) return std::unexpected(with.error());
+  machine::SessionsAsk bare = a.ask;
+  bare.kv.room = Bytes(0);
+  auto without = predict_sessions(models, bare);
+  if (!without) return std::unexpected(without.error());
+  a.with = *with;
+  a.without = *without;
+  return tell_kv_tier(a);
+}
+
+}  // namespace
+
+Calculator kv_tier_calculator() {
+  const auto choice = [](std::string_view name, std::string_view label, std::string_view preset,
+                         std::vector<std::string_view> choices) {
+    return CalcParameter{.name = name,
+                         .label = label,
+                         .kind = ParameterKind::choice,
+                         .preset = preset,
+                         .choices = std::move(choices)};
+  };
+  return {.name = "kv-tier",
+          .summary = "What a KV tier brings back for users who talk in turns, and what it saves",
+          .example = "orrery calc kv-tier --model llama-3-70b --users 200 --room 1TB",
+          .parameters =
+              {part_parameter("model", "models", "llama-3-70b", "catalog id of the model"),
+               part_parameter("accelerator", "accelerators", "h100-sxm",
+                              "catalog id of the accelerator"),
+               whole_parameter("tp", "accelerators of the replica", "2", 8),
+               choice("engine", "engine", "vllm", {"vllm", "sglang", "tensorrt-llm"}),
+               choice("dtype", "weights and cache", "fp8", {"bf16", "fp8"}),
+               whole_parameter("users", "users of the replica, talking or thinking", "150", 2000),
+               whole_parameter("turns", "of a talk", "8", 64),
+               amount_parameter("think", "mean time from an answer to the next turn", "120 s", "s",
+                                1, 3600),
+               {.name = "input",
+                .label = "new tokens of a turn",
+                .kind = ParameterKind::count,
+                .preset = "500",
+                .shown = "COUNT",
+                .low = 16,
+                .high = 32768,
+                .log = true},
+               {.name = "output",
+                .label = "tokens of an answer",
+                .kind = ParameterKind::count,
+                .preset = "250",
+                .shown = "COUNT",
+                .low = 16,
+                .high = 8192,
+                .log = true},
+               amount_parameter("room", "of the tier, for this replica", "500 GB", "GB", 1, 1e5),
+               amount_parameter(
+                   "rate", "at which the replica reads the tier; none: its ports to host memory",
+                   "", "GB/s", 0.1, 1000),
+               amount_parameter("latency", "of one fetch", "50 us", "us", 1, 1e5),
+               part_parameter("pool", "emerging", "",
+                              "catalog id of a memory pool that is the tier, such as cxl-2-x16"),
+               whole_parameter("pool-links", "links of the replica's hosts to it", "1", 16)},
+          .ask = ask_kv_tier};
+}
+
+}  // namespace orrery::calc

@@ -1,0 +1,283 @@
+// How many users a number of accelerators serves within its objectives, and how few accelerators a
+// rate of requests needs: over engines, formats, splits, and prefill and decode joined or apart.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "study/calc/calc_values.h"
+#include "study/calc/parameters.h"
+#include "layers/cost/rental.h"
+#include "model/design/workloads.h"
+#include "model/machine/serving_choices.h"
+
+namespace orrery::calc {
+namespace {
+
+constexpr const char* kServePage = "docs/models/serving.md";
+constexpr std::size_t kShownChoices = 4;
+constexpr double kServeHour = 3600;
+
+struct ServeAsked {
+  machine::ServingAsk ask;
+  int gpus = 8;
+  PerSecond rate;             // 0: not asked
+  std::optional<double> usd;  // of an accelerator for an hour
+};
+
+std::string serve_layout(const machine::ServingChoice& c,
+                         const std::optional<machine::FleetSlice>& slice) {
+  const std::string each = fmt::format("{} in {}, tp {}", c.engine, to_text(c.format), c.tp);
+  if (!c.apart) {
+    return fmt::format("{}, {} replicas{}", each, significant(c.replicas, 6),
+                       slice ? " on slices of " + slice->profile->profile : "");
+  }
+  return fmt::format("{}, {} prefill and {} decode replicas", each, significant(c.prefill, 6),
+                     significant(c.replicas - c.prefill, 6));
+}
+
+void add_served(Calculation& c, std::string id, std::string label, machine::Unit unit, double value,
+                double width, std::string formula = {}) {
+  c.figures.push_back({.id = std::move(id),
+                       .label = std::move(label),
+                       .unit = unit,
+                       .estimate = within(value, width, width, Basis::fitted, kServePage),
+                       .formula = std::move(formula)});
+}
+
+void add_best(Calculation& c, const ServeAsked& a, const machine::ServingChoice& best) {
+  using machine::Unit;
+  const double output = a.ask.request.output;
+  add_served(c, "users", "requests in flight at once", Unit::count, best.users, best.error,
+             serve_layout(best, a.ask.slice));
+  add_served(c, "gpus", "accelerators", Unit::count, best.gpus, 0);
+  add_served(c, "batch_limit", "largest batch to allow an engine", Unit::count, best.batch,
+             best.error);
+  add_served(c, "requests", "requests a second", Unit::per_second, best.requests.base(),
+             best.error);
+  add_served(c, "output_tokens", "output tokens a second", Unit::tokens_per_s,
+             best.requests.base() * output, best.error);
+  add_served(c, "ttft", "mean time to the first token, all full", Unit::seconds, best.ttft.base(),
+             2 * best.error);
+  add_served(c, "tpot", "mean time of a token, all full", Unit::seconds, best.tpot.base(),
+             best.error);
+  if (!a.usd) return;
+  const double served = a.rate > PerSecond(0) ? a.rate.base() : best.requests.base();
+  const double hour = *a.usd * best.gpus;
+  add_served(c, "rent", "rent", Unit::usd_per_hour, hour, 0,
+             fmt::format("{} accelerators at {} USD an hour", best.gpus, significant(*a.usd, 3)));
+  add_served(c, "usd_per_mtoken", "for a million output tokens", Unit::usd_per_mtoken,
+             hour / (served * output * kServeHour) * 1e6, best.error);
+}
+
+std::string serve_answer(const ServeAsked& a, const machine::ServingChoice& best) {
+  if (a.rate > PerSecond(0)) {
+    return fmt::format("{} requests a second need {} accelerators: {}.",
+                       significant(a.rate.base(), 4), best.gpus, serve_layout(best, a.ask.slice));
+  }
+  return fmt::format("{} users at once on {} accelerators: {}.",
+                     significant(std::floor(best.users), 6), best.gpus,
+                     serve_layout(best, a.ask.slice));
+}
+
+Calculation tell_serve(const ServeAsked& a, const std::vector<machine::ServingChoice>& choices) {
+  const machine::ServingAsk& ask = a.ask;
+  Calculation c{.question = fmt::format("Who can be served {} on {}, {} tokens in and {} out?",
+                                        ask.model.id, ask.accelerator->id,
+                                        significant(ask.request.input, 6),
+                                        significant(ask.request.output, 6))};
+  c.answer = serve_answer(a, choices.front());
+  add_best(c, a, choices.front());
+  const machine::ServingChoice& best = choices.front();
+  std::ranges::copy(adapter_figures(best.adapters, best.error), std::back_inserter(c.figures));
+  for (std::size_t i = 1; i < choices.size() && i < kShownChoices; ++i) {
+    const machine::ServingChoice& other = choices[i];
+    add_served(c, fmt::format("choice_{}", i + 1), "instead: " + serve_layout(other, ask.slice),
+               machine::Unit::count, a.rate > PerSecond(0) ? other.gpus : other.users, other.error,
+               a.rate > PerSecond(0) ? "accelerators" : "requests in flight");
+  }
+  c.assumptions = {
+      "objectives are of the 99th percentile; requests come as a Poisson stream of equal lengths",
+      "for a rate each replica carries at most 80 % of what it can",
+      "apart: keys move over one 400 Gb/s port an accelerator"};
+  return c;
+}
+
+void read_adapters(CalcValues& v, machine::ServingAsk& ask) {
+  if (!v.given("adapters")) {
+    for (const std::string_view name : {"rank", "slots"}) {
+      if (v.given(name)) v.complain(name, "nothing without --adapters");
+    }
+    return;
+  }
+  ask.adapters =
+      serving::AdapterSet{.count = v.whole("adapters"), .slots = design::Adapters{}.slots};
+  if (v.given("slots")) ask.adapters->slots = v.whole("slots");
+  if (v.given("rank")) ask.adapters->rank = v.whole("rank");
+  if (v.word("roles") == "apart") {
+    v.complain("roles", "any or joined beside --adapters: apart they are not modelled");
+  }
+}
+
+// Why no adapters of this model can be asked for.
+std::string adapter_fault(const machine::ServingAsk& ask) {
+  return machine::adapter_fault(
+      {.model = ask.model, .accelerator = ask.accelerator, .adapters = ask.adapters});
+}
+
+Result<Calculation> ask_serve(CalcValues& v, const machine::Models& models) {
+  ServeAsked a;
+  const catalog::ModelShape* model = v.model("model");
+  a.ask.accelerator = v.accelerator("accelerator");
+  a.ask.request = {.input = v.count("input"), .output = v.count("output")};
+  a.ask.target.ttft_p99 = v.quantity<Seconds>("ttft");
+  a.ask.target.tpot_p99 = v.quantity<Seconds>("tpot");
+  a.ask.request.cached_share = v.given("cached") ? v.share("cached") : 0;
+  a.gpus = v.whole("gpus");
+  if (v.given("tp")) a.ask.tp = v.whole("tp");
+  if (const catalog::MigProfile* slice = v.slice("slice", a.ask.accelerator)) {
+    a.ask.slice = {.profile = slice, .each = slice->max_instances};
+    if (a.ask.tp > 1) v.complain("tp", "1 or nothing beside --slice: no link joins slices");
+    if (v.word("roles") == "apart") {
+      v.complain("roles", "any or joined beside --slice, which has no port to send keys through");
+    }
+  }
+  if (v.given("rate")) a.rate = PerSecond(v.count("rate"));
+  read_adapters(v, a.ask);
+  const std::string& way = v.word("roles");
+  a.ask.joined = way != "apart";
+  a.ask.apart = way != "joined" && !a.ask.slice && !a.ask.adapters;
+  const auto chosen = from_word<catalog::Dtype>(v.word("dtype"));
+  if (!v.faults().empty()) return Calculation{};
+  a.ask.model = *model;
+  // Experts keep theirs as they are: what is modelled is asked for.
+  if (a.ask.adapters && model->is_moe()) a.ask.adapters->targets.mlp = false;
+  if (const std::string fault = adapter_fault(a.ask); !fault.empty()) {
+    return fail({.code = "calc.serve", .what = fault, .fix = "leave --adapters out"});
+  }
+  a.ask.formats = {catalog::Dtype::bf16, catalog::Dtype::fp8, catalog::Dtype::fp4};
+  if (chosen) a.ask.formats = {*chosen};
+  a.ask.engines = {"vllm", "sglang", "tensorrt-llm"};
+  if (v.word("engine") != "any") a.ask.engines = {v.word("engine")};
+  if (const auto price =
+          cost::market_price(models.catalog().cloud_prices, a.ask.accelerator->id, "", false)) {
+    a.usd = price->median.base() * kServeHour;
+  }
+  const auto choices = a.rate > PerSecond(0) ? serving_for(models, a.ask, a.rate)
+                                             : serving_within(models, a.ask, a.gpus);
+  if (choices.empty()) {
+    return fail({.code = "calc.serve",
+                 .what = fmt::format("no way to serve {} on {} accelerators of {} meets this",
+                                     model->id, a.gpus, a.ask.accelerator->id),
+                 .why = "weights and one request must fit, and one request must meet both bounds",
+                 .fix = "give more accelerators, a narrower format or wider bounds"});
+  }
+  return tell_serve(a, choices);
+}
+
+CalcParameter serve_tokens(std::string_view name, std::string_view label) {
+  return {.name = name,
+          .label = label,
+          .kind = ParameterKind::count,
+          .preset = "1024",
+          .shown = "COUNT",
+          .low = 16,
+          .high = 131072,
+          .log = true};
+}
+
+CalcParameter serve_bound(std::string_view name, std::string_view label, std::string_view preset) {
+  return {.name = name,
+          .label = label,
+          .kind = ParameterKind::quantity,
+          .preset = preset,
+          .shown = "TIME",
+          .unit = "ms",
+          .low = 5,
+          .high = 10000,
+          .log = true};
+}
+
+CalcParameter serve_whole(std::string_view name, std::string_view label, double low, double high) {
+  return {.name = name,
+          .label = label,
+          .kind = ParameterKind::count,
+          .shown = "COUNT",
+          .low = low,
+          .high = high,
+          .log = true};
+}
+
+CalcParameter serve_choice(std::string_view name, std::string_view label, std::string_view preset,
+                           std::vector<std::string_view> choices) {
+  return {.name = name,
+          .label = label,
+          .kind = ParameterKind::choice,
+          .preset = preset,
+          .choices = std::move(choices)};
+}
+
+}  // namespace
+
+Calculator serve_calculator() {
+  return {
+      .name = "serve",
+      .summary = "How many users fit, or how few accelerators a rate of requests needs",
+      .example = "orrery calc serve --model llama-3-70b --accelerator h200-sxm --gpus 8",
+      .parameters = {part_parameter("model", "models", "llama-3-70b", "catalog id of the model"),
+                     part_parameter("accelerator", "accelerators", "h100-sxm",
+                                    "catalog id of the accelerator"),
+                     {.name = "gpus",
+                      .label = "accelerators there are",
+                      .kind = ParameterKind::integer,
+                      .preset = "8",
+                      .shown = "COUNT",
+                      .low = 1,
+                      .high = 512,
+                      .log = true},
+                     {.name = "rate",
+                      .label = "ask for the fewest accelerators for so many requests a second",
+                      .kind = ParameterKind::count,
+                      .shown = "COUNT",
+                      .low = 0.1,
+                      .high = 10000,
+                      .log = true},
+                     serve_tokens("input", "tokens of a prompt"),
+                     serve_tokens("output", "tokens of an answer"),
+                     serve_bound("ttft", "99th percentile of the time to the first token", "2 s"),
+                     serve_bound("tpot", "99th percentile of the time of a token", "50 ms"),
+                     {.name = "cached",
+                      .label = "share of a prompt found in the prefix cache",
+                      .kind = ParameterKind::count,
+                      .shown = "SHARE",
+                      .low = 0,
+                      .high = 0.99},
+                     serve_choice("engine", "engine, or any of the three", "any",
+                                  {"any", "vllm", "sglang", "tensorrt-llm"}),
+                     serve_choice("dtype", "weights and cache, or any", "any",
+                                  {"any", "bf16", "fp8", "fp4"}),
+                     {.name = "tp",
+                      .label = "accelerators of a replica; none: all powers of two",
+                      .kind = ParameterKind::count,
+                      .shown = "COUNT",
+                      .low = 1,
+                      .high = 8},
+                     serve_whole("adapters",
+                                 "fine-tuned adapters (LoRA) of the model, one of "
+                                 "which each request asks for, such as --adapters 200 --slots 16",
+                                 1, 10000),
+                     serve_whole("rank", "of the adapters; none: 16", 1, design::kHighestRank),
+                     serve_whole("slots", "adapters that a replica holds at a time; none: 8", 1,
+                                 256),
+                     part_parameter("slice", "mig_profiles", "",
+                                    "a slice of it (MIG) for each replica, such as 3g.40gb; "
+                                    "accelerators are cut into as many as fit"),
+                     serve_choice("roles", "prefill and decode on the same replicas or apart",
+                                  "any", {"any", "joined", "apart"})},
+      .ask = ask_serve};
+}
+
+}  // namespace orrery::calc

@@ -1,0 +1,223 @@
+// Checkpoint size, training memory, training time, KV cache.
+#include <fmt/core.h>
+
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "study/calc/calc.h"
+#include "layers/storage/checkpoint.h"
+#include "layers/training/layout.h"
+#include "core/workload/model_math.h"
+
+namespace orrery::calc {
+
+namespace {
+
+// Sequences of a step: far above any published one, and far below what an int holds.
+constexpr std::int64_t kMostSequences = 100'000'000;
+
+std::string fit_words(const machine::TrainingPrediction& p) {
+  if (!p.fits) return "does not fit";
+  if (p.memory_bytes.high <= p.memory_limit.base()) return "fits";
+  return fmt::format("fits by little: up to {} are possible", brief(Bytes(p.memory_bytes.high)));
+}
+
+}  // namespace
+
+double ModelQuestion::count() const {
+  return shape ? workload::count_parameters(*shape).total : parameters;
+}
+
+std::string ModelQuestion::name() const {
+  return shape ? shape->id : count_to_brief(parameters, 4) + " parameters";
+}
+
+Calculation calc_checkpoint(const CheckpointQuestion& q) {
+  const double parameters = q.model.count();
+  const Bytes size(parameters * q.bytes_per_param);
+  const Seconds write = size / q.write;
+  Calculation c{.question = "How large is a checkpoint of " + q.model.name() +
+                            ", and how long does it take to write?"};
+  c.answer = fmt::format("{} ({}), {} at {}.", brief(size, 4),
+                         fmt::format("{} GiB", significant(size / gib(1), 5)), brief(write),
+                         brief(q.write));
+  const auto derived = [](double v, double spread) {
+    return within(v, spread, spread, Basis::derived, "docs/models/checkpoint.md");
+  };
+  c.figures.push_back(
+      {.id = "size",
+       .label = "size",
+       .unit = machine::Unit::bytes,
+       .estimate = derived(size.base(), 0.005),
+       .formula = fmt::format("{} parameters x {} B = {}", count_to_brief(parameters, 5),
+                              significant(q.bytes_per_param, 4), brief(size, 5))});
+  c.figures.push_back(
+      {.id = "write_time",
+       .label = "write time, servers alone",
+       .unit = machine::Unit::seconds,
+       .estimate = derived(write.base(), 0.12),
+       .formula = fmt::format("{} / {} = {}", brief(size, 5), brief(q.write), brief(write))});
+  if (q.stall) {
+    const BytesPerSecond needed = size / *q.stall;
+    c.figures.push_back(
+        {.id = "bandwidth_needed",
+         .label = "bandwidth that ends the write in " + brief(*q.stall),
+         .unit = machine::Unit::bytes_per_s,
+         .estimate = derived(needed.base(), 0.005),
+         .formula = fmt::format("{} / {} = {}", brief(size, 5), brief(*q.stall), brief(needed))});
+  }
+  const Bytes daily = size * (days(1) / q.interval);
+  c.figures.push_back({.id = "written_per_day",
+                       .label = "written in a day",
+                       .unit = machine::Unit::bytes,
+                       .estimate = derived(daily.base(), 0.005),
+                       .formula = fmt::format("{} x (1 d / {}) = {}", brief(size, 5),
+                                              brief(q.interval), brief(daily))});
+  c.assumptions = {
+      fmt::format("{} B a parameter; mixed-precision Adam saves 2 (weight) + 4 (fp32 master) + 8 "
+                  "(moments) = 14",
+                  significant(q.bytes_per_param, 4)),
+      "the servers bind: node network, serialisation and metadata are in `orrery plan`"};
+  return c;
+}
+
+Result<Calculation> calc_memory(const MemoryQuestion& q, const machine::Models& models) {
+  machine::TrainingQuery query{.model = *q.model, .accelerator = q.accelerator, .gpus = q.gpus};
+  query.sequence = q.sequence;
+  query.layout = {.tp = q.tp, .pp = q.pp, .vp = 1, .cp = 1, .ep = 1, .microbatch = q.microbatch};
+  query.layout.sharding =
+      from_word<catalog::Sharding>(q.sharding).value_or(catalog::Sharding::zero1);
+  query.layout.recompute =
+      from_word<catalog::Recompute>(q.recompute).value_or(catalog::Recompute::none);
+  const std::int64_t shards = std::int64_t{q.tp} * q.pp;
+  if (shards <= 0 || q.gpus % shards != 0) {
+    return fail({.code = "calc.layout",
+                 .what = fmt::format("{} accelerators do not divide into tp {} x pp {}", q.gpus,
+                                     q.tp, q.pp)});
+  }
+  const std::int64_t batch = q.gpus / shards * q.microbatch;
+  if (batch > kMostSequences) {
+    return fail({.code = "calc.layout",
+                 .what = fmt::format("a step of {} sequences is more than any run has", batch)});
+  }
+  query.batch = static_cast<int>(batch);
+  auto p = predict_training(models, query);
+  if (!p) return std::unexpected(std::move(p.error()));
+
+  const training::StageMemory& m = p->memory.stage;
+  Calculation c{.question = fmt::format("How much memory does training {} take on {} {}?",
+                                        q.model->id, q.gpus, q.accelerator->name)};
+  c.answer = fmt::format("{} of {} on the fullest accelerator: it {}.", brief(p->memory.peak),
+                         brief(p->memory_limit), fit_words(*p));
+  const double error = p->memory_bytes.high / p->memory_bytes.value - 1;
+  const auto part = [&](std::string id, std::string label, Bytes v, std::string formula) {
+    c.figures.push_back(
+        {.id = std::move(id),
+         .label = std::move(label),
+         .unit = machine::Unit::bytes,
+         .estimate = within(v.base(), error, error, Basis::derived, "docs/models/memory.md"),
+         .formula = std::move(formula)});
+  };
+  part("peak", "peak of the fullest stage", p->memory.peak, "sum of the parts below");
+  const double n = workload::count_parameters(*q.model).total / static_cast<double>(shards);
+  part("weights", "weights", m.weights,
+       fmt::format("{} parameters a model shard", count_to_brief(n, 4)));
+  part("gradients", "gradients", m.gradients, "");
+  part("optimizer", "optimizer state", m.optimizer, fmt::format("sharding {}", q.sharding));
+  part("activations", "activations", m.activations,
+       fmt::format("{} microbatches in flight, recompute {}", significant(m.in_flight, 3),
+                   q.recompute));
+  part("logits", "logits", m.logits, "");
+  part("workspace", "workspace and buffers", m.workspace, "");
+  c.assumptions = {to_text(p->layout), fmt::format("sequence {}", q.sequence),
+                   "allocated bytes: fragmentation of the allocator comes on top"};
+  return c;
+}
+
+Calculation calc_train_time(const TrainTimeQuestion& q) {
+  const double n =
+      q.model.shape ? workload::count_parameters(*q.model.shape).active : q.model.parameters;
+  const Flops per_token = q.model.shape
+                              ? training_flops_per_token(*q.model.shape, q.sequence,
+                                                         workload::FlopConvention::causal_half)
+                              : Flops(6 * n);
+  const FlopsPerSecond peak =
+      q.accelerator->peak(catalog::Dtype::bf16)
+          .value_or(q.accelerator->peak(catalog::Dtype::fp16).value_or(tflops_per_s(1)));
+  const Seconds time = per_token * q.tokens / (peak * (q.gpus * q.mfu * q.goodput));
+  Calculation c{.question =
+                    fmt::format("How long does {} on {} tokens take on {} {}?", q.model.name(),
+                                count_to_brief(q.tokens), grouped(q.gpus), q.accelerator->name)};
+  const double gpu_hours = q.gpus * (time / hours(1));
+  c.answer = fmt::format("{}, {} accelerator-hours.", brief(time), count_to_brief(gpu_hours));
+  c.figures.push_back(
+      {.id = "flops_per_token_tflop",
+       .label = "TFLOP for a token, forward and backward",
+       .unit = machine::Unit::count,
+       .estimate = exact(per_token.base() / 1e12, Basis::derived, "docs/models/workload.md"),
+       .formula = q.model.shape
+                      ? fmt::format("6 x matrix parameters + causal attention at {}", q.sequence)
+                      : fmt::format("6 x {} = {}", count_to_brief(n, 4), brief(per_token))});
+  c.figures.push_back(
+      {.id = "time",
+       .label = "time",
+       .unit = machine::Unit::seconds,
+       .estimate = within(time.base(), 0.2, 0.3, Basis::assumed, "docs/models/training.md"),
+       .formula = fmt::format("{} x {} / ({} x {} x MFU {} x goodput {})", brief(per_token),
+                              count_to_brief(q.tokens), q.gpus, brief(peak), q.mfu, q.goodput)});
+  c.figures.push_back(
+      {.id = "accelerator_hours",
+       .label = "accelerator-hours",
+       .unit = machine::Unit::count,
+       .estimate = within(gpu_hours, 0.2, 0.3, Basis::assumed, "docs/models/training.md")});
+  c.assumptions = {
+      fmt::format("MFU {} and goodput {} as given; `orrery plan` computes both for a design", q.mfu,
+                  q.goodput),
+      fmt::format("dense bf16 peak of {} ({})", brief(peak), q.accelerator->provenance.reference)};
+  return c;
+}
+
+Calculation calc_kv_cache(const KvCacheQuestion& q) {
+  const Bytes per_token = workload::kv_bytes_per_token(*q.model, q.dtype);
+  const Bytes one = workload::kv_bytes(*q.model, q.context, q.dtype);
+  const Bytes all = one * q.requests;
+  Calculation c{.question = fmt::format("How large is the KV cache of {} at {} tokens?",
+                                        q.model->id, q.context)};
+  c.answer = fmt::format("{} a request, {} for {} requests.", brief(one), brief(all), q.requests);
+  const auto exactly = [](double v) { return exact(v, Basis::derived, "docs/models/workload.md"); };
+  std::string formula =
+      q.model->attention == catalog::AttentionKind::mla
+          ? fmt::format("{} layers x ({} + {}) x {} B", q.model->layers, q.model->kv_lora_rank,
+                        q.model->qk_rope_dim, bytes_per_element(q.dtype))
+          : fmt::format("2 x {} layers x {} KV heads x {} x {} B", q.model->layers,
+                        q.model->kv_heads, q.model->head_dim, bytes_per_element(q.dtype));
+  c.figures.push_back({.id = "per_token",
+                       .label = "for one token",
+                       .unit = machine::Unit::bytes,
+                       .estimate = exactly(per_token.base()),
+                       .formula = formula + " = " + brief(per_token, 6)});
+  c.figures.push_back(
+      {.id = "per_request",
+       .label = "for one request",
+       .unit = machine::Unit::bytes,
+       .estimate = exactly(one.base()),
+       .formula = fmt::format(
+           "{} x {} tokens{}", brief(per_token, 6), q.context,
+           q.model->sliding_window > 0 ? ", windowed layers cut at their window" : "")});
+  c.figures.push_back({.id = "all",
+                       .label = "for all requests",
+                       .unit = machine::Unit::bytes,
+                       .estimate = exactly(all.base())});
+  if (q.model->attention == catalog::AttentionKind::gqa && q.model->kv_heads < q.model->heads) {
+    const double factor = static_cast<double>(q.model->heads) / q.model->kv_heads;
+    c.figures.push_back({.id = "gqa_saving",
+                         .label = "smaller than with one KV head for each query head",
+                         .unit = machine::Unit::factor,
+                         .estimate = exactly(factor),
+                         .formula = fmt::format("{} / {}", q.model->heads, q.model->kv_heads)});
+  }
+  c.assumptions = {fmt::format("{} elements", to_text(q.dtype)),
+                   "no paging loss, no prefix shared"};
+  return c;
+}
+
+}  // namespace orrery::calc

@@ -1,0 +1,70 @@
+// Parameters of a question read by the rules of the design file: a quantity has a unit, a part has
+// an id.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "study/calc/calculators.h"
+#include "core/catalog/catalog.h"
+
+namespace orrery::calc {
+
+// Collects what is wrong, so that all of it is told at once. What cannot be read is answered with
+// something harmless; whoever asks looks at faults() before the answer is used.
+class CalcValues {
+ public:
+  CalcValues(const CalcTexts& texts, const catalog::Catalog& catalog)
+      : texts_(texts), catalog_(catalog) {}
+
+  bool given(std::string_view name) const { return texts_.contains(name); }
+  const std::string& word(std::string_view name) const;
+  bool flag(std::string_view name);
+
+  template <class Q>
+  Q quantity(std::string_view name) {
+    const auto q = parse_quantity<Q>(word(name));
+    if (q && *q > Q(0)) return *q;
+    complain(name, "a quantity above zero with its unit, such as 40 " +
+                       example_units(DimensionOf<Q>::value));
+    return Q(1);
+  }
+  template <class Q>
+  std::optional<Q> quantity_if_given(std::string_view name) {
+    return given(name) ? std::optional<Q>(quantity<Q>(name)) : std::nullopt;
+  }
+  double count(std::string_view name);
+  int whole(std::string_view name);
+  double share(std::string_view name);  // 0 to 1
+
+  const catalog::ModelShape* model(std::string_view name);
+  const catalog::Accelerator* accelerator(std::string_view name);
+  const catalog::Node* node(std::string_view name);
+  const catalog::CoolingMethod* cooling(std::string_view name);
+  // A memory pool among the young parts of the catalog; null where none is named.
+  const catalog::EmergingPart* memory_pool(std::string_view name);
+
+  // A slice of the accelerator; null where none is named.
+  const catalog::MigProfile* slice(std::string_view name, const catalog::Accelerator* accelerator);
+
+  const catalog::Catalog& catalog() const { return catalog_; }
+  const Diagnostics& faults() const { return faults_; }
+  // Of the choices of a parameter; the table has checked none of them.
+  void check_choice(const CalcParameter& parameter);
+  void complain(std::string_view name, const std::string& wanted);
+
+ private:
+  template <class T>
+  void unknown(std::string_view name, const std::string& table, const std::vector<T>& rows);
+
+  const CalcTexts& texts_;
+  const catalog::Catalog& catalog_;
+  Diagnostics faults_;
+};
+
+}  // namespace orrery::calc

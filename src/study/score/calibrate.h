@@ -1,0 +1,43 @@
+// Fits a device's kernel parameters to a probe's file: what `orrery calibrate` does.
+//
+// Columns as tools/probe writes them: gpu, op (gemm, attention, pass), dtype, pass, m, n, k, batch,
+// q_heads, kv_heads, head_dim, q_len, kv_len, bytes, seconds, sustained, watts. Short rows fix the
+// kernels; sustained rows check the clock that the power model gives. Rows whose op or format the
+// device's model lacks are counted and left out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/csv.h"
+#include "core/base/diagnostic.h"
+#include "layers/compute/fit.h"
+
+namespace orrery::score {
+
+struct CalibrationPart {
+  std::string name;  // "bf16 products", "passes", "decode attention"
+  compute::FitResult fit;
+  double median_before = 0;  // error of the shipped parameters on the same rows
+};
+
+struct CalibrationReport {
+  std::string accelerator;
+  std::string gpu;  // as the driver names it
+  std::vector<CalibrationPart> parts;
+  int rows = 0;
+  int used = 0;
+  // Sustained rows with the new parameters, under the power limit: time and watts.
+  int sustained = 0;
+  double sustained_time_error = 0;  // median
+  double sustained_watts_error = 0;
+};
+
+Result<CalibrationReport> calibrate(const CsvTable& probe, const catalog::Accelerator& accelerator,
+                                    const compute::Calibration& shipped);
+
+// In the format of data/calibration/*.csv.
+std::string calibration_csv(const CalibrationReport& report);
+std::string calibration_text(const CalibrationReport& report);
+
+}  // namespace orrery::score

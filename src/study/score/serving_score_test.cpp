@@ -1,0 +1,83 @@
+#include "study/score/serving_score.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "model/machine/known_fixture.h"
+
+namespace orrery::score {
+namespace {
+
+// Rows of others that stay outside the repository: the test runs where they lie beside it.
+constexpr const char* kRows = ORRERY_SOURCE_DIR "/../shared/thirdparty/serving.csv";
+
+// All rows with ORRERY_FULL, else every twelfth.
+TEST(ServingScore, DenseModelsOnPublishedRows) {
+  std::ifstream file(kRows);
+  if (!file) GTEST_SKIP() << "no " << kRows;
+  const int every = std::getenv("ORRERY_FULL") != nullptr ? 1 : 12;
+  std::string text;
+  std::string line;
+  for (int i = 0; std::getline(file, line); ++i) {
+    if (i == 0 || i % every == 0) text += line + '\n';
+  }
+  const ScoreInputs inputs{.models = machine::known(), .model = {}};
+  const Score score = *score_serving(*CsvTable::parse(text, "serving.csv"), inputs);
+  std::map<std::string, ScoreSummary> tpot;
+  for (const GroupSummary& g : groups_of_series(score.series[0])) tpot[g.name] = g.summary;
+  const ScoreSummary& dense = tpot["model=meta-llama/Llama-3.1-70B"];
+  EXPECT_GE(dense.scored, 400 / every);
+  EXPECT_LT(dense.median_ape, 0.10);
+  EXPECT_LT(dense.p90_ape, 0.22);
+  EXPECT_LT(totals_of(score.series[0]).median_ape, 0.20);
+  std::map<std::string, ScoreSummary> ttft;
+  for (const GroupSummary& g : groups_of_series(score.series[1])) ttft[g.name] = g.summary;
+  EXPECT_LT(ttft["model=meta-llama/Llama-3.1-70B"].median_ape, 0.25);
+  const double coverage = totals_of(score.series[0]).coverage;
+  EXPECT_GT(coverage, 0.70);
+  EXPECT_LT(coverage, 0.92);
+  EXPECT_GT(totals_of(score.series[1]).coverage, 0.6);
+}
+
+TEST(ServingScore, RowsOutsideTheModelAreSkippedWithAReason) {
+  const ScoreInputs inputs{.models = machine::known(), .model = {}};
+  const std::string_view text =
+      "id,backend,model_path,system,precision,mode,isl,osl,gemm_quant_mode,moe_quant_mode,"
+      "batch_size,tp_size,silicon_ttft_ms,silicon_tpot_ms\n"
+      "a,vllm,meta-llama/Llama-3.1-70B,h200_sxm,fp8,disagg,1024,1024,fp8,fp8,,,100,10\n"
+      "b,vllm,meta-llama/Llama-3.1-70B,h200_sxm,int4,agg,1024,1024,int4_wo,int4_wo,8,4,100,10\n"
+      "c,vllm,meta-llama/Llama-3.1-70B,h200_sxm,fp8,agg,1024,1024,fp8,fp8,8,4,100,10\n"
+      "d,vllm,meta-llama/Llama-3.1-70B,h200_sxm,,agg,1024,1024,,,8,1,100,10\n";
+  const Score score = *score_serving(*CsvTable::parse(text, "rows.csv"), inputs);
+  ASSERT_EQ(score.skipped.size(), 3u);
+  EXPECT_EQ(score.skipped[0].reason, "no lengths or concurrency");
+  EXPECT_EQ(score.skipped[1].reason, "weight-only format");
+  EXPECT_NE(score.skipped[2].reason.find("leave no room"), std::string::npos);
+  EXPECT_EQ(score.series[0].rows.size(), 1u);
+}
+
+// The source names the clients; replicas of prefill and decode are counted apart.
+TEST(ServingScore, PrefillAndDecodeApartAreScored) {
+  const ScoreInputs inputs{.models = machine::known(), .model = {}};
+  const std::string_view text =
+      "id,silicon_data_source,backend,model_path,system,precision,mode,isl,osl,gemm_quant_mode,"
+      "moe_quant_mode,prefill_num_workers,prefill_tp_size,decode_num_workers,decode_tp_size,"
+      "silicon_ttft_ms,silicon_tpot_ms\n"
+      "a,db; silicon_concurrency=64; x,vllm,meta-llama/Llama-3.1-70B,h200_sxm,fp8,disagg,1024,1024,"
+      "fp8,fp8,2,4,1,4,100,10\n"
+      "b,db; silicon_concurrency=64; x,vllm,meta-llama/Llama-3.1-70B,h200_sxm,fp8,disagg,1024,1024,"
+      "fp8,fp8,2,4,4,4,100,10\n";
+  const Score score = *score_serving(*CsvTable::parse(text, "rows.csv"), inputs);
+  ASSERT_EQ(score.series[0].rows.size(), 2u);
+  // Four decode replicas share the same clients: each step is shorter.
+  EXPECT_LT(score.series[0].rows[1].predicted.value, score.series[0].rows[0].predicted.value);
+  EXPECT_GT(score.series[1].rows[0].predicted.value, 0);
+}
+
+}  // namespace
+}  // namespace orrery::score

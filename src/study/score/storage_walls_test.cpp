@@ -1,0 +1,317 @@
+// A probe beside the plan, figure by figure: planned values and their intervals, the walls of slow
+// ones at their boundaries, and what text and JSON say of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "model/machine/known_fixture.h"
+#include "plan/plan/review.h"
+#include "study/score/storage_compare.h"
+
+namespace orrery::score {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+constexpr std::string_view kWallsDesign = R"(
+orrery: 1
+name: walls
+site: { region: usa, power: 2 MW, cooling: air-contained, rack: 40 kW }
+fleet:
+  - { name: train, node: dgx-h100, count: 16 }
+fabric:
+  compute: { topology: rail-fat-tree, switch: qm9700 }
+  storage: { topology: fat-tree, switch: qm9700 }
+storage:
+  - { tier: node-nvme, kind: local-nvme, read: 40 GB/s, write: 20 GB/s, capacity: 30 TB }
+  - { tier: hot, kind: parallel-fs, servers: 4, device: tlc-gen4, devices_per_server: 16,
+      read: 200 GB/s, write: 150 GB/s, capacity: 200 TB, metadata: { creates: 7000/s },
+      first_byte: 300 us }
+  - { tier: cold, kind: object, capacity: 20 PB, read: 100 GB/s, write: 50 GB/s }
+scheduler: { kind: slurm }
+workloads:
+  - train: { name: pretrain, model: llama-3-8b, tokens: 100B, sequence: 8192, batch: 256,
+             precision: bf16, layout: auto,
+             checkpoint: { every: 30 min, to: [hot] } }
+economics: { horizon: 4 y, power_price: 0.1 USD/kWh }
+)";
+
+struct WallsWorld {
+  design::Design design = [] {
+    auto read =
+        design::read_design(kWallsDesign, machine::known().catalog(), {.file = "w.yaml"}, nullptr);
+    EXPECT_TRUE(read) << to_text(read.error());
+    return *read;
+  }();
+  plan::Review review = plan::run_stages(design, machine::known());
+
+  const machine::Tier& tier(const std::string& name) const {
+    return *find_tier(review.tiers(), name);
+  }
+};
+
+// Made once: a review takes some milliseconds.
+const WallsWorld& walls() {
+  static const WallsWorld* const kWorld = new WallsWorld;
+  return *kWorld;
+}
+
+using Figures = std::vector<MeasuredFigure>;
+
+StorageStanding stand(const std::string& tier, Figures figures, const std::string& kind = "folder",
+                      int streams = 4) {
+  for (MeasuredFigure& f : figures) {
+    if (f.low == 0 && f.high == 0) f.low = f.high = f.value;
+  }
+  const StorageProbe probe{
+      .target = "here", .kind = kind, .streams = streams, .figures = std::move(figures)};
+  const auto s = compare_storage(probe, walls().review, tier);
+  EXPECT_TRUE(s) << to_text(s.error());
+  return *s;
+}
+
+StorageComparison compared(const StorageStanding& s, std::string_view id) {
+  const auto at = std::ranges::find(s.figures, id, &StorageComparison::id);
+  EXPECT_NE(at, s.figures.end()) << id;
+  return at == s.figures.end() ? StorageComparison{} : *at;
+}
+
+void expect_planned(const StorageComparison& c, double value, double error) {
+  EXPECT_NEAR(c.planned.value, value, 1e-9 * value) << c.id;
+  EXPECT_NEAR(c.planned.low, value * (1 - error), 1e-9 * value) << c.id;
+  EXPECT_NEAR(c.planned.high, value * (1 + error), 1e-9 * value) << c.id;
+}
+
+const Figures kAll = {{"sequential_read", 1}, {"sequential_write", 1}, {"stream_read", 1},
+                      {"shard_read", 1},      {"small_file_read", 1},  {"checkpoint_rate", 1},
+                      {"creates", 1},         {"first_byte", 1},       {"random_read", 1},
+                      {"random_write", 1},    {"decode_core", 1}};
+
+// Drives of a node give all they have: no network stands before them.
+TEST(StorageWalls, a_node_s_drives_are_planned_whole) {
+  const machine::Tier& t = walls().tier("node-nvme");
+  const StorageStanding s = stand("node-nvme", kAll);
+  EXPECT_EQ(s.tier, "node-nvme");
+  expect_planned(compared(s, "sequential_read"), 40e9, t.rate_error);
+  expect_planned(compared(s, "sequential_write"), 20e9, t.rate_error);
+  expect_planned(compared(s, "checkpoint_rate"), 20e9, t.rate_error);
+  expect_planned(compared(s, "creates"), t.creates.base(), 0.5);
+  expect_planned(compared(s, "first_byte"), t.first_byte.base(), 0.5);
+  // 4.48 ms a picture of 500 x 375: data/calibration/dataset_kinds.csv.
+  expect_planned(compared(s, "decode_core"), 1000 / 4.48, 0.3);
+  EXPECT_EQ(compared(s, "decode_core").planned.reference, "calibration/dataset_kinds.csv");
+  EXPECT_EQ(compared(s, "decode_core").planned.basis, Basis::measured);
+  EXPECT_EQ(compared(s, "decode_core").unit, machine::Unit::per_second);
+  EXPECT_EQ(compared(s, "sequential_read").planned.basis, Basis::given);
+  EXPECT_EQ(compared(s, "sequential_read").unit, machine::Unit::bytes_per_s);
+  EXPECT_EQ(compared(s, "first_byte").unit, machine::Unit::seconds);
+  EXPECT_EQ(compared(s, "creates").planned.reference, "docs/models/storage.md");
+}
+
+// 64 drives of a million reads and 220,000 writes a second; what the design gives is given.
+TEST(StorageWalls, a_shared_tier_is_planned_by_its_drives_and_its_network) {
+  const machine::Tier& t = walls().tier("hot");
+  const double network = walls().review.networks().storage.per_node().base();
+  ASSERT_LT(network, 150e9);
+  const StorageStanding s = stand("hot", kAll);
+  expect_planned(compared(s, "sequential_read"), network, t.rate_error);
+  expect_planned(compared(s, "sequential_write"), network, t.rate_error);
+  expect_planned(compared(s, "checkpoint_rate"), network, t.rate_error);
+  expect_planned(compared(s, "random_read"), 64e6, 0.2);
+  expect_planned(compared(s, "random_write"), 64 * 220e3, 0.2);
+  expect_planned(compared(s, "creates"), t.creates.base(), 0.2);
+  expect_planned(compared(s, "first_byte"), t.first_byte.base(), 0.2);
+  EXPECT_EQ(compared(s, "random_read").planned.basis, Basis::vendor);
+  EXPECT_EQ(compared(s, "random_read").label, "random reads of 4 KiB");
+  EXPECT_EQ(compared(s, "random_write").label, "random writes of 4 KiB");
+  EXPECT_EQ(compared(s, "small_file_read").label, "files of 110 kB");
+}
+
+// Objects of 16 MiB, shards of 32 MiB and pictures of 110 kB on so many streams: a first byte each
+// and the rest at a stream's rate.
+TEST(StorageWalls, a_bucket_s_objects_come_by_their_streams) {
+  const machine::Tier& t = walls().tier("cold");
+  const double first = t.first_byte.base(), stream = t.stream_rate.base();
+  const auto rate = [&](double size, int streams) {
+    return streams * size / (first + size / stream);
+  };
+  const StorageStanding s = stand("cold", kAll, "bucket", 3);
+  ASSERT_LT(rate(33554432, 3), walls().review.networks().storage.per_node().base());
+  expect_planned(compared(s, "sequential_read"), rate(16777216, 3), t.rate_error);
+  expect_planned(compared(s, "shard_read"), rate(33554432, 3), t.rate_error);
+  expect_planned(compared(s, "small_file_read"), rate(110000, 3), t.rate_error);
+  expect_planned(compared(s, "stream_read"), stream, t.rate_error);
+  EXPECT_EQ(stand("", kAll, "bucket").tier, "cold");
+  EXPECT_EQ(stand("", kAll).tier, "node-nvme");
+  for (const StorageComparison& c : s.figures) EXPECT_FALSE(c.id.starts_with("random_")) << c.id;
+}
+
+// Planned 40 GB/s within an error: an interval that touches it holds.
+TEST(StorageWalls, a_figure_holds_where_the_intervals_touch) {
+  const double e = walls().tier("node-nvme").rate_error;
+  const auto standing = [](double low, double high) {
+    return compared(stand("node-nvme", {{"sequential_read", (low + high) / 2, low, high}}),
+                    "sequential_read")
+        .standing;
+  };
+  const double least = 40e9 * (1 - e), most = 40e9 * (1 + e);
+  EXPECT_EQ(standing(0.5 * least, least), Standing::as_planned);
+  EXPECT_EQ(standing(0.5 * least, 0.999 * least), Standing::slower);
+  EXPECT_EQ(standing(most, 2 * most), Standing::as_planned);
+  EXPECT_EQ(standing(1.001 * most, 2 * most), Standing::faster);
+  const double first = walls().tier("node-nvme").first_byte.base();
+  const auto wait = [](double low, double high) {
+    return compared(stand("node-nvme", {{"first_byte", (low + high) / 2, low, high}}), "first_byte")
+        .standing;
+  };
+  EXPECT_EQ(wait(1.5 * first, 9 * first), Standing::as_planned);
+  EXPECT_EQ(wait(1.501 * first, 9 * first), Standing::slower);
+  EXPECT_EQ(wait(0.1 * first, 0.5 * first), Standing::as_planned);
+  EXPECT_EQ(wait(0.1 * first, 0.499 * first), Standing::faster);
+}
+
+TEST(StorageWalls, reading_is_held_up_by_a_core_a_network_or_streams) {
+  const auto reason = [](const std::string& tier, const Figures& figures, int streams = 4) {
+    const StorageComparison c =
+        compared(stand(tier, figures, "folder", streams), "sequential_read");
+    return std::pair(c.wall, c.why);
+  };
+  const MeasuredFigure slow{"sequential_read", 4e9};
+  const auto full = reason("node-nvme", {slow, {"sequential_read_cores", 0.9}});
+  EXPECT_EQ(full.first, StorageWall::host_cpu);
+  EXPECT_EQ(full.second, "the reading core is busy for 90 % of the time");
+  const auto not_full = reason("node-nvme", {slow, {"sequential_read_cores", 0.899}});
+  EXPECT_EQ(not_full.first, StorageWall::device_bandwidth);
+  EXPECT_EQ(not_full.second, "nothing before the device is full");
+  // 4 GB/s of five streams of 0.88 GB/s are ten elevenths of them; of 0.9 GB/s less.
+  const auto streams = reason("node-nvme", {slow, {"stream_read", 0.88e9}}, 5);
+  EXPECT_EQ(streams.first, StorageWall::iops);
+  EXPECT_EQ(streams.second, "5 streams give 5 times one: more streams give more");
+  EXPECT_EQ(reason("node-nvme", {slow, {"stream_read", 0.9e9}}, 5).first,
+            StorageWall::device_bandwidth);
+  const double network = walls().review.networks().storage.per_node().base();
+  EXPECT_EQ(reason("hot", {{"sequential_read", 0.79 * network, 1, 2}}).first,
+            StorageWall::device_bandwidth);
+  const auto used = reason("hot", {{"sequential_read", 0.801 * network, 1, 2}});
+  EXPECT_EQ(used.first, StorageWall::network);
+  EXPECT_THAT(used.second, HasSubstr(brief(BytesPerSecond(network)) + " storage network are used"));
+  const Figures writes = {
+      {"sequential_write", 4e9}, {"sequential_read_cores", 0.97}, {"stream_read", 1e9}};
+  EXPECT_EQ(compared(stand("node-nvme", writes), "sequential_write").wall,
+            StorageWall::device_bandwidth)
+      << "reads say nothing of writes";
+}
+
+TEST(StorageWalls, each_kind_of_request_has_its_own_wall) {
+  const auto reason = [](const std::string& tier, const Figures& figures) {
+    const StorageComparison c = compared(stand(tier, figures), figures.front().id);
+    return std::pair(c.wall, c.why);
+  };
+  using Reason = std::pair<StorageWall, std::string>;
+  EXPECT_EQ(reason("hot", {{"random_read", 9}}),
+            Reason(StorageWall::iops, "requests a second, not bytes, bind"));
+  EXPECT_EQ(reason("hot", {{"random_write", 9}}),
+            Reason(StorageWall::iops, "requests a second, not bytes, bind"));
+  EXPECT_EQ(reason("hot", {{"creates", 9}}),
+            Reason(StorageWall::metadata, "names are made too slowly"));
+  EXPECT_EQ(reason("hot", {{"decode_core", 9}}),
+            Reason(StorageWall::loader_cpu, "a core decodes fewer"));
+  EXPECT_EQ(reason("hot", {{"first_byte", 9}}),
+            Reason(StorageWall::iops, "a single request waits longer"));
+  EXPECT_EQ(reason("hot", {{"small_file_read", 2e7}, {"shard_read", 3.01e7}}),
+            Reason(StorageWall::metadata, "the same bytes as shards come 1.5 times as fast"));
+  EXPECT_EQ(reason("hot", {{"small_file_read", 2e7}, {"shard_read", 3e7}}),
+            Reason(StorageWall::device_bandwidth, "shards of the same bytes are no faster"));
+}
+
+// Ten seconds until safe: a quarter of them flushed, and seven tenths of the plain writes' rate.
+TEST(StorageWalls, a_checkpoint_is_held_up_by_flushing_or_copying_or_the_device) {
+  const auto reason = [](double stall_end, double rate) {
+    const StorageComparison c = compared(stand("node-nvme", {{"checkpoint_rate", rate},
+                                                             {"checkpoint_stall_end", stall_end},
+                                                             {"checkpoint_safe", 10},
+                                                             {"sequential_write", 1e9}}),
+                                         "checkpoint_rate");
+    return std::pair(c.wall, c.why);
+  };
+  EXPECT_EQ(reason(7.4, 0.69e9).first, StorageWall::fsync);
+  EXPECT_EQ(reason(7.4, 0.69e9).second, "26 % of the time to safe is flushing");
+  EXPECT_EQ(reason(7.6, 0.69e9).first, StorageWall::host_cpu);
+  EXPECT_THAT(reason(7.6, 0.69e9).second,
+              HasSubstr(brief(BytesPerSecond(1e9)) + " when the page cache is left out"));
+  EXPECT_EQ(reason(7.4, 0.71e9).first, StorageWall::device_bandwidth);
+  EXPECT_EQ(reason(0, 0.5e9).first, StorageWall::device_bandwidth) << "no stall was seen";
+}
+
+TEST(StorageWalls, the_text_names_the_wall_of_a_slow_figure_alone) {
+  const StorageStanding slow =
+      stand("node-nvme", {{"sequential_read", 4e9}, {"sequential_write", 20e9}});
+  EXPECT_FALSE(slow.as_planned());
+  const std::string text = standing_text(slow);
+  EXPECT_THAT(text, testing::StartsWith("\nbeside the plan, tier node-nvme\n"));
+  EXPECT_THAT(text, HasSubstr("): slower than planned\n"));
+  EXPECT_THAT(text, HasSubstr("wall: device bandwidth (nothing before the device is full)\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\n  as fast as it should be\n")));
+  EXPECT_THAT(text, HasSubstr("): as fast as it should be\n"));
+  const std::string fine = standing_text(stand("node-nvme", {{"sequential_write", 20e9}}));
+  EXPECT_THAT(fine, testing::EndsWith("\n  as fast as it should be\n"));
+  EXPECT_THAT(fine, Not(HasSubstr("wall")));
+}
+
+TEST(StorageWalls, the_json_has_every_figure_with_its_unit) {
+  JsonWriter w;
+  w.begin_object();
+  standing_json(stand("node-nvme", {{"sequential_read", 4e9}, {"creates", 1e12}}), w);
+  w.end_object();
+  const Json j = Json::parse(w.text());
+  const Json& plan = j["plan"];
+  EXPECT_EQ(plan["tier"], "node-nvme");
+  EXPECT_EQ(plan["as_planned"], false);
+  ASSERT_EQ(plan["figures"].size(), 2U);
+  const Json& read = plan["figures"][0];
+  const double e = walls().tier("node-nvme").rate_error;
+  EXPECT_EQ(read["id"], "sequential_read");
+  EXPECT_EQ(read["standing"], "slower than planned");
+  EXPECT_EQ(read["measured_bytes_per_s"], 4e9);
+  EXPECT_EQ(read["planned_bytes_per_s"], 40e9);
+  EXPECT_NEAR(read["planned_low_bytes_per_s"].get<double>(), 40e9 * (1 - e), 1);
+  EXPECT_NEAR(read["planned_high_bytes_per_s"].get<double>(), 40e9 * (1 + e), 1);
+  EXPECT_EQ(read["reference"], walls().tier("node-nvme").rate_basis);
+  EXPECT_EQ(read["wall"], "device bandwidth");
+  EXPECT_EQ(read["why"], "nothing before the device is full");
+  const Json& creates = plan["figures"][1];
+  EXPECT_EQ(creates["standing"], "faster than planned");
+  EXPECT_FALSE(creates.contains("wall"));
+}
+
+TEST(StorageWalls, walls_and_standings_have_words) {
+  EXPECT_STREQ(to_text(StorageWall::none), "none");
+  EXPECT_STREQ(to_text(StorageWall::device_bandwidth), "device bandwidth");
+  EXPECT_STREQ(to_text(StorageWall::iops), "requests a second");
+  EXPECT_STREQ(to_text(StorageWall::metadata), "metadata");
+  EXPECT_STREQ(to_text(StorageWall::loader_cpu), "loader CPU");
+  EXPECT_STREQ(to_text(StorageWall::host_cpu), "host CPU");
+  EXPECT_STREQ(to_text(StorageWall::network), "network");
+  EXPECT_STREQ(to_text(StorageWall::fsync), "fsync");
+  EXPECT_STREQ(to_text(Standing::as_planned), "as fast as it should be");
+  EXPECT_STREQ(to_text(Standing::faster), "faster than planned");
+  EXPECT_STREQ(to_text(Standing::slower), "slower than planned");
+}
+
+TEST(StorageWalls, a_tier_that_cannot_be_told_is_asked_for) {
+  design::Design bare = walls().design;
+  std::erase_if(bare.storage,
+                [](const design::StorageTier& t) { return t.kind == design::TierKind::object; });
+  const plan::Review review = plan::run_stages(bare, machine::known());
+  const auto s = compare_storage({.target = "b", .kind = "bucket", .figures = {}}, review, "");
+  ASSERT_FALSE(s);
+  EXPECT_EQ(s.error().front().what, "which tier of the design this is cannot be told");
+  EXPECT_EQ(s.error().front().why, "its tiers: node-nvme, hot");
+  EXPECT_EQ(s.error().front().fix, "give --tier NAME");
+}
+
+}  // namespace
+}  // namespace orrery::score

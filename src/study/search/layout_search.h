@@ -1,0 +1,90 @@
+// The fastest layouts of a model on a machine, as work that can be shared, stopped and taken up
+// again.
+//
+// The candidates (training/search.h) are cut into chunks of a fixed size. Chunks are searched in
+// any order, by any number of threads; joined in their own order they give the same answer. What
+// is known after some of them is a LayoutProgress of a few numbers, so a process that ends can
+// leave it behind and another can go on from there and give the very same answer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "model/machine/predict_training.h"
+
+namespace orrery::search {
+
+// What `orrery search layout` and a job ask.
+struct LayoutQuestion {
+  std::string model;
+  std::string accelerator = "h100-sxm";
+  std::int64_t gpus = 64;
+  std::int64_t batch = 512;      // sequences a step
+  std::int64_t sequence = 4096;  // tokens
+  std::string precision = "bf16";
+  std::string framework = "default";
+  std::string nic = "400 Gb/s";  // of one accelerator
+  std::optional<std::int64_t> tp, pp, vp, cp, ep, microbatch;
+};
+
+// Gives the text of a file, for a model that is the path of a config.json; empty: none may be
+// named.
+using ReadModelFile = std::function<Result<std::string>(const std::string& path)>;
+
+Result<machine::TrainingQuery> query_of(const LayoutQuestion& question,
+                                        const catalog::Catalog& catalog, const ReadModelFile& read);
+// What the question fixes of a layout; the rest is searched.
+machine::LayoutWish fixed_by(const LayoutQuestion& question);
+
+// What has been found after the first `chunks` chunks.
+struct LayoutProgress {
+  std::int64_t chunks = 0;
+  training::SearchCounts counts;
+  std::vector<std::int64_t> best;  // indices, fastest first
+};
+
+struct FoundLayouts {
+  int gpus = 0;
+  training::SearchResult found;
+  std::vector<machine::TrainingPrediction> described;  // of found.best
+  bool whole = true;                                   // false: stopped before the end
+};
+
+class LayoutSearch {
+ public:
+  // A share of the candidates small enough to stop at, large enough to prune in.
+  static constexpr std::int64_t kChunk = 4096;
+
+  LayoutSearch(const machine::Models& models, machine::TrainingQuery query, int keep);
+  ~LayoutSearch();
+  LayoutSearch(const LayoutSearch&) = delete;
+  LayoutSearch& operator=(const LayoutSearch&) = delete;
+
+  std::int64_t candidates() const;
+  std::int64_t chunks() const;
+  int keep() const;
+
+  // From any thread.
+  training::SearchResult search_chunk(std::int64_t chunk) const;
+  training::SearchResult join(const std::vector<training::SearchResult>& parts) const;
+
+  // A result as the few numbers that stand for it, and back: the layouts are estimated anew.
+  static LayoutProgress progress_of(const training::SearchResult& result, std::int64_t chunks);
+  training::SearchResult result_of(const LayoutProgress& progress) const;
+
+  FoundLayouts describe(training::SearchResult result, bool whole) const;
+
+ private:
+  struct Parts;  // the query with what points into it
+  std::unique_ptr<Parts> parts_;
+};
+
+// `gpus` alone, or with half of it, a quarter ...: each on the front of time against GPUs.
+std::vector<int> gpu_counts(int gpus, bool halving);
+
+}  // namespace orrery::search

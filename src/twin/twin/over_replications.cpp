@@ -1,0 +1,37 @@
+#include "twin/twin/over_replications.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/statistics.h"
+
+namespace orrery::twin {
+
+Estimate OverReplications::estimate(const Of& of) const {
+  std::vector<double> values;
+  for (const Replication& r : done_) values.push_back(of(r));
+  Estimate e{.value = mean(values), .reference = "docs/models/simulate.md"};
+  e.low = std::min(e.value, quantile(values, 0.1));
+  e.high = std::max(e.value, quantile(values, 0.9));
+  return e;
+}
+
+void OverReplications::add(machine::Section& section, std::string id, std::string label,
+                           machine::Unit unit, const Of& of, std::string formula) const {
+  section.figures.push_back({.id = std::move(id),
+                             .label = std::move(label),
+                             .unit = unit,
+                             .estimate = estimate(of),
+                             .formula = std::move(formula),
+                             .inputs = {}});
+}
+
+void OverReplications::add_with(const Estimate& model, machine::Section& section, std::string id,
+                                std::string label, machine::Unit unit, const Of& of,
+                                std::string formula) const {
+  add(section, std::move(id), std::move(label), unit, of, std::move(formula));
+  Estimate& told = section.figures.back().estimate;
+  told = told * model;
+}
+
+}  // namespace orrery::twin

@@ -1,0 +1,107 @@
+// The pipeline on the clock: cycles of data that pass through its stages.
+//
+//   cycle k begins at k x every; a stage is ready when all that it waits for has ended in cycle k,
+//   and starts when cycle k - 1 has left it: one cycle at a time in a stage, in their order
+//   moving    a transfer between tiers that shares their links with other stages' (storage_plant.h)
+//   working   the workload's process is called and says when its run has ended
+//   serving   the service's replicas take up the new weights one after the other
+//   lead      from a cycle's beginning until its model serves
+//   age       of what the serving model knows: now - the beginning of its cycle; it is highest just
+//             before the next model serves, and that is the freshness that events can count on
+// Bytes are counted as they arrive. A workload that cannot run holds its stage for good.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "twin/depot/storage_plant.h"
+#include "model/machine/pipeline.h"
+
+namespace orrery::twin {
+
+class World;
+
+struct StageOutcome {
+  std::uint64_t started = 0;
+  std::uint64_t ended = 0;
+  std::int64_t start_ns = 0;  // from the cycle's beginning, over those that ended
+  std::int64_t end_ns = 0;
+  std::int64_t wait_ns = 0;  // ready, while the cycle before it was still there
+  Bytes moved;
+
+  double mean_s(std::int64_t sum) const {
+    return ended > 0 ? static_cast<double>(sum) / 1e9 / static_cast<double>(ended) : 0;
+  }
+};
+
+struct PipelineOutcome {
+  std::vector<StageOutcome> stages;
+  std::uint64_t cycles = 0;  // begun
+  std::uint64_t served = 0;
+  std::int64_t lead_ns = 0;  // of those that serve, together
+  std::int64_t age_ns = 0;   // of what a serving model knew, at worst
+};
+
+// One cycle, by stage; never where it has not come to it.
+struct Cycle {
+  sim::SimTime began;
+  std::vector<sim::SimTime> ready;
+  std::vector<sim::SimTime> started;
+  std::vector<sim::SimTime> ended;
+  std::vector<std::size_t> waits;  // for so many other stages
+  std::size_t to_serve = 0;        // stages until its model serves
+};
+
+class PipelineProcess final : public sim::EventHandler, private depot::TransferObserver {
+ public:
+  explicit PipelineProcess(World& world);
+  ~PipelineProcess();
+  PipelineProcess(const PipelineProcess&) = delete;
+  PipelineProcess& operator=(const PipelineProcess&) = delete;
+
+  const PipelineOutcome& outcome() const { return outcome_; }
+  const std::vector<machine::PipelineStage>& stages() const { return stages_; }
+  const std::vector<Cycle>& cycles() const { return cycles_; }
+  const depot::StoragePlant& plant() const { return plant_; }
+
+  // The process with this number works for a workload of the design.
+  void add_process(std::size_t number, const design::Workload& workload);
+  bool has_process(std::size_t number) const;
+  void begin();
+  void close();
+  // What the process was called for has ended.
+  void run_ended(std::size_t process);
+
+  void on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) override;
+
+ private:
+  struct Place {
+    std::deque<std::size_t> line;  // cycles that are ready
+    bool is_busy = false;
+    std::size_t cycle = 0;
+    std::size_t pending = 0;  // processes that work
+    std::vector<std::size_t> processes;
+  };
+
+  void on_arrived(sim::Kernel& kernel, std::uint64_t tag) override;
+  void begin_cycle();
+  void make_ready(std::size_t cycle, std::size_t stage);
+  void start_next(std::size_t stage);
+  void end_stage(std::size_t stage);
+  void serve(const Cycle& cycle);
+  depot::PlantShape plant_shape() const;
+  sim::SimTime now() const;
+  std::string track_of(std::size_t stage) const;
+
+  World& world_;
+  std::vector<machine::PipelineStage> stages_;
+  depot::StoragePlant plant_;
+  std::vector<Place> places_;
+  std::vector<Cycle> cycles_;
+  sim::SimTime known_until_;  // the beginning of the cycle whose model serves
+  PipelineOutcome outcome_;
+};
+
+}  // namespace orrery::twin

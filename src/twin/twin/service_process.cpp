@@ -1,0 +1,307 @@
+#include "twin/twin/service_process.h"
+
+#include <algorithm>
+
+#include "layers/facility/node_power.h"
+#include "twin/twin/service_regions.h"
+
+namespace orrery::twin {
+ServiceProcess::ServiceProcess(World& world, const ServicePlan& plan, std::size_t number)
+    : world_(world), plan_(plan), number_(number) {
+  const machine::Machine& m = *world.scenario().machine;
+  detect_ = m.design().scheduler.recovery.detect.value_or(kHealthCheck);
+  if (plan.feasible()) {
+    replicas_.resize(static_cast<std::size_t>(plan.placements(plan.replicas)));
+  }
+  wanted_ = plan.replicas;
+  if (!plan.serve->autoscale || replicas_.empty()) return;
+  const design::Autoscale& scale = *plan.serve->autoscale;
+  wanted_ = plan.called_at(0);
+  scaler_.emplace(serving::Autoscaler{.target = scale.target,
+                                      .period = scale.period.base(),
+                                      .lag = scale.lag.base(),
+                                      .hold = scale.hold.base(),
+                                      .least = plan.least,
+                                      .most = plan.replicas},
+                  wanted_);
+}
+
+void ServiceProcess::begin() {
+  if (replicas_.empty()) return;
+  since_ = world_.kernel().now();
+  set_load();
+  const auto first = static_cast<std::uint32_t>(plan_.placements(wanted_));
+  for (std::uint32_t part = 0; part < first; ++part) submit(part);
+  sim::Kernel& kernel = world_.kernel();
+  kernel.schedule(kernel.now().after(hours(1)), sim::EventRank::control, *this, kHour);
+  if (scaler_) {
+    kernel.schedule(kernel.now().after(plan_.serve->autoscale->period), sim::EventRank::control,
+                    *this, kLook);
+  }
+}
+
+void ServiceProcess::submit(std::uint32_t part) {
+  FleetState& fleet = world_.fleet(plan_.fleet);
+  cluster::JobRequest request = fleet.request_for(number_, *plan_.workload, 0);
+  request.ask = {.gpus = plan_.slots};
+  request.limit = sim::SimTime::from(kStays);
+  request.stays = true;
+  request.tag = tag_of(number_, part);
+  const auto index = fleet.could_admit(*plan_.workload, plan_.slots) ? fleet.queue().submit(request)
+                                                                     : std::nullopt;
+  if (!index) {
+    ++outcome_.never_placed;
+    return;
+  }
+  replicas_[part].index = *index;
+  replicas_[part].state = ReplicaState::waits;
+  world_.want(plan_.fleet, plan_.slots);
+}
+
+HostUse ServiceProcess::use(ReplicaState state) const {
+  switch (state) {
+    case ReplicaState::stands:
+      return stands_;
+    case ReplicaState::hangs:
+      return world_.resting(plan_.fleet, Cause::detect);
+    default:
+      return world_.resting(plan_.fleet, Cause::start);
+  }
+}
+
+void ServiceProcess::settle() {
+  const sim::SimTime now = world_.kernel().now();
+  const std::int64_t span = (now - since_).ns();
+  since_ = now;
+  if (span == 0) return;
+  outcome_.time_ns[{.hour = hour_, .standing = standing_, .traffic = traffic_}] += span;
+  outcome_.down_ns += span * std::max(0, wanted_ - standing_);
+  outcome_.standing_ns += span * standing_;
+  if (scaler_) {
+    const double more = rate_here() - standing_ * plan_.most;
+    backlog_ = std::max(0.0, backlog_ + more * static_cast<double>(span) / 1e9);
+  }
+  const GpuTime held = GpuTime{span} * placed_ * plan_.slots;
+  const auto waiting = static_cast<GpuTime>(static_cast<double>(held) * (1 - busy_));
+  FleetState& fleet = world_.fleet(plan_.fleet);
+  fleet.gpus.settle(now);
+  fleet.gpus.correct(Cause::productive, Cause::standby, std::min(held, waiting));
+}
+
+double ServiceProcess::rate_here() const {
+  return plan_.rate_at[hour_] - traffic_.away - traffic_.refused + traffic_.guests;
+}
+
+serving::RegionNow ServiceProcess::region_now() const {
+  if (replicas_.empty()) return {};
+  return {.load = plan_.rate_at[hour_], .capacity = standing_ * plan_.capacity};
+}
+
+void ServiceProcess::take_traffic(const ZoneTraffic& traffic) {
+  if (traffic == traffic_) return;
+  settle();
+  const bool gives_up = traffic.away > 0 && standing_ == 0;
+  if (gives_up && !is_given_up_) ++outcome_.given_up;
+  is_given_up_ = gives_up;
+  const HostUse before = stands_;
+  const double busy_before = busy_;
+  traffic_ = traffic;
+  set_load();
+  take_up_load(before, busy_before);
+}
+
+void ServiceProcess::take_up_load(const HostUse& before, double busy_before) {
+  const std::int64_t slots = std::int64_t{placed_} * plan_.slots;
+  world_.shift(plan_.fleet, slots, before, stands_);
+  world_.mark_busy(plan_.fleet, -static_cast<double>(slots), busy_before);
+  world_.mark_busy(plan_.fleet, static_cast<double>(slots), busy_);
+  tell_draws();
+}
+
+// Called after settle(), with the replicas that stand and the hour as they are from now on.
+void ServiceProcess::set_load() {
+  const double rate = standing_ > 0 ? rate_here() / standing_ : 0;
+  busy_ = plan_.busy_at(rate);
+  // An engine decodes most of the time: memory work, with prompts' matrix work at the highest.
+  stands_ = world_.working(plan_.fleet, busy_ * facility::kMemoryLevel, facility::kMatrixLevel);
+}
+
+int ServiceProcess::replicas_of(const Replica& placement) const {
+  return plan_.replicas_at(static_cast<int>(&placement - replicas_.data()));
+}
+
+void ServiceProcess::become(Replica& replica, ReplicaState state) {
+  settle();
+  const HostUse before = use(replica.state);
+  const bool stood = replica.state == ReplicaState::stands;
+  const std::int64_t slots = plan_.slots;
+  // The others' load changes with the number that stands: all go over to their new use.
+  const std::int64_t others = std::int64_t{placed_ - (stood ? 1 : 0)} * slots;
+  const HostUse old_use = stands_;
+  const double old_busy = busy_;
+  const int more = (state == ReplicaState::stands ? 1 : 0) - (stood ? 1 : 0);
+  placed_ += more;
+  standing_ += more * replicas_of(replica);
+  set_load();
+  replica.state = state;
+  world_.shift(plan_.fleet, others, old_use, stands_);
+  world_.shift(plan_.fleet, slots, before, use(state));
+  world_.mark_busy(plan_.fleet, -static_cast<double>(others + (stood ? slots : 0)), old_busy);
+  world_.mark_busy(plan_.fleet, static_cast<double>(placed_) * plan_.slots, busy_);
+  tell_draws();
+  world_.regions().look(number_);
+}
+
+void ServiceProcess::tell_draws() {
+  if (!world_.is_recorded()) return;
+  FleetState& fleet = world_.fleet(plan_.fleet);
+  for (const Replica& r : replicas_) {
+    if (r.state == ReplicaState::waits || r.state == ReplicaState::away) continue;
+    const HostUse now = use(r.state);
+    fleet.note_draw(r.index, now.draw, now.highest);
+  }
+}
+
+void ServiceProcess::placed(std::uint32_t part, std::span<const cluster::NodeShare>) {
+  Replica& replica = replicas_[part];
+  world_.want(plan_.fleet, -plan_.slots);
+  const HostUse starts = use(ReplicaState::starts);
+  world_.take(plan_.fleet, plan_.slots, starts);
+  world_.fleet(plan_.fleet).note_draw(replica.index, starts.draw, starts.highest);
+  replica.state = ReplicaState::starts;
+  start(part);
+}
+
+void ServiceProcess::start(std::uint32_t part) {
+  sim::Kernel& kernel = world_.kernel();
+  replicas_[part].timer =
+      kernel.schedule(kernel.now().after(plan_.start), sim::EventRank::start, *this, kReady, part);
+}
+
+void ServiceProcess::call() {
+  reloads_.reset();
+  reload_next();
+}
+
+// Those that wait or hang load what is newest when they come back.
+void ServiceProcess::reload_next() {
+  for (std::uint32_t part = reloads_ ? *reloads_ + 1 : 0; part < replicas_.size(); ++part) {
+    Replica& replica = replicas_[part];
+    const bool starts = replica.state == ReplicaState::starts;
+    if (!starts && replica.state != ReplicaState::stands) continue;
+    reloads_ = part;
+    world_.kernel().cancel(replica.timer);
+    if (!starts) become(replica, ReplicaState::starts);
+    return start(part);
+  }
+  reloads_.reset();
+  world_.run_ended(number_);
+}
+
+Seconds ServiceProcess::struck(std::uint32_t part, int, const failure::FaultCause& cause) {
+  Replica& replica = replicas_[part];
+  sim::Kernel& kernel = world_.kernel();
+  ++outcome_.faults;
+  if (replica.state != ReplicaState::hangs) {
+    outcome_.lost_replicas += static_cast<std::uint64_t>(replicas_of(replica));
+    kernel.cancel(replica.timer);
+    become(replica, ReplicaState::hangs);
+    if (reloads_ == part) reload_next();
+  }
+  if (cause.scope == failure::FaultScope::process) {
+    kernel.cancel(replica.timer);
+    replica.timer =
+        kernel.schedule(kernel.now().after(detect_), sim::EventRank::finish, *this, kGone, part);
+  }
+  return detect_;
+}
+
+void ServiceProcess::evicted(std::uint32_t part, cluster::StopCause) {
+  Replica& replica = replicas_[part];
+  world_.kernel().cancel(replica.timer);
+  if (replica.state == ReplicaState::stands) become(replica, ReplicaState::hangs);
+  world_.give(plan_.fleet, plan_.slots, use(replica.state));
+  replica.state = ReplicaState::waits;
+  world_.want(plan_.fleet, plan_.slots);
+  if (reloads_ == part) reload_next();
+}
+
+double ServiceProcess::in_flight() const {
+  const double carried = std::min(rate_here(), standing_ * plan_.most);
+  const double each = standing_ > 0 ? carried / standing_ : 0;
+  return carried * plan_.stay_at(each).base() + backlog_;
+}
+
+void ServiceProcess::follow(int wanted) {
+  settle();
+  wanted_ = wanted;
+  int there = static_cast<int>(std::ranges::count_if(
+      replicas_, [](const Replica& r) { return r.state != ReplicaState::away; }));
+  const int placements = plan_.placements(wanted_);
+  for (std::uint32_t part = 0; part < replicas_.size() && there < placements; ++part) {
+    if (replicas_[part].state != ReplicaState::away) continue;
+    submit(part);
+    if (replicas_[part].state == ReplicaState::away) return;  // none can be placed
+    ++there;
+    outcome_.called += static_cast<std::uint64_t>(replicas_of(replicas_[part]));
+  }
+  for (auto part = static_cast<std::uint32_t>(replicas_.size());
+       part-- > 0 && there > placements;) {
+    const ReplicaState state = replicas_[part].state;
+    if (state == ReplicaState::away || state == ReplicaState::hangs) continue;
+    retire(part);
+    --there;
+  }
+}
+
+void ServiceProcess::retire(std::uint32_t part) {
+  Replica& replica = replicas_[part];
+  world_.kernel().cancel(replica.timer);
+  if (replica.state == ReplicaState::waits) {
+    world_.want(plan_.fleet, -plan_.slots);
+    world_.fleet(plan_.fleet).queue().cancel(replica.index);
+  } else {
+    if (replica.state == ReplicaState::stands) become(replica, ReplicaState::starts);
+    world_.give(plan_.fleet, plan_.slots, use(replica.state));
+    world_.leave(plan_.fleet, replica.index);
+  }
+  replica = {};
+  if (reloads_ == part) reload_next();
+}
+
+void ServiceProcess::on_event(sim::Kernel& kernel, std::uint32_t kind, std::uint64_t data) {
+  if (kind == kLook) {
+    settle();
+    const int wanted = scaler_->look((kernel.now() - sim::SimTime()).seconds().base(), in_flight());
+    if (wanted != wanted_) follow(wanted);
+    kernel.schedule(kernel.now().after(plan_.serve->autoscale->period), sim::EventRank::control,
+                    *this, kLook);
+    return;
+  }
+  if (kind == kHour) {
+    settle();
+    const HostUse before = stands_;
+    const double old_busy = busy_;
+    hour_ = (hour_ + 1) % plan_.rate_at.size();
+    set_load();
+    take_up_load(before, old_busy);
+    world_.regions().look(number_);
+    kernel.schedule(kernel.now().after(hours(1)), sim::EventRank::control, *this, kHour);
+    return;
+  }
+  const auto part = static_cast<std::uint32_t>(data);
+  if (kind == kReady) {
+    become(replicas_[part], ReplicaState::stands);
+    if (reloads_ == part) reload_next();
+    return;
+  }
+  // Its launcher starts the processes again where they were.
+  become(replicas_[part], ReplicaState::starts);
+  start(part);
+}
+
+void ServiceProcess::close() {
+  if (!replicas_.empty()) settle();
+}
+
+}  // namespace orrery::twin

@@ -1,0 +1,82 @@
+// Machine -> Run: replications of one scenario, each from a seed of its own.
+//
+// replicate() is a pure function of the scenario, the seed and the number: whoever calls may run
+// them on any number of threads in any order and hand them to run_of() sorted by number; the bytes
+// are the same.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "model/machine/machine.h"
+#include "twin/twin/cause.h"
+#include "twin/twin/pipeline_process.h"
+#include "twin/twin/run.h"
+#include "twin/twin/scenario.h"
+#include "twin/twin/service_process.h"
+#include "twin/twin/site_lives.h"
+#include "twin/twin/slice_process.h"
+#include "twin/twin/task_process.h"
+#include "twin/twin/train_process.h"
+
+namespace orrery::twin {
+
+struct SiteOutcome {
+  Joules it_energy;
+  Watts it_highest;
+  std::vector<Joules> it_by_hour;  // of hosts; empty where the site names no hours
+};
+
+struct Replication {
+  int number = 0;
+  std::uint64_t events = 0;
+  bool is_sound = true;         // every book balances
+  ByCause<GpuTime> gpu_time{};  // of all fleets
+  std::vector<ByCause<GpuTime>> fleet_time;
+  std::vector<std::uint64_t> reserved_stops;  // by fleet: jobs that a reservation put back
+  std::vector<JobOutcome> jobs;               // training runs
+  std::vector<ServiceOutcome> services;
+  std::vector<TaskOutcome> batches;
+  std::vector<TaskOutcome> streams;
+  std::vector<SliceOutcome> slices;
+  PipelineOutcome pipeline;  // no stages where the design has none
+  std::vector<SiteOutcome> sites;
+  std::vector<SiteStory> stories;                     // of the same
+  std::vector<std::vector<cluster::RackDraw>> racks;  // by fleet; of the first alone
+  std::vector<std::uint64_t> faults;                  // by cause, then fault_names()
+  std::uint64_t lemons_found = 0;
+  Series series;  // of the first alone, as the events
+  std::vector<RunEvent> log;
+  std::vector<HostChange> host_log;
+  std::uint64_t log_left_out = 0;
+};
+
+struct RunOptions {
+  Seconds horizon = days(30);
+  std::uint64_t seed = 1;
+  int replications = 1;
+  catalog::ReadFile read{};  // of traces that the design names; none: such a stream cannot run
+};
+
+class Simulation {
+ public:
+  // `machine` outlives it.
+  Simulation(const machine::Machine& machine, const RunOptions& options);
+
+  const RunOptions& options() const { return options_; }
+  const Scenario& scenario() const { return scenario_; }
+  // `on` is asked kParts times a replication; none where it said no.
+  std::optional<Replication> replicate(int number, const std::function<bool()>& on = {}) const;
+  // Of those that were done, sorted by number, the first among them.
+  Run run_of(std::span<const Replication> done) const;
+
+ private:
+  RunOptions options_;
+  Scenario scenario_;
+  depot::StorageRun storage_;  // one day of it, which all replications start from
+};
+
+}  // namespace orrery::twin

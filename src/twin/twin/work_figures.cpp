@@ -1,0 +1,517 @@
+#include "twin/twin/work_figures.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <span>
+
+#include "core/base/math.h"
+#include "core/base/statistics.h"
+#include "core/base/text.h"
+#include "core/base/units.h"
+#include "twin/twin/site_figures.h"
+
+namespace orrery::twin {
+namespace {
+
+using machine::Layer;
+using machine::Section;
+using machine::Unit;
+using Of = OverReplications::Of;
+
+constexpr const char* kServePage = "docs/models/serving.md";
+
+// Of what zones send each other, what rounding leaves.
+constexpr double kNothing = 1e-9;
+
+// Requests of a replication by the load at which they came, those of other zones among them.
+template <class Use>
+void each_load(const ServicePlan& p, const ServiceOutcome& o, const Use& use) {
+  for (const auto& [load, ns] : o.time_ns) {
+    const ZoneTraffic& t = load.traffic;
+    const double rate = std::max(0.0, p.rate_at[load.hour] - t.away - t.refused + t.guests);
+    const double each = load.standing > 0 ? rate / load.standing : p.most + 1;
+    use(each, rate * static_cast<double>(ns) / 1e9, static_cast<double>(ns));
+  }
+}
+
+std::vector<double> weights_of(const ServicePlan& p, const ServiceOutcome& o) {
+  std::vector<double> weights(p.windows.levels.size());
+  each_load(p, o, [&](double rate, double requests, double) {
+    add_weight(weights, p.windows.levels, rate, requests);
+  });
+  return weights;
+}
+
+// Of the time, or of the requests of its own users, what came while the replicas that stood could
+// carry `most` each, or another zone could.
+double carried(const ServicePlan& p, const ServiceOutcome& o, double most, bool by_requests) {
+  double good = 0;
+  double all = 0;
+  for (const auto& [load, time] : o.time_ns) {
+    const ZoneTraffic& t = load.traffic;
+    const double rate = p.rate_at[load.hour];
+    const double stays = rate - t.away - t.refused;
+    const double ns = static_cast<double>(time);
+    const bool carries =
+        load.standing > 0 ? (stays + t.guests) / load.standing <= most : stays <= kNothing * rate;
+    all += by_requests ? rate * ns / 1e9 : ns;
+    if (by_requests) {
+      good += (t.away + (carries ? stays : 0)) * ns / 1e9;
+    } else if (carries && t.refused <= kNothing * rate) {
+      good += ns;
+    }
+  }
+  return all > 0 ? good / all : 0;
+}
+
+double mean_level(const ServicePlan& p, const std::vector<double>& weights,
+                  double LoadWindow::* of) {
+  WeightedMean<double> mean;
+  for (std::size_t i = 0; i < weights.size(); ++i) mean.add(p.windows.levels[i].*of, weights[i]);
+  return mean.value_or(0);
+}
+
+double good_of(const ServicePlan& p, const ServiceOutcome& o) {
+  return good_share(p.windows.levels, weights_of(p, o)) * carried(p, o, p.most, true);
+}
+
+void add_latency(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at,
+                 const char* id, const char* label, LatencyPoints WindowPart::* of, double share) {
+  const auto sampled_in = [&](const Replication& r) {
+    return sampled(p.windows.levels, weights_of(p, r.services[at]), of, share);
+  };
+  Estimate e = over.estimate([&](const Replication& r) { return sampled_in(r).value; });
+  const double error = math::hypot(p.error, sampled_in(over.done().front()).error);
+  e.low *= 1 - std::min(0.9, error);
+  e.high *= 1 + error;
+  s.figures.push_back(
+      {.id = id,
+       .label = label,
+       .unit = Unit::seconds,
+       .estimate = e,
+       .formula = p.stands_in.empty()
+                      ? fmt::format("windows of requests, weighted by load; +-{} by sampling",
+                                    show(sampled_in(over.done().front()).error, Unit::ratio))
+                      : p.stands_in});
+}
+
+// Whole tasks of agents, from the first call to the last token of the last.
+void add_tasks(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
+  ServicePlan tasks = p;
+  tasks.windows.levels = serving::of_tasks(std::move(tasks.windows.levels));
+  add_latency(s, tasks, over, at, "task_time", "an agent's whole task, mean", &WindowPart::task, 0);
+  add_latency(s, tasks, over, at, "task_p99", "an agent's whole task, p99", &WindowPart::task,
+              0.99);
+  if (!p.serve->objective.task_p99) return;
+  over.add(s, "tasks_in_time", "tasks within the objective", Unit::ratio,
+           [&tasks, at](const Replication& r) {
+             return serving::tasks_within(tasks.windows.levels, weights_of(tasks, r.services[at]),
+                                          tasks.serve->objective.task_p99->base());
+           });
+}
+
+// Until an answer stays, where a part of them is made anew by a larger model.
+void add_cascade(Section& s, const Scenario& scenario, const OverReplications& over,
+                 std::size_t at) {
+  const ServicePlan& p = scenario.services[at];
+  if (!p.serve->escalate || p.windows.levels.empty()) return;
+  for (std::size_t other = 0; other < scenario.services.size(); ++other) {
+    const ServicePlan& large = scenario.services[other];
+    const std::string name = label_of(scenario.machine->design(), *large.workload);
+    if (name != p.serve->escalate->service || large.windows.levels.empty()) continue;
+    const auto mean_of = [](const ServicePlan& of, std::size_t n, const Replication& r) {
+      return sampled(of.windows.levels, weights_of(of, r.services[n]), &WindowPart::whole, 0).value;
+    };
+    Estimate e = over.estimate([&](const Replication& r) {
+      return mean_of(p, at, r) + p.serve->escalate->share * mean_of(large, other, r);
+    });
+    e.low *= 1 - std::min(0.9, p.error);
+    e.high *= 1 + p.error;
+    s.figures.push_back(
+        {.id = "answer_time",
+         .label = "until an answer stays, mean",
+         .unit = Unit::seconds,
+         .estimate = e,
+         .formula = fmt::format("{} of them are made anew by '{}'",
+                                show(p.serve->escalate->share, Unit::ratio), name)});
+    return;
+  }
+}
+
+void add_latencies(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
+  if (p.windows.levels.empty()) return;
+  if (!p.serve->model.empty()) {
+    add_latency(s, p, over, at, "ttft", "time to first token, mean", &WindowPart::ttft, 0);
+    add_latency(s, p, over, at, "ttft_p99", "time to first token, p99", &WindowPart::ttft, 0.99);
+    add_latency(s, p, over, at, "tpot", "time per output token, mean", &WindowPart::tpot, 0);
+    add_latency(s, p, over, at, "tpot_p99", "time per output token, p99", &WindowPart::tpot, 0.99);
+  }
+  add_latency(s, p, over, at, "latency_p99", "whole request, p99", &WindowPart::whole, 0.99);
+  if (p.serve->arrivals.agent) add_tasks(s, p, over, at);
+  over.add(s, "goodput", "requests within the objectives", Unit::ratio,
+           [&](const Replication& r) { return good_of(p, r.services[at]); });
+  const auto tell_level = [&](const char* id, const char* label, double LoadWindow::* of) {
+    over.add(s, id, label, Unit::ratio, [&p, at, of](const Replication& r) {
+      return mean_level(p, weights_of(p, r.services[at]), of);
+    });
+  };
+  if (p.serve->kv_tier) {
+    tell_level("kv_fetched", "of the prompts' tokens, fetched from the KV tier",
+               &LoadWindow::fetched);
+  }
+  if (p.serve->arrivals.visits() <= 1 && !p.serve->kv_tier) return;
+  tell_level("cache_found", "of the prompts' tokens, found in the prefix cache",
+             &LoadWindow::found);
+}
+
+// The requests that came from a little before the loss until the replica was back, in the busiest
+// hour.
+void add_loss(Section& s, const ServicePlan& p) {
+  if (p.serve->model.empty() || p.windows.levels.empty()) return;
+  const std::span<const LoadWindow> loss(&p.windows.loss, 1);
+  const std::vector<double> weight{1};
+  const Sampled ttft = sampled(loss, weight, &WindowPart::ttft, 0.99);
+  const double error = math::hypot(p.error, ttft.error);
+  s.figures.push_back(
+      {.id = "loss_ttft_p99",
+       .label = "time to first token, p99, while a replica is lost",
+       .unit = Unit::seconds,
+       .estimate = within(ttft.value, std::min(0.9, error), error, Basis::derived, kServePage),
+       .formula = fmt::format("at the busiest hour; {} requests begin anew, back after {}",
+                              significant(p.windows.restarted, 3), brief(p.start))});
+  s.figures.push_back({.id = "loss_goodput",
+                       .label = "requests within the objectives, while a replica is lost",
+                       .unit = Unit::ratio,
+                       .estimate = exact(good_share(loss, weight), Basis::derived, kServePage)});
+}
+
+double moved(const ServicePlan& p, const ServiceOutcome& o, double ZoneTraffic::* of,
+             bool by_share) {
+  double sum = 0;
+  for (const auto& [load, ns] : o.time_ns) {
+    const double rate = p.rate_at[load.hour];
+    sum += load.traffic.*of / (by_share ? rate : 1) * static_cast<double>(ns) / 1e9;
+  }
+  return sum;
+}
+
+// Its users elsewhere from the moment at which they are sent there, in the busiest hour, and whom
+// they meet.
+void add_guests(Section& s, const ServicePlan& p) {
+  std::vector<LoadWindow> guests;
+  std::vector<LoadWindow> hosts;
+  std::vector<double> weights;
+  double restarted = 0;
+  for (const FailoverHost& host : p.failover->hosts) {
+    if (!host.windows) continue;
+    guests.push_back(host.windows->guests);
+    hosts.push_back(host.windows->hosts);
+    weights.push_back(host.rate);
+    restarted += host.windows->restarted;
+  }
+  if (guests.empty()) return;
+  const auto tell = [&](const char* id, const char* label, std::span<const LoadWindow> of,
+                        std::string formula) {
+    const Sampled ttft = sampled(of, weights, &WindowPart::ttft, 0.99);
+    const double error = math::hypot(p.error, ttft.error);
+    s.figures.push_back(
+        {.id = id,
+         .label = label,
+         .unit = Unit::seconds,
+         .estimate = within(ttft.value, std::min(0.9, error), error, Basis::derived, kServePage),
+         .formula = std::move(formula)});
+  };
+  tell("failover_ttft_p99", "time to first token elsewhere, p99, when its site is lost", guests,
+       fmt::format("at the busiest hour; {} requests begin anew at once, after {}, and {} a second "
+                   "find no room",
+                   significant(restarted, 3), brief(Seconds(p.failover->region.after)),
+                   significant(p.failover->refused, 3)));
+  tell("failover_hosts_ttft_p99", "time to first token of those who take them, p99", hosts, "");
+  s.figures.push_back({.id = "failover_goodput",
+                       .label = "its requests within the objectives elsewhere",
+                       .unit = Unit::ratio,
+                       .estimate = exact(good_share(guests, weights), Basis::derived, kServePage)});
+}
+
+void add_failover(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
+  if (!p.failover || p.failover->region.ways.empty()) return;
+  add_guests(s, p);
+  const auto sum = [&p, at](const Replication& r, double ZoneTraffic::* of) {
+    return moved(p, r.services[at], of, false);
+  };
+  over.add(
+      s, "failed_over", "requests answered at another site", Unit::count,
+      [=](const Replication& r) { return sum(r, &ZoneTraffic::away); },
+      "when its own was down or over its capacity");
+  over.add(s, "failover_served", "of what its site could not carry, answered elsewhere",
+           Unit::ratio, [=](const Replication& r) {
+             const double away = sum(r, &ZoneTraffic::away);
+             const double refused = sum(r, &ZoneTraffic::refused);
+             return away + refused > 0 ? away / (away + refused) : 1;
+           });
+  over.add(
+      s, "unserved_time", "time in which its users found nobody", Unit::seconds,
+      [&p, at](const Replication& r) {
+        return moved(p, r.services[at], &ZoneTraffic::refused, true);
+      },
+      "by their share; until they are sent elsewhere, and where nobody has room");
+  over.add(s, "sites_given_up", "times that all its users were sent elsewhere", Unit::count,
+           [at](const Replication& r) { return static_cast<double>(r.services[at].given_up); });
+}
+
+// What following the load saves, and what it costs those who come first.
+void add_autoscale(Section& s, const ServicePlan& p, const OverReplications& over, std::size_t at) {
+  if (!p.serve->autoscale) return;
+  over.add(
+      s, "replicas_called", "replicas that the autoscaler called", Unit::count,
+      [at](const Replication& r) { return static_cast<double>(r.services[at].called); },
+      fmt::format("from {} to {}, {} requests in flight each; they answer after {}",
+                  grouped(p.least), grouped(p.replicas), significant(p.serve->autoscale->target, 3),
+                  brief(p.start)));
+  if (!p.windows.rise) return;
+  const std::span<const LoadWindow> rise(&*p.windows.rise, 1);
+  const std::vector<double> weight{1};
+  const Sampled ttft = sampled(rise, weight, &WindowPart::ttft, 0.99);
+  const double error = math::hypot(p.error, ttft.error);
+  s.figures.push_back(
+      {.id = "rise_ttft_p99",
+       .label = "time to first token, p99, while replicas follow the steepest hour",
+       .unit = Unit::seconds,
+       .estimate = within(ttft.value, std::min(0.9, error), error, Basis::derived, kServePage),
+       .formula = fmt::format("from {} to {} requests a second at once, {} replicas before",
+                              significant(p.ask.rise->before, 3), significant(p.ask.rise->after, 3),
+                              grouped(p.ask.rise->replicas))});
+}
+
+Of count(std::size_t at, std::vector<TaskOutcome> Replication::* kind,
+         std::uint64_t TaskOutcome::* of) {
+  return [=](const Replication& r) { return static_cast<double>((r.*kind)[at].*of); };
+}
+
+Of wait(std::size_t at, std::vector<TaskOutcome> Replication::* kind, double share) {
+  return [=](const Replication& r) {
+    std::vector<double> waits = (r.*kind)[at].waits_s;
+    if (waits.empty()) return 0.0;
+    if (share <= 0) return mean(waits);
+    std::ranges::sort(waits);
+    return quantile(waits, share);
+  };
+}
+
+// Why jobs wait at the end, by reason; where many wait, of the first of them.
+std::string waits_of(const TaskOutcome& o) {
+  std::uint64_t asked = 0;
+  for (const auto& [reason, count] : o.why) asked += count.jobs;
+  const std::string who =
+      asked < o.waiting ? fmt::format(" of the first {} that wait", asked) : std::string(" wait");
+  std::string text;
+  for (const auto& [reason, count] : o.why) {
+    text += fmt::format("{}{}{} at the end: {}. {}{}", text.empty() ? "" : " ",
+                        grouped(static_cast<std::int64_t>(count.jobs)), who, word_of(reason),
+                        count.jobs > 1 ? "The first: " : "", count.first);
+  }
+  return text;
+}
+
+// A workload that cannot run; true where that is all there is to say.
+bool cannot(Run& run, Layer layer, const std::string& label, const std::string& why) {
+  if (why.empty()) return false;
+  run.sections.push_back({.layer = layer, .name = label, .summary = why});
+  run.infeasible.push_back(label + " cannot run: " + why);
+  return true;
+}
+
+// What waiting for clean hours cost and brought.
+void add_clean(Section& s, const Scenario& scenario, const OverReplications& over, std::size_t at,
+               std::vector<TaskOutcome> Replication::* kind, std::size_t fleet) {
+  const auto& first = (over.done().front().*kind)[at];
+  if (first.drawn.empty()) return;
+  const facility::Hours by_hour = hours_of_run(scenario, over, scenario.fleets[fleet].site);
+  over.add(s, "held", "held for a clean hour", Unit::count, count(at, kind, &TaskOutcome::held));
+  over.add(
+      s, "clean_hold", "held for clean hours, mean", Unit::seconds,
+      [=](const Replication& r) {
+        const TaskOutcome& o = (r.*kind)[at];
+        return o.submitted > 0 ? o.held_s / static_cast<double>(o.submitted) : 0;
+      },
+      "of all that came; in their wait");
+  if (by_hour.is_empty()) return;
+  const auto grams = [=](const Replication& r, std::vector<Joules> TaskOutcome::* of) {
+    return carbon_of(by_hour, (r.*kind)[at].*of).base();
+  };
+  over.add(
+      s, "carbon_saved", "carbon saved by waiting, of runs that ended", Unit::grams_co2,
+      [=](const Replication& r) {
+        return grams(r, &TaskOutcome::drawn_else) - grams(r, &TaskOutcome::drawn);
+      },
+      "above idle, beside the same runs begun as much earlier as they were held");
+  over.add(s, "clean_ratio", "carbon of these runs, of that without waiting", Unit::ratio,
+           [=](const Replication& r) {
+             const double otherwise = grams(r, &TaskOutcome::drawn_else);
+             return otherwise > 0 ? grams(r, &TaskOutcome::drawn) / otherwise : 1;
+           });
+}
+
+}  // namespace
+
+void tell_service(Run& run, const Scenario& scenario, const OverReplications& over,
+                  std::size_t at) {
+  const ServicePlan& p = scenario.services[at];
+  if (cannot(run, Layer::serving, p.label, p.infeasible)) return;
+  Section s{.layer = Layer::serving, .name = p.label};
+  const bool is_host = scenario.machine->fleets[p.fleet].host != nullptr;
+  const std::string on = p.beside > 1
+                             ? fmt::format("on slices, {} an accelerator", p.beside)
+                             : fmt::format("of {} {}{}", p.slots, is_host ? "host" : "accelerator",
+                                           p.slots == 1 ? "" : "s");
+  s.summary = fmt::format("{} replica{} {}, {}{} to {} requests a second", grouped(p.replicas),
+                          p.replicas == 1 ? "" : "s", on,
+                          p.prefill > 0 ? fmt::format("{} for prefill, ", p.prefill) : "",
+                          significant(std::ranges::min(p.rate_at), 3),
+                          significant(std::ranges::max(p.rate_at), 3));
+  if (p.serve->arrivals.visits() <= 1 && !p.windows.levels.empty() &&
+      p.windows.levels.back().found > 0) {
+    s.summary += fmt::format(", {} of their prompts in the prefix cache",
+                             show(p.windows.levels.back().found, Unit::ratio));
+  }
+  add_latencies(s, p, over, at);
+  add_cascade(s, scenario, over, at);
+  add_loss(s, p);
+  add_failover(s, p, over, at);
+  over.add(
+      s, "availability", "share of time with enough replicas", Unit::ratio,
+      [&p, at](const Replication& r) { return carried(p, r.services[at], p.capacity, false); },
+      fmt::format("each carries {} a second within the objective", significant(p.capacity, 3)));
+  over.add(s, "requests_carried", "requests that found replicas able to carry them", Unit::ratio,
+           [&p, at](const Replication& r) { return carried(p, r.services[at], p.most, true); });
+  const double replica_ns = static_cast<double>(p.replicas) * run.simulated.base() * 1e9;
+  over.add(s, "replicas_standing", "replicas that stand, mean", Unit::count,
+           [&p, at, replica_ns](const Replication& r) {
+             const ServiceOutcome& o = r.services[at];
+             if (p.serve->autoscale) {
+               return p.replicas * static_cast<double>(o.standing_ns) / replica_ns;
+             }
+             return p.replicas * (1 - static_cast<double>(o.down_ns) / replica_ns);
+           });
+  add_autoscale(s, p, over, at);
+  over.add(s, "replicas_lost", "replicas lost to faults", Unit::count, [at](const Replication& r) {
+    return static_cast<double>(r.services[at].lost_replicas);
+  });
+  const double load = std::ranges::max(p.rate_at) / p.replicas / p.capacity;
+  if (load > 1) {
+    s.limit = fmt::format("at peak each replica gets {} of what it carries within the objective",
+                          show(load, Unit::ratio));
+  }
+  run.sections.push_back(std::move(s));
+}
+
+void tell_batch(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t at) {
+  const BatchPlan& p = scenario.batches[at];
+  if (cannot(run, Layer::cluster, p.label, p.infeasible)) return;
+  Section s{.layer = Layer::cluster, .name = p.label};
+  s.summary = fmt::format("an array of {} elements of {}{}", grouped(p.elements), brief(p.element),
+                          p.element > p.compute ? ", bound by its data" : "");
+  over.add(s, "runs_finished", "runs that came to their end", Unit::count,
+           count(at, &Replication::batches, &TaskOutcome::runs_finished));
+  const bool any = std::ranges::all_of(
+      over.done(), [at](const Replication& r) { return r.batches[at].runs_finished > 0; });
+  if (any) {
+    over.add(s, "duration", "time of one run, mean", Unit::seconds,
+             [at](const Replication& r) { return mean(r.batches[at].run_times_s); });
+    over.add(s, "duration_longest", "time of the longest run", Unit::seconds,
+             [at](const Replication& r) { return std::ranges::max(r.batches[at].run_times_s); });
+  }
+  if (p.bound) {
+    over.add(s, "windows_missed", fmt::format("runs that took longer than {}", brief(*p.bound)),
+             Unit::count, count(at, &Replication::batches, &TaskOutcome::windows_missed));
+  }
+  over.add(s, "stops", "elements that lost their place", Unit::count,
+           count(at, &Replication::batches, &TaskOutcome::stops));
+  add_clean(s, scenario, over, at, &Replication::batches, p.fleet);
+  run.sections.push_back(std::move(s));
+}
+
+void tell_stream(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t at) {
+  const StreamPlan& p = scenario.streams[at];
+  if (cannot(run, Layer::cluster, p.label, p.infeasible)) return;
+  Section s{.layer = Layer::cluster, .name = p.label};
+  s.summary = p.trace.empty()
+                  ? fmt::format("one job every {} on average, {} long",
+                                brief(Seconds(1 / p.rate.base())), brief(p.mean_run))
+                  : fmt::format("{} jobs of {}", grouped(static_cast<std::int64_t>(p.trace.size())),
+                                p.jobs->trace);
+  const auto kind = &Replication::streams;
+  over.add(s, "jobs", "jobs that came", Unit::count, count(at, kind, &TaskOutcome::submitted));
+  over.add(s, "finished", "jobs that ended", Unit::count, count(at, kind, &TaskOutcome::finished));
+  over.add(s, "mean_wait", "mean wait", Unit::seconds, wait(at, kind, 0),
+           "to the first start; of those that started");
+  over.add(s, "wait_p50", "wait, median", Unit::seconds, wait(at, kind, 0.5));
+  over.add(s, "wait_p99", "wait, p99", Unit::seconds, wait(at, kind, 0.99));
+  over.add(s, "slowdown", "slowdown, mean", Unit::factor, [at](const Replication& r) {
+    return r.streams[at].slowdowns.empty() ? 1.0 : mean(r.streams[at].slowdowns);
+  });
+  over.add(s, "waiting", "jobs that wait at the end", Unit::count,
+           count(at, kind, &TaskOutcome::waiting));
+  const Of stops = count(at, kind, &TaskOutcome::stops);
+  if (over.estimate(stops).high > 0) {
+    over.add(s, "stops", "jobs stopped by faults or preemption", Unit::count, stops);
+  }
+  add_clean(s, scenario, over, at, kind, p.fleet);
+  const TaskOutcome& first = over.done().front().streams[at];
+  s.limit = waits_of(first);
+  const Of timed_out = count(at, kind, &TaskOutcome::timed_out);
+  if (over.estimate(timed_out).high > 0) {
+    over.add(s, "timed_out", "jobs ended by the limit of their QOS", Unit::count, timed_out);
+  }
+  const Of rejected = count(at, kind, &TaskOutcome::rejected);
+  if (over.estimate(rejected).high > 0) {
+    over.add(s, "rejected", "jobs wider than their share of the fleet, or than their QOS",
+             Unit::count, rejected);
+  }
+  run.sections.push_back(std::move(s));
+}
+
+void tell_slices(Run& run, const Scenario& scenario, const OverReplications& over, std::size_t at) {
+  const SlicePlan& p = scenario.slices[at];
+  if (cannot(run, Layer::cluster, p.label, p.infeasible)) return;
+  if (over.done().front().slices[at].never_fits) {
+    run.infeasible.push_back(p.label + " never starts: it may not have one accelerator");
+  }
+  Section s{.layer = Layer::cluster, .name = p.label};
+  s.summary = fmt::format("one slice every {} on average, for {}; {}",
+                          brief(Seconds(1 / p.rate.base())), brief(p.mean_run),
+                          p.fixed.empty() ? "accelerators are cut as jobs come"
+                                          : "accelerators are cut as the fleet says");
+  const auto add_count = [&](const char* id, const char* label, std::uint64_t SliceOutcome::* of) {
+    over.add(s, id, label, Unit::count,
+             [=](const Replication& r) { return static_cast<double>(r.slices[at].*of); });
+  };
+  add_count("jobs", "jobs that came", &SliceOutcome::submitted);
+  add_count("finished", "jobs that ended", &SliceOutcome::finished);
+  const auto waits = [at](double q) {
+    return [at, q](const Replication& r) {
+      const std::vector<double>& all = r.slices[at].waits_s;
+      return all.empty() ? 0.0 : q > 0 ? quantile(all, q) : mean(all);
+    };
+  };
+  over.add(s, "mean_wait", "mean wait", Unit::seconds, waits(0), "to the first start");
+  over.add(s, "wait_p99", "wait, p99", Unit::seconds, waits(0.99));
+  add_count("waiting", "jobs that wait at the end", &SliceOutcome::waiting);
+  const double span = run.simulated.base() * 1e9 * cluster::kMigComputeSlices;
+  over.add(s, "sliced", "accelerators that are sliced, mean", Unit::count,
+           [=](const Replication& r) { return static_cast<double>(r.slices[at].open) / span; });
+  const auto of_open = [at](GpuTime SliceOutcome::* part) {
+    return [at, part](const Replication& r) {
+      const SliceOutcome& o = r.slices[at];
+      return o.open > 0 ? static_cast<double>(o.*part) / static_cast<double>(o.open) : 0.0;
+    };
+  };
+  over.add(s, "slices_used", "of their compute slices, those in use", Unit::ratio,
+           of_open(&SliceOutcome::used));
+  over.add(s, "slices_stranded", "of them, those that are free where no wanted slice fits",
+           Unit::ratio, of_open(&SliceOutcome::stranded));
+  run.sections.push_back(std::move(s));
+}
+
+}  // namespace orrery::twin
