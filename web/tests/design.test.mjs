@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { Harness, assert_figure, assert_quiet, settled, summary_of, type_design } from './harness.mjs';
+import { Harness, assertFigure, assertQuiet, settled, summaryOf, typeDesign } from './harness.mjs';
 import { kSample } from './where.mjs';
 
 const kFirstLoadMost = 250_000; // bytes gzipped, without the editor
-const kInteractiveMost_ms = 1000;
-const kVerdictMost_ms = 100; // 95th percentile
+const kInteractiveMostMs = 1000;
+const kVerdictMostMs = 100; // 95th percentile
 const kKeystrokes = 60;
 
 let h;
@@ -18,11 +18,11 @@ const sample = readFileSync(kSample, 'utf8');
 
 test('the first page shows the served design and its verdict', async () => {
   const page = await h.page();
-  assert.match(await summary_of(page), /The design passes/);
+  assert.match(await summaryOf(page), /The design passes/);
   assert.equal(await page.locator('h1').innerText(), 'superpod-h100-4su');
   assert.ok((await page.locator('.figure').count()) > 50);
   await page.waitForSelector('.cm-content');
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -39,13 +39,13 @@ test('first load stays small and is interactive in a second', async (t) => {
   await client.send('Network.setCacheDisabled', { cacheDisabled: true });
   await page.goto(`${h.origin}/`);
   await page.waitForSelector('.figure');
-  const ready_ms = await page.evaluate(() => performance.now());
+  const readyMs = await page.evaluate(() => performance.now());
   await page.waitForSelector('.cm-content');
   const first = [...sizes].filter(([name]) => !/\/editor-/.test(name));
   const total = first.reduce((sum, [, bytes]) => sum + bytes, 0);
   t.diagnostic(`first load ${(total / 1000).toFixed(1)} kB without the editor`);
   assert.ok(total > 0 && total < kFirstLoadMost, `${total} bytes`);
-  assert_figure(t, 'verdict on the page after', ready_ms, kInteractiveMost_ms);
+  assertFigure(t, 'verdict on the page after', readyMs, kInteractiveMostMs);
   await page.context().close();
 });
 
@@ -56,40 +56,40 @@ test('a verdict follows a keystroke within 100 ms, 19 times of 20', async (t) =>
   await line.click();
   await page.keyboard.press('End');
   await page.evaluate(() => {
-    window.verdict_times = [];
+    window.verdictTimes = [];
     let typed = 0;
     addEventListener('keydown', () => (typed = performance.now()), true);
     const node = document.querySelector('.verdict');
     new MutationObserver(() => {
-      if (typed) window.verdict_times.push(performance.now() - typed);
+      if (typed) window.verdictTimes.push(performance.now() - typed);
       typed = 0;
     }).observe(node, { attributes: true, attributeFilter: ['data-digest'] });
   });
   for (let i = 0; i < kKeystrokes; ++i) {
     await page.keyboard.press(String.fromCharCode(97 + (i % 26)));
     // One at a time: on a slow machine the next keystroke would abort this one's review.
-    await page.waitForFunction((n) => window.verdict_times.length > n, i);
+    await page.waitForFunction((n) => window.verdictTimes.length > n, i);
   }
   await settled(page);
-  const times = (await page.evaluate(() => window.verdict_times)).sort((a, b) => a - b);
+  const times = (await page.evaluate(() => window.verdictTimes)).sort((a, b) => a - b);
   assert.equal(times.length, kKeystrokes);
   const p95 = times[Math.floor(times.length * 0.95)];
   t.diagnostic(`keystroke to verdict: median ${times[times.length >> 1].toFixed(0)} ms of ${times.length}`);
-  assert_figure(t, 'keystroke to verdict, p95', p95, kVerdictMost_ms);
-  assert_quiet(page);
+  assertFigure(t, 'keystroke to verdict, p95', p95, kVerdictMostMs);
+  assertQuiet(page);
   await page.context().close();
 });
 
 test('a fault is shown in its place and goes when it is mended', async () => {
   const page = await h.page();
   await page.waitForSelector('.cm-content');
-  await type_design(page, sample.replace('power: 2 MW', 'power: 2'));
+  await typeDesign(page, sample.replace('power: 2 MW', 'power: 2'));
   await page.getByRole('heading', { name: /1 fault in the file/ }).waitFor();
   assert.ok((await page.locator('.cm-lintRange-error').count()) >= 1);
   assert.ok((await page.locator('.cm-lint-marker-error').count()) >= 1);
   await page.locator('.place').first().click();
   assert.ok(await page.locator('.cm-activeLine', { hasText: 'power: 2' }).isVisible());
-  await type_design(page, sample);
+  await typeDesign(page, sample);
   await page.getByRole('heading', { name: /fault in the file/ }).waitFor({ state: 'detached' });
   assert.equal(await page.locator('.cm-lintRange-error').count(), 0);
   await page.context().close();
@@ -98,7 +98,7 @@ test('a fault is shown in its place and goes when it is mended', async () => {
 test('completion offers the catalog where a node belongs', async () => {
   const page = await h.page();
   await page.waitForSelector('.cm-content');
-  await type_design(page, 'orrery: 1\nname: x\nfleet:\n  - name: a\n    node: ');
+  await typeDesign(page, 'orrery: 1\nname: x\nfleet:\n  - name: a\n    node: ');
   await page.keyboard.press('ControlOrMeta+End');
   await page.keyboard.type('dgx-h1');
   const option = page.locator('.cm-tooltip-autocomplete li', { hasText: 'dgx-h100' });
@@ -126,12 +126,12 @@ test('three numbers are explained down to their sources', async () => {
     await page.getByTestId('source').waitFor();
     assert.ok((await page.getByTestId('source').innerText()).length > 5, 'the row names its source');
   }
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
 // `g` waits a second for its letter; a busy machine may deliver it later, so it is tried again.
-async function go_to(page, key, shown) {
+async function goTo(page, key, shown) {
   for (let i = 0; i < 5; ++i) {
     await page.keyboard.press('g');
     await page.keyboard.press(key);
@@ -164,10 +164,10 @@ test('the keyboard reaches every page, the list of keys and the first fix', asyn
     ['p', 'Catalog'],
     ['a', 'Accuracy'],
   ]) {
-    await go_to(page, key, page.getByRole('heading', { level: 1, name: title }));
+    await goTo(page, key, page.getByRole('heading', { level: 1, name: title }));
   }
-  await go_to(page, 'd', page.locator('.verdict'));
-  assert_quiet(page);
+  await goTo(page, 'd', page.locator('.verdict'));
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -178,14 +178,14 @@ test('the next best spend is applied with one click', async () => {
   const digest = await page.locator('.verdict').getAttribute('data-digest');
   await spends.getByRole('button', { name: 'Apply' }).first().click();
   await page.waitForFunction((d) => document.querySelector('.verdict').dataset.digest !== d, digest);
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
 test('a shared address carries the design; a reload keeps the edits', async () => {
   const page = await h.page();
   await page.waitForSelector('.cm-content');
-  await type_design(page, sample.replace('name: superpod-h100-4su', 'name: shared-design'));
+  await typeDesign(page, sample.replace('name: superpod-h100-4su', 'name: shared-design'));
   await page.locator('h1', { hasText: 'shared-design' }).waitFor();
   await page.reload();
   await page.locator('h1', { hasText: 'shared-design' }).waitFor();

@@ -1,8 +1,8 @@
 // The Fabric page at the largest size it promises.
 import { after, before, test } from 'node:test';
-import { Harness, assert_figure } from './harness.mjs';
+import { Harness, assertFigure } from './harness.mjs';
 
-const kFrameMost_ms = 33;
+const kFrameMostMs = 33;
 
 let h;
 before(async () => (h = await Harness.start()));
@@ -34,6 +34,6 @@ test('16,384 endpoints are drawn and move smoothly', async (t) => {
   frames.sort((a, b) => a - b);
   const p95 = frames[Math.floor(frames.length * 0.95)];
   t.diagnostic(`drag over 16,384 endpoints: median frame ${frames[20].toFixed(1)} ms`);
-  assert_figure(t, 'frame of a drag, p95', p95, kFrameMost_ms);
+  assertFigure(t, 'frame of a drag, p95', p95, kFrameMostMs);
   await page.context().close();
 });

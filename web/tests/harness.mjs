@@ -16,7 +16,7 @@ import { kChromium, kDist, kOrrery, kSample } from './where.mjs';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const kKey = 'test';
 const kSecret = 'secret';
-const kStart_ms = 20_000;
+const kStartMs = 20_000;
 const kLoadMost = 1.5; // a core; our own browser and server make about one
 const kFlags = [
   '--headless',
@@ -30,7 +30,7 @@ const kFlags = [
 ];
 
 // A program of ours that says its address on stdout once it answers.
-async function start_program(words, environment = {}) {
+async function startProgram(words, environment = {}) {
   const child = spawn(kOrrery, words, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
@@ -38,10 +38,7 @@ async function start_program(words, environment = {}) {
   let talk = '';
   child.stderr.on('data', (chunk) => (talk += chunk));
   const url = await new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`no address after ${kStart_ms} ms:\n${talk}`)),
-      kStart_ms,
-    );
+    const timer = setTimeout(() => reject(new Error(`no address after ${kStartMs} ms:\n${talk}`)), kStartMs);
     let text = '';
     child.stdout.on('data', (chunk) => {
       text += chunk;
@@ -55,7 +52,7 @@ async function start_program(words, environment = {}) {
   return { child, url };
 }
 
-async function stop_server(child) {
+async function stopServer(child) {
   if (child.exitCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGINT');
@@ -65,7 +62,7 @@ async function stop_server(child) {
 }
 
 // Everything but the server itself is refused, as on a machine without a network.
-async function cut_network(context, origin, refused) {
+async function cutNetwork(context, origin, refused) {
   await context.route('**/*', (route) => {
     const url = route.request().url();
     if (url.startsWith(origin) || url.startsWith('blob:') || url.startsWith('file:')) return route.fallback();
@@ -74,7 +71,7 @@ async function cut_network(context, origin, refused) {
   });
 }
 
-async function serve_dist(context, origin) {
+async function serveDist(context, origin) {
   const types = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml', html: 'text/html' };
   const give = (route, name) =>
     route.fulfill({
@@ -92,7 +89,7 @@ export class Harness {
     const self = new Harness();
     self.folder = mkdtempSync(path.join(tmpdir(), 'orrery-browser-'));
     const state = ['--port', '0', '--state', path.join(self.folder, 'jobs.db')];
-    const { child, url } = await start_program(['serve', design, ...state, ...words]);
+    const { child, url } = await startProgram(['serve', design, ...state, ...words]);
     self.child = child;
     self.url = url;
     self.origin = url.origin;
@@ -111,8 +108,8 @@ export class Harness {
       acceptDownloads: true,
     });
     const refused = [];
-    await cut_network(context, this.origin, refused);
-    if (process.env.ORRERY_DIST) await serve_dist(context, this.origin);
+    await cutNetwork(context, this.origin, refused);
+    if (process.env.ORRERY_DIST) await serveDist(context, this.origin);
     if (design) {
       await context.addInitScript((text) => {
         if (sessionStorage.getItem('orrery.design') !== null) return;
@@ -146,11 +143,11 @@ export class Harness {
   async ask(route, body) {
     const init = { headers: { authorization: `Bearer ${this.token}` } };
     if (body !== undefined) {
-      const is_text = typeof body === 'string';
+      const isText = typeof body === 'string';
       Object.assign(init, {
         method: 'POST',
-        body: is_text ? body : JSON.stringify(body),
-        headers: { ...init.headers, 'content-type': is_text ? 'application/yaml' : 'application/json' },
+        body: isText ? body : JSON.stringify(body),
+        headers: { ...init.headers, 'content-type': isText ? 'application/yaml' : 'application/json' },
       });
     }
     const response = await fetch(`${this.origin}/api/v1/${route}`, init);
@@ -161,7 +158,7 @@ export class Harness {
 
   async stop() {
     await this.browser?.close();
-    if (this.child) await stop_server(this.child);
+    if (this.child) await stopServer(this.child);
     if (this.folder) rmSync(this.folder, { recursive: true, force: true });
   }
 }
@@ -173,7 +170,7 @@ export class Store {
     self.folder = mkdtempSync(path.join(tmpdir(), 'orrery-store-'));
     const words = ['store', path.join(self.folder, 'store'), '--port', '0', '--tier', 'warm=2x'];
     const keys = { ORRERY_ACCESS_KEY: kKey, ORRERY_SECRET_KEY: kSecret };
-    const { child, url } = await start_program(words, keys);
+    const { child, url } = await startProgram(words, keys);
     self.child = child;
     self.address = url.origin;
     return self;
@@ -187,7 +184,11 @@ export class Store {
   // Signature Version 4 of a PUT whose payload is not signed.
   async #send(target, body) {
     const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
-    const signed = { host: new URL(this.address).host, 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD', 'x-amz-date': time };
+    const signed = {
+      host: new URL(this.address).host,
+      'x-amz-content-sha256': 'UNSIGNED-PAYLOAD',
+      'x-amz-date': time,
+    };
     const names = Object.keys(signed).join(';');
     const lines = Object.entries(signed).map(([name, value]) => `${name}:${value}\n`);
     const canonical = ['PUT', target, '', lines.join(''), names, 'UNSIGNED-PAYLOAD'].join('\n');
@@ -197,18 +198,22 @@ export class Store {
     const key = scope.split('/').reduce(mac, `AWS4${kSecret}`);
     const signature = mac(key, ['AWS4-HMAC-SHA256', time, scope, hashed].join('\n')).toString('hex');
     const authorization = `AWS4-HMAC-SHA256 Credential=${kKey}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
-    const response = await fetch(this.address + target, { method: 'PUT', body, headers: { ...signed, authorization } });
+    const response = await fetch(this.address + target, {
+      method: 'PUT',
+      body,
+      headers: { ...signed, authorization },
+    });
     assert.equal(response.status, 200, await response.text());
   }
 
   async stop() {
-    await stop_server(this.child);
+    await stopServer(this.child);
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
 // What axe finds on the page that keeps people from using it.
-export async function serious_violations(page) {
+export async function seriousViolations(page) {
   await page.addScriptTag({ content: axe }).catch(() => page.evaluate(axe));
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
   const places = (v) => v.nodes.map((n) => n.target.join(' ')).slice(0, 3);
@@ -218,22 +223,22 @@ export async function serious_violations(page) {
 }
 
 // No error in the console, nothing asked of the network.
-export function assert_quiet(page) {
+export function assertQuiet(page) {
   assert.deepEqual(page.complaints, [], 'errors in the browser console');
   assert.deepEqual(page.refused, [], 'requests to other machines');
 }
 
 // A time against its bound, with ORRERY_FULL set; else three times that, since a test must not fail
 // for what runs beside it; and only reported where others keep the machine busy.
-export function assert_figure(t, name, value_ms, most_ms) {
+export function assertFigure(t, name, valueMs, mostMs) {
   const load = loadavg()[0] / availableParallelism();
-  t.diagnostic(`${name} ${value_ms.toFixed(0)} ms (at most ${most_ms}; load ${load.toFixed(1)} a core)`);
-  const bound_ms = process.env.ORRERY_FULL ? most_ms : 3 * most_ms;
+  t.diagnostic(`${name} ${valueMs.toFixed(0)} ms (at most ${mostMs}; load ${load.toFixed(1)} a core)`);
+  const boundMs = process.env.ORRERY_FULL ? mostMs : 3 * mostMs;
   if (load > kLoadMost) t.diagnostic(`${name}: not asserted, the machine is busy`);
-  else assert.ok(value_ms < bound_ms, `${name} ${value_ms} ms`);
+  else assert.ok(valueMs < boundMs, `${name} ${valueMs} ms`);
 }
 
-export async function summary_of(page) {
+export async function summaryOf(page) {
   return page.getByTestId('summary').innerText();
 }
 
@@ -243,7 +248,7 @@ export async function settled(page) {
 }
 
 // Replaces the whole text, as a person would: select all and paste.
-export async function type_design(page, text) {
+export async function typeDesign(page, text) {
   await page.locator('.cm-content').click();
   await page.keyboard.press('ControlOrMeta+a');
   await page.evaluate(async (value) => {

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import pixelmatch from 'pixelmatch';
 import { PNG } from 'pngjs';
-import { Harness, serious_violations } from './harness.mjs';
+import { Harness, seriousViolations } from './harness.mjs';
 import { kPages, show } from './pages.mjs';
 import { kGolden } from './where.mjs';
 
@@ -30,11 +30,11 @@ function fonts() {
   }
 }
 
-const font_file = path.join(kGolden, 'fonts.txt');
-const same_fonts = existsSync(font_file) && readFileSync(font_file, 'utf8').trim() === fonts();
+const fontFile = path.join(kGolden, 'fonts.txt');
+const sameFonts = existsSync(fontFile) && readFileSync(fontFile, 'utf8').trim() === fonts();
 
-function share_different(golden_file, shot) {
-  const golden = PNG.sync.read(readFileSync(golden_file));
+function shareDifferent(goldenFile, shot) {
+  const golden = PNG.sync.read(readFileSync(goldenFile));
   const now = PNG.sync.read(shot);
   assert.deepEqual([now.width, now.height], [golden.width, golden.height]);
   const count = pixelmatch(golden.data, now.data, null, now.width, now.height, { threshold: 0.2 });
@@ -47,7 +47,7 @@ for (const dark of [false, true]) {
     test(`${title}: axe finds nothing serious; the picture is as it was`, async (t) => {
       const page = await h.page({ dark, width: 1280, height: 800, scale: kScale });
       await show(h, page, where);
-      const serious = await serious_violations(page);
+      const serious = await seriousViolations(page);
       assert.deepEqual(serious, []);
 
       const golden = path.join(kGolden, `${name}-${dark ? 'dark' : 'light'}.png`);
@@ -55,12 +55,12 @@ for (const dark of [false, true]) {
       await page.context().close();
       if (process.env.UPDATE_GOLDEN) {
         writeFileSync(golden, shot);
-        writeFileSync(font_file, `${fonts()}\n`);
+        writeFileSync(fontFile, `${fonts()}\n`);
         return;
       }
-      if (!same_fonts) return t.diagnostic('picture not compared: other fonts than the golden has');
+      if (!sameFonts) return t.diagnostic('picture not compared: other fonts than the golden has');
       if (!existsSync(golden)) return t.diagnostic('picture not compared: none is kept yet');
-      const share = share_different(golden, shot);
+      const share = shareDifferent(golden, shot);
       assert.ok(share <= kDifferentMost, `${(share * 100).toFixed(2)} % of the pixels differ`);
     });
   }

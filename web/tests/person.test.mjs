@@ -5,7 +5,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Harness, assert_quiet } from './harness.mjs';
+import { Harness, assertQuiet } from './harness.mjs';
 import { kSample } from './where.mjs';
 
 let h;
@@ -23,7 +23,7 @@ after(async () => {
 });
 
 const text = () => readFileSync(kSample, 'utf8');
-const with_count = (n) => text().replace(/count: \d+/, `count: ${n}`);
+const withCount = (n) => text().replace(/count: \d+/, `count: ${n}`);
 
 test('Escape closes the templates', async () => {
   const page = await h.page();
@@ -32,7 +32,7 @@ test('Escape closes the templates', async () => {
   await page.getByRole('dialog').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -53,7 +53,7 @@ test('after an edit a tile says what it was', async () => {
   assert.equal(await page.getByTestId('delta').count(), 0);
   await page.locator('.cm-content').click();
   await page.keyboard.press('Control+a');
-  await page.keyboard.insertText(with_count(140));
+  await page.keyboard.insertText(withCount(140));
   const delta = page.getByTestId('delta').first();
   await delta.waitFor();
   assert.match(await delta.innerText(), /^was .+, [+−].+ %$/);
@@ -66,18 +66,36 @@ test('the file is saved, and not over what somebody else wrote', async () => {
   await page.getByTestId('summary').waitFor();
   await page.locator('.cm-content').click();
   await page.keyboard.press('Control+a');
-  await page.keyboard.insertText(with_count(128));
+  await page.keyboard.insertText(withCount(128));
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('button', { name: 'Save', exact: true }).waitFor({ state: 'detached' });
   assert.match(readFileSync(file, 'utf8'), /count: 128/);
-  writeFileSync(file, `${with_count(64)}# by another\n`);
+  writeFileSync(file, `${withCount(64)}# by another\n`);
   await page.locator('.cm-content').click();
   await page.keyboard.press('Control+a');
-  await page.keyboard.insertText(with_count(130));
+  await page.keyboard.insertText(withCount(130));
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('alert').filter({ hasText: 'somebody else' }).waitFor();
   assert.match(readFileSync(file, 'utf8'), /# by another/);
   copyFileSync(kSample, file);
+  await page.context().close();
+});
+
+test('the prices of all fixes come in one request once the review has come to rest', async () => {
+  const pod = (await h.ask('templates/inference-pod')).text;
+  const hot = (await h.ask('edit', { design: pod, path: 'site.cooling', value: 'air-perimeter' })).text;
+  const { findings } = await h.ask('plan', hot);
+  const { edits } = await h.ask('prices', { design: hot });
+  const page = await h.page({ design: hot });
+  const asked = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await h.open(page, '');
+  await page.getByTestId('price').first().waitFor();
+  assert.equal(await page.getByTestId('price').count(), findings.filter((f) => f.edit).length);
+  assert.equal(asked.filter((p) => p === '/api/v1/prices').length, 1);
+  assert.ok(!asked.includes('/api/v1/edit'), 'no edit is made for its price');
+  assert.ok(edits.length > 0 && edits.every((e) => e.cost_usd_per_year !== null));
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -103,6 +121,6 @@ test('a phone sees every page and the verdict before the file', async () => {
   const editor = await page.locator('.editor').boundingBox();
   assert.ok(verdict.y < editor.y);
   assert.ok(verdict.y < 844);
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });

@@ -2,7 +2,7 @@
 // the sheet, and drawn for it before it is taken.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Harness, assert_quiet } from './harness.mjs';
+import { Harness, assertQuiet } from './harness.mjs';
 import { kPages, show } from './pages.mjs';
 
 const kScreen = { width: 1440, height: 900 };
@@ -14,7 +14,7 @@ before(async () => (h = await Harness.start()));
 after(() => h?.stop());
 
 // What a reader of the sheet could complain about, as text a line.
-function faults_on_paper(sheet_width) {
+function faultsOnPaper(sheetWidth) {
   const faults = [];
   const name = (e) => `${e.tagName.toLowerCase()}.${e.getAttribute('class') ?? ''}`;
   const seen = [...document.body.querySelectorAll('*')].filter(
@@ -23,19 +23,20 @@ function faults_on_paper(sheet_width) {
   for (const e of seen) {
     const { overflowX, overflowY } = getComputedStyle(e);
     const right = e.getBoundingClientRect().right;
-    if (right > sheet_width + 1) faults.push(`${name(e)} ends at ${right.toFixed(0)} px`);
+    if (right > sheetWidth + 1) faults.push(`${name(e)} ends at ${right.toFixed(0)} px`);
     const clips = overflowX !== 'visible' || overflowY !== 'visible';
     const hidden = e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1;
     if (clips && hidden && e.clientWidth > 0) faults.push(`${name(e)} hides a part of what is in it`);
     if (e.matches('nav, .menu, summary.button, input[type=range], input[type=checkbox]'))
       faults.push(`${name(e)} is printed`);
-    if (e.matches('button.button:not([aria-pressed=true])')) faults.push(`button "${e.innerText}" is printed`);
+    if (e.matches('button.button:not([aria-pressed=true])'))
+      faults.push(`button "${e.innerText}" is printed`);
   }
   return faults;
 }
 
 // Colour of a canvas in its corner, where nothing is drawn: transparent or as the paper.
-function dark_corners() {
+function darkCorners() {
   return [...document.querySelectorAll('canvas')].filter((c) => {
     const [r, g, b, a] = c.getContext('2d').getImageData(1, 1, 1, 1).data;
     return a > 0 && r + g + b < 600;
@@ -51,10 +52,10 @@ for (const [name, where] of Object.entries(kPages)) {
     await page.waitForTimeout(100);
     const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     assert.equal(background, 'rgb(255, 255, 255)');
-    assert.deepEqual(await page.evaluate(faults_on_paper, kSheet.width), []);
-    assert.equal(await page.evaluate(dark_corners), 0, 'canvases are drawn anew on light paper');
+    assert.deepEqual(await page.evaluate(faultsOnPaper, kSheet.width), []);
+    assert.equal(await page.evaluate(darkCorners), 0, 'canvases are drawn anew on light paper');
     assert.ok(await page.locator('h1').isVisible(), 'the sheet says what it is');
-    assert_quiet(page);
+    assertQuiet(page);
     await page.context().close();
   });
 }
@@ -67,16 +68,16 @@ test('a printed page is drawn for its sheet, and the screen is as it was afterwa
       theme: document.documentElement.dataset.theme,
       widths: [...document.querySelectorAll('.page svg[role=img]')].map((s) => s.width.baseVal.value),
     });
-    addEventListener('beforeprint', () => (window.on_paper = window.look()));
+    addEventListener('beforeprint', () => (window.onPaper = window.look()));
   });
-  const before_it = await page.evaluate(() => window.look());
+  const beforeIt = await page.evaluate(() => window.look());
   const pdf = await page.pdf({ format: 'A4', preferCSSPageSize: true });
   const [, right] = /\/MediaBox\s*\[\s*0 0 ([\d.]+)/.exec(pdf.toString('latin1'));
   assert.ok(Math.abs(right * kPixelsPerPoint - 794) < 2, `a sheet of ${right} pt`);
-  const on_paper = await page.evaluate(() => window.on_paper);
-  assert.equal(on_paper.theme, 'light');
-  assert.ok(on_paper.widths.length >= 2);
-  for (const width of on_paper.widths) assert.ok(width <= kSheet.width, `a drawing of ${width} px`);
-  assert.deepEqual(await page.evaluate(() => window.look()), before_it);
+  const onPaper = await page.evaluate(() => window.onPaper);
+  assert.equal(onPaper.theme, 'light');
+  assert.ok(onPaper.widths.length >= 2);
+  for (const width of onPaper.widths) assert.ok(width <= kSheet.width, `a drawing of ${width} px`);
+  assert.deepEqual(await page.evaluate(() => window.look()), beforeIt);
   await page.context().close();
 });

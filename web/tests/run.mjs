@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { kChromium, kOrrery } from './where.mjs';
 
 const kNodeLeast = 18;
-const kLimit_ms = 10 * 60 * 1000; // nothing here may hang a build
+const kLimitMs = 10 * 60 * 1000; // nothing here may hang a build
 
 function missing() {
   const node = Number(process.versions.node.split('.')[0]);
@@ -17,9 +17,9 @@ function missing() {
   return '';
 }
 
-const why_not = missing();
-if (why_not) {
-  console.log(`browser tests: skipped, ${why_not}`);
+const whyNot = missing();
+if (whyNot) {
+  console.log(`browser tests: skipped, ${whyNot}`);
   process.exit(0);
 }
 
@@ -34,8 +34,8 @@ const files = readdirSync(folder)
 const kAlone = ['design.test.mjs', 'fabric.test.mjs', 'run.test.mjs'];
 const measures = (file) => kAlone.includes(path.basename(file));
 const rounds = [
-  { files: files.filter(measures), at_once: 1 },
-  { files: files.filter((file) => !measures(file)), at_once: 2 },
+  { files: files.filter(measures), atOnce: 1 },
+  { files: files.filter((file) => !measures(file)), atOnce: 2 },
 ].filter((round) => round.files.length > 0);
 
 const started = Date.now();
@@ -43,9 +43,11 @@ const counts = { pass: 0, fail: 0, skipped: 0 };
 
 // Runs the files of a round; true when all of them passed.
 function run(round) {
-  const options = ['--test', `--test-concurrency=${round.at_once}`, '--test-reporter=spec'];
-  const child = spawn(process.execPath, [...options, ...round.files], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const timer = setTimeout(() => child.kill('SIGTERM'), Math.max(1, kLimit_ms - (Date.now() - started)));
+  const options = ['--test', `--test-concurrency=${round.atOnce}`, '--test-reporter=spec'];
+  const child = spawn(process.execPath, [...options, ...round.files], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const timer = setTimeout(() => child.kill('SIGTERM'), Math.max(1, kLimitMs - (Date.now() - started)));
   let output = '';
   child.stdout.on('data', (chunk) => {
     output += chunk;
@@ -54,7 +56,8 @@ function run(round) {
   return new Promise((done) =>
     child.on('close', (code) => {
       clearTimeout(timer);
-      for (const name of Object.keys(counts)) counts[name] += Number(new RegExp(`${name} (\\d+)`).exec(output)?.[1] ?? 0);
+      for (const name of Object.keys(counts))
+        counts[name] += Number(new RegExp(`${name} (\\d+)`).exec(output)?.[1] ?? 0);
       done(code === 0);
     }),
   );
@@ -63,5 +66,7 @@ function run(round) {
 let good = true;
 for (const round of rounds) good = (await run(round)) && good;
 const seconds = ((Date.now() - started) / 1000).toFixed(0);
-console.log(`browser tests: ${counts.pass} passed, ${counts.fail} failed, ${counts.skipped} skipped in ${seconds} s`);
+console.log(
+  `browser tests: ${counts.pass} passed, ${counts.fail} failed, ${counts.skipped} skipped in ${seconds} s`,
+);
 process.exit(good && counts.pass > 0 ? 0 : 1);

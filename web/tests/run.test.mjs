@@ -5,22 +5,22 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Harness, assert_figure, assert_quiet } from './harness.mjs';
+import { Harness, assertFigure, assertQuiet } from './harness.mjs';
 import { kSample } from './where.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const kOpenMost_ms = 2000;
-const kFrameMost_ms = 20; // 50 frames a second
+const kOpenMostMs = 2000;
+const kFrameMostMs = 20; // 50 frames a second
 
 let h;
 let first; // a month of the sample
 before(async () => {
   h = await Harness.start();
-  first = await run_of({ span: '30 d', replications: 8 });
+  first = await runOf({ span: '30 d', replications: 8 });
 });
 after(() => h?.stop());
 
-async function run_of(options) {
+async function runOf(options) {
   const { id } = await h.ask('runs', { design: readFileSync(kSample, 'utf8'), ...options });
   for (let i = 0; i < 600; ++i) {
     if ((await h.ask(`jobs/${id}`)).state === 'done') return id;
@@ -30,11 +30,15 @@ async function run_of(options) {
 }
 
 const canvas = (page) => page.getByRole('slider', { name: /Timeline/ }).first();
-const drawn = (page) => page.waitForFunction(() => document.querySelector('canvas[role=slider]')?.dataset.frames > 0);
+const drawn = (page) =>
+  page.waitForFunction(() => document.querySelector('canvas[role=slider]')?.dataset.frames > 0);
 
 async function saved(page, item) {
   await page.getByText('Download', { exact: true }).click();
-  const [download] = await Promise.all([page.waitForEvent('download'), page.locator(`[data-item="${item}"]`).click()]);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.locator(`[data-item="${item}"]`).click(),
+  ]);
   const file = path.join(h.folder, download.suggestedFilename());
   await download.saveAs(file);
   return readFileSync(file, 'utf8');
@@ -46,7 +50,7 @@ test('a month of the sample opens in under 2 s and scrubs at 50 frames a second'
   await page.goto(`${h.origin}/?page=run&run=${first}`);
   await drawn(page);
   await page.getByTestId('moment').waitFor();
-  assert_figure(t, 'a month of 1,016 GPUs opens', Date.now() - start, kOpenMost_ms);
+  assertFigure(t, 'a month of 1,016 GPUs opens', Date.now() - start, kOpenMostMs);
   await page.waitForTimeout(300);
   // A pointer that moves every 4 ms for two seconds, from end to end and back: how often is the cursor painted?
   const scrub = await page.evaluate(async () => {
@@ -54,7 +58,13 @@ test('a month of the sample opens in under 2 s and scrubs at 50 frames a second'
     const box = target.getBoundingClientRect();
     const send = (type, x) =>
       target.dispatchEvent(
-        new PointerEvent(type, { clientX: x, clientY: box.top + 120, pointerId: 1, button: 0, bubbles: true }),
+        new PointerEvent(type, {
+          clientX: x,
+          clientY: box.top + 120,
+          pointerId: 1,
+          button: 0,
+          bubbles: true,
+        }),
       );
     target.setPointerCapture = () => {};
     send('pointerdown', box.left + 130);
@@ -67,11 +77,11 @@ test('a month of the sample opens in under 2 s and scrubs at 50 frames a second'
     }
     send('pointerup', box.left + 200);
     const painted = Number(target.dataset.frames) - before;
-    return { painted, spent_ms: performance.now() - start, paint_ms: target.dataset.frameMs };
+    return { painted, spentMs: performance.now() - start, paintMs: target.dataset.frameMs };
   });
-  t.diagnostic(`${scrub.painted} frames in ${scrub.spent_ms.toFixed(0)} ms, ${scrub.paint_ms} ms to paint one`);
-  assert_figure(t, 'frame of a scrub, mean', scrub.spent_ms / Math.max(1, scrub.painted), kFrameMost_ms);
-  assert_quiet(page);
+  t.diagnostic(`${scrub.painted} frames in ${scrub.spentMs.toFixed(0)} ms, ${scrub.paintMs} ms to paint one`);
+  assertFigure(t, 'frame of a scrub, mean', scrub.spentMs / Math.max(1, scrub.painted), kFrameMostMs);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -81,7 +91,8 @@ test('a moment says its reason, and the hall shows it', async () => {
   await drawn(page);
   await page.getByTestId('hall-counts').getByText('starting').waitFor(); // at 0 the job starts
   // To the first fault that strikes the job; those that strike idle hosts interrupt nobody.
-  for (let i = 0; i < 10 && (await page.getByTestId('reason').count()) === 0; ++i) await page.keyboard.press('n');
+  for (let i = 0; i < 10 && (await page.getByTestId('reason').count()) === 0; ++i)
+    await page.keyboard.press('n');
   assert.match(await page.getByTestId('reason').innerText(), /because: .+ on host \d+ of train/);
   assert.match(await page.getByTestId('hall-counts').innerText(), /detection/);
   assert.notEqual(await page.getByTestId('now').innerText(), 'day 1, 00:00:00');
@@ -90,7 +101,7 @@ test('a moment says its reason, and the hall shows it', async () => {
   await page.getByText('in the window').waitFor();
   await page.keyboard.press('0');
   await page.getByText('in the window').waitFor({ state: 'detached' });
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -124,7 +135,10 @@ test('a run is started from the page, stands beside another and is taken home', 
   const second = new URL(page.url()).searchParams.get('run');
   await page.getByLabel('Beside it').selectOption(first);
   await page.waitForFunction(() => document.querySelectorAll('canvas[role=slider]').length === 2);
-  assert.ok((await page.getByTestId('run-figures').locator('tbody tr').count()) > 3, 'another seed moves figures');
+  assert.ok(
+    (await page.getByTestId('run-figures').locator('tbody tr').count()) > 3,
+    'another seed moves figures',
+  );
   assert.equal(await page.getByTestId('gpu-seconds').count(), 2);
   const run = JSON.parse(await saved(page, `runs/${second}`));
   assert.equal(run.seed, 7);
@@ -137,7 +151,7 @@ test('a run is started from the page, stands beside another and is taken home', 
   assert.match(await saved(page, `runs/${first}/series`), /^t_s,productive_accelerators/);
   await page.reload();
   await page.waitForFunction(() => document.querySelectorAll('canvas[role=slider]').length === 2);
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -162,7 +176,9 @@ test('axe finds nothing serious in a run that is looked at, light and dark', asy
     await h.open(page, `?page=run&run=${first}`);
     await drawn(page);
     await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+    const { violations } = await page.evaluate(() =>
+      window.axe.run(document, { resultTypes: ['violations'] }),
+    );
     const serious = violations.filter((v) => v.impact === 'serious' || v.impact === 'critical');
     assert.deepEqual(
       serious.map((v) => `${v.id}: ${v.nodes[0].target.join(' ')}`),

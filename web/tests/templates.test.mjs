@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Harness, assert_quiet, settled } from './harness.mjs';
+import { Harness, assertQuiet, settled } from './harness.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const kFixesMost = 6;
@@ -14,7 +14,7 @@ before(async () => (h = await Harness.start()));
 after(() => h?.stop());
 
 // "template: path = value" a line; an empty value takes the key away.
-function broken_edits() {
+function brokenEdits() {
   const lines = readFileSync(path.join(here, 'broken.txt'), 'utf8').split('\n');
   return lines
     .map((line) => /^([a-z0-9-]+): (\S+) = ?(.*)$/.exec(line))
@@ -22,10 +22,20 @@ function broken_edits() {
     .map(([, template, where, value]) => ({ template, path: where, value }));
 }
 
-const kPages = ['fabric', 'hall', 'training', 'serving', 'storage', 'compare', 'calculators', 'catalog', 'accuracy'];
+const kPages = [
+  'fabric',
+  'hall',
+  'training',
+  'serving',
+  'storage',
+  'compare',
+  'calculators',
+  'catalog',
+  'accuracy',
+];
 
 // A page is there when it shows its own content, or says in words why this design has none.
-async function page_shows(page, id) {
+async function pageShows(page, id) {
   const content = {
     fabric: 'canvas, [role=alert]',
     hall: '.facts, .page > p, [role=alert]',
@@ -42,7 +52,7 @@ async function page_shows(page, id) {
   return (await alert.count()) > 0 ? (await alert.first().innerText()).trim() : '';
 }
 
-async function fix_until_green(page) {
+async function fixUntilGreen(page) {
   const applied = [];
   for (let i = 0; i < kFixesMost; ++i) {
     await settled(page);
@@ -59,21 +69,21 @@ async function fix_until_green(page) {
 
 test('every template is named in broken.txt', async () => {
   const { templates } = await h.ask('templates');
-  const named = new Set(broken_edits().map((b) => b.template));
+  const named = new Set(brokenEdits().map((b) => b.template));
   assert.deepEqual(
     templates.map((t) => t.name).filter((name) => !named.has(name)),
     [],
   );
 });
 
-for (const { template, path: where, value } of broken_edits()) {
+for (const { template, path: where, value } of brokenEdits()) {
   test(`${template}: ${where} = ${value || '(removed)'} is mended by the fixes; every page shows`, async () => {
     const { text } = await h.ask(`templates/${template}`);
     const broken = await h.ask('edit', { design: text, path: where, value });
     const page = await h.page({ design: broken.text });
     await page.waitForSelector('.verdict');
     assert.equal(await page.locator('.bar .tag.bad').innerText(), 'fails');
-    const applied = await fix_until_green(page);
+    const applied = await fixUntilGreen(page);
     assert.ok(applied.length > 0);
 
     const compare = await page.evaluate(() => sessionStorage.getItem('orrery.design'));
@@ -83,13 +93,13 @@ for (const { template, path: where, value } of broken_edits()) {
         history.pushState(null, '', `/?page=${p}`);
         dispatchEvent(new PopStateEvent('popstate'));
       }, id);
-      const words = await page_shows(page, id);
+      const words = await pageShows(page, id);
       assert.ok(words === '' || words.length > 15, `${id} says why: ${words}`);
     }
     // A design without a network, a hall or a training run is refused in words, not with an error
     // of ours; the browser logs the 422 itself.
     page.complaints = page.complaints.filter((c) => !/status of 422/.test(c));
-    assert_quiet(page);
+    assertQuiet(page);
     await page.context().close();
   });
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Harness, Store, assert_quiet, serious_violations } from './harness.mjs';
+import { Harness, Store, assertQuiet, seriousViolations } from './harness.mjs';
 import { kSample } from './where.mjs';
 
 let h;
@@ -33,7 +33,7 @@ test('a calculator answers, follows its slider and copies itself as a command', 
   assert.match(command, /^orrery calc checkpoint/);
   await page.reload();
   await page.waitForFunction((b) => document.querySelector('[data-testid=answer]')?.innerText !== b, before);
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -46,18 +46,18 @@ test('every calculator answers and draws', async () => {
     await page.getByTestId('answer').waitFor();
     await page.waitForSelector('.uplot canvas');
   }
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
 test('a lost cable slows the collective, a lost leaf cuts it off; all comes back', async () => {
   const page = await h.page();
   await h.open(page, '?page=fabric&collective=send_recv');
-  await page.waitForFunction(() => window.fabric_position?.('leaf-0'));
+  await page.waitForFunction(() => window.fabricPosition?.('leaf-0'));
   const link = (await h.ask('fabric', { design: readFileSync(kSample, 'utf8') })).links.find(
     (l) => l.from.startsWith('leaf') && l.to.startsWith('spine'),
   );
-  const place = await page.evaluate((id) => window.fabric_position(id), link.id);
+  const place = await page.evaluate((id) => window.fabricPosition(id), link.id);
   await page.mouse.move(place.x, place.y);
   await page.locator('.tip').waitFor();
   assert.match(await page.locator('.tip').innerText(), /load up/);
@@ -65,7 +65,7 @@ test('a lost cable slows the collective, a lost leaf cuts it off; all comes back
   await page.getByTestId('losses').waitFor();
   await page.locator('.after').waitFor();
   assert.match(await page.getByTestId('collective').innerText(), /with the losses\s+[\d.]+ \w+\s+\+[\d.]+ %/);
-  const leaf = await page.evaluate(() => window.fabric_position('leaf-0'));
+  const leaf = await page.evaluate(() => window.fabricPosition('leaf-0'));
   await page.mouse.click(leaf.x, leaf.y);
   await page.getByTestId('losses').getByText('leaf-0', { exact: true }).waitFor();
   await page.locator('.after', { hasText: 'cut off' }).waitFor();
@@ -73,7 +73,7 @@ test('a lost cable slows the collective, a lost leaf cuts it off; all comes back
   await page.keyboard.press('r');
   await page.getByTestId('losses').waitFor({ state: 'detached' });
   assert.ok((await page.getByTestId('bill').locator('tr').count()) > 2);
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -98,7 +98,7 @@ test('a search runs, shows its results and survives a reload; another is cancell
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.locator('[data-state=cancelled], [data-state=done]').waitFor();
   assert.ok(cancelled, 'the page asked the server to cancel');
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -138,7 +138,7 @@ test('a service shows its curves, where they break, its iterations and other way
   const box = await drawing.boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + 60);
   await page.getByText(/tokens of prompts, [^]* waiting, cache/).waitFor();
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -160,7 +160,7 @@ test('storage shows its tiers, the two clocks of a save, and where checkpoints a
   assert.match(await moves.innerText(), /written to/);
   await hot.locator('[data-why$=nines]').click();
   await page.getByText(/over \d+ servers/).waitFor();
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -179,8 +179,8 @@ test('a store is shown as it stands, and as it changes', async () => {
     await store.put('a-bucket', 'a key', 'some bytes');
     await page.locator('[data-bucket=a-bucket]').getByText('1', { exact: true }).waitFor();
     assert.match(await page.locator('[data-bucket=a-bucket]').innerText(), /10 B/);
-    assert_quiet(page);
-    assert.deepEqual(await serious_violations(page), []);
+    assertQuiet(page);
+    assert.deepEqual(await seriousViolations(page), []);
     await store.stop();
     await page.getByText(/no store says how it stands/).waitFor();
     await page.context().close();
@@ -194,7 +194,7 @@ test('without a store its page says how to start one', async () => {
   const page = await h.page();
   await h.open(page, '?page=store');
   await page.getByText('orrery serve --store http://127.0.0.1:8118').waitFor();
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -219,7 +219,7 @@ test('designs are compared, and the comparison is saved in every form', async ()
     });
     assert.match(readFileSync(file, 'utf8'), pattern);
   }
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });
 
@@ -276,6 +276,6 @@ test('a catalog search narrows the rows; the worst rows of a score are named', a
   await h.open(page, '?page=accuracy&kind=training');
   await page.getByTestId('worst').waitFor({ timeout: 60_000 });
   assert.ok((await page.getByTestId('worst').locator('tbody tr').count()) >= 5);
-  assert_quiet(page);
+  assertQuiet(page);
   await page.context().close();
 });

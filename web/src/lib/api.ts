@@ -7,7 +7,9 @@ import type { Diagnostic, Problem, paths } from './types';
 
 type Method = 'get' | 'post';
 // "/api/v1/catalog/{table}" as it is asked for: `catalog/${string}`.
-type Filled<P> = P extends `${infer Before}{${string}}${infer After}` ? `${Before}${string}${Filled<After>}` : P;
+type Filled<P> = P extends `${infer Before}{${string}}${infer After}`
+  ? `${Before}${string}${Filled<After>}`
+  : P;
 type Asked<P> = P extends `/api/v1/${infer Rest}` ? Filled<Rest> : never;
 type Operations<M extends Method> = {
   [P in keyof paths as paths[P] extends Record<M, object> ? Asked<P> : never]: paths[P][M];
@@ -17,13 +19,16 @@ type Posts = Operations<'post'>;
 
 type Content<T, Type extends string> = T extends { content: Record<Type, infer Shape> } ? Shape : never;
 type Good<Responses> = Responses[keyof Responses & (200 | 202)];
-type Answer<Operation> = Operation extends { responses: infer R } ? Content<Good<R>, 'application/json'> : never;
+type Answer<Operation> = Operation extends { responses: infer R }
+  ? Content<Good<R>, 'application/json'>
+  : never;
 type Body<Operation> = Operation extends { requestBody: infer B } ? Content<B, 'application/json'> : never;
 
 export type GetPath = keyof Gets;
 export type Got<P extends GetPath> = Answer<Gets[P]>;
 export type PostPath = keyof Posts;
 export type Sent<P extends PostPath> = Body<Posts[P]>;
+export type Answered<P extends PostPath> = Answer<Posts[P]>;
 
 export class ApiProblem extends Error {
   constructor(
@@ -37,7 +42,7 @@ export class ApiProblem extends Error {
   }
 }
 
-export function is_abort(error: unknown): boolean {
+export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }
 
@@ -51,9 +56,9 @@ export function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-async function problem_of(response: Response): Promise<ApiProblem> {
-  const is_problem = response.headers.get('content-type')?.includes('json');
-  const problem: Problem = is_problem
+async function problemOf(response: Response): Promise<ApiProblem> {
+  const isProblem = response.headers.get('content-type')?.includes('json');
+  const problem: Problem = isProblem
     ? await response.json()
     : { title: `${response.status} ${response.statusText}`, status: response.status, diagnostics: [] };
   return new ApiProblem(response.status, problem);
@@ -61,16 +66,16 @@ async function problem_of(response: Response): Promise<ApiProblem> {
 
 async function send(path: string, init: RequestInit): Promise<Response> {
   const response = await fetch(`/api/v1/${path}`, init);
-  if (!response.ok) throw await problem_of(response);
+  if (!response.ok) throw await problemOf(response);
   return response;
 }
 
 export async function get<P extends GetPath>(path: P, signal?: AbortSignal): Promise<Got<P>> {
-  return (await get_raw(path, signal)).json();
+  return (await getRaw(path, signal)).json();
 }
 
 // For answers that are files.
-export function get_raw(path: GetPath, signal?: AbortSignal): Promise<Response> {
+export function getRaw(path: GetPath, signal?: AbortSignal): Promise<Response> {
   return send(path, { signal });
 }
 
@@ -78,21 +83,17 @@ export async function post<P extends PostPath>(
   path: P,
   body: Sent<P>,
   signal?: AbortSignal,
-): Promise<Answer<Posts[P]>> {
-  return (await post_raw(path, body, signal)).json();
+): Promise<Answered<P>> {
+  return (await postRaw(path, body, signal)).json();
 }
 
 // For answers that are files.
-export function post_raw<P extends PostPath>(
-  path: P,
-  body: Sent<P>,
-  signal?: AbortSignal,
-): Promise<Response> {
+export function postRaw<P extends PostPath>(path: P, body: Sent<P>, signal?: AbortSignal): Promise<Response> {
   const headers = { 'content-type': 'application/json' };
   return send(path, { method: 'POST', headers, body: JSON.stringify(body), signal });
 }
 
-export async function review(design: string, signal?: AbortSignal): Promise<Answer<Posts['plan']>> {
+export async function review(design: string, signal?: AbortSignal): Promise<Answered<'plan'>> {
   const headers = { 'content-type': 'application/yaml' };
   return (await send('plan', { method: 'POST', headers, body: design, signal })).json();
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { catalog_text, difference, digits, price_text, quantity } from './format';
+import { catalogText, difference, digits, priceText, quantity } from './format';
 
 describe('digits', () => {
   it('keeps three significant digits without an exponent', () => {
@@ -51,15 +51,15 @@ describe('price_text', () => {
   const line = { section: '', item: '', part: '', count: 32, unit_power_w: 0, reference: '' };
   it('is a range of all items together, one price, or says that none is public', () => {
     const priced = { ...line, unit_price_low_usd: 25e3, unit_price_high_usd: 45e3 };
-    expect(price_text(priced)).toBe('800\u00a0kUSD –\u2060\u00a01.44\u00a0MUSD');
-    expect(price_text({ ...priced, unit_price_high_usd: 25e3 })).toBe('800\u00a0kUSD');
-    expect(price_text(line)).toBe('not public');
+    expect(priceText(priced)).toBe('800\u00a0kUSD –\u2060\u00a01.44\u00a0MUSD');
+    expect(priceText({ ...priced, unit_price_high_usd: 25e3 })).toBe('800\u00a0kUSD');
+    expect(priceText(line)).toBe('not public');
   });
 });
 
 describe('catalog_text', () => {
   it('keeps all digits of a published number', () => {
-    const texts = [22000, 1978.9, 2022, 'SXM5', null].map(catalog_text);
+    const texts = [22000, 1978.9, 2022, 'SXM5', null].map(catalogText);
     expect(texts).toEqual(['22,000', '1978.9', '2022', 'SXM5', '']);
   });
 });

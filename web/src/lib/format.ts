@@ -46,7 +46,7 @@ export function digits(value: number, significant = 3): string {
   return rounded.toLocaleString('en-US', { maximumFractionDigits: Math.min(decimals, 12) });
 }
 
-function with_prefix(value: number, unit: string, significant: number): string {
+function withPrefix(value: number, unit: string, significant: number): string {
   const size = Math.abs(Number(value.toPrecision(significant)));
   const [scale, prefix] = kPrefixes.find(([limit]) => size >= limit) ?? [1, ''];
   return `${digits(value / scale, significant)} ${prefix}${unit}`;
@@ -75,7 +75,7 @@ export function quantity(value: number, unit: string, significant = 3): string {
     case 'count':
       return digits(value, Math.max(significant, 6));
     case 'j':
-      return with_prefix(value / 3600, 'Wh', significant);
+      return withPrefix(value / 3600, 'Wh', significant);
     case 'g_co2':
       return value >= 1e6
         ? `${digits(value / 1e6, significant)} t CO2`
@@ -88,7 +88,7 @@ export function quantity(value: number, unit: string, significant = 3): string {
       return `${digits(value, Math.max(significant, 4))} tokens/s`;
   }
   const name = kUnits[unit];
-  return name ? with_prefix(value, name, significant) : `${digits(value, significant)} ${unit}`.trim();
+  return name ? withPrefix(value, name, significant) : `${digits(value, significant)} ${unit}`.trim();
 }
 
 // "+1.2 MUSD/y", "−3.4 %"; a ratio's difference is in percentage points.
@@ -108,20 +108,24 @@ export function words(name: string): string {
 }
 
 // A value of the catalog as it was published: all its digits, thousands told apart from 10,000 on.
-export function catalog_text(value: CatalogValue): string {
+export function catalogText(value: CatalogValue): string {
   if (value === null) return '';
   if (typeof value !== 'number') return String(value);
   return value.toLocaleString('en-US', { maximumFractionDigits: 6, useGrouping: value >= 10_000 });
 }
 
 // "800 kUSD – 1.44 MUSD", which breaks before the dash only: the word joiner holds it to its right.
-export function usd_range(low: number, high: number): string {
+export function usdRange(low: number, high: number): string {
   const text = (value: number) => quantity(value, 'usd').replace(' ', '\u00a0');
   return low === high ? text(low) : `${text(low)} –\u2060\u00a0${text(high)}`;
 }
 
 // What the items of a bill's line cost together.
-export function price_text({ count: items, unit_price_low_usd, unit_price_high_usd }: BillLine): string {
-  if (unit_price_low_usd === undefined || unit_price_high_usd === undefined) return 'not public';
-  return usd_range(unit_price_low_usd * items, unit_price_high_usd * items);
+export function priceText({
+  count: items,
+  unit_price_low_usd: unitPriceLowUsd,
+  unit_price_high_usd: unitPriceHighUsd,
+}: BillLine): string {
+  if (unitPriceLowUsd === undefined || unitPriceHighUsd === undefined) return 'not public';
+  return usdRange(unitPriceLowUsd * items, unitPriceHighUsd * items);
 }

@@ -2,9 +2,9 @@
 import { describe, get, remove } from './api';
 import type { Job } from './types';
 
-const kPoll_ms = 700;
+const kPollMs = 700;
 
-export function is_over(job: Job): boolean {
+export function isOver(job: Job): boolean {
   return job.state === 'done' || job.state === 'failed' || job.state === 'cancelled';
 }
 
@@ -31,7 +31,7 @@ export class JobFollower {
   follow(id: string) {
     this.stop();
     void this.look(id).then(() => {
-      if (!this.job || is_over(this.job)) return;
+      if (!this.job || isOver(this.job)) return;
       this.listen(id);
     });
   }
@@ -73,8 +73,8 @@ export class JobFollower {
   private poll(id: string) {
     this.timer = setTimeout(async () => {
       await this.look(id);
-      if (this.job && !is_over(this.job)) this.poll(id);
-    }, kPoll_ms);
+      if (this.job && !isOver(this.job)) this.poll(id);
+    }, kPollMs);
   }
 
   private async look(id: string) {

@@ -19,5 +19,5 @@ export const templates = () => once('templates').then((t) => t.templates);
 export const template = (name: string) => once(`templates/${name}`);
 export const completions = () => once('completions').then((c) => c.fields);
 export const calculators = () => once('calc').then((c) => c.calculators);
-export const catalog_tables = () => once('catalog').then((c) => c.tables);
-export const catalog_rows = (table: string) => once(`catalog/${table}`).then((c) => c.rows);
+export const catalogTables = () => once('catalog').then((c) => c.tables);
+export const catalogRows = (table: string) => once(`catalog/${table}`).then((c) => c.rows);

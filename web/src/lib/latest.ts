@@ -9,13 +9,13 @@ export class Latest<In, Out> {
     private readonly ask: (input: In, signal: AbortSignal) => Promise<Out>,
     private readonly done: (input: In, output: Out) => void,
     private readonly failed: (input: In, error: unknown) => void,
-    private readonly pause_ms = 15,
+    private readonly pauseMs = 15,
   ) {}
 
-  put(input: In, pause_ms = this.pause_ms) {
+  put(input: In, pauseMs = this.pauseMs) {
     this.cancel();
-    if (pause_ms <= 0) void this.send(input);
-    else this.timer = setTimeout(() => void this.send(input), pause_ms);
+    if (pauseMs <= 0) void this.send(input);
+    else this.timer = setTimeout(() => void this.send(input), pauseMs);
   }
 
   cancel() {

@@ -12,7 +12,7 @@ export class Loaded<T> {
 }
 
 // For the top of a component. `ask` reads its inputs and returns null where there is nothing to ask.
-export function load<T>(ask: () => ((signal: AbortSignal) => Promise<T>) | null, pause_ms = 15): Loaded<T> {
+export function load<T>(ask: () => ((signal: AbortSignal) => Promise<T>) | null, pauseMs = 15): Loaded<T> {
   const loaded = new Loaded<T>();
   const latest = new Latest<(signal: AbortSignal) => Promise<T>, T>(
     (request, signal) => request(signal),
@@ -27,7 +27,7 @@ export function load<T>(ask: () => ((signal: AbortSignal) => Promise<T>) | null,
       loaded.diagnostics = error instanceof ApiProblem ? error.diagnostics : [];
       loaded.pending = false;
     },
-    pause_ms,
+    pauseMs,
   );
   $effect(() => {
     const request = ask();

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { parse_markdown, spans_of } from './markdown';
+import { parseMarkdown, spansOf } from './markdown';
 
 describe('parse_markdown', () => {
   it('tells headings, paragraphs and tables apart', () => {
     const text =
       '# Title\n\nOne line\nand another.\n\nNew paragraph.\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 |  |\n';
-    expect(parse_markdown(text)).toEqual([
+    expect(parseMarkdown(text)).toEqual([
       { kind: 'heading', text: 'Title' },
       { kind: 'paragraph', text: 'One line and another.' },
       { kind: 'paragraph', text: 'New paragraph.' },
@@ -21,17 +21,17 @@ describe('parse_markdown', () => {
   });
 
   it('gives nothing for nothing', () => {
-    expect(parse_markdown('')).toEqual([]);
+    expect(parseMarkdown('')).toEqual([]);
   });
 });
 
 describe('spans_of', () => {
   it('tells code from text', () => {
-    expect(spans_of('see `orrery plan`.')).toEqual([
+    expect(spansOf('see `orrery plan`.')).toEqual([
       { code: false, text: 'see ' },
       { code: true, text: 'orrery plan' },
       { code: false, text: '.' },
     ]);
-    expect(spans_of('plain')).toEqual([{ code: false, text: 'plain' }]);
+    expect(spansOf('plain')).toEqual([{ code: false, text: 'plain' }]);
   });
 });

@@ -14,7 +14,7 @@ function cells(line: string): string[] {
 }
 
 // One line of a table, its rule ("---") left out.
-function add_row(blocks: Block[], line: string) {
+function addRow(blocks: Block[], line: string) {
   if (/^\|[\s:|-]+\|?$/.test(line)) return;
   const last = blocks.at(-1);
   if (last?.kind === 'table') last.rows.push(cells(line));
@@ -22,19 +22,19 @@ function add_row(blocks: Block[], line: string) {
 }
 
 // "see `orrery plan`": the text between backticks is code.
-export function spans_of(text: string): { code: boolean; text: string }[] {
+export function spansOf(text: string): { code: boolean; text: string }[] {
   return text
     .split('`')
     .map((part, i) => ({ code: i % 2 === 1, text: part }))
     .filter((span) => span.text !== '');
 }
 
-export function parse_markdown(text: string): Block[] {
+export function parseMarkdown(text: string): Block[] {
   const blocks: Block[] = [];
   let open = false; // whether the last paragraph still takes lines
   for (const line of text.split('\n').map((l) => l.trim())) {
     const last = blocks.at(-1);
-    if (line.startsWith('|')) add_row(blocks, line);
+    if (line.startsWith('|')) addRow(blocks, line);
     else if (line.startsWith('#')) blocks.push({ kind: 'heading', text: line.replace(/^#+\s*/, '') });
     else if (line && open && last?.kind === 'paragraph') last.text += ` ${line}`;
     else if (line) blocks.push({ kind: 'paragraph', text: line });

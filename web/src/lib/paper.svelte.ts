@@ -28,7 +28,7 @@ class Paper {
 
   // The sheet is taken as soon as this returns, so that everything is drawn before.
   private put(printing: boolean) {
-    theme.on_paper(printing);
+    theme.onPaper(printing);
     flushSync(() => (this.printing = printing));
   }
 }

@@ -23,7 +23,7 @@ export interface Location {
   params: Record<string, string>;
 }
 
-export function parse_location(search: string): Location {
+export function parseLocation(search: string): Location {
   const query = new URLSearchParams(search);
   const page = kPages.find((p) => p.id === query.get('page'))?.id ?? 'design';
   query.delete('page');
@@ -31,7 +31,7 @@ export function parse_location(search: string): Location {
 }
 
 // Parameters in alphabetical order, so that the same state has one address.
-export function search_of(location: Location): string {
+export function searchOf(location: Location): string {
   const query = new URLSearchParams();
   if (location.page !== 'design') query.set('page', location.page);
   for (const name of Object.keys(location.params).sort()) {
@@ -45,9 +45,9 @@ class Router {
   location = $state<Location>({ page: 'design', params: {} });
 
   start() {
-    this.location = parse_location(window.location.search);
+    this.location = parseLocation(window.location.search);
     window.addEventListener('popstate', () => {
-      this.location = parse_location(window.location.search);
+      this.location = parseLocation(window.location.search);
     });
   }
 
@@ -73,7 +73,7 @@ class Router {
   }
 
   href(page: PageId, params: Record<string, string> = {}): string {
-    return window.location.pathname + search_of({ page, params });
+    return window.location.pathname + searchOf({ page, params });
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parse_location, search_of } from './router.svelte';
+import { parseLocation, searchOf } from './router.svelte';
 
 describe('location', () => {
   it('is the same after a round trip', () => {
@@ -7,16 +7,16 @@ describe('location', () => {
       page: 'catalog' as const,
       params: { table: 'accelerators', id: 'h100-sxm', q: 'a & b/c' },
     };
-    expect(parse_location(search_of(location))).toEqual(location);
+    expect(parseLocation(searchOf(location))).toEqual(location);
   });
 
   it('has one address per state: sorted, without empty parameters', () => {
-    const one = search_of({ page: 'fabric', params: { b: '2', a: '1', c: '' } });
+    const one = searchOf({ page: 'fabric', params: { b: '2', a: '1', c: '' } });
     expect(one).toBe('?page=fabric&a=1&b=2');
-    expect(search_of({ page: 'design', params: {} })).toBe('');
+    expect(searchOf({ page: 'design', params: {} })).toBe('');
   });
 
   it('shows the design for a page that does not exist', () => {
-    expect(parse_location('?page=nope').page).toBe('design');
+    expect(parseLocation('?page=nope').page).toBe('design');
   });
 });

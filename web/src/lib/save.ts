@@ -1,7 +1,7 @@
 // Files to the person's disk, and text to the clipboard.
-import { describe, get_raw, post_raw, type GetPath, type PostPath, type Sent } from './api';
+import { describe, getRaw, postRaw, type GetPath, type PostPath, type Sent } from './api';
 
-export function save_file(name: string, content: Blob) {
+export function saveFile(name: string, content: Blob) {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);
   link.download = name;
@@ -10,19 +10,19 @@ export function save_file(name: string, content: Blob) {
 }
 
 // What the server answers with as a file; gives back why there is none, or nothing.
-export async function save_answer<P extends PostPath>(name: string, path: P, body: Sent<P>): Promise<string> {
+export async function saveAnswer<P extends PostPath>(name: string, path: P, body: Sent<P>): Promise<string> {
   try {
-    const response = await post_raw(path, body);
-    save_file(name, await response.blob());
+    const response = await postRaw(path, body);
+    saveFile(name, await response.blob());
     return '';
   } catch (error) {
     return describe(error);
   }
 }
 
-export async function save_got(name: string, path: GetPath): Promise<string> {
+export async function saveGot(name: string, path: GetPath): Promise<string> {
   try {
-    save_file(name, await (await get_raw(path)).blob());
+    saveFile(name, await (await getRaw(path)).blob());
     return '';
   } catch (error) {
     return describe(error);
@@ -30,7 +30,7 @@ export async function save_got(name: string, path: GetPath): Promise<string> {
 }
 
 // The clipboard may be closed to a page; an invisible field and the old command still work then.
-export async function copy_text(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {

@@ -2,15 +2,16 @@
 //
 // The text comes, in this order, from the address (a shared link), from this tab (a reload keeps
 // the edits), or from the server (the design that `orrery serve` was given).
-import { ApiProblem, describe, get, is_abort, post, review } from './api';
+import { ApiProblem, describe, get, isAbort, post, review } from './api';
 import { Latest } from './latest';
-import { from_fragment } from './share';
+import { Prices } from './prices.svelte';
+import { fromFragment } from './share';
 import type { Diagnostic, Edit, Verdict } from './types';
 
 const kTextKey = 'orrery.design';
 const kOriginKey = 'orrery.origin';
 const kRetries = 3; // of a review that a busy or restarting server did not give
-const kRetry_ms = 1500;
+const kRetryMs = 1500;
 
 class Session {
   text = $state('');
@@ -19,45 +20,46 @@ class Session {
   version = $state('');
   verdict = $state.raw<Verdict | null>(null);
   before = $state.raw<Verdict | null>(null); // of the text before the edits
-  can_save = $state(false); // a file is served, and not the sample
+  canSave = $state(false); // a file is served, and not the sample
   diagnostics = $state.raw<Diagnostic[]>([]);
   failure = $state(''); // a fault that is not the design's
   pending = $state(false);
   ready = $state(false);
-  latency_ms = $state(0); // of the newest verdict, from the keystroke to the answer
+  latencyMs = $state(0); // of the newest verdict, from the keystroke to the answer
   served = $state(''); // what the file held when the page was loaded, or saved since
-  private asked_at = 0;
+  readonly prices = new Prices();
+  private askedAt = 0;
   private retries = 0;
 
   private readonly live = new Latest<string, Verdict>(
     (text, signal) => review(text, signal),
-    (_, verdict) => this.settle(() => this.accept(verdict)),
+    (text, verdict) => this.settle(() => this.accept(text, verdict)),
     (_, error) => this.settle(() => this.refuse(error)),
   );
 
   async start() {
-    const shared = await from_fragment(window.location.hash);
+    const shared = await fromFragment(window.location.hash);
     const kept = sessionStorage.getItem(kTextKey);
     try {
       const info = await get('session');
       this.version = info.version;
       this.file = info.design?.file ?? '';
       this.served = info.design?.text ?? '';
-      this.can_save = !info.sample;
+      this.canSave = !info.sample;
     } catch (error) {
       this.failure = describe(error);
       // A page that is left while it asks would keep an empty text for the one that comes after it.
       if ((shared ?? kept) === null) return;
     }
-    const same_origin = sessionStorage.getItem(kOriginKey) !== null;
-    this.origin = shared ?? (same_origin ? sessionStorage.getItem(kOriginKey)! : this.served);
+    const sameOrigin = sessionStorage.getItem(kOriginKey) !== null;
+    this.origin = shared ?? (sameOrigin ? sessionStorage.getItem(kOriginKey)! : this.served);
     this.put(shared ?? kept ?? this.served, 0);
     this.ready = true;
-    if (this.edited) void this.review_origin();
+    if (this.edited) void this.reviewOrigin();
   }
 
   // What the figures were before the edits, where the page was loaded with edits in it.
-  private async review_origin() {
+  private async reviewOrigin() {
     const origin = this.origin;
     try {
       const verdict = await review(origin);
@@ -80,25 +82,16 @@ class Session {
     }
   }
 
-  // What a fix would add to the cost of a year; null where that cannot be said.
-  async price_of({ path, value }: Edit, signal?: AbortSignal): Promise<number | null> {
-    const cost = (v: Verdict | null) =>
-      v?.sections.find((s) => s.layer === 'cost')?.figures.annual_usd_per_year?.value ?? null;
-    const now = cost(this.verdict);
-    if (now === null) return null;
-    const after = cost(await review((await post('edit', { design: this.text, path, value }, signal)).text, signal));
-    return after === null ? null : after - now;
-  }
-
   // New text: kept for this tab and sent for review.
-  put(text: string, pause_ms?: number) {
+  put(text: string, pauseMs?: number) {
     if (text === this.text && this.verdict) return;
     this.text = text;
-    this.asked_at = performance.now();
+    this.askedAt = performance.now();
     this.pending = true;
     sessionStorage.setItem(kTextKey, text);
     sessionStorage.setItem(kOriginKey, this.origin);
-    this.live.put(text, pause_ms);
+    this.prices.stop();
+    this.live.put(text, pauseMs);
   }
 
   // Another design altogether: a template, the served file, an example.
@@ -125,12 +118,14 @@ class Session {
   private settle(change: () => void) {
     this.pending = false;
     this.failure = '';
-    this.latency_ms = performance.now() - this.asked_at;
+    this.latencyMs = performance.now() - this.askedAt;
     change();
   }
 
-  private accept(verdict: Verdict) {
+  private accept(text: string, verdict: Verdict) {
     this.verdict = verdict;
+    if (verdict.findings.some((f) => f.edit)) this.prices.ask({ text, digest: verdict.digest });
+    else this.prices.clear();
     if (!this.edited) this.before = verdict;
     this.diagnostics = [];
     this.retries = 0;
@@ -138,13 +133,14 @@ class Session {
 
   // The last good verdict stays, greyed, beside the faults of a text that is being typed.
   private refuse(error: unknown) {
-    if (is_abort(error)) return;
+    if (isAbort(error)) return;
     if (error instanceof ApiProblem && error.status === 422) {
       this.diagnostics = error.diagnostics;
+      this.prices.clear();
       return;
     }
     this.failure = describe(error);
-    if (this.retries++ < kRetries) this.live.put(this.text, kRetry_ms);
+    if (this.retries++ < kRetries) this.live.put(this.text, kRetryMs);
   }
 }
 

@@ -8,7 +8,7 @@ async function pump(bytes: Uint8Array, through: GenericTransformStream): Promise
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-export async function to_fragment(text: string): Promise<string> {
+export async function toFragment(text: string): Promise<string> {
   const packed = await pump(new TextEncoder().encode(text), new CompressionStream('deflate'));
   let binary = '';
   for (const byte of packed) binary += String.fromCharCode(byte);
@@ -17,7 +17,7 @@ export async function to_fragment(text: string): Promise<string> {
 }
 
 // null where the fragment carries no design or a damaged one.
-export async function from_fragment(fragment: string): Promise<string | null> {
+export async function fromFragment(fragment: string): Promise<string | null> {
   if (!fragment.startsWith(kPrefix)) return null;
   try {
     const base64 = fragment.slice(kPrefix.length).replaceAll('-', '+').replaceAll('_', '/');

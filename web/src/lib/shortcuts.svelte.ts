@@ -7,10 +7,10 @@ export interface Shortcut {
   run: () => void;
 }
 
-const kSequence_ms = 1200; // how long `g` waits for its letter
+const kSequenceMs = 1200; // how long `g` waits for its letter
 
 // "ctrl+enter" of an event; shift counts only for named keys, since "?" already contains it.
-export function key_name(event: KeyboardEvent): string {
+export function keyName(event: KeyboardEvent): string {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key.toLowerCase();
   const mods = [];
   if (event.ctrlKey || event.metaKey) mods.push('ctrl');
@@ -19,7 +19,7 @@ export function key_name(event: KeyboardEvent): string {
   return [...mods, key].join('+');
 }
 
-function is_typing(target: EventTarget | null): boolean {
+function isTyping(target: EventTarget | null): boolean {
   const element = target as HTMLElement | null;
   return !!element?.closest?.('input, textarea, select, [contenteditable="true"]');
 }
@@ -28,7 +28,7 @@ class Shortcuts {
   help = $state(false);
   page = $state<Shortcut[]>([]);
   private pending = '';
-  private pending_at = 0;
+  private pendingAt = 0;
 
   readonly global: Shortcut[] = [
     ...kPages.map((p) => ({ keys: `g ${p.key}`, what: p.label, run: () => router.go(p.id) })),
@@ -43,13 +43,13 @@ class Shortcuts {
   }
 
   handle(event: KeyboardEvent) {
-    const name = key_name(event);
-    const with_modifier = event.ctrlKey || event.metaKey || event.altKey;
-    if (is_typing(event.target) && !with_modifier && name !== 'escape') return;
-    const fresh = event.timeStamp - this.pending_at < kSequence_ms;
+    const name = keyName(event);
+    const withModifier = event.ctrlKey || event.metaKey || event.altKey;
+    if (isTyping(event.target) && !withModifier && name !== 'escape') return;
+    const fresh = event.timeStamp - this.pendingAt < kSequenceMs;
     const sequence = this.pending && fresh ? `${this.pending} ${name}` : name;
-    this.pending = name === 'g' && !with_modifier ? 'g' : '';
-    this.pending_at = event.timeStamp;
+    this.pending = name === 'g' && !withModifier ? 'g' : '';
+    this.pendingAt = event.timeStamp;
     const match = [...this.page, ...this.global].find((s) => s.keys === sequence);
     if (!match) return;
     // Escape stays the browser's too: it closes the dialog that is open.

@@ -5,16 +5,16 @@ const kKey = 'orrery.theme';
 
 class Theme {
   choice = $state<Choice>('system');
-  private system_dark = $state(false);
+  private systemDark = $state(false);
   private paper = $state(false);
 
   start() {
     const kept = localStorage.getItem(kKey);
     if (kept === 'light' || kept === 'dark') this.choice = kept;
     const media = window.matchMedia('(prefers-color-scheme: dark)');
-    this.system_dark = media.matches;
+    this.systemDark = media.matches;
     media.addEventListener('change', () => {
-      this.system_dark = media.matches;
+      this.systemDark = media.matches;
       this.apply();
     });
     this.apply();
@@ -22,7 +22,7 @@ class Theme {
 
   get dark(): boolean {
     if (this.paper) return false;
-    return this.choice === 'dark' || (this.choice === 'system' && this.system_dark);
+    return this.choice === 'dark' || (this.choice === 'system' && this.systemDark);
   }
 
   toggle() {
@@ -31,7 +31,7 @@ class Theme {
     this.apply();
   }
 
-  on_paper(printing: boolean) {
+  onPaper(printing: boolean) {
     this.paper = printing;
     this.apply();
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Verdict } from './types';
-import { catalog_reference, figure_at, headlines_of, layers_of, spread } from './verdict';
+import type { Finding, Verdict } from './types';
+import { catalogReference, figureAt, findingKeys, headlinesOf, layersOf, spread } from './verdict';
 
 const figure = (value: number, low = value, high = value) =>
   ({ label: 'l', unit: 's', value, low, high, basis: 'derived', reference: '', shown: '' }) as const;
@@ -16,23 +16,32 @@ const verdict = {
 
 describe('verdict', () => {
   it('orders layers by the work and gives each its state', () => {
-    expect(layers_of(verdict).map((l) => [l.layer, l.state])).toEqual([
+    expect(layersOf(verdict).map((l) => [l.layer, l.state])).toEqual([
       ['training', 'good'],
       ['facility', 'warn'],
       ['cost', 'good'],
     ]);
   });
 
+  it('keys a finding alike whatever stands before it, and two alike apart', () => {
+    const finding = (rule: string, path?: string) => ({ rule, edit: path && { path, value: '' } }) as Finding;
+    const power = finding('facility.power', 'site.power');
+    const spare = finding('cluster.spares');
+    const after = findingKeys([spare, power, spare]);
+    expect(findingKeys([power])[0]).toBe(after[1]);
+    expect(new Set(after).size).toBe(3);
+  });
+
   it('takes the first of each headline', () => {
-    expect(headlines_of(verdict).map((h) => [h.name, h.figure.value])).toEqual([
+    expect(headlinesOf(verdict).map((h) => [h.name, h.figure.value])).toEqual([
       ['Cost', 1],
       ['Step', 2],
     ]);
   });
 
   it('finds a figure by its address', () => {
-    expect(figure_at(verdict, 'training/b/step_time_s')?.value).toBe(3);
-    expect(figure_at(verdict, 'training/c/step_time_s')).toBeNull();
+    expect(figureAt(verdict, 'training/b/step_time_s')?.value).toBe(3);
+    expect(figureAt(verdict, 'training/c/step_time_s')).toBeNull();
   });
 
   it('writes the interval shortly', () => {
@@ -43,8 +52,8 @@ describe('verdict', () => {
   });
 
   it('knows a catalog row from a page', () => {
-    expect(catalog_reference('nodes/dgx-h100')).toEqual({ table: 'nodes', id: 'dgx-h100' });
-    expect(catalog_reference('docs/models/training.md')).toBeNull();
-    expect(catalog_reference('docs/x')).toBeNull();
+    expect(catalogReference('nodes/dgx-h100')).toEqual({ table: 'nodes', id: 'dgx-h100' });
+    expect(catalogReference('docs/models/training.md')).toBeNull();
+    expect(catalogReference('docs/x')).toBeNull();
   });
 });

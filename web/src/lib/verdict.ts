@@ -33,7 +33,7 @@ function worst(findings: Finding[]): 'good' | 'warn' | 'bad' {
 }
 
 // In the order of the work; a layer with neither figures nor findings is left out.
-export function layers_of(verdict: Verdict): LayerView[] {
+export function layersOf(verdict: Verdict): LayerView[] {
   return kLayers
     .map((layer) => {
       const findings = verdict.findings.filter((f) => f.layer === layer);
@@ -41,6 +41,17 @@ export function layers_of(verdict: Verdict): LayerView[] {
       return { layer, state: worst(findings), sections, findings };
     })
     .filter((l) => l.sections.length > 0 || l.findings.length > 0);
+}
+
+// A name for each finding that stays while others come and go: its rule and the line of the design
+// that its fix writes. Findings that share both are numbered.
+export function findingKeys(findings: Finding[]): string[] {
+  const seen: Record<string, number> = {};
+  return findings.map(({ rule, edit }) => {
+    const name = `${rule} ${edit?.path ?? ''}`;
+    seen[name] = (seen[name] ?? 0) + 1;
+    return `${name} ${seen[name]}`;
+  });
 }
 
 export interface Headline {
@@ -66,13 +77,13 @@ const kHeadlines: [layer: string, key: RegExp, name: string][] = [
 
 export const kHeadlineCount = 6;
 
-export function headlines_of(verdict: Verdict): Headline[] {
+export function headlinesOf(verdict: Verdict): Headline[] {
   const found: Headline[] = [];
   for (const [layer, key, name] of kHeadlines) {
     for (const section of verdict.sections.filter((s) => s.layer === layer)) {
       const id = Object.keys(section.figures).find((k) => key.test(k));
       if (!id) continue;
-      found.push({ address: address_of(section, id), name, figure: section.figures[id] });
+      found.push({ address: addressOf(section, id), name, figure: section.figures[id] });
       break;
     }
   }
@@ -80,21 +91,21 @@ export function headlines_of(verdict: Verdict): Headline[] {
 }
 
 // "training/pretrain/step_time_s": a figure's place in the verdict, for the address bar.
-export function address_of(section: Section, key: string): string {
+export function addressOf(section: Section, key: string): string {
   return `${section.layer}/${section.name}/${key}`;
 }
 
-export function figure_at(verdict: Verdict, address: string): Figure | null {
+export function figureAt(verdict: Verdict, address: string): Figure | null {
   for (const section of verdict.sections) {
     for (const key of Object.keys(section.figures)) {
-      if (address_of(section, key) === address) return section.figures[key];
+      if (addressOf(section, key) === address) return section.figures[key];
     }
   }
   return null;
 }
 
 // "was 19.8 MUSD/y, +25 %" where a figure differs from what it was; empty where it does not.
-export function change_of(before: Figure | null, now: Figure): string {
+export function changeOf(before: Figure | null, now: Figure): string {
   if (!before || before.value === now.value) return '';
   const relative = before.value ? now.value / before.value - 1 : 0;
   if (before.shown === now.shown && Math.abs(relative) < 0.0005) return '';
@@ -103,11 +114,11 @@ export function change_of(before: Figure | null, now: Figure): string {
 }
 
 // The figure that an input of another is, so that it can be asked "why?" in turn.
-export function input_address(verdict: Verdict, input: { name: string; value: string }, from: string): string {
+export function inputAddress(verdict: Verdict, input: { name: string; value: string }, from: string): string {
   const wanted = input.name.toLowerCase();
   for (const section of verdict.sections) {
     for (const [key, figure] of Object.entries(section.figures)) {
-      const address = address_of(section, key);
+      const address = addressOf(section, key);
       if (address === from || figure.shown !== input.value) continue;
       const label = figure.label.toLowerCase();
       if (label === wanted || label.includes(wanted) || wanted.includes(label)) return address;
@@ -127,7 +138,7 @@ export function spread(figure: { value: number; low: number; high: number }): st
 }
 
 // A reference that names a row of the catalog ("nodes/dgx-h100"); pages and rules do not.
-export function catalog_reference(reference: string): { table: string; id: string } | null {
+export function catalogReference(reference: string): { table: string; id: string } | null {
   const match = /^([a-z_]+)\/([a-z0-9][a-z0-9._-]*)$/.exec(reference);
   return match && match[1] !== 'docs' ? { table: match[1], id: match[2] } : null;
 }

@@ -1,0 +1,135 @@
+// The YAML editor (CodeMirror 6): a chunk of its own, loaded after the page is there.
+import { autocompletion, completionKeymap } from '@codemirror/autocomplete';
+import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { yaml } from '@codemirror/lang-yaml';
+import {
+  bracketMatching,
+  foldGutter,
+  foldKeymap,
+  indentOnInput,
+  indentUnit,
+  syntaxHighlighting,
+} from '@codemirror/language';
+import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic as Lint } from '@codemirror/lint';
+import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
+import { EditorState, type Text, type TransactionSpec } from '@codemirror/state';
+import {
+  EditorView,
+  drawSelection,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view';
+import type { CompletionField, Diagnostic } from '../../../lib/types';
+import { completionSource } from './completion';
+import { editorTheme, highlight } from './look';
+
+export interface EditorHandle {
+  view: EditorView;
+  setText(text: string): void;
+  showDiagnostics(list: Diagnostic[]): void;
+  goTo(line: number, column: number): void;
+  destroy(): void;
+}
+
+export interface EditorOptions {
+  parent: HTMLElement;
+  text: string;
+  changed: (text: string) => void;
+  fields: () => Promise<CompletionField[]>;
+}
+
+// A diagnostic marks the word at its place; line 0 is the whole file and goes to the first line.
+export function lintRange(doc: Text, line: number, column: number): { from: number; to: number } {
+  const row = doc.line(Math.min(Math.max(line, 1), doc.lines));
+  const from = Math.min(row.from + Math.max(column - 1, 0), row.to);
+  const word = /^[^\s,{}[\]]+/.exec(row.text.slice(from - row.from));
+  return { from, to: Math.min(from + (word ? word[0].length : 0), row.to) };
+}
+
+function toLint(doc: Text, d: Diagnostic): Lint {
+  const message = [d.what, d.why, d.fix && `Fix: ${d.fix}`].filter(Boolean).join('\n');
+  const severity = d.severity === 'note' ? 'info' : d.severity;
+  return { ...lintRange(doc, d.line, d.column), severity, message, source: d.code };
+}
+
+// Only what differs is replaced, so that the cursor and the folds stay where they are.
+export function minimalChange(before: string, after: string): TransactionSpec['changes'] {
+  let from = 0;
+  const shorter = Math.min(before.length, after.length);
+  while (from < shorter && before[from] === after[from]) ++from;
+  let tail = 0;
+  while (tail < shorter - from && before.at(-1 - tail) === after.at(-1 - tail)) ++tail;
+  return { from, to: before.length - tail, insert: after.slice(from, after.length - tail) };
+}
+
+export function createEditor(options: EditorOptions): EditorHandle {
+  let external = false; // a change that comes from outside is not reported back
+  const view = new EditorView({
+    parent: options.parent,
+    state: EditorState.create({
+      doc: options.text,
+      extensions: [
+        lineNumbers(),
+        foldGutter({ openText: '⌄', closedText: '›' }),
+        highlightActiveLineGutter(),
+        highlightActiveLine(),
+        history(),
+        drawSelection(),
+        EditorView.lineWrapping, // End stays in sight of the keys
+        indentOnInput(),
+        indentUnit.of('  '),
+        bracketMatching(),
+        highlightSelectionMatches(),
+        search({ top: true }),
+        yaml(),
+        syntaxHighlighting(highlight),
+        editorTheme,
+        lintGutter(),
+        autocompletion({ override: [completionSource(options.fields)], icons: false }),
+        keymap.of([
+          ...completionKeymap,
+          ...searchKeymap,
+          ...historyKeymap,
+          ...foldKeymap,
+          ...lintKeymap,
+          ...defaultKeymap.filter((k) => k.key !== 'Mod-Enter'),
+          indentWithTab,
+        ]),
+        EditorView.contentAttributes.of({ 'aria-label': 'Design file (YAML)', tabindex: '0' }),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged && !external) options.changed(update.state.doc.toString());
+        }),
+      ],
+    }),
+  });
+  return {
+    view,
+    setText(text) {
+      const now = view.state.doc.toString();
+      if (text === now) return;
+      external = true;
+      view.dispatch({ changes: minimalChange(now, text) });
+      external = false;
+    },
+    showDiagnostics(list) {
+      const doc = view.state.doc;
+      view.dispatch(
+        setDiagnostics(
+          view.state,
+          list.map((d) => toLint(doc, d)),
+        ),
+      );
+    },
+    goTo(line, column) {
+      const { from } = lintRange(view.state.doc, line, column);
+      view.dispatch({
+        selection: { anchor: from },
+        effects: EditorView.scrollIntoView(from, { y: 'center' }),
+      });
+      view.focus();
+    },
+    destroy: () => view.destroy(),
+  };
+}
